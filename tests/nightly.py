@@ -3,7 +3,8 @@
 import os
 
 STRIDE = 4
+IS_WHOLE = "BB_TEST_NIGHTLY" in os.environ
 
 
 def part_of(cases):
-    return list(cases)[::1 if "BB_TEST_NIGHTLY" in os.environ else STRIDE]
+    return list(cases)[::1 if IS_WHOLE else STRIDE]

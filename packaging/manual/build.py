@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Renders the manual: build.py SOURCE PROGRAM FOLDER
+"""Renders the manual: build.py SOURCE PROGRAM FOLDER [PAGE ...]
 
 The chapters of chapters.json become pages of HTML in FOLDER, by pandoc, which ask the network for
 nothing. What a page of `run` tells its reader to type is run, and a picture that a command draws
-(`-o NAME.svg`) stands below it, once as drawn and once for phones. Keys and commands are printed by
+(`-o NAME.svg`) stands below it, once as drawn and once for phones; with names of pages, only those
+are run, and the others have no pictures of commands. Keys and commands are printed by
 PROGRAM. A link that leads nowhere ends it with 1; without pandoc it says what to install.
 
 FOLDER is replaced once all of the manual is there: until then, and where something fails, it stays
@@ -56,12 +57,13 @@ def man_pages(program):
 class Manual:
     """What all pages share."""
 
-    def __init__(self, source, program, folder, scratch):
+    def __init__(self, source, program, folder, scratch, run):
         self.source, self.program, self.folder, self.scratch = source, program, folder, scratch
         self.parts = json.loads((HERE / "chapters.json").read_text(encoding="utf-8"))
         self.chapters = [chapter for part in self.parts for chapter in part["chapters"]]
         self.files = {chapter["source"]: chapter["file"] + ".html" for chapter in self.chapters}
         self.version = printed_by(program, "--version").split()[1]
+        self.run = run or [chapter["file"] for chapter in self.chapters]
         self.missing = []
 
     def navigation(self, here):
@@ -147,7 +149,7 @@ class Manual:
         if chapter.get("printed") == "commands":
             text += man_pages(self.program)
             reader = "markdown-smart+gfm_auto_identifiers"
-        if chapter.get("run"):
+        if chapter.get("run") and chapter["file"] in self.run:
             text = self.draw(chapter, text)
         text = re.sub(r"^```(\w+) (\S+)$", r'<p class="file">\2</p>\n\n```\1', text, flags=re.M)
         body = self.folder / "body.md"
@@ -165,10 +167,10 @@ class Manual:
             f'{head}<main>{self.finish(chapter, main)}<p class="turn">{foot}', encoding="utf-8")
 
 
-def render_all(source, program, folder, scratch):
+def render_all(source, program, folder, scratch, run):
     """Renders into a folder that is not there yet; says what is at fault."""
     folder.mkdir()
-    manual = Manual(source, str(program), folder, scratch)
+    manual = Manual(source, str(program), folder, scratch, run)
     shutil.copy(HERE / "manual.css", folder)
     for chapter in manual.chapters:
         manual.render(chapter)
@@ -183,7 +185,7 @@ def may_replace(folder):
                                 or not any(folder.iterdir()))
 
 
-def build(source, program, folder):
+def build(source, program, folder, run):
     """Puts a manual without faults into the folder, all of it or nothing; returns the faults."""
     if not may_replace(folder):
         sys.exit(f"{folder} is neither empty nor a former manual: it is not replaced")
@@ -191,7 +193,7 @@ def build(source, program, folder):
     # Beside the folder, as only within a file system a folder is renamed.
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         scratch = pathlib.Path(scratch)
-        faults = render_all(source, program, scratch / "manual", scratch / "run")
+        faults = render_all(source, program, scratch / "manual", scratch / "run", run)
         if not faults:
             if folder.exists():
                 folder.rename(scratch / "former")
@@ -204,7 +206,7 @@ def main():
     if shutil.which("pandoc") is None:
         sys.exit("the manual is rendered by pandoc, which is not here; ./setup manual installs it")
     os.environ.setdefault("BITBUDGET_SHARE", str(source))
-    faults = build(source, program, folder)
+    faults = build(source, program, folder, sys.argv[4:])
     print("\n".join(faults) or f"the manual: {folder / 'index.html'}")
     return 1 if faults else 0
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""200 pairs of runs whose processes have equal numbers, at once in one folder, as in containers.
+"""Pairs of runs whose processes have equal numbers, at once in one folder, as in containers.
 
     equal_pids.py BITBUDGET FOLDER
 
@@ -11,7 +11,10 @@ import shutil
 import subprocess
 import sys
 
-PAIRS = 200
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import nightly
+
+PAIRS = 200 if nightly.IS_WHOLE else 40
 STUDY = """experiment: product
 device: cpu
 matrix: {file: rows.h5, dataset: /rows}
