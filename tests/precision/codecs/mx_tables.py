@@ -41,11 +41,12 @@ def inputs():
 
 
 def cast(values, dtype, largest):
-    return numpy.clip(values, -largest, largest).astype(dtype).astype(numpy.float64)
+    """Codes of the clipped values."""
+    return numpy.clip(values, -largest, largest).astype(dtype).view(numpy.uint8)
 
 
 def nearest(values, dtype, largest):
-    """The same rounded once: casts of ml_dtypes go through float32, where quotients may tie."""
+    """Codes of the values, rounded once: casts go through float32, where quotients may tie."""
     table = numpy.arange(2 ** 7, dtype=numpy.uint8).view(dtype).astype(numpy.float64)
     table = table[:8] if largest == 6.0 else table[:127]
     out = []
@@ -53,8 +54,8 @@ def nearest(values, dtype, largest):
         away = numpy.abs(table - abs(value))
         codes = numpy.flatnonzero(away == away.min())
         code = codes[0] if len(codes) == 1 or codes[0] % 2 == 0 else codes[1]
-        out.append(numpy.copysign(table[code], value))
-    return numpy.array(out)
+        out.append(code + numpy.signbit(value) * (8 if largest == 6.0 else 128))
+    return numpy.array(out, dtype=numpy.uint8)
 
 
 def exact(value):
@@ -68,6 +69,14 @@ def show(name, values, text):
     print("};\n")
 
 
+def show_blocks(name, blocks):
+    """Lines of a scale and the codes of its elements in hexadecimal."""
+    print(f"static const mx_block mx_blocks_{name}[{len(blocks)}] = {{")
+    for scale, codes in blocks:
+        print(f'    {{{exact(scale)}, "{codes.tobytes().hex()}"}},')
+    print("};\n")
+
+
 def main():
     x = inputs()
     print("// SPDX-License-Identifier: Apache-2.0\n//\n// Made by mx_tables.py with ml_dtypes "
@@ -75,9 +84,15 @@ def main():
     print("// clang-format off\n#ifndef BB_TESTS_PRECISION_CODECS_MX_TABLES_H\n"
           "#define BB_TESTS_PRECISION_CODECS_MX_TABLES_H\n")
     print(f"enum {{ MX_BLOCKS = {BLOCKS} }};\n")
+    print("/// Elements that share a scale, in hexadecimal: two digits each, the sign in the code's "
+          "highest\n/// bit; of int8 two's complement.\n"
+          "typedef struct mx_block {\n    double scale;\n    const char *codes;\n} mx_block;\n")
+    print("// Values of the codes without the sign.")
     for name, (dtype, _, largest) in ELEMENTS.items():
         codes = numpy.arange(2 ** BITS[name], dtype=numpy.uint8).view(dtype).astype(numpy.float64)
-        held = [v for v in codes if numpy.abs(v) <= largest]
+        positive, negative = codes.reshape(2, -1)
+        held = [v for v in positive if v <= largest]
+        assert all(numpy.signbit(negative)) and list(-negative[:len(held)]) == held
         show(f"double mx_values_{name}[{len(held)}]", held, exact)
     show("double mx_inputs[8 * 32]", x.ravel(), exact)
     for name, (dtype, emax, largest) in ELEMENTS.items():
@@ -85,23 +100,21 @@ def main():
         for block in x:
             scale = 2.0 ** (numpy.floor(numpy.log2(numpy.abs(block).max())) - emax)
             assert float(numpy.array(scale, ml_dtypes.float8_e8m0fnu)) == scale
-            out.extend(cast(block / scale, dtype, largest) * scale)
-        show(f"double mx_blocks_{name}[8 * 32]", out, exact)
+            out.append((scale, cast(block / scale, dtype, largest)))
+        show_blocks(name, out)
     out = []
     for block in x:  # int8: two's complement of 2^-6, no -128
-        scale = 2.0 ** numpy.floor(numpy.log2(numpy.abs(block).max()))
-        out.extend(numpy.clip(numpy.rint(block / scale * 64.0), -127, 127) / 64.0 * scale)
-    show("double mx_blocks_int8[8 * 32]", out, exact)
+        scale = 2.0 ** numpy.floor(numpy.log2(numpy.abs(block).max())) / 64.0
+        out.append((scale, numpy.clip(numpy.rint(block / scale), -127, 127).astype(numpy.int8)))
+    show_blocks("int8", out)
     out = []
     for row in x:  # a row of 32: two blocks of 16 under one fp32
         total = numpy.float64(numpy.float32(numpy.abs(row).max() / (6.0 * 448.0)))
         for block in (row[:16], row[16:]):
-            wanted = numpy.abs(block).max() / (6.0 * total)
-            scale = nearest(wanted, ml_dtypes.float8_e4m3fn, 448.0)[0]
-            step = scale * total
-            codes = nearest(block / step, ml_dtypes.float4_e2m1fn, 6.0) if step > 0 else 0.0 * block
-            out.extend((codes * scale).astype(numpy.float32) * numpy.float32(total))
-    show("double mx_blocks_nvfp4[8 * 32]", [float(v) for v in out], exact)
+            code = nearest(numpy.abs(block).max() / (6.0 * total), ml_dtypes.float8_e4m3fn, 448.0)
+            scale = float(code.view(ml_dtypes.float8_e4m3fn)[0]) * total  # exact in fp64
+            out.append((scale, nearest(block / scale, ml_dtypes.float4_e2m1fn, 6.0)))
+    show_blocks("nvfp4", out)
     print("#endif")
 
 

@@ -38,32 +38,54 @@ static void check_same(const char *what, const double *got, const double *expect
     }
 }
 
+enum { NVFP4_COLUMNS = 16 };
+
+static const struct {
+    const char *text;
+    int block_columns, sign_bit; // no sign bit: int8
+    const mx_block *blocks;
+    const double *values; // without the sign
+    int count;
+} formats[] = {
+#define VALUES(name) mx_values_##name, sizeof mx_values_##name / sizeof(double)
+    {"mx element=e4m3", COLUMNS, 0x80, mx_blocks_e4m3, VALUES(e4m3)},
+    {"mx element=e5m2", COLUMNS, 0x80, mx_blocks_e5m2, VALUES(e5m2)},
+    {"mx element=e3m2", COLUMNS, 0x20, mx_blocks_e3m2, VALUES(e3m2)},
+    {"mx element=e2m3 block_scale=e8m0", COLUMNS, 0x20, mx_blocks_e2m3, VALUES(e2m3)},
+    {"mx element=e2m1", COLUMNS, 0x08, mx_blocks_e2m1, VALUES(e2m1)},
+    {"mx element=e2m1 block_scale=nvfp4", NVFP4_COLUMNS, 0x08, mx_blocks_nvfp4, VALUES(e2m1)},
+    {"mx element=int8", COLUMNS, 0, mx_blocks_int8, NULL, 0},
+#undef VALUES
+};
+enum { FORMATS = sizeof formats / sizeof *formats, INT8 = FORMATS - 1 };
+
+// Value of an element in the reference's row of blocks.
+static double reference(int f, bb_index row, int column)
+{
+    unsigned code;
+    const int index = (int)row * COLUMNS + column;
+    const mx_block *block = &formats[f].blocks[index / formats[f].block_columns];
+    assert_int_equal(sscanf(block->codes + 2 * (index % formats[f].block_columns), "%2x", &code),
+                     1);
+    if (f == INT8) {
+        return (int8_t)code * block->scale;
+    }
+    const unsigned sign = code & (unsigned)formats[f].sign_bit;
+    assert_in_range(code - sign, 0, formats[f].count - 1);
+    const double value = formats[f].values[code - sign] * block->scale;
+    return (float)(sign != 0 ? -value : value); // nvfp4 rounds to fp32, others are exact
+}
+
 TEST(blocks_are_those_of_ml_dtypes)
 {
-    static const struct {
-        const char *text;
-        const double *expected;
-    } formats[] = {
-        {"mx element=e4m3", mx_blocks_e4m3},
-        {"mx element=e5m2", mx_blocks_e5m2},
-        {"mx element=e3m2", mx_blocks_e3m2},
-        {"mx element=e2m3 block_scale=e8m0", mx_blocks_e2m3},
-        {"mx element=e2m1", mx_blocks_e2m1},
-        {"mx element=int8", mx_blocks_int8},
-        {"mx element=e2m1 block_scale=nvfp4", mx_blocks_nvfp4},
-    };
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f) {
+    for (int f = 0; f < FORMATS; ++f) {
         bb_coded_matrix *matrix = encoded(formats[f].text, MX_BLOCKS, COLUMNS, mx_inputs);
         for (bb_index row = 0; row < MX_BLOCKS; ++row) {
             double got[COLUMNS];
-            bool is_whole = strstr(formats[f].text, "int8") != NULL;
-            bb_coded_matrix_decode(matrix, row, 0, COLUMNS, got);
-            for (int i = 0; is_whole && i < COLUMNS; ++i) {
-                got[i] += 0.0; // two's complement has no -0
-            }
             double expected[COLUMNS];
+            bb_coded_matrix_decode(matrix, row, 0, COLUMNS, got);
             for (int i = 0; i < COLUMNS; ++i) {
-                expected[i] = formats[f].expected[row * COLUMNS + i] + (is_whole ? 0.0 : -0.0);
+                expected[i] = reference(f, row, i);
             }
             check_same(formats[f].text, got, expected, COLUMNS);
         }
@@ -74,24 +96,14 @@ TEST(blocks_are_those_of_ml_dtypes)
 // With the largest one in their block the scale is 1, and every value of an element is held.
 TEST(every_value_of_an_element_is_held)
 {
-    static const struct {
-        const char *text;
-        const double *values;
-        int count;
-        double largest;
-    } formats[] = {
-        {"mx element=e4m3", mx_values_e4m3, sizeof mx_values_e4m3 / sizeof(double), 448.0},
-        {"mx element=e5m2", mx_values_e5m2, sizeof mx_values_e5m2 / sizeof(double), 57344.0},
-        {"mx element=e3m2", mx_values_e3m2, sizeof mx_values_e3m2 / sizeof(double), 28.0},
-        {"mx element=e2m3", mx_values_e2m3, sizeof mx_values_e2m3 / sizeof(double), 7.5},
-        {"mx element=e2m1", mx_values_e2m1, sizeof mx_values_e2m1 / sizeof(double), 6.0},
-    };
-    for (size_t f = 0; f < sizeof formats / sizeof *formats; ++f) {
-        for (int begin = 0; begin < formats[f].count; begin += COLUMNS - 1) {
-            double values[COLUMNS] = {formats[f].largest};
+    for (int f = 0; f < FORMATS; ++f) {
+        const int count = formats[f].block_columns == COLUMNS ? formats[f].count : 0;
+        for (int begin = 0; begin < 2 * count; begin += COLUMNS - 1) {
+            double values[COLUMNS] = {formats[f].values[count - 1]};
             double got[COLUMNS];
-            for (int i = 1; i < COLUMNS && begin + i - 1 < formats[f].count; ++i) {
-                values[i] = formats[f].values[begin + i - 1];
+            for (int i = 1; i < COLUMNS && begin + i - 1 < 2 * count; ++i) {
+                const int k = begin + i - 1;
+                values[i] = k < count ? formats[f].values[k] : -formats[f].values[k - count];
             }
             bb_coded_matrix *matrix = encoded(formats[f].text, 1, COLUMNS, values);
             bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
