@@ -21,7 +21,6 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     uint8_t *contents = NULL;
     (void)count;
     (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
     (void)snprintf(path, sizeof path, "%s", fuzz_path(".state"));
     fuzz_demand(bb_checkpoint_write(path, SUBJECT, NULL, 0) == BB_OK, "a checkpoint");
     fuzz_demand(fuzz_read(path, &contents) > HEAD_BYTES, "a head");

@@ -45,7 +45,6 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     static char held[400];
     (void)count;
     (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
     (void)snprintf(folder, sizeof folder, "%s", fuzz_path(""));
     keep_factor();
     fuzz_demand(bb_plate_factor_path(folder, key, &path) == BB_OK, "a path");

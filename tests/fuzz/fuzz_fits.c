@@ -19,7 +19,6 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
 {
     (void)count;
     (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
     fuzz_demand(bb_hdf5_library_start() == BB_OK, "HDF5");
     (void)snprintf(path, sizeof path, "%s", fuzz_path(".fits"));
     return 0;

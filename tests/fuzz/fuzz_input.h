@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the targets of files share: bytes that decide, a demand that stops the fuzzer, and readers
-// that run in this process, where the fuzzer sees what they reach.
+// Shared by the targets: input bytes, demands that stop the fuzzer, and files in memory. No target
+// prints log lines.
 #ifndef BB_TESTS_FUZZ_FUZZ_INPUT_H
 #define BB_TESTS_FUZZ_FUZZ_INPUT_H
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/isolation.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +17,11 @@
 
 int LLVMFuzzerInitialize(int *count, char ***arguments);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+__attribute__((constructor)) static void fuzz_quiet(void)
+{
+    bb_log_set_level(BB_LOG_QUIET);
+}
 
 typedef struct fuzz_input {
     const uint8_t *data;
@@ -70,6 +74,14 @@ static inline const char *fuzz_path(const char *ending)
     (void)snprintf(path, sizeof path, "%.255s/fuzz-%ld%s", folder == NULL ? "/tmp" : folder,
                    (long)getpid(), ending);
     return path;
+}
+
+/// Zeroed memory. Owner: the caller (bb_memory_release).
+static inline void *fuzz_zeroed(bb_index count, size_t bytes)
+{
+    void *out = NULL;
+    fuzz_demand(bb_memory_zeroed(count, bytes, &out) == BB_OK, "memory");
+    return out;
 }
 
 /// After a reader: an expected status, a message where it failed, and no memory kept.

@@ -4,37 +4,24 @@
 // nodes stand in order, evaluate on any values and are printed.
 //
 // Input: type, whether it is a selector, inputs, accumulators, then the text.
-#include "core/memory.h"
 #include "solvers/kernels/language/expression.h"
+#include "tests/fuzz/fuzz_input.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { HEAD = 4, PORTS = 4 };
 
-static void demand(bool holds, const char *what)
-{
-    if (!holds) {
-        (void)fprintf(stderr, "demanded: %s (%s)\n", what, bb_status_message());
-        abort();
-    }
-}
-
 static void check_nodes(const bb_expression *expression)
 {
-    demand(expression->count <= BB_EXPRESSION_MAX_NODES, "few nodes");
+    fuzz_demand(expression->count <= BB_EXPRESSION_MAX_NODES, "few nodes");
     for (int k = 0; k < expression->count; ++k) {
         const bb_expression_node *node = &expression->nodes[k];
         for (int operand = 0; operand < BB_EXPRESSION_OPERANDS; ++operand) {
-            demand(node->operands[operand] < k || node->operands[operand] == 0, "order");
+            fuzz_demand(node->operands[operand] < k || node->operands[operand] == 0, "order");
         }
     }
     for (int k = 0; k < expression->output_count; ++k) {
-        demand(expression->outputs[k] < expression->count, "outputs are nodes");
+        fuzz_demand(expression->outputs[k] < expression->count, "outputs are nodes");
     }
 }
 
@@ -56,13 +43,13 @@ static void use(const bb_expression *expression)
         bb_expression_evaluate(expression, inputs, inputs, parameters, values, outputs);
     }
     bb_text text = {0};
-    demand(bb_expression_print(expression, &bb_expression_dialect_c, "p", ports, ports, names,
-                               &text) == BB_OK,
-           "it prints");
+    fuzz_demand(bb_expression_print(expression, &bb_expression_dialect_c, "p", ports, ports, names,
+                                    &text) == BB_OK,
+                "it prints");
     bb_text_release(&text);
     int factors[2];
     if (bb_expression_product(expression, factors)) {
-        demand(factors[0] < expression->count && factors[1] < expression->count, "factors");
+        fuzz_demand(factors[0] < expression->count && factors[1] < expression->count, "factors");
     }
     (void)bb_expression_neutral(bb_expression_icf(expression), BB_ELEMENT_INT32);
 }
@@ -73,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     char *text = calloc(size - HEAD + 1, 1);
-    demand(text != NULL, "memory");
+    fuzz_demand(text != NULL, "memory");
     memcpy(text, data + HEAD, size - HEAD);
     const bb_element_type type = (bb_element_type)(data[0] % (BB_ELEMENT_INDEX + 1));
     bb_element_type types[PORTS];
@@ -88,11 +75,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bb_arena arena = {0};
     bb_problems problems = {0};
     bb_expression expression;
-    demand(bb_expression_parse(text, "text", (bb_place){"fuzz", 1, 1}, &rules, &arena, &problems,
-                               &expression) == BB_OK,
-           "only memory fails");
-    demand(problems.count == (expression.output_count == 0), "one problem, or outputs");
-    demand((expression.count == 0) == (expression.output_count == 0), "nodes for outputs");
+    fuzz_demand(bb_expression_parse(text, "text", (bb_place){"fuzz", 1, 1}, &rules, &arena,
+                                    &problems, &expression) == BB_OK,
+                "only memory fails");
+    fuzz_demand(problems.count == (expression.output_count == 0), "one problem, or outputs");
+    fuzz_demand((expression.count == 0) == (expression.output_count == 0), "nodes for outputs");
     check_nodes(&expression);
     if (expression.output_count > 0) {
         use(&expression);
@@ -100,6 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bb_problems_release(&problems);
     bb_arena_release(&arena);
     free(text);
-    demand(bb_memory_blocks() == 0, "no memory is kept");
+    fuzz_demand(bb_memory_blocks() == 0, "no memory is kept");
     return 0;
 }

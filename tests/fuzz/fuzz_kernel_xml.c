@@ -3,14 +3,6 @@
 // libFuzzer target: any bytes as a kernel description in XML.
 #include "tests/fuzz/kernel_round_trip.h"
 
-int LLVMFuzzerInitialize(int *count, char ***arguments)
-{
-    (void)count;
-    (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
-    return 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     check_round_trip(bb_xml_reader_read, data, size);

@@ -22,7 +22,6 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
 {
     (void)count;
     (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
     fuzz_demand(bb_hdf5_library_start() == BB_OK, "HDF5");
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     (void)snprintf(path, sizeof path, "%s", fuzz_path(".h5"));

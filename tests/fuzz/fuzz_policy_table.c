@@ -5,20 +5,10 @@
 #include "sim/input/policy_table.h"
 #include "tests/fuzz/fuzz_input.h"
 
-static char path[300];
-
-int LLVMFuzzerInitialize(int *count, char ***arguments)
-{
-    (void)count;
-    (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
-    (void)snprintf(path, sizeof path, "%s", fuzz_path(".txt"));
-    return 0;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bb_policy_table table = {0};
+    const char *path = fuzz_path(".txt");
     fuzz_write(path, data, size);
     const bb_status status = bb_policy_table_read(path, &table);
     fuzz_demand((status == BB_OK) == (table.tile_rows > 0), "rows where it is taken");

@@ -30,7 +30,6 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     bb_sweep_plan *plan = NULL;
     (void)count;
     (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
     (void)snprintf(path, sizeof path, "%s", fuzz_path(".yaml"));
     (void)snprintf(folder, sizeof folder, "%s", fuzz_path(""));
     fuzz_write(path, study, sizeof study - 1);

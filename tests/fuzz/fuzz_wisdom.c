@@ -5,17 +5,6 @@
 #include "sim/kernels/wisdom.h"
 #include "tests/fuzz/fuzz_input.h"
 
-static char path[300];
-
-int LLVMFuzzerInitialize(int *count, char ***arguments)
-{
-    (void)count;
-    (void)arguments;
-    bb_log_set_level(BB_LOG_QUIET);
-    (void)snprintf(path, sizeof path, "%s", fuzz_path(".yaml"));
-    return 0;
-}
-
 static bb_status look_up(const bb_wisdom_file *file)
 {
     bb_status status = BB_OK;
@@ -43,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     bb_wisdom_file file = {0};
     bb_text line = {0};
+    const char *path = fuzz_path(".yaml");
     fuzz_write(path, data, size);
     bb_status status = bb_wisdom_file_read(path, &file);
     for (bb_index i = 0; i < file.count && status == BB_OK; ++i) {

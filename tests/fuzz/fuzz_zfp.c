@@ -4,37 +4,18 @@
 // and its room, inside of its target, and gives every value: a number or NaN.
 //
 // Input: shape, mode and how the index is made, index bytes, then the stream.
-#include "core/memory.h"
 #include "precision/codecs/zfp/zfp_band.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz_input.h"
 
 enum { MOST_ROWS = 16, GUARD = 8 };
 
 // Signalling pattern of what must not be written.
 static const uint32_t UNTOUCHED = 0x7fa5a5a5u;
 
-typedef struct input {
-    const uint8_t *data;
-    size_t size;
-} input;
-
-static uint8_t take(input *in)
+static bb_zfp_shape draw_shape(fuzz_input *in)
 {
-    if (in->size == 0) {
-        return 0;
-    }
-    --in->size;
-    return *in->data++;
-}
-
-static bb_zfp_shape draw_shape(input *in)
-{
-    bb_zfp_shape shape = {1 + take(in) % 4, 1 + take(in) % 70, 1, 1, 1};
-    uint8_t y = take(in), z = take(in), w = take(in);
+    bb_zfp_shape shape = {1 + fuzz_take(in) % 4, 1 + fuzz_take(in) % 70, 1, 1, 1};
+    uint8_t y = fuzz_take(in), z = fuzz_take(in), w = fuzz_take(in);
     shape.ny = shape.dimensions > 1 ? 1 + y % 19 : 1;
     shape.nz = shape.dimensions > 2 ? 1 + z % 9 : 1;
     shape.nw = shape.dimensions > 3 ? 1 + w % 4 : 1;
@@ -42,9 +23,9 @@ static bb_zfp_shape draw_shape(input *in)
     return shape;
 }
 
-static bb_zfp_settings draw_settings(input *in, int dimensions)
+static bb_zfp_settings draw_settings(fuzz_input *in, int dimensions)
 {
-    uint8_t mode = take(in), level = take(in);
+    uint8_t mode = fuzz_take(in), level = fuzz_take(in);
     unsigned values = 1u << (2 * dimensions);
     switch (mode % 4) {
     case 0: { // rate
@@ -61,34 +42,25 @@ static bb_zfp_settings draw_settings(input *in, int dimensions)
     }
 }
 
-static void *make(bb_index count, size_t bytes)
-{
-    void *out = NULL;
-    if (bb_memory_zeroed(count, bytes, &out) != BB_OK) {
-        abort();
-    }
-    return out;
-}
-
 // An index near the stream's, or of any numbers.
-static void draw_index(input *in, bb_zfp_settings settings, bb_index runs, bb_zfp_band *band)
+static void draw_index(fuzz_input *in, bb_zfp_settings settings, bb_index runs, bb_zfp_band *band)
 {
-    uint8_t kind = take(in), wild = take(in), marks = take(in);
+    uint8_t kind = fuzz_take(in), wild = fuzz_take(in), marks = fuzz_take(in);
     if (!bb_zfp_band_fixed_rate(settings)) {
         bb_index bases = (runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS;
-        band->bases = make(bases, sizeof *band->bases);
-        band->offsets = make(runs, sizeof *band->offsets);
+        band->bases = fuzz_zeroed(bases, sizeof *band->bases);
+        band->offsets = fuzz_zeroed(runs, sizeof *band->offsets);
         for (bb_index i = 0; i < runs; ++i) {
-            uint32_t step = take(in);
+            uint32_t step = fuzz_take(in);
             band->offsets[i] = kind % 3 == 0 ? step * (uint32_t)(i % BB_ZFP_BASE_RUNS) : step;
             band->offsets[i] = kind % 3 == 2 ? step << (wild % 25) : band->offsets[i];
         }
         for (bb_index i = 0; i < bases; ++i) {
-            band->bases[i] = (uint64_t)take(in) << (kind % 3 == 2 ? wild % 57 : 2);
+            band->bases[i] = (uint64_t)fuzz_take(in) << (kind % 3 == 2 ? wild % 57 : 2);
         }
     }
     if (marks % 4 == 0) {
-        band->poisoned = make(runs, 1);
+        band->poisoned = fuzz_zeroed(runs, 1);
         for (bb_index i = 0; i < runs; ++i) {
             band->poisoned[i] = marks % 8 == 0 && i % 3 == 1;
         }
@@ -100,16 +72,12 @@ static void check_run(bb_index rows, bb_index stride, const float *out)
     uint32_t word;
     for (bb_index i = rows * stride; i < rows * stride + GUARD; ++i) {
         memcpy(&word, &out[i], sizeof word);
-        if (word != UNTOUCHED) {
-            abort(); // behind the target
-        }
+        fuzz_demand(word == UNTOUCHED, "nothing behind the target");
     }
     // The first column of every row belongs to every run.
     for (bb_index r = 0; r < rows; ++r) {
         memcpy(&word, &out[r * stride], sizeof word);
-        if (word == UNTOUCHED) {
-            abort();
-        }
+        fuzz_demand(word != UNTOUCHED, "every value");
     }
 }
 
@@ -119,7 +87,7 @@ static void decode_all(bb_zfp_settings settings, const bb_zfp_shape *shape, cons
     bb_index stride = shape->dimensions == 1 ? 4 * BB_ZFP_LINE_BLOCKS : 4 * shape->nx;
     bb_index pieces = (columns + stride - 1) / stride;
     bb_index room = MOST_ROWS * stride + GUARD;
-    float *out = make(room, sizeof *out);
+    float *out = fuzz_zeroed(room, sizeof *out);
     for (bb_index run = 0; run < bb_zfp_band_runs(shape); ++run) {
         bb_index rest = shape->nz - 4 * (run / pieces % ((shape->nz + 3) / 4));
         bb_index rows = (rest < 4 ? rest : 4) * shape->nw;
@@ -135,26 +103,22 @@ static void decode_all(bb_zfp_settings settings, const bb_zfp_shape *shape, cons
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    input in = {data, size};
+    fuzz_input in = {data, size};
     bb_zfp_band band = {0};
     bb_zfp_shape shape = draw_shape(&in);
     bb_zfp_settings settings = draw_settings(&in, shape.dimensions);
     draw_index(&in, settings, bb_zfp_band_runs(&shape), &band);
-    uint8_t short_of = take(&in);
+    uint8_t short_of = fuzz_take(&in);
     size_t slack = bb_zfp_band_slack(settings, shape.dimensions);
     band.bytes = in.size;
     band.bits = 8 * (uint64_t)in.size;
     band.bits -= short_of % 8 < band.bits ? short_of % 8 : 0;
-    band.words = make((bb_index)(in.size + slack), 1);
+    band.words = fuzz_zeroed((bb_index)(in.size + slack), 1);
     memcpy(band.words, in.data, in.size);
     // Sound or not: a decoder survives what it gets.
-    if (bb_zfp_band_check(settings, &shape, &band) == BB_MEMORY) {
-        abort();
-    }
+    fuzz_demand(bb_zfp_band_check(settings, &shape, &band) != BB_MEMORY, "memory");
     decode_all(settings, &shape, &band);
     bb_zfp_band_release(&band);
-    if (bb_memory_blocks() != 0) {
-        abort();
-    }
+    fuzz_demand(bb_memory_blocks() == 0, "no memory kept");
     return 0;
 }

@@ -5,39 +5,16 @@
 // that decodes is the same.
 //
 // Input: type, shape, settings, index, then the stream.
-#include "core/memory.h"
 #include "precision/codecs/zfp/zfp_decoder.h"
+#include "tests/fuzz/fuzz_input.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static uint8_t take(const uint8_t **data, size_t *size)
-{
-    if (*size == 0) {
-        return 0;
-    }
-    --*size;
-    return *(*data)++;
-}
-
-static void *make(bb_index count, size_t bytes)
-{
-    void *out = NULL;
-    if (bb_memory_zeroed(count, bytes, &out) != BB_OK) {
-        abort();
-    }
-    return out;
-}
-
-static bb_zfp_settings draw_settings(const uint8_t **data, size_t *size)
+static bb_zfp_settings draw_settings(fuzz_input *in)
 {
     bb_zfp_settings settings;
-    settings.minimum_bits = take(data, size);
-    settings.maximum_bits = settings.minimum_bits + take(data, size) * (1u << take(data, size) % 7);
-    settings.maximum_precision = 1 + take(data, size) % 64u;
-    settings.minimum_exponent = take(data, size) % 4 == 0 ? -1075 : (int)take(data, size) - 128;
+    settings.minimum_bits = fuzz_take(in);
+    settings.maximum_bits = settings.minimum_bits + fuzz_take(in) * (1u << fuzz_take(in) % 7);
+    settings.maximum_precision = 1 + fuzz_take(in) % 64u;
+    settings.minimum_exponent = fuzz_take(in) % 4 == 0 ? -1075 : (int)fuzz_take(in) - 128;
     return settings;
 }
 
@@ -45,12 +22,11 @@ static void decode_with_index(bb_device *cpu, const bb_zfp_stream *stream, bb_zf
                               const void *expected, size_t bytes)
 {
     bb_zfp_decoder *decoder = NULL;
-    void *out = make((bb_index)bytes, 1);
+    void *out = fuzz_zeroed((bb_index)bytes, 1);
     if (bb_zfp_decoder_create(cpu, stream, index, 1, &decoder) == BB_OK) {
         bb_status status = bb_zfp_decoder_run(decoder, out, NULL);
-        if (expected != NULL && (status != BB_OK || memcmp(out, expected, bytes) != 0)) {
-            abort();
-        }
+        fuzz_demand(expected == NULL || (status == BB_OK && memcmp(out, expected, bytes) == 0),
+                    "the same values by its index");
     }
     bb_zfp_decoder_destroy(&decoder);
     bb_memory_release(&out);
@@ -58,31 +34,30 @@ static void decode_with_index(bb_device *cpu, const bb_zfp_stream *stream, bb_zf
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    fuzz_input in = {data, size};
     bb_device *cpu = NULL;
     bb_zfp_index index = {0};
-    bb_zfp_stream stream = {.type = take(&data, &size) % 2 == 0 ? BB_F32 : BB_F64};
-    bb_zfp_shape shape = {1 + take(&data, &size) % 4, 1 + take(&data, &size) % 40, 1, 1, 1};
-    uint8_t y = take(&data, &size), z = take(&data, &size), run = take(&data, &size);
+    bb_zfp_stream stream = {.type = fuzz_take(&in) % 2 == 0 ? BB_F32 : BB_F64};
+    bb_zfp_shape shape = {1 + fuzz_take(&in) % 4, 1 + fuzz_take(&in) % 40, 1, 1, 1};
+    uint8_t y = fuzz_take(&in), z = fuzz_take(&in), run = fuzz_take(&in);
     shape.ny = shape.dimensions > 1 ? 1 + y % 13 : 1;
     shape.nz = shape.dimensions > 2 ? 1 + z % 9 : 1;
     shape.nw = shape.dimensions > 3 ? 1 + z / 9 % 6 : 1;
     stream.shape = shape;
-    stream.settings = draw_settings(&data, &size);
-    uint8_t wrong = take(&data, &size);
+    stream.settings = draw_settings(&in);
+    uint8_t wrong = fuzz_take(&in);
     // A block of its own, so that a read behind it is seen.
-    unsigned char *copy = make((bb_index)size + 1, 1);
-    memcpy(copy, data, size);
+    unsigned char *copy = fuzz_zeroed((bb_index)in.size + 1, 1);
+    memcpy(copy, in.data, in.size);
     stream.bytes = copy;
-    stream.size = size;
-    stream.bits = 8 * (uint64_t)size;
+    stream.size = in.size;
+    stream.bits = 8 * (uint64_t)in.size;
     if (bb_zfp_stream_check(&stream) == BB_OK && bb_device_open(BB_DEVICE_CPU, 0, &cpu) == BB_OK) {
         size_t bytes = (size_t)bb_zfp_stream_values(&stream) * bb_type_bytes(stream.type);
-        void *out = make((bb_index)bytes, 1);
+        void *out = fuzz_zeroed((bb_index)bytes, 1);
         bool good = bb_zfp_stream_decode(&stream, out) == BB_OK;
         bool indexed = bb_zfp_index_create(&stream, 1 + run % 9, &index) == BB_OK;
-        if (good != indexed) {
-            abort();
-        }
+        fuzz_demand(good == indexed, "an index of a stream that decodes");
         if (indexed) {
             decode_with_index(cpu, &stream, &index, out, bytes);
         }
@@ -96,8 +71,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bb_device_close(&cpu);
     }
     bb_memory_release((void **)&copy);
-    if (bb_memory_blocks() != 0) {
-        abort();
-    }
+    fuzz_demand(bb_memory_blocks() == 0, "no memory kept");
     return 0;
 }
