@@ -11,31 +11,28 @@
 #include "tests/sim/program.h"
 
 static const double MOST_BYTES = 2e9; // of a quick run
-static program_run preset_run;
+static program_run run;
 
 // Peak memory that `check` announces, bytes.
 static inline double planned_bytes(const char *config)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"check", config, "device=cpu", NULL};
     static const char key[] = "memory on the host";
-    program_call(arguments, &preset_run);
-    program_expect(&preset_run, 0, key);
-    return 1e6 * strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
+    CALL("check", config, "device=cpu");
+    program_expect(&run, 0, key);
+    return 1e6 * strtod(strstr(run.printed, key) + strlen(key), NULL);
 }
 
 static inline bb_results *run_preset(const char *config)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", config, "device=cpu", "-q", "--force", "--threads", "2", "-o", "preset.h5", NULL};
     bb_results *results = NULL;
     double planned = planned_bytes(config);
-    program_call(arguments, &preset_run);
-    program_expect(&preset_run, 0, "results: preset.h5");
+    CALL("run", config, "device=cpu", "-q", "--force", "--threads", "2", "-o", "preset.h5");
+    program_expect(&run, 0, "results: preset.h5");
     print_message("%s: %.0f MB taken, %.0f MB planned\n", strrchr(config, '/') + 1,
-                  1e-6 * preset_run.peak_bytes, 1e-6 * planned);
+                  1e-6 * run.peak_bytes, 1e-6 * planned);
     if (!program_is_instrumented()) {
-        assert_true(preset_run.peak_bytes < MOST_BYTES);
-        assert_true(planned < 2.0 * preset_run.peak_bytes && planned > 0.5 * preset_run.peak_bytes);
+        assert_true(run.peak_bytes < MOST_BYTES);
+        assert_true(planned < 2.0 * run.peak_bytes && planned > 0.5 * run.peak_bytes);
     }
     check_ok(bb_reader_read("preset.h5", &results));
     return results;

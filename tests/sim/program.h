@@ -49,6 +49,12 @@ static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], 
     (void)fclose(file);
 }
 
+/// Runs build/bitbudget with these arguments into `run`, a program_run of the test.
+#define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
+
+/// The same, for calls that must succeed.
+#define CALL_OK(...) (CALL(__VA_ARGS__), program_expect(&run, 0, ""))
+
 static inline void program_expect(const program_run *run, int code, const char *text)
 {
     if (run->code != code || strstr(run->printed, text) == NULL) {

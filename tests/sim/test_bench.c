@@ -204,23 +204,17 @@ TEST(medians_by_hand)
 TEST(the_command_writes_a_file_and_keeps_it)
 {
     program_run run;
-    const char *const once[PROGRAM_ARGUMENTS] = {"bench",   "gemv-fp16", "thermal-step",
-                                                 "--quick", "-o",        "bench.h5",
-                                                 "--force", "--threads", "2"};
-    const char *const again[PROGRAM_ARGUMENTS] = {"bench", "--quick", "-o", "bench.h5"};
-    const char *const wrong[PROGRAM_ARGUMENTS] = {"bench", "gemv-fp61", "--quick", "-o", "new.h5"};
-    const char *const list[PROGRAM_ARGUMENTS] = {"bench", "--list"};
-    program_call(once, &run);
+    CALL("bench", "gemv-fp16", "thermal-step", "--quick", "-o", "bench.h5", "--force", "--threads",
+         "2");
     program_expect(&run, 0, "results: bench.h5");
     program_expect(&run, 0, "thermal-step");
-    program_call(again, &run);
+    CALL("bench", "--quick", "-o", "bench.h5");
     program_expect(&run, 3, "bench.h5");
-    program_call(wrong, &run);
+    CALL("bench", "gemv-fp61", "--quick", "-o", "new.h5");
     program_expect(&run, 2, "no benchmark 'gemv-fp61' (did you mean gemv-fp64?)");
-    const char *const show[PROGRAM_ARGUMENTS] = {"show", "bench.h5"};
-    program_call(show, &run);
+    CALL("show", "bench.h5");
     program_expect(&run, 3, "a file of 'bitbudget bench'");
-    program_call(list, &run);
+    CALL("bench", "--list");
     program_expect(&run, 0, "cholesky-hp3");
     (void)unlink("bench.h5");
 }

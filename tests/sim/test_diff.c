@@ -13,8 +13,6 @@ static program_run run;
 static const char study_file[] = CONFIG_WAFER_SMALL;
 static const char ao_file[] = CONFIG_AO_SMALL;
 
-#define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
-
 static void expect_keys(const char *a, const char *b, const char *expected)
 {
     const char *const texts[2] = {a, b};

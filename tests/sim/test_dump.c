@@ -12,10 +12,10 @@
 
 #include <sys/stat.h>
 
-static bb_results *run_program(const char *const arguments[PROGRAM_ARGUMENTS], const char *file)
+// Results of the last run, which succeeded.
+static bb_results *results_in(const char *file)
 {
     bb_results *results = NULL;
-    program_call(arguments, &run);
     program_expect(&run, 0, "results: ");
     check_ok(bb_reader_read(file, &results));
     return results;
@@ -24,12 +24,10 @@ static bb_results *run_program(const char *const arguments[PROGRAM_ARGUMENTS], c
 // With rows and inputs of a wafer in "rows.h5".
 static int enter_with_rows(void **state)
 {
-    const char *const dump[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows,inputs", NULL};
     if (enter(state) != 0) {
         return -1;
     }
-    program_call(dump, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows,inputs");
     return run.code;
 }
 
@@ -51,11 +49,8 @@ static void check_agrees(const char *override, int code, const char *words)
     static const char *const commands[] = {"run", "check"};
     static char said[sizeof run.printed];
     for (int c = 0; c < 2; ++c) {
-        program_call((const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL,
-                                                            "response.generator=file",
-                                                            "response.file=rows.h5", override, "-q",
-                                                            "-o", "refused.h5"},
-                     &run);
+        CALL(commands[c], CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5",
+             override, "-q", "-o", "refused.h5");
         program_expect(&run, code, words);
         if (c == 1) {
             assert_string_equal(run.printed, said);
@@ -66,43 +61,27 @@ static void check_agrees(const char *override, int code, const char *words)
 
 TEST_FULL(wafer_rows_round_trip)
 {
-    const char *const again[PROGRAM_ARGUMENTS] = {"run",
-                                                  CONFIG_WAFER_SMALL,
-                                                  "response.generator=file",
-                                                  "response.file=rows.h5",
-                                                  "-q",
-                                                  "-o",
-                                                  "again.h5",
-                                                  NULL};
     char first[BB_DIGEST_BYTES];
     char second[BB_DIGEST_BYTES];
     bb_results *made = NULL;
     check_ok(bb_reader_read("rows.h5", &made));
-    bb_results *read = run_program(again, "again.h5");
+    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q", "-o",
+         "again.h5");
+    bb_results *read = results_in("again.h5");
     assert_null(strstr(run.printed, "made for another study"));
     check_ok(bb_results_digest(made, true, first));
     check_ok(bb_results_digest(read, true, second));
     assert_string_equal(first, second);
     bb_results_destroy(&made);
     bb_results_destroy(&read);
-    const char *const other[PROGRAM_ARGUMENTS] = {"run",
-                                                  CONFIG_WAFER_SMALL,
-                                                  "response.generator=file",
-                                                  "response.file=rows.h5",
-                                                  "response.grid.columns=41",
-                                                  "-q",
-                                                  "-o",
-                                                  "other.h5",
-                                                  NULL};
-    program_call(other, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5",
+         "response.grid.columns=41", "-q", "-o", "other.h5");
     program_expect(&run, 2, "dataset '/operators/C_x_0'");
     check_agrees("response.grid.columns=41", 2, "slit points of a field x ");
     check_agrees("response.grid={columns: 37, rows: 40}", 2, "expected the 37 columns of resp");
     check_agrees("scan.fields=[1]", 3, "no dataset '/operators/C_x_1'");
     check_agrees("scan.fields=[0, 3]", 3, "no dataset '/operators/C_x_3'");
-    const char *const nowhere[PROGRAM_ARGUMENTS] = {
-        "check", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=nowhere.h5", NULL};
-    program_call(nowhere, &run);
+    CALL("check", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=nowhere.h5");
     program_expect(&run, 3, "'nowhere.h5': No such file");
     assert_int_not_equal(access("other.h5", F_OK), 0);
 }
@@ -144,28 +123,14 @@ TEST_FULL(rows_in_zfp_round_trip)
         print_message("skipped: no hdf5-filter-plugin-zfp-serial\n");
         skip();
     }
-    const char *const dump[PROGRAM_ARGUMENTS] = {"run",
-                                                 CONFIG_WAFER_SMALL,
-                                                 "dump.filter=zfp",
-                                                 "dump.tolerance_m_per_k=1e-14",
-                                                 "-q",
-                                                 "-o",
-                                                 "zfp.h5",
-                                                 "--dump",
-                                                 "rows",
-                                                 NULL};
-    const char *const again[PROGRAM_ARGUMENTS] = {"run",
-                                                  CONFIG_WAFER_SMALL,
-                                                  "response.generator=file",
-                                                  "response.file=zfp.h5",
-                                                  "-q",
-                                                  "-o",
-                                                  "from_zfp.h5",
-                                                  NULL};
     struct stat plain;
     struct stat stored;
-    bb_results *made = run_program(dump, "zfp.h5");
-    bb_results *read = run_program(again, "from_zfp.h5");
+    CALL("run", CONFIG_WAFER_SMALL, "dump.filter=zfp", "dump.tolerance_m_per_k=1e-14", "-q", "-o",
+         "zfp.h5", "--dump", "rows");
+    bb_results *made = results_in("zfp.h5");
+    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5", "-q", "-o",
+         "from_zfp.h5");
+    bb_results *read = results_in("from_zfp.h5");
     double error = largest_difference("rows.h5", "zfp.h5", "/operators/C_x_0");
     assert_int_equal(stat("rows.h5", &plain), 0);
     assert_int_equal(stat("zfp.h5", &stored), 0);
@@ -181,38 +146,20 @@ TEST_FULL(rows_in_zfp_round_trip)
     bb_results_destroy(&made);
     bb_results_destroy(&read);
     // As many cells on another mesh are other cells.
-    const char *const turned[PROGRAM_ARGUMENTS] = {"run",
-                                                   CONFIG_WAFER_SMALL,
-                                                   "response.generator=file",
-                                                   "response.file=zfp.h5",
-                                                   "response.grid={columns: 37, rows: 40}",
-                                                   "-q",
-                                                   "-o",
-                                                   "turned.h5",
-                                                   NULL};
-    program_call(turned, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5",
+         "response.grid={columns: 37, rows: 40}", "-q", "-o", "turned.h5");
     program_expect(&run, 2, "lines of 40 cells, expected the 37 of response.grid");
 }
 
 // Without the plugin a run that wants it ends before it computes, and names the package.
 TEST(without_the_plugin_the_package_is_named)
 {
-    const char *const dump[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, "dump.filter=zfp", "-q", "-o", "none.h5", "--dump", "rows",
-        NULL};
-    const char *const read[PROGRAM_ARGUMENTS] = {"run",
-                                                 CONFIG_WAFER_SMALL,
-                                                 "response.generator=file",
-                                                 "response.file=zfp.h5",
-                                                 "-q",
-                                                 "-o",
-                                                 "none.h5",
-                                                 NULL};
     (void)setenv("HDF5_PLUGIN_PATH", "/nonexistent", 1);
-    program_call(dump, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "dump.filter=zfp", "-q", "-o", "none.h5", "--dump", "rows");
     program_expect(&run, 3, "hdf5-filter-plugin-zfp-serial");
     if (access("zfp.h5", F_OK) == 0) {
-        program_call(read, &run);
+        CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5", "-q",
+             "-o", "none.h5");
         program_expect(&run, 3, "hdf5-filter-plugin-zfp-serial");
     }
     (void)unsetenv("HDF5_PLUGIN_PATH");
@@ -236,9 +183,8 @@ TEST(a_product_study_takes_them)
                 "dimensions: 4}, multiply: fp32, accumulate: fp64}\n",
                 config);
     (void)fclose(config);
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
-                                                      "-o",  "product.h5",   NULL};
-    bb_results *results = run_program(arguments, "product.h5");
+    CALL("run", "product.yaml", "-q", "-o", "product.h5");
+    bb_results *results = results_in("product.h5");
     assert_true(driver_number(results, "qoi_relative_error", "reference") == 0.0);
     double fp32 = driver_number(results, "qoi_relative_error", "fp32");
     double bfp8 = driver_number(results, "qoi_relative_error", "bfp8");
@@ -250,25 +196,20 @@ TEST(a_product_study_takes_them)
     assert_true(driver_number(results, "worst_relative_error", "bfp8") >= bfp8);
     assert_true(driver_number(results, "bits_per_value", "fp32") == 32.0);
     bb_results_destroy(&results);
-    const char *const check[PROGRAM_ARGUMENTS] = {"check", "product.yaml", NULL};
-    program_call(check, &run);
+    CALL("check", "product.yaml");
     program_expect(&run, 0, "matrix");
-    const char *const missing[PROGRAM_ARGUMENTS] = {
-        "run", "product.yaml", "matrix.dataset=/operators/C_q", "-o", "none.h5", NULL};
-    program_call(missing, &run);
+    CALL("run", "product.yaml", "matrix.dataset=/operators/C_q", "-o", "none.h5");
     program_expect(&run, 3, "no dataset '/operators/C_q'");
 }
 
 // Draw 0 is the study without draws; the others are of its size, and fp64's are the same.
 TEST(a_product_study_has_draws)
 {
-    const char *const plain[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
-                                                  "-o",  "one.h5",       NULL};
-    const char *const drawn[PROGRAM_ARGUMENTS] = {
-        "run", "product.yaml", "pipelines.0.draws=5", "pipelines.2.draws=5", "-q", "-o", "five.h5",
-        NULL};
-    bb_results *once = run_program(plain, "one.h5");
-    bb_results *again = run_program(drawn, "five.h5");
+    CALL("run", "product.yaml", "-q", "-o", "one.h5");
+    bb_results *once = results_in("one.h5");
+    CALL("run", "product.yaml", "pipelines.0.draws=5", "pipelines.2.draws=5", "-q", "-o",
+         "five.h5");
+    bb_results *again = results_in("five.h5");
     double price = driver_number(once, "qoi_relative_error", "bfp8");
     assert_true(driver_number(again, "qoi_relative_error", "bfp8") == price);
     assert_true(driver_number(once, "price_worst", "bfp8") == price);
@@ -286,12 +227,10 @@ TEST(a_scaled_reference_is_the_same_matrix)
 {
     static const char *const names[] = {"qoi_relative_error", "rmse"};
     static const char *const pipelines[] = {"fp32", "bfp8", "zfp"};
-    const char *const plain[PROGRAM_ARGUMENTS] = {"run", "product.yaml", "-q",
-                                                  "-o",  "plain.h5",     NULL};
-    const char *const scaled[PROGRAM_ARGUMENTS] = {
-        "run", "product.yaml", "pipelines.0.scale=row", "-q", "-o", "scaled.h5", NULL};
-    bb_results *once = run_program(plain, "plain.h5");
-    bb_results *again = run_program(scaled, "scaled.h5");
+    CALL("run", "product.yaml", "-q", "-o", "plain.h5");
+    bb_results *once = results_in("plain.h5");
+    CALL("run", "product.yaml", "pipelines.0.scale=row", "-q", "-o", "scaled.h5");
+    bb_results *again = results_in("scaled.h5");
     for (int n = 0; n < 2; ++n) {
         for (int p = 0; p < 3; ++p) {
             assert_true(driver_number(again, names[n], pipelines[p]) ==
@@ -314,28 +253,19 @@ TEST(a_layout_that_does_not_fit_is_refused_by_check)
         {"inputs.dataset=/operators/C_y_2_row", "expected rows and columns"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
-        const char *const planned[PROGRAM_ARGUMENTS] = {"check", "product.yaml", wrong[i].key};
-        program_call(planned, &run);
+        CALL("check", "product.yaml", wrong[i].key);
         program_expect(&run, i == 2 ? 3 : 2, wrong[i].words);
     }
-    const char *const offered[PROGRAM_ARGUMENTS] = {"check", "product.yaml", "--dump", "R"};
-    program_call(offered, &run);
+    CALL("check", "product.yaml", "--dump", "R");
     program_expect(&run, 2, "one of the operators of this experiment: Y,C");
 }
 
 // Covariances of an ao study without its physics: the same factor, so the same reconstructor.
 TEST(a_reconstructor_study_takes_covariances)
 {
-    const char *const dump[PROGRAM_ARGUMENTS] = {"run",
-                                                 CONFIG_AO_SMALL,
-                                                 "solver.lgs_tilt=constant_block",
-                                                 "-q",
-                                                 "-o",
-                                                 "ao.h5",
-                                                 "--dump",
-                                                 "Cmm,Ctm,Ctt,R",
-                                                 NULL};
-    bb_results *made = run_program(dump, "ao.h5");
+    CALL("run", CONFIG_AO_SMALL, "solver.lgs_tilt=constant_block", "-q", "-o", "ao.h5", "--dump",
+         "Cmm,Ctm,Ctt,R");
+    bb_results *made = results_in("ao.h5");
     FILE *config = fopen("reconstructor.yaml", "w");
     (void)fputs("experiment: reconstructor\n"
                 "covariance: {file: ao.h5, dataset: /operators/Cmm}\n"
@@ -348,9 +278,8 @@ TEST(a_reconstructor_study_takes_covariances)
                 "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n",
                 config);
     (void)fclose(config);
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", "reconstructor.yaml", "machine.price_usd=1e9", "-q", "-o", "reconstructor.h5", NULL};
-    bb_results *read = run_program(arguments, "reconstructor.h5");
+    CALL("run", "reconstructor.yaml", "machine.price_usd=1e9", "-q", "-o", "reconstructor.h5");
+    bb_results *read = results_in("reconstructor.h5");
     double sp = driver_number(read, "qoi_relative_error", "sp");
     double hp1 = driver_number(read, "qoi_relative_error", "hp1");
     print_message("errors of R: sp %.1e, hp1 %.1e; of variance: %.1e, %.1e\n", sp, hp1,
@@ -367,17 +296,13 @@ TEST(a_reconstructor_study_takes_covariances)
                 cost);
     bb_results_destroy(&made);
     bb_results_destroy(&read);
-    const char *const skew[PROGRAM_ARGUMENTS] = {
-        "run", "reconstructor.yaml", "covariance.dataset=/operators/Ctm_0", "-o", "x.h5", NULL};
-    program_call(skew, &run);
+    CALL("run", "reconstructor.yaml", "covariance.dataset=/operators/Ctm_0", "-o", "x.h5");
     program_expect(&run, 2, "expected a square matrix");
     assert_int_equal(
         system("cp ao.h5 mixed.h5 && /usr/bin/python3 -c \"import h5py\n"
                "h5py.File('mixed.h5','r+')['operators/Ctm_0'].attrs['units']='nm^2'\""),
         0);
-    const char *const mixed[PROGRAM_ARGUMENTS] = {"check", "reconstructor.yaml",
-                                                  "cross_covariance.file=mixed.h5", NULL};
-    program_call(mixed, &run);
+    CALL("check", "reconstructor.yaml", "cross_covariance.file=mixed.h5");
     program_expect(&run, 2,
                    "'mixed.h5', dataset '/operators/Ctm_0': values in nm^2, those beside it in "
                    "arcsec^2");
@@ -401,29 +326,11 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
 {
     static const char pipelines[] =
         "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]";
-    const char *const made[PROGRAM_ARGUMENTS] = {
-        "run",        CONFIG_NX456, pipelines,
-        "device=cpu", "-q",         "-o",
-        "parts.h5",   "--dump",     "Cmm,Cmm_core,Ctm,Ctt,R",
-        NULL};
-    const char *const parts[PROGRAM_ARGUMENTS] = {
-        "run",
-        "parts.yaml",
-        pipelines,
-        "covariance.dataset=/operators/Cmm_core",
-        "low_rank={file: parts.h5, dataset: /operators/Cmm_low_rank, weights: "
-        "/operators/Cmm_weights}",
-        "-q",
-        "-o",
-        "rejoined.h5",
-        "--dump",
-        "R",
-        NULL};
-    const char *const all_values[PROGRAM_ARGUMENTS] = {
-        "run", "parts.yaml", pipelines, "solver.tile=128", "-q", "-o", "undivided.h5", NULL};
     double *r[2] = {NULL};
     bb_index items = 0;
-    bb_results *first = run_program(made, "parts.h5");
+    CALL("run", CONFIG_NX456, pipelines, "device=cpu", "-q", "-o", "parts.h5", "--dump",
+         "Cmm,Cmm_core,Ctm,Ctt,R");
+    bb_results *first = results_in("parts.h5");
     FILE *config = fopen("parts.yaml", "w");
     (void)fputs("experiment: reconstructor\nseed: 1\ndevice: cpu\n"
                 "covariance: {file: parts.h5, dataset: /operators/Cmm}\n"
@@ -433,7 +340,11 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
                 "pipelines:\n  - {name: reference, arithmetic: dp}\n",
                 config);
     (void)fclose(config);
-    bb_results *again = run_program(parts, "rejoined.h5");
+    CALL("run", "parts.yaml", pipelines, "covariance.dataset=/operators/Cmm_core",
+         "low_rank={file: parts.h5, dataset: /operators/Cmm_low_rank, weights: "
+         "/operators/Cmm_weights}",
+         "-q", "-o", "rejoined.h5", "--dump", "R");
+    bb_results *again = results_in("rejoined.h5");
     assert_string_equal(driver_text(first, "status", "hp2"), "ok");
     assert_string_equal(driver_text(again, "status", "hp2"), "ok");
     for (int p = 0; p < 2; ++p) {
@@ -449,7 +360,8 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
     check_relative(driver_number(again, "residual_trace", "reference"), 0.00972807438, 1e-5);
     double loss = driver_number(again, "variance_loss", "hp2");
     assert_true(loss > 0.0 && loss < 0.01);
-    bb_results *lost = run_program(all_values, "undivided.h5");
+    CALL("run", "parts.yaml", pipelines, "solver.tile=128", "-q", "-o", "undivided.h5");
+    bb_results *lost = results_in("undivided.h5");
     assert_string_equal(driver_text(lost, "status", "hp2"), "not_spd");
     check_relative(driver_number(lost, "residual_trace", "reference"), 0.00972807438, 1e-5);
     bb_results_destroy(&first);
@@ -486,7 +398,8 @@ TEST(a_full_disk_is_the_disks_fault)
                                                       "full.h5", "--force",       "--dump", "Cmm"};
     struct stat about;
     struct rlimit usual;
-    bb_results *results = run_program(arguments, "full.h5");
+    program_call(arguments, &run);
+    bb_results *results = results_in("full.h5");
     bb_results_destroy(&results);
     assert_int_equal(stat("full.h5", &about), 0);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
@@ -507,29 +420,14 @@ TEST(a_full_disk_is_the_disks_fault)
 // middle), the same pupil, the same results.
 TEST_FULL(the_pupil_round_trips)
 {
-    const char *const dump[PROGRAM_ARGUMENTS] = {"run",
-                                                 CONFIG_AO_SMALL,
-                                                 "telescope.obstruction=0.2",
-                                                 "-q",
-                                                 "-o",
-                                                 "annulus.h5",
-                                                 "--dump",
-                                                 "pupil",
-                                                 NULL};
-    const char *const again[PROGRAM_ARGUMENTS] = {"run",
-                                                  CONFIG_AO_SMALL,
-                                                  "telescope.obstruction=0.2",
-                                                  "telescope.pupil.file=annulus.h5",
-                                                  "-q",
-                                                  "-o",
-                                                  "mask.h5",
-                                                  "--dump",
-                                                  "pupil",
-                                                  NULL};
     char first[BB_DIGEST_BYTES];
     char second[BB_DIGEST_BYTES];
-    bb_results *made = run_program(dump, "annulus.h5");
-    bb_results *read = run_program(again, "mask.h5");
+    CALL("run", CONFIG_AO_SMALL, "telescope.obstruction=0.2", "-q", "-o", "annulus.h5", "--dump",
+         "pupil");
+    bb_results *made = results_in("annulus.h5");
+    CALL("run", CONFIG_AO_SMALL, "telescope.obstruction=0.2", "telescope.pupil.file=annulus.h5",
+         "-q", "-o", "mask.h5", "--dump", "pupil");
+    bb_results *read = results_in("mask.h5");
     check_ok(bb_results_digest(made, true, first));
     check_ok(bb_results_digest(read, true, second));
     assert_string_equal(first, second);
@@ -539,9 +437,7 @@ TEST_FULL(the_pupil_round_trips)
 
 TEST(unknown_operators_are_refused_before_the_run)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--dump", "Cmm",
-                                                      "-o",  "never.h5",         NULL};
-    program_call(arguments, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "--dump", "Cmm", "-o", "never.h5");
     program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows,inputs");
 }
 

@@ -8,12 +8,10 @@
 
 static int enter_with_rows(void **state)
 {
-    const char *const dump[PROGRAM_ARGUMENTS] = {"run",     CONFIG_WAFER_SMALL, "-q",   "-o",
-                                                 "rows.h5", "--dump",           "rows", NULL};
     if (enter(state) != 0) {
         return -1;
     }
-    program_call(dump, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows");
     program_expect(&run, 0, "results: ");
     return 0;
 }
@@ -32,10 +30,8 @@ TEST(rows_of_other_grids_are_refused)
          "made with row_columns = 6, expected the 3 columns of slit points"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const char *const other[PROGRAM_ARGUMENTS] = {
-            "run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q",
-            "-o",  "other.h5",         cases[c].keys[0],          cases[c].keys[1],        NULL};
-        program_call(other, &run);
+        CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q",
+             "-o", "other.h5", cases[c].keys[0], cases[c].keys[1]);
         program_expect(&run, 2, cases[c].words);
         assert_int_not_equal(access("other.h5", F_OK), 0);
     }
@@ -58,18 +54,8 @@ TEST_FULL(rows_of_another_study_are_named)
         {{"scan.dose_mj_per_cm2=31", "mesh.substeps=2"}, NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const char *const other[PROGRAM_ARGUMENTS] = {"run",
-                                                      CONFIG_WAFER_SMALL,
-                                                      "response.generator=file",
-                                                      "response.file=rows.h5",
-                                                      "-q",
-                                                      "--force",
-                                                      "-o",
-                                                      "named.h5",
-                                                      cases[c].keys[0],
-                                                      cases[c].keys[1],
-                                                      NULL};
-        program_call(other, &run);
+        CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q",
+             "--force", "-o", "named.h5", cases[c].keys[0], cases[c].keys[1]);
         program_expect(&run, 0, cases[c].words == NULL ? "results: " : cases[c].words);
         assert_true(cases[c].words != NULL || strstr(run.printed, "another study") == NULL);
     }
@@ -100,16 +86,8 @@ TEST(rows_without_metadata_are_taken)
     assert_true(bb_matrix_file_metadata(files[0])->mesh_rows == 0.0);
     assert_string_equal(bb_matrix_file_metadata(files[0])->made_for, "");
     bb_matrix_file_close(&files[0]);
-    const char *const read[PROGRAM_ARGUMENTS] = {"run",
-                                                 CONFIG_WAFER_SMALL,
-                                                 "response.generator=file",
-                                                 "response.file=mine.h5",
-                                                 "wafer.thickness_um=700",
-                                                 "-q",
-                                                 "-o",
-                                                 "from_mine.h5",
-                                                 NULL};
-    program_call(read, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=mine.h5",
+         "wafer.thickness_um=700", "-q", "-o", "from_mine.h5");
     program_expect(&run, 0, "results: from_mine.h5");
     assert_null(strstr(run.printed, "another study"));
 }
@@ -129,10 +107,7 @@ static void run_rows(const char *path, const char *out)
 {
     char key[64];
     (void)snprintf(key, sizeof key, "response.file=%s", path);
-    const char *const read[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, key, "response.generator=file", "--force", "-q", "-o", out,
-        NULL};
-    program_call(read, &run);
+    CALL("run", CONFIG_WAFER_SMALL, key, "response.generator=file", "--force", "-q", "-o", out);
 }
 
 // Rows in um/K give what the same rows in m/K do; those in another unit are refused.
@@ -237,7 +212,6 @@ TEST(names_of_pipelines_are_no_axes)
         {"a['long_name'] = 'rows of pipeline x'", -1},
         {"a['long_name'] = 'pipelined rows, y'", 1},
     };
-    const char *const decode[PROGRAM_ARGUMENTS] = {"run", "decode.yaml", "-q", "--dump", "C", NULL};
     FILE *study = fopen("decode.yaml", "w");
     assert_non_null(study);
     (void)fputs("experiment: product\ndevice: cpu\nmatrix: {file: rows.h5, dataset: "
@@ -247,7 +221,7 @@ TEST(names_of_pipelines_are_no_axes)
                 "  - {name: z, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n",
                 study);
     assert_int_equal(fclose(study), 0);
-    program_call(decode, &run);
+    CALL("run", "decode.yaml", "-q", "--dump", "C");
     program_expect(&run, 0, "results: outputs/product-decode.h5");
     for (size_t i = 0; i < sizeof datasets / sizeof *datasets; ++i) {
         bb_matrix_file *file = opened("outputs/product-decode.h5", datasets[i]);

@@ -91,9 +91,7 @@ TEST(a_rule_without_a_floor_of_noise_is_underdetermined)
 // The dump is what one looks at then.
 TEST(an_infinite_covariance_is_dumped)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_AO_SMALL, DIM, "--dump", "Cmm,R", "-q", "-o", "infinite.h5", NULL};
-    program_call(arguments, &run);
+    CALL("run", CONFIG_AO_SMALL, DIM, "--dump", "Cmm,R", "-q", "-o", "infinite.h5");
     program_expect(&run, 0, "non_finite, Cmm without tilts, diagonal 0: inf");
     assert_int_equal(
         system("/usr/bin/python3 -c \"import h5py, numpy; "

@@ -41,16 +41,12 @@ TEST(check_and_run_refuse_what_no_machine_has)
 {
     static const char grid[] = "response.grid={columns: 20000, rows: 20000}";
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
-    const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, grid, slit, NULL};
-    const char *const start[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5", NULL};
-    const char *const small[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, NULL};
-    program_call(check, &run);
+    CALL("check", CONFIG_WAFER_SMALL, grid, slit);
     program_expect(&run, 4, "TB, this machine has ");
     program_expect(&run, 4, "memory on the host"); // the plan, all the same
-    program_call(start, &run);
+    CALL("run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5");
     program_expect(&run, 4, "times that is not tried");
-    program_call(small, &run);
+    CALL("check", CONFIG_WAFER_SMALL);
     program_expect(&run, 0, "memory on the host");
     assert_null(strstr(run.printed, "this machine has"));
 }
@@ -65,13 +61,10 @@ TEST(check_and_run_warn_of_what_may_be_swapped)
     check_ok(bb_plan_machine_bytes(&bytes));
     const int rows = (int)(4.0 * bytes / (16.0 * points * 10.0));
     (void)snprintf(grid, sizeof grid, "response.grid={columns: 10, rows: %d}", rows);
-    const char *const check[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, grid, slit, NULL};
-    // It stops before it computes, at a checkpoint that is not there.
-    const char *const start[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5", NULL};
-    program_call(check, &run);
+    CALL("check", CONFIG_WAFER_SMALL, grid, slit);
     program_expect(&run, 0, "  memory: ");
-    program_call(start, &run);
+    // It stops before it computes, at a checkpoint that is not there.
+    CALL("run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5");
     program_expect(&run, 3, "B, this machine has ");
 }
 
@@ -153,17 +146,10 @@ TEST(what_is_hopeless_is_refused)
 // Grids are counted before sizes that suit FFTW are looked for: without, this has no end.
 TEST(check_refuses_screens_without_bounds)
 {
-    const char *const point[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL,
-                                                  "telescope.diameter_m=1e-9", NULL};
-    const char *const frames[PROGRAM_ARGUMENTS] = {"check",
-                                                   CONFIG_AO_SMALL,
-                                                   "telescope.diameter_m=0.01",
-                                                   "monte_carlo={frames: 10}",
-                                                   "guide_stars.0.x_arcsec=3600",
-                                                   NULL};
-    program_call(point, &run);
+    CALL("check", CONFIG_AO_SMALL, "telescope.diameter_m=1e-9");
     program_expect(&run, 2, "telescope.diameter_m = 1e-9: expected a number in [0.01, 200] m");
-    program_call(frames, &run);
+    CALL("check", CONFIG_AO_SMALL, "telescope.diameter_m=0.01", "monte_carlo={frames: 10}",
+         "guide_stars.0.x_arcsec=3600");
     program_expect(&run, 2, "points along an edge, expected at most 1048576");
 }
 
@@ -201,14 +187,10 @@ TEST(the_device_holds_what_runs_there)
 
 TEST(check_speaks_of_the_device_where_run_uses_it)
 {
-    const char *const host[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
-                                                 "realtime.pipeline=fp16", NULL};
-    const char *const device[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL,
-                                                   "pipelines.4.device=cuda", NULL};
-    program_call(host, &run);
+    CALL("check", CONFIG_WAFER_SMALL, "realtime.pipeline=fp16");
     program_expect(&run, 0, "realtime, device memory");
     assert_null(strstr(run.printed, "memory on the device"));
-    program_call(device, &run);
+    CALL("check", CONFIG_WAFER_SMALL, "pipelines.4.device=cuda");
     program_expect(&run, 0, "memory on the device");
 }
 
@@ -273,14 +255,10 @@ TEST(check_plans_for_another_machine)
 {
     static const char shipped[] = BB_SOURCE_DIR "/examples/machines/h200-node.yaml";
     static const char study[] = BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml";
-    const char *const fits[PROGRAM_ARGUMENTS] = {"check",     study,   "--device", "cuda",
-                                                 "--machine", shipped, NULL};
-    const char *const lacks[PROGRAM_ARGUMENTS] = {"check",     study,          "--device", "cuda",
-                                                  "--machine", "machine.yaml", NULL};
-    program_call(fits, &run);
+    CALL("check", study, "--device", "cuda", "--machine", shipped);
     program_expect(&run, 0, "memory on the device");
     write_machine("name: desk\nmemory_gb: 256\ngpus: 1\ngpu_memory_gb: 24\n");
-    program_call(lacks, &run);
+    CALL("check", study, "--device", "cuda", "--machine", "machine.yaml");
     program_expect(&run, 4, "desk: GPUs of 24.0 GB, the largest pipeline needs");
 }
 

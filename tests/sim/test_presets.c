@@ -59,20 +59,10 @@ TEST(estimates_hold_elsewhere)
 // A lost definiteness is recorded and is no failure of the program.
 TEST(a_numerical_failure_exits_with_0)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
-                                                      CONFIG_NX456,
-                                                      "solver.scale=none",
-                                                      "device=cpu",
-                                                      "solver.lgs_tilt=constant_block",
-                                                      "pipelines.5.draws=1",
-                                                      "pipelines.7.draws=1",
-                                                      "--force",
-                                                      "-o",
-                                                      "failed.h5",
-                                                      NULL};
     bb_results *results = NULL;
-    program_call(arguments, &preset_run);
-    program_expect(&preset_run, 0, "pipeline hp2: not_spd, tile (");
+    CALL("run", CONFIG_NX456, "solver.scale=none", "device=cpu", "solver.lgs_tilt=constant_block",
+         "pipelines.5.draws=1", "pipelines.7.draws=1", "--force", "-o", "failed.h5");
+    program_expect(&run, 0, "pipeline hp2: not_spd, tile (");
     check_ok(bb_reader_read("failed.h5", &results));
     assert_string_equal(driver_text(results, "status", "hp2"), "not_spd");
     assert_string_equal(driver_text(results, "status", "hp3"), "not_spd");
@@ -89,14 +79,10 @@ TEST(an_absent_device_exits_with_5)
         skip();
     }
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
-        const char *const ao[PROGRAM_ARGUMENTS] = {
-            "run", CONFIG_AO_SMALL, wishes[i], "solver.tile=128", "-o", "absent.h5", NULL};
-        const char *const wafer[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, wishes[i],
-                                                      "-o",  "absent.h5",        NULL};
-        program_call(ao, &preset_run);
-        program_expect(&preset_run, 5, "device cuda is absent: ");
-        program_call(wafer, &preset_run);
-        program_expect(&preset_run, 5, "device cuda is absent: ");
+        CALL("run", CONFIG_AO_SMALL, wishes[i], "solver.tile=128", "-o", "absent.h5");
+        program_expect(&run, 5, "device cuda is absent: ");
+        CALL("run", CONFIG_WAFER_SMALL, wishes[i], "-o", "absent.h5");
+        program_expect(&run, 5, "device cuda is absent: ");
         assert_int_equal(access("absent.h5", F_OK), -1);
     }
 }
@@ -104,30 +90,22 @@ TEST(an_absent_device_exits_with_5)
 // The choice of auto is printed once, with why it is not a faster one.
 TEST(auto_prints_its_choice)
 {
-    const char *const ao[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "device=auto", "--force",
-                                               "-o",  "auto.h5",       NULL};
-    const char *const wafer[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, "device=auto", "--force", "-o", "auto.h5", NULL};
-    const char *const asked[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "--force",
-                                                  "-o",  "auto.h5",       NULL};
-    program_call(ao, &preset_run);
-    program_expect(&preset_run, 0, "device auto: cpu, ");
-    const char *said = strstr(preset_run.printed, "device auto: ");
+    CALL("run", CONFIG_AO_SMALL, "device=auto", "--force", "-o", "auto.h5");
+    program_expect(&run, 0, "device auto: cpu, ");
+    const char *said = strstr(run.printed, "device auto: ");
     assert_null(strstr(said + 1, "device auto: "));
-    program_call(wafer, &preset_run);
+    CALL("run", CONFIG_WAFER_SMALL, "device=auto", "--force", "-o", "auto.h5");
     bool gpu = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
-    program_expect(&preset_run, 0, gpu ? "device auto: cuda" : "device auto: cpu, ");
-    program_call(asked, &preset_run);
-    program_expect(&preset_run, 0, "results: auto.h5");
-    assert_null(strstr(preset_run.printed, "device auto"));
+    program_expect(&run, 0, gpu ? "device auto: cuda" : "device auto: cpu, ");
+    CALL("run", CONFIG_AO_SMALL, "--force", "-o", "auto.h5");
+    program_expect(&run, 0, "results: auto.h5");
+    assert_null(strstr(run.printed, "device auto"));
 }
 
 TEST(a_bad_study_exits_with_2)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0", "-o", "bad.h5", NULL};
-    program_call(arguments, &preset_run);
-    program_expect(&preset_run, 2, "mesh.step_ms = 200: expected at most 47.63 ms");
+    CALL("run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0", "-o", "bad.h5");
+    program_expect(&run, 2, "mesh.step_ms = 200: expected at most 47.63 ms");
     assert_int_equal(access("bad.h5", F_OK), -1);
 }
 
@@ -135,20 +113,16 @@ TEST(a_bad_study_exits_with_2)
 // 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
 TEST(plans_state_what_is_required)
 {
-    const char *const fast[PROGRAM_ARGUMENTS] = {
-        "check", BB_SOURCE_DIR "/configs/wafer/seed-fast.yaml", "device=cpu", NULL};
-    const char *const other[PROGRAM_ARGUMENTS] = {
-        "check", BB_SOURCE_DIR "/configs/wafer/seed-slow.yaml", "machine.link_gb_per_s=100",
-        "machine.budget_ms=0", NULL};
-    program_call(fast, &preset_run);
-    program_expect(&preset_run, 0, "in 50 ms: T 292202 with 15.5 entries a row, S 256000, M 378");
-    program_expect(&preset_run, 0, "20.40 GFLOP a field, 407.9 GFLOP/s; an axis 144.7 GFLOP/s");
-    program_expect(&preset_run, 0, "2112 MiB a field and axis, 44.3 GB/s");
-    program_expect(&preset_run, 0, "period 197.8 ms, latency 231.0 ms, over the budget of 50 ms");
-    program_expect(&preset_run, 0, "49 % less, decoding 66.7 ms is 57 % of it");
-    program_call(other, &preset_run);
-    program_expect(&preset_run, 0, "in 110 ms: ");
-    program_expect(&preset_run, 0, "decoding is slower than the link");
+    CALL("check", BB_SOURCE_DIR "/configs/wafer/seed-fast.yaml", "device=cpu");
+    program_expect(&run, 0, "in 50 ms: T 292202 with 15.5 entries a row, S 256000, M 378");
+    program_expect(&run, 0, "20.40 GFLOP a field, 407.9 GFLOP/s; an axis 144.7 GFLOP/s");
+    program_expect(&run, 0, "2112 MiB a field and axis, 44.3 GB/s");
+    program_expect(&run, 0, "period 197.8 ms, latency 231.0 ms, over the budget of 50 ms");
+    program_expect(&run, 0, "49 % less, decoding 66.7 ms is 57 % of it");
+    CALL("check", BB_SOURCE_DIR "/configs/wafer/seed-slow.yaml", "machine.link_gb_per_s=100",
+         "machine.budget_ms=0");
+    program_expect(&run, 0, "in 110 ms: ");
+    program_expect(&run, 0, "decoding is slower than the link");
 }
 
 // Finite elements take a factor and workspaces by the number of threads beside the matrices.
@@ -159,39 +133,29 @@ TEST(plans_state_what_is_required)
 TEST(plans_hold_the_loop_in_real_time)
 {
     static const char key[] = "realtime, device memory";
-    const char *const slow[PROGRAM_ARGUMENTS] = {
-        "check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "device=cpu", KERNEL, NULL};
-    const char *const tiles[PROGRAM_ARGUMENTS] = {"check",
-                                                  BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml",
-                                                  "realtime.pipeline=low-rank", KERNEL, NULL};
-    const char *const streamed[PROGRAM_ARGUMENTS] = {"check",
-                                                     BB_SOURCE_DIR
-                                                     "/configs/wafer/realtime-slow.yaml",
-                                                     "realtime.matrices=streamed",
-                                                     "realtime.gpus=3",
-                                                     KERNEL,
-                                                     NULL};
-    program_call(slow, &preset_run);
-    program_expect(&preset_run, 0, "e4m3, 2 sets of 3 axes on the device, 3322.4 MB");
-    double device = strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
+    CALL("check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "device=cpu", KERNEL);
+    program_expect(&run, 0, "e4m3, 2 sets of 3 axes on the device, 3322.4 MB");
+    double device = strtod(strstr(run.printed, key) + strlen(key), NULL);
     assert_true(device > 3322.4 && device < 1.05 * 3322.4);
-    const char *host = strstr(preset_run.printed, "realtime, host memory");
+    const char *host = strstr(run.printed, "realtime, host memory");
     assert_non_null(host);
     // A matrix at a time, not all of them.
     assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 1500.0);
     // All six on the host, and on each GPU those of an axis: two slots, and one on its way to the
     // host.
-    program_call(streamed, &preset_run);
-    program_expect(&preset_run, 0, "e4m3, 2 sets of 3 axes streamed from the host, 3322.4 MB");
-    device = strtod(strstr(preset_run.printed, key) + strlen(key), NULL);
+    CALL("check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "realtime.matrices=streamed",
+         "realtime.gpus=3", KERNEL);
+    program_expect(&run, 0, "e4m3, 2 sets of 3 axes streamed from the host, 3322.4 MB");
+    device = strtod(strstr(run.printed, key) + strlen(key), NULL);
     assert_true(device > 3.0 * 553.7 && device < 1.05 * 3.0 * 553.7 + 40.0);
-    program_expect(&preset_run, 0, "MB on each of 3");
-    host = strstr(preset_run.printed, "realtime, host memory");
+    program_expect(&run, 0, "MB on each of 3");
+    host = strstr(run.printed, "realtime, host memory");
     assert_non_null(host);
     double held = strtod(host + strlen("realtime, host memory"), NULL);
     assert_true(held > 3322.4 + 553.7 && held < 3322.4 + 1500.0);
-    program_call(tiles, &preset_run);
-    host = strstr(preset_run.printed, "realtime, host memory");
+    CALL("check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "realtime.pipeline=low-rank",
+         KERNEL);
+    host = strstr(run.printed, "realtime, host memory");
     assert_non_null(host);
     assert_true(strtod(strstr(host, "at most ") + strlen("at most "), NULL) > 4430.0);
 }

@@ -16,8 +16,6 @@
 static program_run run;
 static const char study_file[] = CONFIG_WAFER_SMALL;
 
-#define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
-
 // rows.h5 holds dumped rows, study.h5 the results of a study that reads them.
 static int enter(void **state)
 {

@@ -17,7 +17,7 @@ TEST_FULL(vlt_3136)
 TEST(vlt_17280_is_planned)
 {
     double planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/vlt-17280.yaml");
-    assert_non_null(strstr(preset_run.printed, "17280, truth sensors 2160"));
+    assert_non_null(strstr(run.printed, "17280, truth sensors 2160"));
     assert_true(planned > 1.5e9 && planned < 8e9);
 }
 
@@ -25,13 +25,13 @@ TEST(vlt_17280_is_planned)
 TEST(seed_cases_are_planned)
 {
     double planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml");
-    assert_non_null(strstr(preset_run.printed, "49664, truth sensors 6208"));
+    assert_non_null(strstr(run.printed, "49664, truth sensors 6208"));
     assert_true(planned > 1e10 && planned < 3e10);
     planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml");
-    assert_non_null(strstr(preset_run.printed, "100368, truth sensors 11152"));
+    assert_non_null(strstr(run.printed, "100368, truth sensors 11152"));
     assert_true(planned > 4e10 && planned < 1e11);
     assert_true(planned_bytes(BB_SOURCE_DIR "/configs/ao/fig2-13248.yaml") > 1e9);
-    assert_non_null(strstr(preset_run.printed, "13248, truth sensors 1656"));
+    assert_non_null(strstr(run.printed, "13248, truth sensors 1656"));
 }
 
 // An instrument's preset with lenslets that take a second.

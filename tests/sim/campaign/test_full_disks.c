@@ -49,17 +49,8 @@ static void check_whole(const char *path)
 static bool run_on(bb_index kilobytes, const char *dump)
 {
     static program_run run;
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
-                                                      CONFIG_WAFER_SMALL,
-                                                      "mesh.spacing_mm=6.0",
-                                                      "scan.fields=[0]",
-                                                      "-q",
-                                                      "-o",
-                                                      "disk/out.h5",
-                                                      dump == NULL ? NULL : "--dump",
-                                                      dump,
-                                                      NULL};
-    program_call(arguments, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]", "-q", "-o",
+         "disk/out.h5", dump == NULL ? NULL : "--dump", dump);
     bool fitted = run.code == 0;
     if (fitted) {
         check_whole("disk/out.h5");
@@ -108,14 +99,12 @@ TEST_FULL(operators_on_ever_larger_disks)
 TEST(older_files_stay)
 {
     static program_run run;
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run",         CONFIG_WAFER_SMALL, "-q",   "--force",    "-o",
-        "disk/out.h5", "--dump",           "rows", "device=cpu", NULL};
     if (!mount_disk(1024)) {
         skip();
     }
     assert_true(run_on(1024, NULL));
-    program_call(arguments, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "-q", "--force", "-o", "disk/out.h5", "--dump", "rows",
+         "device=cpu");
     program_expect(&run, 3, "bitbudget: ");
     check_whole("disk/out.h5");
     assert_int_equal(count_files(), 2);

@@ -22,28 +22,11 @@ enum { KILLS = 40 };
 enum { KILLS = 200 };
 #endif
 
-static const char *const usual[PROGRAM_ARGUMENTS] = {"run",
-                                                     CONFIG_WAFER_SMALL,
-                                                     "mesh.spacing_mm=6.0",
-                                                     "scan.fields=[0]",
-                                                     "response.axes=[x, y]",
-                                                     "-q",
-                                                     "--force",
-                                                     "-o",
-                                                     "killed.h5",
-                                                     NULL};
-static const char *const dumping[PROGRAM_ARGUMENTS] = {"run",
-                                                       CONFIG_WAFER_SMALL,
-                                                       "mesh.spacing_mm=6.0",
-                                                       "scan.fields=[0]",
-                                                       "response.axes=[x, y]",
-                                                       "-q",
-                                                       "--force",
-                                                       "-o",
-                                                       "killed.h5",
-                                                       "--dump",
-                                                       "rows",
-                                                       NULL};
+#define KILLED                                                                                     \
+    "run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]", "response.axes=[x, y]",   \
+        "-q", "--force", "-o", "killed.h5"
+static const char *const usual[PROGRAM_ARGUMENTS] = {KILLED};
+static const char *const dumping[PROGRAM_ARGUMENTS] = {KILLED, "--dump", "rows"};
 
 static void check_whole(const char *path)
 {

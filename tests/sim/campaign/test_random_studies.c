@@ -70,11 +70,11 @@ static void condemn(const char *why)
 
 static void call(const char *command, const char *threads, const char *output)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        command, "study.yaml", "-q",   threads == NULL ? NULL : "--threads",
-        threads, "-o",         output, NULL};
-    const char *const plain[PROGRAM_ARGUMENTS] = {command, "study.yaml", "-o", output, NULL};
-    program_call(threads == NULL ? plain : arguments, &run);
+    if (threads == NULL) {
+        CALL(command, "study.yaml", "-o", output);
+    } else {
+        CALL(command, "study.yaml", "-q", "--threads", threads, "-o", output);
+    }
 }
 
 static bb_status write_operators(const char *temporary, void *context)
@@ -163,45 +163,18 @@ static void make_tables(void)
     }
 }
 
-static void make_file(const char *const arguments[PROGRAM_ARGUMENTS])
-{
-    program_call(arguments, &run);
-    program_expect(&run, 0, "results: ");
-}
-
 static int enter(void **state)
 {
     (void)state;
-    static const char *const ao[PROGRAM_ARGUMENTS] = {"run",
-                                                      CONFIG_AO_SMALL,
-                                                      "sensors.lenslets=4",
-                                                      "guide_stars.2.lenslets=3",
-                                                      "-q",
-                                                      "--dump",
-                                                      "Cmm,Cmm_core,Ctm,Ctt,pupil",
-                                                      "-o",
-                                                      "ao.h5",
-                                                      NULL};
-    static const char *const rows[PROGRAM_ARGUMENTS] = {"run",
-                                                        CONFIG_WAFER_SMALL,
-                                                        "mesh.spacing_mm=6.0",
-                                                        "scan.fields=[0]",
-                                                        "response.axes=[x, y]",
-                                                        "-q",
-                                                        "--dump",
-                                                        "rows",
-                                                        "-o",
-                                                        "rows.h5",
-                                                        NULL};
-    static const char *const seen[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_FRINGE_SMALL, "-q", "--dump", "phase,maps", "-o", "seen.h5", NULL};
     if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
     bb_log_set_level(BB_LOG_QUIET);
-    make_file(seen);
-    make_file(ao);
-    make_file(rows);
+    CALL_OK("run", CONFIG_FRINGE_SMALL, "-q", "--dump", "phase,maps", "-o", "seen.h5");
+    CALL_OK("run", CONFIG_AO_SMALL, "sensors.lenslets=4", "guide_stars.2.lenslets=3", "-q",
+            "--dump", "Cmm,Cmm_core,Ctm,Ctt,pupil", "-o", "ao.h5");
+    CALL_OK("run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]",
+            "response.axes=[x, y]", "-q", "--dump", "rows", "-o", "rows.h5");
     make_matrices();
     make_tables();
     return mkdir("out", 0777);

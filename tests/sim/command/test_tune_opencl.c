@@ -37,13 +37,9 @@ TEST_FULL(what_is_tuned_is_taken)
     assert_true(tried > 5 && right == tried && wrong == 0);
     program_call(tune, &run);
     program_expect(&run, 0, "as known");
-    const char *const explain[PROGRAM_ARGUMENTS] = {"kernel", "explain",  "coarsen.kernel", "T=SP",
-                                                    SIZES,    "--device", "opencl"};
-    program_call(explain, &run);
+    CALL("kernel", "explain", "coarsen.kernel", "T=SP", SIZES, "--device", "opencl");
     program_expect(&run, 0, "from: wisdom exact, set own of o.yaml\n");
-    const char *const other[PROGRAM_ARGUMENTS] = {"kernel", "explain", "coarsen.kernel", "T=SP",
-                                                  SIZES};
-    program_call(other, &run);
+    CALL("kernel", "explain", "coarsen.kernel", "T=SP", SIZES);
     program_expect(&run, 0, " of another device\n");
 }
 

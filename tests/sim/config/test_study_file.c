@@ -149,7 +149,7 @@ TEST_FULL(shipped_studies_work_from_anywhere)
 {
     static program_run run;
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"new", "--list"}, &run);
+    CALL("new", "--list");
     program_expect(&run, 0, "wafer/layout");
     program_expect(&run, 0, "Strehl ratio against number formats, 8 m telescope, 5 guide stars\n");
     bb_shipped_names known = {0};
@@ -160,15 +160,15 @@ TEST_FULL(shipped_studies_work_from_anywhere)
     }
     assert_int_equal(lines, known.count);
     bb_shipped_names_release(&known);
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"check", "wafer/layout"}, &run);
+    CALL("check", "wafer/layout");
     program_expect(&run, 0, "outputs/wafer-layout.h5");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"new", "wafer/layout", "copy.yaml"}, &run);
+    CALL("new", "wafer/layout", "copy.yaml");
     program_expect(&run, 0, "configuration: copy.yaml\n");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"check", "copy.yaml"}, &run);
+    CALL("check", "copy.yaml");
     program_expect(&run, 0, "outputs/wafer-copy.h5");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"config", "--resolved", "copy"}, &run);
+    CALL("config", "--resolved", "copy");
     program_expect(&run, 0, "  layout:\n"); // of the table, whose rows it holds
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "ao/quick", "--list"}, &run);
+    CALL("sweep", "ao/quick", "--list");
     program_expect(&run, 2, "configs/ao/quick.yaml:1:1: no map 'sweep:'");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
 }

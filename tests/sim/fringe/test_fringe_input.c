@@ -34,12 +34,10 @@ static void write_input(const char *lines)
 
 static int enter_with_a_run(void **state)
 {
-    static const char *const arguments[PROGRAM_ARGUMENTS] = {"run",    CONFIG,  "-o", "small.h5",
-                                                             "--dump", "phase", PLAIN};
     if (enter(state) != 0) {
         return -1;
     }
-    program_call(arguments, &run);
+    CALL("run", CONFIG, "-o", "small.h5", "--dump", "phase", PLAIN);
     return run.code;
 }
 
@@ -67,17 +65,11 @@ static double fact(const bb_results *results, const char *name)
 
 TEST(a_dumped_phase_gives_its_bits_again)
 {
-    static const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run",
-        CONFIG,
-        "-o",
-        "again.h5",
-        PLAIN,
-        "size={columns: 5, rows: 7}",
-        "surface.spectrum={rms_nm: 1, low_cycles: 9, high_cycles: 8}", // of no effect
-        "input={file: small.h5, dataset: /operators/phase_wrapped}"};
     bb_results *first = NULL, *second = NULL;
-    program_call(arguments, &run);
+    // The spectrum is of no effect.
+    CALL("run", CONFIG, "-o", "again.h5", PLAIN, "size={columns: 5, rows: 7}",
+         "surface.spectrum={rms_nm: 1, low_cycles: 9, high_cycles: 8}",
+         "input={file: small.h5, dataset: /operators/phase_wrapped}");
     program_expect(&run, 0, "results: ");
     check_ok(bb_reader_read_all("small.h5", NULL, &first));
     check_ok(bb_reader_read_all("again.h5", NULL, &second));

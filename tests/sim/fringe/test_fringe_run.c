@@ -64,9 +64,7 @@ TEST(results_do_not_depend_on_threads)
 
 TEST(phases_are_dumped)
 {
-    static const char *const arguments[PROGRAM_ARGUMENTS] = {"run",      CONFIG,   "-o",
-                                                             "small.h5", "--dump", "phase"};
-    program_call(arguments, &run);
+    CALL("run", CONFIG, "-o", "small.h5", "--dump", "phase");
     program_expect(&run, 0, "results: ");
     bb_matrix_file *phase = NULL;
     const bb_matrix_place place = {"small.h5", "/operators/phase_fp16_u"};
@@ -89,15 +87,13 @@ static const bb_dataset *map_of(const bb_results *results, const char *path)
 // 150 x 72 points are kept by twos; what is kept is what is dumped there.
 TEST(maps_are_the_whole_ones_thinned)
 {
-    static const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG,     "--force", "size={columns: 150, rows: 73}",
-        "-o",  "small.h5", "--dump",  "phase,maps"};
     static const char *const dumped[] = {"operators/phase_truth",   "operators/phase_wrapped",
                                          "operators/quality",       "operators/parts",
                                          "operators/interferogram", "operators/phase_fp16_u"};
     static const char *const thinned[] = {"maps/truth", "maps/wrapped",       "maps/quality",
                                           "maps/parts", "maps/interferogram", "maps/unwrapped"};
-    program_call(arguments, &run);
+    CALL("run", CONFIG, "--force", "size={columns: 150, rows: 73}", "-o", "small.h5", "--dump",
+         "phase,maps");
     program_expect(&run, 0, "results: ");
     bb_results *results = NULL;
     check_ok(bb_reader_read_all("small.h5", "", &results));
@@ -152,18 +148,8 @@ TEST(errors_are_without_pistons)
 // Runs a ramp along x of so many fringes over 96 columns, and returns what it warned of.
 static const char *warned_of(const char *tilt, const char *noise)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run",
-        CONFIG,
-        "--force",
-        "-o",
-        "small.h5",
-        "surface.zernike=[]",
-        tilt,
-        noise,
-        "pipelines=[{name: reference, arithmetic: fp64}]",
-        "zernike_terms=0"};
-    program_call(arguments, &run);
+    CALL("run", CONFIG, "--force", "-o", "small.h5", "surface.zernike=[]", tilt, noise,
+         "pipelines=[{name: reference, arithmetic: fp64}]", "zernike_terms=0");
     program_expect(&run, 0, "results: ");
     return strstr(run.printed, "warning");
 }

@@ -100,10 +100,8 @@ static void reverse_nx456(void)
         "    file['Cmm'], file['Ctt'] = wide, t\n"
         "    file['Ctm'] = numpy.hstack([numpy.zeros((len(m), 16)), m[:, ::-1]])\n";
     static program_run run;
-    program_call((const char *[PROGRAM_ARGUMENTS]){"run", CONFIG_NX456, "--device", "cpu", "--dump",
-                                                   "Cmm,Ctm,Ctt", "-o", "nx.h5", "-q",
-                                                   "pipelines=[{name: reference, arithmetic: dp}]"},
-                 &run);
+    CALL("run", CONFIG_NX456, "--device", "cpu", "--dump", "Cmm,Ctm,Ctt", "-o", "nx.h5", "-q",
+         "pipelines=[{name: reference, arithmetic: dp}]");
     program_expect(&run, 0, "nx.h5");
     FILE *file = fopen("reverse.py", "w");
     assert_non_null(file);

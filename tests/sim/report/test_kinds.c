@@ -13,13 +13,7 @@
 
 #include <sys/stat.h>
 
-static program_run ran;
-
-static void run(const char *const arguments[PROGRAM_ARGUMENTS])
-{
-    program_call(arguments, &ran);
-    program_expect(&ran, 0, "");
-}
+static program_run run;
 
 // All formats, half of them at each of two sizes; one after the other where sanitizers take long.
 #ifdef BB_SANITIZED
@@ -35,9 +29,8 @@ static void draw(const char *file, const char *kind)
     struct stat about;
     for (int i = 0; i < FORMATS_A_KIND; ++i) {
         const int f = drawn++ % 4;
-        run((const char *const[PROGRAM_ARGUMENTS]){"plot", file, "--kind", kind, "-o", outputs[f],
-                                                   "--size", f % 2 == 0 ? "8.5" : "17", "--force",
-                                                   "-q"});
+        CALL_OK("plot", file, "--kind", kind, "-o", outputs[f], "--size", f % 2 == 0 ? "8.5" : "17",
+                "--force", "-q");
         assert_int_equal(stat(outputs[f], &about), 0);
         assert_true(about.st_size > 1000);
     }
@@ -45,8 +38,8 @@ static void draw(const char *file, const char *kind)
 
 static void list_has(const char *file, const char *expected)
 {
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list", file}, &ran);
-    program_expect(&ran, 0, expected);
+    CALL("plot", "--list", file);
+    program_expect(&run, 0, expected);
 }
 
 static void read_scene(const char *file, bb_results **results, bb_plot_scene *out)
@@ -74,10 +67,9 @@ static void has(const bb_text *text, const char *expected)
 
 static void run_ao(void)
 {
-    run((const char *const[PROGRAM_ARGUMENTS]){
-        "run", BB_SOURCE_DIR "/configs/ao/quick.yaml", "sensors.lenslets=6",
-        "solver.spectrum.matrix=true", "pipelines.4.draws=3", "solver.tile=32",
-        "pipelines.1.name=a'`touch pwned`{<b>}^_%", "-o", "ao.h5", "-q"});
+    CALL_OK("run", BB_SOURCE_DIR "/configs/ao/quick.yaml", "sensors.lenslets=6",
+            "solver.spectrum.matrix=true", "pipelines.4.draws=3", "solver.tile=32",
+            "pipelines.1.name=a'`touch pwned`{<b>}^_%", "-o", "ao.h5", "-q");
 }
 
 // The brightest row of the reference's image, from its first pixel on.
@@ -154,10 +146,10 @@ TEST_FULL(ao_gives_its_kinds)
         draw("ao.h5", kinds[k]);
     }
     assert_int_equal(access("pwned", F_OK), -1);
-    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "ao.h5", "--kind", "pareto", "-o", "n.svg"});
+    CALL_OK("plot", "ao.h5", "--kind", "pareto", "-o", "n.svg");
     assert_int_equal(system("grep -qF \"touch pwned\\`{&lt;b>}^_%\" n.svg"), 0);
     // No viewer blends the pixels of a map into each other.
-    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "ao.h5", "--kind", "tiles", "-o", "t.svg"});
+    CALL_OK("plot", "ao.h5", "--kind", "tiles", "-o", "t.svg");
     assert_int_equal(system("grep -q \"<image style='image-rendering:pixelated' x=\" t.svg && "
                             "! grep -q '<image x=' t.svg"),
                      0);
@@ -219,10 +211,10 @@ TEST_FULL(wafer_gives_its_kinds)
     bb_plot_scene scene = {.step = 0};
     bb_figure figure;
     char line[128];
-    run((const char *const[PROGRAM_ARGUMENTS]){
-        "run", BB_SOURCE_DIR "/configs/wafer/quick.yaml", "mesh.spacing_mm=5",
-        "response.slit_points={columns: 3, rows: 3}", "metrology={columns: 3, rows: 5}",
-        "probes=[{name: edge, x_mm: 100, y_mm: 0}]", "--dump", "inputs", "-o", "wafer.h5", "-q"});
+    CALL_OK("run", BB_SOURCE_DIR "/configs/wafer/quick.yaml", "mesh.spacing_mm=5",
+            "response.slit_points={columns: 3, rows: 3}", "metrology={columns: 3, rows: 5}",
+            "probes=[{name: edge, x_mm: 100, y_mm: 0}]", "--dump", "inputs", "-o", "wafer.h5",
+            "-q");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         draw("wafer.h5", kinds[k]);
     }
@@ -304,12 +296,11 @@ TEST_FULL(fringe_gives_its_kinds)
     assert_non_null(file);
     assert_true(fputs(study, file) >= 0);
     assert_int_equal(fclose(file), 0);
-    run((const char *const[PROGRAM_ARGUMENTS]){"run", "fringe.yaml", "-o", "fringe.h5", "-q"});
+    CALL_OK("run", "fringe.yaml", "-o", "fringe.h5", "-q");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         draw("fringe.h5", kinds[k]);
     }
-    run((const char *const[PROGRAM_ARGUMENTS]){"run", "fringe.yaml", "detection.algorithm=none",
-                                               "-o", "frameless.h5", "-q"});
+    CALL_OK("run", "fringe.yaml", "detection.algorithm=none", "-o", "frameless.h5", "-q");
     list_has("frameless.h5", "a fringe file of 'bitbudget run' with frames");
     read_scene("fringe.h5", &results, &scene);
     maps_of_fringes_are_those_of_the_file(&scene);
@@ -351,22 +342,17 @@ TEST(a_table_of_machines_gives_its_picture)
     draw(BB_SOURCE_DIR "/configs/machines.yaml", "machines");
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
     draw("machines.yaml", "machines");
-    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "machines.yaml", "--kind", "machines", "-o",
-                                               "m.svg", "-q"});
+    CALL_OK("plot", "machines.yaml", "--kind", "machines", "-o", "m.svg", "-q");
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
     // Of a table there is no digest of results.
     assert_int_equal(system("grep -q 'as the table states' m.svg && ! grep -q ', results ' m.svg"),
                      0);
     list_has(BB_SOURCE_DIR "/configs/machines.yaml", "machines           rooflines");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "nothing.yaml", "--kind",
-                                                        "machines", "-o", "a.pdf", "--force"},
-                 &ran);
-    program_expect(&ran, 3, "nothing.yaml");
-    program_call(
-        (const char *const[PROGRAM_ARGUMENTS]){"plot", BB_SOURCE_DIR "/configs/machines.yaml",
-                                               "--kind", "pareto", "-o", "a.pdf", "--force"},
-        &ran);
-    program_expect(&ran, 2, "expected a file of 'bitbudget run'");
+    CALL("plot", "nothing.yaml", "--kind", "machines", "-o", "a.pdf", "--force");
+    program_expect(&run, 3, "nothing.yaml");
+    CALL("plot", BB_SOURCE_DIR "/configs/machines.yaml", "--kind", "pareto", "-o", "a.pdf",
+         "--force");
+    program_expect(&run, 2, "expected a file of 'bitbudget run'");
 }
 
 // By what it holds, under any name; a study is none.
@@ -375,24 +361,20 @@ TEST(tables_of_machines_are_known_by_content)
     static const char table[] = BB_SOURCE_DIR "/configs/machines.yaml";
     assert_int_equal(system("cp " BB_SOURCE_DIR "/configs/machines.yaml own.yml"), 0);
     list_has("own.yml", "machines           rooflines");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"new", table, "copy.yaml"}, &ran);
-    program_expect(&ran, 2, "is a table of machines, no study");
+    CALL("new", table, "copy.yaml");
+    program_expect(&run, 2, "is a table of machines, no study");
     assert_int_not_equal(access("copy.yaml", F_OK), 0);
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list",
-                                                        BB_SOURCE_DIR
-                                                        "/tests/configs/small/ao.yaml"},
-                 &ran);
-    program_expect(&ran, 3, "not an HDF5 file");
+    CALL("plot", "--list", BB_SOURCE_DIR "/tests/configs/small/ao.yaml");
+    program_expect(&run, 3, "not an HDF5 file");
     assert_int_equal(system("printf 'title: t\\nmachines: [{name: a}]\\n' > bad.yaml"), 0);
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list", "bad.yaml"}, &ran);
-    program_expect(&ran, 2, "cannot plot 'bad.yaml': bad.yaml:");
-    assert_null(strstr(ran.printed, "\n\n"));
+    CALL("plot", "--list", "bad.yaml");
+    program_expect(&run, 2, "cannot plot 'bad.yaml': bad.yaml:");
+    assert_null(strstr(run.printed, "\n\n"));
 }
 
 TEST(bench_gives_a_roofline)
 {
-    run((const char *const[PROGRAM_ARGUMENTS]){"bench", "roofline-restriction", "--quick", "-o",
-                                               "bench.h5", "-q"});
+    CALL_OK("bench", "roofline-restriction", "--quick", "-o", "bench.h5", "-q");
     draw("bench.h5", "roofline");
     list_has("bench.h5", "roofline           operations a second");
 }
@@ -400,22 +382,16 @@ TEST(bench_gives_a_roofline)
 // Of one file and of two, which is what this kind alone takes.
 TEST(bench_gives_bars_of_kernels)
 {
-    run((const char *const[PROGRAM_ARGUMENTS]){"bench", "kernel-add-sp-cpu", "--quick", "-o",
-                                               "add.h5", "-q"});
-    run((const char *const[PROGRAM_ARGUMENTS]){"bench", "kernel-gemv-dp-cpu", "--quick", "-o",
-                                               "gemv.h5", "-q"});
+    CALL_OK("bench", "kernel-add-sp-cpu", "--quick", "-o", "add.h5", "-q");
+    CALL_OK("bench", "kernel-gemv-dp-cpu", "--quick", "-o", "gemv.h5", "-q");
     draw("add.h5", "kernels");
     list_has("add.h5", "kernels            what kernels reach");
-    run((const char *const[PROGRAM_ARGUMENTS]){"plot", "add.h5", "gemv.h5", "--kind", "kernels",
-                                               "-o", "a.svg", "--force", "-q"});
+    CALL_OK("plot", "add.h5", "gemv.h5", "--kind", "kernels", "-o", "a.svg", "--force", "-q");
     assert_int_equal(system("grep -q '>add<' a.svg && grep -q '>gemv<' a.svg"), 0);
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "--list", "add.h5", "gemv.h5"},
-                 &ran);
-    program_expect(&ran, 2, "--list is of one file, 2 are named");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "add.h5", "none.h5", "--kind",
-                                                        "kernels", "-o", "a.svg", "--force"},
-                 &ran);
-    program_expect(&ran, 3, "cannot plot 'none.h5'");
+    CALL("plot", "--list", "add.h5", "gemv.h5");
+    program_expect(&run, 2, "--list is of one file, 2 are named");
+    CALL("plot", "add.h5", "none.h5", "--kind", "kernels", "-o", "a.svg", "--force");
+    program_expect(&run, 3, "cannot plot 'none.h5'");
 }
 
 // The reference's first sample and the last age of the last pipeline and policy, to the digit.
@@ -425,10 +401,10 @@ TEST_FULL(a_night_gives_its_pictures)
     bb_plot_scene scene = {0};
     bb_figure figure;
     char line[96];
-    run((const char *const[PROGRAM_ARGUMENTS]){
-        "run", BB_SOURCE_DIR "/tests/configs/small/night.yaml", "night.ages_minutes=[5.0, 20.0]",
-        "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]", "-o",
-        "night.h5", "--force", "-q"});
+    CALL_OK("run", BB_SOURCE_DIR "/tests/configs/small/night.yaml",
+            "night.ages_minutes=[5.0, 20.0]",
+            "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]", "-o",
+            "night.h5", "--force", "-q");
     draw("night.h5", "night");
     draw("night.h5", "staleness");
     list_has("night.h5", "staleness");

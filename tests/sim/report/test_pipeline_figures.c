@@ -12,7 +12,7 @@
 #include "tests/sim/program.h"
 
 static bb_results *results;
-static program_run ran;
+static program_run run;
 
 static void draw(const char *kind, bb_figure_format format, bb_figure *out)
 {
@@ -83,8 +83,8 @@ static void plot(const char *const more[6], int code, const char *expected)
     for (int i = 0; i < 6; ++i) {
         arguments[i + 2] = more[i];
     }
-    program_call(arguments, &ran);
-    program_expect(&ran, code, expected);
+    program_call(arguments, &run);
+    program_expect(&run, code, expected);
 }
 
 TEST(program_draws_every_format)

@@ -11,7 +11,7 @@
 #include "tests/sim/report/sweep_fixture.h"
 
 static bb_results *results;
-static program_run ran;
+static program_run run;
 
 static void has(const bb_text *text, const char *expected)
 {
@@ -106,8 +106,8 @@ static void call(const char *const more[8], int code, const char *expected)
     for (int i = 0; i < 8; ++i) {
         arguments[i] = more[i];
     }
-    program_call(arguments, &ran);
-    program_expect(&ran, code, expected);
+    program_call(arguments, &run);
+    program_expect(&run, code, expected);
 }
 
 TEST(program_writes_pages)

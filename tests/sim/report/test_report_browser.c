@@ -11,7 +11,7 @@
 enum { SKIPPED = 77, COMMAND_BYTES = 2000, PAGE_BYTES = 1 << 23 };
 
 static bb_results *results;
-static program_run ran;
+static program_run run;
 static char page[PAGE_BYTES];
 
 #define CHROMIUM                                                                                   \
@@ -39,12 +39,6 @@ static const char probe[] =
     "+ ' twice ' + (ids.length - new Set(ids).size) + ' markup ' + "
     "document.querySelectorAll('img').length + ' up ' + first + ' down ' + names() + ' END';\n"
     "</script></body>";
-
-static void make(const char *const arguments[PROGRAM_ARGUMENTS])
-{
-    program_call(arguments, &ran);
-    program_expect(&ran, 0, "");
-}
 
 // Writes NAME.probe.html: the page with the probe at its end, which sorts by a column.
 static void add_probe(const char *name, int column)
@@ -115,7 +109,7 @@ static void shoot(const char *name, int width, const char *percent)
 
 TEST(sweeps_show_and_sort)
 {
-    make((const char *const[PROGRAM_ARGUMENTS]){"report", "s.h5", "-o", "s.html", "-q"});
+    CALL_OK("report", "s.h5", "-o", "s.html", "-q");
     // By the worst price: 0, 6e-6, 1e-3, 4e-3, 6e-3, and back.
     add_probe("s", 4);
     static const char said[] =
@@ -130,9 +124,9 @@ TEST(sweeps_show_and_sort)
 
 TEST(runs_show_and_sort)
 {
-    make((const char *const[PROGRAM_ARGUMENTS]){"run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
-                                                "solver.spectrum.matrix=true", "-o", "a.h5", "-q"});
-    make((const char *const[PROGRAM_ARGUMENTS]){"report", "a.h5", "-o", "a.html", "-q"});
+    CALL_OK("run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml", "solver.spectrum.matrix=true",
+            "-o", "a.h5", "-q");
+    CALL_OK("report", "a.h5", "-o", "a.html", "-q");
     // By the name: pareto, price-against-bits, psf, spectrum, tiles and budget.
     add_probe("a", 0);
     static const char said[] =

@@ -9,7 +9,7 @@
 #include "tests/sim/report/sweep_fixture.h"
 
 static bb_results *results;
-static program_run ran;
+static program_run run;
 
 static bb_plot_scene scene_of(void)
 {
@@ -138,10 +138,8 @@ TEST(options_of_other_kinds_are_refused)
         check_fails(bb_plot_draw(&scenes[i], i < 4 ? "pareto" : "lines", &figure), BB_INVALID,
                     refused[i]);
     }
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"plot", "s.h5", "--kind", "pareto",
-                                                        "--value", "price", "-o", "no.svg"},
-                 &ran);
-    program_expect(&ran, 2, "--value is of heatmap and lines");
+    CALL("plot", "s.h5", "--kind", "pareto", "--value", "price", "-o", "no.svg");
+    program_expect(&run, 2, "--value is of heatmap and lines");
     bb_figure_release(&figure);
 }
 
@@ -179,8 +177,8 @@ static void call(const char *const more[6], int code, const char *expected)
     for (int i = 0; i < 6; ++i) {
         arguments[i] = more[i];
     }
-    program_call(arguments, &ran);
-    program_expect(&ran, code, expected);
+    program_call(arguments, &run);
+    program_expect(&run, code, expected);
 }
 
 TEST(program_shows_and_draws)

@@ -24,11 +24,9 @@ TEST(a_shard_keeps_what_its_points_share)
     static char lines[1 << 17];
     char times[2][40] = {"", "-"};
     write_plan("ao.yaml", "{axes: {pipelines.hp3.policy.width: [1, 3]}}");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "plan", "plan.yaml", "kept"},
-                 &run);
+    CALL("sweep", "plan", "plan.yaml", "kept");
     program_expect(&run, 0, "2 points");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "run", "kept", "--jobs", "1"},
-                 &run);
+    CALL("sweep", "run", "kept", "--jobs", "1");
     program_expect(&run, 0, "2 points done");
     assert_int_equal(system("cat kept/shards/*.jsonl > lines"), 0);
     FILE *file = fopen("lines", "r");
@@ -50,10 +48,9 @@ TEST(what_stands_over_points_of_the_wafer_is_kept)
 {
     static program_run run;
     write_plan("wafer.yaml", "{axes: {scan.dose_mj_per_cm2: [20, 30]}, keep: [displacement_nm]}");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"sweep", "plan.yaml", "-o", "all.h5"},
-                 &run);
+    CALL("sweep", "plan.yaml", "-o", "all.h5");
     program_expect(&run, 0, "results: all.h5");
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"show", "all.h5"}, &run);
+    CALL("show", "all.h5");
     program_expect(&run, 0, "failed");
 }
 

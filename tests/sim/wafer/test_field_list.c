@@ -131,15 +131,12 @@ TEST(every_field_of_the_grid_is_there)
 
 TEST(check_prints_them)
 {
-    program_run out;
-    const char *const wafer[PROGRAM_ARGUMENTS] = {"check", CONFIG_WAFER_SMALL, "scan.fields=[3]",
-                                                  "--fields", NULL};
-    const char *const ao[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL, "--fields", NULL};
-    program_call(wafer, &out);
-    program_expect(&out, 0, "exposure     x [mm]");
-    program_expect(&out, 0, "3v*");
-    program_call(ao, &out);
-    program_expect(&out, 2, "--fields: a study of ao exposes no fields");
+    program_run run;
+    CALL("check", CONFIG_WAFER_SMALL, "scan.fields=[3]", "--fields");
+    program_expect(&run, 0, "exposure     x [mm]");
+    program_expect(&run, 0, "3v*");
+    CALL("check", CONFIG_AO_SMALL, "--fields");
+    program_expect(&run, 2, "--fields: a study of ao exposes no fields");
 }
 
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -91,16 +91,13 @@ TEST(estimates_are_of_the_right_size)
 static void expect(const char *fields, const char *generator, const char *axes, const char *text)
 {
     static const char *const commands[] = {"run", "check"};
-    static program_run said;
+    static program_run run;
     for (int c = 0; c < 2; ++c) {
-        program_call((const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL, ONE,
-                                                            fields, generator, axes, "-q",
-                                                            c == 0 ? "-o" : NULL, "edge.h5",
-                                                            "--force"},
-                     &said);
-        program_expect(&said, 0, text == NULL ? "" : text);
+        CALL(commands[c], CONFIG_WAFER_SMALL, ONE, fields, generator, axes, "-q",
+             c == 0 ? "-o" : NULL, "edge.h5", "--force");
+        program_expect(&run, 0, text == NULL ? "" : text);
         if (text == NULL) {
-            assert_null(strstr(said.printed, "no edge"));
+            assert_null(strstr(run.printed, "no edge"));
         }
     }
 }
@@ -132,18 +129,14 @@ TEST_FULL(coarse_meshes_say_what_they_cost)
     for (int s = 0; s < 3; ++s) {
         bb_results_destroy(&results[s]);
     }
-    static program_run said;
-    program_call(
-        (const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.7"},
-        &said);
-    program_expect(&said, 0,
+    static program_run run;
+    CALL("check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.7");
+    program_expect(&run, 0,
                    "mesh.spacing_mm = 1.7 is coarser than scan.slit_width_mm = 1.6, so "
                    "that about 0.12 nm");
-    program_call(
-        (const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.6"},
-        &said);
-    program_expect(&said, 0, "thermal");
-    assert_null(strstr(said.printed, "coarser"));
+    CALL("check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.6");
+    program_expect(&run, 0, "thermal");
+    assert_null(strstr(run.printed, "coarser"));
 }
 
 TEST_FULL(users_are_told)
@@ -169,18 +162,31 @@ TEST_FULL(users_are_told)
 TEST(rows_of_a_wafer_that_does_not_expand_lack_nothing)
 {
     static const char *const commands[] = {"run", "check"};
-    static program_run said;
+    static program_run run;
     for (int c = 0; c < 2; ++c) {
-        program_call(
-            (const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL, ONE,
-                                                   "scan.fields=[40]", "response.generator=kernel",
-                                                   "wafer.expansion_per_k=0", "mesh.spacing_mm=2.0",
-                                                   c == 0 ? "-o" : NULL, "still.h5", "--force"},
-            &said);
-        program_expect(&said, 0, "");
-        assert_null(strstr(said.printed, "no edge"));
-        assert_null(strstr(said.printed, "coarser"));
-        assert_null(strstr(said.printed, "nan %"));
+        CALL(commands[c], CONFIG_WAFER_SMALL, ONE, "scan.fields=[40]", "response.generator=kernel",
+             "wafer.expansion_per_k=0", "mesh.spacing_mm=2.0", c == 0 ? "-o" : NULL, "still.h5",
+             "--force");
+        program_expect(&run, 0, "");
+        assert_null(strstr(run.printed, "no edge"));
+        assert_null(strstr(run.printed, "coarser"));
+        assert_null(strstr(run.printed, "nan %"));
+    }
+}
+
+// `run` and `check` refuse the overrides in the same words.
+static void expect_refused(const char *const overrides[4], const char *words)
+{
+    static program_run run;
+    static char said[PROGRAM_OUTPUT_BYTES];
+    for (int c = 0; c < 2; ++c) {
+        CALL(c == 0 ? "run" : "check", CONFIG_WAFER_SMALL, "-q", "-o", "refused.h5", overrides[0],
+             overrides[1], overrides[2], overrides[3]);
+        program_expect(&run, 2, words);
+        if (c == 1) {
+            assert_string_equal(run.printed, said);
+        }
+        memcpy(said, run.printed, sizeof said);
     }
 }
 
@@ -203,49 +209,24 @@ TEST(steps_are_refused_alike)
           "response.axes=[x, y]"},
          "time step = 10 ms, expected above 0 and at most "},
     };
-    static const char *const commands[] = {"run", "check"};
-    static program_run said[2];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const char *const *override = cases[i].overrides;
-        for (int c = 0; c < 2; ++c) {
-            program_call((const char *const[PROGRAM_ARGUMENTS]){commands[c], CONFIG_WAFER_SMALL,
-                                                                "-q", "-o", "steps.h5", override[0],
-                                                                override[1], override[2],
-                                                                override[3]},
-                         &said[c]);
-            program_expect(&said[c], 2, cases[i].words);
-        }
-        assert_string_equal(said[0].printed, said[1].printed);
+        expect_refused(cases[i].overrides, cases[i].words);
     }
-    program_call((const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL,
-                                                        "clamp.thickness_mm=0.1",
-                                                        "clamp.exchange_w_per_m2_k=1e5",
-                                                        "mesh.step_ms=1.96"},
-                 said);
-    program_expect(said, 0, "thermal");
+    static program_run run;
+    CALL("check", CONFIG_WAFER_SMALL, "clamp.thickness_mm=0.1", "clamp.exchange_w_per_m2_k=1e5",
+         "mesh.step_ms=1.96");
+    program_expect(&run, 0, "thermal");
 }
 
 // A plate whose burls are all missing is held by nothing: check says so as run does.
 TEST(a_wafer_on_no_burl_is_refused)
 {
-    static const char *const commands[] = {"run", "check"};
-    static program_run said[2];
-    for (int c = 0; c < 2; ++c) {
-        program_call(
-            (const char *const[PROGRAM_ARGUMENTS]){
-                commands[c], CONFIG_WAFER_SMALL, "response.generator=plate", "-q", "-o", "burls.h5",
-                "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: "
-                "0.9999999}"},
-            &said[c]);
-        program_expect(&said[c], 2, "clamp.burls: all of them are missing under the wafer");
-    }
-    assert_string_equal(said[0].printed, said[1].printed);
-    program_call(
-        (const char *const[PROGRAM_ARGUMENTS]){
-            "check", CONFIG_WAFER_SMALL, "response.generator=plate",
-            "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: 0.5}"},
-        said);
-    program_expect(said, 0, "plate");
+#define BURLS "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: "
+    static const char *const none[4] = {"response.generator=plate", BURLS "0.9999999}"};
+    expect_refused(none, "clamp.burls: all of them are missing under the wafer");
+    static program_run run;
+    CALL("check", CONFIG_WAFER_SMALL, "response.generator=plate", BURLS "0.5}");
+    program_expect(&run, 0, "plate");
 }
 
 // T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
@@ -255,7 +236,7 @@ TEST(a_plan_counts_what_a_run_has)
         {"response.axes=[x, y]", NULL, NULL},
         {"response.axes=[x, y]", "ring.width_mm=9.0", "mesh.through_thickness=two_mode"},
     };
-    static program_run said;
+    static program_run run;
     for (int c = 0; c < 2; ++c) {
         const driver_case study = {CONFIG_WAFER_SMALL,
                                    {overrides[c][0], overrides[c][1], overrides[c][2]}};
@@ -264,12 +245,9 @@ TEST(a_plan_counts_what_a_run_has)
         check_ok(driver_load(&study, &config));
         const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(config));
         check_ok(bb_wafer_problem_create_heat(&physics, &problem));
-        program_call((const char *const[PROGRAM_ARGUMENTS]){"check", CONFIG_WAFER_SMALL,
-                                                            overrides[c][0], overrides[c][1],
-                                                            overrides[c][2]},
-                     &said);
-        program_expect(&said, 0, " ms: T ");
-        const double unknowns = strtod(strstr(said.printed, " ms: T ") + 7, NULL);
+        CALL("check", CONFIG_WAFER_SMALL, overrides[c][0], overrides[c][1], overrides[c][2]);
+        program_expect(&run, 0, " ms: T ");
+        const double unknowns = strtod(strstr(run.printed, " ms: T ") + 7, NULL);
         assert_int_equal((bb_index)unknowns, problem->thermal->size);
         bb_wafer_problem_destroy(&problem);
         bb_config_destroy(&config);

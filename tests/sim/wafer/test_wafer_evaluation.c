@@ -9,19 +9,12 @@
 TEST(a_pipeline_that_fails_is_warned_of)
 {
     static program_run run;
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run",
-        CONFIG_WAFER_SMALL,
-        "scan.fields=[0]",
-        "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: "
-        "fine, "
-        "storage: {codec: transform, tolerance_of_range: 1.0e-15}, multiply: fp32, accumulate: "
-        "fp64}]",
-        "-q",
-        "-o",
-        "failed.h5",
-        NULL};
-    program_call(arguments, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]",
+         "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: "
+         "fine, "
+         "storage: {codec: transform, tolerance_of_range: 1.0e-15}, multiply: fp32, accumulate: "
+         "fp64}]",
+         "-q", "-o", "failed.h5");
     program_expect(&run, 0, "warning: pipeline fine: non_finite, displacement x, field 0");
     program_expect(&run, 0, "warning: pipeline fine: its codec cannot hold ");
 }
@@ -30,19 +23,7 @@ TEST(a_pipeline_that_fails_is_warned_of)
 TEST(no_more_than_all_values_underflow)
 {
     static program_run run;
-    const char *const dump[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "-q", "-o", "rows.h5", "--dump", "rows",
-        NULL};
-    const char *const read[PROGRAM_ARGUMENTS] = {"run",
-                                                 CONFIG_WAFER_SMALL,
-                                                 "scan.fields=[0]",
-                                                 "response.generator=file",
-                                                 "response.file=mine.h5",
-                                                 "-q",
-                                                 "-o",
-                                                 "lost.h5",
-                                                 NULL};
-    program_call(dump, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "-q", "-o", "rows.h5", "--dump", "rows");
     program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
     FILE *script = fopen("fill.py", "w");
     assert_non_null(script);
@@ -54,7 +35,8 @@ TEST(no_more_than_all_values_underflow)
                 script);
     assert_int_equal(fclose(script), 0);
     assert_int_equal(system("/usr/bin/python3 fill.py"), 0);
-    program_call(read, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "response.generator=file",
+         "response.file=mine.h5", "-q", "-o", "lost.h5");
     program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
 }
 

@@ -354,13 +354,9 @@ TEST_FULL(the_program_goes_on_after_a_signal)
 TEST(other_experiments_have_no_checkpoints)
 {
     program_run run;
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "run", BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a", NULL};
-    program_call(arguments, &run);
+    CALL("run", BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a");
     program_expect(&run, 2, "experiment product has no checkpoints; having them: wafer, ao");
-    const char *const bad[PROGRAM_ARGUMENTS] = {"run", CONFIG_WAFER_SMALL, "--checkpoint-every",
-                                                "-1", NULL};
-    program_call(bad, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "--checkpoint-every", "-1");
     program_expect(&run, 2, "--checkpoint-every -1, expected a number of at least 0");
 }
 

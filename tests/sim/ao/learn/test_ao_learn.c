@@ -99,8 +99,6 @@ TEST(what_cannot_be_told_apart_is_an_outcome)
 TEST_FULL(a_dumped_covariance_teaches_the_same)
 {
     static program_run run;
-    const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
-                                                 "-o",  "c.h5",          NULL};
     const driver_case study = {CONFIG_AO_SMALL,
                                {"learn.source=covariance_file", "learn.covariance.file=c.h5",
                                 "learn.covariance.dataset=/operators/Cmm"}};
@@ -111,7 +109,7 @@ TEST_FULL(a_dumped_covariance_teaches_the_same)
                                {"learn.source=covariance_file", "learn.covariance.file=c.h5",
                                 "learn.covariance.dataset=/operators/Cmm", "sensors.lenslets=5"}};
     bb_results *results = NULL;
-    program_call(dump, &run);
+    CALL("run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm", "-o", "c.h5");
     program_expect(&run, 0, "c.h5");
     results = driver_results(&study);
     check_strengths(results, 1e-8);
@@ -125,28 +123,20 @@ TEST_FULL(a_dumped_covariance_teaches_the_same)
 // not there.
 TEST(plans_refuse_what_a_run_would)
 {
-    static program_run said;
+    static program_run run;
     static const char *const commands[] = {"check", "run"};
-    const char *const dump[PROGRAM_ARGUMENTS] = {"run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm",
-                                                 "-o",  "stars.h5",      NULL};
-    program_call(dump, &said);
-    program_expect(&said, 0, "stars.h5");
+    CALL("run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm", "-o", "stars.h5");
+    program_expect(&run, 0, "stars.h5");
     for (int c = 0; c < 2; ++c) {
-        program_call(
-            (const char *const[PROGRAM_ARGUMENTS]){
-                commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
-                "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/Cmm",
-                "sensors.lenslets=5", "-o", "five.h5"},
-            &said);
-        program_expect(&said, 2, "learn: a covariance of ");
-        assert_non_null(strstr(said.printed, "those of the guide stars"));
-        program_call(
-            (const char *const[PROGRAM_ARGUMENTS]){
-                commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
-                "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/none", "-o",
-                "none.h5"},
-            &said);
-        program_expect(&said, 3, "no dataset '/operators/none'");
+        CALL(commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
+             "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/Cmm",
+             "sensors.lenslets=5", "-o", "five.h5");
+        program_expect(&run, 2, "learn: a covariance of ");
+        assert_non_null(strstr(run.printed, "those of the guide stars"));
+        CALL(commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
+             "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/none", "-o",
+             "none.h5");
+        program_expect(&run, 3, "no dataset '/operators/none'");
     }
 }
 

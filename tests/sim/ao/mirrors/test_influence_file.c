@@ -261,13 +261,10 @@ TEST(failures_say_where_the_file_is_named)
     (void)fclose(file);
     for (int k = 0; k < 2; ++k) {
         program_run run;
-        const char *const missing[PROGRAM_ARGUMENTS] = {commands[k], "study.yaml"};
-        program_call(missing, &run);
+        CALL(commands[k], "study.yaml");
         program_expect(&run, 3, "study.yaml:5:16: mirrors[1].influence: 'none.h5': No such file");
-        const char *const unsaid[PROGRAM_ARGUMENTS] = {commands[k], "study.yaml",
-                                                       "mirrors.1.influence.file=dm.h5",
-                                                       "mirrors.1.influence.dataset=bare"};
-        program_call(unsaid, &run);
+        CALL(commands[k], "study.yaml", "mirrors.1.influence.file=dm.h5",
+             "mirrors.1.influence.dataset=bare");
         program_expect(&run, 2, "mirrors[1].influence: spacing_m is missing, and dataset 'bare'");
     }
 }

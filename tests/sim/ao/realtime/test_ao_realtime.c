@@ -58,14 +58,12 @@ static void check_against_dump(rig *self, int pipeline, bb_index number, const f
 
 TEST(commands_are_those_of_what_is_scored)
 {
-    const char *const scored[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q",
-        "-o",  "scored.h5",     "--dump",  "Cmm,R",      NULL};
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, "realtime.accumulate=fp32"}};
     const driver_case commands = {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}};
     rig self, scaled;
     bb_index n, columns;
-    program_call(scored, &run);
+    CALL("run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q", "-o", "scored.h5", "--dump",
+         "Cmm,R");
     program_expect(&run, 0, "");
     rig_open(&self, &study, 2);
     assert_string_equal(self.loop->pipeline->name, "both");
@@ -212,21 +210,15 @@ TEST(what_a_loop_cannot_do_is_said)
 // The command, its table and its file; what is drawn is said.
 TEST(the_command_prints_and_writes)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"realtime", CONFIG_AO_SMALL, PIPELINES, PACED,
-                                                      "-o",       "frames.h5",     "-q",      NULL};
-    const char *const study[PROGRAM_ARGUMENTS] = {
-        "realtime", CONFIG_AO_SMALL, PIPELINES, "realtime.frames=10", "realtime.rate_hz=0", NULL};
-    const char *const plot[PROGRAM_ARGUMENTS] = {"plot", "frames.h5",  "--kind", "latency",
-                                                 "-o",   "frames.svg", NULL};
-    program_call(arguments, &run);
+    CALL("realtime", CONFIG_AO_SMALL, PIPELINES, PACED, "-o", "frames.h5", "-q");
     program_expect(&run, 0, "60 commands from 401 slopes, integer 8 in the sweep");
     program_expect(&run, 0, "1 matrix drawn at random, for times alone: nothing is solved");
     program_expect(&run, 0, "means of 16 groups of slopes are multiplied apart, in fp32");
     program_expect(&run, 0, "40 frames at 1000 Hz by the host's clock");
-    program_call(study, &run);
+    CALL("realtime", CONFIG_AO_SMALL, PIPELINES, "realtime.frames=10", "realtime.rate_hz=0");
     program_expect(&run, 0, "10 frames back to back");
     assert_null(strstr(run.printed, "drawn"));
-    program_call(plot, &run);
+    CALL("plot", "frames.h5", "--kind", "latency", "-o", "frames.svg");
     program_expect(&run, 0, "");
 }
 
@@ -299,21 +291,13 @@ TEST(a_plan_holds_what_a_loop_takes)
 
 TEST(gpus_of_the_cpu_are_refused)
 {
-    const char *const arguments[PROGRAM_ARGUMENTS] = {
-        "realtime",           CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2",
-        "realtime.frames=10", "device=cpu",    "-q",      NULL};
-    const char *const own[PROGRAM_ARGUMENTS] = {
-        "realtime",        CONFIG_AO_SMALL, OF_THE_CPU, DRAWN,
-        "realtime.gpus=2", "device=auto",   "-q",       NULL};
-    const char *const many[PROGRAM_ARGUMENTS] = {
-        "check",           CONFIG_AO_SMALL,
-        PIPELINES,         "realtime.size={commands: 3, slopes: 40}",
-        "realtime.gpus=4", NULL};
-    program_call(arguments, &run);
+    CALL("realtime", CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2", "realtime.frames=10",
+         "device=cpu", "-q");
     program_expect(&run, 2, "realtime.gpus = 2: of no effect on the cpu, expected 1");
-    program_call(own, &run);
+    CALL("realtime", CONFIG_AO_SMALL, OF_THE_CPU, DRAWN, "realtime.gpus=2", "device=auto", "-q");
     program_expect(&run, 2, "realtime.gpus = 2: pipeline p runs on the cpu, expected 1");
-    program_call(many, &run);
+    CALL("check", CONFIG_AO_SMALL, PIPELINES, "realtime.size={commands: 3, slopes: 40}",
+         "realtime.gpus=4");
     program_expect(&run, 2,
                    "realtime.gpus = 4: expected at most one for each of "
                    "realtime.size.commands = 3");

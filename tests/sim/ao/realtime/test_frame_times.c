@@ -389,17 +389,11 @@ TEST(a_plan_holds_what_frames_take)
 
 TEST(tables_and_plans_have_them)
 {
-    const char *const plan[PROGRAM_ARGUMENTS] = {"check", CONFIG_AO_SMALL, PIPELINES,
-                                                 "frame_times.frames=30", NULL};
-    const char *const timed[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_AO_SMALL, PIPELINES, "frame_times.frames=30", "-q", "-o", "timed.h5", NULL};
-    const char *const shown[PROGRAM_ARGUMENTS] = {"show", "timed.h5", "--columns", "frame_p50_us",
-                                                  NULL};
-    program_call(plan, &run);
+    CALL("check", CONFIG_AO_SMALL, PIPELINES, "frame_times.frames=30");
     program_expect(&run, 0, "30 frames of each storage at 1000 Hz");
-    program_call(timed, &run);
+    CALL("run", CONFIG_AO_SMALL, PIPELINES, "frame_times.frames=30", "-q", "-o", "timed.h5");
     program_expect(&run, 0, "");
-    program_call(shown, &run);
+    CALL("show", "timed.h5", "--columns", "frame_p50_us");
     program_expect(&run, 0, "frame_p50_us [us]");
 }
 

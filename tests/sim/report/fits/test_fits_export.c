@@ -12,8 +12,6 @@
 #include <hdf5.h>
 #endif
 
-#define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__, NULL}, &run)
-
 static bool is_absent(const char *path)
 {
     return access(path, F_OK) != 0;

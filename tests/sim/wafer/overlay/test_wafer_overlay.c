@@ -180,19 +180,10 @@ static void walk(const char *arguments)
 TEST(xdmf_names_what_there_is)
 {
     static program_run run;
-    const char *const arguments[PROGRAM_ARGUMENTS] = {"run",
-                                                      CONFIG_WAFER_SMALL,
-                                                      "pipelines=[" REFERENCE
-                                                      "}, {name: \"a<'b'&c\"" SEED "}]",
-                                                      "-q",
-                                                      "-o",
-                                                      "seen.h5",
-                                                      "--dump",
-                                                      "inputs",
-                                                      NULL};
     const char *const plain[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "pipelines=[" REFERENCE "}]", "-q", "-o", "bare", NULL};
-    program_call(arguments, &run);
+    CALL("run", CONFIG_WAFER_SMALL, "pipelines=[" REFERENCE "}, {name: \"a<'b'&c\"" SEED "}]", "-q",
+         "-o", "seen.h5", "--dump", "inputs");
     program_expect(&run, 0, "results: seen.h5");
     program_call(plain, &run);
     program_expect(&run, 0, "results: bare");
