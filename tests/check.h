@@ -68,8 +68,10 @@ typedef struct test_options {
     void (*end)(void);       ///< after the fixtures
     CMFixtureFunction enter; ///< fixtures of the group, as cmocka's
     CMFixtureFunction leave;
-    int (*run)(void); ///< runs the group instead of cmocka; returns the exit code
-    int is_quiet;     ///< no log lines
+    int (*run)(void);     ///< runs the group instead of cmocka; returns the exit code
+    int is_quiet;         ///< no log lines
+    int threads;          ///< of the pool, which is stopped after the group; 0: one
+    const char *commands; ///< programs that the group needs, or is skipped: "cc gnuplot"
 } test_options;
 
 typedef struct test_group {

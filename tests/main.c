@@ -9,6 +9,7 @@
 //
 // Exit code: 0 passed, 77 skipped, else failed.
 #include "core/log.h"
+#include "core/thread.h"
 #include "tests/check.h"
 
 #include <signal.h>
@@ -51,6 +52,18 @@ int test_is_few(void)
     return test_argument_count > 0 && strcmp(test_arguments[0], "few") == 0;
 }
 
+static int lacks_commands(const char *commands)
+{
+    char line[200];
+    (void)snprintf(line, sizeof line, "for c in %s; do command -v $c || exit 1; done >/dev/null",
+                   commands);
+    if (system(line) == 0) {
+        return 0;
+    }
+    print_message("skipped: needs %s\n", commands);
+    return TEST_SKIPPED;
+}
+
 static int run_group(test_group *group)
 {
     const test_options *options = &group->options;
@@ -58,14 +71,23 @@ static int run_group(test_group *group)
     if (options->is_quiet) {
         bb_log_set_level(BB_LOG_QUIET);
     }
+    if (options->commands != NULL && (code = lacks_commands(options->commands)) != 0) {
+        return code;
+    }
     if (options->begin != NULL && (code = options->begin()) != 0) {
         return code;
+    }
+    if (options->threads > 0 && bb_threads_set(options->threads) != BB_OK) {
+        return 1;
     }
     if (options->run != NULL) {
         code = options->run();
     } else {
         code = _cmocka_run_group_tests(group->name, group->tests, group->count, options->enter,
                                        options->leave);
+    }
+    if (options->threads > 0) {
+        bb_threads_stop();
     }
     if (options->end != NULL) {
         options->end();

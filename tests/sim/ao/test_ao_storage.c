@@ -281,10 +281,4 @@ TEST(what_is_solved_alike_is_solved_once)
     bb_results_destroy(&alone);
 }
 
-static int begin(void)
-{
-    check_ok(bb_threads_set(2));
-    return 0;
-}
-
-TEST_GROUP(.begin = begin, .end = bb_threads_stop);
+TEST_GROUP(.threads = 2);

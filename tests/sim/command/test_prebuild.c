@@ -105,13 +105,4 @@ static int leave(void **state)
     return fixture_leave(NULL);
 }
 
-static int begin(void)
-{
-    if (system("command -v cc >/dev/null") != 0) {
-        print_message("skipped: no C compiler here\n");
-        return 77;
-    }
-    return 0;
-}
-
-TEST_GROUP(.begin = begin, .enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = leave, .commands = "cc");

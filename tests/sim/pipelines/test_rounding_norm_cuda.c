@@ -4,14 +4,12 @@
 // means taken out, and sweeps in its factor pay what those of the cpu pay.
 #include "core/device/device_source.h"
 #include "sim/pipelines/storage/rounding_norm.h"
-#include "tests/first_device.h"
+#include "tests/device_pair.h"
 #include "tests/solvers/dense.h"
 
 #include <cuda_runtime_api.h>
 
 enum { N = 450, M = 40, GROUPS = 6, PART = 2, MODES = 3, BLOCK = 128 };
-
-static bb_device *gpu;
 
 typedef struct posed {
     double *a, *part, *modes; // [N][N], [N][PART], [N][MODES]
@@ -143,18 +141,4 @@ TEST(a_norm_without_a_factor_is_an_outcome)
     finish(&p);
 }
 
-static int begin(void)
-{
-    const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
-    if (code != 0) {
-        return code;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&gpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_devices, .end = close_devices);

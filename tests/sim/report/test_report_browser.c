@@ -8,7 +8,7 @@
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 
-enum { SKIPPED = 77, COMMAND_BYTES = 2000, PAGE_BYTES = 1 << 23 };
+enum { COMMAND_BYTES = 2000, PAGE_BYTES = 1 << 23 };
 
 static bb_results *results;
 static program_run run;
@@ -153,14 +153,4 @@ static int tear_down(void **state)
     return fixture_leave(NULL);
 }
 
-static int begin(void)
-{
-    if (system("command -v chromium gnuplot > /dev/null") != 0) {
-        print_message(
-            "skipped: reports are looked at by chromium and gnuplot, and one is absent\n");
-        return SKIPPED;
-    }
-    return 0;
-}
-
-TEST_GROUP(.begin = begin, .enter = set_up, .leave = tear_down);
+TEST_GROUP(.enter = set_up, .leave = tear_down, .commands = "chromium gnuplot");

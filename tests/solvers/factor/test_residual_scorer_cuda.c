@@ -6,11 +6,11 @@
 #include "core/device/device.h"
 #include "solvers/factor/residual_noise.h"
 #include "solvers/factor/residual_scorer.h"
+#include "tests/device_pair.h"
 #include "tests/solvers/weighed_scene.h"
 
 enum { PARTS = 8, LARGEST = 9300 };
 
-static bb_device *gpu;
 static bb_device *devices[PARTS]; // the one GPU, again and again
 static double spreads[LARGEST];
 
@@ -413,12 +413,10 @@ TEST(what_does_not_fit_is_refused)
 
 static int begin(void)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
+    const int code = open_devices();
+    if (code != 0) {
+        return code;
     }
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
     for (int g = 0; g < PARTS; ++g) {
         devices[g] = gpu;
     }
@@ -430,7 +428,7 @@ static int begin(void)
 static void end(void)
 {
     bb_threads_stop();
-    bb_device_close(&gpu);
+    close_devices();
 }
 
 TEST_GROUP(.begin = begin, .end = end);

@@ -3,14 +3,12 @@
 // A + V W^T on a GPU against the same sums on the host: blocks anywhere, fp64 to the bit, fp32
 // rounded once, also where it passes through the source's memory in parts.
 #include "solvers/factor/updated_source.h"
-#include "tests/first_device.h"
+#include "tests/device_pair.h"
 #include "tests/solvers/dense.h"
 
 #include <cuda_runtime_api.h>
 
 enum { N = 300, RANK = 5, TALL = 9000 };
-
-static bb_device *gpu;
 
 typedef struct posed {
     bb_index n, rank;
@@ -104,18 +102,4 @@ TEST(tall_blocks_are_filled_in_parts)
     finish(&p);
 }
 
-static int begin(void)
-{
-    const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
-    if (code != 0) {
-        return code;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&gpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_devices, .end = close_devices);

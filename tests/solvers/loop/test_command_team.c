@@ -3,6 +3,7 @@
 // Frames that several devices share, here loops of the cpu, against one loop of all rows: the same
 // bits, the end of the last, and what a product that is not finite holds.
 #include "solvers/loop/command_team_parts.h"
+#include "tests/cpu_device.h"
 #include "tests/manual_clock.h"
 #include "tests/solvers/dense.h"
 
@@ -14,8 +15,6 @@ enum { MATRICES = 2, COLUMNS = 300, GROUPS = 2, MOST_ROWS = 38, COMMANDS = 75, D
 static const bb_index rows_of[MATRICES] = {MOST_ROWS, COMMANDS - MOST_ROWS};
 static const bb_index group_begin[GROUPS + 1] = {0, 120, COLUMNS};
 static const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-
-static bb_device *device;
 
 typedef struct rig {
     bb_coded_matrix *matrices[MATRICES];
@@ -65,16 +64,15 @@ static void put(rig *self, int frame)
 
 static void open_team(rig *self, int devices)
 {
-    bb_device *const places[DEVICES] = {device, device, device};
+    bb_device *const places[DEVICES] = {cpu, cpu, cpu};
     const float *means[DEVICES][MATRICES];
     const float *scales[MATRICES];
     bb_command_system systems[DEVICES];
     for (int d = 0; d < devices; ++d) {
         for (int t = 0; t < MATRICES; ++t) {
             const bb_command_share share = bb_command_share_of(rows_of[t], devices, d);
-            check_ok(bb_coded_operator_create_rows(device, self->matrices[t], share.first,
-                                                   share.count, arithmetic,
-                                                   &self->operators[d][t]));
+            check_ok(bb_coded_operator_create_rows(cpu, self->matrices[t], share.first, share.count,
+                                                   arithmetic, &self->operators[d][t]));
             means[d][t] = self->means[t] + share.first * GROUPS;
             scales[t] = self->scales[t];
         }
@@ -258,7 +256,7 @@ TEST(what_does_not_fit_is_refused)
     rig self;
     rig_make(&self, 1.0);
     open_team(&self, 2);
-    bb_device *const places[2] = {device, device};
+    bb_device *const places[2] = {cpu, cpu};
     const bb_command_system all_rows = {
         .matrix_count = 2, .operators = self.operators[0], .gain = 1.0};
     const bb_command_system one_matrix = {
@@ -275,16 +273,8 @@ TEST(what_does_not_fit_is_refused)
 static int leave(void **state)
 {
     (void)state;
-    bb_device_close(&device);
+    bb_device_close(&cpu);
     return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-static int begin(void)
-{
-    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return 0;
-}
-
-TEST_GROUP(.begin = begin, .leave = leave);
+TEST_GROUP(.begin = open_cpu, .leave = leave);

@@ -4,11 +4,11 @@
 // hold its matrices for good, bit for bit, and what cannot move is refused. "few" as argument: a
 // tenth of the columns, for slow tools.
 #include "solvers/loop/field_stream.h"
+#include "tests/device_pair.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 90, AXES = 2, FIELDS = 5 };
 
-static bb_device *gpu;
 static bb_index columns = 20000;
 
 static bb_coded_matrix *draw(int seed, const bb_codec_config *config)
@@ -127,19 +127,8 @@ TEST(what_has_no_fixed_size_is_refused)
 
 static int begin(void)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
     columns = test_is_few() ? 2000 : columns;
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    return 0;
+    return open_devices();
 }
 
-static void end(void)
-{
-    bb_device_close(&gpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = begin, .end = close_devices);

@@ -4,12 +4,11 @@
 // on it lane by lane with the same index arithmetic.
 #include "precision/format_core.h"
 #include "solvers/operator/low_rank_stream.h"
+#include "tests/cpu_device.h"
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/solvers/dense.h"
 
 enum { LANES = 32, STEPS = BB_LOW_RANK_CELLS / 8 / LANES };
-
-static bb_device *device;
 
 static double value_at(const bb_low_rank_job *job, const bb_low_rank_item *item, bb_index chunks,
                        bb_index row, bb_index index, int value)
@@ -101,7 +100,7 @@ static void compare(const response *rows, const bb_codec_config *config)
     double *row = dense_new(rows->layout.columns);
     double *y = dense_new(rows->layout.rows);
     dense_random(rows->layout.columns, 5, x);
-    check_ok(bb_low_rank_stream_create(device, matrix, &stream));
+    check_ok(bb_low_rank_stream_create(cpu, matrix, &stream));
     size_t bytes = bb_low_rank_stream_bytes(stream);
     size_t padding = 28 * (size_t)bb_coded_matrix_low_rank_bands(matrix);
     assert_true(bytes >= bb_coded_matrix_bytes(matrix) &&
@@ -158,17 +157,4 @@ TEST(zeros_and_noise_are_products_too)
     BB_RELEASE(&rows.values);
 }
 
-static int begin(void)
-{
-    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&device);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu);

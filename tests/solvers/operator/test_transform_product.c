@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/operator/transform_product.h"
+#include "tests/cpu_device.h"
 #include "tests/solvers/operator/response_product.h"
-
-static bb_device *device;
 
 TEST(a_window_is_what_decodes_times_x)
 {
-    response_windows_are_decoded_rows(device, response_transform(1e-5));
+    response_windows_are_decoded_rows(cpu, response_transform(1e-5));
 }
 
 TEST(displacement_is_kept)
 {
     const bb_codec_config config = response_transform(1e-5);
-    response_keeps_displacement(device, &config, 0.5, bb_transform_product_flops);
+    response_keeps_displacement(cpu, &config, 0.5, bb_transform_product_flops);
 }
 
 TEST(a_poisoned_block_reaches_its_rows_alone)
 {
-    response_poisons_two_lines(device, response_transform(1e-4));
+    response_poisons_two_lines(cpu, response_transform(1e-4));
 }
 
 // What a product of all values with it gives.
@@ -29,7 +28,7 @@ TEST(an_infinite_x_reaches_every_row)
     double y[24];
     bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     x[0] = INFINITY; // beyond the disc: no coefficients
-    response_apply(device, matrix, response_kinds[1], 0, 24, x, y);
+    response_apply(cpu, matrix, response_kinds[1], 0, 24, x, y);
     for (int i = 0; i < 24; ++i) {
         assert_true(isnan(y[i]));
     }
@@ -40,20 +39,7 @@ TEST(an_infinite_x_reaches_every_row)
 TEST(bits_do_not_depend_on_threads)
 {
     const bb_codec_config config = response_transform(1e-5);
-    response_products_repeat(device, &config);
+    response_products_repeat(cpu, &config);
 }
 
-static int begin(void)
-{
-    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&device);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu);

@@ -3,6 +3,7 @@
 // The layout that a GPU gets, made in the memory of the cpu device, and the two launches replayed
 // on it thread by thread with the same index arithmetic.
 #include "solvers/operator/transform_stream.h"
+#include "tests/cpu_device.h"
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/solvers/dense.h"
 
@@ -10,7 +11,6 @@
 
 enum { LANES = BB_TRANSFORM_LANES, MOST_VALUES = 2 * BB_TRANSFORM_PANEL_CELLS };
 
-static bb_device *device;
 static bool shared_panels; // some task had
 
 static bb_codec_config transform(double tolerance)
@@ -261,7 +261,7 @@ static void compare(const response *answer, const bb_codec_config *config)
     double *x = dense_new(answer->layout.columns);
     double *y = dense_new(answer->layout.rows);
     dense_random(answer->layout.columns, 5, x);
-    check_ok(bb_transform_stream_create(device, matrix, &stream));
+    check_ok(bb_transform_stream_create(cpu, matrix, &stream));
     const bb_transform_stream *alone = stream;
     for (bb_index first = 0; first < answer->layout.rows; first += 23) {
         bb_index rows = answer->layout.rows - first;
@@ -347,7 +347,7 @@ TEST(sums_are_taken_in_turns)
     for (int j = 0; j < 3; ++j) {
         config.tolerance *= 3.0; // steps of their own
         matrices[j] = low_rank_encode(&rows, &config);
-        check_ok(bb_transform_stream_create(device, matrices[j], &streams[j]));
+        check_ok(bb_transform_stream_create(cpu, matrices[j], &streams[j]));
         assert_true(bb_transform_stream_alike(streams[0], streams[j]));
         y[j] = dense_new(rows.layout.rows);
     }
@@ -374,7 +374,7 @@ TEST(poison_reaches_its_blocks_rows_alone)
     config.band_lines = 2;
     rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
     bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
-    check_ok(bb_transform_stream_create(device, matrix, &stream));
+    check_ok(bb_transform_stream_create(cpu, matrix, &stream));
     const bb_transform_stream *alone = stream;
     replay(&alone, 1, x, 0, 24, 2560, &target);
     for (int i = 0; i < 24; ++i) {
@@ -399,17 +399,4 @@ TEST(lanes_and_entries_are_read_as_written)
     assert_int_equal(bb_transform_lane_chunk(&(bb_transform_lane){.log_lanes = 2}, 7, 3), 15);
 }
 
-static int begin(void)
-{
-    if (bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&device);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu);

@@ -5,9 +5,8 @@
 // for, and sums of panels lie where the rows are looked for.
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/zfp_panels.h"
+#include "tests/cpu_device.h"
 #include "tests/solvers/operator/zfp_problem.h"
-
-static bb_device *cpu;
 
 // What a warp's panel is decoded into.
 typedef struct replay {
@@ -265,17 +264,4 @@ TEST(only_matrices_of_a_kind_go_together)
     BB_RELEASE(&values);
 }
 
-static int begin(void)
-{
-    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {
-        return 1;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&cpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu);

@@ -4,10 +4,8 @@
 // are the same.
 #include "core/device/device_source.h"
 #include "core/random.h"
-#include "tests/check.h"
+#include "tests/device_pair.h"
 #include "tests/physics/ao/sources.h"
-
-static bb_device *gpu;
 
 typedef struct window {
     bb_index row, column, rows, columns, gap; // gap: items between the rows of the block
@@ -126,23 +124,4 @@ TEST(vlt_3136_has_the_bits_of_the_host)
     sources_release(&s);
 }
 
-static int begin(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    if (bb_device_open(BB_DEVICE_CUDA, 0, &gpu) != BB_OK) {
-        print_error("%s\n", bb_status_message());
-        return 1;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&gpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -3,6 +3,7 @@
 // The decoder against libzfp by memcmp: 2,000 arrays for each mode and dimension, 10,000 in the
 // nightly run, floats and doubles in turn. With arguments: arrays for each, and a seed.
 #include "precision/coded_matrix.h"
+#include "tests/cpu_device.h"
 #include "tests/nightly.h"
 #include "tests/precision/codecs/zfp/zfp_arrays.h"
 
@@ -11,7 +12,6 @@
 
 static bb_index arrays;
 static uint64_t seed = 1;
-static bb_device *cpu;
 static coded_array coded;
 static double ours[MOST_VALUES + 1];
 
@@ -306,15 +306,7 @@ static int begin(void)
     arrays =
         test_argument_count > 0 ? strtol(test_arguments[0], NULL, 10) : nightly_or(10000, 2000);
     seed = test_argument_count > 1 ? strtoull(test_arguments[1], NULL, 10) : seed;
-    if (bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {
-        return 1;
-    }
-    return 0;
+    return open_cpu();
 }
 
-static void end(void)
-{
-    bb_device_close(&cpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = begin, .end = close_cpu);

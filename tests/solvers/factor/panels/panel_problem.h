@@ -4,16 +4,14 @@
 #ifndef BB_TESTS_SOLVERS_FACTOR_PANELS_PANEL_PROBLEM_H
 #define BB_TESTS_SOLVERS_FACTOR_PANELS_PANEL_PROBLEM_H
 
-#include "core/device/device.h"
 #include "precision/scaling.h"
 #include "solvers/factor/panels/panel_cholesky.h"
+#include "tests/device_pair.h"
 #include "tests/solvers/spd_matrices.h"
 
 #include <cblas.h>
 
 enum { SIDES = 15 };
-
-static bb_device *gpu;
 
 // D A D X^T = B^T with D of ones where `scale` is NULL: ratios are of the scaled system.
 typedef struct problem {

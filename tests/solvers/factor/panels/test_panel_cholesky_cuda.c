@@ -6,8 +6,6 @@
 
 enum { FEW_CASE = 6 };
 
-static bool few; // sizes, for tools that slow the kernels down a hundredfold
-
 static bool left_out(int c)
 {
     return few && c != FEW_CASE;
@@ -332,21 +330,4 @@ TEST(memory_is_planned)
     }
 }
 
-static int begin(void)
-{
-    few = test_is_few();
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&gpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_devices, .end = close_devices);

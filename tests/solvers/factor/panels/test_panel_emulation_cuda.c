@@ -165,22 +165,4 @@ TEST(sums_of_hp3_start_from_zero)
     assert_true(least == 1.0 / 8); // 16 of 1/16 are 1, a tie that goes to 2048; 16 of 1/8 count
 }
 
-static int begin(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    check_ok(bb_threads_set(4));
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&gpu);
-    bb_threads_stop();
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_devices, .end = close_devices, .threads = 4);

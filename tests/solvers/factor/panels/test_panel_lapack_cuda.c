@@ -347,22 +347,4 @@ TEST(nan_is_found_in_every_block)
     expect_none();
 }
 
-static int begin(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    check_ok(bb_threads_set(4));
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&gpu);
-    bb_threads_stop();
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_devices, .end = close_devices, .threads = 4);

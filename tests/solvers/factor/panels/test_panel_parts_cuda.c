@@ -208,21 +208,11 @@ TEST(two_gpus_have_the_bits_of_one)
 
 static int begin(void)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
+    const int code = open_devices();
     for (int g = 0; g < PARTS; ++g) {
         devices[g] = gpu;
     }
-    return 0;
+    return code;
 }
 
-static void end(void)
-{
-    bb_device_close(&gpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = begin, .end = close_devices);

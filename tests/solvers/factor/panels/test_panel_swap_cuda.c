@@ -262,20 +262,4 @@ TEST(memory_is_planned)
     check_relative(taken, bb_panel_plan_need(&plan, 1).device_bytes, 0.05);
 }
 
-static int begin(void)
-{
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        return 77;
-    }
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&gpu);
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -8,11 +8,10 @@
 #include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/tuning.h"
 #include "tests/check.h"
+#include "tests/cpu_device.h"
 #include "tests/solvers/kernels/tuning/manager_program.h"
 
 enum { RECORDS = 64 };
-
-static bb_device *device;
 
 typedef struct notes {
     bb_tuning_record records[RECORDS];
@@ -56,7 +55,7 @@ static void tune(const char *name, notes *kept, bool recalls, double seconds,
     const bb_tuning_listener listener = {kept, take, recalls ? recall : NULL,
                                          kept->limit > 0 ? is_over : NULL};
     check_ok(bb_manager_subject_create(manager_of(name), "SP", &subject));
-    check_ok(bb_tuning_create(device, bb_manager_subject_table(subject), &wish, &tuning));
+    check_ok(bb_tuning_create(cpu, bb_manager_subject_table(subject), &wish, &tuning));
     check_ok(
         bb_tuning_run(tuning, BB_BENCHMARK_SMALL, bb_clock_seconds() + seconds, &listener, out));
     assert_int_equal(out->candidates, bb_tuning_candidate_count(tuning, false) +
@@ -169,7 +168,7 @@ TEST(a_callers_kernel_ends_with_a_winner)
     fixture.parameters[0].parts[0] = 0.25;
     check_ok(bb_caller_subject_create(&fixture.program, "own", fixture.data, fixture.parameters,
                                       &fixture.problems, &subject));
-    check_ok(bb_tuning_create(device, bb_caller_subject_table(subject), &wish, &tuning));
+    check_ok(bb_tuning_create(cpu, bb_caller_subject_table(subject), &wish, &tuning));
     check_ok(bb_tuning_run(tuning, 0, bb_clock_seconds() + 1e6, &listener, &found));
     assert_true(found.is_complete && found.has_best);
     assert_int_equal(found.failed, 0);
@@ -188,18 +187,4 @@ TEST(types_are_checked)
     assert_null(subject);
 }
 
-static int begin(void)
-{
-    if (bb_threads_set(2) != BB_OK || bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&device);
-    bb_threads_stop();
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu, .threads = 2);

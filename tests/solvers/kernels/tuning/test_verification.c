@@ -7,9 +7,8 @@
 #include "solvers/kernels/tuning/verification.h"
 #include "solvers/kernels/tuning/verification_case.h"
 #include "tests/check.h"
+#include "tests/cpu_device.h"
 #include "tests/solvers/kernels/tuning/manager_program.h"
-
-static bb_device *device;
 
 // Verifies the program of `text` (NULL: the manager's own) as if it were the manager's.
 static void verify(const char *name, const char *type, const char *text, const char *variant,
@@ -40,8 +39,8 @@ static void verify(const char *name, const char *type, const char *text, const c
         check_ok(bb_choice_read(variant, &choice));
     }
     check_ok(bb_verification_create(bb_manager_subject_table(subject), &verification));
-    check_ok(bb_assembled_kernel_create(device, &other.program, is_inside, &choice, &kernel));
-    check_ok(bb_verification_check(verification, device, &choice, is_inside, kernel, out));
+    check_ok(bb_assembled_kernel_create(cpu, &other.program, is_inside, &choice, &kernel));
+    check_ok(bb_verification_check(verification, cpu, &choice, is_inside, kernel, out));
     bb_assembled_kernel_destroy(&kernel);
     bb_verification_destroy(&verification);
     fixture_release(&other);
@@ -139,18 +138,4 @@ TEST(failures_of_the_host_are_none_of_a_variant)
     assert_int_equal(trial.status, BB_TRIAL_RUN);
 }
 
-static int begin(void)
-{
-    if (bb_threads_set(2) != BB_OK || bb_device_open(BB_DEVICE_CPU, 0, &device) != BB_OK) {
-        return 1;
-    }
-    return 0;
-}
-
-static void end(void)
-{
-    bb_device_close(&device);
-    bb_threads_stop();
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu, .threads = 2);

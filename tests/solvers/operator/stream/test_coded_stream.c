@@ -6,11 +6,10 @@
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/stream/coded_stream.h"
 #include "tests/check.h"
+#include "tests/cpu_device.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 5, COLUMNS = 1100 }; // three tiles, the last block cut
-
-static bb_device *device;
 
 static bb_coded_matrix *encoded(const char *text, double *values)
 {
@@ -25,7 +24,7 @@ static bb_coded_matrix *encoded(const char *text, double *values)
 
 static bb_status create(const bb_coded_matrix *matrix, bb_coded_stream **out)
 {
-    return bb_coded_stream_create(device, matrix, 0, bb_coded_matrix_rows(matrix), out);
+    return bb_coded_stream_create(cpu, matrix, 0, bb_coded_matrix_rows(matrix), out);
 }
 
 // Where no largest value of a block rounds past 127 units both codecs have the same numbers, so
@@ -198,7 +197,7 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
                                         &layout, &matrix));
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
         check_ok(create(matrix, &matrix_stream));
-        check_ok(bb_coded_stream_create(device, matrix, FIRST, SOME, &part));
+        check_ok(bb_coded_stream_create(cpu, matrix, FIRST, SOME, &part));
         const bb_stream_task task = bb_coded_stream_task(part, BB_STREAM_RUNS);
         const bb_stream_operand matrix_operand =
             bb_coded_stream_task(matrix_stream, BB_STREAM_RUNS).operand[0];
@@ -371,7 +370,7 @@ TEST(wide_quotients_lie_in_two_parts)
     bb_coded_matrix *matrix = quantised(WIDE_COLUMNS, values);
     for (int first = 0; first <= 17; first += 17) {
         bb_coded_stream *stream = NULL;
-        check_ok(bb_coded_stream_create(device, matrix, first, WIDE_ROWS - first, &stream));
+        check_ok(bb_coded_stream_create(cpu, matrix, first, WIDE_ROWS - first, &stream));
         const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
         assert_true(bb_coded_stream_sums_in_limbs(stream));
         assert_false(bb_coded_stream_fits_fp32(stream));
@@ -482,18 +481,4 @@ TEST(codecs_without_a_layout_are_refused)
     bb_coded_matrix_destroy(&matrix);
 }
 
-static int open_device(void **state)
-{
-    (void)state;
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    return 0;
-}
-
-static int close_device(void **state)
-{
-    (void)state;
-    bb_device_close(&device);
-    return 0;
-}
-
-TEST_GROUP(.enter = open_device, .leave = close_device);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu);
