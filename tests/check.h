@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h> // needs the ones above
@@ -54,6 +55,22 @@ static inline void check_close_at(double got, double expected, double bound, con
             _fail(__FILE__, __LINE__);                                                             \
         }                                                                                          \
     } while (0)
+
+/// Writes a text file.
+static inline void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+/// Runs a script, kept as script.py, with the system's Python, which has numpy and h5py.
+static inline void run_python(const char *script)
+{
+    write_text("script.py", script);
+    assert_int_equal(system("/usr/bin/python3 script.py"), 0);
+}
 
 // Tests and groups
 //

@@ -33,10 +33,7 @@ static void powercap_write(const char *folder, const char *name, const char *tex
 {
     char path[200];
     (void)snprintf(path, sizeof path, "%s/%s/%s", powercap.root, folder, name);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text(path, text);
 }
 
 static void powercap_make_zone(const char *folder, const char *name)

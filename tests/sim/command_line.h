@@ -66,12 +66,4 @@ static inline void expect(const char *line, int code, const char *text)
     }
 }
 
-static inline void write_text(const char *name, const char *text)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 #endif

@@ -69,12 +69,9 @@ TEST(others_are_refused)
     check_fails(bb_checkpoint_open("a", "experiment: wafer\nseed: 2\n", &checkpoint), BB_INVALID,
                 "'a' belongs to another configuration: seed (");
     check_fails(open_one("nothing"), BB_IO, "cannot read 'nothing': No such");
-    FILE *file = fopen("text", "w");
-    (void)fputs("BBSTATUS quo", file);
-    (void)fclose(file);
+    write_text("text", "BBSTATUS quo");
     check_fails(open_one("text"), BB_IO, "no checkpoint of bitbudget");
-    file = fopen("empty", "w");
-    (void)fclose(file);
+    write_text("empty", "");
     check_fails(open_one("empty"), BB_IO, "no checkpoint of bitbudget");
 }
 

@@ -75,10 +75,7 @@ static int enter(void **state)
     check_ok(bb_hdf5_library_start());
     command_line_experiments = &toys;
     int entered = fixture_enter(NULL);
-    FILE *file = fopen("a.yaml", "w");
-    assert_non_null(file);
-    assert_true(fputs("experiment: toy\nrecords: [{name: a, grid: 5}]\n", file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text("a.yaml", "experiment: toy\nrecords: [{name: a, grid: 5}]\n");
     return entered;
 }
 

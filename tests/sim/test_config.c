@@ -11,14 +11,6 @@
 
 #include <sys/wait.h>
 
-static void put_file(const char *name, const char *text)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static bb_status load(const char *path, const char *const *overrides, bb_index count,
                       bb_problems *problems, bb_config **out)
 {
@@ -52,11 +44,12 @@ TEST(files_lie_beside_who_names_them)
 {
     static const char *const override[] = {"file=own.h5"};
     assert_int_equal(system("mkdir -p studies/shared"), 0);
-    put_file("studies/a.yaml", "experiment: toy\nfile: data/a.h5\nrecords: [{name: a, grid: 5}]\n");
-    put_file("studies/shared/b.yaml",
-             "experiment: toy\nfile: b.h5\nrecords: [{name: a, grid: 5}]\n");
-    put_file("studies/c.yaml", "base: shared/b.yaml\n");
-    put_file("studies/d.yaml", "base: shared/b.yaml\nfile: /else/where.h5\n");
+    write_text("studies/a.yaml",
+               "experiment: toy\nfile: data/a.h5\nrecords: [{name: a, grid: 5}]\n");
+    write_text("studies/shared/b.yaml",
+               "experiment: toy\nfile: b.h5\nrecords: [{name: a, grid: 5}]\n");
+    write_text("studies/c.yaml", "base: shared/b.yaml\n");
+    write_text("studies/d.yaml", "base: shared/b.yaml\nfile: /else/where.h5\n");
     static const struct {
         const char *path, *file;
         bb_index overrides;
@@ -77,8 +70,8 @@ TEST(files_lie_beside_who_names_them)
 // What some editors put before a text.
 TEST(a_byte_order_mark_is_skipped)
 {
-    put_file("mark.yaml", "\xEF\xBB\xBF"
-                          "experiment: toy\nsteps: 7\nrecords: [{name: a, grid: 5}]\n");
+    write_text("mark.yaml", "\xEF\xBB\xBF"
+                            "experiment: toy\nsteps: 7\nrecords: [{name: a, grid: 5}]\n");
     bb_config *config = loaded("mark.yaml", NULL, 0);
     const toy_study *toy = bb_config_study(config);
     assert_int_equal(toy->steps, 7);
@@ -87,7 +80,7 @@ TEST(a_byte_order_mark_is_skipped)
 
 TEST(defaults_fill_what_is_left_out)
 {
-    put_file("a.yaml", minimal);
+    write_text("a.yaml", minimal);
     bb_config *config = loaded("a.yaml", NULL, 0);
     const toy_study *study = bb_config_study(config);
     assert_string_equal(study->common.title, "");
@@ -115,7 +108,7 @@ TEST(defaults_fill_what_is_left_out)
 
 TEST(overrides_apply_in_order)
 {
-    put_file("a.yaml", minimal);
+    write_text("a.yaml", minimal);
     const char *const overrides[] = {
         "length_m=1.5",     "length_m=2.5",   "grid.columns=9", "records.0.grid.rows=2",
         "integers=[4, 5]",  "words=[\"on\"]", "flag=false",     "records.0.name=\"x: y\"",
@@ -141,10 +134,11 @@ TEST(overrides_apply_in_order)
 TEST(bases_merge_maps_and_replace_lists)
 {
     assert_int_equal(system("mkdir -p lower/deeper"), 0);
-    put_file("lower/deeper/root.yaml", "experiment: toy\ntitle: root\ngrid: {columns: 8, rows: 9}\n"
-                                       "numbers: [1.0, 2.0, 3.0]\nrecords: [{name: a, grid: 5}]\n");
-    put_file("lower/middle.yaml", "base: deeper/root.yaml\ngrid: {rows: 1}\nlength_m: 1.0\n");
-    put_file("top.yaml", "base: lower/middle.yaml\nnumbers: [4.0]\nlength_m: 2.0\n");
+    write_text("lower/deeper/root.yaml",
+               "experiment: toy\ntitle: root\ngrid: {columns: 8, rows: 9}\n"
+               "numbers: [1.0, 2.0, 3.0]\nrecords: [{name: a, grid: 5}]\n");
+    write_text("lower/middle.yaml", "base: deeper/root.yaml\ngrid: {rows: 1}\nlength_m: 1.0\n");
+    write_text("top.yaml", "base: lower/middle.yaml\nnumbers: [4.0]\nlength_m: 2.0\n");
     bb_config *config = loaded("top.yaml", NULL, 0);
     const toy_study *study = bb_config_study(config);
     assert_string_equal(study->common.title, "root");
@@ -167,7 +161,7 @@ TEST(files_that_cannot_be_read)
     bb_config *config = NULL;
     check_fails(load("none.yaml", NULL, 0, &problems, &config), BB_IO, "'none.yaml'");
     check_fails(load(".", NULL, 0, &problems, &config), BB_IO, "not a regular file");
-    put_file("b.yaml", "base: none.yaml\nexperiment: toy\n");
+    write_text("b.yaml", "base: none.yaml\nexperiment: toy\n");
     check_fails(load("b.yaml", NULL, 0, &problems, &config), BB_IO, "'none.yaml'");
     FILE *file = fopen("nul.yaml", "w");
     assert_non_null(file);
@@ -188,7 +182,7 @@ TEST(a_random_seed_is_drawn_and_recorded)
 {
     bb_text text = {0};
     char expected[40];
-    put_file("a.yaml", minimal);
+    write_text("a.yaml", minimal);
     const char *const overrides[] = {"seed=random"};
     bb_config *config = loaded("a.yaml", overrides, 1);
     const toy_study *study = bb_config_study(config);
@@ -303,7 +297,7 @@ TEST(resolved_copies_read_back_to_the_same_struct)
         draw_study(&drawn, &index);
         bool comments = round % 2 == 1;
         check_ok(bb_emission_write(&toy_schema, &drawn.study, comments, &text));
-        put_file("r.yaml", text.data);
+        write_text("r.yaml", text.data);
         bb_config *config = loaded("r.yaml", NULL, 0);
         compare_studies(bb_config_study(config), &drawn.study);
         bb_config_destroy(&config);
@@ -341,14 +335,14 @@ TEST(pyyaml_reads_resolved_copies)
         "assert isinstance(d['flag'], bool) and isinstance(d['word'], str), d\n"
         "for r in d['records']:\n"
         "    assert isinstance(r['name'], str) and isinstance(r['weight'], float), d\n";
-    put_file("read.py", script);
+    write_text("read.py", script);
     uint64_t index = 1u << 20;
     for (int round = 0; round < 6; ++round) {
         random_study drawn;
         bb_text text = {0};
         draw_study(&drawn, &index);
         check_ok(bb_emission_write(&toy_schema, &drawn.study, false, &text));
-        put_file("r.yaml", text.data);
+        write_text("r.yaml", text.data);
         bb_text_release(&text);
         int how = system("/usr/bin/python3 read.py");
         if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
@@ -370,7 +364,7 @@ TEST(shipped_tables_have_sound_defaults_and_words)
         const bb_experiment *row = bb_experiments.rows[i];
         check_ok(bb_config_template(row->schema, row->starter, &text));
         assert_null(strstr(text.data, here)); // a starter stands in any folder
-        put_file("t.yaml", text.data);
+        write_text("t.yaml", text.data);
         if (bb_experiment_load(&bb_experiments, "t.yaml", NULL, 0, &problems, &config) != BB_OK) {
             print_error("%s", bb_text_string(&problems.lines));
             fail();
@@ -386,8 +380,8 @@ TEST(shipped_tables_have_sound_defaults_and_words)
 
 TEST(failing_allocations_leave_nothing_behind)
 {
-    put_file("b.yaml", minimal);
-    put_file("a.yaml", "base: b.yaml\ntitle: x\nlength_m: 4x\nunknown: 1\n");
+    write_text("b.yaml", minimal);
+    write_text("a.yaml", "base: b.yaml\ntitle: x\nlength_m: 4x\nunknown: 1\n");
     const char *const overrides[] = {"grid.columns=9", "records.0.grid.rows=2"};
     bb_index failures = 0;
     for (bb_index k = 1;; ++k) {

@@ -169,20 +169,18 @@ TEST(without_the_plugin_the_package_is_named)
 // The rows of the wafer study without its physics, on its own inputs.
 TEST(a_product_study_takes_them)
 {
-    FILE *config = fopen("product.yaml", "w");
-    (void)fputs("experiment: product\n"
-                "matrix: {file: rows.h5, dataset: /operators/C_y_2}\n"
-                "inputs: {file: rows.h5, dataset: /operators/S_2}\n"
-                "layout: {mesh_columns: 40, row_columns: 6}\n"
-                "pipelines:\n"
-                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
-                "  - {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}\n"
-                "  - {name: bfp8, storage: {codec: bfp, bits: 8}, multiply: fp32, "
-                "accumulate: fp64}\n"
-                "  - {name: zfp, storage: {codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-4, "
-                "dimensions: 4}, multiply: fp32, accumulate: fp64}\n",
-                config);
-    (void)fclose(config);
+    write_text("product.yaml",
+               "experiment: product\n"
+               "matrix: {file: rows.h5, dataset: /operators/C_y_2}\n"
+               "inputs: {file: rows.h5, dataset: /operators/S_2}\n"
+               "layout: {mesh_columns: 40, row_columns: 6}\n"
+               "pipelines:\n"
+               "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+               "  - {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}\n"
+               "  - {name: bfp8, storage: {codec: bfp, bits: 8}, multiply: fp32, "
+               "accumulate: fp64}\n"
+               "  - {name: zfp, storage: {codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-4, "
+               "dimensions: 4}, multiply: fp32, accumulate: fp64}\n");
     CALL("run", "product.yaml", "-q", "-o", "product.h5");
     bb_results *results = results_in("product.h5");
     assert_true(driver_number(results, "qoi_relative_error", "reference") == 0.0);
@@ -266,18 +264,16 @@ TEST(a_reconstructor_study_takes_covariances)
     CALL("run", CONFIG_AO_SMALL, "solver.lgs_tilt=constant_block", "-q", "-o", "ao.h5", "--dump",
          "Cmm,Ctm,Ctt,R");
     bb_results *made = results_in("ao.h5");
-    FILE *config = fopen("reconstructor.yaml", "w");
-    (void)fputs("experiment: reconstructor\n"
-                "covariance: {file: ao.h5, dataset: /operators/Cmm}\n"
-                "cross_covariance: {file: ao.h5, dataset: /operators/Ctm_0}\n"
-                "truth_covariance: {file: ao.h5, dataset: /operators/Ctt_0}\n"
-                "solver: {tile: 32}\n"
-                "pipelines:\n"
-                "  - {name: reference, arithmetic: dp}\n"
-                "  - {name: sp, arithmetic: sp}\n"
-                "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n",
-                config);
-    (void)fclose(config);
+    write_text("reconstructor.yaml",
+               "experiment: reconstructor\n"
+               "covariance: {file: ao.h5, dataset: /operators/Cmm}\n"
+               "cross_covariance: {file: ao.h5, dataset: /operators/Ctm_0}\n"
+               "truth_covariance: {file: ao.h5, dataset: /operators/Ctt_0}\n"
+               "solver: {tile: 32}\n"
+               "pipelines:\n"
+               "  - {name: reference, arithmetic: dp}\n"
+               "  - {name: sp, arithmetic: sp}\n"
+               "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n");
     CALL("run", "reconstructor.yaml", "machine.price_usd=1e9", "-q", "-o", "reconstructor.h5");
     bb_results *read = results_in("reconstructor.h5");
     double sp = driver_number(read, "qoi_relative_error", "sp");
@@ -331,15 +327,12 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
     CALL("run", CONFIG_NX456, pipelines, "device=cpu", "-q", "-o", "parts.h5", "--dump",
          "Cmm,Cmm_core,Ctm,Ctt,R");
     bb_results *first = results_in("parts.h5");
-    FILE *config = fopen("parts.yaml", "w");
-    (void)fputs("experiment: reconstructor\nseed: 1\ndevice: cpu\n"
-                "covariance: {file: parts.h5, dataset: /operators/Cmm}\n"
-                "cross_covariance: {file: parts.h5, dataset: /operators/Ctm_0}\n"
-                "truth_covariance: {file: parts.h5, dataset: /operators/Ctt_0}\n"
-                "solver: {tile: 76}\n"
-                "pipelines:\n  - {name: reference, arithmetic: dp}\n",
-                config);
-    (void)fclose(config);
+    write_text("parts.yaml", "experiment: reconstructor\nseed: 1\ndevice: cpu\n"
+                             "covariance: {file: parts.h5, dataset: /operators/Cmm}\n"
+                             "cross_covariance: {file: parts.h5, dataset: /operators/Ctm_0}\n"
+                             "truth_covariance: {file: parts.h5, dataset: /operators/Ctt_0}\n"
+                             "solver: {tile: 76}\n"
+                             "pipelines:\n  - {name: reference, arithmetic: dp}\n");
     CALL("run", "parts.yaml", pipelines, "covariance.dataset=/operators/Cmm_core",
          "low_rank={file: parts.h5, dataset: /operators/Cmm_low_rank, weights: "
          "/operators/Cmm_weights}",

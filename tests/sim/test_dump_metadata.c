@@ -162,16 +162,11 @@ TEST_FULL(rows_of_another_axis_are_refused)
 // is not.
 TEST(texts_of_any_length_are_read)
 {
-    FILE *script = fopen("texts.py", "w");
-    assert_non_null(script);
-    (void)fputs("import h5py\n"
-                "with h5py.File('texts.h5', 'w') as file:\n"
-                "    for name, length in (('short', 12), ('long', 10000)):\n"
-                "        file[name] = [[1.0, 2.0], [3.0, 4.0]]\n"
-                "        file[name].attrs['made_for'] = 'x' * length\n",
-                script);
-    assert_int_equal(fclose(script), 0);
-    assert_int_equal(system("/usr/bin/python3 texts.py"), 0);
+    run_python("import h5py\n"
+               "with h5py.File('texts.h5', 'w') as file:\n"
+               "    for name, length in (('short', 12), ('long', 10000)):\n"
+               "        file[name] = [[1.0, 2.0], [3.0, 4.0]]\n"
+               "        file[name].attrs['made_for'] = 'x' * length\n");
     bb_matrix_file *file = opened("texts.h5", "/short");
     assert_string_equal(bb_matrix_file_metadata(file)->made_for, "xxxxxxxxxxxx");
     bb_matrix_file_close(&file);
@@ -212,15 +207,12 @@ TEST(names_of_pipelines_are_no_axes)
         {"a['long_name'] = 'rows of pipeline x'", -1},
         {"a['long_name'] = 'pipelined rows, y'", 1},
     };
-    FILE *study = fopen("decode.yaml", "w");
-    assert_non_null(study);
-    (void)fputs("experiment: product\ndevice: cpu\nmatrix: {file: rows.h5, dataset: "
-                "/operators/C_x_0}\npipelines:\n"
-                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
-                "  - {name: y, storage: fp32, multiply: fp64, accumulate: fp64}\n"
-                "  - {name: z, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n",
-                study);
-    assert_int_equal(fclose(study), 0);
+    write_text("decode.yaml",
+               "experiment: product\ndevice: cpu\nmatrix: {file: rows.h5, dataset: "
+               "/operators/C_x_0}\npipelines:\n"
+               "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+               "  - {name: y, storage: fp32, multiply: fp64, accumulate: fp64}\n"
+               "  - {name: z, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n");
     CALL("run", "decode.yaml", "-q", "--dump", "C");
     program_expect(&run, 0, "results: outputs/product-decode.h5");
     for (size_t i = 0; i < sizeof datasets / sizeof *datasets; ++i) {
@@ -260,10 +252,7 @@ TEST(resolved_copies_run_in_other_folders)
         "cd elsewhere\n"
         "\"$1\" run printed.yaml -q -o printed.h5\n"
         "\"$1\" run kept.yaml -q -o kept.h5\n";
-    FILE *file = fopen("folders.sh", "w");
-    assert_non_null(file);
-    (void)fputs(script, file);
-    assert_int_equal(fclose(file), 0);
+    write_text("folders.sh", script);
     assert_int_equal(system("sh folders.sh " BB_BINARY_DIR "/bitbudget"), 0);
 }
 

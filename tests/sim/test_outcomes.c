@@ -106,8 +106,6 @@ enum { N = 16, M = 3 };
 static void write_covariance(double entry)
 {
     char text[640];
-    FILE *script = fopen("mine.py", "w");
-    assert_non_null(script);
     (void)snprintf(text, sizeof text,
                    "import h5py, numpy\n"
                    "c = numpy.eye(%d)\n"
@@ -117,20 +115,14 @@ static void write_covariance(double entry)
                    "    file['Ctm'] = numpy.ones((%d, %d))\n"
                    "    file['Ctt'] = 40.0 * numpy.eye(%d)\n",
                    N, entry, M, N, M);
-    (void)fputs(text, script);
-    assert_int_equal(fclose(script), 0);
-    assert_int_equal(system("/usr/bin/python3 mine.py"), 0);
-    FILE *study = fopen("mine.yaml", "w");
-    assert_non_null(study);
-    (void)fputs("experiment: reconstructor\ndevice: cpu\n"
-                "covariance: {file: mine.h5, dataset: Cmm}\n"
-                "cross_covariance: {file: mine.h5, dataset: Ctm}\n"
-                "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
-                "solver: {tile: 8}\npipelines:\n"
-                "  - {name: reference, arithmetic: dp}\n"
-                "  - {name: sp, arithmetic: sp, draws: 3, escalate: true}\n",
-                study);
-    assert_int_equal(fclose(study), 0);
+    run_python(text);
+    write_text("mine.yaml", "experiment: reconstructor\ndevice: cpu\n"
+                            "covariance: {file: mine.h5, dataset: Cmm}\n"
+                            "cross_covariance: {file: mine.h5, dataset: Ctm}\n"
+                            "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
+                            "solver: {tile: 8}\npipelines:\n"
+                            "  - {name: reference, arithmetic: dp}\n"
+                            "  - {name: sp, arithmetic: sp, draws: 3, escalate: true}\n");
 }
 
 TEST(a_diagonal_that_is_not_positive_is_the_outcome_of_all)

@@ -199,25 +199,17 @@ static int leave(void **state)
     return driver_leave(state) + fixture_leave(NULL);
 }
 
-static void write_machine(const char *text)
-{
-    FILE *file = fopen("machine.yaml", "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 TEST(a_file_describes_a_machine)
 {
     bb_problems problems = {0};
     bb_machine machine;
-    write_machine("name: node\nmemory_gb: 2.5\ngpus: 4\ngpu_memory_gb: 80\n");
+    write_text("machine.yaml", "name: node\nmemory_gb: 2.5\ngpus: 4\ngpu_memory_gb: 80\n");
     check_ok(bb_machine_load("machine.yaml", &problems, &machine));
     assert_string_equal(machine.name, "node");
     check_close(machine.host_bytes, 2.5e9, 0.0, 1.0);
     check_close(machine.gpu_bytes, 80e9, 0.0, 1.0);
     assert_int_equal(machine.gpus, 4);
-    write_machine("name: node\nmemory_gb: 2.5\ngpu: 4\n");
+    write_text("machine.yaml", "name: node\nmemory_gb: 2.5\ngpu: 4\n");
     assert_int_equal(bb_machine_load("machine.yaml", &problems, &machine), BB_INVALID);
     assert_non_null(strstr(bb_text_string(&problems.lines), "unknown key (did you mean gpus?)"));
     bb_problems_release(&problems);
@@ -257,7 +249,7 @@ TEST(check_plans_for_another_machine)
     static const char study[] = BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml";
     CALL("check", study, "--device", "cuda", "--machine", shipped);
     program_expect(&run, 0, "memory on the device");
-    write_machine("name: desk\nmemory_gb: 256\ngpus: 1\ngpu_memory_gb: 24\n");
+    write_text("machine.yaml", "name: desk\nmemory_gb: 256\ngpus: 1\ngpu_memory_gb: 24\n");
     CALL("check", study, "--device", "cuda", "--machine", "machine.yaml");
     program_expect(&run, 4, "desk: GPUs of 24.0 GB, the largest pipeline needs");
 }

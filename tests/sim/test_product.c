@@ -48,13 +48,12 @@ static int enter(void **state)
     if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
-    FILE *file = fopen("product.yaml", "w");
-    (void)fputs("experiment: product\ndevice: cpu\nvectors: 3\n"
-                "matrix: {file: none.h5, dataset: /operators/C}\npipelines:\n"
-                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
-                "  - {name: fp16, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n",
-                file);
-    return fclose(file);
+    write_text("product.yaml",
+               "experiment: product\ndevice: cpu\nvectors: 3\n"
+               "matrix: {file: none.h5, dataset: /operators/C}\npipelines:\n"
+               "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+               "  - {name: fp16, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n");
+    return 0;
 }
 
 static int leave(void **state)

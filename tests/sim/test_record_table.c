@@ -10,21 +10,13 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h"
 
-static void put_file(const char *name, const char *text)
-{
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 // `lines` behind the small wafer study and scan.fields [0].
 static void put_study(const char *name, const char *lines)
 {
     char text[2000];
     (void)snprintf(text, sizeof text, "base: %s\nscan:\n  fields: [0]\n%s", CONFIG_WAFER_SMALL,
                    lines);
-    put_file(name, text);
+    write_text(name, text);
 }
 
 static bb_status load(const char *path, const char *override, bb_problems *problems,
@@ -72,8 +64,8 @@ static const char written[] =
 TEST(a_table_is_the_list_written_out)
 {
     assert_int_equal(system("mkdir -p studies/jobs"), 0);
-    put_file("studies/jobs/a.csv", table);
-    put_file("own.csv", table);
+    write_text("studies/jobs/a.csv", table);
+    write_text("own.csv", table);
     put_study("studies/table.yaml", "  layout: jobs/a.csv\n");
     put_study("plain.yaml", "");
     put_study("list.yaml", written);
@@ -87,7 +79,7 @@ TEST(a_table_is_the_list_written_out)
     bb_text expected = {0};
     bb_config *list = loaded("list.yaml", NULL);
     check_ok(bb_config_resolved(list, &expected));
-    put_file("resolved.yaml", bb_text_string(&expected));
+    write_text("resolved.yaml", bb_text_string(&expected));
     assert_int_equal(bb_config_table_count(list), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         bb_text resolved = {0};
@@ -143,11 +135,11 @@ TEST(what_is_wrong_is_said_at_its_place)
     };
     put_study("study.yaml", "  layout: t.csv\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        put_file("t.csv", cases[i].text);
+        write_text("t.csv", cases[i].text);
         check_refused("study.yaml", cases[i].expected);
     }
     put_study("study.yaml", "  dose_map: t.csv\n");
-    put_file("t.csv", "x_mm,y_mm,relative_dose\n0,0,1\n 0,0,1\n");
+    write_text("t.csv", "x_mm,y_mm,relative_dose\n0,0,1\n 0,0,1\n");
     check_refused("study.yaml",
                   "t.csv:3:2: scan.dose_map.1.x_mm: the point at (0, 0) mm stands twice\n");
     put_study("study.yaml", "  layout: nowhere.csv\n");
@@ -160,7 +152,7 @@ TEST(what_is_wrong_is_said_at_its_place)
 // Which tables a run read, and with what in them.
 TEST(results_keep_the_tables)
 {
-    put_file("a.csv", "x_mm,y_mm\n0,0\n");
+    write_text("a.csv", "x_mm,y_mm\n0,0\n");
     put_study("a.yaml", "  layout: a.csv\n");
     put_study("b.yaml", "  layout: [{x_mm: 0.0, y_mm: 0.0}]\n");
     for (int i = 0; i < 2; ++i) {
@@ -197,7 +189,7 @@ TEST(kept_files_stand_for_tables)
     bb_config_base *again = NULL;
     bb_config *config = NULL;
     bb_config_file files[4];
-    put_file("kept.csv", table);
+    write_text("kept.csv", table);
     put_study("kept.yaml", "  layout: kept.csv\n");
     const bb_schema *schemas[] = {bb_experiments.rows[0]->schema};
     bb_config_request request = {.path = "kept.yaml", .schemas = schemas, .schema_count = 1};

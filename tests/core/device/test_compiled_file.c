@@ -23,10 +23,7 @@ static const char answer_text[] = "int answer(void) { return 42; }\n";
 
 static void write_file(const char *path, const char *text, mode_t mode)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text(path, text);
     assert_int_equal(chmod(path, mode), 0);
 }
 

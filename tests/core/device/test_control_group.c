@@ -30,10 +30,7 @@ static void write_file(const char *path, const char *text)
     char command[256];
     (void)snprintf(command, sizeof command, "mkdir -p \"$(dirname '%s')\"", path);
     assert_int_equal(system(command), 0);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text(path, text);
 }
 
 TEST(the_least_limit_on_the_way_up_holds)

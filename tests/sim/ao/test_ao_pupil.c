@@ -55,10 +55,8 @@ static int enter(void **state)
     if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
-    FILE *file = fopen("masks.py", "w");
-    (void)fputs(script, file);
-    (void)fclose(file);
-    return system("/usr/bin/python3 masks.py");
+    run_python(script);
+    return 0;
 }
 
 static driver_case with(const char *mask)
@@ -93,7 +91,7 @@ TEST(masks_that_cannot_be_are_refused)
          "leaves no valid subaperture: none has a mean transmission of"},
         {"telescope.pupil.dataset=absent", BB_IO, "no dataset 'absent'"},
         {"telescope.pupil.file=none.h5", BB_IO, "'none.h5': No such file"},
-        {"telescope.pupil.file=masks.py", BB_IO, "not an HDF5 file"},
+        {"telescope.pupil.file=script.py", BB_IO, "not an HDF5 file"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         const driver_case study = with(bad[i].dataset);

@@ -5,14 +5,6 @@
 #include "tests/sim/ao/keeping.h"
 #include "tests/sim/program.h"
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 TEST(other_studies_are_refused)
 {
     static const driver_case kept = {CONFIG_AO_SMALL, {TINY, TWO}};

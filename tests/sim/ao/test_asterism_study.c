@@ -41,10 +41,7 @@ static void resolve(const char *study, const char *out)
         fail();
     }
     check_ok(bb_config_resolved(config, &resolved));
-    FILE *file = fopen(out, "w");
-    assert_non_null(file);
-    assert_true(fputs(bb_text_string(&resolved), file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text(out, bb_text_string(&resolved));
     bb_text_release(&resolved);
     bb_config_destroy(&config);
 }

@@ -48,14 +48,6 @@ typedef struct tally {
 } tally;
 static tally totals;
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 // Says what is wrong with the study; the campaign goes on with the next one, and fails.
 static void condemn(const char *why)
 {

@@ -24,10 +24,7 @@ TEST_FULL(what_is_tuned_is_taken)
     int right = 0;
     int wrong = -1;
     (void)state;
-    FILE *file = fopen("coarsen.kernel", "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text("coarsen.kernel", text);
     const char *const tune[PROGRAM_ARGUMENTS] = {"tune",     "coarsen.kernel", "T=SP", SIZES,
                                                  "--device", "opencl",         "-q"};
     program_call(tune, &run);

@@ -31,14 +31,6 @@ static int enter(void **state)
                : -1;
 }
 
-static void write_study(const char *path)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(study_text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static double number_of(const bb_results *results, const char *path, bb_index pipeline)
 {
     const bb_dataset *found = bb_results_find(results, path);
@@ -50,7 +42,7 @@ static double number_of(const bb_results *results, const char *path, bb_index pi
 TEST_FULL(a_study_is_found_that_runs)
 {
     bb_results *results = NULL;
-    write_study("study.yaml");
+    write_text("study.yaml", study_text);
     expect("bitbudget tune --for study.yaml --budget 2 --wisdom found.yaml -q", 0,
            "wrong cycles 0, and rms within 0.6328 nm of the reference, in 3 draws:\n");
     assert_non_null(strstr(printed, "all          DP                      0 "));
@@ -94,15 +86,11 @@ TEST_FULL(what_is_taken_back_counts_no_more)
 // What was measured is one draw; the written study names its file wherever it stands itself.
 TEST_FULL(a_measured_phase_is_one_draw)
 {
-    write_study("seen.yaml");
+    write_text("seen.yaml", study_text);
     expect("bitbudget run seen.yaml --dump phase -o seen.h5 -q", 0, "");
-    FILE *file = fopen("measured.yaml", "w");
-    assert_non_null(file);
-    assert_true(fputs("experiment: fringe\n"
-                      "input: {file: seen.h5, dataset: /operators/phase_wrapped}\n"
-                      "pipelines: [{name: reference, arithmetic: fp64}]\n",
-                      file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text("measured.yaml", "experiment: fringe\n"
+                                "input: {file: seen.h5, dataset: /operators/phase_wrapped}\n"
+                                "pipelines: [{name: reference, arithmetic: fp64}]\n");
     assert_int_equal(mkdir("below", 0700), 0);
     expect("bitbudget tune --for measured.yaml --budget 1 --wisdom found.yaml -o "
            "below/measured-tuned.yaml -q",
@@ -113,8 +101,8 @@ TEST_FULL(a_measured_phase_is_one_draw)
 
 TEST(what_cannot_be_is_refused)
 {
-    write_study("study.yaml");
-    write_study("study-tuned.yaml");
+    write_text("study.yaml", study_text);
+    write_text("study-tuned.yaml", study_text);
     expect("bitbudget tune --for study.yaml", 3, "'study-tuned.yaml' exists");
     expect("bitbudget tune --for study.yaml -o o.yaml camera.bits=2 --within 0.001", 2,
            "it does not hold with DP in every slot");

@@ -9,14 +9,6 @@
 
 #include <sys/stat.h>
 
-static void put(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 // A share folder with three studies and a table, and nothing of the user's.
 static int enter(void **state)
 {
@@ -28,10 +20,10 @@ static int enter(void **state)
     for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
         assert_int_equal(mkdir(folders[i], 0777), 0);
     }
-    put("share/configs/ao/quick.yaml", "experiment: ao\n");
-    put("share/configs/ao/slow.yaml", "experiment: ao\n");
-    put("share/configs/w/quick.yaml", "experiment: w\n");
-    put("share/configs/w/doses.csv", "1\n");
+    write_text("share/configs/ao/quick.yaml", "experiment: ao\n");
+    write_text("share/configs/ao/slow.yaml", "experiment: ao\n");
+    write_text("share/configs/w/quick.yaml", "experiment: w\n");
+    write_text("share/configs/w/doses.csv", "1\n");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
     return entered;
 }
@@ -66,13 +58,13 @@ TEST(the_users_own_files_come_first)
     expect_found("-", "-");
     expect_found("ao/quick", "/share/configs/ao/quick.yaml");
     expect_found("ao/quick.yaml", "/share/configs/ao/quick.yaml");
-    put("configs/ao/quick.yaml", "");
+    write_text("configs/ao/quick.yaml", "");
     expect_found("ao/quick", "configs/ao/quick.yaml");
-    put("configs/ao/quick", "");
+    write_text("configs/ao/quick", "");
     expect_found("ao/quick", "configs/ao/quick");
-    put("ao/quick.yaml", "");
+    write_text("ao/quick.yaml", "");
     expect_found("ao/quick", "ao/quick.yaml");
-    put("ao/quick", "");
+    write_text("ao/quick", "");
     char *found = NULL;
     check_ok(bb_study_file_find("ao/quick", &found));
     assert_string_equal(found, "ao/quick");
@@ -98,10 +90,10 @@ TEST(unknown_names_bring_the_nearest)
 TEST(names_are_listed_once_and_sorted)
 {
     bb_shipped_names known = {0};
-    put("configs/ao/mine.yaml", "");
-    put("configs/ao/slow.yaml", "");
-    put("configs/ao/.hidden.yaml", "");
-    put("configs/ao/table.yaml", "# no study\ntitle: prices\nmachines:\n  - {name: a}\n");
+    write_text("configs/ao/mine.yaml", "");
+    write_text("configs/ao/slow.yaml", "");
+    write_text("configs/ao/.hidden.yaml", "");
+    write_text("configs/ao/table.yaml", "# no study\ntitle: prices\nmachines:\n  - {name: a}\n");
     check_ok(bb_study_file_list(&known));
     static const char *const expected[] = {"ao/mine", "ao/quick", "ao/slow", "w/quick"};
     assert_int_equal(known.count, 4);
@@ -119,12 +111,12 @@ TEST(a_copy_names_files_where_they_are)
     bb_text copy = {0};
     char expected[1024];
     char *here = getcwd(NULL, 0);
-    put("share/configs/w/based.yaml",
-        "# base: quick.yaml, as the line below has it\n"
-        "base: quick.yaml\n"
-        "\n"
-        "title: \"\xc2\xb5m of quick.yaml\"\n"
-        "scan: {unit: \xc2\xb5m, layout: 'doses.csv', dose_map: none.csv} # rest\n");
+    write_text("share/configs/w/based.yaml",
+               "# base: quick.yaml, as the line below has it\n"
+               "base: quick.yaml\n"
+               "\n"
+               "title: \"\xc2\xb5m of quick.yaml\"\n"
+               "scan: {unit: \xc2\xb5m, layout: 'doses.csv', dose_map: none.csv} # rest\n");
     check_ok(bb_study_file_copy("share/configs/w/based.yaml", &copy));
     (void)snprintf(expected, sizeof expected,
                    "# base: quick.yaml, as the line below has it\n"
@@ -136,7 +128,7 @@ TEST(a_copy_names_files_where_they_are)
                    here, here);
     assert_string_equal(bb_text_string(&copy), expected);
     bb_text_release(&copy);
-    put("share/configs/w/based.yaml", "a: [\n");
+    write_text("share/configs/w/based.yaml", "a: [\n");
     check_fails(bb_study_file_copy("share/configs/w/based.yaml", &copy), BB_INVALID, "not YAML");
     bb_text_release(&copy);
     assert_int_equal(unlink("share/configs/w/based.yaml"), 0);

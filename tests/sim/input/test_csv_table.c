@@ -15,11 +15,6 @@ static void write_bytes(const char *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-static void write_text(const char *text)
-{
-    write_bytes(text, strlen(text));
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -43,13 +38,13 @@ static void check_cell(const bb_csv_cell *cell, const char *text, int line, int 
 TEST(names_and_cells_have_their_places)
 {
     bb_csv_table *table = NULL;
-    write_text("# fields of lot 7\n"
-               "\n"
-               "x_mm,y_mm , direction\n"
-               "  -13.0,0.5,\tup\n"
-               ",,\n"
-               "   # none here\n"
-               "13.0,, down # the last\n");
+    write_text(path, "# fields of lot 7\n"
+                     "\n"
+                     "x_mm,y_mm , direction\n"
+                     "  -13.0,0.5,\tup\n"
+                     ",,\n"
+                     "   # none here\n"
+                     "13.0,, down # the last\n");
     check_ok(bb_csv_table_read(path, &table));
     assert_int_equal(table->column_count, 3);
     assert_int_equal(table->row_count, 2);
@@ -69,7 +64,7 @@ TEST(names_and_cells_have_their_places)
 TEST(a_table_of_names_alone_has_no_row)
 {
     bb_csv_table *table = NULL;
-    write_text("seed");
+    write_text(path, "seed");
     check_ok(bb_csv_table_read(path, &table));
     assert_int_equal(table->column_count, 1);
     assert_int_equal(table->row_count, 0);
@@ -79,10 +74,10 @@ TEST(a_table_of_names_alone_has_no_row)
 TEST(quotes_hold_commas_blanks_and_quotes)
 {
     bb_csv_table *table = NULL;
-    write_text("\"name, long\", b\n"
-               "\" a #1, \"\"2\"\" \" ,\"\"\n"
-               "\"\",\"x\"# end\n"
-               "\"\",\n");
+    write_text(path, "\"name, long\", b\n"
+                     "\" a #1, \"\"2\"\" \" ,\"\"\n"
+                     "\"\",\"x\"# end\n"
+                     "\"\",\n");
     check_ok(bb_csv_table_read(path, &table));
     assert_int_equal(table->row_count, 2);
     check_cell(&table->names[0], "name, long", 1, 1);
@@ -95,11 +90,11 @@ TEST(quotes_hold_commas_blanks_and_quotes)
 TEST(byte_order_mark_and_line_ends_of_spreadsheets_are_read)
 {
     bb_csv_table *table = NULL;
-    write_text("\xef\xbb\xbf"
-               "a,b\r\n"
-               "1,2\r\n"
-               "\r\n"
-               "3,4\r");
+    write_text(path, "\xef\xbb\xbf"
+                     "a,b\r\n"
+                     "1,2\r\n"
+                     "\r\n"
+                     "3,4\r");
     check_ok(bb_csv_table_read(path, &table));
     assert_int_equal(table->row_count, 2);
     check_cell(&table->names[0], "a", 1, 1);
@@ -133,7 +128,7 @@ TEST(what_is_wrong_is_named_with_its_place)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char expected[160];
         (void)snprintf(expected, sizeof expected, "%s%s", path, cases[i].message);
-        write_text(cases[i].text);
+        write_text(path, cases[i].text);
         check_fails(bb_csv_table_read(path, &table), BB_INVALID, expected);
         assert_null(table);
     }

@@ -242,10 +242,7 @@ static void write_fits(void)
         "    extension(w, 'WIDE') + extension(x, 'NAN'))\n"
         "k = s.copy(); k[0, 2] = 9\n"
         "open('skew.fits', 'wb').write(primary(k))\n";
-    FILE *file = fopen("images.py", "w");
-    (void)fputs(script, file);
-    (void)fclose(file);
-    assert_int_equal(system("/usr/bin/python3 images.py"), 0);
+    run_python(script);
 }
 
 // Where HDF5 is read FITS is, too: by name or number, with its unit, and by the same rules.

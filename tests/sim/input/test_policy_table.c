@@ -7,14 +7,6 @@
 
 static char path[] = "/tmp/bb-table-XXXXXX";
 
-static void write_table(const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static int setup(void **state)
 {
     (void)state;
@@ -31,11 +23,11 @@ static int teardown(void **state)
 TEST(rows_counts_and_comments_are_read)
 {
     bb_policy_table table;
-    write_table("# of three tile rows\n"
-                "dp\n"
-                "\n"
-                "hp1 sp  # the diagonal last\n"
-                "\tfp8*2 x3");
+    write_text(path, "# of three tile rows\n"
+                     "dp\n"
+                     "\n"
+                     "hp1 sp  # the diagonal last\n"
+                     "\tfp8*2 x3");
     check_ok(bb_policy_table_read(path, &table));
     const bb_variant expected[6] = {BB_VARIANT_DP,  BB_VARIANT_HP1, BB_VARIANT_SP,
                                     BB_VARIANT_FP8, BB_VARIANT_FP8, BB_VARIANT_X3};
@@ -55,7 +47,7 @@ TEST(many_rows_grow)
         size_t used = strlen(text);
         (void)snprintf(text + used, sizeof text - used, i == 1 ? "hp%d\n" : "hp1*%d\n", i);
     }
-    write_table(text);
+    write_text(path, text);
     check_ok(bb_policy_table_read(path, &table));
     assert_int_equal(table.tile_rows, ROWS);
     assert_int_equal(table.variants[ROWS * (ROWS + 1) / 2 - 1], BB_VARIANT_HP1);
@@ -76,7 +68,7 @@ TEST(what_is_wrong_is_named_with_its_line)
     };
     bb_policy_table table;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        write_table(cases[i].text);
+        write_text(path, cases[i].text);
         check_fails(bb_policy_table_read(path, &table), BB_INVALID, cases[i].message);
         assert_null(table.variants);
     }

@@ -287,10 +287,7 @@ TEST(outputs_may_have_no_values)
 
 TEST(files_that_are_none_are_refused)
 {
-    FILE *file = fopen("in.h5", "w");
-    assert_non_null(file);
-    assert_true(fputs("kernel\n", file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text("in.h5", "kernel\n");
     expect_refusal("vector", "SP", BB_IO, "cannot read 'in.h5': not an HDF5 file");
     assert_int_equal(unlink("in.h5"), 0);
     expect_refusal("vector", "SP", BB_IO, "'in.h5': No such file");

@@ -54,14 +54,6 @@ static bb_wisdom_record record_of(const char *variant, bb_trial_status status, d
     return record;
 }
 
-static void write_file(const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fputs(text, file) >= 0, 1);
-    assert_int_equal(fclose(file), 0);
-}
-
 static void append(const bb_wisdom_record *record)
 {
     check_ok(bb_wisdom_file_append(path, record));
@@ -120,7 +112,7 @@ TEST(a_torn_line_is_dropped_and_taken_away)
     assert_int_equal(count_records(), 1);
     append(&record);
     assert_int_equal(count_records(), 2);
-    write_file("- {versi");
+    write_text(path, "- {versi");
     append(&record);
     assert_int_equal(count_records(), 1);
 }
@@ -135,7 +127,7 @@ TEST(a_file_grows_as_far_as_it_is_read)
     check_ok(bb_wisdom_record_write(&record, &line));
     for (int more = 0; more < 2; ++more) {
         const off_t size = BB_WISDOM_FILE_BYTES - line.length + more;
-        write_file("#");
+        write_text(path, "#");
         assert_int_equal(truncate(path, size - 1), 0); // one long comment
         FILE *end = fopen(path, "a");
         assert_non_null(end);
@@ -162,7 +154,7 @@ TEST(a_text_without_an_end_that_is_no_record_is_left)
     for (int i = 0; i < 3; ++i) {
         char kept_text[64] = "";
         bb_wisdom_file file = {0};
-        write_file(texts[i]);
+        write_text(path, texts[i]);
         check_fails(bb_wisdom_file_append(path, &record), BB_INVALID, "kernels.yaml");
         if (texts[i][0] != '#') {
             check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, "kernels.yaml:1");
@@ -191,7 +183,7 @@ TEST(what_is_no_record_is_told_with_its_line)
     bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
     bb_wisdom_file file = {0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        write_file(cases[i][0]);
+        write_text(path, cases[i][0]);
         check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, cases[i][1]);
         bb_wisdom_file_release(&file);
     }

@@ -170,14 +170,6 @@ TEST(a_mixed_map_is_no_more_than_planned)
     BB_RELEASE(&map);
 }
 
-static void write_table(const char *text)
-{
-    FILE *file = fopen("device-table.txt", "wb");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
 // What a table's file holds is known to the check and to the plan.
 TEST(tables_are_read_for_their_variants)
 {
@@ -186,10 +178,10 @@ TEST(tables_are_read_for_their_variants)
     pipeline.policy.kind = (int)BB_POLICY_TABLE;
     pipeline.policy.inside = (int)BB_VARIANT_SP; // the default
     pipeline.policy.table = "device-table.txt";
-    write_table("sp\nhp1 sp\nhp1 hp1 sp\n");
+    write_text("device-table.txt", "sp\nhp1 sp\nhp1 hp1 sp\n");
     check_ok(bb_factor_device_check(&solver, &pipeline));
     const double narrow = bb_factor_device_need(&solver, &pipeline, 1536, 10).device_bytes;
-    write_table("sp\nhp1 sp\nhp2 hp1 sp\n");
+    write_text("device-table.txt", "sp\nhp1 sp\nhp2 hp1 sp\n");
     check_ok(bb_factor_device_check(&solver, &pipeline));
     assert_int_equal(bb_factor_map_variants(&pipeline.policy, BB_VARIANT_HP1, given), 3);
     assert_int_equal(given[1], BB_VARIANT_HP2);
@@ -198,14 +190,14 @@ TEST(tables_are_read_for_their_variants)
     check_close(bb_factor_device_need(&solver, &pipeline, 1536, 10).device_bytes - narrow,
                 2.0 * 1536.0 * 512.0 * 2.0, 0.5, 1.0);
     pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW;
-    write_table("sp\nhp1 x3\nhp1 hp1 sp\n");
+    write_text("device-table.txt", "sp\nhp1 x3\nhp1 hp1 sp\n");
     check_ok(bb_factor_device_check(&solver, &pipeline)); // sp is computed as x3
-    write_table("sp\nhp1 sp\nhp1 hp1 hp1\n");
+    write_text("device-table.txt", "sp\nhp1 sp\nhp1 hp1 hp1\n");
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "diagonal tile 2 in hp1, tile 0 in sp: on cuda all take one variant");
     pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW_SP;
     check_ok(bb_factor_device_check(&solver, &pipeline));
-    write_table("sp\nhp1 sp\nbf16 hp1 sp\n");
+    write_text("device-table.txt", "sp\nhp1 sp\nbf16 hp1 sp\n");
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "policy with bf16 on cuda");
     assert_int_equal(remove("device-table.txt"), 0);

@@ -36,10 +36,9 @@ static inline int matrices_enter(void **state)
     if (fixture_enter(NULL) != 0 || bb_hdf5_library_start() != BB_OK) {
         return -1;
     }
-    FILE *files[] = {fopen("mine.py", "w"), fopen("mine.yaml", "w")};
-    (void)fputs(script, files[0]);
-    (void)fputs(study, files[1]);
-    return fclose(files[0]) + fclose(files[1]) + system("/usr/bin/python3 mine.py");
+    write_text("mine.yaml", study);
+    run_python(script);
+    return 0;
 }
 
 static inline int matrices_leave(void **state)

@@ -47,12 +47,8 @@ static void find_peers(double *traces, int count)
         "    for v in trace(r), trace(near), trace(q), trace(r) + d * (r * r).sum(), power(sums), "
         "power(prods):\n"
         "        print(repr(float(v)), file=out)\n";
-    FILE *file = fopen("peer.py", "w");
-    assert_non_null(file);
-    (void)fputs(script, file);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(system("/usr/bin/python3 peer.py"), 0);
-    file = fopen("traces", "r");
+    run_python(script);
+    FILE *file = fopen("traces", "r");
     assert_non_null(file);
     for (int i = 0; i < count; ++i) {
         assert_int_equal(fscanf(file, "%lf", &traces[i]), 1);
@@ -103,11 +99,7 @@ static void reverse_nx456(void)
     CALL("run", CONFIG_NX456, "--device", "cpu", "--dump", "Cmm,Ctm,Ctt", "-o", "nx.h5", "-q",
          "pipelines=[{name: reference, arithmetic: dp}]");
     program_expect(&run, 0, "nx.h5");
-    FILE *file = fopen("reverse.py", "w");
-    assert_non_null(file);
-    (void)fputs(script, file);
-    assert_int_equal(fclose(file), 0);
-    assert_int_equal(system("/usr/bin/python3 reverse.py"), 0);
+    run_python(script);
 }
 
 // By numpy, feedback from column 0 on: residual trace over the exact one. Exponents of a block are

@@ -292,10 +292,7 @@ TEST_FULL(fringe_gives_its_kinds)
         "  {name: fp16, arithmetic: fp32, storage: fp16}]\n";
     bb_results *results = NULL;
     bb_plot_scene scene = {.step = 0};
-    FILE *file = fopen("fringe.yaml", "w");
-    assert_non_null(file);
-    assert_true(fputs(study, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    write_text("fringe.yaml", study);
     CALL_OK("run", "fringe.yaml", "-o", "fringe.h5", "-q");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         draw("fringe.h5", kinds[k]);

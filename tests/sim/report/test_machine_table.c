@@ -11,14 +11,6 @@
 
 #include <math.h>
 
-static void put(const char *text)
-{
-    FILE *file = fopen("table.yaml", "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 #define ROWS                                                                                       \
     "title: two\nmachines:\n"                                                                      \
     "  - {name: fast, kind: gpu, year: 2020, single_gflop_per_s: 1000, memory: HBM2,\n"            \
@@ -47,7 +39,7 @@ static double number_of(const bb_results *results, const char *name, const char 
 TEST(rates_follow_from_the_numbers)
 {
     bb_results *results = NULL;
-    put(ROWS);
+    write_text("table.yaml", ROWS);
     check_ok(bb_results_create(&results));
     check_ok(bb_machine_table_read("table.yaml", results));
     check_close(number_of(results, "product_flops_per_s", "fast"), 300e9, 1e-15, 300e9);
@@ -63,7 +55,7 @@ TEST(rates_follow_from_the_numbers)
 static void expect_refused(const char *text, const char *expected)
 {
     bb_results *results = NULL;
-    put(text);
+    write_text("table.yaml", text);
     check_ok(bb_results_create(&results));
     check_fails(bb_machine_table_read("table.yaml", results), BB_INVALID, expected);
     bb_results_destroy(&results);
@@ -88,7 +80,7 @@ TEST(a_picture_says_what_it_leaves_out)
 {
     bb_results *results = NULL;
     bb_plot_scene scene = {0};
-    put(ROWS);
+    write_text("table.yaml", ROWS);
     check_ok(bb_results_create(&results));
     check_ok(bb_machine_table_read("table.yaml", results));
     scene.results = results;

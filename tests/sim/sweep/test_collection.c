@@ -273,7 +273,7 @@ TEST(ten_thousand_points_are_collected)
             add_line(p, &lines);
         }
         (void)snprintf(path, sizeof path, "large/shards/%td.local.0.0.jsonl", shard + 1);
-        toy_write(path, bb_text_string(&lines));
+        write_text(path, bb_text_string(&lines));
         bb_text_release(&lines);
     }
     all.progress = toy_progress(all.plan);

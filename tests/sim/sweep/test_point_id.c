@@ -9,7 +9,7 @@ static void find_next_id(const char *base, const char *const *overrides, bb_inde
 {
     bb_config *config = NULL;
     bb_problems problems = {0};
-    toy_write("id.yaml", base);
+    write_text("id.yaml", base);
     check_ok(bb_experiment_load(&toys, "id.yaml", overrides, count, &problems, &config));
     check_ok(bb_point_id(config, device, files, id));
     bb_config_destroy(&config);
@@ -60,15 +60,15 @@ TEST(a_file_counts_by_its_contents)
 {
     char ids[4][BB_DIGEST_BYTES];
     const char *files[] = {"file=first.dat", "file=second.dat", "file=other.dat"};
-    toy_write("first.dat", "one");
-    toy_write("second.dat", "one");
-    toy_write("other.dat", "two");
+    write_text("first.dat", "one");
+    write_text("second.dat", "one");
+    write_text("other.dat", "two");
     for (int i = 0; i < 3; ++i) {
         find_id(toy_base, &files[i], 1, BB_DEVICE_CPU, ids[i]);
     }
     assert_string_equal(ids[0], ids[1]);
     assert_string_not_equal(ids[0], ids[2]);
-    toy_write("second.dat", "two");
+    write_text("second.dat", "two");
     find_id(toy_base, &files[1], 1, BB_DEVICE_CPU, ids[3]);
     assert_string_equal(ids[3], ids[2]);
 }
@@ -78,8 +78,8 @@ TEST(files_whose_paths_begin_alike_are_told_apart)
     char ids[3][BB_DIGEST_BYTES];
     bb_point_files files = {0};
     const char *const names[] = {"file=rows.dat", "file=rows.dat.old"};
-    toy_write("rows.dat", "one");
-    toy_write("rows.dat.old", "two");
+    write_text("rows.dat", "one");
+    write_text("rows.dat.old", "two");
     find_id(toy_base, &names[1], 1, BB_DEVICE_CPU, ids[0]);
     find_next_id(toy_base, &names[1], 1, BB_DEVICE_CPU, &files, ids[1]);
     assert_string_equal(ids[0], ids[1]);
@@ -131,7 +131,7 @@ static void spoil(const char *path, const char *old, const char *spoilt)
     assert_non_null(found);
     assert_int_equal(strlen(old), strlen(spoilt));
     memcpy(found, spoilt, strlen(spoilt));
-    toy_write(path, text);
+    write_text(path, text);
 }
 
 TEST(a_sealed_plan_is_as_it_was)
@@ -149,7 +149,7 @@ TEST(a_sealed_plan_is_as_it_was)
                 BB_IO, "has another plan");
     spoil("sealed/plan.json", "air.r0_m", "air.r0_n");
     check_fails(bb_sweep_plan_open(&toys, "sealed", &opened), BB_IO, "changed after it was");
-    toy_write("sealed/plan.json", "{\"plan\": 3");
+    write_text("sealed/plan.json", "{\"plan\": 3");
     check_fails(bb_sweep_plan_open(&toys, "sealed", &opened), BB_IO, "is no plan of a sweep");
     check_fails(bb_sweep_plan_open(&toys, "nowhere", &opened), BB_IO, "no plan.json");
 }
@@ -179,8 +179,8 @@ TEST(files_may_go_once_it_is_planned)
 {
     bb_sweep_plan *plan = NULL;
     bb_sweep_plan *opened = NULL;
-    toy_write("below.yaml", toy_base);
-    toy_write("values.csv", "air.r0_m,length_m\n1,7\n2,8\n");
+    write_text("below.yaml", toy_base);
+    write_text("values.csv", "air.r0_m,length_m\n1,7\n2,8\n");
     check_ok(toy_try_plan("base: below.yaml\n", "sweep: {table: values.csv, seeds: 1..2}\n", "kept",
                           &plan));
     bb_sweep_plan_destroy(&plan);
@@ -194,11 +194,11 @@ TEST(a_named_file_that_changed_stops_the_run)
 {
     bb_sweep_plan *plan = NULL;
     bb_shard_report report;
-    toy_write("data.dat", "one");
+    write_text("data.dat", "one");
     char base[1000];
     (void)snprintf(base, sizeof base, "file: data.dat\n%s", toy_base);
     check_ok(toy_try_plan(base, "sweep: {axes: {air.r0_m: [1, 2]}}\n", "changed", &plan));
-    toy_write("data.dat", "two");
+    write_text("data.dat", "two");
     const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1};
     check_fails(bb_shard_run(&request, &report), BB_INVALID, "not what it was");
     bb_sweep_plan_destroy(&plan);

@@ -198,7 +198,7 @@ TEST(torn_and_spoilt_lines_count_as_never_written)
     assert_true(second != NULL && third != NULL && fourth != NULL);
     memset(second, '#', 5);
     memmove(third + 30, fourth, strlen(fourth) + 1);
-    toy_write(path, text);
+    write_text(path, text);
     bb_sweep_progress progress = toy_progress(plan);
     assert_int_equal(progress.torn, 3);
     assert_int_equal(progress.counts[BB_POINT_DONE], 1);
@@ -212,24 +212,24 @@ TEST(lines_of_others_are_errors)
 {
     bb_sweep_progress progress;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..2}\n", "others");
-    toy_write("others/shards/x.jsonl", "{\"plan\":\"0123\",\"shard\":1}\n{\"point\":0}\n");
+    write_text("others/shards/x.jsonl", "{\"plan\":\"0123\",\"shard\":1}\n{\"point\":0}\n");
     check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "lines of plan 0123");
     char text[200];
     (void)snprintf(text, sizeof text, "{\"plan\":\"%s\"}\n{\"point\":2,\"class\":\"done\"}\n",
                    plan->id);
-    toy_write("others/shards/x.jsonl", text);
+    write_text("others/shards/x.jsonl", text);
     check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "point 2 of 2");
     // A line that says nothing of a point is none.
     (void)snprintf(
         text, sizeof text,
         "{\"plan\":\"%s\"}\n{\"class\":\"done\"}\n{\"point\":\"0\",\"retry\":7}\n[1]\n\n",
         plan->id);
-    toy_write("others/shards/x.jsonl", text);
+    write_text("others/shards/x.jsonl", text);
     check_ok(bb_sweep_progress_read(plan, &progress));
     assert_true(progress.open == 2 && progress.torn == 4 && progress.points[0].round == 0);
     bb_sweep_progress_release(&progress);
-    toy_write("others/shards/x.jsonl", ""); // ended before its first line
-    toy_write("others/shards/notes.txt", "not a record");
+    write_text("others/shards/x.jsonl", ""); // ended before its first line
+    write_text("others/shards/notes.txt", "not a record");
     check_ok(bb_sweep_progress_read(plan, &progress));
     assert_int_equal(progress.open, 2);
     bb_sweep_progress_release(&progress);

@@ -63,7 +63,7 @@ TEST(values_of_a_ladder_are_short)
 
 TEST(a_table_gives_its_columns_to_keys)
 {
-    toy_write("conditions.csv", "air.r0_m,length_m\n0.5,7\n0.25,8\n");
+    write_text("conditions.csv", "air.r0_m,length_m\n0.5,7\n0.25,8\n");
     check_texts("sweep: {table: conditions.csv}\n", "air.r0_m", "0.5 0.25");
     check_texts("sweep: {table: conditions.csv}\n", "length_m", "7 8");
 }
@@ -137,7 +137,7 @@ TEST(coordinates_are_named_by_the_last_part)
                 "zip:r0_m,length_m seed:seed");
     // One key alone is its own axis, however it was given.
     check_names("sweep: {lhs: {samples: 4, keys: {air.r0_m: {from: 1, to: 2}}}}\n", "r0_m:r0_m");
-    toy_write("one.csv", "length_m\n7\n8\n");
+    write_text("one.csv", "length_m\n7\n8\n");
     check_names("sweep: {table: one.csv}\n", "length_m:length_m");
 }
 

@@ -224,14 +224,6 @@ static const char toy_base[] = "experiment: toy\n"
                                "pipelines: [{name: reference}, {name: a, width: 1}, "
                                "{name: b, width: 2}]\n";
 
-static inline void toy_write(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 /// Plans "base and sweep" into a folder. Owner: the caller.
 static inline bb_status toy_try_plan(const char *base, const char *sweep, const char *folder,
                                      bb_sweep_plan **out)
@@ -242,7 +234,7 @@ static inline bb_status toy_try_plan(const char *base, const char *sweep, const 
     bb_status_record record;
     const bb_sweep_plan_request request = {.path = "plan.yaml", .threads = 1};
     (void)snprintf(text, sizeof text, "%s%s", base, sweep);
-    toy_write("plan.yaml", text);
+    write_text("plan.yaml", text);
     *out = NULL;
     status = bb_sweep_plan_make(&toys, &request, &problems, out);
     if (status != BB_OK && problems.count > 0) {

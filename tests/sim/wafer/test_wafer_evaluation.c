@@ -25,16 +25,11 @@ TEST(no_more_than_all_values_underflow)
     static program_run run;
     CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "-q", "-o", "rows.h5", "--dump", "rows");
     program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
-    FILE *script = fopen("fill.py", "w");
-    assert_non_null(script);
-    (void)fputs("import h5py, numpy\n"
-                "with h5py.File('rows.h5') as rows, h5py.File('mine.h5', 'w') as mine:\n"
-                "    for name, item in rows['operators'].items():\n"
-                "        if item.ndim == 2:\n"
-                "            mine['operators/' + name] = numpy.full(item.shape, 1e-9)\n",
-                script);
-    assert_int_equal(fclose(script), 0);
-    assert_int_equal(system("/usr/bin/python3 fill.py"), 0);
+    run_python("import h5py, numpy\n"
+               "with h5py.File('rows.h5') as rows, h5py.File('mine.h5', 'w') as mine:\n"
+               "    for name, item in rows['operators'].items():\n"
+               "        if item.ndim == 2:\n"
+               "            mine['operators/' + name] = numpy.full(item.shape, 1e-9)\n");
     CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "response.generator=file",
          "response.file=mine.h5", "-q", "-o", "lost.h5");
     program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");

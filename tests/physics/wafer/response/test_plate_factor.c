@@ -235,9 +235,7 @@ TEST(the_key_is_of_all_that_matters)
 TEST(a_folder_that_cannot_be_is_a_warning)
 {
     bb_disc_mesh *mesh = make_mesh();
-    FILE *file = fopen("plate-in-the-way", "w");
-    assert_non_null(file);
-    assert_int_equal(fclose(file), 0);
+    write_text("plate-in-the-way", "");
     bb_coupled_plate *plate = make_plate(mesh, "plate-in-the-way");
     check_fails(bb_plate_factor_store(plate->factor, "no/such/folder", (bb_factor_key){1, 2}),
                 BB_IO, "cannot make folder 'no/such/folder'");

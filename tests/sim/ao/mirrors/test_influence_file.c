@@ -15,11 +15,11 @@
 #define ALONE   "pipelines=[{name: reference, arithmetic: dp}]"
 #define KEYS(x) "mirrors=[{height_m: 0.0}, {height_m: 11000.0, influence: {" x "}}]"
 
-enum { DIRECTIONS = 5, LINES = 3 };
+enum { DIRECTIONS = 5 };
 
 // By numpy: the two mirrors of the study on finer and finer grids, 'oblong' and 'transposed' of no
 // symmetry, and files that cannot be.
-static const char *const script[LINES] = {
+static const char script[] =
     "import h5py, numpy as n\n"
     "corners = [(i, j) for j in range(11) for i in range(11)\n"
     "           if 0.1 < n.hypot(i / 5 - 1, j / 5 - 1) < 1.14]\n"
@@ -40,7 +40,7 @@ static const char *const script[LINES] = {
     "for step in (0.4, 0.2, 0.1, 0.05):\n"
     "    put('high%g' % step, gauss(high, 5.1, step), step)\n"
     "put('ground', gauss(ground, 4.0, 0.05), 0.05)\n"
-    "fine = f['high0.1'][:]\n",
+    "fine = f['high0.1'][:]\n"
     "put('micrometres', 1e6 * fine, 0.1, units=n.bytes_('um/V'))\n"
     "put('bare', fine)\n"
     "turned = gauss(high[:40], 5.1, 0.2, 0.4, 1.5, 0.3, 2e-6)\n"
@@ -57,7 +57,7 @@ static const char *const script[LINES] = {
     "hole = fine[:7].copy(); hole[5, 4, 3] = n.nan; put('hole', hole, 0.1)\n"
     "idle = gauss(high, 5.1, 0.2); idle[[3, 7]] = 0; put('idle', idle, 0.2)\n"
     "put('tiny', gauss(high[60:63], 5.2, 0.8), 0.8)\n"
-    "put('sharp', gauss([(0, 0), (0.8, 0)], 5.1, 0.2), 0.2)\n",
+    "put('sharp', gauss([(0, 0), (0.8, 0)], 5.1, 0.2), 0.2)\n"
     "def write(name, a, bits, cut=0, card=None):\n" // as in test_ao_pupil.c
     "    cards = ['SIMPLE  = %20s' % 'T', 'BITPIX  = %20d' % bits, 'NAXIS   = %20d' % a.ndim]\n"
     "    cards += ['NAXIS%d  = %20d' % (k + 1, e) for k, e in enumerate(a.shape[::-1])]\n"
@@ -72,7 +72,7 @@ static const char *const script[LINES] = {
     "write('flat.fits', fine[3].astype('>f4'), -32)\n"
     "write('cut.fits', fine.astype('>f4'), -32, 3 << 20)\n"
     "write('rad.fits', fine[:3].astype('>f4'), -32, card=\"BUNIT   = 'rad     '\")\n"
-    "open('text.h5', 'w').write('no file')\n"};
+    "open('text.h5', 'w').write('no file')\n";
 
 static int enter(void **state)
 {
@@ -80,12 +80,8 @@ static int enter(void **state)
     if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
-    FILE *file = fopen("cubes.py", "w");
-    for (int k = 0; k < LINES; ++k) {
-        (void)fputs(script[k], file);
-    }
-    (void)fclose(file);
-    return system("/usr/bin/python3 cubes.py");
+    run_python(script);
+    return 0;
 }
 
 static void strehl_of(const char *mirrors, double out[DIRECTIONS])
@@ -254,11 +250,8 @@ TEST(files_that_cannot_be_are_refused)
 TEST(failures_say_where_the_file_is_named)
 {
     static const char *const commands[2] = {"check", "run"};
-    FILE *file = fopen("study.yaml", "w");
-    (void)fputs("base: " CONFIG "\nmirrors:\n  - {height_m: 0.0}\n"
-                "  - height_m: 11000.0\n    influence: {file: none.h5}\n",
-                file);
-    (void)fclose(file);
+    write_text("study.yaml", "base: " CONFIG "\nmirrors:\n  - {height_m: 0.0}\n"
+                             "  - height_m: 11000.0\n    influence: {file: none.h5}\n");
     for (int k = 0; k < 2; ++k) {
         program_run run;
         CALL(commands[k], "study.yaml");

@@ -48,10 +48,8 @@ static int begin(void **state)
     if (enter(state) != 0) {
         return -1;
     }
-    FILE *file = fopen("slopes.py", "w");
-    (void)fputs(script, file);
-    (void)fclose(file);
-    return system("/usr/bin/python3 slopes.py");
+    run_python(script);
+    return 0;
 }
 
 // What the script wrote.
@@ -164,7 +162,7 @@ TEST(what_cannot_be_replayed_is_said)
         const char *message;
     } cases[] = {
         {"none.h5", NULL, BB_IO, "realtime.telemetry: "},
-        {"slopes.py", NULL, BB_IO, "not an HDF5 file"},
+        {"script.py", NULL, BB_IO, "not an HDF5 file"},
         {"t.h5", "slope", BB_IO, "no dataset of this name (there is /slopes)"},
         {"t.h5", "narrow", BB_INVALID,
          "realtime.telemetry: 't.h5', 'narrow': 5 frames of 400 slopes, expected 401 slopes a "

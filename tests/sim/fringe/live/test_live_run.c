@@ -249,15 +249,12 @@ TEST(frames_may_change_their_size_and_be_broken)
     bb_results *results = NULL;
     assert_int_equal(mkdir("sizes", 0777), 0);
     put_tilt("sizes/1.pgm", 60, 40);
-    FILE *file = fopen("sizes/2.pgm", "w");
-    (void)fputs("P5\n60 40\n255\nnot whole", file);
-    (void)fclose(file);
+    write_text("sizes/2.pgm", "P5\n60 40\n255\nnot whole");
     put_tilt("sizes/3.pgm", 60, 40);
     put_tilt("sizes/4.pgm", 33, 47);
     put_tilt("sizes/5.pgm", 33, 47);
     put_tilt("sizes/6.pgm", 60, 40);
-    file = fopen("sizes/end", "w");
-    (void)fclose(file);
+    write_text("sizes/end", "");
     for (int i = 0; i < OVERLAPS; ++i) {
         options.overlap = overlaps[i];
         check_ok(run_stream(&study, &options, &results, NULL));
@@ -299,8 +296,7 @@ TEST(dark_phases_are_dropped)
     put_dark("dark/3.pgm", 32, 32);
     put_tilt("dark/4.pgm", 60, 40);
     put_tilt("dark/5.pgm", 32, 32);
-    FILE *file = fopen("dark/end", "w");
-    (void)fclose(file);
+    write_text("dark/end", "");
     check_ok(run_stream(&study, &options, &results, NULL));
     assert_true(number(results, "phases", 0) == 3.0);
     assert_true(number(results, "dropped", 0) == 2.0);

@@ -172,8 +172,7 @@ TEST(a_folder_is_read_by_name)
     put_pgm("in/e.pgm", 20, 4, 3, 8, 255); // another size: the frame before it goes
     expect_frames(&bb_live_directory, source, &frames, 20, 3, 8);
     put_pgm("in/a2.pgm", 0, 4, 3, 8, 255); // behind what was read
-    FILE *file = fopen("in/end", "w");
-    (void)fclose(file);
+    write_text("in/end", "");
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_ENDED);
     bb_live_directory.close(&source);
     bb_live_frames_release(&frames);
@@ -254,13 +253,6 @@ TEST(fits_files_are_frames_too)
     bb_live_frames_release(&frames);
 }
 
-static void put_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    (void)fputs(text, file);
-    (void)fclose(file);
-}
-
 TEST(what_cannot_be_read_is_left_out)
 {
     static const char *const texts[] = {"P6\n2 2\n255\n123412341234",
@@ -277,14 +269,14 @@ TEST(what_cannot_be_read_is_left_out)
     void *source = open_source(&bb_live_directory, "bad");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         (void)snprintf(path, sizeof path, "bad/%zu.pgm", i);
-        put_text(path, texts[i]);
+        write_text(path, texts[i]);
         expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
         assert_non_null(strstr(bb_status_message(), path));
     }
-    put_text("bad/s.fits", "SIMPLE  =                    T");
+    write_text("bad/s.fits", "SIMPLE  =                    T");
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
     assert_non_null(strstr(bb_status_message(), "its header has no end"));
-    put_text("bad/t.h5", "no HDF5");
+    write_text("bad/t.h5", "no HDF5");
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
     put_pgm("bad/u.pgm", 0, 1, 6, 4, 255);
     put_pgm("bad/u.pgm", 0, 1, 4, 6, 255); // two shapes in a file
@@ -357,7 +349,7 @@ TEST(what_declares_or_waits_is_left_out)
     put_declared("wait/d.h5", 16, 16384);
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
     assert_non_null(strstr(bb_status_message(), "declares 4294967296 bytes"));
-    put_text("wait/e.pgm", "P5\n16384 16384\n255\n1");
+    write_text("wait/e.pgm", "P5\n16384 16384\n255\n1");
     bb_memory_fail_at(1); // no memory is asked for
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
     bb_memory_fail_at(0);
@@ -385,7 +377,7 @@ TEST(hdf5_says_nothing_of_its_own)
     pthread_t thread;
     struct stat about;
     assert_int_equal(mkdir("quiet", 0777), 0);
-    put_text("quiet/a.h5", "no HDF5");
+    write_text("quiet/a.h5", "no HDF5");
     (void)fflush(stderr);
     const int kept = dup(STDERR_FILENO);
     const int file = open("said", O_RDWR | O_CREAT, 0600);

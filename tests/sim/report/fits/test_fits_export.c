@@ -254,10 +254,7 @@ TEST(a_study_takes_a_part_as_its_matrix)
     static const char study[] = "experiment: product\nmatrix: {file: full.fits, dataset: R_0_0}\n"
                                 "pipelines:\n  - {name: reference, storage: fp64, multiply: fp64, "
                                 "accumulate: fp64}\n";
-    FILE *file = fopen("product.yaml", "w");
-    assert_non_null(file);
-    (void)fputs(study, file);
-    (void)fclose(file);
+    write_text("product.yaml", study);
     CALL("run", "product.yaml", "-q", "-o", "product.h5");
     program_expect(&run, 0, "results: product.h5");
 }
