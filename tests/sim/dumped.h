@@ -12,17 +12,6 @@
 
 static program_run run;
 
-static inline int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter(NULL) : -1;
-}
-
-static inline int leave(void **state)
-{
-    return fixture_leave(NULL) + driver_leave(state);
-}
-
 static inline bb_matrix_file *opened(const char *file, const char *dataset)
 {
     const bb_matrix_place place = {file, dataset};

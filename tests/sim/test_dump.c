@@ -24,7 +24,7 @@ static bb_results *results_in(const char *file)
 // With rows and inputs of a wafer in "rows.h5".
 static int enter_with_rows(void **state)
 {
-    if (enter(state) != 0) {
+    if (fixture_enter_hdf5(state) != 0) {
         return -1;
     }
     CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows,inputs");
@@ -434,4 +434,4 @@ TEST(unknown_operators_are_refused_before_the_run)
     program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows,inputs");
 }
 
-TEST_GROUP(.enter = enter_with_rows, .leave = leave);
+TEST_GROUP(.enter = enter_with_rows, .leave = driver_leave_folder);

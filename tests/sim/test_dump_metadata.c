@@ -8,7 +8,7 @@
 
 static int enter_with_rows(void **state)
 {
-    if (enter(state) != 0) {
+    if (fixture_enter_hdf5(state) != 0) {
         return -1;
     }
     CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows");
@@ -256,4 +256,4 @@ TEST(resolved_copies_run_in_other_folders)
     assert_int_equal(system("sh folders.sh " BB_BINARY_DIR "/bitbudget"), 0);
 }
 
-TEST_GROUP(.enter = enter_with_rows, .leave = leave);
+TEST_GROUP(.enter = enter_with_rows, .leave = driver_leave_folder);

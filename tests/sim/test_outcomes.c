@@ -149,4 +149,4 @@ TEST(a_diagonal_that_is_not_positive_is_the_outcome_of_all)
     }
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

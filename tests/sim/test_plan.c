@@ -194,11 +194,6 @@ TEST(check_speaks_of_the_device_where_run_uses_it)
     program_expect(&run, 0, "memory on the device");
 }
 
-static int leave(void **state)
-{
-    return driver_leave(state) + fixture_leave(NULL);
-}
-
 TEST(a_file_describes_a_machine)
 {
     bb_problems problems = {0};
@@ -254,4 +249,4 @@ TEST(check_plans_for_another_machine)
     program_expect(&run, 4, "desk: GPUs of 24.0 GB, the largest pipeline needs");
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = driver_leave_folder);

@@ -56,11 +56,6 @@ static int enter(void **state)
     return 0;
 }
 
-static int leave(void **state)
-{
-    return driver_leave(state) + fixture_leave(NULL);
-}
-
 TEST(prices_are_those_of_any_unit)
 {
     static const double units[] = {0x1p-535, 0x1p532, 0x1p-900}; // about 1e-161, 1e160, 1e-271
@@ -222,4 +217,4 @@ TEST(a_matrix_of_zeros_has_no_error)
     bb_results_destroy(&results);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = enter, .leave = driver_leave_folder);

@@ -88,15 +88,4 @@ static inline int count_parts(void)
     return count;
 }
 
-static inline int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter(NULL) : -1;
-}
-
-static inline int leave(void **state)
-{
-    return driver_leave(state) + fixture_leave(NULL);
-}
-
 #endif

@@ -229,4 +229,4 @@ TEST(options_are_held_to_their_rules)
     assert_int_equal(system("cmp rare new"), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);

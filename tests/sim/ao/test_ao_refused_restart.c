@@ -328,4 +328,4 @@ TEST(damaged_checkpoints_are_refused)
     check_fails(open_as(&study, "pipe"), BB_IO, "it is a FIFO, expected a regular file");
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);

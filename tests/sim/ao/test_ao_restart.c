@@ -316,4 +316,4 @@ TEST_FULL(any_allocation_may_fail)
     bb_config_destroy(&config);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);

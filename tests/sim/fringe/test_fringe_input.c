@@ -32,7 +32,7 @@ static void write_input(const char *lines)
 
 static int enter_with_a_run(void **state)
 {
-    if (enter(state) != 0) {
+    if (fixture_enter_hdf5(state) != 0) {
         return -1;
     }
     CALL("run", CONFIG, "-o", "small.h5", "--dump", "phase", PLAIN);
@@ -365,4 +365,4 @@ TEST(allocations_may_fail)
     allocation_walk("an input of frames", open_and_release, &study, 1, 5);
 }
 
-TEST_GROUP(.enter = enter_with_a_run, .leave = leave);
+TEST_GROUP(.enter = enter_with_a_run, .leave = driver_leave_folder);

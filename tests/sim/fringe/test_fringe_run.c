@@ -212,4 +212,4 @@ TEST(what_cannot_be_is_refused)
     }
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

@@ -11,13 +11,6 @@
 #include <hdf5.h>
 #include <hdf5_hl.h>
 
-static int enter(void **state)
-{
-    (void)state;
-    check_ok(bb_hdf5_library_start());
-    return fixture_enter(NULL);
-}
-
 // An object `u` of a type that is read, and `c`, which is only written.
 static void make_program(program_fixture *fixture, const char *structure, const char *type)
 {
@@ -338,4 +331,4 @@ TEST(what_was_written_is_stored)
     assert_int_equal(system("test -z \"$(ls -A | grep part)\""), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = fixture_leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -15,7 +15,6 @@
 // estimated lies between the measurements.
 static inline int matrices_enter(void **state)
 {
-    (void)state;
     static const char script[] =
         "import h5py, numpy\n"
         "def c(x, y):\n"
@@ -33,17 +32,12 @@ static inline int matrices_enter(void **state)
                                 "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
                                 "solver: {tile: 16}\npipelines:\n"
                                 "  - {name: reference, arithmetic: dp}\n";
-    if (fixture_enter(NULL) != 0 || bb_hdf5_library_start() != BB_OK) {
+    if (fixture_enter_hdf5(state) != 0) {
         return -1;
     }
     write_text("mine.yaml", study);
     run_python(script);
     return 0;
-}
-
-static inline int matrices_leave(void **state)
-{
-    return driver_leave(state) + fixture_leave(NULL);
 }
 
 #endif

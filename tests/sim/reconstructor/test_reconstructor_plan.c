@@ -40,4 +40,4 @@ TEST(scores_on_a_gpu_are_planned)
     bb_config_destroy(&config);
 }
 
-TEST_GROUP(.enter = write_many_rows, .leave = matrices_leave);
+TEST_GROUP(.enter = write_many_rows, .leave = driver_leave_folder);

@@ -136,4 +136,4 @@ TEST_FULL(allocations_may_fail_anywhere)
     bb_config_destroy(&config);
 }
 
-TEST_GROUP(.enter = matrices_enter, .leave = matrices_leave);
+TEST_GROUP(.enter = matrices_enter, .leave = driver_leave_folder);

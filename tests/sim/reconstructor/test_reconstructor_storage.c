@@ -148,4 +148,4 @@ TEST(the_first_column_may_be_the_first)
     bb_results_destroy(&results);
 }
 
-TEST_GROUP(.enter = matrices_enter, .leave = matrices_leave);
+TEST_GROUP(.enter = matrices_enter, .leave = driver_leave_folder);

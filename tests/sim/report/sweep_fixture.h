@@ -11,6 +11,7 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/results.h"
+#include "tests/sim/fixture.h"
 
 #include <math.h>
 
@@ -116,6 +117,20 @@ static inline bb_status sweep_fixture_write(bb_results **out)
 done:
     BB_RELEASE(&image);
     return status;
+}
+
+static bb_results *results; // of the group
+
+static inline int sweep_fixture_enter(void **state)
+{
+    // First the folder: leaving removes the one where the test is.
+    return fixture_enter(state) == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
+}
+
+static inline int sweep_fixture_leave(void **state)
+{
+    bb_results_destroy(&results);
+    return fixture_leave(state);
 }
 
 #endif

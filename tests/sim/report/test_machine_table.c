@@ -139,10 +139,4 @@ TEST(the_table_shows_what_its_seed_saw)
     bb_results_destroy(&results);
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    return bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0 ? -1 : 0;
-}
-
-TEST_GROUP(.enter = enter, .leave = fixture_leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -10,7 +10,6 @@
 
 enum { COMMAND_BYTES = 2000, PAGE_BYTES = 1 << 23 };
 
-static bb_results *results;
 static program_run run;
 static char page[PAGE_BYTES];
 
@@ -139,18 +138,5 @@ TEST(runs_show_and_sort)
     shoot("a", 1200, "3");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    // First the folder: leaving removes the one where the test is.
-    return fixture_enter(NULL) == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bb_results_destroy(&results);
-    return fixture_leave(NULL);
-}
-
-TEST_GROUP(.enter = set_up, .leave = tear_down, .commands = "chromium gnuplot");
+TEST_GROUP(.enter = sweep_fixture_enter, .leave = sweep_fixture_leave,
+           .commands = "chromium gnuplot");

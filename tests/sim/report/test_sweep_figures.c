@@ -8,7 +8,6 @@
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 
-static bb_results *results;
 static program_run run;
 
 static bb_plot_scene scene_of(void)
@@ -196,18 +195,4 @@ TEST(program_shows_and_draws)
     call((const char *const[6]){"plot", "s.h5", "--kind", "pareto", "-o", "b.tex"}, 0, "b.tex");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    // First the folder: leaving removes the one where the test is.
-    return fixture_enter(NULL) == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    bb_results_destroy(&results);
-    return fixture_leave(NULL);
-}
-
-TEST_GROUP(.enter = set_up, .leave = tear_down);
+TEST_GROUP(.enter = sweep_fixture_enter, .leave = sweep_fixture_leave);

@@ -73,9 +73,4 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
 #undef REFERENCE
 }
 
-static int leave(void **state)
-{
-    return driver_leave(state) + fixture_leave(NULL);
-}
-
-TEST_GROUP(.enter = fixture_enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter, .leave = driver_leave_folder);

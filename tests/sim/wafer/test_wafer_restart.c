@@ -360,9 +360,4 @@ TEST(other_experiments_have_no_checkpoints)
     program_expect(&run, 2, "--checkpoint-every -1, expected a number of at least 0");
 }
 
-static int leave(void **state)
-{
-    return driver_leave(state) + fixture_leave(NULL);
-}
-
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = leave, .is_quiet = true);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);

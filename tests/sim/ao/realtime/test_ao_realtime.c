@@ -377,4 +377,4 @@ TEST_FULL(no_failed_allocation_is_lost)
     bb_config_destroy(&config);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

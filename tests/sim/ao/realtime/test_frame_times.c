@@ -419,4 +419,4 @@ TEST(no_failed_allocation_is_lost)
     rig_close(&self);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

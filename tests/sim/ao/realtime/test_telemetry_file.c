@@ -45,7 +45,7 @@ static const char script[] =
 
 static int begin(void **state)
 {
-    if (enter(state) != 0) {
+    if (fixture_enter_hdf5(state) != 0) {
         return -1;
     }
     run_python(script);
@@ -288,4 +288,4 @@ TEST(no_failed_allocation_is_lost)
     rig_close(&self);
 }
 
-TEST_GROUP(.enter = begin, .leave = leave);
+TEST_GROUP(.enter = begin, .leave = driver_leave_folder);

@@ -50,11 +50,4 @@ TEST(all_of_16_bits_is_read_and_no_more)
     check_fails(read_last(counts), BB_INVALID, "frame 3 has a pixel below 0, expected 0..65535");
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    check_ok(bb_hdf5_library_start()); // before the first file of the test's own
-    return fixture_enter(NULL);
-}
-
-TEST_GROUP(.enter = enter, .leave = fixture_leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -26,7 +26,7 @@ TEST(a_build_without_cfitsio_says_so)
     assert_true(is_absent("a.fits"));
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
 
 #else
 
@@ -34,7 +34,7 @@ static bb_results *results; // of full.h5, operators included
 
 static int make_files(void **state)
 {
-    if (enter(state) != 0) {
+    if (fixture_enter_hdf5(state) != 0) {
         return -1;
     }
     CALL("run", CONFIG_AO_SMALL, "-q", "-o", "full.h5", "--dump", "R,pupil,Cmm,Ctm,Ctt",
@@ -53,7 +53,7 @@ static int make_files(void **state)
 static int drop_files(void **state)
 {
     bb_results_destroy(&results);
-    return leave(state);
+    return driver_leave_folder(state);
 }
 
 static const bb_dataset *find(const char *path)

@@ -40,7 +40,7 @@ static int enter(void **state)
 static int leave(void **state)
 {
     bb_results_destroy(&usual);
-    return fixture_leave(NULL) + driver_leave(state);
+    return driver_leave_folder(state);
 }
 
 static double headline(const char *pipeline, int error)
