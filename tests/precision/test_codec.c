@@ -2,6 +2,7 @@
 #include "core/random.h"
 #include "precision/codec_row.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 #include <zfp.h>
 
@@ -139,10 +140,8 @@ TEST(fixed_rate_takes_the_bits_it_says)
     }
     for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
         for (int i = 0; i < 4; ++i) {
-            bb_coded_matrix *matrix = NULL;
             bb_codec_config config = zfp_with(BB_ZFP_RATE, rates[i], NAN, dimensions);
-            check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-            check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, 16, 64)));
+            bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
             double stream = dimensions <= 2 ? 64.0 : dimensions == 3 ? 256.0 : 1024.0;
             double expected = word * ceil(stream * rates[i] / word) / stream;
             check_close(8.0 * (double)bb_coded_matrix_bytes(matrix) / 1024.0, expected, 0.0, 1.0);

@@ -7,9 +7,9 @@
 // bits a value, rmse 4.61e-14, largest error 3.5e-13 in two dimensions (their C: 2.64, 4.3e-14,
 // 4.0e-13), and a largest error of 5.3e-13 to 5.6e-13 in one.
 #include "core/memory.h"
-#include "precision/coded_matrix.h"
 #include "precision/error_norms.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 #include <gsl/gsl_sf_bessel.h>
 
@@ -56,14 +56,12 @@ static bb_error_norms assess(bb_index dimensions, double *bits_per_value)
     static double back[COLUMNS];
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS, .mesh_columns = ACROSS};
-    bb_coded_matrix *matrix = NULL;
     bb_error_norms norms = bb_error_norms_start();
     config.codec = bb_codec_find("zfp");
     config.mode = BB_ZFP_ACCURACY;
     config.tolerance = 1e-12;
     config.dimensions = dimensions;
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, ROWS, COLUMNS)));
+    bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
     for (bb_index row = 0; row < ROWS; ++row) {
         bb_coded_matrix_decode(matrix, row, 0, COLUMNS, back);
         bb_error_norms_add(&norms, values + row * COLUMNS, back, COLUMNS);

@@ -4,18 +4,12 @@
 // and written out it is the same storage.
 #include "precision/codec_ladder.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bb_codec_config of_codec(const char *text)
-{
-    bb_codec_config config;
-    assert_true(bb_codec_read(text, &config));
-    return config;
-}
 
 static double value_of(const bb_codec_ladder *ladder, const bb_codec_config *config)
 {
@@ -53,7 +47,7 @@ TEST(every_step_is_a_storage)
 {
     int ladders = 0;
     for (int codec = 0; codec < bb_codec_count(); ++codec) {
-        const bb_codec_config storage = of_codec(bb_codec_name(codec));
+        const bb_codec_config storage = codec_of(bb_codec_name(codec));
         for (int i = 0; bb_codec_ladder_of(&storage, i) != NULL; ++i) {
             check_ladder(bb_codec_ladder_of(&storage, i), &storage);
             ++ladders;
@@ -64,7 +58,7 @@ TEST(every_step_is_a_storage)
 
 TEST(tolerances_are_eight_a_decade)
 {
-    const bb_codec_config storage = of_codec("quantiser");
+    const bb_codec_config storage = codec_of("quantiser");
     const bb_codec_ladder *ladder = bb_codec_ladder_of(&storage, 0);
     static const double expected[] = {0.1,   0.075, 0.056, 0.042, 0.032,
                                       0.024, 0.018, 0.013, 0.01,  0.0075};
@@ -80,7 +74,7 @@ TEST(tolerances_are_eight_a_decade)
 // have no finer ones.
 TEST(tolerances_have_finer_steps)
 {
-    const bb_codec_config storage = of_codec("quantiser");
+    const bb_codec_config storage = codec_of("quantiser");
     const bb_codec_ladder ladder = bb_codec_ladder_refine(bb_codec_ladder_of(&storage, 0));
     double before = 0.0;
     assert_int_equal(ladder.steps, 6 * 64 + 1);
@@ -102,7 +96,7 @@ TEST(tolerances_have_finer_steps)
                    0.05, 0.02);
     const bb_codec_ladder again = bb_codec_ladder_refine(&ladder);
     assert_int_equal(again.steps, ladder.steps);
-    const bb_codec_config bits = of_codec("integer");
+    const bb_codec_config bits = codec_of("integer");
     const bb_codec_ladder steps = bb_codec_ladder_refine(bb_codec_ladder_of(&bits, 0));
     assert_true(bb_codec_ladder_bit(&steps) == 1.0);
     assert_int_equal(steps.steps, bb_codec_ladder_of(&bits, 0)->steps);
@@ -132,7 +126,7 @@ TEST(what_is_given_stays)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char text[64];
-        const bb_codec_config storage = of_codec(cases[i].storage);
+        const bb_codec_config storage = codec_of(cases[i].storage);
         const bb_codec_ladder *ladder = bb_codec_ladder_of(&storage, cases[i].ladder);
         assert_non_null(ladder);
         const int first = bb_codec_ladder_first(ladder, &storage, cases[i].scale);

@@ -3,10 +3,10 @@
 // Rounding column by column: every row of the codec table that does it, with every number of bits,
 // on rows with magnitudes far apart, of zeros and of subnormals.
 #include "core/random.h"
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/codec_rows.h"
+#include "tests/precision/coded.h"
 
 enum { MIXED = 4, ROWS = ADVERSARIAL_FINITE + MIXED, COLUMNS = 133, COUNT = ROWS * COLUMNS };
 enum { BLOCK = 32 };
@@ -215,13 +215,6 @@ TEST(what_is_not_held_clips)
     walk(values_beyond_the_range_clip);
 }
 
-static bb_codec_config read(const char *text)
-{
-    bb_codec_config config;
-    assert_true(bb_codec_read(text, &config));
-    return config;
-}
-
 // A row whose first block has values up to 7 and whose second has up to 0.5.
 TEST(ranges_by_hand)
 {
@@ -257,7 +250,7 @@ TEST(ranges_by_hand)
     double row[64] = {7.0, -3.0};
     row[32] = 0.5;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const bb_codec_config config = read(cases[c].text);
+        const bb_codec_config config = codec_of(cases[c].text);
         const bb_matrix_layout layout = {.rows = 1, .columns = 64};
         bb_coded_matrix *matrix = NULL;
         check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
@@ -319,7 +312,7 @@ TEST(rows_beyond_the_range_are_held_at_its_end)
         "bfp bits=8",      "integer bits=8", "mx element=int8",
         "mx element=e4m3", "fp32",           "float exponent=8 mantissa=7"};
     for (size_t c = 0; c < sizeof texts / sizeof *texts; ++c) {
-        const bb_codec_config config = read(texts[c]);
+        const bb_codec_config config = codec_of(texts[c]);
         const bb_matrix_layout layout = {.rows = 1, .columns = 3};
         double row[3] = {1e300, -1e200, 1.0};
         double chosen[3];
@@ -358,7 +351,7 @@ TEST(codecs_say_whether_they_do)
                                          "float exponent=4 mantissa=3 rounding=stochastic"};
     char text[200];
     for (size_t c = 0; c < sizeof able / sizeof *able; ++c) {
-        bb_codec_config config = read(able[c]);
+        bb_codec_config config = codec_of(able[c]);
         assert_true(bb_codec_rounds_columns(&config));
         config.rounding = (int)BB_ROUNDING_SWEEP;
         assert_true(bb_codec_rounds_columns(&config) && bb_codec_sweeps(&config));
@@ -368,16 +361,16 @@ TEST(codecs_say_whether_they_do)
         assert_string_equal(text + strlen(text) - 13, " in the sweep");
     }
     for (size_t c = 0; c < sizeof unable / sizeof *unable; ++c) {
-        const bb_codec_config config = read(unable[c]);
+        const bb_codec_config config = codec_of(unable[c]);
         assert_false(bb_codec_rounds_columns(&config));
         assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
     }
-    bb_codec_config config = read("zfp mode=rate bits=8 rounding=sweep");
+    bb_codec_config config = codec_of("zfp mode=rate bits=8 rounding=sweep");
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
     assert_string_equal(text,
                         "rounding: codec zfp does not take it, as its columns are not rounded "
                         "one by one");
-    config = read("integer bits=8 rounding=diffused");
+    config = codec_of("integer bits=8 rounding=diffused");
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
     assert_string_equal(text, "rounding: diffused, codec integer takes nearest, sweep");
 }
@@ -394,7 +387,7 @@ TEST(the_sweep_is_the_callers)
     static double got[2][COUNT];
     for (size_t c = 0; c < sizeof texts / sizeof *texts; ++c) {
         for (int sweep = 0; sweep < 2; ++sweep) {
-            bb_codec_config config = read(texts[c]);
+            bb_codec_config config = codec_of(texts[c]);
             config.rounding = sweep != 0 ? (int)BB_ROUNDING_SWEEP : -1;
             bb_coded_matrix *matrix = created(&config, BB_ROW_SCALE_NONE);
             check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, ROWS, COLUMNS)));
@@ -408,7 +401,7 @@ TEST(the_sweep_is_the_callers)
 TEST(what_cannot_be_is_refused)
 {
     static double copy[COUNT], got[COUNT];
-    bb_codec_config config = read("bfp bits=8");
+    bb_codec_config config = codec_of("bfp bits=8");
     bb_coded_matrix *matrix = created(&config, BB_ROW_SCALE_NONE);
     memcpy(copy, values, sizeof copy);
     copy[2 * COLUMNS + 7] = -INFINITY;
@@ -431,7 +424,7 @@ TEST(what_cannot_be_is_refused)
         assert_true(lost ? isnan(got[i]) : got[i] == copy[i]);
     }
     bb_coded_matrix_destroy(&matrix);
-    config = read("fp16 rounding=diffused");
+    config = codec_of("fp16 rounding=diffused");
     matrix = created(&config, BB_ROW_SCALE_NONE);
     check_fails(
         bb_coded_matrix_fix_row(matrix, 0, values), BB_INVALID,

@@ -3,9 +3,9 @@
 // The needs of coded matrices against what they take: every row of the codec table with a value of
 // each of its keys. Where the data decide the bytes the need is a bound for any data, and those
 // here are smooth: it is held from below alone.
-#include "precision/coded_matrix.h"
 #include "tests/need.h"
 #include "tests/precision/codec_rows.h"
+#include "tests/precision/coded.h"
 
 enum { ACROSS = 40, DOWN = 32, COLUMNS = ACROSS * DOWN, ROW_COLUMNS = 8, ROWS = 64 };
 
@@ -38,7 +38,6 @@ TEST(needs_cover_every_codec)
     codec_rows_list(&rows);
     for (int c = 0; c < rows.count; ++c) {
         char name[64];
-        bb_coded_matrix *matrix = NULL;
         const bb_codec_config *config = &rows.configs[c];
         if (bb_matrix_layout_check(&layout, config) != BB_OK) {
             bb_status_clear();
@@ -46,8 +45,7 @@ TEST(needs_cover_every_codec)
         }
         bb_codec_describe(config, name, sizeof name);
         need_start();
-        check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(panel, ROWS, COLUMNS)));
+        bb_coded_matrix *matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, panel);
         need_stop();
         const double looseness = isnan(bb_codec_bits_per_value(config)) ? INFINITY : NEED_LOOSENESS;
         need_hold(name, bb_coded_matrix_need(config, &layout, 1.0), looseness);

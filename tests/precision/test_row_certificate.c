@@ -3,10 +3,10 @@
 // Bounds of coded rows: by hand, on every kind of codec with ordinary and adversarial vectors, and
 // how much of them an x that is aligned with the error reaches.
 #include "core/memory.h"
-#include "precision/coded_matrix.h"
 #include "precision/row_certificate.h"
 #include "tests/check.h"
 #include "tests/precision/adversarial.h"
+#include "tests/precision/coded.h"
 
 enum { ROWS = 16, MESH = 32, COLUMNS = MESH * 24 };
 
@@ -97,9 +97,7 @@ static void certify(fixture *given, const bb_codec_config *config, bb_row_scale 
 {
     const bb_matrix_layout layout = {
         .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = 4};
-    bb_coded_matrix *matrix = NULL;
-    check_ok(bb_coded_matrix_create(config, scale, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(given->exact, ROWS, COLUMNS)));
+    bb_coded_matrix *matrix = coded_matrix(config, scale, &layout, given->exact);
     for (bb_index i = 0; i < ROWS; ++i) {
         double row_scale = bb_coded_matrix_row_scale(matrix, i);
         bb_coded_matrix_decode(matrix, i, 0, COLUMNS, given->stored + i * COLUMNS);
@@ -185,9 +183,7 @@ enum { CODECS = sizeof codecs / sizeof codecs[0] };
 
 static bb_codec_config config_of(int which)
 {
-    bb_codec_config out;
-    assert_true(bb_codec_read(codecs[which].storage, &out));
-    return out;
+    return codec_of(codecs[which].storage);
 }
 
 TEST(no_codec_passes_its_bound)

@@ -3,13 +3,13 @@
 // NaN and infinities planted into what the solvers take: each is an outcome or a value that is not
 // finite, in the stage that met it and where it belongs, and never a finite answer.
 #include "core/outcome.h"
-#include "precision/coded_matrix.h"
 #include "solvers/factor/reconstructor.h"
 #include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "solvers/operator/coded_operator.h"
 #include "solvers/step/stepper.h"
 #include "tests/precision/codec_rows.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 enum { N = 72, TILE = 16, TILES = 5, M = 40, PLANTS = 3 };
@@ -235,16 +235,13 @@ static int list_codecs(void **state)
 static bb_coded_matrix *encode(int k, bb_index row, bb_index column, double value)
 {
     static double c[ROWS * COLUMNS];
-    bb_coded_matrix *matrix = NULL;
     const bb_codec_config config = coded.configs[k];
     dense_random((bb_index)ROWS * COLUMNS, 1, c);
     for (bb_index i = 0; i < ROWS; ++i) {
         memset(c + i * COLUMNS + MESH, 0, ZEROS * sizeof *c);
     }
     c[row * COLUMNS + column] = value;
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
-    return matrix;
+    return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, c);
 }
 
 static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,

@@ -2,8 +2,8 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "precision/codecs/bfp_core.h"
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 enum { COLUMNS = 1237 };
 
@@ -11,14 +11,11 @@ static double values[COLUMNS], back[COLUMNS];
 
 static bb_coded_matrix *encoded(int bits, bb_row_scale scale, double *source, bb_index columns)
 {
-    bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = 1, .columns = columns};
     config.codec = bb_codec_find("bfp");
     config.bits = bits;
-    check_ok(bb_coded_matrix_create(&config, scale, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(source, 1, columns)));
-    return matrix;
+    return coded_matrix(&config, scale, &layout, source);
 }
 
 // The shared scalar functions read what the codec wrote; the rule for the exponent is checked

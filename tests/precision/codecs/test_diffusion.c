@@ -5,9 +5,9 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/codecs/diffusion.h"
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
 #include "tests/precision/adversarial.h"
+#include "tests/precision/coded.h"
 #include "tests/precision/failed_allocations.h"
 
 enum { ACROSS = 96, LINES = 80, COLUMNS = ACROSS * LINES, CODECS = 17 };
@@ -384,23 +384,19 @@ TEST(threads_and_bands_do_not_change_a_bit)
     adversarial_fill(source, ROWS, WIDTH, ADVERSARIAL_KINDS);
     for (int which = 0; which < CODECS; ++which) {
         const bb_codec_config config = codec(which, BB_ROUNDING_DIFFUSED);
-        bb_coded_matrix *coded_matrix = NULL;
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &coded_matrix));
-        check_ok(bb_coded_matrix_encode(coded_matrix, 0, bb_view_matrix(source, ROWS, WIDTH)));
+        bb_coded_matrix *whole = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, source);
         check_ok(bb_threads_set(3));
         bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, source);
         check_ok(bb_threads_set(1));
         for (bb_index row = 0; row < ROWS; ++row) {
-            bb_coded_matrix_decode(coded_matrix, row, 0, WIDTH, one);
+            bb_coded_matrix_decode(whole, row, 0, WIDTH, one);
             bb_coded_matrix_decode(matrix, row, 0, WIDTH, three);
             assert_memory_equal(one, three, sizeof one);
         }
-        assert_int_equal(bb_coded_matrix_bytes(coded_matrix), bb_coded_matrix_bytes(matrix));
-        assert_int_equal(bb_coded_matrix_underflowed(coded_matrix),
-                         bb_coded_matrix_underflowed(matrix));
-        assert_int_equal(bb_coded_matrix_non_finite(coded_matrix),
-                         bb_coded_matrix_non_finite(matrix));
-        bb_coded_matrix_destroy(&coded_matrix);
+        assert_int_equal(bb_coded_matrix_bytes(whole), bb_coded_matrix_bytes(matrix));
+        assert_int_equal(bb_coded_matrix_underflowed(whole), bb_coded_matrix_underflowed(matrix));
+        assert_int_equal(bb_coded_matrix_non_finite(whole), bb_coded_matrix_non_finite(matrix));
+        bb_coded_matrix_destroy(&whole);
         bb_coded_matrix_destroy(&matrix);
     }
 }

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 #include <float.h>
-
-static bb_codec_config read(const char *text)
-{
-    bb_codec_config config;
-    assert_true(bb_codec_read(text, &config));
-    return config;
-}
 
 static bb_coded_matrix *encoded(const char *text, bb_row_scale scale, bb_index rows,
                                 bb_index columns, double *values)
 {
-    bb_coded_matrix *matrix = NULL;
-    const bb_codec_config config = read(text);
+    const bb_codec_config config = codec_of(text);
     const bb_matrix_layout layout = {.rows = rows, .columns = columns};
-    check_ok(bb_coded_matrix_create(&config, scale, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, rows, columns)));
-    return matrix;
+    return coded_matrix(&config, scale, &layout, values);
 }
 
 static void same(const char *what, double value, double got, double expected)
@@ -196,7 +186,7 @@ TEST(bytes_are_the_bits_of_a_row)
             const bb_index bits = 1 + exponent + mantissa;
             (void)snprintf(text, sizeof text, "float exponent=%td mantissa=%td specials=finite",
                            exponent, mantissa);
-            const bb_codec_config config = read(text);
+            const bb_codec_config config = codec_of(text);
             bb_coded_matrix *matrix = encoded(text, BB_ROW_SCALE_NONE, 3, 1237, values);
             assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * ((1237 * bits + 7) / 8));
             assert_true(bb_codec_bits_per_value(&config) == (double)bits);
@@ -223,12 +213,10 @@ TEST(scaled_rows_are_those_of_the_formats)
     const bb_matrix_layout layout = {.rows = 1, .columns = 64};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config plain = bb_codec_plain(cases[c].format);
-        bb_coded_matrix *expected = NULL;
         double got[64];
         double known[64];
         bb_coded_matrix *matrix = encoded(cases[c].text, BB_ROW_SCALE_ROW, 1, 64, values);
-        check_ok(bb_coded_matrix_create(&plain, BB_ROW_SCALE_ROW, &layout, &expected));
-        check_ok(bb_coded_matrix_encode(expected, 0, bb_view_matrix(values, 1, 64)));
+        bb_coded_matrix *expected = coded_matrix(&plain, BB_ROW_SCALE_ROW, &layout, values);
         assert_true(bb_coded_matrix_row_scale(matrix, 0) == bb_coded_matrix_row_scale(expected, 0));
         bb_coded_matrix_decode(matrix, 0, 0, 64, got);
         bb_coded_matrix_decode(expected, 0, 0, 64, known);
@@ -272,7 +260,7 @@ TEST(scaled_rows_keep_their_bits)
         for (int i = 0; i < 64; ++i) {
             values[i] = 1e-12 * (1.0 + 0.01 * i);
         }
-        const bb_codec_config config = read(texts[c]);
+        const bb_codec_config config = codec_of(texts[c]);
         bb_coded_matrix *matrix = encoded(texts[c], BB_ROW_SCALE_ROW, 1, 64, values);
         const double scale = bb_coded_matrix_row_scale(matrix, 0);
         bb_coded_matrix_decode(matrix, 0, 0, 64, got);
@@ -303,15 +291,15 @@ TEST(keys_are_checked)
         {"float exponent=4 mantissa=3 bits=8", "bits: codec float does not take it"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const bb_codec_config config = read(cases[c].config);
+        const bb_codec_config config = codec_of(cases[c].config);
         assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
         if (strstr(text, cases[c].sentence) == NULL) {
             print_error("%s: '%s'\n", cases[c].config, text);
             fail();
         }
     }
-    const bb_codec_config config = read("float exponent=4 mantissa=3 specials=finite "
-                                        "rounding=stochastic");
+    const bb_codec_config config = codec_of("float exponent=4 mantissa=3 specials=finite "
+                                            "rounding=stochastic");
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_ROW, text, sizeof text));
     bb_codec_describe(&config, text, sizeof text);
     assert_string_equal(text, "float e4m3 finite, stochastic");

@@ -2,8 +2,8 @@
 //
 // Words, steps and bytes of integer rows by hand.
 #include "core/random.h"
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 #include <float.h>
 
@@ -19,12 +19,9 @@ static bb_codec_config integer_of(int bits)
 
 static bb_coded_matrix *encoded(int bits, bb_index rows, bb_index columns, double *values)
 {
-    bb_coded_matrix *matrix = NULL;
     const bb_codec_config config = integer_of(bits);
     const bb_matrix_layout layout = {.rows = rows, .columns = columns};
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, rows, columns)));
-    return matrix;
+    return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
 // Encodes one row and decodes it in both widths, as whole row and value by value.
@@ -299,11 +296,10 @@ TEST(a_row_takes_its_best_clip)
     int taken[CLIPS] = {0};
     make_tails(values);
     for (int bits = 2; bits <= 8; ++bits) {
-        bb_codec_config config;
         bb_coded_matrix *matrix = NULL;
         const double top = ldexp(1.0, bits - 1) - 1.0;
         bb_index beyond = 0;
-        assert_true(bb_codec_read("integer clip=best", &config));
+        bb_codec_config config = codec_of("integer clip=best");
         config.bits = bits;
         assert_int_equal(bb_codec_clip_count(&config), CLIPS);
         check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
@@ -324,11 +320,10 @@ TEST(a_row_takes_its_best_clip)
 TEST(clips_are_asked_for_and_bounded)
 {
     char text[200];
-    bb_codec_config config;
     double values[40] = {8.0};
     bb_coded_matrix *matrix = NULL;
     const bb_matrix_layout layout = {.rows = 1, .columns = 40};
-    assert_true(bb_codec_read("integer bits=4 clip=best", &config));
+    bb_codec_config config = codec_of("integer bits=4 clip=best");
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
     bb_codec_describe(&config, text, sizeof text);
     assert_string_equal(text, "integer 4, best clip");
@@ -348,12 +343,12 @@ TEST(clips_are_asked_for_and_bounded)
     check_fails(bb_coded_matrix_clip_row(matrix, 0, 0, values), BB_INVALID,
                 "row 0, column 3 is nan");
     bb_coded_matrix_destroy(&matrix);
-    assert_true(bb_codec_read("integer bits=4 clip=none", &config));
+    config = codec_of("integer bits=4 clip=none");
     assert_int_equal(bb_codec_clip_count(&config), 1);
     bb_codec_describe(&config, text, sizeof text);
     assert_string_equal(text, "integer 4");
     assert_true(bb_codec_bound(&config, NAN, 1.0, 8.0) < 8.0 / 14.0 * 1.001);
-    assert_true(bb_codec_read("bfp bits=4 clip=best", &config));
+    config = codec_of("bfp bits=4 clip=best");
     assert_int_equal(bb_codec_clip_count(&config), 1);
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
     assert_string_equal(text, "clip: codec bfp does not take it");

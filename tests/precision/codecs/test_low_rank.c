@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
 #include "tests/precision/codecs/low_rank_problem.h"
+#include "tests/precision/coded.h"
 
 #include <string.h>
 
@@ -179,9 +180,8 @@ TEST(errors_are_counted_in_the_norm_of_columns)
     for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
         rows.values[i] = bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    assert_true(bb_codec_read("low_rank norm=covariance tolerance=3e-2 tile_columns=40 tile_rows=1 "
-                              "band_lines=16",
-                              &config));
+    config = codec_of("low_rank norm=covariance tolerance=3e-2 tile_columns=40 tile_rows=1 "
+                      "band_lines=16");
     assert_int_equal(bb_codec_norm_width(&config), WIDTH);
     rows.layout.mesh_columns = 0;
     rows.layout.column_norms = norms;

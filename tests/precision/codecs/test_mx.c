@@ -1,30 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
 #include "tests/precision/codecs/mx_tables.h"
+#include "tests/precision/coded.h"
 
 #include <float.h>
 
 enum { COLUMNS = 32 };
 
-static bb_codec_config read(const char *text)
-{
-    bb_codec_config config;
-    assert_true(bb_codec_read(text, &config));
-    return config;
-}
-
 static bb_coded_matrix *encoded(const char *text, bb_index rows, bb_index columns,
                                 const double *values)
 {
-    bb_coded_matrix *matrix = NULL;
-    const bb_codec_config config = read(text);
+    const bb_codec_config config = codec_of(text);
     const bb_matrix_layout layout = {.rows = rows, .columns = columns};
-    double copy[40 * COLUMNS];
-    memcpy(copy, values, (size_t)(rows * columns) * sizeof *copy);
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(copy, rows, columns)));
-    return matrix;
+    return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
 // Signs of zeros too.
@@ -176,7 +164,7 @@ TEST(bytes_are_elements_and_scales)
     };
     static const double values[3 * 40];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const bb_codec_config config = read(cases[c].text);
+        const bb_codec_config config = codec_of(cases[c].text);
         bb_coded_matrix *matrix = encoded(cases[c].text, 3, 40, values);
         assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * cases[c].row_bytes);
         assert_true(bb_codec_bits_per_value(&config) == cases[c].bits);
@@ -245,15 +233,15 @@ TEST(keys_are_checked)
         {"fp16 block_scale=e8m0", "block_scale: codec fp16 does not take it"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        const bb_codec_config config = read(cases[c].config);
+        const bb_codec_config config = codec_of(cases[c].config);
         assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
         assert_non_null(strstr(text, cases[c].sentence));
     }
-    const bb_codec_config nv = read("mx element=e2m1 block_scale=nvfp4");
+    const bb_codec_config nv = codec_of("mx element=e2m1 block_scale=nvfp4");
     assert_true(bb_codec_check(&nv, BB_ROW_SCALE_ROW, text, sizeof text));
     bb_codec_describe(&nv, text, sizeof text);
     assert_string_equal(text, "nvfp4");
-    const bb_codec_config e3m2 = read("mx element=e3m2");
+    const bb_codec_config e3m2 = codec_of("mx element=e3m2");
     bb_codec_describe(&e3m2, text, sizeof text);
     assert_string_equal(text, "mx e3m2");
 }

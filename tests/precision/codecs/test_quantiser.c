@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 static bb_coded_matrix *encoded(double tolerance, double *values, bb_index rows, bb_index columns)
 {
-    bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = rows, .columns = columns};
     config.codec = bb_codec_find("quantiser");
     config.tolerance = tolerance;
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, rows, columns)));
-    return matrix;
+    return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
 // Every width from 0 to 32, each way round: whole multiples of the step come back exactly.

@@ -2,6 +2,7 @@
 #include "core/random.h"
 #include "precision/codecs/transform.h"
 #include "tests/precision/codecs/low_rank_problem.h"
+#include "tests/precision/coded.h"
 
 #include <string.h>
 
@@ -86,9 +87,7 @@ TEST(a_block_by_hand)
     bb_codec_config config = response_transform(0.5);
     config.tile_columns = 2;
     config.tile_rows = 2;
-    bb_coded_matrix *matrix = NULL;
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, 1, 4)));
+    bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
     const bb_transform_band *band = bb_coded_matrix_transform_band(matrix, 0);
     const bb_transform_block block = bb_transform_block_of(plan, 0, 0, 0);

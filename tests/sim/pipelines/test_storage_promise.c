@@ -4,6 +4,7 @@
 // as many passes as the longest ladder takes, and what pipelines take of the codecs.
 #include "sim/pipelines/storage_promise.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,17 +69,10 @@ static bb_product_pipeline promising(const char *name, double price, bb_codec_co
                                  .promise = {price, {codecs, count}}};
 }
 
-static bb_codec_config of_codec(const char *text)
-{
-    bb_codec_config config;
-    assert_true(bb_codec_read(text, &config));
-    return config;
-}
-
 TEST(ladders_are_bisected_side_by_side)
 {
-    bb_codec_config codecs[] = {of_codec("fp16"), of_codec("quantiser"), of_codec("bfp"),
-                                of_codec("zfp mode=accuracy")};
+    bb_codec_config codecs[] = {codec_of("fp16"), codec_of("quantiser"), codec_of("bfp"),
+                                codec_of("zfp mode=accuracy")};
     bb_product_pipeline pipelines[] = {
         {.name = "reference", .draws = 1},
         promising("all", 1e-3, NULL, 0),

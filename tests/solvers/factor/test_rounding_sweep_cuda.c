@@ -2,12 +2,12 @@
 //
 // Sweeps with the factor on a GPU against those in tiles on the cpu, by the codecs that store
 // reconstructors: sizes that are no multiples of panels, blocks that fill none.
-#include "precision/coded_matrix.h"
 #include "precision/scaling.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/rounding_sweep.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "tests/first_device.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 #include <cblas.h>
@@ -112,13 +112,12 @@ static double sweep(const posed *p, const coding *how, bool on_device, double *q
 {
     const bb_matrix_layout layout = {.rows = M, .columns = N};
     bb_coded_matrix *matrix = NULL;
-    bb_codec_config config;
     double excess[M];
     double sum = 0.0;
     for (int i = 0; i < M * N; ++i) {
         q[i] = p->r[i] * (how->column_scales ? p->pivots[i % N] : 1.0);
     }
-    assert_true(bb_codec_read(how->codec, &config));
+    bb_codec_config config = codec_of(how->codec);
     check_ok(bb_coded_matrix_create(&config, how->row_scale, &layout, &matrix));
     for (int i = 0; i < M; ++i) {
         check_ok(bb_coded_matrix_fix_row(matrix, i, q + (bb_index)i * N));

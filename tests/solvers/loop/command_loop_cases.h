@@ -9,6 +9,7 @@
 
 #include "solvers/loop/command_loop.h"
 #include "solvers/operator/product_rounding.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 #include <string.h>
@@ -34,10 +35,9 @@ static const char *storage_text = "fp16";
 
 static inline void code(rig *self, int t)
 {
-    bb_codec_config codec;
     const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS, .range = 10.0};
     const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP32};
-    assert_true(bb_codec_read(storage_text, &codec));
+    bb_codec_config codec = codec_of(storage_text);
     const bb_row_scale scale =
         bb_codec_takes_row_scale(&codec) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     self->stored[t] = dense_new((bb_index)ROWS * COLUMNS);
@@ -171,9 +171,8 @@ TEST(products_are_those_of_fp64)
     for (size_t s = 0; s < sizeof storages / sizeof *storages; ++s) {
         rig self;
         double x[COLUMNS];
-        bb_codec_config codec;
         storage_text = storages[s];
-        assert_true(bb_codec_read(storage_text, &codec));
+        bb_codec_config codec = codec_of(storage_text);
         if (bb_codec_absent(&codec, bb_device_kind_of(device)) != NULL) {
             continue;
         }

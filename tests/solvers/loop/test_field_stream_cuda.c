@@ -5,6 +5,7 @@
 // tenth of the columns, for slow tools.
 #include "solvers/loop/field_stream.h"
 #include "tests/device_pair.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 90, AXES = 2, FIELDS = 5 };
@@ -13,14 +14,12 @@ static bb_index columns = 20000;
 
 static bb_coded_matrix *draw(int seed, const bb_codec_config *config)
 {
-    bb_coded_matrix *out = NULL;
     const bb_matrix_layout layout = {.rows = ROWS, .columns = columns};
     bool quantiser = config->codec == bb_codec_find("quantiser");
     double *values = dense_new(ROWS * columns);
     dense_random(ROWS * columns, (uint64_t)seed, values);
-    check_ok(bb_coded_matrix_create(config, quantiser ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW,
-                                    &layout, &out));
-    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(values, ROWS, columns)));
+    bb_coded_matrix *out =
+        coded_matrix(config, quantiser ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW, &layout, values);
     BB_RELEASE(&values);
     return out;
 }

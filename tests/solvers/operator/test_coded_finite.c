@@ -5,6 +5,7 @@
 // be chosen without a look only where |c x| < 2^128 for every word: |c| < 2^67 for what is called
 // finite (units of bfp8 up to 2^60 times 127), hence |x| <= 2^61; the operator stops at 2^50.
 #include "solvers/operator/coded_operator.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 8, COLUMNS = 64, LANES = 16, PLACE = 5 };
@@ -31,7 +32,6 @@ static double product_of(const bb_codec_config *config, double value, double lar
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
     bb_device *device = NULL;
-    bb_coded_matrix *matrix = NULL;
     bb_coded_operator *operation = NULL;
     double c[ROWS * COLUMNS], x[COLUMNS], y[ROWS], row[COLUMNS];
     double seconds = 0.0;
@@ -40,8 +40,7 @@ static double product_of(const bb_codec_config *config, double value, double lar
         x[i % COLUMNS] = i % COLUMNS == PLACE ? large : 1.0;
     }
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
+    bb_coded_matrix *matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, c);
     check_ok(bb_coded_operator_create(device, matrix, seed, &operation));
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, row);

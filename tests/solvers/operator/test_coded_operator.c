@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "solvers/operator/coded_operator.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 37, COLUMNS = 10007 };
@@ -43,12 +44,9 @@ static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, 
 
 static bb_coded_matrix *encoded(bb_format format)
 {
-    bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(format);
     bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
-    return matrix;
+    return coded_matrix(&config, BB_ROW_SCALE_ROW, &layout, c);
 }
 
 // Worst case of storage, product and sum: (u_s + 2 u_m) sum|c x| + additions in the accumulator.
@@ -160,16 +158,13 @@ TEST(some_rows_are_an_operator, .setup_func = setup, .teardown_func = teardown)
         c[i] = ldexp(c[i], (int)(i / COLUMNS % 5)); // scales differ from row to row
     }
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
-        bb_coded_matrix *matrix = NULL;
         bb_coded_operator *part = NULL;
-        bb_codec_config config;
         double seconds = 0.0;
         print_message("%s\n", texts[k]);
-        assert_true(bb_codec_read(texts[k], &config));
+        bb_codec_config config = codec_of(texts[k]);
         const bool scaled = bb_codec_takes_row_scale(&config);
-        check_ok(bb_coded_matrix_create(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE,
-                                        &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
+        bb_coded_matrix *matrix =
+            coded_matrix(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, c);
         check_ok(bb_coded_operator_create_rows(device, matrix, FIRST, SOME, seed, &part));
         assert_int_equal(bb_coded_operator_rows(part), SOME);
         check_close((double)bb_coded_operator_bytes(part),

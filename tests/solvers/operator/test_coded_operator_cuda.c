@@ -6,6 +6,7 @@
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/product_rounding.h"
 #include "tests/device_pair.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ static bb_codec_config codec(int which)
 {
     bb_codec_config out = bb_codec_plain(which < BB_FORMAT_COUNT ? (bb_format)which : 0);
     if (which == CODECS - 2) {
-        assert_true(bb_codec_read("mx element=int8", &out));
+        out = codec_of("mx element=int8");
     } else if (which == QUANTISER) {
         out.codec = bb_codec_find("quantiser");
         out.tolerance = 1e-3;
@@ -59,13 +60,9 @@ static bb_codec_config codec(int which)
 
 static bb_coded_matrix *encode(const problem *task, const bb_codec_config *config)
 {
-    bb_coded_matrix *out = NULL;
     bb_matrix_layout layout = {.rows = task->rows, .columns = task->columns};
     bool scaled = bb_codec_takes_row_scale(config);
-    check_ok(bb_coded_matrix_create(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout,
-                                    &out));
-    check_ok(bb_coded_matrix_encode(out, 0, bb_view_matrix(task->c, task->rows, task->columns)));
-    return out;
+    return coded_matrix(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, task->c);
 }
 
 // How it is multiplied.

@@ -6,6 +6,7 @@
 #include "solvers/operator/device_matrix.h"
 #include "solvers/operator/product_rounding.h"
 #include "tests/device_pair.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 // A quantiser of step 1 and its x, which fp32 holds.
@@ -37,12 +38,9 @@ static void widen_tile(problem *task, bb_index tile)
 
 static void encode(problem *task)
 {
-    bb_codec_config config;
     const bb_matrix_layout layout = {.rows = task->rows, .columns = task->columns};
-    assert_true(bb_codec_read("quantiser tolerance=0.5", &config));
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &task->matrix));
-    check_ok(bb_coded_matrix_encode(task->matrix, 0,
-                                    bb_view_matrix(task->c, task->rows, task->columns)));
+    bb_codec_config config = codec_of("quantiser tolerance=0.5");
+    task->matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, task->c);
 }
 
 // Wide in tile t where `tiles` has bit t.

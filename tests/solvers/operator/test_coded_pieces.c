@@ -7,6 +7,7 @@
 #include "core/thread.h"
 #include "solvers/operator/coded_operator.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 enum { ROWS = 30, COLUMNS = 1045, MESH = 55, ROW_COLUMNS = 5, LANES = 16, KINDS = 3, CODECS = 8 };
 
@@ -70,9 +71,7 @@ TEST(products_are_those_of_decoded_rows)
     check_ok(bb_threads_set(2));
     for (int k = 0; k < CODECS; ++k) {
         bb_codec_config config = config_of(k);
-        bb_coded_matrix *matrix = NULL;
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
+        bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, c);
         for (int a = 0; a < KINDS; ++a) {
             bb_coded_operator *operation = NULL;
             double seconds = 0.0;

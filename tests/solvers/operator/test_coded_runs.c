@@ -2,6 +2,7 @@
 //
 // Sums in runs on the cpu: the order that solvers/operator/coded_operator.h promises, by hand.
 #include "solvers/operator/coded_operator.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 5, COLUMNS = 70001, LANES = 16 };
@@ -32,14 +33,11 @@ static int teardown(void **state)
 
 static bb_coded_matrix *encoded(int codec, double bits)
 {
-    bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
     bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
     config.codec = codec;
     config.bits = bits > 0.0 ? bits : config.bits;
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(c, ROWS, COLUMNS)));
-    return matrix;
+    return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, c);
 }
 
 // `piece` columns at a time, each from a run's start; 0: all of them.

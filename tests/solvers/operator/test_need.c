@@ -2,10 +2,10 @@
 //
 // The needs of operators against what they take on the cpu, for a codec of every form. What tiles
 // and blocks sum is bounded for any shape of them, far above these: held from below alone.
-#include "precision/coded_matrix.h"
 #include "solvers/operator/coded_operator.h"
 #include "tests/need.h"
 #include "tests/precision/codec_rows.h"
+#include "tests/precision/coded.h"
 
 enum { ACROSS = 40, DOWN = 32, COLUMNS = ACROSS * DOWN, ROW_COLUMNS = 8, ROWS = 64 };
 
@@ -65,7 +65,6 @@ TEST(needs_cover_every_form)
     codec_rows_list(&rows);
     for (int c = 0; c < rows.count; ++c) {
         char name[64];
-        bb_coded_matrix *matrix = NULL;
         const bb_codec_config *config = &rows.configs[c];
         const bb_codec_form_kind form = bb_codec_form_of(config).kind;
         if (seen[form] || bb_codec_absent(config, BB_DEVICE_CPU) != NULL ||
@@ -75,8 +74,7 @@ TEST(needs_cover_every_form)
         }
         seen[form] = true;
         bb_codec_describe(config, name, sizeof name);
-        check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(panel, ROWS, COLUMNS)));
+        bb_coded_matrix *matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, panel);
         hold(cpu, matrix, name);
         bb_coded_matrix_destroy(&matrix);
     }

@@ -7,6 +7,7 @@
 #include "solvers/operator/product_rounding.h"
 #include "tests/check.h"
 #include "tests/precision/codecs/low_rank_problem.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/operator/path_bound.h"
 
 #include <float.h>
@@ -89,15 +90,13 @@ TEST(rounding_is_within_its_bound)
         config.tolerance =
             config.codec == bb_codec_find("quantiser") ? fmax(1e-3 * size, 0x1p-126) : NAN;
         const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
-        bb_coded_matrix *matrix = NULL;
         fill(given, size, (int)(trial / 3 % 3));
-        check_ok(bb_coded_matrix_create(&config,
-                                        config.codec >= (int)BB_FORMAT_FP16 &&
-                                                config.codec < (int)BB_FORMAT_COUNT
-                                            ? BB_ROW_SCALE_ROW
-                                            : BB_ROW_SCALE_NONE,
-                                        &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(given->exact, ROWS, COLUMNS)));
+        bb_coded_matrix *matrix =
+            coded_matrix(&config,
+                         config.codec >= (int)BB_FORMAT_FP16 && config.codec < (int)BB_FORMAT_COUNT
+                             ? BB_ROW_SCALE_ROW
+                             : BB_ROW_SCALE_NONE,
+                         &layout, given->exact);
         certify(given, matrix);
         for (int a = 0; a < 3; ++a) {
             for (int runs = 0; runs < (a == 1 ? MOST_RUNS : 1); ++runs) {

@@ -2,8 +2,8 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "precision/codecs/zfp/zfp_band.h"
-#include "precision/coded_matrix.h"
 #include "tests/check.h"
+#include "tests/precision/coded.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -240,15 +240,13 @@ static double bias(const bb_codec_config *config)
     enum { COLUMNS = 60000 };
     static double original[COLUMNS], back[COLUMNS];
     bb_matrix_layout layout = {.rows = 1, .columns = COLUMNS, .mesh_columns = 200};
-    bb_coded_matrix *matrix = NULL;
     double sum = 0.0;
     double squares = 0.0;
     for (bb_index i = 0; i < COLUMNS; ++i) {
         double u = bb_random_uniform(6, BB_STREAM_SELF_TEST, (uint64_t)i);
         original[i] = 1.0 + 1e-2 * u;
     }
-    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(original, 1, COLUMNS)));
+    bb_coded_matrix *matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, original);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, back);
     bb_coded_matrix_destroy(&matrix);
     for (bb_index i = 0; i < COLUMNS; ++i) {

@@ -7,19 +7,16 @@
 #include "solvers/operator/stream/coded_stream.h"
 #include "tests/check.h"
 #include "tests/cpu_device.h"
+#include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 5, COLUMNS = 1100 }; // three tiles, the last block cut
 
 static bb_coded_matrix *encoded(const char *text, double *values)
 {
-    bb_coded_matrix *matrix = NULL;
-    bb_codec_config config;
     const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
-    assert_true(bb_codec_read(text, &config));
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, ROWS, COLUMNS)));
-    return matrix;
+    bb_codec_config config = codec_of(text);
+    return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
 static bb_status create(const bb_coded_matrix *matrix, bb_coded_stream **out)
@@ -135,17 +132,14 @@ TEST(quotients_of_a_band_have_one_width)
     static double values[MANY * COLUMNS];
     for (int k = 0; k < 3; ++k) {
         bb_coded_stream *stream = NULL;
-        bb_coded_matrix *matrix = NULL;
-        bb_codec_config config;
         const bb_matrix_layout layout = {.rows = MANY, .columns = COLUMNS};
         for (int i = 0; i < MANY * COLUMNS; ++i) {
             const int row = i / COLUMNS;
             const int wide = row == 20 && i % COLUMNS / 256 == 2 ? 8 * k : 0;
             values[i] = row == 3 ? 0.0 : ldexp(0.9, row % 8 + wide);
         }
-        assert_true(bb_codec_read("quantiser tolerance=0.5", &config));
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
+        bb_codec_config config = codec_of("quantiser tolerance=0.5");
+        bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
         check_ok(create(matrix, &stream));
         assert_int_equal(bb_coded_stream_sums_in_limbs(stream), k < 2);
         const bb_stream_place *lies = bb_coded_stream_task(stream, BB_STREAM_RUNS).operand[0].lies;
@@ -187,15 +181,12 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
         values[i] = ldexp(values[i], i / COLUMNS % 7); // scales differ from row to row
     }
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
-        bb_coded_matrix *matrix = NULL;
         bb_coded_stream *matrix_stream = NULL;
         bb_coded_stream *part = NULL;
-        bb_codec_config config;
-        assert_true(bb_codec_read(texts[k], &config));
+        bb_codec_config config = codec_of(texts[k]);
         const bool scaled = bb_codec_takes_row_scale(&config);
-        check_ok(bb_coded_matrix_create(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE,
-                                        &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, COLUMNS)));
+        bb_coded_matrix *matrix =
+            coded_matrix(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, values);
         check_ok(create(matrix, &matrix_stream));
         check_ok(bb_coded_stream_create(cpu, matrix, FIRST, SOME, &part));
         const bb_stream_task task = bb_coded_stream_task(part, BB_STREAM_RUNS);
@@ -259,13 +250,9 @@ static void fill_wide(unsigned tiles, double *values)
 
 static bb_coded_matrix *quantised(bb_index columns, double *values)
 {
-    bb_coded_matrix *matrix = NULL;
-    bb_codec_config config;
     const bb_matrix_layout layout = {.rows = WIDE_ROWS, .columns = columns};
-    assert_true(bb_codec_read("quantiser tolerance=0.5", &config));
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-    check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, WIDE_ROWS, columns)));
-    return matrix;
+    bb_codec_config config = codec_of("quantiser tolerance=0.5");
+    return coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
 }
 
 // Value i of block b of a row in planes.
@@ -448,16 +435,13 @@ TEST(what_a_matrix_takes_is_planned)
     enum { MANY = 128, ACROSS = 8192 };
     static double values[MANY * ACROSS];
     const bb_matrix_layout layout = {.rows = MANY, .columns = ACROSS};
-    bb_codec_config config;
-    assert_true(bb_codec_read("quantiser tolerance=0.5", &config));
+    bb_codec_config config = codec_of("quantiser tolerance=0.5");
     for (int tiles = 2; tiles <= 8; tiles += 6) {
         bb_coded_stream *stream = NULL;
-        bb_coded_matrix *matrix = NULL;
         for (int i = 0; i < MANY * ACROSS; ++i) {
             values[i] = i % ACROSS < tiles * 1024 ? 1.5e9 : 3e4;
         }
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
-        check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, MANY, ACROSS)));
+        bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
         const size_t before = bb_memory_bytes();
         check_ok(create(matrix, &stream));
         const double held = (double)(bb_memory_bytes() - before);
