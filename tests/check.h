@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Included first by every test: cmocka, groups of tests, and checks of doubles that print the
-// value, the expected value and the difference.
+// Included by every test, itself or with a header of its folder: cmocka and the standard headers,
+// groups of tests, and checks of doubles that print the value, the expected value and the
+// difference.
 #ifndef BB_TESTS_CHECK_H
 #define BB_TESTS_CHECK_H
 

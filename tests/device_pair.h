@@ -5,11 +5,9 @@
 #define BB_TESTS_DEVICE_PAIR_H
 
 #include "core/device/device.h"
-#include "tests/check.h"
 #include "tests/first_device.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #ifdef BB_HAVE_CUDA
 #include <cuda_runtime_api.h>

@@ -13,7 +13,6 @@
 #include "tests/check.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -9,10 +9,6 @@
 #include "core/clock.h"
 #include "tests/check.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

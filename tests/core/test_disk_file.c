@@ -7,7 +7,6 @@
 #include "tests/check.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -5,7 +5,6 @@
 
 #include <cblas.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

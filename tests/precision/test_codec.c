@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
 #include "precision/codec_row.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 #include <zfp.h>

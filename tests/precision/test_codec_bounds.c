@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/coded_matrix.h"
-#include "tests/check.h"
 #include "tests/nightly.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/codec_rows.h"

@@ -8,7 +8,6 @@
 // 4.0e-13), and a largest error of 5.3e-13 to 5.6e-13 in one.
 #include "core/memory.h"
 #include "precision/error_norms.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 #include <gsl/gsl_sf_bessel.h>

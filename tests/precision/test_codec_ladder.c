@@ -3,13 +3,7 @@
 // Ladders of codecs: every step is a storage that its codec takes, each finer than the one before,
 // and written out it is the same storage.
 #include "precision/codec_ladder.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static double value_of(const bb_codec_ladder *ladder, const bb_codec_config *config)
 {

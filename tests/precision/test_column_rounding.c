@@ -3,7 +3,6 @@
 // Rounding column by column: every row of the codec table that does it, with every number of bits,
 // on rows with magnitudes far apart, of zeros and of subnormals.
 #include "core/random.h"
-#include "tests/check.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/codec_rows.h"
 #include "tests/precision/coded.h"

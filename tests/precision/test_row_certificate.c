@@ -4,7 +4,6 @@
 // how much of them an x that is aligned with the error reaches.
 #include "core/memory.h"
 #include "precision/row_certificate.h"
-#include "tests/check.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/coded.h"
 

@@ -9,7 +9,6 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/experiment.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/shared_results.h"
 

@@ -7,7 +7,6 @@
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 static program_run run;

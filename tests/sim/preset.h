@@ -6,7 +6,6 @@
 #define BB_TESTS_SIM_PRESET_H
 
 #include "sim/output/reader.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/golden/golden.h"
 #include "tests/sim/program.h"
 

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

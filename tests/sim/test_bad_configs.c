@@ -10,7 +10,6 @@
 #include "tests/check.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { LINES = 32, FILE_BYTES = 1 << 16, LEAST_FILES = 40 };

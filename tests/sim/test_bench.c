@@ -9,8 +9,6 @@
 #include "tests/powercap_tree.h"
 #include "tests/sim/program.h"
 
-#include <math.h>
-
 // Stored bits a value, scales included, as the detail of a row has them: "21 x 4096, 32.02 bits".
 static const struct {
     const char *name;

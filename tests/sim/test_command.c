@@ -6,7 +6,6 @@
 #include "sim/command.h"
 #include "sim/command_help.h"
 #include "sim/hdf5_library.h"
-#include "tests/check.h"
 #include "tests/sim/command_line.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/toy.h"

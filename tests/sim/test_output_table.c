@@ -4,10 +4,6 @@
 #include "sim/output/output_table.h"
 #include "tests/check.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 enum { RECORDS = 2, TARGETS = 3 };
 
 typedef struct record {

@@ -2,12 +2,8 @@
 //
 // Plans held against the machine: in words, and through `check` and `run` as a user reads them.
 #include "sim/command/machine.h"
-#include "tests/check.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
-
-#include <stdlib.h>
 
 static program_run run;
 

@@ -5,8 +5,6 @@
 #include "core/device/device.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
-#include "tests/check.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/preset.h"
 
 TEST(ao_quick)

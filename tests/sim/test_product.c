@@ -7,7 +7,6 @@
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 enum { ROWS = 12, COLUMNS = 40 };
 

@@ -6,9 +6,7 @@
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
 #include "sim/wafer/wafer_study.h"
-#include "tests/check.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 // `lines` behind the small wafer study and scan.fields [0].
 static void put_study(const char *name, const char *lines)

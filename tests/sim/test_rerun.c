@@ -8,7 +8,6 @@
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #include <sys/stat.h>

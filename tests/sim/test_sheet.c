@@ -5,8 +5,6 @@
 #include "sim/output/sheet.h"
 #include "tests/check.h"
 
-#include <stdlib.h>
-
 TEST(names_stand_beside_the_result)
 {
     static const char *const cases[][2] = {

@@ -8,7 +8,6 @@
 #include "tests/check.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 /// Writes the compiler to `script`, which notes each call in `calls`, and makes it BB_CC.

@@ -8,7 +8,6 @@
 #include "core/device/non_finite.h"
 #include "core/device/transfer.h"
 #include "core/memory.h"
-#include "tests/check.h"
 #include "tests/first_device.h"
 
 static bb_device *device_under_test;

@@ -5,8 +5,6 @@
 #include "tests/core/device/build_conformance.h"
 #include "tests/core/device/device_conformance.h"
 
-#include <stdlib.h>
-
 static const build_dialect opencl_texts = {
     .entries =
         "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"

@@ -5,14 +5,11 @@
 #include "core/device/compiled_file.h"
 #include "core/device/host_compiler.h"
 #include "core/memory.h"
-#include "tests/check.h"
 #include "tests/core/device/counted_compiler.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,8 +4,6 @@
 #include "core/device/control_group.h"
 #include "tests/check.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,7 +4,6 @@
 #include "tests/core/device/device_conformance.h"
 
 #include <cuda_runtime_api.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

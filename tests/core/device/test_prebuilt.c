@@ -7,14 +7,10 @@
 #include "core/device/prebuilt.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "tests/check.h"
 #include "tests/core/device/counted_compiler.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -3,8 +3,6 @@
 #include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
-#include <stdlib.h>
-
 static bb_status check_case(const ao_case *c)
 {
     const bb_ao_config config = case_config(c);

@@ -11,8 +11,6 @@
 #include "physics/fringe/scene.h"
 #include "tests/check.h"
 
-#include <stdlib.h>
-
 static inline int word_place(const char *const *words, const char *word)
 {
     int place = 0;

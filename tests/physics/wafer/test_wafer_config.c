@@ -3,8 +3,6 @@
 #include "physics/wafer/wafer_config.h"
 #include "tests/check.h"
 
-#include <stdlib.h>
-
 static const bb_schema *const schemas[] = {
     &bb_wafer_material_schema, &bb_clamp_schema,    &bb_mesh_schema,
     &bb_scan_schema,           &bb_response_schema, &bb_metrology_schema,

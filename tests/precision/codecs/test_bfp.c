@@ -2,7 +2,6 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "precision/codecs/bfp_core.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 enum { COLUMNS = 1237 };

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "precision/codecs/diffusion.h"
-#include "tests/check.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/coded.h"
 #include "tests/precision/failed_allocations.h"

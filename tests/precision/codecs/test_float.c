@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 #include <float.h>

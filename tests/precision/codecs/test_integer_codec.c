@@ -2,7 +2,6 @@
 //
 // Words, steps and bytes of integer rows by hand.
 #include "core/random.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 #include <float.h>

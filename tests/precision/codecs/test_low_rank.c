@@ -3,8 +3,6 @@
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/precision/coded.h"
 
-#include <string.h>
-
 enum { TILES = 1024 };
 
 // Squared errors of every tile of every band, from whole rows; returns the largest over its limit.

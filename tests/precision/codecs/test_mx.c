@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/check.h"
 #include "tests/precision/codecs/mx_tables.h"
 #include "tests/precision/coded.h"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 static bb_coded_matrix *encoded(double tolerance, double *values, bb_index rows, bb_index columns)

@@ -4,8 +4,6 @@
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/precision/coded.h"
 
-#include <string.h>
-
 // Root mean square error of every block over the tolerance, and of every value over its bound;
 // returns the larger of the two largest.
 static double worst_block(const response *rows, const bb_coded_matrix *matrix, double tolerance)

@@ -8,7 +8,6 @@
 #include "sim/ao/ao_restart.h"
 #include "sim/hdf5_library.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -5,7 +5,6 @@
 #include "core/device/device.h"
 #include "precision/variant.h"
 #include "sim/ao/ao_plan.h"
-#include "tests/check.h"
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"
 

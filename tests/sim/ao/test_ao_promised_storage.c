@@ -5,8 +5,6 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 
-#include <math.h>
-
 #define REFERENCE "{name: reference, arithmetic: dp}"
 #define SCALED    "column_scale: remainder, storage: {codec: quantiser, rounding: sweep}"
 // A pipeline by what it stores, and one that promises.

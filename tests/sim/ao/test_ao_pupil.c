@@ -5,7 +5,6 @@
 #include "sim/ao/ao_pupil.h"
 #include "sim/hdf5_library.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 // 120 x 120 pixels by numpy: a disc with a hole, a spider along +y and a segment missing at
 // (+x, -y); turned; and masks that cannot be.

@@ -4,8 +4,6 @@
 // the error budget, the mirror, images, and the places of slopes.
 #include "tests/sim/driver.h"
 
-#include <stdlib.h>
-
 #define ALONE "pipelines=[{name: reference, arithmetic: dp}]"
 
 static const bb_dataset *find(const bb_results *results, const char *path)

@@ -6,9 +6,7 @@
 #include "physics/ao/atmosphere.h"
 #include "sim/ao/ao_study.h"
 #include "sim/experiment.h"
-#include "tests/check.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 static void put_study(const char *name, const char *lines)
 {

@@ -6,7 +6,6 @@
 #include "tests/check.h"
 
 #include <dirent.h>
-#include <math.h>
 
 static int count_files(void)
 {

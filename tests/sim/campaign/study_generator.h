@@ -17,7 +17,6 @@
 #include "tests/sim/campaign/study_caps.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 
 enum {
     STUDY_NODES = 32768,

@@ -9,9 +9,7 @@
 #include "tests/check.h"
 
 #include <hdf5.h>
-#include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 /// A dataset of /results over `pipeline` and maybe more, under status ok.
 typedef struct study_rule {

@@ -9,7 +9,6 @@
 #include "sim/output/image.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 #include <dirent.h>
 

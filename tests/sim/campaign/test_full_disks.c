@@ -6,7 +6,6 @@
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #include <dirent.h>

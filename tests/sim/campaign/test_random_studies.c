@@ -16,7 +16,6 @@
 #include "tests/sim/campaign/study_generator.h"
 #include "tests/sim/campaign/study_oracle.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #include <dirent.h>

@@ -7,7 +7,6 @@
 
 #include <hdf5.h>
 #include <hdf5_hl.h>
-#include <math.h>
 
 static const bb_experiment_table none = {NULL, 0};
 

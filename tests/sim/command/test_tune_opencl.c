@@ -3,12 +3,9 @@
 // A kernel of the user's own, tuned on the host's OpenCL device: every variant is right, and a run
 // of it takes the winner.
 #include "core/device/device.h"
-#include "tests/check.h"
 #include "tests/first_device.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
-
-#include <stdio.h>
 
 static const char text[] = "kernel Coarsen (fine, coarse: matrix T)\n"
                            "for X in coarse.columns, Y in coarse.rows\n"

@@ -6,7 +6,6 @@
 #include "sim/output/reader.h"
 #include "tests/sim/command_line.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 #include <sys/stat.h>
 

@@ -3,7 +3,6 @@
 // Studies by name: what is looked at first, what is listed, and copies that stand anywhere.
 #include "core/memory.h"
 #include "sim/config/study_file.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 

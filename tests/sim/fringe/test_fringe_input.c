@@ -7,8 +7,6 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
 
-#include <stdlib.h>
-
 #define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
 #define PLAIN  "pipelines=[{name: reference, arithmetic: fp64}]"
 

@@ -3,7 +3,6 @@
 // Maps and parts by hand: what is kept of them, pistons, and failing allocations.
 #include "core/memory.h"
 #include "sim/fringe/fringe_maps.h"
-#include "tests/check.h"
 #include "tests/sim/allocation_walk.h"
 
 static const double turn = 6.283185307179586;

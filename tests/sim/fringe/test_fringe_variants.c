@@ -9,7 +9,6 @@
 #include "solvers/kernels/emission/emission.h"
 #include "tests/sim/command_line.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 
 static char wisdom_path[] = "variants.yaml";
 static const char kernel[] = "unwrap-row-sums";

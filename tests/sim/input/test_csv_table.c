@@ -2,7 +2,6 @@
 #include "sim/input/csv_table.h"
 #include "tests/check.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/bb-csv-XXXXXX";

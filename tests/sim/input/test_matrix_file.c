@@ -12,7 +12,6 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-#include <stdio.h>
 #include <sys/stat.h>
 
 // Each mutant costs a process, which sanitizers make ten times slower.

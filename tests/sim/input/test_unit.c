@@ -5,8 +5,6 @@
 #include "sim/input/unit.h"
 #include "tests/check.h"
 
-#include <string.h>
-
 TEST(known_units_have_their_factors)
 {
     static const double arcsec = 3.14159265358979323846 / (180.0 * 3600.0); // in rad

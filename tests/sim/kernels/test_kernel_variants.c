@@ -9,8 +9,6 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-#include <math.h>
-
 enum { ELEMENTS = 5000 };
 
 static char wisdom_path[] = "variants.yaml";

@@ -4,7 +4,6 @@
 // in which a dataset is none of the object's.
 #include "sim/hdf5_library.h"
 #include "sim/kernels/object_file.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/solvers/kernels/program_fixture.h"
 

@@ -6,10 +6,8 @@
 #include "core/memory.h"
 #include "sim/kernels/wisdom.h"
 #include "solvers/kernels/emission/emission.h"
-#include "tests/check.h"
 #include "tests/solvers/kernels/tuning/manager_program.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>

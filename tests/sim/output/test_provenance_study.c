@@ -7,10 +7,6 @@
 #include "sim/output/provenance.h"
 #include "tests/check.h"
 
-#include <math.h>
-#include <stddef.h>
-#include <string.h>
-
 typedef struct layer {
     double height_m;
     bb_list shares; // of double

@@ -6,11 +6,7 @@
 #include "sim/pipelines/factor_candidates.h"
 #include "sim/pipelines/factor_map.h"
 #include "solvers/factor/tiles/tile_matrix.h"
-#include "tests/check.h"
 #include "tests/solvers/dense.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { N = 300, M = 5, TILE = 16, TILES = 19 };
 

@@ -9,7 +9,6 @@
 
 #include <cblas.h>
 #include <lapacke.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { N = 300, M = 7, TILE = 32, TILES = 10 };

@@ -5,8 +5,6 @@
 #include "sim/pipelines/promise.h"
 #include "tests/check.h"
 
-#include <math.h>
-
 enum { STEPS = 9, DRAWS = 4 };
 
 // A candidate is an index; each has a price a draw and a cost.

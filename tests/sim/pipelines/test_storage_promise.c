@@ -3,12 +3,7 @@
 // The search of storages over a callback with known prices: one candidate of each ladder a pass,
 // as many passes as the longest ladder takes, and what pipelines take of the codecs.
 #include "sim/pipelines/storage_promise.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { PASSES_MOST = 6 }; // of 49 tolerances
 

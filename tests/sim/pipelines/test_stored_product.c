@@ -5,8 +5,6 @@
 #include "sim/pipelines/storage/stored_product.h"
 #include "tests/check.h"
 
-#include <math.h>
-
 enum { M = 131, N = 6, GROUPS = 2 }; // more rows than sums at once
 
 static const double slopes[N] = {0.3, -1.2, 0.7001, 7.0, -0.25, -7.0};

@@ -6,7 +6,6 @@
 #include "tests/check.h"
 
 #include <gsl/gsl_cdf.h>
-#include <math.h>
 
 enum { STEPS = 1000 };
 enum { LIGHT, HEAT, DARK };

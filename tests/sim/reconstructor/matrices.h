@@ -7,9 +7,6 @@
 
 #include "sim/hdf5_library.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
-
-#include <stdlib.h>
 
 // mine.h5: correlations that fall with distance, not stationary, and little noise; what is
 // estimated lies between the measurements.

@@ -2,7 +2,6 @@
 //
 // What a study of the user's matrices is planned to take.
 #include "solvers/factor/residual_covariance.h"
-#include "tests/sim/driver.h"
 #include "tests/sim/reconstructor/matrices.h"
 
 // Rows so many that scoring takes more of a GPU than the factorization; most were never written.

@@ -4,10 +4,7 @@
 // returned keeps it in every draw, and nothing cheaper that was tried does.
 #include "precision/variant.h"
 #include "tests/sim/allocation_walk.h"
-#include "tests/sim/driver.h"
 #include "tests/sim/reconstructor/matrices.h"
-
-#include <math.h>
 
 #define PROMISE(name, more)                                                                        \
     "{name: " name ", arithmetic: hp3, policy: {kind: promise, inside: x3, price: " more "}"

@@ -2,11 +2,8 @@
 //
 // Estimators of the user's, stored in few bits: traces of the residual covariance are those that
 // numpy finds for the same roundings.
-#include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 #include "tests/sim/reconstructor/matrices.h"
-
-#include <stdio.h>
 
 static const driver_case stored = {
     "mine.yaml",

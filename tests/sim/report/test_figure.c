@@ -7,7 +7,6 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

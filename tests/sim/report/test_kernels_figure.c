@@ -6,7 +6,6 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-#include <math.h>
 #include <unistd.h>
 
 enum { ROWS = 5 };

@@ -7,7 +7,6 @@
 #include "sim/output/reader.h"
 #include "sim/report/gnuplot.h"
 #include "sim/report/plot.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 

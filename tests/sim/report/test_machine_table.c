@@ -9,8 +9,6 @@
 #include "tests/check.h"
 #include "tests/sim/fixture.h"
 
-#include <math.h>
-
 #define ROWS                                                                                       \
     "title: two\nmachines:\n"                                                                      \
     "  - {name: fast, kind: gpu, year: 2020, single_gflop_per_s: 1000, memory: HBM2,\n"            \

@@ -7,7 +7,6 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/report/plot.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 

@@ -5,8 +5,6 @@
 #include "sim/report/escape.h"
 #include "sim/report/html.h"
 #include "sim/report/report.h"
-#include "tests/check.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 

@@ -3,8 +3,6 @@
 // Reports in headless Chromium: no word on its console, every picture that shows has a size, the
 // table sorts, the page is no wider than a phone, and screenshots have the shapes that stand in
 // shapes/ (BB_WRITE_SHAPES=1 writes them). Skipped, with a sentence, where there is no Chromium.
-#include "tests/check.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 

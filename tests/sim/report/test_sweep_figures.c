@@ -3,8 +3,6 @@
 // Pictures and tables of a collected sweep: what stands where, by hand, and from the program.
 #include "sim/report/plot.h"
 #include "sim/report/swept.h"
-#include "tests/check.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 

@@ -2,11 +2,8 @@
 //
 // What the points of a shard share, and what is kept of them, through the program as a user runs
 // it.
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
-
-#include <stdlib.h>
 
 static void write_plan(const char *study, const char *sweep)
 {

@@ -4,8 +4,6 @@
 #include "sim/sweep/slurm.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
-#include <math.h>
-
 static bb_text printed(const bb_slurm_request *request)
 {
     bb_text text = {0};

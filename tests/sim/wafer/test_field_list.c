@@ -4,9 +4,7 @@
 #include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/wafer/field_list.h"
-#include "tests/check.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 enum { LINES = 256, WIDTH = 80 };

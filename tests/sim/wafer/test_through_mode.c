@@ -7,7 +7,6 @@
 #include "physics/wafer/heat/thermal.h"
 #include "physics/wafer/heat/through_mode.h"
 #include "solvers/step/stepper.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 #include "tests/sim/driver.h"
 

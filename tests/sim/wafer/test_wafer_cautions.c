@@ -5,7 +5,6 @@
 #include "physics/wafer/heat/exposure.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #define ONE "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}]"

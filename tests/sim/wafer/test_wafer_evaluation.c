@@ -2,7 +2,6 @@
 //
 // What a run of the wafer study says of pipelines whose numbers came to nothing.
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 // Steps of 1e-15 of the range: coefficients beyond 32 bits, which poison their blocks.

@@ -7,8 +7,6 @@
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
 
-#include <stdlib.h>
-
 #define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"
 
 static const driver_case small = {CONFIG_WAFER_SMALL, {NULL}};

@@ -6,8 +6,6 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 
-#include <math.h>
-
 #define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "
 #define FP16      "{name: fp16, storage: fp16, scale: row, multiply: fp32, accumulate: fp64}, "
 #define SUMS      ", multiply: fp32, accumulate: fp64}"

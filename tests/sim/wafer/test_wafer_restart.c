@@ -7,7 +7,6 @@
 #include "sim/output/reader.h"
 #include "sim/wafer/wafer_restart.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #include <signal.h>

@@ -12,8 +12,6 @@
 #include "tests/nightly.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
-#include <stdlib.h>
-
 enum { CANARY_BYTES = 64, CANARY = 0x5a };
 
 typedef struct extents {

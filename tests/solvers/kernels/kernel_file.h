@@ -8,8 +8,6 @@
 #include "solvers/kernels/language/description.h"
 #include "tests/check.h"
 
-#include <stdlib.h>
-
 typedef bb_status (*kernel_reader)(const char *bytes, bb_index length, const char *name,
                                    bb_problems *problems, bb_description *out);
 

@@ -8,9 +8,6 @@
 
 #include "tests/solvers/kernels/program_fixture.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 /// Who wrote and read an element: points, and of the last one the iterations; -1: none.
 typedef struct walk_mark {
     int64_t writer, reader;

@@ -12,8 +12,6 @@
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
-#include <string.h>
-
 enum { ROWS = 37, COLUMNS = 9013, GROUPS = 3, MATRICES = 2 }; // more than a block of a GPU holds
 
 static const bb_index group_begin[GROUPS + 1] = {0, 100, 101, COLUMNS};

@@ -7,9 +7,6 @@
 #include "tests/manual_clock.h"
 #include "tests/solvers/dense.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { MATRICES = 2, COLUMNS = 300, GROUPS = 2, MOST_ROWS = 38, COMMANDS = 75, DEVICES = 3 };
 
 static const bb_index rows_of[MATRICES] = {MOST_ROWS, COMMANDS - MOST_ROWS};

@@ -9,8 +9,6 @@
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
-#include <string.h>
-
 // What is multiplied.
 typedef struct problem {
     bb_index rows, columns;

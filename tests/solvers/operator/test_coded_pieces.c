@@ -6,7 +6,6 @@
 #include "core/random.h"
 #include "core/thread.h"
 #include "solvers/operator/coded_operator.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 enum { ROWS = 30, COLUMNS = 1045, MESH = 55, ROW_COLUMNS = 5, LANES = 16, KINDS = 3, CODECS = 8 };

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "solvers/operator/product_rounding.h"
-#include "tests/check.h"
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/operator/path_bound.h"

@@ -7,8 +7,6 @@
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/solvers/dense.h"
 
-#include <string.h>
-
 enum { LANES = BB_TRANSFORM_LANES, MOST_VALUES = 2 * BB_TRANSFORM_PANEL_CELLS };
 
 static bool shared_panels; // some task had

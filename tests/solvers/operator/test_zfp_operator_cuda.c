@@ -7,8 +7,6 @@
 #include "tests/device_pair.h"
 #include "tests/solvers/operator/zfp_problem.h"
 
-#include <string.h>
-
 // How it is multiplied.
 typedef struct way {
     bb_gemv_arithmetic arithmetic;

@@ -8,9 +8,6 @@
 #include "solvers/unwrap/unwrap_detection.h"
 #include "tests/check.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 static bb_device *device;
 static bb_kernel_context *context;
 

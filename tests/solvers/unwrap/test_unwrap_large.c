@@ -4,7 +4,6 @@
 #include "core/thread.h"
 #include "solvers/kernels/objects/kernel_context.h"
 #include "solvers/unwrap/unwrap.h"
-#include "tests/check.h"
 #include "tests/solvers/unwrap/phase_maps.h"
 #include "tests/solvers/unwrap/unwrap_context.h"
 

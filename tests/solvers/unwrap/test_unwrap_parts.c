@@ -2,8 +2,6 @@
 #include "solvers/unwrap/unwrap_parts.h"
 #include "tests/check.h"
 
-#include <string.h>
-
 // Two that meet below, one that meets nothing, one that touches by a corner alone.
 TEST(parts_are_what_neighbours_connect)
 {

@@ -4,8 +4,6 @@
 #include "physics/ao/frames/phase_screen.h"
 #include "tests/check.h"
 
-#include <stdlib.h>
-
 static const double pixel_m = 0.1;
 
 // An 11 m layer four times over, 0.8 m subapertures of 8 points.

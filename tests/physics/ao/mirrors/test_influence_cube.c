@@ -9,8 +9,6 @@
 #include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
-#include <string.h>
-
 // The influence of an actuator at a point of the conjugate, m.
 typedef double (*shape)(bb_index actuator, double x, double y);
 

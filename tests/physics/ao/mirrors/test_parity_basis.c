@@ -5,8 +5,6 @@
 #include "physics/ao/mirrors/mirror_projector.h"
 #include "tests/check.h"
 
-#include <string.h>
-
 // A mirror and its interaction matrix.
 typedef struct scene {
     bb_deformable_mirror mirror;

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/night/layer_tomography.h"
-#include "tests/check.h"
 #include "tests/need.h"
 #include "tests/physics/ao/cases.h"
 

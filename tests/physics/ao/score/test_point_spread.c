@@ -5,8 +5,6 @@
 #include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
-#include <stdlib.h>
-
 typedef struct optics {
     bb_point_spread *spread;
     bb_point_spread_grid grid;

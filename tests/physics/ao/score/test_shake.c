@@ -3,8 +3,6 @@
 #include "physics/ao/score/shake.h"
 #include "tests/check.h"
 
-#include <math.h>
-
 enum { COUNT = 2, GUIDES = 2, M = 2 * COUNT, N = GUIDES * 2 * COUNT };
 
 // Sensors of two subapertures, the second of the guides turned by 30 degrees.

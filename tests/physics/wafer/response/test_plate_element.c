@@ -7,9 +7,6 @@
 #include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
-#include <math.h>
-#include <string.h>
-
 static const double SIDE = 0.002;
 static const int CORNER[4][2] = {{0, 0}, {1, 0}, {1, 1}, {0, 1}};
 

@@ -9,7 +9,6 @@
 #include "tests/physics/wafer/wafer_defaults.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

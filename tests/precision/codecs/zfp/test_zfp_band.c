@@ -2,7 +2,6 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "precision/codecs/zfp/zfp_band.h"
-#include "tests/check.h"
 #include "tests/precision/coded.h"
 
 #include <sys/mman.h>

@@ -7,7 +7,6 @@
 #include "tests/nightly.h"
 #include "tests/precision/codecs/zfp/zfp_arrays.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 
 static bb_index arrays;

@@ -6,8 +6,6 @@
 #include "tests/device_pair.h"
 #include "tests/precision/codecs/zfp/zfp_arrays.h"
 
-#include <stdlib.h>
-
 enum { MOST_TOGETHER = 7, GUARD_BYTES = 64 };
 
 static bb_index arrays = 10000; // a mode and dimension

@@ -5,7 +5,6 @@
 #include "sim/hdf5_library.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 static const double *learned(const bb_results *results, const char *path)

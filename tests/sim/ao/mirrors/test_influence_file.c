@@ -8,7 +8,6 @@
 #include "sim/hdf5_library.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #define CONFIG  BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"

@@ -10,8 +10,6 @@
 #include "tests/sim/ao/realtime/frame_rig.h"
 #include "tests/sim/dumped.h"
 
-#include <math.h>
-
 static double *load(const char *file, const char *dataset, bb_index *rows, bb_index *columns)
 {
     bb_matrix_file *matrix = opened(file, dataset);

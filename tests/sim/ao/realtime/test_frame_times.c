@@ -13,7 +13,6 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
 
-#include <math.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -10,8 +10,6 @@
 #include "tests/sim/ao/realtime/frame_rig.h"
 #include "tests/sim/dumped.h"
 
-#include <math.h>
-
 enum { FRAMES = 5, SLOPES = 401 };
 
 #define FROM(dataset) "realtime.telemetry={file: t.h5, dataset: " dataset "}"

@@ -7,8 +7,6 @@
 #include "sim/bench/peers/kernel_peers.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
-#include <math.h>
-
 enum { COLUMNS = 37, ROWS = 11, ELEMENTS = COLUMNS * ROWS };
 
 static double numbers[3][ELEMENTS];

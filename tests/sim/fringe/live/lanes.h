@@ -9,8 +9,6 @@
 #include "sim/fringe/live/live_lanes.h"
 #include "tests/sim/driver.h"
 
-#include <stdlib.h>
-
 #define LANES_CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
 
 enum { LANES_PHASES = 7, LANES_DRAWS = 4 };

@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 #include <hdf5.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
 #include "tests/check.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 static uint32_t number_at(const unsigned char *bytes)
 {

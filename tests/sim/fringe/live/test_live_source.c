@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "sim/fringe/live/live_source.h"
 #include "sim/hdf5_library.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/fringe/live/streams.h"
 

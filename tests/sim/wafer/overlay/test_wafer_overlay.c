@@ -6,7 +6,6 @@
 #include "sim/output/xdmf.h"
 #include "sim/wafer/overlay/overlay_table.h"
 #include "tests/sim/driver.h"
-#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 #include <sys/wait.h>

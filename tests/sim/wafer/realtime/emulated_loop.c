@@ -6,9 +6,7 @@
 #include "tests/check.h"
 #include "tests/manual_clock.h"
 
-#include <math.h>
 #include <signal.h>
-#include <string.h>
 
 enum { EMULATED_PERIODS = 8 };
 

@@ -8,8 +8,6 @@
 #include "core/memory.h"
 #include "tests/check.h"
 
-#include <string.h>
-
 enum { EMULATED_FIELDS = 3, EMULATED_AXES = 3, EMULATED_STREAMS = 3 };
 
 double emulated_copy_s;

@@ -8,7 +8,6 @@
 #include "tests/check.h"
 
 #include <dirent.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

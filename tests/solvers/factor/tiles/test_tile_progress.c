@@ -8,7 +8,6 @@
 #include "tests/solvers/dense.h"
 
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { N = 200, TILE = 20, SIDES = 100, ROOM = 1 << 16 };

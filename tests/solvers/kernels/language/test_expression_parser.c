@@ -2,8 +2,6 @@
 #include "core/memory.h"
 #include "tests/solvers/kernels/parsed_text.h"
 
-#include <stdlib.h>
-
 TEST(test_selectors)
 {
     const bb_scalar inputs[] = {{{0}, 1}, {{0}, 20}, {{0}, 300}, {{0}, 4000}};

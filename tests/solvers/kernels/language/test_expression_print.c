@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <float.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { EXPRESSIONS = 280, POINTS = 60, INPUTS = 3, ACCUMULATORS = 2, NAMES = 2, SEED = 17 };

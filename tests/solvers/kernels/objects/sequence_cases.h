@@ -10,11 +10,7 @@
 #include "solvers/kernels/emission/emission_sequence.h"
 #include "solvers/kernels/objects/kernel_sequence.h"
 #include "solvers/kernels/program/evaluation.h"
-#include "tests/check.h"
 #include "tests/first_device.h"
-
-#include <math.h>
-#include <string.h>
 
 static bb_device *device; // of the group
 

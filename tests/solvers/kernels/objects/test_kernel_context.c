@@ -7,8 +7,6 @@
 #include "solvers/kernels/objects/numerical_object.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
-#include <math.h>
-
 enum { COLUMNS = 40, ROWS = 6 };
 
 static bb_device *device;

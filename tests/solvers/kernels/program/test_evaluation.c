@@ -3,8 +3,6 @@
 // The evaluator by hand arithmetic: the order of sums, types, boundaries, skip, and Listing 2.
 #include "tests/solvers/kernels/program_fixture.h"
 
-#include <stdlib.h>
-
 #define LISTING "configs/kernels/listing2.xml"
 
 // The declared order, written again: 128 lanes by fma, chunks of 8192, halves joined.

@@ -4,7 +4,6 @@
 // it binds with, or a sentence that says why it has none.
 #include "solvers/kernels/tuning/caller_subject.h"
 #include "solvers/kernels/tuning/verification_case.h"
-#include "tests/check.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 static program_fixture fixture;

@@ -7,7 +7,6 @@
 #include "solvers/kernels/tuning/caller_subject.h"
 #include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/tuning.h"
-#include "tests/check.h"
 #include "tests/cpu_device.h"
 #include "tests/solvers/kernels/tuning/manager_program.h"
 

@@ -6,7 +6,6 @@
 #include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/verification.h"
 #include "solvers/kernels/tuning/verification_case.h"
-#include "tests/check.h"
 #include "tests/cpu_device.h"
 #include "tests/solvers/kernels/tuning/manager_program.h"
 

@@ -10,8 +10,6 @@
 #include "tests/first_device.h"
 #include "tests/solvers/dense.h"
 
-#include <string.h>
-
 enum { PRODUCT_ROWS = 37, PRODUCT_COLUMNS = 10007 };
 
 typedef struct product_task {

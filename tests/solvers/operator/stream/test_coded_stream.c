@@ -5,7 +5,6 @@
 #include "precision/codecs/plane_core.h"
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/stream/coded_stream.h"
-#include "tests/check.h"
 #include "tests/cpu_device.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"

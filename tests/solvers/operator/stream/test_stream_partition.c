@@ -5,8 +5,6 @@
 #include "solvers/operator/stream/stream_partition_core.h"
 #include "tests/check.h"
 
-#include <string.h>
-
 enum { MOST_TILES = 4000, MOST_PLACES = 8000 };
 
 static char tiles_seen[MOST_TILES];
