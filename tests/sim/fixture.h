@@ -7,6 +7,7 @@
 
 #include "core/schema.h"
 #include "sim/hdf5_library.h"
+#include "sim/output/image.h"
 #include "sim/output/results.h"
 
 #include <stdlib.h>
@@ -58,6 +59,12 @@ static inline bb_status fixture_fill(bb_results *results)
     BB_TRY(bb_results_note(results, "provenance", "host", "nowhere"));
 done:
     return status;
+}
+
+/// Writes results (`context`), for bb_file_write_by.
+static inline bb_status fixture_write(const char *temporary, void *context)
+{
+    return bb_image_write(context, temporary);
 }
 
 /// Fixture: makes a folder below the build folder and goes there.

@@ -12,11 +12,6 @@ enum { ROWS = 12, COLUMNS = 40 };
 
 static double values[ROWS * COLUMNS];
 
-static bb_status write_image(const char *temporary, void *context)
-{
-    return bb_image_write(context, temporary);
-}
-
 // "matrix.h5" with a matrix of normal numbers in a unit.
 static void write_matrix(double unit)
 {
@@ -30,7 +25,7 @@ static void write_matrix(double unit)
     check_ok(fixture_fill(results));
     check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
     check_ok(bb_results_operator(results, "C", "rows for a test", &source));
-    check_ok(bb_file_write_by("matrix.h5", true, write_image, results));
+    check_ok(bb_file_write_by("matrix.h5", true, fixture_write, results));
     bb_results_destroy(&results);
 }
 

@@ -125,11 +125,6 @@ TEST(foreign_files_are_refused)
     assert_null(results);
 }
 
-static bb_status write_file(const char *temporary, void *context)
-{
-    return bb_image_write(context, temporary);
-}
-
 // The fixture with two groups more, an operator, and a text longer than any buffer.
 static bb_results *write_groups(const char *path)
 {
@@ -155,7 +150,7 @@ static bb_results *write_groups(const char *path)
     check_ok(bb_results_values(results, "promise/by", "1", "shared", "trial, wavelength", NULL));
     check_ok(bb_results_operator(results, "C", "rows for a test", &source));
     check_ok(bb_provenance_end(results));
-    check_ok(bb_file_write_by(path, true, write_file, results));
+    check_ok(bb_file_write_by(path, true, fixture_write, results));
     return results;
 }
 

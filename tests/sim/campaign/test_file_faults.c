@@ -42,11 +42,6 @@ static const driver_case reconstructor = {
     BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml",
     {"covariance.file=ao.h5", "cross_covariance.file=ao.h5", "truth_covariance.file=ao.h5"}};
 
-static bb_status write_image(const char *temporary, void *context)
-{
-    return bb_image_write(context, temporary);
-}
-
 // Beside the inputs of this test.
 static void check_no_file(void)
 {
@@ -89,7 +84,7 @@ static bb_status whole_run(void *context)
     bb_status status = BB_OK;
     bb_results *results = NULL;
     BB_TRY(run_and_dump(context, &results));
-    BB_TRY(bb_file_write_by("run.h5", false, write_image, results));
+    BB_TRY(bb_file_write_by("run.h5", false, fixture_write, results));
 done:
     bb_results_destroy(&results);
     if (status == BB_OK) {
@@ -179,7 +174,7 @@ static bb_status write_covariances(const bb_config *config)
     bb_status status = BB_OK;
     bb_results *results = NULL;
     BB_TRY(run_and_dump(config, &results));
-    BB_TRY(bb_file_write_by("ao.h5", false, write_image, results));
+    BB_TRY(bb_file_write_by("ao.h5", false, fixture_write, results));
 done:
     bb_results_destroy(&results);
     return status;
@@ -198,7 +193,7 @@ static bb_status write_rows(const bb_config *config)
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "1");
     BB_TRY(run_and_dump(config, &results));
     BB_TRY(bb_results_operator(results, "even", "for a test", &source));
-    BB_TRY(bb_file_write_by("rows.h5", false, write_image, results));
+    BB_TRY(bb_file_write_by("rows.h5", false, fixture_write, results));
 done:
     bb_results_destroy(&results);
     return status;

@@ -68,11 +68,6 @@ static void call(const char *command, const char *threads, const char *output)
     }
 }
 
-static bb_status write_operators(const char *temporary, void *context)
-{
-    return bb_image_write(context, temporary);
-}
-
 typedef struct made {
     const char *name;
     bb_index rows, columns;
@@ -139,7 +134,7 @@ static void make_matrices(void)
                                             all[m].columns == EDGE ? "arcsec^2" : "1");
         check_ok(bb_results_operator(results, all[m].name, "made for a test", &sources[m]));
     }
-    check_ok(bb_file_write_by("made.h5", true, write_operators, results));
+    check_ok(bb_file_write_by("made.h5", true, fixture_write, results));
     bb_results_destroy(&results);
 }
 

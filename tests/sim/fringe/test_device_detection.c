@@ -71,4 +71,4 @@ TEST_FULL(a_carrier_is_as_in_double)
     check_scene(&physics, config, 1e-4);
 }
 
-TEST_GROUP(.enter = open_detection, .end = bb_threads_stop, .leave = close_detection);
+TEST_GROUP(.enter = open_context, .end = bb_threads_stop, .leave = close_context);

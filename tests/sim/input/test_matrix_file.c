@@ -25,11 +25,6 @@ enum { ROWS = 37, COLUMNS = 53 };
 static double values[ROWS * COLUMNS];
 static double read_back[ROWS * COLUMNS];
 
-static bb_status write_image(const char *temporary, void *context)
-{
-    return bb_image_write(context, temporary);
-}
-
 static void write_operator(const char *path)
 {
     bb_results *results = NULL;
@@ -39,7 +34,7 @@ static void write_operator(const char *path)
     check_ok(fixture_fill(results));
     check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
     check_ok(bb_results_operator(results, "C_x_8", "rows for a test", &source));
-    check_ok(bb_file_write_by(path, true, write_image, results));
+    check_ok(bb_file_write_by(path, true, fixture_write, results));
     bb_results_destroy(&results);
 }
 

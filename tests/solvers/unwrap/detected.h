@@ -4,29 +4,8 @@
 #ifndef BB_TESTS_DETECTED_H
 #define BB_TESTS_DETECTED_H
 
-#include "core/thread.h"
 #include "solvers/unwrap/unwrap_detection.h"
-#include "tests/check.h"
-
-static bb_device *device;
-static bb_kernel_context *context;
-
-static inline int open_detection(void **state)
-{
-    (void)state;
-    check_ok(bb_threads_set(2));
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    check_ok(bb_kernel_context_create(device, &context));
-    return 0;
-}
-
-static inline int close_detection(void **state)
-{
-    (void)state;
-    bb_kernel_context_destroy(&context);
-    bb_device_close(&device);
-    return 0;
-}
+#include "tests/solvers/unwrap/unwrap_context.h"
 
 /// The phase of frames [frames][rows][columns] on the device, in rad.
 static inline double *detect(const bb_unwrap_detection_config *config, const unsigned char *mask,

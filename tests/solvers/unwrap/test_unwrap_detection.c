@@ -112,4 +112,4 @@ TEST(what_cannot_be_is_refused)
     assert_null(detection);
 }
 
-TEST_GROUP(.enter = open_detection, .end = bb_threads_stop, .leave = close_detection);
+TEST_GROUP(.enter = open_context, .end = bb_threads_stop, .leave = close_context);
