@@ -9,8 +9,8 @@
 #include "sim/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/results.h"
+#include "tests/check.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { FIXTURE_PIPELINES = 4, FIXTURE_STEPS = 3000 };
@@ -59,6 +59,22 @@ static inline bb_status fixture_fill(bb_results *results)
     BB_TRY(bb_results_note(results, "provenance", "host", "nowhere"));
 done:
     return status;
+}
+
+/// New results. Owner: the caller.
+static inline bb_results *empty_results(void)
+{
+    bb_results *results = NULL;
+    check_ok(bb_results_create(&results));
+    return results;
+}
+
+/// New results with those of fixture_fill. Owner: the caller.
+static inline bb_results *fixture_results(void)
+{
+    bb_results *results = empty_results();
+    check_ok(fixture_fill(results));
+    return results;
 }
 
 /// Writes results (`context`), for bb_file_write_by.

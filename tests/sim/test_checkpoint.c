@@ -5,7 +5,6 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "sim/restart.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <sys/stat.h>

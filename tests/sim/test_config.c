@@ -5,7 +5,6 @@
 #include "core/random.h"
 #include "sim/config/binding.h"
 #include "sim/config/emission.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/toy.h"
 

@@ -66,10 +66,8 @@ static void expect_results(const bb_results *a, const bb_results *b, double tole
 
 TEST(results_go_by_their_pipelines)
 {
-    bb_results *a = NULL;
-    bb_results *b = NULL;
-    check_ok(bb_results_create(&a));
-    check_ok(bb_results_create(&b));
+    bb_results *a = empty_results();
+    bb_results *b = empty_results();
     check_ok(fixture_fill(a));
     check_ok(fixture_fill(b));
     expect_results(a, b, 0.0, 0, "");
@@ -90,10 +88,9 @@ TEST(results_go_by_their_pipelines)
                    "  by: 1 of 8 values differ, relative 0.2 at most (fp32)\n"
                    "  total: 1 of 1 values differ, relative 0.75 at most\n");
     // Another order of the pipelines is none of the results'.
-    bb_results *c = NULL;
     static const char *const names[] = {"fp16", "reference", "new"};
     static const double bytes[] = {2e6, 8e6, 1e6};
-    check_ok(bb_results_create(&c));
+    bb_results *c = empty_results();
     check_ok(bb_results_text_axis(c, "results/pipeline", "pipeline", 3, names));
     check_ok(bb_results_values(c, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
     check_ok(bb_results_values(c, "results/extra", "1", "more", "pipeline", bytes));

@@ -368,9 +368,8 @@ TEST(failed_pipelines_give_no_reconstructor)
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     const bb_run_options options = {.threads = 1, .dump = "R"};
     bb_config *config = NULL;
-    bb_results *results = NULL;
     check_ok(driver_load(&study, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     bb_stage_plant("reconstructor", NAN, 7);
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     check_ok(experiment->run(bb_config_study(config), &options, results));

@@ -67,9 +67,8 @@ TEST(rows_without_metadata_are_taken)
     static const char *const names[] = {"C_x_0", "C_x_2", "C_y_0", "C_y_2", "C_z_0", "C_z_2"};
     enum { NAMES = sizeof names / sizeof *names };
     bb_matrix_file *files[NAMES] = {NULL};
-    bb_results *results = NULL;
     char dataset[32];
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     for (int i = 0; i < NAMES; ++i) {
         (void)snprintf(dataset, sizeof dataset, "/operators/%s", names[i]);
         files[i] = opened("rows.h5", dataset);

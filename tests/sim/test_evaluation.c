@@ -53,7 +53,6 @@ TEST(ao_starts_with_nothing_known)
 
 TEST(publishes_in_the_order_of_the_study)
 {
-    bb_results *results = NULL;
     bb_evaluation rows[] = {bb_evaluation_start("bad"), bb_evaluation_start("good")};
     const bb_evaluations evaluations = {rows, sizeof *rows, 2, NULL};
     bb_evaluation good = rows[1];
@@ -67,7 +66,7 @@ TEST(publishes_in_the_order_of_the_study)
     good.wall_seconds = 4.0;
     rows[1] = good;
     bb_outcome_set(&rows[0].outcome, BB_OUTCOME_NOT_SPD, "tile (%d, %d)", 3, 3);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_evaluations_publish(&evaluations, "1", results));
     assert_string_equal(driver_dataset(results, "pipeline")->texts[0], "bad");
     assert_string_equal(driver_text(results, "status", "bad"), "not_spd");
@@ -127,12 +126,11 @@ TEST(a_result_costs_its_share_of_the_machine)
         {{NAN, 5.0, 0.25}, "NaN: machine.price_usd is not given"},
     };
     for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
-        bb_results *results = NULL;
         bb_evaluation evaluation = bb_evaluation_start("a");
         const bb_evaluations all_evaluations = {&evaluation, sizeof evaluation, 1, &notes[i].price};
         evaluation.solve_seconds = 2.0;
         evaluation.energy_joules = 7200.0;
-        check_ok(bb_results_create(&results));
+        bb_results *results = empty_results();
         check_ok(bb_evaluations_publish(&all_evaluations, "1", results));
         const double expected = bb_evaluation_cost(&notes[i].price, 2.0, 7200.0);
         const double cost = driver_number(results, "cost_usd", "a");
@@ -166,12 +164,11 @@ TEST(times_stay_out_of_the_reproducible_digest)
     char digest[2][BB_DIGEST_BYTES];
     char all_values[2][BB_DIGEST_BYTES];
     for (int i = 0; i < 2; ++i) {
-        bb_results *results = NULL;
         bb_evaluation evaluation = bb_evaluation_start("a");
         const bb_evaluations evaluations = {&evaluation, sizeof evaluation, 1, NULL};
         evaluation.qoi_relative_error = 0.5;
         evaluation.solve_seconds = evaluation.encode_seconds = evaluation.energy_joules = 1.0 + i;
-        check_ok(bb_results_create(&results));
+        bb_results *results = empty_results();
         check_ok(bb_evaluations_publish(&evaluations, "1", results));
         check_ok(bb_results_digest(results, true, digest[i]));
         check_ok(bb_results_digest(results, false, all_values[i]));

@@ -9,7 +9,6 @@
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
 #include "sim/output/table.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 static bb_status whole_run(const char *path, bb_problems *problems)

@@ -5,7 +5,6 @@
 #include "physics/wafer/response/plate_factor.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <dirent.h>

@@ -6,7 +6,6 @@
 #include "sim/output/grid_format.h"
 #include "sim/output/label.h"
 #include "sim/output/summary.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 static bb_results *filled;
@@ -17,8 +16,7 @@ static bb_grid_source source;
 static int enter(void **state)
 {
     (void)state;
-    check_ok(bb_results_create(&filled));
-    check_ok(fixture_fill(filled));
+    filled = fixture_results();
     source = (bb_grid_source){bb_experiment_find(&bb_experiments, "wafer"), filled, &front, "a.h5",
                               label};
     check_ok(bb_front_find(source.experiment, filled, &front));
@@ -200,12 +198,11 @@ TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
         "a very long name of a pipeline that nobody could show in a table, in bf16, row scale",
         "a very long name of a pipeline that nobody could show in a table; in bf16, row scale",
         "b"};
-    bb_results *results = NULL;
     bb_text text = {0};
     bb_grid grid = {0};
     char path[64];
     char all_names[400] = "";
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_results_text_axis(results, "results/pipeline", "names", 4, names));
     for (int i = 0; i < MANY; ++i) {
         (void)snprintf(path, sizeof path, "results/overlay_number_%d", i);

@@ -7,19 +7,10 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <hdf5.h>
 #include <sys/wait.h>
-
-static bb_results *make_results(void)
-{
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
-    return results;
-}
 
 static void write_file(const bb_results *results, const char *path)
 {
@@ -49,7 +40,7 @@ static void compare(const bb_dataset *got, const bb_dataset *expected)
 
 TEST(files_read_back_bit_for_bit)
 {
-    bb_results *results = make_results();
+    bb_results *results = fixture_results();
     bb_results *back = NULL;
     check_ok(bb_provenance_end(results));
     write_file(results, "a.h5");
@@ -70,7 +61,7 @@ TEST(files_read_back_bit_for_bit)
 // The file of the former schema: the root without the table, and its number.
 TEST(other_schemas_are_told_apart)
 {
-    bb_results *results = make_results();
+    bb_results *results = fixture_results();
     bb_results *back = NULL;
     hid_t file = -1;
     check_ok(bb_results_note(results, "", "schema_version", "1"));
@@ -99,7 +90,7 @@ TEST(other_schemas_are_told_apart)
 
 TEST(unfinished_results_are_refused)
 {
-    bb_results *results = make_results();
+    bb_results *results = fixture_results();
     bb_results *back = NULL;
     write_file(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "no attribute 'status'");
@@ -134,7 +125,7 @@ static void add_configuration(bb_results *results)
 
 TEST(xarray_opens_them_with_both_engines)
 {
-    bb_results *results = make_results();
+    bb_results *results = fixture_results();
     add_configuration(results);
     check_ok(bb_provenance_end(results));
     write_file(results, "c.h5");

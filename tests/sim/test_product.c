@@ -15,14 +15,12 @@ static double values[ROWS * COLUMNS];
 // "matrix.h5" with a matrix of normal numbers in a unit.
 static void write_matrix(double unit)
 {
-    bb_results *results = NULL;
     const bb_view view = bb_view_matrix(values, ROWS, COLUMNS);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         values[i] = unit * bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
     check_ok(bb_results_operator(results, "C", "rows for a test", &source));
     check_ok(bb_file_write_by("matrix.h5", true, fixture_write, results));
@@ -167,13 +165,12 @@ TEST(dumped_products_are_those_of_the_dumped_matrix)
     static double held[ROWS * COLUMNS];
     static double y[3 * ROWS];
     bb_config *config = NULL;
-    bb_results *results = NULL;
     const driver_case study = {"product.yaml",
                                {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}};
     const bb_run_options options = {.threads = 1, .dump = "Y,C"};
     write_matrix(1.0);
     check_ok(driver_load(&study, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_experiment_find(&bb_experiments, "product")
                  ->run(bb_config_study(config), &options, results));
     load_operator(results, "C_0", held);

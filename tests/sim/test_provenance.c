@@ -3,17 +3,15 @@
 #include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 static bb_results *record(int count, char *const *arguments)
 {
     bb_problems problems = {0};
     bb_config *config = NULL;
-    bb_results *results = NULL;
     check_ok(bb_experiment_load(&bb_experiments, BB_SOURCE_DIR "/tests/configs/good/wafer.yaml",
                                 NULL, 0, &problems, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_provenance_begin(results, config, bb_config_study(config), count, arguments, 1));
     bb_config_destroy(&config);
     bb_problems_release(&problems);

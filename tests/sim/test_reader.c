@@ -10,7 +10,6 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <fcntl.h>
@@ -28,10 +27,8 @@ static char digest[BB_DIGEST_BYTES];
 static int enter(void **state)
 {
     (void)state;
-    bb_results *results = NULL;
     check_ok(bb_hdf5_library_start());
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_provenance_end(results));
     check_ok(bb_results_digest(results, false, digest));
     check_ok(bb_image_build(results, &image, &image_bytes));
@@ -133,13 +130,11 @@ static bb_results *write_groups(const char *path)
     static const char *const typed[] = {"title: é\n", "base: x\n"};
     static double copy[6];
     static char flags[6000];
-    bb_results *results = NULL;
     memcpy(copy, matrix, sizeof copy);
     memset(flags, 'f', sizeof flags - 1);
     const bb_view view = bb_view_matrix(copy, 2, 3);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_results_text_axis(results, "provenance/config_file", "files", 2, typed));
     check_ok(
         bb_results_texts(results, "provenance/config_as_typed", "texts", "config_file", typed));

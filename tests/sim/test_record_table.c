@@ -154,11 +154,10 @@ TEST(results_keep_the_tables)
     put_study("a.yaml", "  layout: a.csv\n");
     put_study("b.yaml", "  layout: [{x_mm: 0.0, y_mm: 0.0}]\n");
     for (int i = 0; i < 2; ++i) {
-        bb_results *results = NULL;
         bb_config *config = loaded(i == 0 ? "a.yaml" : "b.yaml", NULL);
         char name[] = "bitbudget";
         char *const arguments[] = {name};
-        check_ok(bb_results_create(&results));
+        bb_results *results = empty_results();
         check_ok(bb_provenance_begin(results, config, bb_config_study(config), 1, arguments, 1));
         const bb_dataset *names = bb_results_find(results, "provenance/table_file");
         const bb_dataset *digests = bb_results_find(results, "provenance/table_digest");

@@ -93,9 +93,7 @@ TEST(other_files_are_refused)
 {
     unsigned char *image = NULL;
     bb_index bytes = 0;
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_provenance_end(results));
     check_ok(bb_image_build(results, &image, &bytes));
     check_ok(bb_file_write("bare.h5", false, image, bytes));

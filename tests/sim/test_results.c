@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 TEST(datasets_hold_what_was_given)
 {
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     const bb_dataset *dataset = bb_results_find(results, "results/by");
     assert_int_equal(dataset->rank, 2);
     assert_int_equal(dataset->shape[0], 4);
@@ -29,9 +26,7 @@ TEST(datasets_hold_what_was_given)
 
 TEST(mistakes_are_refused)
 {
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_fails(bb_results_values(results, "results/by", "1", "", "pipeline", NULL), BB_INVALID,
                 "stands already");
     check_fails(bb_results_values(results, "results/x", "1", "", "target", NULL), BB_INVALID,
@@ -60,9 +55,7 @@ TEST(digests_see_results_and_nothing_else)
 {
     char before[BB_DIGEST_BYTES], after[BB_DIGEST_BYTES];
     char stable_before[BB_DIGEST_BYTES], stable_after[BB_DIGEST_BYTES];
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_results_digest(results, false, before));
     check_ok(bb_results_digest(results, true, stable_before));
     check_ok(bb_results_note(results, "provenance", "host", "elsewhere"));
@@ -82,9 +75,7 @@ TEST(digests_see_results_and_nothing_else)
 
 TEST(what_is_dropped_leaves_room_for_another)
 {
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     const bb_index count = bb_results_count(results);
     check_ok(bb_results_drop(results, "results/total"));
     assert_null(bb_results_find(results, "results/total"));
@@ -102,8 +93,7 @@ TEST(what_is_dropped_leaves_room_for_another)
 
 TEST(notes_are_replaced)
 {
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_results_note(results, "provenance", "device", "auto"));
     check_ok(bb_results_note(results, "provenance", "device", "cpu"));
     assert_int_equal(bb_results_note_count(results), 1);

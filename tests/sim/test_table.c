@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "sim/output/table.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 static void write_table(double within, bb_text *out)
 {
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, within, out));
     bb_results_destroy(&results);
 }
@@ -52,9 +49,7 @@ TEST(the_cheapest_within_a_price)
 TEST(dominated_pipelines_are_not_marked)
 {
     bb_text text = {0};
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_results_set(results, "results/operator_bytes", 1, 9e6));
     check_ok(bb_results_set(results, "results/solve_time_s", 1, 3e-3));
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
@@ -74,9 +69,7 @@ static void check_marks(const char *device, double fp32_ms, double fp16_ms, cons
 {
     const char *const devices[] = {device, device, device, "cpu"};
     bb_text text = {0};
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_results_texts(results, "results/device", "device", "pipeline", devices));
     check_ok(bb_results_set(results, "results/operator_bytes", 1, 2e6));
     check_ok(bb_results_set(results, "results/overlay_error_x_nm", 1, 0.5));
@@ -111,9 +104,7 @@ TEST(a_lost_answer_is_never_marked)
 {
     static const double errors[] = {0.0, 1e-6, 0.9996, NAN};
     bb_text text = {0};
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(
         bb_results_values(results, "results/qoi_relative_error", "1", "error", "pipeline", errors));
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
@@ -128,9 +119,7 @@ TEST(a_residual_is_part_of_the_price)
 {
     static const double residual[] = {0.0, 0.9, 0.5, NAN};
     bb_text text = {0};
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_results_values(results, "results/overlay_residual_nm", "nm", "residual", "pipeline",
                                residual));
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
@@ -158,8 +147,7 @@ TEST(the_worst_draw_is_the_headline)
         {"results/price_worst", {0.0, 0.03, 0.6, NAN}},
     };
     bb_text text = {0};
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 4, names));
     check_ok(bb_results_texts(results, "results/status", "outcome", "pipeline", statuses));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
@@ -186,8 +174,7 @@ TEST(the_worst_draw_is_the_headline)
 TEST(results_without_pipelines_are_refused)
 {
     bb_text text = {0};
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_fails(bb_table_write(bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
                 "without an axis 'pipeline'");
     bb_results_destroy(&results);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/ao_check.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 #include "tests/physics/complete_schema.h"
 

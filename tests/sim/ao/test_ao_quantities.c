@@ -148,11 +148,10 @@ TEST(images_of_every_target_and_wavelength)
 TEST(dumped_operators_have_coordinates)
 {
     bb_config *config = NULL;
-    bb_results *results = NULL;
     const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
     const bb_run_options options = {.threads = 1, .dump = "Cmm,Ctm"};
     check_ok(driver_load(&study, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_threads_set(1));
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);

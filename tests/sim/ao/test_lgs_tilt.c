@@ -13,10 +13,9 @@ static bb_results *reconstructor(const driver_case *study, double *r)
 {
     const bb_run_options options = {.threads = 2, .dump = "R"};
     bb_config *config = NULL;
-    bb_results *results = NULL;
     bool found = false;
     check_ok(driver_load(study, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(
         bb_experiment_find(&bb_experiments, "ao")->run(bb_config_study(config), &options, results));
     for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {

@@ -122,9 +122,7 @@ static void make_matrices(void)
     static double values[COUNT][EDGE * EDGE];
     static bb_view views[COUNT];
     static bb_matrix_source sources[COUNT];
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     for (int m = 0; m < COUNT; ++m) {
         for (bb_index i = 0; i < all[m].rows * all[m].columns; ++i) {
             values[m][i] = all[m].value(i / all[m].columns, i % all[m].columns);

@@ -110,13 +110,12 @@ TEST(a_result_is_repeated_by_its_variants)
 {
     char ids[2][BB_DIGEST_BYTES];
     bb_config *config = NULL;
-    bb_results *results = NULL;
     const driver_case study = {"study.yaml", {NULL}};
     const bb_kernel_wish recorder = {.context = wisdom_path, .meet = append};
     const bb_run_options options = {.threads = 1, .kernels = &recorder};
     write_file("study.yaml", "w", study_text);
     check_ok(driver_load(&study, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_experiment_find(&bb_experiments, "fringe")
                  ->run(bb_config_study(config), &options, results));
     bb_results_destroy(&results);

@@ -3,7 +3,6 @@
 // Maps of the user's: numbers of any type, what is refused, damaged files.
 #include "sim/hdf5_library.h"
 #include "sim/input/map_file.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #ifdef BB_SANITIZED

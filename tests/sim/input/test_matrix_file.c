@@ -9,7 +9,6 @@
 #include "sim/input/matrix_file.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <sys/stat.h>
@@ -27,11 +26,9 @@ static double read_back[ROWS * COLUMNS];
 
 static void write_operator(const char *path)
 {
-    bb_results *results = NULL;
     const bb_view view = bb_view_matrix(values, ROWS, COLUMNS);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
-    check_ok(bb_results_create(&results));
-    check_ok(fixture_fill(results));
+    bb_results *results = fixture_results();
     check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
     check_ok(bb_results_operator(results, "C_x_8", "rows for a test", &source));
     check_ok(bb_file_write_by(path, true, fixture_write, results));

@@ -6,7 +6,6 @@
 #include "core/memory.h"
 #include "sim/kernels/kernel_variants.h"
 #include "solvers/kernels/emission/emission.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 enum { ELEMENTS = 5000 };
@@ -151,7 +150,6 @@ TEST(orders_of_sums_are_asked_for)
 // Each size is asked about by itself, and a variant of some sizes is written with them.
 TEST(variants_of_some_sizes_have_them)
 {
-    bb_results *results = NULL;
     bb_kernel_ledger *ledger = NULL;
     bb_wisdom_key key = {.kernel = "k", .program = "p", .types = "T=SP", .size_count = 4};
     bb_choice choices[3], found;
@@ -164,7 +162,7 @@ TEST(variants_of_some_sizes_have_them)
         check_ok(bb_kernel_ledger_add(ledger, &key, &choices[i == 2 ? 0 : i], "wisdom"));
     }
     bb_kernel_ledger_replace(ledger, &key, &choices[1], &choices[2]);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_kernel_ledger_publish(ledger, results));
     assert_int_equal(bb_results_find(results, "kernels/kernel")->count, 2);
     assert_string_equal(text_of(results, "kernels/sizes", 0), "10x4 1x1; 12x4 1x1");

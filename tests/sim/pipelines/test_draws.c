@@ -37,7 +37,6 @@ static void publish(bb_results *results, const bb_draws *draws)
 TEST(moments_are_of_the_draws_that_finished)
 {
     bb_draws draws = {0};
-    bb_results *results = NULL;
     bb_draws_add(&draws, &fine, 5.0);
     bb_draws_add(&draws, &lost, 100.0); // a price that does not count
     bb_draws_add(&draws, &fine, 7.0);
@@ -48,7 +47,7 @@ TEST(moments_are_of_the_draws_that_finished)
     bb_draws_relate(&same, 10.0, -1.0);
     assert_false(signbit(same.prices[0]));
     assert_true(isnan(bb_draws_worst(&draws)) && bb_draws_worst(&same) == 0.0); // one failed
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     publish(results, &draws);
     assert_true(driver_number(results, "draws", "a") == 4.0);
     assert_true(driver_number(results, "draws_failed", "a") == 1.0);
@@ -65,9 +64,8 @@ TEST(moments_are_of_the_draws_that_finished)
 TEST(what_is_not_known_is_nan)
 {
     bb_draws draws = {0};
-    bb_results *results = NULL;
     bb_draws_add(&draws, &fine, 2.0);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     publish(results, &draws);
     assert_true(driver_number(results, "price_mean", "a") == 2.0);
     assert_true(isnan(driver_number(results, "price_std", "a")));
@@ -83,11 +81,10 @@ TEST(what_is_not_known_is_nan)
 TEST(all_draws_that_fail_are_a_failure)
 {
     bb_draws draws = {0};
-    bb_results *results = NULL;
     bb_draws_add(&draws, &lost, NAN);
     bb_draws_add(&draws, &lost, NAN);
     assert_false(bb_draws_differ(&draws));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     publish(results, &draws);
     assert_true(isnan(driver_number(results, "price_worst", "a")));
     assert_true(isnan(driver_number(results, "price_mean", "a")));

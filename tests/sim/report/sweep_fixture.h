@@ -13,8 +13,6 @@
 #include "sim/output/results.h"
 #include "tests/sim/fixture.h"
 
-#include <math.h>
-
 #define SWEEP_FIXTURE_TITLE "</script><img src=x onerror=alert(1)>"
 #define SWEEP_FIXTURE_NAME  "h'\"<b>&3"
 

@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "sim/report/gnuplot.h"
 #include "sim/report/placement.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <sys/stat.h>

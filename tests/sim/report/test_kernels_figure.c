@@ -3,7 +3,6 @@
 // Bars of kernels: which bar stands where, what two files give together, and what is refused.
 #include "sim/report/gnuplot.h"
 #include "sim/report/plot.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <unistd.h>
@@ -32,8 +31,7 @@ static bb_results *make_results(const char *const *names, const char *const *dev
 {
     static const char *const against[ROWS] = {"copy", "copy", "read", "copy", "copy"};
     static const char *const libraries[ROWS] = {"axpy", "axpy", "", "", ""};
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_results_text_axis(results, "results/benchmark", "benchmark", ROWS, names));
     check_ok(bb_results_texts(results, "results/device", "device", "benchmark", devices));
     check_ok(bb_results_texts(results, "results/against", "against", "benchmark", against));
@@ -129,8 +127,7 @@ TEST(what_has_no_bar_is_refused)
     static const double nothing[ROWS] = {NAN, NAN, NAN, NAN, NAN};
     bb_results *results = make_cpu();
     bb_results *empty = make_results(cpu_names, cpu_devices, nothing, nothing);
-    bb_results *other = NULL;
-    check_ok(bb_results_create(&other));
+    bb_results *other = empty_results();
     const bb_results *const same[] = {results};
     const bb_results *const none[] = {other};
     expect_refused(&(bb_plot_scene){.results = empty}, "kernels", 17.0,

@@ -312,9 +312,8 @@ TEST(latencies_stand_in_their_bins)
     static const double worst[] = {3.7, 2.9};
     static const double ranks[] = {0.0, 1.0};
     const double deadline = 50.0;
-    bb_results *results = NULL;
     bb_figure figure;
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_results_text_axis(results, "kind", "kind of step", 2, kinds));
     check_ok(bb_results_values(results, "results/deadline_us", "us", "deadline", "", &deadline));
     check_ok(bb_results_axis(results, "latency/bin_us", "us", "bin", 4, bins));

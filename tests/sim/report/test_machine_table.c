@@ -6,7 +6,6 @@
 #include "sim/hdf5_library.h"
 #include "sim/report/machine_table.h"
 #include "sim/report/plot.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #define ROWS                                                                                       \
@@ -36,9 +35,8 @@ static double number_of(const bb_results *results, const char *name, const char 
 // Half the bandwidth's bytes, or the peak where that is less.
 TEST(rates_follow_from_the_numbers)
 {
-    bb_results *results = NULL;
     write_text("table.yaml", ROWS);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_machine_table_read("table.yaml", results));
     check_close(number_of(results, "product_flops_per_s", "fast"), 300e9, 1e-15, 300e9);
     check_close(number_of(results, "product_flops_per_usd", "fast"), 150e6, 1e-15, 150e6);
@@ -52,9 +50,8 @@ TEST(rates_follow_from_the_numbers)
 
 static void expect_refused(const char *text, const char *expected)
 {
-    bb_results *results = NULL;
     write_text("table.yaml", text);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_fails(bb_machine_table_read("table.yaml", results), BB_INVALID, expected);
     bb_results_destroy(&results);
 }
@@ -76,10 +73,9 @@ TEST(a_price_needs_its_year_and_its_source)
 
 TEST(a_picture_says_what_it_leaves_out)
 {
-    bb_results *results = NULL;
     bb_plot_scene scene = {0};
     write_text("table.yaml", ROWS);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_machine_table_read("table.yaml", results));
     scene.results = results;
     for (int wide = 0; wide < 2; ++wide) {
@@ -112,8 +108,7 @@ TEST(a_picture_says_what_it_leaves_out)
 // which prices it would hold is.
 TEST(the_table_shows_what_its_seed_saw)
 {
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_machine_table_read(BB_SOURCE_DIR "/configs/machines.yaml", results));
     static const char *const hbm2[] = {"Tesla P100 PCIe", "Tesla V100 PCIe", "Stratix 10 MX 2100"};
     static const char *const others[] = {"Xeon Platinum 8280", "EPYC 7742", "GeForce GTX 1080 Ti"};

@@ -41,14 +41,13 @@ static const bb_dataset *find(const bb_results *results, const char *path)
 
 TEST(a_full_sweep_is_dense)
 {
-    bb_results *results = NULL;
     gathered all;
     gather(&all,
            "sweep: {axes: {air.r0_m: [1, 2, 4], pipelines.a.width: [3, 5]}, "
            "keep: [series]}\n",
            "dense");
     assert_true(all.collection->dense);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_collection_publish(all.collection, results));
     const bb_dataset *error = find(results, "results/toy_error");
     assert_int_equal(error->rank, 3);
@@ -81,7 +80,6 @@ TEST(a_full_sweep_is_dense)
 
 TEST(excluded_and_failed_points_leave_runs_and_nan)
 {
-    bb_results *results = NULL;
     bb_text text = {0};
     gathered all;
     gather(&all,
@@ -89,7 +87,7 @@ TEST(excluded_and_failed_points_leave_runs_and_nan)
            "exclude: [{air.r0_m: 1, act: 7}]}\n",
            "runs");
     assert_false(all.collection->dense);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_collection_publish(all.collection, results));
     const bb_dataset *error = find(results, "results/toy_error");
     assert_true(error->rank == 2 && error->shape[0] == 3 && error->shape[1] == 3);

@@ -10,7 +10,6 @@
 #include "sim/study.h"
 #include "sim/sweep/shard.h"
 #include "sim/sweep/sweep_collect.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 #include <signal.h>

@@ -55,11 +55,10 @@ TEST_FULL(orders_are_those_of_the_theory)
          "scan.light_steps=80", // a point is under the slit for 3.4 ms: several steps
          "scan.fields=all"}};
     bb_config *config = NULL;
-    bb_results *results = NULL;
     bb_text table = {0};
     check_ok(bb_threads_set(2));
     check_ok(driver_load(&test_case, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_wafer_convergence_run(bb_config_study(config), results, &table));
     (void)fputs(bb_text_string(&table), stdout);
     driver_check_declared(&bb_wafer_experiment, results);

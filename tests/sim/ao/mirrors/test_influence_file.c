@@ -321,10 +321,9 @@ TEST(a_loop_of_frames_has_them)
                                 KEYS("file: dm.h5, dataset: oblong"), "realtime.frames=2",
                                 "realtime.warm_up_frames=0", "realtime.rate_hz=0"}};
     bb_config *config = NULL;
-    bb_results *results = NULL;
     bb_text table = {0};
     check_ok(driver_load(&study, &config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
     assert_non_null(strstr(bb_text_string(&table), "140"));
     bb_text_release(&table);

@@ -224,12 +224,11 @@ TEST(reports_are_declared)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
     bb_frame_measurement measured;
-    bb_results *results = NULL;
     bb_text table = {0};
     rig self;
     rig_open(&self, &study, 1);
     check_ok(bb_frame_measurement_take(self.loop, &measured));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_ao_realtime_report(self.loop, &measured, results, &table));
     driver_check_declared(bb_experiment_find(&bb_experiments, "ao"), results);
     assert_true(bb_results_find(results, "results/steps")->numbers[0] == 40.0);

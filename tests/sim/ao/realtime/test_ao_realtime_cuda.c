@@ -32,11 +32,10 @@ TEST(frames_are_those_of_the_cpu)
                                     "realtime.frames=300", "realtime.rate_hz=0",
                                     "realtime.delay_frames=1", "realtime.controller=integrator"}};
         bb_config *config = NULL;
-        bb_results *results = NULL;
         bb_text table = {0};
         check_ok(bb_threads_set(2));
         check_ok(driver_load(&study, &config));
-        check_ok(bb_results_create(&results));
+        bb_results *results = empty_results();
         check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
         const double distance = bb_results_find(results, "results/commands_distance")->numbers[0];
         print_message("%s, %s: %.2g\n", storages[k / 2], sizes[k % 2], distance);

@@ -4,7 +4,6 @@
 // numbers, takes new ones without being loaded again, and says no word on its console. Skipped,
 // with a sentence, where there is no Chromium.
 #include "sim/fringe/live/live_view.h"
-#include "tests/check.h"
 #include "tests/sim/fixture.h"
 
 enum { COLUMNS = 60, ROWS = 40, PAGE_BYTES = 1 << 16 };

@@ -152,10 +152,9 @@ TEST(the_ledger_is_published_by_exposure)
                                {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
     bb_config *config = NULL;
     bb_wafer_heating heating;
-    bb_results *results = NULL;
     bb_wafer_problem *problem = problem_of(&study, &config);
     check_ok(bb_wafer_heating_run(problem, &heating));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_wafer_heating_publish(&heating, results));
     for (bb_index f = 0; f < 3; ++f) {
         double lost = entry(results, "lost_j", f);

@@ -266,11 +266,10 @@ static inline void check_parity(bb_device_kind kind, const driver_case *what)
 // What `bitbudget realtime` publishes of a study on a GPU. Owner of both: the caller.
 static inline bb_results *run_harness(const driver_case *study, bb_config **config)
 {
-    bb_results *results = NULL;
     bb_text table = {0};
     check_ok(bb_threads_set(2));
     check_ok(driver_load(study, config));
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_wafer_realtime_run(bb_config_study(*config), results, &table));
     print_message("%s", bb_text_string(&table));
     bb_text_release(&table);

@@ -140,9 +140,8 @@ static bb_index check_waits(const bb_realtime_measurement *measured, int gpus)
 
 static void check_report(const rig *own, const bb_realtime_measurement *measured, bool late)
 {
-    bb_results *results = NULL;
     bb_text table = {0};
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_wafer_realtime_report(own->loop, measured, results, &table));
     print_message("%s", bb_text_string(&table));
     driver_check_declared(&bb_wafer_experiment, results);

@@ -144,7 +144,6 @@ static void report_of(const char *release, double period_us)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}};
     bb_config *config = NULL;
-    bb_results *results = NULL;
     bb_text table = {0};
     bb_realtime_measurement measured;
     check_ok(driver_load(&test_case, &config));
@@ -157,7 +156,7 @@ static void report_of(const char *release, double period_us)
                                 .axes = 2,
                                 .gpus = 1};
     invent(&measured, 70);
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_wafer_realtime_report(&loop, &measured, results, &table));
     print_message("%s", bb_text_string(&table));
     assert_non_null(strstr(bb_text_string(&table), "pipeline e4m3, 2 axes, 2 fields"));
