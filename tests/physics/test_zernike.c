@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "physics/zernike.h"
-#include "tests/check.h"
+#include "tests/physics/doubles.h"
 
 // Noll 1976, table 1, with x = rho cos theta and y = rho sin theta.
 static double closed_form(int j, double x, double y)
@@ -126,8 +126,7 @@ TEST(rows_and_tables_are_the_values)
     double y[COUNT];
     double row[COUNT];
     double weights[TERMS];
-    double *table = NULL;
-    check_ok(BB_ZEROED(TERMS * (COUNT + 1), &table));
+    double *table = zeros(TERMS * (COUNT + 1));
     for (int i = 0; i < COUNT; ++i) {
         x[i] = -1.0 + 2.0 * i / (COUNT - 1.0);
         y[i] = 0.4 * cos(i);

@@ -42,6 +42,14 @@ static inline bb_status driver_load(const driver_case *study, bb_config **out)
     return status;
 }
 
+/// The same of a configuration that must load. Owner: the caller.
+static inline bb_config *driver_config(const driver_case *study)
+{
+    bb_config *config = NULL;
+    check_ok(driver_load(study, &config));
+    return config;
+}
+
 /// Every dataset of the results is declared by a table of the experiment.
 static inline void driver_check_declared(const bb_experiment *experiment, const bb_results *results)
 {
@@ -120,8 +128,7 @@ static inline bb_status driver_compute(const bb_config *config, bb_results *resu
 /// Results of a case that must succeed, on two threads; each case is computed once by all tests.
 static inline bb_results *driver_results(const driver_case *study)
 {
-    bb_config *config = NULL;
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     bb_results *results = shared_results(config, driver_compute);
     bb_config_destroy(&config);
     return results;

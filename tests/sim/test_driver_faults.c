@@ -36,8 +36,7 @@ static const fault_strides every = {1, 97, 37, 5};
 
 static void walk(const char *what, const driver_case *study, bb_index threads, bb_index stride)
 {
-    bb_config *config = NULL;
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     faults_loaded run = {config, threads};
     allocation_walk(what, faults_run, &run, stride, stride <= 3 ? 100 : 2);
     bb_config_destroy(&config);

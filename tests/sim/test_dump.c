@@ -367,8 +367,7 @@ TEST(failed_pipelines_give_no_reconstructor)
 {
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     const bb_run_options options = {.threads = 1, .dump = "R"};
-    bb_config *config = NULL;
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_results *results = empty_results();
     bb_stage_plant("reconstructor", NAN, 7);
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");

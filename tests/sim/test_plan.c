@@ -156,10 +156,9 @@ static double device_bytes(const char *device, double *values)
     const driver_case study = {CONFIG_WAFER_SMALL, {device}};
     const bb_run_options options = {.threads = 1};
     bb_plan plan = {0};
-    bb_config *config = NULL;
     double points = 0.0;
     double cells = 0.0;
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(bb_experiment_find(&bb_experiments, "wafer")
                  ->plan(bb_config_study(config), &options, &plan));
     const char *line = strstr(bb_text_string(&plan.lines), "  response ");

@@ -164,12 +164,11 @@ TEST(dumped_products_are_those_of_the_dumped_matrix)
 {
     static double held[ROWS * COLUMNS];
     static double y[3 * ROWS];
-    bb_config *config = NULL;
     const driver_case study = {"product.yaml",
                                {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}};
     const bb_run_options options = {.threads = 1, .dump = "Y,C"};
     write_matrix(1.0);
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_results *results = empty_results();
     check_ok(bb_experiment_find(&bb_experiments, "product")
                  ->run(bb_config_study(config), &options, results));

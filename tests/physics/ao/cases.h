@@ -6,10 +6,7 @@
 #define BB_TESTS_PHYSICS_AO_CASES_H
 
 #include "physics/ao/ao_config.h"
-
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "tests/physics/doubles.h"
 
 enum { MOST_STARS = 12, MOST_TARGETS = 5, MOST_MIRRORS = 3 };
 

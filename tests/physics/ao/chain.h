@@ -31,8 +31,7 @@ typedef struct chain {
 static inline double *chain_dense(const bb_slope_covariance *covariance)
 {
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
-    double *matrix = NULL;
-    check_ok(BB_ALLOCATE(source->rows * source->columns, &matrix));
+    double *matrix = doubles(source->rows * source->columns);
     check_ok(
         bb_matrix_source_fill(source, 0, 0, bb_view_matrix(matrix, source->rows, source->columns)));
     return matrix;
@@ -76,8 +75,7 @@ static inline bool chain_solve(chain *k)
 {
     const lapack_int n = (lapack_int)k->n;
     const lapack_int m = (lapack_int)k->m;
-    double *factor = NULL;
-    check_ok(BB_ALLOCATE(k->n * k->n, &factor));
+    double *factor = doubles(k->n * k->n);
     check_ok(BB_ALLOCATE(k->m * k->n, &k->r));
     memcpy(factor, k->cmm, (size_t)(k->n * k->n) * sizeof *factor);
     memcpy(k->r, k->ctm, (size_t)(k->m * k->n) * sizeof *k->r);
@@ -93,8 +91,7 @@ static inline void chain_residual(chain *k)
 {
     const int n = (int)k->n;
     const int m = (int)k->m;
-    double *product = NULL;
-    check_ok(BB_ALLOCATE(k->m * k->n, &product));
+    double *product = doubles(k->m * k->n);
     check_ok(BB_ALLOCATE(k->m * k->m, &k->cee));
     memcpy(k->cee, k->ctt, (size_t)(k->m * k->m) * sizeof *k->cee);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, m, n, -1.0, k->r, n, k->ctm, n, 1.0,
@@ -121,8 +118,7 @@ static inline void chain_wavefront(const bb_point_spread *spread, const double *
                                    double *correlation, double *rms_m, bb_outcome *outcome)
 {
     const bb_index actuators = bb_point_spread_layout(spread)->actuator_count;
-    double *voltages = NULL;
-    check_ok(BB_ALLOCATE(actuators * actuators, &voltages));
+    double *voltages = doubles(actuators * actuators);
     check_ok(bb_point_spread_voltages(spread, cee, voltages));
     check_ok(bb_point_spread_residual(spread, voltages, correlation, rms_m, outcome));
     BB_RELEASE(&voltages);

@@ -2,19 +2,17 @@
 //
 // Laws that the chain keeps whatever the configuration, and that need no peer to compare with.
 #include "physics/ao/ao_constants.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 static double strehl(const chain *k, double diameter_m, bb_index lenslets, double wavelength_m)
 {
     bb_point_spread *spread = NULL;
-    double *correlation = NULL;
     double rms_m = NAN;
     bb_outcome outcome = {0};
     check_ok(bb_point_spread_create(diameter_m, &(bb_pupil){.obstruction = 0.2}, lenslets, NAN,
                                     &spread));
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
-    check_ok(BB_ALLOCATE(pixels * pixels, &correlation));
+    double *correlation = doubles(pixels * pixels);
     chain_wavefront(spread, k->cee, correlation, &rms_m, &outcome);
     const double ratio = bb_point_spread_strehl(spread, correlation, wavelength_m);
     BB_RELEASE(&correlation);

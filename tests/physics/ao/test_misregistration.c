@@ -3,7 +3,6 @@
 // Lenslet grids that are turned, magnified and shifted against the pupil.
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/displacement_table.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 static void turn(double angle_deg, double *x, double *y)

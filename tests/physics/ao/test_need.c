@@ -92,7 +92,6 @@ static void hold_unknown_modes(const scene *s)
 static void hold_covariance(const scene *s, const char *what, const bb_sensor_array *columns)
 {
     char text[64];
-    double *values = NULL;
     bb_slope_covariance *covariance = NULL;
     const bb_slope_covariance_parts parts = {
         .name = "C", .atmosphere = &s->atmosphere, .rows = &s->guides, .columns = columns};
@@ -101,7 +100,7 @@ static void hold_covariance(const scene *s, const char *what, const bb_sensor_ar
     need_stop();
     need_hold(what, bb_slope_covariance_need(&s->guides, columns, s->threads), NEED_LOOSENESS);
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
-    check_ok(BB_ALLOCATE(source->rows * source->columns, &values));
+    double *values = doubles(source->rows * source->columns);
     need_start();
     check_ok(
         bb_matrix_source_fill(source, 0, 0, bb_view_matrix(values, source->rows, source->columns)));
@@ -147,8 +146,6 @@ static void hold_point_spread(const scene *s)
 {
     bb_point_spread *spread = NULL;
     bb_pair_strehl pairs = {0};
-    double *voltages = NULL;
-    double *cee = NULL;
     const bb_index lenslets = s->truth.sensors[0].lenslets;
     need_start();
     check_ok(bb_point_spread_create(8.0, &s->pupil, lenslets, NAN, &spread));
@@ -157,9 +154,9 @@ static void hold_point_spread(const scene *s)
     need_stop_held();
     need_hold("point_spread, held", bb_point_spread_held(&s->pupil, lenslets), NEED_LOOSENESS);
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
-    check_ok(BB_ZEROED(grid->measurement_count * grid->measurement_count, &cee));
+    double *cee = zeros(grid->measurement_count * grid->measurement_count);
     need_start();
-    check_ok(BB_ALLOCATE(grid->actuator_count * grid->actuator_count, &voltages));
+    double *voltages = doubles(grid->actuator_count * grid->actuator_count);
     check_ok(bb_point_spread_voltages(spread, cee, voltages));
     need_stop();
     need_hold("point_spread, voltages",
@@ -182,10 +179,9 @@ static void hold_rating(const scene *s, const bb_tomography *problem, bb_score k
 {
     const bb_index m = problem->targets[0].ctt->rows;
     double strehl[WAVELENGTHS];
-    double *cee = NULL;
     bb_outcome outcome = {0};
     bb_tomography_score score = {.kind = kind, .strehl = strehl};
-    check_ok(BB_ZEROED(m * m, &cee));
+    double *cee = zeros(m * m);
     need_start();
     check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
     need_stop();
@@ -204,8 +200,7 @@ static void hold_time(const scene *s, const bb_frame_sampler *sampler,
     const bb_index m = s->truth.measurement_count;
     static const double wind[LAYERS][2] = {{10.0, 0.0}, {0.0, 20.0}};
     bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], loss[WAVELENGTHS];
-    double *seen = NULL;
-    check_ok(BB_ZEROED(n * m, &seen));
+    double *seen = zeros(n * m);
     bb_time_domain_estimate estimate = {
         .rows = m, .q = r, .seen = seen, .correctable = correctable, .total = whole, .loss = loss};
     const bb_time_domain_task task = {.realisations = FRAMES,
@@ -244,7 +239,6 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     bb_learn_frames learned = {0};
     bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], fitting;
     double psf[PIXELS * PIXELS];
-    double *r = NULL;
     need_start();
     check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
     need_stop();
@@ -259,7 +253,7 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     need_hold("frame_sampler", bb_frame_sampler_need(&extent), NEED_LOOSENESS);
     need_stop_held();
     need_hold("frame_sampler, held", bb_frame_sampler_held(&extent), NEED_LOOSENESS);
-    check_ok(BB_ZEROED(m * n, &r));
+    double *r = zeros(m * n);
     bb_monte_carlo_estimate estimate = {
         .r = r, .correctable = correctable, .total = whole, .psf = psf};
     const bb_monte_carlo_task task = {.frames = FRAMES,
@@ -345,7 +339,6 @@ static void hold_commands(const scene *s)
     bb_slope_covariance *covariance[TARGETS] = {NULL};
     const bb_matrix_source *ctm[TARGETS];
     bb_mirror_commands *commands = NULL;
-    double *side = NULL;
     add_target(&c, 15.0, -3.0);
     add_target(&c, 5.0, 20.0);
     c.targets[1].weight = 0.0;
@@ -372,7 +365,7 @@ static void hold_commands(const scene *s)
               NEED_LOOSENESS);
     const bb_index n = s->guides.measurement_count;
     const bb_index actuators = commands->stack.actuator_count;
-    check_ok(BB_ALLOCATE(actuators * n, &side));
+    double *side = doubles(actuators * n);
     need_start();
     check_ok(bb_mirror_commands_gather(commands, ctm, side));
     need_stop();

@@ -5,7 +5,6 @@
 // ours takes it exactly, 9.4e-7 apart. Quantities in arcsec^2 move by 1.9e-6, which five digits
 // bear, so the numbers stand as they were given.
 #include "core/clock.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 TEST(assembles_in_less_than_a_second)
@@ -83,8 +82,7 @@ static score score_residual(const chain *k, double condition, bb_index dropped_m
     assert_int_equal(grid->pupil_pixels, 24440);
     assert_int_equal(grid->actuator_count, 100);
     assert_int_equal(grid->dropped_modes, dropped_modes);
-    double *correlation = NULL;
-    check_ok(BB_ALLOCATE(grid->pixels * grid->pixels, &correlation));
+    double *correlation = doubles(grid->pixels * grid->pixels);
     double rms_m = NAN;
     bb_outcome outcome = {0};
     chain_wavefront(spread, k->cee, correlation, &rms_m, &outcome);

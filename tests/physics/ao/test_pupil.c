@@ -5,7 +5,6 @@
 #include "core/random.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/subapertures.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 enum { MOST_EDGE = 200, SEGMENTED = 97 };
@@ -14,8 +13,7 @@ typedef enum turn { FLIP_X, FLIP_Y, TRANSPOSE } turn;
 
 static double *allocate(bb_index count)
 {
-    double *values = NULL;
-    check_ok(BB_ZEROED(count, &values));
+    double *values = zeros(count);
     return values;
 }
 

@@ -6,7 +6,6 @@
 #include "physics/ao/ao_check.h"
 #include "physics/ao/covariance/slope_covariance.h"
 #include "physics/ao/laser_star.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 static ao_case beacon(double zenith_angle_deg, int kind)

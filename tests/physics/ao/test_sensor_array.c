@@ -3,7 +3,6 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/sensor_array.h"
 #include "physics/ao/subapertures.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 // The counts behind the measurement numbers of moao's files and of the paper.

@@ -4,7 +4,6 @@
 // stars are split from the rest, and what a residual is worth.
 #include "core/memory.h"
 #include "physics/ao/tomography.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 static const double wavelengths[] = {1.65e-6, 2.2e-6};
@@ -25,8 +24,7 @@ static ao_case small_case(void)
 
 static double *whole(const bb_matrix_source *source)
 {
-    double *values = NULL;
-    check_ok(BB_ALLOCATE(source->rows * source->columns, &values));
+    double *values = doubles(source->rows * source->columns);
     check_ok(
         bb_matrix_source_fill(source, 0, 0, bb_view_matrix(values, source->rows, source->columns)));
     return values;
@@ -163,16 +161,14 @@ static void check_rating(bb_score kind)
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
     bb_tomography *problem = NULL;
-    double *cee = NULL;
-    double *image = NULL;
     double strehl[2] = {NAN, NAN};
     bb_tomography_score score = {.kind = kind, .strehl = strehl};
     bb_outcome outcome = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_index m = problem->targets[0].ctt->rows;
     bb_index pixels = bb_point_spread_layout(problem->targets[0].spread)->pixels;
-    check_ok(BB_ZEROED(m * m, &cee));
-    check_ok(BB_ALLOCATE(pixels * pixels, &image));
+    double *cee = zeros(m * m);
+    double *image = doubles(pixels * pixels);
     score.psf_count = 1;
     score.psf = image;
     check_ok(bb_tomography_rate(problem, 0, cee, 2, wavelengths, &score, &outcome));
@@ -212,14 +208,13 @@ TEST(a_residual_far_from_stationary_has_no_price)
     const bb_mirror_config mirror = {.condition = 100.0};
     config.mirror = &mirror;
     bb_tomography *problem = NULL;
-    double *cee = NULL;
     double strehl = 0.0;
     const double wavelength_m = 1.65e-6;
     bb_tomography_score score = {.kind = BB_SCORE_STATIONARY, .strehl = &strehl};
     bb_outcome outcome = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     const bb_index m = problem->targets[2].ctt->rows;
-    check_ok(BB_ZEROED(m * m, &cee));
+    double *cee = zeros(m * m);
     for (bb_index i = 0; i < m; ++i) {
         cee[i * m + i] = 1e-2;
     }

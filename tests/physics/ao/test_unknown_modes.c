@@ -8,7 +8,6 @@
 #include "physics/ao/laser_star.h"
 #include "physics/ao/unknown_modes.h"
 #include "physics/zernike.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 enum { SENSORS = 3, LENSLETS = 10 };

@@ -9,7 +9,7 @@
 #include "core/thread.h"
 #include "physics/fringe/fringe_check.h"
 #include "physics/fringe/scene.h"
-#include "tests/check.h"
+#include "tests/physics/doubles.h"
 
 static inline int word_place(const char *const *words, const char *word)
 {
@@ -59,8 +59,7 @@ static inline bb_scene *make_scene(const bb_fringe_config *config, uint64_t seed
 
 static inline double *make_plane(const bb_scene *scene)
 {
-    double *plane = NULL;
-    check_ok(BB_ZEROED(scene->columns * scene->rows, &plane));
+    double *plane = zeros(scene->columns * scene->rows);
     return plane;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
 #include "physics/fringe/cycles.h"
+#include "tests/physics/doubles.h"
 #include "tests/physics/fringe/cases.h"
 
 enum { COLUMNS = 20, ROWS = 10, PIXELS = COLUMNS * ROWS };
@@ -116,12 +117,10 @@ TEST(a_part_without_phase_is_all_wrong)
 TEST(many_values_are_counted)
 {
     enum { MANY = 60000, PARTS = 7, SPREAD = 3000 };
-    double *far = NULL;
-    double *flat = NULL;
     int32_t *parts = NULL;
     bb_index(*tallies)[SPREAD] = NULL;
-    check_ok(BB_ALLOCATE(MANY, &far));
-    check_ok(BB_ZEROED(MANY, &flat));
+    double *far = doubles(MANY);
+    double *flat = zeros(MANY);
     check_ok(BB_ALLOCATE(MANY, &parts));
     check_ok(BB_ZEROED(PARTS, &tallies));
     for (int i = 0; i < MANY; ++i) {

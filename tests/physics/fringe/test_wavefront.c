@@ -46,8 +46,7 @@ TEST(differences_are_counted_where_both_are)
 TEST(small_errors_survive_large_pistons)
 {
     enum { PIXELS = 1000000 };
-    double *phase = NULL;
-    check_ok(BB_ALLOCATE(PIXELS, &phase));
+    double *phase = doubles(PIXELS);
     for (int i = 0; i < PIXELS; ++i) {
         phase[i] = 1e6 / 3.0 + (i % 2 == 0 ? 1e-6 : -1e-6);
     }

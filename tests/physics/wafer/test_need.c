@@ -89,8 +89,7 @@ static void hold_membrane(const scene *s, const bb_temperature_grid *grid, const
     need_hold("membrane, held", bb_membrane_held(s->nodes), NEED_LOOSENESS);
     const bb_field field = {0};
     check_ok(bb_fem_response_make(s->mesh, membrane, grid, slit, &field, BB_AXIS_X, &rows));
-    double *values = NULL;
-    check_ok(BB_ALLOCATE(rows.source.rows * rows.source.columns, &values));
+    double *values = doubles(rows.source.rows * rows.source.columns);
     need_start();
     check_ok(bb_matrix_source_load(&rows.source, values));
     need_stop();
@@ -117,8 +116,7 @@ static void hold_plate(const scene *s, const bb_temperature_grid *grid, const bb
     need_hold("coupled_plate, held", bb_coupled_plate_held(s->nodes), NEED_LOOSENESS);
     const bb_field field = {0};
     bb_plate_response_make(coupled, grid, slit, &field, BB_AXIS_Z, modes, &rows);
-    double *values = NULL;
-    check_ok(BB_ALLOCATE(rows.source.rows * rows.source.columns, &values));
+    double *values = doubles(rows.source.rows * rows.source.columns);
     need_start();
     check_ok(bb_matrix_source_load(&rows.source, values));
     need_stop();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/wafer/field_area.h"
 #include "physics/wafer/scan.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 // docs/manual/physics-wafer.md 1.2: 96 fields, 58 of them full.

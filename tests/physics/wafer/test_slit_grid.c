@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/wafer/slit_grid.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static bb_response_config response(bb_index columns, bb_index rows)

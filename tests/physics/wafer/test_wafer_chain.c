@@ -8,7 +8,6 @@
 #include "physics/wafer/overlay/dwell.h"
 #include "physics/wafer/overlay/overlay.h"
 #include "physics/wafer/response/response.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const bb_metrology_config POINTS = {.columns = 13, .rows = 19};

@@ -4,7 +4,6 @@
 // restriction, and what is refused.
 #include "core/memory.h"
 #include "physics/wafer/wafer_problem.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const bb_metrology_config POINTS = {.columns = 5, .rows = 7};
@@ -296,13 +295,11 @@ TEST(restriction_keeps_heat)
 {
     wafer_case c;
     bb_wafer_problem *problem = NULL;
-    double *states = NULL;
-    double *cells = NULL;
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
     check_ok(bb_wafer_problem_create(&config, &problem));
-    check_ok(BB_ZEROED(problem->thermal->size, &states));
-    check_ok(BB_ALLOCATE(problem->grid->cell_count, &cells));
+    double *states = zeros(problem->thermal->size);
+    double *cells = doubles(problem->grid->cell_count);
     double nodes = 0.0;
     for (bb_index i = 0; i < problem->mesh->node_count; ++i) {
         states[i] = 1.0 + sin(0.1 * (double)i);

@@ -5,6 +5,7 @@
 #define BB_TESTS_WAFER_DEFAULTS_H
 
 #include "physics/wafer/wafer_config.h"
+#include "tests/physics/doubles.h"
 
 static const bb_wafer_material_config SILICON = {
     .diameter_mm = 300.0,

@@ -52,10 +52,9 @@ done:
 // Keeps the first so many pipelines of a case as "seen-1" and so on.
 static inline void keep(const driver_case *study)
 {
-    bb_config *config = NULL;
     bb_results *results = NULL;
     const bb_run_options options = {.threads = 1, .checkpoint = "steps"};
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     collected = 0;
     check_ok(run_with(config, &options, &results));
     collected = -1;
@@ -65,10 +64,9 @@ static inline void keep(const driver_case *study)
 
 static inline bb_status open_as(const driver_case *study, const char *path)
 {
-    bb_config *config = NULL;
     bb_restart restart;
     const bb_run_options options = {.resume = path};
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     bb_status status = bb_ao_restart_open(bb_config_study(config), &options, &restart);
     bb_restart_release(&restart);
     bb_config_destroy(&config);

@@ -50,9 +50,8 @@ TEST(a_device_that_is_too_small_is_told_before_any_work)
     const driver_case study = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",
                                {"sensors.lenslets=400"}};
     const bb_run_options options = {.threads = 1};
-    bb_config *config = NULL;
     bb_plan plan = {0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(bb_ao_plan(bb_config_study(config), &options, &plan));
     check_fails(bb_plan_require_device(&plan), BB_MEMORY, "are free"); // as check and run do
     bb_plan_release(&plan);

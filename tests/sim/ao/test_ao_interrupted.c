@@ -133,12 +133,11 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        bb_config *config = NULL;
         bb_restart restart;
         int printed = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
         (void)dup2(printed, STDERR_FILENO);
         check_ok(bb_interrupt_install());
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         bb_interrupt_loses("");
         check_ok(bb_ao_restart_open(bb_config_study(config), options, &restart));
         (void)raise(SIGTERM);

@@ -262,10 +262,9 @@ TEST_FULL(the_plan_counts_the_mirrors)
                                  {CONFIG, {ALONE, THREE, AXIS}}};
     for (int k = 0; k < 3; ++k) {
         const bb_run_options options = {.threads = 1};
-        bb_config *config = NULL;
         bb_plan plan = {0};
         bb_results *results = NULL;
-        check_ok(driver_load(&cases[k], &config));
+        bb_config *config = driver_config(&cases[k]);
         const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
         check_ok(ao->plan(bb_config_study(config), &options, &plan));
         assert_non_null(strstr(bb_text_string(&plan.lines), " actuators"));

@@ -8,10 +8,9 @@
 
 static void plan_case(const driver_case *study, bb_index threads, bb_plan *out)
 {
-    bb_config *config = NULL;
     const bb_run_options options = {.threads = threads};
     *out = (bb_plan){0};
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, out));
@@ -39,9 +38,8 @@ TEST(a_missing_covariance_is_found)
                                {"learn.source=covariance_file", "learn.covariance.file=none.h5",
                                 "learn.covariance.dataset=/operators/Cmm"}};
     const bb_run_options options = {.threads = 1};
-    bb_config *config = NULL;
     bb_plan plan = {0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_IO,
                 "'none.h5': No such file");

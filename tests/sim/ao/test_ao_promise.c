@@ -120,7 +120,6 @@ TEST(runs_without_promises_list_no_trials)
 // A search of several trials and a spectrum, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    bb_config *config = NULL;
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
@@ -128,7 +127,7 @@ TEST_FULL(allocations_may_fail_anywhere)
          "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}",
          "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
          "policy: {kind: promise, inside: x3, price: 1e-8}}]"}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 67, 20);

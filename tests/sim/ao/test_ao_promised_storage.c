@@ -290,8 +290,7 @@ TEST(plans_say_what_is_searched)
     bb_plan plans[2];
     memset(plans, 0, sizeof plans);
     for (int i = 0; i < 2; ++i) {
-        bb_config *config = NULL;
-        check_ok(driver_load(&(driver_case){CONFIG_AO_SMALL, {pipelines[i]}}, &config));
+        bb_config *config = driver_config(&(driver_case){CONFIG_AO_SMALL, {pipelines[i]}});
         check_ok(experiment->plan(bb_config_study(config), &options, &plans[i]));
         bb_config_destroy(&config);
     }
@@ -308,7 +307,6 @@ TEST(plans_say_what_is_searched)
 // A search that finds something and one that does not, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    bb_config *config = NULL;
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
@@ -319,7 +317,7 @@ TEST_FULL(allocations_may_fail_anywhere)
              "draws: 2, operator: commands, filter: means, column_scale: remainder, storage: "
              "{codec: bfp, rounding: sweep}",
              "1e-2") ", " ASKING("never", "storage: integer", "1e-13") "]"}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promised storage", driver_run_alone, config, 211, 20);

@@ -103,10 +103,9 @@ TEST(the_plan_reads_the_mask)
 {
     const bb_run_options options = {.threads = 2};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
-    bb_config *config = NULL;
     bb_plan plan = {0};
     driver_case study = with("telescope.pupil.dataset=pupil");
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(ao->plan(bb_config_study(config), &options, &plan));
     assert_non_null(strstr(bb_text_string(&plan.lines), "a mask of 120 x 120 pixels"));
     bb_plan_release(&plan);

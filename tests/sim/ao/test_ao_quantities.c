@@ -49,10 +49,9 @@ TEST(the_atmosphere_has_its_usual_numbers)
 
 static void check_says_so_before(const driver_case *study, const char *line)
 {
-    bb_config *config = NULL;
     bb_plan plan = {0};
     const bb_run_options options = {.threads = 1};
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, &plan));
@@ -147,10 +146,9 @@ TEST(images_of_every_target_and_wavelength)
 
 TEST(dumped_operators_have_coordinates)
 {
-    bb_config *config = NULL;
     const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
     const bb_run_options options = {.threads = 1, .dump = "Cmm,Ctm"};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_results *results = empty_results();
     check_ok(bb_threads_set(1));
     const bb_experiment *experiment =

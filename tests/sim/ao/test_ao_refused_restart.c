@@ -41,9 +41,8 @@ TEST(other_files_are_refused)
         CONFIG_AO_SMALL,
         {TINY, "pipelines=[" REFERENCE ", {name: table, arithmetic: hp1, policy: {kind: table, "
                "table: map.csv, inside: sp}}]"}};
-    bb_config *config = NULL;
     bb_text subjects[2] = {{0}, {0}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     write_text("map.csv", "1\n");
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[0]));
     check_ok(bb_checkpoint_write("tabled", bb_text_string(&subjects[0]), NULL, 0));
@@ -93,9 +92,8 @@ TEST(other_builds_are_refused)
 {
     static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: ", "  bytes: ["};
     static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
-    bb_config *config = NULL;
     bb_text subject = {0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
     for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
         char *value = strstr(subject.data, keys[k]);
@@ -133,10 +131,9 @@ typedef struct opening {
 
 static void take_opening(const driver_case *study, const char *path, opening *out)
 {
-    bb_config *config = NULL;
     bb_restart restart;
     const bb_run_options options = {.resume = path};
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     check_ok(bb_ao_restart_open(bb_config_study(config), &options, &restart));
     check_ok(bb_checkpoint_take(restart.resumed, &out->finished, sizeof out->finished));
     check_ok(bb_checkpoint_take(restart.resumed, &out->trials, sizeof out->trials));
@@ -150,7 +147,6 @@ static void take_opening(const driver_case *study, const char *path, opening *ou
 // A checkpoint of the study that says so, and no more, is gone on from.
 static bb_status resume_forged(const driver_case *study, const opening *says)
 {
-    bb_config *config = NULL;
     bb_results *results = NULL;
     bb_text subject = {0};
     const bb_run_options options = {.threads = 1, .resume = "forged"};
@@ -158,7 +154,7 @@ static bb_status resume_forged(const driver_case *study, const opening *says)
         {&says->finished, sizeof says->finished}, {&says->trials, sizeof says->trials}, {NULL, 0},
         {&says->common, sizeof says->common},     {&says->level, sizeof says->level},
     };
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
     check_ok(bb_checkpoint_write("forged", bb_text_string(&subject), pieces, 5));
     bb_status status = run_with(config, &options, &results);
@@ -241,7 +237,6 @@ TEST_FULL(steps_that_no_search_finds_are_refused)
     assert_true(all.pieces[0].bytes < (bb_index)sizeof subject);
     memcpy(subject, all.pieces[0].data, (size_t)all.pieces[0].bytes);
     for (int k = 0; k < 2 * CASES; ++k) {
-        bb_config *config = NULL;
         bb_results *results = NULL;
         parts forged = all;
         const int p = k % 2;
@@ -264,7 +259,7 @@ TEST_FULL(steps_that_no_search_finds_are_refused)
         forged.pieces[COMMON + p * EACH].data = &common;
         forged.pieces[LEVEL + p * EACH].data = &level;
         check_ok(bb_checkpoint_write("forged", subject, forged.pieces + 1, forged.count - 1));
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         (void)snprintf(message, sizeof message, "pipeline %s that no run writes", names[p]);
         check_fails(run_with(config, &options, &results), BB_IO, message);
         bb_config_destroy(&config);
@@ -284,7 +279,6 @@ TEST(storages_that_no_search_finds_are_refused)
     take_parts("seen-2", &all);
     memcpy(subject, all.pieces[0].data, (size_t)all.pieces[0].bytes);
     for (size_t k = 0; k < sizeof steps / sizeof *steps; ++k) {
-        bb_config *config = NULL;
         bb_results *results = NULL;
         parts forged = all;
         bb_evaluation common;
@@ -293,7 +287,7 @@ TEST(storages_that_no_search_finds_are_refused)
         common.factor.stored_step = steps[k];
         forged.pieces[COMMON + EACH].data = &common;
         check_ok(bb_checkpoint_write("forged", subject, forged.pieces + 1, forged.count - 1));
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         check_fails(run_with(config, &options, &results), BB_IO,
                     "pipeline fewest that no run writes");
         bb_config_destroy(&config);

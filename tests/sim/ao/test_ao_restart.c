@@ -109,12 +109,11 @@ static void expect_kept(const bb_results *kept_by, const bb_results *got, const 
 static void resume_everywhere(const driver_case *study, int before, const char *const *order,
                               const char *dump)
 {
-    bb_config *config = NULL;
     bb_results *results = NULL;
     bb_results *kept_by = NULL;
     char name[32];
     int count = 0;
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     const bb_run_options plain = {.threads = 2, .dump = dump};
     const bb_run_options keeping = {.threads = 2, .dump = dump, .checkpoint = "steps"};
     check_ok(run_with(config, &plain, &results));
@@ -201,9 +200,8 @@ TEST(kept_profiles_are_taken)
                                       {TINY, "learn.source=profile",
                                        "learn.heights_m=[30.0, 8000.0]",
                                        "pipelines=[" REFERENCE "]"}};
-    bb_config *config = NULL;
     bb_results *results[2] = {NULL, NULL};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     keep(&study);
     forge_profile(bb_config_study(config));
     static const char *const paths[2] = {"seen-1", "forged"};
@@ -306,8 +304,7 @@ done:
 
 TEST_FULL(any_allocation_may_fail)
 {
-    bb_config *config = NULL;
-    check_ok(driver_load(&walked, &config));
+    bb_config *config = driver_config(&walked);
     keep(&walked);
     allocation_walk("a checkpoint", read_and_write, config, 1, 30);
     assert_int_equal(system("cmp walked seen-2"), 0);

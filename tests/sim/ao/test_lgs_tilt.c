@@ -12,9 +12,8 @@ static const char few[] = "pipelines=[{name: reference, arithmetic: dp}]";
 static bb_results *reconstructor(const driver_case *study, double *r)
 {
     const bb_run_options options = {.threads = 2, .dump = "R"};
-    bb_config *config = NULL;
     bool found = false;
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     bb_results *results = empty_results();
     check_ok(
         bb_experiment_find(&bb_experiments, "ao")->run(bb_config_study(config), &options, results));

@@ -99,8 +99,7 @@ done:
 static void walk_in(bb_index stride, const char *what, const driver_case *study,
                     allocation_task task, bb_index minimum)
 {
-    bb_config *config = NULL;
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     allocation_walk(what, task, config, stride, minimum);
     bb_config_destroy(&config);
 }
@@ -202,11 +201,10 @@ done:
 static int enter(void **state)
 {
     (void)state;
-    bb_config *config = NULL;
     if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
-    check_ok(driver_load(&wafer, &config));
+    bb_config *config = driver_config(&wafer);
     check_ok(write_rows(config));
     bb_config_destroy(&config);
     check_ok(driver_load(&ao, &config));

@@ -184,9 +184,8 @@ TEST(plans_say_what_is_searched)
     double bytes[2], seconds[2];
     for (int i = 0; i < 2; ++i) {
         const bb_run_options options = {.threads = 1};
-        bb_config *config = NULL;
         bb_plan plan = {.estimated_seconds = NAN};
-        check_ok(driver_load(cases[i], &config));
+        bb_config *config = driver_config(cases[i]);
         check_ok(bb_experiment_find(&bb_experiments, "fringe")
                      ->plan(bb_config_study(config), &options, &plan));
         if (i == 0) {
@@ -211,9 +210,8 @@ TEST(a_stream_takes_none)
     const driver_case study = {CONFIG,
                                {"pipelines=[" REFERENCE "{name: asks, promise: {price: 0.5}}]"}};
     const bb_live_options options = {.frames = 1, .rate_hz = NAN, .patience_s = NAN};
-    bb_config *config = NULL;
     bb_text table = {0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     assert_int_equal(bb_experiment_find(&bb_experiments, "fringe")
                          ->live(bb_config_study(config), &options, NULL, &table),
                      BB_INVALID);

@@ -98,10 +98,9 @@ static void check_variant(const char *path, const char *expected, const char *or
 
 static void find_id(char id[BB_DIGEST_BYTES])
 {
-    bb_config *config = NULL;
     bb_point_files files = {0};
     const driver_case study = {"study.yaml", {"kernels.wisdom=variants.yaml"}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(bb_point_id(config, BB_DEVICE_CPU, &files, id));
     bb_config_destroy(&config);
 }
@@ -109,12 +108,11 @@ static void find_id(char id[BB_DIGEST_BYTES])
 TEST(a_result_is_repeated_by_its_variants)
 {
     char ids[2][BB_DIGEST_BYTES];
-    bb_config *config = NULL;
     const driver_case study = {"study.yaml", {NULL}};
     const bb_kernel_wish recorder = {.context = wisdom_path, .meet = append};
     const bb_run_options options = {.threads = 1, .kernels = &recorder};
     write_file("study.yaml", "w", study_text);
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_results *results = empty_results();
     check_ok(bb_experiment_find(&bb_experiments, "fringe")
                  ->run(bb_config_study(config), &options, results));

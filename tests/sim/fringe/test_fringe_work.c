@@ -21,9 +21,8 @@ static bb_fringe_evaluation try_draw(bb_fringe_work *work, bb_index draw)
 TEST(references_of_kept_draws_stay)
 {
     const driver_case study = {CONFIG, {NULL}};
-    bb_config *config = NULL;
     bb_fringe_work work = {.kept = 0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(bb_fringe_work_open(bb_config_study(config), NULL, 1, &work));
     const double error = try_draw(&work, 0).wavefront_error_reference_nm;
     assert_true(error > 0.0 && error < 0.1);
@@ -46,10 +45,9 @@ TEST(references_of_kept_draws_stay)
 TEST(the_reference_is_its_own)
 {
     const driver_case study = {CONFIG, {NULL}};
-    bb_config *config = NULL;
     bb_fringe_work work = {.kept = 0};
     bb_fringe_evaluation out = {.zernike_nm = NULL};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(bb_fringe_work_open(bb_config_study(config), NULL, 0, &work));
     const bb_fringe_pipeline record = work.pipelines[work.reference];
     check_ok(bb_fringe_work_try(&work, work.reference, &record, 2, &out));

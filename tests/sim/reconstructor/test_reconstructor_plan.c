@@ -26,9 +26,8 @@ TEST(scores_on_a_gpu_are_planned)
                                 "cross_covariance={file: mine.h5, dataset: many}",
                                 "truth_covariance={file: mine.h5, dataset: manytt}", NULL}};
     const bb_run_options options = {.threads = 1};
-    bb_config *config = NULL;
     bb_plan plan = {0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, &plan));

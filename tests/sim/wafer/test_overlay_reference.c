@@ -206,8 +206,7 @@ TEST(draws_of_a_lot_are_centred_each)
 TEST(the_loop_takes_wafers_at_the_waters_temperature)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {TWO, HOT}};
-    bb_config *config = NULL;
-    check_ok(driver_load(&test_case, &config));
+    bb_config *config = driver_config(&test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_fails(bb_realtime_plan_check(study, &pipelines[1]), BB_UNSUPPORTED,

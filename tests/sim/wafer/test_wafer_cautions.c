@@ -28,9 +28,8 @@ static double rms(const bb_results *a, const bb_results *b)
 
 static bb_wafer_edge_loss loss_of(const driver_case *study)
 {
-    bb_config *config = NULL;
     bb_wafer_edge_loss loss;
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     check_ok(bb_wafer_edge_loss_find(bb_config_study(config), &loss));
     bb_config_destroy(&config);
     return loss;
@@ -112,9 +111,8 @@ TEST_FULL(coarse_meshes_say_what_they_cost)
     double estimate[3];
     for (int s = 0; s < 3; ++s) {
         const driver_case test_case = {CONFIG_WAFER_SMALL, {FIELD, spacings[s]}};
-        bb_config *config = NULL;
         results[s] = driver_results(&test_case);
-        check_ok(driver_load(&test_case, &config));
+        bb_config *config = driver_config(&test_case);
         const bb_wafer_study *study = bb_config_study(config);
         estimate[s] = 1e9 * bb_exposure_mesh_error(&study->wafer, &study->scan,
                                                    1e-3 * study->mesh.spacing_mm);
@@ -239,9 +237,8 @@ TEST(a_plan_counts_what_a_run_has)
     for (int c = 0; c < 2; ++c) {
         const driver_case study = {CONFIG_WAFER_SMALL,
                                    {overrides[c][0], overrides[c][1], overrides[c][2]}};
-        bb_config *config = NULL;
         bb_wafer_problem *problem = NULL;
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(config));
         check_ok(bb_wafer_problem_create_heat(&physics, &problem));
         CALL("check", CONFIG_WAFER_SMALL, overrides[c][0], overrides[c][1], overrides[c][2]);

@@ -54,10 +54,9 @@ TEST_FULL(orders_are_those_of_the_theory)
          "mesh.step_ms=1.0", "hood.exchange_w_per_m2_k=300", "ring.width_mm=8.0",
          "scan.light_steps=80", // a point is under the slit for 3.4 ms: several steps
          "scan.fields=all"}};
-    bb_config *config = NULL;
     bb_text table = {0};
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(&test_case, &config));
+    bb_config *config = driver_config(&test_case);
     bb_results *results = empty_results();
     check_ok(bb_wafer_convergence_run(bb_config_study(config), results, &table));
     (void)fputs(bb_text_string(&table), stdout);

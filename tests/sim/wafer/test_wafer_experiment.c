@@ -161,8 +161,7 @@ TEST(no_expansion_is_no_overlay)
 TEST(a_step_over_the_limit_is_refused)
 {
     bb_results *results = NULL;
-    bb_config *config = NULL;
-    check_ok(driver_load(&small, &config));
+    bb_config *config = driver_config(&small);
     const bb_wafer_study *study = bb_config_study(config);
     double limit_ms = 1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, &study->hood,
                                                    1e-3 * study->mesh.spacing_mm);

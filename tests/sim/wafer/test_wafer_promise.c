@@ -238,8 +238,7 @@ TEST(plans_say_what_is_searched)
     bb_plan plans[2];
     memset(plans, 0, sizeof plans);
     for (int i = 0; i < 2; ++i) {
-        bb_config *config = NULL;
-        check_ok(driver_load(cases[i], &config));
+        bb_config *config = driver_config(cases[i]);
         const bb_wafer_study *study = bb_config_study(config);
         check_ok(experiment->plan(study, &options, &plans[i]));
         if (i == 1) {
@@ -262,7 +261,6 @@ TEST(plans_say_what_is_searched)
 // A search of two ladders and one that finds nothing, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    bb_config *config = NULL;
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {QUICK, "scan.fields=[0]", "mesh.spacing_mm=10.0", "clamp.spacing_mm=10.0",
@@ -271,7 +269,7 @@ TEST_FULL(allocations_may_fail_anywhere)
          "pipelines=[" REFERENCE "{name: found, draws: 2, promise: {price: 1.0, codecs: "
          "[{codec: float, exponent: 8}, bfp]}" SUMS
          ", {name: never, promise: {price: 1e-30, codecs: [e5m2]}" SUMS "]"}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 307, 20);

@@ -235,8 +235,7 @@ TEST(other_configurations_are_refused)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const driver_case study = {CONFIG_WAFER_SMALL, {LOT, cases[c].override}};
         const bb_run_options reading = {.resume = "other"};
-        bb_config *config = NULL;
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         bb_status status = bb_wafer_restart_open(bb_config_study(config), &reading, &restart);
         if (cases[c].differs == NULL) {
             check_ok(status);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/displacement_table.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 static const bb_layer_config layers[] = {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/covariance/measurement_noise.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 typedef struct noisy {

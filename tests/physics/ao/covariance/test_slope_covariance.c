@@ -2,7 +2,6 @@
 #include "core/random.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 #include <gsl/gsl_integration.h>
@@ -419,8 +418,7 @@ static void compare_tiles(int slope_model)
     assert_string_equal(source->unit, "arcsec^2");
     double *all_values = chain_dense(covariance);
     const bb_index n = source->rows;
-    double *tiled = NULL;
-    check_ok(BB_ZEROED(n * n, &tiled));
+    double *tiled = zeros(n * n);
     static const bb_index tiles[] = {1, 7, 64};
     check_ok(bb_threads_set(3));
     for (int t = 0; t < 3; ++t) {

@@ -34,10 +34,9 @@ static void compare(const bb_device_source *twin, const bb_matrix_source *host, 
 {
     const bb_index stride = w.columns + w.gap;
     const size_t bytes = (size_t)(w.rows * stride) * bb_type_bytes(type);
-    double *expected = NULL;
     unsigned char *got = NULL;
     void *block = NULL;
-    check_ok(BB_ALLOCATE(w.rows * w.columns, &expected));
+    double *expected = doubles(w.rows * w.columns);
     check_ok(BB_ALLOCATE((bb_index)bytes, &got));
     check_ok(bb_device_allocate(gpu, bytes, &block));
     check_ok(bb_device_zero(gpu, block, bytes));

@@ -5,7 +5,6 @@
 #include "core/random.h"
 #include "physics/ao/covariance/slope_covariance_pairs.h"
 #include "physics/ao/covariance/slope_patch_core.h"
-#include "tests/check.h"
 #include "tests/physics/ao/sources.h"
 
 enum { MOST_LENSLETS = 100 };
@@ -167,11 +166,9 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
                 .sensor = {a, b},
                 .axis = {axis_a, axis_b},
                 .averaged = s->guides.slope_model == BB_SLOPE_AVERAGED_GRADIENT};
-    double *got = NULL;
-    double *expected = NULL;
     assert_null(bb_slope_covariance_table(s->covariance[SOURCE_CMM], a, b, &work.swapped));
-    check_ok(BB_ALLOCATE(rows * columns, &got));
-    check_ok(BB_ALLOCATE(rows * columns, &expected));
+    double *got = doubles(rows * columns);
+    double *expected = doubles(rows * columns);
     for (bb_index k = 0; k < rows * columns; ++k) {
         got[k] = NAN;
     }

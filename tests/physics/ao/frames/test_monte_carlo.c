@@ -2,7 +2,6 @@
 #include "core/thread.h"
 #include "physics/ao/frames/monte_carlo.h"
 #include "physics/ao/tomography.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 enum { WAVELENGTHS = 2, SEPARATIONS = 2 };
@@ -127,13 +126,11 @@ TEST(slopes_have_their_covariance)
     bb_tomography *problem = NULL;
     bb_frame_sampler *sampler = NULL;
     bb_frame frame = {0};
-    double *expected = NULL;
-    double *sum = NULL;
     check_ok(bb_tomography_create(&config, true, &problem));
     const bb_index n = problem->cmm->rows;
     const bb_index m = problem->targets[0].ctm->rows;
-    check_ok(BB_ALLOCATE(n * n + m * n, &expected));
-    check_ok(BB_ZEROED(n * n + m * n, &sum));
+    double *expected = doubles(n * n + m * n);
+    double *sum = zeros(n * n + m * n);
     check_ok(bb_matrix_source_load(problem->cmm, expected));
     check_ok(bb_matrix_source_load(problem->targets[0].ctm, expected + n * n));
     check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));

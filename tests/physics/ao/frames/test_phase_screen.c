@@ -2,7 +2,7 @@
 #include "core/memory.h"
 #include "physics/ao/covariance/structure_function.h"
 #include "physics/ao/frames/phase_screen.h"
-#include "tests/check.h"
+#include "tests/physics/doubles.h"
 
 static const double pixel_m = 0.1;
 
@@ -123,11 +123,9 @@ TEST(fft_and_sum_of_waves_agree)
 {
     bb_phase_screen screen = make(48);
     bb_amplitude *amplitudes = draw(&screen, 1, 7);
-    double *plane = NULL;
-    double *grid = NULL;
     double position[48];
-    check_ok(BB_ZEROED(48 * 48, &plane));
-    check_ok(BB_ZEROED(48 * 48, &grid));
+    double *plane = zeros(48 * 48);
+    double *grid = zeros(48 * 48);
     for (int i = 0; i < 48; ++i) {
         position[i] = pixel_m * (i - 24);
     }

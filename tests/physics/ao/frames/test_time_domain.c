@@ -7,7 +7,6 @@
 #include "physics/ao/frames/flow_sampler.h"
 #include "physics/ao/frames/time_domain.h"
 #include "physics/ao/tomography.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 enum { LAYERS = 2 };
@@ -98,7 +97,6 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
     bb_slope_covariance *covariance = NULL;
     bb_flow_sampler *flow = NULL;
     bb_frame frame = {0};
-    double *sum = NULL;
     enter(4, &s);
     const bb_index n = s.problem->guides.measurement_count;
     const bb_index m = s.problem->targets[0].truth.measurement_count;
@@ -114,10 +112,9 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
                                              .columns = &s.problem->guides};
     check_ok(bb_slope_covariance_create(&parts, &covariance));
     double *expected = chain_dense(covariance);
-    double *still = NULL;
-    check_ok(BB_ALLOCATE(m * n, &still));
+    double *still = doubles(m * n);
     check_ok(bb_matrix_source_load(s.problem->targets[0].ctm, still));
-    check_ok(BB_ZEROED(m * n, &sum));
+    double *sum = zeros(m * n);
     check_ok(bb_frame_create(s.sampler, &frame));
     check_ok(bb_flow_sampler_create(s.sampler, winds, &flow));
     for (uint64_t f = 0; f < SKIES; ++f) {

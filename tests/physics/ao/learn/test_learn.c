@@ -7,7 +7,6 @@
 #include "physics/ao/frames/learn_frames.h"
 #include "physics/ao/learn/learn.h"
 #include "physics/ao/tomography.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 enum { LAYERS = 3 };

@@ -2,7 +2,7 @@
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
-#include "tests/check.h"
+#include "tests/physics/doubles.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -104,8 +104,7 @@ TEST(interaction_is_the_point_difference)
     // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
     assert_int_equal(mirror.measurement_count, 18);
     assert_int_equal(mirror.actuator_count, 16);
-    double *interaction = NULL;
-    check_ok(BB_ALLOCATE(18 * 16, &interaction));
+    double *interaction = doubles(18 * 16);
     check_ok(
         bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.0}, interaction));
     // Subaperture 4 is centred on (0, 0); actuator 10 at (1, 1) m.
@@ -126,10 +125,8 @@ TEST(projector_inverts_the_modes_kept)
     check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 8, NAN, &mirror));
     const bb_index a = mirror.actuator_count;
     const bb_index m = mirror.measurement_count;
-    double *interaction = NULL;
-    double *product = NULL;
-    check_ok(BB_ALLOCATE(m * a, &interaction));
-    check_ok(BB_ZEROED(a * a, &product));
+    double *interaction = doubles(m * a);
+    double *product = zeros(a * a);
     check_ok(
         bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
     double trace = 0.0;
@@ -162,12 +159,11 @@ TEST(projector_inverts_the_modes_kept)
 static double tilt_kept(bb_index lenslets, double condition)
 {
     bb_deformable_mirror mirror = {0};
-    double *interaction = NULL;
     check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, lenslets, condition,
                                          &mirror));
     const bb_index m = mirror.measurement_count;
     const bb_index a = mirror.actuator_count;
-    check_ok(BB_ALLOCATE(m * a, &interaction));
+    double *interaction = doubles(m * a);
     check_ok(
         bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
     double got = 0.0;

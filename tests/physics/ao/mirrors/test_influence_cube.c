@@ -6,7 +6,6 @@
 #include "physics/ao/ao_check.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/plate_scale.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 // The influence of an actuator at a point of the conjugate, m.
@@ -116,9 +115,8 @@ static double slope_by_hand(const bb_sensor *sensor, double height_m, bb_index k
 
 static void check_slopes(const bb_mirror_stack *stack, const bb_sensor *sensor, double *worst)
 {
-    double *matrix = NULL;
     const bb_conjugate_mirror *mirror = &stack->mirrors[1];
-    check_ok(BB_ALLOCATE(2 * sensor->count * stack->actuator_count, &matrix));
+    double *matrix = doubles(2 * sensor->count * stack->actuator_count);
     check_ok(bb_mirror_stack_interaction(stack, sensor, matrix));
     for (bb_index k = 0; k < 2 * sensor->count; ++k) {
         for (bb_index a = 0; a < mirror->count; ++a) {

@@ -3,7 +3,6 @@
 #include "core/thread.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/mirrors/plate_scale.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 #include <cblas.h>
@@ -55,8 +54,7 @@ static double *kept(const scene *s)
     const int k = (int)s->actuators;
     const bb_mirror_commands *commands = s->commands;
     const double *projector = commands->projector;
-    double *product = NULL;
-    check_ok(BB_ZEROED(s->actuators * s->actuators, &product));
+    double *product = zeros(s->actuators * s->actuators);
     for (bb_index t = 0; t < commands->target_count; ++t) {
         if (commands->weight[t] > 0.0) {
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, k, k, (int)s->slopes, 1.0,
@@ -82,9 +80,8 @@ TEST(commands_of_what_mirrors_made_are_the_modes_kept)
     check_relative(s.commands->weight[0], 6.0 / 9.0, 1e-15);
     assert_true(s.commands->weight[2] == 0.0);
     double *product = kept(&s);
-    double *square = NULL;
     double sum = 0.0;
-    check_ok(BB_ALLOCATE(s.actuators * s.actuators, &square));
+    double *square = doubles(s.actuators * s.actuators);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, k, k, k, 1.0, product, k, product, k, 0.0,
                 square, k);
     for (int i = 0; i < k; ++i) {
@@ -239,8 +236,7 @@ static double strength(const scene *s, const double *volts)
     const int k = (int)s->actuators;
     const int m = (int)s->slopes;
     double sum = 0.0;
-    double *made = NULL;
-    check_ok(BB_ALLOCATE(s->slopes, &made));
+    double *made = doubles(s->slopes);
     for (bb_index t = 0; t < s->commands->target_count; ++t) {
         cblas_dgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0, s->commands->interaction[t], k, volts,
                     1, 0.0, made, 1);

@@ -4,7 +4,6 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/mirrors/mirror_stack.h"
-#include "tests/check.h"
 #include "tests/physics/ao/cases.h"
 
 static const double arcsec = 1.0 / 206264.80624709636;
@@ -38,9 +37,8 @@ static void leave(scene *s)
 
 static double *interaction(const scene *s, bb_index target)
 {
-    double *matrix = NULL;
     const bb_sensor *sensor = &s->truth[target].sensors[0];
-    check_ok(BB_ALLOCATE(2 * sensor->count * s->stack.actuator_count, &matrix));
+    double *matrix = doubles(2 * sensor->count * s->stack.actuator_count);
     check_ok(bb_mirror_stack_interaction(&s->stack, sensor, matrix));
     return matrix;
 }
@@ -88,13 +86,12 @@ TEST(a_mirror_at_the_pupil_is_the_same_in_all_directions)
     ao_case c = case_mcao();
     scene s;
     bb_deformable_mirror mirror = {0};
-    double *expected = NULL;
     const bb_pupil pupil = {.obstruction = 0.2};
     add_mirror(&c, 0.0, NAN);
     enter(&c, &s);
     check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
     const bb_index items = mirror.measurement_count * mirror.actuator_count;
-    check_ok(BB_ALLOCATE(items, &expected));
+    double *expected = doubles(items);
     check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
     double *axis = interaction(&s, 0);
     for (bb_index t = 1; t < 5; ++t) {
@@ -269,8 +266,7 @@ TEST(guide_stars_see_mirrors_as_layers)
     check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
     check_ok(bb_mirror_stack_of_pupil(&mirror, &ground));
     const bb_index items = mirror.measurement_count * mirror.actuator_count;
-    double *expected = NULL;
-    check_ok(BB_ALLOCATE(items, &expected));
+    double *expected = doubles(items);
     check_ok(BB_ALLOCATE(items, &matrix));
     check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
     check_ok(bb_mirror_stack_interaction(&ground, &s.truth[3].sensors[0], matrix));

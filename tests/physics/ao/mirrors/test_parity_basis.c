@@ -3,7 +3,7 @@
 #include "core/thread.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/mirrors/mirror_projector.h"
-#include "tests/check.h"
+#include "tests/physics/doubles.h"
 
 // A mirror and its interaction matrix.
 typedef struct scene {
@@ -59,12 +59,11 @@ static int blocks_of(const scene *s)
     const bb_actuator_places places = places_of(s);
     const bb_index k = s->actuators;
     bb_parity_basis basis = {0};
-    double *rows = NULL;
     double *block = NULL;
     double inside = 0.0;
     double all = 0.0;
     check_ok(bb_parity_basis_create(k, &places, s->gram, &basis));
-    check_ok(BB_ZEROED(k * k, &rows));
+    double *rows = zeros(k * k);
     for (bb_index i = 0; i < k; ++i) {
         rows[i * k + i] = 1.0;
     }
@@ -94,8 +93,7 @@ static int blocks_of(const scene *s)
 static void project(const scene *s, const bb_actuator_places *places, double *projector,
                     bb_index *dropped)
 {
-    double *copy = NULL;
-    check_ok(BB_ALLOCATE(s->slopes * s->actuators, &copy));
+    double *copy = doubles(s->slopes * s->actuators);
     memcpy(copy, s->interaction, (size_t)(s->slopes * s->actuators) * sizeof *copy);
     check_ok(bb_mirror_projector_make(s->slopes, s->actuators, s->mirror.condition, places, copy,
                                       projector, dropped, NULL));
@@ -107,13 +105,11 @@ static void compare(const scene *s)
 {
     const bb_actuator_places places = places_of(s);
     const bb_index items = s->slopes * s->actuators;
-    double *plain = NULL;
-    double *folded = NULL;
     double worst = 0.0;
     double peak = 0.0;
     bb_index dropped[2];
-    check_ok(BB_ALLOCATE(items, &plain));
-    check_ok(BB_ALLOCATE(items, &folded));
+    double *plain = doubles(items);
+    double *folded = doubles(items);
     project(s, NULL, plain, &dropped[0]);
     project(s, &places, folded, &dropped[1]);
     assert_int_equal(dropped[0], dropped[1]);

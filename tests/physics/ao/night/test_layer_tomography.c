@@ -49,14 +49,12 @@ static double distance(const bb_matrix_source *got, const bb_matrix_source *expe
 {
     const bb_index rows = expected->rows;
     const bb_index columns = expected->columns;
-    double *first = NULL;
-    double *second = NULL;
     double worst = 0.0;
     double largest = 0.0;
     assert_int_equal(got->rows, rows);
     assert_int_equal(got->columns, columns);
-    check_ok(BB_ALLOCATE(rows * columns, &first));
-    check_ok(BB_ALLOCATE(rows * columns, &second));
+    double *first = doubles(rows * columns);
+    double *second = doubles(rows * columns);
     const bb_view whole_view = bb_view_matrix(first, rows, columns);
     for (bb_index i = 0; i < rows; i += 37) {
         for (bb_index j = 0; j < columns; j += 53) {
@@ -158,7 +156,6 @@ TEST(layers_have_outer_scales_of_their_own)
     const bb_profile_row rows[] = {{0.0, 4000.0, 2.0, NAN, 25.0}, {0.0, 4000.0, 3.0, NAN, 60.0}};
     static const bb_layer_config layer[] = {{4000.0, 1.0, NAN}};
     const double strength[] = {2.0, 3.0};
-    double *sum = NULL;
     bb_layer_tomography *mixed = NULL;
     bb_profile_series series = {0};
     bb_tomography *alone[2] = {NULL, NULL};
@@ -174,10 +171,9 @@ TEST(layers_have_outer_scales_of_their_own)
                                         &mixed));
     check_ok(bb_layer_tomography_set(mixed, strength, NULL));
     const bb_index m = alone[0]->targets[0].ctt->rows;
-    check_ok(BB_ZEROED(m * m, &sum));
+    double *sum = zeros(m * m);
     for (int k = 0; k < 2; ++k) {
-        double *part = NULL;
-        check_ok(BB_ALLOCATE(m * m, &part));
+        double *part = doubles(m * m);
         check_ok(bb_matrix_source_load(alone[k]->targets[0].ctt, part));
         for (bb_index i = 0; i < m * m; ++i) {
             sum[i] += strength[k] * part[i];

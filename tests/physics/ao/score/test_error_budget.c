@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "physics/ao/score/error_budget.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 static ao_case laser_case(void)
@@ -24,12 +23,11 @@ TEST(noise_is_what_it_adds_to_the_covariance)
     chain noisy = chain_assemble(&c, true);
     chain clean = chain_assemble(&c, false);
     bb_tomography *problem = NULL;
-    double *noise = NULL;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_csr sparse = {0};
     check_ok(bb_error_budget_noise(problem, &sparse));
     assert_int_equal(sparse.rows, noisy.n);
-    check_ok(BB_ZEROED(noisy.n * noisy.n, &noise));
+    double *noise = zeros(noisy.n * noisy.n);
     for (bb_index row = 0; row < noisy.n; ++row) {
         for (bb_index e = sparse.row_start[row]; e < sparse.row_start[row + 1]; ++e) {
             noise[row * noisy.n + sparse.column[e]] = sparse.value[e];

@@ -7,7 +7,7 @@
 #include "physics/ao/covariance/corrected_structure.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/point_spread.h"
-#include "tests/check.h"
+#include "tests/physics/doubles.h"
 
 static const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
 
@@ -118,8 +118,7 @@ TEST(terms_add_on_the_grid)
 {
     bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_ERIS_10, 25.0, NAN);
     const bb_displacement_grid grid = {128, 0.1};
-    double *half = NULL;
-    check_ok(BB_ALLOCATE(128 * 128, &half));
+    double *half = doubles(128 * 128);
     const double scale = wave_m * wave_m * pow(0.5 / atmosphere.r0_m, 5.0 / 3.0);
     bb_structure_table low = {0};
     check_ok(bb_corrected_structure_tabulate(25.0, 0.5, &low));
@@ -159,10 +158,8 @@ TEST(the_image_without_correction_is_the_seeing)
         bb_point_spread_create(diameter, &(bb_pupil){.obstruction = obstruction}, 8, NAN, &spread));
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     const bb_index n = grid->pixels;
-    double *correlation = NULL;
-    double *image = NULL;
-    check_ok(BB_ALLOCATE(n * n, &correlation));
-    check_ok(BB_ALLOCATE(n * n, &image));
+    double *correlation = doubles(n * n);
+    double *image = doubles(n * n);
     const double wavelength = 500e-9;
     const double r0 = 0.25;
     static const double outer_scales[] = {1e9, 25.0};
@@ -219,9 +216,8 @@ TEST(what_is_not_corrected_is_not_late)
     const bb_displacement_grid grid = {256, 0.1};
     const double pitch = 0.8;
     static const double wind[] = {40.0, 90.0};
-    double *half = NULL;
     bb_structure_table low = {0};
-    check_ok(BB_ALLOCATE(256 * 256, &half));
+    double *half = doubles(256 * 256);
     check_ok(bb_corrected_structure_tabulate(25.0, pitch, &low));
     const bb_error_terms_config config = {
         .frame_delay_ms = 5.0, .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}};

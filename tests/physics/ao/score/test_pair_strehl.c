@@ -3,7 +3,6 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/mirror_shape.h"
 #include "physics/ao/score/pair_strehl.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 enum { WAVELENGTHS = 2 };
@@ -82,12 +81,11 @@ static point_list draw_points(const optics *o)
     const bb_index points = grid->pupil_points;
     const bb_index middle = points / 2;
     const int actuators = (int)o->actuators;
-    double *position = NULL;
     double *shapes = NULL; // F [count][actuators]
     double *half = NULL;   // F Cvv
     bb_mirror_shape shape = {0};
     point_list out = {0};
-    check_ok(BB_ALLOCATE(points, &position));
+    double *position = doubles(points);
     for (bb_index i = 0; i < points; ++i) {
         position[i] = grid->pixel_m * (double)(i - middle);
     }

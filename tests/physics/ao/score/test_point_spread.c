@@ -2,7 +2,6 @@
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/score/point_spread.h"
-#include "tests/check.h"
 #include "tests/physics/ao/chain.h"
 
 typedef struct optics {

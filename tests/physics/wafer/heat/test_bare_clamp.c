@@ -4,7 +4,6 @@
 // from explicit and implicit models agree, nothing of the wafer is left in them.
 #include "core/memory.h"
 #include "physics/wafer/heat/bare_clamp.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const bb_ring_config RING = {
@@ -76,13 +75,11 @@ TEST(rows_sum_to_the_loss_to_the_water)
 TEST(an_even_rise_falls_at_the_layers_rate)
 {
     table entries;
-    double *rise = NULL;
-    double *through = NULL;
     bb_ledger ledger = {0};
     make(0, 1.0, &entries);
     const bb_bare_clamp *bare = entries.bare;
-    check_ok(BB_ALLOCATE(bare->count, &rise));
-    check_ok(BB_ALLOCATE(bare->count, &through));
+    double *rise = doubles(bare->count);
+    double *through = doubles(bare->count);
     for (bb_index i = 0; i < bare->count; ++i) {
         rise[i] = 1.0;
     }

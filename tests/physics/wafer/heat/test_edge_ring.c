@@ -4,7 +4,6 @@
 #include "physics/wafer/heat/edge_ring.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/heat/thermal.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double PI = 3.14159265358979323846;
@@ -159,8 +158,6 @@ TEST(mirrored_heat_stays_mirrored)
     bb_disc_mesh *wafer = NULL;
     bb_edge_ring *ring = NULL;
     bb_thermal *thermal = NULL;
-    double *t = NULL;
-    double *next = NULL;
     bb_ledger ledger = {0};
     bb_wafer_material_config small = SILICON;
     small.diameter_mm = 60.0;
@@ -168,8 +165,8 @@ TEST(mirrored_heat_stays_mirrored)
     check_ok(bb_edge_ring_create(wafer, &small, &RING, &ring));
     const bb_thermal_setting setting = {.ring = ring};
     check_ok(bb_thermal_create_in(wafer, &small, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &thermal));
-    check_ok(BB_ZEROED(thermal->size, &t));
-    check_ok(BB_ZEROED(thermal->size, &next));
+    double *t = zeros(thermal->size);
+    double *next = zeros(thermal->size);
     const bb_disc_mesh *mesh = ring->mesh;
     const bb_index first = thermal->node_count + thermal->clamp_count;
     bb_index pair[2] = {-1, -1};

@@ -3,7 +3,6 @@
 #include "physics/wafer/field_area.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/heat/thermal.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 typedef struct setup {
@@ -32,10 +31,8 @@ TEST(covered_nodes_get_exactly_the_dose)
     for (bb_index field = 44; field < 46; ++field) {
         assert_true(scene.scan->fields[field].full);
         check_ok(bb_exposure_create(scene.mesh, scene.scan, field, 1.0, &exposure));
-        double *sum = NULL;
-        double *energy = NULL;
-        check_ok(BB_ZEROED(exposure->count, &sum));
-        check_ok(BB_ZEROED(exposure->count, &energy));
+        double *sum = zeros(exposure->count);
+        double *energy = zeros(exposure->count);
         double total = 0.0;
         for (bb_index step = 0; step < 34; ++step) {
             total += bb_exposure_energy(exposure, step, 1, energy);
@@ -68,10 +65,9 @@ TEST(parts_make_up_a_step)
 {
     setup scene = make(0.0007);
     bb_exposure *exposure = NULL;
-    double *energy = NULL;
     double *sum = NULL;
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &exposure));
-    check_ok(BB_ALLOCATE(exposure->count, &energy));
+    double *energy = doubles(exposure->count);
     for (bb_index step = 0; step < 34; step += 11) {
         check_ok(BB_ZEROED(exposure->count, &sum));
         for (bb_index part = 3 * step; part < 3 * (step + 1); ++part) {
@@ -95,9 +91,8 @@ TEST(power_is_steady_and_follows_absorption)
 {
     setup scene = make(0.0007);
     bb_exposure *exposure = NULL;
-    double *energy = NULL;
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 40, 1.25, &exposure));
-    check_ok(BB_ALLOCATE(exposure->count, &energy));
+    double *energy = doubles(exposure->count);
     double expected = 1.25 * 300.0 * 0.026 * scene.scan->speed * 1e-3;
     for (bb_index step = 6; step < 28; ++step) {
         check_relative(bb_exposure_energy(exposure, step, 1, energy), expected, 1e-12);
@@ -129,13 +124,11 @@ TEST(ledger_closes_over_fields)
     setup scene = make(0.001);
     bb_thermal *thermal = NULL;
     bb_exposure *exposure = NULL;
-    double *t = NULL;
-    double *next = NULL;
     double *energy = NULL;
     bb_ledger ledger = {0};
     check_ok(bb_thermal_create(scene.mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    check_ok(BB_ZEROED(thermal->size, &t));
-    check_ok(BB_ZEROED(thermal->size, &next));
+    double *t = zeros(thermal->size);
+    double *next = zeros(thermal->size);
     double highest = 0.0;
     for (bb_index field = 0; field < 2; ++field) {
         check_ok(bb_exposure_create(scene.mesh, scene.scan, field == 0 ? 0 : 40, 1.0, &exposure));
@@ -196,8 +189,6 @@ TEST(a_map_gives_each_cell_its_dose)
 {
     setup scene = {NULL, NULL};
     bb_exposure *exposure = NULL;
-    double *energy = NULL;
-    double *sum = NULL;
     bb_dose_point points[6];
     bb_scan_config config = FAST_SCAN;
     const double mean = put_map(points, &config);
@@ -205,8 +196,8 @@ TEST(a_map_gives_each_cell_its_dose)
     check_ok(bb_scan_create(&config, 1e-3, &scene.scan));
     check_relative(bb_dose_map_mean(scene.scan->dose_map), mean, 1e-14);
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 44, 1.25, &exposure));
-    check_ok(BB_ZEROED(exposure->count, &energy));
-    check_ok(BB_ZEROED(exposure->count, &sum));
+    double *energy = zeros(exposure->count);
+    double *sum = zeros(exposure->count);
     const bb_field *field = &exposure->field;
     double total = 0.0;
     double power = 0.0; // of step 20, which lies in the upper row
@@ -265,8 +256,6 @@ TEST(a_map_of_one_is_no_map)
     bb_scan *mapped = NULL;
     bb_exposure *plain = NULL;
     bb_exposure *exposure = NULL;
-    double *energy = NULL;
-    double *expected = NULL;
     bb_dose_point point = {2.0, -3.0, 1.0};
     bb_scan_config config = FAST_SCAN;
     config.dose_map = (bb_list){&point, 1};
@@ -274,8 +263,8 @@ TEST(a_map_of_one_is_no_map)
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &plain));
     check_ok(bb_exposure_create(scene.mesh, mapped, 41, 1.0, &exposure));
     assert_int_equal(exposure->count, plain->count);
-    check_ok(BB_ZEROED(plain->count, &energy));
-    check_ok(BB_ZEROED(plain->count, &expected));
+    double *energy = zeros(plain->count);
+    double *expected = zeros(plain->count);
     for (bb_index step = 0; step < 34; ++step) {
         (void)bb_exposure_energy(plain, step, 1, expected);
         (void)bb_exposure_energy(exposure, step, 1, energy);

@@ -5,7 +5,6 @@
 #include "physics/wafer/heat/clamp_grid.h"
 #include "physics/wafer/heat/edge_ring.h"
 #include "physics/wafer/heat/heat_sizes.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 TEST(counts_are_those_of_the_meshes)

@@ -3,7 +3,6 @@
 #include "physics/wafer/field_area.h"
 #include "physics/wafer/heat/hood.h"
 #include "physics/wafer/heat/thermal.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const bb_hood_config HOOD = {

@@ -5,7 +5,6 @@
 // (Rosenthal 1946), x' ahead of it.
 #include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 #include <gsl/gsl_sf_bessel.h>
@@ -48,12 +47,10 @@ TEST(moving_heat_is_rosenthals)
                                        {-0.02, 0.0, 2e-3}};
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    double *t = NULL;
-    double *next = NULL;
     check_ok(bb_disc_mesh_rectangle(270, 120, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, step, &thermal));
-    check_ok(BB_ZEROED(thermal->size, &t));
-    check_ok(BB_ZEROED(thermal->size, &next));
+    double *t = zeros(thermal->size);
+    double *next = zeros(thermal->size);
     double x = 0.030;
     for (int n = 0; n < 1600; ++n) {
         check_ok(bb_csr_multiply(&thermal->step_matrix, t, next));

@@ -3,7 +3,6 @@
 // Probes are bilinear in the mesh of their layer, at any place on the disc; others are refused.
 #include "core/memory.h"
 #include "physics/wafer/heat/probe.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double RADIUS = 0.030;

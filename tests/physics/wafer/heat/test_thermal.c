@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double PI = 3.14159265358979323846;
@@ -73,10 +72,8 @@ TEST(limit_is_safe_and_sharp)
     bb_thermal *thermal = NULL;
     check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.3e-3, &thermal));
-    double *x = NULL;
-    double *y = NULL;
-    check_ok(BB_ZEROED(thermal->size, &x));
-    check_ok(BB_ZEROED(thermal->size, &y));
+    double *x = zeros(thermal->size);
+    double *y = zeros(thermal->size);
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         x[i] = mesh->node_column[i] % 2 ? 1.0 : -1.0;
     }
@@ -111,15 +108,13 @@ static double cosine_error(bb_index cells, bb_index steps)
 {
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    double *x = NULL;
-    double *y = NULL;
     double side = 0.024;
     double total = 0.016;
     check_ok(bb_disc_mesh_periodic(cells, cells, side / (double)cells, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, total / (double)steps,
                                &thermal));
-    check_ok(BB_ALLOCATE(thermal->size, &x));
-    check_ok(BB_ALLOCATE(thermal->size, &y));
+    double *x = doubles(thermal->size);
+    double *y = doubles(thermal->size);
     double q = 2.0 * PI / side;
     for (bb_index i = 0; i < thermal->size; ++i) {
         x[i] = cos(q * bb_disc_mesh_x(mesh, i)) * cos(q * bb_disc_mesh_y(mesh, i));
@@ -155,12 +150,10 @@ TEST(point_heat_spreads_as_a_gaussian)
 {
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    double *x = NULL;
-    double *y = NULL;
     check_ok(bb_disc_mesh_create(0.030, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.25e-3, &thermal));
-    check_ok(BB_ZEROED(thermal->size, &x));
-    check_ok(BB_ZEROED(thermal->size, &y));
+    double *x = zeros(thermal->size);
+    double *y = zeros(thermal->size);
     int32_t centre = mesh->node_at[60 * mesh->node_columns + 60];
     x[centre] = 0.1 * thermal->per_joule[centre];
     advance(thermal, &x, &y, 400);
@@ -187,13 +180,11 @@ TEST(disc_modes_decay_at_their_rates)
     } modes[] = {{1, 1.84118378}, {2, 3.05423693}, {0, 3.83170597}, {0, 7.01558667}};
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    double *x = NULL;
-    double *y = NULL;
     double radius = 0.050;
     check_ok(bb_disc_mesh_create(radius, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.5e-3, &thermal));
-    check_ok(BB_ALLOCATE(thermal->size, &x));
-    check_ok(BB_ALLOCATE(thermal->size, &y));
+    double *x = doubles(thermal->size);
+    double *y = doubles(thermal->size);
     for (int m = 0; m < 4; ++m) {
         double before = 0.0;
         double after = 0.0;
@@ -236,10 +227,9 @@ TEST(a_quarter_turn_turns_the_heat)
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x[2] = {NULL};
-    double *y = NULL;
     check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    check_ok(BB_ALLOCATE(thermal->size, &y));
+    double *y = doubles(thermal->size);
     const bb_index stride = mesh->node_columns;
     const bb_index spot[2] = {mesh->node_at[30 * stride + 25],
                               mesh->node_at[25 * stride + stride - 1 - 30]};
@@ -266,10 +256,9 @@ TEST(mirrored_heat_stays_mirrored_and_adds_up)
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x[3] = {NULL};
-    double *y = NULL;
     check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    check_ok(BB_ALLOCATE(thermal->size, &y));
+    double *y = doubles(thermal->size);
     bb_index stride = mesh->node_columns;
     bb_index indices[2] = {mesh->node_at[30 * stride + 25], mesh->node_at[30 * stride + 55]};
     for (int k = 0; k < 3; ++k) {

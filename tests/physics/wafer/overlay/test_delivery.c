@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/wafer/overlay/delivery.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 enum { STEPS = 34, POINTS = 378 };

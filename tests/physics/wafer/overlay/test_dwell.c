@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/wafer/overlay/dwell.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const bb_metrology_config POINTS = {.columns = 13, .rows = 19};

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "physics/wafer/response/coupled_plate.h"
 #include "physics/wafer/response/membrane.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
@@ -220,11 +219,10 @@ static amplitudes fourier(const bb_plate *plate, double q, double t, double s)
 static double wave_error(const bb_plate *plate, bb_index cells, double length, double s)
 {
     bb_disc_mesh *mesh = NULL;
-    double *tau = NULL;
     double q = 2.0 * M_PI / length;
     check_ok(bb_disc_mesh_periodic(cells, 3, length / (double)cells, &mesh));
     setup scene = make(mesh, plate);
-    check_ok(BB_ALLOCATE(mesh->node_count, &tau));
+    double *tau = doubles(mesh->node_count);
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         scene.t[i] = cos(q * bb_disc_mesh_x(mesh, i));
         tau[i] = s * scene.t[i];
@@ -340,11 +338,10 @@ TEST(coupled_orders_are_2_and_1)
 TEST(stiff_springs_leave_the_membrane)
 {
     bb_membrane *membrane = NULL;
-    double *u = NULL;
     bb_plate plate = silicon(CLAMP.tangential_stiffness_n_per_m3, 1e20);
     setup scene = make_disc(0.004, &plate);
     check_ok(bb_membrane_create(scene.mesh, &SILICON, &CLAMP, &membrane));
-    check_ok(BB_ALLOCATE(2 * scene.mesh->node_count, &u));
+    double *u = doubles(2 * scene.mesh->node_count);
     for (bb_index i = 0; i < scene.mesh->node_count; ++i) {
         scene.t[i] = sin(3.0 + 0.37 * (double)i);
     }
@@ -402,14 +399,10 @@ TEST(rows_of_moments_are_reciprocal)
     bb_plate plate = silicon(1e11, 1e12);
     setup scene = make_disc(0.004, &plate);
     const bb_index count = scene.mesh->node_count;
-    double *rows = NULL;
-    double *alone = NULL;
-    double *moments = NULL;
-    double *tau = NULL;
-    check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &rows));
-    check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &alone));
-    check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &moments));
-    check_ok(BB_ALLOCATE(count, &tau));
+    double *rows = doubles(BB_PLATE_BATCH * count);
+    double *alone = doubles(BB_PLATE_BATCH * count);
+    double *moments = doubles(BB_PLATE_BATCH * count);
+    double *tau = doubles(count);
     for (bb_index i = 0; i < count; ++i) {
         scene.t[i] = 0.0;
         tau[i] = sin(3.0 + 0.37 * (double)i);
@@ -453,10 +446,8 @@ TEST(rows_are_reciprocal)
     bb_plate plate = silicon(1e11, 1e12);
     setup scene = make_disc(0.004, &plate);
     bb_index count = scene.mesh->node_count;
-    double *rows = NULL;
-    double *again = NULL;
-    check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &rows));
-    check_ok(BB_ALLOCATE(BB_PLATE_BATCH * count, &again));
+    double *rows = doubles(BB_PLATE_BATCH * count);
+    double *again = doubles(BB_PLATE_BATCH * count);
     for (bb_index i = 0; i < count; ++i) {
         scene.t[i] = sin(3.0 + 0.37 * (double)i);
     }

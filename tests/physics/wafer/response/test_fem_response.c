@@ -2,7 +2,6 @@
 #include "core/memory.h"
 #include "physics/wafer/response/fem_response.h"
 #include "physics/wafer/response/response.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 typedef struct setup {
@@ -57,17 +56,12 @@ TEST(rows_are_forward_solves_and_blocks_agree)
 {
     setup scene = make(0.003);
     bb_index cells = scene.grid->cell_count;
-    double *s = NULL;
-    double *t = NULL;
-    double *u = NULL;
-    double *rows = NULL;
-    double *part = NULL;
     bb_fem_response fem;
-    check_ok(BB_ALLOCATE(cells, &s));
-    check_ok(BB_ALLOCATE(scene.mesh->node_count, &t));
-    check_ok(BB_ALLOCATE(2 * scene.mesh->node_count, &u));
-    check_ok(BB_ALLOCATE(40 * cells, &rows));
-    check_ok(BB_ALLOCATE(3 * 500, &part));
+    double *s = doubles(cells);
+    double *t = doubles(scene.mesh->node_count);
+    double *u = doubles(2 * scene.mesh->node_count);
+    double *rows = doubles(40 * cells);
+    double *part = doubles(3 * 500);
     for (bb_index j = 0; j < cells; ++j) {
         s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
@@ -112,9 +106,8 @@ TEST(kernel_and_fem_agree_inside)
     bb_response *response = NULL;
     bb_field_response kernel;
     bb_fem_response fem;
-    double *rows = NULL;
     check_ok(bb_response_create(&SILICON, &CLAMP, scene.grid, &response));
-    check_ok(BB_ALLOCATE(2 * cells, &rows));
+    double *rows = doubles(2 * cells);
     check_ok(bb_field_response_make(response, &scene.slit, scene.field, BB_AXIS_X, &kernel));
     check_ok(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit, scene.field,
                                   BB_AXIS_X, &fem));
@@ -151,11 +144,10 @@ static double scored(const setup *scene, bb_index columns, double x, double y)
     bb_response_config config = {.slit_points = {columns, 9}, .field_rows = 51};
     setup with = *scene;
     bb_fem_response fem;
-    double *rows = NULL;
     double window[9 * 27];
     bb_index cells = scene->grid->cell_count;
     check_ok(bb_slit_grid_make(&config, scene->scan, &with.slit));
-    check_ok(BB_ALLOCATE(with.slit.window_points * cells, &rows));
+    double *rows = doubles(with.slit.window_points * cells);
     check_ok(bb_fem_response_make(scene->mesh, scene->membrane, scene->grid, &with.slit,
                                   scene->field, BB_AXIS_X, &fem));
     bb_index offset = 0;

@@ -9,7 +9,6 @@
 #include "physics/wafer/response/dissection.h"
 #include "physics/wafer/response/membrane.h"
 #include "physics/wafer/response/membrane_element.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
@@ -205,11 +204,9 @@ TEST(a_quarter_turn_turns_the_answer)
     const bb_disc_mesh *mesh = scene.mesh;
     const bb_index count = mesh->node_count;
     const bb_index last = mesh->node_columns - 1;
-    double *turned = NULL;
-    double *u = NULL;
     double peak = 0.0;
-    check_ok(BB_ALLOCATE(count, &turned));
-    check_ok(BB_ALLOCATE(2 * count, &u));
+    double *turned = doubles(count);
+    double *u = doubles(2 * count);
     for (bb_index i = 0; i < count; ++i) {
         scene.t[i] = exp(-1e3 * (pow(bb_disc_mesh_x(mesh, i) - 0.06, 2.0) +
                                  pow(bb_disc_mesh_y(mesh, i) + 0.02, 2.0)));
@@ -240,9 +237,8 @@ TEST(rows_are_reciprocal)
     setup scene = make(0.002, 1e11);
     const double x[5] = {0.0, 0.0313, -0.1201, 0.07, 0.2};
     const double y[5] = {0.0, -0.0177, 0.0604, -0.111, 0.0};
-    double *rows = NULL;
     bb_index count = scene.mesh->node_count;
-    check_ok(BB_ALLOCATE(BB_MEMBRANE_BATCH * count, &rows));
+    double *rows = doubles(BB_MEMBRANE_BATCH * count);
     for (bb_index i = 0; i < count; ++i) {
         scene.t[i] = sin(3.0 + 0.37 * (double)i);
     }

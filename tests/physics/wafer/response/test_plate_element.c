@@ -4,7 +4,6 @@
 // the constants of docs/manual/physics-wafer.md 1.4 isotropic and cubic.
 #include "physics/wafer/response/membrane_element.h"
 #include "physics/wafer/response/plate_element.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double SIDE = 0.002;

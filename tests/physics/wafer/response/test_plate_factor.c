@@ -5,7 +5,6 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/response/coupled_plate.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 #include <dirent.h>
@@ -200,9 +199,8 @@ TEST(the_key_is_of_all_that_matters)
     bb_disc_mesh *wider = NULL;
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     bb_factor_key keys[6];
-    double *springs = NULL;
     check_ok(bb_disc_mesh_create(0.055, 0.005, &wider));
-    check_ok(BB_ALLOCATE(mesh->cell_count, &springs));
+    double *springs = doubles(mesh->cell_count);
     for (bb_index i = 0; i < mesh->cell_count; ++i) {
         springs[i] = 1.0;
     }

@@ -8,7 +8,6 @@
 #include "physics/wafer/response/plate_response.h"
 #include "physics/wafer/response/plate_sample.h"
 #include "physics/wafer/response/response.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 typedef struct setup {
@@ -69,8 +68,7 @@ static void spread(const setup *scene, const double *s, double *t)
 
 static void solve(const setup *scene, const double *t, double *x)
 {
-    double *right = NULL;
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene->mesh->node_count, &right));
+    double *right = doubles(BB_PLATE_UNKNOWNS * scene->mesh->node_count);
     bb_coupled_plate_load(scene->plate, t, NULL, right);
     check_ok(bb_coupled_plate_solve(scene->plate, right, x));
     BB_RELEASE(&right);
@@ -102,22 +100,14 @@ TEST(the_second_block_is_of_moments)
     const bb_index cells = scene.grid->cell_count;
     bb_plate_response one;
     bb_plate_response two;
-    double *tau = NULL;
-    double *spread_tau = NULL;
-    double *cold = NULL;
-    double *right = NULL;
-    double *x = NULL;
-    double *rows = NULL;
-    double *plain = NULL;
-    double *part = NULL;
-    check_ok(BB_ALLOCATE(cells, &tau));
-    check_ok(BB_ALLOCATE(scene.mesh->node_count, &spread_tau));
-    check_ok(BB_ZEROED(scene.mesh->node_count, &cold));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &right));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &x));
-    check_ok(BB_ALLOCATE(ROWS * 2 * cells, &rows));
-    check_ok(BB_ALLOCATE(ROWS * cells, &plain));
-    check_ok(BB_ALLOCATE(ROWS * 300, &part));
+    double *tau = doubles(cells);
+    double *spread_tau = doubles(scene.mesh->node_count);
+    double *cold = zeros(scene.mesh->node_count);
+    double *right = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
+    double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
+    double *rows = doubles(ROWS * 2 * cells);
+    double *plain = doubles(ROWS * cells);
+    double *part = doubles(ROWS * 300);
     for (bb_index j = 0; j < cells; ++j) {
         tau[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
@@ -170,16 +160,11 @@ TEST(rows_are_forward_solves_and_blocks_agree)
     setup scene = make(0.005, &burls);
     bb_index cells = scene.grid->cell_count;
     bb_plate_response plate;
-    double *s = NULL;
-    double *t = NULL;
-    double *x = NULL;
-    double *rows = NULL;
-    double *part = NULL;
-    check_ok(BB_ALLOCATE(cells, &s));
-    check_ok(BB_ALLOCATE(scene.mesh->node_count, &t));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &x));
-    check_ok(BB_ALLOCATE(40 * cells, &rows));
-    check_ok(BB_ALLOCATE(3 * 500, &part));
+    double *s = doubles(cells);
+    double *t = doubles(scene.mesh->node_count);
+    double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
+    double *rows = doubles(40 * cells);
+    double *part = doubles(3 * 500);
     for (bb_index j = 0; j < cells; ++j) {
         s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
@@ -245,9 +230,8 @@ TEST(threads_leave_the_bits)
 static double heated(const setup *scene, const bb_matrix_source *source, bb_index point)
 {
     bb_index cells = scene->grid->cell_count;
-    double *row = NULL;
     double sum = 0.0;
-    check_ok(BB_ALLOCATE(cells, &row));
+    double *row = doubles(cells);
     check_ok(bb_matrix_source_fill(source, point, 0, bb_view_matrix(row, 1, cells)));
     for (bb_index j = 0; j < cells; ++j) {
         double x = scene->grid->origin_x +
@@ -297,12 +281,10 @@ static double variance_under_translation(const bb_burl_config *burls)
     double worst = 0.0;
     double peak = 0.0;
     double *value[2] = {NULL, NULL};
-    double *t = NULL;
-    double *x = NULL;
     enum { POINTS = 24 };
     const double shift = 0.016;
-    check_ok(BB_ALLOCATE(scene.mesh->node_count, &t));
-    check_ok(BB_ALLOCATE(BB_PLATE_UNKNOWNS * scene.mesh->node_count, &x));
+    double *t = doubles(scene.mesh->node_count);
+    double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
     for (int place = 0; place < 2; ++place) {
         check_ok(BB_ALLOCATE(POINTS, &value[place]));
         for (bb_index i = 0; i < scene.mesh->node_count; ++i) {

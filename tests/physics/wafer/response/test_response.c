@@ -4,7 +4,6 @@
 #include "core/thread.h"
 #include "physics/wafer/response/plate.h"
 #include "physics/wafer/response/response.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 #include <gsl/gsl_integration.h>
@@ -46,11 +45,9 @@ static const bb_grid_config QUICK_POINTS = {11, 9};
 TEST(entries_do_not_depend_on_block_or_threads)
 {
     setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
-    double *all_values = NULL;
-    double *part = NULL;
     bb_index cells = scene.grid->cell_count;
-    check_ok(BB_ALLOCATE(4 * cells, &all_values));
-    check_ok(BB_ALLOCATE(4 * cells, &part));
+    double *all_values = doubles(4 * cells);
+    double *part = doubles(4 * cells);
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response rows;
         check_ok(bb_field_response_make(scene.response, &scene.slit, &scene.scan->fields[41], axis,
@@ -210,13 +207,11 @@ static double infinite_plate(double r, double width, double scale)
 // Displacement of some points of field 48 by a radial temperature, against the closed form.
 static double radial_error(const setup *scene, double width)
 {
-    double *s = NULL;
-    double *row = NULL;
     double worst = 0.0;
     double peak = 0.0;
     bb_index cells = scene->grid->cell_count;
-    check_ok(BB_ALLOCATE(cells, &s));
-    check_ok(BB_ALLOCATE(cells, &row));
+    double *s = doubles(cells);
+    double *row = doubles(cells);
     for (bb_index j = 0; j < cells; ++j) {
         bb_index column = j % scene->grid->columns;
         bb_index line = j / scene->grid->columns;
@@ -276,10 +271,9 @@ TEST(height_rows_follow_the_fourier_system)
     clamp.tangential_stiffness_n_per_m3 = 1e13;
     clamp.normal_stiffness_n_per_m3 = 1e11;
     setup scene = make(0.001, (bb_grid_config){300, 200}, QUICK_POINTS, &clamp);
-    double *row = NULL;
     bb_index cells = scene.grid->cell_count;
     bb_field_response rows;
-    check_ok(BB_ALLOCATE(cells, &row));
+    double *row = doubles(cells);
     bb_index middle = 0;
     while (scene.scan->fields[middle].row != 0 || scene.scan->fields[middle].column != 0) {
         ++middle;
@@ -323,9 +317,8 @@ TEST(height_amplitude_has_its_limits)
 TEST_FULL(one_field_is_quick)
 {
     setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
-    double *rows = NULL;
     bb_index cells = scene.grid->cell_count;
-    check_ok(BB_ALLOCATE(scene.slit.field_points * cells, &rows));
+    double *rows = doubles(scene.slit.field_points * cells);
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response field;
         check_ok(bb_field_response_make(scene.response, &scene.slit, &scene.scan->fields[44], axis,

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "physics/wafer/response/plate_assembly.h"
 #include "physics/wafer/response/supernode_solve.h"
-#include "tests/check.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 #include <cholmod.h>
@@ -87,10 +86,8 @@ TEST(answers_are_cholmods)
 {
     setup scene = make();
     bb_index n = scene.matrix.unknowns;
-    double *x = NULL;
-    double *expected = NULL;
-    check_ok(BB_ALLOCATE(n * WIDTH, &x));
-    check_ok(BB_ALLOCATE(n * WIDTH, &expected));
+    double *x = doubles(n * WIDTH);
+    double *expected = doubles(n * WIDTH);
     const int64_t *place = bb_plate_factor_places(scene.factor);
     for (bb_index i = 0; i < n * WIDTH; ++i) {
         x[place[i / WIDTH] * WIDTH + i % WIDTH] = entry(i / WIDTH, i % WIDTH);
@@ -121,10 +118,8 @@ TEST(sparse_sides_give_the_same)
 {
     setup scene = make();
     bb_index n = scene.matrix.unknowns;
-    double *dense = NULL;
-    double *sparse = NULL;
-    check_ok(BB_ZEROED(n * WIDTH, &dense));
-    check_ok(BB_ZEROED(n * WIDTH, &sparse));
+    double *dense = zeros(n * WIDTH);
+    double *sparse = zeros(n * WIDTH);
     const int64_t touched[4] = {0, n / 3, n / 3, n - 1};
     for (int k = 0; k < 4; ++k) {
         dense[touched[k] * WIDTH + k] = sparse[touched[k] * WIDTH + k] = 1.0 + k;

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "physics/wafer/response/temperature_grid.h"
-#include "tests/check.h"
+#include "tests/physics/doubles.h"
 
 // Rows sum to 1 or are empty, areas add up, heat is conserved, live cells of a row are one run.
 static void check_grid(double spacing, bb_index columns, bb_index rows)
 {
     bb_disc_mesh *mesh = NULL;
     bb_temperature_grid *grid = NULL;
-    double *t = NULL;
-    double *s = NULL;
     bb_grid_config config = {columns, rows};
     check_ok(bb_disc_mesh_create(0.150, spacing, &mesh));
     check_ok(bb_temperature_grid_create(mesh, &config, &grid));
-    check_ok(BB_ALLOCATE(mesh->node_count, &t));
-    check_ok(BB_ALLOCATE(grid->cell_count, &s));
+    double *t = doubles(mesh->node_count);
+    double *s = doubles(grid->cell_count);
     double heat = 0.0;
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         t[i] = 1.0 + sin((double)(i % 97));

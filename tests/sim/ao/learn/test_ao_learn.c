@@ -170,8 +170,7 @@ TEST_FULL(memory_that_runs_out_is_an_error)
                                 "monte_carlo.screen_oversize=1.5",
                                 "learn.outer_scale_range_m=[24.9, 25.1]", "learn.separation=1.0e-6",
                                 "pipelines=[{name: reference, arithmetic: dp}]"}};
-    bb_config *config = NULL;
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_threads_stop();
     allocation_walk("ao with learn", driver_run_alone, config, 1499, 5);
     bb_config_destroy(&config);

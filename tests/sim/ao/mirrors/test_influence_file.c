@@ -186,10 +186,9 @@ static void check_refused(const driver_case *study, bb_status code, const char *
 {
     const bb_run_options options = {.threads = 2};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
-    bb_config *config = NULL;
     bb_results *results = NULL;
     bb_plan plan = {0};
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     check_fails(driver_run_loaded(config, 2, &results), code, words);
     assert_null(results);
     check_fails(ao->plan(bb_config_study(config), &options, &plan), code, words);
@@ -293,10 +292,9 @@ TEST(the_plan_counts_the_samples)
     const bb_run_options options = {.threads = 1};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: high0.05")}};
-    bb_config *config = NULL;
     bb_plan plan = {0};
     bb_results *results = NULL;
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(ao->plan(bb_config_study(config), &options, &plan));
     assert_non_null(strstr(bb_text_string(&plan.lines), "2 with 249 actuators"));
     const double before = (double)bb_memory_bytes();
@@ -320,9 +318,8 @@ TEST(a_loop_of_frames_has_them)
                                 "arithmetic: dp, storage: fp16, scale: row}]",
                                 KEYS("file: dm.h5, dataset: oblong"), "realtime.frames=2",
                                 "realtime.warm_up_frames=0", "realtime.rate_hz=0"}};
-    bb_config *config = NULL;
     bb_text table = {0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_results *results = empty_results();
     check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
     assert_non_null(strstr(bb_text_string(&table), "140"));
@@ -335,9 +332,8 @@ TEST(a_loop_of_frames_has_them)
 TEST(restarts_know_the_file)
 {
     const driver_case study = {CONFIG, {ALONE, KEYS("file: kept.h5, dataset: tiny")}};
-    bb_config *config = NULL;
     bb_text subjects[2] = {{0}, {0}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     for (int k = 0; k < 2; ++k) {
         assert_int_equal(system(k == 0 ? "cp dm.h5 kept.h5" : "cp high.fits kept.h5"), 0);
         check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[k]));
@@ -371,9 +367,8 @@ TEST_FULL(no_failed_allocation_is_lost)
         {ALONE, "sensors.lenslets=3", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
          "guide_stars=[{kind: lgs, altitude_km: 90.0, x_arcsec: 9.0, y_arcsec: 2.0}]",
          "solver.tile=12", KEYS("file: dm.h5, dataset: tiny")}};
-    bb_config *config = NULL;
     check_ok(bb_threads_set(1));
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     allocation_walk("influence functions of a dataset", load_alone, config, 1, 3);
     bb_config_destroy(&config);
 #ifdef BB_HAVE_CFITSIO

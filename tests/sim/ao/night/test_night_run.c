@@ -190,9 +190,8 @@ TEST_FULL(memory_may_run_out_anywhere)
                                 "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
                                 "night.sample_minutes=30.0", "night.ages_minutes=[30.0]",
                                 "error_terms.fitting=false", ALONE}};
-    bb_config *config = NULL;
     bb_threads_stop(); // the walk counts blocks without them
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     allocation_walk("a night", driver_run_alone, config, 151, 4);
     bb_config_destroy(&config);
 }
@@ -212,9 +211,8 @@ TEST(a_night_is_planned)
     bb_plan plan[3];
     for (int k = 0; k < 3; ++k) {
         plan[k] = (bb_plan){0};
-        bb_config *config = NULL;
         const bb_run_options options = {.threads = 1};
-        check_ok(driver_load(&cases[k], &config));
+        bb_config *config = driver_config(&cases[k]);
         check_ok(bb_experiment_find(&bb_experiments, "ao")
                      ->plan(bb_config_study(config), &options, &plan[k]));
         bb_config_destroy(&config);

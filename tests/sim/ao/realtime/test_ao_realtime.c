@@ -188,9 +188,8 @@ TEST(what_a_loop_cannot_do_is_said)
     const driver_case nothing = {CONFIG_AO_SMALL, {NULL}};
     const driver_case narrow = {
         CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16", "pipelines.2.accumulate=fp16"}};
-    bb_config *config = NULL;
     bb_text table = {0};
-    check_ok(driver_load(&nothing, &config));
+    bb_config *config = driver_config(&nothing);
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_INVALID,
                 "no pipeline stores its reconstructor, which a loop multiplies");
     bb_config_destroy(&config);
@@ -261,9 +260,8 @@ TEST(a_plan_holds_what_a_loop_takes)
         const bb_ao_realtime_extent extent = {.threads = 2.0};
         bb_frame_measurement measured;
         rig self;
-        bb_config *config = NULL;
         const size_t bare = bb_memory_bytes();
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         const size_t keys = bb_memory_bytes() - bare;
         bb_config_destroy(&config);
         bb_memory_peak_reset();
@@ -315,8 +313,7 @@ TEST(a_plan_deals_the_rows)
                                         "realtime.size={commands: 3000, slopes: 4001}",
                                         k == 0 ? "realtime.gpus=1" : "realtime.gpus=2"}};
             const bb_ao_realtime_extent extent = {.threads = 2.0};
-            bb_config *config = NULL;
-            check_ok(driver_load(&study, &config));
+            bb_config *config = driver_config(&study);
             bytes[k] = bb_ao_realtime_plan_need(bb_config_study(config), &extent, (bb_need){0})
                            .device_bytes;
             bb_config_destroy(&config);
@@ -367,9 +364,8 @@ TEST_FULL(no_failed_allocation_is_lost)
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, "realtime.frames=2", "realtime.warm_up_frames=0",
                                 "realtime.rate_hz=0", "realtime.size={commands: 5, slopes: 40}"}};
-    bb_config *config = NULL;
     check_ok(bb_threads_set(1));
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     allocation_walk("a loop of frames", run_alone, config, 1, 20);
     bb_config_destroy(&config);
 }

@@ -31,10 +31,9 @@ TEST(frames_are_those_of_the_cpu)
                                    {"device=cuda", "solver.tile=128", pipelines, sizes[k % 2],
                                     "realtime.frames=300", "realtime.rate_hz=0",
                                     "realtime.delay_frames=1", "realtime.controller=integrator"}};
-        bb_config *config = NULL;
         bb_text table = {0};
         check_ok(bb_threads_set(2));
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         bb_results *results = empty_results();
         check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
         const double distance = bb_results_find(results, "results/commands_distance")->numbers[0];
@@ -57,13 +56,12 @@ TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
                                 "arithmetic: dp, storage: fp16}]",
                                 "realtime.size={commands: 60, slopes: 401}", "realtime.frames=300",
                                 "realtime.rate_hz=2000", "realtime.clock=device"}};
-    bb_config *config = NULL;
     bb_device *gpu = NULL;
     bb_frame_loop *loop = NULL;
     bb_frame_measurement measured;
     (void)state;
     check_ok(bb_threads_set(2));
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     const bb_ao_study *ao = bb_config_study(config);
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
@@ -98,12 +96,11 @@ TEST(shared_rows_give_the_products)
              "realtime.size={commands: 307, slopes: 4011}", "realtime.targets=3",
              "realtime.frames=300", "realtime.rate_hz=2000",
              c == 0 ? "realtime.clock=host" : "realtime.clock=device"}};
-        bb_config *config = NULL;
         bb_device *gpus[2] = {NULL, NULL};
         bb_frame_loop *loop = NULL;
         bb_frame_measurement measured;
         check_ok(bb_threads_set(2));
-        check_ok(driver_load(&study, &config));
+        bb_config *config = driver_config(&study);
         const bb_ao_study *ao = bb_config_study(config);
         const bb_factor_pipeline *pipelines = ao->pipelines.items;
         const bb_index other = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 1 ? 1 : 0;

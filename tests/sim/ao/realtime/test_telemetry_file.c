@@ -229,10 +229,9 @@ TEST(a_plan_holds_the_file)
         {PIPELINES, DRAWN, "realtime.pipeline=fp16", "realtime.frames=100", FROM("many")}};
     const bb_ao_realtime_extent extent = {.threads = 2.0, .telemetry = 300.0};
     bb_frame_measurement measured;
-    bb_config *config = NULL;
     rig self;
     const size_t bare = bb_memory_bytes();
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     const size_t keys = bb_memory_bytes() - bare;
     bb_config_destroy(&config);
     bb_memory_peak_reset();

@@ -15,12 +15,11 @@ enum { DIRECTIONS = 2, PIPELINES = 3, COUNT = PIPELINES * DIRECTIONS };
 static bb_results *run(const char *const *overrides, bb_index threads)
 {
     driver_case study = {.path = CONFIG};
-    bb_config *config = NULL;
     bb_results *results = NULL;
     for (int i = 0; overrides[i] != NULL; ++i) {
         study.overrides[i] = overrides[i];
     }
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_ok(driver_run_loaded(config, threads, &results));
     bb_config_destroy(&config);
     return results;

@@ -60,12 +60,11 @@ static inline void lanes_finish(bb_live_pipeline *pipeline, bb_index k, bb_live_
 /// reference, so many phases at once. Owner: the caller, free.
 static inline lanes_answer lanes_run(const driver_case *study, bb_index overlap)
 {
-    bb_config *config = NULL;
     bb_live_lanes *lanes = NULL;
     void *source = NULL;
     bb_live_frames flights[LANES_PHASES] = {{0}};
     lanes_answer answer = {0};
-    check_ok(driver_load(study, &config));
+    bb_config *config = driver_config(study);
     const bb_fringe_study *fringe = bb_config_study(config);
     check_ok(bb_live_lanes_create(fringe, NULL, overlap, NULL, &lanes));
     assert_int_equal(bb_live_lanes_overlap(lanes), overlap);

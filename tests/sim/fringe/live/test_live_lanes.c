@@ -10,9 +10,8 @@ TEST(phases_do_not_depend_on_how_many_are_on_their_way)
 TEST(lanes_are_those_that_are_named)
 {
     const driver_case study = {LANES_CONFIG, {NULL}};
-    bb_config *config = NULL;
     bb_live_lanes *lanes = NULL;
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     const bb_fringe_study *fringe = bb_config_study(config);
     check_ok(bb_live_lanes_create(fringe, "fp16-u,fp32", 0, NULL, &lanes));
     assert_int_equal(bb_live_lanes_count(lanes), 2);

@@ -13,14 +13,13 @@ TEST(a_stream_overlaps)
 {
     const driver_case study = {LANES_CONFIG, {lanes_few, "device=cuda"}};
     const bb_live_options options = {.frames = 201, .rate_hz = NAN, .patience_s = 20.0};
-    bb_config *config = NULL;
     bb_text table = {0};
     double phases = NAN, overlap = NAN, wrong = NAN;
     const struct {
         const char *name;
         double *value;
     } wanted[] = {{"phases", &phases}, {"overlap", &overlap}, {"wrong_points", &wrong}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_results *results = empty_results();
     check_ok(bb_live_run(bb_config_study(config), &options, results, &table));
     for (bb_index i = 0; i < bb_results_count(results); ++i) {

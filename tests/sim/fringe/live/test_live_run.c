@@ -70,11 +70,10 @@ static double number(const bb_results *results, const char *name, bb_index place
 static int32_t *make_counts(bb_index draw)
 {
     const driver_case study = {CONFIG, {NULL}};
-    bb_config *config = NULL;
     bb_scene *scene = NULL;
     bb_frames *frames = NULL;
     int32_t *counts = calloc((size_t)4 * POINTS, sizeof *counts);
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     const bb_fringe_study *fringe = bb_config_study(config);
     check_ok(bb_scene_create(&fringe->physics, 1, draw, &scene));
     check_ok(bb_frames_create(&fringe->physics, scene, 1, draw, &frames));

@@ -55,11 +55,10 @@ TEST(what_this_program_cannot_do_is_refused)
 
 TEST(a_limit_that_is_too_small_is_refused_with_what_is_needed)
 {
-    bb_config *config = NULL;
     bb_plan plan = {0};
     const bb_run_options options = {.threads = 1};
     const driver_case study = {CONFIG_AO_SMALL, {"solver.memory_limit_gb=0.000001"}};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     check_fails(experiment->plan(bb_config_study(config), &options, &plan), BB_INVALID,
                 "pipeline reference: solver.memory_limit_gb = 1e-06, expected at least");

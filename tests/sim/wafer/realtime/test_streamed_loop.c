@@ -212,8 +212,7 @@ TEST(what_cannot_be_shared_or_streamed_is_said)
     const driver_case streamed = {CONFIG_WAFER_SMALL, {PIPELINES, "realtime.matrices=streamed"}};
     const driver_case shared = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]", "realtime.gpus=3"}};
     const driver_case four = {CONFIG_WAFER_SMALL, {"realtime.gpus=4"}};
-    bb_config *config = NULL;
-    check_ok(driver_load(&streamed, &config));
+    bb_config *config = driver_config(&streamed);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_ok(bb_realtime_plan_check(study, &pipelines[E4M3]));

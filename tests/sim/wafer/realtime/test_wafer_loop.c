@@ -17,8 +17,7 @@
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {override, "response.axes=[x, y]"}};
-    bb_config *config = NULL;
-    check_ok(driver_load(&test_case, &config));
+    bb_config *config = driver_config(&test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index which = 0;
@@ -50,8 +49,7 @@ TEST(the_pipeline_is_chosen_by_name)
     const driver_case plain = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case named = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf16"}};
     const driver_case wrong = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf61"}};
-    bb_config *config = NULL;
-    check_ok(driver_load(&plain, &config));
+    bb_config *config = driver_config(&plain);
     assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 1);
     bb_config_destroy(&config);
     check_ok(driver_load(&named, &config));
@@ -69,8 +67,7 @@ TEST(a_queue_of_seconds_is_refused)
         {"realtime.release=back_to_back", "realtime.ahead=200", "realtime.period_ms=10"}};
     const driver_case more = {CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5.1"}};
     const driver_case many = {CONFIG_WAFER_SMALL, {"realtime.ahead=201"}};
-    bb_config *config = NULL;
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     bb_config_destroy(&config);
     check_ok(driver_load(&unpaced, &config)); // has no period
     bb_config_destroy(&config);
@@ -81,9 +78,8 @@ TEST(a_queue_of_seconds_is_refused)
 TEST(a_study_on_the_cpu_is_refused)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}};
-    bb_config *config = NULL;
     bb_text table = {0};
-    check_ok(driver_load(&study, &config));
+    bb_config *config = driver_config(&study);
     check_fails(bb_wafer_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
                 "device: the loop runs on a cuda device");
     bb_config_destroy(&config);
@@ -143,10 +139,9 @@ static void check_numbers(const bb_results *results)
 static void report_of(const char *release, double period_us)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}};
-    bb_config *config = NULL;
     bb_text table = {0};
     bb_realtime_measurement measured;
-    check_ok(driver_load(&test_case, &config));
+    bb_config *config = driver_config(&test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_problem problem = {.scored_count = 2};
     const bb_wafer_loop loop = {.study = study,
@@ -230,11 +225,10 @@ static void check_records(const bb_realtime_measurement *measured, bool fixed)
 // The harness on the emulation, of pipeline e4m3.
 static void run(const driver_case *test_case, bb_realtime_measurement *measured)
 {
-    bb_config *config = NULL;
     bb_device *cpu = NULL;
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
-    check_ok(driver_load(test_case, &config));
+    bb_config *config = driver_config(test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));

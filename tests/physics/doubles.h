@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Arrays of doubles for the tests of physics. Owner: the caller (BB_RELEASE).
+#ifndef BB_TESTS_PHYSICS_DOUBLES_H
+#define BB_TESTS_PHYSICS_DOUBLES_H
+
+#include "core/memory.h"
+#include "tests/check.h"
+
+/// Values that are not set.
+static inline double *doubles(bb_index count)
+{
+    double *values = NULL;
+    check_ok(BB_ALLOCATE(count, &values));
+    return values;
+}
+
+static inline double *zeros(bb_index count)
+{
+    double *values = NULL;
+    check_ok(BB_ZEROED(count, &values));
+    return values;
+}
+
+#endif
