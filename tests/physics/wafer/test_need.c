@@ -131,11 +131,10 @@ static void hold_response(const scene *s)
 {
     const bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
     const bb_metrology_config metrology = {.columns = 13, .rows = 11};
-    bb_scan *scan = NULL;
     bb_slit_grid slit;
     bb_temperature_grid *grid = NULL;
     bb_dwell *dwell = NULL;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, scan, &slit));
     need_start();
     check_ok(bb_temperature_grid_create(s->mesh, &grid_config, &grid));

@@ -6,8 +6,7 @@
 // docs/manual/physics-wafer.md 1.2: 96 fields, 58 of them full.
 TEST(canonical_layout_has_96_fields)
 {
-    bb_scan *scan = NULL;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     bb_index full = 0;
     for (bb_index i = 0; i < scan->field_count; ++i) {
         full += scan->fields[i].full;
@@ -19,8 +18,7 @@ TEST(canonical_layout_has_96_fields)
 
 TEST(order_is_a_meander_with_alternating_scans)
 {
-    bb_scan *scan = NULL;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     int sense = 1;
     assert_int_equal(scan->fields[0].row, -4);
     for (bb_index i = 0; i < scan->field_count; ++i) {
@@ -43,11 +41,10 @@ TEST(order_is_a_meander_with_alternating_scans)
 // docs/manual/physics-wafer.md 1.2: sagitta 2.96 mm, 1.105 m/s in 34 steps and 0.464 m/s in 81.
 TEST(slit_has_the_known_speed)
 {
-    bb_scan *scan = NULL;
     bb_scan_config slow = FAST_SCAN;
     slow.light_steps = 81;
     slow.dark_steps = 29;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     check_close(scan->sagitta, 2.96e-3, 0.005e-3, 1.0);
     check_close(scan->speed, 1.105, 0.0005, 1.0);
     bb_scan_destroy(&scan);
@@ -58,8 +55,7 @@ TEST(slit_has_the_known_speed)
 
 TEST(every_point_gets_the_whole_dose)
 {
-    bb_scan *scan = NULL;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     for (bb_index i = 40; i < 42; ++i) {
         const bb_field *field = &scan->fields[i];
         for (int point = 0; point < 25; ++point) {
@@ -77,8 +73,7 @@ TEST(every_point_gets_the_whole_dose)
 
 TEST(down_scan_is_an_up_scan_turned_in_time)
 {
-    bb_scan *scan = NULL;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     bb_field up = scan->fields[40];
     bb_field down = up;
     down.up = false;
@@ -104,7 +99,6 @@ TEST(circle_area_is_exact)
 
 TEST(a_given_order_and_doses_are_kept)
 {
-    bb_scan *meander = NULL;
     bb_scan *scan = NULL;
     bb_index sequence[] = {50, 3, 95};
     bb_field_dose doses[] = {{2, 71.0}, {0, 0.0}};
@@ -112,7 +106,7 @@ TEST(a_given_order_and_doses_are_kept)
     config.order = BB_SCAN_GIVEN;
     config.sequence = (bb_list){sequence, 3};
     config.doses = (bb_list){doses, 2};
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &meander));
+    bb_scan *meander = fast_scan();
     check_ok(bb_scan_create(&config, 1e-3, &scan));
     const double expected[] = {0.0, 300.0, 710.0};
     assert_int_equal(scan->field_count, 3);
@@ -182,11 +176,10 @@ TEST(an_offset_shifts_the_grid)
 // The grid's own fields as a layout, shuffled, give the grid's scan.
 TEST(a_layout_of_the_grid_is_the_grid)
 {
-    bb_scan *grid = NULL;
     bb_scan *scan = NULL;
     bb_field_place places[96];
     bb_scan_config config = FAST_SCAN;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &grid));
+    bb_scan *grid = fast_scan();
     for (bb_index i = 0; i < 96; ++i) {
         const bb_index e = (35 * i + 11) % 96;
         const bb_field *field = &grid->fields[e];

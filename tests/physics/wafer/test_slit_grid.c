@@ -7,13 +7,20 @@ static bb_response_config response(bb_index columns, bb_index rows)
     return (bb_response_config){.slit_points = {columns, rows}, .field_rows = BB_INTEGER_UNSET};
 }
 
+static bb_slit_grid grid_of(const bb_scan *scan, bb_index columns, bb_index rows)
+{
+    const bb_response_config config = response(columns, rows);
+    bb_slit_grid grid;
+    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    return grid;
+}
+
 // docs/manual/physics-wafer.md 1.2: 103 rows over 33 mm, a strip of 5.67 mm in a window of 5.77 mm.
 TEST(seed_window_has_the_known_size)
 {
-    bb_scan *scan = NULL;
     bb_slit_grid grid;
     bb_response_config config = response(21, 18);
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     assert_int_equal(grid.field_rows, 103);
     assert_int_equal(grid.field_points, 2163);
@@ -31,11 +38,8 @@ TEST(seed_window_has_the_known_size)
 // Every point with dose in a step lies at most a pitch outside the rows of the window.
 TEST(window_follows_the_exposed_strip)
 {
-    bb_scan *scan = NULL;
-    bb_slit_grid grid;
-    bb_response_config config = response(21, 18);
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
-    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    bb_scan *scan = fast_scan();
+    const bb_slit_grid grid = grid_of(scan, 21, 18);
     double worst = 0.0;
     for (bb_index f = 44; f < 46; ++f) {
         const bb_field *field = &scan->fields[f];
@@ -60,11 +64,8 @@ TEST(window_follows_the_exposed_strip)
 
 TEST(points_span_the_field)
 {
-    bb_scan *scan = NULL;
-    bb_slit_grid grid;
-    bb_response_config config = response(21, 18);
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
-    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    bb_scan *scan = fast_scan();
+    const bb_slit_grid grid = grid_of(scan, 21, 18);
     const bb_field *field = &scan->fields[44];
     check_close(bb_slit_grid_x(&grid, field, 0), field->x - 0.013, 1e-15, 1.0);
     check_close(bb_slit_grid_x(&grid, field, 41), field->x + 0.013, 1e-15, 1.0);
@@ -77,11 +78,8 @@ TEST(points_span_the_field)
 
 TEST(linear_fields_are_reproduced)
 {
-    bb_scan *scan = NULL;
-    bb_slit_grid grid;
-    bb_response_config config = response(5, 18);
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
-    check_ok(bb_slit_grid_make(&config, scan, &grid));
+    bb_scan *scan = fast_scan();
+    const bb_slit_grid grid = grid_of(scan, 5, 18);
     const bb_field *field = &scan->fields[45];
     double window[5 * 18];
     for (bb_index p = 0; p < 90; ++p) {
@@ -165,12 +163,11 @@ TEST(scored_points_are_never_extrapolated)
 // Points beyond the first row of the field, and more than a window of given rows can hold.
 TEST(windows_that_would_extrapolate_are_refused)
 {
-    bb_scan *scan = NULL;
     bb_slit_grid grid;
     const bb_metrology_config many = {.columns = 13, .rows = 200};
     const bb_metrology_config dense = {.columns = 61, .rows = 101};
     bb_response_config config = response(21, 18);
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = fast_scan();
     config.field_rows = 103;
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     const bb_slit_grid before = grid;

@@ -4,6 +4,8 @@
 #ifndef BB_TESTS_WAFER_DEFAULTS_H
 #define BB_TESTS_WAFER_DEFAULTS_H
 
+#include "physics/wafer/disc_mesh.h"
+#include "physics/wafer/scan.h"
 #include "physics/wafer/wafer_config.h"
 #include "tests/physics/doubles.h"
 
@@ -42,5 +44,21 @@ static const bb_scan_config FAST_SCAN = {
     .slit_width_mm = 1.6,
     .slit_arc_radius_mm = 30.0,
 };
+
+/// The fast scan in steps of 1 ms. Owner: the caller.
+static inline bb_scan *fast_scan(void)
+{
+    bb_scan *scan = NULL;
+    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    return scan;
+}
+
+/// Owner: the caller.
+static inline bb_disc_mesh *disc_mesh(double radius, double spacing)
+{
+    bb_disc_mesh *mesh = NULL;
+    check_ok(bb_disc_mesh_create(radius, spacing, &mesh));
+    return mesh;
+}
 
 #endif

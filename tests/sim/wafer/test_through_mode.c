@@ -279,11 +279,10 @@ TEST(the_limit_bounds_the_spectrum)
 // K + H of wafer, clamp layer and ring is symmetric, and uniform T costs what the mean model costs.
 TEST(the_system_is_symmetric)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *one = NULL;
     bb_thermal *two = NULL;
     bb_thermal_setting setting = {.stepping = BB_STEPPING_CRANK_NICOLSON};
-    check_ok(bb_disc_mesh_create(0.030, 0.002, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.030, 0.002);
     check_ok(bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &one));
     setting.through_thickness = BB_THROUGH_TWO_MODE;
     check_ok(bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &two));

@@ -23,11 +23,9 @@ TEST(ring_and_wafer_make_up_a_disc)
 {
     static const double spacings[] = {0.0005, 0.00073, 0.003};
     for (int k = 0; k < 3; ++k) {
-        bb_disc_mesh *wafer = NULL;
-        bb_disc_mesh *mesh = NULL;
         bb_edge_ring *ring = NULL;
-        check_ok(bb_disc_mesh_create(0.150, spacings[k], &wafer));
-        check_ok(bb_disc_mesh_create(0.170, spacings[k], &mesh));
+        bb_disc_mesh *wafer = disc_mesh(0.150, spacings[k]);
+        bb_disc_mesh *mesh = disc_mesh(0.170, spacings[k]);
         check_ok(bb_edge_ring_create(wafer, &SILICON, &RING, &ring));
         assert_int_equal(ring->mesh->cell_count + wafer->cell_count, mesh->cell_count);
         const bb_index shift = (ring->mesh->columns - wafer->columns) / 2;
@@ -55,11 +53,10 @@ TEST(ring_and_wafer_make_up_a_disc)
 
 TEST(narrow_rings_are_refused)
 {
-    bb_disc_mesh *wafer = NULL;
     bb_edge_ring *ring = NULL;
     bb_ring_config narrow = RING;
     narrow.width_mm = 0.9;
-    check_ok(bb_disc_mesh_create(0.150, 0.001, &wafer));
+    bb_disc_mesh *wafer = disc_mesh(0.150, 0.001);
     check_fails(bb_edge_ring_create(wafer, &SILICON, &narrow, &ring), BB_INVALID,
                 "ring.width_mm = 0.9, expected at least the spacing of the mesh, 1 mm");
     narrow.width_mm = 0.0;
@@ -70,10 +67,8 @@ TEST(narrow_rings_are_refused)
 // The dose of an edge field: wafer, ring and the rest; a wide ring leaves no rest.
 TEST(dose_is_shared)
 {
-    bb_disc_mesh *wafer = NULL;
-    bb_scan *scan = NULL;
-    check_ok(bb_disc_mesh_create(0.150, 0.001, &wafer));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_disc_mesh *wafer = disc_mesh(0.150, 0.001);
+    bb_scan *scan = fast_scan();
     static const double widths[] = {5.0, 60.0};
     for (int k = 0; k < 2; ++k) {
         bb_ring_config config = RING;
@@ -116,11 +111,10 @@ static double entry(const bb_csr *matrix, bb_index row, bb_index column)
 // K + H is symmetric to the bit, its rows sum to the losses, and A of explicit steps is made of it.
 TEST(conductance_is_symmetric_and_keeps_heat)
 {
-    bb_disc_mesh *wafer = NULL;
     bb_edge_ring *ring = NULL;
     bb_thermal *implicit = NULL;
     bb_thermal *explicit = NULL;
-    check_ok(bb_disc_mesh_create(0.030, 0.001, &wafer));
+    bb_disc_mesh *wafer = disc_mesh(0.030, 0.001);
     bb_wafer_material_config small = SILICON;
     small.diameter_mm = 60.0;
     check_ok(bb_edge_ring_create(wafer, &small, &RING, &ring));
@@ -155,13 +149,12 @@ TEST(conductance_is_symmetric_and_keeps_heat)
 // Heat mirrored in y = 0 over wafer and ring stays mirrored; the ledger closes.
 TEST(mirrored_heat_stays_mirrored)
 {
-    bb_disc_mesh *wafer = NULL;
     bb_edge_ring *ring = NULL;
     bb_thermal *thermal = NULL;
     bb_ledger ledger = {0};
     bb_wafer_material_config small = SILICON;
     small.diameter_mm = 60.0;
-    check_ok(bb_disc_mesh_create(0.030, 0.001, &wafer));
+    bb_disc_mesh *wafer = disc_mesh(0.030, 0.001);
     check_ok(bb_edge_ring_create(wafer, &small, &RING, &ring));
     const bb_thermal_setting setting = {.ring = ring};
     check_ok(bb_thermal_create_in(wafer, &small, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &thermal));

@@ -14,7 +14,7 @@ static setup make(double spacing)
 {
     setup made = {NULL, NULL};
     check_ok(bb_disc_mesh_create(0.150, spacing, &made.mesh));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &made.scan));
+    made.scan = fast_scan();
     return made;
 }
 

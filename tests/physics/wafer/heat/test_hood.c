@@ -20,7 +20,7 @@ static setup make(double spacing)
 {
     setup scene = {0};
     check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scene.scan));
+    scene.scan = fast_scan();
     scene.hood = bb_hood_make(scene.mesh, scene.scan, &HOOD);
     check_ok(BB_ALLOCATE(scene.hood.cover_limit, &scene.node));
     check_ok(BB_ALLOCATE(scene.hood.cover_limit, &scene.exchange));
@@ -99,14 +99,13 @@ TEST(follows_the_slit)
 
 TEST(limits_the_step)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *bare = NULL;
     bb_thermal *covered = NULL;
     const double capacity = 2330.0 * 712.0 * 775e-6;
     const bb_thermal_setting setting = {.hood_exchange = 4e4};
     bb_hood_config strong = HOOD;
     strong.exchange_w_per_m2_k = 4e4;
-    check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &bare));
     check_ok(
         bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &covered));

@@ -21,9 +21,8 @@ static void advance(const bb_thermal *thermal, double **state, double **scratch,
 
 TEST_FULL(wafer_step_matrix_conserves_and_keeps_sign)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.150, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
     // docs/manual/physics-wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its
     // 8,193 clamp unknowns belong to cells with all corners inside; counted independently for ours:
@@ -53,9 +52,8 @@ TEST_FULL(wafer_step_matrix_conserves_and_keeps_sign)
 
 TEST(long_steps_are_refused_with_the_limit)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    check_ok(bb_disc_mesh_create(0.010, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.010, 0.0005);
     check_fails(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.41e-3, &thermal),
                 BB_INVALID, "at most 1.398 ms");
     bb_clamp_config fine = CLAMP;
@@ -68,9 +66,8 @@ TEST(long_steps_are_refused_with_the_limit)
 // The largest eigenvalue of I - A, by power iteration from a checkerboard, stays under the bound.
 TEST(limit_is_safe_and_sharp)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.3e-3, &thermal));
     double *x = zeros(thermal->size);
     double *y = zeros(thermal->size);
@@ -148,9 +145,8 @@ TEST(cosine_decays_at_second_and_first_order)
 // docs/manual/physics-wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
 TEST(point_heat_spreads_as_a_gaussian)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
-    check_ok(bb_disc_mesh_create(0.030, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.030, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.25e-3, &thermal));
     double *x = zeros(thermal->size);
     double *y = zeros(thermal->size);
@@ -178,10 +174,9 @@ TEST(disc_modes_decay_at_their_rates)
         int order;
         double zero;
     } modes[] = {{1, 1.84118378}, {2, 3.05423693}, {0, 3.83170597}, {0, 7.01558667}};
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double radius = 0.050;
-    check_ok(bb_disc_mesh_create(radius, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(radius, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.5e-3, &thermal));
     double *x = doubles(thermal->size);
     double *y = doubles(thermal->size);
@@ -224,10 +219,9 @@ TEST(disc_modes_decay_at_their_rates)
 // Wafer and clamp: a spot turned by a quarter has its heat turned by a quarter.
 TEST(a_quarter_turn_turns_the_heat)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x[2] = {NULL};
-    check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
     double *y = doubles(thermal->size);
     const bb_index stride = mesh->node_columns;
@@ -253,10 +247,9 @@ TEST(a_quarter_turn_turns_the_heat)
 
 TEST(mirrored_heat_stays_mirrored_and_adds_up)
 {
-    bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     double *x[3] = {NULL};
-    check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
     double *y = doubles(thermal->size);
     bb_index stride = mesh->node_columns;
@@ -288,9 +281,8 @@ TEST(sure_steps_are_stable)
     static const double across[] = {1.0, 4.0 / 3.0, 1.5, 1.9, 2.0, 3.7, 12.0}; // cells of a coarse
     const bb_thermal_setting setting = {.stepping = BB_STEPPING_CRANK_NICOLSON};
     const double spacing = 0.003;
-    bb_disc_mesh *mesh = NULL;
     double worst = 0.0;
-    check_ok(bb_disc_mesh_create(0.1, spacing, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.1, spacing);
     for (size_t i = 0; i < sizeof across / sizeof *across; ++i) {
         bb_clamp_config clamp = CLAMP;
         bb_thermal *thermal = NULL;

@@ -69,7 +69,7 @@ static void make(setup *out)
 {
     const bb_metrology_config metrology = {.columns = 5, .rows = 7};
     const bb_response_config config = {.slit_points = {21, 18}, .field_rows = BB_INTEGER_UNSET};
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &out->scan));
+    out->scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, out->scan, &out->slit));
     check_ok(bb_dwell_create(&out->slit, &out->scan->fields[45], &metrology, &out->dwell));
     assert_int_equal(out->slit.window_points, POINTS);

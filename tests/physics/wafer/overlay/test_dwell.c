@@ -14,7 +14,7 @@ static setup make(bb_index field)
 {
     setup made = {0};
     bb_response_config config = {.slit_points = {21, 18}, .field_rows = BB_INTEGER_UNSET};
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &made.scan));
+    made.scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, made.scan, &made.slit));
     check_ok(bb_dwell_create(&made.slit, &made.scan->fields[field], &POINTS, &made.dwell));
     return made;

@@ -28,8 +28,7 @@ static setup make(bb_disc_mesh *mesh, const bb_plate *plate)
 
 static setup make_disc(double spacing, const bb_plate *plate)
 {
-    bb_disc_mesh *mesh = NULL;
-    check_ok(bb_disc_mesh_create(DISC_RADIUS, spacing, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(DISC_RADIUS, spacing);
     return make(mesh, plate);
 }
 

@@ -21,7 +21,7 @@ static setup make(double spacing)
     check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
     check_ok(bb_membrane_create(scene.mesh, &SILICON, &CLAMP, &scene.membrane));
     check_ok(bb_temperature_grid_create(scene.mesh, &cells, &scene.grid));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scene.scan));
+    scene.scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, scene.scan, &scene.slit));
     scene.field = scene.scan->fields;
     while (scene.field->row != 0 || scene.field->column != 0) {

@@ -43,10 +43,9 @@ TEST(element_is_the_known_square)
 
 TEST(dissection_is_a_permutation)
 {
-    bb_disc_mesh *mesh = NULL;
     int32_t *order = NULL;
     int32_t *seen = NULL;
-    check_ok(bb_disc_mesh_create(0.020, 0.0005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
     check_ok(BB_ALLOCATE(mesh->node_count, &order));
     check_ok(BB_ZEROED(mesh->node_count, &seen));
     for (bb_index leaf = 2; leaf <= 8; ++leaf) {

@@ -15,8 +15,7 @@ static const char FOLDER[] = "kept-plates";
 
 static bb_disc_mesh *make_mesh(void)
 {
-    bb_disc_mesh *mesh = NULL;
-    check_ok(bb_disc_mesh_create(0.050, 0.005, &mesh));
+    bb_disc_mesh *mesh = disc_mesh(0.050, 0.005);
     return mesh;
 }
 
@@ -196,10 +195,9 @@ TEST(planted_files_are_not_read, .setup_func = clear, .teardown_func = clear)
 TEST(the_key_is_of_all_that_matters)
 {
     bb_disc_mesh *mesh = make_mesh();
-    bb_disc_mesh *wider = NULL;
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     bb_factor_key keys[6];
-    check_ok(bb_disc_mesh_create(0.055, 0.005, &wider));
+    bb_disc_mesh *wider = disc_mesh(0.055, 0.005);
     double *springs = doubles(mesh->cell_count);
     for (bb_index i = 0; i < mesh->cell_count; ++i) {
         springs[i] = 1.0;

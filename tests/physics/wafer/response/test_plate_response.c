@@ -34,7 +34,7 @@ static setup make(double spacing, const bb_burl_config *burls)
     check_ok(bb_coupled_plate_create(scene.mesh, &plate, springs, NULL, &scene.plate));
     BB_RELEASE(&springs);
     check_ok(bb_temperature_grid_create(scene.mesh, &cells, &scene.grid));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scene.scan));
+    scene.scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, scene.scan, &scene.slit));
     scene.field = scene.scan->fields;
     while (scene.field->row != 0 || scene.field->column != 0) {

@@ -25,7 +25,7 @@ static setup make(double spacing, bb_grid_config cells, bb_grid_config points,
         .grid = cells, .slit_points = points, .field_rows = BB_INTEGER_UNSET};
     check_ok(bb_disc_mesh_create(0.150, spacing, &made.mesh));
     check_ok(bb_temperature_grid_create(made.mesh, &cells, &made.grid));
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &made.scan));
+    made.scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, made.scan, &made.slit));
     check_ok(bb_response_create(&SILICON, clamp, made.grid, &made.response));
     return made;
