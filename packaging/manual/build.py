@@ -185,7 +185,7 @@ def may_replace(folder):
                                 or not any(folder.iterdir()))
 
 
-def build(source, program, folder, run):
+def build(source, program, folder, run=()):
     """Puts a manual without faults into the folder, all of it or nothing; returns the faults."""
     if not may_replace(folder):
         sys.exit(f"{folder} is neither empty nor a former manual: it is not replaced")
