@@ -342,6 +342,9 @@ TEST(declared_sizes_are_held_against_the_file)
                   "unpacks to 4294967295 bytes by its own word");
     assert_int_equal(system("printf 'PK%20s\\377\\377\\377\\377' '' >packed.fits"), 0);
     check_refused("packed.fits", "1", false, BB_IO, "unpacks to 4294967295 bytes by its own word");
+    // A last word of 0 in a file of 20 kB: one more than 2^32 - 1 for cfitsio.
+    assert_int_equal(system("printf '\\037\\213' >zero.fits && truncate -s 20000 zero.fits"), 0);
+    check_refused("zero.fits", "1", false, BB_IO, "unpacks to 4294967296 bytes by its own word");
 #endif
 }
 
