@@ -88,8 +88,8 @@ typedef struct test_options {
     CMFixtureFunction leave;
     int (*run)(void);     ///< runs the group instead of cmocka; returns the exit code
     int is_quiet;         ///< no log lines
-    int threads;          ///< of the pool, which is stopped after the group; 0: one
-    const char *commands; ///< programs that the group needs, or is skipped: "cc gnuplot"
+    int threads;          ///< threads of the pool, stopped after the group; 0: no pool
+    const char *commands; ///< required programs, "cc gnuplot"; skipped where one is missing
 } test_options;
 
 typedef struct test_group {

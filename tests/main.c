@@ -77,6 +77,7 @@ static int run_group(test_group *group)
         return code;
     }
     if (options->threads > 0 && bb_threads_set(options->threads) != BB_OK) {
+        print_error("%s\n", bb_status_message());
         return 1;
     }
     if (options->run != NULL) {

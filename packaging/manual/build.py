@@ -4,8 +4,8 @@
 
 The chapters of chapters.json become pages of HTML in FOLDER, by pandoc, which ask the network for
 nothing. What a page of `run` tells its reader to type is run, and a picture that a command draws
-(`-o NAME.svg`) stands below it, once as drawn and once for phones; with names of pages, only those
-are run, and the others have no pictures of commands. Keys and commands are printed by
+(`-o NAME.svg`) stands below it, once as drawn and once for phones. If pages are named, only
+their commands are run. Keys and commands are printed by
 PROGRAM. A link that leads nowhere ends it with 1; without pandoc it says what to install.
 
 FOLDER is replaced once all of the manual is there: until then, and where something fails, it stays
@@ -63,7 +63,10 @@ class Manual:
         self.chapters = [chapter for part in self.parts for chapter in part["chapters"]]
         self.files = {chapter["source"]: chapter["file"] + ".html" for chapter in self.chapters}
         self.version = printed_by(program, "--version").split()[1]
-        self.run = run or [chapter["file"] for chapter in self.chapters]
+        names = [chapter["file"] for chapter in self.chapters]
+        for name in set(run) - set(names):
+            sys.exit(f"no page '{name}'; there are {', '.join(names)}")
+        self.run = run or names
         self.missing = []
 
     def navigation(self, here):

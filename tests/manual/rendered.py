@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The manual is rendered, and looked at in Chromium: rendered.py SOURCE PROGRAM FOLDER
+"""Renders the manual and checks its pages in Chromium: rendered.py SOURCE PROGRAM FOLDER
 
-At the width of a desk and of a phone no page scrolls sideways, every picture has come and has a
+At the width of a desk and of a phone no page scrolls sideways, every picture is loaded and has a
 size, and nothing was asked of the network (its policy forbids it, and a breach is said). The nightly
 tests look at every page; others at every fourth, and at one whose commands draw.
 Exit 77: skipped, where pandoc or chromium are missing.
@@ -106,6 +106,8 @@ def main():
     for page in pages:
         found, count = faults_of(page, folder / "profile")
         faults += found
+        if page.stem in drawn and count == 0:
+            faults.append(f"{page.name}: no picture of its commands")
         pictures += count
     faults += blind_to(folder / "glossary.html", folder, folder / "profile")
     faults += links.faults_of_pages(folder)

@@ -42,7 +42,7 @@ static inline bb_status driver_load(const driver_case *study, bb_config **out)
     return status;
 }
 
-/// The same of a configuration that must load. Owner: the caller.
+/// Loads a configuration, or fails the test. Owner: the caller.
 static inline bb_config *driver_config(const driver_case *study)
 {
     bb_config *config = NULL;

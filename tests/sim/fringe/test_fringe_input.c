@@ -17,14 +17,15 @@ enum { COLUMNS = 96, ROWS = 72, POINTS = COLUMNS * ROWS };
 static void write_input(const char *lines)
 {
     char script[4000];
-    (void)snprintf(script, sizeof script,
-                   "import h5py, numpy as n\n"
-                   "f = h5py.File('in.h5', 'w')\n"
-                   "a = h5py.File('small.h5', 'r')\n"
-                   "t = a['operators/phase_truth'][:]\n"
-                   "w = a['operators/phase_wrapped'][:]\n"
-                   "%s\n",
-                   lines);
+    const int length = snprintf(script, sizeof script,
+                                "import h5py, numpy as n\n"
+                                "f = h5py.File('in.h5', 'w')\n"
+                                "a = h5py.File('small.h5', 'r')\n"
+                                "t = a['operators/phase_truth'][:]\n"
+                                "w = a['operators/phase_wrapped'][:]\n"
+                                "%s\n",
+                                lines);
+    assert_in_range(length, 1, sizeof script - 1);
     run_python(script);
 }
 
