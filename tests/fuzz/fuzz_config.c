@@ -41,21 +41,13 @@ static void check_resolved(const bb_config *config)
 
 int LLVMFuzzerInitialize(int *count, char ***arguments)
 {
-    static const char sound[] =
-        "experiment: ao\n"
-        "telescope: {diameter_m: 8.0, obstruction: 0.14}\n"
-        "atmosphere: {profile: eris-10, outer_scale_m: 25.0}\n"
-        "sensors: {lenslets: 4}\n"
-        "guide_stars: [{kind: ngs, x_arcsec: 2.0, y_arcsec: 9.0, magnitude: 11.0}]\n"
-        "targets: [{x_arcsec: 0.0, y_arcsec: 0.0}]\n"
-        "pipelines: [{name: reference, arithmetic: dp}]\n";
     bb_problems problems = {0};
     bb_config *config = NULL;
     (void)count;
     (void)arguments;
     file = memfd_create("configuration", 0);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    fuzz_demand(load(sound, sizeof sound - 1, &problems, &config) == BB_OK,
+    fuzz_demand(load(FUZZ_STUDY, sizeof FUZZ_STUDY - 1, &problems, &config) == BB_OK,
                 "a sound study is taken");
     check_resolved(config);
     bb_config_destroy(&config);

@@ -15,6 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/// A study that loads.
+#define FUZZ_STUDY                                                                                 \
+    "experiment: ao\n"                                                                             \
+    "telescope: {diameter_m: 8.0, obstruction: 0.14}\n"                                            \
+    "atmosphere: {profile: eris-10, outer_scale_m: 25.0}\n"                                        \
+    "sensors: {lenslets: 4}\n"                                                                     \
+    "guide_stars: [{kind: ngs, x_arcsec: 2.0, y_arcsec: 9.0, magnitude: 11.0}]\n"                  \
+    "targets: [{x_arcsec: 0.0, y_arcsec: 0.0}]\n"                                                  \
+    "pipelines: [{name: reference, arithmetic: dp}]\n"
+
 int LLVMFuzzerInitialize(int *count, char ***arguments);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

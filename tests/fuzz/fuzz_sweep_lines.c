@@ -10,15 +10,7 @@
 
 enum { PATH_BYTES = 400 };
 
-static const char study[] =
-    "experiment: ao\n"
-    "telescope: {diameter_m: 8.0, obstruction: 0.14}\n"
-    "atmosphere: {profile: eris-10, outer_scale_m: 25.0}\n"
-    "sensors: {lenslets: 4}\n"
-    "guide_stars: [{kind: ngs, x_arcsec: 2.0, y_arcsec: 9.0, magnitude: 11.0}]\n"
-    "targets: [{x_arcsec: 0.0, y_arcsec: 0.0}]\n"
-    "pipelines: [{name: reference, arithmetic: dp}]\n"
-    "sweep: {seeds: 1..4, shards: 2}\n";
+static const char study[] = FUZZ_STUDY "sweep: {seeds: 1..4, shards: 2}\n";
 static char folder[PATH_BYTES];
 static char lines[PATH_BYTES + 32];
 static char head[128]; // the first line
