@@ -384,21 +384,30 @@ double bb_codec_bits_per_value(const bb_codec_config *config)
     return rows[config->codec]->ops->bits_per_value(config);
 }
 
-double bb_codec_draw_limit(const bb_codec_config *config)
+bb_draw_range bb_codec_draw_range(const bb_codec_config *config)
 {
-    return rows[config->codec]->ops->draw_limit(config);
+    return rows[config->codec]->ops->draw_range(config);
 }
 
-double bb_codec_draw_octave(const bb_codec_config *config)
+bool bb_codec_has_draws(const bb_codec_config *config)
 {
-    (void)config;
-    return 2.0;
+    const bb_draw_range range = bb_codec_draw_range(config);
+    return range.least < range.most;
 }
 
-double bb_codec_draw_tolerance(const bb_codec_config *config)
+bb_draw_range bb_codec_draw_octave(const bb_codec_config *config)
 {
     (void)config;
-    return 1.0 / 0.97;
+    return (bb_draw_range){1.0, 2.0};
+}
+
+// Log-uniform f on (a, a r) has E[f^-2] = (1 - r^-2) / (2 a^2 log r), which is 1 for this a.
+bb_draw_range bb_codec_draw_tolerance(const bb_codec_config *config)
+{
+    (void)config;
+    const double ratio = 1.0 / 0.97;
+    const double least = sqrt((1.0 - 1.0 / (ratio * ratio)) / (2.0 * log(ratio)));
+    return (bb_draw_range){least, least * ratio};
 }
 
 bool bb_codec_is_plain(const bb_codec_config *config, bb_format format)

@@ -9,6 +9,7 @@
 #include "core/device/device.h"
 #include "core/outcome.h"
 #include "core/schema.h"
+#include "precision/draw.h"
 #include "precision/format.h"
 
 #ifdef __cplusplus
@@ -124,11 +125,12 @@ bool bb_codec_sweeps(const bb_codec_config *config);
 /// Stored bits of a value as far as they are known before encoding; NaN where the data decide.
 double bb_codec_bits_per_value(const bb_codec_config *config);
 
-/// Bands are drawn (precision/draw.h) with factors from 1 to this: 2 where a value's rounding goes
-/// by its power of two, 1 / 0.97 where it goes by a tolerance, which is to a coded value what a
-/// tolerance smaller by the factor is to the value; 1 where no factor changes a rounding, so that
-/// there are no draws.
-double bb_codec_draw_limit(const bb_codec_config *config);
+/// Interval of the factors f of draws (precision/draw.h): (1, 2) where rounding is relative to a
+/// power of two; about 1, with a ratio of 1 / 0.97 and a mean of f^-2 of 1, where it is to
+/// multiples of a tolerance t, since the variance of the error is that of the tolerance t / f; 1
+/// alone where no factor changes a rounding.
+bb_draw_range bb_codec_draw_range(const bb_codec_config *config);
+bool bb_codec_has_draws(const bb_codec_config *config);
 
 /// Whether it is the plain format: words of it and nothing else.
 bool bb_codec_is_plain(const bb_codec_config *config, bb_format format);

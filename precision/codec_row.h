@@ -31,7 +31,7 @@ typedef struct bb_codec_ops {
     double (*bound)(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude);
     double (*bits_per_value)(const bb_codec_config *config);
-    double (*draw_limit)(const bb_codec_config *config);
+    bb_draw_range (*draw_range)(const bb_codec_config *config);
     bb_codec_form (*form)(const bb_codec_config *config);
 
     // Of a matrix. `encode` takes whole bands that fit.
@@ -172,10 +172,10 @@ void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_
 bool bb_codec_diffuses(const bb_codec_config *config);
 bb_index bb_coded_matrix_across(const bb_coded_matrix *matrix);
 
-/// What a draw multiplies rows by at most: an octave where roundings are relative to a power of
-/// two, 1 / 0.97 where they are multiples of a tolerance, which then stays within itself.
-double bb_codec_draw_octave(const bb_codec_config *config);
-double bb_codec_draw_tolerance(const bb_codec_config *config);
+/// Intervals of bb_codec_draw_range: of roundings relative to a power of two, of roundings to
+/// multiples of a tolerance.
+bb_draw_range bb_codec_draw_octave(const bb_codec_config *config);
+bb_draw_range bb_codec_draw_tolerance(const bb_codec_config *config);
 
 /// 2^-24 of a magnitude, or half of fp32's smallest subnormal: rounding to fp32.
 double bb_codec_fp32_rounding(double magnitude);

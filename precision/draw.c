@@ -17,11 +17,12 @@ void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double minimu
     }
 }
 
-void bb_draw_bands(uint64_t seed, bb_index draw, double limit, bb_index first, bb_index band,
+void bb_draw_bands(uint64_t seed, bb_index draw, bb_draw_range range, bb_index first, bb_index band,
                    bb_index count, double *factors)
 {
     for (bb_index i = 0; i < count; ++i) {
         bb_index row = first + i / band * band;
-        factors[i] = pow(limit, bb_random_uniform(seed, BB_STREAM_DRAW, address(draw, row)));
+        const double place = bb_random_uniform(seed, BB_STREAM_DRAW, address(draw, row));
+        factors[i] = range.least * pow(range.most / range.least, place);
     }
 }

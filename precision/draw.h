@@ -19,10 +19,15 @@
 void bb_draw_scale(uint64_t seed, bb_stream stream, bb_index draw, double minimum, bb_index count,
                    double *scale);
 
-/// One factor for every `band` rows that are rounded together, on (1, limit) and uniform in its
-/// logarithm: of the rows from `first` on, counted over all matrices of a pipeline. `limit` is
-/// bb_codec_draw_limit's. factors [count].
-void bb_draw_bands(uint64_t seed, bb_index draw, double limit, bb_index first, bb_index band,
+/// Interval of the factors of coded rows. least == most: no factor changes a rounding.
+typedef struct {
+    double least, most;
+} bb_draw_range;
+
+/// One factor for every `band` rows that are rounded together, uniform in its logarithm on `range`
+/// (bb_codec_draw_range): of the rows from `first` on, counted over all matrices of a pipeline.
+/// factors [count].
+void bb_draw_bands(uint64_t seed, bb_index draw, bb_draw_range range, bb_index first, bb_index band,
                    bb_index count, double *factors);
 
 #endif

@@ -132,10 +132,10 @@ static double bits_per_value(const bb_codec_config *config)
 }
 
 // A step follows its row, whose quotients no factor changes.
-static double draw_limit(const bb_codec_config *config)
+static bb_draw_range draw_range(const bb_codec_config *config)
 {
     (void)config;
-    return 1.0;
+    return (bb_draw_range){1.0, 1.0};
 }
 
 static bb_codec_form form(const bb_codec_config *config)
@@ -422,7 +422,7 @@ static const bb_codec_ops operations = {
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
-    .draw_limit = draw_limit,
+    .draw_range = draw_range,
     .form = form,
     .create = create,
     .destroy = destroy,

@@ -457,9 +457,9 @@ static size_t bytes(const bb_coded_matrix *matrix)
 }
 
 // nvfp4's scale follows its row, whose quotients no factor changes.
-static double draw_limit(const bb_codec_config *config)
+static bb_draw_range draw_range(const bb_codec_config *config)
 {
-    return is_nv(config) ? 1.0 : bb_codec_draw_octave(config);
+    return is_nv(config) ? (bb_draw_range){1.0, 1.0} : bb_codec_draw_octave(config);
 }
 
 static const bb_codec_ops operations = {
@@ -469,7 +469,7 @@ static const bb_codec_ops operations = {
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
-    .draw_limit = draw_limit,
+    .draw_range = draw_range,
     .form = form,
     .create = create,
     .destroy = destroy,

@@ -195,7 +195,7 @@ static bb_status make_factors(const bb_product_pipeline *pipeline, const bb_codi
     const bb_index rows = bb_coded_matrix_rows(matrix);
     if (draw->number > 0) {
         BB_TRY(BB_ALLOCATE(rows, &out->rows));
-        bb_draw_bands(draw->seed, draw->number, bb_codec_draw_limit(&pipeline->storage),
+        bb_draw_bands(draw->seed, draw->number, bb_codec_draw_range(&pipeline->storage),
                       draw->first, bb_coded_matrix_band(matrix), rows, out->rows);
     }
 done:

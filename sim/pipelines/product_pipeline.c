@@ -88,7 +88,7 @@ static bool lacks_runs(const bb_product_pipeline *pipeline)
 // Whether no draw of its storage differs, where some are asked for.
 static bool lacks_draws(const bb_product_pipeline *pipeline)
 {
-    return pipeline->draws > 1 && bb_codec_draw_limit(&pipeline->storage) == 1.0;
+    return pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage);
 }
 
 // Why its storage has no products on the device that is asked for; NULL: it has, or a choice is

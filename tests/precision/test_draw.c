@@ -41,34 +41,55 @@ TEST(factors_depend_on_their_address_alone)
     }
 }
 
+static void check_range(const bb_codec_config *config, double ratio)
+{
+    const bb_draw_range range = bb_codec_draw_range(config);
+    check_close(range.most / range.least, ratio, 1e-15, 1.0);
+    assert_true(ratio == 1.0 / 0.97 ? range.least < 1.0 : range.least == 1.0);
+    assert_true(bb_codec_has_draws(config) == (ratio > 1.0));
+}
+
 TEST(rows_of_a_band_share_a_factor)
 {
+    static const bb_draw_range octave = {1.0, 2.0};
     double factors[12];
     double later[6];
-    bb_draw_bands(7, 1, 2.0, 0, 3, 12, factors);
+    bb_draw_bands(7, 1, octave, 0, 3, 12, factors);
     for (int i = 0; i < 12; ++i) {
         assert_true(factors[i] > 1.0 && factors[i] < 2.0);
         assert_true(factors[i] == factors[i / 3 * 3]);
         assert_true(i < 3 || factors[i] != factors[i - 3]);
     }
-    bb_draw_bands(7, 1, 2.0, 6, 3, 6, later); // a second matrix of six rows
+    bb_draw_bands(7, 1, octave, 6, 3, 6, later); // a second matrix of six rows
     assert_true(later[0] == factors[6] && later[5] == factors[11]);
 }
 
-TEST(each_codec_says_how_far_it_is_drawn)
+// A factor f of a row makes a tolerance finer by f: the variance of the draws is the plain one's.
+TEST(tolerances_keep_the_variance)
+{
+    bb_codec_config config = {.codec = bb_codec_find("quantiser")};
+    double factors[4096];
+    double sum = 0.0;
+    bb_draw_bands(7, 1, bb_codec_draw_range(&config), 0, 1, 4096, factors);
+    for (int i = 0; i < 4096; ++i) {
+        sum += 1.0 / (factors[i] * factors[i]);
+    }
+    check_close(sum / 4096.0, 1.0, 1e-3, 1.0); // three standard errors are 8e-4
+}
+
+TEST(each_codec_has_a_range_of_draws)
 {
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP16);
     for (int codec = 0; codec < bb_codec_count(); ++codec) {
         bool tolerant = codec == bb_codec_find("quantiser") || codec == bb_codec_find("low_rank") ||
                         codec == bb_codec_find("transform");
-        const double limit = codec == bb_codec_find("integer") ? 1.0 : tolerant ? 1.0 / 0.97 : 2.0;
         config.codec = codec;
         config.mode = (int)BB_ZFP_RATE;
-        assert_true(bb_codec_draw_limit(&config) == limit);
+        check_range(&config, codec == bb_codec_find("integer") ? 1.0 : tolerant ? 1.0 / 0.97 : 2.0);
     }
     config.codec = bb_codec_find("zfp");
     config.mode = (int)BB_ZFP_ACCURACY;
-    assert_true(bb_codec_draw_limit(&config) == 1.0 / 0.97);
+    check_range(&config, 1.0 / 0.97);
     config.mode = (int)BB_ZFP_PRECISION;
-    assert_true(bb_codec_draw_limit(&config) == 2.0);
+    check_range(&config, 2.0);
 }

@@ -427,7 +427,7 @@ bool bb_coded_matrix_zfp_poisoned(const bb_coded_matrix *matrix, bb_index row)
     return poisoned;
 }
 
-static double draw_limit(const bb_codec_config *config)
+static bb_draw_range draw_range(const bb_codec_config *config)
 {
     return config->mode == (int)BB_ZFP_ACCURACY ? bb_codec_draw_tolerance(config)
                                                 : bb_codec_draw_octave(config);
@@ -439,7 +439,7 @@ static const bb_codec_ops operations = {
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
-    .draw_limit = draw_limit,
+    .draw_range = draw_range,
     .form = form,
     .fill_in = fill_in,
     .check_layout = check_layout,

@@ -212,11 +212,10 @@ static bb_status make_factors(const bb_factor_pipeline *pipeline, uint64_t seed,
                               bb_index first, bb_index m, double **out)
 {
     bb_status status = BB_OK;
-    const double limit = bb_codec_draw_limit(&pipeline->storage);
     const bb_index band = (bb_index)bb_codec_band_rows(&pipeline->storage, 1.0);
-    if (draw > 0 && limit > 1.0) {
+    if (draw > 0 && bb_codec_has_draws(&pipeline->storage)) {
         BB_TRY(BB_ALLOCATE(m, out));
-        bb_draw_bands(seed, draw, limit, first, band, m, *out);
+        bb_draw_bands(seed, draw, bb_codec_draw_range(&pipeline->storage), first, band, m, *out);
     }
 done:
     return status;

@@ -135,7 +135,7 @@ bb_status bb_promised_storage_check(const bb_factor_pipeline *pipeline, bb_index
         (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "pipelines[%td].storage beside a promise: %s", index, sentence));
-    } else if (pipeline->draws > 1 && bb_codec_draw_limit(&pipeline->storage) == 1.0) {
+    } else if (pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.draws", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "pipelines[%td].draws = %td: the steps of its storage follow the "

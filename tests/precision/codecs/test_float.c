@@ -189,7 +189,7 @@ TEST(bytes_are_the_bits_of_a_row)
             bb_coded_matrix *matrix = encoded(text, BB_ROW_SCALE_NONE, 3, 1237, values);
             assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * ((1237 * bits + 7) / 8));
             assert_true(bb_codec_bits_per_value(&config) == (double)bits);
-            assert_true(bb_codec_draw_limit(&config) == 2.0);
+            assert_true(bb_codec_draw_range(&config).most == 2.0);
             bb_coded_matrix_destroy(&matrix);
         }
     }
