@@ -4,6 +4,8 @@
 #include "physics/ao/score/point_spread.h"
 #include "tests/physics/ao/chain.h"
 
+#include <complex.h>
+
 typedef struct optics {
     bb_point_spread *spread;
     bb_point_spread_grid grid;
@@ -23,6 +25,77 @@ static optics make_keeping(double diameter_m, double obstruction, bb_index lensl
     check_ok(BB_ZEROED(o.grid.pixels * o.grid.pixels, &o.correlation));
     check_ok(BB_ZEROED(o.grid.pixels * o.grid.pixels, &o.image));
     return o;
+}
+
+enum { FINE = 600, ANGLES = 64 };
+
+// An annulus with a cross of spiders, in pixels much finer than the grid's.
+static void draw_spiders(double *mask)
+{
+    for (int k = 0; k < FINE * FINE; ++k) {
+        const double x = (2.0 * (k % FINE) + 1.0) / FINE - 1.0;
+        const double y = (2.0 * (k / FINE) + 1.0) / FINE - 1.0;
+        const double r = hypot(x, y);
+        mask[k] = r < 1.0 && r > 0.3 && fabs(x) > 0.01 && fabs(y) > 0.01 ? 1.0 : 0.0;
+    }
+}
+
+// Energy of |sum P exp(-2 pi i x a)|^2 over a box of `width` lambda/D, over that of the pupil, by
+// the midpoint rule; x in units of D.
+static double sum_energy(const double *mask, double width)
+{
+    double energy = 0.0;
+    double flux = 0.0;
+    static double complex wave[ANGLES][FINE];
+    static double complex rows[ANGLES][FINE];
+    for (int a = 0; a < ANGLES; ++a) {
+        const double angle = width * ((a + 0.5) / ANGLES - 0.5);
+        for (int i = 0; i < FINE; ++i) {
+            wave[a][i] = cexp(-2.0 * BB_PI * I * angle * ((i + 0.5) / FINE - 0.5)) / FINE;
+        }
+    }
+    for (int a = 0; a < ANGLES; ++a) {
+        for (int j = 0; j < FINE; ++j) {
+            rows[a][j] = 0.0;
+            for (int i = 0; i < FINE; ++i) {
+                rows[a][j] += wave[a][i] * mask[j * FINE + i];
+                flux += a == 0 ? mask[j * FINE + i] / (FINE * FINE) : 0.0;
+            }
+        }
+    }
+    for (int k = 0; k < ANGLES * ANGLES; ++k) {
+        double complex sum = 0.0;
+        for (int j = 0; j < FINE; ++j) {
+            sum += wave[k / ANGLES][j] * rows[k % ANGLES][j];
+        }
+        energy += creal(sum * conj(sum));
+    }
+    return energy * width * width / (ANGLES * ANGLES) / flux;
+}
+
+TEST(energy_in_a_box_is_a_share_of_all_that_passes)
+{
+    static double mask[FINE * FINE];
+    const double diameter = 4.0;
+    const double wavelength = 1.65e-6;
+    bb_point_spread *spread = NULL;
+    draw_spiders(mask);
+    check_ok(bb_point_spread_create(
+        diameter, &(bb_pupil){.obstruction = 0.3, .mask = mask, .edge = FINE, .threshold = 0.5}, 8,
+        NAN, &spread));
+    const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
+    double *correlation = NULL; // no residual
+    check_ok(BB_ZEROED(grid->pixels * grid->pixels, &correlation));
+    assert_true(grid->pupil_sum > 1.005 * grid->pupil_power);
+    for (double width = 1.0; width < 5.0; width *= 2.0) {
+        const double share = bb_point_spread_ensquared(spread, correlation, wavelength,
+                                                       width * wavelength / diameter);
+        const double fine = sum_energy(mask, width);
+        print_message("%.0f lambda/D: %.5f, of the fine mask %.5f\n", width, share, fine);
+        check_relative(share, fine, 2e-3);
+    }
+    BB_RELEASE(&correlation);
+    bb_point_spread_destroy(&spread);
 }
 
 static optics make(double diameter_m, double obstruction, bb_index lenslets)
