@@ -58,15 +58,32 @@ done:
     return status;
 }
 
-// Of a pipeline, [points][COMPONENTS]; NULL where there is none.
-static const double *model_of(const bb_results *results, bb_index pipeline, bb_index points)
+// Vectors of a pipeline, [points][COMPONENTS]; NULL where there are none.
+static const double *vectors_of(const bb_results *results, const char *name, bb_index pipeline,
+                                bb_index points)
 {
     char path[NAME_BYTES];
-    (void)snprintf(path, sizeof path, "view/model_%td_nm", pipeline);
+    (void)snprintf(path, sizeof path, "view/%s_%td_nm", name, pipeline);
     const bb_dataset *dataset = bb_results_find(results, path);
     return dataset == NULL || dataset->is_text || dataset->count != COMPONENTS * points
                ? NULL
                : dataset->numbers;
+}
+
+static double result_of(const bb_results *results, const char *path, bb_index pipeline)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    return dataset == NULL || dataset->is_text || pipeline >= dataset->count
+               ? NAN
+               : dataset->numbers[pipeline];
+}
+
+// Whether the price is the residual of late or missed corrections, not the numerical error.
+static bool is_priced_by_residual(const bb_results *results, bb_index pipeline)
+{
+    return result_of(results, "results/overlay_residual_nm", pipeline) >
+           fmax(result_of(results, "results/overlay_error_x_nm", pipeline),
+                result_of(results, "results/overlay_error_y_nm", pipeline));
 }
 
 // The safe pipeline of fewest bytes that has an error, which is what a user would take; -1: none.
@@ -88,6 +105,25 @@ static bb_status find_answer(const bb_plot_scene *scene, bb_index *out)
 done:
     BB_RELEASE(&costs);
     return status;
+}
+
+// The panel of the error that the price of pipeline `answer` (-1: none) is of, and its sentence for
+// the note. Its values are NULL where the file has none.
+static vectors find_error(const bb_plot_scene *scene, bb_index answer, const bb_dataset *raw,
+                          char *sentence, size_t bytes)
+{
+    const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
+    const bb_index points = raw->count / COMPONENTS;
+    const bool residual = answer >= 0 && is_priced_by_residual(scene->results, answer);
+    vectors out = {"error", "error", BB_FIGURE_VERMILION, NULL, NULL, 0.0, 0.0};
+    if (answer >= 0) {
+        out.values = vectors_of(scene->results, residual ? "residual" : "model", answer, points);
+        out.less = residual ? NULL : raw->numbers;
+    }
+    (void)snprintf(sentence, bytes, "The error is the %s of %s, the safe pipeline of fewest bytes.",
+                   residual ? "residual after late or missed corrections" : "numerical error",
+                   answer < 0 ? "none" : names->texts[answer]);
+    return out;
 }
 
 static double component(const vectors *field, bb_index point, int axis)
@@ -257,23 +293,18 @@ static bb_status draw_overlay(const bb_plot_scene *scene, bb_figure *figure)
     bb_status status = BB_OK;
     view wafer;
     bb_index answer = -1;
+    char sentence[NAME_BYTES];
     char note[2 * NAME_BYTES];
-    const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
     const bb_dataset *raw = bb_results_find(scene->results, "view/raw_nm");
     BB_TRY(open_view(scene->results, &wafer));
     BB_REQUIRE(raw->count == wafer.points->count, BB_INVALID, "raw_nm of other points");
     BB_TRY(find_answer(scene, &answer));
-    const double *model =
-        answer < 0 ? NULL : model_of(scene->results, answer, wafer.points->shape[0]);
-    (void)snprintf(
-        note, sizeof note,
-        "Mean over the light steps of a point; fields that are scored. The error is that "
-        "of %s, the safe pipeline of fewest bytes.",
-        answer < 0 ? "none" : names->texts[answer]);
     const vectors panels[] = {
         {"displacement", "displacement", BB_FIGURE_BLUE, raw->numbers, NULL, 0.0, 0.0},
-        {"error", "error", BB_FIGURE_VERMILION, model, raw->numbers, 0.0, 0.0}};
-    BB_TRY(draw_panels(&wafer, panels, model == NULL ? 1 : 2, figure->width_cm > 12.0,
+        find_error(scene, answer, raw, sentence, sizeof sentence)};
+    (void)snprintf(note, sizeof note,
+                   "Mean over the light steps of a point; fields that are scored. %s", sentence);
+    BB_TRY(draw_panels(&wafer, panels, panels[1].values == NULL ? 1 : 2, figure->width_cm > 12.0,
                        scene->results, note, figure));
 done:
     return status;
@@ -335,10 +366,10 @@ static bb_status draw_field(const bb_plot_scene *scene, bb_figure *figure)
     bb_status status = BB_OK;
     view wafer;
     bb_index answer = -1;
+    char sentence[NAME_BYTES];
     char note[2 * NAME_BYTES];
     double x = 0.0;
     double y = 0.0;
-    const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
     const bb_dataset *raw = bb_results_find(scene->results, "view/raw_nm");
     BB_TRY(open_view(scene->results, &wafer));
     BB_REQUIRE(raw->count == wafer.points->count && wafer.fields->count > 0, BB_INVALID,
@@ -347,19 +378,16 @@ static bb_status draw_field(const bb_plot_scene *scene, bb_figure *figure)
     wafer.field = worst_field(&wafer, raw->numbers);
     frame_field(&wafer);
     mean_of(&wafer, raw->numbers, &x, &y);
-    const double *model =
-        answer < 0 ? NULL : model_of(scene->results, answer, wafer.points->shape[0]);
-    (void)snprintf(
-        note, sizeof note,
-        "Exposure %.0f, the field of the largest displacement. Its mean is %.4g nm in "
-        "x, %.4g nm in y; the second panel is less that mean. The error is that of %s, the "
-        "safe pipeline of fewest bytes.",
-        wafer.field, x, y, answer < 0 ? "none" : names->texts[answer]);
     const vectors panels[] = {
         {"displacement", "displacement", BB_FIGURE_BLUE, raw->numbers, NULL, 0.0, 0.0},
         {"residual", "less its mean", BB_FIGURE_GREEN, raw->numbers, NULL, x, y},
-        {"error", "error", BB_FIGURE_VERMILION, model, raw->numbers, 0.0, 0.0}};
-    BB_TRY(draw_panels(&wafer, panels, model == NULL ? 2 : 3, true, scene->results, note, figure));
+        find_error(scene, answer, raw, sentence, sizeof sentence)};
+    (void)snprintf(note, sizeof note,
+                   "Exposure %.0f, the field of the largest displacement. Its mean is %.4g nm in "
+                   "x, %.4g nm in y; the second panel is less that mean. %s",
+                   wafer.field, x, y, sentence);
+    BB_TRY(draw_panels(&wafer, panels, panels[2].values == NULL ? 2 : 3, true, scene->results, note,
+                       figure));
 done:
     return status;
 }

@@ -235,6 +235,43 @@ TEST_FULL(wafer_gives_its_kinds)
     bb_results_destroy(&results);
 }
 
+static const char late[] =
+    "experiment: wafer\nwafer: {diameter_mm: 100.0}\nclamp: {spacing_mm: 10.0}\n"
+    "mesh: {spacing_mm: 5.0, step_ms: 2.0}\n"
+    "scan: {fields: [0, 1], light_steps: 12, dark_steps: 4, usable_radius_mm: 48.0}\n"
+    "response: {grid: {columns: 16, rows: 16}, slit_points: {columns: 3, rows: 3}}\n"
+    "metrology: {columns: 5, rows: 5}\npipelines:\n"
+    "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
+    "  - {name: late, storage: fp32, multiply: fp32, accumulate: fp64, delivery: {late_steps: "
+    "4}}\n";
+
+// The price of late corrections is their residual; the numerical error is 1e-7 nm.
+TEST(late_corrections_show_their_residual)
+{
+    static const char *const kinds[] = {"overlay", "field"};
+    bb_results *results = NULL;
+    bb_plot_scene scene = {.step = 0};
+    bb_figure figure;
+    char line[128];
+    write_text("late.yaml", late);
+    CALL_OK("run", "late.yaml", "-o", "late.h5", "-q");
+    read_scene("late.h5", &results, &scene);
+    const double *place = bb_results_find(results, "view/point_mm")->numbers;
+    const double *residual = bb_results_find(results, "view/residual_1_nm")->numbers;
+    const bb_dataset *field = bb_results_find(results, "results/point_field");
+    assert_true(hypot(residual[0], residual[1]) > 0.1);
+    for (int k = 0; k < 2; ++k) {
+        make(&scene, kinds[k], &figure);
+        has(&figure.script, "missed");              // the note, in lines
+        bb_index i = k == 0 ? 0 : field->count - 1; // the field of the largest displacement
+        (void)snprintf(line, sizeof line, "%.6g %.6g %.6g %.6g\n", place[3 * i], place[3 * i + 1],
+                       residual[3 * i], residual[3 * i + 1]);
+        has(&figure.data, line);
+        bb_figure_release(&figure);
+    }
+    bb_results_destroy(&results);
+}
+
 // A value of a map [planes][rows][columns].
 static double map_value(const bb_plot_scene *scene, const char *name, bb_index plane, bb_index row,
                         bb_index column)
