@@ -154,7 +154,9 @@ bb_status bb_tune_sites_run(bb_tune_sites *sites, bb_tune_work *work, bb_index *
 {
     bb_status status = BB_OK;
     const bb_device_kind kind = work->key.device;
-    qsort(sites->items, (size_t)sites->count, sizeof *sites->items, compare);
+    if (sites->count > 0) {
+        qsort(sites->items, (size_t)sites->count, sizeof *sites->items, compare);
+    }
     for (bb_index i = 0; i < sites->count; ++i) {
         const bb_tune_site *site = &sites->items[i];
         subject made = {.caller = NULL};

@@ -182,7 +182,9 @@ static bb_status list_parts(bb_fringe_maps *maps, const bb_unwrap_parts *parts)
     for (bb_index part = 0; part < parts->count; ++part) {
         order[part] = (sized_part){parts->sizes[part], part};
     }
-    qsort(order, (size_t)parts->count, sizeof *order, compare_parts);
+    if (parts->count > 0) {
+        qsort(order, (size_t)parts->count, sizeof *order, compare_parts);
+    }
     BB_TRY(BB_ALLOCATE(count, &maps->part_indices));
     BB_TRY(BB_ALLOCATE(count, &maps->parts.points));
     BB_TRY(BB_ZEROED(count, &maps->parts.piston));

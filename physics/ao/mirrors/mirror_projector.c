@@ -353,6 +353,9 @@ static bb_status keep_weak(inversion *work, bb_weak_modes *weak)
 {
     bb_status status = BB_OK;
     weak_mode *order = NULL;
+    if (work->found == 0) {
+        goto done;
+    }
     BB_TRY(bb_parity_basis_leave(&work->basis, work->found, work->modes));
     BB_TRY(BB_ALLOCATE(work->found, &order));
     BB_TRY(BB_ALLOCATE(work->found, &weak->ratios));

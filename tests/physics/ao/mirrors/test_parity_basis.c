@@ -177,3 +177,15 @@ TEST(a_mask_has_what_its_shape_leaves)
     assert_int_equal(blocks_without(all, 4), 4);
     bb_threads_stop();
 }
+
+TEST(equal_modes_leave_none_weak)
+{
+    double interaction[4] = {2.0, 0.0, 0.0, 2.0};
+    double projector[4];
+    bb_index dropped = -1;
+    bb_weak_modes weak = {.margin = 3.0};
+    check_ok(bb_mirror_projector_make(2, 2, 10.0, NULL, interaction, projector, &dropped, &weak));
+    assert_true(dropped == 0 && weak.count == 0);
+    check_close(projector[0], 0.5, 1e-15, 1.0);
+    bb_weak_modes_release(&weak);
+}
