@@ -21,8 +21,6 @@ TEST_FULL(what_is_tuned_is_taken)
     int right = 0;
     int wrong = -1;
     (void)state;
-    // LeakSanitizer of LLVM 14 dies reading thread-local storage of what PoCL has unloaded.
-    setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
     write_text("coarsen.kernel", text);
     const char *const tune[PROGRAM_ARGUMENTS] = {"tune",     "coarsen.kernel", "T=SP", SIZES,
                                                  "--device", "opencl",         "-q"};
