@@ -62,6 +62,7 @@ static bb_status list_estimates(sampling *samples)
             .target = i % samples->targets,
             .r = r,
             .kind = evaluation->kind,
+            .m = samples->problem->commands != NULL ? evaluation->r[0] : NULL,
             .correctable = samples->correctable + i * samples->wavelengths,
             .total = samples->total + i * samples->wavelengths,
             .psf = i == reference * samples->targets ? samples->psf : NULL};

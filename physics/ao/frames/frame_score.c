@@ -54,6 +54,19 @@ double bb_frame_score_variance(const double *transmission, const double *wavefro
     return squares / weight - (sum / weight) * (sum / weight);
 }
 
+// Where the points of a target's pupil stand along an edge, m from the middle; the caller releases.
+static bb_status place_points(const bb_tomography *tomography, bb_index target, double **out)
+{
+    bb_status status = BB_OK;
+    const bb_point_spread_grid *grid = bb_point_spread_layout(tomography->targets[target].spread);
+    BB_TRY(BB_ALLOCATE(grid->pupil_points, out));
+    for (bb_index i = 0; i < grid->pupil_points; ++i) {
+        (*out)[i] = grid->pixel_m * (double)(i - grid->pupil_points / 2);
+    }
+done:
+    return status;
+}
+
 bb_status bb_frame_score_shapes(const bb_tomography *tomography, bb_mirror_shape **out)
 {
     bb_status status = BB_OK;
@@ -62,14 +75,10 @@ bb_status bb_frame_score_shapes(const bb_tomography *tomography, bb_mirror_shape
     BB_TRY(BB_ZEROED(tomography->target_count, &shapes));
     for (bb_index t = 0; t < tomography->target_count; ++t) {
         const bb_point_spread *spread = tomography->targets[t].spread;
-        const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
         BB_RELEASE(&position);
-        BB_TRY(BB_ALLOCATE(grid->pupil_points, &position));
-        const bb_index middle = grid->pupil_points / 2;
-        for (bb_index i = 0; i < grid->pupil_points; ++i) {
-            position[i] = grid->pixel_m * (double)(i - middle);
-        }
-        BB_TRY(bb_mirror_shape_create(bb_point_spread_mirror(spread), grid->pupil_points, position,
+        BB_TRY(place_points(tomography, t, &position));
+        BB_TRY(bb_mirror_shape_create(bb_point_spread_mirror(spread),
+                                      bb_point_spread_layout(spread)->pupil_points, position,
                                       &shapes[t]));
     }
     *out = shapes;
@@ -86,6 +95,41 @@ void bb_frame_score_shapes_release(const bb_tomography *tomography, bb_mirror_sh
         bb_mirror_shape_release(&(*shapes)[t]);
     }
     BB_RELEASE(shapes);
+}
+
+bb_status bb_frame_score_surfaces(const bb_tomography *tomography, bb_mirror_surface **out)
+{
+    bb_status status = BB_OK;
+    double *position = NULL;
+    bb_mirror_surface *surfaces = NULL;
+    *out = NULL;
+    if (tomography->commands == NULL) {
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(tomography->target_count, &surfaces));
+    for (bb_index t = 0; t < tomography->target_count; ++t) {
+        const bb_tomography_target *target = &tomography->targets[t];
+        const bb_star *star = &target->truth.sensors[0].star;
+        BB_RELEASE(&position);
+        BB_TRY(place_points(tomography, t, &position));
+        BB_TRY(bb_mirror_surface_create(&tomography->commands->stack, star->x_rad, star->y_rad,
+                                        bb_point_spread_layout(target->spread)->pupil_points,
+                                        position, &surfaces[t]));
+    }
+    *out = surfaces;
+    surfaces = NULL;
+done:
+    BB_RELEASE(&position);
+    bb_frame_score_surfaces_release(tomography, &surfaces);
+    return status;
+}
+
+void bb_frame_score_surfaces_release(const bb_tomography *tomography, bb_mirror_surface **surfaces)
+{
+    for (bb_index t = 0; *surfaces != NULL && t < tomography->target_count; ++t) {
+        bb_mirror_surface_release(&(*surfaces)[t]);
+    }
+    BB_RELEASE(surfaces);
 }
 
 void bb_frame_score_command(const bb_mirror_shape *shape, const double *slopes, double *volts)
@@ -111,7 +155,12 @@ bb_status bb_frame_score_add(const bb_frame_optics *optics, bb_index target, dou
     const bb_mirror_shape *shape = &optics->shapes[target];
     const double *transmission = bb_point_spread_transmission(spread);
     const bb_index points = shape->points * shape->points;
-    BB_TRY(bb_mirror_shape_make(shape, scratch->volts, scratch->shape));
+    if (optics->surfaces != NULL) {
+        BB_TRY(
+            bb_mirror_surface_make(&optics->surfaces[target], scratch->commands, scratch->shape));
+    } else {
+        BB_TRY(bb_mirror_shape_make(shape, scratch->volts, scratch->shape));
+    }
     for (bb_index k = 0; k < points; ++k) {
         scratch->surface[k] = scratch->frame.phase[target][k] - scratch->shape[k];
     }
@@ -154,6 +203,9 @@ bb_status bb_frame_scratch_create(const bb_frame_sampler *sampler, bb_frame_scra
     BB_TRY(BB_ALLOCATE(slopes, &out->slopes));
     BB_TRY(BB_ALLOCATE(actuators, &out->volts));
     BB_TRY(BB_ALLOCATE(actuators, &out->wanted));
+    if (tomography->commands != NULL) {
+        BB_TRY(BB_ALLOCATE(tomography->commands->stack.actuator_count, &out->commands));
+    }
     BB_TRY(BB_ALLOCATE(points * points, &out->shape));
     BB_TRY(BB_ALLOCATE(points * points, &out->surface));
 done:
@@ -166,6 +218,7 @@ void bb_frame_scratch_release(bb_frame_scratch *scratch)
     BB_RELEASE(&scratch->slopes);
     BB_RELEASE(&scratch->volts);
     BB_RELEASE(&scratch->wanted);
+    BB_RELEASE(&scratch->commands);
     BB_RELEASE(&scratch->shape);
     BB_RELEASE(&scratch->surface);
 }

@@ -7,6 +7,7 @@
 
 #include "physics/ao/frames/frame_sampler.h"
 #include "physics/ao/mirrors/mirror_shape.h"
+#include "physics/ao/mirrors/mirror_surface.h"
 
 /// A mean over independent numbers and its standard error (NaN of fewer than two).
 typedef struct bb_frame_mean {
@@ -31,6 +32,13 @@ double bb_frame_score_variance(const double *transmission, const double *wavefro
 BB_CHECKED bb_status bb_frame_score_shapes(const bb_tomography *tomography, bb_mirror_shape **out);
 void bb_frame_score_shapes_release(const bb_tomography *tomography, bb_mirror_shape **shapes);
 
+/// The surfaces of mirrors that correct together, towards all targets on their pupils' points,
+/// `out` [targets]; NULL where each target has a mirror of its own. Errors: BB_MEMORY. Release with
+/// bb_frame_score_surfaces_release, safe on NULL.
+BB_CHECKED bb_status bb_frame_score_surfaces(const bb_tomography *tomography,
+                                             bb_mirror_surface **out);
+void bb_frame_score_surfaces_release(const bb_tomography *tomography, bb_mirror_surface **surfaces);
+
 /// Dx s into `volts` [actuators]: what slopes [m] ask the mirror for.
 void bb_frame_score_command(const bb_mirror_shape *shape, const double *slopes, double *volts);
 
@@ -38,11 +46,12 @@ void bb_frame_score_command(const bb_mirror_shape *shape, const double *slopes, 
 /// release with bb_frame_scratch_release.
 typedef struct bb_frame_scratch {
     bb_frame frame;
-    double *slopes;  ///< [most m]
-    double *volts;   ///< [most actuators]
-    double *wanted;  ///< [most actuators] by the truth
-    double *shape;   ///< [most points]^2
-    double *surface; ///< [most points]^2
+    double *slopes;   ///< [most m]
+    double *volts;    ///< [most actuators]
+    double *wanted;   ///< [most actuators] by the truth
+    double *commands; ///< [actuators of all mirrors] that correct together; NULL without any
+    double *shape;    ///< [most points]^2
+    double *surface;  ///< [most points]^2
 } bb_frame_scratch;
 
 /// Errors: BB_MEMORY; what there is then is the caller's to release.
@@ -53,15 +62,17 @@ void bb_frame_scratch_release(bb_frame_scratch *scratch);
 /// What frames are scored by; borrowed.
 typedef struct bb_frame_optics {
     const bb_tomography *tomography;
-    const bb_mirror_shape *shapes; ///< [targets]
+    const bb_mirror_shape *shapes;     ///< [targets]
+    const bb_mirror_surface *surfaces; ///< [targets] of mirrors that correct together, or NULL
     bb_index wavelength_count;
     const double *wavelengths_m; ///< [wavelength_count]
 } bb_frame_optics;
 
 /// Adds to `numbers` [1 + 2 wavelengths], `share` times, what is left towards a target of the
-/// frame in `scratch` whose mirror is told scratch->volts: the variance of the correctable
-/// wavefront, m^2, its Strehl ratios, and those of the whole one, which stays in scratch->surface.
-/// Errors: BB_MEMORY.
+/// frame in `scratch`: the variance of the correctable wavefront, m^2, and its Strehl ratios, of a
+/// mirror of the target's own with voltages scratch->volts; then those of the whole one, which
+/// stays in scratch->surface, of that mirror or of those that correct together, with
+/// scratch->commands. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_frame_score_add(const bb_frame_optics *optics, bb_index target,
                                         double share, bb_frame_scratch *scratch, double *numbers);
 

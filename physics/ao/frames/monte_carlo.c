@@ -20,10 +20,11 @@ typedef struct campaign {
     const bb_frame_sampler *sampler;
     const bb_tomography *tomography;
     const bb_monte_carlo_task *task;
-    bb_mirror_shape *shapes; // [targets]
-    bb_index columns;        // of `numbers`
-    double *numbers;         // [frames][columns]
-    bb_index batch;          // frames of a batch
+    bb_mirror_shape *shapes;     // [targets]
+    bb_mirror_surface *surfaces; // [targets] of mirrors that correct together, or NULL
+    bb_index columns;            // of `numbers`
+    double *numbers;             // [frames][columns]
+    bb_index batch;              // frames of a batch
     bb_index batches;
     bb_index pictures; // estimates with an image
     double *images;    // [batches][pictures][psf_pixels^2]
@@ -81,7 +82,8 @@ static bb_status shape_mirror(const campaign *work, bb_index index, const double
     return bb_frame_score_shape(&work->shapes[index], slopes, scratch->volts, scratch->shape);
 }
 
-// What the mirror of an estimate is told, into volts.
+// What the mirror of an estimate is told, into volts, and mirrors that correct together, into
+// commands.
 static void estimate_commands(const campaign *work, const bb_monte_carlo_estimate *estimate,
                               bb_frame_scratch *scratch)
 {
@@ -95,6 +97,11 @@ static void estimate_commands(const campaign *work, const bb_monte_carlo_estimat
     if (!commands) {
         bb_frame_score_command(&work->shapes[estimate->target], scratch->slopes, scratch->volts);
     }
+    if (work->surfaces != NULL) {
+        cblas_dgemv(CblasRowMajor, CblasNoTrans,
+                    (int)work->tomography->commands->stack.actuator_count, n, 1.0, estimate->m, n,
+                    scratch->frame.guides, 1, 0.0, scratch->commands, 1);
+    }
 }
 
 // One estimate on one frame: its numbers [1 + 2 wavelengths], 0 before, and its batch's image.
@@ -104,8 +111,8 @@ static bb_status rate(const campaign *work, const bb_monte_carlo_estimate *estim
     bb_status status = BB_OK;
     const bb_monte_carlo_task *task = work->task;
     const bb_point_spread *spread = work->tomography->targets[estimate->target].spread;
-    const bb_frame_optics optics = {work->tomography, work->shapes, task->wavelength_count,
-                                    task->wavelengths_m};
+    const bb_frame_optics optics = {work->tomography, work->shapes, work->surfaces,
+                                    task->wavelength_count, task->wavelengths_m};
     estimate_commands(work, estimate, scratch);
     BB_TRY(bb_frame_score_add(&optics, estimate->target, 1.0, scratch, numbers));
     if (image != NULL) {
@@ -258,6 +265,7 @@ bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_car
         work.pictures += task->estimates[e].psf != NULL ? 1 : 0;
     }
     BB_TRY(bb_frame_score_shapes(work.tomography, &work.shapes));
+    BB_TRY(bb_frame_score_surfaces(work.tomography, &work.surfaces));
     BB_TRY(BB_ZEROED(task->frames * work.columns, &work.numbers));
     BB_TRY(BB_ZEROED(work.batches * work.pictures * task->psf_pixels * task->psf_pixels,
                      &work.images));
@@ -265,6 +273,7 @@ bb_status bb_monte_carlo_run(const bb_frame_sampler *sampler, const bb_monte_car
     summarise(&work);
 done:
     bb_frame_score_shapes_release(work.tomography, &work.shapes);
+    bb_frame_score_surfaces_release(work.tomography, &work.surfaces);
     BB_RELEASE(&work.numbers);
     BB_RELEASE(&work.images);
     return status;

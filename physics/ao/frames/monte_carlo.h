@@ -6,11 +6,14 @@
 //   correctable  F Dx (s_truth - R s): what Cee = <(s_truth - R s)(s_truth - R s)^T> is about, the
 //                noiseless truth sensor taken as perfect; no fitting error;
 //   whole        screens - F Dx R s: with what the mirror cannot make and what aliasing does;
-// with F the influence functions and Dx the projector of the target's mirror. A long exposure is
-// the mean of the images of the frames; its Strehl ratio the mean of |sum P exp(i phi)|^2 / (sum
-// P)^2, which needs no assumption on the statistics of phi. Frames are independent: the standard
-// error of a mean is the standard deviation of its frames over sqrt(frames). Sums run over frames
-// in order, in batches that do not depend on the number of threads.
+// with F the influence functions and Dx the projector of the target's mirror. Of mirrors that
+// correct together (mirror_commands.h) s_truth - D_q M s is in the first, projected on a mirror of
+// the target's own, and in the second the mirrors' surfaces towards the target (mirror_surface.h)
+// for commands M s. A long exposure is the mean of the images of the frames; its Strehl ratio the
+// mean of |sum P exp(i phi)|^2 / (sum P)^2, which needs no assumption on the statistics of phi.
+// Frames are independent: the standard error of a mean is the standard deviation of its frames over
+// sqrt(frames). Sums run over frames in order, in batches that do not depend on the number of
+// threads.
 #ifndef BB_PHYSICS_AO_FRAMES_MONTE_CARLO_H
 #define BB_PHYSICS_AO_FRAMES_MONTE_CARLO_H
 
@@ -22,6 +25,7 @@ typedef struct bb_monte_carlo_estimate {
     bb_index target;
     const double *r;            ///< [m][n] of slopes, or [actuators][n] of commands
     bb_residual_kind kind;      ///< what it estimates
+    const double *m;            ///< M [actuators][n] of mirrors that correct together, or NULL
     bb_frame_mean *correctable; ///< [wavelengths] Strehl ratio
     bb_frame_mean *total;       ///< [wavelengths] Strehl ratio
     bb_frame_mean residual_m2;  ///< variance of the correctable wavefront over the pupil

@@ -21,11 +21,12 @@ typedef struct series {
     const bb_frame_sampler *sampler;
     const bb_tomography *tomography;
     const bb_time_domain_task *task;
-    bb_mirror_shape *shapes; // [targets]
-    bb_control_law *laws;    // [estimates]
-    bool idle;               // frames before the scored ones leave no trace
-    bb_index stride;         // numbers of an estimate
-    double *numbers;         // [realisations][estimates][stride]
+    bb_mirror_shape *shapes;     // [targets]
+    bb_mirror_surface *surfaces; // [targets] of mirrors that correct together, or NULL
+    bb_control_law *laws;        // [estimates]
+    bool idle;                   // frames before the scored ones leave no trace
+    bb_index stride;             // numbers of an estimate
+    double *numbers;             // [realisations][estimates][stride]
 } series;
 
 // What runs one realisation after another.
@@ -58,7 +59,8 @@ static void stop_runner(const series *work, runner *self)
     bb_frame_scratch_release(&self->scratch);
 }
 
-// What a command tells the target's own mirror, into volts.
+// What a command tells the target's own mirror, into volts; of mirrors that correct together, it is
+// kept in commands.
 static void follow(const series *work, const bb_time_domain_estimate *estimate,
                    const double *command, bb_frame_scratch *scratch)
 {
@@ -72,6 +74,7 @@ static void follow(const series *work, const bb_time_domain_estimate *estimate,
     if (estimate->interaction != NULL) {
         cblas_dgemv(CblasRowMajor, CblasNoTrans, m, rows, 1.0, estimate->interaction, rows, command,
                     1, 0.0, scratch->slopes, 1);
+        cblas_dcopy(rows, command, 1, scratch->commands, 1);
     }
     bb_frame_score_command(shape, estimate->interaction != NULL ? scratch->slopes : command,
                            scratch->volts);
@@ -85,8 +88,8 @@ static bb_status run_frame(const series *work, bb_index realisation, bb_index fr
     const uint64_t number = first_realisation + (uint64_t)(realisation * length + frame);
     const double time_s = task->frame_s * (double)frame;
     const double share = 1.0 / (double)task->frames; // of a realisation's mean
-    const bb_frame_optics optics = {work->tomography, work->shapes, task->wavelength_count,
-                                    task->wavelengths_m};
+    const bb_frame_optics optics = {work->tomography, work->shapes, work->surfaces,
+                                    task->wavelength_count, task->wavelengths_m};
     double *numbers = work->numbers + realisation * task->estimate_count * work->stride;
     BB_TRY(bb_flow_sampler_look(self->flow, BB_FRAME_GUIDES, time_s, task->exposure_s, task->seed,
                                 number, &self->scratch.frame));
@@ -201,6 +204,7 @@ bb_status bb_time_domain_run(const bb_frame_sampler *sampler, const bb_time_doma
                "%td realisations of %td frames after %td, expected one at least",
                task->realisations, task->frames, task->settle);
     BB_TRY(bb_frame_score_shapes(work.tomography, &work.shapes));
+    BB_TRY(bb_frame_score_surfaces(work.tomography, &work.surfaces));
     BB_TRY(BB_ZEROED(task->estimate_count, &work.laws));
     BB_TRY(BB_ZEROED(task->realisations * task->estimate_count * work.stride, &work.numbers));
     make_laws(&work);
@@ -208,6 +212,7 @@ bb_status bb_time_domain_run(const bb_frame_sampler *sampler, const bb_time_doma
     BB_TRY(summarise(&work));
 done:
     bb_frame_score_shapes_release(work.tomography, &work.shapes);
+    bb_frame_score_surfaces_release(work.tomography, &work.surfaces);
     BB_RELEASE(&work.laws);
     BB_RELEASE(&work.numbers);
     return status;

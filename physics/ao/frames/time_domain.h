@@ -9,10 +9,11 @@
 // each such instant two wavefronts are left, as of independent frames (monte_carlo.h):
 //   correctable  F Dx (s_truth(t_k + delay) - c_k)
 //   whole        screens(t_k + delay) - F Dx c_k
-// c_k in truth slopes, or F c_k of commands of the target's own mirror, Dx left out.
-// A long exposure is the mean of the images. Instants of one realisation see nearly the same sky:
-// at 500 Hz and 10 m/s an 8 m pupil is renewed in 400 frames. So the mean over a realisation's
-// instants is one number, and the standard error that of independent realisations.
+// c_k in truth slopes, or F c_k of commands of the target's own mirror, Dx left out; of mirrors
+// that correct together, their surfaces (mirror_surface.h) in the whole one. A long exposure is the
+// mean of the images. Instants of one realisation see nearly the same sky: at 500 Hz and 10 m/s an
+// 8 m pupil is renewed in 400 frames. So the mean over a realisation's instants is one number, and
+// the standard error that of independent realisations.
 //
 // All randomness is that of (seed, realisation, frame); sums run over realisations in order.
 #ifndef BB_PHYSICS_AO_FRAMES_TIME_DOMAIN_H

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/memory.h"
 #include "core/thread.h"
+#include "physics/ao/ao_check.h"
 #include "physics/ao/frames/monte_carlo.h"
 #include "physics/ao/tomography.h"
 #include "tests/physics/ao/chain.h"
@@ -97,6 +99,63 @@ TEST(agrees_with_the_covariances)
     // The image's value on the axis is the Strehl ratio of the whole residual.
     check_relative(got.psf[8 * 16 + 8], got.total[0].mean, 1e-12);
     chain_release(&k);
+}
+
+// Mirrors that correct together: slopes R' s are in the correctable residual, surfaces of commands
+// M s in the whole one.
+TEST(mirrors_together_correct_by_their_surfaces)
+{
+    enum { ESTIMATES = 3 };
+    ao_case c = small_case();
+    add_mirror(&c, 0.0, NAN);
+    add_mirror(&c, 8000.0, 1.4);
+    c.mirrors_condition = 20.0;
+    const bb_ao_config config = case_config(&c);
+    const bb_monte_carlo_config screens = {
+        .frames = 2, .pixels_per_subaperture = 8, .screen_oversize = 2.0, .subharmonics = 4};
+    bb_tomography *problem = NULL;
+    bb_frame_sampler *sampler = NULL;
+    check_ok(bb_ao_check(&config));
+    check_ok(bb_tomography_create(&config, true, &problem));
+    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    const bb_index n = problem->cmm->columns;
+    const bb_index slopes = problem->targets[0].ctm->rows * n;
+    const bb_index commands = problem->commands->stack.actuator_count * n;
+    double *const r[2] = {doubles(slopes), doubles(slopes)};
+    double *const m[2] = {doubles(commands), doubles(commands)};
+    for (bb_index i = 0; i < slopes; ++i) {
+        r[0][i] = 0.0;
+        r[1][i] = 0.01 * (double)(i % 7 - 3);
+    }
+    for (bb_index i = 0; i < commands; ++i) {
+        m[0][i] = 0.0;
+        m[1][i] = 0.01 * (double)(i % 5 - 2);
+    }
+    bb_frame_mean part[ESTIMATES][1], whole[ESTIMATES][1];
+    bb_monte_carlo_estimate estimates[ESTIMATES] = {
+        {.r = r[0], .m = m[0]}, {.r = r[1], .m = m[0]}, {.r = r[0], .m = m[1]}};
+    for (int e = 0; e < ESTIMATES; ++e) {
+        estimates[e].correctable = part[e];
+        estimates[e].total = whole[e];
+    }
+    bb_frame_mean fitting;
+    const bb_monte_carlo_task task = {.seed = 3,
+                                      .frames = 2,
+                                      .wavelength_count = 1,
+                                      .wavelengths_m = wavelengths_m + 1,
+                                      .estimate_count = ESTIMATES,
+                                      .estimates = estimates,
+                                      .fitting = &fitting};
+    check_ok(bb_monte_carlo_run(sampler, &task));
+    assert_true(whole[1][0].mean == whole[0][0].mean && part[1][0].mean != part[0][0].mean);
+    assert_true(whole[2][0].mean != whole[0][0].mean && part[2][0].mean == part[0][0].mean);
+    for (int k = 0; k < 2; ++k) {
+        double *used[] = {r[k], m[k]};
+        BB_RELEASE(&used[0]);
+        BB_RELEASE(&used[1]);
+    }
+    bb_frame_sampler_destroy(&sampler);
+    bb_tomography_destroy(&problem);
 }
 
 TEST(does_not_depend_on_threads)

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Wavefront that a stack of mirrors makes towards a direction, on the points of the pupil.
+//
+// Point x of the pupil sees a mirror at height h at x + h p (mirror_stack.h): with f_a the
+// influence of actuator a and v its voltage, W(x) = sum_mirrors sum_a f_a(x + h p) v_a. Gaussian
+// mirrors with actuators on a square grid: two matrix products a mirror, as mirror_shape.h. Mirrors
+// with influence functions of their own: the sum over actuators on their samples, then its
+// interpolation.
+#ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_SURFACE_H
+#define BB_PHYSICS_AO_MIRRORS_MIRROR_SURFACE_H
+
+#include "physics/ao/mirrors/mirror_stack.h"
+
+/// One mirror of the stack towards the direction.
+typedef struct bb_mirror_view {
+    const bb_conjugate_mirror *mirror;
+    bb_index columns, rows;      ///< of the grid that actuators stand on; of a cube 0
+    bb_index *place;             ///< [count] row columns + column of an actuator in the grid
+    double *along_x;             ///< g [points][columns]
+    double *along_y;             ///< g [points][rows]
+    double shift_x_m, shift_y_m; ///< h p
+} bb_mirror_view;
+
+/// Plain owner; borrows the stack. Constant after creation.
+typedef struct bb_mirror_surface {
+    const bb_mirror_stack *stack;
+    bb_index points;       ///< along an edge
+    double *position_m;    ///< [points]
+    bb_mirror_view *views; ///< [mirrors]
+} bb_mirror_surface;
+
+/// The grid's points stand at `position_m` [points] along both axes, from the middle of the pupil;
+/// (x_rad, y_rad) is the direction. Errors: BB_MEMORY. Release with bb_mirror_surface_release.
+BB_CHECKED bb_status bb_mirror_surface_create(const bb_mirror_stack *stack, double x_rad,
+                                              double y_rad, bb_index points,
+                                              const double *position_m, bb_mirror_surface *out);
+void bb_mirror_surface_release(bb_mirror_surface *surface);
+
+/// `wavefront` [points][points] (y by x, m) from `volts` [actuators of the stack]. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_mirror_surface_make(const bb_mirror_surface *surface, const double *volts,
+                                            double *wavefront);
+
+#endif
