@@ -230,7 +230,8 @@ static bb_status take_mask(const bb_fringe_study *study, bb_fringe_input *out)
     }
     for (bb_index p = 0; p < points; ++p) {
         out->scene->mask[p] =
-            out->scene->mask[p] != 0 && (map.values == NULL || map.values[p] != 0.0);
+            out->scene->mask[p] != 0 &&
+            (map.values == NULL || (isfinite(map.values[p]) && map.values[p] != 0.0));
         measured += out->scene->mask[p];
         for (bb_index n = 0; n < out->steps && out->scene->mask[p] == 0; ++n) {
             out->frames->intensity[n * points + p] = NAN; // no window looks at it
