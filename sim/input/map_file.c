@@ -5,6 +5,7 @@
 #include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
 #include "sim/input/matrix_dataset.h"
+#include "sim/input/unit.h"
 #include "sim/input/value_attributes.h"
 #include "sim/input/value_digest.h"
 #include "sim/isolation.h"
@@ -61,8 +62,8 @@ static bb_status check_type(const bb_map_request *request, handles *open, bb_map
                    "holds no numbers, expected floats or integers");
     }
     BB_TRY(bb_hdf5_library_read_text(open->id, "units", map->unit, sizeof map->unit));
-    BB_REQUIRE(request->unit == NULL || unit[0] == '\0' || strcmp(unit, request->unit) == 0,
-               BB_INVALID, "values in %s, expected %s", unit, request->unit);
+    BB_REQUIRE(request->unit == NULL || bb_unit_is(unit, request->unit), BB_INVALID,
+               "values in %s, expected %s", unit, request->unit);
     if (request->attribute != NULL) {
         BB_TRY(bb_hdf5_library_read_number(open->id, request->attribute, &map->attribute));
     }

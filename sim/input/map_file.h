@@ -18,10 +18,11 @@ enum { BB_MAP_FILE_EDGE = 16384 }; ///< the most rows, columns or steps
 /// What is asked for; texts are borrowed.
 typedef struct bb_map_request {
     const char *file, *dataset;
-    const char *unit; ///< that the attribute `units` has to say if there is one; NULL: anything
-    bool steps;       ///< [step][rows][columns] will do too
-    bool mask;        ///< integers or booleans, no floats
-    const char *cube; ///< a map for each of these ("actuator") and nothing else; NULL: not so
+    const char
+        *unit;  ///< that the attribute `units` says, however spelled, if at all; NULL: anything
+    bool steps; ///< [step][rows][columns] will do too
+    bool mask;  ///< integers or booleans, no floats
+    const char *cube;      ///< a map for each of these ("actuator") and nothing else; NULL: not so
     const char *attribute; ///< a number beside the values; NULL: none is looked for
     bb_index longest;      ///< the most rows or columns; 0: BB_MAP_FILE_EDGE
 } bb_map_request;
