@@ -45,14 +45,19 @@ TEST(undefined_numbers_are_nan)
                "d('range', [[1, 2], [3, 4]], 'f4', valid_range=n.array([1.5, 3]))\n"
                "d('other', [[0, 65535], [3, 4]], 'u2', _FillValue=-1)\n"
                "d('plain', [[0, 1], [3, 4]], 'f8', _FillValue=n.nan)\n"
-               "d('mask', [[0, 255], [1, 1]], 'u1', _FillValue=255)\n");
+               "d('mask', [[0, 255], [1, 1]], 'u1', _FillValue=255)\n"
+               "u = f.create_dataset('unwritten', (2, 2), 'f4', chunks=(1, 1), "
+               "fillvalue=9.969209968386869e36)\nu[0, 0] = 1; u[1] = [3, 4]\n"
+               "u = f.create_dataset('filled', (2, 2), 'f8', chunks=(1, 1), fillvalue=2.0)\n"
+               "u[0, 0] = 1; u[1] = [3, 4]\n");
     static const struct {
         const char *dataset;
         double expected[4];
     } cases[] = {{"fill", {1, NAN, 3, 4}},      {"single", {1, NAN, 3, 4}},
                  {"several", {NAN, NAN, 3, 4}}, {"datx", {1, NAN, 3, 4}},
                  {"least", {NAN, 2, 3, NAN}},   {"range", {NAN, 2, 3, NAN}},
-                 {"other", {0, 65535, 3, 4}},   {"plain", {0, 1, 3, 4}}};
+                 {"other", {0, 65535, 3, 4}},   {"plain", {0, 1, 3, 4}},
+                 {"unwritten", {1, NAN, 3, 4}}, {"filled", {1, 2, 3, 4}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         check_map(cases[i].dataset, false, cases[i].expected);
     }
