@@ -275,15 +275,21 @@ TEST(fits_files_are_held_to_blank_and_checksums)
 {
     enum { HEAD = 2880 };
     char sum[81], blank[81], check[81];
-    const char *const sums[] = {sum, check, NULL}, *const blanks[] = {blank, NULL};
+    const char *const sums[] = {sum, check, NULL}, *const blanks[] = {
+                                                       "BZERO   =                32768", blank,
+                                                       NULL};
     bb_live_frames frames = {0};
     assert_int_equal(mkdir("held", 0777), 0);
     void *source = open_source(&bb_live_directory, "held");
-    (void)snprintf(blank, sizeof blank, "BLANK   = %20d", stream_pixel(2, 3, 1));
-    put_fits("held/a.fits", 2, 1, 6, 4, 1, blanks);
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-    assert_non_null(strstr(bb_status_message(), "is undefined"));
-    assert_non_null(strstr(bb_status_message(), ", its BLANK"));
+    for (int bytes = 1; bytes <= 2; ++bytes) { // BLANK is of numbers as they are stored
+        (void)snprintf(blank, sizeof blank, "BLANK   = %20d",
+                       stream_pixel(2, 3, 1) - (bytes == 2 ? 32768 : 0));
+        put_fits(bytes == 1 ? "held/a.fits" : "held/a2.fits", 2, 4, 6, 4, bytes,
+                 blanks + 2 - bytes);
+        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+        assert_non_null(strstr(bb_status_message(), "is undefined"));
+        assert_non_null(strstr(bb_status_message(), ", its BLANK"));
+    }
     put_fits("held/b.fits", 0, 4, 6, 4, 1, (const char *const[]){NULL});
     const uint64_t data = sum_of("held/b.fits", HEAD, 2L * HEAD);
     expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
