@@ -11,6 +11,8 @@
 
 enum { CARRE_FRAMES = 4, MOST_BITS = 32 };
 
+static const double RANGE_SLACK_RAD = 1e-3; // of pi rounded to 3.142
+
 static bb_map_request request_data(const bb_fringe_input_config *keys)
 {
     return (bb_map_request){.file = keys->file, .dataset = keys->dataset, .steps = true};
@@ -126,13 +128,13 @@ done:
     return status;
 }
 
-// 1 of the frames' numbers, unless the study says it.
-static double find_full_scale(const bb_map_file *map)
+// 1 of the frames' numbers within the mask, unless the study says it.
+static double find_full_scale(const bb_map_file *map, const unsigned char *mask)
 {
     double largest = 0.0;
-    const bb_index count = map->steps * map->rows * map->columns;
-    for (bb_index i = 0; i < count; ++i) {
-        largest = isfinite(map->values[i]) ? fmax(largest, map->values[i]) : largest;
+    const bb_index points = map->rows * map->columns;
+    for (bb_index i = 0; i < map->steps * points; ++i) {
+        largest = mask[i % points] != 0 ? fmax(largest, map->values[i]) : largest;
     }
     if (map->is_float) {
         return fmax(largest, 1.0);
@@ -148,27 +150,64 @@ static bb_status take_frames(const bb_fringe_study *study, const bb_map_file *ma
                              bb_fringe_input *out)
 {
     bb_status status = BB_OK;
-    const bb_index count = map->steps * map->rows * map->columns;
+    const bb_index points = map->rows * map->columns;
     const double *given = study->input.steps_rad.items;
     const double step = bb_fringe_config_step_rad(&study->physics.detection);
-    out->full_scale =
-        isnan(study->input.full_scale) ? find_full_scale(map) : study->input.full_scale;
+    out->full_scale = isnan(study->input.full_scale) ? find_full_scale(map, out->scene->mask)
+                                                     : study->input.full_scale;
     BB_TRY(BB_ZEROED(1, &out->frames));
     out->frames->steps = map->steps;
     out->frames->rows = map->rows;
     out->frames->columns = map->columns;
     BB_TRY(BB_ALLOCATE(map->steps, &out->frames->steps_rad));
-    BB_TRY(BB_ALLOCATE(count, &out->frames->intensity));
+    BB_TRY(BB_ALLOCATE(map->steps * points, &out->frames->intensity));
     for (bb_index n = 0; n < map->steps; ++n) { // Carre's lie about 0
         out->frames->steps_rad[n] =
             study->input.steps_rad.count > 0 ? given[n] : ((double)n - 1.5) * step;
     }
-    for (bb_index i = 0; i < count; ++i) {
-        out->frames->intensity[i] = map->values[i] / out->full_scale;
+    for (bb_index i = 0; i < map->steps * points; ++i) { // no window looks at what is masked
+        out->frames->intensity[i] =
+            out->scene->mask[i % points] != 0 ? map->values[i] / out->full_scale : (double)NAN;
     }
     bb_log_detail("'%s', dataset '%s': %td frames of %s, full scale %g", study->input.file,
                   study->input.dataset, map->steps, map->is_float ? "floats" : "integers",
                   out->full_scale);
+done:
+    return status;
+}
+
+// Within the mask a phase is wrapped already: from -pi to pi, or from 0 to 2 pi as some write it.
+static bb_status check_range(const bb_fringe_study *study, const bb_map_file *map,
+                             const unsigned char *mask)
+{
+    bb_status status = BB_OK;
+    double least = INFINITY, most = -INFINITY;
+    for (bb_index p = 0; p < map->rows * map->columns; ++p) {
+        least = mask[p] != 0 ? fmin(least, map->values[p]) : least;
+        most = mask[p] != 0 ? fmax(most, map->values[p]) : most;
+    }
+    BB_REQUIRE(
+        (least >= -M_PI - RANGE_SLACK_RAD && most <= M_PI + RANGE_SLACK_RAD) ||
+            (least >= -RANGE_SLACK_RAD && most <= 2.0 * M_PI + RANGE_SLACK_RAD),
+        BB_INVALID,
+        "'%s', dataset '%s': values from %.4g to %.4g, expected a wrapped phase, from -pi to "
+        "pi or from 0 to 2 pi: is it unwrapped already, or not in rad?",
+        study->input.file, study->input.dataset, least, most);
+done:
+    return status;
+}
+
+static bb_status take_phase(const bb_fringe_study *study, const bb_map_file *map,
+                            bb_fringe_input *out)
+{
+    bb_status status = BB_OK;
+    const bb_index points = map->rows * map->columns;
+    BB_TRY(check_range(study, map, out->scene->mask));
+    BB_TRY(BB_ALLOCATE(points, &out->wrapped));
+    for (bb_index p = 0; p < points; ++p) {
+        out->wrapped[p] =
+            out->scene->mask[p] != 0 ? bb_detection_wrap(map->values[p]) : (double)NAN;
+    }
 done:
     return status;
 }
@@ -185,14 +224,14 @@ static bool is_measured(const bb_map_file *map, bb_index point)
     return measured;
 }
 
-static bb_status take_data(const bb_fringe_study *study, bb_fringe_input *out)
+// Reads the data, and of the mask whether they are finite.
+static bb_status read_data(const bb_fringe_study *study, bb_map_file *map, bb_fringe_input *out)
 {
     bb_status status = BB_OK;
     const bb_map_request request = request_data(&study->input);
     const bb_index points = out->rows * out->columns;
-    bb_map_file map = {0};
-    BB_TRY(bb_map_file_read(&request, &map));
-    BB_REQUIRE(map.rows == out->rows && map.columns == out->columns && map.steps == out->steps,
+    BB_TRY(bb_map_file_read(&request, map));
+    BB_REQUIRE(map->rows == out->rows && map->columns == out->columns && map->steps == out->steps,
                BB_IO, "'%s', dataset '%s': its file changed after it was checked", request.file,
                request.dataset);
     BB_TRY(BB_ZEROED(1, &out->scene));
@@ -201,17 +240,10 @@ static bb_status take_data(const bb_fringe_study *study, bb_fringe_input *out)
     BB_TRY(BB_ALLOCATE(points, &out->scene->mask));
     BB_TRY(BB_ALLOCATE(points, &out->scene->phase));
     for (bb_index p = 0; p < points; ++p) {
-        out->scene->mask[p] = is_measured(&map, p);
+        out->scene->mask[p] = is_measured(map, p);
         out->scene->phase[p] = NAN;
     }
-    if (map.steps > 0) {
-        BB_TRY(take_frames(study, &map, out));
-    } else {
-        BB_TRY(BB_ALLOCATE(points, &out->wrapped));
-        bb_detection_wrap_all(points, map.values, out->wrapped);
-    }
 done:
-    bb_map_file_release(&map);
     return status;
 }
 
@@ -230,11 +262,9 @@ static bb_status take_mask(const bb_fringe_study *study, bb_fringe_input *out)
     }
     for (bb_index p = 0; p < points; ++p) {
         out->scene->mask[p] =
-            out->scene->mask[p] != 0 && (map.values == NULL || map.values[p] != 0.0);
+            out->scene->mask[p] != 0 &&
+            (map.values == NULL || (isfinite(map.values[p]) && map.values[p] != 0.0));
         measured += out->scene->mask[p];
-        for (bb_index n = 0; n < out->steps && out->scene->mask[p] == 0; ++n) {
-            out->frames->intensity[n * points + p] = NAN; // no window looks at it
-        }
     }
     BB_REQUIRE(measured > 0, BB_INVALID,
                "'%s', dataset '%s': no finite value%s%s%s: there is no phase to unwrap",
@@ -276,14 +306,18 @@ done:
 bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *out)
 {
     bb_status status = BB_OK;
+    bb_map_file map = {0};
     BB_TRY(bb_fringe_input_inspect(study, out));
     if (out->columns > 0) {
-        BB_TRY(take_data(study, out));
+        BB_TRY(read_data(study, &map, out));
         BB_TRY(take_mask(study, out));
+        BB_TRY((out->steps > 0 ? take_frames : take_phase)(study, &map, out));
+        bb_map_file_release(&map);
         BB_TRY(take_truth(study, out));
         bb_log_detail("input: size, surface, pupil and noise of the study are of no effect");
     }
 done:
+    bb_map_file_release(&map);
     return status;
 }
 

@@ -73,8 +73,8 @@ static const bb_key input_keys[] = {
                 "of no effect (but pupil.diameter: the disc of Zernike polynomials)."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = "/wrapped",
      .offset = offsetof(bb_fringe_input_config, dataset),
-     .meaning = "Wrapped phase in rad [rows][columns], or frames [step][rows][columns] of any unit, "
-                "NaN where nothing was measured."},
+     .meaning = "Wrapped phase in rad [rows][columns], from -pi to pi or from 0 to 2 pi, or frames "
+                "[step][rows][columns] of any unit; NaN where nothing was measured."},
     {.name = "mask", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_fringe_input_config, mask),
      .meaning = "Integers or booleans [rows][columns] of the same file, 0 where nothing was measured."},
@@ -88,7 +88,8 @@ static const bb_key input_keys[] = {
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_fringe_input_config, full_scale),
      .meaning = "Number of a frame that counts as 1, for bits and least_modulation; left out: of "
-                "integers the least 2^k - 1 that holds them all, of floats 1 or the largest beyond."},
+                "integers the least 2^k - 1 that holds those of the mask, of floats 1 or the "
+                "largest beyond."},
 };
 static const bb_schema input_schema = BB_SCHEMA("input", bb_fringe_input_config, input_keys);
 

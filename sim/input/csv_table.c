@@ -15,6 +15,7 @@ typedef struct reading {
     const char *file;
     bb_csv_table *table;
     int line;           // from 1
+    char separator;     // of cells: a comma, or a semicolon as the line of names has it
     char *start;        // of the line, for columns
     bb_csv_cell *found; // of the line
     bb_index count;
@@ -77,9 +78,10 @@ static bb_status cut_quoted(const reading *measured, char *cell, char **end)
                measured->file, measured->line, column_of(measured, cell) - 1);
     *out = '\0';
     *end = c + 1 + strspn(c + 1, BLANKS);
-    BB_REQUIRE(**end == ',' || **end == '#' || **end == '\0', BB_INVALID,
-               "%s:%d:%d: '%.20s' after a quoted cell, expected a comma", measured->file,
-               measured->line, column_of(measured, *end), *end);
+    BB_REQUIRE(**end == measured->separator || **end == '\0', BB_INVALID,
+               "%s:%d:%d: '%.20s' after a quoted cell, expected a %s", measured->file,
+               measured->line, column_of(measured, *end), *end,
+               measured->separator == ',' ? "comma" : "semicolon");
 done:
     return status;
 }
@@ -87,11 +89,25 @@ done:
 static bb_status cut_plain(const reading *measured, char *cell, char **end)
 {
     bb_status status = BB_OK;
-    *end = cell + strcspn(cell, ",#\"");
+    *end = cell + strcspn(cell, (const char[]){measured->separator, '"', '\0'});
     BB_REQUIRE(**end != '"', BB_INVALID, "%s:%d:%d: a quote inside a cell, expected it around one",
                measured->file, measured->line, column_of(measured, *end));
 done:
     return status;
+}
+
+// A comma, or a semicolon where the names have these alone.
+static char find_separator(const char *names)
+{
+    bool is_quoted = false, has_semicolon = false;
+    for (const char *c = names; *c != '\0'; ++c) {
+        is_quoted = is_quoted != (*c == '"');
+        if (*c == ',' && !is_quoted) {
+            return ',';
+        }
+        has_semicolon = has_semicolon || (*c == ';' && !is_quoted);
+    }
+    return has_semicolon ? ';' : ',';
 }
 
 static void trim(char *cell, char *end)
@@ -102,16 +118,53 @@ static void trim(char *cell, char *end)
     *end = '\0';
 }
 
-// Cuts a line, which ends in NUL, into cells; a line of blanks and comments alone has none.
+// Whether a line that begins with # is a row whose first cell is a spreadsheet's error, as #N/A,
+// #REF! and #DIV/0! of whatever language: capitals without a blank, and as many cells as names.
+static bool begins_with_error(const reading *measured, const char *line)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_";
+    const char *c = line + 1;
+    if (strchr("0123456789/_", *c) != NULL) {
+        return false;
+    }
+    while (*c != '\0' && (strchr(letters, *c) != NULL || (unsigned char)*c > 0x7f)) {
+        ++c;
+    }
+    c += *c == '!' || *c == '?';
+    c += strspn(c, BLANKS);
+    return (*c == measured->separator || *c == '\0') &&
+           occurrences(line, measured->separator) + 1 == measured->table->column_count;
+}
+
+static bb_status skip_comment(const reading *measured, const char *line, bool *is_comment)
+{
+    bb_status status = BB_OK;
+    *is_comment = *line == '#';
+    BB_REQUIRE(!*is_comment || !begins_with_error(measured, line), BB_INVALID,
+               "%s:%d:%d: '%.*s' is no value (a comment begins with '# ')", measured->file,
+               measured->line, column_of(measured, line),
+               (int)strcspn(line, (const char[]){measured->separator, '\0'}), line);
+done:
+    return status;
+}
+
+// Cuts a line, which ends in NUL, into cells; a line of blanks or a comment has none.
 static bb_status cut_line(reading *measured, char *line)
 {
     bb_status status = BB_OK;
     char *end = line;
-    char mark = ',';
+    bool is_comment = false;
     measured->start = line;
     measured->count = 0;
     line += strspn(line, BLANKS);
-    while (mark == ',' && (measured->count > 0 || (*line != '\0' && *line != '#'))) {
+    BB_TRY(skip_comment(measured, line, &is_comment));
+    if (is_comment || *line == '\0') {
+        goto done;
+    }
+    if (measured->table->column_count == 0) {
+        measured->separator = find_separator(line);
+    }
+    for (char mark = measured->separator; mark == measured->separator; line = end + 1) {
         char *cell = line + strspn(line, BLANKS);
         BB_REQUIRE(measured->count < BB_CSV_COLUMNS, BB_INVALID, "%s:%d: over %d cells",
                    measured->file, measured->line, BB_CSV_COLUMNS);
@@ -125,7 +178,6 @@ static bb_status cut_line(reading *measured, char *line)
             mark = *end;
             trim(cell, end);
         }
-        line = end + 1;
     }
 done:
     return status;
@@ -146,13 +198,11 @@ static bb_status take_names(reading *measured)
     bb_status status = BB_OK;
     bb_csv_table *table = measured->table;
     const bb_csv_cell *names = measured->found;
-    const size_t plain = strcspn(names[0].text, ";\t|");
+    const size_t plain = strcspn(names[0].text, "\t|");
     BB_REQUIRE(measured->count > 1 || names[0].text[plain] == '\0', BB_INVALID,
-               "%s:%d:%d: columns separated by %s, expected commas (and decimal points)",
-               measured->file, names[0].line, names[0].column + (int)plain,
-               names[0].text[plain] == '\t'  ? "tabs"
-               : names[0].text[plain] == ';' ? "semicolons"
-                                             : "bars");
+               "%s:%d:%d: columns separated by %s, expected commas or semicolons", measured->file,
+               names[0].line, names[0].column + (int)plain,
+               names[0].text[plain] == '\t' ? "tabs" : "bars");
     for (bb_index i = 0; i < measured->count; ++i) {
         BB_REQUIRE(names[i].text[0] != '\0', BB_INVALID, "%s:%d:%d: column %td has no name",
                    measured->file, names[i].line, names[i].column, i + 1);
@@ -200,13 +250,59 @@ done:
     return status;
 }
 
+// The place of `mark` in a number with digits on a side of it; NULL in any other text.
+static char *find_mark(char *cell, char mark)
+{
+    static const char digits[] = "0123456789";
+    char *place = cell + (*cell == '+' || *cell == '-');
+    const size_t whole = strspn(place, digits);
+    place += whole;
+    const size_t part = *place == mark ? strspn(place + 1, digits) : 0;
+    const char *end = place + 1 + part;
+    if (*place != mark || whole + part == 0) {
+        return NULL;
+    }
+    if (*end == 'e' || *end == 'E') {
+        ++end;
+        end += *end == '+' || *end == '-';
+        const size_t exponent = strspn(end, digits);
+        end += exponent == 0 ? -1 : (ptrdiff_t)exponent;
+    }
+    return *end == '\0' ? place : NULL;
+}
+
+// Between semicolons decimal commas become points; where both are, a point may group thousands.
+static bb_status replace_decimal_commas(const reading *measured)
+{
+    bb_status status = BB_OK;
+    const bb_csv_cell *point = NULL, *comma = NULL;
+    const bb_csv_table *table = measured->table;
+    for (bb_index i = 0; i < table->row_count * table->column_count; ++i) {
+        const bb_csv_cell *cell = &table->cells[i];
+        char *text = table->cut + (cell->text - table->cut);
+        char *mark = find_mark(text, ',');
+        point = point == NULL && find_mark(text, '.') != NULL ? cell : point;
+        if (mark != NULL) {
+            comma = cell;
+            *mark = '.';
+        }
+    }
+    BB_REQUIRE(
+        point == NULL || comma == NULL, BB_INVALID,
+        "%s:%d:%d: '%.20s' has a decimal point, line %d decimal commas: expected one of them",
+        measured->file, point->line, point->column, point->text, comma->line);
+done:
+    return status;
+}
+
 static bb_status cut_table(const char *file, bb_csv_table *table)
 {
     static const char byte_order_mark[] = "\xef\xbb\xbf";
     bb_status status = BB_OK;
-    reading measured = {.file = file, .table = table};
-    // Every cell ends in a comma or with its line.
-    const bb_index capacity = occurrences(table->text, ',') + occurrences(table->text, '\n') + 1;
+    reading measured = {.file = file, .table = table, .separator = ','};
+    // Every cell ends in a separator or with its line.
+    const bb_index capacity = occurrences(table->text, ',') + occurrences(table->text, ';') +
+                              occurrences(table->text, '\n') + 1;
     BB_TRY(BB_ALLOCATE(capacity, &table->names));
     measured.found = table->names;
     char *line = table->cut;
@@ -225,6 +321,9 @@ static bb_status cut_table(const char *file, bb_csv_table *table)
     }
     BB_REQUIRE(table->column_count > 0, BB_INVALID,
                "%s: nothing in it, expected a line that names its columns", file);
+    if (measured.separator == ';') {
+        BB_TRY(replace_decimal_commas(&measured));
+    }
 done:
     return status;
 }

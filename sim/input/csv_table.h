@@ -7,10 +7,12 @@
 //     -13.0, 0.0, 1.02
 //
 // The first line that says anything names the columns; cells are separated by commas, blanks
-// around them do not count, and double quotes hold a comma, a # or a blank ("" is a quote in them),
-// but no line end. A # outside quotes starts a comment. Lines without a cell that says something
-// are passed over. A byte order mark and line ends of any system but the bare carriage return are
-// read. Cells are texts: who reads a number from one does so by sim/config/scalar.h, as configs do.
+// around them do not count, and double quotes hold a comma or a blank ("" is a quote in them), but
+// no line end. Where the names are separated by semicolons every line is, and decimal commas become
+// points. A # at the start of a line starts a comment; a row whose first cell is a spreadsheet's
+// error (#N/A, #REF!) is refused. Lines without a cell that says something are passed over. A byte
+// order mark and line ends of any system but the bare carriage return are read. Cells are texts:
+// who reads a number from one does so by sim/config/scalar.h, as configs do.
 #ifndef BB_SIM_INPUT_CSV_TABLE_H
 #define BB_SIM_INPUT_CSV_TABLE_H
 
@@ -37,7 +39,8 @@ typedef struct bb_csv_table {
 
 /// Reads a regular file, through links. Errors: BB_IO (it cannot be read), BB_MEMORY, BB_INVALID
 /// with "file:line:column: ..": no names, a name that is empty or there twice, a row with more or
-/// fewer cells than names, another separator, an open quote, a NUL (as UTF-16 has), over
+/// fewer cells than names, another separator, an open quote, a NUL (as UTF-16 has), a spreadsheet's
+/// error at the start of a line, decimal points and commas between semicolons, over
 /// BB_CSV_BYTES bytes, BB_CSV_COLUMNS columns or BB_CSV_ROWS rows. A table of no row is fine.
 /// Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_csv_table_read(const char *file, bb_csv_table **out);

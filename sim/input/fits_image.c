@@ -3,14 +3,15 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 bool bb_fits_image_named(const char *path)
 {
-    static const char *const endings[] = {".fits", ".fit", ".fits.gz"};
+    static const char *const endings[] = {".fits", ".fit", ".fits.gz", ".fits.fz"};
     const size_t length = strlen(path);
-    for (int k = 0; k < 3; ++k) {
+    for (size_t k = 0; k < sizeof endings / sizeof *endings; ++k) {
         const size_t own = strlen(endings[k]);
-        if (length > own && strcmp(path + length - own, endings[k]) == 0) {
+        if (length > own && strcasecmp(path + length - own, endings[k]) == 0) {
             return true;
         }
     }
@@ -88,7 +89,7 @@ bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index r
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { PATIENCE_SECONDS = 60, AXES = 3, MOST_PLANES = 1 << 16 };
+enum { PATIENCE_SECONDS = 60, MOST_AXES = 9, MOST_PLANES = 1 << 16 };
 
 // In memory that the child and this process see.
 typedef struct reading {
@@ -116,20 +117,26 @@ static const char *name_axes(const reading *r)
     return r->axes == 2 ? "two axes" : "three axes";
 }
 
-// Whether the part at hand is an image of the axes wanted; takes its size.
+// Whether the part at hand is an image of the axes wanted, further ones having one pixel; takes its
+// size.
 static bool take_shape(fitsfile *file, int kind, reading *r, int *code)
 {
     int bits = 0;
     int axes = 0;
-    long edges[AXES] = {1, 1, 1};
+    long edges[MOST_AXES] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     if (*code != 0 || kind != IMAGE_HDU) {
         return false;
     }
-    (void)fits_get_img_param(file, AXES, &bits, &axes, edges, code);
+    (void)fits_get_img_param(file, MOST_AXES, &bits, &axes, edges, code);
+    bool suits = *code == 0 && axes >= r->axes && axes <= MOST_AXES && edges[0] > 0 &&
+                 edges[1] > 0 && edges[2] > 0;
+    for (int i = r->axes; i < axes && suits; ++i) {
+        suits = edges[i] == 1;
+    }
     r->columns = edges[0];
     r->rows = edges[1];
     r->planes = edges[2];
-    return *code == 0 && axes == r->axes && edges[0] > 0 && edges[1] > 0 && edges[2] > 0;
+    return suits;
 }
 
 // Moves to the first image of the axes wanted.
@@ -210,6 +217,41 @@ static bb_status read_unit(fitsfile *file, reading *r)
     return hold(code, r->path, "read its unit");
 }
 
+// Holds the part at hand to the checksums that its header has (FITS 4.0, 4.4.2.7).
+static bb_status hold_checksums(fitsfile *file, const reading *r)
+{
+    bb_status status = BB_OK;
+    int code = 0;
+    int data = 0;
+    int part = 0;
+    (void)fits_verify_chksum(file, &data, &part, &code);
+    BB_TRY(hold(code, r->path, "verify its checksums"));
+    BB_REQUIRE(data >= 0, BB_IO, "'%s': damaged: its data do not match its DATASUM", r->path);
+    BB_REQUIRE(part >= 0, BB_IO,
+               "'%s': damaged: header and data do not match its CHECKSUM (a program that edits a "
+               "header has to update it)",
+               r->path);
+done:
+    return status;
+}
+
+// Integer pixels that equal BLANK are undefined, packed floats likewise: NaN. Plain floats have NaN
+// itself, and a value for undefined ones would make cfitsio read subnormal ones as 0.
+static bb_status read_pixels(fitsfile *file, reading *r)
+{
+    int code = 0;
+    int bits = 0;
+    int found = 0; // cfitsio writes to it unasked
+    long first[MOST_AXES] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    double undefined = NAN;
+    const LONGLONG pixels = (LONGLONG)r->planes * (LONGLONG)r->rows * (LONGLONG)r->columns;
+    (void)fits_get_img_type(file, &bits, &code);
+    const bool has_blank = bits > 0 || fits_is_compressed_image(file, &code) != 0;
+    (void)fits_read_pix(file, TDOUBLE, first, pixels, has_blank ? &undefined : NULL, r->values,
+                        &found, &code);
+    return hold(code, r->path, "read its pixels");
+}
+
 // Runs in a child process.
 static bb_status read_here(void *context)
 {
@@ -217,7 +259,6 @@ static bb_status read_here(void *context)
     reading *r = context;
     fitsfile *file = NULL;
     int code = 0;
-    long first[AXES] = {1, 1, 1};
     BB_TRY(hold(fits_open_diskfile(&file, r->path, READONLY, &code), r->path, "open it"));
     BB_TRY(r->part != NULL ? find_part(file, r) : find_image(file, r));
     BB_TRY(read_unit(file, r));
@@ -228,9 +269,8 @@ static bb_status read_here(void *context)
                r->path, r->planes, MOST_PLANES);
     BB_TRY(hold_size(file, r));
     if (r->values != NULL) {
-        const LONGLONG pixels = (LONGLONG)r->planes * (LONGLONG)r->rows * (LONGLONG)r->columns;
-        (void)fits_read_pix(file, TDOUBLE, first, pixels, NULL, r->values, NULL, &code);
-        BB_TRY(hold(code, r->path, "read its pixels"));
+        BB_TRY(hold_checksums(file, r));
+        BB_TRY(read_pixels(file, r));
     }
 done:
     code = 0;

@@ -12,12 +12,15 @@
 
 #include <stdbool.h>
 
-/// Whether a path is one of a FITS file: it ends in .fits, .fit or .fits.gz.
+/// Whether a path is one of a FITS file: it ends in .fits, .fit, .fits.gz or .fits.fz, in upper or
+/// lower case.
 bool bb_fits_image_named(const char *path);
 
 /// A whole image: row by row along the second axis, from the file's first pixel; scaled as its
-/// header says. `limit` bounds either edge. Errors: BB_UNSUPPORTED (a build without cfitsio), BB_IO
-/// (no such file, not FITS, damaged), BB_INVALID (no image of two axes, too large), BB_MEMORY.
+/// header says; NaN where an integer pixel equals BLANK (FITS 4.0, 4.4.2.5). Axes of one pixel do
+/// not count. `limit` bounds either edge. Errors: BB_UNSUPPORTED (a build without cfitsio), BB_IO
+/// (no such file, not FITS, damaged: also by its DATASUM or CHECKSUM), BB_INVALID (no image of two
+/// axes, too large), BB_MEMORY.
 /// Owner of `*values` [rows][columns]: the caller.
 BB_CHECKED bb_status bb_fits_image_read(const char *path, bb_index limit, bb_index *rows,
                                         bb_index *columns, double **values);

@@ -5,6 +5,8 @@
 #include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
 #include "sim/input/matrix_dataset.h"
+#include "sim/input/unit.h"
+#include "sim/input/value_attributes.h"
 #include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 
@@ -28,6 +30,7 @@ typedef struct survey {
 // An open dataset.
 typedef struct handles {
     hid_t file, id, type, space;
+    bb_value_attributes attributes;
 } handles;
 
 static bb_status refuse_absent(hid_t file, const char *dataset)
@@ -41,25 +44,26 @@ done:
     return status;
 }
 
-static bb_status check_type(const bb_map_request *request, const handles *open, bb_map_file *map)
+static bb_status check_type(const bb_map_request *request, handles *open, bb_map_file *map)
 {
     bb_status status = BB_OK;
     const char *unit = map->unit;
     const H5T_class_t class = H5Tget_class(open->type);
     const bool whole_numbers = class == H5T_INTEGER || bb_hdf5_library_is_logical(open->type);
-    map->is_float = class == H5T_FLOAT;
+    BB_TRY(bb_value_attributes_read(open->id, open->type, &open->attributes));
+    map->is_float = class == H5T_FLOAT || bb_value_attributes_packed(&open->attributes);
     if (request->mask) {
-        BB_REQUIRE(whole_numbers, BB_INVALID,
+        BB_REQUIRE(whole_numbers && !map->is_float, BB_INVALID,
                    "holds %s, expected integers or booleans: 0 where "
                    "nothing was measured",
                    map->is_float ? "floats" : "no numbers");
     } else {
-        BB_REQUIRE(map->is_float || class == H5T_INTEGER, BB_INVALID,
+        BB_REQUIRE(class == H5T_FLOAT || class == H5T_INTEGER, BB_INVALID,
                    "holds no numbers, expected floats or integers");
     }
     BB_TRY(bb_hdf5_library_read_text(open->id, "units", map->unit, sizeof map->unit));
-    BB_REQUIRE(request->unit == NULL || unit[0] == '\0' || strcmp(unit, request->unit) == 0,
-               BB_INVALID, "values in %s, expected %s", unit, request->unit);
+    BB_REQUIRE(request->unit == NULL || bb_unit_is(unit, request->unit), BB_INVALID,
+               "values in %s, expected %s", unit, request->unit);
     if (request->attribute != NULL) {
         BB_TRY(bb_hdf5_library_read_number(open->id, request->attribute, &map->attribute));
     }
@@ -134,6 +138,7 @@ static bb_status read_values(const handles *open, bb_index count, double *values
         BB_REQUIRE(strcmp(recorded, digest) == 0, BB_IO,
                    "damaged: the values have digest %s, the file says %s", digest, recorded);
     }
+    bb_value_attributes_decode(&open->attributes, count, values);
 done:
     bb_value_digest_destroy(&state);
     return status;
@@ -171,7 +176,7 @@ static bb_status inspect(void *context)
 {
     survey *found = context;
     bb_status_record record;
-    handles open = {-1, -1, -1, -1};
+    handles open = {.file = -1, .id = -1, .type = -1, .space = -1};
     const bb_status status = inspect_open(found, &open);
     if (status != BB_OK) {
         bb_status_save(&record);

@@ -18,10 +18,11 @@ enum { BB_MAP_FILE_EDGE = 16384 }; ///< the most rows, columns or steps
 /// What is asked for; texts are borrowed.
 typedef struct bb_map_request {
     const char *file, *dataset;
-    const char *unit; ///< that the attribute `units` has to say if there is one; NULL: anything
-    bool steps;       ///< [step][rows][columns] will do too
-    bool mask;        ///< integers or booleans, no floats
-    const char *cube; ///< a map for each of these ("actuator") and nothing else; NULL: not so
+    const char
+        *unit;  ///< that the attribute `units` says, however spelled, if at all; NULL: anything
+    bool steps; ///< [step][rows][columns] will do too
+    bool mask;  ///< integers or booleans, no floats
+    const char *cube;      ///< a map for each of these ("actuator") and nothing else; NULL: not so
     const char *attribute; ///< a number beside the values; NULL: none is looked for
     bb_index longest;      ///< the most rows or columns; 0: BB_MAP_FILE_EDGE
 } bb_map_request;
@@ -32,7 +33,7 @@ enum { BB_MAP_FILE_UNIT = 32 };
 typedef struct bb_map_file {
     bb_index steps; ///< 0 where it is [rows][columns]
     bb_index rows, columns;
-    bool is_float;               ///< else integers
+    bool is_float;               ///< or packed; else integers
     char unit[BB_MAP_FILE_UNIT]; ///< the attribute `units`, "" where there is none
     double attribute;            ///< the number asked for; 0 where there is none
     double *values;              ///< [steps or 1][rows][columns]; NULL of a header
@@ -44,9 +45,10 @@ typedef struct bb_map_file {
 /// axes, unit, more points a side than asked for); all named by file and dataset.
 BB_CHECKED bb_status bb_map_file_inspect(const bb_map_request *request, bb_map_file *out);
 
-/// The same with the values, which may be NaN. Where the dataset carries a digest (that of this
-/// program's own operators) they are held to it. Errors: also BB_MEMORY. Owner of the values: the
-/// caller, who releases them with bb_map_file_release.
+/// The same with the values, which may be NaN: also where an attribute calls a number undefined
+/// (value_attributes.h), of a mask too; packed numbers are unpacked. Where the dataset carries a
+/// digest (that of this program's own operators) they are held to it. Errors: also BB_MEMORY. Owner
+/// of the values: the caller, who releases them with bb_map_file_release.
 BB_CHECKED bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out);
 void bb_map_file_release(bb_map_file *map);
 

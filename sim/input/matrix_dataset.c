@@ -28,8 +28,10 @@ bb_status bb_matrix_dataset_open(const bb_matrix_place *place, bb_matrix_dataset
     BB_READ_TRY(type = H5Dget_type(out->id));
     BB_READ_TRY(out->space = H5Dget_space(out->id));
     int rank = H5Sget_simple_extent_ndims(out->space);
-    BB_REQUIRE(H5Tget_class(type) == H5T_FLOAT, BB_INVALID,
-               "dataset '%s' holds no floating-point numbers", place->dataset);
+    BB_TRY(bb_value_attributes_read(out->id, type, &out->attributes));
+    BB_REQUIRE(H5Tget_class(type) == H5T_FLOAT || (H5Tget_class(type) == H5T_INTEGER &&
+                                                   bb_value_attributes_packed(&out->attributes)),
+               BB_INVALID, "dataset '%s' holds no floating-point numbers", place->dataset);
     BB_REQUIRE(rank == 2 || rank == 3, BB_INVALID,
                "dataset '%s' has %d dimensions, expected rows and columns, or rows, lines and "
                "columns of a mesh",
@@ -103,6 +105,10 @@ done:
 bb_status bb_matrix_dataset_read(const bb_matrix_dataset *matrix, bb_index row, bb_index column,
                                  bb_view out)
 {
-    return matrix->across > 0 ? read_meshes(matrix, row, column, out)
-                              : read_plain(matrix, row, column, out);
+    const bb_status status = matrix->across > 0 ? read_meshes(matrix, row, column, out)
+                                                : read_plain(matrix, row, column, out);
+    for (bb_index i = 0; i < out.shape[0] && status == BB_OK; ++i) {
+        bb_value_attributes_decode(&matrix->attributes, out.shape[1], bb_view_row(out, i));
+    }
+    return status;
 }

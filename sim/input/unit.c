@@ -2,7 +2,9 @@
 #include "sim/input/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { UNIT_BYTES = 64, LIST_BYTES = 160 };
 
@@ -66,38 +68,134 @@ static const struct {
     [BB_QUANTITY_FRACTION] = {fractions, COUNT(fractions), "1"},
 };
 
-// Without marks of a power, and micro as u: its sign in UTF-8, of Latin-1 or Greek.
-static void spell(const char *text, char out[UNIT_BYTES])
+// Names and symbols of three letters and more: upper and lower case are one.
+static const struct {
+    const char *name, *symbol;
+} names[] = {
+    {"rad", "rad"}, {"radian", "rad"},        {"arcsec", "arcsec"}, {"arcsecond", "arcsec"},
+    {"mas", "mas"}, {"arc_second", "arcsec"}, {"marcsec", "mas"},   {"meter", "m"},
+    {"metre", "m"}, {"micron", "um"},         {"kelvin", "K"},      {"degK", "K"},
+    {"volt", "V"},  {"percent", "%"},
+};
+
+static const struct {
+    const char *name, *symbol;
+} prefixes[] = {{"", ""}, {"milli", "m"}, {"micro", "u"}, {"nano", "n"}};
+
+// The symbol of a name [length], of a plural too; false where it is none.
+static bool find_symbol(const char *name, size_t length, const char **symbol)
 {
-    size_t length = 0;
-    for (const char *next = text; *next != '\0' && length + 1 < UNIT_BYTES; ++next) {
-        if (strncmp(next, "\xc2\xb5", 2) == 0 || strncmp(next, "\xce\xbc", 2) == 0) {
-            out[length++] = 'u';
-            ++next;
-        } else if (*next != '^' && *next != '*') {
-            out[length++] = *next;
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        const size_t own = strlen(names[i].name);
+        const bool plural = length == own + 1 && (name[own] == 's' || name[own] == 'S');
+        if ((length == own || plural) && strncasecmp(name, names[i].name, own) == 0) {
+            *symbol = names[i].symbol;
+            return true;
         }
     }
+    return false;
+}
+
+// A name as its symbol, with its prefix; what is no name is one.
+static void spell_name(const char *name, size_t length, char out[UNIT_BYTES])
+{
+    const char *symbol = NULL;
+    for (size_t k = 0; k < sizeof prefixes / sizeof *prefixes; ++k) {
+        const size_t own = strlen(prefixes[k].name);
+        if (length > own && strncasecmp(name, prefixes[k].name, own) == 0 &&
+            find_symbol(name + own, length - own, &symbol)) {
+            const bool is_mas = prefixes[k].symbol[0] == 'm' && strcmp(symbol, "arcsec") == 0;
+            (void)snprintf(out, UNIT_BYTES, "%s%s", is_mas ? "" : prefixes[k].symbol,
+                           is_mas ? "mas" : symbol);
+            return;
+        }
+    }
+    (void)snprintf(out, UNIT_BYTES, "%.*s", (int)length, name);
+}
+
+// Plain text: u for micro, whose sign is of Latin-1 or Greek, 2 for its sign, a blank for a point.
+static void replace_signs(const char *text, char out[UNIT_BYTES])
+{
+    static const char *const signs[][2] = {
+        {"\xc2\xb5", "u"}, {"\xce\xbc", "u"}, {"\xc2\xb2", "2"}, {"\xc2\xb7", " "}};
+    size_t length = 0;
+    while (*text != '\0' && length + 1 < UNIT_BYTES) {
+        const char *sign = NULL;
+        for (size_t k = 0; k < sizeof signs / sizeof *signs; ++k) {
+            sign = strncmp(text, signs[k][0], 2) == 0 ? signs[k][1] : sign;
+        }
+        out[length++] = sign != NULL ? *sign : *text;
+        text += sign != NULL ? 2 : 1;
+    }
     out[length] = '\0';
+}
+
+// The exponent behind a name, 1 where there is none.
+static long read_power(const char **text)
+{
+    const char *digits = *text + strspn(*text, "^*");
+    char *end = NULL;
+    const long power = strtol(digits, &end, 10);
+    if (end == digits || *digits == ' ') {
+        return 1;
+    }
+    *text = end;
+    return power;
+}
+
+// One spelling of a product of powers: "m K-1", "m per K" and "Metres/kelvin" are "m1 K-1 ".
+static void spell(const char *text, char out[UNIT_BYTES])
+{
+    char plain[UNIT_BYTES], symbol[UNIT_BYTES];
+    const char *next = plain;
+    long sign = 1;
+    size_t used = 0;
+    replace_signs(text, plain);
+    out[0] = '\0';
+    for (next += strspn(next, " .*"); *next != '\0'; next += strspn(next, " .*")) {
+        size_t length = strcspn(next, " .*/^+-0123456789");
+        if (*next == '/' || (length == 3 && strncmp(next, "per", 3) == 0)) {
+            sign = -1;
+            next += *next == '/' ? 1 : 3;
+            continue;
+        }
+        length = length == 0 ? 1 : length; // 1, or no unit
+        spell_name(next, length, symbol);
+        next += length;
+        const long power = sign * read_power(&next);
+        used += (size_t)snprintf(out + used, UNIT_BYTES - used, "%s%ld ", symbol, power);
+        if (used >= UNIT_BYTES) {
+            return;
+        }
+        sign = 1;
+    }
+    if (sign < 0) { // by nothing
+        (void)snprintf(out + used, UNIT_BYTES - used, "/");
+    }
+}
+
+bool bb_unit_is(const char *text, const char *unit)
+{
+    char got[UNIT_BYTES];
+    char known[UNIT_BYTES];
+    spell(text, got);
+    spell(unit, known);
+    return got[0] == '\0' || strcmp(got, known) == 0;
 }
 
 bb_status bb_unit_find(bb_quantity quantity, const char *text, const char **unit, double *factor)
 {
     bb_status status = BB_OK;
-    char got[UNIT_BYTES];
-    char known[UNIT_BYTES];
     char list[LIST_BYTES] = "";
     size_t used = 0;
     *unit = quantities[quantity].unsaid;
     *factor = 1.0;
-    if (text[0] == '\0') {
+    if (text[strspn(text, " ")] == '\0') {
         goto done;
     }
-    spell(text, got);
     for (bb_index i = 0; i < quantities[quantity].count; ++i) {
         const known_unit *row = &quantities[quantity].units[i];
-        spell(row->text, known);
-        if (strcmp(got, known) == 0) {
+        if (bb_unit_is(text, row->text)) {
             *unit = row->unit;
             *factor = row->factor;
             goto done;

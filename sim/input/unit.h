@@ -6,6 +6,8 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
+
 /// What values are expected to be; the program's own unit, which one without a unit counts as.
 typedef enum bb_quantity {
     BB_QUANTITY_RESPONSE,         ///< displacement for a kelvin, m/K
@@ -17,9 +19,14 @@ typedef enum bb_quantity {
 } bb_quantity;
 
 /// The program's unit for values in `text` ("": not said) and the factor to it: value in `*unit` =
-/// `*factor` x value in `text`. A power is written ^2, **2 or 2, micro u or its sign. `*unit` is
-/// static. Errors: BB_INVALID with the unit got and those expected.
+/// `*factor` x value in `text`. Spellings follow UDUNITS-2: names and their plurals in upper or
+/// lower case (radians, Arcsecond, micrometre), symbols (rad, um), a power as ^2, **2, 2 or its
+/// sign, a quotient by /, `per` or a negative power, blanks anywhere between. `*unit` is static.
+/// Errors: BB_INVALID with the unit got and those expected.
 BB_CHECKED bb_status bb_unit_find(bb_quantity quantity, const char *text, const char **unit,
                                   double *factor);
+
+/// Whether `text` is a spelling of `unit`, or says no unit.
+bool bb_unit_is(const char *text, const char *unit);
 
 #endif

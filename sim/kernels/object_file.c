@@ -7,6 +7,7 @@
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
+#include "sim/input/value_attributes.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
 
@@ -35,6 +36,7 @@ typedef struct dataset {
     hid_t id, type, space;
     hsize_t shape[RANK];
     double values; // numbers in all
+    bb_value_attributes attributes;
 } dataset;
 
 // Reads what is said of an element type in a message.
@@ -140,6 +142,33 @@ done:
     return status;
 }
 
+// An integer has no NaN to be.
+static bb_status refuse_undefined(const dataset *set, bb_index row, bb_index column, double stored)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(!bb_value_attributes_undefined(&set->attributes, stored), BB_INVALID,
+               "row %td, column %td: %g is undefined by an attribute (as _FillValue or "
+               "missing_value)",
+               row, column, stored);
+done:
+    return status;
+}
+
+// Floats that are undefined by an attribute become NaN.
+static void mark_undefined(const dataset *set, bb_index count, void *elements)
+{
+    const bool single = set->row->part == BB_ELEMENT_SP;
+    float *floats = elements;
+    double *doubles = elements;
+    for (bb_index i = 0; i < count; ++i) {
+        if (single && bb_value_attributes_undefined(&set->attributes, floats[i])) {
+            floats[i] = NAN;
+        } else if (!single && bb_value_attributes_undefined(&set->attributes, doubles[i])) {
+            doubles[i] = NAN;
+        }
+    }
+}
+
 // Integers of any width, each of which must be one of INT32.
 static bb_status read_integers(const dataset *set, bb_index count, bb_index columns, int32_t *out)
 {
@@ -151,6 +180,7 @@ static bb_status read_integers(const dataset *set, bb_index count, bb_index colu
         BB_REQUIRE(wide[i] >= INT32_MIN && wide[i] <= INT32_MAX, BB_INVALID,
                    "row %td, column %td: %lld%s does not fit INT32", i / columns, i % columns,
                    (long long)wide[i], wide[i] == INT64_MAX ? " or more" : "");
+        BB_TRY(refuse_undefined(set, i / columns, i % columns, (double)wide[i]));
         out[i] = (int32_t)wide[i];
     }
 done:
@@ -173,10 +203,12 @@ static bb_status read_elements(const dataset *set, bb_program_data *data)
         READ_TRY(H5Dread(set->id,
                          set->row->part == BB_ELEMENT_SP ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
                          H5S_ALL, H5S_ALL, H5P_DEFAULT, data->elements));
+        mark_undefined(set, count * set->row->parts, data->elements);
     } else {
         READ_TRY(H5Dread(set->id, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, data->elements));
         logical = data->elements;
         for (bb_index i = 0; i < count; ++i) {
+            BB_TRY(refuse_undefined(set, i / data->columns, i % data->columns, logical[i]));
             logical[i] = logical[i] != 0;
         }
     }
@@ -200,7 +232,11 @@ static bb_status read_object(hid_t file, const bb_program_object *object, double
                              bb_program_data *out)
 {
     bb_status status = BB_OK;
-    dataset set = {object, bb_element_type_row(object->type), -1, -1, -1, {0, 0, 0}, 0.0};
+    dataset set = {.object = object,
+                   .row = bb_element_type_row(object->type),
+                   .id = -1,
+                   .type = -1,
+                   .space = -1};
     set.id = H5Dopen2(file, object->name, H5P_DEFAULT);
     if (set.id < 0) {
         BB_TRY(refuse_absent(file, object));
@@ -208,6 +244,9 @@ static bb_status read_object(hid_t file, const bb_program_object *object, double
     READ_TRY(set.type = H5Dget_type(set.id));
     READ_TRY(set.space = H5Dget_space(set.id));
     BB_TRY(check_type(&set));
+    BB_TRY(bb_value_attributes_read(set.id, set.type, &set.attributes));
+    BB_REQUIRE(!bb_value_attributes_packed(&set.attributes), BB_INVALID,
+               "is packed by scale_factor or add_offset, expected plain numbers");
     BB_TRY(take_shape(&set, out));
     BB_TRY(bb_hdf5_filters_require(set.id));
     BB_TRY(check_size(&set, out, file_bytes));

@@ -325,9 +325,11 @@ static bb_status read_checked(hid_t file, bb_results *results)
     BB_TRY(copy_root_attribute(file, "price_note", false, results));
     BB_TRY(copy_root_attribute(file, "schema_version", false, results));
     BB_TRY(copy_root_attribute(file, "sweep_plan", false, results));
+    BB_TRY(copy_root_attribute(file, "status_reason", false, results));
     BB_TRY(check_schema(results));
     const char *text = bb_results_note_text(results, "", "status");
-    BB_REQUIRE(strcmp(text, "complete") == 0, BB_IO, "status '%s', expected complete", text);
+    BB_REQUIRE(strcmp(text, "complete") == 0 || strcmp(text, "partial") == 0, BB_IO,
+               "status '%s', expected complete, or partial of a sweep", text);
     BB_TRY(read_datasets(file, "/", "", true, results));
     if (H5Lexists(file, "/results", H5P_DEFAULT) > 0) { // a stream has none
         BB_TRY(read_datasets(file, "/results", "", true, results));

@@ -275,7 +275,7 @@ static bb_status write_foot(bb_figure *figure, const bb_results *results, const 
 {
     bb_status status = BB_OK;
     const double line = 1.25 * BB_FIGURE_SMALL_POINTS / points_an_inch * cm_an_inch;
-    char source[CAPTION_BYTES];
+    char source[CAPTION_BYTES], heading[CAPTION_BYTES];
     bool above = false;
     int lines = 0;
     const char *title = note_of(results, "", "title");
@@ -288,7 +288,9 @@ static bb_status write_foot(bb_figure *figure, const bb_results *results, const 
     const double room = figure->width_cm - 0.6 - bb_figure_text_cm(source, BB_FIGURE_SMALL_POINTS);
     BB_TRY(bb_figure_write(figure, figure->width_cm - 0.15, 0.5 * line + 0.05, source,
                            BB_FIGURE_SMALL_POINTS, "right textcolor '" BB_FIGURE_GREY "'"));
-    BB_TRY(write_title(figure, title, room, line, &above));
+    const char *reason = note_of(results, "", "status_reason"); // of a partial sweep
+    (void)snprintf(heading, sizeof heading, "%s%s%s", reason, reason[0] == '\0' ? "" : ": ", title);
+    BB_TRY(write_title(figure, heading, room, line, &above));
     if (note != NULL) {
         BB_TRY(wrap(figure, note, NAN, line, &lines));
     }

@@ -92,7 +92,12 @@ static bb_status count_points(const bb_report_page *made, bb_text *out)
             total += same;
         }
     }
-    BB_TRY(bb_text_add(&text, "%s of %td.", total == 0 ? " none" : "", swept->point_count));
+    const char *partial = bb_swept_partial(made->results);
+    BB_TRY(bb_text_add(&text, "%s of %td%s.", total == 0 ? " none" : "", swept->point_count,
+                       partial == NULL ? "" : " that were run"));
+    if (partial != NULL) {
+        BB_TRY(bb_text_add(&text, " Partial: %s.", partial));
+    }
     BB_TRY(bb_html_add_paragraph(bb_text_string(&text), out));
 done:
     bb_text_release(&text);

@@ -185,6 +185,7 @@ static bb_status read_choices(const bb_dataset *points, bb_swept *out)
         columns[c] = statistic(out->results, names[c], who->count);
         BB_REQUIRE(columns[c] != NULL, BB_IO, "a collection without /statistics/%s", names[c]);
     }
+    const double *unpriced = statistic(out->results, "points_unpriced", who->count);
     BB_TRY(BB_ZEROED(who->count, &out->choices));
     out->choice_count = who->count;
     for (bb_index i = 0; i < who->count; ++i) {
@@ -194,6 +195,7 @@ static bb_status read_choices(const bb_dataset *points, bb_swept *out)
                                     .points = columns[0][i],
                                     .failed = columns[1][i],
                                     .failure_bound = columns[2][i],
+                                    .unpriced = unpriced == NULL ? 0.0 : unpriced[i],
                                     .price_median = columns[3][i],
                                     .price_p99 = columns[4][i],
                                     .price_most = columns[5][i],
@@ -206,6 +208,15 @@ static bb_status read_choices(const bb_dataset *points, bb_swept *out)
     }
 done:
     return status;
+}
+
+const char *bb_swept_partial(const bb_results *results)
+{
+    const char *state = bb_results_note_text(results, "", "status");
+    const char *reason = bb_results_note_text(results, "", "status_reason");
+    return state == NULL || strcmp(state, "partial") != 0 ? NULL
+           : reason == NULL                               ? "planned points were not run"
+                                                          : reason;
 }
 
 bb_status bb_swept_read(const bb_results *results, const bb_experiment *experiment, bb_swept *out)
@@ -354,12 +365,18 @@ done:
     return status;
 }
 
+// Whether it finished at every point, with a price.
+static bool is_priced(const bb_swept_choice *choice)
+{
+    return choice->failed == 0.0 && choice->unpriced == 0.0;
+}
+
 bb_index bb_swept_best(const bb_swept *swept, double within)
 {
     bb_index best = -1;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *choice = &swept->choices[i];
-        const bool kept = choice->failed == 0.0 && !(choice->price_most > within);
+        const bool kept = is_priced(choice) && !(choice->price_most > within);
         const bb_swept_choice *other = best < 0 ? NULL : &swept->choices[best];
         if (kept && (other == NULL || choice->bytes < other->bytes ||
                      (choice->bytes == other->bytes && choice->price_most < other->price_most))) {
@@ -372,14 +389,31 @@ bb_index bb_swept_best(const bb_swept *swept, double within)
 bool bb_swept_is_front(const bb_swept *swept, bb_index choice)
 {
     const bb_swept_choice *own = &swept->choices[choice];
-    bool front = own->failed == 0.0;
+    bool front = is_priced(own);
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *other = &swept->choices[i];
-        front = front && !(other->failed == 0.0 && other->price_most <= own->price_most &&
+        front = front && !(is_priced(other) && other->price_most <= own->price_most &&
                            other->bytes <= own->bytes &&
                            (other->price_most < own->price_most || other->bytes < own->bytes));
     }
     return front;
+}
+
+// Choices without a price somewhere, of which nothing can be said within a limit.
+static bb_status add_unpriced(const bb_swept *swept, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    for (bb_index i = 0; i < swept->choice_count; ++i) {
+        const bb_swept_choice *choice = &swept->choices[i];
+        if (choice->unpriced > 0.0) {
+            BB_TRY(bb_text_add(out, "%s%s (%.0f of %.0f)", count++ == 0 ? " No price: " : ", ",
+                               choice->name, choice->unpriced, choice->points));
+        }
+    }
+    BB_TRY(bb_text_add(out, "%s", count == 0 ? "" : "."));
+done:
+    return status;
 }
 
 // Of a search its own, for the first conditions that have one each.
@@ -410,18 +444,24 @@ bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out)
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         safe += swept->choices[i].failed == 0.0;
     }
-    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition.", safe,
-                       swept->choice_count));
+    const char *partial = bb_swept_partial(swept->results);
+    const char *ran = partial == NULL ? "" : " that was run";
+    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition%s.", safe,
+                       swept->choice_count, ran));
+    if (partial != NULL) {
+        BB_TRY(bb_text_add(out, " Partial: %s.", partial));
+    }
+    BB_TRY(add_unpriced(swept, out));
     if (best < 0) {
-        BB_TRY(isnan(within)
-                   ? BB_OK
-                   : bb_text_add(out, " None keeps %s %g at every condition.", price, within));
+        BB_TRY(isnan(within) ? BB_OK
+                             : bb_text_add(out, " None keeps %s %g at every condition%s.", price,
+                                           within, ran));
         goto done;
     }
     const bb_swept_choice *choice = &swept->choices[best];
     BB_TRY(bb_text_add(out, " Fewest bytes"));
     if (!isnan(within)) {
-        BB_TRY(bb_text_add(out, " with %s of at most %g at every condition", price, within));
+        BB_TRY(bb_text_add(out, " with %s of at most %g at every condition%s", price, within, ran));
     }
     BB_TRY(bb_text_add(out, "%s: %s, %.4g MB, %s at worst %.3g", isnan(within) ? " of them" : "",
                        choice->name, 1e-6 * choice->bytes, price, choice->price_most));

@@ -29,6 +29,7 @@ typedef struct bb_swept_choice {
     char *name;  ///< "hp3, width 2"
     char *count; ///< failed of points, "1/60"
     double points, failed, failure_bound;
+    double unpriced; ///< points where it finished and has no price
     double price_median, price_p99, price_most, bits, bytes;
     bb_index worst_point; ///< along the points, -1: none
 } bb_swept_choice;
@@ -47,6 +48,9 @@ typedef struct bb_swept {
 
 /// Whether results are a sweep's.
 bool bb_swept_is(const bb_results *results);
+
+/// "3 of 6 planned points were run", NULL where all were.
+const char *bb_swept_partial(const bb_results *results);
 
 /// Errors: BB_IO (not as a collection is), BB_MEMORY. Release with bb_swept_release.
 BB_CHECKED bb_status bb_swept_read(const bb_results *results, const bb_experiment *experiment,

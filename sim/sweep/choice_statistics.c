@@ -138,12 +138,14 @@ static void take_point(const bb_collection *collection, bb_index slot, gathering
     const bb_sweep *sweep = collection->plan->sweep;
     const bb_index p = choice->pipeline;
     const double price = bb_choice_price(collection, slot, p);
+    const char *state = bb_collection_text(collection, "status", slot, p);
     ++choice->points;
-    if (isnan(price)) {
+    if (state == NULL || strcmp(state, "ok") != 0) {
         ++choice->failed;
         return;
     }
-    if (choice->worst_point < 0 || price > choice->price_worst) {
+    choice->unpriced += isnan(price);
+    if (!isnan(price) && (choice->worst_point < 0 || price > choice->price_worst)) {
         choice->price_worst = price;
         choice->worst_point = collection->points[slot];
     }
@@ -208,7 +210,11 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
     bb_status status = BB_OK;
     gathering work = {0};
     bb_index count = 0;
-    *out = (bb_choices){.partial = collection->progress->open > 0};
+    const bb_index planned = bb_sweep_plan_points(collection->plan);
+    const bb_index open = collection->progress->open;
+    *out = (bb_choices){.partial = open > 0 && !collection->plan->sweep->searches,
+                        .planned = planned,
+                        .run = planned - open};
     for (bb_index p = 0; p < collection->pipeline_count; ++p) {
         count += count_settings(collection, p);
     }
@@ -254,7 +260,7 @@ void bb_choices_release(bb_choices *choices)
 
 // A choice as /statistics has it.
 typedef struct choice_row {
-    double index, points, failed, share_failed, failure_bound, safe;
+    double index, points, failed, unpriced, share_failed, failure_bound, safe;
     double price_median, price_p99, price_worst, worst_point, bits_per_value, operator_bytes;
     const char *pipeline, *setting;
 } choice_row;
@@ -270,7 +276,9 @@ static const bb_output outputs[] = {
      .member = offsetof(choice_row, points)},
     {"points_failed", "choice", "1", "of which so many it did not finish", .note = NULL,
      .member = offsetof(choice_row, failed)},
-    {"share_failed", "choice", "1", "their share", .note = NULL,
+    {"points_unpriced", "choice", "1", "at so many it finished and has no price", .note = NULL,
+     .member = offsetof(choice_row, unpriced)},
+    {"share_failed", "choice", "1", "share of the failed", .note = NULL,
      .member = offsetof(choice_row, share_failed)},
     {"share_failed_bound", "choice", "1",
      "upper bound of the probability to fail, 95 % confidence, one-sided",
@@ -313,9 +321,12 @@ bb_status bb_choices_publish(const bb_choices *choices, const char *price_unit, 
             (choice_row){.index = (double)i,
                          .points = (double)choice->points,
                          .failed = (double)choice->failed,
+                         .unpriced = (double)choice->unpriced,
                          .share_failed = choice->share_failed,
                          .failure_bound = choice->failure_bound,
-                         .safe = choice->failed == 0 ? 1.0 : 0.0,
+                         .safe = choice->failed > 0 ? 0.0
+                                 : choices->partial ? (double)NAN
+                                                    : 1.0,
                          .price_median = choice->price_median,
                          .price_p99 = choice->price_p99,
                          .price_worst = choice->price_worst,
@@ -339,6 +350,24 @@ static bb_status add_number(double value, int width, bb_text *out)
                         : bb_text_add(out, " %*.4g", width, value);
 }
 
+// Choices without a price somewhere, of which nothing can be said within a limit.
+static bb_status list_unpriced(const bb_choices *choices, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_index count = 0;
+    for (bb_index i = 0; i < choices->count; ++i) {
+        const bb_choice *choice = &choices->choices[i];
+        if (choice->unpriced > 0) {
+            BB_TRY(bb_text_add(out, "%s%s%s%s (%td of %td)", count++ == 0 ? "No price: " : ", ",
+                               choice->name, choice->setting[0] == '\0' ? "" : ", ",
+                               choice->setting, choice->unpriced, choice->points));
+        }
+    }
+    BB_TRY(bb_text_add(out, "%s", count == 0 ? "" : ".\n"));
+done:
+    return status;
+}
+
 static bb_status list_sentence(const bb_choices *choices, const bb_collection *collection,
                                double within, bb_text *out)
 {
@@ -348,29 +377,32 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
     bb_index safe = 0;
     for (bb_index i = 0; i < choices->count; ++i) {
         const bb_choice *choice = &choices->choices[i];
-        const bool kept = choice->failed == 0 && choice->price_worst <= within;
+        const bool kept =
+            choice->failed == 0 && choice->unpriced == 0 && choice->price_worst <= within;
         safe += choice->failed == 0;
         if (kept && (best == NULL || choice->operator_bytes < best->operator_bytes)) {
             best = choice;
         }
     }
-    BB_TRY(
-        bb_text_add(out, "%td of %td choices finish at every condition.\n", safe, choices->count));
+    const char *ran = choices->partial ? " that was run" : "";
+    BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition%s.\n", safe,
+                       choices->count, ran));
     if (choices->partial) {
-        BB_TRY(bb_text_add(out,
-                           "Points are to do: every condition is here every one that was run.\n"));
+        BB_TRY(bb_text_add(out, "Partial: %td of %td planned points were run.\n", choices->run,
+                           choices->planned));
     }
+    BB_TRY(list_unpriced(choices, out));
     if (isnan(within)) {
         goto done;
     }
     if (best == NULL) {
-        BB_TRY(bb_text_add(out, "None keeps %s %g at every condition.\n", price, within));
+        BB_TRY(bb_text_add(out, "None keeps %s %g at every condition%s.\n", price, within, ran));
         goto done;
     }
     BB_TRY(bb_text_add(out,
-                       "Fewest bytes with %s of at most %g at every condition: %s%s%s%s, at "
+                       "Fewest bytes with %s of at most %g at every condition%s: %s%s%s%s, at "
                        "worst %.3g (",
-                       price, within, best->name, best->setting[0] == '\0' ? "" : " (",
+                       price, within, ran, best->name, best->setting[0] == '\0' ? "" : " (",
                        best->setting, best->setting[0] == '\0' ? "" : ")", best->price_worst));
     BB_TRY(bb_sweep_describe(collection->plan->sweep, best->worst_point, out));
     BB_TRY(bb_text_add(out, ").\n"));

@@ -14,6 +14,7 @@ typedef struct bb_choice {
     const char *name;  ///< of that
     char *setting;     ///< values of its own keys, "width 2"; "" where none is swept
     bb_index points, failed;
+    bb_index unpriced;                  ///< points where it finished and has no price
     double share_failed, failure_bound; ///< bb_failure_bound
     double price_median, price_p99, price_worst;
     bb_index worst_point;  ///< where the price is that; -1: none
@@ -24,8 +25,9 @@ typedef struct bb_choice {
 
 typedef struct bb_choices {
     bb_index count;
-    bb_choice *choices; ///< [count], a pipeline's together
-    bool partial;       ///< points are to do
+    bb_choice *choices;    ///< [count], a pipeline's together
+    bool partial;          ///< planned points were not run, which no search left out
+    bb_index planned, run; ///< points
 } bb_choices;
 
 /// Errors: BB_MEMORY. Release with bb_choices_release.

@@ -100,6 +100,27 @@ static bool equal_values(const bb_sweep_key *key, bb_index i, bb_index j)
     return key->numbers != NULL && key->numbers[i] == key->numbers[j];
 }
 
+// A value that is none of the key's is refused where it stands, in a table at its cell.
+static bb_status check_number(const reader *input, const bb_node *item, const bb_sweep_key *key)
+{
+    bb_status status = BB_OK;
+    bb_text expected = {0};
+    double number = 0.0;
+    const bool numeric =
+        key->key != NULL && (key->key->kind == BB_KEY_DOUBLE || key->key->kind == BB_KEY_INTEGER);
+    if (numeric &&
+        (item->kind != BB_NODE_SCALAR || item->quoted || !bb_scalar_double(item->text, &number))) {
+        BB_TRY(bb_binding_expectation(key->key, &expected));
+        BB_TRY(bb_problems_add(input->problems, item->place, "sweep: %s%s%.60s: expected %s",
+                               key->path, item->kind == BB_NODE_SCALAR ? " = " : "",
+                               item->kind == BB_NODE_SCALAR ? item->text : "",
+                               bb_text_string(&expected)));
+    }
+done:
+    bb_text_release(&expected);
+    return status;
+}
+
 static bb_status set_values(const reader *input, const bb_node *list, bb_sweep_key *key)
 {
     bb_status status = BB_OK;
@@ -107,6 +128,7 @@ static bb_status set_values(const reader *input, const bb_node *list, bb_sweep_k
     bool numbers = true;
     bb_index index = 0;
     for (const bb_node *item = list->first; item != NULL; item = item->next, ++index) {
+        BB_TRY(check_number(input, item, key));
         text.length = 0;
         BB_TRY(bb_node_write(item, &text));
         BB_TRY(bb_arena_text(input->arena, bb_text_string(&text), (size_t)text.length,
@@ -313,27 +335,30 @@ static bb_status load_table(const reader *input, bb_node *sweep, bb_node **table
     bb_status status = BB_OK;
     bb_csv_table *file = NULL;
     bb_node *map = NULL;
-    char *path = NULL;
+    const char *path = NULL;
     const char *name = (*table)->text;
     const char *origin = (*table)->place.origin;
     const char *slash = strrchr(origin, '/');
     const int folder = name[0] == '/' || slash == NULL ? 0 : (int)(slash - origin) + 1;
-    BB_TRY(bb_memory_printf(&path, "%.*s%s", folder, origin, name));
+    BB_TRY(bb_arena_printf(input->arena, &path, "%.*s%s", folder, origin, name));
     BB_TRY(bb_csv_table_read(path, &file));
     BB_TRY(bb_arena_zeroed(input->arena, 1, sizeof *map, (void **)&map));
     *map = (bb_node){.kind = BB_NODE_MAP, .place = (*table)->place};
     for (bb_index c = 0; c < file->column_count; ++c) {
         bb_node *list = NULL;
         BB_TRY(bb_arena_zeroed(input->arena, 1, sizeof *list, (void **)&list));
-        *list = (bb_node){.kind = BB_NODE_LIST, .place = (*table)->place};
+        *list = (bb_node){.kind = BB_NODE_LIST,
+                          .place = {path, file->names[c].line, file->names[c].column}};
         BB_TRY(bb_arena_text(input->arena, file->names[c].text, strlen(file->names[c].text),
                              &list->key));
         bb_node **link = &list->first;
         for (bb_index r = 0; r < file->row_count; ++r) {
-            const char *cell = bb_csv_table_cell(file, r, c)->text;
+            const bb_csv_cell *cell = bb_csv_table_cell(file, r, c);
             BB_TRY(bb_arena_zeroed(input->arena, 1, sizeof **link, (void **)link));
-            **link = (bb_node){.kind = BB_NODE_SCALAR, .place = (*table)->place};
-            BB_TRY(bb_arena_text(input->arena, cell, strlen(cell), &(*link)->text));
+            **link = (bb_node){.kind = BB_NODE_SCALAR,
+                               .place = {path, cell->line, cell->column},
+                               .quoted = strchr(cell->text, '#') != NULL}; // of YAML a comment
+            BB_TRY(bb_arena_text(input->arena, cell->text, strlen(cell->text), &(*link)->text));
             link = &(*link)->next;
         }
         list->count = file->row_count;
@@ -343,7 +368,6 @@ static bb_status load_table(const reader *input, bb_node *sweep, bb_node **table
     *table = map;
 done:
     bb_csv_table_destroy(&file);
-    BB_RELEASE(&path);
     return status;
 }
 

@@ -19,6 +19,23 @@ static void find_price_unit(const bb_experiment *experiment, char out[32])
                    start == NULL ? "1" : start + 1);
 }
 
+// A file that lacks planned points says so, first in its status.
+static bb_status note_points(const bb_choices *choices, bb_results *results)
+{
+    bb_status status = BB_OK;
+    char reason[96];
+    BB_TRY(bb_results_note_number(results, "", "points_planned", (double)choices->planned));
+    BB_TRY(bb_results_note_number(results, "", "points_run", (double)choices->run));
+    if (choices->partial) {
+        (void)snprintf(reason, sizeof reason, "%td of %td planned points were run", choices->run,
+                       choices->planned);
+        BB_TRY(bb_results_note(results, "", "status", "partial"));
+        BB_TRY(bb_results_note(results, "", "status_reason", reason));
+    }
+done:
+    return status;
+}
+
 static bb_status build_results(const bb_sweep_collect_request *request,
                                const bb_collection *collection, const bb_choices *choices,
                                bb_results **out)
@@ -41,6 +58,7 @@ static bb_status build_results(const bb_sweep_collect_request *request,
     }
     BB_TRY(bb_results_note(results, "provenance", "sweep_plan", request->plan->text));
     BB_TRY(bb_provenance_end(results));
+    BB_TRY(note_points(choices, results));
     *out = results;
     results = NULL;
 done:

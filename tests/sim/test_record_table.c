@@ -52,6 +52,9 @@ static const char table[] = "\xef\xbb\xbf# two fields\r\n"
                             "\r\n"
                             "2,\"-26.5\", 1e1,-1,\r\n"
                             "1,26.5,-33,up,41.25\r\n";
+static const char german[] = "\xef\xbb\xbforder;x_mm;y_mm;direction;dose_mj_per_cm2\r\n"
+                             "2;-26,5;10,0;-1;\r\n"
+                             "1;26,5;-33;up;41,25\r\n";
 static const char written[] =
     "  layout:\n"
     "    - {x_mm: -26.5, y_mm: 10.0, direction: \"-1\", order: 2}\n"
@@ -64,6 +67,7 @@ TEST(a_table_is_the_list_written_out)
     assert_int_equal(system("mkdir -p studies/jobs"), 0);
     write_text("studies/jobs/a.csv", table);
     write_text("own.csv", table);
+    write_text("german.csv", german);
     put_study("studies/table.yaml", "  layout: jobs/a.csv\n");
     put_study("plain.yaml", "");
     put_study("list.yaml", written);
@@ -72,6 +76,7 @@ TEST(a_table_is_the_list_written_out)
     } cases[] = {
         {"studies/table.yaml", NULL, "studies/jobs/a.csv"},
         {"plain.yaml", "scan.layout=own.csv", "own.csv"},
+        {"plain.yaml", "scan.layout=german.csv", "german.csv"},
         {"resolved.yaml", NULL, NULL},
     };
     bb_text expected = {0};
@@ -87,10 +92,11 @@ TEST(a_table_is_the_list_written_out)
         assert_int_equal(bb_config_table_count(config), cases[i].name != NULL);
         if (cases[i].name != NULL) {
             assert_string_equal(bb_config_table_at(config, 0).name, cases[i].name);
-            assert_string_equal(bb_config_table_at(config, 0).text, table);
+            const bool by_commas = i < 2;
+            assert_string_equal(bb_config_table_at(config, 0).text, by_commas ? table : german);
             const bb_place place = bb_config_place(config, "scan.layout.1.dose_mj_per_cm2");
             assert_string_equal(place.origin, cases[i].name);
-            assert_int_equal(place.line, 5);
+            assert_int_equal(place.line, by_commas ? 5 : 3);
             assert_int_equal(place.column, 15);
         }
         bb_text_release(&resolved);
@@ -111,9 +117,16 @@ TEST(what_is_wrong_is_said_at_its_place)
          "dose_mj_per_cm2, direction, order\n"
          "t.csv:1:1: column y_mm is missing; expected a number in [-225, 225] mm\n"},
         {"x_mm,y_mm\n", "t.csv:1:1: 0 rows, expected 1 to 4096\n"},
-        {"x_mm;y_mm\n0;0\n", "study.yaml:4:11: layout: t.csv:1:5: columns separated by semicolons, "
-                             "expected commas (and "
-                             "decimal points)\n"},
+        {"x_mm\ty_mm\n0\t0\n", "study.yaml:4:11: layout: t.csv:1:5: columns separated by tabs, "
+                               "expected commas or semicolons\n"},
+        {"x_mm,y_mm,dose_mj_per_cm2\n26,0,#REF!\n0,0,45\n-26,0,#N/A\n",
+         "t.csv:2:6: scan.layout.0.dose_mj_per_cm2 = #REF!: expected a number in [0, 1000] mJ/cm2\n"
+         "t.csv:4:7: scan.layout.2.dose_mj_per_cm2 = #N/A: expected a number in [0, 1000] "
+         "mJ/cm2\n"},
+        {"x_mm,y_mm\n#N/A,0\n", "study.yaml:4:11: layout: t.csv:2:1: '#N/A' is no value (a comment "
+                                "begins with '# ')\n"},
+        {"x_mm;y_mm\n-26,5;0\n13,0;0,0,5\n",
+         "t.csv:3:6: scan.layout.1.y_mm = 0,0,5: expected a number in [-225, 225] mm\n"},
         {"x_mm,y_mm,direction\n0,nan,up\n30x,0,upp\n,300,down\n",
          "t.csv:2:3: scan.layout.0.y_mm = nan: expected a number in [-225, 225] mm\n"
          "t.csv:3:1: scan.layout.1.x_mm = 30x: expected a number in [-225, 225] mm (did you mean "

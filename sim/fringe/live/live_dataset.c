@@ -46,6 +46,11 @@ static bb_status hold_bits(const char *path, hid_t type, bb_live_dataset *out)
     BB_REQUIRE(bits >= 1.0 && bits <= MOST_BITS && bits == rint(bits), BB_INVALID,
                "'%s': attribute bits of /frames is %g, expected 1..%d", path, bits, MOST_BITS);
     out->bits = (bb_index)bits;
+    BB_TRY(bb_value_attributes_read(out->id, type, &out->attributes));
+    BB_REQUIRE(!bb_value_attributes_packed(&out->attributes), BB_INVALID,
+               "'%s': /frames is packed by scale_factor or add_offset, expected what a camera "
+               "stores",
+               path);
 done:
     return status;
 }
@@ -190,6 +195,11 @@ bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first, b
         BB_REQUIRE(counts[i] <= limit, BB_INVALID,
                    "frame %td has a pixel of %d, expected 0..%d of a camera of %td bits",
                    first + i / points, counts[i], limit, dataset->bits);
+        BB_REQUIRE(!bb_value_attributes_undefined(&dataset->attributes, counts[i]), BB_INVALID,
+                   "frame %td, row %td, column %td: %d is undefined by an attribute (as _FillValue "
+                   "or missing_value)",
+                   first + i / points, i % points / dataset->columns, i % dataset->columns,
+                   counts[i]);
     }
 done:
     return status;

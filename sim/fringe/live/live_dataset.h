@@ -6,23 +6,25 @@
 #define BB_SIM_FRINGE_LIVE_LIVE_DATASET_H
 
 #include "sim/fringe/live/live_source.h"
+#include "sim/input/value_attributes.h"
 
 #include <hdf5.h>
 
 typedef struct bb_live_dataset {
     hid_t file, id;
     bb_index frames, columns, rows, bits;
+    bb_value_attributes attributes;
 } bb_live_dataset;
 
 #define BB_LIVE_DATASET_NONE ((bb_live_dataset){.file = -1, .id = -1})
 
 /// Opens /frames of a file; one frame may be [rows][columns]. Errors: BB_IO (no such file or
-/// dataset, damaged), BB_INVALID (another type or shape). Owner of `*out`: the caller.
+/// dataset, damaged), BB_INVALID (another type or shape, packed). Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_live_dataset_open(const char *path, bb_live_dataset *out);
 void bb_live_dataset_close(bb_live_dataset *dataset);
 
 /// Reads frames [first, first + count) to counts [count][rows][columns]. Errors: BB_IO; BB_INVALID
-/// for a value beyond the bits.
+/// for a value beyond the bits or undefined by an attribute.
 BB_CHECKED bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first,
                                           bb_index count, uint16_t *counts);
 

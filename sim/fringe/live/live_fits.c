@@ -12,6 +12,7 @@
 enum {
     CARD_BYTES = 80,
     CARDS = 36,
+    BLOCK_BYTES = CARDS * CARD_BYTES,
     MOST_BLOCKS = 100,
     KEYWORD_BYTES = 8,
     BYTE_BITS = 8,
@@ -20,10 +21,13 @@ enum {
 
 typedef struct fits_header {
     bool is_simple, ends;
+    bool has_checksum;
+    int blocks;
     double bitpix, axes, edges[3], zero, scale, bits;
+    double blank, data_sum; // NaN: none
 } fits_header;
 
-// A number behind a keyword and "= ".
+// A number behind a keyword and "= ", which DATASUM has in quotes.
 static void read_card(const char card[CARD_BYTES], fits_header *out)
 {
     char text[CARD_BYTES + 1];
@@ -33,24 +37,28 @@ static void read_card(const char card[CARD_BYTES], fits_header *out)
     } keys[] = {{"BITPIX  ", &out->bitpix},   {"NAXIS   ", &out->axes},
                 {"NAXIS1  ", &out->edges[0]}, {"NAXIS2  ", &out->edges[1]},
                 {"NAXIS3  ", &out->edges[2]}, {"BZERO   ", &out->zero},
-                {"BSCALE  ", &out->scale},    {"BITS    ", &out->bits}};
+                {"BSCALE  ", &out->scale},    {"BITS    ", &out->bits},
+                {"BLANK   ", &out->blank},    {"DATASUM ", &out->data_sum}};
     memcpy(text, card, CARD_BYTES);
     text[CARD_BYTES] = '\0';
     out->is_simple = out->is_simple || strncmp(text, "SIMPLE  =", KEYWORD_BYTES + 1) == 0;
     out->ends = out->ends || strncmp(text, "END     ", KEYWORD_BYTES) == 0;
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
         if (strncmp(text, keys[i].name, KEYWORD_BYTES) == 0 && text[KEYWORD_BYTES] == '=') {
-            *keys[i].place = strtod(text + KEYWORD_BYTES + 1, NULL);
+            const char *value = text + KEYWORD_BYTES + 1;
+            *keys[i].place = strtod(value + strspn(value, " '"), NULL);
         }
     }
+    out->has_checksum = out->has_checksum || strncmp(text, "CHECKSUM=", KEYWORD_BYTES + 1) == 0;
 }
 
 static bb_status read_header(FILE *file, const char *path, fits_header *out)
 {
     bb_status status = BB_OK;
     char cards[CARDS][CARD_BYTES];
-    *out = (fits_header){.edges = {0.0, 0.0, 1.0}, .scale = 1.0};
+    *out = (fits_header){.edges = {0.0, 0.0, 1.0}, .scale = 1.0, .blank = NAN, .data_sum = NAN};
     for (int block = 0; !out->ends; ++block) {
+        out->blocks = block + 1;
         const size_t length = fread(cards, 1, sizeof cards, file);
         BB_REQUIRE(length == sizeof cards && block < MOST_BLOCKS, BB_INVALID,
                    "'%s' is no FITS file: its header has no end", path);
@@ -92,6 +100,47 @@ done:
     return status;
 }
 
+// Sum of so many blocks from here on as the standard forms it: words of 32 bits, the highest byte
+// first, whose carries come in again at the end (FITS 4.0, appendix J.1).
+static uint32_t add_blocks(FILE *file, double count)
+{
+    unsigned char bytes[BLOCK_BYTES];
+    uint64_t sum = 0;
+    for (double block = 0.0; block < count; ++block) {
+        memset(bytes, 0, sizeof bytes);
+        (void)!fread(bytes, 1, sizeof bytes, file);
+        for (size_t i = 0; i < sizeof bytes; i += 4) {
+            sum += (uint32_t)bytes[i] << 24 | (uint32_t)bytes[i + 1] << 16 |
+                   (uint32_t)bytes[i + 2] << 8 | bytes[i + 3];
+        }
+        sum = (sum & UINT32_MAX) + (sum >> 32);
+    }
+    return (uint32_t)((sum & UINT32_MAX) + (sum >> 32));
+}
+
+// Holds a file to its DATASUM and CHECKSUM, where it has them, and goes back to its first pixel.
+static bb_status hold_sums(FILE *file, const char *path, const fits_header *header,
+                           double data_bytes)
+{
+    bb_status status = BB_OK;
+    if (!header->has_checksum && isnan(header->data_sum)) {
+        goto done;
+    }
+    rewind(file);
+    const uint64_t head = add_blocks(file, header->blocks);
+    const uint64_t data = add_blocks(file, ceil(data_bytes / BLOCK_BYTES));
+    const uint64_t all = (head + data) % UINT32_MAX; // all bits of the whole's sum are 1
+    BB_REQUIRE(isnan(header->data_sum) ||
+                   fmod(header->data_sum, UINT32_MAX) == (double)(data % UINT32_MAX),
+               BB_IO, "'%s': damaged: its data do not match its DATASUM", path);
+    BB_REQUIRE(!header->has_checksum || all == 0, BB_IO,
+               "'%s': damaged: header and data do not match its CHECKSUM", path);
+    BB_REQUIRE(fseek(file, (long)header->blocks * BLOCK_BYTES, SEEK_SET) == 0, BB_IO,
+               "'%s': cannot go back to its pixels", path);
+done:
+    return status;
+}
+
 // A pixel as the file has it, the highest byte first; of one byte without a sign.
 static double read_pixel(const unsigned char *bytes, size_t width)
 {
@@ -114,7 +163,11 @@ static bb_status read_pixels(FILE *file, const char *path, const fits_header *he
         BB_REQUIRE(fread(bytes, width, (size_t)line, file) == (size_t)line, BB_INVALID,
                    "'%s' ends after %td of %td rows", path, y, out->count * out->rows);
         for (bb_index x = 0; x < line; ++x) {
-            const double value = read_pixel(bytes + x * (bb_index)width, width) + header->zero;
+            const double stored = read_pixel(bytes + x * (bb_index)width, width);
+            const double value = stored + header->zero;
+            BB_REQUIRE(stored != header->blank, BB_INVALID,
+                       "'%s': frame %td, row %td, column %td is undefined: %g, its BLANK", path,
+                       y / out->rows, y % out->rows, x, stored);
             BB_REQUIRE(value >= 0.0 && value <= limit && value == floor(value), BB_INVALID,
                        "'%s' has a pixel of %g, expected 0..%g of a camera of %g bits", path, value,
                        limit, header->bits);
@@ -135,9 +188,10 @@ bb_status bb_live_fits_read(const char *path, bb_live_frames *out)
     BB_TRY(bb_disk_file_open(path, true, &file));
     BB_TRY(read_header(file, path, &header));
     BB_TRY(hold_header(path, &header));
-    BB_TRY(bb_live_source_check_length(file, path,
-                                       header.edges[0] * header.edges[1] * header.edges[2] *
-                                           header.bitpix / BYTE_BITS));
+    const double data_bytes =
+        header.edges[0] * header.edges[1] * header.edges[2] * header.bitpix / BYTE_BITS;
+    BB_TRY(bb_live_source_check_length(file, path, data_bytes));
+    BB_TRY(hold_sums(file, path, &header, data_bytes));
     BB_TRY(bb_live_frames_shape(out, (bb_index)header.edges[2], (bb_index)header.edges[0],
                                 (bb_index)header.edges[1]));
     out->bits = (bb_index)header.bits;

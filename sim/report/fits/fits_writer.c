@@ -7,7 +7,7 @@
 
 bool bb_fits_writer_named(const char *path)
 {
-    return bb_fits_image_named(path) && strcmp(path + strlen(path) - 3, ".gz") != 0;
+    return bb_fits_image_named(path) && strchr("zZ", path[strlen(path) - 1]) == NULL;
 }
 
 #ifndef BB_HAVE_CFITSIO

@@ -201,6 +201,72 @@ TEST(frames_of_integers_have_their_full_scale)
     bb_results_destroy(&results);
 }
 
+// A hot pixel outside the mask, or one whose number is undefined, is no measure of the camera.
+TEST(masked_pixels_set_no_full_scale)
+{
+    static const char pipelines[] =
+        "pipelines=[{name: reference, arithmetic: fp64}, {name: coarse, bits: 4}]";
+    static const struct {
+        const char *dataset;
+        double full_scale;
+    } cases[] = {{"clean", 4095}, {"hot", 4095}, {"fill", 4095}, {"floats", 1}};
+    double error = NAN;
+    char lines[1024];
+    (void)snprintf(lines, sizeof lines, "%s%s", frames,
+                   "m = n.ones(t.shape, bool); m[0, :9] = False; m[20:40, 30] = False\n"
+                   "i[0, 0, 0] = 0.5; h = 20, 30; c = n.rint(4095 * i).astype('u2')\n"
+                   "k = c.copy(); k[2][h] = 65535; z = c / 4095; z[2][h] = 1e4\n"
+                   "f['mask'] = m; f['clean'] = c; f['hot'] = k; f['fill'] = k; f['floats'] = z\n"
+                   "f['fill'].attrs['_FillValue'] = n.uint16(65535)");
+    write_input(lines);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char input[160];
+        (void)snprintf(input, sizeof input,
+                       "input={file: in.h5, dataset: %s, mask: mask, truth: truth, "
+                       "steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}",
+                       cases[k].dataset);
+        bb_results *results = results_of(input, pipelines, "detection.least_modulation=0.05");
+        assert_true(fact(results, "full_scale") == cases[k].full_scale);
+        assert_true(isnan(map_of(results, "maps/unwrapped")[30 * COLUMNS + 30]));
+        const double coarse = driver_number(results, "wavefront_error_nm", "coarse");
+        error = k == 0 ? coarse : error;
+        check_relative(coarse, error, 1e-12);
+        bb_results_destroy(&results);
+    }
+}
+
+// Of a phase nothing outside the mask is looked at; packed and undefined numbers are read as such.
+TEST(undefined_and_masked_phases_are_left_out)
+{
+    static const char *const keys[] = {"dataset: wrapped, mask: mask", "dataset: fill",
+                                       "dataset: packed, mask: filled"};
+    bb_results *results[3];
+    write_input("m = n.isfinite(w); m[30] = False; w[~m] = n.nan\n"
+                "f['mask'] = m.astype('u1'); f['filled'] = n.where(m, 1, 255).astype('u1')\n"
+                "f['filled'].attrs['_FillValue'] = n.uint8(255)\n"
+                "f['wrapped'] = n.where(m, w, -9999)\n"
+                "f['fill'] = f['wrapped'][:]; f['fill'].attrs['_FillValue'] = -9999.0\n"
+                "f['packed'] = n.where(m, n.rint(1e4 * w), 0).astype('i2')\n"
+                "f['packed'].attrs.update(scale_factor=1e-4, units=n.bytes_('Radians '))\n"
+                "f['truth'] = t");
+    for (int k = 0; k < 3; ++k) {
+        char input[96];
+        (void)snprintf(input, sizeof input, "input={file: in.h5, %s, truth: truth}", keys[k]);
+        results[k] = results_of(input, PLAIN, NULL);
+        assert_true(fact(results[k], "wrong_cycles") == 0.0);
+    }
+    const double *one = map_of(results[0], "maps/unwrapped");
+    for (bb_index p = 0; p < POINTS; ++p) {
+        const double two = map_of(results[1], "maps/unwrapped")[p];
+        const double packed = map_of(results[2], "maps/unwrapped")[p];
+        assert_true(one[p] == two || (isnan(one[p]) && isnan(two)));
+        assert_true(isnan(one[p]) ? isnan(packed) : fabs(one[p] - packed) < 1e-3);
+    }
+    for (int k = 0; k < 3; ++k) {
+        bb_results_destroy(&results[k]);
+    }
+}
+
 TEST(four_frames_suit_carre)
 {
     write_input("s = 0.7 * n.array([-3, -1, 1, 3])\n"
@@ -275,6 +341,10 @@ TEST(what_does_not_fit_is_refused)
                 "f['height'].attrs['units'] = n.bytes_('nm')\n"
                 "f['nothing'] = n.full(w.shape, n.nan)\n"
                 "f['codes'] = n.ones(w.shape, dtype='i4')\n"
+                "f['unwrapped'] = 0.2 * n.arange(72)[:, None] + 0 * w\n"
+                "f['degrees'] = n.degrees(w)\n"
+                "f['between'] = n.where(w > 3, 3.2, w)\n"
+                "f['over'] = n.where(w < 0, w + 2 * n.pi, w) + 0.01\n"
                 "f['frames'] = n.ones((5,) + w.shape)");
     static const struct {
         const char *input, *extra;
@@ -293,6 +363,11 @@ TEST(what_does_not_fit_is_refused)
         {"input={file: in.h5, dataset: nothing}", NULL, BB_INVALID, "no phase to unwrap"},
         {"input={file: in.h5, mask: mask}", NULL, BB_INVALID, "where 'mask' is not 0"},
         {"input={file: in.h5, dataset: codes}", NULL, BB_INVALID, "expected a phase in rad"},
+        {"input={file: in.h5, dataset: unwrapped}", NULL, BB_INVALID,
+         "expected a wrapped phase, from -pi to pi or from 0 to 2 pi: is it unwrapped already"},
+        {"input={file: in.h5, dataset: degrees}", NULL, BB_INVALID, "values from -1"},
+        {"input={file: in.h5, dataset: between}", NULL, BB_INVALID, " to 3.2, expected a wrapped"},
+        {"input={file: in.h5, dataset: over}", NULL, BB_INVALID, " to 6.293, expected a wrapped"},
         {"input={file: in.h5, steps_rad: [0, 1, 2]}", NULL, BB_INVALID, "has two axes"},
         {"input={file: in.h5, dataset: frames}", NULL, BB_INVALID, "input.steps_rad is missing"},
         {"input={file: in.h5, dataset: frames, steps_rad: [0, 1, 2]}", NULL, BB_INVALID,

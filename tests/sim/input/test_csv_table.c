@@ -43,7 +43,7 @@ TEST(names_and_cells_have_their_places)
                      "  -13.0,0.5,\tup\n"
                      ",,\n"
                      "   # none here\n"
-                     "13.0,, down # the last\n");
+                     "13.0,, down\n");
     check_ok(bb_csv_table_read(path, &table));
     assert_int_equal(table->column_count, 3);
     assert_int_equal(table->row_count, 2);
@@ -75,7 +75,7 @@ TEST(quotes_hold_commas_blanks_and_quotes)
     bb_csv_table *table = NULL;
     write_text(path, "\"name, long\", b\n"
                      "\" a #1, \"\"2\"\" \" ,\"\"\n"
-                     "\"\",\"x\"# end\n"
+                     "\"\",\"x\" \n"
                      "\"\",\n");
     check_ok(bb_csv_table_read(path, &table));
     assert_int_equal(table->row_count, 2);
@@ -83,6 +83,55 @@ TEST(quotes_hold_commas_blanks_and_quotes)
     check_cell(bb_csv_table_cell(table, 0, 0), " a #1, \"2\" ", 2, 1);
     check_cell(bb_csv_table_cell(table, 0, 1), "", 2, 18);
     check_cell(bb_csv_table_cell(table, 1, 1), "x", 3, 4);
+    bb_csv_table_destroy(&table);
+}
+
+// Spreadsheets write their errors as #N/A, #REF! and #DIV/0!: those are cells.
+TEST(a_comment_begins_a_line)
+{
+    bb_csv_table *table = NULL;
+    write_text(path, "#x,y\n"
+                     "x,y\n"
+                     "1,#REF!\n"
+                     "#N/A is what is missing, here\n"
+                     "#NOTE\n"
+                     "#1,2\n"
+                     "##,\n"
+                     "2 # two,#N/A\n");
+    check_ok(bb_csv_table_read(path, &table));
+    assert_int_equal(table->row_count, 2);
+    check_cell(bb_csv_table_cell(table, 0, 1), "#REF!", 3, 3);
+    check_cell(bb_csv_table_cell(table, 1, 0), "2 # two", 8, 1);
+    check_cell(bb_csv_table_cell(table, 1, 1), "#N/A", 8, 9);
+    bb_csv_table_destroy(&table);
+}
+
+TEST(semicolons_come_with_decimal_commas)
+{
+    static const char *const cells[] = {"-13.0",  "0.5",  "1,5 mm", "+.5",  "5.", "1,2,3",
+                                        "1.5e-3", "2.E4", "1,5e",   "a, b", "",   ","};
+    bb_csv_table *table = NULL;
+    write_text(path, "# 1,2\n"
+                     "x_mm; \"y;mm\" ;note\n"
+                     "-13,0;0,5;1,5 mm\n"
+                     "\"+,5\";5, ;1,2,3\n"
+                     "1,5e-3;2,E4;1,5e\n"
+                     "\"a, b\";;,\n");
+    check_ok(bb_csv_table_read(path, &table));
+    assert_int_equal(table->column_count, 3);
+    assert_string_equal(table->names[1].text, "y;mm");
+    for (int i = 0; i < 12; ++i) {
+        assert_string_equal(bb_csv_table_cell(table, i / 3, i % 3)->text, cells[i]);
+    }
+    bb_csv_table_destroy(&table);
+    write_text(path, "a;b\n1.5;2\n"); // semicolons with decimal points
+    check_ok(bb_csv_table_read(path, &table));
+    assert_string_equal(bb_csv_table_cell(table, 0, 0)->text, "1.5");
+    bb_csv_table_destroy(&table);
+    write_text(path, "a,b\n\"1,5\",c;d\n"); // commas between cells stay in quotes
+    check_ok(bb_csv_table_read(path, &table));
+    assert_string_equal(bb_csv_table_cell(table, 0, 0)->text, "1,5");
+    assert_string_equal(bb_csv_table_cell(table, 0, 1)->text, "c;d");
     bb_csv_table_destroy(&table);
 }
 
@@ -109,7 +158,6 @@ TEST(what_is_wrong_is_named_with_its_place)
     } cases[] = {
         {"", ": nothing in it, expected a line that names its columns"},
         {"# x, y\n,,\n", ": nothing in it"},
-        {"x;y\n1,5;2\n", ":1:2: columns separated by semicolons, expected commas"},
         {"x\ty\n1\t2\n", ":1:2: columns separated by tabs"},
         {"# |\n\nx |y\n", ":3:3: columns separated by bars"},
         {"x,,y\n", ":1:3: column 2 has no name"},
@@ -120,6 +168,14 @@ TEST(what_is_wrong_is_named_with_its_place)
         {"x,y\n1,2,\n", ":2: 3 cells, expected 2"},
         {"x,y\n1,\"2\n", ":2:3: a quote that the line does not close"},
         {"x,y\n\"1\" 2,3\n", ":2:5: '2,3' after a quoted cell, expected a comma"},
+        {"x,y\n1,\"2\" # two\n", ":2:7: '# two' after a quoted cell, expected a comma"},
+        {"x;y\n\"1\",2;3\n", ":2:4: ',2;3' after a quoted cell, expected a semicolon"},
+        {"x;y\n1;2;3\n", ":2: 3 cells, expected 2"},
+        {"x,y\n1,2\n#N/A,3\n", ":3:1: '#N/A' is no value (a comment begins with '# ')"},
+        {"x;y\n #BEZUG!;3\n", ":2:2: '#BEZUG!' is no value"},
+        {"x;y\n#\xd0\x9d/\xd0\x94;3\n", ":2:1: '#\xd0\x9d/\xd0\x94' is no value"},
+        {"x\n#DIV/0!\n", ":2:1: '#DIV/0!' is no value"},
+        {"x;y\n1,5;2\n3;1.250\n", ":3:3: '1.250' has a decimal point, line 2 decimal commas"},
         {"x,y\n1, 2\" pipe\n", ":2:5: a quote inside a cell"},
         {"x,y\r1,2\r", ":1:4: a carriage return inside a line"},
     };

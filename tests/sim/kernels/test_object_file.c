@@ -194,6 +194,49 @@ TEST(complex_numbers_have_an_axis_of_their_own)
            "object's type DP2");
 }
 
+// The file in.h5 of [2][2] datasets u and c; u has an attribute.
+static void put_marked(hid_t type, const void *values, const char *attribute, double number)
+{
+    static const hsize_t shape[] = {2, 2};
+    const hid_t file = new_file();
+    add(file, "u", 2, shape, type, type, values);
+    add(file, "c", 2, shape, type, type, values);
+    const hid_t set = H5Dopen2(file, "u", H5P_DEFAULT);
+    check_ok(bb_hdf5_library_write_attribute(set, attribute, NULL, number));
+    assert_true(H5Dclose(set) >= 0 && H5Fclose(file) >= 0);
+}
+
+// Undefined floats are NaN; integers and booleans, which have none, are refused.
+TEST(numbers_follow_the_attributes_of_their_dataset)
+{
+    static const float floats[] = {1, -9999, 3, 4};
+    static const double doubles[] = {1, -9999, 3, 4};
+    static const int32_t integers[] = {1, 2, 3, -9999};
+    static const unsigned char booleans[] = {0, 255, 1, 1};
+    program_fixture fixture;
+    bb_object_file_data data;
+    for (int k = 0; k < 2; ++k) {
+        make_program(&fixture, "matrix", k == 0 ? "SP" : "DP");
+        put_marked(k == 0 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE,
+                   k == 0 ? (const void *)floats : doubles, "_FillValue", -9999.0);
+        read_in(&fixture, &data);
+        for (int i = 0; i < 4; ++i) {
+            const double got = k == 0 ? (double)((float *)data.objects[0].elements)[i]
+                                      : ((double *)data.objects[0].elements)[i];
+            assert_true(i == 1 ? isnan(got) : got == doubles[i]);
+        }
+        bb_object_file_release(&data);
+        fixture_release(&fixture);
+    }
+    put_marked(H5T_NATIVE_INT32, integers, "missing_value", -9999.0);
+    expect_refusal("matrix", "INT32", BB_INVALID,
+                   "row 1, column 1: -9999 is undefined by an attribute");
+    put_marked(H5T_NATIVE_UINT8, booleans, "_FillValue", 255.0);
+    expect_refusal("matrix", "B", BB_INVALID, "row 0, column 1: 255 is undefined");
+    put_marked(H5T_NATIVE_FLOAT, floats, "scale_factor", 0.5);
+    expect_refusal("matrix", "SP", BB_INVALID, "is packed by scale_factor or add_offset");
+}
+
 TEST(other_classes_and_shapes_are_refused)
 {
     static const hsize_t shape[] = {2, 2, 1};

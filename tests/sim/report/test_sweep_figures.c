@@ -168,6 +168,37 @@ TEST(answers_name_the_worst_point)
     bb_swept_release(&swept);
 }
 
+// Of a plan that was ended early, whose cheapest choice has no price at a point.
+TEST(partial_sweeps_and_missing_prices_are_named)
+{
+    static const double unpriced[] = {0, 0, 0, 1, 0};
+    bb_results *partial = empty_results();
+    bb_swept swept;
+    bb_text text = {0};
+    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 16.0, .height_cm = 10.0, .stem = "p"};
+    check_ok(sweep_fixture_fill(partial));
+    check_ok(sweep_fixture_judge(partial));
+    check_ok(bb_results_values(partial, "statistics/points_unpriced", "1", "statistic", "choice",
+                               unpriced));
+    check_ok(bb_results_note(partial, "", "status", "partial"));
+    check_ok(bb_results_note(partial, "", "status_reason", "6 of 12 planned points were run"));
+    check_ok(bb_swept_read(partial, bb_experiment_find(&bb_experiments, "ao"), &swept));
+    check_ok(bb_swept_answer(&swept, 1.0, &text));
+    assert_string_equal(
+        text.data,
+        "4 of 5 choices finish at every condition that was run. Partial: 6 of 12 planned "
+        "points were run. No price: " SWEEP_FIXTURE_NAME ", width 2 (1 of 2). Fewest "
+        "bytes with strehl loss of at most 1 at every condition that was run: " SWEEP_FIXTURE_NAME
+        ", width 4, 3 MB, strehl loss at worst 0.006 (r0_m 0.2, width 4).");
+    assert_false(bb_swept_is_front(&swept, 3));
+    check_ok(bb_figure_begin(&figure, partial, NULL));
+    has(&figure.script, "6 of 12 planned points were run");
+    bb_figure_release(&figure);
+    bb_text_release(&text);
+    bb_swept_release(&swept);
+    bb_results_destroy(&partial);
+}
+
 static void call(const char *const more[6], int code, const char *expected)
 {
     const char *arguments[PROGRAM_ARGUMENTS] = {NULL};

@@ -2,6 +2,7 @@
 //
 // Collections: every number of every point in its place, and what is said of choices.
 #include "sim/hdf5_library.h"
+#include "sim/output/reader.h"
 #include "sim/pipelines/failure_bound.h"
 #include "sim/sweep/choice_statistics.h"
 #include "tests/sim/sweep/toy_sweep.h"
@@ -147,7 +148,10 @@ TEST(incomplete_plans_are_collected_on_request_only)
     bb_shard_report report;
     const bb_index first = 1;
     bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..4, shards: 2}\n", "part");
-    bb_sweep_collect_request collect = {.plan = plan, .csv = "part.csv", .within = NAN};
+    bb_sweep_collect_request collect = {
+        .plan = plan, .csv = "part.csv", .output = "part.h5", .within = NAN};
+    bb_results *results = NULL;
+    check_ok(bb_hdf5_library_start());
     check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "no point is done");
     const bb_shard_request request = {
         .plan = plan, .shards = &first, .shard_count = 1, .jobs = 1, .threads = 1};
@@ -157,9 +161,63 @@ TEST(incomplete_plans_are_collected_on_request_only)
     collect.partial = true;
     check_ok(bb_sweep_collect(&collect, &answer));
     assert_non_null(strstr(bb_text_string(&answer), "2 of 4 done, 2 to do"));
+    assert_non_null(strstr(bb_text_string(&answer), "finish at every condition that was run.\n"
+                                                    "Partial: 2 of 4 planned points were run.\n"));
     assert_int_equal(access("part.csv", F_OK), 0);
+    check_ok(bb_reader_read_all("part.h5", "", &results));
+    assert_string_equal(bb_results_note_text(results, "", "status"), "partial");
+    assert_string_equal(bb_results_note_text(results, "", "status_reason"),
+                        "2 of 4 planned points were run");
+    assert_true(isnan(find(results, "statistics/safe")->numbers[0])); // two points may yet fail
+    bb_results_destroy(&results);
+    run_python("import h5py\na = h5py.File('part.h5').attrs\n"
+               "assert a['points_planned'] == 4 and a['points_run'] == 2\n");
     bb_text_release(&answer);
     bb_sweep_plan_destroy(&plan);
+}
+
+// Point 0 has prices, at point 1 the reference has none.
+TEST(a_pipeline_without_a_price_has_not_failed)
+{
+    static const char line[] =
+        "\"seconds\":1,\"id\":\"%032d\",\"digest\":\"%032d\",\"pipelines\":[\"reference\",\"a\"],"
+        "\"datasets\":[{\"name\":\"status\",\"axes\":[\"pipeline\"],\"shape\":[2],\"text\":true},"
+        "{\"name\":\"toy_error\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"nm\"},"
+        "{\"name\":\"operator_bytes\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"byte\"}],"
+        "\"numbers\":{\"toy_error\":[%s,2],\"operator_bytes\":[1e6,2e6]},"
+        "\"texts\":{\"status\":[\"ok\",\"%s\"]}}";
+    bb_text lines = {0}, text = {0};
+    bb_choices choices;
+    gathered all = {.plan = toy_planned("sweep: {seeds: 1..2, shards: 1}\n", "unpriced")};
+    check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":1}\n", all.plan->id));
+    for (int p = 0; p < 2; ++p) {
+        const bb_point_head head = {p, BB_POINT_DONE, 0, 1};
+        char rest[1024];
+        (void)snprintf(rest, sizeof rest, line, p + 1, p + 1, p == 0 ? "1" : "null",
+                       p == 0 ? "ok" : "not_spd");
+        check_ok(bb_point_record_write(&head, 1.0, rest, &lines));
+    }
+    write_text("unpriced/shards/1.local.0.0.jsonl", bb_text_string(&lines));
+    all.progress = toy_progress(all.plan);
+    check_ok(bb_collection_read(all.plan, &all.progress, &all.collection));
+    check_ok(bb_choices_find(all.collection, &choices));
+    const bb_choice *reference = &choices.choices[0], *a = &choices.choices[1];
+    assert_true(reference->points == 2 && reference->failed == 0 && reference->unpriced == 1);
+    assert_true(reference->price_worst == 1.0 && reference->operator_bytes == 1e6);
+    assert_true(a->failed == 1 && a->unpriced == 0 && a->price_worst == 2.0);
+    check_ok(bb_choices_list(&choices, all.collection, 5.0, &text));
+    assert_non_null(strstr(bb_text_string(&text), "1 of 2 choices finish at every condition.\n"
+                                                  "No price: reference (1 of 2).\n"
+                                                  "None keeps error [nm] 5 at every condition.\n"));
+    bb_results *results = empty_results();
+    check_ok(bb_choices_publish(&choices, "nm", results));
+    assert_true(find(results, "statistics/points_unpriced")->numbers[0] == 1.0);
+    assert_true(find(results, "statistics/safe")->numbers[0] == 1.0);
+    bb_results_destroy(&results);
+    bb_choices_release(&choices);
+    bb_text_release(&lines);
+    bb_text_release(&text);
+    release(&all);
 }
 
 static const bb_choice *find_choice(const bb_choices *choices, const char *name,

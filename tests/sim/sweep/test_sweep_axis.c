@@ -68,6 +68,26 @@ TEST(a_table_gives_its_columns_to_keys)
     check_texts("sweep: {table: conditions.csv}\n", "length_m", "7 8");
 }
 
+// A cell is no YAML, in which # begins a comment.
+TEST(a_cell_that_is_no_number_is_named)
+{
+    static const char *const cases[][2] = {
+        {"air.r0_m,length_m\n0.5,7\n0.25,#N/A\n",
+         "bad.csv:3:6: sweep: length_m = #N/A: expected a"},
+        {"length_m,air.r0_m\n7,0.5 # fair\n",
+         "bad.csv:2:3: sweep: air.r0_m = 0.5 # fair: expected"},
+        {"air.r0_m\n0.5\n#REF!\n", "bad.csv:3:1: '#REF!' is no value"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        bb_sweep_plan *plan = NULL;
+        write_text("bad.csv", cases[i][0]);
+        check_fails(toy_try_plan(toy_base, "sweep: {table: bad.csv}\n", NULL, &plan), BB_INVALID,
+                    cases[i][1]);
+    }
+    write_text("german.csv", "air.r0_m;length_m\n0,5;7\n0,25;8\n");
+    check_texts("sweep: {table: german.csv}\n", "air.r0_m", "0.5 0.25");
+}
+
 TEST(samples_are_stratified_and_repeat)
 {
     double first[2][16];

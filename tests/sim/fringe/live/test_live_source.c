@@ -11,6 +11,10 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
+#ifdef BB_HAVE_CFITSIO
+#include <fitsio.h>
+#endif
+
 enum { COUNT = 4 };
 
 static char segment_name[64];
@@ -248,6 +252,71 @@ TEST(fits_files_are_frames_too)
         expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
         assert_non_null(strstr(bb_status_message(), wrong[i].said));
     }
+    bb_live_directory.close(&source);
+    bb_live_frames_release(&frames);
+}
+
+// The word of a sum as FITS forms it, by division: bytes stand for powers of 256 modulo 2^32 - 1.
+static uint64_t sum_of(const char *path, long first, long last)
+{
+    uint64_t sum = 0;
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    (void)fseek(file, first, SEEK_SET);
+    for (long i = first; i < last; ++i) {
+        const int byte = fgetc(file);
+        sum += (uint64_t)(byte == EOF ? 0 : byte) << (24 - 8 * (i % 4));
+    }
+    (void)fclose(file);
+    return sum % UINT32_MAX;
+}
+
+TEST(fits_files_are_held_to_blank_and_checksums)
+{
+    enum { HEAD = 2880 };
+    char sum[81], blank[81], check[81];
+    const char *const sums[] = {sum, check, NULL}, *const blanks[] = {
+                                                       "BZERO   =                32768", blank,
+                                                       NULL};
+    bb_live_frames frames = {0};
+    assert_int_equal(mkdir("held", 0777), 0);
+    void *source = open_source(&bb_live_directory, "held");
+    for (int bytes = 1; bytes <= 2; ++bytes) { // BLANK is of numbers as they are stored
+        (void)snprintf(blank, sizeof blank, "BLANK   = %20d",
+                       stream_pixel(2, 3, 1) - (bytes == 2 ? 32768 : 0));
+        put_fits(bytes == 1 ? "held/a.fits" : "held/a2.fits", 2, 4, 6, 4, bytes,
+                 blanks + 2 - bytes);
+        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+        assert_non_null(strstr(bb_status_message(), "is undefined"));
+        assert_non_null(strstr(bb_status_message(), ", its BLANK"));
+    }
+    put_fits("held/b.fits", 0, 4, 6, 4, 1, (const char *const[]){NULL});
+    const uint64_t data = sum_of("held/b.fits", HEAD, 2L * HEAD);
+    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    (void)snprintf(sum, sizeof sum, "DATASUM = '%llu'", (unsigned long long)data);
+    (void)snprintf(check, sizeof check, "COMMENT");
+    put_fits("held/c.fits", 0, 4, 6, 4, 1, sums);
+    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    (void)snprintf(sum, sizeof sum, "DATASUM = '%llu'", (unsigned long long)data + 1);
+    put_fits("held/d.fits", 0, 4, 6, 4, 1, sums);
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    assert_non_null(strstr(bb_status_message(), "damaged: its data do not match its DATASUM"));
+    (void)snprintf(sum, sizeof sum, "COMMENT");
+    (void)snprintf(check, sizeof check, "CHECKSUM= '0000000000000000'");
+    put_fits("held/e.fits", 0, 4, 6, 4, 1, sums);
+    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    assert_non_null(strstr(bb_status_message(), "header and data do not match its CHECKSUM"));
+#ifdef BB_HAVE_CFITSIO
+    fitsfile *file = NULL; // checksums by another program
+    int code = 0;
+    put_fits("f.fits", 0, 4, 6, 4, 1, (const char *const[]){NULL});
+    assert_int_equal(truncate("f.fits", 2L * HEAD), 0);
+    (void)fits_open_diskfile(&file, "f.fits", READWRITE, &code);
+    (void)fits_write_chksum(file, &code);
+    (void)fits_close_file(file, &code);
+    assert_int_equal(code + rename("f.fits", "held/f.fits"), 0);
+    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+#endif
     bb_live_directory.close(&source);
     bb_live_frames_release(&frames);
 }
