@@ -174,7 +174,7 @@ TEST_FULL(commands_of_a_target_are_scored_as_such)
         bb_results *results = driver_results(&(driver_case){
             BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
             {corrections[c], "error_terms.shake_arcsec=0.05", "score=pairs",
-             c == 0 ? "monte_carlo.frames=150" : "monte_carlo.frames=0", pipelines}});
+             c == 0 ? "monte_carlo.frames=60" : "monte_carlo.frames=0", pipelines}});
         const double *slopes = driver_row(results, "strehl_by", "slopes");
         const double *commands = driver_row(results, "strehl_by", "commands");
         for (int i = 0; i < 4; ++i) { // targets and wavelengths
