@@ -75,6 +75,7 @@ done:
 }
 
 #define BY_DIRECTION "pipeline, target, wavelength"
+#define BY_STUDENT   "of the normal distribution, by Student's t of the frames"
 
 // Of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
@@ -88,15 +89,17 @@ static const bb_output strehl_rows[] = {
     {"strehl_monte_carlo_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, error)},
     {"strehl_monte_carlo_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs, in standard errors", .member = offsetof(strehl_row, sigmas)},
+     "its distance from strehl_pairs, in standard deviations", .note = BY_STUDENT,
+     .member = offsetof(strehl_row, sigmas)},
     {"strehl_monte_carlo_whole", BY_DIRECTION, "1",
      "Strehl ratio of the whole residual, mean of frames", .note = "fitting and aliasing are in it",
      .member = offsetof(strehl_row, whole_mean)},
     {"strehl_monte_carlo_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
     {"strehl_monte_carlo_whole_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs_whole, in standard errors",
-     .note = "NaN without `error_terms`", .member = offsetof(strehl_row, whole_sigmas)},
+     "its distance from strehl_pairs_whole, in standard deviations",
+     .note = BY_STUDENT "; NaN without `error_terms`",
+     .member = offsetof(strehl_row, whole_sigmas)},
 };
 
 const bb_output_table bb_ao_sampling_strehl = {
@@ -117,13 +120,14 @@ static bb_status publish_strehl(const sampling *samples, bb_results *results)
         const bb_ao_evaluation *evaluation = &samples->evaluations[i / items];
         const bb_frame_mean *part = &samples->correctable[i];
         const bb_frame_mean *total = &samples->total[i];
-        rows[i] =
-            (strehl_row){part->mean,
-                         part->error,
-                         (part->mean - evaluation->pairs[i % items]) / part->error,
-                         total->mean,
-                         total->error,
-                         (total->mean - evaluation->pairs_with_terms[i % items]) / total->error};
+        rows[i] = (strehl_row){
+            part->mean,
+            part->error,
+            bb_frame_mean_sigmas(part, evaluation->pairs[i % items], samples->task.frames),
+            total->mean,
+            total->error,
+            bb_frame_mean_sigmas(total, evaluation->pairs_with_terms[i % items],
+                                 samples->task.frames)};
     }
     BB_TRY(bb_output_table_publish_records(&bb_ao_sampling_strehl, rows, sizeof *rows, count, NULL,
                                            results));

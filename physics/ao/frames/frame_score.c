@@ -5,6 +5,7 @@
 #include "physics/ao/ao_constants.h"
 
 #include <cblas.h>
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 
 bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index count)
@@ -22,6 +23,13 @@ bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index 
         out.error = sqrt(squares / (double)(count - 1) / (double)count);
     }
     return out;
+}
+
+double bb_frame_mean_sigmas(const bb_frame_mean *mean, double expected, bb_index count)
+{
+    const double t = (mean->mean - expected) / mean->error;
+    const double freedom = (double)(count - 1);
+    return isfinite(t) ? copysign(gsl_cdf_ugaussian_Qinv(gsl_cdf_tdist_Q(fabs(t), freedom)), t) : t;
 }
 
 double bb_frame_score_strehl(const double *transmission, const double *wavefront, bb_index points,

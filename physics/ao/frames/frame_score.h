@@ -19,6 +19,11 @@ typedef struct bb_frame_mean {
 /// order.
 bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index count);
 
+/// Distance of a mean of `count` numbers from `expected`, signed, in standard deviations of the
+/// normal distribution: the quantile of the same probability as that of Student's t with count - 1
+/// degrees of freedom. NaN of fewer than two.
+double bb_frame_mean_sigmas(const bb_frame_mean *mean, double expected, bb_index count);
+
 /// |sum P exp(i phi)|^2 / (sum P)^2 of a wavefront (m) on `points` points.
 double bb_frame_score_strehl(const double *transmission, const double *wavefront, bb_index points,
                              double wavelength_m);

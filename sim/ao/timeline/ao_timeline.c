@@ -238,6 +238,7 @@ done:
 }
 
 #define BY_DIRECTION "pipeline, target, wavelength"
+#define BY_STUDENT   "of the normal distribution, by Student's t of the realisations"
 
 // Of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
@@ -256,7 +257,7 @@ static const bb_output strehl_rows[] = {
      "with the truth a delay later",
      .note = "of these winds; NaN with a gain below 1", .member = offsetof(strehl_row, delayed)},
     {"strehl_time_domain_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs_delayed, in standard errors",
+     "its distance from strehl_pairs_delayed, in standard deviations", .note = BY_STUDENT,
      .member = offsetof(strehl_row, sigmas)},
     {"strehl_time_domain_loss", BY_DIRECTION, "1",
      "what it has less than the reference on the same skies", .member = offsetof(strehl_row, loss)},
@@ -268,8 +269,8 @@ static const bb_output strehl_rows[] = {
     {"strehl_time_domain_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
     {"strehl_time_domain_whole_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs_whole, in standard errors",
-     .note = "NaN unless that has the same delay, and with a gain below 1",
+     "its distance from strehl_pairs_whole, in standard deviations",
+     .note = BY_STUDENT "; NaN unless that has the same delay, and with a gain below 1",
      .member = offsetof(strehl_row, whole_sigmas)},
 };
 
@@ -295,15 +296,16 @@ static bb_status publish_strehl(const timeline *line, bb_results *results)
         const bb_frame_mean *part = &line->correctable[i];
         const bb_frame_mean *total = &line->total[i];
         const double analytic = same ? evaluation->pairs_with_terms[i % items] : NAN;
-        rows[i] = (strehl_row){.mean = part->mean,
-                               .error = part->error,
-                               .sigmas = (part->mean - line->delayed[i]) / part->error,
-                               .loss = line->loss[i].mean,
-                               .loss_error = line->loss[i].error,
-                               .delayed = line->delayed[i],
-                               .whole_mean = total->mean,
-                               .whole_error = total->error,
-                               .whole_sigmas = (total->mean - analytic) / total->error};
+        rows[i] = (strehl_row){
+            .mean = part->mean,
+            .error = part->error,
+            .sigmas = bb_frame_mean_sigmas(part, line->delayed[i], line->task.realisations),
+            .loss = line->loss[i].mean,
+            .loss_error = line->loss[i].error,
+            .delayed = line->delayed[i],
+            .whole_mean = total->mean,
+            .whole_error = total->error,
+            .whole_sigmas = bb_frame_mean_sigmas(total, analytic, line->task.realisations)};
     }
     BB_TRY(bb_output_table_publish_records(&bb_ao_timeline_strehl, rows, sizeof *rows, count, NULL,
                                            results));
