@@ -2,7 +2,6 @@
 #include "sim/report/gnuplot.h"
 
 #include "core/memory.h"
-#include "sim/output/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,24 +20,24 @@ enum { FOLDER_BYTES = 4096, MESSAGE_BYTES = 400, TAIL_BYTES = 64, MOST_FILES = 4
 static const char *const ends[BB_FIGURE_FORMATS] = {"%%EOF", "</svg>", "IEND", "\\endgroup"};
 static const char *const endings[BB_FIGURE_FORMATS] = {".pdf", ".svg", ".png", ".tex"};
 
-// The folder where gnuplot works, and what is left there.
+// The folder where gnuplot works. Files there have one name, whatever the picture's is.
+#define WORK_NAME "picture"
+
 typedef struct workshop {
     char folder[FOLDER_BYTES];
-    const char *stem;
 } workshop;
 
 static bb_status path_of(const workshop *place, const char *ending, char **out)
 {
-    return bb_memory_printf(out, "%s/%s%s", place->folder, place->stem, ending);
+    return bb_memory_printf(out, "%s/" WORK_NAME "%s", place->folder, ending);
 }
 
-static bb_status open_workshop(const char *stem, workshop *out)
+static bb_status open_workshop(workshop *out)
 {
     bb_status status = BB_OK;
     const char *parent = getenv("TMPDIR");
     parent = parent == NULL || parent[0] == '\0' ? "/tmp" : parent;
     const int length = snprintf(out->folder, sizeof out->folder, "%s/bitbudget-XXXXXX", parent);
-    out->stem = stem;
     const bool fits = length > 0 && (size_t)length < sizeof out->folder;
     errno = fits ? 0 : ENAMETOOLONG;
     if (!fits || mkdtemp(out->folder) == NULL) {
@@ -98,14 +97,14 @@ done:
     return status;
 }
 
-// Starts gnuplot in the folder with what it says in STEM.log.
-static bb_status start(const workshop *place, const char *script, const char *log, pid_t *out)
+// Starts gnuplot in the folder; what it prints goes to the log there.
+static bb_status start(const workshop *place, pid_t *out)
 {
     bb_status status = BB_OK;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none;
-    const char *const arguments[] = {"gnuplot", "--default-settings", script, NULL};
+    const char *const arguments[] = {"gnuplot", "--default-settings", WORK_NAME ".gp", NULL};
     const int flags = O_WRONLY | O_CREAT | O_TRUNC;
     (void)sigemptyset(&none);
     BB_REQUIRE(posix_spawn_file_actions_init(&actions) == 0, BB_MEMORY, "cannot start gnuplot");
@@ -117,9 +116,9 @@ static bb_status start(const workshop *place, const char *script, const char *lo
     error = error != 0 ? error
                        : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
                                                           O_RDONLY, 0);
-    error = error != 0
-                ? error
-                : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, flags, 0600);
+    error = error != 0 ? error
+                       : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, WORK_NAME ".log",
+                                                          flags, 0600);
     error = error != 0 ? error
                        : posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
     error = error != 0 ? error : posix_spawnattr_setsigmask(&attributes, &none);
@@ -141,13 +140,9 @@ static bb_status run(const workshop *place)
 {
     bb_status status = BB_OK;
     bb_text said = {0};
-    char *script = NULL;
-    char *log = NULL;
     pid_t child = -1;
     int how = 0;
-    BB_TRY(bb_memory_printf(&script, "./%s.gp", place->stem));
-    BB_TRY(path_of(place, ".log", &log));
-    BB_TRY(start(place, script, log, &child));
+    BB_TRY(start(place, &child));
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
     }
     if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) {
@@ -159,8 +154,6 @@ static bb_status run(const workshop *place)
     }
 done:
     bb_text_release(&said);
-    BB_RELEASE(&script);
-    BB_RELEASE(&log);
     return status;
 }
 
@@ -182,26 +175,28 @@ done:
     return status;
 }
 
-// The picture as gnuplot left it, whole. Cells of a map are flat: viewers of SVG blend pixels that
-// they enlarge unless each image says otherwise, and gnuplot 5.4 does not say it.
-static bb_status read_picture(const workshop *place, bb_figure_format format, bb_text *out)
+// The picture as gnuplot left it, whole, but for two texts. Cells of a map are flat: viewers of SVG
+// blend pixels that they enlarge unless each image says otherwise, and gnuplot 5.4 does not say it.
+// LaTeX reads the lines from the file `stem`.pdf.
+static bb_status read_picture(const workshop *place, bb_figure_format format, const char *stem,
+                              bb_text *out)
 {
-    static const char image[] = "<image ";
+    static const char *const marks[BB_FIGURE_FORMATS] = {
+        [BB_FIGURE_SVG] = "<image ", [BB_FIGURE_TEX] = "{./" WORK_NAME "}"};
+    const char *mark = marks[format];
     bb_status status = BB_OK;
     bb_text picture = {0};
     BB_TRY(read_back(place, endings[format], &picture));
     BB_TRY(check_whole(&picture, format));
     const char *rest = picture.data;
     const char *end = picture.data + picture.length;
-    while (format == BB_FIGURE_SVG) {
-        const char *found = strstr(rest, image);
-        if (found == NULL) {
-            break;
-        }
-        found += strlen(image);
+    const char *found = NULL;
+    while (mark != NULL && (found = strstr(rest, mark)) != NULL) {
         BB_TRY(bb_text_add_bytes(out, rest, found - rest));
-        BB_TRY(bb_text_add(out, "style='image-rendering:pixelated' "));
-        rest = found;
+        BB_TRY(format == BB_FIGURE_TEX
+                   ? bb_text_add(out, "{%s}", stem)
+                   : bb_text_add(out, "%sstyle='image-rendering:pixelated' ", mark));
+        rest = found + strlen(mark);
     }
     BB_TRY(bb_text_add_bytes(out, rest, end - rest));
 done:
@@ -214,9 +209,14 @@ static bb_status deliver(const workshop *place, bb_figure_format format, const c
 {
     bb_status status = BB_OK;
     bb_text picture = {0};
-    BB_TRY(read_picture(place, format, &picture));
+    char *stem = NULL;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    BB_TRY(bb_memory_printf(&stem, "%.*s", (int)(strlen(name) - strlen(endings[format])), name));
+    BB_TRY(read_picture(place, format, stem, &picture));
     BB_TRY(bb_file_write(path, force, picture.data, picture.length));
 done:
+    BB_RELEASE(&stem);
     bb_text_release(&picture);
     return status;
 }
@@ -227,20 +227,20 @@ typedef struct beside {
 } beside;
 
 static bb_status name_beside(const bb_figure *figure, const char *path, bool scripts, bool force,
-                             beside *out)
+                             const bb_file_list *inputs, beside *out)
 {
     bb_status status = BB_OK;
     const int stem = (int)(strlen(path) - strlen(endings[figure->format]));
-    BB_TRY(bb_file_check(path, false, force, 0.0));
+    BB_TRY(bb_file_check(path, false, force, 0.0, inputs));
     if (figure->format == BB_FIGURE_TEX) {
         BB_TRY(bb_memory_printf(&out->graphic, "%.*s.pdf", stem, path));
-        BB_TRY(bb_file_check(out->graphic, false, force, 0.0));
+        BB_TRY(bb_file_check(out->graphic, false, force, 0.0, inputs));
     }
     if (scripts) {
         BB_TRY(bb_memory_printf(&out->script, "%.*s.gp", stem, path));
         BB_TRY(bb_memory_printf(&out->data, "%.*s.dat", stem, path));
-        BB_TRY(bb_file_check(out->script, false, force, 0.0));
-        BB_TRY(bb_file_check(out->data, false, force, 0.0));
+        BB_TRY(bb_file_check(out->script, false, force, 0.0, inputs));
+        BB_TRY(bb_file_check(out->data, false, force, 0.0, inputs));
     }
 done:
     return status;
@@ -276,15 +276,16 @@ static void hold_signals(sigset_t *present)
     (void)sigprocmask(SIG_BLOCK, &ending, present);
 }
 
-bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts, bool force)
+bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts, bool force,
+                          const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     workshop place = {.folder = ""};
     beside names = {NULL, NULL, NULL};
     sigset_t present;
     hold_signals(&present);
-    BB_TRY(name_beside(figure, path, scripts, force, &names));
-    BB_TRY(open_workshop(figure->stem, &place));
+    BB_TRY(name_beside(figure, path, scripts, force, inputs, &names));
+    BB_TRY(open_workshop(&place));
     BB_TRY(draw(figure, &place, &names, path, force));
 done:
     close_workshop(&place);
@@ -316,11 +317,11 @@ bb_status bb_gnuplot_render(const bb_figure *figure, bb_text *out)
     workshop place = {.folder = ""};
     sigset_t present;
     hold_signals(&present);
-    BB_TRY(open_workshop(figure->stem, &place));
+    BB_TRY(open_workshop(&place));
     BB_TRY(write_text(&place, ".dat", &figure->data));
     BB_TRY(write_text(&place, ".gp", &figure->script));
     BB_TRY(run(&place));
-    BB_TRY(read_picture(&place, figure->format, out));
+    BB_TRY(read_picture(&place, figure->format, "", out));
 done:
     close_workshop(&place);
     (void)sigprocmask(SIG_SETMASK, &present, NULL);

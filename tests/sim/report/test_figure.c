@@ -116,9 +116,9 @@ TEST(shades_grow_lighter)
 
 TEST(broken_scripts_carry_what_gnuplot_says)
 {
-    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0, .stem = "bad"};
+    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0};
     check_ok(bb_text_add(&figure.script, "plot nonsense\n"));
-    check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false), BB_IO, "nonsense");
+    check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false, NULL), BB_IO, "nonsense");
     assert_int_equal(access("bad.svg", F_OK), -1);
     assert_int_equal(access("bad.gp", F_OK), -1);
     bb_figure_release(&figure);
