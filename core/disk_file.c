@@ -124,6 +124,13 @@ void bb_disk_file_abandon(void)
     }
 }
 
+void bb_disk_file_forget(void)
+{
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        atomic_store(&temporaries[i].state, FREE);
+    }
+}
+
 static bb_status check_kind(const char *path, const struct stat *about)
 {
     const char *kind = S_ISDIR(about->st_mode)    ? "a folder"

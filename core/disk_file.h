@@ -32,6 +32,9 @@ void bb_disk_file_settle(const char *name, bool remove_it);
 /// the program.
 void bb_disk_file_abandon(void);
 
+/// For a forked process: the temporary files are the parent's.
+void bb_disk_file_forget(void);
+
 /// Whether there is a regular file, behind links or not. Errors: BB_IO, with what it is.
 BB_CHECKED bb_status bb_disk_file_check(const char *path);
 

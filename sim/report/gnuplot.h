@@ -17,6 +17,9 @@
 BB_CHECKED bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts,
                                      bool force, const bb_file_list *inputs);
 
+/// For tests: how long a picture may take; 0 is again a minute.
+void bb_gnuplot_set_limit(double seconds);
+
 /// Whether there is a gnuplot to draw with.
 bool bb_gnuplot_is_there(void);
 
