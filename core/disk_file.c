@@ -195,7 +195,8 @@ done:
     return status;
 }
 
-bb_status bb_disk_folder_open(const char *path, bb_disk_trust trust, bool is_private, int *out)
+bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust, bool is_private,
+                                    int *out)
 {
     bb_status status = BB_OK;
     const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -237,7 +238,7 @@ done:
     return status;
 }
 
-bb_status bb_disk_folder_file(int folder, const char *name, bb_disk_trust trust, FILE **out)
+bb_status bb_disk_trust_open_file(int folder, const char *name, bb_disk_trust trust, FILE **out)
 {
     bb_status status = BB_OK;
     struct stat about;

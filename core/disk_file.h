@@ -54,13 +54,13 @@ typedef struct bb_disk_trust {
 /// the folder itself at all, which is no link either. Other links on the way are resolved first.
 /// Owner of `*out`: the caller. Errors: BB_UNSUPPORTED (it is not trusted, with the folder and the
 /// reason), BB_IO.
-BB_CHECKED bb_status bb_disk_folder_open(const char *path, bb_disk_trust trust, bool is_private,
-                                         int *out);
+BB_CHECKED bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust,
+                                               bool is_private, int *out);
 
 /// Opens a regular file of such a folder for reading, not through a link, if it belongs to whom is
 /// trusted and no other can write it. Owner of `*out`: the caller. Errors: BB_UNSUPPORTED (it is
 /// not trusted), BB_IO, with the reason.
-BB_CHECKED bb_status bb_disk_folder_file(int folder, const char *name, bb_disk_trust trust,
-                                         FILE **out);
+BB_CHECKED bb_status bb_disk_trust_open_file(int folder, const char *name, bb_disk_trust trust,
+                                             FILE **out);
 
 #endif

@@ -57,11 +57,10 @@ static void make_folders(char *folder)
     (void)mkdir(folder, S_IRWXU);
 }
 
-// What is loaded from it runs as the user.
-static bb_status open_private(const char *folder, int *out)
+// What is loaded from the cache runs as the user.
+static bb_disk_trust user_alone(void)
 {
-    const bb_disk_trust own = {.owner = geteuid(), .writers = S_IWGRP | S_IWOTH};
-    return bb_disk_folder_open(folder, own, true, out);
+    return (bb_disk_trust){.owner = geteuid(), .writers = S_IWGRP | S_IWOTH};
 }
 
 // The program as posix_spawnp would find it.
@@ -156,7 +155,8 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
     if (knows_compiler && knows_processor) {
         make_folders(folder);
     }
-    if (knows_compiler && knows_processor && open_private(folder, &kept) == BB_OK) {
+    if (knows_compiler && knows_processor &&
+        bb_disk_trust_open_folder(folder, user_alone(), true, &kept) == BB_OK) {
         BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
         const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
         BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
@@ -255,7 +255,7 @@ static bb_status open_folder_of(const char *path, bb_disk_trust trust, bool is_p
     char *parent = NULL;
     BB_TRY(bb_memory_printf(&parent, "%.*s", slash == NULL ? 1 : (int)(slash - path),
                             slash == NULL ? "." : path));
-    BB_TRY(bb_disk_folder_open(parent[0] == '\0' ? "/" : parent, trust, is_private, folder));
+    BB_TRY(bb_disk_trust_open_folder(parent[0] == '\0' ? "/" : parent, trust, is_private, folder));
     *name = slash == NULL ? path : slash + 1;
 done:
     BB_RELEASE(&parent);
@@ -277,7 +277,7 @@ static bb_status open_trusted(const char *place, bb_disk_trust trust, FILE **out
         BB_REQUIRE(realpath(place, resolved) != NULL, BB_IO, "'%s': %s", place, strerror(errno));
         BB_TRY(open_folder_of(resolved, trust, false, &folder, &name));
     }
-    BB_TRY(bb_disk_folder_file(folder, name, trust, out));
+    BB_TRY(bb_disk_trust_open_file(folder, name, trust, out));
 done:
     if (folder >= 0) {
         (void)close(folder);
@@ -303,7 +303,7 @@ done:
 bb_status bb_compiled_file_load(const char *place, void **library)
 {
     bb_status status = BB_OK;
-    const bb_disk_trust own = {.owner = geteuid(), .writers = S_IWGRP | S_IWOTH};
+    const bb_disk_trust own = user_alone();
     const char *name = NULL;
     FILE *file = NULL;
     int folder = -1;
@@ -313,7 +313,7 @@ bb_status bb_compiled_file_load(const char *place, void **library)
         status = status == BB_MEMORY ? BB_MEMORY : BB_OK; // none is kept there
         goto done;
     }
-    if (bb_disk_folder_file(folder, name, own, &file) == BB_OK) {
+    if (bb_disk_trust_open_file(folder, name, own, &file) == BB_OK) {
         BB_TRY(link_whole(place, file, library));
     }
     if (*library != NULL) {
