@@ -286,6 +286,21 @@ done:
     return status;
 }
 
+// Datasets that every command takes for texts, in runs and sweeps alike.
+static bb_status check_texts(const bb_results *results)
+{
+    bb_status status = BB_OK;
+    static const char *const paths[] = {"results/pipeline", "results/status",
+                                        "results/status_detail"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
+        const bb_dataset *found = bb_results_find(results, paths[i]);
+        BB_REQUIRE(found == NULL || found->is_text, BB_IO, "'/%s' has numbers, expected texts",
+                   paths[i]);
+    }
+done:
+    return status;
+}
+
 static bb_status check_digest(const bb_results *results)
 {
     bb_status status = BB_OK;
@@ -359,6 +374,7 @@ static bb_status read_checked(hid_t file, bb_results *results)
         BB_TRY(read_datasets(file, "/results", "", true, results));
         BB_TRY(read_datasets(file, "/results", "", false, results));
     }
+    BB_TRY(check_texts(results));
     BB_TRY(check_digest(results));
 done:
     return status;

@@ -236,6 +236,7 @@ TEST(outputs_replace_no_input)
     assert_int_equal(link("read.h5", "read.html"), 0);
     assert_int_equal(system("sha256sum a.yaml read.h5 > before"), 0);
     expect("bitbudget run a.yaml -o a.yaml --force", 2, "the file 'a.yaml' that is read");
+    expect("bitbudget check a.yaml -o hard.yaml", 2, "'hard.yaml' is the file 'a.yaml'");
     expect("bitbudget run a.yaml -o hard.yaml --force", 2, "'hard.yaml' is the file 'a.yaml'");
     expect("bitbudget run a.yaml -o soft.yaml --force", 2, "'soft.yaml' is the file 'a.yaml'");
     write_text("based.yaml", "base: a.yaml\n");
