@@ -95,7 +95,7 @@ static bb_status check_whole(const bb_text *picture, bb_figure_format format)
     const bb_index length = (bb_index)strlen(end);
     bool found = false;
     for (bb_index back = length; !found && back <= picture->length && back <= TAIL_BYTES; ++back) {
-        found = memcmp(picture->data + picture->length - back, end, (size_t)length) == 0;
+        found = memcmp(bb_text_string(picture) + picture->length - back, end, (size_t)length) == 0;
     }
     BB_REQUIRE(found, BB_IO,
                "gnuplot wrote part of a picture, %td bytes: is the folder of "
