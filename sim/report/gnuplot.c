@@ -118,8 +118,8 @@ static bb_status read_picture(const bb_work_folder *place, bb_figure_format form
     bb_text picture = {0};
     BB_TRY(read_back(place, endings[format], &picture));
     BB_TRY(check_whole(&picture, format));
-    const char *rest = picture.data;
-    const char *end = picture.data + picture.length;
+    const char *rest = bb_text_string(&picture);
+    const char *end = rest + picture.length;
     const char *found = NULL;
     while (mark != NULL && (found = strstr(rest, mark)) != NULL) {
         BB_TRY(bb_text_add_bytes(out, rest, found - rest));
