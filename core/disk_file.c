@@ -178,13 +178,13 @@ done:
 }
 
 // Refuses what another than those who are trusted owns or can write. `is_excused`: the sticky bit
-// is enough.
+// is enough, and so is the owner of "/", `root`, who is another than 0 in containers of users.
 static bb_status check_trust(const char *what, const struct stat *about, bb_disk_trust trust,
-                             bool is_excused)
+                             bool is_excused, uid_t root)
 {
     bb_status status = BB_OK;
-    const bool is_ours =
-        about->st_uid == 0 || about->st_uid == geteuid() || about->st_uid == trust.owner;
+    const bool is_ours = about->st_uid == 0 || about->st_uid == geteuid() ||
+                         about->st_uid == trust.owner || (is_excused && about->st_uid == root);
     const bool is_kept = is_excused && (about->st_mode & S_ISVTX) != 0;
     BB_REQUIRE(is_ours, BB_UNSUPPORTED,
                "'%s' belongs to user %lu, who could exchange what is loaded", what,
@@ -202,6 +202,7 @@ bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust, bool 
     const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     char resolved[PATH_MAX];
     struct stat about;
+    uid_t root = 0;
     int folder = -1;
     *out = -1;
     BB_REQUIRE(!is_private || (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)), BB_IO,
@@ -214,8 +215,9 @@ bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust, bool 
         *end = '\0';
         BB_REQUIRE(folder >= 0 && fstat(folder, &about) == 0, BB_IO, "'%s': %s", resolved,
                    strerror(errno));
-        BB_TRY(
-            check_trust(end == resolved ? "/" : resolved, &about, trust, !is_last || !is_private));
+        root = end == resolved ? about.st_uid : root;
+        BB_TRY(check_trust(end == resolved ? "/" : resolved, &about, trust, !is_last || !is_private,
+                           root));
         *end = kept;
         if (is_last) {
             break;
@@ -247,7 +249,7 @@ bb_status bb_disk_trust_open_file(int folder, const char *name, bb_disk_trust tr
     BB_REQUIRE(file >= 0 && fstat(file, &about) == 0, BB_IO, "cannot read '%s': %s", name,
                strerror(errno));
     BB_TRY(check_kind(name, &about));
-    BB_TRY(check_trust(name, &about, trust, false));
+    BB_TRY(check_trust(name, &about, trust, false, 0));
     *out = fdopen(file, "rb");
     BB_REQUIRE(*out != NULL, BB_IO, "cannot read '%s': %s", name, strerror(errno));
     file = -1;

@@ -50,7 +50,8 @@ typedef struct bb_disk_trust {
 } bb_disk_trust;
 
 /// Opens a folder for openat (O_PATH). It and all folders above it belong to whom is trusted, and
-/// no other can write in them, unless the sticky bit keeps what is not theirs; `is_private`: not in
+/// no other can write in them, unless the sticky bit keeps what is not theirs (folders above may
+/// belong to the owner of "/" too); `is_private`: not in
 /// the folder itself at all, which is no link either. Other links on the way are resolved first.
 /// Owner of `*out`: the caller. Errors: BB_UNSUPPORTED (it is not trusted, with the folder and the
 /// reason), BB_IO.
