@@ -406,7 +406,7 @@ static void hold_memory(double announced, double peak)
 static bool is_known(void)
 {
     static const char *const known[] = {
-        "stiffness is not positive definite in fp64",   // of a plate on soft springs
+        "stiffness is not positive definite in fp64",                  // of a plate on soft springs
         "no point has a phase; frames that are constant or saturated", // of the reference
     };
     for (size_t k = 0; k < sizeof known / sizeof *known; ++k) {
