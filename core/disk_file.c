@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -122,6 +124,13 @@ void bb_disk_file_abandon(void)
     }
 }
 
+void bb_disk_file_forget(void)
+{
+    for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
+        atomic_store(&temporaries[i].state, FREE);
+    }
+}
+
 static bb_status check_kind(const char *path, const struct stat *about)
 {
     const char *kind = S_ISDIR(about->st_mode)    ? "a folder"
@@ -160,6 +169,89 @@ bb_status bb_disk_file_open(const char *path, bool through_links, FILE **out)
     BB_TRY(check_kind(path, &about));
     *out = fdopen(file, "rb");
     BB_REQUIRE(*out != NULL, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    file = -1;
+done:
+    if (file >= 0) {
+        (void)close(file);
+    }
+    return status;
+}
+
+// Refuses what another than those who are trusted owns or can write. `is_excused`: the sticky bit
+// is enough, and so is the owner of "/", `root`, who is another than 0 in containers of users.
+static bb_status check_trust(const char *what, const struct stat *about, bb_disk_trust trust,
+                             bool is_excused, uid_t root)
+{
+    bb_status status = BB_OK;
+    const bool is_ours = about->st_uid == 0 || about->st_uid == geteuid() ||
+                         about->st_uid == trust.owner || (is_excused && about->st_uid == root);
+    const bool is_kept = is_excused && (about->st_mode & S_ISVTX) != 0;
+    BB_REQUIRE(is_ours, BB_UNSUPPORTED,
+               "'%s' belongs to user %lu, who could exchange what is loaded", what,
+               (unsigned long)about->st_uid);
+    BB_REQUIRE(is_kept || (about->st_mode & trust.writers) == 0, BB_UNSUPPORTED,
+               "'%s' can be written by others, who could exchange what is loaded", what);
+done:
+    return status;
+}
+
+bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust, bool is_private,
+                                    int *out)
+{
+    bb_status status = BB_OK;
+    const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    char resolved[PATH_MAX];
+    struct stat about;
+    uid_t root = 0;
+    int folder = -1;
+    *out = -1;
+    BB_REQUIRE(!is_private || (lstat(path, &about) == 0 && S_ISDIR(about.st_mode)), BB_IO,
+               "'%s' is no folder of its own", path);
+    BB_REQUIRE(realpath(path, resolved) != NULL, BB_IO, "'%s': %s", path, strerror(errno));
+    folder = open("/", flags);
+    for (char *end = resolved;;) { // of the name of `folder`, which is "/" at first
+        const char kept = *end;
+        const bool is_last = kept == '\0' || end[1] == '\0';
+        *end = '\0';
+        BB_REQUIRE(folder >= 0 && fstat(folder, &about) == 0, BB_IO, "'%s': %s", resolved,
+                   strerror(errno));
+        root = end == resolved ? about.st_uid : root;
+        BB_TRY(check_trust(end == resolved ? "/" : resolved, &about, trust, !is_last || !is_private,
+                           root));
+        *end = kept;
+        if (is_last) {
+            break;
+        }
+        const char *part = end + 1;
+        end += 1 + strcspn(part, "/");
+        const char next = *end;
+        *end = '\0';
+        const int inner = openat(folder, part, flags);
+        (void)close(folder);
+        folder = inner;
+        *end = next;
+    }
+    *out = folder;
+    folder = -1;
+done:
+    if (folder >= 0) {
+        (void)close(folder);
+    }
+    return status;
+}
+
+bb_status bb_disk_trust_open_file(int folder, const char *name, bb_disk_trust trust, FILE **out)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    *out = NULL;
+    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    BB_REQUIRE(file >= 0 && fstat(file, &about) == 0, BB_IO, "cannot read '%s': %s", name,
+               strerror(errno));
+    BB_TRY(check_kind(name, &about));
+    BB_TRY(check_trust(name, &about, trust, false, 0));
+    *out = fdopen(file, "rb");
+    BB_REQUIRE(*out != NULL, BB_IO, "cannot read '%s': %s", name, strerror(errno));
     file = -1;
 done:
     if (file >= 0) {

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 enum { BB_DISK_PATH_BYTES = 4096, BB_DISK_TEMPORARIES = 8 };
 
@@ -31,11 +32,36 @@ void bb_disk_file_settle(const char *name, bool remove_it);
 /// the program.
 void bb_disk_file_abandon(void);
 
+/// For a forked process: the temporary files are the parent's.
+void bb_disk_file_forget(void);
+
 /// Whether there is a regular file, behind links or not. Errors: BB_IO, with what it is.
 BB_CHECKED bb_status bb_disk_file_check(const char *path);
 
 /// Opens a regular file for reading, without waiting; `through_links`: also by a link to it. Owner
 /// of `*out`: the caller. Errors: BB_IO, with the reason.
 BB_CHECKED bb_status bb_disk_file_open(const char *path, bool through_links, FILE **out);
+
+/// Who may have made what a process loads as code: root, its user and `owner`; and the bits of
+/// permission that nobody else may have, S_IWGRP and S_IWOTH.
+typedef struct bb_disk_trust {
+    uid_t owner;
+    mode_t writers;
+} bb_disk_trust;
+
+/// Opens a folder for openat (O_PATH). It and all folders above it belong to whom is trusted, and
+/// no other can write in them, unless the sticky bit keeps what is not theirs (folders above may
+/// belong to the owner of "/" too); `is_private`: not in
+/// the folder itself at all, which is no link either. Other links on the way are resolved first.
+/// Owner of `*out`: the caller. Errors: BB_UNSUPPORTED (it is not trusted, with the folder and the
+/// reason), BB_IO.
+BB_CHECKED bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust,
+                                               bool is_private, int *out);
+
+/// Opens a regular file of such a folder for reading, not through a link, if it belongs to whom is
+/// trusted and no other can write it. Owner of `*out`: the caller. Errors: BB_UNSUPPORTED (it is
+/// not trusted), BB_IO, with the reason.
+BB_CHECKED bb_status bb_disk_trust_open_file(int folder, const char *name, bb_disk_trust trust,
+                                             FILE **out);
 
 #endif

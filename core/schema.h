@@ -78,6 +78,7 @@ typedef struct bb_key {
     const char *const *choices; ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
     const bb_schema *schema;    ///< of groups and records
     const char *shorthand;      ///< groups: a plain value stands for {shorthand: value}
+    bool writes_folder;         ///< texts: a folder that a run writes to
     bool tabular;               ///< records: a file name stands for its rows, columns named as keys
     const bb_pattern *pattern;  ///< groups of records: the group is a pattern
     const char *meaning;        ///< one line for the user

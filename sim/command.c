@@ -6,9 +6,11 @@
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/command_help.h"
+#include "sim/config/named_files.h"
 #include "sim/config/study_file.h"
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
+#include "sim/kernels/wisdom_file.h"
 #include "solvers/distributed/engine.h"
 
 #include <errno.h>
@@ -184,6 +186,50 @@ done:
     BB_RELEASE(&device);
     BB_RELEASE(&overrides);
     bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status add_named(void *context, const char *key, const char *file)
+{
+    (void)key;
+    return bb_file_list_add(context, file);
+}
+
+static bb_status add_study(const bb_config *config, bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < bb_config_file_count(config); ++i) {
+        BB_TRY(bb_file_list_add(inputs, bb_config_file_name(config, i)));
+    }
+    for (bb_index i = 0; i < bb_config_table_count(config); ++i) {
+        BB_TRY(bb_file_list_add(inputs, bb_config_table_at(config, i).name));
+    }
+    BB_TRY(
+        bb_named_files_visit(bb_config_schema(config), bb_config_study(config), add_named, inputs));
+done:
+    return status;
+}
+
+bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
+                            bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    char *wisdom = NULL;
+    const char *source = options->live.source == NULL ? NULL : strchr(options->live.source, ':');
+    const char *const named[] = {options->input, options->machine, options->study, options->resume,
+                                 source == NULL ? NULL : source + 1};
+    for (bb_index i = 0; i < options->operand_count; ++i) {
+        BB_TRY(bb_file_list_add(inputs, options->operands[i]));
+    }
+    for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
+        BB_TRY(bb_file_list_add(inputs, named[i]));
+    }
+    status = bb_wisdom_file_place(options->wisdom, &wisdom);
+    BB_REQUIRE(status != BB_MEMORY, BB_MEMORY, "host memory exhausted: the name of a file");
+    BB_TRY(bb_file_list_add(inputs, wisdom)); // none without a home
+    BB_TRY(config == NULL ? BB_OK : add_study(config, inputs));
+done:
+    BB_RELEASE(&wisdom);
     return status;
 }
 

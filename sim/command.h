@@ -6,6 +6,7 @@
 
 #include "sim/experiment.h"
 #include "sim/options.h"
+#include "sim/output/file.h"
 
 /// Runs the command line and returns the exit code: 0 done, 1 a comparison found differences, 2
 /// usage or configuration, 3 input or
@@ -27,6 +28,12 @@ BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
 /// caller.
 BB_CHECKED bb_status bb_command_output(const bb_options *options, const bb_experiment *experiment,
                                        char **out);
+
+/// Adds the files that a command reads: its operands, the values of options that name inputs, the
+/// user's tuning file, and, with `config`, layers and tables of the study and the files that its
+/// keys name. `config` may be NULL. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
+                                       bb_file_list *inputs);
 
 BB_CHECKED bb_status bb_command_run(const bb_options *options,
                                     const bb_experiment_table *experiments);

@@ -44,7 +44,8 @@ static const bb_command table[] = {
      "rerun FILE.h5 [key=value ...] [options]",
      "Runs the study that a result file records, from that file alone; files that the study names "
      "must stand where they were, unchanged, or be named anew by key=value. Generated kernels run "
-     "in the variants that the file records, unless a key of kernels is given.",
+     "in the variants that the file records, unless a key of kernels is given. Folders that the "
+     "file names to write to (cache_folder, swap_dir) are ignored; give them by key=value.",
      .words = {{"output", "result file; default outputs/<name of the file>-rerun.h5"}}},
     {"check", bb_command_check,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,

@@ -89,7 +89,8 @@ bb_status bb_experiment_load_text(const bb_experiment_table *table, const bb_con
                                        .overrides = overrides,
                                        .override_count = override_count,
                                        .files = file,
-                                       .file_count = 1};
+                                       .file_count = 1,
+                                       .ignores_folders = true};
     return load(table, request, problems, out);
 }
 

@@ -3,11 +3,15 @@
 
 #include "core/disk_file.h"
 #include "core/log.h"
+#include "core/work_folder.h"
+#include "sim/isolation.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static volatile sig_atomic_t deferred;
@@ -66,6 +70,8 @@ static void leave(int number)
         noted = number;
         return;
     }
+    bb_isolation_abandon();
+    bb_work_folder_abandon();
     bb_disk_file_abandon();
     say(number == SIGINT    ? "\nbitbudget: ended by SIGINT"
         : number == SIGTERM ? "\nbitbudget: ended by SIGTERM"
@@ -94,6 +100,38 @@ bb_status bb_interrupt_install(void)
     }
 done:
     return status;
+}
+
+// The signal, whose action is the usual one again, ends the process as this returns.
+static void leave_child(int number)
+{
+    bb_work_folder_abandon();
+    bb_disk_file_abandon();
+    (void)raise(number);
+}
+
+void bb_interrupt_be_child(pid_t parent)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int fatal[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    const struct sigaction end = {.sa_handler = leave_child, .sa_flags = (int)SA_RESETHAND};
+    const struct rlimit no_core = {0, 0};
+    bb_disk_file_forget();
+    bb_work_folder_forget();
+    (void)setrlimit(RLIMIT_CORE, &no_core);
+    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; ++i) {
+        (void)signal(fatal[i], SIG_DFL);
+    }
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
+        struct sigaction present;
+        if (sigaction(ends[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN) {
+            (void)sigaction(ends[i], &end, NULL);
+        }
+    }
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) {
+        _exit(1); // it went before the line above
+    }
 }
 
 void bb_interrupt_defer(bool defer)

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/isolation.h"
 
+#include "sim/interrupt.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { MOST_WAITS = 1000 }; // ms for a child that is asked to end
 
 // What the child sends back.
 typedef struct verdict {
@@ -16,25 +20,26 @@ typedef struct verdict {
     bb_status_record record;
 } verdict;
 
-static _Noreturn void be_child(int pipe_end, unsigned seconds, bb_status (*task)(void *),
-                               void *context)
+static volatile pid_t running; // the child; 0: none
+
+void bb_isolation_abandon(void)
 {
-    verdict answer = {BB_OK, {"", ""}};
-    const struct rlimit no_core = {0, 0};
-    (void)setrlimit(RLIMIT_CORE, &no_core);
-    // Whatever the program catches: a crash here is to end the child, where the parent sees it.
-    static const int fatal[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
-    for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; ++i) {
-        (void)signal(fatal[i], SIG_DFL);
-    }
-    // The sentence of a signal that goes to both, and the temporary files, are the parent's.
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i) {
-        struct sigaction present;
-        if (sigaction(ends[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN) {
-            (void)signal(ends[i], SIG_DFL);
+    const struct timespec pause = {.tv_nsec = 1000000};
+    const pid_t child = running;
+    if (child > 0) {
+        (void)kill(child, SIGTERM);
+        for (int i = 0; i < MOST_WAITS && waitpid(child, NULL, WNOHANG) == 0; ++i) {
+            (void)nanosleep(&pause, NULL);
         }
     }
+}
+
+static _Noreturn void be_child(pid_t parent, int pipe_end, unsigned seconds,
+                               bb_status (*task)(void *), void *context)
+{
+    verdict answer = {BB_OK, {"", ""}};
+    running = 0;
+    bb_interrupt_be_child(parent);
     (void)alarm(seconds);
     answer.status = task(context);
     bool printed = fflush(stdout) == 0 && ferror(stdout) == 0;
@@ -73,17 +78,20 @@ bb_status bb_isolation_run(const char *what, unsigned seconds, bb_status (*task)
     (void)fflush(stdout);
     (void)fflush(stderr);
     BB_REQUIRE(pipe(ends) == 0, BB_INTERNAL, "cannot make a pipe: %s", strerror(errno));
+    const pid_t parent = getpid();
     pid_t child = fork();
     BB_REQUIRE(child >= 0, BB_MEMORY, "cannot start a process: %s", strerror(errno));
     if (child == 0) {
         (void)close(ends[0]);
-        be_child(ends[1], seconds, task, context);
+        be_child(parent, ends[1], seconds, task, context);
     }
+    running = child;
     (void)close(ends[1]);
     ends[1] = -1;
     ssize_t got = read_answer(ends[0], &answer);
     while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
     }
+    running = 0;
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGPIPE) {
         // Whoever read stdout has had enough, which says nothing of the file.
         (void)raise(SIGPIPE);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,12 +57,10 @@ static void make_folders(char *folder)
     (void)mkdir(folder, S_IRWXU);
 }
 
-// What is loaded from it runs as the user.
-static bool is_private(const char *folder)
+// What is loaded from the cache runs as the user.
+static bb_disk_trust user_alone(void)
 {
-    struct stat about;
-    return lstat(folder, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
-           (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    return (bb_disk_trust){.owner = geteuid(), .writers = S_IWGRP | S_IWOTH};
 }
 
 // The program as posix_spawnp would find it.
@@ -145,6 +144,7 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
     char *folder = NULL;
     bool knows_compiler = false;
     bool knows_processor = false;
+    int kept = -1;
     *out = NULL;
     BB_TRY(find_folder(&folder));
     if (folder == NULL) {
@@ -155,7 +155,8 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
     if (knows_compiler && knows_processor) {
         make_folders(folder);
     }
-    if (knows_compiler && knows_processor && is_private(folder)) {
+    if (knows_compiler && knows_processor &&
+        bb_disk_trust_open_folder(folder, user_alone(), true, &kept) == BB_OK) {
         BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
         const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
         BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
@@ -163,6 +164,9 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
                                 ending));
     }
 done:
+    if (kept >= 0) {
+        (void)close(kept);
+    }
     bb_text_release(&key);
     BB_RELEASE(&folder);
     return status;
@@ -213,23 +217,83 @@ static bool is_whole(const char *place, const char *data, size_t bytes)
            held.high == expected.high;
 }
 
-bb_status bb_compiled_file_open(const char *place, bool through_links, bool *is_there,
-                                void **library)
+// The loader takes what has the name of an object that is loaded for that object: each call names
+// the descriptor by another path.
+void *bb_compiled_file_link(int object)
+{
+    static atomic_uint calls;
+    char path[80] = "/proc/self/fd";
+    size_t length = strlen(path);
+    for (unsigned rest = atomic_fetch_add(&calls, 1); rest > 0; rest >>= 1) {
+        path[length++] = '/';
+        path[length++] = (rest & 1) != 0 ? '.' : '/';
+    }
+    (void)snprintf(path + length, sizeof path - length, "/%d", object);
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static bb_status link_whole(const char *place, FILE *file, void **library)
 {
     bb_status status = BB_OK;
-    FILE *file = NULL;
     char *data = NULL;
     size_t bytes = 0;
-    *library = NULL;
-    *is_there = access(place, R_OK) == 0 && bb_disk_file_open(place, through_links, &file) == BB_OK;
-    if (*is_there) {
-        BB_TRY(read_all(file, &data, &bytes));
-        if (data != NULL && is_whole(place, data, bytes)) {
-            *library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
-        }
+    BB_TRY(read_all(file, &data, &bytes));
+    if (data != NULL && is_whole(place, data, bytes)) {
+        *library = bb_compiled_file_link(fileno(file));
     }
 done:
     BB_RELEASE(&data);
+    return status;
+}
+
+// The folder of a file that may be loaded, and its name there.
+static bb_status open_folder_of(const char *path, bb_disk_trust trust, bool is_private, int *folder,
+                                const char **name)
+{
+    bb_status status = BB_OK;
+    const char *slash = strrchr(path, '/');
+    char *parent = NULL;
+    BB_TRY(bb_memory_printf(&parent, "%.*s", slash == NULL ? 1 : (int)(slash - path),
+                            slash == NULL ? "." : path));
+    BB_TRY(bb_disk_trust_open_folder(parent[0] == '\0' ? "/" : parent, trust, is_private, folder));
+    *name = slash == NULL ? path : slash + 1;
+done:
+    BB_RELEASE(&parent);
+    return status;
+}
+
+// Opens a file in its folder; where it is a link, the file behind it in its own folder.
+static bb_status open_trusted(const char *place, bb_disk_trust trust, FILE **out)
+{
+    bb_status status = BB_OK;
+    char resolved[PATH_MAX];
+    const char *name = NULL;
+    int folder = -1;
+    struct stat about;
+    BB_TRY(open_folder_of(place, trust, false, &folder, &name));
+    if (fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(about.st_mode)) {
+        (void)close(folder);
+        folder = -1;
+        BB_REQUIRE(realpath(place, resolved) != NULL, BB_IO, "'%s': %s", place, strerror(errno));
+        BB_TRY(open_folder_of(resolved, trust, false, &folder, &name));
+    }
+    BB_TRY(bb_disk_trust_open_file(folder, name, trust, out));
+done:
+    if (folder >= 0) {
+        (void)close(folder);
+    }
+    return status;
+}
+
+bb_status bb_compiled_file_open(const char *place, uid_t owner, void **library)
+{
+    bb_status status = BB_OK;
+    const bb_disk_trust trust = {.owner = owner, .writers = S_IWOTH};
+    FILE *file = NULL;
+    *library = NULL;
+    BB_TRY(open_trusted(place, trust, &file));
+    BB_TRY(link_whole(place, file, library));
+done:
     if (file != NULL) {
         (void)fclose(file);
     }
@@ -239,14 +303,31 @@ done:
 bb_status bb_compiled_file_load(const char *place, void **library)
 {
     bb_status status = BB_OK;
-    bool is_there = false;
-    BB_TRY(bb_compiled_file_open(place, false, &is_there, library));
+    const bb_disk_trust own = user_alone();
+    const char *name = NULL;
+    FILE *file = NULL;
+    int folder = -1;
+    *library = NULL;
+    status = open_folder_of(place, own, true, &folder, &name);
+    if (status != BB_OK) {
+        status = status == BB_MEMORY ? BB_MEMORY : BB_OK; // none is kept there
+        goto done;
+    }
+    if (bb_disk_trust_open_file(folder, name, own, &file) == BB_OK) {
+        BB_TRY(link_whole(place, file, library));
+    }
     if (*library != NULL) {
-        (void)utimensat(AT_FDCWD, place, NULL, 0); // it was used now
-    } else if (is_there) {
-        (void)unlink(place);
+        (void)futimens(fileno(file), NULL); // it was used now
+    } else if (file != NULL) {
+        (void)unlinkat(folder, name, 0);
     }
 done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    if (folder >= 0) {
+        (void)close(folder);
+    }
     return status;
 }
 
@@ -334,14 +415,15 @@ static bool write_sealed(const char *place, const char *data, size_t bytes)
     return written;
 }
 
-static bb_status write_copy(const char *place, const char *path, bool *written)
+static bb_status write_copy(const char *place, int object, bool *written)
 {
     bb_status status = BB_OK;
-    FILE *file = NULL;
+    const int copy = dup(object);
+    FILE *file = copy < 0 ? NULL : fdopen(copy, "rb");
     char *data = NULL;
     size_t bytes = 0;
     *written = false;
-    if (bb_disk_file_open(path, false, &file) == BB_OK) {
+    if (file != NULL && fseek(file, 0, SEEK_SET) == 0) {
         BB_TRY(read_all(file, &data, &bytes));
         *written = data != NULL && bytes > 0 && write_sealed(place, data, bytes);
     }
@@ -349,26 +431,28 @@ done:
     BB_RELEASE(&data);
     if (file != NULL) {
         (void)fclose(file);
+    } else if (copy >= 0) {
+        (void)close(copy);
     }
     return status;
 }
 
-bb_status bb_compiled_file_write(const char *place, const char *path)
+bb_status bb_compiled_file_write(const char *place, int object)
 {
     bb_status status = BB_OK;
     bool written = false;
-    BB_TRY(write_copy(place, path, &written));
+    BB_TRY(write_copy(place, object, &written));
     BB_REQUIRE(written, BB_IO, "cannot write '%s': %s", place, strerror(errno));
 done:
     return status;
 }
 
-bb_status bb_compiled_file_keep(const char *place, const char *path)
+bb_status bb_compiled_file_keep(const char *place, int object)
 {
     bb_status status = BB_OK;
     bool written = false;
     BB_TRY(make_room(place));
-    BB_TRY(write_copy(place, path, &written));
+    BB_TRY(write_copy(place, object, &written));
 done:
     return status;
 }

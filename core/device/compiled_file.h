@@ -5,7 +5,9 @@
 // file's name is a digest of the text and of all that decides what it becomes: flags, the compiler
 // and its time of change, the variables that move its headers and libraries, and, as code is made
 // for this processor, what the processor can do. Only a folder that is the user's and that nobody
-// else can write is used. Keeping is a convenience: where anything fails, nothing is kept.
+// else can write is used, below folders of root or the user in which others write nothing or have
+// the sticky bit (disk_file.h). Objects are opened in that folder and loaded by their descriptor.
+// Keeping is a convenience: where anything fails, nothing is kept.
 //
 // A file is an object and, behind it, a seal: a digest of its bytes and of its name. What is
 // prebuilt (prebuilt.h) has the same form.
@@ -14,7 +16,7 @@
 
 #include "core/text.h"
 
-#include <stdbool.h>
+#include <sys/types.h>
 
 enum { BB_COMPILED_FILE_LIMIT = 2048 }; ///< of the folder; those longest without use go
 
@@ -28,17 +30,22 @@ BB_CHECKED bb_status bb_compiled_file_place(const char *text, const char *compil
 /// bytes are not those that were kept. Errors: BB_MEMORY. Owner: the caller, who calls dlclose.
 BB_CHECKED bb_status bb_compiled_file_load(const char *place, void **library);
 
-/// The same for an object that stays as it is, whatever is found: `*is_there` says whether a file
-/// could be read, `through_links` takes one behind a link too. Errors: BB_MEMORY. Owner: the
-/// caller, who calls dlclose.
-BB_CHECKED bb_status bb_compiled_file_open(const char *place, bool through_links, bool *is_there,
-                                           void **library);
+/// The same for an object that stays as it is, also behind a link. File and folders belong to root,
+/// the user or `owner`, and not everybody can write them; their group may. Errors: BB_IO (it cannot
+/// be read), BB_UNSUPPORTED (another could have changed it), BB_MEMORY. Owner: the caller, who
+/// calls dlclose.
+BB_CHECKED bb_status bb_compiled_file_open(const char *place, uid_t owner, void **library);
 
-/// Writes a copy of the object `path` with its seal, at once for all processes or not at all.
-/// Errors: BB_IO, BB_MEMORY.
-BB_CHECKED bb_status bb_compiled_file_write(const char *place, const char *path);
+/// Loads an object by a descriptor of it, whatever its name stands for by now: a handle of dlopen,
+/// NULL with the reason in dlerror. Owner: the caller, who calls dlclose.
+void *bb_compiled_file_link(int object);
 
-/// Keeps a copy of the object `path`, at once for all processes or not at all. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_compiled_file_keep(const char *place, const char *path);
+/// Writes a copy of an object, open for reading, with its seal, at once for all processes or not at
+/// all. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_compiled_file_write(const char *place, int object);
+
+/// Keeps a copy of an object, open for reading, at once for all processes or not at all. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_compiled_file_keep(const char *place, int object);
 
 #endif

@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/device/host_compiler.h"
 
-#include "core/clock.h"
 #include "core/device/build_ops.h"
 #include "core/device/compiled_file.h"
 #include "core/memory.h"
+#include "core/work_folder.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { POLL_MS = 10, POLL_NS = 1000000 };
 
 static const double MOST_SECONDS = 60.0;
 static double most_seconds = MOST_SECONDS;
@@ -55,16 +48,6 @@ static const char *const target_flags[] = {
     [TARGET_BASELINE] = "-std=c17 -O3 " BASELINE CONTRACT,
 };
 
-// A process that compiles, and what it said so far.
-typedef struct compilation {
-    pid_t process;
-    int pipe; // its words, until they end: -1
-    char *said;
-    size_t said_bytes;
-    int ending;  // as of waitpid
-    bool reaped; // by others of this process; it then counts as done, and what it made tells
-} compilation;
-
 void bb_host_compiler_set_limit(double seconds)
 {
     most_seconds = seconds > 0.0 ? seconds : MOST_SECONDS;
@@ -74,57 +57,6 @@ const char *bb_host_compiler_name(void)
 {
     const char *named = getenv("BB_CC");
     return named == NULL || named[0] == '\0' ? "cc" : named;
-}
-
-static bb_status make_folder(char **out)
-{
-    bb_status status = BB_OK;
-    const char *parent = getenv("TMPDIR");
-    char *folder = NULL;
-    parent = parent == NULL || parent[0] == '\0' ? "/tmp" : parent;
-    BB_TRY(bb_memory_printf(&folder, "%s/bitbudget-XXXXXX", parent));
-    BB_REQUIRE(mkdtemp(folder) != NULL, BB_IO, "cannot make a folder to compile in, in '%s': %s",
-               parent, strerror(errno));
-    *out = folder;
-    folder = NULL;
-done:
-    BB_RELEASE(&folder);
-    return status;
-}
-
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
-{
-    (void)about;
-    (void)kind;
-    (void)place;
-    (void)remove(path);
-    return 0;
-}
-
-// With the compiler's own files, of one that was ended too.
-static void remove_folder(char **folder)
-{
-    enum { DESCRIPTORS = 8 };
-    if (*folder != NULL) {
-        (void)nftw(*folder, remove_one, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
-    }
-    BB_RELEASE(folder);
-}
-
-static bb_status write_source(const char *folder, const char *source)
-{
-    bb_status status = BB_OK;
-    FILE *file = NULL;
-    char *path = NULL;
-    BB_TRY(bb_memory_printf(&path, "%s/%s", folder, source_name));
-    file = fopen(path, "wxe");
-    BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", path, strerror(errno));
-    const bool written = fputs(source, file) >= 0;
-    const bool closed = fclose(file) == 0;
-    BB_REQUIRE(written && closed, BB_IO, "cannot write '%s': %s", path, strerror(errno));
-done:
-    BB_RELEASE(&path);
-    return status;
 }
 
 // A name with a slash is one of this process's working folder, which the compiler leaves.
@@ -169,35 +101,6 @@ done:
     return status;
 }
 
-static int add_actions(posix_spawn_file_actions_t *actions, const char *folder, int words)
-{
-    int error = posix_spawn_file_actions_addchdir_np(actions, folder);
-    error = error != 0
-                ? error
-                : posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    error = error != 0 ? error : posix_spawn_file_actions_adddup2(actions, words, STDOUT_FILENO);
-    return error != 0 ? error
-                      : posix_spawn_file_actions_adddup2(actions, STDOUT_FILENO, STDERR_FILENO);
-}
-
-// A group of its own, so that all that it starts can be ended; signals as a shell would leave them.
-static int set_attributes(posix_spawnattr_t *attributes)
-{
-    sigset_t none;
-    sigset_t usual;
-    (void)sigemptyset(&none);
-    (void)sigemptyset(&usual);
-    (void)sigaddset(&usual, SIGCHLD);
-    (void)sigaddset(&usual, SIGPIPE);
-    int error = posix_spawnattr_setsigmask(attributes, &none);
-    error = error != 0 ? error : posix_spawnattr_setsigdefault(attributes, &usual);
-    error = error != 0 ? error : posix_spawnattr_setpgroup(attributes, 0);
-    return error != 0 ? error
-                      : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK |
-                                                                 POSIX_SPAWN_SETSIGDEF |
-                                                                 POSIX_SPAWN_SETPGROUP);
-}
-
 enum { MOST_ARGUMENTS = 24 };
 
 // The program, the words of its flags, which are parted in place, and its files.
@@ -218,131 +121,56 @@ static void list_arguments(const char *program, char *flags, const char *out[MOS
     out[count] = NULL;
 }
 
-static bb_status spawn(const char *folder, target kind, int words, pid_t *out)
+static bb_status check_end(const bb_work_end *end, const char *program)
 {
     bb_status status = BB_OK;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
+    const char *name = bb_host_compiler_name();
+    BB_REQUIRE(end->error != ENOENT, BB_UNSUPPORTED, "no C compiler: %s is not %s", program,
+               strchr(program, '/') == NULL ? "in PATH" : "there");
+    BB_REQUIRE(end->error == 0,
+               end->error == ENOMEM || end->error == EAGAIN ? BB_MEMORY : BB_UNSUPPORTED,
+               "no C compiler: cannot start %s: %s", program, strerror(end->error));
+    BB_REQUIRE(!end->is_late, BB_DEVICE, "%s takes more than %g s to compile", name, most_seconds);
+    BB_REQUIRE(!WIFSIGNALED(end->ending), BB_DEVICE, "%s died of signal %d", name,
+               WTERMSIG(end->ending));
+done:
+    return status;
+}
+
+static bb_status run(bb_work_folder *folder, target kind, bb_text *log, int *ending)
+{
+    bb_status status = BB_OK;
     char *program = NULL;
     char *flags = NULL;
+    char *said = NULL;
+    size_t said_bytes = 0;
     char **environment = NULL;
     const char *arguments[MOST_ARGUMENTS];
-    int error = ENOMEM;
+    bb_work_end end;
     BB_TRY(find_program(&program));
     BB_TRY(make_environment(&environment));
     BB_TRY(bb_memory_text(target_flags[kind], &flags));
+    BB_TRY(BB_ALLOCATE(BB_BUILD_LOG_BYTES, &said));
     list_arguments(program, flags, arguments);
-    BB_REQUIRE(posix_spawn_file_actions_init(&actions) == 0, BB_MEMORY, "cannot start %s", program);
-    if (posix_spawnattr_init(&attributes) == 0) {
-        error = add_actions(&actions, folder, words);
-        error = error != 0 ? error : set_attributes(&attributes);
-        error = error != 0 ? error
-                           : posix_spawnp(out, program, &actions, &attributes,
-                                          (char *const *)(uintptr_t)arguments, environment);
-        (void)posix_spawnattr_destroy(&attributes);
-    }
-    (void)posix_spawn_file_actions_destroy(&actions);
-    BB_REQUIRE(error != ENOENT, BB_UNSUPPORTED, "no C compiler: %s is not %s", program,
-               strchr(program, '/') == NULL ? "in PATH" : "there");
-    BB_REQUIRE(error == 0, error == ENOMEM || error == EAGAIN ? BB_MEMORY : BB_UNSUPPORTED,
-               "no C compiler: cannot start %s: %s", program, strerror(error));
+    const bb_work_program compiler = {.arguments = arguments,
+                                      .environment = (const char *const *)environment,
+                                      .seconds = most_seconds};
+    BB_TRY(bb_work_folder_run(folder, &compiler, said, BB_BUILD_LOG_BYTES, &said_bytes, &end));
+    BB_TRY(bb_build_add_log(said, said_bytes, log));
+    BB_TRY(check_end(&end, program));
+    *ending = end.ending;
 done:
+    BB_RELEASE(&said);
     BB_RELEASE(&environment);
     BB_RELEASE(&flags);
     BB_RELEASE(&program);
     return status;
 }
 
-// Takes what there is to read; what no longer fits is dropped.
-static void read_words(compilation *work)
-{
-    char block[4096];
-    ssize_t count = 0;
-    while ((count = read(work->pipe, block, sizeof block)) > 0) {
-        const size_t room = BB_BUILD_LOG_BYTES - work->said_bytes;
-        const size_t bytes = (size_t)count < room ? (size_t)count : room;
-        memcpy(work->said + work->said_bytes, block, bytes);
-        work->said_bytes += bytes;
-        if (work->said_bytes == BB_BUILD_LOG_BYTES) {
-            break; // the caller looks at the clock meanwhile
-        }
-    }
-    if (count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)) {
-        (void)close(work->pipe);
-        work->pipe = -1;
-    }
-}
-
-static bool has_ended(compilation *work)
-{
-    siginfo_t found = {0};
-    const int failed = waitid(P_PID, (id_t)work->process, &found, WEXITED | WNOHANG | WNOWAIT);
-    work->reaped = failed != 0 && errno == ECHILD;
-    return work->reaped || found.si_pid == work->process;
-}
-
-static bb_status await(compilation *work, const char *name)
+static bb_status load(int object, bb_text *log, void **out)
 {
     bb_status status = BB_OK;
-    const int64_t limit = bb_clock_ns() + (int64_t)(1e9 * most_seconds);
-    bool late = false;
-    while (!has_ended(work) && !late) {
-        if (work->pipe >= 0) {
-            struct pollfd words = {.fd = work->pipe, .events = POLLIN};
-            (void)poll(&words, 1, POLL_MS);
-            read_words(work);
-        } else {
-            (void)bb_clock_sleep_until(bb_clock_ns() + POLL_NS);
-        }
-        late = bb_clock_ns() >= limit;
-    }
-    // All that it started goes with it; its number is its own as long as it was not waited for.
-    if (!work->reaped) {
-        (void)kill(-work->process, SIGKILL);
-    }
-    while (!work->reaped && waitpid(work->process, &work->ending, 0) < 0 && errno == EINTR) {
-    }
-    if (work->pipe >= 0) {
-        read_words(work);
-    }
-    BB_REQUIRE(!late, BB_DEVICE, "%s takes more than %g s to compile", name, most_seconds);
-    BB_REQUIRE(!WIFSIGNALED(work->ending), BB_DEVICE, "%s died of signal %d", name,
-               WTERMSIG(work->ending));
-done:
-    return status;
-}
-
-static bb_status run(const char *folder, target kind, bb_text *log, int *ending)
-{
-    bb_status status = BB_OK;
-    compilation work = {.pipe = -1};
-    int ends[2] = {-1, -1};
-    BB_TRY(BB_ALLOCATE(BB_BUILD_LOG_BYTES, &work.said));
-    BB_REQUIRE(pipe2(ends, O_CLOEXEC) == 0, BB_IO, "cannot make a pipe: %s", strerror(errno));
-    work.pipe = ends[0];
-    (void)fcntl(work.pipe, F_SETFL, O_NONBLOCK);
-    BB_TRY(spawn(folder, kind, ends[1], &work.process));
-    (void)close(ends[1]);
-    ends[1] = -1;
-    bb_status waited = await(&work, bb_host_compiler_name());
-    BB_TRY(bb_build_add_log(work.said, work.said_bytes, log));
-    BB_TRY(waited);
-    *ending = work.ending;
-done:
-    if (ends[1] >= 0) {
-        (void)close(ends[1]);
-    }
-    if (work.pipe >= 0) {
-        (void)close(work.pipe);
-    }
-    BB_RELEASE(&work.said);
-    return status;
-}
-
-static bb_status load(const char *path, bb_text *log, void **out)
-{
-    bb_status status = BB_OK;
-    *out = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    *out = bb_compiled_file_link(object);
     if (*out == NULL) {
         const char *reason = dlerror();
         BB_TRY(bb_build_add_log(reason, strlen(reason), log));
@@ -379,34 +207,37 @@ done:
     return status;
 }
 
-// Compiles in a folder that has the source, for `*kind` or what takes its place; `path` is the
-// object.
-static bb_status compile_in(const char *folder, const char *path, target *kind, bb_text *log)
+// Compiles the source that the folder has, for `*kind` or what takes its place. `*object` is a
+// descriptor of what was made. Owner: the caller.
+static bb_status compile_in(bb_work_folder *folder, target *kind, bb_text *log, int *object)
 {
     bb_status status = BB_OK;
     int ending = 0;
     BB_TRY(run(folder, *kind, log, &ending));
-    bool made = ending == 0 && access(path, R_OK) == 0;
-    if (!made && *kind == TARGET_NATIVE && lacks_native(log)) {
+    *object = ending == 0 ? bb_work_folder_open(folder, library_name, O_RDONLY) : -1;
+    if (*object < 0 && *kind == TARGET_NATIVE && lacks_native(log)) {
         *kind = TARGET_PLAIN;
         bb_text_release(log);
         BB_TRY(run(folder, *kind, log, &ending));
-        made = ending == 0 && access(path, R_OK) == 0;
+        *object = ending == 0 ? bb_work_folder_open(folder, library_name, O_RDONLY) : -1;
     }
-    BB_REQUIRE(made || strstr(bb_text_string(log), "No space left on device") == NULL, BB_IO,
-               "no space left for the files of %s", bb_host_compiler_name());
-    BB_TRY(made ? BB_OK : bb_build_fail(bb_host_compiler_name(), log));
+    BB_REQUIRE(*object >= 0 || strstr(bb_text_string(log), "No space left on device") == NULL,
+               BB_IO, "no space left for the files of %s", bb_host_compiler_name());
+    BB_TRY(*object >= 0 ? BB_OK : bb_build_fail(bb_host_compiler_name(), log));
 done:
     return status;
 }
 
-static bb_status make_source(const char *source, char **folder, char **path)
+// Compiles a text in a folder of its own, which is gone afterwards.
+static bb_status make_object(const char *source, target *kind, bb_text *log, int *object)
 {
     bb_status status = BB_OK;
-    BB_TRY(make_folder(folder));
-    BB_TRY(write_source(*folder, source));
-    BB_TRY(bb_memory_printf(path, "%s/%s", *folder, library_name));
+    bb_work_folder *folder = NULL;
+    BB_TRY(bb_work_folder_create("compile in", &folder));
+    BB_TRY(bb_work_folder_write(folder, source_name, source, (bb_index)strlen(source)));
+    BB_TRY(compile_in(folder, kind, log, object));
 done:
+    bb_work_folder_remove(&folder);
     return status;
 }
 
@@ -414,23 +245,22 @@ static bb_status compile(const char *source, char *const places[2], bb_text *log
                          const char **flags, void **library)
 {
     bb_status status = BB_OK;
-    char *folder = NULL;
-    char *path = NULL;
     target kind = TARGET_NATIVE;
-    BB_TRY(make_source(source, &folder, &path));
-    BB_TRY(compile_in(folder, path, &kind, log));
-    BB_TRY(load(path, log, library));
+    int object = -1;
+    BB_TRY(make_object(source, &kind, log, &object));
+    BB_TRY(load(object, log, library));
     *flags = target_flags[kind];
     if (log->length == 0 && places[kind] != NULL) { // what a compiler says is said each time
-        BB_TRY(bb_compiled_file_keep(places[kind], path));
+        BB_TRY(bb_compiled_file_keep(places[kind], object));
     }
 done:
     if (status != BB_OK && *library != NULL) {
         (void)dlclose(*library);
         *library = NULL;
     }
-    BB_RELEASE(&path);
-    remove_folder(&folder);
+    if (object >= 0) {
+        (void)close(object);
+    }
     return status;
 }
 
@@ -453,15 +283,14 @@ done:
 bb_status bb_host_compiler_make(const char *source, const char *place, bb_text *log)
 {
     bb_status status = BB_OK;
-    char *folder = NULL;
-    char *path = NULL;
     target kind = TARGET_BASELINE;
-    BB_TRY(make_source(source, &folder, &path));
-    BB_TRY(compile_in(folder, path, &kind, log));
-    BB_TRY(bb_compiled_file_write(place, path));
+    int object = -1;
+    BB_TRY(make_object(source, &kind, log, &object));
+    BB_TRY(bb_compiled_file_write(place, object));
 done:
-    BB_RELEASE(&path);
-    remove_folder(&folder);
+    if (object >= 0) {
+        (void)close(object);
+    }
     return status;
 }
 

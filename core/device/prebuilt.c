@@ -123,7 +123,7 @@ bb_status bb_prebuilt_load(const char *source, const char **flags, void **librar
     bb_status status = BB_OK;
     char *folder = NULL;
     char *place = NULL;
-    bool is_there = false;
+    struct stat program;
     *library = NULL;
     BB_TRY(find_folder(&folder));
     BB_TRY(find_place(folder, source, &place));
@@ -132,8 +132,14 @@ bb_status bb_prebuilt_load(const char *source, const char **flags, void **librar
     BB_REQUIRE(has_baseline(), BB_UNSUPPORTED,
                "what is prebuilt in '%s' is for processors with %s, which this one lacks", folder,
                bb_host_compiler_instructions);
-    BB_TRY(bb_compiled_file_open(place, true, &is_there, library));
-    BB_REQUIRE(is_there, BB_IO, "cannot read the prebuilt form '%s'", place);
+    const uid_t owner = stat("/proc/self/exe", &program) == 0 ? program.st_uid : geteuid();
+    status = bb_compiled_file_open(place, owner, library);
+    if (status == BB_IO || status == BB_UNSUPPORTED) {
+        bb_status_record record;
+        bb_status_save(&record);
+        BB_FAIL(status, "the prebuilt form '%s' is not used: %s", place, record.message);
+    }
+    BB_TRY(status);
     BB_REQUIRE(*library != NULL, BB_IO,
                "the prebuilt form '%s' is damaged, or was made for another text or system: "
                "install bitbudget again, or a C compiler",

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Prebuilt forms: shared objects of texts of the cpu that were compiled beforehand, for machines
-// that have no C compiler. They lie in one folder, which is trusted as the program itself is:
+// that have no C compiler. They lie in one folder, which
+// is trusted as the program itself is where it and the file belong to root, the user or the owner
+// of the program:
 // BITBUDGET_PREBUILT names it, else it is lib/bitbudget/kernels of the installation, or `kernels`
 // beside the program in a build tree. A file's name is a digest of the text and of the flags that
 // it was compiled by, and its bytes are sealed with that name (compiled_file.h): what is damaged,
@@ -15,9 +17,9 @@
 #include <stdbool.h>
 
 /// Loads the form of a text. `*flags` is what it was compiled by (static text). Errors:
-/// BB_UNSUPPORTED (there is none, with where it was looked for, or this processor lacks the
-/// baseline's instructions), BB_IO (it is damaged), BB_MEMORY. Owner: the caller, who calls
-/// dlclose.
+/// BB_UNSUPPORTED (there is none, with where it was looked for, another could have changed it, or
+/// this processor lacks the baseline's instructions), BB_IO (it is damaged), BB_MEMORY. Owner: the
+/// caller, who calls dlclose.
 BB_CHECKED bb_status bb_prebuilt_load(const char *source, const char **flags, void **library);
 
 /// From now on builds of the cpu are made into `folder` by bb_prebuilt_make and run from there; it

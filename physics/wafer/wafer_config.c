@@ -290,7 +290,7 @@ static const bb_key response_keys[] = {
      .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "
                 "writes them."},
     {.name = "cache_folder", .kind = BB_KEY_TEXT,
-     .offset = offsetof(bb_response_config, cache_folder), .optional = true,
+     .offset = offsetof(bb_response_config, cache_folder), .optional = true, .writes_folder = true,
      .meaning = "Folder in which generator plate keeps its factor for later runs; unset: it is "
                 "not kept."},
     {.name = "axes", .kind = BB_KEY_CHOICES, .offset = offsetof(bb_response_config, axes),

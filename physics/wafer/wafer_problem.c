@@ -143,6 +143,13 @@ static bool has_height(const bb_response_config *config)
     return found;
 }
 
+// Whether rows are those of the closed-form kernel.
+static bool has_kernel(const bb_response_config *config)
+{
+    return config->generator == (int)BB_GENERATOR_KERNEL ||
+           (config->generator == (int)BB_GENERATOR_FEM && has_height(config));
+}
+
 static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -155,8 +162,7 @@ static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem 
     } else if (config->response->generator == (int)BB_GENERATOR_FEM) {
         BB_TRY(bb_membrane_create(problem->mesh, config->wafer, config->clamp, &problem->membrane));
     }
-    const bool kernel = config->response->generator == (int)BB_GENERATOR_KERNEL;
-    if (kernel || (problem->membrane != NULL && has_height(config->response))) {
+    if (has_kernel(config->response)) {
         BB_TRY(bb_response_create(config->wafer, config->clamp, problem->grid, &problem->response));
     }
 done:
@@ -274,6 +280,31 @@ bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config)
 done:
     BB_RELEASE(&springs);
     bb_disc_mesh_destroy(&mesh);
+    return status;
+}
+
+bb_status bb_wafer_problem_check_fields(const bb_wafer_config *config)
+{
+    bb_status status = BB_OK;
+    const bb_grid_config *cells = &config->response->grid;
+    bb_wafer_problem *problem = NULL;
+    if (!has_kernel(config->response)) {
+        goto done;
+    }
+    BB_TRY(bb_wafer_problem_create_layout(config, &problem));
+    BB_TRY(bb_disc_mesh_create(0.5e-3 * config->wafer->diameter_mm, 1e-3 * config->mesh->spacing_mm,
+                               &problem->mesh));
+    const bb_disc_mesh *mesh = problem->mesh;
+    const bb_temperature_grid grid = {
+        .columns = cells->columns,
+        .rows = cells->rows,
+        .cell_width = mesh->spacing * (double)mesh->columns / (double)cells->columns,
+        .cell_height = mesh->spacing * (double)mesh->rows / (double)cells->rows};
+    for (bb_index i = 0; i < problem->scored_count; ++i) {
+        BB_TRY(bb_response_check_field(&grid, &problem->slit, bb_wafer_problem_field(problem, i)));
+    }
+done:
+    bb_wafer_problem_destroy(&problem);
     return status;
 }
 

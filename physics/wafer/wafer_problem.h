@@ -83,6 +83,10 @@ BB_CHECKED bb_status bb_wafer_problem_check_step(const bb_wafer_config *config);
 /// Whether a burl is left that holds the plate, if it stands on burls. Errors: BB_INVALID (none),
 /// those of the mesh and the map.
 BB_CHECKED bb_status bb_wafer_problem_check_burls(const bb_wafer_config *config);
+
+/// Whether the closed-form kernel, where it is used, reaches over the grid from all scored fields.
+/// Errors: those of bb_response_check_field, of the mesh and of the layout.
+BB_CHECKED bb_status bb_wafer_problem_check_fields(const bb_wafer_config *config);
 /// What making the problem of so many scored fields takes, and what stays of it (`held`, without
 /// seconds).
 void bb_wafer_problem_need(const bb_wafer_config *config, double scored, bb_need *making,

@@ -96,6 +96,7 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     const char *path = options->output != NULL ? options->output : "outputs/bench.h5";
     bb_results *results = NULL;
     bb_text table = {0};
+    bb_file_list inputs = {0};
     unsigned char *image = NULL;
     bb_index bytes = 0;
     const bool writes = bb_team_joined()->rank == 0;
@@ -112,7 +113,8 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
         goto done;
     }
     if (writes) {
-        BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES));
+        BB_TRY(bb_command_inputs(options, NULL, &inputs));
+        BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
     }
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
@@ -127,6 +129,7 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_file_write(path, options->force, image, bytes));
     (void)printf("results: %s\n", path);
 done:
+    bb_file_list_release(&inputs);
     BB_RELEASE(&image);
     bb_text_release(&table);
     bb_results_destroy(&results);

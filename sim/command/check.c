@@ -71,12 +71,15 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     bb_plan plan = {.estimated_seconds = NAN};
     char *path = NULL;
     char shortage[BB_PLAN_LINE];
+    bb_file_list inputs = {0};
     const bb_run_options run = {.threads = options->threads, .dump = options->dump};
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_study *study = bb_config_study(config);
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));
+    BB_TRY(bb_command_inputs(options, config, &inputs));
+    BB_TRY(bb_file_list_refuse(&inputs, path));
     BB_TRY(bb_dump_check(run.dump, experiment->operators));
     BB_REQUIRE(!options->fields || experiment->list_fields != NULL, BB_INVALID,
                "--fields: a study of %s exposes no fields", experiment->name);
@@ -106,6 +109,7 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     (void)fflush(stdout);
     BB_TRY(require(options, &plan));
 done:
+    bb_file_list_release(&inputs);
     BB_RELEASE(&path);
     bb_plan_release(&plan);
     bb_config_destroy(&config);

@@ -29,7 +29,8 @@
 enum { METADATA_BYTES = 1 << 18 };
 
 // An existing checkpoint is replaced only by the run that goes on from it, or with --force.
-static bb_status check_restart(const bb_options *options, const char *study, const char *path)
+static bb_status check_restart(const bb_options *options, const char *path,
+                               const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     const char *target = options->checkpoint;
@@ -42,27 +43,26 @@ static bb_status check_restart(const bb_options *options, const char *study, con
                "checkpoint '%s' is a symbolic link, expected a regular file or none", target);
     BB_REQUIRE(!bb_file_same(target, path), BB_INVALID, "--checkpoint '%s' is the result file",
                target);
-    BB_REQUIRE(!bb_file_same(target, study), BB_INVALID,
-               "--checkpoint '%s' is the file of the study", target);
     const bool own = source != NULL && bb_file_same(target, source);
+    BB_TRY(own ? BB_OK : bb_file_list_refuse(inputs, target));
     BB_REQUIRE(own || options->force || access(target, F_OK) != 0, BB_IO,
                "checkpoint '%s' exists; go on from it with --resume, name another, or replace it "
                "with --force",
                target);
-    BB_TRY(bb_file_check(target, false, true, 0.0));
+    BB_TRY(bb_file_check(target, false, true, 0.0, NULL));
 done:
     return status;
 }
 
 // Where the result has a sheet beside it, whether that can be written.
 static bb_status check_sheet(const bb_options *options, const bb_experiment *experiment,
-                             const void *study, const char *path)
+                             const void *study, const char *path, const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     char *sheet = NULL;
     if (experiment->sheet != NULL && experiment->has_sheet(study)) {
         BB_TRY(bb_sheet_path(path, experiment->sheet, &sheet));
-        BB_TRY(bb_file_check(sheet, false, options->force, 0.0));
+        BB_TRY(bb_file_check(sheet, false, options->force, 0.0, inputs));
     }
 done:
     BB_RELEASE(&sheet);
@@ -99,16 +99,19 @@ static bb_status check_files(const bb_execution *work, const bb_experiment *expe
 {
     bb_status status = BB_OK;
     const bb_options *options = work->options;
+    bb_file_list inputs = {0};
     char *beside = NULL;
+    BB_TRY(bb_command_inputs(options, work->config, &inputs));
     BB_TRY(bb_file_check(work->path, options->output == NULL, options->force,
-                         output_bytes + METADATA_BYTES));
+                         output_bytes + METADATA_BYTES, &inputs));
     if (experiment->describe != NULL) {
         BB_TRY(bb_xdmf_path(work->path, &beside));
-        BB_TRY(bb_file_check(beside, false, options->force, 0.0));
+        BB_TRY(bb_file_check(beside, false, options->force, 0.0, &inputs));
     }
-    BB_TRY(check_restart(options, bb_config_file_name(work->config, 0), work->path));
-    BB_TRY(check_sheet(options, experiment, bb_config_study(work->config), work->path));
+    BB_TRY(check_restart(options, work->path, &inputs));
+    BB_TRY(check_sheet(options, experiment, bb_config_study(work->config), work->path, &inputs));
 done:
+    bb_file_list_release(&inputs);
     BB_RELEASE(&beside);
     return status;
 }

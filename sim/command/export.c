@@ -46,15 +46,16 @@ done:
 static bb_status check_output(const bb_options *options)
 {
     bb_status status = BB_OK;
+    bb_file_list inputs = {0};
     const char *path = options->output;
     BB_REQUIRE(path != NULL, BB_INVALID, "export needs -o FILE.fits");
     BB_REQUIRE(bb_fits_writer_named(path), BB_INVALID,
                "-o %s, expected a name that ends in .fits or .fit", path);
-    BB_REQUIRE(!bb_file_same(path, options->operands[0]), BB_INVALID, "-o %s is the result file",
-               path);
     BB_TRY(bb_fits_writer_available());
-    BB_TRY(bb_file_check(path, false, options->force, 0.0));
+    BB_TRY(bb_command_inputs(options, NULL, &inputs));
+    BB_TRY(bb_file_check(path, false, options->force, 0.0, &inputs));
 done:
+    bb_file_list_release(&inputs);
     return status;
 }
 

@@ -80,8 +80,6 @@ static bb_status check_run(const bb_options *options, bb_device_kind *device)
     const bb_choice_wish wish = wish_of(options);
     BB_TRY(bb_choice_wish_check(&wish));
     BB_TRY(bb_kernel_run_find_device(options->device, device));
-    BB_REQUIRE(!bb_file_same(options->output, options->input), BB_INVALID,
-               "-o %s is the file that is read", options->output);
 done:
     return status;
 }
@@ -117,6 +115,7 @@ static bb_status run(const bb_options *options, bb_kernel_source *source)
     bb_status status = BB_OK;
     bb_problems problems = {0};
     bb_object_file_data data = {.count = 0};
+    bb_file_list inputs = {0};
     bb_scalar *parameters = NULL;
     bb_device_kind device = BB_DEVICE_CPU;
     BB_TRY(check_run(options, &device));
@@ -125,10 +124,13 @@ static bb_status run(const bb_options *options, bb_kernel_source *source)
     BB_TRY(bb_parameter_values_read(&source->program, options->parameters.words,
                                     options->parameters.count, NULL, &problems, parameters));
     BB_TRY(bb_kernel_source_report(source, &problems));
-    BB_TRY(bb_file_check(options->output, false, options->force, 0.0));
+    BB_TRY(bb_command_inputs(options, NULL, &inputs));
+    BB_TRY(bb_file_list_add(&inputs, source->path));
+    BB_TRY(bb_file_check(options->output, false, options->force, 0.0, &inputs));
     BB_TRY(bb_object_file_read(options->input, &source->program, &data));
     BB_TRY(compute(options, device, source, parameters, &data));
 done:
+    bb_file_list_release(&inputs);
     BB_RELEASE(&parameters);
     bb_object_file_release(&data);
     bb_problems_release(&problems);

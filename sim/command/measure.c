@@ -70,6 +70,7 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     bb_results *results = NULL;
     late_failure late = {BB_OK, {"", ""}};
     bb_text table = {0}, having = {0};
+    bb_file_list inputs = {0};
     double start = bb_clock_seconds();
     BB_REQUIRE(options->output != NULL || !options->force, BB_INVALID,
                "--force replaces a file: name it with -o");
@@ -83,7 +84,8 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
                "experiment %s has no %s; having one: %s", experiment->name, missing,
                bb_text_string(&having));
     if (options->output != NULL) {
-        BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES));
+        BB_TRY(bb_command_inputs(options, config, &inputs));
+        BB_TRY(bb_file_check(options->output, false, options->force, FILE_BYTES, &inputs));
     }
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
@@ -102,6 +104,7 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     }
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:
+    bb_file_list_release(&inputs);
     bb_text_release(&having);
     bb_text_release(&table);
     bb_results_destroy(&results);

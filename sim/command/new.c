@@ -108,7 +108,8 @@ done:
 }
 
 // The text of an experiment's template or of a study.
-static bb_status find_text(const char *name, const bb_experiment_table *experiments, bb_text *out)
+static bb_status find_text(const char *name, const bb_experiment_table *experiments, bb_text *out,
+                           bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     bb_text words = {0};
@@ -130,6 +131,7 @@ static bb_status find_text(const char *name, const bb_experiment_table *experime
     }
     BB_TRY(status);
     BB_TRY(bb_study_file_copy(path, out));
+    BB_TRY(bb_file_list_add(inputs, path));
 done:
     BB_RELEASE(&path);
     bb_text_release(&words);
@@ -140,6 +142,7 @@ bb_status bb_command_new(const bb_options *options, const bb_experiment_table *e
 {
     bb_status status = BB_OK;
     bb_text text = {0};
+    bb_file_list inputs = {0};
     if (options->list) {
         return list_studies(options, experiments);
     }
@@ -147,15 +150,17 @@ bb_status bb_command_new(const bb_options *options, const bb_experiment_table *e
                "expected an experiment or a study; see 'bitbudget new --help'");
     BB_REQUIRE(options->operand_count > 1 || !options->force, BB_INVALID,
                "--force replaces a file: name it after '%s'", options->operands[0]);
-    BB_TRY(find_text(options->operands[0], experiments, &text));
+    BB_TRY(find_text(options->operands[0], experiments, &text, &inputs));
     if (options->operand_count == 1) {
         (void)fputs(bb_text_string(&text), stdout);
         goto done;
     }
-    BB_TRY(bb_file_check(options->operands[1], false, options->force, (double)text.length));
+    BB_TRY(
+        bb_file_check(options->operands[1], false, options->force, (double)text.length, &inputs));
     BB_TRY(bb_file_write(options->operands[1], options->force, text.data, text.length));
     (void)printf("configuration: %s\n", options->operands[1]);
 done:
+    bb_file_list_release(&inputs);
     bb_text_release(&text);
     return status;
 }

@@ -26,6 +26,7 @@ static const double page_cm = 17.0;
 typedef struct request {
     const bb_options *options;
     const bb_experiment_table *experiments;
+    const bb_file_list *inputs;
 } request;
 
 static bb_status read_machines(const bb_options *options, const char *path, bb_results **out)
@@ -79,25 +80,20 @@ done:
     return status;
 }
 
-static bb_status draw(const bb_plot_scene *scene, const bb_options *options)
+static bb_status draw(const bb_plot_scene *scene, const bb_options *options,
+                      const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     bb_figure figure = {.width_cm = page_cm, .height_cm = NAN};
-    char *stem = NULL;
-    const char *slash = strrchr(options->output, '/');
-    const char *name = slash == NULL ? options->output : slash + 1;
     BB_TRY(bb_figure_format_of(options->output, &figure.format));
     if (options->size != NULL) {
         BB_TRY(bb_figure_size(options->size, &figure.width_cm, &figure.height_cm));
     }
-    BB_TRY(bb_memory_printf(&stem, "%.*s", (int)(strrchr(name, '.') - name), name));
-    figure.stem = stem;
     BB_TRY(bb_plot_draw(scene, options->kind, &figure));
     (void)alarm(0); // what is left is gnuplot's time
-    BB_TRY(bb_gnuplot_draw(&figure, options->output, options->script, options->force));
+    BB_TRY(bb_gnuplot_draw(&figure, options->output, options->script, options->force, inputs));
 done:
     bb_figure_release(&figure);
-    BB_RELEASE(&stem);
     return status;
 }
 
@@ -123,7 +119,7 @@ static bb_status plot(void *context)
                                  .step = options->step,
                                  .more = (const bb_results *const *)more,
                                  .more_count = (int)options->operand_count - 1};
-    BB_TRY(options->list ? list_kinds(&scene) : draw(&scene, options));
+    BB_TRY(options->list ? list_kinds(&scene) : draw(&scene, options, asked->inputs));
 done:
     for (int i = 0; i < BB_PLOT_MOST_FILES; ++i) {
         bb_results_destroy(&more[i]);
@@ -135,7 +131,8 @@ done:
 bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
-    request asked = {options, experiments};
+    bb_file_list inputs = {0};
+    request asked = {options, experiments, &inputs};
     bb_figure_format format = BB_FIGURE_PDF;
     double width = 0.0;
     double height = 0.0;
@@ -151,10 +148,12 @@ bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *
             BB_TRY(bb_figure_size(options->size, &width, &height));
         }
     }
+    BB_TRY(bb_source_inputs(options, &inputs));
     BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, plot, &asked));
     if (!options->list) {
         bb_log_info("picture: %s", options->output);
     }
 done:
+    bb_file_list_release(&inputs);
     return status;
 }

@@ -19,6 +19,7 @@ enum { READING_SECONDS = 60 };
 typedef struct request {
     const bb_options *options;
     const bb_experiment_table *experiments;
+    const bb_file_list *inputs;
 } request;
 
 static bb_status report(void *context)
@@ -39,7 +40,8 @@ static bb_status report(void *context)
     const bb_report_request wanted = {.results = results,
                                       .experiment = bb_experiment_find(asked->experiments, name),
                                       .path = options->operands[0],
-                                      .within = options->within};
+                                      .within = options->within,
+                                      .inputs = asked->inputs};
     if (options->output != NULL) {
         BB_TRY(bb_report_write(&wanted, &page));
         BB_TRY(bb_file_write(options->output, options->force, bb_text_string(&page), page.length));
@@ -56,14 +58,16 @@ done:
 bb_status bb_command_report(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
-    request asked = {options, experiments};
+    bb_file_list inputs = {0};
+    request asked = {options, experiments, &inputs};
     const char *output = options->output;
     const size_t length = output == NULL ? 0 : strlen(output);
     BB_REQUIRE(output != NULL || options->tex != NULL, BB_INVALID,
                "report needs -o REPORT.html, --tex DIR or both");
     BB_REQUIRE(output == NULL || (length > 5 && strcmp(output + length - 5, ".html") == 0),
                BB_INVALID, "output '%s', expected a name that ends in .html", output);
-    BB_TRY(output == NULL ? BB_OK : bb_file_check(output, false, options->force, 0.0));
+    BB_TRY(bb_source_inputs(options, &inputs));
+    BB_TRY(output == NULL ? BB_OK : bb_file_check(output, false, options->force, 0.0, &inputs));
     BB_TRY(bb_isolation_run(options->operands[0], READING_SECONDS, report, &asked));
     if (output != NULL) {
         bb_log_info("report: %s", output);
@@ -72,5 +76,6 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
         bb_log_info("for LaTeX: %s/all.tex", options->tex);
     }
 done:
+    bb_file_list_release(&inputs);
     return status;
 }

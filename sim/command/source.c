@@ -2,6 +2,7 @@
 #include "sim/command/source.h"
 
 #include "core/memory.h"
+#include "sim/command.h"
 #include "sim/output/reader.h"
 #include "sim/sweep/sweep_collect.h"
 
@@ -31,6 +32,17 @@ static bool is_folder(const char *path)
 {
     struct stat about;
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+bb_status bb_source_inputs(const bb_options *options, bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_command_inputs(options, NULL, inputs));
+    for (bb_index i = 0; i < options->operand_count; ++i) {
+        BB_TRY(bb_sweep_plan_folder_inputs(options->operands[i], inputs));
+    }
+done:
+    return status;
 }
 
 bb_status bb_source_is_sweep(const char *path, bool *out)

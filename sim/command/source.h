@@ -4,10 +4,15 @@
 
 #include "sim/experiment.h"
 #include "sim/options.h"
+#include "sim/output/file.h"
 #include "sim/output/results.h"
 
 /// Whether a path is a sweep's folder or collection. Errors: as of bb_reader_read, of other files.
 BB_CHECKED bb_status bb_source_is_sweep(const char *path, bool *out);
+
+/// Adds the files that a command on results reads: those of bb_command_inputs, and of each operand
+/// that is a sweep's folder its files. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_source_inputs(const bb_options *options, bb_file_list *inputs);
 
 /// Reads what a command is to look at: every group of a result file, or of a sweep's folder what
 /// 'sweep collect --partial' would write, in memory. Call it in a child process. Errors: BB_IO,

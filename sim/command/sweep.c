@@ -31,7 +31,24 @@ typedef struct planning {
     const bb_experiment_table *experiments;
     bb_sweep_plan_request request;
     const char *folder; // NULL: nothing is written, the plan is listed
+    const char *output; // file of results, NULL: none
+    const char *csv;    // NULL: none
 } planning;
+
+// Refuses outputs that a sweep reads.
+static bb_status check_outputs(const bb_sweep_plan *plan, const char *folder, const char *output,
+                               const char *csv)
+{
+    bb_status status = BB_OK;
+    bb_file_list inputs = {0};
+    BB_TRY(bb_sweep_plan_inputs(plan, &inputs));
+    BB_TRY(bb_sweep_plan_folder_inputs(folder, &inputs));
+    BB_TRY(output == NULL ? BB_OK : bb_file_list_refuse(&inputs, output));
+    BB_TRY(csv == NULL ? BB_OK : bb_file_list_refuse(&inputs, csv));
+done:
+    bb_file_list_release(&inputs);
+    return status;
+}
 
 static bb_status plan_sweep(void *context)
 {
@@ -46,6 +63,7 @@ static bb_status plan_sweep(void *context)
     }
     BB_TRY(status);
     if (task->folder != NULL) {
+        BB_TRY(check_outputs(plan, task->folder, task->output, task->csv));
         BB_TRY(bb_sweep_plan_write(plan, task->folder));
     }
     BB_TRY(bb_sweep_plan_list(plan, &text));
@@ -58,7 +76,8 @@ done:
 }
 
 static bb_status make_plan(const bb_options *options, const bb_experiment_table *experiments,
-                           bb_index first, bb_index last, bb_index shards, const char *folder)
+                           bb_index first, bb_index last, bb_index shards, const char *folder,
+                           const char *output)
 {
     bb_status status = BB_OK;
     char *path = NULL;
@@ -72,6 +91,8 @@ static bb_status make_plan(const bb_options *options, const bb_experiment_table 
                     .shards = shards,
                     .threads = options->threads},
         .folder = folder,
+        .output = output,
+        .csv = options->csv,
     };
     BB_TRY(bb_isolation_run("the plan", PLANNING_SECONDS, plan_sweep, &task));
 done:
@@ -216,7 +237,7 @@ static bb_status act_plan(const bb_options *options, const bb_experiment_table *
     }
     BB_REQUIRE(folder != NULL, BB_INVALID,
                "usage: bitbudget sweep plan PLAN.yaml DIR [key=value ...]");
-    BB_TRY(make_plan(options, experiments, 1, last, options->jobs, folder));
+    BB_TRY(make_plan(options, experiments, 1, last, options->jobs, folder, NULL));
 done:
     return status;
 }
@@ -255,6 +276,7 @@ static bb_status collect(const bb_options *options, const bb_sweep_plan *plan, c
                                               .argument_count = options->argument_count,
                                               .arguments = options->arguments,
                                               .threads = options->threads};
+    BB_TRY(check_outputs(plan, plan->folder, output, options->csv));
     BB_TRY(bb_sweep_collect(&request, &answer));
     bb_text_print(bb_text_string(&answer), stdout);
     if (output != NULL) {
@@ -349,6 +371,7 @@ static bb_status act_submit(const bb_options *options, const bb_sweep_plan *plan
     BB_REQUIRE(folder != NULL, BB_IO, "'%s': %s", plan->folder, strerror(errno));
     BB_TRY(options->output != NULL ? bb_memory_text(options->output, &output)
                                    : bb_memory_printf(&output, "%s/all.h5", folder));
+    BB_TRY(check_outputs(plan, folder, output, NULL));
     BB_TRY(submit(options, plan, output));
 done:
     free(folder);
@@ -401,20 +424,23 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
 {
     bb_status status = BB_OK;
     bb_sweep_plan *plan = NULL;
+    bb_file_list inputs = {0};
     char *output = NULL;
     char *folder = NULL;
     const bb_index jobs = options->jobs > 0 ? options->jobs : options->threads;
     if (options->list) {
-        return make_plan(options, experiments, 0, options->operand_count, jobs, NULL);
+        return make_plan(options, experiments, 0, options->operand_count, jobs, NULL, NULL);
     }
     BB_TRY(name_outputs(options, &output, &folder));
-    BB_TRY(bb_file_check(output, options->output == NULL, options->force, 0.0));
-    BB_TRY(make_plan(options, experiments, 0, options->operand_count, jobs, folder));
+    BB_TRY(bb_command_inputs(options, NULL, &inputs));
+    BB_TRY(bb_file_check(output, options->output == NULL, options->force, 0.0, &inputs));
+    BB_TRY(make_plan(options, experiments, 0, options->operand_count, jobs, folder, output));
     BB_TRY(bb_sweep_plan_open(experiments, folder, &plan));
     BB_TRY(check_within(options, plan));
     BB_TRY(run_all(options, plan));
     BB_TRY(collect(options, plan, output));
 done:
+    bb_file_list_release(&inputs);
     bb_sweep_plan_destroy(&plan);
     BB_RELEASE(&folder);
     BB_RELEASE(&output);

@@ -89,6 +89,7 @@ static bb_status start(work *self)
 {
     bb_status status = BB_OK;
     const bb_options *options = self->options;
+    bb_file_list inputs = {0};
     BB_TRY(load(self));
     self->experiment = bb_experiment_find(self->experiments, bb_config_schema(self->config)->name);
     self->table = self->experiment->slots;
@@ -96,7 +97,8 @@ static bb_status start(work *self)
                "--for %s: pipelines of experiment %s have no slots whose numbers could be chosen",
                options->study, self->experiment->name);
     BB_TRY(find_path(options, &self->path));
-    BB_TRY(bb_file_check(self->path, false, options->force, 0.0));
+    BB_TRY(bb_command_inputs(options, self->config, &inputs));
+    BB_TRY(bb_file_check(self->path, false, options->force, 0.0, &inputs));
     const void *study = bb_config_study(self->config);
     self->tolerance = isnan(options->within) ? self->table->tolerance(study) : options->within;
     self->draws = self->table->has_draws(study) ? DRAWS : 1;
@@ -104,6 +106,7 @@ static bb_status start(work *self)
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(self->table->open(study, &self->run, &self->trials));
 done:
+    bb_file_list_release(&inputs);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "sim/config/config.h"
 
 #include "core/arena.h"
+#include "core/log.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "sim/config/binding.h"
@@ -110,6 +111,26 @@ done:
     return status;
 }
 
+// Removes the keys that name folders to write to.
+static void drop_folders(const bb_schema *schema, bb_node *tree)
+{
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        bb_node *member = bb_node_member(tree, key->name);
+        if (member != NULL && key->writes_folder) {
+            bb_log_info("'%s' of '%s' is ignored: give it on the command line", key->name,
+                        member->place.origin);
+            bb_node_remove(tree, member);
+        } else if (member != NULL && key->kind == BB_KEY_GROUP) {
+            drop_folders(key->schema, member);
+        } else if (member != NULL && key->kind == BB_KEY_RECORDS) {
+            for (bb_node *item = member->first; item != NULL; item = item->next) {
+                drop_folders(key->schema, item);
+            }
+        }
+    }
+}
+
 static bb_status read_base(bb_config_base *base, const bb_config_request *request,
                            bb_problems *problems)
 {
@@ -126,6 +147,9 @@ static bb_status read_base(bb_config_base *base, const bb_config_request *reques
         goto done;
     }
     BB_TRY(choose_schema(base, request, problems));
+    if (base->schema != NULL && request->ignores_folders) {
+        drop_folders(base->schema, base->tree);
+    }
     for (bb_index i = 0; base->schema != NULL && i < request->override_count; ++i) {
         if (!names_experiment(request->overrides[i])) {
             BB_TRY(bb_layers_override(&base->arena, base->schema, base->tree, request->overrides[i],

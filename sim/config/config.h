@@ -30,6 +30,8 @@ typedef struct bb_config_request {
     bb_index schema_count;
     const bb_config_file *files; ///< [file_count] read in the place of those of their names on disk
     bb_index file_count;         ///< 0: all are read from disk
+    bool ignores_folders;        ///< of the files' keys, not of overrides, those that name a folder
+                                 ///< to write to (writes_folder)
 } bb_config_request;
 
 /// Reads, merges and binds. What is wrong with the content is added to `problems`, all of it, and

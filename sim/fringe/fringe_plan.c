@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/fringe_plan.h"
 
+#include "core/memory.h"
+#include "physics/fringe/fringe_pupil.h"
 #include "physics/fringe/wavefront.h"
 #include "sim/fringe/fringe_dump.h"
 #include "sim/fringe/fringe_maps.h"
@@ -8,6 +10,7 @@
 #include "solvers/unwrap/unwrap_quality.h"
 
 #include <math.h>
+#include <string.h>
 
 // One pipeline, and its line.
 static bb_status add_pipeline(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline,
@@ -67,6 +70,24 @@ static bb_need find_scene_need(const bb_fringe_study *study, const bb_fringe_inp
     return scene;
 }
 
+// Whether the pupil that run draws has a point; that of an input comes with its data.
+static bb_status check_pupil(const bb_fringe_study *study)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_size_config *size = &study->physics.size;
+    const bb_index points = size->columns * size->rows;
+    unsigned char *mask = NULL; // [rows][columns]
+    BB_TRY(BB_ALLOCATE(points, &mask));
+    BB_TRY(bb_fringe_pupil_draw(&study->physics, mask));
+    BB_TRY(bb_fringe_pupil_damage(&study->physics, (uint64_t)study->common.seed, mask));
+    BB_REQUIRE(memchr(mask, 1, (size_t)points) != NULL, BB_INVALID,
+               "a mask of %td x %td without a point: there is no phase to unwrap", size->columns,
+               size->rows);
+done:
+    BB_RELEASE(&mask);
+    return status;
+}
+
 // The scene, phases of the reference that stay, and one unwrapper at a time.
 bb_status bb_fringe_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
@@ -76,6 +97,7 @@ bb_status bb_fringe_plan(const void *study, const bb_run_options *options, bb_pl
     BB_TRY(bb_fringe_input_inspect(study, &input));
     const bb_fringe_study fitted = bb_fringe_input_study(study, &input);
     const bb_fringe_size_config *size = &fitted.physics.size;
+    BB_TRY(input.columns > 0 ? BB_OK : check_pupil(&fitted));
     const double points = (double)size->columns * (double)size->rows;
     const double count = (double)fitted.pipelines.count;
     BB_TRY(bb_plan_add(plan, "phase", "%td x %td pixels", size->columns, size->rows));

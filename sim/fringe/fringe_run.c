@@ -106,8 +106,10 @@ static bb_status run_plain(fringe_run *run, bb_index pipeline)
     bb_fringe_evaluation *plain = &run->plain[pipeline];
     bb_unwrap *unwrapper = NULL;
     BB_TRY(bb_fringe_work_run(&run->work, pipeline, plain, &unwrapper));
-    BB_TRY(measure_energy(&run->work, unwrapper, plain));
-    BB_TRY(show(run, pipeline, unwrapper));
+    if (unwrapper != NULL) { // else its frames have no phase
+        BB_TRY(measure_energy(&run->work, unwrapper, plain));
+        BB_TRY(show(run, pipeline, unwrapper));
+    }
 done:
     bb_unwrap_destroy(&unwrapper);
     return status;

@@ -115,7 +115,8 @@ const double *bb_fringe_work_truth(const bb_fringe_work *work)
 }
 
 // The wrapped phase that a pipeline sees, from frames as its camera stores them. A point of the
-// pupil without a phase is taken out of its mask.
+// pupil without a phase is taken out of its mask; where none is left that is the pipeline's
+// outcome, but of the reference, without which the others have no score, an error.
 static bb_status detect(bb_fringe_work *work, bb_index pipeline, unsigned char *mask,
                         bb_fringe_evaluation *evaluation)
 {
@@ -145,10 +146,14 @@ static bb_status detect(bb_fringe_work *work, bb_index pipeline, unsigned char *
         lit += work->scene->mask[p] != 0;
         seen += mask[p];
     }
-    BB_REQUIRE(seen > 0 || lit == 0, BB_INVALID,
-               "pipeline %s: no point has a phase; frames that are constant or saturated have no "
-               "modulation of at least detection.least_modulation = %g",
-               work->pipelines[pipeline].name, work->study.physics.detection.least_modulation);
+    if (seen == 0 && lit > 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_UNDERDETERMINED,
+                       "no point has a phase; frames that are constant or saturated have no "
+                       "modulation of at least detection.least_modulation = %g",
+                       work->study.physics.detection.least_modulation);
+        BB_REQUIRE(pipeline != work->reference, BB_INVALID, "pipeline %s: %s",
+                   work->pipelines[pipeline].name, evaluation->common.outcome.detail);
+    }
 done:
     return status;
 }
@@ -221,6 +226,9 @@ bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
     evaluation->common.device = work->places[pipeline];
     BB_TRY(BB_ALLOCATE(work->points, &mask));
     BB_TRY(detect(work, pipeline, mask, evaluation));
+    if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
+        goto done;
+    }
     BB_TRY(bb_unwrap_create(work->devices[evaluation->common.device].context, &config, mask,
                             scene->columns, scene->rows, &made));
     BB_TRY(unwrap(work, made, unwrapper != NULL, evaluation));

@@ -64,8 +64,9 @@ const double *bb_fringe_work_truth(const bb_fringe_work *work);
 /// Computes a pipeline in the draw at hand into `phase` and scores it against the reference's, or,
 /// where it is the reference, keeps that. `evaluation` is started. What did the work goes to
 /// `*unwrapper`, the caller's; NULL: it is of no use, and neither is the time, in which kernels are
-/// compiled then. Errors: BB_INVALID (no point has a phase), those of bb_unwrap_create,
-/// bb_unwrap_run and bb_fringe_score.
+/// compiled then. Where no point has a phase that is its outcome, and `*unwrapper` is left as it
+/// is. Errors: BB_INVALID (the reference has no phase), those of bb_unwrap_create, bb_unwrap_run
+/// and bb_fringe_score.
 BB_CHECKED bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
                                         bb_fringe_evaluation *evaluation, bb_unwrap **unwrapper);
 

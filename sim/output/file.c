@@ -92,7 +92,42 @@ done:
     return status;
 }
 
-bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes)
+bb_status bb_file_list_add(bb_file_list *files, const char *path)
+{
+    bb_status status = BB_OK;
+    if (path == NULL || strcmp(path, "-") == 0) {
+        goto done;
+    }
+    BB_TRY(bb_memory_resize(files->count + 1, sizeof *files->paths, (void **)&files->paths));
+    BB_TRY(bb_memory_text(path, &files->paths[files->count]));
+    ++files->count;
+done:
+    return status;
+}
+
+void bb_file_list_release(bb_file_list *files)
+{
+    for (bb_index i = 0; i < files->count; ++i) {
+        BB_RELEASE(&files->paths[i]);
+    }
+    BB_RELEASE(&files->paths);
+    files->count = 0;
+}
+
+bb_status bb_file_list_refuse(const bb_file_list *files, const char *output)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < files->count; ++i) {
+        BB_REQUIRE(!bb_file_same(files->paths[i], output), BB_INVALID,
+                   "output '%s' is the file '%s' that is read; name another", output,
+                   files->paths[i]);
+    }
+done:
+    return status;
+}
+
+bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes,
+                        const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     char *folder = NULL;
@@ -101,6 +136,7 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
     struct stat about;
     BB_REQUIRE(path[0] != '\0' && path[strlen(path) - 1] != '/', BB_IO, "output '%s' names no file",
                path);
+    BB_TRY(inputs == NULL ? BB_OK : bb_file_list_refuse(inputs, path));
     BB_TRY(folder_of(path, &folder));
     if (make_folder && mkdir(folder, 0777) != 0) {
         BB_REQUIRE(errno == EEXIST, BB_IO, "cannot make output folder '%s': %s", folder,

@@ -10,10 +10,26 @@
 
 #include <stdbool.h>
 
-/// Finds out before a long computation whether `path` can be written later: its folder exists (its
-/// last part is made where `make_folder`), takes a file and holds `bytes` more; `path` itself is
-/// free, or a regular file and `force` given. Errors: BB_IO, with the reason and the remedy.
-BB_CHECKED bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes);
+/// Files that a command reads and no output may replace. Zero-initialise.
+typedef struct bb_file_list {
+    char **paths; ///< [count]
+    bb_index count;
+} bb_file_list;
+
+/// Adds a copy of `path`; NULL and "-", standard input, add nothing. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_file_list_add(bb_file_list *files, const char *path);
+void bb_file_list_release(bb_file_list *files);
+
+/// Refuses an output that is one of the files that are read: the same name, or the same device and
+/// inode (a link or a hard link). Errors: BB_INVALID, with both names.
+BB_CHECKED bb_status bb_file_list_refuse(const bb_file_list *files, const char *output);
+
+/// Checks before a long computation that `path` can be written later: it is none of `inputs` (NULL:
+/// nothing is read); its folder exists (its last part is made where `make_folder`), takes a file
+/// and holds `bytes` more; `path` itself is free, or a regular file and `force` given. Errors:
+/// BB_INVALID (an input), BB_IO, with the reason and the remedy.
+BB_CHECKED bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes,
+                                   const bb_file_list *inputs);
 
 /// Whether two paths stand for one file, which need not be there yet: the same name in one folder,
 /// however that is written, or links to one file. False where nothing can be known of a folder.

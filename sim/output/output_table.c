@@ -291,14 +291,20 @@ static bool matches(const char *pattern, const char *text)
            strcmp(close + 1, text + length - after) == 0;
 }
 
-static bool declares(const bb_output_table *table, const bb_output *row, const bb_dataset *dataset)
+static void list_axes(const bb_dataset *dataset, char out[PATH_BYTES])
 {
-    char axes[PATH_BYTES] = "";
+    out[0] = '\0';
     for (int a = 0; a < dataset->rank; ++a) {
-        const size_t length = strlen(axes);
-        (void)snprintf(axes + length, sizeof axes - length, "%s%s", a == 0 ? "" : ", ",
+        const size_t length = strlen(out);
+        (void)snprintf(out + length, PATH_BYTES - length, "%s%s", a == 0 ? "" : ", ",
                        dataset->axes[a]);
     }
+}
+
+static bool declares(const bb_output_table *table, const bb_output *row, const bb_dataset *dataset)
+{
+    char axes[PATH_BYTES];
+    list_axes(dataset, axes);
     const bool is_text = row->unit == NULL;
     return matches(table->group, dataset->group) && matches(row->name, dataset->name) &&
            matches(row->axes, axes) && is_text == dataset->is_text &&
@@ -313,6 +319,30 @@ const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dat
         }
     }
     return NULL;
+}
+
+bb_status bb_output_table_check(const bb_output_table *table, const bb_results *results)
+{
+    bb_status status = BB_OK;
+    char path[2 * PATH_BYTES];
+    char axes[PATH_BYTES];
+    for (bb_index i = 0; i < table->count; ++i) {
+        const bb_output *row = &table->rows[i];
+        const bool is_text = row->unit == NULL;
+        (void)snprintf(path, sizeof path, "%.80s/%.80s", table->group, row->name);
+        const bb_dataset *found = bb_results_find(results, path);
+        if (found == NULL) {
+            continue;
+        }
+        list_axes(found, axes);
+        BB_REQUIRE(found->is_text == is_text && found->is_axis == is_axis(row) &&
+                       strcmp(axes, row->axes) == 0,
+                   BB_IO, "'/%s' has %s over '%s', expected %s over '%s'", path,
+                   found->is_text ? "texts" : "numbers", axes, is_text ? "texts" : "numbers",
+                   row->axes);
+    }
+done:
+    return status;
 }
 
 // Without the brackets of what a run fills in, which Markdown takes for a tag.

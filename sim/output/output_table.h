@@ -90,6 +90,10 @@ BB_CHECKED bb_status bb_output_table_add_axis(const bb_output_table *table, cons
 /// does.
 const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dataset *dataset);
 
+/// Refuses results in which a dataset of the table's names is of another type or over other axes.
+/// For tables without `<...>` in names. Errors: BB_IO, with the dataset and what was expected.
+BB_CHECKED bb_status bb_output_table_check(const bb_output_table *table, const bb_results *results);
+
 /// Appends tables as the page has them, in Markdown: those of one title together, one after the
 /// other without a break where there is no `when`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_output_table_list(const bb_output_table *const *tables, bb_index count,

@@ -4,6 +4,7 @@
 #include "core/disk_file.h"
 #include "core/memory.h"
 #include "sim/hdf5_library.h"
+#include "sim/output/provenance.h"
 
 #include <errno.h>
 #include <hdf5.h>
@@ -113,6 +114,33 @@ done:
     return status;
 }
 
+// Refuses a dataset whose axes have other lengths than their scales: values are copied by those.
+static bb_status check_shape(const bb_results *results, const char *path, const item *entry)
+{
+    bb_status status = BB_OK;
+    hsize_t shape[BB_RESULTS_RANK] = {0};
+    char axis[TEXT_BYTES + NAME_BYTES];
+    int a = 0;
+    READ_TRY(H5Sget_simple_extent_dims(entry->space, shape, NULL));
+    for (const char *name = entry->axes; *name != '\0' && a < entry->rank; ++a) {
+        const int length = (int)strcspn(name, ", ");
+        const char *slash = strrchr(path, '/');
+        const int group = slash == NULL ? 0 : (int)(slash - path) + 1;
+        (void)snprintf(axis, sizeof axis, "%.*s%.*s", group, path, length, name);
+        const bb_dataset *scale = bb_results_find(results, axis);
+        scale = scale != NULL ? scale : bb_results_find(results, axis + group);
+        BB_REQUIRE(scale != NULL && (hsize_t)scale->count == shape[a], BB_IO,
+                   "'/%s' has %llu items along '%.*s', expected %td", path,
+                   (unsigned long long)shape[a], length, name, scale == NULL ? 0 : scale->count);
+        name += length + (int)strspn(name + length, ", ");
+    }
+    // Another program may have added a single value.
+    BB_REQUIRE(a == entry->rank || entry->count == 1, BB_IO,
+               "'/%s' has %d dimensions, expected %d with a scale", path, entry->rank, a);
+done:
+    return status;
+}
+
 static bb_status add_texts(bb_results *results, const char *path, item *entry)
 {
     bb_status status = BB_OK;
@@ -149,9 +177,6 @@ static bb_status add_numbers(bb_results *results, const char *path, item *entry)
         BB_TRY(
             bb_results_values(results, path, entry->unit, entry->long_name, entry->axes, numbers));
     }
-    const bb_dataset *dataset = bb_results_find(results, path);
-    BB_REQUIRE(dataset->count == entry->count, BB_IO, "'%s' has %td items, its axes %td", path,
-               entry->count, dataset->count);
 done:
     BB_RELEASE(&numbers);
     return status;
@@ -242,6 +267,7 @@ static bb_status read_datasets(hid_t file, const char *group_name, const char *p
         BB_TRY(bb_memory_printf(&path, "%s%s%s", group_name[1] == '\0' ? "" : group_name + 1,
                                 group_name[1] == '\0' ? "" : "/", list.items[i]));
         if (entry.is_axis == axes) {
+            BB_TRY(axes ? BB_OK : check_shape(results, path, &entry));
             BB_TRY(entry.is_text ? add_texts(results, path, &entry)
                                  : add_numbers(results, path, &entry));
             // What a swept key is called in the study.
@@ -257,6 +283,21 @@ done:
     (void)H5Gclose(group);
     BB_RELEASE(&path);
     BB_RELEASE(&list.items);
+    return status;
+}
+
+// Datasets that every command takes for texts, in runs and sweeps alike.
+static bb_status check_texts(const bb_results *results)
+{
+    bb_status status = BB_OK;
+    static const char *const paths[] = {"results/pipeline", "results/status",
+                                        "results/status_detail"};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
+        const bb_dataset *found = bb_results_find(results, paths[i]);
+        BB_REQUIRE(found == NULL || found->is_text, BB_IO, "'/%s' has numbers, expected texts",
+                   paths[i]);
+    }
+done:
     return status;
 }
 
@@ -335,6 +376,7 @@ static bb_status read_checked(hid_t file, bb_results *results)
         BB_TRY(read_datasets(file, "/results", "", true, results));
         BB_TRY(read_datasets(file, "/results", "", false, results));
     }
+    BB_TRY(check_texts(results));
     BB_TRY(check_digest(results));
 done:
     return status;
@@ -387,6 +429,9 @@ static bb_status read_file(const char *path, bool is_whole, const char *operator
     BB_TRY(read_checked(file, results));
     if (is_whole) {
         BB_TRY(read_rest(file, operators, results));
+        BB_TRY(bb_output_table_check(&bb_provenance_outputs, results));
+        BB_TRY(bb_output_table_check(&bb_provenance_inputs, results));
+        BB_TRY(bb_output_table_check(&bb_provenance_table_outputs, results));
     }
     *out = results;
     results = NULL;

@@ -158,6 +158,7 @@ typedef struct bb_factor_solver_config {
          .kind = BB_KEY_TEXT,                                                                      \
          .optional = true,                                                                         \
          .offset = offsetof(type, common.swap_dir),                                                \
+         .writes_folder = true,                                                                    \
          .meaning = "Folder of that file, on a disk; left out: TMPDIR, or /tmp."},                 \
         {.name = "stall_s",                                                                        \
          .kind = BB_KEY_DOUBLE,                                                                    \

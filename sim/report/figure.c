@@ -306,11 +306,14 @@ bb_status bb_figure_begin(bb_figure *figure, const bb_results *results, const ch
 {
     bb_status status = BB_OK;
     bb_text *script = &figure->script;
+    // No name of a file: the script finds its own. A path keeps names that begin with '|' or '<'
+    // from being commands.
     BB_TRY(bb_text_add(script, "# gnuplot 5.4 or later; reads the data beside it\n"));
-    BB_TRY(bb_text_add(script, "set encoding utf8\nset decimalsign '.'\n"));
+    BB_TRY(bb_text_add(script, "set encoding utf8\nset decimalsign '.'\n"
+                               "stem = (ARG0[1:1] eq '/' ? '' : './').ARG0[1:strlen(ARG0) - 3]\n"));
     BB_TRY(set_terminal(figure));
-    BB_TRY(bb_text_add(script, "data = '%s.dat'\nset output '%s%s'\n", figure->stem, figure->stem,
-                       endings[figure->format]));
+    BB_TRY(
+        bb_text_add(script, "data = stem.'.dat'\nset output stem.'%s'\n", endings[figure->format]));
     BB_TRY(bb_text_add(script, "set border linecolor '" BB_FIGURE_GREY "' linewidth 0.6\n"
                                "set tics textcolor 'black' scale 0.6\nunset key\n"));
     if (figure->format == BB_FIGURE_TEX) {

@@ -40,8 +40,7 @@ typedef struct bb_figure_box {
 typedef struct bb_figure {
     bb_figure_format format;
     double width_cm, height_cm;
-    const char *stem; ///< file names without their ending, without a folder; borrowed
-    double foot_cm;   ///< that the lines at the bottom take
+    double foot_cm; ///< that the lines at the bottom take
     bb_text data, script;
     bb_text hovers; ///< elements of SVG, each a place of the page with a text, for pages
 } bb_figure;
@@ -56,8 +55,9 @@ BB_CHECKED bb_status bb_figure_format_of(const char *path, bb_figure_format *out
 /// "17x12" or "8.5": width and height in cm, the height NaN where left out. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_figure_size(const char *text, double *width_cm, double *height_cm);
 
-/// Starts the script: terminal, output, fonts, and at the bottom of the page `note` (wrapped; NULL
-/// for none) above a line with the run's title, program, date and digest. Errors: BB_MEMORY.
+/// Starts the script, NAME.gp, which reads NAME.dat and draws NAME.svg or as the format is:
+/// terminal, output, fonts, and at the bottom of the page `note` (wrapped; NULL for none) above a
+/// line with the run's title, program, date and digest. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_figure_begin(bb_figure *figure, const bb_results *results,
                                      const char *note);
 

@@ -2,165 +2,88 @@
 #include "sim/report/gnuplot.h"
 
 #include "core/memory.h"
-#include "sim/output/file.h"
+#include "core/work_folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { FOLDER_BYTES = 4096, MESSAGE_BYTES = 400, TAIL_BYTES = 64, MOST_FILES = 4 };
+enum { NAME_BYTES = 4096, MESSAGE_BYTES = 400, LOG_BYTES = 4096, TAIL_BYTES = 64 };
 
 // What a picture that arrived whole ends with.
 static const char *const ends[BB_FIGURE_FORMATS] = {"%%EOF", "</svg>", "IEND", "\\endgroup"};
 static const char *const endings[BB_FIGURE_FORMATS] = {".pdf", ".svg", ".png", ".tex"};
 
-// The folder where gnuplot works, and what is left there.
-typedef struct workshop {
-    char folder[FOLDER_BYTES];
-    const char *stem;
-} workshop;
+// Files in the folder where gnuplot works have one name, whatever the picture's is.
+#define WORK_NAME "picture"
 
-static bb_status path_of(const workshop *place, const char *ending, char **out)
+static const double MOST_SECONDS = 60.0;
+static double most_seconds = MOST_SECONDS;
+
+void bb_gnuplot_set_limit(double seconds)
 {
-    return bb_memory_printf(out, "%s/%s%s", place->folder, place->stem, ending);
+    most_seconds = seconds > 0.0 ? seconds : MOST_SECONDS;
 }
 
-static bb_status open_workshop(const char *stem, workshop *out)
+static bb_status read_back(const bb_work_folder *place, const char *ending, bb_text *out)
 {
     bb_status status = BB_OK;
-    const char *parent = getenv("TMPDIR");
-    parent = parent == NULL || parent[0] == '\0' ? "/tmp" : parent;
-    const int length = snprintf(out->folder, sizeof out->folder, "%s/bitbudget-XXXXXX", parent);
-    out->stem = stem;
-    const bool fits = length > 0 && (size_t)length < sizeof out->folder;
-    errno = fits ? 0 : ENAMETOOLONG;
-    if (!fits || mkdtemp(out->folder) == NULL) {
-        out->folder[0] = '\0';
-        BB_FAIL(BB_IO, "cannot make a folder for gnuplot in '%s': %s (TMPDIR names another)",
-                parent, strerror(errno));
-    }
-done:
-    return status;
-}
-
-static void close_workshop(workshop *place)
-{
-    static const char *const made[] = {".dat", ".gp", ".pdf", ".svg", ".png", ".tex", ".log"};
-    char *path = NULL;
-    for (size_t i = 0; place->folder[0] != '\0' && i < sizeof made / sizeof *made; ++i) {
-        if (path_of(place, made[i], &path) == BB_OK) {
-            (void)unlink(path);
-        }
-        BB_RELEASE(&path);
-    }
-    if (place->folder[0] != '\0') {
-        (void)rmdir(place->folder);
-    }
-}
-
-static bb_status write_text(const workshop *place, const char *ending, const bb_text *text)
-{
-    bb_status status = BB_OK;
-    char *path = NULL;
-    BB_TRY(path_of(place, ending, &path));
-    BB_TRY(bb_file_write(path, false, bb_text_string(text), text->length));
-done:
-    BB_RELEASE(&path);
-    return status;
-}
-
-static bb_status read_back(const workshop *place, const char *ending, bb_text *out)
-{
-    bb_status status = BB_OK;
-    char *path = NULL;
+    char name[32];
     char block[BUFSIZ];
-    FILE *file = NULL;
-    BB_TRY(path_of(place, ending, &path));
-    file = fopen(path, "rbe");
-    BB_REQUIRE(file != NULL, BB_IO, "gnuplot left no '%s': %s", path, strerror(errno));
-    for (size_t count = fread(block, 1, sizeof block, file); count > 0;
-         count = fread(block, 1, sizeof block, file)) {
+    ssize_t count = 0;
+    (void)snprintf(name, sizeof name, WORK_NAME "%s", ending);
+    const int file = bb_work_folder_open(place, name, O_RDONLY);
+    BB_REQUIRE(file >= 0, BB_IO, "gnuplot left no '%s': %s", name, strerror(errno));
+    while ((count = read(file, block, sizeof block)) > 0) {
         BB_TRY(bb_text_add_bytes(out, block, (bb_index)count));
     }
-    BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
+    BB_REQUIRE(count == 0, BB_IO, "cannot read '%s': %s", name, strerror(errno));
 done:
-    if (file != NULL) {
-        (void)fclose(file);
+    if (file >= 0) {
+        (void)close(file);
     }
-    BB_RELEASE(&path);
     return status;
 }
 
-// Starts gnuplot in the folder with what it says in STEM.log.
-static bb_status start(const workshop *place, const char *script, const char *log, pid_t *out)
+static bb_status run(bb_work_folder *place)
 {
     bb_status status = BB_OK;
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none;
-    const char *const arguments[] = {"gnuplot", "--default-settings", script, NULL};
-    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    (void)sigemptyset(&none);
-    BB_REQUIRE(posix_spawn_file_actions_init(&actions) == 0, BB_MEMORY, "cannot start gnuplot");
-    if (posix_spawnattr_init(&attributes) != 0) {
-        (void)posix_spawn_file_actions_destroy(&actions);
-        BB_FAIL(BB_MEMORY, "cannot start gnuplot");
-    }
-    int error = posix_spawn_file_actions_addchdir_np(&actions, place->folder);
-    error = error != 0 ? error
-                       : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                                          O_RDONLY, 0);
-    error = error != 0
-                ? error
-                : posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log, flags, 0600);
-    error = error != 0 ? error
-                       : posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-    error = error != 0 ? error : posix_spawnattr_setsigmask(&attributes, &none);
-    error = error != 0 ? error : posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    error = error != 0 ? error
-                       : posix_spawnp(out, "gnuplot", &actions, &attributes,
-                                      (char *const *)(uintptr_t)arguments, environ);
-    (void)posix_spawnattr_destroy(&attributes);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    BB_REQUIRE(error != ENOENT, BB_UNSUPPORTED,
+    const char *const arguments[] = {"gnuplot", "--default-settings", WORK_NAME ".gp", NULL};
+    const bb_work_program program = {.arguments = arguments, .seconds = most_seconds};
+    char said[LOG_BYTES];
+    size_t bytes = 0;
+    bb_work_end end;
+    BB_TRY(bb_work_folder_run(place, &program, said, sizeof said - 1, &bytes, &end));
+    BB_REQUIRE(end.error != ENOENT, BB_UNSUPPORTED,
                "no program 'gnuplot' in PATH, which draws the pictures; install the package "
                "gnuplot-nox (Debian, Ubuntu) or gnuplot");
-    BB_REQUIRE(error == 0, BB_IO, "cannot start gnuplot: %s", strerror(error));
+    BB_REQUIRE(end.error == 0, BB_IO, "cannot start gnuplot: %s", strerror(end.error));
+    BB_REQUIRE(!end.is_late, BB_IO, "gnuplot takes more than %g s to draw", most_seconds);
+    said[bytes] = '\0';
+    const int how = end.ending;
+    BB_REQUIRE(WIFEXITED(how) && WEXITSTATUS(how) == 0, BB_IO, "gnuplot %s %d: %.*s",
+               WIFSIGNALED(how) ? "died of signal" : "failed, exit",
+               WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how), MESSAGE_BYTES,
+               said + strspn(said, " \n"));
 done:
     return status;
 }
 
-static bb_status run(const workshop *place)
+// Draws a figure in a folder of its own.
+static bb_status work(const bb_figure *figure, bb_work_folder **out)
 {
     bb_status status = BB_OK;
-    bb_text said = {0};
-    char *script = NULL;
-    char *log = NULL;
-    pid_t child = -1;
-    int how = 0;
-    BB_TRY(bb_memory_printf(&script, "./%s.gp", place->stem));
-    BB_TRY(path_of(place, ".log", &log));
-    BB_TRY(start(place, script, log, &child));
-    while (waitpid(child, &how, 0) < 0 && errno == EINTR) {
-    }
-    if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) {
-        BB_TRY(read_back(place, ".log", &said));
-        const char *text = bb_text_string(&said);
-        text += strspn(text, " \n");
-        BB_FAIL(BB_IO, "gnuplot %s %d: %.*s", WIFSIGNALED(how) ? "died of signal" : "failed, exit",
-                WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how), MESSAGE_BYTES, text);
-    }
+    BB_TRY(bb_work_folder_create("run gnuplot in", out));
+    BB_TRY(bb_work_folder_write(*out, WORK_NAME ".dat", bb_text_string(&figure->data),
+                                figure->data.length));
+    BB_TRY(bb_work_folder_write(*out, WORK_NAME ".gp", bb_text_string(&figure->script),
+                                figure->script.length));
+    BB_TRY(run(*out));
 done:
-    bb_text_release(&said);
-    BB_RELEASE(&script);
-    BB_RELEASE(&log);
     return status;
 }
 
@@ -172,7 +95,7 @@ static bb_status check_whole(const bb_text *picture, bb_figure_format format)
     const bb_index length = (bb_index)strlen(end);
     bool found = false;
     for (bb_index back = length; !found && back <= picture->length && back <= TAIL_BYTES; ++back) {
-        found = memcmp(picture->data + picture->length - back, end, (size_t)length) == 0;
+        found = memcmp(bb_text_string(picture) + picture->length - back, end, (size_t)length) == 0;
     }
     BB_REQUIRE(found, BB_IO,
                "gnuplot wrote part of a picture, %td bytes: is the folder of "
@@ -182,26 +105,28 @@ done:
     return status;
 }
 
-// The picture as gnuplot left it, whole. Cells of a map are flat: viewers of SVG blend pixels that
-// they enlarge unless each image says otherwise, and gnuplot 5.4 does not say it.
-static bb_status read_picture(const workshop *place, bb_figure_format format, bb_text *out)
+// The picture as gnuplot left it, whole, but for two texts. Cells of a map are flat: viewers of SVG
+// blend pixels that they enlarge unless each image says otherwise, and gnuplot 5.4 does not say it.
+// LaTeX reads the lines from the file `stem`.pdf.
+static bb_status read_picture(const bb_work_folder *place, bb_figure_format format,
+                              const char *stem, bb_text *out)
 {
-    static const char image[] = "<image ";
+    static const char *const marks[BB_FIGURE_FORMATS] = {
+        [BB_FIGURE_SVG] = "<image ", [BB_FIGURE_TEX] = "{./" WORK_NAME "}"};
+    const char *mark = marks[format];
     bb_status status = BB_OK;
     bb_text picture = {0};
     BB_TRY(read_back(place, endings[format], &picture));
     BB_TRY(check_whole(&picture, format));
-    const char *rest = picture.data;
-    const char *end = picture.data + picture.length;
-    while (format == BB_FIGURE_SVG) {
-        const char *found = strstr(rest, image);
-        if (found == NULL) {
-            break;
-        }
-        found += strlen(image);
+    const char *rest = bb_text_string(&picture);
+    const char *end = rest + picture.length;
+    const char *found = NULL;
+    while (mark != NULL && (found = strstr(rest, mark)) != NULL) {
         BB_TRY(bb_text_add_bytes(out, rest, found - rest));
-        BB_TRY(bb_text_add(out, "style='image-rendering:pixelated' "));
-        rest = found;
+        BB_TRY(format == BB_FIGURE_TEX
+                   ? bb_text_add(out, "{%s}", stem)
+                   : bb_text_add(out, "%sstyle='image-rendering:pixelated' ", mark));
+        rest = found + strlen(mark);
     }
     BB_TRY(bb_text_add_bytes(out, rest, end - rest));
 done:
@@ -209,14 +134,19 @@ done:
     return status;
 }
 
-static bb_status deliver(const workshop *place, bb_figure_format format, const char *path,
+static bb_status deliver(const bb_work_folder *place, bb_figure_format format, const char *path,
                          bool force)
 {
     bb_status status = BB_OK;
     bb_text picture = {0};
-    BB_TRY(read_picture(place, format, &picture));
+    char *stem = NULL;
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    BB_TRY(bb_memory_printf(&stem, "%.*s", (int)(strlen(name) - strlen(endings[format])), name));
+    BB_TRY(read_picture(place, format, stem, &picture));
     BB_TRY(bb_file_write(path, force, picture.data, picture.length));
 done:
+    BB_RELEASE(&stem);
     bb_text_release(&picture);
     return status;
 }
@@ -227,32 +157,29 @@ typedef struct beside {
 } beside;
 
 static bb_status name_beside(const bb_figure *figure, const char *path, bool scripts, bool force,
-                             beside *out)
+                             const bb_file_list *inputs, beside *out)
 {
     bb_status status = BB_OK;
     const int stem = (int)(strlen(path) - strlen(endings[figure->format]));
-    BB_TRY(bb_file_check(path, false, force, 0.0));
+    BB_TRY(bb_file_check(path, false, force, 0.0, inputs));
     if (figure->format == BB_FIGURE_TEX) {
         BB_TRY(bb_memory_printf(&out->graphic, "%.*s.pdf", stem, path));
-        BB_TRY(bb_file_check(out->graphic, false, force, 0.0));
+        BB_TRY(bb_file_check(out->graphic, false, force, 0.0, inputs));
     }
     if (scripts) {
         BB_TRY(bb_memory_printf(&out->script, "%.*s.gp", stem, path));
         BB_TRY(bb_memory_printf(&out->data, "%.*s.dat", stem, path));
-        BB_TRY(bb_file_check(out->script, false, force, 0.0));
-        BB_TRY(bb_file_check(out->data, false, force, 0.0));
+        BB_TRY(bb_file_check(out->script, false, force, 0.0, inputs));
+        BB_TRY(bb_file_check(out->data, false, force, 0.0, inputs));
     }
 done:
     return status;
 }
 
-static bb_status draw(const bb_figure *figure, const workshop *place, const beside *names,
-                      const char *path, bool force)
+static bb_status write_all(const bb_figure *figure, const bb_work_folder *place,
+                           const beside *names, const char *path, bool force)
 {
     bb_status status = BB_OK;
-    BB_TRY(write_text(place, ".dat", &figure->data));
-    BB_TRY(write_text(place, ".gp", &figure->script));
-    BB_TRY(run(place));
     if (names->graphic != NULL) {
         BB_TRY(deliver(place, BB_FIGURE_PDF, names->graphic, force));
     }
@@ -265,40 +192,27 @@ done:
     return status;
 }
 
-// Signals that end the program wait until the folder is gone; gnuplot's own end it at once.
-static void hold_signals(sigset_t *present)
-{
-    sigset_t ending;
-    (void)sigemptyset(&ending);
-    (void)sigaddset(&ending, SIGINT);
-    (void)sigaddset(&ending, SIGTERM);
-    (void)sigaddset(&ending, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &ending, present);
-}
-
-bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts, bool force)
+bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts, bool force,
+                          const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
-    workshop place = {.folder = ""};
+    bb_work_folder *place = NULL;
     beside names = {NULL, NULL, NULL};
-    sigset_t present;
-    hold_signals(&present);
-    BB_TRY(name_beside(figure, path, scripts, force, &names));
-    BB_TRY(open_workshop(figure->stem, &place));
-    BB_TRY(draw(figure, &place, &names, path, force));
+    BB_TRY(name_beside(figure, path, scripts, force, inputs, &names));
+    BB_TRY(work(figure, &place));
+    BB_TRY(write_all(figure, place, &names, path, force));
 done:
-    close_workshop(&place);
+    bb_work_folder_remove(&place);
     BB_RELEASE(&names.graphic);
     BB_RELEASE(&names.script);
     BB_RELEASE(&names.data);
-    (void)sigprocmask(SIG_SETMASK, &present, NULL);
     return status;
 }
 
 bool bb_gnuplot_is_there(void)
 {
     const char *path = getenv("PATH");
-    char name[FOLDER_BYTES];
+    char name[NAME_BYTES];
     while (path != NULL && *path != '\0') {
         const int length = (int)strcspn(path, ":");
         (void)snprintf(name, sizeof name, "%.*s/gnuplot", length, path);
@@ -313,16 +227,10 @@ bool bb_gnuplot_is_there(void)
 bb_status bb_gnuplot_render(const bb_figure *figure, bb_text *out)
 {
     bb_status status = BB_OK;
-    workshop place = {.folder = ""};
-    sigset_t present;
-    hold_signals(&present);
-    BB_TRY(open_workshop(figure->stem, &place));
-    BB_TRY(write_text(&place, ".dat", &figure->data));
-    BB_TRY(write_text(&place, ".gp", &figure->script));
-    BB_TRY(run(&place));
-    BB_TRY(read_picture(&place, figure->format, out));
+    bb_work_folder *place = NULL;
+    BB_TRY(work(figure, &place));
+    BB_TRY(read_picture(place, figure->format, "", out));
 done:
-    close_workshop(&place);
-    (void)sigprocmask(SIG_SETMASK, &present, NULL);
+    bb_work_folder_remove(&place);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "core/text.h"
 #include "sim/experiment.h"
+#include "sim/output/file.h"
 #include "sim/output/results.h"
 
 /// What a report is made of.
@@ -14,6 +15,7 @@ typedef struct bb_report_request {
     const bb_experiment *experiment; ///< NULL of a file that is none's
     const char *path;                ///< of the file or folder, as a reader may type it
     double within;                   ///< a price that the answer keeps, NaN: none
+    const bb_file_list *inputs;      ///< files that no output may replace, NULL: none
 } bb_report_request;
 
 /// Appends the page. Pictures are left out, with a sentence, where there is no gnuplot; one that
@@ -22,7 +24,7 @@ BB_CHECKED bb_status bb_report_write(const bb_report_request *request, bb_text *
 
 /// Writes the table and the pictures for a paper into `folder`, which is made, its last part,
 /// unless it is there: table.tex, KIND.tex with KIND.pdf, and all.tex, which reads them. Errors:
-/// also BB_UNSUPPORTED (no gnuplot).
+/// also BB_UNSUPPORTED (no gnuplot), BB_INVALID (a name of an input).
 BB_CHECKED bb_status bb_report_write_tex(const bb_report_request *request, const char *folder,
                                          bool force);
 

@@ -24,8 +24,7 @@ static bb_status draw(const bb_report_page *made, const char *kind, double width
                       bb_figure *figure)
 {
     const bb_plot_scene scene = {.results = made->results, .experiment = made->request->experiment};
-    *figure = (bb_figure){
-        .format = BB_FIGURE_SVG, .width_cm = width_cm, .height_cm = NAN, .stem = "picture"};
+    *figure = (bb_figure){.format = BB_FIGURE_SVG, .width_cm = width_cm, .height_cm = NAN};
     return bb_plot_draw(&scene, kind, figure);
 }
 
@@ -113,21 +112,25 @@ static bb_status write_figure_tex(const bb_report_page *made, const char *kind, 
     bb_figure figure = {.format = BB_FIGURE_TEX};
     char path[PATH_BYTES];
     const bb_plot_scene scene = {.results = made->results, .experiment = made->request->experiment};
-    figure =
-        (bb_figure){.format = BB_FIGURE_TEX, .width_cm = narrow_cm, .height_cm = NAN, .stem = kind};
+    figure = (bb_figure){.format = BB_FIGURE_TEX, .width_cm = narrow_cm, .height_cm = NAN};
     BB_TRY(bb_plot_draw(&scene, kind, &figure));
     (void)snprintf(path, sizeof path, "%s/%s.tex", folder, kind);
-    BB_TRY(bb_gnuplot_draw(&figure, path, false, force));
+    BB_TRY(bb_gnuplot_draw(&figure, path, false, force, made->request->inputs));
 done:
     bb_figure_release(&figure);
     return status;
 }
 
-static bb_status write_text(const char *folder, const char *name, bool force, const bb_text *text)
+static bb_status write_text(const bb_report_page *made, const char *folder, const char *name,
+                            bool force, const bb_text *text)
 {
+    bb_status status = BB_OK;
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "%s/%s", folder, name);
-    return bb_file_write(path, force, bb_text_string(text), text->length);
+    BB_TRY(bb_file_check(path, false, force, 0.0, made->request->inputs));
+    BB_TRY(bb_file_write(path, force, bb_text_string(text), text->length));
+done:
+    return status;
 }
 
 bb_status bb_report_write_tex(const bb_report_request *request, const char *folder, bool force)
@@ -151,7 +154,7 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
             BB_TRY(bb_grid_add_brief(&brief, &made.source, true));
         }
         BB_TRY(bb_grid_format_latex(made.is_sweep ? &made.grid : &brief, &table));
-        BB_TRY(write_text(folder, "table.tex", force, &table));
+        BB_TRY(write_text(&made, folder, "table.tex", force, &table));
         BB_TRY(bb_text_add(
             &document,
             "\\begin{table}\\centering\\footnotesize\\tabcolsep=4pt\\input{table}\\end{table}\n"));
@@ -165,7 +168,7 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
                                kind, (int)strcspn(shows, ";"), shows));
         }
     }
-    BB_TRY(write_text(folder, "all.tex", force, &document));
+    BB_TRY(write_text(&made, folder, "all.tex", force, &document));
 done:
     bb_grid_release(&brief);
     bb_text_release(&table);

@@ -3,6 +3,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "sim/interrupt.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,8 +11,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,30 +53,11 @@ static bool write_whole(int pipe_end, const void *data, size_t bytes)
     return true;
 }
 
-// A signal that ends the program ends workers too, and a crash is to be seen as one.
-static void reset_signals(void)
-{
-    static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM, SIGSEGV,
-                                  SIGBUS, SIGFPE,  SIGILL, SIGABRT};
-    for (size_t i = 0; i < sizeof handled / sizeof *handled; ++i) {
-        struct sigaction present;
-        if (sigaction(handled[i], NULL, &present) == 0 && present.sa_handler != SIG_IGN) {
-            (void)signal(handled[i], SIG_DFL);
-        }
-    }
-    const struct rlimit no_core = {0, 0};
-    (void)setrlimit(RLIMIT_CORE, &no_core);
-}
-
 static _Noreturn void serve(const bb_crew_task *task, bb_index worker_number, int items,
                             int answers, pid_t parent)
 {
     bb_index item = 0;
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(1); // it went before the line above
-    }
-    reset_signals();
+    bb_interrupt_be_child(parent);
     const bb_status begun = task->begin == NULL ? BB_OK : task->begin(task->context, worker_number);
     while (read(items, &item, sizeof item) == (ssize_t)sizeof item) {
         bb_text answer = {0};

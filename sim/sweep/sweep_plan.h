@@ -6,6 +6,7 @@
 #ifndef BB_SIM_SWEEP_SWEEP_PLAN_H
 #define BB_SIM_SWEEP_SWEEP_PLAN_H
 
+#include "sim/output/file.h"
 #include "sim/sweep/point_id.h"
 #include "sim/sweep/sweep.h"
 
@@ -65,6 +66,14 @@ BB_CHECKED bb_status bb_sweep_plan_open(const bb_experiment_table *experiments, 
 
 /// Whether the files that the studies name are as they were. Errors: BB_INVALID with the file.
 BB_CHECKED bb_status bb_sweep_plan_check_files(const bb_sweep_plan *plan);
+
+/// Adds the files that a plan was made from: its layers, tables and the files that studies name.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_plan_inputs(const bb_sweep_plan *plan, bb_file_list *inputs);
+
+/// Adds the files of a sweep's folder that later calls read: plan, generations, records and results
+/// of points. Nothing for a folder that is absent. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_plan_folder_inputs(const char *folder, bb_file_list *inputs);
 
 /// Points to be computed.
 bb_index bb_sweep_plan_points(const bb_sweep_plan *plan);

@@ -7,6 +7,7 @@
 #include "sim/output/file.h"
 #include "sim/sweep/sweep_plan.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -241,5 +242,54 @@ done:
     json_decref(object);
     BB_RELEASE(&path);
     bb_sweep_plan_destroy(&plan);
+    return status;
+}
+
+bb_status bb_sweep_plan_inputs(const bb_sweep_plan *plan, bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < bb_config_base_file_count(plan->sweep->base); ++i) {
+        BB_TRY(bb_file_list_add(inputs, bb_config_base_file(plan->sweep->base, i).name));
+    }
+    for (bb_index i = 0; i < plan->files.count; ++i) {
+        BB_TRY(bb_file_list_add(inputs, plan->files.files[i].path));
+    }
+done:
+    return status;
+}
+
+static bb_status add_files(const char *folder, const char *part, const char *ending,
+                           bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    DIR *all = NULL;
+    BB_TRY(bb_memory_printf(&path, "%s/%s", folder, part));
+    all = opendir(path);
+    for (const struct dirent *entry = all == NULL ? NULL : readdir(all); entry != NULL;
+         entry = readdir(all)) {
+        const size_t length = strlen(entry->d_name);
+        const size_t end = strlen(ending);
+        if (length > end && strcmp(entry->d_name + length - end, ending) == 0) {
+            BB_RELEASE(&path);
+            BB_TRY(bb_memory_printf(&path, "%s/%s/%s", folder, part, entry->d_name));
+            BB_TRY(bb_file_list_add(inputs, path));
+        }
+    }
+done:
+    if (all != NULL) {
+        (void)closedir(all);
+    }
+    BB_RELEASE(&path);
+    return status;
+}
+
+bb_status bb_sweep_plan_folder_inputs(const char *folder, bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    BB_TRY(add_files(folder, ".", ".json", inputs));
+    BB_TRY(add_files(folder, "shards", ".jsonl", inputs));
+    BB_TRY(add_files(folder, "points", ".h5", inputs));
+done:
     return status;
 }

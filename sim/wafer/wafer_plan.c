@@ -254,6 +254,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_wafer_rows_check(wafer));
     BB_TRY(bb_wafer_problem_check_step(&physics));
     BB_TRY(bb_wafer_problem_check_burls(&physics));
+    BB_TRY(bb_wafer_problem_check_fields(&physics));
     BB_TRY(measure(wafer, (double)options->threads, &span));
     BB_TRY(bb_wafer_promises_measure(wafer, &promises));
     span.passes = promises.passes;

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int enter(void **state)
@@ -140,6 +141,33 @@ TEST(only_regular_files_are_read)
     check_ok(bb_disk_file_check("link"));
     check_fails(bb_disk_file_check("pipe"), BB_IO, "it is a FIFO");
     check_fails(bb_disk_file_check("none"), BB_IO, "No such file");
+}
+
+// Root of a container of users, and what it owns, are another user's as seen from within.
+TEST(folders_of_roots_owner_may_be_above)
+{
+    static const char *const paths[] = {"/above/own", "/above"};
+    static const bb_status expected[] = {BB_OK, BB_UNSUPPORTED};
+    const bb_disk_trust own = {.owner = geteuid(), .writers = S_IWGRP | S_IWOTH};
+    if (geteuid() != 0) {
+        skip();
+    }
+    assert_int_equal(mkdir("jail", 0755) | mkdir("jail/above", 0755), 0);
+    assert_int_equal(mkdir("jail/above/own", 0700), 0);
+    assert_int_equal(chown("jail", 12345, 12345) | chown("jail/above", 12345, 12345), 0);
+    for (int i = 0; i < 2; ++i) {
+        int how = 0;
+        int folder = -1;
+        const pid_t child = fork();
+        if (child == 0) {
+            const bool inside = chroot("jail") == 0 && chdir("/") == 0;
+            _exit(inside && bb_disk_trust_open_folder(paths[i], own, true, &folder) == expected[i]
+                      ? 0
+                      : 1);
+        }
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_int_equal(how, 0);
+    }
 }
 
 TEST_GROUP(.enter = enter, .leave = leave);

@@ -227,6 +227,30 @@ TEST(bad_configs_print_every_problem)
     assert_int_equal(access("outputs/never.h5", F_OK), -1);
 }
 
+// Commands refuse outputs that they read, whatever name these have.
+TEST(outputs_replace_no_input)
+{
+    expect("bitbudget run a.yaml -q -o read.h5", 0, "results: read.h5");
+    assert_int_equal(link("a.yaml", "hard.yaml"), 0);
+    assert_int_equal(symlink("a.yaml", "soft.yaml"), 0);
+    assert_int_equal(link("read.h5", "read.html"), 0);
+    assert_int_equal(system("sha256sum a.yaml read.h5 > before"), 0);
+    expect("bitbudget run a.yaml -o a.yaml --force", 2, "the file 'a.yaml' that is read");
+    expect("bitbudget check a.yaml -o hard.yaml", 2, "'hard.yaml' is the file 'a.yaml'");
+    expect("bitbudget run a.yaml -o hard.yaml --force", 2, "'hard.yaml' is the file 'a.yaml'");
+    expect("bitbudget run a.yaml -o soft.yaml --force", 2, "'soft.yaml' is the file 'a.yaml'");
+    write_text("based.yaml", "base: a.yaml\n");
+    expect("bitbudget run based.yaml -o ./a.yaml --force", 2, "the file 'a.yaml' that is read");
+    expect("bitbudget rerun read.h5 -o read.h5 --force", 2, "the file 'read.h5' that is read");
+    expect("bitbudget new a.yaml hard.yaml --force", 2, "the file 'a.yaml' that is read");
+    expect("bitbudget report read.html -o read.html --force", 2, "'read.html' that is read");
+    expect("bitbudget plot read.h5 --kind pareto -o read.svg --force", 0, "picture: read.svg");
+    assert_int_equal(rename("read.h5", "read.svg"), 0);
+    expect("bitbudget plot read.svg --kind pareto -o read.svg --force", 2, "that is read");
+    assert_int_equal(rename("read.svg", "read.h5"), 0);
+    assert_int_equal(system("sha256sum --status -c before"), 0);
+}
+
 TEST(failures_of_a_run_leave_no_file)
 {
     expect("bitbudget run a.yaml steps=666 -o failed.h5", 5, "no such device here");

@@ -28,7 +28,7 @@ static bb_status whole_run(const char *path, bb_problems *problems)
     BB_TRY(fixture_fill(results));
     BB_TRY(bb_provenance_end(results));
     BB_TRY(bb_table_write(bb_experiments.rows[0], results, 1.0, &table));
-    BB_TRY(bb_file_check(path, false, false, 0.0));
+    BB_TRY(bb_file_check(path, false, false, 0.0, NULL));
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(path, false, image, bytes));
 done:

@@ -58,15 +58,40 @@ static int count_files(const char *folder, const char *ending)
 
 TEST(writing_and_replacing)
 {
-    check_ok(bb_file_check("a.h5", false, false, BYTES));
+    check_ok(bb_file_check("a.h5", false, false, BYTES, NULL));
     check_ok(bb_file_write("a.h5", false, pattern, BYTES));
     assert_true(is_whole("a.h5"));
-    check_fails(bb_file_check("a.h5", false, false, 0), BB_IO, "--force");
+    check_fails(bb_file_check("a.h5", false, false, 0, NULL), BB_IO, "--force");
     check_fails(bb_file_write("a.h5", false, "other", 5), BB_IO, "exists");
     assert_true(is_whole("a.h5"));
-    check_ok(bb_file_check("a.h5", false, true, 0));
+    check_ok(bb_file_check("a.h5", false, true, 0, NULL));
     check_ok(bb_file_write("a.h5", true, pattern, BYTES));
     assert_int_equal(count_files(".", ".part"), 0);
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// One file under four names, and another that is not read.
+TEST(an_output_is_no_file_that_is_read)
+{
+    static const char *const names[] = {"read.h5", "./read.h5", "hard.h5", "soft.h5"};
+    bb_file_list inputs = {0};
+    check_ok(bb_file_write("read.h5", false, pattern, BYTES));
+    check_ok(bb_file_write("free.h5", false, "x", 1));
+    assert_int_equal(link("read.h5", "hard.h5"), 0);
+    assert_int_equal(symlink("read.h5", "soft.h5"), 0);
+    check_ok(bb_file_list_add(&inputs, "absent.h5"));
+    check_ok(bb_file_list_add(&inputs, "read.h5"));
+    check_ok(bb_file_list_add(&inputs, NULL));
+    check_ok(bb_file_list_add(&inputs, "-"));
+    assert_int_equal(inputs.count, 2);
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+        check_fails(bb_file_check(names[i], false, true, 0, &inputs), BB_INVALID,
+                    "the file 'read.h5' that is read");
+    }
+    check_ok(bb_file_check("free.h5", false, true, 0, &inputs));
+    check_ok(bb_file_check("-", false, true, 0, &inputs)); // a file of that name, not stdin
+    assert_true(is_whole("read.h5"));
+    bb_file_list_release(&inputs);
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
@@ -131,18 +156,18 @@ TEST(equal_process_numbers_do_not_meet)
 
 TEST(folders_that_are_none)
 {
-    check_fails(bb_file_check("missing/a.h5", false, false, 0), BB_IO, "No such file");
-    check_ok(bb_file_check("made/a.h5", true, false, 0));
+    check_fails(bb_file_check("missing/a.h5", false, false, 0, NULL), BB_IO, "No such file");
+    check_ok(bb_file_check("made/a.h5", true, false, 0, NULL));
     assert_int_equal(rmdir("made"), 0);
-    check_fails(bb_file_check("missing/deeper/a.h5", true, false, 0), BB_IO, "cannot make");
+    check_fails(bb_file_check("missing/deeper/a.h5", true, false, 0, NULL), BB_IO, "cannot make");
     check_ok(bb_file_write("plain", false, "x", 1));
-    check_fails(bb_file_check("plain/a.h5", true, false, 0), BB_IO, "no folder");
-    check_fails(bb_file_check("folder/", false, true, 0), BB_IO, "names no file");
-    check_fails(bb_file_check("", false, true, 0), BB_IO, "names no file");
+    check_fails(bb_file_check("plain/a.h5", true, false, 0, NULL), BB_IO, "no folder");
+    check_fails(bb_file_check("folder/", false, true, 0, NULL), BB_IO, "names no file");
+    check_fails(bb_file_check("", false, true, 0, NULL), BB_IO, "names no file");
     assert_int_equal(mkdir("folder", 0777), 0);
-    check_fails(bb_file_check("folder", false, true, 0), BB_IO, "it is a folder");
+    check_fails(bb_file_check("folder", false, true, 0, NULL), BB_IO, "it is a folder");
     // Never rename over a device.
-    check_fails(bb_file_check("/dev/full", false, true, 0), BB_IO, "no regular file");
+    check_fails(bb_file_check("/dev/full", false, true, 0, NULL), BB_IO, "no regular file");
     check_fails(bb_file_write("missing/a.h5", false, pattern, BYTES), BB_IO, "No such file");
     assert_int_equal(bb_memory_blocks(), 0);
 }
@@ -154,7 +179,7 @@ TEST(file_size_limits_are_errors)
     const struct rlimit small = {BYTES / 2, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     bb_status status = bb_file_write("limited.h5", false, pattern, BYTES);
-    bb_status checked = bb_file_check("limited.h5", false, false, BYTES);
+    bb_status checked = bb_file_check("limited.h5", false, false, BYTES, NULL);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(status, BB_IO);
     assert_int_equal(checked, BB_IO);
@@ -170,7 +195,7 @@ TEST(full_and_read_only_disks)
         skip();
     }
     bb_status small = bb_file_write("disk/old.h5", false, pattern, 1000);
-    bb_status planned = bb_file_check("disk/a.h5", false, false, BYTES);
+    bb_status planned = bb_file_check("disk/a.h5", false, false, BYTES, NULL);
     bb_status written = bb_file_write("disk/a.h5", false, pattern, BYTES);
     bb_status replaced = bb_file_write("disk/old.h5", true, pattern, BYTES);
     int rest = count_files("disk", ".h5");
@@ -178,7 +203,7 @@ TEST(full_and_read_only_disks)
     struct stat old;
     int found = stat("disk/old.h5", &old);
     int remounted = mount("none", "disk", "tmpfs", MS_REMOUNT | MS_RDONLY, "size=512k");
-    bb_status sealed = bb_file_check("disk/b.h5", false, false, 0);
+    bb_status sealed = bb_file_check("disk/b.h5", false, false, 0, NULL);
     char message[200];
     (void)snprintf(message, sizeof message, "%s", bb_status_message());
     assert_int_equal(umount("disk"), 0);

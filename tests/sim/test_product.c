@@ -7,6 +7,7 @@
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "tests/sim/driver.h"
+#include "tests/sim/program.h"
 
 enum { ROWS = 12, COLUMNS = 40 };
 
@@ -46,6 +47,32 @@ static int enter(void **state)
                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
                "  - {name: fp16, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n");
     return 0;
+}
+
+// Files that keys name are read, and those of a sweep's folder; what is written goes nowhere there.
+TEST(results_replace_no_input)
+{
+    program_run run;
+    write_matrix(1.0);
+    write_text("sweep.yaml",
+               "base: product.yaml\nmatrix: {file: matrix.h5}\nsweep: {seeds: 1..2}\n");
+    CALL("run", "product.yaml", "matrix.file=matrix.h5", "-o", "matrix.h5", "--force");
+    program_expect(&run, 2, "output 'matrix.h5' is the file 'matrix.h5' that is read");
+    CALL("sweep", "sweep.yaml", "-o", "matrix.h5", "--force");
+    program_expect(&run, 2, "/matrix.h5' that is read");
+    CALL("sweep", "sweep.yaml", "-o", "points.h5", "--csv", "product.yaml", "--force");
+    program_expect(&run, 2, "/product.yaml' that is read");
+    CALL_OK("sweep", "sweep.yaml", "-o", "points.h5", "--jobs", "1", "-q");
+    assert_int_equal(system("sha256sum matrix.h5 *.yaml points/plan.json > before"), 0);
+    CALL("sweep", "collect", "points", "-o", "points/plan.json", "--force");
+    program_expect(&run, 2, "/plan.json' that is read");
+    CALL("sweep", "collect", "points", "--csv", "sweep.yaml", "--force");
+    program_expect(&run, 2, "/sweep.yaml' that is read");
+    assert_int_equal(link("points/plan.json", "plan.html"), 0);
+    CALL("report", "points", "-o", "plan.html", "--force");
+    program_expect(&run, 2, "/plan.json' that is read");
+    CALL_OK("sweep", "collect", "points", "-o", "points.h5", "--force");
+    assert_int_equal(system("sha256sum --status -c before"), 0);
 }
 
 TEST(prices_are_those_of_any_unit)

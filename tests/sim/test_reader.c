@@ -313,4 +313,27 @@ TEST(crashes_and_hangs_become_errors)
     check_fails(bb_isolation_run("x.h5", 5, refuse, who), BB_IO, "a message of the child");
 }
 
+// A file whose digest fits, of names that are numbers: no command asks for texts that are not
+// there.
+TEST(names_are_texts)
+{
+    static const char *const paths[] = {"results/pipeline", "results/status"};
+    for (int i = 0; i < 2; ++i) {
+        char expected[64];
+        bb_results *results = empty_results();
+        bb_results *back = NULL;
+        if (i == 0) {
+            check_ok(bb_results_axis(results, paths[0], "1", "names", 2, NULL));
+        } else {
+            check_ok(bb_results_values(results, paths[1], "1", "how it ended", "", NULL));
+        }
+        check_ok(bb_results_note(results, "", "experiment", "wafer"));
+        check_ok(bb_provenance_end(results));
+        check_ok(bb_file_write_by("m.h5", true, fixture_write, results));
+        (void)snprintf(expected, sizeof expected, "'/%s' has numbers, expected texts", paths[i]);
+        check_fails(bb_reader_read("m.h5", &back), BB_IO, expected);
+        bb_results_destroy(&results);
+    }
+}
+
 TEST_GROUP(.enter = enter, .leave = leave);

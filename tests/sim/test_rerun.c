@@ -7,9 +7,12 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
+#include "sim/reconstructor/reconstructor_study.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
+#include <hdf5.h>
+#include <hdf5_hl.h>
 #include <sys/stat.h>
 
 static program_run run;
@@ -87,6 +90,119 @@ TEST_FULL(inputs_are_held_to_their_digests)
     program_expect(&run, 3, "response.file: '");
     program_expect(&run, 3, "' has changed: digest ");
     assert_int_equal(rename("moved.h5", "rows.h5"), 0);
+}
+
+static void copy_file(const char *name, hid_t *file)
+{
+    char line[128];
+    (void)snprintf(line, sizeof line, "cp study.h5 %s", name);
+    assert_int_equal(system(line), 0);
+    *file = H5Fopen(name, H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(*file >= 0);
+}
+
+// Texts along the scale `scale`; NULL: none. Each of the `count` items is "x".
+static void put_texts(hid_t file, const char *path, hsize_t count, const char *scale)
+{
+    static const char *words[4096];
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    const hid_t space = H5Screate_simple(1, &count, NULL);
+    for (hsize_t i = 0; i < count; ++i) {
+        words[i] = "x";
+    }
+    assert_true(H5Tset_size(type, H5T_VARIABLE) >= 0);
+    const hid_t set = H5Dcreate2(file, path, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, words) >= 0);
+    if (scale != NULL && strcmp(scale, path) == 0) {
+        assert_true(H5DSset_scale(set, strrchr(path, '/') + 1) >= 0);
+    } else if (scale != NULL) {
+        const hid_t along = H5Dopen2(file, scale, H5P_DEFAULT);
+        assert_true(H5DSattach_scale(set, along, 0) >= 0);
+        (void)H5Dclose(along);
+    }
+    (void)H5Dclose(set);
+    (void)H5Sclose(space);
+    (void)H5Tclose(type);
+}
+
+// Every command that reads provenance names the dataset that is not as it was written.
+static void refuse(const char *file, const char *expected)
+{
+    CALL("rerun", file, "--verify", "-q");
+    program_expect(&run, 3, expected);
+    CALL("report", file, "-o", "page.html", "-q");
+    program_expect(&run, 3, expected);
+    CALL("diff", file, "study.h5");
+    program_expect(&run, 3, expected);
+    CALL("export", file, "-o", "x.fits");
+    program_expect(&run, 3, expected);
+    assert_int_equal(access("page.html", F_OK), -1);
+}
+
+TEST(crafted_lists_are_refused_by_name)
+{
+    static const char *const lists[] = {"provenance/input_digest", "provenance/input_file",
+                                        "provenance/input"};
+    static const double number = 1.0;
+    static const hsize_t one = 1;
+    hid_t file = -1;
+    copy_file("long.h5", &file); // keys beyond the files
+    for (int i = 0; i < 3; ++i) {
+        assert_true(H5Ldelete(file, lists[i], H5P_DEFAULT) >= 0);
+    }
+    put_texts(file, "provenance/input", 4096, "provenance/input");
+    put_texts(file, "provenance/input_file", 1, NULL);
+    put_texts(file, "provenance/input_digest", 4096, "provenance/input");
+    assert_true(H5Fclose(file) >= 0);
+    refuse("long.h5", "'/provenance/input_file' has texts over '', expected texts over 'input'");
+    copy_file("type.h5", &file);
+    assert_true(H5Ldelete(file, lists[0], H5P_DEFAULT) >= 0);
+    assert_true(H5LTmake_dataset_double(file, lists[0], 1, &one, &number) >= 0);
+    assert_true(H5Fclose(file) >= 0);
+    refuse("type.h5", "'/provenance/input_digest' has numbers over '', expected texts over");
+    copy_file("scale.h5", &file); // a scale longer than its dataset
+    assert_true(H5Gclose(H5Gcreate2(file, "extra", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
+    put_texts(file, "extra/along", 4096, "extra/along");
+    put_texts(file, "extra/few", 1, "extra/along");
+    assert_true(H5Fclose(file) >= 0);
+    refuse("scale.h5", "'/extra/few' has 1 items along 'along', expected 4096");
+}
+
+// A file that a stranger made names no folder to write to; the command line may.
+TEST(folders_of_a_file_are_ignored)
+{
+    write_text("plate.yaml",
+               "experiment: wafer\ndevice: cpu\nwafer: {diameter_mm: 60.0}\n"
+               "clamp: {spacing_mm: 10.0}\nmesh: {spacing_mm: 5.0, step_ms: 2.0}\n"
+               "scan: {fields: [0], light_steps: 4, dark_steps: 2, usable_radius_mm: 28.0}\n"
+               "response: {generator: plate, cache_folder: kept, grid: {columns: 8, rows: 8},\n"
+               "  slit_points: {columns: 3, rows: 3}}\nmetrology: {columns: 3, rows: 3}\n"
+               "pipelines: [{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}]\n");
+    CALL_OK("run", "plate.yaml", "-o", "plate.h5", "-q");
+    assert_int_equal(system("test -n \"$(ls kept)\" && rm -r kept"), 0);
+    CALL("rerun", "plate.h5", "--verify");
+    program_expect(&run, 0, "equal: all but times, to the bit");
+    program_expect(&run, 0, "'cache_folder' of 'plate.h5:/provenance/config_resolved' is ignored");
+    assert_int_equal(access("kept", F_OK), -1);
+    CALL_OK("rerun", "plate.h5", "--verify", "-q", "response.cache_folder=mine");
+    assert_int_equal(access("mine", F_OK), 0);
+}
+
+// The other key of the kind, in a group that experiments share.
+TEST(swap_folders_of_a_file_are_ignored)
+{
+    bb_problems problems = {0};
+    bb_config *config = NULL;
+    const bb_config_file file = {"r.h5",
+                                 "experiment: reconstructor\nsolver: {tile: 12, swap_dir: victim}\n"
+                                 "covariance: {file: a.h5, dataset: /c}\n"
+                                 "cross_covariance: {file: a.h5, dataset: /d}\n"
+                                 "pipelines: [{name: reference, arithmetic: dp}]\n"};
+    check_ok(bb_experiment_load_text(&bb_experiments, &file, NULL, 0, &problems, &config));
+    const bb_reconstructor_study *study = bb_config_study(config);
+    assert_null(study->solver.common.swap_dir);
+    bb_config_destroy(&config);
+    bb_problems_release(&problems);
 }
 
 TEST(other_files_are_refused)

@@ -318,6 +318,20 @@ static double farthest_cell(const bb_temperature_grid *grid, const bb_slit_grid 
     return fmin(over_square, over_disc);
 }
 
+bb_status bb_response_check_field(const bb_temperature_grid *grid, const bb_slit_grid *slit,
+                                  const bb_field *field)
+{
+    bb_status status = BB_OK;
+    const double farthest = farthest_cell(grid, slit, field);
+    const double reach =
+        reach_of((double)grid->columns, (double)grid->rows, grid->cell_width, grid->cell_height);
+    BB_REQUIRE(farthest <= reach, BB_INVALID,
+               "a field at (%g, %g) mm reaches %g mm over the grid, expected at most %g",
+               1e3 * field->x, 1e3 * field->y, 1e3 * farthest, 1e3 * reach);
+done:
+    return status;
+}
+
 bb_status bb_field_response_make(const bb_response *response, const bb_slit_grid *slit,
                                  const bb_field *field, int axis, bb_field_response *out)
 {
@@ -325,10 +339,7 @@ bb_status bb_field_response_make(const bb_response *response, const bb_slit_grid
     static const char *const names[] = {"C_x", "C_y", "C_z"};
     BB_REQUIRE(axis >= BB_AXIS_X && axis <= BB_AXIS_Z, BB_INVALID, "axis %d, expected 0..2", axis);
     const bb_temperature_grid *grid = response->grid;
-    double farthest = farthest_cell(grid, slit, field);
-    BB_REQUIRE(farthest <= response->membrane.far.end, BB_INVALID,
-               "a field at (%g, %g) mm reaches %g mm over the grid, expected at most %g",
-               1e3 * field->x, 1e3 * field->y, 1e3 * farthest, 1e3 * response->membrane.far.end);
+    BB_TRY(bb_response_check_field(grid, slit, field));
     *out = (bb_field_response){
         .source = {.rows = slit->field_points,
                    .columns = grid->cell_count,

@@ -62,6 +62,11 @@ typedef struct bb_field_response {
     int axis; ///< bb_axis
 } bb_field_response;
 
+/// Whether tables of a response over `grid`, of which sizes alone are read, reach from every point
+/// of a field to every cell. Errors: BB_INVALID (they do not).
+BB_CHECKED bb_status bb_response_check_field(const bb_temperature_grid *grid,
+                                             const bb_slit_grid *slit, const bb_field *field);
+
 /// Errors: BB_INVALID (a field beyond the tables). The response and the scan must outlive it.
 BB_CHECKED bb_status bb_field_response_make(const bb_response *response, const bb_slit_grid *slit,
                                             const bb_field *field, int axis,

@@ -2,6 +2,7 @@
 #include "sim/fringe/live/live_view.h"
 
 #include "core/clock.h"
+#include "core/disk_file.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "sim/fringe/live/live_picture.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { PATH_BYTES = 4096, STOPS = 5 };
 
@@ -86,24 +88,25 @@ done:
     return status;
 }
 
-// Writes a file beside and renames it: readers see the old one or the new one.
+// Readers see the old file or the new one. Not synced: a page that a power cut costs is no loss,
+// and the stream goes on meanwhile.
 static bb_status replace(const bb_live_view *view, const char *name, const void *bytes,
                          size_t length)
 {
     bb_status status = BB_OK;
-    char path[PATH_BYTES], beside[PATH_BYTES + 8];
+    char path[PATH_BYTES], beside[BB_DISK_PATH_BYTES] = "";
+    int descriptor = -1;
     (void)snprintf(path, sizeof path, "%s/%s", view->folder, name);
-    (void)snprintf(beside, sizeof beside, "%s.part", path);
-    FILE *file = fopen(beside, "wb");
-    BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", beside, strerror(errno));
-    const bool written = fwrite(bytes, 1, length, file) == length;
-    const bool closed = fclose(file) == 0;
-    if (!written || !closed || rename(beside, path) != 0) {
-        const int reason = errno;
-        (void)remove(beside);
-        BB_FAIL(BB_IO, "cannot write '%s': %s", path, strerror(reason));
-    }
+    BB_TRY(bb_disk_file_name(path, beside));
+    BB_TRY(bb_disk_file_create(beside, path, &descriptor));
+    FILE *file = fdopen(descriptor, "wb");
+    const bool written = file != NULL && fwrite(bytes, 1, length, file) == length;
+    const bool closed = (file != NULL ? fclose(file) : close(descriptor)) == 0;
+    BB_REQUIRE(written && closed && rename(beside, path) == 0, BB_IO, "cannot write '%s': %s", path,
+               strerror(errno));
+    bb_disk_file_settle(beside, false);
 done:
+    bb_disk_file_settle(beside, true);
     return status;
 }
 

@@ -183,6 +183,76 @@ TEST(a_folder_is_the_users_alone, .setup_func = ready)
     assert_int_equal(unlink(behind), 0);
 }
 
+// Folders above decide too: whoever can rename one puts another in its place.
+TEST(folders_above_are_the_users_or_sticky, .setup_func = ready)
+{
+    char above[64], below[80];
+    (void)snprintf(above, sizeof above, "%s/above", root);
+    (void)snprintf(below, sizeof below, "%s/kernels", above);
+    assert_int_equal(mkdir(above, 0700), 0);
+    assert_int_equal(setenv("BITBUDGET_CACHE", below, 1), 0);
+    expect_answer(answer_text);
+    assert_int_equal(counted_compiler_calls(calls), 1);
+    assert_int_equal(chmod(above, 0777), 0);
+    expect_no_place();
+    assert_int_equal(counted_compiler_calls(calls), 2);
+    assert_int_equal(chmod(above, 01777), 0);
+    expect_answer(answer_text);
+    assert_int_equal(counted_compiler_calls(calls), 2);
+    if (geteuid() == 0) { // another user's
+        assert_int_equal(chown(above, 12345, 12345), 0);
+        expect_no_place();
+        assert_int_equal(counted_compiler_calls(calls), 3);
+    }
+}
+
+// An object of another user, or that others can write, is compiled again; a link is not followed.
+TEST(an_object_is_the_users_alone, .setup_func = ready)
+{
+    char name[300], behind[320];
+    expect_answer(answer_text);
+    assert_int_equal(counted_compiler_files(cache, name), 1);
+    assert_int_equal(chmod(name, 0666), 0);
+    expect_answer(answer_text);
+    assert_int_equal(counted_compiler_calls(calls), 2);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(name, 12345, 12345), 0);
+        expect_answer(answer_text);
+        assert_int_equal(counted_compiler_calls(calls), 3);
+    }
+    const bb_index count = counted_compiler_calls(calls);
+    (void)snprintf(behind, sizeof behind, "%s.behind", name);
+    assert_int_equal(rename(name, behind), 0);
+    assert_int_equal(symlink(behind, name), 0);
+    expect_answer(answer_text);
+    assert_int_equal(counted_compiler_calls(calls), count + 1);
+}
+
+// Objects are loaded by their descriptor: equal numbers of two objects, one after the other and
+// at once, are not taken for one object.
+TEST(objects_of_one_descriptor_are_told_apart, .setup_func = ready)
+{
+    static const char *const texts[] = {"int answer(void) { return 1; }\n",
+                                        "int answer(void) { return 2; }\n",
+                                        "int answer(void) { return 3; }\n"};
+    void *libraries[3] = {NULL};
+    for (int pass = 0; pass < 2; ++pass) { // compiled, then kept
+        for (int i = 0; i < 3; ++i) {
+            bb_text log = {0};
+            const char *flags = NULL;
+            int (*answer)(void) = NULL;
+            check_ok(bb_host_compiler_load(texts[i], &log, &flags, &libraries[i]));
+            *(void **)&answer = dlsym(libraries[i], "answer");
+            assert_int_equal(answer(), i + 1);
+            bb_text_release(&log);
+        }
+        for (int i = 0; i < 3; ++i) {
+            (void)dlclose(libraries[i]);
+        }
+    }
+    assert_int_equal(counted_compiler_calls(calls), 3);
+}
+
 TEST(without_a_compiler_no_folder_is_made, .setup_func = ready)
 {
     assert_null(place_of("x", "no-such-compiler", ""));

@@ -207,6 +207,35 @@ TEST(what_stands_there_is_not_made_again, .setup_func = ready)
     assert_int_equal(bb_memory_blocks(), held);
 }
 
+// A folder or file that others could have changed is as none; the group of an installation may.
+TEST(forms_of_others_are_refused, .setup_func = ready)
+{
+    bb_build *built = NULL;
+    char name[300];
+    make(number_text);
+    assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
+    assert_int_equal(counted_compiler_files(forms, name), 1);
+    assert_int_equal(chmod(forms, 0775), 0);
+    check_ok(build(number_text, &built));
+    bb_build_destroy(&built);
+    assert_int_equal(chmod(forms, 0777), 0);
+    check_fails(build(number_text, &built), BB_UNSUPPORTED, "can be written by others");
+    assert_int_equal(chmod(forms, 0755), 0);
+    assert_int_equal(chmod(name, 0666), 0);
+    check_fails(build(number_text, &built), BB_UNSUPPORTED, "can be written by others");
+    assert_int_equal(chmod(name, 0644), 0);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(name, 12345, 12345), 0);
+        check_fails(build(number_text, &built), BB_UNSUPPORTED, "belongs to user 12345");
+        assert_int_equal(chown(name, 0, 0), 0);
+        assert_int_equal(chown(forms, 12345, 12345), 0);
+        check_fails(build(number_text, &built), BB_UNSUPPORTED, "belongs to user 12345");
+        assert_int_equal(chown(forms, 0, 0), 0);
+    }
+    check_ok(build(number_text, &built));
+    bb_build_destroy(&built);
+}
+
 // As trees of packages have them.
 TEST(forms_may_be_links, .setup_func = ready)
 {

@@ -111,6 +111,35 @@ TEST(what_cannot_be_is_refused)
 }
 
 // Rows of both generators for a field of the middle: the same pattern, a mesh apart.
+// A field that hangs far over a small wafer is found without the problem, by the words of its rows.
+TEST(fields_beyond_the_kernel_are_found_beforehand)
+{
+    static const char beyond[] =
+        "a field at (-13, -33) mm reaches 91.4129 mm over the grid, expected at most 84.8528";
+    wafer_case c;
+    bb_wafer_problem *problem = NULL;
+    bb_wafer_rows rows = {0};
+    coarse_case(&c);
+    bb_wafer_config config = config_of(&c);
+    check_ok(bb_wafer_problem_check_fields(&config));
+    c.wafer.diameter_mm = 60.0;
+    c.scan.usable_radius_mm = 28.0;
+    c.response.grid = (bb_grid_config){24, 20};
+    c.fields[0] = 0;
+    c.scan.fields.count = 1;
+    check_fails(bb_wafer_problem_check_fields(&config), BB_INVALID, beyond);
+    check_ok(bb_wafer_problem_create(&config, &problem));
+    check_fails(bb_wafer_problem_rows(problem, 0, BB_AXIS_X, &rows), BB_INVALID, beyond);
+    bb_wafer_problem_destroy(&problem);
+    c.response.generator = BB_GENERATOR_FEM;
+    check_fails(bb_wafer_problem_check_fields(&config), BB_INVALID, beyond); // its axis z
+    c.response.axes.count = 2;
+    check_ok(bb_wafer_problem_check_fields(&config));
+    c.response.generator = BB_GENERATOR_PLATE;
+    check_ok(bb_wafer_problem_check_fields(&config));
+    assert_int_equal(bb_memory_blocks(), 0);
+}
+
 TEST(both_generators_give_rows)
 {
     wafer_case c;

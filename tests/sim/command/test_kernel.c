@@ -127,7 +127,11 @@ TEST(kernels_are_run_on_files)
     expect_text("e.h5", "variant", "tile4096");
     expect_text("e.h5", "variant_origin", "default");
     expect(RUN "c.h5 -p factor=1 --device gpu", 2, "expected one of cpu, opencl, cuda");
-    expect(RUN "a.h5 -p factor=1 --force", 2, "-o a.h5 is the file that is read");
+    expect(RUN "a.h5 -p factor=1 --force", 2, "output 'a.h5' is the file 'a.h5' that is read");
+    write_text("given.yaml", "# no records\n");
+    expect(RUN "given.yaml --wisdom given.yaml -p factor=1 --force", 2,
+           "'given.yaml' that is read");
+    expect(RUN "scale.kernel -p factor=1 --force", 2, "'scale.kernel' that is read");
     expect(RUN "none/c.h5 -p factor=1", 3, "No such file");
     expect("bitbudget kernel run scale.kernel T=SP --in a.h5 -o c.h5 -p factor=1", 2,
            "object a (vector of SP), dataset 'a' of 'a.h5': holds 64-bit floats, which SP would");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fringe driver end to end: what pipelines lose, draws, parts, dumps, and what is refused.
+#include "sim/fringe/fringe_plan.h"
 #include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
 
@@ -194,6 +195,43 @@ TEST(edges_of_the_possible)
     bb_results_destroy(&results);
     assert_int_equal(driver_run(&nothing, 2, &results), BB_INVALID);
     assert_non_null(strstr(bb_status_message(), "without a point"));
+    // The plan finds it too, by the same words.
+    bb_config *config = driver_config(&nothing);
+    bb_plan plan = {0};
+    const bb_run_options options = {.threads = 1};
+    check_fails(bb_fringe_plan(bb_config_study(config), &options, &plan), BB_INVALID,
+                "without a point: there is no phase to unwrap");
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+}
+
+// A camera of one bit sees frames of one value: the pipeline has no answer, and the others have
+// theirs, with draws and dumps.
+TEST(constant_frames_are_one_pipelines_outcome)
+{
+    const driver_case study = {
+        CONFIG,
+        {"size={columns: 32, rows: 32}", "surface={zernike: [{j: 4, rms_nm: 100}]}",
+         "camera={bits: 12, contrast: 0.2, mean: 0.2}", "pupil={kind: rectangle}",
+         "pipelines=[{name: reference, arithmetic: fp64}, {name: dark, bits: 1, draws: 2}, "
+         "{name: fp32, arithmetic: fp32}]"}};
+    bb_results *results = driver_results(&study);
+    const bb_index dark = driver_pipeline(results, "dark");
+    assert_string_equal(driver_dataset(results, "status")->texts[dark], "underdetermined");
+    assert_non_null(strstr(driver_dataset(results, "status_detail")->texts[dark],
+                           "no point has a phase; frames that are constant or saturated"));
+    assert_true(driver_number(results, "draws_failed", "dark") == 2.0);
+    assert_true(driver_number(results, "bits", "dark") == 1.0);
+    assert_true(isnan(driver_number(results, "wrong_cycles", "dark")));
+    assert_true(driver_number(results, "wrong_cycles", "fp32") == 0.0);
+    bb_results_destroy(&results);
+    // Of the reference it is an error: the others have no score without it.
+    const driver_case blind = {
+        CONFIG,
+        {"surface={zernike: [{j: 4, rms_nm: 100}]}", "camera={bits: 12, contrast: 0.2, mean: 0.2}",
+         "detection.least_modulation=0.99", "pipelines=[{name: reference, arithmetic: fp64}]"}};
+    assert_int_equal(driver_run(&blind, 2, &results), BB_INVALID);
+    assert_non_null(strstr(bb_status_message(), "pipeline reference: no point has a phase"));
 }
 
 TEST(what_cannot_be_is_refused)

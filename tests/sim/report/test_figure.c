@@ -116,11 +116,23 @@ TEST(shades_grow_lighter)
 
 TEST(broken_scripts_carry_what_gnuplot_says)
 {
-    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0, .stem = "bad"};
+    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0};
     check_ok(bb_text_add(&figure.script, "plot nonsense\n"));
-    check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false), BB_IO, "nonsense");
+    check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false, NULL), BB_IO, "nonsense");
     assert_int_equal(access("bad.svg", F_OK), -1);
     assert_int_equal(access("bad.gp", F_OK), -1);
+    bb_figure_release(&figure);
+}
+
+TEST(a_gnuplot_that_hangs_is_ended)
+{
+    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0};
+    check_ok(bb_text_add(&figure.script, "pause 100\n"));
+    bb_gnuplot_set_limit(0.3);
+    check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false, NULL), BB_IO,
+                "gnuplot takes more than 0.3 s to draw");
+    bb_gnuplot_set_limit(0.0);
+    assert_int_equal(access("bad.svg", F_OK), -1);
     bb_figure_release(&figure);
 }
 

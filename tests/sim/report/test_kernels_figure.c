@@ -66,8 +66,7 @@ static void has_not(const bb_text *text, const char *unexpected)
 
 static bb_figure make_figure(void)
 {
-    return (bb_figure){
-        .format = BB_FIGURE_SVG, .width_cm = 17.0, .height_cm = NAN, .stem = "picture"};
+    return (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 17.0, .height_cm = NAN};
 }
 
 // Two series share a group of 0.8; a third of the same file is of no kernel.
@@ -87,7 +86,7 @@ TEST(one_file_gives_the_panels_that_it_has)
     has(&figure.script, "gemv-transposed");
     has_not(&figure.script, "gemv-fp32");
     has(&figure.hovers, "add, SP, C, AMD EPYC: 0.80 of copy; axpy 1.60");
-    check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true));
+    check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true, NULL));
     bb_figure_release(&figure);
     bb_results_destroy(&results);
 }
@@ -106,7 +105,7 @@ TEST(two_files_stand_in_one_picture)
     has(&figure.script, "graph 0, first 0.45 to graph 1, first 0.8 behind");
     has(&figure.script, "CUDA, NVIDIA H200");
     has(&figure.script, "NVIDIA OpenCL, NVIDIA H200");
-    check_ok(bb_gnuplot_draw(&figure, "both.svg", false, true));
+    check_ok(bb_gnuplot_draw(&figure, "both.svg", false, true, NULL));
     bb_figure_release(&figure);
     bb_results_destroy(&further);
     bb_results_destroy(&results);

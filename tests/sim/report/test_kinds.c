@@ -51,8 +51,7 @@ static void read_scene(const char *file, bb_results **results, bb_plot_scene *ou
 
 static void make(const bb_plot_scene *scene, const char *kind, bb_figure *out)
 {
-    *out =
-        (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 8.5, .height_cm = NAN, .stem = "picture"};
+    *out = (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 8.5, .height_cm = NAN};
     check_ok(bb_plot_draw(scene, kind, out));
 }
 
@@ -363,7 +362,7 @@ TEST(latencies_stand_in_their_bins)
     has(&figure.data, "# kind 1\n# latency, lower edge of the bin [us], steps\n1 30\n3 1\n");
     has(&figure.data, "\n3.7\n2.9\n");
     has(&figure.script, "from first 50, graph 0 to first 50, graph 1");
-    check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true));
+    check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true, NULL));
     bb_figure_release(&figure);
     bb_results_destroy(&results);
 }

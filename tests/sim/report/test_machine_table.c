@@ -79,10 +79,8 @@ TEST(a_picture_says_what_it_leaves_out)
     check_ok(bb_machine_table_read("table.yaml", results));
     scene.results = results;
     for (int wide = 0; wide < 2; ++wide) {
-        bb_figure figure = {.format = BB_FIGURE_SVG,
-                            .width_cm = wide ? 17.0 : 8.5,
-                            .height_cm = NAN,
-                            .stem = "picture"};
+        bb_figure figure = {
+            .format = BB_FIGURE_SVG, .width_cm = wide ? 17.0 : 8.5, .height_cm = NAN};
         check_ok(bb_plot_draw(&scene, "machines", &figure));
         assert_true(wide == (figure.height_cm < figure.width_cm));
         const char *data = bb_text_string(&figure.data);

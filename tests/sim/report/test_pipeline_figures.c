@@ -10,6 +10,8 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
+#include <sys/stat.h>
+
 static bb_results *results;
 static program_run run;
 
@@ -17,7 +19,7 @@ static void draw(const char *kind, bb_figure_format format, bb_figure *out)
 {
     const bb_plot_scene scene = {.results = results,
                                  .experiment = bb_experiment_find(&bb_experiments, "wafer")};
-    *out = (bb_figure){.format = format, .width_cm = 8.5, .height_cm = NAN, .stem = "f"};
+    *out = (bb_figure){.format = format, .width_cm = 8.5, .height_cm = NAN};
     check_ok(bb_plot_draw(&scene, kind, out));
 }
 
@@ -100,6 +102,37 @@ TEST(program_draws_every_format)
     assert_int_equal(system("cp c.svg kept.svg && gnuplot c.gp && cmp c.svg kept.svg"), 0);
     plot((const char *const[6]){"--kind", "pareto", "-o", "c.svg", "--force"}, 0, "c.svg");
     assert_int_equal(system("cmp c.svg kept.svg"), 0);
+}
+
+// Names are never part of a script: quotes, commands and pipes are names like others. What is kept
+// draws under its own name too.
+TEST(names_of_pictures_are_not_run)
+{
+    static const char *const stems[] = {"o'; system 'cd; touch ran'; b='", "it's", "|touch ran",
+                                        "a\"`touch ran`"};
+    char path[64];
+    assert_int_equal(mkdir("odd", 0777), 0);
+    assert_int_equal(mkdir("odd/tmp", 0777), 0);
+    assert_int_equal(setenv("TMPDIR", "odd/tmp", 1), 0); // relative
+    assert_int_equal(setenv("HOME", "odd", 1), 0);
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; ++i) {
+        (void)snprintf(path, sizeof path, "odd/%s.svg", stems[i]);
+        plot((const char *const[6]){"--kind", "pareto", "-o", path, "--script"}, 0, "picture: ");
+        assert_int_equal(access(path, F_OK), 0);
+        (void)snprintf(path, sizeof path, "odd/%s.gp", stems[i]);
+        assert_int_equal(rename(path, "odd/moved.gp"), 0);
+        (void)snprintf(path, sizeof path, "odd/%s.dat", stems[i]);
+        assert_int_equal(rename(path, "odd/moved.dat"), 0);
+        (void)snprintf(path, sizeof path, "odd/%s.svg", stems[i]);
+        assert_int_equal(rename(path, "odd/first.svg"), 0);
+        assert_int_equal(system("cd odd && gnuplot moved.gp && cmp moved.svg first.svg"), 0);
+    }
+    plot((const char *const[6]){"--kind", "pareto", "-o", "odd/it's.tex"}, 0, "picture: ");
+    assert_int_equal(system("grep -q \"{it's}\" \"odd/it's.tex\" && test -f \"odd/it's.pdf\""), 0);
+    assert_int_equal(unsetenv("TMPDIR"), 0);
+    assert_int_equal(access("odd/ran", F_OK), -1);
+    assert_int_equal(access("ran", F_OK), -1);
+    assert_int_equal(rmdir("odd/tmp"), 0);
 }
 
 TEST(program_refuses)

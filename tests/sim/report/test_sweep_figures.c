@@ -16,8 +16,7 @@ static bb_plot_scene scene_of(void)
 
 static void draw(const bb_plot_scene *scene, const char *kind, bb_figure *out)
 {
-    *out =
-        (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 8.5, .height_cm = NAN, .stem = "picture"};
+    *out = (bb_figure){.format = BB_FIGURE_SVG, .width_cm = 8.5, .height_cm = NAN};
     check_ok(bb_plot_draw(scene, kind, out));
 }
 

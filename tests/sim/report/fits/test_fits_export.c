@@ -415,7 +415,7 @@ TEST(mistakes_are_refused)
     CALL("export", "none.h5", "-o", "x.fits");
     program_expect(&run, 3, "cannot export 'none.h5'");
     CALL("export", "full.fits", "-o", "full.fits", "--force");
-    program_expect(&run, 2, "-o full.fits is the result file");
+    program_expect(&run, 2, "output 'full.fits' is the file");
     CALL("export", "full.fits", "-o", "x.fits");
     program_expect(&run, 3, "not an HDF5 file");
     // Cut in the middle: no file, and no temporary one.
