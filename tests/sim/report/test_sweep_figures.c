@@ -174,7 +174,7 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     bb_results *partial = empty_results();
     bb_swept swept;
     bb_text text = {0};
-    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 16.0, .height_cm = 10.0, .stem = "p"};
+    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 16.0, .height_cm = 10.0};
     check_ok(sweep_fixture_fill(partial));
     check_ok(sweep_fixture_judge(partial));
     check_ok(bb_results_values(partial, "statistics/points_unpriced", "1", "statistic", "choice",
