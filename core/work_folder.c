@@ -63,9 +63,12 @@ bb_status bb_work_folder_create(const char *purpose, bb_work_folder **out)
     const int error = errno;
     // In a folder of all without its sticky bit it may be another's by now.
     const bool own = opened && fstat(folder->descriptor, &about) == 0 &&
-                     about.st_uid == geteuid() && (about.st_mode & 07777) == S_IRWXU;
+                     about.st_uid == geteuid() && (about.st_mode & 0777) == S_IRWXU;
     if (!own && folder->descriptor >= 0) {
         (void)close(folder->descriptor);
+    }
+    if (made && !opened) {
+        (void)rmdir(folder->path);
     }
     atomic_store(&folder->state, own ? HELD : FREE);
     BB_REQUIRE(opened, BB_IO, "cannot make a folder to %s, in '%s': %s (TMPDIR names another)",

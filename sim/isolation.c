@@ -4,6 +4,7 @@
 #include "sim/interrupt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -77,7 +78,7 @@ bb_status bb_isolation_run(const char *what, unsigned seconds, bb_status (*task)
     int how = 0;
     (void)fflush(stdout);
     (void)fflush(stderr);
-    BB_REQUIRE(pipe(ends) == 0, BB_INTERNAL, "cannot make a pipe: %s", strerror(errno));
+    BB_REQUIRE(pipe2(ends, O_CLOEXEC) == 0, BB_INTERNAL, "cannot make a pipe: %s", strerror(errno));
     const pid_t parent = getpid();
     pid_t child = fork();
     BB_REQUIRE(child >= 0, BB_MEMORY, "cannot start a process: %s", strerror(errno));

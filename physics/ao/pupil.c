@@ -42,22 +42,24 @@ static span pixels_at(bb_index k, bb_index across, bb_index pixels)
                   .last = high < pixels ? high : pixels - 1};
 }
 
-static double mask_at(const bb_pupil *pupil, span x, span y)
+// Mean of a power of the mask's pixels, 1 or 2.
+static double mask_at(const bb_pupil *pupil, span x, span y, int power)
 {
     double sum = 0.0;
     for (bb_index q = y.first; q <= y.last; ++q) {
         for (bb_index p = x.first; p <= x.last; ++p) {
-            sum += pupil->mask[q * pupil->edge + p];
+            const double pixel = pupil->mask[q * pupil->edge + p];
+            sum += power == 1 ? pixel : pixel * pixel;
         }
     }
     return sum / (double)((x.last - x.first + 1) * (y.last - y.first + 1));
 }
 
-static double pupil_at(const bb_pupil *pupil, bb_index across, bb_index i, bb_index j)
+static double pupil_at(const bb_pupil *pupil, bb_index across, bb_index i, bb_index j, int power)
 {
     return pupil->mask == NULL ? annulus_at(pupil, across, i, j)
                                : mask_at(pupil, pixels_at(i, across, pupil->edge),
-                                         pixels_at(j, across, pupil->edge));
+                                         pixels_at(j, across, pupil->edge), power);
 }
 
 void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out)
@@ -65,16 +67,26 @@ void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out)
     const bb_index points = bb_pupil_points(across);
     for (bb_index j = 0; j < points; ++j) {
         for (bb_index i = 0; i < points; ++i) {
-            out[j * points + i] = pupil_at(pupil, across, i, j);
+            out[j * points + i] = pupil_at(pupil, across, i, j, 1);
         }
     }
+}
+
+double bb_pupil_light(const bb_pupil *pupil, bb_index across)
+{
+    const bb_index points = bb_pupil_points(across);
+    double sum = 0.0;
+    for (bb_index k = 0; k < points * points; ++k) {
+        sum += pupil_at(pupil, across, k % points, k / points, 2);
+    }
+    return sum;
 }
 
 bool bb_pupil_transmits(const bb_pupil *pupil, bb_index across)
 {
     const bb_index points = bb_pupil_points(across);
     for (bb_index k = 0; k < points * points; ++k) {
-        if (pupil_at(pupil, across, k % points, k / points) > 0.0) {
+        if (pupil_at(pupil, across, k % points, k / points, 1) > 0.0) {
             return true;
         }
     }

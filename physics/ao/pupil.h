@@ -39,6 +39,10 @@ bb_index bb_pupil_points(bb_index across);
 /// Draws the pupil on its points, `out` [bb_pupil_points(across)] squared, y by x.
 void bb_pupil_draw(const bb_pupil *pupil, bb_index across, double *out);
 
+/// The light that passes, in points: the sum over them of the mean square of the mask's pixels,
+/// which are amplitudes.
+double bb_pupil_light(const bb_pupil *pupil, bb_index across);
+
 /// Whether any of those points would transmit: a thin annulus may lie between them.
 bool bb_pupil_transmits(const bb_pupil *pupil, bb_index across);
 

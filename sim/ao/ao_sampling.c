@@ -75,7 +75,9 @@ done:
 }
 
 #define BY_DIRECTION "pipeline, target, wavelength"
-#define BY_STUDENT   "of the normal distribution, by Student's t of the frames"
+#define BY_STUDENT                                                                                 \
+    "Student's t with frames - 1 degrees of freedom, as the normal quantile of the same "          \
+    "probability"
 
 // Of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
@@ -88,16 +90,15 @@ static const bb_output strehl_rows[] = {
      .member = offsetof(strehl_row, mean)},
     {"strehl_monte_carlo_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, error)},
-    {"strehl_monte_carlo_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs, in standard deviations", .note = BY_STUDENT,
-     .member = offsetof(strehl_row, sigmas)},
+    {"strehl_monte_carlo_sigmas", BY_DIRECTION, "1", "z-score of its difference from strehl_pairs",
+     .note = BY_STUDENT, .member = offsetof(strehl_row, sigmas)},
     {"strehl_monte_carlo_whole", BY_DIRECTION, "1",
      "Strehl ratio of the whole residual, mean of frames", .note = "fitting and aliasing are in it",
      .member = offsetof(strehl_row, whole_mean)},
     {"strehl_monte_carlo_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
     {"strehl_monte_carlo_whole_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs_whole, in standard deviations",
+     "z-score of its difference from strehl_pairs_whole",
      .note = BY_STUDENT "; NaN without `error_terms`",
      .member = offsetof(strehl_row, whole_sigmas)},
 };

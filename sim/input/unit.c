@@ -131,6 +131,8 @@ static void replace_signs(const char *text, char out[UNIT_BYTES])
 }
 
 // The exponent behind a name, 1 where there is none.
+enum { MOST_POWER = 99 };
+
 static long read_power(const char **text)
 {
     const char *digits = *text + strspn(*text, "^*");
@@ -140,7 +142,7 @@ static long read_power(const char **text)
         return 1;
     }
     *text = end;
-    return power;
+    return power < -MOST_POWER || power > MOST_POWER ? MOST_POWER : power; // no unit's
 }
 
 // One spelling of a product of powers: "m K-1", "m per K" and "Metres/kelvin" are "m1 K-1 ".

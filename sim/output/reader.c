@@ -76,7 +76,7 @@ static herr_t name_of_scale(hid_t dataset, unsigned axis, hid_t scale, void *con
     }
     const char *slash = strrchr(path, '/');
     const char *name = slash == NULL ? path : slash + 1;
-    if (strlen(name) >= NAME_BYTES) {
+    if (strlen(name) >= NAME_BYTES || strpbrk(name, ", ") != NULL) {
         return -1;
     }
     size_t used = strlen(entry->axes);
@@ -105,7 +105,8 @@ static bb_status open_item(hid_t group, const char *name, item *entry)
     entry->is_axis = H5DSis_scale(entry->id) > 0;
     entry->measured = H5Aexists(entry->id, "measured") > 0;
     for (int a = 0; !entry->is_axis && a < entry->rank; ++a) {
-        READ_TRY(H5DSiterate_scales(entry->id, (unsigned)a, NULL, name_of_scale, entry));
+        BB_REQUIRE(H5DSiterate_scales(entry->id, (unsigned)a, NULL, name_of_scale, entry) >= 0,
+                   BB_IO, "'%s' has a scale whose name is no axis", name);
     }
     BB_TRY(bb_hdf5_library_read_text(entry->id, "units", entry->unit, sizeof entry->unit));
     BB_TRY(bb_hdf5_library_read_text(entry->id, "long_name", entry->long_name,
@@ -121,8 +122,9 @@ static bb_status check_shape(const bb_results *results, const char *path, const 
     hsize_t shape[BB_RESULTS_RANK] = {0};
     char axis[TEXT_BYTES + NAME_BYTES];
     int a = 0;
+    const char *name = entry->axes;
     READ_TRY(H5Sget_simple_extent_dims(entry->space, shape, NULL));
-    for (const char *name = entry->axes; *name != '\0' && a < entry->rank; ++a) {
+    for (; *name != '\0' && a < entry->rank; ++a) {
         const int length = (int)strcspn(name, ", ");
         const char *slash = strrchr(path, '/');
         const int group = slash == NULL ? 0 : (int)(slash - path) + 1;
@@ -135,7 +137,7 @@ static bb_status check_shape(const bb_results *results, const char *path, const 
         name += length + (int)strspn(name + length, ", ");
     }
     // Another program may have added a single value.
-    BB_REQUIRE(a == entry->rank || entry->count == 1, BB_IO,
+    BB_REQUIRE((a == entry->rank && *name == '\0') || entry->count == 1, BB_IO,
                "'/%s' has %d dimensions, expected %d with a scale", path, entry->rank, a);
 done:
     return status;
@@ -292,11 +294,20 @@ static bb_status check_texts(const bb_results *results)
     bb_status status = BB_OK;
     static const char *const paths[] = {"results/pipeline", "results/status",
                                         "results/status_detail"};
+    bb_index counts[sizeof paths / sizeof *paths];
     for (size_t i = 0; i < sizeof paths / sizeof *paths; ++i) {
         const bb_dataset *found = bb_results_find(results, paths[i]);
         BB_REQUIRE(found == NULL || found->is_text, BB_IO, "'/%s' has numbers, expected texts",
                    paths[i]);
+        counts[i] = found == NULL ? 0 : found->count;
     }
+    // Those of a sweep have a row a point.
+    BB_REQUIRE(counts[1] == 0 || (counts[0] > 0 && counts[1] % counts[0] == 0), BB_IO,
+               "'/%s' has %td items, expected some for each of %td pipelines", paths[1], counts[1],
+               counts[0]);
+    BB_REQUIRE(counts[2] == 0 || counts[2] == counts[1], BB_IO,
+               "'/%s' has %td items, expected those of '/%s', %td", paths[2], counts[2], paths[1],
+               counts[1]);
 done:
     return status;
 }

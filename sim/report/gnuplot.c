@@ -121,6 +121,8 @@ static bb_status read_picture(const bb_work_folder *place, bb_figure_format form
     const char *rest = bb_text_string(&picture);
     const char *end = rest + picture.length;
     const char *found = NULL;
+    BB_REQUIRE(format != BB_FIGURE_TEX || strstr(rest, mark) != NULL, BB_IO,
+               "gnuplot's LaTeX names no picture '%s'", mark);
     while (mark != NULL && (found = strstr(rest, mark)) != NULL) {
         BB_TRY(bb_text_add_bytes(out, rest, found - rest));
         BB_TRY(format == BB_FIGURE_TEX

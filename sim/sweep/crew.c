@@ -6,6 +6,7 @@
 #include "sim/interrupt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -100,8 +101,8 @@ static bb_status hire(const bb_crew_task *task, worker *members, bb_index count,
     const pid_t parent = getpid();
     (void)fflush(stdout);
     (void)fflush(stderr);
-    BB_REQUIRE(pipe(items) == 0 && pipe(answers) == 0, BB_INTERNAL, "cannot make a pipe: %s",
-               strerror(errno));
+    BB_REQUIRE(pipe2(items, O_CLOEXEC) == 0 && pipe2(answers, O_CLOEXEC) == 0, BB_INTERNAL,
+               "cannot make a pipe: %s", strerror(errno));
     const pid_t process = fork();
     BB_REQUIRE(process >= 0, BB_INTERNAL, "cannot start a process: %s", strerror(errno));
     if (process == 0) {

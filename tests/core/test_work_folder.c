@@ -134,6 +134,17 @@ TEST(programs_run_in_the_folder)
     assert_int_equal(setenv("TMPDIR", ".", 1), 0);
 }
 
+// Folders of a group on clusters: what is made in them takes their set-group-ID bit over.
+TEST(a_parent_with_the_group_bit_serves)
+{
+    bb_work_folder *folder = NULL;
+    assert_int_equal(mkdir("group", 0770) + chmod("group", 02770) + setenv("TMPDIR", "group", 1),
+                     0);
+    check_ok(bb_work_folder_create("test in", &folder));
+    bb_work_folder_remove(&folder);
+    assert_int_equal(rmdir("group") + setenv("TMPDIR", ".", 1), 0); // nothing is left in it
+}
+
 TEST(late_programs_are_ended_with_their_children)
 {
     bb_work_folder *folder = NULL;

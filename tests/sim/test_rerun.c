@@ -166,6 +166,21 @@ TEST(crafted_lists_are_refused_by_name)
     put_texts(file, "extra/few", 1, "extra/along");
     assert_true(H5Fclose(file) >= 0);
     refuse("scale.h5", "'/extra/few' has 1 items along 'along', expected 4096");
+    copy_file("comma.h5", &file); // a scale whose name counts as two axes
+    assert_true(H5Gclose(H5Gcreate2(file, "extra", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
+    assert_true(H5Gclose(H5Gcreate2(file, "extra/x", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)) >= 0);
+    put_texts(file, "extra/a", 1, "extra/a");
+    put_texts(file, "extra/b", 4096, "extra/b");
+    put_texts(file, "extra/x/a, b", 1, "extra/x/a, b");
+    put_texts(file, "extra/few", 1, "extra/x/a, b");
+    assert_true(H5Fclose(file) >= 0);
+    refuse("comma.h5", "'few' has a scale whose name is no axis");
+    copy_file("detail.h5", &file); // a reason fewer than states
+    assert_true(H5Ldelete(file, "results/status_detail", H5P_DEFAULT) >= 0);
+    put_texts(file, "results/status_detail", 1, NULL);
+    assert_true(H5Fclose(file) >= 0);
+    refuse("detail.h5",
+           "'/results/status_detail' has 1 items, expected those of '/results/status'");
 }
 
 // A file that a stranger made names no folder to write to; the command line may.

@@ -5,6 +5,7 @@
 #include "physics/ao/ao_constants.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <gsl/gsl_cdf.h>
 #include <math.h>
 
@@ -29,7 +30,8 @@ double bb_frame_mean_sigmas(const bb_frame_mean *mean, double expected, bb_index
 {
     const double t = (mean->mean - expected) / mean->error;
     const double freedom = (double)(count - 1);
-    return isfinite(t) ? copysign(gsl_cdf_ugaussian_Qinv(gsl_cdf_tdist_Q(fabs(t), freedom)), t) : t;
+    const double beyond = isfinite(t) ? gsl_cdf_tdist_Q(fabs(t), freedom) : 0.0;
+    return beyond > DBL_MIN ? copysign(gsl_cdf_ugaussian_Qinv(beyond), t) : t;
 }
 
 double bb_frame_score_strehl(const double *transmission, const double *wavefront, bb_index points,

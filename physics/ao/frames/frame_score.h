@@ -21,7 +21,7 @@ bb_frame_mean bb_frame_mean_of(const double *numbers, bb_index stride, bb_index 
 
 /// Distance of a mean of `count` numbers from `expected`, signed, in standard deviations of the
 /// normal distribution: the quantile of the same probability as that of Student's t with count - 1
-/// degrees of freedom. NaN of fewer than two.
+/// degrees of freedom; t itself where that underflows. NaN of fewer than two.
 double bb_frame_mean_sigmas(const bb_frame_mean *mean, double expected, bb_index count);
 
 /// |sum P exp(i phi)|^2 / (sum P)^2 of a wavefront (m) on `points` points.

@@ -148,8 +148,8 @@ static bb_status draw_pupil(const bb_pupil *pupil, bb_point_spread *spread)
     for (bb_index k = 0; k < points * points; ++k) {
         spread->grid.pupil_pixels += spread->pupil[k] > 0.0 ? 1 : 0;
         spread->grid.pupil_power += spread->pupil[k] * spread->pupil[k];
-        spread->grid.pupil_sum += spread->pupil[k];
     }
+    spread->grid.pupil_light = bb_pupil_light(pupil, across);
     BB_REQUIRE(spread->grid.pupil_pixels > 0, BB_INVALID,
                "the pupil transmits nothing at the %td x %td points of its square", points, points);
 done:
@@ -493,7 +493,7 @@ double bb_point_spread_ensquared(const bb_point_spread *spread, const double *co
         }
         sum += along_y * line;
     }
-    return share * share * sum * spread->grid.pupil_power / spread->grid.pupil_sum;
+    return share * share * sum * spread->grid.pupil_power / spread->grid.pupil_light;
 }
 
 bb_status bb_point_spread_image(const bb_point_spread *spread, const double *correlation,

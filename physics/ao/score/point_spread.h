@@ -32,7 +32,7 @@ typedef struct bb_point_spread_grid {
     bb_index pupil_points;       ///< along an edge of the pupil's square
     bb_index pupil_pixels;       ///< that transmit
     double pupil_power;          ///< sum of the squares of their transmissions
-    double pupil_sum;            ///< sum of their transmissions
+    double pupil_light;          ///< that passes, in pixels (bb_pupil_light)
     bb_index measurement_count;  ///< m of the truth sensor
     bb_index actuator_count;
     bb_index dropped_modes;
@@ -102,9 +102,8 @@ double bb_point_spread_excess(const bb_point_spread *spread, const double *corre
                               double wavelength_m);
 
 /// Share of the energy in a square box on the axis, `width_rad` along an edge; NaN for a box wider
-/// than the image's period, wavelength / pixel_m. The pupil passes the sum of its transmissions;
-/// the image's period has their sum of squares, as the edges inside partly open pixels diffract
-/// beyond.
+/// than the image's period, wavelength / pixel_m. The pupil passes pupil_light; the image's
+/// period has pupil_power of it, as the edges inside partly open pixels diffract beyond.
 double bb_point_spread_ensquared(const bb_point_spread *spread, const double *correlation,
                                  double wavelength_m, double width_rad);
 

@@ -238,7 +238,9 @@ done:
 }
 
 #define BY_DIRECTION "pipeline, target, wavelength"
-#define BY_STUDENT   "of the normal distribution, by Student's t of the realisations"
+#define BY_STUDENT                                                                                 \
+    "Student's t with realisations - 1 degrees of freedom, as the normal quantile of the same "    \
+    "probability"
 
 // Of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
@@ -257,7 +259,7 @@ static const bb_output strehl_rows[] = {
      "with the truth a delay later",
      .note = "of these winds; NaN with a gain below 1", .member = offsetof(strehl_row, delayed)},
     {"strehl_time_domain_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs_delayed, in standard deviations", .note = BY_STUDENT,
+     "z-score of its difference from strehl_pairs_delayed", .note = BY_STUDENT,
      .member = offsetof(strehl_row, sigmas)},
     {"strehl_time_domain_loss", BY_DIRECTION, "1",
      "what it has less than the reference on the same skies", .member = offsetof(strehl_row, loss)},
@@ -269,7 +271,7 @@ static const bb_output strehl_rows[] = {
     {"strehl_time_domain_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
     {"strehl_time_domain_whole_sigmas", BY_DIRECTION, "1",
-     "its distance from strehl_pairs_whole, in standard deviations",
+     "z-score of its difference from strehl_pairs_whole",
      .note = BY_STUDENT "; NaN unless that has the same delay, and with a gain below 1",
      .member = offsetof(strehl_row, whole_sigmas)},
 };

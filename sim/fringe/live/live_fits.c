@@ -46,10 +46,17 @@ static void read_card(const char card[CARD_BYTES], fits_header *out)
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; ++i) {
         if (strncmp(text, keys[i].name, KEYWORD_BYTES) == 0 && text[KEYWORD_BYTES] == '=') {
             const char *value = text + KEYWORD_BYTES + 1;
-            *keys[i].place = strtod(value + strspn(value, " '"), NULL);
+            value += strspn(value, " '");
+            char *end = NULL;
+            const double number = strtod(value, &end);
+            *keys[i].place = end == value ? *keys[i].place : number; // blank: undefined
         }
     }
-    out->has_checksum = out->has_checksum || strncmp(text, "CHECKSUM=", KEYWORD_BYTES + 1) == 0;
+    if (strncmp(text, "CHECKSUM=", KEYWORD_BYTES + 1) == 0) {
+        const char *value = text + KEYWORD_BYTES + 1;
+        value += strspn(value, " '");
+        out->has_checksum = *value != '\0' && *value != '/'; // blank: undefined
+    }
 }
 
 static bb_status read_header(FILE *file, const char *path, fits_header *out)

@@ -87,6 +87,7 @@ TEST(other_units_are_refused_with_those_expected)
         {BB_QUANTITY_FRACTION, "m/K", "expected one of: 1, %"},
         {BB_QUANTITY_FRACTION, "12", "values in '12'"},
         {BB_QUANTITY_RESPONSE, "m K", "values in 'm K'"},
+        {BB_QUANTITY_RESPONSE, "m/K-9223372036854775808", "values in 'm/K-9223372036854775808'"},
         {BB_QUANTITY_RESPONSE, "K/m", "values in 'K/m'"},
         {BB_QUANTITY_RESPONSE, "m/K2", "values in 'm/K2'"},
         {BB_QUANTITY_RESPONSE, "m/K/", "values in 'm/K/'"},

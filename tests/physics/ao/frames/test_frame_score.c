@@ -11,5 +11,6 @@ TEST(few_numbers_make_a_distance_less_certain)
         const bb_frame_mean mean = {0.5 - 0.01 * t[k], 0.01};
         check_close(bb_frame_mean_sigmas(&mean, 0.5, counts[k]), -1.959964, 2e-6, 1.0);
     }
+    check_close(bb_frame_mean_sigmas(&(bb_frame_mean){1.1, 0.01}, 0.5, 2000), 60.0, 1e-12, 60.0);
     assert_true(isnan(bb_frame_mean_sigmas(&(bb_frame_mean){0.5, NAN}, 0.4, 1)));
 }

@@ -297,6 +297,11 @@ TEST(fits_files_are_held_to_blank_and_checksums)
     (void)snprintf(check, sizeof check, "COMMENT");
     put_fits("held/c.fits", 0, 4, 6, 4, 1, sums);
     expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    (void)snprintf(sum, sizeof sum, "DATASUM = '        '"); // undefined
+    (void)snprintf(check, sizeof check, "CHECKSUM= '        '");
+    put_fits("held/c2.fits", 0, 4, 6, 4, 1, sums);
+    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    (void)snprintf(check, sizeof check, "COMMENT");
     (void)snprintf(sum, sizeof sum, "DATASUM = '%llu'", (unsigned long long)data + 1);
     put_fits("held/d.fits", 0, 4, 6, 4, 1, sums);
     expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
