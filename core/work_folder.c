@@ -130,11 +130,12 @@ static void remove_all(const bb_work_folder *folder)
     }
 }
 
+// HELD until it is removed: a handler that comes in between removes what is left.
 void bb_work_folder_remove(bb_work_folder **folder)
 {
-    int expected = HELD;
-    if (*folder != NULL && atomic_compare_exchange_strong(&(*folder)->state, &expected, CHANGING)) {
+    if (*folder != NULL && atomic_load(&(*folder)->state) == HELD) {
         remove_all(*folder);
+        atomic_store(&(*folder)->state, CHANGING);
         (void)close((*folder)->descriptor);
         atomic_store(&(*folder)->state, FREE);
     }

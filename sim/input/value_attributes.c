@@ -90,6 +90,35 @@ done:
     return status;
 }
 
+static bool is_float(hid_t dataset, const char *name)
+{
+    if (H5Aexists(dataset, name) <= 0) {
+        return false;
+    }
+    const hid_t attribute = H5Aopen(dataset, name, H5P_DEFAULT);
+    const hid_t type = H5Aget_type(attribute);
+    const bool found = H5Tget_class(type) == H5T_FLOAT;
+    (void)H5Tclose(type);
+    (void)H5Aclose(attribute);
+    return found;
+}
+
+// Limits of floats for packed integers may be of the numbers or of those that are stored.
+static bb_status check_limits(hid_t dataset, hid_t type, const bb_value_attributes *attributes)
+{
+    static const char *const names[] = {"valid_min", "valid_max", "valid_range"};
+    bb_status status = BB_OK;
+    const bool packed = H5Tget_class(type) == H5T_INTEGER && bb_value_attributes_packed(attributes);
+    for (size_t i = 0; packed && i < sizeof names / sizeof *names; ++i) {
+        BB_REQUIRE(!is_float(dataset, names[i]), BB_INVALID,
+                   "attribute '%s' has floats for packed integers, expected integers as they are "
+                   "stored",
+                   names[i]);
+    }
+done:
+    return status;
+}
+
 static bb_status read_limits(hid_t dataset, hid_t type, bb_value_attributes *out)
 {
     bb_status status = BB_OK;
@@ -125,6 +154,7 @@ bb_status bb_value_attributes_read(int64_t dataset, int64_t type, bb_value_attri
                "attributes 'scale_factor' %g and 'add_offset' %g, expected finite numbers, the "
                "first not 0",
                out->scale, out->offset);
+    BB_TRY(check_limits(dataset, type, out));
 done:
     return status;
 }

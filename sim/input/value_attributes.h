@@ -3,7 +3,7 @@
 // Attributes of an HDF5 dataset by which its numbers are undefined or packed.
 //
 // NetCDF's conventions (NetCDF Users Guide, appendix A: _FillValue, missing_value, valid_min,
-// valid_max, valid_range, scale_factor, add_offset; its default fill value) and `No Data` of Zygo's
+// valid_max, valid_range, scale_factor, add_offset; its default fill value of floats) and `No Data` of Zygo's
 // .datx files. Every reader of users' datasets follows them: an undefined number is NaN to it, or
 // is refused.
 #ifndef BB_SIM_INPUT_VALUE_ATTRIBUTES_H
@@ -25,7 +25,7 @@ typedef struct bb_value_attributes {
 
 /// Reads those of a dataset of numbers and of its datatype (both a hid_t). Errors: BB_IO,
 /// BB_INVALID (an attribute that is no number, more than there is room for, a scale that is not
-/// finite or is 0, an offset that is not finite).
+/// finite or is 0, an offset that is not finite, limits of floats for packed integers).
 BB_CHECKED bb_status bb_value_attributes_read(int64_t dataset, int64_t type,
                                               bb_value_attributes *out);
 

@@ -75,7 +75,8 @@ TEST(packed_numbers_are_unpacked)
                "d('zero', [[1, 2], [3, 4]], 'f8', scale_factor=0.0)\n"
                "d('words', [[1, 2], [3, 4]], 'f8', _FillValue='none')\n"
                "d('two', [[1, 2], [3, 4]], 'f8', scale_factor=[1.0, 2.0])\n"
-               "d('half', [[1, 2], [3, 4]], 'f8', valid_range=1.0)\n");
+               "d('half', [[1, 2], [3, 4]], 'f8', valid_range=1.0)\n"
+               "d('which', [[1, 2], [3, 4]], 'i2', scale_factor=1e-4, valid_max=3.1416)\n");
     static const double ints[] = {10.5, NAN, 11.5, NAN}, shift[] = {2, 3, 4, 5},
                         none[] = {1, 2, 3, 4};
     check_map("ints", false, ints);
@@ -85,7 +86,8 @@ TEST(packed_numbers_are_unpacked)
         {"zero", "'scale_factor' 0 and 'add_offset' 0, expected finite numbers, the first not 0"},
         {"words", "attribute '_FillValue' is no number"},
         {"two", "attribute 'scale_factor' is of another length, expected a number"},
-        {"half", "attribute 'valid_range' is one number, expected two"}};
+        {"half", "attribute 'valid_range' is one number, expected two"},
+        {"which", "attribute 'valid_max' has floats for packed integers"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         const bb_map_request request = {.file = "u.h5", .dataset = bad[i][0]};
         bb_map_file map;
