@@ -21,11 +21,18 @@ static double usual_condition(bb_index lenslets)
     return fmax(sqrt(30.0), 0.5 * (double)lenslets);
 }
 
-static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, double obstruction)
+static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, const bb_pupil *pupil)
 {
     const double n = (double)lenslets;
     const double radius = hypot(2.0 * (double)i / n - 1.0, 2.0 * (double)j / n - 1.0);
-    return radius > obstruction - 1.0 / n && radius < 1.0 + 1.4 / n;
+    if (radius > pupil->obstruction - 1.0 / n && radius < 1.0 + 1.4 / n) {
+        return true;
+    }
+    return (pupil->by_flux || pupil->mask != NULL) &&
+           (bb_subaperture_is_valid(i - 1, j - 1, lenslets, pupil) ||
+            bb_subaperture_is_valid(i, j - 1, lenslets, pupil) ||
+            bb_subaperture_is_valid(i - 1, j, lenslets, pupil) ||
+            bb_subaperture_is_valid(i, j, lenslets, pupil));
 }
 
 bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets)
@@ -33,7 +40,7 @@ bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets
     bb_index count = 0;
     for (bb_index j = 0; j <= lenslets; ++j) {
         for (bb_index i = 0; i <= lenslets; ++i) {
-            count += is_actuator(i, j, lenslets, pupil->obstruction) ? 1 : 0;
+            count += is_actuator(i, j, lenslets, pupil) ? 1 : 0;
         }
     }
     return count;
@@ -45,7 +52,7 @@ void bb_deformable_mirror_corners(const bb_pupil *pupil, bb_index lenslets, bb_i
     bb_index count = 0;
     for (bb_index j = 0; j <= lenslets; ++j) {
         for (bb_index i = 0; i <= lenslets; ++i) {
-            if (is_actuator(i, j, lenslets, pupil->obstruction)) {
+            if (is_actuator(i, j, lenslets, pupil)) {
                 column[count] = i;
                 row[count++] = j;
             }

@@ -2,10 +2,12 @@
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
+#include "physics/ao/subapertures.h"
 #include "tests/physics/doubles.h"
 
 #include <cblas.h>
 #include <lapacke.h>
+#include <stdbool.h>
 
 TEST(actuators_stand_on_the_lenslet_corners)
 {
@@ -20,6 +22,30 @@ TEST(actuators_stand_on_the_lenslet_corners)
         assert_true(rho > 0.1 && rho < 1.14);
     }
     bb_deformable_mirror_release(&mirror);
+}
+
+// Without an actuator on an outer corner the subaperture there is not controlled.
+TEST(every_corner_of_a_lit_lenslet_has_an_actuator)
+{
+    enum { LENSLETS = 10, CORNERS = LENSLETS + 1 };
+    static const double thresholds[] = {0.3, 0.01};
+    for (int k = 0; k < 2; ++k) {
+        const bb_pupil pupil = {.by_flux = true, .threshold = thresholds[k], .obstruction = 0.3};
+        const bb_index count = bb_deformable_mirror_actuators(&pupil, LENSLETS);
+        bb_index column[CORNERS * CORNERS], row[CORNERS * CORNERS];
+        bool has[CORNERS][CORNERS] = {{false}};
+        bb_deformable_mirror_corners(&pupil, LENSLETS, column, row);
+        for (bb_index a = 0; a < count; ++a) {
+            has[row[a]][column[a]] = true;
+        }
+        for (bb_index j = 0; j < LENSLETS; ++j) {
+            for (bb_index i = 0; i < LENSLETS; ++i) {
+                if (bb_subaperture_is_valid(i, j, LENSLETS, &pupil)) {
+                    assert_true(has[j][i] && has[j][i + 1] && has[j + 1][i] && has[j + 1][i + 1]);
+                }
+            }
+        }
+    }
 }
 
 // Refused before the first allocation.
