@@ -7,7 +7,7 @@ static bb_index doubled(bb_index k, bb_index lenslets)
     return 2 * k - lenslets + 1;
 }
 
-bool bb_subaperture_is_valid(bb_index i, bb_index j, bb_index lenslets, const bb_pupil *pupil)
+bool bb_subapertures_valid(bb_index i, bb_index j, bb_index lenslets, const bb_pupil *pupil)
 {
     if (i < 0 || i >= lenslets || j < 0 || j >= lenslets) {
         return false;
@@ -27,7 +27,7 @@ bb_index bb_subapertures_count(bb_index lenslets, const bb_pupil *pupil)
     bb_index count = 0;
     for (bb_index j = 0; j < lenslets; ++j) {
         for (bb_index i = 0; i < lenslets; ++i) {
-            count += bb_subaperture_is_valid(i, j, lenslets, pupil) ? 1 : 0;
+            count += bb_subapertures_valid(i, j, lenslets, pupil) ? 1 : 0;
         }
     }
     return count;
@@ -38,7 +38,7 @@ void bb_subapertures_centres(bb_index lenslets, const bb_pupil *pupil, double *x
     bb_index count = 0;
     for (bb_index j = 0; j < lenslets; ++j) {
         for (bb_index i = 0; i < lenslets; ++i) {
-            if (bb_subaperture_is_valid(i, j, lenslets, pupil)) {
+            if (bb_subapertures_valid(i, j, lenslets, pupil)) {
                 x[count] = (double)doubled(i, lenslets) / (double)lenslets;
                 y[count] = (double)doubled(j, lenslets) / (double)lenslets;
                 ++count;
@@ -53,7 +53,7 @@ void bb_subapertures_lenslets(bb_index lenslets, const bb_pupil *pupil, bb_index
     bb_index count = 0;
     for (bb_index j = 0; j < lenslets; ++j) {
         for (bb_index i = 0; i < lenslets; ++i) {
-            if (bb_subaperture_is_valid(i, j, lenslets, pupil)) {
+            if (bb_subapertures_valid(i, j, lenslets, pupil)) {
                 column[count] = i;
                 row[count] = j;
                 ++count;

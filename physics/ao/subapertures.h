@@ -15,8 +15,7 @@
 #include <stdbool.h>
 
 /// Whether lenslet (column, row) is a valid subaperture; false off the grid.
-bool bb_subaperture_is_valid(bb_index column, bb_index row, bb_index lenslets,
-                             const bb_pupil *pupil);
+bool bb_subapertures_valid(bb_index column, bb_index row, bb_index lenslets, const bb_pupil *pupil);
 
 /// Number of valid subapertures; 0 for lenslets < 1.
 bb_index bb_subapertures_count(bb_index lenslets, const bb_pupil *pupil);

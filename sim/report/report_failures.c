@@ -18,7 +18,7 @@ static bb_status list_run_failures(const bb_report_page *made, bb_index *count, 
         made->has_table ? bb_results_find(made->results, "results/pipeline") : NULL;
     const bb_dataset *ends = bb_results_find(made->results, "results/status");
     const bb_dataset *details = bb_results_find(made->results, "results/status_detail");
-    for (bb_index p = 0; names != NULL && p < names->count && p < ends->count; ++p) {
+    for (bb_index p = 0; names != NULL && ends != NULL && p < names->count; ++p) {
         if (strcmp(ends->texts[p], "ok") != 0) {
             const char *const cells[] = {names->texts[p], ends->texts[p],
                                          details == NULL ? "" : details->texts[p]};

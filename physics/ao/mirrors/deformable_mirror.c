@@ -29,10 +29,10 @@ static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, const bb_pupi
         return true;
     }
     return (pupil->by_flux || pupil->mask != NULL) &&
-           (bb_subaperture_is_valid(i - 1, j - 1, lenslets, pupil) ||
-            bb_subaperture_is_valid(i, j - 1, lenslets, pupil) ||
-            bb_subaperture_is_valid(i - 1, j, lenslets, pupil) ||
-            bb_subaperture_is_valid(i, j, lenslets, pupil));
+           (bb_subapertures_valid(i - 1, j - 1, lenslets, pupil) ||
+            bb_subapertures_valid(i, j - 1, lenslets, pupil) ||
+            bb_subapertures_valid(i - 1, j, lenslets, pupil) ||
+            bb_subapertures_valid(i, j, lenslets, pupil));
 }
 
 bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets)

@@ -40,7 +40,7 @@ TEST(every_corner_of_a_lit_lenslet_has_an_actuator)
         }
         for (bb_index j = 0; j < LENSLETS; ++j) {
             for (bb_index i = 0; i < LENSLETS; ++i) {
-                if (bb_subaperture_is_valid(i, j, LENSLETS, &pupil)) {
+                if (bb_subapertures_valid(i, j, LENSLETS, &pupil)) {
                     assert_true(has[j][i] && has[j][i + 1] && has[j + 1][i] && has[j + 1][i + 1]);
                 }
             }
