@@ -171,10 +171,10 @@ TEST_FULL(commands_of_a_target_are_scored_as_such)
         "{codec: integer, bits: 6}}, {name: sweep, arithmetic: dp, operator: commands, storage: "
         "{codec: integer, bits: 6, rounding: sweep}}]";
     for (int c = 0; c < 3; ++c) {
-        bb_results *results = driver_results(&(driver_case){
-            BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
-            {corrections[c], "error_terms.shake_arcsec=0.05", "score=pairs",
-             c == 0 ? "monte_carlo.frames=60" : "monte_carlo.frames=0", pipelines}});
+        bb_results *results = driver_results(
+            &(driver_case){BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
+                           {corrections[c], "error_terms.shake_arcsec=0.05", "score=pairs",
+                            c == 0 ? "monte_carlo.frames=60" : "monte_carlo.frames=0", pipelines}});
         const double *slopes = driver_row(results, "strehl_by", "slopes");
         const double *commands = driver_row(results, "strehl_by", "commands");
         for (int i = 0; i < 4; ++i) { // targets and wavelengths
