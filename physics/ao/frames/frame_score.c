@@ -70,8 +70,9 @@ static bb_status place_points(const bb_tomography *tomography, bb_index target, 
     bb_status status = BB_OK;
     const bb_point_spread_grid *grid = bb_point_spread_layout(tomography->targets[target].spread);
     BB_TRY(BB_ALLOCATE(grid->pupil_points, out));
+    const bb_index middle = grid->pupil_points / 2;
     for (bb_index i = 0; i < grid->pupil_points; ++i) {
-        (*out)[i] = grid->pixel_m * (double)(i - grid->pupil_points / 2);
+        (*out)[i] = grid->pixel_m * (double)(i - middle);
     }
 done:
     return status;

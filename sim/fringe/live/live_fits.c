@@ -109,13 +109,15 @@ done:
 
 // Sum of so many blocks from here on as the standard forms it: words of 32 bits, the highest byte
 // first, whose carries come in again at the end (FITS 4.0, appendix J.1).
-static uint32_t add_blocks(FILE *file, double count)
+static uint32_t add_blocks(FILE *file, bb_index count)
 {
     unsigned char bytes[BLOCK_BYTES];
     uint64_t sum = 0;
-    for (double block = 0.0; block < count; ++block) {
+    for (bb_index block = 0; block < count; ++block) {
         memset(bytes, 0, sizeof bytes);
-        (void)!fread(bytes, 1, sizeof bytes, file);
+        if (fread(bytes, 1, sizeof bytes, file) == 0) {
+            break; // nothing is added beyond the end
+        }
         for (size_t i = 0; i < sizeof bytes; i += 4) {
             sum += (uint32_t)bytes[i] << 24 | (uint32_t)bytes[i + 1] << 16 |
                    (uint32_t)bytes[i + 2] << 8 | bytes[i + 3];
@@ -135,7 +137,7 @@ static bb_status hold_sums(FILE *file, const char *path, const fits_header *head
     }
     rewind(file);
     const uint64_t head = add_blocks(file, header->blocks);
-    const uint64_t data = add_blocks(file, ceil(data_bytes / BLOCK_BYTES));
+    const uint64_t data = add_blocks(file, (bb_index)ceil(data_bytes / BLOCK_BYTES));
     const uint64_t all = (head + data) % UINT32_MAX; // all bits of the whole's sum are 1
     BB_REQUIRE(isnan(header->data_sum) ||
                    fmod(header->data_sum, UINT32_MAX) == (double)(data % UINT32_MAX),
