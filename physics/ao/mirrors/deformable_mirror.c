@@ -25,8 +25,8 @@ static bool is_actuator(bb_index i, bb_index j, bb_index lenslets, const bb_pupi
 {
     const double n = (double)lenslets;
     const double radius = hypot(2.0 * (double)i / n - 1.0, 2.0 * (double)j / n - 1.0);
-    if (radius > pupil->obstruction - 1.0 / n && radius < 1.0 + 1.4 / n) {
-        return true;
+    if (radius <= pupil->obstruction - 1.0 / n || radius < 1.0 + 1.4 / n) {
+        return radius > pupil->obstruction - 1.0 / n;
     }
     return (pupil->by_flux || pupil->mask != NULL) &&
            (bb_subapertures_valid(i - 1, j - 1, lenslets, pupil) ||

@@ -9,7 +9,7 @@
 // 0.2. The interaction matrix is f's point difference over a subaperture (arcsec per volt); the
 // projector is its pseudo-inverse without singular values below the largest over `condition`. Under
 // a mask the actuators are the same; those that no valid subaperture sees fall below it. A mask or
-// a rule by flux may keep lenslets farther out or in: their corners are actuators, too.
+// a rule by flux may keep lenslets farther out: their corners are actuators, too.
 //
 // moao's condition is sqrt(30). But the largest singular value is 0.38 n times that of the tilts:
 // from 15 lenslets on they are dropped, and with them their share of the residual (an uncorrected

@@ -30,7 +30,7 @@ TEST(every_corner_of_a_lit_lenslet_has_an_actuator)
     enum { LENSLETS = 10, CORNERS = LENSLETS + 1 };
     static const double thresholds[] = {0.3, 0.01};
     for (int k = 0; k < 2; ++k) {
-        const bb_pupil pupil = {.by_flux = true, .threshold = thresholds[k], .obstruction = 0.3};
+        const bb_pupil pupil = {.by_flux = true, .threshold = thresholds[k]};
         const bb_index count = bb_deformable_mirror_actuators(&pupil, LENSLETS);
         bb_index column[CORNERS * CORNERS], row[CORNERS * CORNERS];
         bool has[CORNERS][CORNERS] = {{false}};
