@@ -187,10 +187,10 @@ static bb_status check_trust(const char *what, const struct stat *about, bb_disk
                          about->st_uid == trust.owner || (is_excused && about->st_uid == root);
     const bool is_kept = is_excused && (about->st_mode & S_ISVTX) != 0;
     BB_REQUIRE(is_ours, BB_UNSUPPORTED,
-               "'%s' belongs to user %lu, who could exchange what is loaded", what,
+               "'%s' belongs to user %lu, who could exchange the loaded code", what,
                (unsigned long)about->st_uid);
     BB_REQUIRE(is_kept || (about->st_mode & trust.writers) == 0, BB_UNSUPPORTED,
-               "'%s' can be written by others, who could exchange what is loaded", what);
+               "'%s' can be written by others, who could exchange the loaded code", what);
 done:
     return status;
 }

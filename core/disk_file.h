@@ -42,19 +42,18 @@ BB_CHECKED bb_status bb_disk_file_check(const char *path);
 /// of `*out`: the caller. Errors: BB_IO, with the reason.
 BB_CHECKED bb_status bb_disk_file_open(const char *path, bool through_links, FILE **out);
 
-/// Who may have made what a process loads as code: root, its user and `owner`; and the bits of
-/// permission that nobody else may have, S_IWGRP and S_IWOTH.
+/// Trusted owners of code to load: root, the process's user and `owner`. `writers` are the
+/// permission bits that must be clear, of S_IWGRP and S_IWOTH.
 typedef struct bb_disk_trust {
     uid_t owner;
     mode_t writers;
 } bb_disk_trust;
 
-/// Opens a folder for openat (O_PATH). It and all folders above it belong to whom is trusted, and
-/// no other can write in them, unless the sticky bit keeps what is not theirs (folders above may
-/// belong to the owner of "/" too); `is_private`: not in
-/// the folder itself at all, which is no link either. Other links on the way are resolved first.
-/// Owner of `*out`: the caller. Errors: BB_UNSUPPORTED (it is not trusted, with the folder and the
-/// reason), BB_IO.
+/// Opens a folder for openat (O_PATH). The folder and all folders above it must belong to trusted
+/// owners (those above also to the owner of "/") and be closed to other writers, or have the sticky
+/// bit. `is_private`: the folder itself has no other writer even with the sticky bit, and is no
+/// link. Links above it are resolved first. Owner of `*out`: the caller. Errors: BB_UNSUPPORTED
+/// (not trusted, with the folder and the reason), BB_IO.
 BB_CHECKED bb_status bb_disk_trust_open_folder(const char *path, bb_disk_trust trust,
                                                bool is_private, int *out);
 

@@ -130,7 +130,7 @@ static void remove_all(const bb_work_folder *folder)
     }
 }
 
-// HELD until it is removed: a handler that comes in between removes what is left.
+// HELD until it is removed: a handler that runs in between removes the rest.
 void bb_work_folder_remove(bb_work_folder **folder)
 {
     if (*folder != NULL && atomic_load(&(*folder)->state) == HELD) {

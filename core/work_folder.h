@@ -15,7 +15,7 @@ enum { BB_WORK_FOLDERS = 64 }; ///< at once in a process
 
 typedef struct bb_work_folder bb_work_folder;
 
-/// Makes a folder. `purpose` is what it is for: "compile in". Errors: BB_IO (with TMPDIR),
+/// Makes a folder. `purpose` completes "a folder to ..": "compile in". Errors: BB_IO (with TMPDIR),
 /// BB_INTERNAL (BB_WORK_FOLDERS of them stand). Owner: the caller.
 BB_CHECKED bb_status bb_work_folder_create(const char *purpose, bb_work_folder **out);
 

@@ -57,7 +57,7 @@ static void make_folders(char *folder)
     (void)mkdir(folder, S_IRWXU);
 }
 
-// What is loaded from the cache runs as the user.
+// Code from the cache runs as the user: nobody else may write it.
 static bb_disk_trust user_alone(void)
 {
     return (bb_disk_trust){.owner = geteuid(), .writers = S_IWGRP | S_IWOTH};
@@ -217,8 +217,8 @@ static bool is_whole(const char *place, const char *data, size_t bytes)
            held.high == expected.high;
 }
 
-// The loader takes what has the name of an object that is loaded for that object: each call names
-// the descriptor by another path.
+// dlopen returns an already loaded object for an equal path: each call spells the path of the
+// descriptor differently.
 void *bb_compiled_file_link(int object)
 {
     static atomic_uint calls;

@@ -88,7 +88,7 @@ static const bb_key input_keys[] = {
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_fringe_input_config, full_scale),
      .meaning = "Number of a frame that counts as 1, for bits and least_modulation; left out: of "
-                "integers the least 2^k - 1 that holds those of the mask, of floats 1 or the "
+                "integers the least 2^k - 1 not below those of the mask, of floats 1 or the "
                 "largest beyond."},
 };
 static const bb_schema input_schema = BB_SCHEMA("input", bb_fringe_input_config, input_keys);

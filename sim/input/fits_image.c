@@ -217,8 +217,8 @@ static bb_status read_unit(fitsfile *file, reading *r)
     return hold(code, r->path, "read its unit");
 }
 
-// Holds the part at hand to the checksums that its header has (FITS 4.0, 4.4.2.7).
-static bb_status hold_checksums(fitsfile *file, const reading *r)
+// Verifies the checksums in the header of the current HDU (FITS 4.0, 4.4.2.7).
+static bb_status verify_checksums(fitsfile *file, const reading *r)
 {
     bb_status status = BB_OK;
     int code = 0;
@@ -269,7 +269,7 @@ static bb_status read_here(void *context)
                r->path, r->planes, MOST_PLANES);
     BB_TRY(hold_size(file, r));
     if (r->values != NULL) {
-        BB_TRY(hold_checksums(file, r));
+        BB_TRY(verify_checksums(file, r));
         BB_TRY(read_pixels(file, r));
     }
 done:

@@ -96,7 +96,7 @@ static bool find_symbol(const char *name, size_t length, const char **symbol)
     return false;
 }
 
-// A name as its symbol, with its prefix; what is no name is one.
+// A name as its symbol, with its prefix; other words stay as they are.
 static void spell_name(const char *name, size_t length, char out[UNIT_BYTES])
 {
     const char *symbol = NULL;

@@ -91,7 +91,7 @@ BB_CHECKED bb_status bb_output_table_add_axis(const bb_output_table *table, cons
 const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dataset *dataset);
 
 /// Refuses results in which a dataset of the table's names is of another type or over other axes.
-/// For tables without `<...>` in names. Errors: BB_IO, with the dataset and what was expected.
+/// For tables without `<...>` in names. Errors: BB_IO, with the dataset and the expected table.
 BB_CHECKED bb_status bb_output_table_check(const bb_output_table *table, const bb_results *results);
 
 /// Appends tables as the page has them, in Markdown: those of one title together, one after the

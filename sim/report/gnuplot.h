@@ -13,7 +13,7 @@
 /// lines beside it. With `scripts`, the figure's data and script stay beside it too, as NAME.dat
 /// and NAME.gp, which draws under the name that it has. Files are whole or absent, and replaced
 /// only with `force`; none of `inputs` (NULL: none) is replaced. Errors: BB_INVALID (an input),
-/// BB_UNSUPPORTED (no gnuplot), BB_IO (an output; gnuplot failed, with what it said), BB_MEMORY.
+/// BB_UNSUPPORTED (no gnuplot), BB_IO (an output; gnuplot failed, with its message), BB_MEMORY.
 BB_CHECKED bb_status bb_gnuplot_draw(const bb_figure *figure, const char *path, bool scripts,
                                      bool force, const bb_file_list *inputs);
 

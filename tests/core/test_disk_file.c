@@ -143,7 +143,7 @@ TEST(only_regular_files_are_read)
     check_fails(bb_disk_file_check("none"), BB_IO, "No such file");
 }
 
-// Root of a container of users, and what it owns, are another user's as seen from within.
+// In a container of users, root and its files belong to another user.
 TEST(folders_of_roots_owner_may_be_above)
 {
     static const char *const paths[] = {"/above/own", "/above"};

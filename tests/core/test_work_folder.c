@@ -134,7 +134,7 @@ TEST(programs_run_in_the_folder)
     assert_int_equal(setenv("TMPDIR", ".", 1), 0);
 }
 
-// Folders of a group on clusters: what is made in them takes their set-group-ID bit over.
+// Group folders of clusters: new folders in them inherit the set-group-ID bit.
 TEST(a_parent_with_the_group_bit_serves)
 {
     bb_work_folder *folder = NULL;

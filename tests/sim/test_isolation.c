@@ -80,7 +80,7 @@ TEST(children_end_with_their_parent)
     assert_int_equal(access("tmp", F_OK), -1);
     assert_int_equal(unsetenv("TMPDIR"), 0);
     wait_ms(900);
-    wait_ms(300); // longer than what was drawn would have taken
+    wait_ms(300); // longer than the drawing would have taken
     assert_int_equal(access("late.html", F_OK), -1);
 }
 

@@ -49,7 +49,7 @@ static int enter(void **state)
     return 0;
 }
 
-// Files that keys name are read, and those of a sweep's folder; what is written goes nowhere there.
+// Files that keys name are read, and those of a sweep's folder; no output goes there.
 TEST(results_replace_no_input)
 {
     program_run run;

@@ -82,8 +82,8 @@ static bb_status shape_mirror(const campaign *work, bb_index index, const double
     return bb_frame_score_shape(&work->shapes[index], slopes, scratch->volts, scratch->shape);
 }
 
-// What the mirror of an estimate is told, into volts, and mirrors that correct together, into
-// commands.
+// Commands of an estimate: of the target's own mirror into volts, of mirrors that correct together
+// into commands.
 static void estimate_commands(const campaign *work, const bb_monte_carlo_estimate *estimate,
                               bb_frame_scratch *scratch)
 {

@@ -59,8 +59,8 @@ static void stop_runner(const series *work, runner *self)
     bb_frame_scratch_release(&self->scratch);
 }
 
-// What a command tells the target's own mirror, into volts; of mirrors that correct together, it is
-// kept in commands.
+// Voltages of the target's own mirror for a command; a command of mirrors that correct together is
+// copied to commands.
 static void follow(const series *work, const bb_time_domain_estimate *estimate,
                    const double *command, bb_frame_scratch *scratch)
 {

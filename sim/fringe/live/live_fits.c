@@ -127,9 +127,9 @@ static uint32_t add_blocks(FILE *file, bb_index count)
     return (uint32_t)((sum & UINT32_MAX) + (sum >> 32));
 }
 
-// Holds a file to its DATASUM and CHECKSUM, where it has them, and goes back to its first pixel.
-static bb_status hold_sums(FILE *file, const char *path, const fits_header *header,
-                           double data_bytes)
+// Verifies DATASUM and CHECKSUM of a file that has them, then seeks back to the first pixel.
+static bb_status verify_sums(FILE *file, const char *path, const fits_header *header,
+                             double data_bytes)
 {
     bb_status status = BB_OK;
     if (!header->has_checksum && isnan(header->data_sum)) {
@@ -200,7 +200,7 @@ bb_status bb_live_fits_read(const char *path, bb_live_frames *out)
     const double data_bytes =
         header.edges[0] * header.edges[1] * header.edges[2] * header.bitpix / BYTE_BITS;
     BB_TRY(bb_live_source_check_length(file, path, data_bytes));
-    BB_TRY(hold_sums(file, path, &header, data_bytes));
+    BB_TRY(verify_sums(file, path, &header, data_bytes));
     BB_TRY(bb_live_frames_shape(out, (bb_index)header.edges[2], (bb_index)header.edges[0],
                                 (bb_index)header.edges[1]));
     out->bits = (bb_index)header.bits;
