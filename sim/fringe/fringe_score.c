@@ -131,7 +131,7 @@ static const bb_output rows[] = {
     ROW(rejected_share, "1", "rejected edges over all"),
     ROW(cycles, "1", "V-cycles of multigrid"),
     ROW(reweighted, "1", "times that weights were made anew"),
-    ROW(changed, "1", "points that the last reweighting moved by a turn"),
+    ROW(changed, "1", "points of the last reweighting on another turn than the phase kept before it"),
     ROW(bits, "1", "of the camera whose frames it saw"),
     ROW(saturated, "1", "pixels of all frames beyond the camera's range"),
 };

@@ -173,7 +173,7 @@ static void take_report(const bb_unwrap_report *report, bb_fringe_evaluation *ev
 
 // Unwraps what is detected; where its time counts, once more if the first run compiled or recorded.
 static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_timed,
-                        bb_fringe_evaluation *evaluation)
+                        bb_fringe_evaluation *evaluation, bool *converged)
 {
     bb_status status = BB_OK;
     bb_unwrap_report report = {0};
@@ -186,12 +186,14 @@ static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_time
     }
     bb_evaluation_note_compiler(&evaluation->common, bb_kernel_context_compiler(context));
     take_report(&report, evaluation);
+    *converged = report.converged;
 done:
     return status;
 }
 
 // What cannot be answered is an outcome.
-static void judge(const bb_unwrap_parts *parts, const double *phase, bb_outcome *outcome)
+static void judge(const bb_unwrap_parts *parts, const double *phase, bool converged,
+                  bb_outcome *outcome)
 {
     for (bb_index p = 0; p < parts->columns * parts->rows; ++p) {
         if (parts->labels[p] >= 0 && !isfinite(phase[p])) {
@@ -199,6 +201,12 @@ static void judge(const bb_unwrap_parts *parts, const double *phase, bb_outcome 
                            p % parts->columns, p / parts->columns);
             return;
         }
+    }
+    if (!converged) {
+        bb_outcome_set(
+            outcome, BB_OUTCOME_NOT_CONVERGED,
+            "the least squares of the unwrapping did not converge: the mask, its weights or "
+            "the formats of the slots hinder multigrid");
     }
 }
 
@@ -223,6 +231,7 @@ bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
     const bb_scene *scene = work->scene;
     bb_unwrap *made = NULL;
     unsigned char *mask = NULL;
+    bool converged = false;
     evaluation->common.device = work->places[pipeline];
     BB_TRY(BB_ALLOCATE(work->points, &mask));
     BB_TRY(detect(work, pipeline, mask, evaluation));
@@ -231,9 +240,9 @@ bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
     }
     BB_TRY(bb_unwrap_create(work->devices[evaluation->common.device].context, &config, mask,
                             scene->columns, scene->rows, &made));
-    BB_TRY(unwrap(work, made, unwrapper != NULL, evaluation));
+    BB_TRY(unwrap(work, made, unwrapper != NULL, evaluation, &converged));
     const bb_unwrap_parts *parts = bb_unwrap_parts_of(made);
-    judge(parts, work->phase, &evaluation->common.outcome);
+    judge(parts, work->phase, converged, &evaluation->common.outcome);
     if (pipeline == work->reference) {
         BB_TRY(keep_reference(work));
     }

@@ -14,6 +14,13 @@ enum { BRACKETS = 4, PISTON_STEPS = 2, QUIET = 2, GRAIN = 1 << 16 };
 // Corrections of coarse grids that need no further cycle, in rad: a cycle takes off nine tenths.
 static const double small_correction = 0.02;
 
+// Ratio of corrections in turn beyond which cycles are given up: 0.1 on a rectangle of equal
+// weights.
+static const double slow_contraction = 0.7;
+
+// Corrections, in rad, beyond which the nearest congruent phase is another one.
+static const double half_turn = 3.141592653589793;
+
 static bb_status check_config(const bb_unwrap_config *config)
 {
     bb_status status = BB_OK;
@@ -129,7 +136,7 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
     double words = 0.0; // of a point, of all fields
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         static const double fields[BB_UNWRAP_SLOTS] = {[BB_UNWRAP_GRADIENT] = 18.0,
-                                                       [BB_UNWRAP_SMOOTHER] = 4.0,
+                                                       [BB_UNWRAP_SMOOTHER] = 7.0,
                                                        [BB_UNWRAP_RESIDUAL] = 1.0 / 3,
                                                        [BB_UNWRAP_TRANSFER] = 2.0 / 3,
                                                        [BB_UNWRAP_CONGRUENCE] = 2.0};
@@ -283,6 +290,9 @@ static bb_status prepare(bb_unwrap *unwrap)
 {
     bb_status status = BB_OK;
     BB_TRY(find_limit(unwrap));
+    for (int axis = 0; axis < 2 && unwrap->config.method.reweight > 0; ++axis) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->bases[axis])); // rejection overwrites the means
+    }
     BB_TRY(bb_unwrap_step_run(&unwrap->reject[0]));
     BB_TRY(bb_unwrap_step_run(&unwrap->reject[1]));
     BB_TRY(bb_unwrap_step_run(&unwrap->share));
@@ -344,60 +354,171 @@ static bb_status run_section(bb_unwrap *unwrap, bb_unwrap_section section)
                                                    work[section], unwrap, graph);
 }
 
-// V-cycles, at most `cycles`, until a correction is at most `enough` rad.
-static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cycles, double enough,
+// V-cycles, at most `cycles`; the first least squares ends at a small correction.
+static bb_status run_cycles(bb_unwrap *unwrap, bool is_first, bb_index cycles,
+                            bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_contraction *found = &unwrap->contraction;
+    found->last = INFINITY;
+    for (bb_index i = 0; i < cycles && !(is_first && found->last <= small_correction); ++i) {
+        BB_TRY(run_section(unwrap, BB_SECTION_CYCLE));
+        if (is_first || i + 2 >= cycles) {
+            found->before = found->last;
+            BB_TRY(bb_unwrap_grids_correction(&unwrap->grids, &found->last));
+        }
+        ++report->cycles;
+    }
+done:
+    return status;
+}
+
+// Corrections stay large. Conjugate gradients are no help in narrow storage, whose rounding leaves
+// residuals that have no solution.
+static bool needs_descent(const bb_unwrap *unwrap)
+{
+    const bb_unwrap_contraction *found = &unwrap->contraction;
+    const bb_unwrap_numbers *slots = unwrap->config.slots;
+    const int single = bb_format_describe(BB_FORMAT_FP32)->significand;
+    return unwrap->grids.count > 1 &&
+           bb_format_describe(slots[BB_UNWRAP_GRADIENT].storage)->significand >= single &&
+           bb_format_describe(slots[BB_UNWRAP_SMOOTHER].storage)->significand >= single &&
+           !(found->last <= small_correction) && !(found->last <= slow_contraction * found->before);
+}
+
+static bb_status descend(bb_unwrap *unwrap, const bb_unwrap_step *divergence,
+                         bb_unwrap_report *report)
+{
+    bb_status status = BB_OK;
+    if (unwrap->descent.grids == NULL) {
+        BB_TRY(bb_unwrap_descent_create(&unwrap->grids, &unwrap->config, &unwrap->descent));
+    }
+    BB_TRY(
+        bb_unwrap_descent_run(&unwrap->descent, divergence, &report->cycles, &unwrap->is_solved));
+done:
+    return status;
+}
+
+// Least squares by V-cycles; once these do not contract, by conjugate gradients to the end of the
+// run, from the solution before.
+static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cycles,
                        bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
-    double correction = INFINITY;
+    const bool is_first = loading == BB_SECTION_FIRST_LOAD;
+    const bb_unwrap_field *solution = &unwrap->grids.u;
     BB_TRY(bb_device_wait(device));
     const double start = bb_clock_seconds();
     BB_TRY(run_section(unwrap, loading));
-    for (bb_index i = 0; i < cycles && !(correction <= enough); ++i) {
-        BB_TRY(run_section(unwrap, BB_SECTION_CYCLE));
-        if (enough > 0.0) {
-            BB_TRY(bb_unwrap_grids_correction(&unwrap->grids, &correction));
-        }
-        ++report->cycles;
+    if (is_first) {
+        unwrap->descends = false;
+        BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
     }
-    BB_TRY(bb_unwrap_grids_store(&unwrap->grids));
+    if (!unwrap->descends) {
+        BB_TRY(run_cycles(unwrap, is_first, cycles, report));
+        unwrap->descends = needs_descent(unwrap);
+        unwrap->is_solved = unwrap->grids.count == 1 || unwrap->contraction.last <= half_turn;
+    }
+    if (unwrap->descends) {
+        BB_TRY(descend(unwrap, is_first ? &unwrap->first_divergence : &unwrap->divergence, report));
+    } else {
+        BB_TRY(bb_unwrap_grids_store(&unwrap->grids));
+    }
     BB_TRY(bb_device_wait(device));
     report->cycle_seconds += bb_clock_seconds() - start;
 done:
     return status;
 }
 
-static bb_status reweight_once(bb_unwrap *unwrap, double softness, bb_unwrap_report *report)
+// Counts the jumps of a phase.
+static bb_status count_jumps(bb_unwrap *unwrap, double *jumps)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_step_run(&unwrap->count_jumps[0]));
+    BB_TRY(bb_unwrap_step_run(&unwrap->count_jumps[1]));
+    BB_TRY(bb_unwrap_step_run(&unwrap->total_jumps));
+    if (jumps != NULL) {
+        BB_TRY(bb_device_download(bb_kernel_context_device(unwrap->context), jumps,
+                                  unwrap->jumps.block, sizeof *jumps));
+    }
+done:
+    return status;
+}
+
+// The first phase is the one to keep.
+static bb_status keep_first(bb_unwrap *unwrap, double *jumps)
+{
+    bb_status status = BB_OK;
+    BB_TRY(count_jumps(unwrap, jumps));
+    BB_TRY(bb_unwrap_step_run(&unwrap->keep));
+    BB_TRY(bb_unwrap_step_run(&unwrap->keep_jumps));
+done:
+    return status;
+}
+
+// A phase with fewer jumps than the kept one takes its place.
+static bb_status keep_better(bb_unwrap *unwrap, double *jumps)
+{
+    bb_status status = BB_OK;
+    BB_TRY(count_jumps(unwrap, jumps));
+    BB_TRY(bb_unwrap_step_run(&unwrap->select));
+    BB_TRY(bb_unwrap_step_run(&unwrap->lower));
+done:
+    return status;
+}
+
+static bb_status reweight_once(bb_unwrap *unwrap, bb_index round, double *jumps,
+                               bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
     bb_unwrap_step step = {.launch = NULL};
     double changed = 0.0;
-    BB_TRY(bb_unwrap_state_reweight(unwrap, softness, &step));
+    BB_TRY(bb_unwrap_state_reweight(unwrap, round, &step));
     BB_TRY(bb_unwrap_step_run(&step));
-    BB_TRY(solve(unwrap, BB_SECTION_LOAD, unwrap->config.method.reweight_cycles, 0.0, report));
-    BB_TRY(bb_unwrap_step_run(&unwrap->keep));
+    BB_TRY(solve(unwrap, BB_SECTION_LOAD, unwrap->config.method.reweight_cycles, report));
     BB_TRY(run_section(unwrap, BB_SECTION_CONGRUENCE));
     BB_TRY(bb_unwrap_step_run(&unwrap->changes));
     BB_TRY(bb_device_download(device, &changed, unwrap->changed.block, sizeof changed));
     report->changed = (bb_index)changed;
+    if (report->changed > 0) {
+        BB_TRY(keep_better(unwrap, jumps));
+    }
     ++report->reweighted;
 done:
     bb_unwrap_step_release(&step);
     return status;
 }
 
+// Not even conjugate gradients solved the last least squares.
+static bool has_failed(const bb_unwrap *unwrap)
+{
+    return unwrap->descends && !unwrap->is_solved;
+}
+
 static bb_status reweight(bb_unwrap *unwrap, bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
-    for (int axis = 0; axis < 2 && unwrap->config.method.reweight > 0; ++axis) {
-        BB_TRY(bb_unwrap_step_run(&unwrap->bases[axis]));
+    const bb_index rounds = unwrap->config.method.reweight;
+    double least = 0.0, last = 0.0, jumps = 0.0; // of the kept, the last and the new phase
+    if (rounds > 0) {
+        BB_TRY(keep_first(unwrap, &least));
+        last = least;
+        report->converged = unwrap->is_solved;
     }
     int quiet = 0; // times in turn that nothing changed
-    for (bb_index i = 0; i < unwrap->config.method.reweight && quiet < QUIET; ++i) {
-        BB_TRY(reweight_once(unwrap, ldexp(BB_UNWRAP_FIRST_SOFTNESS, -(int)i), report));
-        quiet = report->changed == 0 ? quiet + 1 : 0;
+    for (bb_index i = 0; i < rounds && quiet < QUIET && !has_failed(unwrap); ++i) {
+        jumps = least; // of a phase that is the kept one
+        BB_TRY(reweight_once(unwrap, i, &jumps, report));
+        quiet = report->changed == 0 || jumps == last ? quiet + 1 : 0;
+        report->converged = jumps < least ? unwrap->is_solved : report->converged;
+        least = fmin(jumps, least);
+        last = jumps;
+    }
+    if (rounds > 0) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->give));
+        report->converged = report->converged || least == 0.0;
     }
 done:
     return status;
@@ -426,8 +547,8 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     BB_TRY(drop_fetched(unwrap));
     BB_TRY(upload(unwrap, wrapped));
     BB_TRY(run_section(unwrap, BB_SECTION_PREPARE));
-    BB_TRY(solve(unwrap, BB_SECTION_FIRST_LOAD, unwrap->config.method.cycles, small_correction,
-                 report));
+    BB_TRY(solve(unwrap, BB_SECTION_FIRST_LOAD, unwrap->config.method.cycles, report));
+    report->converged = unwrap->is_solved;
     BB_TRY(run_section(unwrap, BB_SECTION_CONGRUENCE));
     BB_TRY(reweight(unwrap, report));
     BB_TRY(download(unwrap, phase));
@@ -444,8 +565,7 @@ static bb_status create_reweights(bb_unwrap *unwrap)
     if (unwrap->reweights == NULL && count > 0) {
         BB_TRY(BB_ZEROED(count, &unwrap->reweights));
         for (bb_index i = 0; i < count; ++i) {
-            BB_TRY(bb_unwrap_state_reweight(unwrap, ldexp(BB_UNWRAP_FIRST_SOFTNESS, -(int)i),
-                                            &unwrap->reweights[i]));
+            BB_TRY(bb_unwrap_state_reweight(unwrap, i, &unwrap->reweights[i]));
         }
     }
 done:
@@ -474,14 +594,19 @@ bb_status bb_unwrap_queue(bb_unwrap *unwrap)
     }
     BB_TRY(prepare(unwrap));
     BB_TRY(queue_solve(unwrap, &unwrap->first_divergence, method->cycles));
-    for (int axis = 0; axis < 2 && method->reweight > 0; ++axis) {
-        BB_TRY(bb_unwrap_step_run(&unwrap->bases[axis]));
+    BB_TRY(make_congruent(unwrap));
+    if (method->reweight > 0) {
+        BB_TRY(keep_first(unwrap, NULL));
     }
     for (bb_index i = 0; i < method->reweight; ++i) {
         BB_TRY(bb_unwrap_step_run(&unwrap->reweights[i]));
         BB_TRY(queue_solve(unwrap, &unwrap->divergence, method->reweight_cycles));
+        BB_TRY(make_congruent(unwrap));
+        BB_TRY(keep_better(unwrap, NULL));
     }
-    BB_TRY(make_congruent(unwrap));
+    if (method->reweight > 0) {
+        BB_TRY(bb_unwrap_step_run(&unwrap->give));
+    }
 done:
     return status;
 }

@@ -14,13 +14,20 @@
 //  3. Weighted least squares (unwrap_grids.h), until a correction is small or the cycles are
 //     done; in it a rejected edge has that mean. Then, as often as asked, weights are made anew
 //     from the residuals of the solution towards least absolute residuals (Holland and Welsch 1977,
-//     Commun. Stat. A6(9)): b d / (d + |r|) with d halved each time, b 1 of kept edges and 0.5 of
-//     rejected ones, whose gradients count again. It ends early where the phase has stayed the
-//     same twice.
+//     Commun. Stat. A6(9)): b d / (d + |r|) with d halved each time, 11 times at most, and with
+//     b = 1 / (1 + (e / s)^2) of an edge whose gradient differs by e from its mean (Cauchy's
+//     weights), s the scale of step 2, at least 0.1 rad. Rejected edges have their own gradients
+//     again. It ends early where the phase has stayed the same twice. Where cycles do not
+//     contract, conjugate gradients solve the equations (unwrap_descent.h), then for the rest
+//     of the run.
 //  4. Points all of whose edges were rejected are set by the points around them (mean over pairs
 //     that lie opposite in 5 x 5). The piston of each part is the angle of the mean direction of
 //     wrapped phase less solution, then refined by means of what is left. The phase is the wrapped
 //     one and the whole number of turns that is nearest to solution and piston.
+//  5. Of the phases of all least squares, the unweighted one among them, the result is that with
+//  the
+//     least J = sum over edges of b |k|, k the turns by which the difference of the phase misses
+//     the wrapped one; of equal ones the first.
 //
 // Results are the same for any number of threads.
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_H
@@ -43,7 +50,8 @@ typedef struct bb_unwrap_report {
     double rejected_share; ///< of the edges; NaN where there is none
     bb_index cycles;       ///< V-cycles in all
     bb_index reweighted;   ///< times
-    bb_index changed;      ///< points that the last reweighting moved by a turn; 0 without
+    bb_index changed;      ///< points of the last one on another turn than the kept ones; 0 without
+    bool converged;        ///< the least squares of the result, or the result has no jump
     double bytes;          ///< that the fields take in their formats
     double fp32_bytes;     ///< and in fp32
     double cycle_seconds;  ///< of the V-cycles, and of coarse weights and right-hand sides
@@ -80,7 +88,8 @@ const bb_unwrap_field *bb_unwrap_wrapped(const bb_unwrap *unwrap);
 
 /// Queues the unwrapping of what stands there, in the device's order of work: kernels and zeroing
 /// alone, the same every time, so that a bb_device_graph can hold it. Nothing is read back to
-/// decide: all of method.cycles, method.reweight and method.reweight_cycles are done. The phase is
+/// decide: all of method.cycles, method.reweight and method.reweight_cycles are done, none by
+/// conjugate gradients. The phase is
 /// that of bb_unwrap_run where as many were done there. Errors: as bb_unwrap_run.
 BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 
@@ -90,7 +99,8 @@ BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 BB_CHECKED bb_status bb_unwrap_fetch(bb_unwrap *unwrap);
 
 /// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device, once. Of the
-/// report the times are NaN and `changed` is 0. Errors: BB_DEVICE.
+/// report the times are NaN, `changed` is 0 and `converged` false: nothing was measured. Errors:
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *report);
 
 #endif

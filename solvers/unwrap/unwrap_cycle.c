@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 
-enum { SWEEPS_BEFORE = 2, SWEEPS_AFTER = 1, SWEEPS_COARSEST = 4 };
+enum { SWEEPS_BEFORE = 2, SWEEPS_AFTER = 1, SWEEPS_COARSEST = 4, SWEEPS_SYMMETRIC = 2 };
 enum { RED = BB_UNWRAP_RED, BLACK = BB_UNWRAP_BLACK, COLOURS = BB_UNWRAP_COLOURS };
 
 typedef struct launch_list {
@@ -102,6 +102,31 @@ done:
     return status;
 }
 
+// Sweeps up are those down in reverse, and corrections go back as residuals came.
+static bb_status list_symmetric(const bb_unwrap_grids *grids, launch_list *list)
+{
+    bb_status status = BB_OK;
+    const int coarsest = grids->count - 1;
+    BB_TRY(add(list, &grids->pack_f));
+    for (int level = 0; level <= coarsest; ++level) {
+        const bb_unwrap_level *grid = &grids->levels[level];
+        BB_TRY(add_both(list, grid->first_sweep, RED));
+        BB_TRY(add_sweeps(list, grid, SWEEPS_SYMMETRIC - 1, RED));
+        if (level < coarsest) {
+            BB_TRY(add_both(list, grids->levels[level + 1].restrict_residual, RED));
+        }
+    }
+    BB_TRY(add_sweeps(list, &grids->levels[coarsest], SWEEPS_SYMMETRIC, BLACK));
+    for (int level = coarsest; level > 0; --level) {
+        BB_TRY(add(list, &grids->levels[level].unpack));
+        BB_TRY(add_both(list, grids->levels[level].inject, RED));
+        BB_TRY(add_sweeps(list, &grids->levels[level - 1], SWEEPS_SYMMETRIC, BLACK));
+    }
+    BB_TRY(add(list, &grids->unpack));
+done:
+    return status;
+}
+
 static bb_status create(bb_status (*fill)(const bb_unwrap_grids *, launch_list *),
                         const bb_unwrap_grids *grids, bb_kernel_sequence **out)
 {
@@ -122,4 +147,9 @@ bb_status bb_unwrap_cycle_create_load(const bb_unwrap_grids *grids, bb_kernel_se
 bb_status bb_unwrap_cycle_create(const bb_unwrap_grids *grids, bb_kernel_sequence **out)
 {
     return create(list_cycle, grids, out);
+}
+
+bb_status bb_unwrap_cycle_create_symmetric(const bb_unwrap_grids *grids, bb_kernel_sequence **out)
+{
+    return create(list_symmetric, grids, out);
 }

@@ -84,7 +84,7 @@ done:
     return status;
 }
 
-// The sweep of a coarse grid that needs no solution before it.
+// The sweep of a grid that needs no solution before it.
 static bb_status create_first_sweep(bb_unwrap_grids *grids, const bb_unwrap_config *config,
                                     int level)
 {
@@ -196,7 +196,13 @@ static bb_status create_prolongation(bb_unwrap_grids *grids, const bb_unwrap_con
             .parameters = {colour_parameter(colour)},
             .written = {&fine->u[colour]},
         };
+        const bb_unwrap_recipe inject = {
+            .use = {.file = "unwrap_inject.kernel", .types = {{"U", type}}, .type_count = 1},
+            .fields = {&coarse->plain, &fine->u[colour]},
+            .written = {&fine->u[colour]},
+        };
         BB_TRY(bb_unwrap_step_create(grids->context, &prolong, &coarse->prolong[colour]));
+        BB_TRY(bb_unwrap_step_create(grids->context, &inject, &coarse->inject[colour]));
     }
 done:
     return status;
@@ -211,7 +217,8 @@ static bb_status create_packing(bb_unwrap_grids *grids)
         const bb_unwrap_field *plain;
         bb_unwrap_field *packed;
         bb_unwrap_step *step;
-    } packs[] = {{&grids->f, finest->f, &grids->pack_f},
+    } packs[] = {{&grids->u, finest->u, &grids->pack_u},
+                 {&grids->f, finest->f, &grids->pack_f},
                  {&grids->wx, finest->wx, &grids->pack_wx},
                  {&grids->wy, finest->wy, &grids->pack_wy}};
     for (size_t i = 0; i < sizeof packs / sizeof packs[0]; ++i) {
@@ -263,16 +270,17 @@ bb_status bb_unwrap_grids_create(bb_kernel_context *context, const bb_unwrap_con
     }
     for (int level = 0; level < out->count; ++level) {
         BB_TRY(create_sweeps(out, config, level));
+        BB_TRY(create_first_sweep(out, config, level));
         for (int colour = 0; colour < COLOURS && level > 0; ++colour) {
             BB_TRY(create_restriction(out, config, level, colour));
         }
         if (level > 0) {
-            BB_TRY(create_first_sweep(out, config, level));
             BB_TRY(create_prolongation(out, config, level));
         }
     }
     BB_TRY(bb_unwrap_cycle_create_load(out, &out->load));
     BB_TRY(bb_unwrap_cycle_create(out, &out->cycle));
+    BB_TRY(bb_unwrap_cycle_create_symmetric(out, &out->precondition));
 done:
     return status;
 }
@@ -303,6 +311,7 @@ static void release_level(bb_kernel_context *context, bb_unwrap_level *grid)
         bb_unwrap_step_release(&grid->coarsen[colour]);
         bb_unwrap_step_release(&grid->restrict_residual[colour]);
         bb_unwrap_step_release(&grid->prolong[colour]);
+        bb_unwrap_step_release(&grid->inject[colour]);
     }
     bb_unwrap_step_release(&grid->unpack);
     bb_unwrap_step_release(&grid->frame);
@@ -314,12 +323,14 @@ void bb_unwrap_grids_release(bb_unwrap_grids *grids)
                                        &grids->correction};
     bb_kernel_sequence_destroy(&grids->load);
     bb_kernel_sequence_destroy(&grids->cycle);
+    bb_kernel_sequence_destroy(&grids->precondition);
     for (int i = 0; i < grids->count; ++i) {
         release_level(grids->context, &grids->levels[i]);
     }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
         bb_unwrap_field_release(grids->context, fields[i]);
     }
+    bb_unwrap_step_release(&grids->pack_u);
     bb_unwrap_step_release(&grids->pack_f);
     bb_unwrap_step_release(&grids->pack_wx);
     bb_unwrap_step_release(&grids->pack_wy);
@@ -366,4 +377,14 @@ done:
 bb_status bb_unwrap_grids_store(bb_unwrap_grids *grids)
 {
     return bb_unwrap_step_run(&grids->unpack);
+}
+
+bb_status bb_unwrap_grids_restore(bb_unwrap_grids *grids)
+{
+    return bb_unwrap_step_run(&grids->pack_u);
+}
+
+bb_status bb_unwrap_grids_precondition(bb_unwrap_grids *grids)
+{
+    return bb_kernel_sequence_queue(grids->precondition);
 }

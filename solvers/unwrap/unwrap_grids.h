@@ -7,7 +7,8 @@
 // cell-centred: a coarse point stands for 2 x 2 fine ones, extents are halved and rounded up, so
 // any size will do. A weight of a coarse edge is half the sum of the two fine ones beneath it;
 // residuals of children are added; corrections are interpolated bilinearly. V(2,1) with red-black
-// Gauss-Seidel. Points without an edge keep what is interpolated.
+// Gauss-Seidel. Points without an edge keep what is interpolated. Cells hold points that a mask
+// parts, so that cycles may diverge; bb_unwrap_grids_precondition is definite all the same.
 //
 // Within a grid the points of each colour stand side by side (unwrap_pack.kernel), so that a sweep
 // reads and writes neighbouring words.
@@ -28,22 +29,22 @@ typedef struct bb_unwrap_level {
     bb_unwrap_field wx[BB_UNWRAP_COLOURS], wy[BB_UNWRAP_COLOURS];
     bb_unwrap_field plain, framed; ///< the solution of a coarse grid, as it lies and in a frame
     bb_unwrap_step sweeps[BB_UNWRAP_COLOURS];
-    bb_unwrap_step first_sweep[BB_UNWRAP_COLOURS]; ///< of a coarse grid, from zero
+    bb_unwrap_step first_sweep[BB_UNWRAP_COLOURS]; ///< from zero
     /// From the next finer grid to this one, and back.
     bb_unwrap_step coarsen[BB_UNWRAP_COLOURS], restrict_residual[BB_UNWRAP_COLOURS];
-    bb_unwrap_step unpack, frame, prolong[BB_UNWRAP_COLOURS];
+    bb_unwrap_step unpack, frame, prolong[BB_UNWRAP_COLOURS], inject[BB_UNWRAP_COLOURS];
 } bb_unwrap_level;
 
 typedef struct bb_unwrap_grids {
     bb_kernel_context *context; ///< borrowed
     /// [rows][columns]: solution, right-hand side, weights of the edges to the right and below.
     bb_unwrap_field u, f, wx, wy;
-    bb_unwrap_step pack_f, pack_wx, pack_wy, unpack;
+    bb_unwrap_step pack_u, pack_f, pack_wx, pack_wy, unpack;
     bb_unwrap_field correction; ///< [1]
     bb_unwrap_step measure;
     bb_unwrap_level levels[BB_UNWRAP_LEVELS];
     int count;
-    bb_kernel_sequence *load, *cycle;
+    bb_kernel_sequence *load, *cycle, *precondition;
 } bb_unwrap_grids;
 
 /// Grids of zeros down to at most 2 x 2 points. Errors: BB_MEMORY, those of
@@ -72,5 +73,13 @@ BB_CHECKED bb_status bb_unwrap_grids_correction(bb_unwrap_grids *grids, double *
 
 /// Puts what the cycles found into the solution.
 BB_CHECKED bb_status bb_unwrap_grids_store(bb_unwrap_grids *grids);
+
+/// The next cycle starts from the solution.
+BB_CHECKED bb_status bb_unwrap_grids_restore(bb_unwrap_grids *grids);
+
+/// Overwrites the solution with B f, f the right-hand side: one symmetric V(2,2) cycle from zero
+/// with piecewise constant corrections, so that B is symmetric and definite for any mask and
+/// weights.
+BB_CHECKED bb_status bb_unwrap_grids_precondition(bb_unwrap_grids *grids);
 
 #endif

@@ -76,12 +76,12 @@ static int32_t root_of(int32_t *parents, int32_t point)
 }
 
 // Joins what kept edges along an axis join, and counts those that are steep.
-static void join_kept(const bb_unwrap_parts *parts, int axis, const double *bases,
+static void join_kept(const bb_unwrap_parts *parts, int axis, const double *used,
                       const double *gradients, int32_t *parents, bb_index *steep)
 {
     for (bb_index p = 0; p < parts->columns * parts->rows; ++p) {
         const bb_index end = end_of_edge(parts, p, axis);
-        if (end >= 0 && bases[p] >= 1.0) {
+        if (end >= 0 && used[p] == gradients[p]) {
             const int32_t one = root_of(parents, (int32_t)p);
             const int32_t two = root_of(parents, (int32_t)end);
             parents[one > two ? one : two] = one > two ? two : one;
@@ -124,12 +124,10 @@ bb_status bb_unwrap_quality_doubt(bb_unwrap *unwrap, bb_unwrap_doubt *out)
     bb_status status = BB_OK;
     const bb_unwrap_parts *parts = &unwrap->parts;
     const bb_index points = parts->columns * parts->rows;
-    // Reweighting keeps what rejection said; without it the weights still say it.
-    const bool kept = unwrap->config.method.reweight > 0;
-    const bb_unwrap_field *const bases[] = {kept ? &unwrap->bx : &unwrap->grids.wx,
-                                            kept ? &unwrap->by : &unwrap->grids.wy};
+    // The first least squares has the mean in place of a rejected gradient.
+    const bb_unwrap_field *const used[] = {&unwrap->mx, &unwrap->my};
     const bb_unwrap_field *const gradients[] = {&unwrap->gx, &unwrap->gy};
-    double *fields[2] = {NULL, NULL}; // [points] each: bases, gradients
+    double *fields[2] = {NULL, NULL}; // [points] each: gradients used, and measured
     int32_t *parents = NULL;          // [points]
     bb_index steep = 0, hanging = 0;
     BB_TRY(BB_ALLOCATE(points, &fields[0]));
@@ -139,7 +137,7 @@ bb_status bb_unwrap_quality_doubt(bb_unwrap *unwrap, bb_unwrap_doubt *out)
         parents[p] = (int32_t)p;
     }
     for (int axis = 0; axis < 2; ++axis) {
-        BB_TRY(load(unwrap, bases[axis], fields[0]));
+        BB_TRY(load(unwrap, used[axis], fields[0]));
         BB_TRY(load(unwrap, gradients[axis], fields[1]));
         join_kept(parts, axis, fields[0], fields[1], parents, &steep);
     }

@@ -76,6 +76,9 @@ static bb_status create_fields(bb_unwrap *unwrap)
                    {&unwrap->totals, BB_UNWRAP_THRESHOLDS, 1},
                    {&unwrap->limits, BB_UNWRAP_LIMITS, 1},
                    {&unwrap->changed, 1, 1},
+                   {&unwrap->jumps, 1, 1},
+                   {&unwrap->row_jumps, 2 * rows, 1},
+                   {&unwrap->least, 1, 1},
                    {&unwrap->rejected, rows, 1},
                    {&unwrap->cosines, parts->run_count, 1},
                    {&unwrap->sines, parts->run_count, 1},
@@ -94,7 +97,7 @@ static bb_status create_fields(bb_unwrap *unwrap)
                                   sample_columns, sample_rows, &unwrap->samples));
     BB_TRY(bb_unwrap_field_create(context, smoother, columns, rows, &unwrap->settled));
     BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->phase));
-    BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->before));
+    BB_TRY(bb_unwrap_field_create(context, result, columns, rows, &unwrap->kept));
     for (size_t i = 0; i < sizeof doubles / sizeof doubles[0]; ++i) {
         BB_TRY(bb_unwrap_field_create(context, BB_FORMAT_FP64, doubles[i].columns, doubles[i].rows,
                                       doubles[i].field));
@@ -241,7 +244,8 @@ static bb_status create_rejection(bb_unwrap *u)
                (bb_unwrap_recipe){.fields = {&u->thresholds[0], &u->limits},
                                   .parameters = {{.parts = {fixed}},
                                                  {.parts = {BB_UNWRAP_LEAST_LIMIT}},
-                                                 {.parts = {BB_UNWRAP_MOST_LIMIT}}}},
+                                                 {.parts = {BB_UNWRAP_MOST_LIMIT}},
+                                                 {.parts = {BB_UNWRAP_SMOOTH}}}},
                "unwrap_limit.kernel", NULL, slot, false, &u->limit));
     for (int axis = 0; axis < 2; ++axis) {
         BB_TRY(add(
@@ -251,8 +255,10 @@ static bb_status create_rejection(bb_unwrap *u)
                                .written = {g[axis], w[axis]}},
             "unwrap_reject.kernel", "G", slot, true, &u->reject[axis]));
         BB_TRY(add(
-            u, (bb_unwrap_recipe){.fields = {w[axis], &u->limits, b[axis]}, .written = {b[axis]}},
-            "unwrap_bases.kernel", "G", slot, false, &u->bases[axis]));
+            u,
+            (bb_unwrap_recipe){.fields = {g[axis], m[axis], &u->edges[axis], &u->limits, b[axis]},
+                               .written = {b[axis]}},
+            "unwrap_bases.kernel", "G", slot, true, &u->bases[axis]));
     }
     BB_TRY(add(u, (bb_unwrap_recipe){.fields = {w[0], w[1], &u->rejected}}, "unwrap_share.kernel",
                "G", slot, false, &u->share));
@@ -314,10 +320,42 @@ static bb_status create_pistons(bb_unwrap *u)
                            .fields = {&u->wrapped, &u->settled, &u->labels, &u->pistons, &u->phase},
                            .written = {&u->phase}},
         "unwrap_congruent.kernel", "P", slot, true, &u->congruent));
-    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->before}, .as_vectors = true},
-               "copy.kernel", "T", slot, false, &u->keep));
-    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->before, &u->inside, &u->changed}},
+done:
+    return status;
+}
+
+// Of the phases of all least squares the one with the least jumps.
+static bb_status create_choice(bb_unwrap *u)
+{
+    bb_status status = BB_OK;
+    const bb_unwrap_slot slot = BB_UNWRAP_CONGRUENCE;
+    const bb_kernel_use edges = {.types = {{"G", stored(u, BB_UNWRAP_GRADIENT)}}, .type_count = 1};
+    const bb_kernel_use numbers = {.types = {{"T", "DP"}}, .type_count = 1};
+    const bb_unwrap_field *const g[] = {&u->gx, &u->gy};
+    const bb_unwrap_field *const b[] = {&u->bx, &u->by};
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->kept, &u->inside, &u->changed}},
                "unwrap_changes.kernel", "P", slot, false, &u->changes));
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(add(u,
+                   (bb_unwrap_recipe){.use = edges,
+                                      .fields = {&u->phase, g[axis], b[axis], &u->row_jumps},
+                                      .parameters = {{.integer = 1 - axis},
+                                                     {.integer = axis},
+                                                     {.integer = axis * u->parts.rows}}},
+                   "unwrap_jumps.kernel", "P", slot, false, &u->count_jumps[axis]));
+    }
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->row_jumps, &u->jumps}}, "unwrap_total.kernel",
+               NULL, slot, false, &u->total_jumps));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->kept}, .as_vectors = true},
+               "copy.kernel", "T", slot, false, &u->keep));
+    BB_TRY(add(u, (bb_unwrap_recipe){.use = numbers, .fields = {&u->jumps, &u->least}},
+               "copy.kernel", NULL, slot, false, &u->keep_jumps));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->phase, &u->jumps, &u->least, &u->kept}},
+               "unwrap_select.kernel", "P", slot, false, &u->select));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->jumps, &u->least}}, "unwrap_least.kernel", NULL,
+               slot, false, &u->lower));
+    BB_TRY(add(u, (bb_unwrap_recipe){.fields = {&u->kept, &u->phase}, .as_vectors = true},
+               "copy.kernel", "T", slot, false, &u->give));
 done:
     return status;
 }
@@ -332,13 +370,16 @@ bb_status bb_unwrap_state_create(bb_unwrap *unwrap)
     BB_TRY(create_gradients(unwrap));
     BB_TRY(create_rejection(unwrap));
     BB_TRY(create_pistons(unwrap));
+    BB_TRY(create_choice(unwrap));
 done:
     return status;
 }
 
-bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *out)
+bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, bb_index round, bb_unwrap_step *out)
 {
     bb_unwrap_grids *grid = &unwrap->grids;
+    const int halvings = round < BB_UNWRAP_HALVINGS ? (int)round : BB_UNWRAP_HALVINGS;
+    const double d = ldexp(BB_UNWRAP_FIRST_SOFTNESS, -halvings);
     return add(unwrap,
                (bb_unwrap_recipe){
                    .use = {.types = {{"U", stored(unwrap, BB_UNWRAP_SMOOTHER)}}, .type_count = 1},
@@ -350,7 +391,7 @@ bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *
 }
 
 // All fields beside the grids'; returns how many.
-enum { FIELDS = 41 };
+enum { FIELDS = 44 };
 static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 {
     bb_unwrap_field *const fields[] = {&u->wrapped,
@@ -367,7 +408,7 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
                                        &u->shares[1],
                                        &u->settled,
                                        &u->phase,
-                                       &u->before,
+                                       &u->kept,
                                        &u->cosines,
                                        &u->sines,
                                        &u->offsets,
@@ -384,6 +425,9 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
                                        &u->limits,
                                        &u->rejected,
                                        &u->changed,
+                                       &u->jumps,
+                                       &u->row_jumps,
+                                       &u->least,
                                        &u->inside,
                                        &u->held,
                                        &u->width,
@@ -403,15 +447,16 @@ static int list_fields(bb_unwrap *u, bb_unwrap_field *out[FIELDS])
 void bb_unwrap_state_release(bb_unwrap *u)
 {
     bb_unwrap_step *const steps[] = {
-        &u->gradient[0], &u->gradient[1], &u->bases[0],   &u->bases[1],
-        &u->row_sums[0], &u->row_sums[1], &u->means[0],   &u->means[1],
-        &u->sample,      &u->tally[0],    &u->tally[1],   &u->total,
-        &u->bracket[0],  &u->bracket[1],  &u->limit,      &u->reject[0],
-        &u->reject[1],   &u->share,       &u->divergence, &u->first_divergence,
-        &u->hold,        &u->settle,      &u->directions, &u->cosine_groups,
-        &u->sine_groups, &u->angles,      &u->offset,     &u->offset_groups,
-        &u->correct,     &u->congruent,   &u->changes,    &u->keep,
-        &u->open_bracket};
+        &u->gradient[0],  &u->gradient[1],    &u->bases[0],       &u->bases[1],
+        &u->row_sums[0],  &u->row_sums[1],    &u->means[0],       &u->means[1],
+        &u->sample,       &u->tally[0],       &u->tally[1],       &u->total,
+        &u->bracket[0],   &u->bracket[1],     &u->limit,          &u->reject[0],
+        &u->reject[1],    &u->share,          &u->divergence,     &u->first_divergence,
+        &u->hold,         &u->settle,         &u->directions,     &u->cosine_groups,
+        &u->sine_groups,  &u->angles,         &u->offset,         &u->offset_groups,
+        &u->correct,      &u->congruent,      &u->changes,        &u->keep,
+        &u->open_bracket, &u->count_jumps[0], &u->count_jumps[1], &u->total_jumps,
+        &u->keep_jumps,   &u->select,         &u->lower,          &u->give};
     bb_unwrap_field *fields[FIELDS];
     const int count = list_fields(u, fields);
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
@@ -424,6 +469,7 @@ void bb_unwrap_state_release(bb_unwrap *u)
     for (int i = 0; i < count; ++i) {
         bb_unwrap_field_release(u->context, fields[i]);
     }
+    bb_unwrap_descent_release(&u->descent);
     bb_unwrap_grids_release(&u->grids);
 }
 
@@ -438,7 +484,7 @@ double bb_unwrap_state_bytes(bb_unwrap *u, bool in_fp32)
     const bb_unwrap_field *const fields[] = {
         &u->wrapped,   &u->gx,        &u->gy,       &u->bx,       &u->by,
         &u->mx,        &u->my,        &u->sums,     &u->edges[0], &u->edges[1],
-        &u->shares[0], &u->shares[1], &u->settled,  &u->phase,    &u->before,
+        &u->shares[0], &u->shares[1], &u->settled,  &u->phase,    &u->kept,
         &u->grids.u,   &u->grids.f,   &u->grids.wx, &u->grids.wy};
     double bytes = 0.0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {

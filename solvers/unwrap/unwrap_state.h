@@ -5,7 +5,7 @@
 #define BB_SOLVERS_UNWRAP_UNWRAP_STATE_H
 
 #include "solvers/unwrap/unwrap.h"
-#include "solvers/unwrap/unwrap_grids.h"
+#include "solvers/unwrap/unwrap_descent.h"
 
 enum {
     BB_UNWRAP_THRESHOLDS = 16,
@@ -24,14 +24,25 @@ typedef enum bb_unwrap_section {
     BB_SECTION_COUNT
 } bb_unwrap_section;
 
-/// d of the first reweighting, in rad.
+/// d of the first reweighting, in rad, and how often it is halved: less than d of the last one is
+/// rounding.
 #define BB_UNWRAP_FIRST_SOFTNESS 0.3
+#define BB_UNWRAP_HALVINGS       11
 
 /// Limits of a residual that come from the data, in rad, and the weight that a rejected edge has in
 /// the first least squares.
 #define BB_UNWRAP_LEAST_LIMIT 1.0
 #define BB_UNWRAP_MOST_LIMIT  1.3
 #define BB_UNWRAP_WEAK        0.001
+
+/// Residual of a gradient, in rad, that halves the weight of its edge in reweighting where the
+/// scale of the residuals is less.
+#define BB_UNWRAP_SMOOTH 0.1
+
+/// Largest corrections of coarse grids, in rad.
+typedef struct bb_unwrap_contraction {
+    double before, last;
+} bb_unwrap_contraction;
 
 struct bb_unwrap {
     bb_kernel_context *context;
@@ -44,12 +55,17 @@ struct bb_unwrap {
     double *found; // limits, then what was rejected
     bool fetched;  // the device has been told to bring the result
     bb_unwrap_grids grids;
+    bb_unwrap_contraction contraction;
+    bool descends;             // cycles do not contract
+    bool is_solved;            // the last least squares
+    bb_unwrap_descent descent; // created when it is first needed
     bb_unwrap_field wrapped, inside, gx, gy, bx, by, mx, my, sums;
     bb_unwrap_field edges[2], shares[2]; // by axis: 1 of an edge; of each among 9 x 9
     bb_unwrap_field samples;             // of every fourth edge of every fourth row
     bb_unwrap_field first_thresholds, thresholds[2], tallies, totals, limits;
     bb_unwrap_field rejected; // [rows]
-    bb_unwrap_field held, width, settled, phase, before, changed;
+    bb_unwrap_field held, width, settled, phase, kept, changed, jumps, least;
+    bb_unwrap_field row_jumps; // [2 * rows] to the right, then downwards
     bb_unwrap_field labels, order, starts, owners, heads, firsts, sizes;
     bb_unwrap_field cosines, sines, offsets;                   // of runs
     bb_unwrap_field group_cosines, group_sines, group_offsets; // of groups of runs
@@ -58,7 +74,7 @@ struct bb_unwrap {
         total, bracket[2], limit, reject[2];
     bb_unwrap_step share, first_divergence, divergence, hold, settle, directions, cosine_groups,
         sine_groups, angles, offset, offset_groups, correct, congruent;
-    bb_unwrap_step changes, keep;
+    bb_unwrap_step changes, count_jumps[2], total_jumps, keep, keep_jumps, select, lower, give;
     bb_device_graph *sections[BB_SECTION_COUNT]; // NULL before its first use
     bb_unwrap_step *reweights; // [method.reweight], of bb_unwrap_queue; NULL before its first call
 };
@@ -68,8 +84,10 @@ struct bb_unwrap {
 BB_CHECKED bb_status bb_unwrap_state_create(bb_unwrap *unwrap);
 void bb_unwrap_state_release(bb_unwrap *unwrap);
 
-/// A step that makes weights anew from the solution, with `d` (bb_unwrap, 3). Owner: the caller.
-BB_CHECKED bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, double d, bb_unwrap_step *out);
+/// A step that makes weights anew from the solution, for the `round`th time from 0 (unwrap.h, 3).
+/// Owner: the caller.
+BB_CHECKED bb_status bb_unwrap_state_reweight(bb_unwrap *unwrap, bb_index round,
+                                              bb_unwrap_step *out);
 
 /// Bytes of all fields that hold numbers, in their formats or, `in_fp32`, in fp32.
 double bb_unwrap_state_bytes(bb_unwrap *unwrap, bool in_fp32);

@@ -419,6 +419,69 @@ def offsets(d):
     return {"sums": np.array(sums)}
 
 
+def apply_data(make):
+    wx, wy = make.edges((0, 0.25, 1))
+    return {"p": make.plain(make.rows, make.columns), "wx": wx, "wy": wy, "q": unwritten(make.rows, make.columns)}
+
+
+def bases_data(make):
+    return {"g": make.plain(make.rows, make.columns), "m": make.plain(make.rows, make.columns),
+            "edges": make.edges()[0], "limits": np.array([2.0, 0.375, 0.1]), "b": unwritten(make.rows, make.columns)}
+
+
+def bases(d):
+    return {"b": d.edges / (1 + ((d.g - d.m) / d.limits[1]) ** 2)}
+
+
+def direction_data(make):
+    return {"z": make.plain(make.rows, make.columns), "top": np.array([0.75]), "bottom": np.array([-0.5]),
+            "p": make.plain(make.rows, make.columns)}
+
+
+def next_direction(d):
+    return {"p": d.z + 1.5 * d.p}
+
+
+def move_data(make, bottom):
+    return {"a": make.plain(make.rows, make.columns), "top": np.array([0.75]), "bottom": np.array([bottom]),
+            "b": make.plain(make.rows, make.columns), "sign": -1}
+
+
+def moved(d):
+    return {"b": d.b - 1.5 * d.a if d.bottom[0] else d.b}
+
+
+def inject_data(make):
+    return {"coarse": make.plain(*coarse_shape(make)), "u": packed(make.plain(make.rows, make.columns), 0)}
+
+
+def injected(d):
+    cells = np.repeat(d.coarse, 2, axis=0)[:d.u.shape[0] - 3]
+    return {"u": d.u + np.pad(cells, ((1, 2), (1, 2)))}
+
+
+def jump_data(make, axis):
+    g = make.plain(make.rows, make.columns, scale=np.pi)
+    return {"phase": TURN * make.random.integers(-2, 3, (make.rows, make.columns)) + 0.25, "g": 0.5 * g,
+            "b": make.edges((0, 0.25, 1))[axis], "counts": unwritten(2 * make.rows), "right": 1 - axis, "down": axis,
+            "first": axis * make.rows}
+
+
+def jumps(d):
+    step = shifted(d.phase, d.right, d.down, "edge") - d.phase
+    counts = np.full(d.counts.shape, UNWRITTEN, np.longdouble)
+    counts[d.first:d.first + len(d.g)] = np.sum(d.b * np.abs(np.rint((step - d.g) / TURN)), axis=1)
+    return {"counts": counts}
+
+
+def select_data(make, jumps):
+    return {"phase": make.grid(), "jumps": np.array([jumps]), "least": np.array([3.0]), "kept": make.grid()}
+
+
+def selected(d):
+    return {"kept": d.phase if d.jumps[0] < d.least[0] else d.kept}
+
+
 def divergence_data(make):
     wx, wy = make.edges((0, 0.25, 1))
     return {"gx": make.grid(), "gy": make.grid(), "wx": wx, "wy": wy, "f": unwritten(make.rows, make.columns)}
@@ -498,13 +561,13 @@ def held(d):
 
 def limit_data(make, fixed, scale):
     return {"thresholds": np.append(scale * np.linspace(0.9, 1.2, 15), 1e35), "limits": unwritten(3),
-            "fixed": fixed, "least": 0.5, "most": 2.0}
+            "fixed": fixed, "least": 0.5, "most": 2.0, "smooth": 0.25}
 
 
 def limits(d):
     scale = 1.4826 * (d.thresholds[0] + d.thresholds[14]) / 2
     limit = d.fixed if d.fixed > 0 else min(max(3 * scale, d.least), d.most)
-    return {"limits": np.array([limit, 0.5, scale])}
+    return {"limits": np.array([limit, max(scale, d.smooth), scale])}
 
 
 def mean_data(make):
@@ -744,17 +807,20 @@ CASES = {
     "spmv": case(sparse_data, sparse_product, 40, kinds=NUMBERS),
     "sweep": case(sweep_data, lambda d: {"u": swept(d.u, d.f, d.wx, d.wy, d.colour, d.u)}, 40, variants=COLOURS),
     "unwrap_angles": case(angle_data, triangle_angles, 40, ""),
-    "unwrap_bases": case(lambda m: {"w": np.where(m.mask(), m.edges((0, 0.0078125, 1))[0], m.grid()),
-                                    "limits": np.array([2.0, 0.375, 1.0]), "b": unwritten(m.rows, m.columns)},
-                         lambda d: {"b": np.where((d.w > 0) & (d.w < 1), d.limits[1], d.w)}, 0, "G"),
+    "unwrap_apply": case(apply_data, lambda d: {"q": residual(d.p, 0, -d.wx, -d.wy)}, 20, "WORK U W"),
+    "unwrap_bases": case(bases_data, bases, 12, "WORK G"),
     "unwrap_bracket": case(bracket_data, narrower_bracket, 4, "",
                            variants=({"share": 0.9}, {"share": 0.45}, {"share": 0.99, "first": 800})),
     "unwrap_changes": case(change_data, changes, 0, "P"),
     "unwrap_coarsen": case(coarsen_data, coarse_weights, 2, "WORK W C", variants=COLOURS),
     "unwrap_congruent": case(congruent_data, congruent_phase, 6, "WORK I U P"),
+    "unwrap_direction": case(direction_data, next_direction, 8, "WORK U"),
     "unwrap_directions": case(lambda m: run_data(m, cosines=lambda m, n: unwritten(n), sines=lambda m, n: unwritten(n)),
                               directions, 200, "I U"),
     "unwrap_divergence": case(divergence_data, divergence, 8, "WORK G"),
+    "unwrap_dot": case(lambda m: {"a": m.plain(m.rows, m.columns), "b": m.plain(m.rows, m.columns),
+                                  "products": unwritten(m.rows)},
+                       lambda d: {"products": (d.a * d.b).sum(axis=1)}, 2000, "A B"),
     "unwrap_edges": case(lambda m: {"inside": m.mask(), "ex": unwritten(m.rows, m.columns),
                                     "ey": unwritten(m.rows, m.columns)}, mask_edges, 0, "G"),
     "unwrap_first_black": case(first_black_data, lambda d: colour_sweep(d, 1, np.zeros_like(d.u), d.other, UNWRITTEN,
@@ -767,11 +833,16 @@ CASES = {
                             variants=({"right": 1, "down": 0}, {"right": 0, "down": 1})),
     "unwrap_groups": case(group_data, groups, 200, ""),
     "unwrap_held": case(held_data, held, 0, "G"),
+    "unwrap_inject": case(inject_data, injected, 1, "U"),
+    "unwrap_jumps": case(jump_data, jumps, 40, "P G", variants=({"axis": 0}, {"axis": 1})),
     "unwrap_largest": case(lambda m: {"u": m.grid() - 1, "size": unwritten(1)},
                            lambda d: {"size": np.array([np.max(np.abs(d.u))])}, 0, "U"),
+    "unwrap_least": case(lambda m: {"jumps": m.plain(m.dots), "least": m.plain(m.dots)},
+                         lambda d: {"least": np.minimum(d.jumps, d.least)}, 0, ""),
     "unwrap_limit": case(limit_data, limits, 4, "",
                          variants=[{"fixed": f, "scale": s} for f, s in ((0, 0.1), (0, 0.4), (0, 3), (1.25, 0.4))]),
     "unwrap_means": case(mean_data, lambda d: {"m": window_rows(d.sums, len(d.m)) * d.shares}, 20, "WORK G"),
+    "unwrap_move": case(move_data, moved, 8, "WORK A B", variants=({"bottom": 0.5}, {"bottom": 0})),
     "unwrap_offsets": case(lambda m: run_data(m, parts=lambda m, n: m.random.integers(0, 3, n),
                                               pistons=lambda m, n: m.plain(3), sums=lambda m, n: unwritten(n)),
                            offsets, 400, "I U"),
@@ -789,6 +860,7 @@ CASES = {
     "unwrap_row_sums": case(row_sum_data, lambda d: {"sums": np.pad(row_sums(d.a), ((4, 4), (0, 0)),
                                                                     constant_values=UNWRITTEN)}, 10, "WORK G"),
     "unwrap_samples": case(sample_data, samples, 1, "G"),
+    "unwrap_select": case(select_data, selected, 0, "P", variants=({"jumps": 2}, {"jumps": 3}, {"jumps": 4})),
     "unwrap_settle": case(settle_data, settled, 40, "WORK U",
                           refused=lambda types: types["WORK"] == "SP" and types["U"] == "DP"),
     "unwrap_share": case(rejected_data, rejected, 0, "G"),
@@ -796,6 +868,8 @@ CASES = {
     "unwrap_sweep": case(colour_sweep_data, lambda d: colour_sweep(d, d.colour, d.u, d.other, 0), 40, "WORK U W F",
                          variants=COLOURS),
     "unwrap_tally": case(tally_data, tally, 0, "G"),
+    "unwrap_total": case(lambda m: {"parts": m.plain(m.dots), "whole": unwritten(1)},
+                         lambda d: {"whole": np.array([d.parts.sum()])}, 2000, ""),
     "unwrap_totals": case(lambda m: {"counts": m.random.integers(0, 99, (16, m.dots)), "totals": unwritten(16)},
                           lambda d: {"totals": d.counts.sum(axis=1)}, 0, ""),
     "unwrap_unpack": case(unpack_data, lambda d: {"u": unpacked(d.red, d.black)[:, :d.u.shape[1]]}, 0, "U"),

@@ -324,7 +324,7 @@ BB_CLONES static bb_status reject_rows(void *context, bb_index begin, bb_index e
     const bb_unwrap_loops *loops = context;
     const level *grid = &loops->levels[0];
     const float limit = (float)loops->limit;
-    const float kept = (float)fmax(1.0 - loops->scale, 0.3);
+    const float scale = (float)fmax(loops->scale, 0.1);
     for (int axis = 0; axis < 2; ++axis) {
         float *g = axis == 0 ? loops->gx : loops->gy;
         float *w = axis == 0 ? grid->wx : grid->wy;
@@ -332,8 +332,9 @@ BB_CLONES static bb_status reject_rows(void *context, bb_index begin, bb_index e
         for (bb_index y = begin; y < end; ++y) {
             for (bb_index p = y * grid->stride; p < y * grid->stride + grid->columns; ++p) {
                 const bool is_beyond = fabsf(b[p]) > limit;
+                const float share = b[p] / scale;
                 g[p] = is_beyond ? g[p] - b[p] : g[p];
-                b[p] = is_beyond ? kept : w[p];
+                b[p] = w[p] / (1.0F + share * share);
                 w[p] = is_beyond ? 0.001F : w[p];
             }
         }

@@ -146,7 +146,8 @@ TEST(no_price_makes_up_for_a_cycle)
     results = driver_results(&lax);
     assert_string_equal(driver_text(results, "status", "asks"), "ok");
     assert_true(driver_number(results, "wrong_cycles_reference", "asks") > 0.0);
-    assert_true(driver_number(results, "compression_ratio", "asks") > 3.5); // a byte everywhere
+    // Not a byte everywhere: gradients or residuals of a byte do not converge, at any price.
+    assert_true(driver_number(results, "compression_ratio", "asks") > 2.0);
     bb_results_destroy(&results);
 }
 

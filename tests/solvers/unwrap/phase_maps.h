@@ -89,6 +89,20 @@ static inline void phase_map_add_shear(phase_map *map)
     }
 }
 
+/// A tilted figure with a tear from the middle to the edge, beyond which it is raised by up to
+/// `opening` rad. The tear runs along rows, turned by `angle` rad.
+static inline void phase_map_fill_torn(phase_map *map, double opening, double angle)
+{
+    for (bb_index p = 0; p < map->columns * map->rows; ++p) {
+        const double x = 2.0 * (double)(p % map->columns) / (double)map->columns - 1.0;
+        const double y = 2.0 * (double)(p / map->columns) / (double)map->rows - 1.0;
+        const double along = x * cos(angle) + y * sin(angle);
+        const double beyond = y * cos(angle) - x * sin(angle);
+        map->truth[p] = 55 * x + 20 * y + 12 * sin(3 * x) * cos(2 * y) +
+                        (along > 0 && beyond > 0 ? opening * along : 0.0);
+    }
+}
+
 static inline void phase_map_add_noise(phase_map *map, double sigma, uint64_t seed)
 {
     for (bb_index p = 0; p < map->columns * map->rows; ++p) {

@@ -99,6 +99,142 @@ TEST(noise_of_seven_tenths_is_nearly_right)
     phase_map_release(&map);
 }
 
+// Four quarters of a disc, parted by a cross of one point and joined in the middle.
+static bool in_crossed_disc(bb_index x, bb_index y)
+{
+    const double dx = (double)x - 63.5, dy = (double)y - 63.5;
+    const bool is_joint = fabs((double)x - 64.0) < 4.0 && fabs((double)y - 64.0) < 4.0;
+    return hypot(dx, dy) < 60.0 && ((x != 64 && y != 64) || is_joint);
+}
+
+// Discs on a lattice, joined by bridges of three points.
+static bool in_bridged_discs(bb_index x, bb_index y)
+{
+    const bb_index dx = x % 64 - 32, dy = y % 64 - 32;
+    return dx * dx + dy * dy < 24 * 24 || (dx >= 0 && dx < 3) || (dy >= 0 && dy < 3);
+}
+
+// A line of one point that goes to and fro.
+static bool in_serpentine(bb_index x, bb_index y)
+{
+    return y % 2 == 0 || x == (y % 4 == 1 ? 0 : 127);
+}
+
+typedef bool (*mask_function)(bb_index x, bb_index y);
+
+// Wrong points of a smooth phase on a mask of 128 x 128 points.
+static bb_index unwrap_on(mask_function mask, const bb_unwrap_config *config,
+                          bb_unwrap_report *report)
+{
+    enum { SIZE = 128 };
+    phase_map map = phase_map_create(SIZE, SIZE);
+    phase_map_fill(&map, phase_of_freeform);
+    for (bb_index p = 0; p < SIZE * SIZE; ++p) {
+        map.truth[p] *= 4.0;
+        map.mask[p] = mask(p % SIZE, p / SIZE);
+    }
+    const bb_index wrong = unwrap(&map, config, report);
+    phase_map_release(&map);
+    return wrong;
+}
+
+// Coarse grids join points that the mask parts, so that cycles diverge there.
+TEST(narrow_joints_are_right)
+{
+    static const mask_function masks[] = {in_crossed_disc, in_bridged_discs, in_serpentine};
+    static const bb_format formats[] = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    for (int i = 0; i < 6; ++i) {
+        bb_unwrap_config config = bb_unwrap_config_plain(formats[i % 2]);
+        bb_unwrap_report report;
+        for (int reweight = 0; reweight <= 12; reweight += 12) {
+            config.method.reweight = reweight;
+            const bb_index wrong = unwrap_on(masks[i / 2], &config, &report);
+            if (wrong > 0 || !report.converged) {
+                fail_msg("mask %d, %s, %d reweightings: %td wrong, %s", i / 2,
+                         bb_format_describe(formats[i % 2])->name, reweight, wrong,
+                         report.converged ? "converged" : "not converged");
+            }
+            if (masks[i / 2] == in_crossed_disc) { // a step takes off most of the error
+                assert_in_range(report.cycles, 1, 40);
+            }
+        }
+    }
+}
+
+// A format whose rounding exceeds a turn and one cycle alone are no solutions.
+TEST(what_is_not_solved_has_not_converged)
+{
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(128, 128);
+    phase_map_fill(&map, phase_of_freeform);
+    for (bb_index p = 0; p < 128 * 128; ++p) {
+        map.truth[p] *= 4.0; // e5m2 has steps of more than a turn
+    }
+    config.method.reweight = 0;
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_true(report.converged);
+    config.method.cycles = 1;
+    (void)unwrap(&map, &config, &report);
+    assert_false(report.converged);
+    config.method.cycles = 8;
+    config.slots[BB_UNWRAP_SMOOTHER].storage = BB_FORMAT_E5M2;
+    assert_true(unwrap(&map, &config, &report) > 0);
+    assert_false(report.converged);
+    phase_map_release(&map);
+}
+
+// Weights that follow rounding would have no bound of contrast.
+TEST(many_reweightings_keep_a_right_phase)
+{
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(96, 96);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_noise(&map, 0.7, 3);
+    config.method.reweight = 12;
+    const bb_index wrong = unwrap(&map, &config, &report);
+    config.method.reweight = 100;
+    config.method.reweight_cycles = 1;
+    assert_in_range(unwrap(&map, &config, &report), 0, wrong + 1);
+    assert_true(report.converged);
+    phase_map_release(&map);
+}
+
+// Reweighting moves points on the way to the least jumps, and unweighted least squares may be
+// wrong.
+TEST(tears_of_several_turns_are_right)
+{
+    static const double openings[] = {7.0, 11.0, 15.0};
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    for (int k = 0; k < 6; ++k) {
+        phase_map map = phase_map_create(256, 256);
+        phase_map_fill_torn(&map, openings[k / 2], k % 2 == 0 ? 0.0 : 0.25 * turn);
+        assert_int_equal(unwrap(&map, &config, &report), 0);
+        assert_true(report.converged);
+        phase_map_release(&map);
+    }
+}
+
+// Much noise: the last phase of these maps has more jumps than one before it, and 90 wrong points.
+TEST(the_phase_with_the_least_jumps_is_kept)
+{
+    static const uint64_t seeds[] = {11, 23, 35};
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    bb_index wrong = 0;
+    for (int k = 0; k < 3; ++k) {
+        phase_map map = phase_map_create(64, 64);
+        phase_map_fill(&map, phase_of_bumps);
+        phase_map_add_noise(&map, 0.9, seeds[k]);
+        phase_map_add_pairs(&map, 3, seeds[k]);
+        wrong += unwrap(&map, &config, &report);
+        phase_map_release(&map);
+    }
+    assert_in_range(wrong, 0, 80);
+}
+
 // Least squares alone is wrong between the vortices of a pair.
 TEST(reweighting_finds_cuts_between_residues)
 {

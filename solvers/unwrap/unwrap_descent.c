@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "solvers/unwrap/unwrap_descent.h"
+
+#include <math.h>
+
+// Squares of energy norms, of the solution's: where steps end, and what the true residual may have.
+static const double enough = 1e-10, most = 1e-6;
+
+static bb_status add_inner(bb_unwrap_descent *descent, const bb_unwrap_field *a,
+                           const bb_unwrap_field *b, const bb_unwrap_field *whole,
+                           bb_unwrap_inner *out)
+{
+    bb_status status = BB_OK;
+    bb_kernel_context *context = descent->grids->context;
+    const bb_unwrap_recipe rows = {.use = {.file = "unwrap_dot.kernel",
+                                           .types = {{"A", bb_unwrap_field_type(a->format)},
+                                                     {"B", bb_unwrap_field_type(b->format)}},
+                                           .type_count = 2},
+                                   .fields = {a, b, &descent->products}};
+    const bb_unwrap_recipe total = {.use = {.file = "unwrap_total.kernel"},
+                                    .fields = {&descent->products, whole}};
+    BB_TRY(bb_unwrap_step_create(context, &rows, &out->rows));
+    BB_TRY(bb_unwrap_step_create(context, &total, &out->total));
+done:
+    return status;
+}
+
+static bb_status run_inner(const bb_unwrap_inner *inner)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_unwrap_step_run(&inner->rows));
+    BB_TRY(bb_unwrap_step_run(&inner->total));
+done:
+    return status;
+}
+
+// b += sign (top / bottom) a.
+static bb_status add_move(bb_kernel_context *context, const char *work, const bb_unwrap_field *a,
+                          const bb_unwrap_field *const ratio[2], const bb_unwrap_field *b,
+                          double sign, bb_unwrap_step *out)
+{
+    const bb_unwrap_recipe recipe = {.use = {.file = "unwrap_move.kernel",
+                                             .types = {{"A", bb_unwrap_field_type(a->format)},
+                                                       {"B", bb_unwrap_field_type(b->format)},
+                                                       {"WORK", work}},
+                                             .type_count = 3},
+                                     .fields = {a, ratio[0], ratio[1], b},
+                                     .parameters = {{.parts = {sign}}},
+                                     .written = {b}};
+    return bb_unwrap_step_create(context, &recipe, out);
+}
+
+static bb_status add_apply(bb_unwrap_descent *descent, const char *work, const bb_unwrap_field *p,
+                           bb_unwrap_step *out)
+{
+    const bb_unwrap_grids *grids = descent->grids;
+    const bb_unwrap_recipe recipe = {
+        .use = {.file = "unwrap_apply.kernel",
+                .types = {{"U", bb_unwrap_field_type(p->format)},
+                          {"W", bb_unwrap_field_type(grids->wx.format)},
+                          {"WORK", work}},
+                .type_count = 3},
+        .fields = {p, &grids->wx, &grids->wy, &descent->q},
+        .written = {&descent->q},
+    };
+    return bb_unwrap_step_create(grids->context, &recipe, out);
+}
+
+static bb_status add_copy(bb_kernel_context *context, const bb_unwrap_field *from,
+                          const bb_unwrap_field *to, bb_unwrap_step *out)
+{
+    const bb_unwrap_recipe recipe = {
+        .use = {.file = "copy.kernel",
+                .types = {{"T", bb_unwrap_field_type(from->format)}},
+                .type_count = 1},
+        .fields = {from, to},
+        .as_vectors = true,
+    };
+    return bb_unwrap_step_create(context, &recipe, out);
+}
+
+static bb_status create_fields(bb_unwrap_descent *descent, bb_format solution)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_grids *grids = descent->grids;
+    bb_device *device = bb_kernel_context_device(grids->context);
+    static const double one = 1.0;
+    bb_unwrap_field *const planes[] = {&descent->u, &descent->p, &descent->q};
+    bb_unwrap_field *const numbers[] = {&descent->one, &descent->zq, &descent->pq, &descent->pr};
+    for (size_t i = 0; i < sizeof planes / sizeof planes[0]; ++i) {
+        BB_TRY(bb_unwrap_field_create(grids->context, solution, grids->u.columns, grids->u.rows,
+                                      planes[i]));
+    }
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+        BB_TRY(bb_unwrap_field_create(grids->context, BB_FORMAT_FP64, 1, 1, numbers[i]));
+    }
+    BB_TRY(bb_unwrap_field_create(grids->context, BB_FORMAT_FP64, grids->u.rows, 1,
+                                  &descent->products));
+    BB_TRY(bb_device_upload(device, descent->one.block, &one, sizeof one));
+    BB_TRY(bb_device_wait(device));
+done:
+    return status;
+}
+
+bb_status bb_unwrap_descent_create(bb_unwrap_grids *grids, const bb_unwrap_config *config,
+                                   bb_unwrap_descent *out)
+{
+    bb_status status = BB_OK;
+    bb_kernel_context *context = grids->context;
+    const bb_unwrap_numbers *numbers = &config->slots[BB_UNWRAP_SMOOTHER];
+    const char *work = bb_unwrap_field_type(numbers->arithmetic);
+    *out = (bb_unwrap_descent){.grids = grids};
+    const bb_unwrap_field *const whole[] = {&out->one, &out->one};
+    const bb_unwrap_field *const length[] = {&out->pr, &out->pq};
+    const bb_unwrap_recipe turn = {
+        .use = {.file = "unwrap_direction.kernel",
+                .types = {{"U", bb_unwrap_field_type(numbers->storage)}, {"WORK", work}},
+                .type_count = 2},
+        .fields = {&grids->u, &out->zq, &out->pq, &out->p},
+        .written = {&out->p},
+    };
+    BB_TRY(create_fields(out, numbers->storage));
+    BB_TRY(add_copy(context, &grids->u, &out->u, &out->start));
+    BB_TRY(add_copy(context, &out->u, &grids->u, &out->finish));
+    BB_TRY(add_apply(out, work, &out->u, &out->image));
+    BB_TRY(add_apply(out, work, &out->p, &out->product));
+    BB_TRY(add_move(context, work, &out->q, whole, &grids->f, -1.0, &out->take_off));
+    BB_TRY(add_move(context, work, &out->p, length, &out->u, 1.0, &out->advance));
+    BB_TRY(add_move(context, work, &out->q, length, &grids->f, -1.0, &out->reduce));
+    BB_TRY(bb_unwrap_step_create(context, &turn, &out->turn));
+    BB_TRY(add_inner(out, &grids->u, &out->q, &out->zq, &out->with_z));
+    BB_TRY(add_inner(out, &out->u, &out->q, &out->zq, &out->with_u));
+    BB_TRY(add_inner(out, &out->p, &out->q, &out->pq, &out->with_p));
+    BB_TRY(add_inner(out, &out->p, &grids->f, &out->pr, &out->slope));
+    BB_TRY(add_inner(out, &grids->u, &grids->f, &out->pr, &out->residual));
+done:
+    return status;
+}
+
+void bb_unwrap_descent_release(bb_unwrap_descent *descent)
+{
+    bb_unwrap_step *const steps[] = {
+        &descent->start,        &descent->image,         &descent->finish,
+        &descent->take_off,     &descent->turn,          &descent->product,
+        &descent->advance,      &descent->reduce,        &descent->with_z.rows,
+        &descent->with_z.total, &descent->with_u.rows,   &descent->with_u.total,
+        &descent->with_p.rows,  &descent->with_p.total,  &descent->slope.rows,
+        &descent->slope.total,  &descent->residual.rows, &descent->residual.total};
+    bb_unwrap_field *const fields[] = {&descent->u,        &descent->p,   &descent->q,
+                                       &descent->products, &descent->one, &descent->zq,
+                                       &descent->pq,       &descent->pr};
+    if (descent->grids == NULL) {
+        return;
+    }
+    bb_device_graph_destroy(&descent->step);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; ++i) {
+        bb_unwrap_step_release(steps[i]);
+    }
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
+        bb_unwrap_field_release(descent->grids->context, fields[i]);
+    }
+    descent->grids = NULL;
+}
+
+static bb_status queue_step(void *context)
+{
+    bb_status status = BB_OK;
+    bb_unwrap_descent *descent = context;
+    BB_TRY(bb_unwrap_grids_precondition(descent->grids));
+    BB_TRY(run_inner(&descent->with_z));
+    BB_TRY(bb_unwrap_step_run(&descent->turn));
+    BB_TRY(bb_unwrap_step_run(&descent->product));
+    BB_TRY(run_inner(&descent->with_p));
+    BB_TRY(run_inner(&descent->slope));
+    BB_TRY(bb_unwrap_step_run(&descent->advance));
+    BB_TRY(bb_unwrap_step_run(&descent->reduce));
+done:
+    return status;
+}
+
+// The energy of the solution: f is left as the residual.
+static bb_status take_residual(bb_unwrap_descent *descent, double *energy)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(descent->grids->context);
+    BB_TRY(bb_unwrap_step_run(&descent->image));
+    BB_TRY(run_inner(&descent->with_u));
+    BB_TRY(bb_unwrap_step_run(&descent->take_off));
+    BB_TRY(bb_device_download(device, energy, descent->zq.block, sizeof *energy));
+    *energy = fabs(*energy);
+done:
+    return status;
+}
+
+static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *steps)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(descent->grids->context);
+    const bb_unwrap_field *const zeros[] = {&descent->p, &descent->q, &descent->pq};
+    double left = INFINITY; // r B r before the last step
+    for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; ++i) {
+        BB_TRY(bb_device_zero(device, zeros[i]->block, zeros[i]->bytes));
+    }
+    for (int i = 0; i < BB_UNWRAP_DESCENT_STEPS && left > enough * energy; ++i) {
+        BB_TRY(descent->step != NULL
+                   ? bb_device_graph_replay(descent->step)
+                   : bb_device_graph_create(device, queue_step, descent, &descent->step));
+        BB_TRY(bb_device_download(device, &left, descent->pr.block, sizeof left));
+        left = fabs(left);
+        energy = fmax(energy, left); // of a solution that starts from zero
+        ++*steps;
+    }
+done:
+    return status;
+}
+
+bb_status bb_unwrap_descent_run(bb_unwrap_descent *descent, const bb_unwrap_step *divergence,
+                                bb_index *steps, bool *converged)
+{
+    bb_status status = BB_OK;
+    bb_device *device = bb_kernel_context_device(descent->grids->context);
+    double energy = 0.0, left = 0.0;
+    BB_TRY(bb_unwrap_step_run(&descent->start));
+    BB_TRY(take_residual(descent, &energy));
+    BB_TRY(descend(descent, energy, steps));
+    BB_TRY(bb_unwrap_step_run(divergence));
+    BB_TRY(take_residual(descent, &energy));
+    BB_TRY(bb_unwrap_grids_precondition(descent->grids));
+    BB_TRY(run_inner(&descent->residual));
+    BB_TRY(bb_device_download(device, &left, descent->pr.block, sizeof left));
+    *converged = fabs(left) <= most * energy;
+    BB_TRY(bb_unwrap_step_run(&descent->finish));
+    BB_TRY(bb_unwrap_grids_restore(descent->grids));
+done:
+    return status;
+}
