@@ -64,9 +64,8 @@ TEST(jumps_residues_and_holes_are_right)
     }
 }
 
-// Tears that open to several turns. At a corner of a slanted one, where the opening is a whole
-// number of turns, nothing tells the sides of a point apart: least squares by a direct solver have
-// one or two such points wrong too.
+// Tears that open to several turns; the weights of their edges vanish. Of a slanted one the same
+// reweighting by a direct sparse solver leaves one point wrong too, scikit-image one or two.
 TEST(tears_are_right)
 {
     static const double openings[] = {7.0, 11.0, 15.0};
