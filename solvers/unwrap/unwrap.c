@@ -56,7 +56,7 @@ static bb_status create_copies(bb_unwrap *unwrap, bb_index points)
     BB_TRY(bb_device_host_allocate(device, (size_t)points * sizeof *unwrap->words, &words));
     unwrap->words = words;
     BB_TRY(bb_device_host_allocate(
-        device, BB_UNWRAP_LIMITS * sizeof *unwrap->found + unwrap->rejected.bytes, &found));
+        device, (BB_UNWRAP_LIMITS + 1) * sizeof *unwrap->found + unwrap->rejected.bytes, &found));
     unwrap->found = found;
 done:
     return status;
@@ -215,10 +215,15 @@ bb_status bb_unwrap_fetch(bb_unwrap *unwrap)
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(unwrap->context);
     const bb_unwrap_field *phase = &unwrap->phase, *rejected = &unwrap->rejected;
+    const bb_unwrap_field *correction = &unwrap->grids.correction;
     BB_TRY(bb_device_fetch(device, unwrap->words, phase->block, phase->bytes));
     BB_TRY(bb_device_fetch(device, unwrap->found, unwrap->limits.block,
                            BB_UNWRAP_LIMITS * sizeof *unwrap->found));
-    BB_TRY(bb_device_fetch(device, unwrap->found + BB_UNWRAP_LIMITS, rejected->block,
+    if (unwrap->grids.count > 1) {
+        BB_TRY(bb_device_fetch(device, unwrap->found + BB_UNWRAP_LIMITS, correction->block,
+                               correction->bytes));
+    }
+    BB_TRY(bb_device_fetch(device, unwrap->found + BB_UNWRAP_LIMITS + 1, rejected->block,
                            rejected->bytes));
     unwrap->fetched = true;
 done:
@@ -386,6 +391,12 @@ static bool needs_descent(const bb_unwrap *unwrap)
            !(found->last <= small_correction) && !(found->last <= slow_contraction * found->before);
 }
 
+// The last correction does not lead to another congruent phase.
+static bool has_settled(const bb_unwrap *unwrap, double correction)
+{
+    return unwrap->grids.count == 1 || correction <= half_turn;
+}
+
 static bb_status descend(bb_unwrap *unwrap, const bb_unwrap_step *divergence,
                          bb_unwrap_report *report)
 {
@@ -418,7 +429,7 @@ static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cy
     if (!unwrap->descends) {
         BB_TRY(run_cycles(unwrap, is_first, cycles, report));
         unwrap->descends = needs_descent(unwrap);
-        unwrap->is_solved = unwrap->grids.count == 1 || unwrap->contraction.last <= half_turn;
+        unwrap->is_solved = has_settled(unwrap, unwrap->contraction.last);
     }
     if (unwrap->descends) {
         BB_TRY(descend(unwrap, is_first ? &unwrap->first_divergence : &unwrap->divergence, report));
@@ -527,7 +538,7 @@ done:
 // Of what download brought.
 static void read_rejection(const bb_unwrap *unwrap, bb_unwrap_report *report)
 {
-    const double *limits = unwrap->found, *counts = unwrap->found + BB_UNWRAP_LIMITS;
+    const double *limits = unwrap->found, *counts = unwrap->found + BB_UNWRAP_LIMITS + 1;
     double rejected = 0.0;
     for (bb_index y = 0; y < unwrap->parts.rows; ++y) {
         rejected += counts[y];
@@ -579,6 +590,7 @@ static bb_status queue_solve(bb_unwrap *unwrap, const bb_unwrap_step *divergence
     for (bb_index i = 0; i < cycles; ++i) {
         BB_TRY(bb_unwrap_grids_cycle(&unwrap->grids));
     }
+    BB_TRY(bb_unwrap_grids_measure(&unwrap->grids));
     BB_TRY(bb_unwrap_grids_store(&unwrap->grids));
 done:
     return status;
@@ -629,6 +641,7 @@ bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *rep
                            .solve_seconds = NAN};
     BB_TRY(download(unwrap, phase));
     read_rejection(unwrap, report);
+    report->converged = has_settled(unwrap, unwrap->found[BB_UNWRAP_LIMITS]);
 done:
     return status;
 }

@@ -25,9 +25,8 @@
 //     wrapped phase less solution, then refined by means of what is left. The phase is the wrapped
 //     one and the whole number of turns that is nearest to solution and piston.
 //  5. Of the phases of all least squares, the unweighted one among them, the result is that with
-//  the
-//     least J = sum over edges of b |k|, k the turns by which the difference of the phase misses
-//     the wrapped one; of equal ones the first.
+//     the least J = sum over edges of b |k|, k the turns by which the difference of the phase
+//     misses the wrapped one; of equal ones the first.
 //
 // Results are the same for any number of threads.
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_H
@@ -89,8 +88,8 @@ const bb_unwrap_field *bb_unwrap_wrapped(const bb_unwrap *unwrap);
 /// Queues the unwrapping of what stands there, in the device's order of work: kernels and zeroing
 /// alone, the same every time, so that a bb_device_graph can hold it. Nothing is read back to
 /// decide: all of method.cycles, method.reweight and method.reweight_cycles are done, none by
-/// conjugate gradients. The phase is
-/// that of bb_unwrap_run where as many were done there. Errors: as bb_unwrap_run.
+/// conjugate gradients. The phase is that of bb_unwrap_run where as many were done there. Errors:
+/// as bb_unwrap_run.
 BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 
 /// Queues the copies of what bb_unwrap_read gives, so that they do not wait for the host: behind a
@@ -99,8 +98,8 @@ BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 BB_CHECKED bb_status bb_unwrap_fetch(bb_unwrap *unwrap);
 
 /// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device, once. Of the
-/// report the times are NaN, `changed` is 0 and `converged` false: nothing was measured. Errors:
-/// BB_DEVICE.
+/// report the times are NaN and `changed` is 0; `converged` is that of the last least squares.
+/// Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *report);
 
 #endif

@@ -361,13 +361,18 @@ bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids)
     return bb_kernel_sequence_queue(grids->cycle);
 }
 
+bb_status bb_unwrap_grids_measure(bb_unwrap_grids *grids)
+{
+    return grids->count > 1 ? bb_unwrap_step_run(&grids->measure) : BB_OK;
+}
+
 bb_status bb_unwrap_grids_correction(bb_unwrap_grids *grids, double *out)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(grids->context);
     *out = INFINITY;
     if (grids->count > 1) {
-        BB_TRY(bb_unwrap_step_run(&grids->measure));
+        BB_TRY(bb_unwrap_grids_measure(grids));
         BB_TRY(bb_device_download(device, out, grids->correction.block, sizeof *out));
     }
 done:

@@ -67,8 +67,11 @@ BB_CHECKED bb_status bb_unwrap_grids_load(bb_unwrap_grids *grids);
 /// One V-cycle.
 BB_CHECKED bb_status bb_unwrap_grids_cycle(bb_unwrap_grids *grids);
 
-/// The largest correction that the last cycle took from the second coarse grid, in rad; INFINITY
-/// where there is none. Waits for the device.
+/// Queues the search for the largest correction that the last cycle took from the second coarse
+/// grid, in rad, into `correction`; nothing without coarse grids.
+BB_CHECKED bb_status bb_unwrap_grids_measure(bb_unwrap_grids *grids);
+
+/// Measures that correction; INFINITY without coarse grids. Waits for the device.
 BB_CHECKED bb_status bb_unwrap_grids_correction(bb_unwrap_grids *grids, double *out);
 
 /// Puts what the cycles found into the solution.

@@ -311,6 +311,7 @@ static bb_status finish_lane(live_run *run, bb_index lane, const recent *now)
     run->last_s = bb_clock_seconds();
     BB_TRY(bb_live_meter_add(&answer->meter, 1e-9 * (double)(bb_clock_ns() - phase->since)));
     answer->rejected_share = isnan(report.limit_rad) ? NAN : report.rejected_share;
+    answer->unsolved += report.converged ? 0.0 : 1.0;
     if (run->scores_next) {
         BB_TRY(score(run, lane, pipeline, phase->frames));
     }

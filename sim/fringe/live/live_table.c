@@ -43,6 +43,8 @@ static const bb_output pipeline_rows[] = {
     {"latency_max_ms", "stream", "ms", "greatest latency", OF_PIPELINE(latency.max), .scale = 1e3},
     {"rejected_share", "stream", "1", "rejected edges of the last phase",
      OF_PIPELINE(rejected_share)},
+    {"unsolved", "stream", "1", "phases whose least squares did not converge",
+     OF_PIPELINE(unsolved)},
     {"scored", "stream", "1", "phases that were held to the truth",
      .note = "one a second, of source synthetic", OF_PIPELINE(scored)},
     {"wrong_points", "stream", "1", "points of these whose cycle is not the truth's",
@@ -83,6 +85,14 @@ done:
     return status;
 }
 
+static bb_status add_unsolved(const bb_live_answer *answer, bb_text *table)
+{
+    return answer->unsolved > 0.0
+               ? bb_text_add(table, "%s: the least squares of %.0f phases did not converge\n",
+                             answer->name, answer->unsolved)
+               : BB_OK;
+}
+
 static bb_status add_row(const bb_live_answer *answer, bb_text *table)
 {
     bb_status status = BB_OK;
@@ -116,6 +126,9 @@ bb_status bb_live_table_publish(bb_live_summary *summary, bb_results *results, b
     for (bb_index i = 0; i < summary->count; ++i) {
         BB_TRY(bb_live_meter_all(&summary->answers[i].meter, &summary->answers[i].latency));
         BB_TRY(add_row(&summary->answers[i], table));
+    }
+    for (bb_index i = 0; i < summary->count; ++i) {
+        BB_TRY(add_unsolved(&summary->answers[i], table));
     }
     BB_TRY(bb_output_table_publish(&bb_live_stream_outputs, summary, NULL, results));
     BB_TRY(bb_output_table_publish_records(&bb_live_pipeline_outputs, summary->answers,

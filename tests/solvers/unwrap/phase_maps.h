@@ -103,6 +103,15 @@ static inline void phase_map_fill_torn(phase_map *map, double opening, double an
     }
 }
 
+/// Four quarters of a disc on 128 x 128 points, parted by a cross of one point and joined in the
+/// middle.
+static inline bool in_crossed_disc(bb_index x, bb_index y)
+{
+    const double dx = (double)x - 63.5, dy = (double)y - 63.5;
+    const bool is_joint = fabs((double)x - 64.0) < 4.0 && fabs((double)y - 64.0) < 4.0;
+    return hypot(dx, dy) < 60.0 && ((x != 64 && y != 64) || is_joint);
+}
+
 static inline void phase_map_add_noise(phase_map *map, double sigma, uint64_t seed)
 {
     for (bb_index p = 0; p < map->columns * map->rows; ++p) {

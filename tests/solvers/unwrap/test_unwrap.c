@@ -99,14 +99,6 @@ TEST(noise_of_seven_tenths_is_nearly_right)
     phase_map_release(&map);
 }
 
-// Four quarters of a disc, parted by a cross of one point and joined in the middle.
-static bool in_crossed_disc(bb_index x, bb_index y)
-{
-    const double dx = (double)x - 63.5, dy = (double)y - 63.5;
-    const bool is_joint = fabs((double)x - 64.0) < 4.0 && fabs((double)y - 64.0) < 4.0;
-    return hypot(dx, dy) < 60.0 && ((x != 64 && y != 64) || is_joint);
-}
-
 // Discs on a lattice, joined by bridges of three points.
 static bool in_bridged_discs(bb_index x, bb_index y)
 {

@@ -104,6 +104,7 @@ TEST(the_scene_is_unwrapped_rightly)
         assert_true(number(results, "scored", lane) >= 1.0);
         assert_true(number(results, "wrong_points", lane) == 0.0);
         assert_true(number(results, "rejected_share", lane) > 0.0);
+        assert_true(number(results, "unsolved", lane) == 0.0);
         assert_true(number(results, "latency_p50_ms", lane) > 0.0);
         for (int k = 0; k < 6; ++k) {
             const double latency = number(results, "latency_ms", 6 * lane + k);
