@@ -276,10 +276,52 @@ static bool is_origin(const bb_attribute *attribute)
     return found;
 }
 
+// What a text of both defines, where it is another one.
+static bb_status write_definition(const bb_comparison *pair, const char *name,
+                                  const char *const texts[2], bb_text *out)
+{
+    bb_status status = BB_OK;
+    const char *words[2];
+    for (int side = 0; side < 2; ++side) {
+        words[side] = texts[side] == NULL ? "not recorded" : texts[side];
+    }
+    if (strcmp(words[0], words[1]) != 0) {
+        BB_TRY(bb_text_add(out, "definition of %s:\n  %s: %s\n  %s: %s\n", name, pair->names[0],
+                           words[0], pair->names[1], words[1]));
+    }
+done:
+    return status;
+}
+
+static bb_status write_definitions(const bb_comparison *pair, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_experiment *experiment = pair->experiment;
+    const char *texts[2];
+    for (int side = 0; side < 2; ++side) {
+        texts[side] = bb_results_note_text(pair->results[side], "", "price_note");
+    }
+    BB_TRY(write_definition(pair, "the price", texts, out));
+    for (bb_index i = 0; i < experiment->price_count; ++i) {
+        char path[PATH_BYTES];
+        (void)snprintf(path, sizeof path, "results/%s", experiment->prices[i]);
+        for (int side = 0; side < 2; ++side) {
+            const bb_dataset *price = bb_results_find(pair->results[side], path);
+            texts[side] = price == NULL ? NULL : price->long_name;
+        }
+        if (texts[0] != NULL && texts[1] != NULL) { // else it is listed as only in one
+            BB_TRY(write_definition(pair, experiment->prices[i], texts, out));
+        }
+    }
+done:
+    return status;
+}
+
 bb_status bb_comparison_write_origins(const bb_comparison *pair, bb_text *out)
 {
     bb_status status = BB_OK;
     char digests[2][BB_DIGEST_BYTES];
+    BB_TRY(write_definitions(pair, out));
     for (int side = 0; side < 2; ++side) {
         BB_TRY(bb_results_digest(pair->results[side], true, digests[side]));
     }

@@ -24,8 +24,8 @@ typedef struct bb_comparison {
 BB_CHECKED bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out,
                                                  bb_index *count);
 
-/// Appends the reproducible digests, and what differs in program, libraries and machine. Errors:
-/// BB_MEMORY.
+/// Appends definitions of the price that differ (both), the reproducible digests, and what differs
+/// in program, libraries and machine. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_comparison_write_origins(const bb_comparison *pair, bb_text *out);
 
 #endif

@@ -217,6 +217,12 @@ done:
     return status;
 }
 
+static const char *note_of(const bb_grid_source *source)
+{
+    const char *note = bb_results_note_text(source->results, "", "price_note");
+    return note == NULL ? "definition of the price not recorded" : note;
+}
+
 // What the mark stands for, and what the price holds.
 static bb_status write_legend(const bb_grid_source *source, bb_text *out)
 {
@@ -226,6 +232,32 @@ static bb_status write_legend(const bb_grid_source *source, bb_text *out)
                        source->front->timed ? ", bytes and time" : " and bytes"));
     if (note != NULL) {
         BB_TRY(bb_cell_add_lines(note, BB_SUMMARY_WIDTH, out));
+    }
+done:
+    return status;
+}
+
+static bb_status write_definition(const bb_grid_source *source, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_text line = {0};
+    BB_TRY(bb_text_add(&line, "%s: %s", source->label, note_of(source)));
+    BB_TRY(bb_cell_add_lines(bb_text_string(&line), BB_SUMMARY_WIDTH, out));
+done:
+    bb_text_release(&line);
+    return status;
+}
+
+// Of several files: their definitions of the price, where they are not one.
+static bb_status write_definitions(const bb_grid_source *sources, bb_index count, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bool differ = false;
+    for (bb_index i = 1; i < count; ++i) {
+        differ = differ || strcmp(note_of(&sources[0]), note_of(&sources[i])) != 0;
+    }
+    for (bb_index i = 0; i < count && differ; ++i) {
+        BB_TRY(write_definition(&sources[i], out));
     }
 done:
     return status;
@@ -243,6 +275,7 @@ bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_source *sourc
         BB_TRY(write_legend(&sources[0], out));
     } else {
         BB_TRY(bb_text_add(out, "price: %s\n", sources[0].experiment->price_name));
+        BB_TRY(write_definitions(sources, count, out));
     }
 done:
     return status;

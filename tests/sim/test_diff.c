@@ -64,6 +64,33 @@ static void expect_results(const bb_results *a, const bb_results *b, double tole
     bb_text_release(&text);
 }
 
+TEST(prices_of_two_definitions_are_told)
+{
+    static const double price = 0.1;
+    bb_results *files[2];
+    bb_text text = {0};
+    for (int side = 0; side < 2; ++side) {
+        files[side] = empty_results();
+        check_ok(bb_results_values(files[side], "results/strehl_loss", "1",
+                                   side == 0 ? "price: a" : "price: b", "", &price));
+    }
+    const bb_comparison pair = {
+        bb_experiment_find(&bb_experiments, "ao"), {files[0], files[1]}, {"a.h5", "b.h5"}, 0.0};
+    check_ok(bb_results_note(files[1], "", "price_note", "with lag"));
+    check_ok(bb_comparison_write_origins(&pair, &text));
+    static const char told[] = "definition of the price:\n  a.h5: not recorded\n"
+                               "  b.h5: with lag\ndefinition of strehl_loss:\n"
+                               "  a.h5: price: a\n  b.h5: price: b\ndigest";
+    assert_memory_equal(bb_text_string(&text), told, sizeof told - 1);
+    bb_text_release(&text);
+    check_ok(bb_comparison_write_origins(
+        &(bb_comparison){pair.experiment, {files[0], files[0]}, {"a.h5", "a.h5"}, 0.0}, &text));
+    assert_null(strstr(bb_text_string(&text), "definition"));
+    bb_text_release(&text);
+    bb_results_destroy(&files[0]);
+    bb_results_destroy(&files[1]);
+}
+
 TEST(results_go_by_their_pipelines)
 {
     bb_results *a = empty_results();

@@ -54,6 +54,30 @@ TEST(the_short_table_leads_with_its_answer, .setup_func = enter, .teardown_func 
                 "* on the Pareto front of overlay error [nm] and bytes\n");
 }
 
+// Prices that are not of one definition stand side by side: each file's is told.
+TEST(definitions_of_several_files_are_told_where_they_differ, .setup_func = enter,
+     .teardown_func = leave)
+{
+    bb_results *other = fixture_results();
+    const bb_grid_source sources[] = {{source.experiment, filled, &front, "a.h5", (char[]){"a"}},
+                                      {source.experiment, other, &front, "b.h5", (char[]){"b"}}};
+    const bb_answer_question question = {NAN, BB_FRONT_BYTES};
+    bb_grid grid = {0};
+    bb_text text = {0};
+    check_ok(bb_grid_add_rows(&grid, filled, "fp16"));
+    check_ok(bb_grid_add_named(&grid, &sources[0], "operator_bytes"));
+    check_ok(bb_results_note(filled, "", "price_note", "held: lag"));
+    check_ok(bb_results_note(other, "", "price_note", "held: lag"));
+    check_ok(bb_summary_write_grid(&grid, sources, 2, &question, &text));
+    assert_null(strstr(bb_text_string(&text), "held"));
+    check_ok(bb_results_note(other, "", "price_note", "held: none"));
+    check_ok(bb_summary_write_grid(&grid, sources, 2, &question, &text));
+    assert_non_null(strstr(bb_text_string(&text), "a: held: lag\nb: held: none\n"));
+    bb_text_release(&text);
+    bb_grid_release(&grid);
+    bb_results_destroy(&other);
+}
+
 static void expect_answer(double within, bb_front_measure measure, const char *expected)
 {
     bb_text text = {0};
