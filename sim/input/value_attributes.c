@@ -70,10 +70,24 @@ done:
     return status;
 }
 
-// NetCDF fills with this what nobody writes, and has no attribute for it.
-static bb_status read_fill(hid_t dataset, bb_value_attributes *out)
+// What NetCDF fills numbers of a type with that nobody writes, without an attribute for it
+// (NC_FILL_FLOAT, NC_FILL_SHORT and their like); NaN of bytes, which it does not fill.
+static double default_fill(hid_t type)
 {
-    static const double default_fill = 0x1.ep+122; // NC_FILL_FLOAT, NC_FILL_DOUBLE
+    const size_t size = H5Tget_size(type);
+    if (H5Tget_class(type) == H5T_FLOAT) {
+        return 0x1.ep+122;
+    }
+    if (size < 2) {
+        return NAN;
+    }
+    const double range = ldexp(1.0, 8 * (int)size); // next to which 64 bits lose the last units
+    return H5Tget_sign(type) == H5T_SGN_NONE ? range - (size < 8 ? 1.0 : 2.0)
+                                             : 1.0 - range / 2.0 + (size < 8 ? 0.0 : 1.0);
+}
+
+static bb_status read_fill(hid_t dataset, hid_t type, bb_value_attributes *out)
+{
     bb_status status = BB_OK;
     H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
     double fill = 0.0;
@@ -82,7 +96,7 @@ static bb_status read_fill(hid_t dataset, bb_value_attributes *out)
                    (kind != H5D_FILL_VALUE_USER_DEFINED ||
                     H5Pget_fill_value(list, H5T_NATIVE_DOUBLE, &fill) >= 0),
                BB_IO, "cannot read its fill value: %s", bb_hdf5_library_error());
-    if (fill == default_fill && out->missing_count < BB_VALUE_ATTRIBUTES_MISSING) {
+    if (fill == default_fill(type) && out->missing_count < BB_VALUE_ATTRIBUTES_MISSING) {
         out->missing[out->missing_count++] = fill;
     }
 done:
@@ -145,9 +159,7 @@ bb_status bb_value_attributes_read(int64_t dataset, int64_t type, bb_value_attri
     *out = (bb_value_attributes){.least = -INFINITY, .most = INFINITY, .scale = 1.0};
     BB_TRY(read_missing(dataset, type, out));
     BB_TRY(read_limits(dataset, type, out));
-    if (H5Tget_class(type) == H5T_FLOAT) {
-        BB_TRY(read_fill(dataset, out));
-    }
+    BB_TRY(read_fill(dataset, type, out));
     BB_TRY(read_numbers(dataset, "scale_factor", 1, &out->scale, &count));
     BB_TRY(read_numbers(dataset, "add_offset", 1, &out->offset, &count));
     BB_REQUIRE(isfinite(out->scale) && out->scale != 0.0 && isfinite(out->offset), BB_INVALID,

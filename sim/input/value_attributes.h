@@ -3,7 +3,7 @@
 // Attributes of an HDF5 dataset by which its numbers are undefined or packed.
 //
 // NetCDF's conventions (NetCDF Users Guide, appendix A: _FillValue, missing_value, valid_min,
-// valid_max, valid_range, scale_factor, add_offset; its default fill value of floats) and `No Data`
+// valid_max, valid_range, scale_factor, add_offset; its default fill values) and `No Data`
 // of Zygo's .datx files. Every reader of users' datasets follows them: an undefined number is NaN
 // to it, or is refused.
 #ifndef BB_SIM_INPUT_VALUE_ATTRIBUTES_H

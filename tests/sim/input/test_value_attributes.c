@@ -36,28 +36,35 @@ static void check_map(const char *dataset, bool mask, const double expected[4])
 
 TEST(undefined_numbers_are_nan)
 {
-    write_file("d('fill', [[1, -9999], [3, 4]], 'f8', _FillValue=-9999.0)\n"
-               "d('single', [[1, 1e20], [3, 4]], 'f4', missing_value=n.float64(1e20))\n"
-               "d('several', [[-1, -2], [3, 4]], 'i2', missing_value=n.array([-1, -2]))\n"
-               "d('datx', [[1, n.finfo('f8').max], [3, 4]], 'f8', **{'No Data': "
-               "n.array([n.finfo('f8').max])})\n"
-               "d('least', [[1, 2], [3, 4]], 'f8', valid_min=2, valid_max=3.0)\n"
-               "d('range', [[1, 2], [3, 4]], 'f4', valid_range=n.array([1.5, 3]))\n"
-               "d('other', [[0, 65535], [3, 4]], 'u2', _FillValue=-1)\n"
-               "d('plain', [[0, 1], [3, 4]], 'f8', _FillValue=n.nan)\n"
-               "d('mask', [[0, 255], [1, 1]], 'u1', _FillValue=255)\n"
-               "u = f.create_dataset('unwritten', (2, 2), 'f4', chunks=(1, 1), "
-               "fillvalue=9.969209968386869e36)\nu[0, 0] = 1; u[1] = [3, 4]\n"
-               "u = f.create_dataset('filled', (2, 2), 'f8', chunks=(1, 1), fillvalue=2.0)\n"
-               "u[0, 0] = 1; u[1] = [3, 4]\n");
+    write_file(
+        "d('fill', [[1, -9999], [3, 4]], 'f8', _FillValue=-9999.0)\n"
+        "d('single', [[1, 1e20], [3, 4]], 'f4', missing_value=n.float64(1e20))\n"
+        "d('several', [[-1, -2], [3, 4]], 'i2', missing_value=n.array([-1, -2]))\n"
+        "d('datx', [[1, n.finfo('f8').max], [3, 4]], 'f8', **{'No Data': "
+        "n.array([n.finfo('f8').max])})\n"
+        "d('least', [[1, 2], [3, 4]], 'f8', valid_min=2, valid_max=3.0)\n"
+        "d('range', [[1, 2], [3, 4]], 'f4', valid_range=n.array([1.5, 3]))\n"
+        "d('other', [[0, 65535], [3, 4]], 'u2', _FillValue=-1)\n"
+        "d('plain', [[0, 1], [3, 4]], 'f8', _FillValue=n.nan)\n"
+        "d('mask', [[0, 255], [1, 1]], 'u1', _FillValue=255)\n"
+        "u = f.create_dataset('unwritten', (2, 2), 'f4', chunks=(1, 1), "
+        "fillvalue=9.969209968386869e36)\nu[0, 0] = 1; u[1] = [3, 4]\n"
+        "for t, x in (('i2', -32767), ('u2', 65535), ('i4', -2147483647), ('u4', 2**32 - 1),\n"
+        "             ('i8', 2 - 2**63), ('u1', 255)):\n"
+        "    u = f.create_dataset(t, (2, 2), t, chunks=(1, 1), fillvalue=x)\n"
+        "    u[0, 0] = 1; u[1] = [3, 4]\n"
+        "u = f.create_dataset('filled', (2, 2), 'f8', chunks=(1, 1), fillvalue=2.0)\n"
+        "u[0, 0] = 1; u[1] = [3, 4]\n");
     static const struct {
         const char *dataset;
         double expected[4];
-    } cases[] = {{"fill", {1, NAN, 3, 4}},      {"single", {1, NAN, 3, 4}},
-                 {"several", {NAN, NAN, 3, 4}}, {"datx", {1, NAN, 3, 4}},
-                 {"least", {NAN, 2, 3, NAN}},   {"range", {NAN, 2, 3, NAN}},
-                 {"other", {0, 65535, 3, 4}},   {"plain", {0, 1, 3, 4}},
-                 {"unwritten", {1, NAN, 3, 4}}, {"filled", {1, 2, 3, 4}}};
+    } cases[] = {
+        {"fill", {1, NAN, 3, 4}},    {"single", {1, NAN, 3, 4}},  {"several", {NAN, NAN, 3, 4}},
+        {"datx", {1, NAN, 3, 4}},    {"least", {NAN, 2, 3, NAN}}, {"range", {NAN, 2, 3, NAN}},
+        {"other", {0, 65535, 3, 4}}, {"plain", {0, 1, 3, 4}},     {"unwritten", {1, NAN, 3, 4}},
+        {"filled", {1, 2, 3, 4}},    {"i2", {1, NAN, 3, 4}},      {"u2", {1, NAN, 3, 4}},
+        {"i4", {1, NAN, 3, 4}},      {"u4", {1, NAN, 3, 4}},      {"i8", {1, NAN, 3, 4}},
+        {"u1", {1, 255, 3, 4}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         check_map(cases[i].dataset, false, cases[i].expected);
     }
