@@ -72,39 +72,45 @@ template <class S> struct cut_source {
     }
 };
 
-/// A tile of x a block. All blocks are there before the products' are.
+/// Tiles of x, a block every gridDim.x-th. All blocks are there before the products' are.
 template <class S, class Way>
 __global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job task_job)
 {
     __shared__ __align__(16) float values[S::columns];
-    const cut_source<S> source(task_job.task, static_cast<bb_index>(blockIdx.x));
-    const bb_index first = source.tile * S::columns;
-    const float *x = static_cast<const float *>(task_job.task.x) + first;
-    unsigned char *tile =
-        task_job.task.limbs + static_cast<size_t>(blockIdx.x) * cut_tile<Way>::bytes;
     const int quarter = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
+    unsigned count = 0;
     hopper::let_next_kernel_start();
     hopper::wait_for_kernel_before();
+    for (int index = static_cast<int>(blockIdx.x); index < task_job.parts.tiles;
+         index += static_cast<int>(gridDim.x)) {
+        const cut_source<S> source(task_job.task, index);
+        const bb_index first = source.tile * S::columns;
+        const float *x = static_cast<const float *>(task_job.task.x) + first;
+        unsigned char *tile =
+            task_job.task.limbs + static_cast<size_t>(index) * cut_tile<Way>::bytes;
 #pragma unroll
-    for (int k = 0; k < S::columns / cut_threads; ++k) {
-        const int j = k * cut_threads + static_cast<int>(threadIdx.x);
-        values[j] = first + j < task_job.task.columns ? __ldcg(x + j) : 0.0F;
-    }
-    __syncthreads();
-    typename Way::mark mark =
-        Way::cut(reinterpret_cast<const unsigned char *>(values), tile, quarter, lane);
-    if constexpr (S::varies) {
-        mark.scale *= source.is_upper ? upper_weight : 1.0; // exact, and beyond fp32's range
-    }
-    if (lane == 0) {
-        cut_tile<Way>::marks(tile)[quarter] = mark;
+        for (int k = 0; k < S::columns / cut_threads; ++k) {
+            const int j = k * cut_threads + static_cast<int>(threadIdx.x);
+            values[j] = first + j < task_job.task.columns ? __ldcg(x + j) : 0.0F;
+        }
+        __syncthreads();
+        typename Way::mark mark =
+            Way::cut(reinterpret_cast<const unsigned char *>(values), tile, quarter, lane);
+        if constexpr (S::varies) {
+            mark.scale *= source.is_upper ? upper_weight : 1.0; // exact, and beyond fp32's range
+        }
+        if (lane == 0) {
+            cut_tile<Way>::marks(tile)[quarter] = mark;
+        }
+        ++count;
+        __syncthreads(); // `values` are free again
     }
     hopper::memory_before_copies();
     __syncthreads();
     if (threadIdx.x == 0) {
         __threadfence();
-        atomicAdd(&task_job.task.counts->cut, 1U);
+        atomicAdd(&task_job.task.counts->cut, count);
     }
 }
 
@@ -203,10 +209,13 @@ template <class Way> struct band_consumer {
             if (note.operand < 0) {
                 break;
             }
-            const bool wanted = wants(note);
+            // As in wants() and multiply(), by which the quantiser's registers would spill.
+            const bool wanted = band_rows * band >= note.begin && band_rows * band < note.end;
             if (wanted) {
-                multiply(stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes,
-                         note);
+                const unsigned char *stage =
+                    stages + static_cast<size_t>(stage_place.slot) * task_job.shape.bytes;
+                const unsigned char *x = stage + task_job.shape.x_at;
+                way.multiply(task_job, stage, note, x, cut_tile<Way>::marks(x)[quarter], sum);
             }
             __syncwarp();
             if (lane == 0) {

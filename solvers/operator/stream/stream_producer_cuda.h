@@ -17,7 +17,11 @@ constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
 constexpr int adding_warps = 4;  // of a block of add_places
 constexpr int adding_rows = 2;   // of a lane of it, or of the lanes that share a row
+constexpr int adding_loads = 8;  // of a lane of it and a row, at once
 constexpr int adding_blocks = 4; // of it on a multiprocessor, at most
+// Of cut_x on a multiprocessor: registers have room for these next to a block that multiplies. With
+// more, the next product's blocks start no sooner than this one's end.
+constexpr int cutting_blocks = 2;
 constexpr int most_stages = 12;
 constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
