@@ -125,6 +125,71 @@ done:
     return status;
 }
 
+typedef struct actuator_row {
+    double index, mirror, height_m, x_m, y_m;
+} actuator_row;
+
+static const bb_output actuator_rows[] = {
+    {"actuator", "actuator", "1", "index of the actuator: row of R",
+     .member = offsetof(actuator_row, index)},
+    {"mirror", "actuator", "1", "index of its mirror, 0 of a target's own",
+     .member = offsetof(actuator_row, mirror)},
+    {"height_m", "actuator", "m", "height of the mirror's conjugate",
+     .member = offsetof(actuator_row, height_m)},
+    {"x_m", "actuator", "m", "place on the conjugate, from the axis",
+     .member = offsetof(actuator_row, x_m)},
+    {"y_m", "actuator", "m", "place on the conjugate, from the axis",
+     .member = offsetof(actuator_row, y_m)},
+};
+
+const bb_output_table bb_ao_commands_actuators = {.title = "/actuators_<t>, ao with `--dump R`",
+                                                  .when = "Where R_p_t gives commands:",
+                                                  .group = "actuators_<t>",
+                                                  .axes = "actuator",
+                                                  BB_OUTPUT_ROWS(actuator_rows)};
+
+static bb_status publish_stack(const bb_mirror_stack *stack, const char *group, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_output_fill fill = {.group = group};
+    actuator_row *rows = NULL; // [actuators]
+    BB_TRY(BB_ALLOCATE(stack->actuator_count, &rows));
+    for (bb_index k = 0; k < stack->mirror_count; ++k) {
+        const bb_conjugate_mirror *mirror = &stack->mirrors[k];
+        for (bb_index i = 0; i < mirror->count; ++i) {
+            const bb_index a = mirror->first + i;
+            rows[a] = (actuator_row){(double)a, (double)k, mirror->height_m, mirror->x_m[i],
+                                     mirror->y_m[i]};
+        }
+    }
+    BB_TRY(bb_output_table_publish_records(&bb_ao_commands_actuators, rows, sizeof *rows,
+                                           stack->actuator_count, &fill, results));
+done:
+    BB_RELEASE(&rows);
+    return status;
+}
+
+bb_status bb_ao_commands_publish(const bb_tomography *problem, bb_index target, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_mirror_stack own = {0};
+    char group[48];
+    char axis[64];
+    (void)snprintf(group, sizeof group, "actuators_%td", target);
+    (void)snprintf(axis, sizeof axis, "%s/actuator", group);
+    if (bb_results_find(results, axis) != NULL) {
+        goto done;
+    }
+    if (problem->commands == NULL) {
+        BB_TRY(bb_mirror_stack_of_pupil(bb_target_commands_mirror(problem, target), &own));
+    }
+    BB_TRY(publish_stack(problem->commands == NULL ? &own : &problem->commands->stack, group,
+                         results));
+done:
+    bb_mirror_stack_release(&own);
+    return status;
+}
+
 bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config,
                                bb_problems *problems)
 {

@@ -49,6 +49,13 @@ BB_CHECKED bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index
                                           bb_residual_kind kind, double rms_arcsec,
                                           const bb_residual_task *task);
 
+extern const bb_output_table bb_ao_commands_actuators;
+
+/// Writes /actuators_<target>: mirror and place of each row of a dumped R that gives commands.
+/// Nothing where the group is there already. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_commands_publish(const bb_tomography *problem, bb_index target,
+                                            bb_results *results);
+
 /// The rule between `operator` and the rest of a study. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config,
                                           bb_problems *problems);

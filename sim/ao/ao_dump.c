@@ -90,6 +90,21 @@ done:
     return status;
 }
 
+// "reconstructor of pipeline sp, target 1"; one that corrects all targets says so.
+static void name_estimate(const bb_ao_evaluation *evaluation, bool together, bb_index target,
+                          size_t size, char *out)
+{
+    const bool commands = together || evaluation->kind == BB_RESIDUAL_COMMANDS;
+    char aim[32];
+    (void)snprintf(aim, sizeof aim, "target %td", target);
+    (void)snprintf(out, size, "%s of pipeline %.120s, %s",
+                   together   ? "commands of all mirrors"
+                   : commands ? "commands of its mirror"
+                              : "reconstructor",
+                   evaluation->common.pipeline,
+                   together || evaluation->shared ? "all targets" : aim);
+}
+
 static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluation *evaluations,
                                bb_results *results)
 {
@@ -115,12 +130,9 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluati
         kept->source = commands ? bb_matrix_source_dense(&kept->view, "M", "V/arcsec")
                                 : bb_matrix_source_dense(&kept->view, "R", "1");
         (void)snprintf(name, sizeof name, "R_%td_%td", i / targets, i % targets);
-        (void)snprintf(long_name, sizeof long_name, "%s of pipeline %.120s, target %td",
-                       together   ? "commands of all mirrors"
-                       : commands ? "commands of its mirror"
-                                  : "reconstructor",
-                       evaluation->common.pipeline, i % targets);
+        name_estimate(evaluation, together, i % targets, sizeof long_name, long_name);
         BB_TRY(bb_results_operator(results, name, long_name, &kept->source));
+        BB_TRY(commands ? bb_ao_commands_publish(all->problem, i % targets, results) : BB_OK);
     }
 done:
     return status;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_experiment.h"
 
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_promise.h"
@@ -68,6 +69,7 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_quantities_sensors,
     &bb_ao_quantities_slopes,
     &bb_ao_quantities_truth_slopes,
+    &bb_ao_commands_actuators,
     &bb_ao_learn_outputs,
     &bb_ao_learn_strehl,
     &bb_night_publish_profiles,

@@ -181,4 +181,79 @@ TEST(dumped_operators_have_coordinates)
     bb_results_destroy(&results);
 }
 
+static bb_results *dump_reconstructors(const driver_case *study)
+{
+    const bb_run_options options = {.threads = 1, .dump = "R"};
+    bb_config *config = driver_config(study);
+    bb_results *results = empty_results();
+    const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
+    check_ok(bb_threads_set(1));
+    check_ok(experiment->run(bb_config_study(config), &options, results));
+    driver_check_declared(experiment, results);
+    bb_config_destroy(&config);
+    return results;
+}
+
+// Actuators [*k, ...) are the corners of 6 lenslets of 4/3 m that the rule of deformable_mirror.h
+// takes, row by row, x fastest.
+static void check_corners(const bb_results *results, bb_index *k)
+{
+    for (int j = 0; j <= 6; ++j) {
+        for (int i = 0; i <= 6; ++i) {
+            const double radius = hypot(i - 3, j - 3) / 3.0;
+            if (radius <= 0.14 - 1.0 / 6.0 || radius >= 1.0 + 1.4 / 6.0) {
+                continue;
+            }
+            check_close(find(results, "actuators_0/x_m")->numbers[*k], 4.0 / 3.0 * (i - 3), 1e-12,
+                        1.0);
+            check_close(find(results, "actuators_0/y_m")->numbers[*k], 4.0 / 3.0 * (j - 3), 1e-12,
+                        1.0);
+            assert_true(find(results, "actuators_0/mirror")->numbers[*k] == 0.0);
+            assert_true(find(results, "actuators_0/height_m")->numbers[*k] == 0.0);
+            ++*k;
+        }
+    }
+}
+
+TEST(dumped_commands_have_actuators)
+{
+    const driver_case own = {
+        CONFIG_AO_SMALL,
+        {"pipelines=[{name: reference, arithmetic: dp}, {name: rtc, arithmetic: "
+         "dp, operator: commands, storage: {codec: integer, bits: 12, rounding: "
+         "sweep}}]"}};
+    bb_index k = 0;
+    bb_results *results = dump_reconstructors(&own);
+    check_corners(results, &k);
+    assert_int_equal(k, find(results, "actuators_0/actuator")->count);
+    assert_int_equal(find(results, "actuators_1/actuator")->count, k);
+    assert_int_equal(find(results, "truth_slopes_0/slope")->count, 64);
+    for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
+        const bb_operator *r = bb_results_operator_at(results, i);
+        const bool commands = strncmp(r->name, "R_1", 3) == 0;
+        assert_string_equal(r->source->unit, commands ? "V/arcsec" : "1");
+        assert_int_equal(r->source->rows, commands ? k : 64);
+    }
+    bb_results_destroy(&results);
+    // Two mirrors, the second on a grid of 1.5 m.
+    const driver_case mcao = {
+        CONFIG_AO_SMALL,
+        {ALONE, "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.5}]"}};
+    results = dump_reconstructors(&mcao);
+    k = 0;
+    check_corners(results, &k);
+    const bb_index count = find(results, "actuators_0/actuator")->count;
+    assert_true(count == bb_results_operator_at(results, 0)->source->rows && count > k);
+    assert_non_null(strstr(bb_results_operator_at(results, 0)->long_name, "all targets"));
+    for (; k < count; ++k) {
+        const double steps = find(results, "actuators_0/x_m")->numbers[k] / 1.5;
+        assert_true(find(results, "actuators_0/mirror")->numbers[k] == 1.0);
+        assert_true(find(results, "actuators_0/height_m")->numbers[k] ==
+                    find(results, "results/mirror_height_m")->numbers[1]);
+        assert_true(steps == round(steps));
+    }
+    assert_null(bb_results_find(results, "actuators_1/actuator"));
+    bb_results_destroy(&results);
+}
+
 TEST_GROUP(.leave = driver_leave);
