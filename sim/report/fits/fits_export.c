@@ -24,10 +24,16 @@ static const bb_dataset *find_pipelines(const bb_fits_export *wanted)
     return bb_results_find(wanted->results, "results/pipeline");
 }
 
-// Targets that reconstructors may have; of matrices without directions one.
+// Directions of the study; of matrices without directions one.
 static bb_index count_targets(const bb_fits_export *wanted)
 {
     return bb_fits_header_count(wanted, "results/target", 1);
+}
+
+// Reconstructors of a pipeline: one a target, else R_p_0 corrects all targets.
+static bb_index count_per_pipeline(const bb_fits_export *wanted)
+{
+    return bb_fits_header_is_shared(wanted) ? 1 : count_targets(wanted);
 }
 
 static bool is_chosen(const bb_fits_export *wanted, const char *pipeline)
@@ -85,7 +91,7 @@ static bb_status count_reconstructors(const bb_fits_export *wanted, bb_index *fo
     *finished = 0;
     for (bb_index p = 0; p < pipelines->count; ++p) {
         *finished += is_chosen(wanted, pipelines->texts[p]) && has_finished(wanted, p);
-        for (bb_index t = 0; t < count_targets(wanted); ++t) {
+        for (bb_index t = 0; t < count_per_pipeline(wanted); ++t) {
             char name[NAME_BYTES];
             bool is_there = false;
             (void)snprintf(name, sizeof name, "R_%td_%td", p, t);
@@ -235,8 +241,39 @@ done:
     return status;
 }
 
+// Rows and columns of the reconstructors of a target; 0: none was written.
+typedef struct axis_sizes {
+    bb_index measurements, truths, commands;
+} axis_sizes;
+
+static bb_status write_axes(bb_fits_writer *writer, const bb_fits_export *wanted, bb_index target,
+                            const bb_matrix_source *source, axis_sizes *sizes)
+{
+    bb_status status = BB_OK;
+    const bool is_pure = strcmp(source->unit, "1") == 0;
+    const bool is_of_slopes = bb_results_find(wanted->results, "slopes/star") != NULL;
+    const bool is_of_commands = strcmp(source->unit, "V/arcsec") == 0;
+    sizes->measurements = source->columns;
+    *(is_of_commands ? &sizes->commands : &sizes->truths) = source->rows;
+    BB_TRY(bb_fits_writer_text(writer, "BUNIT",
+                               !is_pure       ? source->unit
+                               : is_of_slopes ? "arcsec/arcsec"
+                                              : "",
+                               "unit of a row over that of a column"));
+    BB_TRY(bb_fits_writer_text(writer, "CTYPE1", "MEASUREMENT", "what columns are"));
+    BB_TRY(bb_fits_writer_text(writer, "CTYPE2", is_of_commands ? "COMMAND" : "TRUTH",
+                               "what rows are"));
+    BB_TRY(bb_fits_writer_integer(writer, "NMEAS", source->columns, "measurements"));
+    BB_TRY(is_of_commands
+               ? bb_fits_writer_integer(writer, "NCOMMAND", source->rows, "commands of actuators")
+               : bb_fits_writer_integer(writer, "NTRUTH", source->rows, "truths that R estimates"));
+    BB_TRY(bb_fits_header_slopes(writer, wanted, target, is_of_commands));
+done:
+    return status;
+}
+
 static bb_status write_reconstructor(bb_fits_writer *writer, const bb_fits_export *wanted,
-                                     bb_index pipeline, bb_index target)
+                                     bb_index pipeline, bb_index target, axis_sizes *sizes)
 {
     bb_status status = BB_OK;
     exported_operator matrix = {NULL, ""};
@@ -250,16 +287,9 @@ static bb_status write_reconstructor(bb_fits_writer *writer, const bb_fits_expor
     }
     BB_TRY(open_operator(wanted, name, &matrix));
     const bb_matrix_source *source = bb_matrix_file_source(matrix.file);
-    const bool is_of_slopes = bb_results_find(wanted->results, "slopes/star") != NULL;
     BB_TRY(begin_operator(writer, wanted, name, &matrix));
-    BB_TRY(bb_fits_writer_text(writer, "BUNIT", is_of_slopes ? "arcsec/arcsec" : "",
-                               "slope over slope, or dimensionless"));
-    BB_TRY(bb_fits_writer_text(writer, "CTYPE1", "MEASUREMENT", "what columns are"));
-    BB_TRY(bb_fits_writer_text(writer, "CTYPE2", "TRUTH", "what rows are"));
-    BB_TRY(bb_fits_writer_integer(writer, "NMEAS", source->columns, "measurements"));
-    BB_TRY(bb_fits_writer_integer(writer, "NTRUTH", source->rows, "truths that R estimates"));
-    BB_TRY(bb_fits_header_slopes(writer, wanted, target));
-    BB_TRY(bb_fits_header_target(writer, wanted, target));
+    BB_TRY(write_axes(writer, wanted, target, source, sizes));
+    BB_TRY(bb_fits_header_correction(writer, wanted, target));
     BB_TRY(bb_fits_header_stars(writer, wanted));
     BB_TRY(bb_fits_header_pipeline(writer, wanted, pipeline));
     BB_TRY(bb_fits_writer_pixels(writer, source));
@@ -268,31 +298,56 @@ done:
     return status;
 }
 
-// Where the slopes of a group belong: what rows and columns of R are.
-static bb_status write_slopes(bb_fits_writer *writer, const bb_fits_export *wanted,
-                              const char *group, const char *name)
+enum { PLACE_COLUMNS = 4 };
+
+// Places of rows or columns of R: a group of the results as a table.
+typedef struct place_table {
+    const char *group, *name; // the index of a target follows
+    const char *members[PLACE_COLUMNS], *titles[PLACE_COLUMNS], *units[PLACE_COLUMNS];
+    const char *words;
+} place_table;
+
+static const char slope_words[] =
+    "A row a slope, in the order of the axis of R. STAR from 0; X and Y: middle of its subaperture "
+    "in the pupil, from the axis of the telescope.";
+
+// clang-format off
+static const place_table measured = {
+    "slopes", "SLOPES", {"star", "axis", "x_m", "y_m"}, {"STAR", "AXIS", "X", "Y"},
+    {NULL, NULL, "m", "m"}, slope_words};
+static const place_table truths = {
+    "truth_slopes", "TRUTH_SLOPES", {"star", "axis", "x_m", "y_m"},
+    {"STAR", "AXIS", "X", "Y"}, {NULL, NULL, "m", "m"}, slope_words};
+static const place_table actuators = {
+    "actuators", "ACTUATORS", {"mirror", "height_m", "x_m", "y_m"},
+    {"MIRROR", "HEIGHT", "X", "Y"}, {NULL, "m", "m", "m"},
+    "A row an actuator, in the order of axis 2 of R. MIRROR from 0; HEIGHT of its conjugate; X and "
+    "Y on the conjugate, from the axis of the telescope."};
+// clang-format on
+
+// Nothing where the results lack a column or have another number of rows than R.
+static bb_status write_places(bb_fits_writer *writer, const bb_fits_export *wanted,
+                              const place_table *table, const char *index, bb_index rows)
 {
     bb_status status = BB_OK;
-    static const char *const members[] = {"star", "axis", "x_m", "y_m"};
-    static const char *const titles[] = {"STAR", "AXIS", "X", "Y"};
-    bb_fits_column columns[4];
-    bb_index rows = 0;
-    for (int c = 0; c < 4; ++c) {
-        char path[NAME_BYTES];
-        (void)snprintf(path, sizeof path, "%s/%s", group, members[c]);
+    bb_fits_column columns[PLACE_COLUMNS];
+    char group[NAME_BYTES];
+    char name[NAME_BYTES];
+    (void)snprintf(group, sizeof group, "%s%s", table->group, index);
+    (void)snprintf(name, sizeof name, "%s%s", table->name, index);
+    for (int c = 0; c < PLACE_COLUMNS; ++c) {
+        char path[2 * NAME_BYTES];
+        (void)snprintf(path, sizeof path, "%s/%s", group, table->members[c]);
         const bb_dataset *dataset = bb_results_find(wanted->results, path);
-        if (dataset == NULL || dataset->rank != 1 || dataset->is_text != (c == 1) ||
-            (c > 0 && dataset->count != rows)) {
+        if (dataset == NULL || dataset->rank != 1 || dataset->count != rows ||
+            dataset->is_text != (strcmp(table->members[c], "axis") == 0)) {
             goto done;
         }
-        columns[c] = (bb_fits_column){titles[c], c < 2 ? NULL : "m", dataset->numbers,
+        columns[c] = (bb_fits_column){table->titles[c], table->units[c], dataset->numbers,
                                       (const char *const *)dataset->texts};
-        rows = dataset->count;
     }
-    BB_TRY(bb_fits_writer_table(writer, name, rows, columns, 4));
-    BB_TRY(bb_fits_writer_words(
-        writer, "A row a slope, in the order of the axis of R. STAR from 0; X and Y: middle of its "
-                "subaperture in the pupil, from the axis of the telescope."));
+    BB_TRY(bb_fits_writer_table(writer, name, rows, columns, PLACE_COLUMNS));
+    BB_TRY(bb_fits_writer_words(writer, table->words));
 done:
     return status;
 }
@@ -301,21 +356,27 @@ static bb_status write_reconstructors(bb_fits_writer *writer, const bb_fits_expo
 {
     bb_status status = BB_OK;
     const bb_dataset *pipelines = find_pipelines(wanted);
+    const bb_index targets = count_per_pipeline(wanted);
+    axis_sizes *sizes = NULL; // [targets]
+    bb_index columns = 0;
+    BB_TRY(BB_ZEROED(targets, &sizes));
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        for (bb_index t = 0; is_chosen(wanted, pipelines->texts[p]) && t < count_targets(wanted);
-             ++t) {
-            BB_TRY(write_reconstructor(writer, wanted, p, t));
+        for (bb_index t = 0; is_chosen(wanted, pipelines->texts[p]) && t < targets; ++t) {
+            BB_TRY(write_reconstructor(writer, wanted, p, t, &sizes[t]));
         }
     }
-    BB_TRY(write_slopes(writer, wanted, "slopes", "SLOPES"));
-    for (bb_index t = 0; t < count_targets(wanted); ++t) {
-        char group[NAME_BYTES];
-        char name[NAME_BYTES];
-        (void)snprintf(group, sizeof group, "truth_slopes_%td", t);
-        (void)snprintf(name, sizeof name, "TRUTH_SLOPES_%td", t);
-        BB_TRY(write_slopes(writer, wanted, group, name));
+    for (bb_index t = 0; t < targets; ++t) {
+        columns = sizes[t].measurements > 0 ? sizes[t].measurements : columns;
+    }
+    BB_TRY(write_places(writer, wanted, &measured, "", columns));
+    for (bb_index t = 0; t < targets; ++t) {
+        char index[24];
+        (void)snprintf(index, sizeof index, "_%td", t);
+        BB_TRY(write_places(writer, wanted, &truths, index, sizes[t].truths));
+        BB_TRY(write_places(writer, wanted, &actuators, index, sizes[t].commands));
     }
 done:
+    BB_RELEASE(&sizes);
     return status;
 }
 

@@ -139,13 +139,48 @@ done:
     return status;
 }
 
+bool bb_fits_header_is_shared(const bb_fits_export *wanted)
+{
+    const char *correction = bb_fits_header_text(wanted, "study/correction", 0);
+    return correction[0] != '\0' && strcmp(correction, "moao") != 0;
+}
+
+bb_status bb_fits_header_correction(bb_fits_writer *writer, const bb_fits_export *wanted,
+                                    bb_index target)
+{
+    bb_status status = BB_OK;
+    const char *correction = bb_fits_header_text(wanted, "study/correction", 0);
+    if (correction[0] != '\0') {
+        BB_TRY(bb_fits_writer_text(writer, "CORRECT", correction, "moao, ltao, glao or mcao"));
+    }
+    if (bb_fits_header_is_shared(wanted)) {
+        BB_TRY(bb_fits_writer_integer(writer, "NTARGETS",
+                                      bb_fits_header_count(wanted, "results/target", 1),
+                                      "targets that this R corrects"));
+    }
+    if (strcmp(correction, "glao") != 0 && strcmp(correction, "mcao") != 0) {
+        BB_TRY(bb_fits_header_target(writer, wanted, target));
+    }
+done:
+    return status;
+}
+
+// Altitude of a star at zenith, its own or that of its kind; NaN of a natural star.
+static double find_altitude(const bb_fits_export *wanted, bb_index star)
+{
+    char path[NAME_BYTES];
+    const double own = bb_fits_header_number(wanted, "study/guide_star_altitude_km", star);
+    (void)snprintf(path, sizeof path, "study/sensors_%.16s_altitude_km",
+                   bb_fits_header_text(wanted, "study/guide_star_kind", star));
+    return isnan(own) ? bb_fits_header_number(wanted, path, 0) : own;
+}
+
 bb_status bb_fits_header_stars(bb_fits_writer *writer, const bb_fits_export *wanted)
 {
     bb_status status = BB_OK;
     static const keyword numbers[] = {
         {"GSX", "study/guide_star_x_arcsec", "[arcsec] direction of the guide star", false},
         {"GSY", "study/guide_star_y_arcsec", "[arcsec] direction of the guide star", false},
-        {"GSALT", "study/guide_star_altitude_km", "[km] altitude; none of a natural star", false},
         {"GSSUB", "system/subapertures", "valid subapertures of its sensor", true},
     };
     char name[NAME_BYTES];
@@ -159,6 +194,9 @@ bb_status bb_fits_header_stars(bb_fits_writer *writer, const bb_fits_export *wan
             (void)snprintf(name, sizeof name, "%s%td", numbers[i].name, s);
             BB_TRY(write_number(writer, wanted, &numbers[i], name, s));
         }
+        (void)snprintf(name, sizeof name, "GSALT%td", s);
+        BB_TRY(bb_fits_writer_number(writer, name, find_altitude(wanted, s),
+                                     "[km] altitude at zenith; none of a natural star"));
     }
 done:
     return status;
@@ -191,29 +229,51 @@ static bool is_x_before_y(const bb_fits_export *wanted, const char *group)
     return true;
 }
 
-bb_status bb_fits_header_slopes(bb_fits_writer *writer, const bb_fits_export *wanted,
-                                bb_index target)
+// What the rows of R are: slopes of a truth sensor, or commands.
+static bb_status write_row_words(bb_fits_writer *writer, const bb_fits_export *wanted,
+                                 bb_index target, bool is_of_commands)
 {
     bb_status status = BB_OK;
     char words[WORDS_BYTES];
+    char path[NAME_BYTES];
+    (void)snprintf(path, sizeof path, "actuators_%td/mirror", target);
+    if (!is_of_commands) {
+        (void)snprintf(words, sizeof words,
+                       "Axis 2: slopes of a truth sensor, x of its valid "
+                       "subapertures, then y. Table TRUTH_SLOPES_%td has axis and place of each.",
+                       target);
+        BB_TRY(bb_fits_writer_words(writer, words));
+        BB_TRY(bb_fits_writer_words(writer, "Slopes of the truth sensor = R times measured slopes: "
+                                            "no commands of actuators."));
+        goto done;
+    }
+    if (bb_results_find(wanted->results, path) != NULL) {
+        (void)snprintf(words, sizeof words,
+                       "Axis 2: actuators. Table ACTUATORS_%td has mirror and place of each.",
+                       target);
+        BB_TRY(bb_fits_writer_words(writer, words));
+    }
+    BB_TRY(bb_fits_writer_words(writer, "Commands of actuators in V = R times measured slopes."));
+done:
+    return status;
+}
+
+bb_status bb_fits_header_slopes(bb_fits_writer *writer, const bb_fits_export *wanted,
+                                bb_index target, bool is_of_commands)
+{
+    bb_status status = BB_OK;
     if (!is_x_before_y(wanted, "slopes")) {
         goto done;
     }
     BB_TRY(
         bb_fits_writer_text(writer, "SLPORDER", "X THEN Y", "slopes of a star: all x, then all y"));
-    BB_TRY(bb_fits_writer_text(writer, "SLPUNIT", "arcsec", "unit of slopes, measured and true"));
+    BB_TRY(bb_fits_writer_text(writer, "SLPUNIT", "arcsec", "unit of slopes"));
     BB_TRY(bb_fits_writer_words(
         writer,
         "Axis 1, the fastest: measured slopes, star after star as numbered by GSKINDn; of a "
         "star x of its valid subapertures, then y of the same. Table SLOPES has star, axis "
         "and place of each."));
-    (void)snprintf(words, sizeof words,
-                   "Axis 2: slopes of the truth sensor of the target, x of its valid subapertures, "
-                   "then y. Table TRUTH_SLOPES_%td has axis and place of each.",
-                   target);
-    BB_TRY(bb_fits_writer_words(writer, words));
-    BB_TRY(bb_fits_writer_words(writer, "Slopes of the truth sensor = R times measured slopes: no "
-                                        "commands of actuators."));
+    BB_TRY(write_row_words(writer, wanted, target, is_of_commands));
 done:
     return status;
 }

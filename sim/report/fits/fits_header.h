@@ -26,13 +26,21 @@ BB_CHECKED bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fi
 BB_CHECKED bb_status bb_fits_header_target(bb_fits_writer *writer, const bb_fits_export *wanted,
                                            bb_index target);
 
+/// Whether a pipeline has one reconstructor for all targets: ltao, glao and mcao.
+bool bb_fits_header_is_shared(const bb_fits_export *wanted);
+
+/// The correction, the number of targets that a shared reconstructor corrects, and the direction
+/// that it was computed for (moao, ltao).
+BB_CHECKED bb_status bb_fits_header_correction(bb_fits_writer *writer, const bb_fits_export *wanted,
+                                               bb_index target);
+
 /// Guide stars by number from 0, the first hundred: a keyword has no room for more.
 BB_CHECKED bb_status bb_fits_header_stars(bb_fits_writer *writer, const bb_fits_export *wanted);
 
 /// What the axes of a reconstructor of ao are, once the file's own table of slopes bears it out; of
-/// matrices of the user's nothing.
+/// matrices of the user's nothing. Rows are slopes of a truth sensor, or commands.
 BB_CHECKED bb_status bb_fits_header_slopes(bb_fits_writer *writer, const bb_fits_export *wanted,
-                                           bb_index target);
+                                           bb_index target, bool is_of_commands);
 
 /// A linear coordinate along axis 1 or 2: the pixel that lies at 0, from 1, and the step.
 BB_CHECKED bb_status bb_fits_header_coordinate(bb_fits_writer *writer, int axis, double origin,

@@ -132,6 +132,13 @@ static void check_text(fitsfile *file, const char *keyword, const char *expected
     assert_string_equal(value, expected);
 }
 
+static bool has_key(fitsfile *file, const char *keyword)
+{
+    char value[FLEN_VALUE] = "";
+    int code = 0;
+    return fits_read_keyword(file, keyword, value, NULL, &code) == 0;
+}
+
 static void check_number(double got, double expected)
 {
     assert_true(fabs(got - expected) <= 1e-14 * fabs(expected));
@@ -163,10 +170,161 @@ TEST(reconstructors_say_what_they_are)
     assert_true(number_of(file, "GSALT0") == 90.0 && number_of(file, "BITPIX") == -64.0);
     assert_true(number_of(file, "NMEAS") == (double)find("slopes/slope")->count);
     assert_true(number_of(file, "NTRUTH") == (double)find("truth_slopes_1/slope")->count);
-    int code = 0;
-    double none = 0.0;
-    assert_int_not_equal(fits_read_key(file, TDOUBLE, "GSALT1", &none, NULL, &code), 0);
+    check_text(file, "CORRECT", "moao");
+    assert_false(has_key(file, "GSALT1"));
     close_part(file);
+}
+
+static const char two_targets[] =
+    "experiment: ao\ndevice: cpu\ntelescope: {diameter_m: 4.0, obstruction: 0.2}\n"
+    "atmosphere:\n  layers: [{height_m: 0.0, strength: 0.6}, {height_m: 6000.0, strength: 0.4}]\n"
+    "  r0_m: 0.15\nsensors: {lenslets: 6}\nguide_stars:\n"
+    "  - {kind: ngs, magnitude: 9.0, ring: {count: 3, radius_arcsec: 25.0}}\n"
+    "  - {kind: rayleigh, x_arcsec: 3.0, y_arcsec: 2.0}\n"
+    "  - {kind: rayleigh, x_arcsec: -3.0, y_arcsec: 2.0, altitude_km: 15.0}\n"
+    "targets: [{x_arcsec: 0.0, y_arcsec: 0.0}, {x_arcsec: 12.0, y_arcsec: -7.0}]\n"
+    "pipelines:\n  - {name: reference, arithmetic: dp}\n";
+
+// Runs that study into NAME.h5, exports it to NAME.fits and reads its results, operators included.
+static bb_results *export_targets(const char *name, const char *key, const char *other)
+{
+    char files[2][32];
+    bb_results *out = NULL;
+    write_text("targets.yaml", two_targets);
+    (void)snprintf(files[0], sizeof files[0], "%s.h5", name);
+    (void)snprintf(files[1], sizeof files[1], "%s.fits", name);
+    CALL_OK("run", "targets.yaml", "-q", "-o", files[0], "--dump", "R", key, other);
+    CALL_OK("export", files[0], "-o", files[1], "--parts", "R");
+    check_ok(bb_reader_read_all(files[0], "", &out));
+    return out;
+}
+
+static bool has_part(const char *path, const char *part)
+{
+    fitsfile *file = NULL;
+    int code = 0;
+    char name[32];
+    (void)snprintf(name, sizeof name, "%s", part);
+    assert_int_equal(fits_open_diskfile(&file, path, READONLY, &code), 0);
+    const bool found = fits_movnam_hdu(file, ANY_HDU, name, 0, &code) == 0;
+    close_part(file);
+    return found;
+}
+
+// The mean of the reconstructors of all targets (glao), which has no direction of its own, or that
+// of the first (ltao).
+TEST(a_reconstructor_of_all_targets_is_exported)
+{
+    static const char *const corrections[] = {"correction=glao", "correction=ltao"};
+    bb_results *own = export_targets("moao", "correction=moao", NULL);
+    const double *first = bb_results_find(own, "operators/R_0_0")->numbers;
+    const double *second = bb_results_find(own, "operators/R_0_1")->numbers;
+    assert_true(has_part("moao.fits", "R_0_1") && has_part("moao.fits", "TRUTH_SLOPES_1"));
+    for (int c = 0; c < 2; ++c) {
+        const char *path = c == 0 ? "glao.fits" : "ltao.fits";
+        bb_results *all = export_targets(c == 0 ? "glao" : "ltao", corrections[c], NULL);
+        const bb_dataset *r = bb_results_find(all, "operators/R_0_0");
+        bb_fits_image image;
+        check_ok(bb_fits_image_load(path, "R_0_0", 1 << 20, &image));
+        assert_int_equal(image.rows * image.columns, r->count);
+        for (bb_index i = 0; i < r->count; ++i) {
+            assert_true(image.values[i] == (c == 0 ? (first[i] + second[i]) / 2.0 : first[i]));
+        }
+        assert_string_equal(image.unit, "arcsec/arcsec");
+        BB_RELEASE(&image.values);
+        fitsfile *file = open_part_of(path, "R_0_0");
+        check_text(file, "CORRECT", c == 0 ? "glao" : "ltao");
+        check_text(file, "CTYPE2", "TRUTH");
+        assert_true(number_of(file, "NTARGETS") == 2.0 && has_key(file, "TARGET") == (c == 1));
+        close_part(file);
+        assert_false(has_part(path, "R_0_1") || has_part(path, "TRUTH_SLOPES_1"));
+        file = open_part_of(path, "TRUTH_SLOPES_0");
+        assert_true(number_of(file, "NAXIS2") == (double)r->shape[0]);
+        close_part(file);
+        bb_results_destroy(&all);
+    }
+    bb_results_destroy(&own);
+}
+
+// Column `number` of a table has the values of a dataset.
+static void check_column(const char *path, const char *part, int number, const char *title,
+                         const bb_dataset *expected)
+{
+    fitsfile *file = open_part_of(path, part);
+    double *values = NULL;
+    int code = 0;
+    int found = 0;
+    char name[16];
+    (void)snprintf(name, sizeof name, "%s", title);
+    assert_non_null(expected);
+    assert_true(number_of(file, "NAXIS2") == (double)expected->count);
+    assert_int_equal(fits_get_colnum(file, CASESEN, name, &found, &code), 0);
+    assert_int_equal(found, number);
+    check_ok(BB_ALLOCATE(expected->count, &values));
+    (void)fits_read_col(file, TDOUBLE, number, 1, 1, expected->count, NULL, values, NULL, &code);
+    assert_int_equal(code, 0);
+    assert_memory_equal(values, expected->numbers, (size_t)expected->count * sizeof *values);
+    BB_RELEASE(&values);
+    close_part(file);
+}
+
+static void check_commands(const char *path, const char *part, double rows)
+{
+    fitsfile *file = open_part_of(path, part);
+    check_text(file, "BUNIT", "V/arcsec");
+    check_text(file, "CTYPE2", "COMMAND");
+    assert_true(number_of(file, "NCOMMAND") == rows && number_of(file, "NAXIS2") == rows);
+    assert_false(has_key(file, "NTRUTH"));
+    close_part(file);
+}
+
+// Beside the reference, whose rows are slopes.
+TEST(commands_have_their_unit_and_actuators)
+{
+    static const char *const titles[] = {"MIRROR", "HEIGHT", "X", "Y"};
+    static const char *const members[] = {"mirror", "height_m", "x_m", "y_m"};
+    bb_results *made = export_targets(
+        "own",
+        "pipelines=[{name: reference, arithmetic: dp}, {name: rtc, arithmetic: dp, operator: "
+        "commands, storage: {codec: integer, bits: 12, rounding: sweep}}]",
+        NULL);
+    check_commands("own.fits", "R_1_0", 44.0);
+    check_commands("own.fits", "R_1_1", 44.0);
+    for (int c = 0; c < 4; ++c) {
+        char path[32];
+        (void)snprintf(path, sizeof path, "actuators_1/%s", members[c]);
+        check_column("own.fits", "ACTUATORS_1", c + 1, titles[c], bb_results_find(made, path));
+    }
+    fitsfile *file = open_part_of("own.fits", "R_0_0");
+    check_text(file, "BUNIT", "arcsec/arcsec");
+    check_text(file, "CTYPE2", "TRUTH");
+    close_part(file);
+    assert_true(has_part("own.fits", "TRUTH_SLOPES_0"));
+    bb_results_destroy(&made);
+    CALL_OK("export", "own.h5", "-o", "rtc.fits", "--parts", "R", "--pipeline", "rtc");
+    assert_true(has_part("rtc.fits", "ACTUATORS_0") && !has_part("rtc.fits", "TRUTH_SLOPES_0"));
+}
+
+// 44 actuators at the corners of 6 lenslets, 29 points of a grid of 1 m within 3.104 m.
+TEST(commands_of_several_mirrors_are_exported)
+{
+    bb_results *made = export_targets(
+        "mcao", "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.0}]");
+    check_commands("mcao.fits", "R_0_0", 73.0);
+    const bb_dataset *mirror = bb_results_find(made, "actuators_0/mirror");
+    check_column("mcao.fits", "ACTUATORS_0", 1, "MIRROR", mirror);
+    check_column("mcao.fits", "ACTUATORS_0", 2, "HEIGHT",
+                 bb_results_find(made, "actuators_0/height_m"));
+    check_column("mcao.fits", "ACTUATORS_0", 3, "X", bb_results_find(made, "actuators_0/x_m"));
+    assert_true(mirror->numbers[43] == 0.0 && mirror->numbers[44] == 1.0);
+    assert_false(has_part("mcao.fits", "TRUTH_SLOPES_0") || has_part("mcao.fits", "R_0_1"));
+    fitsfile *file = open_part_of("mcao.fits", "R_0_0");
+    assert_true(number_of(file, "NTARGETS") == 2.0);
+    // A Rayleigh star has the altitude of its kind or its own; a natural star has none.
+    assert_true(number_of(file, "GSALT3") == 12.0 && number_of(file, "GSALT4") == 15.0);
+    assert_false(has_key(file, "GSALT0"));
+    close_part(file);
+    bb_results_destroy(&made);
 }
 
 // Columns STAR and AXIS of the table are those that the operator's columns have.
