@@ -13,6 +13,7 @@
 #include "sim/kernels/wisdom_file.h"
 #include "solvers/distributed/engine.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
@@ -210,20 +211,42 @@ done:
     return status;
 }
 
+// The file of a source of frames, or every file of its folder.
+static bb_status add_source(const char *source, bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    char *frame = NULL;
+    const char *colon = source == NULL ? NULL : strchr(source, ':');
+    const char *place = colon == NULL ? NULL : colon + 1;
+    DIR *folder = place == NULL ? NULL : opendir(place);
+    BB_TRY(bb_file_list_add(inputs, place));
+    for (const struct dirent *entry = folder == NULL ? NULL : readdir(folder); entry != NULL;
+         entry = readdir(folder)) {
+        BB_RELEASE(&frame);
+        BB_TRY(bb_memory_printf(&frame, "%s/%s", place, entry->d_name));
+        BB_TRY(bb_file_list_add(inputs, frame));
+    }
+done:
+    BB_RELEASE(&frame);
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return status;
+}
+
 bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
                             bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     char *wisdom = NULL;
-    const char *source = options->live.source == NULL ? NULL : strchr(options->live.source, ':');
-    const char *const named[] = {options->input, options->machine, options->study, options->resume,
-                                 source == NULL ? NULL : source + 1};
+    const char *const named[] = {options->input, options->machine, options->study, options->resume};
     for (bb_index i = 0; i < options->operand_count; ++i) {
         BB_TRY(bb_file_list_add(inputs, options->operands[i]));
     }
     for (size_t i = 0; i < sizeof named / sizeof *named; ++i) {
         BB_TRY(bb_file_list_add(inputs, named[i]));
     }
+    BB_TRY(add_source(options->live.source, inputs));
     status = bb_wisdom_file_place(options->wisdom, &wisdom);
     BB_REQUIRE(status != BB_MEMORY, BB_MEMORY, "host memory exhausted: the name of a file");
     BB_TRY(bb_file_list_add(inputs, wisdom)); // none without a home

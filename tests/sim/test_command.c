@@ -251,6 +251,29 @@ TEST(outputs_replace_no_input)
     assert_int_equal(system("sha256sum --status -c before"), 0);
 }
 
+// A stream reads every file of its folder, and the one file that it names.
+TEST(outputs_replace_no_frame)
+{
+    bb_options options = {.live.source = "directory:frames"};
+    bb_file_list inputs = {0};
+    assert_int_equal(mkdir("frames", 0777), 0);
+    write_text("frames/1.pgm", "a frame");
+    write_text("frames/2.h5", "a frame");
+    assert_int_equal(link("frames/2.h5", "linked.h5"), 0);
+    check_ok(bb_command_inputs(&options, NULL, &inputs));
+    check_fails(bb_file_list_refuse(&inputs, "frames/1.pgm"), BB_INVALID,
+                "output 'frames/1.pgm' is the file 'frames/1.pgm' that is read");
+    check_fails(bb_file_list_refuse(&inputs, "linked.h5"), BB_INVALID,
+                "'frames/2.h5' that is read");
+    check_ok(bb_file_list_refuse(&inputs, "frames.h5"));
+    bb_file_list_release(&inputs);
+    options.live.source = "loop:frames/2.h5";
+    check_ok(bb_command_inputs(&options, NULL, &inputs));
+    check_fails(bb_file_list_refuse(&inputs, "frames/2.h5"), BB_INVALID, "that is read");
+    check_ok(bb_file_list_refuse(&inputs, "frames/1.pgm"));
+    bb_file_list_release(&inputs);
+}
+
 TEST(failures_of_a_run_leave_no_file)
 {
     expect("bitbudget run a.yaml steps=666 -o failed.h5", 5, "no such device here");
