@@ -11,7 +11,7 @@ enum { MOST_PIXELS = 8192 }; // along an edge: 512 MiB in memory
 // "'pupil' in 'mask.h5'", or a FITS file by its name alone.
 static bb_status label(const bb_pupil_config *config, bb_text *out)
 {
-    return bb_fits_image_named(config->file)
+    return bb_fits_image_recognised(config->file)
                ? bb_text_add(out, "'%s'", config->file)
                : bb_text_add(out, "'%s' in '%s'", config->dataset, config->file);
 }
@@ -69,7 +69,7 @@ bb_status bb_ao_pupil_load(const bb_ao_study *study, bb_ao_config *physics, doub
     if (config->file == NULL) {
         goto done;
     }
-    if (bb_fits_image_named(config->file)) {
+    if (bb_fits_image_recognised(config->file)) {
         BB_TRY(load_image(config, &edge, &values));
     } else {
         BB_TRY(load_dataset(config, &edge, &values));
@@ -97,7 +97,7 @@ bb_status bb_ao_pupil_note(const bb_ao_config *physics, bb_results *results)
         BB_TRY(bb_value_digest_create(&state));
         bb_value_digest_add(state, physics->pupil_mask, physics->pupil_edge * physics->pupil_edge);
         bb_value_digest_text(state, digest);
-        BB_TRY(bb_fits_image_named(config->file)
+        BB_TRY(bb_fits_image_recognised(config->file)
                    ? bb_text_add(&text, "%s", config->file)
                    : bb_text_add(&text, "%s in %s", config->dataset, config->file));
         BB_TRY(bb_results_note(results, "provenance", "pupil", bb_text_string(&text)));

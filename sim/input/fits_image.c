@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/fits_image.h"
 
+#include "core/disk_file.h"
+
 #include <math.h>
 #include <string.h>
 #include <strings.h>
@@ -16,6 +18,30 @@ bool bb_fits_image_named(const char *path)
         }
     }
     return false;
+}
+
+bool bb_fits_image_recognised(const char *path)
+{
+    static const struct {
+        const char *bytes;
+        bool is_fits;
+    } starts[] = {{"SIMPLE  =", true},
+                  {"\x1f\x8b", true},
+                  {"PK", true},
+                  {"BZ", true},
+                  {"\x89HDF\r\n\x1a\n", false}};
+    char first[16] = "";
+    FILE *file = NULL;
+    if (bb_disk_file_open(path, true, &file) == BB_OK) {
+        (void)!fread(first, 1, sizeof first - 1, file);
+        (void)fclose(file);
+    }
+    for (size_t k = 0; k < sizeof starts / sizeof *starts; ++k) {
+        if (strncmp(first, starts[k].bytes, strlen(starts[k].bytes)) == 0) {
+            return starts[k].is_fits;
+        }
+    }
+    return bb_fits_image_named(path);
 }
 
 bb_status bb_fits_image_mirror(const char *path, const char *part, double bound,

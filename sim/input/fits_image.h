@@ -12,9 +12,14 @@
 
 #include <stdbool.h>
 
-/// Whether a path is one of a FITS file: it ends in .fits, .fit, .fits.gz or .fits.fz, in upper or
-/// lower case.
+/// Whether a path is named as a FITS file: it ends in .fits, .fit, .fits.gz or .fits.fz, in upper
+/// or lower case.
 bool bb_fits_image_named(const char *path);
+
+/// Whether a file is FITS by its first bytes: those of a FITS header (FITS 4.0, 4.4.1.1), or of a
+/// file packed by gzip, PKZIP or bzip2. HDF5 by its signature is not. Where the bytes do not tell
+/// or cannot be read, its name does.
+bool bb_fits_image_recognised(const char *path);
 
 /// A whole image: row by row along the second axis, from the file's first pixel; scaled as its
 /// header says; NaN where an integer pixel equals BLANK (FITS 4.0, 4.4.2.5). Axes of one pixel do

@@ -390,7 +390,7 @@ static bb_status open_file(const bb_matrix_place *place, bool symmetric, bool he
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
     *out = NULL;
-    if (bb_fits_image_named(place->file)) {
+    if (bb_fits_image_recognised(place->file)) {
         return open_fits(place, symmetric, name, out);
     }
     facts *found =

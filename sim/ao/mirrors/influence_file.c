@@ -123,7 +123,8 @@ bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics
         const bb_influence_config *keys = &mirrors[k].influence;
         if (keys->file != NULL) {
             BB_TRY(name_failure(
-                (bb_fits_image_named(keys->file) ? load_image : load_dataset)(keys, &found[k]), k));
+                (bb_fits_image_recognised(keys->file) ? load_image : load_dataset)(keys, &found[k]),
+                k));
         }
     }
     physics->influences = found;
@@ -177,7 +178,7 @@ bb_status bb_influence_file_check(const bb_ao_study *study, const bb_config *con
     for (bb_index k = 0; k < study->mirrors.count; ++k) {
         const bb_influence_config *keys = &mirrors[k].influence;
         char path[64];
-        if (keys->file != NULL && bb_fits_image_named(keys->file) && isnan(keys->spacing_m)) {
+        if (keys->file != NULL && bb_fits_image_recognised(keys->file) && isnan(keys->spacing_m)) {
             (void)snprintf(path, sizeof path, "mirrors.%td.influence", k);
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                    "mirrors[%td].influence.spacing_m is missing: a FITS file does "

@@ -28,7 +28,7 @@ static const bb_schema size_schema = BB_SCHEMA("size", bb_frame_size, size_keys)
 
 static const bb_key telemetry_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true, .offset = offsetof(bb_telemetry_config, file),
-     .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) of slopes [frames][slopes], in arcsec unless it says mas "
+     .meaning = "HDF5 or FITS file of slopes [frames][slopes], in arcsec unless it says mas "
                 "or rad, in the order of /operators/Cmm and without the reference; replayed in a circle."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true, .offset = offsetof(bb_telemetry_config, dataset),
      .meaning = "Dataset in an HDF5 file, unset: " BB_TELEMETRY_DATASET "; image in a FITS file by name or number, "

@@ -21,9 +21,9 @@ static bb_status hold_shape(const bb_telemetry_config *config, bb_index slopes, 
                             bb_index columns)
 {
     bb_status status = BB_OK;
-    const char *part = config->dataset != NULL             ? config->dataset
-                       : bb_fits_image_named(config->file) ? "first image"
-                                                           : BB_TELEMETRY_DATASET;
+    const char *part = config->dataset != NULL                  ? config->dataset
+                       : bb_fits_image_recognised(config->file) ? "first image"
+                                                                : BB_TELEMETRY_DATASET;
     BB_REQUIRE(columns == slopes, BB_INVALID,
                "'%s', '%s': %td frames of %td slopes, expected %td slopes a frame%s", config->file,
                part, rows, columns, slopes, rows == slopes ? ": is it transposed?" : "");
@@ -104,8 +104,9 @@ bb_status bb_telemetry_file_load(const bb_telemetry_config *config, bb_index slo
                                  bb_telemetry_file *out)
 {
     bb_telemetry_file telemetry = {0};
-    const bb_status status = name_failure((
-        bb_fits_image_named(config->file) ? load_image : load_dataset)(config, slopes, &telemetry));
+    const bb_status status =
+        name_failure((bb_fits_image_recognised(config->file) ? load_image : load_dataset)(
+            config, slopes, &telemetry));
     if (status != BB_OK) {
         bb_telemetry_file_release(&telemetry);
     }
@@ -136,7 +137,7 @@ bb_status bb_telemetry_file_inspect(const bb_telemetry_config *config, bb_index 
     bb_status status = BB_OK;
     bb_telemetry_file telemetry = {0};
     *frames = 0;
-    if (!bb_fits_image_named(config->file)) {
+    if (!bb_fits_image_recognised(config->file)) {
         return name_failure(inspect_dataset(config, slopes, frames));
     }
     BB_TRY(bb_telemetry_file_load(config, slopes, &telemetry));
@@ -155,7 +156,7 @@ void bb_telemetry_file_release(bb_telemetry_file *telemetry)
 bb_need bb_telemetry_file_need(const bb_telemetry_config *config, double values)
 {
     const bool given = config->file != NULL;
-    const double copies = !given ? 0.0 : bb_fits_image_named(config->file) ? 2.0 : 1.0;
+    const double copies = !given ? 0.0 : bb_fits_image_recognised(config->file) ? 2.0 : 1.0;
     return (bb_need){.host_bytes = copies * sizeof(double) * values,
                      .seconds = given ? slowest_value_s * values : 0.0};
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Frames of files that appear in a folder, in the order of their names: HDF5 files that end in .h5
-// (live_dataset.h), FITS files in .fits (live_fits.h) and PGM files in .pgm (live_pgm.h). Each name
-// is taken once, and only names behind the last one: a writer counts upwards, writes beside and
-// renames. A file named `end` ends the stream when all before it are taken. A file that cannot be
-// read is told of and left out, with what was begun of a phase.
+// Frames of files that appear in a folder, in the order of their names, which end in .h5
+// (live_dataset.h), .fits (live_fits.h) or .pgm (live_pgm.h); FITS is recognised by its first
+// bytes. Each name is taken once, and only names behind the last one: a writer counts upwards,
+// writes beside and renames. A file named `end` ends the stream when all before it are taken. A
+// file that cannot be read is told of and left out, with what was begun of a phase.
 #include "core/clock.h"
 #include "core/disk_file.h"
 #include "core/log.h"
@@ -12,6 +12,7 @@
 #include "sim/fringe/live/live_dataset.h"
 #include "sim/fringe/live/live_fits.h"
 #include "sim/fringe/live/live_pgm.h"
+#include "sim/input/fits_image.h"
 #include "sim/isolation.h"
 
 #include <dirent.h>
@@ -108,30 +109,16 @@ done:
     return status;
 }
 
-static bb_status read_fits(const char *path, frame_folder *source)
+static bool is_frame(const char *name)
 {
-    return bb_live_fits_read(path, &source->file);
+    return ends_in(name, ".h5") || ends_in(name, ".fits") || ends_in(name, ".pgm");
 }
 
-static bb_status read_pgm(const char *path, frame_folder *source)
+static bb_status read_file(const char *path, frame_folder *source)
 {
-    return bb_live_pgm_read(path, &source->file);
-}
-
-static const struct {
-    const char *ending;
-    bb_status (*read)(const char *path, frame_folder *source);
-} readers[] = {{".h5", read_dataset}, {".fits", read_fits}, {".pgm", read_pgm}};
-enum { READERS = sizeof readers / sizeof readers[0] };
-
-// Who reads a file of that name; READERS: nobody.
-static int find_reader(const char *name)
-{
-    int reader = 0;
-    while (reader < READERS && !ends_in(name, readers[reader].ending)) {
-        ++reader;
-    }
-    return reader;
+    return bb_fits_image_recognised(path) ? bb_live_fits_read(path, &source->file)
+           : ends_in(path, ".pgm")        ? bb_live_pgm_read(path, &source->file)
+                                          : read_dataset(path, source);
 }
 
 // The first name behind the last one; "" for none. `*ended`: there is a file `end`.
@@ -145,8 +132,8 @@ static bb_status find_next(const frame_folder *source, char next[NAME_BYTES], bo
     for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         const char *name = entry->d_name;
         *ended = *ended || strcmp(name, "end") == 0;
-        if (find_reader(name) < READERS && strlen(name) < NAME_BYTES &&
-            strcmp(name, source->last) > 0 && (next[0] == '\0' || strcmp(name, next) < 0)) {
+        if (is_frame(name) && strlen(name) < NAME_BYTES && strcmp(name, source->last) > 0 &&
+            (next[0] == '\0' || strcmp(name, next) < 0)) {
             (void)snprintf(next, NAME_BYTES, "%s", name);
         }
     }
@@ -170,7 +157,7 @@ static void read_next(frame_folder *source, const char *name)
     (void)snprintf(path, sizeof path, "%s/%s", source->path, name);
     (void)snprintf(source->last, sizeof source->last, "%s", name);
     leave_file(source);
-    if (readers[find_reader(name)].read(path, source) != BB_OK) {
+    if (read_file(path, source) != BB_OK) {
         leave_out(source);
     }
 }

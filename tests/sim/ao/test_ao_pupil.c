@@ -41,7 +41,7 @@ static const char script[] = "import h5py, numpy as n\n"
                              "    open(name, 'wb').write(head + data[:len(data) - cut])\n"
                              "write('float.fits', p.astype('>f4'), -32)\n"
                              "write('double.fit', p.astype('>f8'), -64)\n"
-                             "write('byte.fits', p.astype('u1'), 8)\n"
+                             "write('byte.mask', p.astype('u1'), 8)\n"
                              "write('wide.fits', p[:100].astype('>f4'), -32)\n"
                              "write('cube.fits', p.reshape(4, 30, 120).astype('>f4'), -32)\n"
                              "write('cut.fits', p.astype('>f4'), -32, 30000)\n"
@@ -164,12 +164,13 @@ TEST(results_say_which_pupil_was_used)
     bb_results_destroy(&results);
 }
 
-// The same mask from FITS files of three pixel types is the one of the HDF5 file, bit for bit.
+// The same mask from FITS files of three pixel types, one by another name, is the one of the HDF5
+// file, bit for bit.
 TEST_FULL(fits_images_are_masks_too)
 {
     static const char *const good[] = {"telescope.pupil.file=float.fits",
                                        "telescope.pupil.file=double.fit",
-                                       "telescope.pupil.file=byte.fits"};
+                                       "telescope.pupil.file=byte.mask"};
     static const struct {
         const char *file;
         bb_status code;

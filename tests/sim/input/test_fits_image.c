@@ -22,6 +22,9 @@ TEST(names_tell_a_fits_file)
 #include "core/memory.h"
 
 #include <fitsio.h>
+#include <hdf5.h>
+#include <hdf5_hl.h>
+#include <sys/stat.h>
 
 enum { COLUMNS = 4, ROWS = 3, PIXELS = COLUMNS * ROWS };
 
@@ -159,6 +162,34 @@ TEST(readers_refuse_what_is_undefined)
     check_ok(bb_telemetry_file_load(&telemetry, COLUMNS, &slopes)); // its loop holds such a frame
     assert_true(isnan(slopes.values[6]));
     bb_telemetry_file_release(&slopes);
+}
+
+// What a file begins with decides; its name where that does not tell.
+TEST(first_bytes_tell_a_fits_file)
+{
+    static const double numbers[PIXELS] = {1.0, 2.0};
+    static const hsize_t shape[] = {ROWS, COLUMNS};
+    const bb_matrix_place image = {"image.data", "1"};
+    const bb_matrix_place dataset = {"hdf5.fits", "/C"};
+    bb_matrix_file *matrix = NULL;
+    put("image.data", &(recipe){.bits = SHORT_IMG, .axes = 3, .has_blank = true});
+    assert_true(bb_fits_image_recognised("image.data"));
+    check_fails(bb_matrix_file_open(&image, false, "C", &matrix), BB_INVALID,
+                "'image.data', image '1', row 1, column 2: nan");
+    const hid_t file = H5Fcreate("hdf5.fits", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5LTmake_dataset_double(file, "C", 2, shape, numbers) >= 0);
+    assert_true(H5Fclose(file) >= 0);
+    assert_false(bb_fits_image_recognised("hdf5.fits"));
+    check_ok(bb_matrix_file_open(&dataset, false, "C", &matrix));
+    bb_matrix_file_close(&matrix);
+    assert_int_equal(system("gzip -c image.data > packed.bin"), 0);
+    write_text("text.fits", "SIMPLE =");
+    write_text("text.h5", "SIMPLE =");
+    assert_int_equal(mkfifo("fifo", 0600), 0);
+    assert_true(bb_fits_image_recognised("packed.bin") && bb_fits_image_recognised("text.fits") &&
+                bb_fits_image_recognised("none.fits"));
+    assert_false(bb_fits_image_recognised("text.h5") || bb_fits_image_recognised("fifo") ||
+                 bb_fits_image_recognised("none.h5"));
 }
 
 // Changes a byte at a place.

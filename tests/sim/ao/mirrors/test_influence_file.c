@@ -67,7 +67,7 @@ static const char script[] =
     "    open(name, 'wb').write(head + data[:len(data) - cut])\n"
     "write('high.fits', fine.astype('>f8'), -64)\n"
     "write('oblong.fits', turned.astype('>f8'), -64)\n"
-    "write('nano.fits', (1e9 * fine).astype('>f4'), -32, card=\"BUNIT   = 'nm      '\")\n"
+    "write('nano.cube', (1e9 * fine).astype('>f4'), -32, card=\"BUNIT   = 'nm      '\")\n"
     "write('flat.fits', fine[3].astype('>f4'), -32)\n"
     "write('cut.fits', fine.astype('>f4'), -32, 3 << 20)\n"
     "write('rad.fits', fine[:3].astype('>f4'), -32, card=\"BUNIT   = 'rad     '\")\n"
@@ -136,7 +136,7 @@ TEST_FULL(fits_images_are_mirrors_too)
     strehl_of(KEYS("file: dm.h5, dataset: high0.1"), from_hdf5);
     strehl_of(KEYS("file: high.fits, dataset: '1', spacing_m: 0.1"), strehl);
     assert_memory_equal(strehl, from_hdf5, sizeof strehl);
-    strehl_of(KEYS("file: nano.fits, spacing_m: 0.1"), strehl); // 32 bits
+    strehl_of(KEYS("file: nano.cube, spacing_m: 0.1"), strehl); // 32 bits
     assert_true(compare(strehl, from_hdf5) < 1e-6);
 #else
     const driver_case study = {CONFIG, {ALONE, KEYS("file: high.fits, spacing_m: 0.1")}};

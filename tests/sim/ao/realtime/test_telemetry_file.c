@@ -38,7 +38,7 @@ static const char script[] =
     "    data = a.astype('>f8').tobytes(); data += bytes(-len(data) % 2880)\n"
     "    head = ''.join(c.ljust(80) for c in cards + ['END']).ljust(2880).encode()\n"
     "    open(name, 'wb').write(head + data)\n"
-    "write('t.fits', s); write('mas.fits', 1e3 * s, \"BUNIT   = 'mas     '\")\n"
+    "write('t.fits', s); write('mas.data', 1e3 * s, \"BUNIT   = 'mas     '\")\n"
     "write('narrow.fits', s[:, 1:])\n";
 
 static int begin(void **state)
@@ -113,7 +113,7 @@ TEST(values_are_those_of_the_file)
         {"t.h5", NULL, 0.0},      {"t.h5", "/slopes", 0.0}, {"t.h5", "single", 0.0},
         {"t.h5", "mas", 0x1p-23}, {"t.h5", "rad", 0x1p-23},
 #ifdef BB_HAVE_CFITSIO
-        {"t.fits", NULL, 0.0},    {"t.fits", "1", 0.0},     {"mas.fits", NULL, 0x1p-23},
+        {"t.fits", NULL, 0.0},    {"t.fits", "1", 0.0},     {"mas.data", NULL, 0x1p-23},
 #endif
     };
     float *values = NULL;

@@ -233,7 +233,11 @@ TEST(fits_files_are_frames_too)
     assert_int_equal(frames.bits, 12);
     for (int k = 0; k < 4; ++k) {
         char path[32];
-        (void)snprintf(path, sizeof path, "fits/c%d.fits", k);
+        // By its first bytes, whatever it is called.
+        (void)snprintf(path, sizeof path, "fits/c%d.%s", k,
+                       k == 0   ? "h5"
+                       : k == 1 ? "pgm"
+                                : "fits");
         put_fits(path, 9 + k, 1, 6, 4, 1, none);
     }
     expect_frames(&bb_live_directory, source, &frames, 9, 6, 4);
