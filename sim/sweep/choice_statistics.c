@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "sim/config/scalar.h"
 #include "sim/pipelines/failure_bound.h"
+#include "sim/sweep/search/sweep_search.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
@@ -212,9 +213,12 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
     bb_index count = 0;
     const bb_index planned = bb_sweep_plan_points(collection->plan);
     const bb_index open = collection->progress->open;
-    *out = (bb_choices){.partial = open > 0 && !collection->plan->sweep->searches,
-                        .planned = planned,
-                        .run = planned - open};
+    bool is_finished = open == 0;
+    *out = (bb_choices){.planned = planned, .run = planned - open};
+    if (collection->plan->sweep->searches) {
+        BB_TRY(bb_sweep_search_is_finished(collection, &is_finished));
+    }
+    out->partial = !is_finished;
     for (bb_index p = 0; p < collection->pipeline_count; ++p) {
         count += count_settings(collection, p);
     }

@@ -26,11 +26,11 @@ typedef struct bb_choice {
 typedef struct bb_choices {
     bb_index count;
     bb_choice *choices;    ///< [count], a pipeline's together
-    bool partial;          ///< planned points were not run, which no search left out
+    bool partial;          ///< points are to do; of a search: it is not at its end
     bb_index planned, run; ///< points
 } bb_choices;
 
-/// Errors: BB_MEMORY. Release with bb_choices_release.
+/// Errors: BB_MEMORY; of a search BB_IO. Release with bb_choices_release.
 BB_CHECKED bb_status bb_choices_find(const bb_collection *collection, bb_choices *out);
 void bb_choices_release(bb_choices *choices);
 

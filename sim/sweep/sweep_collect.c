@@ -20,15 +20,17 @@ static void find_price_unit(const bb_experiment *experiment, char out[32])
 }
 
 // A file that lacks planned points says so, first in its status.
-static bb_status note_points(const bb_choices *choices, bb_results *results)
+static bb_status note_points(const bb_choices *choices, bool searches, bb_results *results)
 {
     bb_status status = BB_OK;
     char reason[96];
     BB_TRY(bb_results_note_number(results, "", "points_planned", (double)choices->planned));
     BB_TRY(bb_results_note_number(results, "", "points_run", (double)choices->run));
     if (choices->partial) {
-        (void)snprintf(reason, sizeof reason, "%td of %td planned points were run", choices->run,
-                       choices->planned);
+        (void)snprintf(reason, sizeof reason,
+                       searches ? "the search is not at its end: %td of %td combinations were run"
+                                : "%td of %td planned points were run",
+                       choices->run, choices->planned);
         BB_TRY(bb_results_note(results, "", "status", "partial"));
         BB_TRY(bb_results_note(results, "", "status_reason", reason));
     }
@@ -58,7 +60,7 @@ static bb_status build_results(const bb_sweep_collect_request *request,
     }
     BB_TRY(bb_results_note(results, "provenance", "sweep_plan", request->plan->text));
     BB_TRY(bb_provenance_end(results));
-    BB_TRY(note_points(choices, results));
+    BB_TRY(note_points(choices, sweep->searches, results));
     *out = results;
     results = NULL;
 done:
@@ -149,6 +151,12 @@ bb_status bb_sweep_collect(const bb_sweep_collect_request *request, bb_text *ans
         BB_TRY(bb_text_add(answer, "%td of %td combinations run\n", collection->slot_count,
                            bb_sweep_plan_points(request->plan)));
         BB_TRY(bb_sweep_search_answer(collection, answer));
+        if (choices.partial) {
+            BB_TRY(bb_text_add(answer,
+                               "Partial: the search is not at its end; 'bitbudget sweep run %s' "
+                               "goes on.\n",
+                               request->plan->folder));
+        }
     } else {
         BB_TRY(bb_sweep_progress_list(&progress, answer));
         BB_TRY(bb_text_add(answer, "\n"));

@@ -218,3 +218,18 @@ done:
     BB_RELEASE(&wanted);
     return status;
 }
+
+bb_status bb_sweep_search_is_finished(const bb_collection *collection, bool *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep_plan *plan = collection->plan;
+    bool *wanted = NULL;
+    bb_index generation = 0;
+    *out = false;
+    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
+    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
+    *out = count_open(plan, collection->progress, wanted) == 0 && !want_next(collection, wanted);
+done:
+    BB_RELEASE(&wanted);
+    return status;
+}

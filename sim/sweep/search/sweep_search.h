@@ -30,6 +30,9 @@ BB_CHECKED bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *o
 /// Points of the newest generation that are to do; nothing is written. Errors: BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_sweep_search_open(const bb_sweep_plan *plan, bb_index *open);
 
+/// Whether no generation is left to run or to plan; nothing is written. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_search_is_finished(const bb_collection *collection, bool *out);
+
 extern const bb_output_table bb_sweep_search_outputs;
 
 /// Adds the group /search, a row a group of conditions. Errors: BB_MEMORY.

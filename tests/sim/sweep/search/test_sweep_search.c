@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches: the best step is the one that the prices of the toy say, found in few generations.
+#include "sim/hdf5_library.h"
 #include "sim/sweep/search/sweep_search.h"
+#include "sim/sweep/sweep_collect.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
 // Runs generations to the end and gives their number; `points` that were run.
@@ -82,6 +84,51 @@ TEST(each_condition_has_its_own_answer)
     expect(&answer, "pipelines.a.width = 12: bits_per_value 13");
     expect(&answer, "pipelines.a.width = 17: bits_per_value 18");
     bb_text_release(&answer);
+}
+
+// A search that a signal ended between its generations, or within one, is collected as partial.
+TEST(unfinished_searches_are_partial)
+{
+    static const char sweep[] =
+        "sweep: {axes: {air.r0_m: [1, 3]}, shards: 1, search: {minimise: bits_per_value, over: "
+        "{pipelines.a.width: {from: 0, to: 40, step: 1}}, subject_to: {price: {at_most: 1e-3}}, "
+        "across: all}}\n";
+    static const bool first_point[2 * 41] = {true};
+    bb_text answer = {0};
+    bb_results *results = NULL;
+    bb_shard_report report;
+    bb_index open = 0, generation = 0;
+    bool advanced = false, finished = false;
+    bool wanted[2 * 41];
+    bb_sweep_plan *plan = toy_planned(sweep, "ended");
+    bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1, .wanted = first_point};
+    const bb_sweep_collect_request collect = {.plan = plan, .within = NAN};
+    check_ok(bb_shard_run(&request, &report));
+    assert_int_equal(report.done, 1);
+    request.wanted = wanted;
+    for (int stage = 0; stage < 2; ++stage) { // one point, the first generation
+        check_ok(bb_sweep_collect_results(&collect, &results));
+        assert_string_equal(bb_results_note_text(results, "", "status"), "partial");
+        assert_string_equal(bb_results_note_text(results, "", "status_reason"),
+                            stage == 0
+                                ? "the search is not at its end: 1 of 82 combinations were run"
+                                : "the search is not at its end: 4 of 82 combinations were run");
+        bb_results_destroy(&results);
+        check_ok(bb_sweep_search_wanted(plan, wanted, &generation));
+        check_ok(bb_shard_run(&request, &report));
+    }
+    check_ok(bb_sweep_collect(&collect, &answer));
+    expect(&answer, "Partial: the search is not at its end; 'bitbudget sweep run ");
+    while (!finished) {
+        check_ok(bb_sweep_search_next(plan, &open, &advanced, &finished));
+        check_ok(bb_sweep_search_wanted(plan, wanted, &generation));
+        check_ok(bb_shard_run(&request, &report));
+    }
+    check_ok(bb_sweep_collect_results(&collect, &results));
+    assert_string_equal(bb_results_note_text(results, "", "status"), "complete");
+    bb_results_destroy(&results);
+    bb_text_release(&answer);
+    bb_sweep_plan_destroy(&plan);
 }
 
 #define LADDER                                                                                     \
