@@ -132,6 +132,10 @@ static bb_status add_estimates(operands *all, bb_index pipelines, bb_ao_evaluati
         (void)snprintf(name, sizeof name, "R_%td_%td", i / targets, i % targets);
         name_estimate(evaluation, together, i % targets, sizeof long_name, long_name);
         BB_TRY(bb_results_operator(results, name, long_name, &kept->source));
+        bb_matrix_metadata metadata = {0};
+        (void)snprintf(metadata.rows, sizeof metadata.rows, "/%s_%td",
+                       commands ? "actuators" : "truth_slopes", i % targets);
+        bb_results_operator_metadata(results, &metadata);
         BB_TRY(commands ? bb_ao_commands_publish(all->problem, i % targets, results) : BB_OK);
     }
 done:

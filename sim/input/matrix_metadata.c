@@ -44,6 +44,9 @@ bb_status bb_matrix_metadata_write(int64_t dataset, const bb_matrix_metadata *me
     if (metadata->axis[0] != '\0') {
         BB_TRY(bb_hdf5_library_write_attribute(dataset, "axis", metadata->axis, NAN));
     }
+    if (metadata->rows[0] != '\0') {
+        BB_TRY(bb_hdf5_library_write_attribute(dataset, "rows", metadata->rows, NAN));
+    }
     if (metadata->made_for[0] != '\0') {
         BB_TRY(bb_hdf5_library_write_attribute(dataset, "made_for", metadata->made_for, NAN));
     }

@@ -17,6 +17,7 @@ typedef struct bb_matrix_metadata {
         mesh_rows;                ///< of the mesh that columns, or a block of them, are; 0: unsaid
     double row_columns, row_rows; ///< of the grid that rows are; 0: not said
     char axis[4];                 ///< of displacements, "x", "y" or "z"; "": not said
+    char rows[48]; ///< group that has its rows, "/actuators_0"; "": not said. Not read.
     char made_for[BB_MATRIX_METADATA_BYTES]; ///< YAML of bb_emission_write; "": not said
 } bb_matrix_metadata;
 

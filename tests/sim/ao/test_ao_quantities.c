@@ -233,6 +233,8 @@ TEST(dumped_commands_have_actuators)
         const bool commands = strncmp(r->name, "R_1", 3) == 0;
         assert_string_equal(r->source->unit, commands ? "V/arcsec" : "1");
         assert_int_equal(r->source->rows, commands ? k : 64);
+        assert_memory_equal(r->metadata.rows, commands ? "/actuators_" : "/truth_slopes_", 11);
+        assert_string_equal(strrchr(r->metadata.rows, '_'), strrchr(r->name, '_'));
     }
     bb_results_destroy(&results);
     // Two mirrors, the second on a grid of 1.5 m.

@@ -301,6 +301,12 @@ TEST(commands_have_their_unit_and_actuators)
     close_part(file);
     assert_true(has_part("own.fits", "TRUTH_SLOPES_0"));
     bb_results_destroy(&made);
+    char rows[32];
+    const hid_t dumped = H5Fopen("own.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    const hid_t r = H5Dopen2(dumped, "operators/R_1_1", H5P_DEFAULT);
+    check_ok(bb_hdf5_library_read_text(r, "rows", rows, sizeof rows));
+    assert_string_equal(rows, "/actuators_1");
+    assert_true(H5Dclose(r) >= 0 && H5Fclose(dumped) >= 0);
     CALL_OK("export", "own.h5", "-o", "rtc.fits", "--parts", "R", "--pipeline", "rtc");
     assert_true(has_part("rtc.fits", "ACTUATORS_0") && !has_part("rtc.fits", "TRUTH_SLOPES_0"));
 }
