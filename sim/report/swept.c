@@ -417,7 +417,7 @@ done:
 }
 
 // Of a search its own, for the first conditions that have one each.
-static bb_status add_search_answers(const bb_dataset *answers, bb_text *out)
+static bb_status add_search_answers(const bb_dataset *answers, const char *partial, bb_text *out)
 {
     bb_status status = BB_OK;
     for (bb_index g = 0; g < answers->count && g < LISTED_ANSWERS; ++g) {
@@ -427,6 +427,9 @@ static bb_status add_search_answers(const bb_dataset *answers, bb_text *out)
         BB_TRY(bb_text_add(out, " %td more conditions have answers in /search.",
                            answers->count - LISTED_ANSWERS));
     }
+    if (partial != NULL) {
+        BB_TRY(bb_text_add(out, " Partial: %s.", partial));
+    }
 done:
     return status;
 }
@@ -435,8 +438,9 @@ bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out)
 {
     bb_status status = BB_OK;
     const bb_dataset *answers = bb_results_find(swept->results, "search/answer");
+    const char *partial = bb_swept_partial(swept->results);
     if (answers != NULL && answers->is_text && isnan(within)) {
-        return add_search_answers(answers, out);
+        return add_search_answers(answers, partial, out);
     }
     const char *price = swept->experiment->price_name;
     const bb_index best = bb_swept_best(swept, within);
@@ -444,7 +448,6 @@ bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out)
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         safe += swept->choices[i].failed == 0.0;
     }
-    const char *partial = bb_swept_partial(swept->results);
     const char *ran = partial == NULL ? "" : " that was run";
     BB_TRY(bb_text_add(out, "%td of %td choices finish at every condition%s.", safe,
                        swept->choice_count, ran));

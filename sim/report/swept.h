@@ -49,7 +49,7 @@ typedef struct bb_swept {
 /// Whether results are a sweep's.
 bool bb_swept_is(const bb_results *results);
 
-/// "3 of 6 planned points were run", NULL where all were.
+/// "3 of 6 planned points were run", or that a search is not at its end; NULL where all is done.
 const char *bb_swept_partial(const bb_results *results);
 
 /// Errors: BB_IO (not as a collection is), BB_MEMORY. Release with bb_swept_release.

@@ -167,6 +167,27 @@ TEST(answers_name_the_worst_point)
     bb_swept_release(&swept);
 }
 
+TEST(partial_searches_are_named)
+{
+    static const double index[] = {0};
+    static const char *const answers[] = {"width = 2"};
+    bb_results *partial = empty_results();
+    bb_swept swept;
+    bb_text text = {0};
+    check_ok(sweep_fixture_fill(partial));
+    check_ok(sweep_fixture_judge(partial));
+    check_ok(bb_results_axis(partial, "search/group", "1", "group", 1, index));
+    check_ok(bb_results_texts(partial, "search/answer", "answer", "group", answers));
+    check_ok(bb_results_note(partial, "", "status", "partial"));
+    check_ok(bb_results_note(partial, "", "status_reason", "the search is not at its end"));
+    check_ok(bb_swept_read(partial, bb_experiment_find(&bb_experiments, "ao"), &swept));
+    check_ok(bb_swept_answer(&swept, NAN, &text));
+    assert_string_equal(text.data, "width = 2. Partial: the search is not at its end.");
+    bb_text_release(&text);
+    bb_swept_release(&swept);
+    bb_results_destroy(&partial);
+}
+
 // Of a plan that was ended early, whose cheapest choice has no price at a point.
 TEST(partial_sweeps_and_missing_prices_are_named)
 {
