@@ -147,7 +147,7 @@ static const bb_command table[] = {
       {"device", "auto, cpu, cuda or opencl, fixed when the sweep is planned"}}},
     {"bench", bb_command_bench,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LIST,
-      BB_OPTION_QUICK, BB_OPTION_ENERGY, BB_OPTION_WISDOM, BB_OPTION_LEVEL},
+      BB_OPTION_QUICK, BB_OPTION_ENERGY, BB_OPTION_WISDOM, BB_OPTION_BASELINE, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_BENCHMARK,
      "measure the hot loops against ceilings of the same run",
      "bench [NAME ...] [options]",

@@ -44,6 +44,7 @@ typedef enum bb_option_group {
     BB_OPTION_BIND,
     BB_OPTION_LIVE,
     BB_OPTION_DETERMINISTIC,
+    BB_OPTION_BASELINE,
     BB_OPTION_GROUPS,
 } bb_option_group;
 
@@ -90,6 +91,8 @@ typedef struct bb_options {
     const char *variant;       ///< NULL unless given
     const char *wisdom;        ///< NULL unless given
     const char *set;           ///< of benchmark data, NULL unless given
+    const char *compare;       ///< a baseline, NULL unless given
+    const char *record;        ///< the same
     const char *type;          ///< NULL unless given
     const char *study;         ///< of --for, NULL unless given
     double budget_s;           ///< NaN unless given

@@ -7,6 +7,7 @@
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
+#include "sim/bench/bench_baseline.h"
 #include "sim/command.h"
 #include "sim/energy.h"
 #include "sim/output/file.h"
@@ -64,7 +65,30 @@ done:
     return status;
 }
 
-static bb_status measure(const bb_options *options, bb_results *results, bb_text *table)
+// Runs what was asked for; a baseline that is made goes to `baseline`.
+static bb_status run(const bb_bench_setup *setup, const bb_options *options, bb_results *results,
+                     bb_text *table, bb_text *baseline, bb_index *slower)
+{
+    bb_status status = BB_OK;
+    char *const *names = options->operands;
+    bb_bench_baseline known = {0};
+    if (options->compare != NULL) {
+        BB_TRY(bb_bench_baseline_read(options->compare, &known));
+        BB_TRY(bb_bench_baseline_compare(setup, &known, names, options->operand_count, results,
+                                         table, slower));
+    } else if (options->record != NULL) {
+        BB_TRY(bb_bench_baseline_record(setup, names, options->operand_count, results, baseline));
+        BB_TRY(bb_text_add(table, "%s", bb_text_string(baseline)));
+    } else {
+        BB_TRY(bb_bench_run(setup, names, options->operand_count, results, table));
+    }
+done:
+    bb_bench_baseline_release(&known);
+    return status;
+}
+
+static bb_status measure(const bb_options *options, bb_results *results, bb_text *table,
+                         bb_text *baseline, bb_index *slower)
 {
     bb_status status = BB_OK;
     bb_bench_setup setup = {.quick = options->quick,
@@ -80,7 +104,7 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
     BB_TRY(choose_devices(options->device, &setup));
     BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     bb_energy_want(options->energy);
-    BB_TRY(bb_bench_run(&setup, options->operands, options->operand_count, results, table));
+    BB_TRY(run(&setup, options, results, table, baseline, slower));
     BB_TRY(bb_energy_note(results));
     BB_TRY(note_cuda(&setup, results, table));
     BB_TRY(bb_provenance_end(results));
@@ -95,7 +119,8 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     bb_status status = BB_OK;
     const char *path = options->output != NULL ? options->output : "outputs/bench.h5";
     bb_results *results = NULL;
-    bb_text table = {0};
+    bb_text table = {0}, baseline = {0};
+    bb_index slower = 0;
     bb_file_list inputs = {0};
     unsigned char *image = NULL;
     bb_index bytes = 0;
@@ -103,11 +128,14 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     (void)experiments;
     const bool measures = options->output != NULL || options->device != NULL || options->force ||
                           options->quick || options->energy || options->wisdom != NULL ||
-                          options->set != NULL || options->reorder || options->operand_count > 0;
+                          options->set != NULL || options->reorder || options->operand_count > 0 ||
+                          options->compare != NULL || options->record != NULL;
     BB_REQUIRE(
         !options->list || !measures, BB_INVALID,
         "--list measures nothing: it goes without names, -o, --device, --quick, --energy and "
         "--force");
+    BB_REQUIRE(options->compare == NULL || options->record == NULL, BB_INVALID,
+               "--compare and --record: give one of them");
     if (options->list) {
         list_cases();
         goto done;
@@ -115,11 +143,14 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     if (writes) {
         BB_TRY(bb_command_inputs(options, NULL, &inputs));
         BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
+        if (options->record != NULL) {
+            BB_TRY(bb_file_check(options->record, false, options->force, FILE_BYTES, &inputs));
+        }
     }
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
-    BB_TRY(measure(options, results, &table));
+    BB_TRY(measure(options, results, &table, &baseline, &slower));
     (void)fputs(bb_text_string(&table), stdout);
     (void)fflush(stdout);
     if (!writes) {
@@ -128,10 +159,18 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(path, options->force, image, bytes));
     (void)printf("results: %s\n", path);
+    if (options->record != NULL) {
+        BB_TRY(bb_file_write(options->record, options->force, bb_text_string(&baseline),
+                             baseline.length));
+        (void)printf("baseline: %s\n", options->record);
+    }
+    BB_REQUIRE(slower == 0, BB_DIFFERENT, "%td benchmark%s slower than the baseline", slower,
+               slower == 1 ? " is" : "s are");
 done:
     bb_file_list_release(&inputs);
     BB_RELEASE(&image);
     bb_text_release(&table);
+    bb_text_release(&baseline);
     bb_results_destroy(&results);
     return status;
 }
