@@ -20,3 +20,6 @@ file(RELATIVE_PATH BB_KERNELS_FROM_PROGRAM "${CMAKE_INSTALL_FULL_BINDIR}"
      "${CMAKE_INSTALL_PREFIX}/${BB_KERNELS_FOLDER}")
 configure_file("${CMAKE_SOURCE_DIR}/cmake/build_info.h.in"
                "${CMAKE_BINARY_DIR}/generated/build_info.h" @ONLY)
+
+# The program of a build tree finds the shipped files next to it (sim/config/shipped_folder.c).
+file(CREATE_LINK "${CMAKE_SOURCE_DIR}/configs" "${CMAKE_BINARY_DIR}/configs" SYMBOLIC)

@@ -5,9 +5,21 @@
 #include "core/memory.h"
 
 #include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+// CMake links the shipped files into the build tree, next to the program.
+static bool is_build_tree(const char *folder)
+{
+    char path[PATH_MAX + 16];
+    struct stat about;
+    (void)snprintf(path, sizeof path, "%s/configs", folder);
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
 
 // The folder that shipped files lie in; "" where the program does not know where it stands.
 static bb_status find_share(char **out)
@@ -24,7 +36,8 @@ static bb_status find_share(char **out)
         return bb_memory_text("", out);
     }
     *slash = '\0';
-    return bb_memory_printf(out, "%s/" BB_SHARE_FROM_PROGRAM, program);
+    return bb_memory_printf(out, is_build_tree(program) ? "%s" : "%s/" BB_SHARE_FROM_PROGRAM,
+                            program);
 }
 
 bb_status bb_shipped_folder_find(char *out[BB_SHIPPED_FOLDERS])

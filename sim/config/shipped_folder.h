@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where studies and kernels lie that have a name: `configs` of the working folder, and that of the
-// share folder, which lies beside the program's own (bin/../share/bitbudget), wherever both were
-// put, unless the environment's BITBUDGET_SHARE names it.
+// share folder: the one that the environment's BITBUDGET_SHARE names, else the build tree, else
+// bin/../share/bitbudget of an installation, from the program's own folder bin.
 #ifndef BB_SIM_CONFIG_SHIPPED_FOLDER_H
 #define BB_SIM_CONFIG_SHIPPED_FOLDER_H
 

@@ -3,9 +3,8 @@
 // Which file a name of a study stands for: the user's own first, then one that is shipped.
 //
 // `ao/quick` is the first there is of `ao/quick`, `ao/quick.yaml`, `configs/ao/quick`,
-// `configs/ao/quick.yaml` in the working folder and the last two in the share folder. That lies
-// beside the program's own folder, wherever both were put (bin/../share/bitbudget), unless the
-// environment's BITBUDGET_SHARE names it. Names that begin with '/' or '.' are of the user's alone.
+// `configs/ao/quick.yaml` in the working folder and the last two in the share folder
+// (shipped_folder.h). Names that begin with '/' or '.' are of the user's alone.
 #ifndef BB_SIM_CONFIG_STUDY_FILE_H
 #define BB_SIM_CONFIG_STUDY_FILE_H
 

@@ -134,6 +134,15 @@ TEST(a_copy_names_files_where_they_are)
     free(here);
 }
 
+TEST(a_build_tree_has_its_studies)
+{
+    static program_run run;
+    assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
+    CALL("check", "ao/quick"); // from a folder of the test
+    program_expect(&run, 0, "outputs/ao-quick.h5");
+    assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
+}
+
 // The shipped studies themselves, from a folder that has none: lists all of them, runs one whose
 // base and tables lie beside it, and a copy of it.
 TEST_FULL(shipped_studies_work_from_anywhere)
