@@ -121,16 +121,64 @@ static bb_status bind_integer(binder *binding, const bb_key *key, const bb_node 
     return refuse(binding, key, node, path, guessed ? guess : NULL);
 }
 
+// Names of one number format: LAPACK's, the kernel language's and that of IEEE 754's width.
+static const char *const synonyms[][3] = {{"fp64", "dp", "DP"}, {"fp32", "sp", "SP"}};
+
+static int find_choice(const bb_key *key, const char *word)
+{
+    for (int i = 0; key->choices[i] != NULL; ++i) {
+        if (strcmp(word, key->choices[i]) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// The choice that a word, or a synonym of it, is; -1: none.
+static int match_choice(const bb_key *key, const char *word)
+{
+    int found = find_choice(key, word);
+    for (size_t f = 0; f < sizeof synonyms / sizeof *synonyms; ++f) {
+        bool named = false;
+        for (int k = 0; k < 3; ++k) {
+            named = named || strcmp(word, synonyms[f][k]) == 0;
+        }
+        for (int k = 0; named && found < 0 && k < 3; ++k) {
+            found = find_choice(key, synonyms[f][k]);
+        }
+    }
+    return found;
+}
+
+// Variants of products by the format of their operands, where a key takes variants.
+static const char *advise(const bb_key *key, const char *word)
+{
+    static const char *const advice[][3] = {{"fp16", "hp3", "hp1, hp2 or hp3, of fp16 operands"},
+                                            {"e4m3", "fp8", "fp8"},
+                                            {"e5m2", "fp8", "fp8"}};
+    for (size_t i = 0; i < sizeof advice / sizeof *advice; ++i) {
+        if (strcmp(word, advice[i][0]) == 0 && find_choice(key, advice[i][1]) >= 0) {
+            return advice[i][2];
+        }
+    }
+    return NULL;
+}
+
 static bb_status bind_choice(binder *binding, const bb_key *key, const bb_node *node,
                              const char *path, int *out)
 {
     const char *nearest = NULL;
     bb_index distance = PTRDIFF_MAX;
-    for (int i = 0; node->kind == BB_NODE_SCALAR && key->choices[i] != NULL; ++i) {
-        if (strcmp(node->text, key->choices[i]) == 0) {
-            *out = i;
+    if (node->kind == BB_NODE_SCALAR) {
+        const int found = match_choice(key, node->text);
+        if (found >= 0) {
+            *out = found;
             return BB_OK;
         }
+        nearest = advise(key, node->text);
+    }
+    for (int i = 0; node->kind == BB_NODE_SCALAR && nearest == NULL && key->choices[i] != NULL;
+         ++i) {
         bb_suggestion_consider(node->text, key->choices[i], &distance, &nearest);
     }
     return refuse(binding, key, node, path, nearest);

@@ -3,6 +3,7 @@
 // Binding, defaults, overrides, bases, and the resolved copy that reads back to the same struct.
 #include "core/memory.h"
 #include "core/random.h"
+#include "precision/variant.h"
 #include "sim/config/binding.h"
 #include "sim/config/emission.h"
 #include "tests/sim/fixture.h"
@@ -128,6 +129,44 @@ TEST(overrides_apply_in_order)
     assert_int_equal(study->extra.columns, 11);
     assert_int_equal(study->common.device, BB_DEVICE_CUDA);
     bb_config_destroy(&config);
+}
+
+// dp, DP and fp64 are one format, sp, SP and fp32 another, whichever of them a key lists.
+TEST(number_formats_have_synonyms)
+{
+    static const bb_key variant = {
+        .name = "v", .kind = BB_KEY_CHOICE, .choices = bb_variant_names, .optional = true};
+    static const bb_key format = {.name = "f",
+                                  .kind = BB_KEY_CHOICE,
+                                  .choices = bb_format_names,
+                                  .offset = sizeof(int),
+                                  .optional = true};
+    static const struct {
+        const char *word;
+        int variant, format; // -1: refused
+    } cases[] = {{"fp64", BB_VARIANT_DP, BB_FORMAT_FP64},
+                 {"dp", BB_VARIANT_DP, BB_FORMAT_FP64},
+                 {"SP", BB_VARIANT_SP, BB_FORMAT_FP32},
+                 {"fp32", BB_VARIANT_SP, BB_FORMAT_FP32},
+                 {"fp16", -1, BB_FORMAT_FP16},
+                 {"hp1", BB_VARIANT_HP1, -1}};
+    const bb_key keys[] = {variant, format};
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; ++i) {
+        const bb_key *key = &keys[i % 2];
+        const int expected = i % 2 == 0 ? cases[i / 2].variant : cases[i / 2].format;
+        const bb_schema schema = {"toy", 2 * sizeof(int), key, 1};
+        bb_arena arena = {0};
+        bb_problems problems = {0};
+        bb_node word = {
+            .kind = BB_NODE_SCALAR, .key = (char[]){key->name[0], '\0'}, .text = cases[i / 2].word};
+        const bb_node map = {.kind = BB_NODE_MAP, .first = &word, .count = 1};
+        int bound[2] = {-1, -1};
+        check_ok(bb_binding_bind(&arena, &schema, &map, "", &problems, bound));
+        assert_int_equal(problems.count, expected < 0);
+        assert_true(expected < 0 || bound[i % 2] == expected);
+        bb_problems_release(&problems);
+        bb_arena_release(&arena);
+    }
 }
 
 TEST(bases_merge_maps_and_replace_lists)
