@@ -14,6 +14,13 @@ enum { BRACKETS = 4, PISTON_STEPS = 2, QUIET = 2, GRAIN = 1 << 16 };
 // Corrections of coarse grids that need no further cycle, in rad: a cycle takes off nine tenths.
 static const double small_correction = 0.02;
 
+// Ratio of corrections in turn up to which a small one says that the error is small: 0.1 to 0.3 on
+// rectangles and discs. Behind walls the first ratios are 0.7, and later ones nearly 1.
+static const double fast_contraction = 0.4;
+
+// Corrections, in rad, of the size of rounding.
+static const double no_correction = 1e-4;
+
 // Ratio of corrections in turn beyond which cycles are given up: 0.1 on a rectangle of equal
 // weights.
 static const double slow_contraction = 0.7;
@@ -359,14 +366,28 @@ static bb_status run_section(bb_unwrap *unwrap, bb_unwrap_section section)
                                                    work[section], unwrap, graph);
 }
 
-// V-cycles, at most `cycles`; the first least squares ends at a small correction.
+// A cycle takes off a part of the error, or only rounding is left.
+static bool contracts(const bb_unwrap_contraction *found, double ratio)
+{
+    return found->last <= no_correction || found->last <= ratio * found->before;
+}
+
+// A small correction after a large one.
+static bool is_done(const bb_unwrap_contraction *found)
+{
+    return isfinite(found->before) && found->last <= small_correction &&
+           contracts(found, fast_contraction);
+}
+
+// V-cycles, at most `cycles`; the first least squares ends at a small correction. Where cycles do
+// not contract a small one may be a small part of the error.
 static bb_status run_cycles(bb_unwrap *unwrap, bool is_first, bb_index cycles,
                             bb_unwrap_report *report)
 {
     bb_status status = BB_OK;
     bb_unwrap_contraction *found = &unwrap->contraction;
-    found->last = INFINITY;
-    for (bb_index i = 0; i < cycles && !(is_first && found->last <= small_correction); ++i) {
+    *found = (bb_unwrap_contraction){INFINITY, INFINITY};
+    for (bb_index i = 0; i < cycles && !(is_first && is_done(found)); ++i) {
         BB_TRY(run_section(unwrap, BB_SECTION_CYCLE));
         if (is_first || i + 2 >= cycles) {
             found->before = found->last;
@@ -378,23 +399,31 @@ done:
     return status;
 }
 
-// Corrections stay large. Conjugate gradients are no help in narrow storage, whose rounding leaves
-// residuals that have no solution.
-static bool needs_descent(const bb_unwrap *unwrap)
+// Whether contraction tells of the error: in narrow storage rounding makes corrections of its own.
+static bool is_wide(const bb_unwrap *unwrap)
 {
-    const bb_unwrap_contraction *found = &unwrap->contraction;
     const bb_unwrap_numbers *slots = unwrap->config.slots;
     const int single = bb_format_describe(BB_FORMAT_FP32)->significand;
-    return unwrap->grids.count > 1 &&
-           bb_format_describe(slots[BB_UNWRAP_GRADIENT].storage)->significand >= single &&
-           bb_format_describe(slots[BB_UNWRAP_SMOOTHER].storage)->significand >= single &&
-           !(found->last <= small_correction) && !(found->last <= slow_contraction * found->before);
+    return bb_format_describe(slots[BB_UNWRAP_GRADIENT].storage)->significand >= single &&
+           bb_format_describe(slots[BB_UNWRAP_SMOOTHER].storage)->significand >= single;
 }
 
-// The last correction does not lead to another congruent phase.
-static bool has_settled(const bb_unwrap *unwrap, double correction)
+// Conjugate gradients are no help in narrow storage, whose rounding leaves residuals that have no
+// solution, nor where small residuals become zeros, which look like a solution.
+static bool can_descend(const bb_unwrap *unwrap)
 {
-    return unwrap->grids.count == 1 || correction <= half_turn;
+    const bb_unwrap_numbers *slots = unwrap->config.slots;
+    const int least = bb_format_describe(BB_FORMAT_BF16)->minimum_exponent;
+    return is_wide(unwrap) && unwrap->grids.count > 1 &&
+           bb_format_describe(slots[BB_UNWRAP_RESIDUAL].storage)->minimum_exponent <= least &&
+           bb_format_describe(slots[BB_UNWRAP_TRANSFER].storage)->minimum_exponent <= least;
+}
+
+// What cycles left of the error does not lead to another congruent phase.
+static bool has_settled(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
+{
+    return unwrap->grids.count == 1 ||
+           (found->last <= half_turn && (!is_wide(unwrap) || contracts(found, slow_contraction)));
 }
 
 static bb_status descend(bb_unwrap *unwrap, const bb_unwrap_step *divergence,
@@ -402,7 +431,12 @@ static bb_status descend(bb_unwrap *unwrap, const bb_unwrap_step *divergence,
 {
     bb_status status = BB_OK;
     if (unwrap->descent.grids == NULL) {
-        BB_TRY(bb_unwrap_descent_create(&unwrap->grids, &unwrap->config, &unwrap->descent));
+        status = bb_unwrap_descent_create(&unwrap->grids, &unwrap->config, &unwrap->descent);
+        if (status != BB_OK) {
+            bb_unwrap_descent_release(&unwrap->descent);
+            unwrap->descent = (bb_unwrap_descent){.grids = NULL};
+            goto done;
+        }
     }
     BB_TRY(
         bb_unwrap_descent_run(&unwrap->descent, divergence, &report->cycles, &unwrap->is_solved));
@@ -428,8 +462,9 @@ static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cy
     }
     if (!unwrap->descends) {
         BB_TRY(run_cycles(unwrap, is_first, cycles, report));
-        unwrap->descends = needs_descent(unwrap);
-        unwrap->is_solved = has_settled(unwrap, unwrap->contraction.last);
+        unwrap->descends =
+            can_descend(unwrap) && !contracts(&unwrap->contraction, slow_contraction);
+        unwrap->is_solved = has_settled(unwrap, &unwrap->contraction);
     }
     if (unwrap->descends) {
         BB_TRY(descend(unwrap, is_first ? &unwrap->first_divergence : &unwrap->divergence, report));
@@ -553,8 +588,7 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
 {
     bb_status status = BB_OK;
     const double start = bb_clock_seconds();
-    *report = (bb_unwrap_report){.bytes = bb_unwrap_state_bytes(unwrap, false),
-                                 .fp32_bytes = bb_unwrap_state_bytes(unwrap, true)};
+    *report = (bb_unwrap_report){.converged = false};
     BB_TRY(drop_fetched(unwrap));
     BB_TRY(upload(unwrap, wrapped));
     BB_TRY(run_section(unwrap, BB_SECTION_PREPARE));
@@ -564,6 +598,8 @@ bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
     BB_TRY(reweight(unwrap, report));
     BB_TRY(download(unwrap, phase));
     report->solve_seconds = bb_clock_seconds() - start;
+    report->bytes = bb_unwrap_state_bytes(unwrap, false);
+    report->fp32_bytes = bb_unwrap_state_bytes(unwrap, true);
     read_rejection(unwrap, report);
 done:
     return status;
@@ -641,7 +677,7 @@ bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *rep
                            .solve_seconds = NAN};
     BB_TRY(download(unwrap, phase));
     read_rejection(unwrap, report);
-    report->converged = has_settled(unwrap, unwrap->found[BB_UNWRAP_LIMITS]);
+    report->converged = unwrap->grids.count == 1 || unwrap->found[BB_UNWRAP_LIMITS] <= half_turn;
 done:
     return status;
 }

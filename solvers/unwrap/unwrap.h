@@ -98,7 +98,8 @@ BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 BB_CHECKED bb_status bb_unwrap_fetch(bb_unwrap *unwrap);
 
 /// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device, once. Of the
-/// report the times are NaN and `changed` is 0; `converged` is that of the last least squares.
+/// report the times are NaN and `changed` is 0; `converged` says that the last correction
+/// of a coarse grid is below half a turn: cycles that hardly contract on a mask are not seen.
 /// Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *report);
 

@@ -482,10 +482,10 @@ static double number_bytes(const bb_unwrap_field *field, bool in_fp32)
 double bb_unwrap_state_bytes(bb_unwrap *u, bool in_fp32)
 {
     const bb_unwrap_field *const fields[] = {
-        &u->wrapped,   &u->gx,        &u->gy,       &u->bx,       &u->by,
-        &u->mx,        &u->my,        &u->sums,     &u->edges[0], &u->edges[1],
-        &u->shares[0], &u->shares[1], &u->settled,  &u->phase,    &u->kept,
-        &u->grids.u,   &u->grids.f,   &u->grids.wx, &u->grids.wy};
+        &u->wrapped,  &u->gx,        &u->gy,        &u->bx,       &u->by,        &u->mx,
+        &u->my,       &u->sums,      &u->edges[0],  &u->edges[1], &u->shares[0], &u->shares[1],
+        &u->settled,  &u->phase,     &u->kept,      &u->grids.u,  &u->grids.f,   &u->grids.wx,
+        &u->grids.wy, &u->descent.u, &u->descent.p, &u->descent.q};
     double bytes = 0.0;
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
         bytes += number_bytes(fields[i], in_fp32);

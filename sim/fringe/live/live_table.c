@@ -44,6 +44,8 @@ static const bb_output pipeline_rows[] = {
     {"rejected_share", "stream", "1", "rejected edges of the last phase",
      OF_PIPELINE(rejected_share)},
     {"unsolved", "stream", "1", "phases whose least squares did not converge",
+     .note = "the last correction exceeds half a turn; a mask on which cycles hardly contract is "
+             "not seen: try it by `run`",
      OF_PIPELINE(unsolved)},
     {"scored", "stream", "1", "phases that were held to the truth",
      .note = "one a second, of source synthetic", OF_PIPELINE(scored)},

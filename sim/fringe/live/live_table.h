@@ -13,7 +13,7 @@ typedef struct bb_live_answer {
     bb_live_meter meter;
     bb_live_quantiles latency;
     double rejected_share;       ///< of the last phase; NaN without rejection
-    double unsolved;             ///< phases whose least squares did not converge
+    double unsolved;             ///< phases whose last correction exceeds half a turn
     double scored, wrong_points; ///< phases that were held to the truth, and their wrong points
 } bb_live_answer;
 
