@@ -10,13 +10,15 @@
 #include <stdio.h>
 #include <string.h>
 
+static const double most_spread = 0.5;
+
 // clang-format off
 static const bb_key row_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_baseline_row, name),
      .meaning = "The benchmark."},
     {.name = "ratio", .kind = BB_KEY_DOUBLE, .offset = offsetof(bb_baseline_row, ratio), .maximum = 1e9,
      .exclusive_minimum = true, .meaning = "To its ceiling or peer, the best of the rounds."},
-    {.name = "spread", .kind = BB_KEY_DOUBLE, .offset = offsetof(bb_baseline_row, spread), .maximum = 1.0,
+    {.name = "spread", .kind = BB_KEY_DOUBLE, .offset = offsetof(bb_baseline_row, spread), .maximum = 0.5,
      .meaning = "Difference of the best and the worst of the rounds over the best."},
 };
 static const bb_schema row_schema = BB_SCHEMA("rows", bb_baseline_row, row_keys);
@@ -44,6 +46,8 @@ bb_status bb_bench_baseline_read(const char *path, bb_bench_baseline *out)
     // Without the end of the last line, which whatever prints it adds.
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", (int)problems.lines.length - 1,
                bb_text_string(&problems.lines));
+    BB_REQUIRE(out->layers.count == 1, BB_INVALID, "%s: a baseline is one file: base is refused",
+               path);
     out->device = found.device;
     out->rows = found.rows;
 done:
@@ -189,15 +193,18 @@ bb_status bb_bench_baseline_record(const bb_bench_setup *setup, char *const *nam
     BB_TRY(BB_ALLOCATE(count, &best));
     BB_TRY(BB_ALLOCATE(count, &worst));
     BB_TRY(run_rounds(setup, names, count, results, best, worst));
-    BB_TRY(bb_text_add(out, "device: %s\nrows:\n", device));
+    BB_TRY(bb_text_add(out, "device: \"%s\"\nrows:\n", device));
+    const bb_index empty = out->length;
     for (bb_index i = 0; i < count; ++i) {
         if (!(best[i] > 0.0)) {
             bb_log_warning("%s has no ratio here: left out", names[i]);
             continue;
         }
         BB_TRY(bb_text_add(out, "  - {name: %s, ratio: %.4g, spread: %.2g}\n", names[i], best[i],
-                           1.0 - worst[i] / best[i]));
+                           fmin(1.0 - worst[i] / best[i], most_spread)));
     }
+    BB_REQUIRE(out->length > empty, BB_INVALID,
+               "--record: none of the benchmarks has a ratio here");
 done:
     BB_RELEASE(&worst);
     BB_RELEASE(&best);

@@ -54,7 +54,7 @@ BB_CHECKED bb_status bb_bench_baseline_compare(const bb_bench_setup *setup,
 
 /// Runs the benchmarks that are named BB_BASELINE_ROUNDS times and appends the file's text to
 /// `out`; rows that have no ratio are left out with a warning. The last run goes to /results.
-/// Errors: BB_INVALID (no name), those of bb_bench_run.
+/// Errors: BB_INVALID (no name, no ratio at all), those of bb_bench_run.
 BB_CHECKED bb_status bb_bench_baseline_record(const bb_bench_setup *setup, char *const *names,
                                               bb_index count, bb_results *results, bb_text *out);
 

@@ -130,10 +130,9 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
                           options->quick || options->energy || options->wisdom != NULL ||
                           options->set != NULL || options->reorder || options->operand_count > 0 ||
                           options->compare != NULL || options->record != NULL;
-    BB_REQUIRE(
-        !options->list || !measures, BB_INVALID,
-        "--list measures nothing: it goes without names, -o, --device, --quick, --energy and "
-        "--force");
+    BB_REQUIRE(!options->list || !measures, BB_INVALID,
+               "--list measures nothing: it goes without names, -o, --device, --quick, --energy, "
+               "--compare, --record and --force");
     BB_REQUIRE(options->compare == NULL || options->record == NULL, BB_INVALID,
                "--compare and --record: give one of them");
     if (options->list) {
@@ -144,6 +143,8 @@ bb_status bb_command_bench(const bb_options *options, const bb_experiment_table 
         BB_TRY(bb_command_inputs(options, NULL, &inputs));
         BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
         if (options->record != NULL) {
+            BB_REQUIRE(strcmp(path, options->record) != 0, BB_INVALID,
+                       "--record '%s' is the result file; name another", path);
             BB_TRY(bb_file_check(options->record, false, options->force, FILE_BYTES, &inputs));
         }
     }

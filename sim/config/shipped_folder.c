@@ -17,6 +17,10 @@ static bool is_build_tree(const char *folder)
 {
     char path[PATH_MAX + 16];
     struct stat about;
+    (void)snprintf(path, sizeof path, "%s/CMakeCache.txt", folder);
+    if (stat(path, &about) != 0) {
+        return false;
+    }
     (void)snprintf(path, sizeof path, "%s/configs", folder);
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }

@@ -27,8 +27,6 @@ bool bb_fits_image_recognised(const char *path)
         bool is_fits;
     } starts[] = {{"SIMPLE  =", true},
                   {"\x1f\x8b", true},
-                  {"PK", true},
-                  {"BZ", true},
                   {"\x89HDF\r\n\x1a\n", false}};
     char first[16] = "";
     FILE *file = NULL;

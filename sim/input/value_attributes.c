@@ -159,7 +159,9 @@ bb_status bb_value_attributes_read(int64_t dataset, int64_t type, bb_value_attri
     *out = (bb_value_attributes){.least = -INFINITY, .most = INFINITY, .scale = 1.0};
     BB_TRY(read_missing(dataset, type, out));
     BB_TRY(read_limits(dataset, type, out));
-    BB_TRY(read_fill(dataset, type, out));
+    if (H5Tget_class(type) == H5T_FLOAT || H5Tget_class(type) == H5T_INTEGER) {
+        BB_TRY(read_fill(dataset, type, out));
+    }
     BB_TRY(read_numbers(dataset, "scale_factor", 1, &out->scale, &count));
     BB_TRY(read_numbers(dataset, "add_offset", 1, &out->offset, &count));
     BB_REQUIRE(isfinite(out->scale) && out->scale != 0.0 && isfinite(out->offset), BB_INVALID,

@@ -17,7 +17,8 @@
 //     Commun. Stat. A6(9)): b d / (d + |r|) with d halved each time, 11 times at most, and with
 //     b = 1 / (1 + (e / s)^2) of an edge whose gradient differs by e from its mean (Cauchy's
 //     weights), s the scale of step 2, at least 0.1 rad. Rejected edges have their own gradients
-//     again. It ends early where the phase has stayed the same twice. Where cycles do not
+//     again. It ends early where the phase, or its J (5.), has
+//     stayed the same twice. Where cycles do not
 //     contract, conjugate gradients solve the equations (unwrap_descent.h), then for the rest
 //     of the run.
 //  4. Points all of whose edges were rejected are set by the points around them (mean over pairs
@@ -50,11 +51,11 @@ typedef struct bb_unwrap_report {
     bb_index cycles;       ///< V-cycles in all
     bb_index reweighted;   ///< times
     bb_index changed;      ///< points of the last one on another turn than the kept ones; 0 without
-    bool converged;        ///< the least squares of the result, or the result has no jump
-    double bytes;          ///< that the fields take in their formats
-    double fp32_bytes;     ///< and in fp32
-    double cycle_seconds;  ///< of the V-cycles, and of coarse weights and right-hand sides
-    double solve_seconds;  ///< from the wrapped phase in host memory to the result there
+    bool converged; ///< the least squares of the result, or a result of reweighting without jumps
+    double bytes;   ///< that the fields take in their formats
+    double fp32_bytes;    ///< and in fp32
+    double cycle_seconds; ///< of the V-cycles, and of coarse weights and right-hand sides
+    double solve_seconds; ///< from the wrapped phase in host memory to the result there
 } bb_unwrap_report;
 
 /// For phases of `mask` [rows][columns] (0: no data). The context is borrowed for as long as it

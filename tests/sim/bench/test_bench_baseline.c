@@ -38,6 +38,12 @@ TEST(files_are_held_to_their_schema)
     bb_bench_baseline_release(&baseline);
     check_fails(bb_bench_baseline_read("absent.yaml", &baseline), BB_IO, "absent.yaml");
     bb_bench_baseline_release(&baseline);
+    FILE *file = fopen("based.yaml", "w"); // whose base an output could replace
+    (void)fputs("base: baseline.yaml\n", file);
+    (void)fclose(file);
+    write_baseline("{name: a, ratio: 1, spread: 0.1}");
+    check_fails(bb_bench_baseline_read("based.yaml", &baseline), BB_INVALID, "base is refused");
+    bb_bench_baseline_release(&baseline);
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
@@ -62,7 +68,7 @@ static bb_status compare(const char *ratio, char *name, bb_index *slower, bb_tex
     return status;
 }
 
-TEST(what_is_slower_is_marked_and_counted)
+TEST_FULL(what_is_slower_is_marked_and_counted)
 {
     bb_text table = {0};
     bb_index slower = -1;
@@ -77,7 +83,7 @@ TEST(what_is_slower_is_marked_and_counted)
     bb_text_release(&table);
 }
 
-TEST(a_baseline_that_is_made_can_be_read)
+TEST_FULL(a_baseline_that_is_made_can_be_read)
 {
     char *names[] = {(char[]){"kernel-emit"}};
     bb_bench_setup setup = {.quick = true, .threads = 1, .cpu_only = true};
@@ -96,6 +102,12 @@ TEST(a_baseline_that_is_made_can_be_read)
     bb_bench_baseline_release(&baseline);
     bb_text_release(&text);
     check_fails(bb_bench_baseline_record(&setup, names, 0, results, &text), BB_INVALID, "name the");
+    names[0] = (char[]){"gemv-cuda-fp32"}; // is skipped
+    bb_results_destroy(&results);
+    check_ok(bb_results_create(&results));
+    check_fails(bb_bench_baseline_record(&setup, names, 1, results, &text), BB_INVALID,
+                "none of the benchmarks has a ratio");
+    bb_text_release(&text);
     bb_results_destroy(&results);
     bb_device_close(&setup.device);
     assert_int_equal(bb_memory_blocks(), 0);
