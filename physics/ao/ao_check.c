@@ -177,6 +177,17 @@ done:
     return status;
 }
 
+static bb_status check_slope_model(int model, const char *path)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(model == -1 || model == BB_SLOPE_POINT_DIFFERENCE ||
+                   model == BB_SLOPE_AVERAGED_GRADIENT,
+               BB_INVALID, "%s.slope_model = %d, expected point_difference or averaged_gradient",
+               path, model);
+done:
+    return status;
+}
+
 static bb_status check_guide_stars(const bb_ao_config *config)
 {
     bb_status status = BB_OK;
@@ -189,6 +200,7 @@ static bb_status check_guide_stars(const bb_ao_config *config)
         BB_REQUIRE(star->kind >= 0 && star->kind < (int)BB_GUIDE_STAR_COUNT, BB_INVALID,
                    "%s.kind = %d, expected 0..%d", path, star->kind, BB_GUIDE_STAR_COUNT - 1);
         BB_TRY(bb_schema_check(&bb_guide_star_schema, star, path));
+        BB_TRY(check_slope_model(star->slope_model, path));
         BB_TRY(check_settings(config, star, path));
         BB_TRY(check_launch(star, bb_guide_star_kinds[star->kind]->launched, path));
         if (star->lenslets != BB_INTEGER_UNSET) {
@@ -292,11 +304,7 @@ bb_status bb_ao_check(const bb_ao_config *config)
     BB_TRY(check_mask(config));
     BB_TRY(check_atmosphere(config->atmosphere));
     BB_TRY(bb_schema_check(&bb_sensors_schema, config->sensors, "sensors"));
-    BB_REQUIRE(config->sensors->slope_model == BB_SLOPE_POINT_DIFFERENCE ||
-                   config->sensors->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
-               BB_INVALID,
-               "sensors.slope_model = %d, expected point_difference or averaged_gradient",
-               config->sensors->slope_model);
+    BB_TRY(check_slope_model(config->sensors->slope_model, "sensors"));
     BB_TRY(check_lenslets(config, config->sensors->lenslets, "sensors"));
     if (config->mirror != NULL) {
         BB_TRY(bb_schema_check(&bb_mirror_schema, config->mirror, "mirror"));

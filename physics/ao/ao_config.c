@@ -99,9 +99,10 @@ static const bb_key sensors_keys[] = {
      .offset = offsetof(bb_sensors_config, lenslets),
      .meaning = "Lenslets across the pupil's diameter; each guide star and target may override."},
     {.name = "slope_model", .kind = BB_KEY_CHOICE, .choices = slope_models,
-     .offset = offsetof(bb_sensors_config, slope_model), .default_text = "point_difference",
+     .offset = offsetof(bb_sensors_config, slope_model), .optional = true,
      .meaning = "What a slope is: the difference of the phase at two edge midpoints over their "
-                "distance, or of the phase averaged over the two edges."},
+                "distance, or of the phase averaged over the two edges. Unset: averaged_gradient "
+                "for sensors of lenslets over 1 m or of 4 or fewer across, else point_difference."},
     {POSITIVE(bb_sensors_config, frame_ms, "ms", 1.0e4, "Exposure of a frame."),
      .default_text = "4.0"},
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
@@ -181,6 +182,9 @@ static const bb_key guide_star_keys[] = {
     {.name = "lenslets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_guide_star_config, lenslets), .optional = true,
      .meaning = "Overrides sensors.lenslets."},
+    {.name = "slope_model", .kind = BB_KEY_CHOICE, .choices = slope_models, .optional = true,
+     .offset = offsetof(bb_guide_star_config, slope_model),
+     .meaning = "Overrides sensors.slope_model."},
     {NUMBER(bb_guide_star_config, shift_x_m, "m", -200.0, 200.0,
             "Shift of the lenslet grid against the pupil, x."),
      .default_text = "0.0"},
@@ -252,6 +256,25 @@ static const bb_key target_keys[] = {
 };
 const bb_schema bb_target_schema = BB_SCHEMA("targets", bb_target_config, target_keys);
 // clang-format on
+
+bool bb_ao_config_coarse(const bb_ao_config *config, bb_index lenslets,
+                         const bb_guide_star_config *guide)
+{
+    static const double largest_m = 1.0; // several r0 even in the near infrared
+    static const bb_index fewest = 5;
+    const double magnification = guide != NULL ? guide->magnification : 1.0;
+    const double size_m = config->telescope->diameter_m / (double)lenslets * magnification;
+    return size_m > largest_m || lenslets < fewest;
+}
+
+bool bb_ao_config_averages(const bb_ao_config *config, bb_index lenslets,
+                           const bb_guide_star_config *guide)
+{
+    const int own = guide != NULL ? guide->slope_model : -1;
+    const int model = own != -1 ? own : config->sensors->slope_model;
+    return model == -1 ? bb_ao_config_coarse(config, lenslets, guide)
+                       : model == (int)BB_SLOPE_AVERAGED_GRADIENT;
+}
 
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config)
 {

@@ -16,6 +16,8 @@
 #include "physics/ao/pupil.h"
 #include "physics/ao/score/score_config.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -75,6 +77,8 @@ typedef struct bb_atmosphere_config {
     double seeing_wavelength_nm;
 } bb_atmosphere_config;
 
+/// What a slope is: the difference of the phase between the midpoints of two opposite edges of a
+/// subaperture over their distance, or between its averages along the two edges.
 typedef enum bb_slope_model {
     BB_SLOPE_POINT_DIFFERENCE,
     BB_SLOPE_AVERAGED_GRADIENT
@@ -82,7 +86,7 @@ typedef enum bb_slope_model {
 
 typedef struct bb_sensors_config {
     bb_index lenslets; ///< across the diameter
-    int slope_model;   ///< bb_slope_model
+    int slope_model;   ///< bb_slope_model; -1: bb_ao_config_averages chooses
     double frame_ms;
     double read_noise_e;
     double atmosphere_transmission;
@@ -105,6 +109,7 @@ typedef struct bb_guide_star_config {
     double y_arcsec;
     bb_star_settings settings; ///< optional, those that its kind takes
     bb_index lenslets;         ///< optional
+    int slope_model;           ///< bb_slope_model, optional
     double shift_x_m;          ///< of the lenslet grid against the pupil
     double shift_y_m;          ///< of the lenslet grid against the pupil
     double rotation_deg;       ///< of the lenslet grid, from x towards y
@@ -181,6 +186,16 @@ typedef struct bb_ao_config {
 
 /// Defaults of the stars of a kind, sensors.<name>.
 const bb_star_settings *bb_sensors_config_star(const bb_sensors_config *sensors, int kind);
+
+/// Whether point differences are poor slopes of a sensor: its lenslets exceed 1 m, or 4 or fewer
+/// across are there for the tilts of the whole pupil. `guide` NULL: a truth sensor.
+bool bb_ao_config_coarse(const bb_ao_config *config, bb_index lenslets,
+                         const bb_guide_star_config *guide);
+
+/// Whether a sensor of so many lenslets has averaged gradients: slope_model of the guide star, else
+/// of the sensors, else those of a coarse sensor. `guide` NULL: a truth sensor.
+bool bb_ao_config_averages(const bb_ao_config *config, bb_index lenslets,
+                           const bb_guide_star_config *guide);
 
 /// The pupil that a configuration asks for; borrows its mask.
 bb_pupil bb_ao_config_pupil(const bb_ao_config *config);

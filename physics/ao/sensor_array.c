@@ -135,9 +135,10 @@ static void turn_by(double angle_deg, double *cosine, double *sine)
 }
 
 // A grid of `lenslets` as `guide` has it against the pupil; NULL: aligned.
-static bb_sensor_frame make_frame(double diameter_m, bb_index lenslets,
+static bb_sensor_frame make_frame(const bb_ao_config *config, bb_index lenslets,
                                   const bb_guide_star_config *guide)
 {
+    const double diameter_m = config->telescope->diameter_m;
     bb_sensor_frame frame = {.half_lenslet_m = 0.5 * diameter_m / (double)lenslets, .cosine = 1.0};
     if (guide != NULL) {
         frame.half_lenslet_m *= guide->magnification;
@@ -145,7 +146,13 @@ static bb_sensor_frame make_frame(double diameter_m, bb_index lenslets,
         frame.shift_x_m = guide->shift_x_m;
         frame.shift_y_m = guide->shift_y_m;
     }
+    frame.half_edge_m = bb_ao_config_averages(config, lenslets, guide) ? frame.half_lenslet_m : 0.0;
     return frame;
+}
+
+bool bb_sensor_averages(const bb_sensor *sensor)
+{
+    return sensor->frame.half_edge_m > 0.0;
 }
 
 static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *atmosphere,
@@ -162,7 +169,7 @@ static bb_status fill_sensor(const bb_ao_config *config, const bb_atmosphere *at
     sensor->lenslets = lenslets;
     sensor->count = count;
     sensor->size_m = telescope->diameter_m / (double)lenslets * magnification;
-    sensor->frame = make_frame(telescope->diameter_m, lenslets, guide);
+    sensor->frame = make_frame(config, lenslets, guide);
     BB_TRY(BB_ALLOCATE(count, &sensor->x_m));
     BB_TRY(BB_ALLOCATE(count, &sensor->y_m));
     BB_TRY(BB_ALLOCATE(layers, &sensor->layer));
@@ -198,7 +205,6 @@ static bb_status start_array(const bb_ao_config *config, const bb_atmosphere *at
     bb_status status = BB_OK;
     *array = (bb_sensor_array){
         .layer_count = atmosphere->layer_count,
-        .slope_model = (bb_slope_model)config->sensors->slope_model,
         .diameter_m = config->telescope->diameter_m,
         .obstruction = config->telescope->obstruction,
         .atmosphere_transmission = config->sensors->atmosphere_transmission,

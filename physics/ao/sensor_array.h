@@ -44,7 +44,6 @@ typedef struct bb_sensor_array {
     bb_index sensor_count;
     bb_index layer_count;
     bb_index measurement_count; ///< sum of 2 count
-    bb_slope_model slope_model;
     double diameter_m;
     double obstruction;
     double atmosphere_transmission;
@@ -62,6 +61,9 @@ BB_CHECKED bb_status bb_sensor_array_create_guides(const bb_ao_config *config,
 BB_CHECKED bb_status bb_sensor_array_create_truth(const bb_ao_config *config, bb_index target,
                                                   const bb_atmosphere *atmosphere,
                                                   bb_sensor_array *out);
+
+/// Whether the slopes of a sensor are averaged gradients.
+bool bb_sensor_averages(const bb_sensor *sensor);
 
 /// Moves where all sensors look on every layer by `drift_m` [layers][2]: what sensors that look a
 /// time later see of layers that move by minus that, in the frame of those that have not moved.

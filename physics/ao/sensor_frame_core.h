@@ -13,6 +13,7 @@
 /// A lenslet grid in the pupil.
 typedef struct bb_sensor_frame {
     double half_lenslet_m; ///< magnified
+    double half_edge_m;    ///< of the edge that a slope averages; 0: it ends at points
     double cosine, sine;   ///< of the angle from the pupil's x axis to the grid's
     double shift_x_m, shift_y_m;
 } bb_sensor_frame;
@@ -46,12 +47,12 @@ void bb_sensor_frame_place(const bb_sensor_frame *frame, const bb_sensor_layer *
     *y_m = layer->scale * (pupil_y + frame->shift_y_m) + layer->offset_y_m;
 }
 
-/// Half of the edge that a slope along an axis (0: x) ends at, on a layer.
+/// Half of the edge that a slope along an axis (0: x) ends at, on a layer; 0 of a point.
 BB_DEVICE_FUNCTION
 void bb_sensor_frame_edge(const bb_sensor_frame *frame, const bb_sensor_layer *layer, int axis,
                           double *x_m, double *y_m)
 {
-    const double half = layer->scale * frame->half_lenslet_m;
+    const double half = layer->scale * frame->half_edge_m;
     bb_sensor_frame_turn(frame, axis == 0 ? 0.0 : half, axis == 0 ? half : 0.0, x_m, y_m);
 }
 

@@ -35,8 +35,7 @@ bb_need bb_unknown_modes_need(bb_index rows, bb_index columns)
 
 // At the end of a slope along an axis; the mean along its edge by Simpson's rule, which is exact
 // for cubics.
-static double at_end(const bb_sensor *sensor, int axis, bb_index end, bb_slope_model model,
-                     int mode)
+static double at_end(const bb_sensor *sensor, int axis, bb_index end, int mode)
 {
     const bb_index noll = FIRST_NOLL + mode;
     const double radius = (double)sensor->lenslets; // in half lenslets
@@ -45,7 +44,7 @@ static double at_end(const bb_sensor *sensor, int axis, bb_index end, bb_slope_m
     const double along_x = axis == BB_AXIS_X ? 0.0 : 1.0 / radius;
     const double along_y = axis == BB_AXIS_X ? 1.0 / radius : 0.0;
     const double middle = bb_zernike_value(noll, x, y);
-    if (model == BB_SLOPE_POINT_DIFFERENCE) {
+    if (!bb_sensor_averages(sensor)) {
         return middle;
     }
     return (bb_zernike_value(noll, x - along_x, y - along_y) + 4.0 * middle +
@@ -87,8 +86,7 @@ static void put_focus(const bb_sensor *sensor, double airmass, bb_index column,
 }
 
 // Of a nanometre rms each.
-static void put_aberrations(const bb_sensor *sensor, bb_slope_model model, bb_index column,
-                            bb_unknown_modes *modes)
+static void put_aberrations(const bb_sensor *sensor, bb_index column, bb_unknown_modes *modes)
 {
     const double scale = 1e-9 * BB_ARCSEC_PER_RADIAN / sensor->size_m;
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
@@ -96,8 +94,8 @@ static void put_aberrations(const bb_sensor *sensor, bb_slope_model model, bb_in
         for (bb_index i = 0; i < sensor->count; ++i) {
             for (int mode = 0; mode < BB_REFERENCE_MODES; ++mode) {
                 *place(modes, sensor, axis, i, column + mode) =
-                    scale * (at_end(sensor, axis, ends->plus[i], model, mode) -
-                             at_end(sensor, axis, ends->minus[i], model, mode));
+                    scale * (at_end(sensor, axis, ends->plus[i], mode) -
+                             at_end(sensor, axis, ends->minus[i], mode));
             }
         }
     }
@@ -135,7 +133,7 @@ bb_status bb_unknown_modes_create(const bb_sensor_array *array, double airmass,
         }
     }
     for (bb_index s = 0; config->reference_nm2 > 0.0 && s < array->sensor_count; ++s) {
-        put_aberrations(&array->sensors[s], array->slope_model,
+        put_aberrations(&array->sensors[s],
                         take(&modes, &column, BB_REFERENCE_MODES, config->reference_nm2), &modes);
     }
     *out = modes;

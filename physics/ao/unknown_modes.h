@@ -10,7 +10,7 @@
 // the layer's height dh moves the range by a dh. Aberrations are Noll's Z_4 to Z_10 (J. Opt. Soc.
 // Am. 66, 207, 1976) over the disc that the lenslet grid spans, along the grid's own axes: a slope
 // is the difference between two opposite edges of a subaperture over its size, at their midpoints
-// or in the mean along them, as the array's slope model has it.
+// or in the mean along them, as the sensor's slope model has it.
 #ifndef BB_PHYSICS_AO_UNKNOWN_MODES_H
 #define BB_PHYSICS_AO_UNKNOWN_MODES_H
 

@@ -170,6 +170,33 @@ static bool fills_fast(const ao_run *run)
     return uses_device(run) || bb_factor_engine_is_spread(&run->study->solver.common);
 }
 
+// Names the first of the sensors with point differences over large lenslets, and counts the others.
+static void caution_slopes(const bb_ao_config *physics, const bb_tomography *problem)
+{
+    const bb_sensor *first = NULL;
+    bb_index name = 0;
+    bb_index others = 0;
+    const bb_index stars = physics->guide_star_count;
+    for (bb_index s = 0; s < stars + physics->target_count; ++s) {
+        const bb_guide_star_config *guide = s < stars ? &physics->guide_stars[s] : NULL;
+        const bb_sensor *sensor =
+            s < stars ? &problem->guides.sensors[s] : &problem->targets[s - stars].truth.sensors[0];
+        if (bb_sensor_averages(sensor) || !bb_ao_config_coarse(physics, sensor->lenslets, guide)) {
+            continue;
+        }
+        others += first != NULL ? 1 : 0;
+        name = first == NULL ? s : name;
+        first = first == NULL ? sensor : first;
+    }
+    if (first != NULL) {
+        bb_log_warning("slope_model: point_difference over %td lenslets of %.3g m in %s[%td] and "
+                       "%td other sensor(s): the difference of two points is a poor slope over "
+                       "more than 1 m; leave slope_model out or set averaged_gradient",
+                       first->lenslets, first->size_m, name < stars ? "guide_stars" : "targets",
+                       name < stars ? name : name - stars, others);
+    }
+}
+
 static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -201,6 +228,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .seed = (uint64_t)run->study->common.seed};
     BB_TRY(bb_ao_mcao_create(run->problem, run->ctm, &run->mcao));
     bb_ao_mcao_pose(run->mcao, &run->factor_problem);
+    caution_slopes(&run->physics, run->problem);
     BB_TRY(bb_ao_mcao_caution(run->problem));
     BB_TRY(bb_ao_learning_start(run->study, &run->physics, run->problem, &run->factor_problem,
                                 run->restart.resumed, results, &run->learning));

@@ -225,9 +225,7 @@ bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *prob
                                  .psf_pixels = BB_AO_PSF_PIXELS}};
     BB_TRY(list_estimates(&samples));
     choose_separations(&samples);
-    BB_TRY(bb_frame_sampler_create(problem, &study->monte_carlo,
-                                   study->sensors.slope_model != (int)BB_SLOPE_POINT_DIFFERENCE,
-                                   &sampler));
+    BB_TRY(bb_frame_sampler_create(problem, &study->monte_carlo, &sampler));
     const bb_screen_size size = bb_frame_sampler_screen(sampler);
     bb_log_info("%td frames on screens of %td x %td points of %.3g m", samples.task.frames,
                 size.points, size.points, size.pixel_m);

@@ -13,6 +13,7 @@ bb_guide_star_config bb_bench_sky_star(int kind, double x_arcsec, double y_arcse
                                  .magnification = 1.0,
                                  .settings = bb_guide_star_kind_unset(),
                                  .lenslets = BB_INTEGER_UNSET,
+                                 .slope_model = -1,
                                  .frame_ms = NAN,
                                  .read_noise_e = NAN,
                                  .launch_x_m = NAN,

@@ -9,6 +9,7 @@ bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *secon
                                   bb_index layer_count)
 {
     bool same = first->lenslets == second->lenslets && first->size_m == second->size_m &&
+                bb_sensor_averages(first) == bb_sensor_averages(second) &&
                 first->frame.cosine == second->frame.cosine &&
                 first->frame.sine == second->frame.sine;
     for (bb_index l = 0; l < layer_count; ++l) {
@@ -20,7 +21,6 @@ bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *secon
 // Separations of the two sensors' points, weighted over the layers.
 typedef struct separations {
     const bb_atmosphere *atmosphere;
-    bb_slope_model model;
     const bb_sensor *first, *second;
     bb_index edge; // displacements along one axis
     double start;  // the lowest, in lenslets
@@ -30,7 +30,7 @@ typedef struct separations {
 static void sum_row(const separations *s, const bb_edge_pair *edges, double weight, double *sums)
 {
     const bb_structure_table table = s->atmosphere->structure;
-    if (s->model == BB_SLOPE_AVERAGED_GRADIENT) {
+    if (bb_sensor_averages(s->first)) {
         bb_edge_average_add(table, edges, weight, 0.0, 0.0, s->u, s->v, s->edge, sums);
     } else {
         bb_structure_table_add(table, weight, 0.0, 0.0, s->u, s->v, s->edge, sums);
@@ -55,7 +55,7 @@ static void sum_layer(const separations *s, const int axes[2], bb_index l, doubl
     double ax, ay, bx, factor;
     bb_sensor_frame_edge(&a->frame, layer, axes[0], &ax, &ay);
     bb_sensor_frame_edge(&b->frame, layer, axes[1], &bx, &factor);
-    const bb_edge_pair edges = bb_edge_pair_make(ax, ay, bx, factor);
+    const bb_edge_pair edges = bb_edge_pair_make(ax, ay, bx, factor); // of points unused
     for (bb_index j = 0; j < s->edge; ++j) {
         for (bb_index i = 0; i < s->edge; ++i) {
             double u, v;
@@ -110,16 +110,15 @@ static void difference_parallel(bb_index edge, const double *all_values, bb_inde
     }
 }
 
-bb_status bb_displacement_table_create(const bb_atmosphere *atmosphere, bb_slope_model model,
-                                       const bb_sensor *first, const bb_sensor *second,
-                                       bb_displacement_table *out)
+bb_status bb_displacement_table_create(const bb_atmosphere *atmosphere, const bb_sensor *first,
+                                       const bb_sensor *second, bb_displacement_table *out)
 {
     bb_status status = BB_OK;
     const bb_index n = first->lenslets;
     const bb_index edge = 2 * n - 1;
     const bb_index wide = edge + 2;
     bb_displacement_table table = {.edge = edge, .centre = (n - 1) * edge + n - 1};
-    separations s = {.atmosphere = atmosphere, .model = model, .first = first, .second = second};
+    separations s = {.atmosphere = atmosphere, .first = first, .second = second};
     double *sums = NULL; // [wide][wide]
     BB_TRY(BB_ALLOCATE(wide, &s.u));
     BB_TRY(BB_ALLOCATE(wide, &s.v));
@@ -131,7 +130,7 @@ bb_status bb_displacement_table_create(const bb_atmosphere *atmosphere, bb_slope
     s.start = -(double)n;
     sum_layers(&s, BB_AXIS_X, BB_AXIS_X, sums);
     difference_parallel(edge, sums, 1, table.parallel[BB_AXIS_X]);
-    if (model == BB_SLOPE_AVERAGED_GRADIENT) {
+    if (bb_sensor_averages(first)) {
         sum_layers(&s, BB_AXIS_Y, BB_AXIS_Y, sums);
     }
     difference_parallel(edge, sums, wide, table.parallel[BB_AXIS_Y]);

@@ -2,10 +2,10 @@
 //
 // Slope covariances of two sensors on one lenslet grid, by displacement.
 //
-// Where both sensors have the same lenslets, equally turned, and the same scale on every layer (two
-// natural stars, two laser stars of one altitude, a sensor and itself), a covariance depends on the
-// difference of the lenslets' columns and rows only: (2 n - 1)^2 values in place of the square of
-// their number. With equal sizes the xy and yx covariances are one.
+// Where both sensors have the same lenslets, equally turned, one slope model and the same scale on
+// every layer (two natural stars, two laser stars of one altitude, a sensor and itself), a
+// covariance depends on the difference of the lenslets' columns and rows only: (2 n - 1)^2 values
+// in place of the square of their number. With equal sizes the xy and yx covariances are one.
 #ifndef BB_PHYSICS_AO_COVARIANCE_DISPLACEMENT_TABLE_H
 #define BB_PHYSICS_AO_COVARIANCE_DISPLACEMENT_TABLE_H
 
@@ -32,8 +32,7 @@ bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *secon
 /// sensor and itself is even, bit for bit. Errors: BB_MEMORY. Release with
 /// bb_displacement_table_release.
 BB_CHECKED bb_status bb_displacement_table_create(const bb_atmosphere *atmosphere,
-                                                  bb_slope_model model, const bb_sensor *first,
-                                                  const bb_sensor *second,
+                                                  const bb_sensor *first, const bb_sensor *second,
                                                   bb_displacement_table *out);
 
 /// What the table of a grid of `lenslets` takes, and what of it stays.

@@ -6,25 +6,35 @@
 // the phase averaged over the opposite one. What stands for D between two ends is
 //   1/4 Int_-1^1 Int_-1^1 D(|p + t a - t' b|) dt dt',
 // p the separation of the edges' middles, a and b half the edges. It is even in p and the same when
-// a and b change places.
+// a and b change places. A point difference ends at points: a = 0.
 //
-// Far from each other the edges are covered by a Gauss rule of degree 5: 3 nodes for parallel edges
-// (Gauss for the trapezoidal density of t a - t' b, from its moments), 3 x 3 otherwise. Near ones
-// (middles closer than 4 of the longer edge) see the cusp r^(5/3) of D at r = 0: the inner integral
-// is cut at the point of b that is nearest, nodes cubed towards it, the outer one where that point
-// leaves b and where the edges cross. Both stay within 2e-7 of the slope variance of converged
-// integrals.
+// Rules by the distance of the middles, in lengths of the longer edge:
+//   parallel, 2     5 Gauss nodes of the trapezoidal density that t a - t' b has along the edges
+//   parallel, 0     that density cut at its corners and at the nearest point
+//   others, 4       3 x 3 Gauss nodes
+//   others, 1.25    5 x 5 Gauss nodes
+//   others, 0       the inner integral cut at the nearest point of b, the outer one where that
+//                   point leaves b and where the edges cross
+// D has the cusp r^(5/3) at r = 0: nodes next to a cut are cubed towards it. All rules are within
+// 2e-7 of the slope variance of converged integrals.
 #ifndef BB_PHYSICS_AO_COVARIANCE_EDGE_AVERAGE_CORE_H
 #define BB_PHYSICS_AO_COVARIANCE_EDGE_AVERAGE_CORE_H
 
 #include "physics/ao/covariance/structure_function_core.h"
 
-enum { BB_EDGE_FAR_NODES = 9, BB_EDGE_NEAR_NODES = 10, BB_EDGE_BREAKS = 5 };
+enum {
+    BB_EDGE_FAR_NODES = 9,
+    BB_EDGE_MIDDLE_NODES = 25,
+    BB_EDGE_NEAR_NODES = 10,
+    BB_EDGE_BREAKS = 5
+};
 
 /// Half edges a and b on a layer and the rule for separations far from them. Plain value.
 typedef struct bb_edge_pair {
-    double ax, ay, bx, by;
-    double near2; ///< m^2, squared separation from which on the rule holds
+    double ax, ay, bx, by; ///< not both 0
+    int parallel;
+    double middle2; ///< m^2, squared separation from which on 5 x 5 nodes suffice
+    double near2;   ///< m^2, from which on the rule that follows does
     int nodes;
     double x[BB_EDGE_FAR_NODES], y[BB_EDGE_FAR_NODES], weight[BB_EDGE_FAR_NODES];
 } bb_edge_pair;
@@ -37,28 +47,51 @@ void bb_edge_pair_set(bb_edge_pair *pair, int k, double t, double t_b, double we
     pair->weight[k] = weight;
 }
 
+/// Nodes and weights of the density of t |a| - t' |b|, from its moments: 0 and +-s1, +-s2 are the
+/// roots of the fifth orthogonal polynomial s (s^4 - A s^2 + B).
+BB_DEVICE_FUNCTION
+void bb_edge_pair_set_parallel(bb_edge_pair *pair, double a2, double b2)
+{
+    const double m2 = (a2 + b2) / 3.0;
+    const double m4 = a2 * a2 / 5.0 + 2.0 * a2 * b2 / 3.0 + b2 * b2 / 5.0;
+    const double m6 = (a2 * a2 * a2 + b2 * b2 * b2) / 7.0 + a2 * b2 * (a2 + b2);
+    const double m8 = (a2 * a2 * a2 * a2 + b2 * b2 * b2 * b2) / 9.0 +
+                      4.0 / 3.0 * a2 * b2 * (a2 * a2 + b2 * b2) + 2.8 * a2 * a2 * b2 * b2;
+    const double sum = (m8 * m2 - m6 * m4) / (m6 * m2 - m4 * m4);
+    const double root = sqrt(sum * sum - 4.0 * (sum * m4 - m6) / m2);
+    const double outer2 = 0.5 * (sum + root);
+    const double inner2 = 0.5 * (sum - root);
+    const double outer = 0.5 * (m4 - m2 * inner2) / (outer2 * (outer2 - inner2));
+    const double inner = 0.5 * (m2 * outer2 - m4) / (inner2 * (outer2 - inner2));
+    const double on_a = a2 > 0.0 ? 1.0 / sqrt(a2) : 0.0;
+    const double on_b = a2 > 0.0 ? 0.0 : 1.0 / sqrt(b2);
+    pair->nodes = 5;
+    for (int side = -1; side <= 1; side += 2) {
+        const double s2 = side * sqrt(outer2);
+        const double s1 = side * sqrt(inner2);
+        bb_edge_pair_set(pair, 2 + 2 * side, s2 * on_a, s2 * on_b, outer);
+        bb_edge_pair_set(pair, 2 + side, s1 * on_a, s1 * on_b, inner);
+    }
+    bb_edge_pair_set(pair, 2, 0.0, 0.0, 1.0 - 2.0 * (outer + inner));
+}
+
 BB_DEVICE_FUNCTION
 bb_edge_pair bb_edge_pair_make(double ax, double ay, double bx, double factor)
 {
     bb_edge_pair pair;
     const double a2 = ax * ax + ay * ay;
     const double b2 = bx * bx + factor * factor;
+    const double longer2 = a2 > b2 ? a2 : b2;
     const double cross = ax * factor - ay * bx;
     pair.ax = ax;
     pair.ay = ay;
     pair.bx = bx;
     pair.by = factor;
-    pair.near2 = 64.0 * (a2 > b2 ? a2 : b2);
-    if (cross * cross <= 1e-24 * a2 * b2) {
-        // Moments of t |a| - t' |b|: nodes 0 and +-sqrt(m4 / m2), along a.
-        const double m2 = (a2 + b2) / 3.0;
-        const double m4 = a2 * a2 / 5.0 + 2.0 * a2 * b2 / 3.0 + b2 * b2 / 5.0;
-        const double node = sqrt(m4 / (m2 * a2));
-        const double side = 0.5 * m2 * m2 / m4;
-        pair.nodes = 3;
-        bb_edge_pair_set(&pair, 0, -node, 0.0, side);
-        bb_edge_pair_set(&pair, 1, 0.0, 0.0, 1.0 - 2.0 * side);
-        bb_edge_pair_set(&pair, 2, node, 0.0, side);
+    pair.parallel = cross * cross <= 1e-24 * a2 * b2;
+    pair.near2 = (pair.parallel ? 16.0 : 64.0) * longer2;
+    pair.middle2 = 6.25 * longer2;
+    if (pair.parallel) {
+        bb_edge_pair_set_parallel(&pair, a2, b2);
         return pair;
     }
     pair.nodes = 9;
@@ -70,6 +103,21 @@ bb_edge_pair bb_edge_pair_make(double ax, double ay, double bx, double factor)
         bb_edge_pair_set(&pair, k, node * i, node * j, weight);
     }
     return pair;
+}
+
+/// Node of the rule between middle2 and near2, 0 <= k < BB_EDGE_MIDDLE_NODES, and its weight.
+BB_DEVICE_FUNCTION
+void bb_edge_pair_middle(const bb_edge_pair *pair, int k, double *x, double *y, double *weight)
+{
+    const double node[3] = {0.0, 0.53846931010568309, 0.906179845938663993};
+    const double half[3] = {0.284444444444444444, 0.239314335249683234, 0.118463442528094544};
+    const int i = k / 5 - 2;
+    const int j = k % 5 - 2;
+    const double t = i < 0 ? -node[-i] : node[i];
+    const double t_b = j < 0 ? -node[-j] : node[j];
+    *x = t * pair->ax - t_b * pair->bx;
+    *y = t * pair->ay - t_b * pair->by;
+    *weight = half[i < 0 ? -i : i] * half[j < 0 ? -j : j];
 }
 
 /// Of a separation and its negative, the one that stands for both, so that the average is even to
@@ -124,7 +172,22 @@ double bb_edge_average_inner(const bb_structure_table table, const bb_edge_pair 
     return 0.5 * sum;
 }
 
-/// Where the outer integral is cut: [BB_EDGE_BREAKS], increasing, from -1 to 1.
+/// Sorts the three inner ones of [BB_EDGE_BREAKS] cuts.
+BB_DEVICE_FUNCTION
+void bb_edge_average_sort(double *cut)
+{
+    for (int i = 1; i < 3; ++i) {
+        for (int j = 1; j < 3; ++j) {
+            if (cut[j] > cut[j + 1]) {
+                const double other = cut[j];
+                cut[j] = cut[j + 1];
+                cut[j + 1] = other;
+            }
+        }
+    }
+}
+
+/// Cuts of the outer integral, [BB_EDGE_BREAKS], increasing, from -1 to 1.
 BB_DEVICE_FUNCTION
 void bb_edge_average_breaks(const bb_edge_pair *pair, double u, double v, double *cursor)
 {
@@ -135,17 +198,42 @@ void bb_edge_average_breaks(const bb_edge_pair *pair, double u, double v, double
     cursor[0] = -1.0;
     cursor[1] = dot != 0.0 ? bb_edge_average_clamp((b2 - along) / dot) : 1.0;
     cursor[2] = dot != 0.0 ? bb_edge_average_clamp((-b2 - along) / dot) : 1.0;
-    cursor[3] = cross != 0.0 ? bb_edge_average_clamp(-(u * pair->by - v * pair->bx) / cross) : 1.0;
+    cursor[3] = bb_edge_average_clamp(-(u * pair->by - v * pair->bx) / cross);
     cursor[4] = 1.0;
-    for (int i = 1; i < 3; ++i) {
-        for (int j = 1; j < 3; ++j) {
-            if (cursor[j] > cursor[j + 1]) {
-                const double other = cursor[j];
-                cursor[j] = cursor[j + 1];
-                cursor[j + 1] = other;
-            }
+    bb_edge_average_sort(cursor);
+}
+
+/// The average of parallel edges at a separation of any size; one of them may be a point.
+BB_DEVICE_FUNCTION
+double bb_edge_average_line(const bb_structure_table table, const bb_edge_pair *pair, double u,
+                            double v)
+{
+    const double a = sqrt(pair->ax * pair->ax + pair->ay * pair->ay);
+    const double b = sqrt(pair->bx * pair->bx + pair->by * pair->by);
+    const double x = a > b ? pair->ax / a : pair->bx / b;
+    const double y = a > b ? pair->ay / a : pair->by / b;
+    const double reach = a + b;
+    const double flat = fabs(a - b);
+    const double nearest = reach * bb_edge_average_clamp(-(u * x + v * y) / reach);
+    double cut[BB_EDGE_BREAKS] = {-reach, -flat, flat, nearest, reach};
+    double sum = 0.0;
+    bb_edge_average_sort(cut);
+    for (int piece = 0; piece + 1 < BB_EDGE_BREAKS; ++piece) {
+        const int up = fabs(cut[piece] - nearest) <= fabs(cut[piece + 1] - nearest);
+        const double from = up ? cut[piece] : cut[piece + 1];
+        const double length = (up ? cut[piece + 1] : cut[piece]) - from;
+        for (int k = 0; length != 0.0 && k < BB_EDGE_NEAR_NODES; ++k) {
+            double weight;
+            const double t = bb_edge_average_node(k, &weight);
+            const double s = from + length * t * t * t;
+            const double ramp = (reach - fabs(s)) / (reach - flat);
+            const double du = u + s * x;
+            const double dv = v + s * y;
+            sum += weight * 3.0 * t * t * fabs(length) * (ramp < 1.0 ? ramp : 1.0) *
+                   bb_structure_table_value(table, du * du + dv * dv);
         }
     }
+    return sum / (reach + flat); // of the density's area
 }
 
 /// The average at a separation of any size.
@@ -156,6 +244,19 @@ double bb_edge_average_near(const bb_structure_table table, const bb_edge_pair *
     double point[BB_EDGE_BREAKS];
     double sum = 0.0;
     bb_edge_pair_orient(&u, &v);
+    if (pair->parallel) {
+        return bb_edge_average_line(table, pair, u, v);
+    }
+    for (int k = 0; u * u + v * v >= pair->middle2 && k < BB_EDGE_MIDDLE_NODES; ++k) {
+        double x, y, weight;
+        bb_edge_pair_middle(pair, k, &x, &y, &weight);
+        const double du = u + x;
+        const double dv = v + y;
+        sum += weight * bb_structure_table_value(table, du * du + dv * dv);
+    }
+    if (u * u + v * v >= pair->middle2) {
+        return sum;
+    }
     bb_edge_average_breaks(pair, u, v, point);
     for (int piece = 0; piece + 1 < BB_EDGE_BREAKS; ++piece) {
         const double length = point[piece + 1] - point[piece];

@@ -85,6 +85,11 @@ done:
     return status;
 }
 
+bool bb_slope_covariance_averages(const bb_sensor *first, const bb_sensor *second)
+{
+    return bb_sensor_averages(first) || bb_sensor_averages(second);
+}
+
 // The edges of rows and columns on a layer; that of the canonical first comes first.
 bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measurement *column,
                                        bool swapped, bb_index layer)
@@ -106,7 +111,7 @@ static void sum_layer(const bb_slope_covariance *covariance, const block *b, boo
     const bb_atmosphere *atmosphere = covariance->parts.atmosphere;
     const bb_slope_ends *rows = &b->row.sensor->ends[b->row.axis];
     const bb_index count = s->columns.count;
-    const bool averaged = covariance->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT;
+    const bool averaged = bb_slope_covariance_averages(b->row.sensor, b->column.sensor);
     const double weight =
         bb_slope_covariance_unit(b->row.sensor, b->column.sensor) * atmosphere->strength[l];
     bb_edge_pair edges = {0};
@@ -349,9 +354,9 @@ static bb_status make_table(void *context, bb_index index)
         !served(parts->rows, parts->columns, row, column)) {
         return BB_OK;
     }
-    return bb_displacement_table_create(
-        parts->atmosphere, parts->rows->slope_model, &parts->rows->sensors[row],
-        &parts->columns->sensors[column], &covariance->tables[index]);
+    return bb_displacement_table_create(parts->atmosphere, &parts->rows->sensors[row],
+                                        &parts->columns->sensors[column],
+                                        &covariance->tables[index]);
 }
 
 bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
@@ -366,8 +371,6 @@ bb_status bb_slope_covariance_create(const bb_slope_covariance_parts *parts,
     BB_REQUIRE(parts->rows->layer_count == layers && parts->columns->layer_count == layers,
                BB_INVALID, "covariance %s: sensors of %td and %td layers, an atmosphere of %td",
                parts->name, parts->rows->layer_count, parts->columns->layer_count, layers);
-    BB_REQUIRE(parts->rows->slope_model == parts->columns->slope_model, BB_INVALID,
-               "covariance %s: sensors of two slope models", parts->name);
     BB_REQUIRE(parts->noise == NULL || 2 * parts->noise->count == parts->rows->measurement_count,
                BB_INVALID, "covariance %s: noise of %td subapertures for %td measurements",
                parts->name, parts->noise->count, parts->rows->measurement_count);

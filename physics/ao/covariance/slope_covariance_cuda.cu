@@ -86,7 +86,7 @@ bb_status fill_runs(const twin *t, const run &row, const run &column, bb_view ou
             t->strength,
             static_cast<int>(t->host->parts.atmosphere->layer_count),
             bb_slope_covariance_unit(row.origin.sensor, column.origin.sensor),
-            t->host->parts.rows->slope_model == BB_SLOPE_AVERAGED_GRADIENT,
+            bb_slope_covariance_averages(row.origin.sensor, column.origin.sensor),
             swapped,
             out.data,
             out.strides[0]};

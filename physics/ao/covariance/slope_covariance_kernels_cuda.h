@@ -29,7 +29,7 @@ struct bb_direct_job {
     const double *strength; ///< [layers]
     int layers;
     double unit;
-    bool averaged; ///< averaged gradients, else point differences
+    bool averaged; ///< averaged gradients of either side, else point differences
     bool swapped;  ///< the edges of the columns come first, see slope_covariance_pairs.h
     void *out;
     int64_t stride;

@@ -39,8 +39,12 @@ const bb_displacement_table *bb_slope_covariance_table(const bb_slope_covariance
 /// (lambda / 2 pi)^2 / (d_a d_b), lambda in m arcsec: the scale of a covariance from D at r0 = 1.
 double bb_slope_covariance_unit(const bb_sensor *first, const bb_sensor *second);
 
-/// The edges of two slopes on a layer. `swapped` is that of bb_slope_covariance_table: entry (i, j)
-/// averages over the same edges in the same order as entry (j, i).
+/// Whether slopes of either sensor are averaged gradients.
+bool bb_slope_covariance_averages(const bb_sensor *first, const bb_sensor *second);
+
+/// The edges of two slopes on a layer, not both points. `swapped` is that of
+/// bb_slope_covariance_table: entry (i, j) averages over the same edges in the same order as entry
+/// (j, i).
 bb_edge_pair bb_slope_covariance_edges(const bb_measurement *row, const bb_measurement *column,
                                        bool swapped, bb_index layer);
 

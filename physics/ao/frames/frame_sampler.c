@@ -127,7 +127,7 @@ done:
     return status;
 }
 
-static bb_status make_views(bool averaged, bb_frame_sampler *sampler)
+static bb_status make_views(bb_frame_sampler *sampler)
 {
     bb_status status = BB_OK;
     const bb_tomography *tomography = sampler->tomography;
@@ -140,12 +140,11 @@ static bb_status make_views(bool averaged, bb_frame_sampler *sampler)
         const bb_phase_screen *screen = &sampler->screen[index % SCREENS];
         for (bb_index s = 0; s < sensors; ++s) {
             BB_TRY(bb_sensor_view_create(screen, &tomography->guides.sensors[s], index / SCREENS,
-                                         averaged, &sampler->guides[index * sensors + s]));
+                                         &sampler->guides[index * sensors + s]));
         }
         for (bb_index t = 0; t < targets; ++t) {
             BB_TRY(bb_sensor_view_create(screen, &tomography->targets[t].truth.sensors[0],
-                                         index / SCREENS, averaged,
-                                         &sampler->truth[index * targets + t]));
+                                         index / SCREENS, &sampler->truth[index * targets + t]));
             BB_TRY(view_pupil(sampler, index, t, &sampler->pupils[index * targets + t]));
         }
     }
@@ -154,8 +153,7 @@ done:
 }
 
 bb_status bb_frame_sampler_create(const bb_tomography *tomography,
-                                  const bb_monte_carlo_config *config, bool averaged,
-                                  bb_frame_sampler **out)
+                                  const bb_monte_carlo_config *config, bb_frame_sampler **out)
 {
     bb_status status = BB_OK;
     bb_frame_sampler *sampler = NULL;
@@ -163,7 +161,7 @@ bb_status bb_frame_sampler_create(const bb_tomography *tomography,
     sampler->tomography = tomography;
     sampler->layers = tomography->atmosphere.layer_count;
     BB_TRY(make_screen(config, sampler));
-    BB_TRY(make_views(averaged, sampler));
+    BB_TRY(make_views(sampler));
     *out = sampler;
     sampler = NULL;
 done:

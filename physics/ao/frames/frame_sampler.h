@@ -41,11 +41,11 @@ typedef struct bb_screen_size {
 
 /// Screens whose finest pixel is a share of the smallest subaperture. The coarse screen's pixel is
 /// four times that, and its period `config->screen_oversize` times the widest layer seen by all
-/// stars and targets; the fine screen's period is 1.5 times that layer. `averaged` says
-/// what a slope is. Borrows the tomography. Errors: BB_MEMORY, BB_UNSUPPORTED (a sensor that stands
-/// askew), bb_screen_size_for's. Not to be called from several threads at once (FFTW).
+/// stars and targets; the fine screen's period is 1.5 times that layer. Borrows the tomography.
+/// Errors: BB_MEMORY, BB_UNSUPPORTED (a sensor that stands askew), bb_screen_size_for's. Not to be
+/// called from several threads at once (FFTW).
 BB_CHECKED bb_status bb_frame_sampler_create(const bb_tomography *tomography,
-                                             const bb_monte_carlo_config *config, bool averaged,
+                                             const bb_monte_carlo_config *config,
                                              bb_frame_sampler **out);
 void bb_frame_sampler_destroy(bb_frame_sampler **sampler);
 

@@ -78,11 +78,11 @@ done:
 }
 
 bb_status bb_sensor_view_create(const bb_phase_screen *screen, const bb_sensor *sensor,
-                                bb_index layer, bool averaged, bb_sensor_view *out)
+                                bb_index layer, bb_sensor_view *out)
 {
     bb_status status = BB_OK;
     bb_sensor_view view = {.sensor = sensor};
-    const bb_screen_taken mean = averaged ? BB_SCREEN_MEAN : BB_SCREEN_POINT;
+    const bb_screen_taken mean = bb_sensor_averages(sensor) ? BB_SCREEN_MEAN : BB_SCREEN_POINT;
     lines rows = {0};
     BB_TRY(find_lines(sensor, layer, &rows));
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {

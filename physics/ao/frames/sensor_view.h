@@ -20,10 +20,10 @@ typedef struct bb_sensor_view {
     bb_screen_axis along[2];  ///< the positions, or means over the edges, across it
 } bb_sensor_view;
 
-/// `averaged` takes edge averages in place of midpoints. Errors: BB_UNSUPPORTED (a sensor that
-/// stands askew), BB_MEMORY. Release with bb_sensor_view_release.
+/// Errors: BB_UNSUPPORTED (a sensor that stands askew), BB_MEMORY. Release with
+/// bb_sensor_view_release.
 BB_CHECKED bb_status bb_sensor_view_create(const bb_phase_screen *screen, const bb_sensor *sensor,
-                                           bb_index layer, bool averaged, bb_sensor_view *out);
+                                           bb_index layer, bb_sensor_view *out);
 void bb_sensor_view_release(bb_sensor_view *view);
 
 /// Adds the layer's part to the slopes [2 sensor count] (x then y, arcsec). Errors: BB_MEMORY.

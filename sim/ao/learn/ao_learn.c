@@ -88,13 +88,12 @@ static bb_status fit_frames(const bb_ao_study *study, const bb_tomography *probl
                             bb_learn_task *task, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
-    const bool averaged = study->sensors.slope_model != (int)BB_SLOPE_POINT_DIFFERENCE;
     bb_frame_sampler *sampler = NULL;
     bb_learn_frames frames = {0};
     // Slopes of the guide stars are all that is wanted of a frame.
     bb_tomography guides = *problem;
     guides.target_count = 0;
-    BB_TRY(bb_frame_sampler_create(&guides, &study->monte_carlo, averaged, &sampler));
+    BB_TRY(bb_frame_sampler_create(&guides, &study->monte_carlo, &sampler));
     BB_TRY(bb_learn_frames_draw(sampler, (uint64_t)study->common.seed, first_frame,
                                 study->learn.frames, &frames));
     task->source_count = BB_LEARN_BATCHES;

@@ -443,9 +443,7 @@ bb_status bb_ao_timeline_run(bb_ao_scoring *scoring, const bb_ao_config *physics
     BB_TRY(bb_ao_timeline_config_cover(study, physics, &line.problem->guides));
     BB_TRY(see_mirrors(&line));
     BB_TRY(list_estimates(&line));
-    BB_TRY(bb_frame_sampler_create(line.problem, &study->monte_carlo,
-                                   study->sensors.slope_model != (int)BB_SLOPE_POINT_DIFFERENCE,
-                                   &sampler));
+    BB_TRY(bb_frame_sampler_create(line.problem, &study->monte_carlo, &sampler));
     const bb_screen_size size = bb_frame_sampler_screen(sampler);
     bb_log_info("%td skies of %td frames, %.3g s each; screens repeat after %.3g s",
                 time->realisations, time->settle_frames + time->frames,

@@ -53,6 +53,7 @@ static inline bb_guide_star_config star(int kind, double x_arcsec, double y_arcs
                               .magnification = 1.0,
                               .settings = bb_guide_star_kind_unset(),
                               .lenslets = BB_INTEGER_UNSET,
+                              .slope_model = -1,
                               .frame_ms = NAN,
                               .read_noise_e = NAN,
                               .launch_x_m = NAN,
@@ -227,6 +228,17 @@ static inline ao_case case_asymmetric(void)
     c.stars[4].lenslets = 7;
     add_target(&c, 9.0, -17.0);
     c.targets[0].lenslets = 4;
+    return c;
+}
+
+/// The same with averaged gradients, but of point differences of a laser and a natural star; the
+/// other natural star on its grid has averaged gradients.
+static inline ao_case case_mixed_slopes(void)
+{
+    ao_case c = case_asymmetric();
+    c.sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
+    c.stars[2].slope_model = BB_SLOPE_POINT_DIFFERENCE;
+    c.stars[3].slope_model = BB_SLOPE_POINT_DIFFERENCE;
     return c;
 }
 

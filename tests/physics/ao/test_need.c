@@ -116,8 +116,7 @@ static void hold_tables(const scene *s)
     bb_displacement_table table = {0};
     const bb_sensor *sensor = &s->guides.sensors[0];
     need_start();
-    check_ok(bb_displacement_table_create(&s->atmosphere, BB_SLOPE_POINT_DIFFERENCE, sensor, sensor,
-                                          &table));
+    check_ok(bb_displacement_table_create(&s->atmosphere, sensor, sensor, &table));
     need_stop();
     need_hold("displacement_table",
               bb_displacement_table_need(sensor->lenslets, s->guides.layer_count), NEED_LOOSENESS);
@@ -240,7 +239,7 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], fitting;
     double psf[PIXELS * PIXELS];
     need_start();
-    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
     need_stop();
     const bb_frame_sampler_extent extent = {.frames = FRAMES,
                                             .layers = (double)s->atmosphere.layer_count,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
+#include "physics/ao/ao_check.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/sensor_array.h"
 #include "physics/ao/subapertures.h"
@@ -121,6 +122,56 @@ TEST(natural_stars_have_no_tilt_vectors)
     bb_tilt_vectors_release(&tilts);
     bb_sensor_array_release(&guides);
     bb_atmosphere_release(&atmosphere);
+}
+
+// Lenslets of 1 m do not exceed it, five across are no tilt sensor; a magnified grid has larger
+// ones.
+TEST(slopes_of_large_or_few_lenslets_are_averaged)
+{
+    enum { UNSET = -1, POINT = BB_SLOPE_POINT_DIFFERENCE, MEAN = BB_SLOPE_AVERAGED_GRADIENT };
+    static const struct {
+        double diameter_m, magnification;
+        bb_index lenslets;
+        int sensors, star;
+        bool averages;
+    } rows[] = {
+        {8.0, 1.0, 8, UNSET, UNSET, false},  {8.0, 1.01, 8, UNSET, UNSET, true},
+        {8.0, 1.0, 7, UNSET, UNSET, true},   {4.0, 1.0, 5, UNSET, UNSET, false},
+        {1.0, 1.0, 4, UNSET, UNSET, true},   {30.0, 1.0, 2, UNSET, UNSET, true},
+        {30.0, 1.0, 2, POINT, UNSET, false}, {30.0, 1.0, 2, POINT, MEAN, true},
+        {30.0, 1.0, 2, MEAN, POINT, false},  {30.0, 1.0, 2, UNSET, POINT, false},
+        {8.0, 1.0, 16, MEAN, UNSET, true},   {8.0, 1.0, 16, UNSET, MEAN, true},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+        ao_case c = case_without_stars(rows[i].diameter_m, 10);
+        c.telescope.obstruction = 0.0;
+        c.sensors.slope_model = rows[i].sensors;
+        add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
+        c.stars[0].lenslets = rows[i].lenslets;
+        c.stars[0].magnification = rows[i].magnification;
+        c.stars[0].slope_model = rows[i].star;
+        add_target(&c, 0.0, 0.0);
+        const bb_ao_config config = case_config(&c);
+        bb_atmosphere atmosphere = {0};
+        bb_sensor_array guides = {0};
+        bb_sensor_array truth = {0};
+        check_ok(bb_ao_check(&config));
+        check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
+        check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
+        check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
+        assert_int_equal(bb_sensor_averages(&guides.sensors[0]), rows[i].averages);
+        // The truth sensor knows the sensors' model, and its own 10 lenslets.
+        assert_int_equal(bb_sensor_averages(&truth.sensors[0]),
+                         rows[i].sensors == MEAN ||
+                             (rows[i].sensors == UNSET && rows[i].diameter_m > 10.0));
+        bb_sensor_array_release(&guides);
+        bb_sensor_array_release(&truth);
+        bb_atmosphere_release(&atmosphere);
+    }
+    ao_case c = case_nx456();
+    c.stars[2].slope_model = 7;
+    const bb_ao_config config = case_config(&c);
+    check_fails(bb_ao_check(&config), BB_INVALID, "guide_stars[2].slope_model = 7");
 }
 
 static bb_status create_all(const bb_ao_config *config, bb_atmosphere *atmosphere,

@@ -88,8 +88,7 @@ TEST(tables_match_a_direct_evaluation)
         double worst = 0.0;
         double peak = 0.0;
         assert_true(bb_displacement_table_serves(a, b, 3));
-        check_ok(
-            bb_displacement_table_create(&k.atmosphere, BB_SLOPE_POINT_DIFFERENCE, a, b, &table));
+        check_ok(bb_displacement_table_create(&k.atmosphere, a, b, &table));
         for (bb_index p = 0; p < a->count; p += 3) {
             for (bb_index q = 0; q < b->count; ++q) {
                 const bb_index index = table.centre + a->site[p] - b->site[q];
@@ -123,8 +122,7 @@ TEST(the_table_of_a_sensor_and_itself_is_even)
     for (int s = 0; s < 3; s += 2) {
         const bb_sensor *sensor = &k.sensors.sensors[s];
         bb_displacement_table table = {0};
-        check_ok(bb_displacement_table_create(&k.atmosphere, BB_SLOPE_POINT_DIFFERENCE, sensor,
-                                              sensor, &table));
+        check_ok(bb_displacement_table_create(&k.atmosphere, sensor, sensor, &table));
         for (bb_index d = 0; d <= table.centre; ++d) {
             const bb_index forth = table.centre + d;
             const bb_index back = table.centre - d;

@@ -31,7 +31,7 @@ static double outer_integrand(double t, void *context)
     const double b2 = k->pair->bx * k->pair->bx + k->pair->by * k->pair->by;
     const double along =
         (k->u + t * k->pair->ax) * k->pair->bx + (k->v + t * k->pair->ay) * k->pair->by;
-    double points[3] = {-1.0, bb_edge_average_clamp(along / b2), 1.0};
+    double points[3] = {-1.0, b2 > 0.0 ? bb_edge_average_clamp(along / b2) : 1.0, 1.0};
     double value = 0.0;
     double error = 0.0;
     if (fabs(points[1]) < 1.0) {
@@ -68,11 +68,13 @@ static double uniform(uint64_t index)
     return 2.0 * bb_random_uniform(5, BB_STREAM_SELF_TEST, index) - 1.0;
 }
 
-// Parallel, crossed and turned edges of unequal lengths, near and far, some through each other.
+// Parallel, crossed and turned edges of unequal lengths, some points, near and far, some through
+// each other, on either side of the rules' limits.
 TEST(agrees_with_adaptive_quadrature)
 {
     const double angles[] = {0.0, 90.0, 3.0, 60.0, 0.01};
     const double outer_scales[] = {5.0, 25.0, 100.0};
+    const double lengths[] = {0.25, 0.23, 0.11, 0.03, 0.0};
     double worst = 0.0;
     uint64_t index = 0;
     gsl_set_error_handler_off();
@@ -82,11 +84,11 @@ TEST(agrees_with_adaptive_quadrature)
         const double scale = bb_structure_function(0.5, outer_scales[o]); // slope variance x d^2
         for (int k = 0; k < 5; ++k) {
             const double angle = angles[k] * BB_PI / 180.0;
-            for (int round = 0; round < 24; ++round) {
-                const double b = round % 3 == 0 ? 0.25 : round % 3 == 1 ? 0.23 : 0.11;
+            for (int round = 0; round < 25; ++round) {
+                const double b = lengths[round % 5];
                 const bb_edge_pair pair =
                     bb_edge_pair_make(0.0, 0.25, -b * sin(angle), b * cos(angle));
-                const double size = round < 12 ? 0.4 : round < 18 ? 2.5 : 20.0;
+                const double size = round < 12 ? 0.4 : round < 18 ? 1.0 : round < 22 ? 2.5 : 20.0;
                 const double u = round % 4 == 0 ? 0.0 : size * uniform(index++);
                 const double v = round % 8 == 0 ? 0.0 : size * uniform(index++);
                 const double got = average(table, &pair, u, v);

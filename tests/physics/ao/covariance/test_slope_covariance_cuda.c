@@ -98,7 +98,7 @@ static void compare_case(const ao_case *c)
 
 TEST(every_kind_of_pair_has_the_bits_of_the_host)
 {
-    ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric()};
+    ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric(), case_mixed_slopes()};
     cases[1].stars[3].rotation_deg = 12.0;
     cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
     cases[2].stars[1].rotation_deg = -7.0;

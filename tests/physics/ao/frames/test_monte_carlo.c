@@ -48,7 +48,7 @@ static campaign run(const ao_case *c, const double *r, const double *cee, bb_ind
         bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &stationary, &outcome));
     check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
     out.rms_m = score.residual_rms;
-    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
     bb_monte_carlo_estimate estimate = {
         .r = r, .correctable = out.correctable, .total = out.total, .psf = out.psf};
     const bb_monte_carlo_task task = {.seed = 11,
@@ -117,7 +117,7 @@ TEST(mirrors_together_correct_by_their_surfaces)
     bb_frame_sampler *sampler = NULL;
     check_ok(bb_ao_check(&config));
     check_ok(bb_tomography_create(&config, true, &problem));
-    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
     const bb_index n = problem->cmm->columns;
     const bb_index slopes = problem->targets[0].ctm->rows * n;
     const bb_index commands = problem->commands->stack.actuator_count * n;
@@ -192,7 +192,7 @@ TEST(slopes_have_their_covariance)
     double *sum = zeros(n * n + m * n);
     check_ok(bb_matrix_source_load(problem->cmm, expected));
     check_ok(bb_matrix_source_load(problem->targets[0].ctm, expected + n * n));
-    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
     check_ok(bb_frame_create(sampler, &frame));
     for (uint64_t f = 0; f < FRAMES; ++f) {
         check_ok(bb_frame_draw(sampler, 2, f, &frame));

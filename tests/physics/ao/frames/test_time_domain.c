@@ -40,7 +40,7 @@ static void enter(bb_index lenslets, scene *s)
     *s = (scene){.c = small_case(lenslets)};
     s->config = case_config(&s->c);
     check_ok(bb_tomography_create(&s->config, BB_LGS_TILT_CONSTANT_BLOCK, &s->problem));
-    check_ok(bb_frame_sampler_create(s->problem, &screens, false, &s->sampler));
+    check_ok(bb_frame_sampler_create(s->problem, &screens, &s->sampler));
     assert_int_equal(s->problem->atmosphere.layer_count, LAYERS);
 }
 

@@ -252,7 +252,7 @@ TEST_FULL(frames_teach_within_their_error)
     check_ok(bb_threads_set(2));
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     problem->target_count = 0; // no phase over pupils is wanted
-    check_ok(bb_frame_sampler_create(problem, &screens, false, &sampler));
+    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
     check_ok(bb_learn_frames_draw(sampler, 3, 0, 480, &frames));
     bb_learn_task task = task_of(&config, frames.source);
     task.source_count = BB_LEARN_BATCHES;
