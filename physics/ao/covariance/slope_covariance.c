@@ -280,18 +280,28 @@ double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_
     return (double)rows->measurement_count * (double)columns->measurement_count;
 }
 
-double bb_slope_covariance_direct_entries(const bb_sensor_array *rows,
-                                          const bb_sensor_array *columns)
+// Entries that no table serves, those of averaged gradients by a weight.
+static double weigh_direct(const bb_sensor_array *rows, const bb_sensor_array *columns,
+                           double averaged)
 {
     double entries = 0.0;
     for (bb_index i = 0; i < rows->sensor_count; ++i) {
         for (bb_index j = 0; j < columns->sensor_count; ++j) {
             const double both_axes =
                 4.0 * (double)rows->sensors[i].count * (double)columns->sensors[j].count;
-            entries += served(rows, columns, i, j) ? 0.0 : both_axes;
+            const double weight =
+                bb_slope_covariance_averages(&rows->sensors[i], &columns->sensors[j]) ? averaged
+                                                                                      : 1.0;
+            entries += served(rows, columns, i, j) ? 0.0 : weight * both_axes;
         }
     }
     return entries;
+}
+
+double bb_slope_covariance_direct_entries(const bb_sensor_array *rows,
+                                          const bb_sensor_array *columns)
+{
+    return weigh_direct(rows, columns, 1.0);
 }
 
 bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
@@ -323,10 +333,13 @@ bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_ar
 // Seconds of one core: an entry that is looked up, scaled and rounded.
 static const double seconds_per_entry = 5.0e-9;
 
+// Evaluations of D that an entry of averaged gradients costs as much as.
+static const double averaged_evaluations = 20.0;
+
 bb_need bb_slope_covariance_fill_need(const bb_sensor_array *rows, const bb_sensor_array *columns,
                                       double threads)
 {
-    const double direct = bb_slope_covariance_direct_entries(rows, columns);
+    const double direct = weigh_direct(rows, columns, averaged_evaluations);
     const double layers = (double)rows->layer_count;
     bb_need need = bb_structure_table_add_need(direct * layers); // ends that blocks do not share
     double edge = 0.0;

@@ -18,8 +18,9 @@
 // evaluations, 0.15 s by this count, which is no measurement, on a device of 132 multiprocessors
 // at 1.75 GHz.
 //
-// Averaged gradients take 3 evaluations (parallel edges) or 9 (crossed) in place of one, and some
-// hundred to a thousand within 4 subapertures: about ten times the work in all.
+// Averaged gradients take 5 evaluations (parallel edges) or 9 (crossed) in place of one. Parallel
+// edges closer than 2 subapertures take up to 40, crossed ones 25 within 4 subapertures and 100 to
+// 400 within 1.25: about ten times the work in all.
 #include "core/device/device_cuda.h"
 #include "physics/ao/covariance/edge_average_core.h"
 #include "physics/ao/covariance/slope_covariance_kernels_cuda.h"
