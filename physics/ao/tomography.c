@@ -5,6 +5,7 @@
 #include "physics/ao/covariance/corrected_structure.h"
 #include "physics/ao/score/pair_strehl.h"
 #include "physics/ao/score/shake.h"
+#include "physics/ao/score/whole_residual.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -317,6 +318,7 @@ typedef struct rating {
     double *correlation;  // [N][N] of the wavelength at hand, with the error terms
     double *alone;        // [N][N] without them
     bb_pair_strehl pairs; // of a score by pairs
+    bb_pair_strehl whole; // of the whole residual less the error terms, likewise
     bool valid;
 } rating;
 
@@ -326,59 +328,106 @@ static bb_index pixels_of(const rating *work)
     return edge * edge;
 }
 
-static void add_terms(rating *work)
+static void subtract_terms(rating *work)
 {
     const double *terms = work->aim->terms;
-    memcpy(work->correlation, work->alone, (size_t)pixels_of(work) * sizeof *work->alone);
     for (bb_index k = 0; terms != NULL && k < pixels_of(work); ++k) {
         work->correlation[k] -= terms[k];
     }
 }
 
-// The variance of the residual of slopes, NaN where there is none: what is not finite or positive.
-static bb_status survey_pairs(rating *work, const double *voltages, bb_index wavelength_count,
-                              const double *wavelengths_m, double *rms_m, bb_outcome *outcome)
+static void add_terms(rating *work)
 {
-    bb_status status = BB_OK;
-    const bb_point_spread *spread = work->aim->spread;
-    const bb_index step = bb_pair_strehl_step(bb_point_spread_mirror(spread)->lenslets,
-                                              bb_point_spread_layout(spread)->pixels_per_lenslet);
-    BB_TRY(bb_pair_strehl_create(spread, voltages, step, wavelength_count, wavelengths_m,
-                                 &work->pairs));
-    const double variance = work->pairs.variance_m2;
-    *rms_m = NAN;
+    memcpy(work->correlation, work->alone, (size_t)pixels_of(work) * sizeof *work->alone);
+    subtract_terms(work);
+}
+
+// The root of a variance, NaN where there is none: what is not finite or positive.
+static double root_of(double variance, bb_outcome *outcome)
+{
     if (!isfinite(variance)) {
         bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "the residual wavefront is not finite");
     } else if (variance < 0.0) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
                        "the residual wavefront has the variance %g m^2 over the pupil", variance);
-    } else {
-        *rms_m = sqrt(variance);
     }
+    return isfinite(variance) && variance >= 0.0 ? sqrt(variance) : NAN;
+}
+
+static double terms_variance(const rating *work)
+{
+    return work->aim->terms != NULL ? bb_point_spread_variance(work->aim->spread, work->aim->terms)
+                                    : 0.0;
+}
+
+static bb_index step_of(const rating *work)
+{
+    const bb_point_spread *spread = work->aim->spread;
+    return bb_pair_strehl_step(bb_point_spread_mirror(spread)->lenslets,
+                               bb_point_spread_layout(spread)->pixels_per_lenslet);
+}
+
+// The whole residual, whose pairs leave out what subtract_terms adds.
+static bb_status survey_whole(rating *work, const double *voltages, bb_index wavelength_count,
+                              const double *wavelengths_m, bb_tomography_score *score,
+                              bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    const bb_whole_residual *whole = score->estimate->whole;
+    bb_pair_field field = {0};
+    double *twisted = NULL;
+    BB_TRY(bb_whole_residual_field(whole, score->residual, score->estimate->r, voltages, &twisted,
+                                   &field));
+    BB_TRY(bb_pair_strehl_create_field(work->aim->spread, &field, step_of(work), wavelength_count,
+                                       wavelengths_m, &work->whole));
+    score->correctable_rms = root_of(bb_whole_residual_variance(whole, voltages), outcome);
+    score->residual_rms = root_of(work->whole.variance_m2 + terms_variance(work), outcome);
 done:
+    BB_RELEASE(&twisted);
     return status;
 }
 
-// What holds at all wavelengths: the variance, and of a stationary residual the covariance.
+// What holds at all wavelengths: the variances, and of a stationary residual the covariance.
 static bb_status survey(rating *work, const double *voltages, bb_index wavelength_count,
                         const double *wavelengths_m, bb_tomography_score *score,
                         bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     double *rms_m = &score->correctable_rms;
-    if (score->kind == BB_SCORE_PAIRS) {
-        BB_TRY(survey_pairs(work, voltages, wavelength_count, wavelengths_m, rms_m, outcome));
-    } else {
-        BB_TRY(bb_point_spread_residual(work->aim->spread, voltages, work->alone, rms_m, outcome));
-        add_terms(work);
-        refuse_excess(work->aim->spread, wavelength_count, wavelengths_m, work->correlation, rms_m,
-                      outcome);
+    if (score->estimate != NULL) {
+        BB_TRY(survey_whole(work, voltages, wavelength_count, wavelengths_m, score, outcome));
     }
-    work->valid = !isnan(*rms_m);
-    score->residual_rms = *rms_m;
-    if (work->aim->terms != NULL) {
-        score->residual_rms =
-            sqrt(*rms_m * *rms_m + bb_point_spread_variance(work->aim->spread, work->aim->terms));
+    if (score->kind == BB_SCORE_PAIRS && (score->estimate == NULL || score->correctable != NULL)) {
+        BB_TRY(bb_pair_strehl_create(work->aim->spread, voltages, step_of(work), wavelength_count,
+                                     wavelengths_m, &work->pairs));
+    }
+    if (score->estimate == NULL) {
+        if (score->kind == BB_SCORE_PAIRS) {
+            *rms_m = root_of(work->pairs.variance_m2, outcome);
+        } else {
+            BB_TRY(
+                bb_point_spread_residual(work->aim->spread, voltages, work->alone, rms_m, outcome));
+            add_terms(work);
+            refuse_excess(work->aim->spread, wavelength_count, wavelengths_m, work->correlation,
+                          rms_m, outcome);
+        }
+        score->residual_rms = sqrt(*rms_m * *rms_m + terms_variance(work));
+    }
+    work->valid = !isnan(*rms_m) && !isnan(score->residual_rms);
+done:
+    return status;
+}
+
+static bb_status correlate_pairs(rating *work, bb_index w)
+{
+    bb_status status = BB_OK;
+    if (work->pairs.attenuation != NULL) {
+        BB_TRY(bb_pair_strehl_correlation(&work->pairs, w, work->alone));
+        add_terms(work);
+    }
+    if (work->whole.attenuation != NULL) {
+        BB_TRY(bb_pair_strehl_correlation(&work->whole, w, work->correlation));
+        subtract_terms(work);
     }
 done:
     return status;
@@ -390,8 +439,7 @@ static bb_status rate_wavelength(rating *work, bb_index w, double wavelength_m,
     bb_status status = BB_OK;
     const bb_point_spread *spread = work->aim->spread;
     if (score->kind == BB_SCORE_PAIRS && work->valid) {
-        BB_TRY(bb_pair_strehl_correlation(&work->pairs, w, work->alone));
-        add_terms(work);
+        BB_TRY(correlate_pairs(work, w));
     }
     for (bb_index k = 0; !work->valid && k < pixels_of(work); ++k) {
         work->alone[k] = work->correlation[k] = NAN;
@@ -463,6 +511,7 @@ bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, c
     }
 done:
     bb_pair_strehl_release(&work.pairs);
+    bb_pair_strehl_release(&work.whole);
     BB_RELEASE(&work.correlation);
     BB_RELEASE(&work.alone);
     BB_RELEASE(&voltages);

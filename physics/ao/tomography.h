@@ -97,14 +97,22 @@ BB_CHECKED bb_status bb_tomography_shake(const bb_tomography *tomography, bb_ind
 BB_CHECKED bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target,
                                            const double *cee, double *voltages);
 
+/// The reconstructor behind a residual, for its score with all correlations (whole_residual.h).
+typedef struct bb_whole_estimate {
+    const struct bb_whole_residual *whole; ///< of the target
+    const double *r; ///< [m][n] of slopes or [actuators][n] of commands, as the residual is
+} bb_whole_estimate;
+
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
 /// where the residual is not finite. `correctable` and `correctable_rms` are of the residual of
-/// slopes alone, all others of that with the error terms.
+/// slopes alone, all others of the whole one: exactly with `estimate`, else with the error terms as
+/// independent of it.
 typedef struct bb_tomography_score {
-    bb_score kind;             ///< what the caller wants
-    bb_residual_kind residual; ///< what is scored
-    double *strehl;            ///< [wavelengths]
-    double *correctable;       ///< [wavelengths] Strehl ratio
+    bb_score kind;                     ///< what the caller wants
+    bb_residual_kind residual;         ///< what is scored
+    const bb_whole_estimate *estimate; ///< by pairs only; NULL: independent error terms
+    double *strehl;                    ///< [wavelengths]
+    double *correctable;               ///< [wavelengths] Strehl ratio
     double residual_rms;    ///< m: over the pupil without piston; stationary, the root of corr(0)
     double correctable_rms; ///< m
     bb_index psf_count;     ///< wavelengths, the first ones, of which `psf` is wanted

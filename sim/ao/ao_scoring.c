@@ -39,6 +39,7 @@ bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                            .problem = problem,
                            .storage = storage,
                            .commands = {.problem = problem},
+                           .whole = {.study = study, .problem = problem},
                            .on_device = on_device};
     BB_TRY(BB_ALLOCATE(wavelengths, &out->wavelengths_m));
     for (bb_index w = 0; w < wavelengths; ++w) {
@@ -57,6 +58,7 @@ done:
 
 void bb_ao_scoring_release(bb_ao_scoring *self)
 {
+    bb_ao_whole_release(&self->whole);
     if (self->problem != NULL) {
         self->problem->projection = NULL;
         self->problem = NULL;
@@ -88,10 +90,11 @@ static bb_index images_of(const bb_ao_scoring *self, bb_index target)
 }
 
 // Both scores, whichever the study has: what frames are held against. Failures are the study's.
-static bb_status rate_for_frames(const bb_ao_scoring *self, bb_index target, const double *cee,
+static bb_status rate_for_frames(bb_ao_scoring *self, bb_index target, const double *cee,
                                  bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
+    bb_whole_estimate estimate;
     const bb_index first = target * self->study->wavelengths_um.count;
     bb_outcome outcome = {0};
     bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
@@ -101,6 +104,7 @@ static bb_status rate_for_frames(const bb_ao_scoring *self, bb_index target, con
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
                                       .residual = evaluation->kind,
                                       .strehl = evaluation->stationary + first};
+    BB_TRY(bb_ao_whole_estimate(&self->whole, evaluation, target, &estimate, &pairs.estimate));
     BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &pairs, &outcome));
     BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
@@ -129,10 +133,21 @@ static void inspect(const bb_ao_scoring *self, bb_index target, double *cee,
     }
 }
 
-static bb_status rate(const bb_ao_scoring *self, bb_index target, double *cee,
+// Sets what a score by pairs of the study is of.
+static bb_status set_estimate(bb_ao_scoring *self, const bb_ao_evaluation *evaluation,
+                              bb_index target, bb_whole_estimate *estimate,
+                              bb_tomography_score *score)
+{
+    return score->kind == BB_SCORE_PAIRS
+               ? bb_ao_whole_estimate(&self->whole, evaluation, target, estimate, &score->estimate)
+               : BB_OK;
+}
+
+static bb_status rate(bb_ao_scoring *self, bb_index target, double *cee,
                       bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
+    bb_whole_estimate estimate;
     double *image = NULL;
     double *widths_rad = NULL; // [wavelengths]
     inspect(self, target, cee, evaluation);
@@ -154,6 +169,7 @@ static bb_status rate(const bb_ao_scoring *self, bb_index target, double *cee,
                                  .boxes_rad = self->boxes_rad,
                                  .ensquared =
                                      boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
+    BB_TRY(set_estimate(self, evaluation, target, &estimate, &score));
     BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &score, &evaluation->common.outcome));
     for (bb_index w = 0; w < self->study->wavelengths_um.count; ++w) {
@@ -276,10 +292,11 @@ done:
 
 // The Strehl ratios once more, of a telescope that shakes; of a residual that has some. A failure
 // there is none of the study.
-static bb_status rate_shaken(const bb_ao_scoring *self, const estimate *item,
+static bb_status rate_shaken(bb_ao_scoring *self, const estimate *item,
                              const bb_residual_task *task)
 {
     bb_status status = BB_OK;
+    bb_whole_estimate whole;
     const bb_index wavelengths = self->study->wavelengths_um.count;
     bb_ao_evaluation *evaluation = item->evaluation;
     bb_outcome outcome = {0};
@@ -291,6 +308,7 @@ static bb_status rate_shaken(const bb_ao_scoring *self, const estimate *item,
     }
     BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
                                 self->study->shake_test_arcsec, task));
+    BB_TRY(set_estimate(self, evaluation, item->target, &whole, &score));
     BB_TRY(bb_tomography_rate(self->problem, item->target, task->cee, wavelengths,
                               self->wavelengths_m, &score, &outcome));
 done:
@@ -357,6 +375,7 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         }
         double *numbers = out[p] + item->target * self->study->wavelengths_um.count;
         bb_outcome outcome = {0};
+        bb_whole_estimate whole;
         bb_tomography_score score = {.kind = (bb_score)self->study->score,
                                      .residual = item->evaluation->kind,
                                      .strehl = numbers};
@@ -364,6 +383,8 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
             score.kind = BB_SCORE_PAIRS;
             score.strehl = NULL;
             score.correctable = numbers;
+        } else {
+            BB_TRY(set_estimate(self, item->evaluation, item->target, &whole, &score));
         }
         BB_TRY(add_rest(self, item, &tasks[e]));
         BB_TRY(bb_tomography_rate(self->problem, item->target, tasks[e].cee, asked->wavelengths,

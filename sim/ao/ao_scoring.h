@@ -9,6 +9,7 @@
 
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_storage.h"
+#include "sim/ao/ao_whole.h"
 #include "sim/pipelines/factor_device.h"
 
 /// Zero-initialise; bb_ao_scoring_open, then bb_ao_scoring_release before the tomography goes.
@@ -19,6 +20,7 @@ typedef struct bb_ao_scoring {
     double *wavelengths_m;   ///< [wavelengths]
     double *boxes_rad;       ///< [boxes]
     bb_ao_commands commands; ///< what storages of commands are scored by
+    bb_ao_whole whole;       ///< of scores by pairs with fitting
     bool on_device;
     bb_factor_device_scorer *scorer; ///< NULL: on the cpu
     bb_projection projection;

@@ -20,10 +20,11 @@ static const double reach = 1.0e-20;
 // The comb, what the residual does on it, and its sums.
 typedef struct pair_survey {
     const bb_deformable_mirror *mirror;
-    const double *voltages;
+    const double *voltages;     // of a mirror's shapes
+    const bb_pair_field *field; // in place of the voltages
     bb_pair_strehl *out;
-    bb_mirror_shape shape; // on the comb
-    double *weight;        // transmission of what is nearest [edge][edge]
+    bb_pair_comb comb;
+    bb_mirror_shape shape; // on the comb, of voltages
     double *variance;      // C_ii [edge][edge]
     double *sums;          // [tasks][wavelengths + 1][edge][2 edge - 1]; the first of P_i P_j
     double *covariances;   // [tasks] sum of P_i P_j C_ij
@@ -33,8 +34,8 @@ typedef struct pair_survey {
 // Of one thread.
 typedef struct scratch {
     double *reached;    // [corners] [corners][corners]: of row of b, columns of a and b
-    double *block;      // T [corners][corners]
     double *half;       // G T [edge][corners]
+    double *block;      // T [corners][corners]; of a field [points][points] of two rows
     double *covariance; // [edge][edge] between two rows of the comb
 } scratch;
 
@@ -68,40 +69,67 @@ static bb_index comb_edge(bb_index pupil_points, bb_index step)
     return 2 * ((pupil_points / 2 + step / 2) / step) + 1;
 }
 
-// The comb: the middle of the pupil, and as many points on either side as reach all that transmits.
-static bb_status place(const bb_point_spread *spread, pair_survey *survey)
+// Lists the points with light, row by row.
+static bb_status list_lit(bb_pair_comb *comb)
+{
+    bb_status status = BB_OK;
+    const bb_index edge = comb->edge;
+    BB_TRY(BB_ZEROED(edge + 1, &comb->first));
+    BB_TRY(BB_ALLOCATE(edge * edge, &comb->column));
+    for (bb_index k = 0; k < edge * edge; ++k) {
+        if (comb->weight[k] > 0.0) {
+            comb->column[comb->count++] = k % edge;
+        }
+        comb->first[k / edge + 1] = comb->count;
+    }
+done:
+    return status;
+}
+
+bb_status bb_pair_comb_create(const bb_point_spread *spread, bb_index step, bb_pair_comb *out)
 {
     bb_status status = BB_OK;
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
-    const bb_index step = survey->out->step;
     const bb_index middle = grid->pupil_points / 2;
     const bb_index edge = comb_edge(grid->pupil_points, step);
     const bb_index side = edge / 2;
-    double *position = NULL;
-    BB_TRY(BB_ALLOCATE(edge, &position));
-    BB_TRY(BB_ALLOCATE(edge * edge, &survey->weight));
+    bb_pair_comb comb = {.edge = edge, .step = step};
+    BB_TRY(BB_ALLOCATE(edge, &comb.position_m));
+    BB_TRY(BB_ALLOCATE(edge * edge, &comb.weight));
     for (bb_index j = 0; j < edge; ++j) {
-        position[j] = grid->pixel_m * (double)((j - side) * step);
+        comb.position_m[j] = grid->pixel_m * (double)((j - side) * step);
         for (bb_index i = 0; i < edge; ++i) {
-            survey->weight[j * edge + i] =
+            comb.weight[j * edge + i] =
                 find_weight(spread, step, middle + (i - side) * step, middle + (j - side) * step);
         }
     }
-    BB_TRY(bb_mirror_shape_create(survey->mirror, edge, position, &survey->shape));
-    survey->out->edge = edge;
+    BB_TRY(list_lit(&comb));
+    *out = comb;
+    comb = (bb_pair_comb){0};
 done:
-    BB_RELEASE(&position);
+    bb_pair_comb_release(&comb);
     return status;
+}
+
+void bb_pair_comb_release(bb_pair_comb *comb)
+{
+    BB_RELEASE(&comb->position_m);
+    BB_RELEASE(&comb->weight);
+    BB_RELEASE(&comb->first);
+    BB_RELEASE(&comb->column);
 }
 
 static bb_status prepare(const pair_survey *survey, scratch *out)
 {
     bb_status status = BB_OK;
     const bb_index corners = survey->mirror->lenslets + 1;
-    BB_TRY(BB_ALLOCATE(corners * corners * corners, &out->reached));
-    BB_TRY(BB_ALLOCATE(corners * corners, &out->block));
-    BB_TRY(BB_ALLOCATE(survey->out->edge * corners, &out->half));
-    BB_TRY(BB_ALLOCATE(survey->out->edge * survey->out->edge, &out->covariance));
+    const bb_index edge = survey->out->edge;
+    if (survey->field == NULL) {
+        BB_TRY(BB_ALLOCATE(corners * corners * corners, &out->reached));
+        BB_TRY(BB_ALLOCATE(edge * corners, &out->half));
+    }
+    BB_TRY(BB_ALLOCATE(survey->field == NULL ? corners * corners : edge * edge, &out->block));
+    BB_TRY(BB_ZEROED(edge * edge, &out->covariance));
 done:
     return status;
 }
@@ -120,6 +148,9 @@ static void reach_row(const pair_survey *survey, bb_index j, scratch *work)
     const bb_deformable_mirror *mirror = survey->mirror;
     const bb_index actuators = mirror->actuator_count;
     const bb_index corners = mirror->lenslets + 1;
+    if (survey->field != NULL) {
+        return;
+    }
     memset(work->reached, 0, (size_t)(corners * corners * corners) * sizeof *work->reached);
     for (bb_index a = 0; a < actuators; ++a) {
         const double fall = survey->shape.fall[j * corners + mirror->row[a]];
@@ -132,7 +163,7 @@ static void reach_row(const pair_survey *survey, bb_index j, scratch *work)
 }
 
 // C [edge][edge] between the reached row and row k of the comb, m^2.
-static void cross(const pair_survey *survey, bb_index k, scratch *work)
+static void cross_shapes(const pair_survey *survey, bb_index k, scratch *work)
 {
     const int corners = (int)survey->mirror->lenslets + 1;
     const int edge = (int)survey->out->edge;
@@ -151,6 +182,47 @@ static void cross(const pair_survey *survey, bb_index k, scratch *work)
                 corners, survey->shape.fall, corners, 0.0, work->covariance, edge);
 }
 
+// S less the stationary part, [edge][edge] between rows j and k of the comb where they have light.
+static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
+{
+    const bb_pair_field *field = survey->field;
+    const bb_pair_comb *comb = &survey->comb;
+    const bb_index edge = comb->edge;
+    const int actuators = (int)field->actuators;
+    const bb_index from = comb->first[j];
+    const bb_index to = comb->first[k];
+    const int rows = (int)(comb->first[j + 1] - from);
+    const int columns = (int)(comb->first[k + 1] - to);
+    if (rows == 0 || columns == 0) {
+        return;
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, actuators, 0.5,
+                field->influence + from * actuators, actuators, field->twisted + to * actuators,
+                actuators, 0.0, work->block, columns);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, actuators, 0.5,
+                field->twisted + from * actuators, actuators, field->influence + to * actuators,
+                actuators, 1.0, work->block, columns);
+    for (bb_index i = 0; i < rows; ++i) {
+        for (bb_index l = 0; l < columns; ++l) {
+            const bb_index x = comb->column[from + i];
+            const bb_index to_x = comb->column[to + l];
+            work->covariance[x * edge + to_x] =
+                work->block[i * columns + l] -
+                field->stationary[labs(j - k) * edge + labs(x - to_x)];
+        }
+    }
+}
+
+// C between rows j and k of the comb; row j has been reached.
+static void cross(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
+{
+    if (survey->field != NULL) {
+        cross_fields(survey, j, k, work);
+    } else {
+        cross_shapes(survey, k, work);
+    }
+}
+
 static bb_status find_variances(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
@@ -160,7 +232,7 @@ static bb_status find_variances(void *context, bb_index begin, bb_index end)
     BB_TRY(prepare(survey, &work));
     for (bb_index j = begin; j < end; ++j) {
         reach_row(survey, j, &work);
-        cross(survey, j, &work);
+        cross(survey, j, j, &work);
         for (bb_index i = 0; i < edge; ++i) {
             survey->variance[j * edge + i] = work.covariance[i * edge + i];
         }
@@ -177,10 +249,10 @@ static double add_rows(const pair_survey *survey, bb_index j, bb_index k, const 
     const bb_pair_strehl *out = survey->out;
     const bb_index edge = out->edge;
     const double *variance = survey->variance + k * edge;
-    const double *weights = survey->weight + k * edge;
+    const double *weights = survey->comb.weight + k * edge;
     double sum = 0.0;
     for (bb_index i = 0; i < edge; ++i) {
-        const double weight = survey->weight[j * edge + i];
+        const double weight = survey->comb.weight[j * edge + i];
         const double *line = covariance + i * edge;
         const bb_index zero = edge - 1 + i; // displacement i - l
         for (bb_index l = 0; weight > 0.0 && l < edge; ++l) {
@@ -205,11 +277,7 @@ static double add_rows(const pair_survey *survey, bb_index j, bb_index k, const 
 
 static bool is_lit(const pair_survey *survey, bb_index row)
 {
-    bb_index i = 0;
-    while (i < survey->out->edge && survey->weight[row * survey->out->edge + i] == 0.0) {
-        ++i;
-    }
-    return i < survey->out->edge;
+    return survey->comb.first[row + 1] > survey->comb.first[row];
 }
 
 // Pairs of rows begin..end of the comb with all rows up to themselves.
@@ -232,7 +300,7 @@ static bb_status sum_pairs(void *context, bb_index begin, bb_index end)
             if (!is_lit(survey, k)) {
                 continue;
             }
-            cross(survey, k, &work);
+            cross(survey, j, k, &work);
             const double sum =
                 add_rows(survey, j, k, work.covariance, sums + (j - k) * (2 * edge - 1));
             survey->covariances[task] += j > k ? 2.0 * sum : sum;
@@ -282,8 +350,8 @@ static bb_status gather(pair_survey *survey)
         divide(survey, survey->sums, survey->sums + (w + 1) * items, out->attenuation + w * items);
     }
     for (bb_index k = 0; k < out->edge * out->edge; ++k) {
-        weight += survey->weight[k];
-        variance += survey->weight[k] * survey->variance[k];
+        weight += survey->comb.weight[k];
+        variance += survey->comb.weight[k] * survey->variance[k];
     }
     out->variance_m2 = variance / weight - piston / (weight * weight);
 done:
@@ -299,35 +367,66 @@ bb_index bb_pair_strehl_step(bb_index lenslets, bb_index pixels_per_lenslet)
     return nearest > 1 ? nearest : 1;
 }
 
-bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
-                                bb_index step, bb_index wavelength_count,
-                                const double *wavelengths_m, bb_pair_strehl *out)
+static bb_status sum_all(pair_survey *survey)
+{
+    bb_status status = BB_OK;
+    bb_pair_strehl *pairs = survey->out;
+    const bb_index planes = pairs->wavelength_count + 1;
+    BB_TRY(bb_pair_comb_create(pairs->spread, pairs->step, &survey->comb));
+    pairs->edge = survey->comb.edge;
+    if (survey->field == NULL) {
+        BB_TRY(bb_mirror_shape_create(survey->mirror, pairs->edge, survey->comb.position_m,
+                                      &survey->shape));
+    }
+    survey->rows = (pairs->edge + TASKS - 1) / TASKS;
+    BB_TRY(BB_ALLOCATE(pairs->edge * pairs->edge, &survey->variance));
+    BB_TRY(BB_ZEROED(TASKS, &survey->covariances));
+    BB_TRY(BB_ZEROED(TASKS * planes * displacements(pairs), &survey->sums));
+    BB_TRY(bb_thread_ranges(pairs->edge, survey->rows, find_variances, survey));
+    BB_TRY(bb_thread_ranges(pairs->edge, survey->rows, sum_pairs, survey));
+    BB_TRY(gather(survey));
+done:
+    bb_pair_comb_release(&survey->comb);
+    bb_mirror_shape_release(&survey->shape);
+    BB_RELEASE(&survey->variance);
+    BB_RELEASE(&survey->sums);
+    BB_RELEASE(&survey->covariances);
+    return status;
+}
+
+static bb_status create(const bb_point_spread *spread, const double *voltages,
+                        const bb_pair_field *field, bb_index step, bb_index wavelength_count,
+                        const double *wavelengths_m, bb_pair_strehl *out)
 {
     bb_status status = BB_OK;
     bb_pair_strehl pairs = {.spread = spread,
                             .step = step,
                             .wavelength_count = wavelength_count,
                             .wavelengths_m = wavelengths_m};
-    pair_survey survey = {
-        .mirror = bb_point_spread_mirror(spread), .voltages = voltages, .out = &pairs};
-    BB_TRY(place(spread, &survey));
-    survey.rows = (pairs.edge + TASKS - 1) / TASKS;
-    BB_TRY(BB_ALLOCATE(pairs.edge * pairs.edge, &survey.variance));
-    BB_TRY(BB_ZEROED(TASKS, &survey.covariances));
-    BB_TRY(BB_ZEROED(TASKS * (wavelength_count + 1) * displacements(&pairs), &survey.sums));
-    BB_TRY(bb_thread_ranges(pairs.edge, survey.rows, find_variances, &survey));
-    BB_TRY(bb_thread_ranges(pairs.edge, survey.rows, sum_pairs, &survey));
-    BB_TRY(gather(&survey));
+    pair_survey survey = {.mirror = bb_point_spread_mirror(spread),
+                          .voltages = voltages,
+                          .field = field,
+                          .out = &pairs};
+    BB_TRY(sum_all(&survey));
     *out = pairs;
     pairs = (bb_pair_strehl){0};
 done:
     bb_pair_strehl_release(&pairs);
-    bb_mirror_shape_release(&survey.shape);
-    BB_RELEASE(&survey.weight);
-    BB_RELEASE(&survey.variance);
-    BB_RELEASE(&survey.sums);
-    BB_RELEASE(&survey.covariances);
     return status;
+}
+
+bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
+                                bb_index step, bb_index wavelength_count,
+                                const double *wavelengths_m, bb_pair_strehl *out)
+{
+    return create(spread, voltages, NULL, step, wavelength_count, wavelengths_m, out);
+}
+
+bb_status bb_pair_strehl_create_field(const bb_point_spread *spread, const bb_pair_field *field,
+                                      bb_index step, bb_index wavelength_count,
+                                      const double *wavelengths_m, bb_pair_strehl *out)
+{
+    return create(spread, NULL, field, step, wavelength_count, wavelengths_m, out);
 }
 
 void bb_pair_strehl_release(bb_pair_strehl *pairs)

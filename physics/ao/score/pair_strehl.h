@@ -23,6 +23,33 @@
 
 #include "physics/ao/score/point_spread.h"
 
+/// Points of the pupil between which pairs are counted: every `step`-th of the point spread's grid,
+/// each with the light of those nearest to it. Release with bb_pair_comb_release.
+typedef struct bb_pair_comb {
+    bb_index edge;      ///< points across the pupil's square
+    bb_index step;      ///< points of the grid from one to the next
+    double *position_m; ///< [edge] from the middle of the pupil, along both axes
+    double *weight;     ///< [edge][edge], y by x; 0: no light
+    bb_index count;     ///< points with light, row by row
+    bb_index *first;    ///< [edge + 1] point with light that each row begins with
+    bb_index *column;   ///< [count]
+} bb_pair_comb;
+
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_pair_comb_create(const bb_point_spread *spread, bb_index step,
+                                         bb_pair_comb *out);
+void bb_pair_comb_release(bb_pair_comb *comb);
+
+/// A residual that is more than a mirror's shape, on the points with light of a comb:
+///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2,
+/// F the influence, z the field's and s stationary. Everything is borrowed.
+typedef struct bb_pair_field {
+    bb_index actuators;
+    const double *influence;  ///< F [points][actuators], m per volt
+    const double *twisted;    ///< z [points][actuators], V m
+    const double *stationary; ///< s [edge][edge] by |dy| and |dx| in steps, m^2, 0 at (0, 0)
+} bb_pair_field;
+
 /// Sums over the pairs of one residual. Zero-initialise; release with bb_pair_strehl_release.
 typedef struct bb_pair_strehl {
     const bb_point_spread *spread;
@@ -45,6 +72,11 @@ bb_index bb_pair_strehl_step(bb_index lenslets, bb_index pixels_per_lenslet);
 BB_CHECKED bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
                                            bb_index step, bb_index wavelength_count,
                                            const double *wavelengths_m, bb_pair_strehl *out);
+/// The same of a field. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_pair_strehl_create_field(const bb_point_spread *spread,
+                                                 const bb_pair_field *field, bb_index step,
+                                                 bb_index wavelength_count,
+                                                 const double *wavelengths_m, bb_pair_strehl *out);
 void bb_pair_strehl_release(bb_pair_strehl *pairs);
 
 /// The covariance that a stationary residual of the same OTF would have, less its variance,

@@ -59,7 +59,14 @@ static const bb_key time_domain_keys[] = {
      .meaning = "Where each layer's wind blows to, from x to y; unset: layer l at 137.508 l."},
 };
 
+static const char *const combination_names[] = {"exact", "independent", NULL};
+
 static const bb_key error_terms_keys[] = {
+    {.name = "combination", .kind = BB_KEY_CHOICE, .choices = combination_names,
+     .offset = offsetof(bb_error_terms_config, combination), .default_text = "exact",
+     .meaning = "exact: the whole residual from the covariances of phase and slopes, for score "
+                "pairs with fitting; independent: fitting and lag as if they were independent of "
+                "the residual of slopes, as for every other score and for correction mcao."},
     {.name = "fitting", .kind = BB_KEY_BOOLEAN, .default_text = "true",
      .offset = offsetof(bb_error_terms_config, fitting),
      .meaning = "Turbulence finer than the mirror's actuators, which truth sensors then do not see."},

@@ -42,8 +42,16 @@ typedef struct bb_time_domain_config {
     bb_list wind_direction_deg; ///< of double, one a layer; none: turns by the golden angle
 } bb_time_domain_config;
 
+/// How the residual of slopes and errors that they do not know make up a score by pairs. The order
+/// is that of the names of error_terms.combination.
+typedef enum bb_combination {
+    BB_COMBINATION_EXACT,      ///< with their correlations, see whole_residual.h
+    BB_COMBINATION_INDEPENDENT ///< by the sum of structure functions
+} bb_combination;
+
 /// Errors that the slopes do not know, see error_terms.h.
 typedef struct bb_error_terms_config {
+    int combination; ///< bb_combination
     bool fitting;
     double fitting_coefficient; ///< variance over (d / r0)^(5/3), rad^2
     bool aliasing;

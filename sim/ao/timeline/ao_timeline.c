@@ -3,15 +3,12 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "physics/ao/ao_constants.h"
 #include "physics/ao/frames/time_domain.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/pipelines/storage/stored_product.h"
 
 #include <cblas.h>
 #include <math.h>
-
-static const double golden_deg = 137.50776405003785; // a turn over the golden ratio, squared
 
 // The controllers of all pipelines that gave a matrix, and the tables that they fill: NaN
 // elsewhere.
@@ -40,19 +37,8 @@ typedef struct timeline {
 static bb_status set_wind(timeline *line)
 {
     bb_status status = BB_OK;
-    const bb_error_terms_config *terms = &line->study->error_terms;
-    const bb_list *given = &line->study->time_domain.wind_direction_deg;
-    const bb_atmosphere *atmosphere = &line->problem->atmosphere;
-    const double *speeds =
-        terms->wind_m_per_s.count > 0 ? terms->wind_m_per_s.items : atmosphere->wind_m_per_s;
-    const double *directions = given->items;
-    BB_TRY(BB_ALLOCATE(atmosphere->layer_count, &line->wind));
-    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
-        const double direction_deg = given->count > 0 ? directions[l] : golden_deg * (double)l;
-        const double direction = direction_deg * BB_PI / 180.0;
-        line->wind[l][0] = speeds[l] * cos(direction);
-        line->wind[l][1] = speeds[l] * sin(direction);
-    }
+    BB_TRY(BB_ALLOCATE(line->problem->atmosphere.layer_count, &line->wind));
+    bb_ao_timeline_config_wind(line->study, &line->problem->atmosphere, line->wind);
     line->task.wind = (const double(*)[2])line->wind;
 done:
     return status;

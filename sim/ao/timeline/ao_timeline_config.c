@@ -6,6 +6,23 @@
 #include <math.h>
 #include <stdio.h>
 
+static const double golden_deg = 137.50776405003785; // a turn over the golden ratio, squared
+
+void bb_ao_timeline_config_wind(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                double (*out)[2])
+{
+    const bb_list *speeds = &study->error_terms.wind_m_per_s;
+    const bb_list *directions = &study->time_domain.wind_direction_deg;
+    const double *given_deg = directions->items;
+    const double *m_per_s = speeds->count > 0 ? speeds->items : atmosphere->wind_m_per_s;
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        const double angle =
+            (directions->count > 0 ? given_deg[l] : golden_deg * (double)l) * M_PI / 180.0;
+        out[l][0] = m_per_s[l] * cos(angle);
+        out[l][1] = m_per_s[l] * sin(angle);
+    }
+}
+
 double bb_ao_timeline_config_delay_ms(const bb_ao_study *study)
 {
     return isnan(study->time_domain.delay_ms) ? study->error_terms.frame_delay_ms
@@ -43,20 +60,29 @@ done:
     return status;
 }
 
-// Every layer needs its wind.
-static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
-                            bb_problems *problems)
+// Directions of all layers, also where only the lag of a score reads them.
+static bb_status check_directions(const bb_ao_study *study, const bb_config *config,
+                                  bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_index layers = bb_atmosphere_layers(&study->atmosphere);
     const bb_index directions = study->time_domain.wind_direction_deg.count;
-    const int profile = study->atmosphere.profile;
     if (directions != 0 && directions != layers) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.wind_direction_deg"),
                                "time_domain.wind_direction_deg: %td directions, expected one for "
                                "each of %td layers",
                                directions, layers));
     }
+done:
+    return status;
+}
+
+// Every layer needs its wind.
+static bb_status check_wind(const bb_ao_study *study, const bb_config *config,
+                            bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const int profile = study->atmosphere.profile;
     if (study->error_terms.wind_m_per_s.count == 0 &&
         (profile < 0 || !bb_profile_has_wind((bb_profile)profile))) {
         BB_TRY(complain(config, "time_domain.frames",
@@ -72,6 +98,7 @@ bb_status bb_ao_timeline_config_check(const bb_ao_study *study, const bb_config 
 {
     bb_status status = BB_OK;
     const bb_time_domain_config *time = &study->time_domain;
+    BB_TRY(check_directions(study, config, problems));
     if (time->frames == 0) {
         goto done;
     }

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Covariance of the turbulent phase at points of the pupil with the slopes of guide stars.
+//
+// Of a point p and a slope between the ends a+ and a-, over the layers that both see:
+//   <phi_p (phi_a+ - phi_a-)> = 1/2 sum_l strength_l [D(p - a-) - D(p - a+)],
+// exact for von Karman's turbulence, whose phase has a variance. With averaged gradients D is its
+// mean over an edge of the subaperture: Gauss's rule with 3 nodes, or edge_average_core.h's nodes
+// towards the nearest point of an edge that is close.
+#ifndef BB_PHYSICS_AO_COVARIANCE_PHASE_SLOPE_COVARIANCE_H
+#define BB_PHYSICS_AO_COVARIANCE_PHASE_SLOPE_COVARIANCE_H
+
+#include "physics/ao/sensor_array.h"
+
+/// Points of the pupil as one direction sees them; everything is borrowed.
+typedef struct bb_phase_points {
+    bb_index count;
+    const double *x_m, *y_m;      ///< [count] from the middle of the pupil
+    const bb_sensor_layer *layer; ///< [layers] of a truth sensor in the direction
+} bb_phase_points;
+
+/// Rows first to first + count of the matrix [points][measurements of guides], m arcsec, into `out`
+/// [count][measurements]. The bits of a row depend on nothing but its point. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_phase_slope_covariance_fill(const bb_atmosphere *atmosphere,
+                                                    const bb_phase_points *points,
+                                                    const bb_sensor_array *guides, bb_index first,
+                                                    bb_index count, double *out);
+
+/// What filling all rows of `points` points takes, beside the matrix.
+bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides,
+                                       double threads);
+
+#endif

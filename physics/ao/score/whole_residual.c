@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "physics/ao/score/whole_residual.h"
+
+#include "core/memory.h"
+#include "core/thread.h"
+#include "physics/ao/ao_constants.h"
+#include "physics/ao/covariance/phase_slope_covariance.h"
+#include "physics/ao/mirrors/mirror_shape.h"
+#include "physics/ao/target_commands.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+
+// Rows of a task; points whose covariance with the slopes is worked on at a time. Both are fixed,
+// so that sums do not depend on the threads.
+enum { ROWS = 32, POINTS = 512 };
+
+// Values of the covariance of phase and slopes that are kept for the next estimate.
+static const bb_index most_kept = (bb_index)1 << 26;
+
+struct bb_whole_residual {
+    const bb_tomography *tomography;
+    bb_index target;
+    bb_index actuators;
+    bb_pair_comb comb;
+    double *x_m, *y_m;      // [points] with light
+    bb_sensor_layer *layer; // [layers] as the target sees them at the time of the correction
+    double *influence;      // F [points][actuators]
+    double *metric;         // [actuators][actuators]: mean of F^T F without that of F
+    double *phase;          // <phi s> [points][n]; NULL: filled for each estimate
+    double *truth;          // Dx Ctt Dx^T [actuators][actuators]
+    double *cross;          // B [actuators][n]
+    double *stationary;     // [edge][edge]
+};
+
+// Rows of C = alpha A op(B) + beta C, row-major without gaps.
+typedef struct multiplying {
+    bb_index columns, depth;
+    double alpha;
+    const double *a, *b;
+    bool transposed; // B is [columns][depth]
+    double beta;
+    double *c;
+} multiplying;
+
+static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
+{
+    const multiplying *work = context;
+    const int columns = (int)work->columns;
+    const int depth = (int)work->depth;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, work->transposed ? CblasTrans : CblasNoTrans,
+                (int)(end - begin), columns, depth, work->alpha, work->a + begin * depth, depth,
+                work->b, work->transposed ? depth : columns, work->beta, work->c + begin * columns,
+                columns);
+    return BB_OK;
+}
+
+static bb_status multiply(bb_index rows, multiplying work)
+{
+    return bb_thread_ranges(rows, ROWS, multiply_rows, &work);
+}
+
+static bb_status place_points(bb_whole_residual *whole, const double (*drift_m)[2])
+{
+    bb_status status = BB_OK;
+    const bb_pair_comb *comb = &whole->comb;
+    const bb_index layers = whole->tomography->atmosphere.layer_count;
+    const bb_sensor *truth = whole->tomography->targets[whole->target].truth.sensors;
+    BB_TRY(BB_ALLOCATE(comb->count, &whole->x_m));
+    BB_TRY(BB_ALLOCATE(comb->count, &whole->y_m));
+    BB_TRY(BB_ALLOCATE(layers, &whole->layer));
+    for (bb_index j = 0; j < comb->edge; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            whole->x_m[k] = comb->position_m[comb->column[k]];
+            whole->y_m[k] = comb->position_m[j];
+        }
+    }
+    for (bb_index l = 0; l < layers; ++l) {
+        whole->layer[l] = truth->layer[l];
+        // What moved by the drift is seen as upwind of it.
+        whole->layer[l].offset_x_m -= drift_m != NULL ? drift_m[l][0] : 0.0;
+        whole->layer[l].offset_y_m -= drift_m != NULL ? drift_m[l][1] : 0.0;
+    }
+done:
+    return status;
+}
+
+static bb_status fill_influence(bb_whole_residual *whole)
+{
+    bb_status status = BB_OK;
+    const bb_pair_comb *comb = &whole->comb;
+    const bb_deformable_mirror *mirror =
+        bb_target_commands_mirror(whole->tomography, whole->target);
+    bb_mirror_shape shape = {0};
+    BB_TRY(bb_mirror_shape_create(mirror, comb->edge, comb->position_m, &shape));
+    BB_TRY(BB_ALLOCATE(comb->count * whole->actuators, &whole->influence));
+    for (bb_index j = 0; j < comb->edge; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            for (bb_index a = 0; a < whole->actuators; ++a) {
+                whole->influence[k * whole->actuators + a] =
+                    bb_mirror_shape_influence(&shape, a, comb->column[k], j);
+            }
+        }
+    }
+done:
+    bb_mirror_shape_release(&shape);
+    return status;
+}
+
+// sum w F^T F / sum w - f f^T, f = sum w F / sum w.
+static bb_status fill_metric(bb_whole_residual *whole)
+{
+    bb_status status = BB_OK;
+    const bb_pair_comb *comb = &whole->comb;
+    const bb_index actuators = whole->actuators;
+    double *turned = NULL; // w F^T [actuators][points]
+    double *mean = NULL;   // f
+    double light = 0.0;
+    BB_TRY(BB_ALLOCATE(actuators * comb->count, &turned));
+    BB_TRY(BB_ZEROED(actuators, &mean));
+    BB_TRY(BB_ALLOCATE(actuators * actuators, &whole->metric));
+    for (bb_index k = 0; k < comb->edge * comb->edge; ++k) {
+        light += comb->weight[k];
+    }
+    for (bb_index j = 0; j < comb->edge; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            const double share = comb->weight[j * comb->edge + comb->column[k]] / light;
+            for (bb_index a = 0; a < actuators; ++a) {
+                turned[a * comb->count + k] = share * whole->influence[k * actuators + a];
+                mean[a] += turned[a * comb->count + k];
+            }
+        }
+    }
+    for (bb_index i = 0; i < actuators * actuators; ++i) {
+        whole->metric[i] = -mean[i / actuators] * mean[i % actuators];
+    }
+    BB_TRY(multiply(actuators, (multiplying){actuators, comb->count, 1.0, turned, whole->influence,
+                                             false, 1.0, whole->metric}));
+done:
+    BB_RELEASE(&turned);
+    BB_RELEASE(&mean);
+    return status;
+}
+
+// Half of D less the error terms, which enter the exposure on the grid itself.
+static bb_status fill_stationary(bb_whole_residual *whole)
+{
+    bb_status status = BB_OK;
+    const bb_tomography_target *aim = &whole->tomography->targets[whole->target];
+    const bb_atmosphere *atmosphere = &whole->tomography->atmosphere;
+    const bb_point_spread_grid *grid = bb_point_spread_layout(aim->spread);
+    const bb_index edge = whole->comb.edge;
+    const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
+    double strength = 0.0;
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        strength += atmosphere->strength[l];
+    }
+    BB_TRY(BB_ALLOCATE(edge * edge, &whole->stationary));
+    for (bb_index k = 0; k < edge * edge; ++k) {
+        const bb_index y = k / edge * whole->comb.step;
+        const bb_index x = k % edge * whole->comb.step;
+        const double r2 = grid->pixel_m * grid->pixel_m * (double)(x * x + y * y);
+        const double terms = aim->terms != NULL
+                                 ? aim->terms[y % grid->pixels * grid->pixels + x % grid->pixels]
+                                 : 0.0;
+        whole->stationary[k] = k == 0
+                                   ? 0.0
+                                   : 0.5 * wave_m * wave_m * strength *
+                                             bb_structure_table_value(atmosphere->structure, r2) -
+                                         terms;
+    }
+done:
+    return status;
+}
+
+// Rows of <phi s> from `first` on.
+static bb_status fill_phase(const bb_whole_residual *whole, bb_index first, bb_index count,
+                            double *out)
+{
+    const bb_phase_points points = {whole->comb.count, whole->x_m, whole->y_m, whole->layer};
+    return bb_phase_slope_covariance_fill(&whole->tomography->atmosphere, &points,
+                                          &whole->tomography->guides, first, count, out);
+}
+
+static bb_status keep_phase(bb_whole_residual *whole)
+{
+    bb_status status = BB_OK;
+    const bb_index n = whole->tomography->guides.measurement_count;
+    if (whole->comb.count <= most_kept / n) {
+        BB_TRY(BB_ALLOCATE(whole->comb.count * n, &whole->phase));
+        BB_TRY(fill_phase(whole, 0, whole->comb.count, whole->phase));
+    }
+done:
+    return status;
+}
+
+static bb_status fill_commands(bb_whole_residual *whole)
+{
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = whole->tomography;
+    const bb_matrix_source *ctm = tomography->targets[whole->target].ctm;
+    double *values = NULL; // Ctm [m][n]
+    BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &whole->truth));
+    BB_TRY(bb_target_commands_truth(tomography, whole->target, whole->truth));
+    BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &values));
+    BB_TRY(bb_matrix_source_load(ctm, values));
+    BB_TRY(BB_ALLOCATE(whole->actuators * ctm->columns, &whole->cross));
+    BB_TRY(
+        bb_target_commands_project(tomography, whole->target, ctm->columns, values, whole->cross));
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index target,
+                                   const double (*drift_m)[2], bb_whole_residual **out)
+{
+    bb_status status = BB_OK;
+    const bb_point_spread *spread = tomography->targets[target].spread;
+    const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
+    const bb_index lenslets = bb_point_spread_mirror(spread)->lenslets;
+    bb_whole_residual *whole = NULL;
+    BB_TRY(BB_ZEROED(1, &whole));
+    whole->tomography = tomography;
+    whole->target = target;
+    whole->actuators = grid->actuator_count;
+    BB_TRY(bb_pair_comb_create(spread, bb_pair_strehl_step(lenslets, grid->pixels_per_lenslet),
+                               &whole->comb));
+    BB_TRY(place_points(whole, drift_m));
+    BB_TRY(fill_influence(whole));
+    BB_TRY(fill_metric(whole));
+    BB_TRY(fill_stationary(whole));
+    BB_TRY(fill_commands(whole));
+    BB_TRY(keep_phase(whole));
+    *out = whole;
+    whole = NULL;
+done:
+    bb_whole_residual_destroy(&whole);
+    return status;
+}
+
+void bb_whole_residual_destroy(bb_whole_residual **owner)
+{
+    bb_whole_residual *whole = *owner;
+    if (whole == NULL) {
+        return;
+    }
+    bb_pair_comb_release(&whole->comb);
+    BB_RELEASE(&whole->x_m);
+    BB_RELEASE(&whole->y_m);
+    BB_RELEASE(&whole->layer);
+    BB_RELEASE(&whole->influence);
+    BB_RELEASE(&whole->metric);
+    BB_RELEASE(&whole->phase);
+    BB_RELEASE(&whole->truth);
+    BB_RELEASE(&whole->cross);
+    BB_RELEASE(&whole->stationary);
+    BB_RELEASE(owner);
+}
+
+// W = U - T + M B^T + B M^T, symmetric to the bit.
+static bb_status find_commands(const bb_whole_residual *whole, const double *m,
+                               const double *residual, double *w)
+{
+    bb_status status = BB_OK;
+    const bb_index actuators = whole->actuators;
+    const bb_index n = whole->tomography->guides.measurement_count;
+    double *known = NULL; // M B^T
+    BB_TRY(BB_ALLOCATE(actuators * actuators, &known));
+    BB_TRY(
+        multiply(actuators, (multiplying){actuators, n, 1.0, m, whole->cross, true, 0.0, known}));
+    for (bb_index i = 0; i < actuators; ++i) {
+        for (bb_index j = 0; j < actuators; ++j) {
+            const bb_index here = i * actuators + j;
+            const bb_index there = j * actuators + i;
+            w[here] = 0.5 * (residual[here] + residual[there]) -
+                      0.5 * (whole->truth[here] + whole->truth[there]) +
+                      (known[here] + known[there]);
+        }
+    }
+done:
+    BB_RELEASE(&known);
+    return status;
+}
+
+// z = F W - 2 <phi s> M^T, in blocks of points.
+static bb_status twist(const bb_whole_residual *whole, const double *m, const double *w,
+                       double *twisted)
+{
+    bb_status status = BB_OK;
+    const bb_index points = whole->comb.count;
+    const bb_index actuators = whole->actuators;
+    const bb_index n = whole->tomography->guides.measurement_count;
+    double *block = NULL; // [POINTS][n]
+    BB_TRY(multiply(points, (multiplying){actuators, actuators, 1.0, whole->influence, w, false,
+                                          0.0, twisted}));
+    if (whole->phase == NULL) {
+        BB_TRY(BB_ALLOCATE(POINTS * n, &block));
+    }
+    for (bb_index first = 0; first < points; first += POINTS) {
+        const bb_index count = points - first < POINTS ? points - first : POINTS;
+        const double *phase = block;
+        if (whole->phase != NULL) {
+            phase = whole->phase + first * n;
+        } else {
+            BB_TRY(fill_phase(whole, first, count, block));
+        }
+        BB_TRY(multiply(count, (multiplying){actuators, n, -2.0, phase, m, true, 1.0,
+                                             twisted + first * actuators}));
+    }
+done:
+    BB_RELEASE(&block);
+    return status;
+}
+
+bb_status bb_whole_residual_field(const bb_whole_residual *whole, bb_residual_kind kind,
+                                  const double *r, const double *residual, double **twisted,
+                                  bb_pair_field *out)
+{
+    bb_status status = BB_OK;
+    const bb_index n = whole->tomography->guides.measurement_count;
+    double *commands = NULL; // M, where r is of slopes
+    double *w = NULL;
+    const double *m = r;
+    BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &w));
+    BB_TRY(BB_ALLOCATE(whole->comb.count * whole->actuators, twisted));
+    if (kind == BB_RESIDUAL_SLOPES) {
+        BB_TRY(BB_ALLOCATE(whole->actuators * n, &commands));
+        BB_TRY(bb_target_commands_project(whole->tomography, whole->target, n, r, commands));
+        m = commands;
+    }
+    BB_TRY(find_commands(whole, m, residual, w));
+    BB_TRY(twist(whole, m, w, *twisted));
+    *out = (bb_pair_field){whole->actuators, whole->influence, *twisted, whole->stationary};
+done:
+    BB_RELEASE(&commands);
+    BB_RELEASE(&w);
+    return status;
+}
+
+double bb_whole_residual_variance(const bb_whole_residual *whole, const double *voltages)
+{
+    double sum = 0.0;
+    for (bb_index i = 0; i < whole->actuators * whole->actuators; ++i) {
+        sum += whole->metric[i] * voltages[i];
+    }
+    return sum;
+}

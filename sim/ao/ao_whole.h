@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whole residuals of an ao study: the covariances of phase and slopes of its targets, made when a
+// score first asks for them.
+//
+// The exact score needs pairs of points, the fitting error and a mirror of each target's own. Other
+// studies add error terms as if they were independent (physics/ao/score/error_terms.h).
+#ifndef BB_SIM_AO_AO_WHOLE_H
+#define BB_SIM_AO_AO_WHOLE_H
+
+#include "physics/ao/score/whole_residual.h"
+#include "sim/ao/ao_evaluation.h"
+
+/// Zero-initialise, then set `study` and `problem`, both borrowed; release with
+/// bb_ao_whole_release.
+typedef struct bb_ao_whole {
+    const bb_ao_study *study;
+    const bb_tomography *problem;
+    bb_whole_residual **models; ///< [targets], NULL until they are asked for
+} bb_ao_whole;
+
+void bb_ao_whole_release(bb_ao_whole *self);
+
+/// Whether scores by pairs of a study are of the whole residual.
+bool bb_ao_whole_applies(const bb_ao_study *study);
+
+/// Sets what scores an evaluation towards a target by pairs into `out`; `*estimate` is `out`, or
+/// NULL where error terms are independent. Errors: those of bb_whole_residual_create.
+BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evaluation,
+                                          bb_index target, bb_whole_estimate *out,
+                                          const bb_whole_estimate **estimate);
+
+/// What a score of a study is, for the attribute `definition` of its datasets.
+const char *bb_ao_whole_definition(const bb_ao_study *study);
+
+#endif
