@@ -376,10 +376,9 @@ static bb_status survey_whole(rating *work, const double *voltages, bb_index wav
     const bb_whole_residual *whole = score->estimate->whole;
     bb_pair_field field = {0};
     double *twisted = NULL;
-    BB_TRY(bb_whole_residual_field(whole, score->residual, score->estimate->r, voltages, &twisted,
-                                   &field));
-    BB_TRY(bb_pair_strehl_create_field(work->aim->spread, &field, step_of(work), wavelength_count,
-                                       wavelengths_m, &work->whole));
+    BB_TRY(bb_whole_residual_field(score->estimate, score->residual, voltages, &twisted, &field));
+    BB_TRY(bb_pair_strehl_create_field(work->aim->spread, &field, wavelength_count, wavelengths_m,
+                                       &work->whole));
     score->correctable_rms = root_of(bb_whole_residual_variance(whole, voltages), outcome);
     score->residual_rms = root_of(work->whole.variance_m2 + terms_variance(work), outcome);
 done:

@@ -100,7 +100,9 @@ BB_CHECKED bb_status bb_tomography_project(const bb_tomography *tomography, bb_i
 /// The reconstructor behind a residual, for its score with all correlations (whole_residual.h).
 typedef struct bb_whole_estimate {
     const struct bb_whole_residual *whole; ///< of the target
-    const double *r; ///< [m][n] of slopes or [actuators][n] of commands, as the residual is
+    const double *r; ///< [m][n] of slopes or [actuators][n] of commands, as the residual is; of
+                     ///< mirrors that correct together M [actuators][n]
+    const double *product; ///< M Cmm M^T [actuators][actuators] of such mirrors; NULL: of others
 } bb_whole_estimate;
 
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN

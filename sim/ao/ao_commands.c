@@ -6,6 +6,7 @@
 
 #include <cblas.h>
 #include <stdio.h>
+#include <string.h>
 
 void bb_ao_commands_release(bb_ao_commands *self)
 {
@@ -97,6 +98,30 @@ bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *eval
     }
 done:
     return status;
+}
+
+static bb_status fill_nothing(const bb_matrix_source *source, bb_index row, bb_index column,
+                              bb_view out)
+{
+    (void)source;
+    (void)row;
+    (void)column;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        memset(bb_view_row(out, i), 0, (size_t)out.shape[1] * sizeof(double));
+    }
+    return BB_OK;
+}
+
+void bb_ao_commands_product(bb_ao_commands *self, const bb_ao_evaluation *evaluation,
+                            bb_residual_task *out)
+{
+    const bb_index actuators = self->problem->commands->stack.actuator_count;
+    self->nothing = (bb_matrix_source){.rows = actuators,
+                                       .columns = self->problem->cmm->columns,
+                                       .name = "nothing",
+                                       .unit = "V arcsec",
+                                       .fill = fill_nothing};
+    *out = (bb_residual_task){.ctm = &self->nothing, .r = evaluation->r[0], .rows = actuators};
 }
 
 bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index target, bb_residual_kind kind,

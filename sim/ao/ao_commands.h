@@ -23,6 +23,7 @@ typedef struct bb_ao_truth {
 typedef struct bb_ao_commands {
     const bb_tomography *problem; ///< borrowed
     bb_ao_truth *truths;          ///< [targets]
+    bb_matrix_source nothing;     ///< zeros [actuators][n] of mirrors that correct together
 } bb_ao_commands;
 
 void bb_ao_commands_release(bb_ao_commands *self);
@@ -42,6 +43,11 @@ bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluatio
 /// ctt. Errors: BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *evaluation,
                                          bb_index target, bb_residual_task *out);
+
+/// What makes M Cmm M^T of mirrors that correct together, in one product with the tasks of their
+/// targets that follow it.
+void bb_ao_commands_product(bb_ao_commands *self, const bb_ao_evaluation *evaluation,
+                            bb_residual_task *out);
 
 /// Adds to a task's `cee` what its estimate for a target leaves of a tilt of `rms_arcsec` along
 /// each axis (physics/ao/score/shake.h). Errors: BB_MEMORY.

@@ -89,12 +89,30 @@ static bb_index images_of(const bb_ao_scoring *self, bb_index target)
     return target == 0 ? 1 : 0;
 }
 
+// One estimate to score, and where its price goes.
+typedef struct estimate {
+    bb_ao_evaluation *evaluation;
+    bb_index target;       // -1: what follows shares its product
+    const double *product; // of mirrors that correct together; NULL: of others
+} estimate;
+
+// Sets what a score by pairs of the study is of.
+static bb_status set_estimate(bb_ao_scoring *self, const estimate *item, bb_whole_estimate *whole,
+                              bb_tomography_score *score)
+{
+    return score->kind == BB_SCORE_PAIRS
+               ? bb_ao_whole_estimate(&self->whole, item->evaluation, item->target, item->product,
+                                      whole, &score->estimate)
+               : BB_OK;
+}
+
 // Both scores, whichever the study has: what frames are held against. Failures are the study's.
-static bb_status rate_for_frames(bb_ao_scoring *self, bb_index target, const double *cee,
-                                 bb_ao_evaluation *evaluation)
+static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item, const double *cee)
 {
     bb_status status = BB_OK;
-    bb_whole_estimate estimate;
+    bb_ao_evaluation *evaluation = item->evaluation;
+    const bb_index target = item->target;
+    bb_whole_estimate whole;
     const bb_index first = target * self->study->wavelengths_um.count;
     bb_outcome outcome = {0};
     bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
@@ -104,7 +122,7 @@ static bb_status rate_for_frames(bb_ao_scoring *self, bb_index target, const dou
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
                                       .residual = evaluation->kind,
                                       .strehl = evaluation->stationary + first};
-    BB_TRY(bb_ao_whole_estimate(&self->whole, evaluation, target, &estimate, &pairs.estimate));
+    BB_TRY(set_estimate(self, item, &whole, &pairs));
     BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &pairs, &outcome));
     BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
@@ -133,21 +151,12 @@ static void inspect(const bb_ao_scoring *self, bb_index target, double *cee,
     }
 }
 
-// Sets what a score by pairs of the study is of.
-static bb_status set_estimate(bb_ao_scoring *self, const bb_ao_evaluation *evaluation,
-                              bb_index target, bb_whole_estimate *estimate,
-                              bb_tomography_score *score)
-{
-    return score->kind == BB_SCORE_PAIRS
-               ? bb_ao_whole_estimate(&self->whole, evaluation, target, estimate, &score->estimate)
-               : BB_OK;
-}
-
-static bb_status rate(bb_ao_scoring *self, bb_index target, double *cee,
-                      bb_ao_evaluation *evaluation)
+static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
 {
     bb_status status = BB_OK;
-    bb_whole_estimate estimate;
+    bb_ao_evaluation *evaluation = item->evaluation;
+    const bb_index target = item->target;
+    bb_whole_estimate whole;
     double *image = NULL;
     double *widths_rad = NULL; // [wavelengths]
     inspect(self, target, cee, evaluation);
@@ -169,7 +178,7 @@ static bb_status rate(bb_ao_scoring *self, bb_index target, double *cee,
                                  .boxes_rad = self->boxes_rad,
                                  .ensquared =
                                      boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
-    BB_TRY(set_estimate(self, evaluation, target, &estimate, &score));
+    BB_TRY(set_estimate(self, item, &whole, &score));
     BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &score, &evaluation->common.outcome));
     for (bb_index w = 0; w < self->study->wavelengths_um.count; ++w) {
@@ -182,7 +191,7 @@ static bb_status rate(bb_ao_scoring *self, bb_index target, double *cee,
                        evaluation->common.outcome.detail);
     }
     if (bb_ao_study_frames(self->study)) {
-        BB_TRY(rate_for_frames(self, target, cee, evaluation));
+        BB_TRY(rate_for_frames(self, item, cee));
     }
     for (bb_index w = 0; w < images; ++w) {
         crop(image + w * pixels * pixels, pixels,
@@ -194,22 +203,28 @@ done:
     return status;
 }
 
-// One estimate to score, and where its price goes.
-typedef struct estimate {
-    bb_ao_evaluation *evaluation;
-    bb_index target;
-} estimate;
-
-// Appends those of an evaluation for its first targets.
+// Appends those of an evaluation for its first targets, after their product where the score of
+// mirrors that correct together is of the whole residual.
 static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluation, bb_index targets,
                                 bb_residual_task *tasks, estimate *estimates, bb_index *count)
 {
     bb_status status = BB_OK;
-    for (bb_index t = 0; evaluation->common.outcome.kind == BB_OUTCOME_OK && t < targets; ++t) {
+    const double *product = NULL;
+    if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
+        goto done;
+    }
+    if (self->problem->commands != NULL && bb_ao_whole_applies(self->study)) {
+        bb_residual_task *task = &tasks[*count];
+        bb_ao_commands_product(&self->commands, evaluation, task);
+        BB_TRY(BB_ALLOCATE(task->rows * task->rows, &task->cee));
+        product = task->cee;
+        estimates[(*count)++] = (estimate){evaluation, -1, NULL};
+    }
+    for (bb_index t = 0; t < targets; ++t) {
         bb_residual_task *task = &tasks[*count];
         BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, task));
         BB_TRY(BB_ALLOCATE(task->ctt->rows * task->ctt->rows, &task->cee));
-        estimates[(*count)++] = (estimate){evaluation, t};
+        estimates[(*count)++] = (estimate){evaluation, t, product};
     }
 done:
     return status;
@@ -283,8 +298,10 @@ static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
-    BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
-                                self->problem->shake_arcsec, task));
+    if (item->target >= 0) {
+        BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
+                                    self->problem->shake_arcsec, task));
+    }
     BB_TRY(add_roundings(self, &evaluation->level, task, &evaluation->common.outcome));
 done:
     return status;
@@ -308,7 +325,7 @@ static bb_status rate_shaken(bb_ao_scoring *self, const estimate *item,
     }
     BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
                                 self->study->shake_test_arcsec, task));
-    BB_TRY(set_estimate(self, evaluation, item->target, &whole, &score));
+    BB_TRY(set_estimate(self, item, &whole, &score));
     BB_TRY(bb_tomography_rate(self->problem, item->target, task->cee, wavelengths,
                               self->wavelengths_m, &score, &outcome));
 done:
@@ -322,7 +339,10 @@ static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const 
     bb_ao_evaluation *evaluation = item->evaluation;
     const double begin = bb_clock_seconds();
     BB_TRY(add_rest(self, item, task));
-    BB_TRY(rate(self, item->target, task->cee, evaluation));
+    if (item->target < 0) {
+        goto done;
+    }
+    BB_TRY(rate(self, item, task->cee));
     BB_TRY(rate_shaken(self, item, task));
     bb_log_detail("pipeline %s, target %td: Strehl ratios in %.3f s", evaluation->common.pipeline,
                   item->target, bb_clock_seconds() - begin);
@@ -338,8 +358,9 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
     bb_index count = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
-    BB_TRY(BB_ZEROED(evaluation_count * targets, &tasks));
-    BB_TRY(BB_ZEROED(evaluation_count * targets, &estimates));
+    const bb_index limit = evaluation_count * (targets + 1);
+    BB_TRY(BB_ZEROED(limit, &tasks));
+    BB_TRY(BB_ZEROED(limit, &estimates));
     for (bb_index p = 0; p < evaluation_count; ++p) {
         BB_TRY(list_estimates(self, evaluations[p], targets, tasks, estimates, &count));
     }
@@ -351,7 +372,7 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
     }
     bb_log_progress("scoring", count + 1, count + 1);
 done:
-    release_tasks(&tasks, evaluation_count * targets);
+    release_tasks(&tasks, evaluation_count * (targets + 1));
     BB_RELEASE(&estimates);
     return status;
 }
@@ -373,6 +394,10 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         while (evaluations[p] != item->evaluation) {
             ++p;
         }
+        BB_TRY(add_rest(self, item, &tasks[e]));
+        if (item->target < 0) {
+            continue;
+        }
         double *numbers = out[p] + item->target * self->study->wavelengths_um.count;
         bb_outcome outcome = {0};
         bb_whole_estimate whole;
@@ -384,9 +409,8 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
             score.strehl = NULL;
             score.correctable = numbers;
         } else {
-            BB_TRY(set_estimate(self, item->evaluation, item->target, &whole, &score));
+            BB_TRY(set_estimate(self, item, &whole, &score));
         }
-        BB_TRY(add_rest(self, item, &tasks[e]));
         BB_TRY(bb_tomography_rate(self->problem, item->target, tasks[e].cee, asked->wavelengths,
                                   self->wavelengths_m, &score, &outcome));
     }
@@ -402,8 +426,9 @@ static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
     bb_index listed = 0;
     bb_residual_task *tasks = NULL;
     estimate *estimates = NULL;
-    BB_TRY(BB_ZEROED(count * asked->targets, &tasks));
-    BB_TRY(BB_ZEROED(count * asked->targets, &estimates));
+    const bb_index limit = count * (asked->targets + 1);
+    BB_TRY(BB_ZEROED(limit, &tasks));
+    BB_TRY(BB_ZEROED(limit, &estimates));
     for (bb_index p = 0; p < count; ++p) {
         for (bb_index i = 0; i < directions; ++i) {
             out[p][i] = NAN;
@@ -411,12 +436,14 @@ static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
         BB_TRY(list_estimates(self, evaluations[p], asked->targets, tasks, estimates, &listed));
     }
     for (bb_index e = 0; asked->ctm != NULL && e < listed; ++e) {
-        tasks[e].ctm = asked->ctm[estimates[e].target];
+        if (estimates[e].target >= 0) {
+            tasks[e].ctm = asked->ctm[estimates[e].target];
+        }
     }
     BB_TRY(find_residuals(self, listed, tasks));
     BB_TRY(rate_listed(self, asked, listed, tasks, estimates, evaluations, out));
 done:
-    release_tasks(&tasks, count * asked->targets);
+    release_tasks(&tasks, count * (asked->targets + 1));
     BB_RELEASE(&estimates);
     return status;
 }

@@ -4,6 +4,8 @@
 #include "core/memory.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 
+#include <math.h>
+
 void bb_ao_whole_release(bb_ao_whole *self)
 {
     for (bb_index t = 0; self->models != NULL && t < self->problem->target_count; ++t) {
@@ -12,10 +14,16 @@ void bb_ao_whole_release(bb_ao_whole *self)
     BB_RELEASE(&self->models);
 }
 
+static bool shakes(const bb_ao_study *study)
+{
+    return study->error_terms.shake_arcsec > 0.0 || !isnan(study->shake_test_arcsec);
+}
+
 bool bb_ao_whole_applies(const bb_ao_study *study)
 {
     return study->error_terms.fitting &&
-           study->error_terms.combination == (int)BB_COMBINATION_EXACT && study->mirrors.count == 0;
+           study->error_terms.combination == (int)BB_COMBINATION_EXACT &&
+           (study->mirrors.count == 0 || !shakes(study));
 }
 
 const char *bb_ao_whole_definition(const bb_ao_study *study)
@@ -48,7 +56,7 @@ done:
 }
 
 bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evaluation,
-                               bb_index target, bb_whole_estimate *out,
+                               bb_index target, const double *product, bb_whole_estimate *out,
                                const bb_whole_estimate **estimate)
 {
     bb_status status = BB_OK;
@@ -63,7 +71,10 @@ bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evalua
         BB_TRY(make_model(self, target));
     }
     *out = (bb_whole_estimate){self->models[target],
-                               bb_ao_evaluation_reconstructor(evaluation, target)};
+                               self->problem->commands != NULL
+                                   ? evaluation->r[0]
+                                   : bb_ao_evaluation_reconstructor(evaluation, target),
+                               product};
     *estimate = out;
 done:
     return status;

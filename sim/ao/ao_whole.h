@@ -3,8 +3,9 @@
 // Whole residuals of an ao study: the covariances of phase and slopes of its targets, made when a
 // score first asks for them.
 //
-// The exact score needs pairs of points, the fitting error and a mirror of each target's own. Other
-// studies add error terms as if they were independent (physics/ao/score/error_terms.h).
+// The exact score needs pairs of points and the fitting error; of mirrors that correct together no
+// shake, which is known of slopes alone. Other studies add error terms as if they were independent
+// (physics/ao/score/error_terms.h).
 #ifndef BB_SIM_AO_AO_WHOLE_H
 #define BB_SIM_AO_AO_WHOLE_H
 
@@ -25,9 +26,11 @@ void bb_ao_whole_release(bb_ao_whole *self);
 bool bb_ao_whole_applies(const bb_ao_study *study);
 
 /// Sets what scores an evaluation towards a target by pairs into `out`; `*estimate` is `out`, or
-/// NULL where error terms are independent. Errors: those of bb_whole_residual_create.
+/// NULL where error terms are independent. `product` is M Cmm M^T of mirrors that correct together,
+/// borrowed. Errors: those of bb_whole_residual_create.
 BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evaluation,
-                                          bb_index target, bb_whole_estimate *out,
+                                          bb_index target, const double *product,
+                                          bb_whole_estimate *out,
                                           const bb_whole_estimate **estimate);
 
 /// What a score of a study is, for the attribute `definition` of its datasets.

@@ -159,3 +159,25 @@ bb_status bb_mirror_surface_make(const bb_mirror_surface *surface, const double 
 done:
     return status;
 }
+
+void bb_mirror_surface_influence(const bb_mirror_surface *surface, bb_index i, bb_index j,
+                                 double *out)
+{
+    for (bb_index k = 0; k < surface->stack->mirror_count; ++k) {
+        const bb_mirror_view *view = &surface->views[k];
+        const bb_conjugate_mirror *mirror = view->mirror;
+        bb_influence_place place = {0};
+        if (mirror->cube != NULL) {
+            place = bb_influence_cube_find(mirror->cube, surface->position_m[i] + view->shift_x_m,
+                                           surface->position_m[j] + view->shift_y_m);
+        }
+        for (bb_index a = 0; a < mirror->count; ++a) {
+            out[mirror->first + a] =
+                mirror->cube != NULL
+                    ? bb_influence_cube_value(mirror->cube, a, &place)
+                    : mirror->stroke_m *
+                          view->along_x[i * view->columns + view->place[a] % view->columns] *
+                          view->along_y[j * view->rows + view->place[a] / view->columns];
+        }
+    }
+}

@@ -42,4 +42,9 @@ void bb_mirror_surface_release(bb_mirror_surface *surface);
 BB_CHECKED bb_status bb_mirror_surface_make(const bb_mirror_surface *surface, const double *volts,
                                             double *wavefront);
 
+/// Influences of all actuators at point (i, j), m of wavefront per volt, into `out` [actuators of
+/// the stack].
+void bb_mirror_surface_influence(const bb_mirror_surface *surface, bb_index i, bb_index j,
+                                 double *out);
+
 #endif

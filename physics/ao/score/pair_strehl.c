@@ -23,7 +23,7 @@ typedef struct pair_survey {
     const double *voltages;     // of a mirror's shapes
     const bb_pair_field *field; // in place of the voltages
     bb_pair_strehl *out;
-    bb_pair_comb comb;
+    const bb_pair_comb *comb;
     bb_mirror_shape shape; // on the comb, of voltages
     double *variance;      // C_ii [edge][edge]
     double *sums;          // [tasks][wavelengths + 1][edge][2 edge - 1]; the first of P_i P_j
@@ -186,7 +186,7 @@ static void cross_shapes(const pair_survey *survey, bb_index k, scratch *work)
 static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
 {
     const bb_pair_field *field = survey->field;
-    const bb_pair_comb *comb = &survey->comb;
+    const bb_pair_comb *comb = survey->comb;
     const bb_index edge = comb->edge;
     const int actuators = (int)field->actuators;
     const bb_index from = comb->first[j];
@@ -249,10 +249,10 @@ static double add_rows(const pair_survey *survey, bb_index j, bb_index k, const 
     const bb_pair_strehl *out = survey->out;
     const bb_index edge = out->edge;
     const double *variance = survey->variance + k * edge;
-    const double *weights = survey->comb.weight + k * edge;
+    const double *weights = survey->comb->weight + k * edge;
     double sum = 0.0;
     for (bb_index i = 0; i < edge; ++i) {
-        const double weight = survey->comb.weight[j * edge + i];
+        const double weight = survey->comb->weight[j * edge + i];
         const double *line = covariance + i * edge;
         const bb_index zero = edge - 1 + i; // displacement i - l
         for (bb_index l = 0; weight > 0.0 && l < edge; ++l) {
@@ -277,7 +277,7 @@ static double add_rows(const pair_survey *survey, bb_index j, bb_index k, const 
 
 static bool is_lit(const pair_survey *survey, bb_index row)
 {
-    return survey->comb.first[row + 1] > survey->comb.first[row];
+    return survey->comb->first[row + 1] > survey->comb->first[row];
 }
 
 // Pairs of rows begin..end of the comb with all rows up to themselves.
@@ -350,8 +350,8 @@ static bb_status gather(pair_survey *survey)
         divide(survey, survey->sums, survey->sums + (w + 1) * items, out->attenuation + w * items);
     }
     for (bb_index k = 0; k < out->edge * out->edge; ++k) {
-        weight += survey->comb.weight[k];
-        variance += survey->comb.weight[k] * survey->variance[k];
+        weight += survey->comb->weight[k];
+        variance += survey->comb->weight[k] * survey->variance[k];
     }
     out->variance_m2 = variance / weight - piston / (weight * weight);
 done:
@@ -372,10 +372,10 @@ static bb_status sum_all(pair_survey *survey)
     bb_status status = BB_OK;
     bb_pair_strehl *pairs = survey->out;
     const bb_index planes = pairs->wavelength_count + 1;
-    BB_TRY(bb_pair_comb_create(pairs->spread, pairs->step, &survey->comb));
-    pairs->edge = survey->comb.edge;
+    pairs->edge = survey->comb->edge;
+    pairs->step = survey->comb->step;
     if (survey->field == NULL) {
-        BB_TRY(bb_mirror_shape_create(survey->mirror, pairs->edge, survey->comb.position_m,
+        BB_TRY(bb_mirror_shape_create(survey->mirror, pairs->edge, survey->comb->position_m,
                                       &survey->shape));
     }
     survey->rows = (pairs->edge + TASKS - 1) / TASKS;
@@ -386,7 +386,6 @@ static bb_status sum_all(pair_survey *survey)
     BB_TRY(bb_thread_ranges(pairs->edge, survey->rows, sum_pairs, survey));
     BB_TRY(gather(survey));
 done:
-    bb_pair_comb_release(&survey->comb);
     bb_mirror_shape_release(&survey->shape);
     BB_RELEASE(&survey->variance);
     BB_RELEASE(&survey->sums);
@@ -394,19 +393,18 @@ done:
     return status;
 }
 
-static bb_status create(const bb_point_spread *spread, const double *voltages,
-                        const bb_pair_field *field, bb_index step, bb_index wavelength_count,
-                        const double *wavelengths_m, bb_pair_strehl *out)
+static bb_status create(const bb_point_spread *spread, const bb_pair_comb *comb,
+                        const double *voltages, const bb_pair_field *field,
+                        bb_index wavelength_count, const double *wavelengths_m, bb_pair_strehl *out)
 {
     bb_status status = BB_OK;
-    bb_pair_strehl pairs = {.spread = spread,
-                            .step = step,
-                            .wavelength_count = wavelength_count,
-                            .wavelengths_m = wavelengths_m};
+    bb_pair_strehl pairs = {
+        .spread = spread, .wavelength_count = wavelength_count, .wavelengths_m = wavelengths_m};
     pair_survey survey = {.mirror = bb_point_spread_mirror(spread),
                           .voltages = voltages,
                           .field = field,
-                          .out = &pairs};
+                          .out = &pairs,
+                          .comb = comb};
     BB_TRY(sum_all(&survey));
     *out = pairs;
     pairs = (bb_pair_strehl){0};
@@ -419,14 +417,20 @@ bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *vol
                                 bb_index step, bb_index wavelength_count,
                                 const double *wavelengths_m, bb_pair_strehl *out)
 {
-    return create(spread, voltages, NULL, step, wavelength_count, wavelengths_m, out);
+    bb_status status = BB_OK;
+    bb_pair_comb comb = {0};
+    BB_TRY(bb_pair_comb_create(spread, step, &comb));
+    BB_TRY(create(spread, &comb, voltages, NULL, wavelength_count, wavelengths_m, out));
+done:
+    bb_pair_comb_release(&comb);
+    return status;
 }
 
 bb_status bb_pair_strehl_create_field(const bb_point_spread *spread, const bb_pair_field *field,
-                                      bb_index step, bb_index wavelength_count,
-                                      const double *wavelengths_m, bb_pair_strehl *out)
+                                      bb_index wavelength_count, const double *wavelengths_m,
+                                      bb_pair_strehl *out)
 {
-    return create(spread, NULL, field, step, wavelength_count, wavelengths_m, out);
+    return create(spread, field->comb, NULL, field, wavelength_count, wavelengths_m, out);
 }
 
 void bb_pair_strehl_release(bb_pair_strehl *pairs)

@@ -44,6 +44,7 @@ void bb_pair_comb_release(bb_pair_comb *comb);
 ///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2,
 /// F the influence, z the field's and s stationary. Everything is borrowed.
 typedef struct bb_pair_field {
+    const bb_pair_comb *comb;
     bb_index actuators;
     const double *influence;  ///< F [points][actuators], m per volt
     const double *twisted;    ///< z [points][actuators], V m
@@ -72,9 +73,9 @@ bb_index bb_pair_strehl_step(bb_index lenslets, bb_index pixels_per_lenslet);
 BB_CHECKED bb_status bb_pair_strehl_create(const bb_point_spread *spread, const double *voltages,
                                            bb_index step, bb_index wavelength_count,
                                            const double *wavelengths_m, bb_pair_strehl *out);
-/// The same of a field. Errors: BB_MEMORY.
+/// The same of a field on its comb. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_pair_strehl_create_field(const bb_point_spread *spread,
-                                                 const bb_pair_field *field, bb_index step,
+                                                 const bb_pair_field *field,
                                                  bb_index wavelength_count,
                                                  const double *wavelengths_m, bb_pair_strehl *out);
 void bb_pair_strehl_release(bb_pair_strehl *pairs);

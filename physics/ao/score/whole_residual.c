@@ -6,6 +6,7 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/phase_slope_covariance.h"
 #include "physics/ao/mirrors/mirror_shape.h"
+#include "physics/ao/mirrors/mirror_surface.h"
 #include "physics/ao/target_commands.h"
 
 #include <cblas.h>
@@ -21,15 +22,16 @@ static const bb_index most_kept = (bb_index)1 << 26;
 struct bb_whole_residual {
     const bb_tomography *tomography;
     bb_index target;
-    bb_index actuators;
+    bb_index actuators; // of F
+    bb_index own;       // of the target's own mirror
     bb_pair_comb comb;
     double *x_m, *y_m;      // [points] with light
     bb_sensor_layer *layer; // [layers] as the target sees them at the time of the correction
     double *influence;      // F [points][actuators]
-    double *metric;         // [actuators][actuators]: mean of F^T F without that of F
+    double *metric;         // [own][own]: mean of F^T F without that of F, of the own mirror
     double *phase;          // <phi s> [points][n]; NULL: filled for each estimate
-    double *truth;          // Dx Ctt Dx^T [actuators][actuators]
-    double *cross;          // B [actuators][n]
+    double *truth;          // Dx Ctt Dx^T [actuators][actuators]; NULL: mirrors together
+    double *cross;          // B [actuators][n]; likewise
     double *stationary;     // [edge][edge]
 };
 
@@ -104,6 +106,30 @@ static bb_status fill_influence(bb_whole_residual *whole)
     }
 done:
     bb_mirror_shape_release(&shape);
+    return status;
+}
+
+// In the place of the own mirror's those of all that correct together.
+static bb_status fill_surfaces(bb_whole_residual *whole)
+{
+    bb_status status = BB_OK;
+    const bb_pair_comb *comb = &whole->comb;
+    const bb_mirror_stack *stack = &whole->tomography->commands->stack;
+    const bb_star *star = &whole->tomography->targets[whole->target].truth.sensors[0].star;
+    bb_mirror_surface surface = {0};
+    BB_TRY(bb_mirror_surface_create(stack, star->x_rad, star->y_rad, comb->edge, comb->position_m,
+                                    &surface));
+    BB_RELEASE(&whole->influence);
+    whole->actuators = stack->actuator_count;
+    BB_TRY(BB_ALLOCATE(comb->count * whole->actuators, &whole->influence));
+    for (bb_index j = 0; j < comb->edge; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            bb_mirror_surface_influence(&surface, comb->column[k], j,
+                                        whole->influence + k * whole->actuators);
+        }
+    }
+done:
+    bb_mirror_surface_release(&surface);
     return status;
 }
 
@@ -212,6 +238,14 @@ done:
     return status;
 }
 
+// The cells of an even step reach farther out of the pupil, where the correction ends: an odd one
+// is within 1e-5 of the Strehl ratio of all points, steps of 2 and 4 within 2e-4 and 4e-4.
+static bb_index step_of(bb_index lenslets, bb_index pixels_per_lenslet)
+{
+    const bb_index step = bb_pair_strehl_step(lenslets, pixels_per_lenslet);
+    return step > 2 && step % 2 == 0 ? step - 1 : step;
+}
+
 bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index target,
                                    const double (*drift_m)[2], bb_whole_residual **out)
 {
@@ -223,14 +257,17 @@ bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index tar
     BB_TRY(BB_ZEROED(1, &whole));
     whole->tomography = tomography;
     whole->target = target;
-    whole->actuators = grid->actuator_count;
-    BB_TRY(bb_pair_comb_create(spread, bb_pair_strehl_step(lenslets, grid->pixels_per_lenslet),
-                               &whole->comb));
+    whole->actuators = whole->own = grid->actuator_count;
+    BB_TRY(bb_pair_comb_create(spread, step_of(lenslets, grid->pixels_per_lenslet), &whole->comb));
     BB_TRY(place_points(whole, drift_m));
     BB_TRY(fill_influence(whole));
     BB_TRY(fill_metric(whole));
     BB_TRY(fill_stationary(whole));
-    BB_TRY(fill_commands(whole));
+    if (tomography->commands != NULL) {
+        BB_TRY(fill_surfaces(whole));
+    } else {
+        BB_TRY(fill_commands(whole));
+    }
     BB_TRY(keep_phase(whole));
     *out = whole;
     whole = NULL;
@@ -313,35 +350,40 @@ done:
     return status;
 }
 
-bb_status bb_whole_residual_field(const bb_whole_residual *whole, bb_residual_kind kind,
-                                  const double *r, const double *residual, double **twisted,
-                                  bb_pair_field *out)
+bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual_kind kind,
+                                  const double *residual, double **twisted, bb_pair_field *out)
 {
     bb_status status = BB_OK;
+    const bb_whole_residual *whole = estimate->whole;
     const bb_index n = whole->tomography->guides.measurement_count;
     double *commands = NULL; // M, where r is of slopes
-    double *w = NULL;
-    const double *m = r;
-    BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &w));
+    double *known = NULL;    // W
+    const double *m = estimate->r;
+    const double *w = estimate->product;
     BB_TRY(BB_ALLOCATE(whole->comb.count * whole->actuators, twisted));
-    if (kind == BB_RESIDUAL_SLOPES) {
+    if (w == NULL && kind == BB_RESIDUAL_SLOPES) {
         BB_TRY(BB_ALLOCATE(whole->actuators * n, &commands));
-        BB_TRY(bb_target_commands_project(whole->tomography, whole->target, n, r, commands));
+        BB_TRY(bb_target_commands_project(whole->tomography, whole->target, n, m, commands));
         m = commands;
     }
-    BB_TRY(find_commands(whole, m, residual, w));
+    if (w == NULL) {
+        BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &known));
+        BB_TRY(find_commands(whole, m, residual, known));
+        w = known;
+    }
     BB_TRY(twist(whole, m, w, *twisted));
-    *out = (bb_pair_field){whole->actuators, whole->influence, *twisted, whole->stationary};
+    *out = (bb_pair_field){&whole->comb, whole->actuators, whole->influence, *twisted,
+                           whole->stationary};
 done:
     BB_RELEASE(&commands);
-    BB_RELEASE(&w);
+    BB_RELEASE(&known);
     return status;
 }
 
 double bb_whole_residual_variance(const bb_whole_residual *whole, const double *voltages)
 {
     double sum = 0.0;
-    for (bb_index i = 0; i < whole->actuators * whole->actuators; ++i) {
+    for (bb_index i = 0; i < whole->own * whole->own; ++i) {
         sum += whole->metric[i] * voltages[i];
     }
     return sum;

@@ -13,7 +13,8 @@
 // stationary or independent. error_terms.h adds fitting and lag as if they were independent of the
 // residual of slopes, whose Strehl ratio is 0.008 to 0.020 higher on 8 m with 10 lenslets.
 //
-// W of a mirror of the target's own comes from the covariance U of its residual commands, which is
+// Mirrors that correct together have their surfaces towards the target for F (mirror_surface.h). W
+// of a mirror of the target's own comes from the covariance U of its residual commands, which is
 // known: U = Dx Ctt Dx^T - M B^T - B M^T + W, B = Dx Ctm.
 #ifndef BB_PHYSICS_AO_SCORE_WHOLE_RESIDUAL_H
 #define BB_PHYSICS_AO_SCORE_WHOLE_RESIDUAL_H
@@ -31,16 +32,16 @@ BB_CHECKED bb_status bb_whole_residual_create(const bb_tomography *tomography, b
                                               const double (*drift_m)[2], bb_whole_residual **out);
 void bb_whole_residual_destroy(bb_whole_residual **whole);
 
-/// What a target's mirror leaves by the reconstructor `r`: of slopes [m][n], or of commands
-/// [actuators][n]. `residual` [actuators][actuators] is the covariance U of the residual commands,
+/// What is left towards the target by an estimate, whose residual is of `kind`. `residual`
+/// [actuators][actuators] is the covariance U of the residual commands of the target's own mirror,
 /// V^2; `twisted` is the field's z, to be released by the caller with BB_RELEASE. Errors:
 /// BB_MEMORY, the sources'.
-BB_CHECKED bb_status bb_whole_residual_field(const bb_whole_residual *whole, bb_residual_kind kind,
-                                             const double *r, const double *residual,
+BB_CHECKED bb_status bb_whole_residual_field(const bb_whole_estimate *estimate,
+                                             bb_residual_kind kind, const double *residual,
                                              double **twisted, bb_pair_field *out);
 
-/// Variance over the pupil, piston taken out, of the mirror's shapes of a covariance `voltages`
-/// [actuators][actuators], m^2.
+/// Variance over the pupil, piston taken out, of the shapes of the target's own mirror of a
+/// covariance `voltages` [actuators][actuators], m^2.
 double bb_whole_residual_variance(const bb_whole_residual *whole, const double *voltages);
 
 #endif
