@@ -2,6 +2,7 @@
 #include "sim/ao/ao_evaluation.h"
 
 #include "core/memory.h"
+#include "sim/ao/ao_whole.h"
 #include "sim/dump.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets, bb_ind
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->stationary));
     BB_TRY(bb_evaluation_unset(targets * wavelengths * boxes, &out->ensquared));
     BB_TRY(bb_evaluation_unset(targets, &out->residual_m));
+    BB_TRY(bb_evaluation_unset(targets, &out->correctable_m));
     BB_TRY(bb_evaluation_unset(targets, &out->trace_arcsec2));
     BB_TRY(bb_evaluation_unset(targets, &out->noise_m));
     BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->width_mas));
@@ -52,6 +54,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
     BB_RELEASE(&evaluation->stationary);
     BB_RELEASE(&evaluation->ensquared);
     BB_RELEASE(&evaluation->residual_m);
+    BB_RELEASE(&evaluation->correctable_m);
     BB_RELEASE(&evaluation->trace_arcsec2);
     BB_RELEASE(&evaluation->noise_m);
     BB_RELEASE(&evaluation->width_mas);
@@ -75,6 +78,7 @@ void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *eva
         {evaluation->ensquared, strehls * study->ensquared_mas.count},
         {evaluation->width_mas, strehls},
         {evaluation->residual_m, targets},
+        {evaluation->correctable_m, targets},
         {evaluation->trace_arcsec2, targets},
         {evaluation->noise_m, targets},
         {evaluation->frame_times_s, BB_AO_FRAME_TIMES * each},
@@ -130,7 +134,7 @@ typedef struct headline {
 static const bb_output headlines[] = {
     {"strehl", "pipeline", "1", "Strehl ratio, first target and wavelength",
      .note = "as the study's `score` and `error_terms` say; the root attribute `price_note` says "
-             "what it holds",
+             "what it holds, the attribute `definition` how",
      .member = offsetof(headline, strehl)},
     {"strehl_loss", "pipeline", "1", "price: Strehl ratio of the reference minus this one's",
      .member = offsetof(headline, loss)},
@@ -237,6 +241,27 @@ static const bb_output with_terms[] = {
 const bb_output_table bb_ao_evaluation_with_terms = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(with_terms)};
 
+// Which residual the scores are of, beside their numbers.
+static bb_status define_scores(const bb_ao_study *study, bb_results *results)
+{
+    static const char *const scores[] = {
+        "results/strehl",          "results/strehl_loss",        "results/strehl_by",
+        "results/residual_rms_nm", "results/residual_rms_by_nm", "results/ensquared_energy",
+        "results/fwhm_by_mas",     "results/strehl_pairs_whole",
+    };
+    bb_status status = BB_OK;
+    for (size_t i = 0; i < sizeof scores / sizeof *scores; ++i) {
+        const bool pairs =
+            study->score == (int)BB_SCORE_PAIRS || i + 1 == sizeof scores / sizeof *scores;
+        if (bb_results_find(results, scores[i]) != NULL) {
+            BB_TRY(bb_results_note(results, scores[i], "definition",
+                                   bb_ao_whole_definition(study, pairs)));
+        }
+    }
+done:
+    return status;
+}
+
 static bb_status publish_headlines(const bb_ao_study *study, bb_ao_evaluation *evaluations,
                                    bb_results *results)
 {
@@ -336,9 +361,10 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
     const bb_error_terms_config *terms = &study->error_terms;
     const bool lag = terms->frame_delay_ms > 0.0;
     const bool shake = terms->shake_arcsec > 0.0;
+    const bool whole = study->score == (int)BB_SCORE_PAIRS && bb_ao_whole_applies(study);
     char held[128];
     char missing[64];
-    char note[256];
+    char note[320];
     (void)snprintf(held, sizeof held, "tomography and noise%s%s%s%s",
                    terms->fitting ? ", the guide stars' aliasing, fitting" : "",
                    terms->aliasing ? ", aliasing of one sensor" : "", lag ? ", lag" : "",
@@ -346,9 +372,12 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
     (void)snprintf(missing, sizeof missing, "%s%s%s", terms->fitting ? "" : "fitting, ",
                    terms->fitting || terms->aliasing ? "" : "aliasing, ", lag ? "" : "lag, ");
     const int kept = (int)strlen(missing) - 2; // without the last comma
-    (void)snprintf(note, sizeof note, "strehl and residual (score: %s) hold %s%s%.*s",
-                   bb_score_names[study->score], held, kept > 0 ? "; without " : "",
-                   kept > 0 ? kept : 0, missing);
+    (void)snprintf(note, sizeof note, "strehl and residual (score: %s) hold %s%s%s%.*s",
+                   bb_score_names[study->score], held,
+                   whole                   ? " and their correlations"
+                   : terms->fitting || lag ? " as independent of each other"
+                                           : "",
+                   kept > 0 ? "; without " : "", kept > 0 ? kept : 0, missing);
     return bb_results_note(results, "", "price_note", note);
 }
 
@@ -405,6 +434,7 @@ bb_status bb_ao_evaluations_publish(const bb_ao_study *study, const bb_tomograph
     BB_TRY(publish_axes(study, problem, results));
     BB_TRY(publish_over_pipelines(&bb_ao_evaluation_details, study, evaluations, results));
     BB_TRY(publish_extras(study, problem, evaluations, results));
+    BB_TRY(define_scores(study, results));
     BB_TRY(publish_images(study, problem, evaluations, results));
 done:
     return status;

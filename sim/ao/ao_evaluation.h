@@ -29,6 +29,7 @@ typedef struct bb_ao_evaluation {
     double *stationary;       ///< [targets][wavelengths] as if stationary, with them; of frames
     double *ensquared;        ///< [targets][wavelengths][boxes]
     double *residual_m;       ///< [targets] with the error terms
+    double *correctable_m;    ///< [targets] of the residual of slopes alone
     double *trace_arcsec2;    ///< [targets] of the residual covariance of slopes
     double *noise_m;          ///< [targets] what noise alone makes of the reference; NaN of others
     double *width_mas;        ///< [targets][wavelengths] of the image at half maximum
@@ -45,7 +46,7 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 /// Releases its reconstructors; its numbers stay.
 void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets);
 
-enum { BB_AO_EVALUATION_ARRAYS = 12 };
+enum { BB_AO_EVALUATION_ARRAYS = 13 };
 
 /// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
 /// puts them back goes through the same list.

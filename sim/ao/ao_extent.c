@@ -5,6 +5,7 @@
 #include "physics/ao/target_commands.h"
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_pupil.h"
+#include "sim/ao/ao_whole.h"
 #include "sim/ao/learn/ao_learn.h"
 #include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
@@ -59,6 +60,31 @@ static bb_need commands_of(double actuators, double slopes, bb_index n, double t
                             (bb_need){.host_bytes = sizeof(double) * values});
 }
 
+// The exact score of a target: its covariances of phase and slopes, and an estimate's rating.
+static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
+                          const bb_sensor_array *guides, const bb_sensor_array *truth,
+                          bb_ao_extent *out)
+{
+    const bb_pupil pupil = bb_ao_config_pupil(physics);
+    const bb_index lenslets = truth->sensors[0].lenslets;
+    const double own = (double)bb_deformable_mirror_actuators(&pupil, lenslets);
+    const double together = physics->mirror_count > 0 ? bb_mirror_stack_actuators(physics) : own;
+    const bb_whole_extent extent = {lenslets, own, together, (double)truth->measurement_count,
+                                    guides};
+    if (!scores_pairs(study) || !bb_ao_whole_applies(study)) {
+        return;
+    }
+    out->whole = bb_need_in_turn(
+        out->whole, bb_need_together(out->wholes, bb_whole_residual_need(&extent, out->threads)));
+    out->wholes = bb_need_together(out->wholes, bb_whole_residual_held(&extent));
+    out->products = physics->mirror_count > 0 ? together : 0.0;
+    out->rating = bb_need_in_turn(
+        out->rating, bb_need_repeated(bb_whole_residual_field_need(
+                                          &extent, study->wavelengths_um.count, out->threads),
+                                      (isnan(study->shake_test_arcsec) ? 1.0 : 2.0) +
+                                          (bb_ao_study_frames(study) ? 1.0 : 0.0)));
+}
+
 static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,
                                  const bb_atmosphere *atmosphere, const bb_sensor_array *guides,
                                  bb_ao_extent *out)
@@ -66,7 +92,9 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
     bb_status status = BB_OK;
     bb_sensor_array truth = {0};
     const bb_pupil pupil = bb_ao_config_pupil(physics);
-    const bb_score score = scores_pairs(study) ? BB_SCORE_PAIRS : BB_SCORE_STATIONARY;
+    const bool pairs =
+        bb_ao_study_frames(study) || (scores_pairs(study) && !bb_ao_whole_applies(study));
+    const bb_score score = pairs ? BB_SCORE_PAIRS : BB_SCORE_STATIONARY;
     for (bb_index t = 0; t < physics->target_count; ++t) {
         BB_TRY(bb_sensor_array_create_truth(physics, t, atmosphere, &truth));
         const double m = (double)truth.measurement_count;
@@ -79,6 +107,7 @@ static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *p
                                                        study->wavelengths_um.count, out->threads);
         out->rating = bb_need_in_turn(
             out->rating, bb_need_repeated(rating, isnan(study->shake_test_arcsec) ? 1.0 : 2.0));
+        measure_whole(study, physics, guides, &truth, out);
         out->projecting_s +=
             bb_point_spread_voltages_need(&pupil, truth.sensors[0].lenslets, out->threads).seconds;
         const double actuators =
@@ -184,6 +213,8 @@ bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads, bb_ao_e
     out->solved.modes = bb_unknown_modes_count(&guides, &study->inflation);
     BB_TRY(bb_tomography_need(&physics, (bb_lgs_tilt)study->solver.lgs_tilt, threads, &out->making,
                               &out->held));
+    out->making = bb_need_in_turn(out->making, bb_need_together(out->held, out->whole));
+    out->held = bb_need_together(out->held, out->wholes);
     BB_TRY(bb_ao_timeline_config_cover(study, &physics, &guides));
     BB_TRY(bb_ao_learn_plan(study, &atmosphere, &guides, threads, &out->learn));
     BB_TRY(bb_night_plan(study, &physics, &out->solved, out->residual.most_rows, threads,

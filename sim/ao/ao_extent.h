@@ -34,6 +34,9 @@ typedef struct bb_ao_extent {
     double aimed;          ///< and of what they are seen as, where frames are to see it
     bb_need gathering;     ///< their right-hand side
     bb_need truths;        ///< of all targets in commands, where pipelines store those
+    bb_need whole;         ///< making covariances of phase and slopes, for exact scores
+    bb_need wholes;        ///< what stays of them
+    double products;       ///< rows of M Cmm M^T beside the residuals, 0 without
     bb_need late;          ///< covariances of truth sensors a delay later
     double commands;       ///< of mirrors of their own, of all targets, likewise
     double most_commands;  ///< of one of them

@@ -79,6 +79,8 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
     const double targets = score.rows / score.most_rows;
     const double height = fmax(score.most_rows, score.shared_rows);
     const double times = count * (score.shared > 0.0 ? 1.0 : targets);
+    score.rows += span->products;
+    score.squared_rows += span->products * span->products;
     score.rows *= count;
     score.squared_rows *= count;
     score.shared *= count;

@@ -139,9 +139,9 @@ done:
     return status;
 }
 
-enum { TOMOGRAPHY, NOISE, FITTING, ALIASING, LAG, TOTAL, TERMS };
-static const char *const term_names[TERMS] = {"tomography", "noise", "fitting",
-                                              "aliasing",   "lag",   "total"};
+enum { TOMOGRAPHY, NOISE, FITTING, ALIASING, LAG, CROSS, TOTAL, TERMS };
+static const char *const term_names[TERMS] = {"tomography", "noise", "fitting", "aliasing",
+                                              "lag",        "cross", "total"};
 
 static const bb_output budget_rows[] = {
     {"error_term", "error_term", NULL, .long_name = "part of the residual",
@@ -149,7 +149,8 @@ static const bb_output budget_rows[] = {
     {"error_budget_nm", "target, error_term", "nm",
      "rms of each part of the reference's residual; 0: off",
      .note = "squares add up to that of `total`, `residual_rms_by_nm`; noise is R N R^T, "
-             "tomography the rest of the slopes' residual, the guide stars' aliasing in it"},
+             "tomography the rest of the slopes' residual, the guide stars' aliasing in it; cross "
+             "the correlations of the parts, whose sum may be negative: minus the root then"},
 };
 
 const bb_output_table bb_ao_quantities_budget = {
@@ -160,6 +161,7 @@ static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *p
 {
     bb_status status = BB_OK;
     const bb_index targets = problem->target_count;
+    const bool exact = study->score == (int)BB_SCORE_PAIRS && bb_ao_whole_applies(study);
     double *budget = NULL; // [targets][TERMS], nm
     BB_TRY(bb_evaluation_unset(targets * TERMS, &budget));
     for (bb_index t = 0; t < targets; ++t) {
@@ -168,12 +170,15 @@ static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *p
         BB_TRY(bb_error_budget_of_terms(&study->error_terms, problem, t, &terms));
         const double total = reference->residual_m[t] * reference->residual_m[t];
         const double noise = reference->noise_m[t] * reference->noise_m[t];
-        const double rest = total - noise - terms.fitting - terms.aliasing - terms.lag;
+        const double slopes = reference->correctable_m[t] * reference->correctable_m[t];
+        const double rest = slopes - noise;
+        const double cross = total - slopes - terms.fitting - terms.aliasing - terms.lag;
         row[TOMOGRAPHY] = isnan(rest) ? NAN : 1e9 * sqrt(fmax(rest, 0.0));
         row[NOISE] = 1e9 * reference->noise_m[t];
         row[FITTING] = 1e9 * sqrt(terms.fitting);
         row[ALIASING] = 1e9 * sqrt(terms.aliasing);
         row[LAG] = 1e9 * sqrt(terms.lag);
+        row[CROSS] = exact ? copysign(1e9 * sqrt(fabs(cross)), cross) : 0.0;
         row[TOTAL] = 1e9 * reference->residual_m[t];
     }
     BB_TRY(bb_output_table_add_axis(&bb_ao_quantities_budget, "error_term", TERMS, term_names, NULL,

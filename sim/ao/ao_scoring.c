@@ -185,6 +185,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
         evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
     }
     evaluation->residual_m[target] = score.residual_rms;
+    evaluation->correctable_m[target] = score.correctable_rms;
     if (isnan(score.residual_rms)) {
         bb_log_warning("pipeline %s, target %td: %s, %s", evaluation->common.pipeline, target,
                        bb_outcome_name(evaluation->common.outcome.kind),
@@ -213,7 +214,7 @@ static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
     if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    if (self->problem->commands != NULL && bb_ao_whole_applies(self->study)) {
+    if (self->problem->commands != NULL && bb_ao_whole_serves(&self->whole)) {
         bb_residual_task *task = &tasks[*count];
         bb_ao_commands_product(&self->commands, evaluation, task);
         BB_TRY(BB_ALLOCATE(task->rows * task->rows, &task->cee));

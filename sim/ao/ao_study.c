@@ -4,6 +4,7 @@
 #include "physics/ao/ao_check.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_whole.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
@@ -225,6 +226,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(check_correction(ao, config, problems));
     BB_TRY(bb_ao_mcao_check(ao, config, problems));
     BB_TRY(bb_ao_commands_check(ao, config, problems));
+    BB_TRY(bb_ao_whole_check(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));
     BB_TRY(bb_ao_timeline_config_check(ao, config, problems));

@@ -26,11 +26,31 @@ bool bb_ao_whole_applies(const bb_ao_study *study)
            (study->mirrors.count == 0 || !shakes(study));
 }
 
-const char *bb_ao_whole_definition(const bb_ao_study *study)
+bool bb_ao_whole_serves(const bb_ao_whole *self)
 {
-    return study->score == (int)BB_SCORE_PAIRS && bb_ao_whole_applies(study)
-               ? "whole residual"
-               : "correctable residual and independent error terms";
+    return self->study != NULL && bb_ao_whole_applies(self->study);
+}
+
+const char *bb_ao_whole_definition(const bb_ao_study *study, bool pairs)
+{
+    return pairs && bb_ao_whole_applies(study) ? "whole residual"
+                                               : "correctable residual and independent error terms";
+}
+
+bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
+                            bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const double given = study->error_terms.fitting_coefficient;
+    const bool pairs = study->score == (int)BB_SCORE_PAIRS || bb_ao_study_frames(study);
+    if (pairs && bb_ao_whole_applies(study) && given != BB_FITTING_COEFFICIENT) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "error_terms.fitting_coefficient"),
+                               "error_terms.fitting_coefficient = %g: of no effect on the exact "
+                               "whole residual; set error_terms.combination: independent",
+                               given));
+    }
+done:
+    return status;
 }
 
 // The drift of every layer in the delay of the correction, and the model of one target.
@@ -61,7 +81,7 @@ bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evalua
 {
     bb_status status = BB_OK;
     *estimate = NULL;
-    if (!bb_ao_whole_applies(self->study)) {
+    if (!bb_ao_whole_serves(self)) {
         goto done;
     }
     if (self->models == NULL) {

@@ -15,7 +15,7 @@
 /// Zero-initialise, then set `study` and `problem`, both borrowed; release with
 /// bb_ao_whole_release.
 typedef struct bb_ao_whole {
-    const bb_ao_study *study;
+    const bb_ao_study *study; ///< NULL: error terms are independent whatever it says
     const bb_tomography *problem;
     bb_whole_residual **models; ///< [targets], NULL until they are asked for
 } bb_ao_whole;
@@ -24,6 +24,12 @@ void bb_ao_whole_release(bb_ao_whole *self);
 
 /// Whether scores by pairs of a study are of the whole residual.
 bool bb_ao_whole_applies(const bb_ao_study *study);
+bool bb_ao_whole_serves(const bb_ao_whole *self);
+
+/// The rule between the exact combination and the coefficient of the independent one. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
+                                       bb_problems *problems);
 
 /// Sets what scores an evaluation towards a target by pairs into `out`; `*estimate` is `out`, or
 /// NULL where error terms are independent. `product` is M Cmm M^T of mirrors that correct together,
@@ -33,7 +39,7 @@ BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluat
                                           bb_whole_estimate *out,
                                           const bb_whole_estimate **estimate);
 
-/// What a score of a study is, for the attribute `definition` of its datasets.
-const char *bb_ao_whole_definition(const bb_ao_study *study);
+/// What a score of a study is, by pairs or not, for the attribute `definition` of its datasets.
+const char *bb_ao_whole_definition(const bb_ao_study *study, bool pairs);
 
 #endif

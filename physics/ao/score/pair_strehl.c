@@ -507,24 +507,37 @@ bb_status bb_pair_strehl_correlation(const bb_pair_strehl *pairs, bb_index wavel
     return bb_thread_for(bb_point_spread_layout(pairs->spread)->pixels / 2 + 1, expand_row, &work);
 }
 
+bb_index bb_pair_comb_edge(bb_index lenslets, bb_index pixels_per_lenslet, bb_index step)
+{
+    return comb_edge(bb_pupil_points(lenslets * pixels_per_lenslet), step);
+}
+
+bb_need bb_pair_comb_need(bb_index edge, bb_index wavelength_count, double threads)
+{
+    static const double seconds_per_exponential = 1.0e-8; // of one core, with its sum
+    const double points = (double)(edge * edge);
+    const double waves = (double)wavelength_count;
+    const double lit = 0.25 * BB_PI * points;
+    const double displaced = (double)edge * (2.0 * (double)edge - 1.0);
+    const double sums = (TASKS * (waves + 1.0) + waves) * displaced; // and g of them
+    // Weights, their columns and variances; two planes of a thread.
+    const double comb = (3.0 + 2.0 * fmin(threads, TASKS)) * points;
+    return (bb_need){.host_bytes = sizeof(double) * (sums + comb),
+                     .seconds = 0.5 * lit * lit * waves * seconds_per_exponential / threads};
+}
+
 bb_need bb_pair_strehl_need(bb_index lenslets, bb_index wavelength_count, double threads)
 {
-    // Seconds of one core: an operation of small products, an exponential with its sum.
-    static const double seconds_per_flop = 3.0e-10;
-    static const double seconds_per_exponential = 1.0e-8;
+    static const double seconds_per_flop = 3.0e-10; // of one core, small products
     const bb_index fine = bb_point_spread_pixels_per_lenslet(lenslets);
-    const bb_index step = bb_pair_strehl_step(lenslets, fine);
-    const double edge = (double)comb_edge(bb_pupil_points(lenslets * fine), step);
+    const bb_index points = bb_pair_comb_edge(lenslets, fine, bb_pair_strehl_step(lenslets, fine));
+    const double edge = (double)points;
     const double corners = (double)lenslets + 1.0;
-    const double waves = (double)wavelength_count;
-    const double displaced = edge * (2.0 * edge - 1.0);
-    const double lit = 0.25 * BB_PI * edge * edge;
     const double flops = edge * edge * edge * corners * (corners + edge);
-    const double sums = (TASKS * (waves + 1.0) + waves) * displaced; // and g of them
-    const double comb = 2.0 * edge * edge + edge * corners; // weight, variance, the mirror's shape
-    const double own = corners * corners * (corners + 1.0) + edge * (corners + edge); // a thread's
-    return (bb_need){
-        .host_bytes = sizeof(double) * (sums + comb + fmin(threads, TASKS) * own),
-        .seconds = (flops * seconds_per_flop + 0.5 * lit * lit * waves * seconds_per_exponential) /
-                   threads};
+    // The mirror's shape; of a thread what reaches a row.
+    const double own = corners * corners * (corners + 1.0) + edge * corners;
+    const bb_need shapes = {.host_bytes =
+                                sizeof(double) * (edge * corners + fmin(threads, TASKS) * own),
+                            .seconds = flops * seconds_per_flop / threads};
+    return bb_need_together(bb_pair_comb_need(points, wavelength_count, threads), shapes);
 }

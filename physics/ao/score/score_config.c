@@ -73,8 +73,9 @@ static const bb_key error_terms_keys[] = {
     {.name = "fitting_coefficient", .kind = BB_KEY_DOUBLE, .unit = "rad^2", .minimum = 0.0,
      .maximum = 10.0, .offset = offsetof(bb_error_terms_config, fitting_coefficient),
      .default_text = "0.2740",
-     .meaning = "Its variance over (actuator pitch / r0)^(5/3) for an infinite outer scale: 0.2740 "
-                "beyond a circular cutoff at half the inverse pitch, 0.2313 beyond a square one."},
+     .meaning = "Of a fitting error that is independent: its variance over (actuator pitch / "
+                "r0)^(5/3) for an infinite outer scale, 0.2740 beyond a circular cutoff at half the "
+                "inverse pitch, 0.2313 beyond a square one."},
     {.name = "aliasing", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_error_terms_config, aliasing),
      .meaning = "Turbulence finer than the lenslets that one sensor takes for coarser; with fitting "

@@ -49,6 +49,9 @@ typedef enum bb_combination {
     BB_COMBINATION_INDEPENDENT ///< by the sum of structure functions
 } bb_combination;
 
+/// The usual coefficient of the fitting error: of a circular cutoff.
+#define BB_FITTING_COEFFICIENT 0.2740
+
 /// Errors that the slopes do not know, see error_terms.h.
 typedef struct bb_error_terms_config {
     int combination; ///< bb_combination

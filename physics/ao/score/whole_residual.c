@@ -388,3 +388,73 @@ double bb_whole_residual_variance(const bb_whole_residual *whole, const double *
     }
     return sum;
 }
+
+// Points with light, without the obstruction.
+static bb_index edge_of(const bb_whole_extent *extent)
+{
+    const bb_index fine = bb_point_spread_pixels_per_lenslet(extent->lenslets);
+    return bb_pair_comb_edge(extent->lenslets, fine, step_of(extent->lenslets, fine));
+}
+
+static double points_of(const bb_whole_extent *extent)
+{
+    const double edge = (double)edge_of(extent);
+    return 0.25 * BB_PI * edge * edge;
+}
+
+static bool keeps_phase(const bb_whole_extent *extent)
+{
+    return points_of(extent) * (double)extent->guides->measurement_count <= (double)most_kept;
+}
+
+bb_need bb_whole_residual_held(const bb_whole_extent *extent)
+{
+    const double points = points_of(extent);
+    const double n = (double)extent->guides->measurement_count;
+    const double edge = (double)edge_of(extent);
+    const bool together = extent->actuators != extent->own;
+    const double commands = together ? 0.0 : extent->own * (extent->own + n);
+    const double values = points * (extent->actuators + 2.0) + extent->own * extent->own +
+                          commands + 3.0 * edge * edge + (keeps_phase(extent) ? points * n : 0.0);
+    return (bb_need){.host_bytes = sizeof(bb_whole_residual) + sizeof(double) * values};
+}
+
+bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads)
+{
+    const double points = points_of(extent);
+    const double own = extent->own;
+    const double n = (double)extent->guides->measurement_count;
+    const bool together = extent->actuators != extent->own;
+    const bb_need metric = {.host_bytes = sizeof(double) * own * points,
+                            .seconds = 2.0 * own * own * points / (BB_NEED_FP64_RATE * threads)};
+    bb_need commands = {.host_bytes = sizeof(double) * extent->slopes * n,
+                        .seconds = 2.0 * own * extent->slopes * n / (BB_NEED_FP64_RATE * threads)};
+    commands = bb_need_in_turn(bb_target_commands_need(extent->slopes, own, threads), commands);
+    bb_need need = bb_need_in_turn(metric, together ? (bb_need){0} : commands);
+    if (keeps_phase(extent)) {
+        need =
+            bb_need_in_turn(need, bb_phase_slope_covariance_need(points, extent->guides, threads));
+    }
+    return bb_need_together(bb_whole_residual_held(extent), need);
+}
+
+bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,
+                                     double threads)
+{
+    const double points = points_of(extent);
+    const double count = extent->actuators;
+    const double n = (double)extent->guides->measurement_count;
+    const bool together = extent->actuators != extent->own;
+    const double block = keeps_phase(extent) ? 0.0 : (double)POINTS * n;
+    const double commands = together ? 0.0 : count * (n + 2.0 * count);
+    double flops = 2.0 * points * count * (count + n + points);
+    flops += together ? 0.0 : 2.0 * count * n * (extent->slopes + count);
+    const bb_need field = {.host_bytes = sizeof(double) * (points * count + commands + block),
+                           .seconds = flops / (BB_NEED_FP64_RATE * threads)};
+    bb_need need =
+        bb_need_together(field, bb_pair_comb_need(edge_of(extent), wavelength_count, threads));
+    if (!keeps_phase(extent)) {
+        need.seconds += bb_phase_slope_covariance_need(points, extent->guides, threads).seconds;
+    }
+    return need;
+}

@@ -40,6 +40,22 @@ BB_CHECKED bb_status bb_whole_residual_field(const bb_whole_estimate *estimate,
                                              bb_residual_kind kind, const double *residual,
                                              double **twisted, bb_pair_field *out);
 
+/// Sizes of the covariances towards one target.
+typedef struct bb_whole_extent {
+    bb_index lenslets;             ///< of the truth sensor
+    double own;                    ///< actuators of the target's own mirror
+    double actuators;              ///< those, or of all mirrors that correct together
+    double slopes;                 ///< m of the truth sensor
+    const bb_sensor_array *guides; ///< borrowed
+} bb_whole_extent;
+
+/// What they take while they are made and what stays; what an estimate takes beside its residual,
+/// with the sums of its pairs. Seconds without obstruction.
+bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads);
+bb_need bb_whole_residual_held(const bb_whole_extent *extent);
+bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,
+                                     double threads);
+
 /// Variance over the pupil, piston taken out, of the shapes of the target's own mirror of a
 /// covariance `voltages` [actuators][actuators], m^2.
 double bb_whole_residual_variance(const bb_whole_residual *whole, const double *voltages);

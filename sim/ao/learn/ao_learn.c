@@ -303,43 +303,12 @@ void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_evaluation *evalu
     }
 }
 
-// The Strehl ratios of one evaluation, every target.
-static bb_status rate(const bb_ao_learning *l, const double *wavelengths_m,
-                      bb_ao_evaluation *evaluation)
-{
-    bb_status status = BB_OK;
-    const bb_index targets = l->truth->target_count;
-    const bb_index wavelengths = l->study->wavelengths_um.count;
-    bb_residual_task *tasks = NULL;
-    bb_ao_commands commands = {.problem = l->truth};
-    BB_TRY(BB_ZEROED(targets, &tasks));
-    for (bb_index t = 0; t < targets; ++t) {
-        const bb_index m = l->truth->targets[t].ctm->rows;
-        BB_TRY(bb_ao_commands_task(&commands, evaluation, t, &tasks[t]));
-        BB_TRY(BB_ALLOCATE(m * m, &tasks[t].cee));
-    }
-    BB_TRY(bb_residual_covariance(l->truth->cmm, targets, tasks));
-    for (bb_index t = 0; t < targets; ++t) {
-        BB_TRY(bb_ao_commands_shake(l->truth, t, BB_RESIDUAL_SLOPES, l->truth->shake_arcsec,
-                                    &tasks[t]));
-        bb_tomography_score score = {.kind = (bb_score)l->study->score,
-                                     .strehl = evaluation->strehl + t * wavelengths};
-        BB_TRY(bb_tomography_rate(l->truth, t, tasks[t].cee, wavelengths, wavelengths_m, &score,
-                                  &evaluation->common.outcome));
-    }
-done:
-    for (bb_index t = 0; tasks != NULL && t < targets; ++t) {
-        BB_RELEASE(&tasks[t].cee);
-    }
-    BB_RELEASE(&tasks);
-    return status;
-}
-
-bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *wavelengths_m,
+bb_status bb_ao_learning_compare(const bb_ao_learning *learning, bb_ao_scoring *scoring,
                                  const bb_ao_evaluation *evaluations, bb_results *results)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation known = {0};
+    bb_ao_evaluation *const one = &known;
     bb_factor_problem factor_problem = {0};
     if (learning == NULL || learning->problem == NULL) {
         return BB_OK;
@@ -350,15 +319,15 @@ bb_status bb_ao_learning_compare(const bb_ao_learning *learning, const double *w
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     BB_TRY(bb_ao_evaluation_create("known profile", targets, study->wavelengths_um.count, 0, 0,
                                    &known));
+    known.level = pipelines[reference];
     known.shared = evaluations[reference].shared;
     known.common.device = evaluations[reference].common.device;
     factor_problem = learning->known;
     BB_TRY(bb_factor_problem_prepare(&factor_problem));
     BB_TRY(bb_factor_problem_solve(&factor_problem, &pipelines[reference], known.r, &known.common));
     bb_ao_evaluation_share(&known, study->correction, learning->truth);
-    if (known.common.outcome.kind == BB_OUTCOME_OK) {
-        BB_TRY(rate(learning, wavelengths_m, &known));
-    }
+    BB_TRY(bb_ao_scoring_strehls(scoring, &one, 1, targets, study->wavelengths_um.count,
+                                 &known.strehl));
     BB_TRY(bb_ao_learn_publish_strehl(targets, &study->wavelengths_um, known.strehl,
                                       evaluations[reference].strehl, results));
 done:

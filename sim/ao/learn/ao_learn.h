@@ -6,7 +6,7 @@
 #ifndef BB_SIM_AO_LEARN_AO_LEARN_H
 #define BB_SIM_AO_LEARN_AO_LEARN_H
 
-#include "sim/ao/ao_evaluation.h"
+#include "sim/ao/ao_scoring.h"
 #include "sim/output/checkpoint.h"
 #include "sim/pipelines/factor_problem.h"
 
@@ -41,9 +41,9 @@ bb_index bb_ao_learning_list(const bb_ao_learning *learning,
 void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_evaluation *evaluation);
 
 /// With `apply`, solves the reference pipeline with the true profile too and adds what learning
-/// costs: /learn/strehl_known and /learn/strehl_loss. Errors: as those of a pipeline.
-BB_CHECKED bb_status bb_ao_learning_compare(const bb_ao_learning *learning,
-                                            const double *wavelengths_m,
+/// costs, by the study's score: /learn/strehl_known and /learn/strehl_loss. Errors: as those of a
+/// pipeline.
+BB_CHECKED bb_status bb_ao_learning_compare(const bb_ao_learning *learning, bb_ao_scoring *scoring,
                                             const bb_ao_evaluation *evaluations,
                                             bb_results *results);
 

@@ -215,6 +215,7 @@ static bb_status score_sample(night *self, bb_index first, bb_index end)
     for (bb_index e = 0; e < count; ++e) {
         of_estimates[e] = strehls + e * directions;
     }
+    scoring.whole.study = NULL; // layers of a night may have outer scales of their own
     BB_TRY(bb_ao_scoring_strehls(&scoring, estimates, count, 1, 1, of_estimates));
     for (bb_index i = first; i < end; ++i) {
         for (bb_index e = 0; e < count; ++e) {
