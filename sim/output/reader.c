@@ -243,6 +243,10 @@ done:
     return status;
 }
 
+// Attributes of datasets that commands read: what a swept key is called in the study, and what a
+// score is of.
+static const char *const kept[] = {"key", "definition"};
+
 // Reads the datasets of a group that are axes, or those that are not, whose names have a beginning.
 static bb_status read_datasets(hid_t file, const char *group_name, const char *prefix, bool axes,
                                bb_results *results)
@@ -272,9 +276,10 @@ static bb_status read_datasets(hid_t file, const char *group_name, const char *p
             BB_TRY(axes ? BB_OK : check_shape(results, path, &entry));
             BB_TRY(entry.is_text ? add_texts(results, path, &entry)
                                  : add_numbers(results, path, &entry));
-            // What a swept key is called in the study.
-            if (H5Aexists(entry.id, "key") > 0) {
-                BB_TRY(read_attribute(entry.id, path, "key", results));
+            for (size_t k = 0; k < sizeof kept / sizeof *kept; ++k) {
+                if (H5Aexists(entry.id, kept[k]) > 0) {
+                    BB_TRY(read_attribute(entry.id, path, kept[k], results));
+                }
             }
         }
         close_item(&entry);

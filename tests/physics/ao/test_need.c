@@ -7,6 +7,7 @@
 #include "physics/ao/frames/time_domain.h"
 #include "physics/ao/learn/learn.h"
 #include "physics/ao/score/pair_strehl.h"
+#include "physics/ao/score/whole_residual.h"
 #include "physics/ao/tomography.h"
 #include "physics/ao/unknown_modes.h"
 #include "tests/need.h"
@@ -191,6 +192,38 @@ static void hold_rating(const scene *s, const bb_tomography *problem, bb_score k
     BB_RELEASE(&cee);
 }
 
+static void hold_whole(const scene *s, const bb_tomography *problem)
+{
+    const bb_index m = s->truth.measurement_count;
+    const bb_index n = s->guides.measurement_count;
+    const bb_deformable_mirror *mirror = bb_point_spread_mirror(problem->targets[0].spread);
+    const double own = (double)mirror->actuator_count;
+    const bb_whole_extent extent = {mirror->lenslets, own, own, (double)m, &s->guides};
+    bb_whole_residual *whole = NULL;
+    double strehl[WAVELENGTHS];
+    bb_outcome outcome = {0};
+    need_start();
+    check_ok(bb_whole_residual_create(problem, 0, NULL, &whole));
+    need_stop();
+    need_hold("whole_residual", bb_whole_residual_need(&extent, s->threads), NEED_LOOSENESS);
+    need_stop_held();
+    need_hold("whole_residual, held", bb_whole_residual_held(&extent), NEED_LOOSENESS);
+    double *r = zeros(m * n);
+    double *cee = zeros(m * m);
+    const bb_whole_estimate estimate = {whole, r, NULL};
+    bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .estimate = &estimate, .strehl = strehl};
+    bb_need need = bb_tomography_rate_need(&s->pupil, mirror->lenslets, BB_SCORE_STATIONARY,
+                                           WAVELENGTHS, s->threads);
+    need = bb_need_together(need, bb_whole_residual_field_need(&extent, WAVELENGTHS, s->threads));
+    need_start();
+    check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
+    need_stop();
+    need_hold("tomography, whole residual", need, NEED_LOOSENESS);
+    BB_RELEASE(&r);
+    BB_RELEASE(&cee);
+    bb_whole_residual_destroy(&whole);
+}
+
 // A closed loop, in which guide stars see nothing of the mirrors.
 static void hold_time(const scene *s, const bb_frame_sampler *sampler,
                       const bb_frame_sampler_extent *frames, const double *r)
@@ -322,6 +355,7 @@ static void hold_tomography(scene *s)
     need_hold("tomography, held", held, NEED_LOOSENESS);
     hold_rating(s, problem, BB_SCORE_STATIONARY, "tomography, stationary");
     hold_rating(s, problem, BB_SCORE_PAIRS, "tomography, pairs");
+    hold_whole(s, problem);
     hold_frames(s, problem);
     hold_learning(s, problem);
     bb_tomography_destroy(&problem);

@@ -4,10 +4,12 @@
 // boxes, and whose reconstructor corrects which target.
 #include "tests/sim/driver.h"
 
-#define CONFIG(name) BB_SOURCE_DIR "/configs/ao/" name ".yaml"
-#define FEW          "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"
-#define TWINS        "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}, {x_arcsec: 3.0, y_arcsec: 1.0}]"
-#define ALONE        "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]"
+#define CONFIG(name)   BB_SOURCE_DIR "/configs/ao/" name ".yaml"
+#define FEW            "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"
+#define CONFIG_TIME    BB_SOURCE_DIR "/tests/configs/small/time.yaml"
+#define ALONE_PIPELINE "pipelines=[{name: reference, arithmetic: dp}]"
+#define TWINS          "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}, {x_arcsec: 3.0, y_arcsec: 1.0}]"
+#define ALONE          "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]"
 
 // But for the order of sums: what several targets share is multiplied with Cmm once.
 static void check_same(const bb_results *a, const bb_results *b, const char *name)
@@ -43,10 +45,8 @@ static void check_frames(const char *path, const char *frames)
             error->numbers[i], dataset->numbers[i], stationary->numbers[i]);
         assert_true(fabs(sigmas->numbers[i]) < 3.0);
         assert_true(headline->numbers[i] == dataset->numbers[i]);
-        assert_true(stationary->numbers[i] < dataset->numbers[i]);
-        // The mirror leaves up to 0.02 of what is below the cutoff, too.
-        check_close(frames_whole->numbers[i], dataset->numbers[i], 0.02 + 3.0 * error->numbers[i],
-                    1.0);
+        assert_true(stationary->numbers[i] < pairs->numbers[i]);
+        check_close(frames_whole->numbers[i], dataset->numbers[i], 3.0 * error->numbers[i], 1.0);
     }
     const bb_dataset *ratio = driver_dataset(results, "structure_ratio");
     const bb_dataset *ratio_error = driver_dataset(results, "structure_ratio_error");
@@ -87,11 +87,43 @@ TEST_FULL(the_whole_residual_is_that_of_frames)
                   "coefficient %.3f\n",
                   frames, error, total, sigmas, coefficient);
     assert_true(fabs(sigmas) < 3.0);
-    check_close(frames, total, 0.01 + 3.0 * error, 1.0);
+    check_close(frames, total, 3.0 * error, 1.0);
     assert_true(error < 0.01);
     // 0.2740 beyond the cutoff, and what influence functions leave below it.
     check_close(coefficient, 0.31, 0.02, 1.0);
     bb_results_destroy(&results);
+}
+
+// Whole residuals by numpy, with covariances of phase and slopes on combs of 41 to 61 points, and
+// what the sum of independent terms has there. 1500 and 3000 frames have 0.4696(15) and 0.4459(12)
+// of the first two; 60 skies at 6 ms 0.5417(48).
+TEST(strehl_ratios_are_of_the_whole_residual)
+{
+    static const struct {
+        const char *path, *delay;
+        double whole, independent;
+    } cases[] = {
+        {CONFIG("monte-carlo-single"), "seed=1", 0.46758, 0.47964},
+        {CONFIG("monte-carlo-asymmetric"), "seed=1", 0.44304, NAN},
+        {CONFIG_TIME, "error_terms.frame_delay_ms=6.0", 0.54075, 0.56101},
+        {CONFIG_TIME, "error_terms.frame_delay_ms=2.0", 0.58280, NAN},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        for (int k = 0; k < (isnan(cases[i].independent) ? 1 : 2); ++k) {
+            const driver_case study = {
+                cases[i].path,
+                {"device=cpu", "monte_carlo.frames=0", "time_domain.frames=0", ALONE_PIPELINE,
+                 cases[i].delay,
+                 k == 0 ? "error_terms.combination=exact" : "error_terms.combination=independent"}};
+            bb_results *results = driver_results(&study);
+            const double strehl = driver_number(results, "strehl", "reference");
+            check_close(strehl, k == 0 ? cases[i].whole : cases[i].independent, 3e-4, 1.0);
+            assert_string_equal(bb_results_note_text(results, "results/strehl", "definition"),
+                                k == 0 ? "whole residual"
+                                       : "correctable residual and independent error terms");
+            bb_results_destroy(&results);
+        }
+    }
 }
 
 TEST(frames_do_not_depend_on_threads)
