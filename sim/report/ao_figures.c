@@ -342,11 +342,13 @@ static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
     char names[BB_FIGURE_COLOURS][NAME_BYTES];
     char cell[NAME_BYTES];
     double peak = 0.0;
+    double least = 0.0; // of correlations
     bb_figure_box axes;
     BB_REQUIRE(budget->rank == 2 && budget->shape[1] == terms->count, BB_INVALID,
                "error_budget_nm that is not over target and error_term");
     for (bb_index i = 0; i < budget->count; ++i) {
         peak = fmax(peak, budget->numbers[i]);
+        least = fmin(least, budget->numbers[i]);
     }
     for (bb_index t = 0; t < shown; ++t) {
         (void)snprintf(names[t], NAME_BYTES, "target %td", t);
@@ -367,9 +369,9 @@ static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
     BB_TRY(bb_figure_name_axes(figure, axes, NULL, "rms of the residual [nm]"));
     BB_TRY(bb_figure_write_keys(figure, keys, shown, axes));
     BB_TRY(bb_text_add(&figure->script,
-                       "set xrange [-0.6:%.2f]\nset yrange [0:%.9g]\nset ytics nomirror\nunset "
+                       "set xrange [-0.6:%.2f]\nset yrange [%.9g:%.9g]\nset ytics nomirror\nunset "
                        "xtics\nset grid ytics linecolor '#d8d8d8' linewidth 0.5\n",
-                       (double)terms->count - 0.4, peak > 0.0 ? 1.12 * peak : 1.0));
+                       (double)terms->count - 0.4, 1.12 * least, peak > 0.0 ? 1.12 * peak : 1.0));
     BB_TRY(bb_figure_block(figure, "budget", "left edge, right edge, rms [nm], target"));
     const double room = 0.8 / (double)shown;
     for (bb_index e = 0; e < terms->count; ++e) {
