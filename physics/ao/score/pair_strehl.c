@@ -33,9 +33,11 @@ typedef struct pair_survey {
 
 // Of one thread.
 typedef struct scratch {
-    double *reached;    // [corners] [corners][corners]: of row of b, columns of a and b
-    double *half;       // G T [edge][corners]
-    double *block;      // T [corners][corners]; of a field [points][points] of two rows
+    double *reached;    // [corners] [corners][corners]: of row of b, columns of a and b; of a field
+                        // [points][corners]
+    double *half;       // G T [edge][corners]; of a field G of points with light
+    double *block;      // T [corners][corners]; of a field F z [points][points] of two rows
+    double *turned;     // of a field F z of the rows in turn
     double *covariance; // [edge][edge] between two rows of the comb
 } scratch;
 
@@ -124,11 +126,11 @@ static bb_status prepare(const pair_survey *survey, scratch *out)
     bb_status status = BB_OK;
     const bb_index corners = survey->mirror->lenslets + 1;
     const bb_index edge = survey->out->edge;
-    if (survey->field == NULL) {
-        BB_TRY(BB_ALLOCATE(corners * corners * corners, &out->reached));
-        BB_TRY(BB_ALLOCATE(edge * corners, &out->half));
-    }
-    BB_TRY(BB_ALLOCATE(survey->field == NULL ? corners * corners : edge * edge, &out->block));
+    const bool shapes = survey->field == NULL;
+    BB_TRY(BB_ALLOCATE(shapes ? corners * corners * corners : edge * corners, &out->reached));
+    BB_TRY(BB_ALLOCATE(edge * corners, &out->half));
+    BB_TRY(BB_ALLOCATE(shapes ? corners * corners : edge * edge, &out->block));
+    BB_TRY(BB_ALLOCATE(shapes ? 0 : edge * edge, &out->turned));
     BB_TRY(BB_ZEROED(edge * edge, &out->covariance));
 done:
     return status;
@@ -138,6 +140,7 @@ static void release_scratch(scratch *work)
 {
     BB_RELEASE(&work->reached);
     BB_RELEASE(&work->block);
+    BB_RELEASE(&work->turned);
     BB_RELEASE(&work->half);
     BB_RELEASE(&work->covariance);
 }
@@ -182,33 +185,73 @@ static void cross_shapes(const pair_survey *survey, bb_index k, scratch *work)
                 corners, survey->shape.fall, corners, 0.0, work->covariance, edge);
 }
 
+// Sums a field's z at point `q` over the actuators of each column as row j of the comb sees them.
+static void reach_point(const bb_pair_field *field, bb_index j, bb_index q, double *columns)
+{
+    const bb_deformable_mirror *mirror = field->shape->mirror;
+    const bb_index corners = mirror->lenslets + 1;
+    const double *falls = field->shape->fall + j * corners;
+    const double *twisted = field->twisted + q * field->actuators;
+    memset(columns, 0, (size_t)corners * sizeof *columns);
+    for (bb_index a = 0; a < field->actuators; ++a) {
+        const double fall = falls[mirror->row[a]];
+        if (fall > reach) {
+            columns[mirror->column[a]] += fall * twisted[a];
+        }
+    }
+}
+
+// F z [points of row j][points of row k], the points with light.
+static void twist_rows(const pair_survey *survey, bb_index j, bb_index k, scratch *work,
+                       double *out)
+{
+    const bb_pair_field *field = survey->field;
+    const bb_pair_comb *comb = survey->comb;
+    const int from = (int)comb->first[j];
+    const int to = (int)comb->first[k];
+    const int rows = (int)comb->first[j + 1] - from;
+    const int columns = (int)comb->first[k + 1] - to;
+    const int corners = (int)survey->mirror->lenslets + 1;
+    const int actuators = (int)field->actuators;
+    if (field->shape == NULL) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, actuators, 1.0,
+                    field->influence + (bb_index)from * actuators, actuators,
+                    field->twisted + (bb_index)to * actuators, actuators, 0.0, out, columns);
+        return;
+    }
+    for (bb_index q = 0; q < columns; ++q) {
+        reach_point(field, j, to + q, work->reached + q * corners);
+    }
+    for (bb_index i = 0; i < rows; ++i) {
+        memcpy(work->half + i * corners, field->shape->fall + comb->column[from + i] * corners,
+               (size_t)corners * sizeof *work->half);
+    }
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, corners,
+                bb_deformable_mirror_influence(survey->mirror, 0.0), work->half, corners,
+                work->reached, corners, 0.0, out, columns);
+}
+
 // S less the stationary part, [edge][edge] between rows j and k of the comb where they have light.
 static void cross_fields(const pair_survey *survey, bb_index j, bb_index k, scratch *work)
 {
     const bb_pair_field *field = survey->field;
     const bb_pair_comb *comb = survey->comb;
     const bb_index edge = comb->edge;
-    const int actuators = (int)field->actuators;
-    const bb_index from = comb->first[j];
-    const bb_index to = comb->first[k];
-    const int rows = (int)(comb->first[j + 1] - from);
-    const int columns = (int)(comb->first[k + 1] - to);
+    const bb_index *from = comb->column + comb->first[j];
+    const bb_index *to = comb->column + comb->first[k];
+    const bb_index rows = comb->first[j + 1] - comb->first[j];
+    const bb_index columns = comb->first[k + 1] - comb->first[k];
+    const double *stationary = field->stationary + labs(j - k) * edge;
     if (rows == 0 || columns == 0) {
         return;
     }
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, actuators, 0.5,
-                field->influence + from * actuators, actuators, field->twisted + to * actuators,
-                actuators, 0.0, work->block, columns);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, columns, actuators, 0.5,
-                field->twisted + from * actuators, actuators, field->influence + to * actuators,
-                actuators, 1.0, work->block, columns);
+    twist_rows(survey, j, k, work, work->block);
+    twist_rows(survey, k, j, work, work->turned);
     for (bb_index i = 0; i < rows; ++i) {
         for (bb_index l = 0; l < columns; ++l) {
-            const bb_index x = comb->column[from + i];
-            const bb_index to_x = comb->column[to + l];
-            work->covariance[x * edge + to_x] =
-                work->block[i * columns + l] -
-                field->stationary[labs(j - k) * edge + labs(x - to_x)];
+            work->covariance[from[i] * edge + to[l]] =
+                0.5 * (work->block[i * columns + l] + work->turned[l * rows + i]) -
+                stationary[labs(from[i] - to[l])];
         }
     }
 }
@@ -520,8 +563,8 @@ bb_need bb_pair_comb_need(bb_index edge, bb_index wavelength_count, double threa
     const double lit = 0.25 * BB_PI * points;
     const double displaced = (double)edge * (2.0 * (double)edge - 1.0);
     const double sums = (TASKS * (waves + 1.0) + waves) * displaced; // and g of them
-    // Weights, their columns and variances; two planes of a thread.
-    const double comb = (3.0 + 2.0 * fmin(threads, TASKS)) * points;
+    // Weights, their columns and variances; three planes of a thread.
+    const double comb = (3.0 + 3.0 * fmin(threads, TASKS)) * points;
     return (bb_need){.host_bytes = sizeof(double) * (sums + comb),
                      .seconds = 0.5 * lit * lit * waves * seconds_per_exponential / threads};
 }

@@ -21,6 +21,7 @@
 #ifndef BB_PHYSICS_AO_SCORE_PAIR_STREHL_H
 #define BB_PHYSICS_AO_SCORE_PAIR_STREHL_H
 
+#include "physics/ao/mirrors/mirror_shape.h"
 #include "physics/ao/score/point_spread.h"
 
 /// Points of the pupil between which pairs are counted: every `step`-th of the point spread's grid,
@@ -46,9 +47,11 @@ void bb_pair_comb_release(bb_pair_comb *comb);
 typedef struct bb_pair_field {
     const bb_pair_comb *comb;
     bb_index actuators;
-    const double *influence;  ///< F [points][actuators], m per volt
-    const double *twisted;    ///< z [points][actuators], V m
-    const double *stationary; ///< s [edge][edge] by |dy| and |dx| in steps, m^2, 0 at (0, 0)
+    const double *influence;      ///< F [points][actuators], m per volt
+    const bb_mirror_shape *shape; ///< the same on the comb's rows and columns, of Gaussian
+                                  ///< actuators on the lenslets' corners; NULL: others
+    const double *twisted;        ///< z [points][actuators], V m
+    const double *stationary;     ///< s [edge][edge] by |dy| and |dx| in steps, m^2, 0 at (0, 0)
 } bb_pair_field;
 
 /// Sums over the pairs of one residual. Zero-initialise; release with bb_pair_strehl_release.

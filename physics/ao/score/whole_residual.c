@@ -27,6 +27,7 @@ struct bb_whole_residual {
     bb_pair_comb comb;
     double *x_m, *y_m;      // [points] with light
     bb_sensor_layer *layer; // [layers] as the target sees them at the time of the correction
+    bb_mirror_shape shape;  // of the own mirror on the comb
     double *influence;      // F [points][actuators]
     double *metric;         // [own][own]: mean of F^T F without that of F, of the own mirror
     double *phase;          // <phi s> [points][n]; NULL: filled for each estimate
@@ -93,19 +94,17 @@ static bb_status fill_influence(bb_whole_residual *whole)
     const bb_pair_comb *comb = &whole->comb;
     const bb_deformable_mirror *mirror =
         bb_target_commands_mirror(whole->tomography, whole->target);
-    bb_mirror_shape shape = {0};
-    BB_TRY(bb_mirror_shape_create(mirror, comb->edge, comb->position_m, &shape));
+    BB_TRY(bb_mirror_shape_create(mirror, comb->edge, comb->position_m, &whole->shape));
     BB_TRY(BB_ALLOCATE(comb->count * whole->actuators, &whole->influence));
     for (bb_index j = 0; j < comb->edge; ++j) {
         for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
             for (bb_index a = 0; a < whole->actuators; ++a) {
                 whole->influence[k * whole->actuators + a] =
-                    bb_mirror_shape_influence(&shape, a, comb->column[k], j);
+                    bb_mirror_shape_influence(&whole->shape, a, comb->column[k], j);
             }
         }
     }
 done:
-    bb_mirror_shape_release(&shape);
     return status;
 }
 
@@ -283,6 +282,7 @@ void bb_whole_residual_destroy(bb_whole_residual **owner)
         return;
     }
     bb_pair_comb_release(&whole->comb);
+    bb_mirror_shape_release(&whole->shape);
     BB_RELEASE(&whole->x_m);
     BB_RELEASE(&whole->y_m);
     BB_RELEASE(&whole->layer);
@@ -372,8 +372,12 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual
         w = known;
     }
     BB_TRY(twist(whole, m, w, *twisted));
-    *out = (bb_pair_field){&whole->comb, whole->actuators, whole->influence, *twisted,
-                           whole->stationary};
+    *out = (bb_pair_field){.comb = &whole->comb,
+                           .actuators = whole->actuators,
+                           .influence = whole->influence,
+                           .shape = whole->truth != NULL ? &whole->shape : NULL,
+                           .twisted = *twisted,
+                           .stationary = whole->stationary};
 done:
     BB_RELEASE(&commands);
     BB_RELEASE(&known);
@@ -447,7 +451,8 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
     const bool together = extent->actuators != extent->own;
     const double block = keeps_phase(extent) ? 0.0 : (double)POINTS * n;
     const double commands = together ? 0.0 : count * (n + 2.0 * count);
-    double flops = 2.0 * points * count * (count + n + points);
+    const double pairs = together ? count : 2.0 * ((double)extent->lenslets + 1.0); // of a product
+    double flops = 2.0 * points * (count * (count + n) + pairs * points);
     flops += together ? 0.0 : 2.0 * count * n * (extent->slopes + count);
     const bb_need field = {.host_bytes = sizeof(double) * (points * count + commands + block),
                            .seconds = flops / (BB_NEED_FP64_RATE * threads)};
