@@ -45,6 +45,7 @@ static const bb_output_table *const outputs[] = {
     &bb_ao_quantities_budget,
     &bb_ao_storage_outputs,
     &bb_ao_scoring_outputs,
+    &bb_ao_whole_outputs,
     &bb_frame_times_outputs,
     &bb_ao_mcao_outputs,
     &bb_ao_mcao_mirrors,

@@ -77,6 +77,10 @@ static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
     out->whole = bb_need_in_turn(
         out->whole, bb_need_together(out->wholes, bb_whole_residual_need(&extent, out->threads)));
     out->wholes = bb_need_together(out->wholes, bb_whole_residual_held(&extent));
+    if (study->error_terms.minimum_variance) {
+        out->best =
+            bb_need_together(out->best, bb_whole_residual_project_need(&extent, out->threads));
+    }
     out->products = physics->mirror_count > 0 ? together : 0.0;
     out->rating = bb_need_in_turn(
         out->rating, bb_need_repeated(bb_whole_residual_field_need(

@@ -36,6 +36,7 @@ typedef struct bb_ao_extent {
     bb_need truths;        ///< of all targets in commands, where pipelines store those
     bb_need whole;         ///< making covariances of phase and slopes, for exact scores
     bb_need wholes;        ///< what stays of them
+    bb_need best;          ///< right-hand sides and solutions of error_terms.minimum_variance
     double products;       ///< rows of M Cmm M^T beside the residuals, 0 without
     bb_need late;          ///< covariances of truth sensors a delay later
     double commands;       ///< of mirrors of their own, of all targets, likewise

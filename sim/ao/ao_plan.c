@@ -277,6 +277,15 @@ static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
     }
+    if (study->error_terms.minimum_variance) {
+        double operator_bytes;
+        bb_need solving;
+        BB_TRY(bb_factor_pipeline_need(
+            &study->solver.common, (const bb_factor_pipeline *)study->pipelines.items + reference,
+            study->common.device, &span->solved, NULL, &solving, &operator_bytes));
+        need = bb_need_in_turn(need,
+                               bb_need_together(estimates, bb_need_together(span->best, solving)));
+    }
     need = bb_need_in_turn(need, bb_need_together(estimates, storing_need(study, span)));
     need =
         bb_need_in_turn(need, bb_need_together(estimates, bb_need_together(scoring, span->truths)));

@@ -465,6 +465,9 @@ bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results
     BB_TRY(bb_frame_times_publish(study, run.evaluations, results));
     BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
                                     options->dump, results));
+    BB_TRY(bb_ao_whole_publish_best(&run.scoring.whole, &run.factor_problem,
+                                    run.evaluations[run.order[0]].common.device,
+                                    run.scoring.wavelengths_m, results));
     BB_TRY(bb_ao_learning_compare(run.learning, &run.scoring, run.evaluations, results));
     if (run.study->monte_carlo.frames > 0) {
         BB_TRY(bb_ao_sampling_run(study, run.problem, run.scoring.wavelengths_m, run.evaluations,

@@ -2,8 +2,10 @@
 #include "sim/ao/ao_whole.h"
 
 #include "core/memory.h"
+#include "physics/ao/target_commands.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 
+#include <cblas.h>
 #include <math.h>
 
 void bb_ao_whole_release(bb_ao_whole *self)
@@ -43,11 +45,19 @@ bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
     bb_status status = BB_OK;
     const double given = study->error_terms.fitting_coefficient;
     const bool pairs = study->score == (int)BB_SCORE_PAIRS || bb_ao_study_frames(study);
+    const bool learns = study->learn.source != (int)BB_AO_LEARN_OFF && study->learn.apply;
     if (pairs && bb_ao_whole_applies(study) && given != BB_FITTING_COEFFICIENT) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, "error_terms.fitting_coefficient"),
                                "error_terms.fitting_coefficient = %g: of no effect on the exact "
                                "whole residual; set error_terms.combination: independent",
                                given));
+    }
+    if (study->error_terms.minimum_variance &&
+        (!pairs || !bb_ao_whole_applies(study) || study->mirrors.count > 0 || learns)) {
+        BB_TRY(bb_problems_add(
+            problems, bb_config_place(config, "error_terms.minimum_variance"),
+            "error_terms.minimum_variance: expected score pairs, error_terms.combination exact, "
+            "error_terms.fitting true, a mirror of each target's own and no learned profile"));
     }
 done:
     return status;
@@ -75,6 +85,20 @@ done:
     return status;
 }
 
+// Nothing is made twice.
+static bb_status find_model(bb_ao_whole *self, bb_index target)
+{
+    bb_status status = BB_OK;
+    if (self->models == NULL) {
+        BB_TRY(BB_ZEROED(self->problem->target_count, &self->models));
+    }
+    if (self->models[target] == NULL) {
+        BB_TRY(make_model(self, target));
+    }
+done:
+    return status;
+}
+
 bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evaluation,
                                bb_index target, const double *product, bb_whole_estimate *out,
                                const bb_whole_estimate **estimate)
@@ -84,12 +108,7 @@ bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evalua
     if (!bb_ao_whole_serves(self)) {
         goto done;
     }
-    if (self->models == NULL) {
-        BB_TRY(BB_ZEROED(self->problem->target_count, &self->models));
-    }
-    if (self->models[target] == NULL) {
-        BB_TRY(make_model(self, target));
-    }
+    BB_TRY(find_model(self, target));
     *out = (bb_whole_estimate){self->models[target],
                                self->problem->commands != NULL
                                    ? evaluation->r[0]
@@ -97,5 +116,130 @@ bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evalua
                                product};
     *estimate = out;
 done:
+    return status;
+}
+
+// The best commands of all targets.
+typedef struct best {
+    bb_index targets;
+    bb_view *views;          // [targets]
+    bb_matrix_source *sides; // [targets] B
+    const bb_matrix_source **listed;
+    double **b; // [targets][actuators][n]
+    bb_ao_evaluation solved;
+} best;
+
+static void release_best(best *work)
+{
+    for (bb_index t = 0; work->b != NULL && t < work->targets; ++t) {
+        BB_RELEASE(&work->b[t]);
+    }
+    BB_RELEASE(&work->b);
+    BB_RELEASE(&work->views);
+    BB_RELEASE(&work->sides);
+    BB_RELEASE(&work->listed);
+    bb_ao_evaluation_release(&work->solved, work->targets);
+}
+
+static bb_status pose_best(bb_ao_whole *self, best *work)
+{
+    bb_status status = BB_OK;
+    const bb_index n = self->problem->cmm->columns;
+    BB_TRY(BB_ZEROED(work->targets, &work->b));
+    BB_TRY(BB_ZEROED(work->targets, &work->views));
+    BB_TRY(BB_ZEROED(work->targets, &work->sides));
+    BB_TRY(BB_ZEROED(work->targets, &work->listed));
+    for (bb_index t = 0; t < work->targets; ++t) {
+        const bb_index rows = bb_target_commands_mirror(self->problem, t)->actuator_count;
+        BB_TRY(find_model(self, t));
+        BB_TRY(BB_ALLOCATE(rows * n, &work->b[t]));
+        BB_TRY(bb_whole_residual_project(self->models[t], work->b[t]));
+        work->views[t] = bb_view_matrix(work->b[t], rows, n);
+        work->sides[t] = bb_matrix_source_dense(&work->views[t], "best commands", "V arcsec");
+        work->listed[t] = &work->sides[t];
+    }
+done:
+    return status;
+}
+
+// Into `strehl` [wavelengths]. The residual of slopes is of no interest here.
+static bb_status rate_best(bb_ao_whole *self, const best *work, bb_index target,
+                           const double *wavelengths_m, double *strehl)
+{
+    bb_status status = BB_OK;
+    const bb_index rows = work->sides[target].rows;
+    const int n = (int)work->sides[target].columns;
+    const double *m = work->solved.r[target];
+    double *product = NULL; // B M^T
+    double *nothing = NULL;
+    bb_outcome outcome = {0};
+    BB_TRY(BB_ALLOCATE(rows * rows, &product));
+    BB_TRY(BB_ZEROED(rows * rows, &nothing));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)rows, n, 1.0,
+                work->b[target], n, m, n, 0.0, product, (int)rows);
+    const bb_whole_estimate estimate = {self->models[target], m, product};
+    bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
+                                 .residual = BB_RESIDUAL_COMMANDS,
+                                 .estimate = &estimate,
+                                 .strehl = strehl};
+    BB_TRY(bb_tomography_rate(self->problem, target, nothing, self->study->wavelengths_um.count,
+                              wavelengths_m, &score, &outcome));
+done:
+    BB_RELEASE(&product);
+    BB_RELEASE(&nothing);
+    return status;
+}
+
+typedef struct best_row {
+    double strehl;
+} best_row;
+
+static const bb_output best_rows[] = {
+    {"strehl_minimum_variance", "target, wavelength", "1",
+     "Strehl ratio of the mirror by the commands of least variance of the phase",
+     .note = "each target by itself; of the reference's arithmetic and noise, before storage",
+     .member = offsetof(best_row, strehl)},
+};
+
+const bb_output_table bb_ao_whole_outputs = {.title = "/results, ao",
+                                             .when = "With `error_terms.minimum_variance`:",
+                                             .group = "results",
+                                             .axes = "target, wavelength",
+                                             BB_OUTPUT_ROWS(best_rows)};
+
+bb_status bb_ao_whole_publish_best(bb_ao_whole *self, const bb_factor_problem *factor_problem,
+                                   int device, const double *wavelengths_m, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_ao_study *study = self->study;
+    const bb_index wavelengths = study->wavelengths_um.count;
+    const bb_factor_pipeline *reference = (const bb_factor_pipeline *)study->pipelines.items +
+                                          bb_factor_pipelines_reference(&study->pipelines);
+    bb_factor_problem posed = *factor_problem;
+    best work = {.targets = self->problem->target_count};
+    best_row *rows = NULL; // [targets][wavelengths]
+    if (!study->error_terms.minimum_variance) {
+        goto done;
+    }
+    BB_TRY(pose_best(self, &work));
+    BB_TRY(
+        bb_ao_evaluation_create("least variance", work.targets, wavelengths, 0, 0, &work.solved));
+    work.solved.common.device = device;
+    posed.target_count = work.targets;
+    posed.sides = work.listed;
+    BB_TRY(bb_factor_problem_solve(&posed, reference, work.solved.r, &work.solved.common));
+    for (bb_index t = 0; work.solved.common.outcome.kind == BB_OUTCOME_OK && t < work.targets;
+         ++t) {
+        BB_TRY(rate_best(self, &work, t, wavelengths_m, work.solved.strehl + t * wavelengths));
+    }
+    BB_TRY(BB_ALLOCATE(work.targets * wavelengths, &rows));
+    for (bb_index i = 0; i < work.targets * wavelengths; ++i) {
+        rows[i].strehl = work.solved.strehl[i];
+    }
+    BB_TRY(bb_output_table_publish_records(&bb_ao_whole_outputs, rows, sizeof *rows,
+                                           work.targets * wavelengths, NULL, results));
+done:
+    release_best(&work);
+    BB_RELEASE(&rows);
     return status;
 }

@@ -11,6 +11,7 @@
 
 #include "physics/ao/score/whole_residual.h"
 #include "sim/ao/ao_evaluation.h"
+#include "sim/pipelines/factor_problem.h"
 
 /// Zero-initialise, then set `study` and `problem`, both borrowed; release with
 /// bb_ao_whole_release.
@@ -41,5 +42,15 @@ BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluat
 
 /// What a score of a study is, by pairs or not, for the attribute `definition` of its datasets.
 const char *bb_ao_whole_definition(const bb_ao_study *study, bool pairs);
+
+/// Solves for the commands of least variance of the phase, of each target by itself, by the
+/// reference pipeline where `device` computes, and writes their Strehl ratios; nothing without
+/// error_terms.minimum_variance. Errors: those of a pipeline.
+BB_CHECKED bb_status bb_ao_whole_publish_best(bb_ao_whole *self,
+                                              const bb_factor_problem *factor_problem, int device,
+                                              const double *wavelengths_m, bb_results *results);
+
+/// What that writes.
+extern const bb_output_table bb_ao_whole_outputs;
 
 #endif

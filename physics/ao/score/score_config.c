@@ -67,6 +67,10 @@ static const bb_key error_terms_keys[] = {
      .meaning = "exact: the whole residual from the covariances of phase and slopes, for score "
                 "pairs with fitting; independent: fitting and lag as if they were independent of "
                 "the residual of slopes, as for every other score and for correction mcao."},
+    {.name = "minimum_variance", .kind = BB_KEY_BOOLEAN, .default_text = "false",
+     .offset = offsetof(bb_error_terms_config, minimum_variance),
+     .meaning = "Also the Strehl ratio that the mirrors would have by the commands of least variance "
+                "of the phase, with exact: one more solve of the reference."},
     {.name = "fitting", .kind = BB_KEY_BOOLEAN, .default_text = "true",
      .offset = offsetof(bb_error_terms_config, fitting),
      .meaning = "Turbulence finer than the mirror's actuators, which truth sensors then do not see."},

@@ -54,7 +54,8 @@ typedef enum bb_combination {
 
 /// Errors that the slopes do not know, see error_terms.h.
 typedef struct bb_error_terms_config {
-    int combination; ///< bb_combination
+    int combination;       ///< bb_combination
+    bool minimum_variance; ///< whether the score of the best commands is computed, too
     bool fitting;
     double fitting_coefficient; ///< variance over (d / r0)^(5/3), rad^2
     bool aliasing;

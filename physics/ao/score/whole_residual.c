@@ -10,7 +10,9 @@
 #include "physics/ao/target_commands.h"
 
 #include <cblas.h>
+#include <lapacke.h>
 #include <stdlib.h>
+#include <string.h>
 
 // Rows of a task; points whose covariance with the slopes is worked on at a time. Both are fixed,
 // so that sums do not depend on the threads.
@@ -132,38 +134,48 @@ done:
     return status;
 }
 
-// sum w F^T F / sum w - f f^T, f = sum w F / sum w.
-static bb_status fill_metric(bb_whole_residual *whole)
+// Rows of w F' [actuators][points]: what sums an image of the pupil onto the mirror's influence.
+static bb_status turn_influence(const bb_whole_residual *whole, double *out)
 {
     bb_status status = BB_OK;
     const bb_pair_comb *comb = &whole->comb;
-    const bb_index actuators = whole->actuators;
-    double *turned = NULL; // w F^T [actuators][points]
-    double *mean = NULL;   // f
+    double *share = NULL; // [points]
     double light = 0.0;
-    BB_TRY(BB_ALLOCATE(actuators * comb->count, &turned));
-    BB_TRY(BB_ZEROED(actuators, &mean));
-    BB_TRY(BB_ALLOCATE(actuators * actuators, &whole->metric));
-    for (bb_index k = 0; k < comb->edge * comb->edge; ++k) {
-        light += comb->weight[k];
-    }
+    BB_TRY(BB_ALLOCATE(comb->count, &share));
     for (bb_index j = 0; j < comb->edge; ++j) {
         for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
-            const double share = comb->weight[j * comb->edge + comb->column[k]] / light;
-            for (bb_index a = 0; a < actuators; ++a) {
-                turned[a * comb->count + k] = share * whole->influence[k * actuators + a];
-                mean[a] += turned[a * comb->count + k];
-            }
+            share[k] = comb->weight[j * comb->edge + comb->column[k]];
+            light += share[k];
         }
     }
-    for (bb_index i = 0; i < actuators * actuators; ++i) {
-        whole->metric[i] = -mean[i / actuators] * mean[i % actuators];
+    for (bb_index a = 0; a < whole->actuators; ++a) {
+        double mean = 0.0;
+        for (bb_index k = 0; k < comb->count; ++k) {
+            mean += share[k] / light * whole->influence[k * whole->actuators + a];
+        }
+        for (bb_index k = 0; k < comb->count; ++k) {
+            out[a * comb->count + k] =
+                share[k] / light * (whole->influence[k * whole->actuators + a] - mean);
+        }
     }
-    BB_TRY(multiply(actuators, (multiplying){actuators, comb->count, 1.0, turned, whole->influence,
-                                             false, 1.0, whole->metric}));
+done:
+    BB_RELEASE(&share);
+    return status;
+}
+
+// Mean of F'^T F' over the pupil: w F'^T times F, as the sum of w F' vanishes.
+static bb_status fill_metric(bb_whole_residual *whole)
+{
+    bb_status status = BB_OK;
+    const bb_index count = whole->actuators;
+    double *turned = NULL; // [actuators][points]
+    BB_TRY(BB_ALLOCATE(count * whole->comb.count, &turned));
+    BB_TRY(BB_ALLOCATE(count * count, &whole->metric));
+    BB_TRY(turn_influence(whole, turned));
+    BB_TRY(multiply(count, (multiplying){count, whole->comb.count, 1.0, turned, whole->influence,
+                                         false, 0.0, whole->metric}));
 done:
     BB_RELEASE(&turned);
-    BB_RELEASE(&mean);
     return status;
 }
 
@@ -384,6 +396,63 @@ done:
     return status;
 }
 
+// The pseudo-inverse of the metric: modes that move nothing in the pupil are left out.
+static bb_status invert_metric(const bb_whole_residual *whole, double *out)
+{
+    static const double least = 1e-8; // of the largest eigenvalue
+    bb_status status = BB_OK;
+    const bb_index count = whole->own;
+    double *modes = NULL;  // [count][count], a mode a row
+    double *values = NULL; // [count] rising
+    double *scaled = NULL; // modes over their values
+    lapack_int info = 0;
+    BB_TRY(BB_ALLOCATE(count * count, &modes));
+    BB_TRY(BB_ALLOCATE(count, &values));
+    BB_TRY(BB_ALLOCATE(count * count, &scaled));
+    memcpy(modes, whole->metric, (size_t)(count * count) * sizeof *modes);
+    info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'U', (lapack_int)count, modes, (lapack_int)count,
+                         values);
+    BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACK's dsyev returned %d", (int)info);
+    for (bb_index k = 0; k < count * count; ++k) {
+        const double value = values[k / count];
+        scaled[k] = value > least * values[count - 1] ? modes[k] / value : 0.0;
+    }
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)count, (int)count, (int)count, 1.0,
+                modes, (int)count, scaled, (int)count, 0.0, out, (int)count);
+done:
+    BB_RELEASE(&modes);
+    BB_RELEASE(&values);
+    BB_RELEASE(&scaled);
+    return status;
+}
+
+bb_status bb_whole_residual_project(const bb_whole_residual *whole, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_index points = whole->comb.count;
+    const bb_index count = whole->own;
+    const bb_index n = whole->tomography->guides.measurement_count;
+    double *turned = NULL;  // w F'^T [count][points]
+    double *inverse = NULL; // [count][count]
+    double *phase = NULL;   // [points][n]
+    double *sums = NULL;    // [count][n]
+    BB_TRY(BB_ALLOCATE(count * points, &turned));
+    BB_TRY(BB_ALLOCATE(count * count, &inverse));
+    BB_TRY(BB_ALLOCATE(points * n, &phase));
+    BB_TRY(BB_ALLOCATE(count * n, &sums));
+    BB_TRY(turn_influence(whole, turned));
+    BB_TRY(invert_metric(whole, inverse));
+    BB_TRY(fill_phase(whole, 0, points, phase));
+    BB_TRY(multiply(count, (multiplying){n, points, 1.0, turned, phase, false, 0.0, sums}));
+    BB_TRY(multiply(count, (multiplying){n, count, 1.0, inverse, sums, false, 0.0, out}));
+done:
+    BB_RELEASE(&turned);
+    BB_RELEASE(&inverse);
+    BB_RELEASE(&phase);
+    BB_RELEASE(&sums);
+    return status;
+}
+
 double bb_whole_residual_variance(const bb_whole_residual *whole, const double *voltages)
 {
     double sum = 0.0;
@@ -462,4 +531,19 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
         need.seconds += bb_phase_slope_covariance_need(points, extent->guides, threads).seconds;
     }
     return need;
+}
+
+bb_need bb_whole_residual_project_need(const bb_whole_extent *extent, double threads)
+{
+    const double points = points_of(extent);
+    const double own = extent->own;
+    const double n = (double)extent->guides->measurement_count;
+    const double flops = 2.0 * own * n * (points + own) + 20.0 * own * own * own;
+    const bb_need need = {.host_bytes = sizeof(double) *
+                                        (points * (own + n) + 3.0 * own * n + 3.0 * own * own),
+                          .seconds = flops / (BB_NEED_FP64_RATE * threads)};
+    return bb_need_together(
+        need,
+        (bb_need){.seconds =
+                      bb_phase_slope_covariance_need(points, extent->guides, threads).seconds});
 }

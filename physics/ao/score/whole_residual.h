@@ -40,6 +40,13 @@ BB_CHECKED bb_status bb_whole_residual_field(const bb_whole_estimate *estimate,
                                              bb_residual_kind kind, const double *residual,
                                              double **twisted, bb_pair_field *out);
 
+/// B [actuators][n], V arcsec, of the commands M = B Cmm^-1 that leave the least variance of the
+/// phase over the pupil: the projection on the mirror of what the slopes tell of the phase,
+/// B = (sum w F'^T F')^+ sum w F'^T <phi s>, F' the influence less its mean. R = Ctm Cmm^-1 of 2.7
+/// is the best estimate of a truth sensor's slopes in its place. M Cmm M^T = B M^T. Of a mirror of
+/// the target's own. Errors: BB_MEMORY, BB_INTERNAL (LAPACK did not converge).
+BB_CHECKED bb_status bb_whole_residual_project(const bb_whole_residual *whole, double *out);
+
 /// Sizes of the covariances towards one target.
 typedef struct bb_whole_extent {
     bb_index lenslets;             ///< of the truth sensor
@@ -55,6 +62,9 @@ bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads);
 bb_need bb_whole_residual_held(const bb_whole_extent *extent);
 bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,
                                      double threads);
+
+/// What B takes, with itself and M.
+bb_need bb_whole_residual_project_need(const bb_whole_extent *extent, double threads);
 
 /// Variance over the pupil, piston taken out, of the shapes of the target's own mirror of a
 /// covariance `voltages` [actuators][actuators], m^2.

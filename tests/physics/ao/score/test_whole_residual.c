@@ -339,3 +339,71 @@ TEST(the_correctable_part_stays)
     bb_whole_residual_destroy(&whole);
     close_scene(&s);
 }
+
+// rms over the pupil of what commands `m`, M Cmm M^T their `product`, leave.
+static double residual_of(const scene *s, const bb_whole_residual *whole, const double *m,
+                          const double *product)
+{
+    double strehl = NAN;
+    bb_outcome outcome = {0};
+    double *nothing = zeros(s->actuators * s->actuators);
+    const bb_whole_estimate estimate = {whole, m, product};
+    bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
+                                 .residual = BB_RESIDUAL_COMMANDS,
+                                 .estimate = &estimate,
+                                 .strehl = &strehl};
+    check_ok(bb_tomography_rate(s->problem, 0, nothing, 1, &wavelength_m, &score, &outcome));
+    BB_RELEASE(&nothing);
+    return score.residual_rms;
+}
+
+// B Cmm^-1 has the least variance: the excess of other commands is the variance of the difference,
+// M Cmm M^T = B M^T.
+TEST(projected_phases_lead_to_the_least_variance)
+{
+    scene s;
+    bb_whole_residual *whole = NULL;
+    open_scene(false, &s);
+    check_ok(bb_whole_residual_create(s.problem, 0, drift, &whole));
+    const bb_index items = s.actuators * s.n;
+    const int n = (int)s.n;
+    const int actuators = (int)s.actuators;
+    double *b = doubles(items);
+    double *m = doubles(items);
+    double *half = doubles(items);
+    double *product = doubles(s.actuators * s.actuators);
+    double *factor = doubles(s.n * s.n);
+    check_ok(bb_whole_residual_project(whole, b));
+    memcpy(m, b, (size_t)items * sizeof *m);
+    memcpy(factor, s.cmm, (size_t)(s.n * s.n) * sizeof *factor);
+    assert_int_equal(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, factor, n), 0);
+    assert_int_equal(LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'U', n, actuators, factor, n, m, n), 0);
+    add_product(1.0, b, m, s.actuators, s.actuators, s.n, 0.0, product);
+    const double least = residual_of(&s, whole, m, product);
+    for (int k = 0; k < 2; ++k) { // more and less of one command than that
+        const double scale = k == 0 ? 1.2 : 0.8;
+        double *other = doubles(items);
+        memcpy(other, m, (size_t)items * sizeof *other);
+        for (bb_index j = 0; j < s.n; ++j) {
+            other[7 * s.n + j] *= scale;
+        }
+        add_product(1.0, other, s.cmm, s.actuators, s.n, s.n, 0.0, half);
+        double *own = doubles(s.actuators * s.actuators);
+        add_product(1.0, half, other, s.actuators, s.actuators, s.n, 0.0, own);
+        double *only = zeros(s.actuators * s.actuators);
+        only[7 * s.actuators + 7] = 0.04 * product[7 * s.actuators + 7];
+        const double excess = bb_whole_residual_variance(whole, only);
+        const double found = residual_of(&s, whole, other, own);
+        check_relative(found * found - least * least, excess, 0.01);
+        BB_RELEASE(&other);
+        BB_RELEASE(&own);
+        BB_RELEASE(&only);
+    }
+    BB_RELEASE(&b);
+    BB_RELEASE(&m);
+    BB_RELEASE(&half);
+    BB_RELEASE(&product);
+    BB_RELEASE(&factor);
+    bb_whole_residual_destroy(&whole);
+    close_scene(&s);
+}
