@@ -6,6 +6,7 @@
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/ao/timeline/ao_timeline_plan.h"
+#include "sim/ao/timeline/late_scores.h"
 #include "sim/dump.h"
 #include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
@@ -202,9 +203,13 @@ static bb_need timeline_need(const bb_ao_study *study, const bb_ao_extent *span,
     bb_need held;
     const bb_need running = bb_ao_timeline_plan_need(study, &sizes, &held);
     const bb_need scored = score_need(span, device, (double)study->pipelines.count, 1.0);
+    const bb_need late =
+        bb_late_scores_need(study, (double)span->n, span->m, span->cmm, span->ctm, span->whole);
     return bb_need_together(
-        held, bb_need_in_turn(running, bb_need_together(bb_frame_sampler_held(&span->frames),
-                                                        bb_need_together(span->late, scored))));
+        held, bb_need_in_turn(running,
+                              bb_need_together(bb_frame_sampler_held(&span->frames),
+                                               bb_need_together(span->late,
+                                                                bb_need_together(late, scored)))));
 }
 
 // Scores of all pipelines, and of the reference's noise.

@@ -10,6 +10,7 @@
 #include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/residual_noise.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -239,12 +240,13 @@ static void release_tasks(bb_residual_task **tasks, bb_index limit)
     BB_RELEASE(tasks);
 }
 
-static bb_status find_residuals(bb_ao_scoring *self, bb_index count, const bb_residual_task *tasks)
+static bb_status find_residuals(bb_ao_scoring *self, const bb_matrix_source *cmm, bb_index count,
+                                const bb_residual_task *tasks)
 {
     bb_status status = BB_OK;
     const double begin = bb_clock_seconds();
-    if (!self->on_device || count == 0) {
-        return bb_residual_covariance(self->problem->cmm, count, tasks);
+    if (!self->on_device || cmm != self->problem->cmm || count == 0) {
+        return bb_residual_covariance(cmm, count, tasks);
     }
     BB_TRY(bb_factor_device_scorer_score(self->scorer, count, tasks));
     bb_log_detail("%td residual(s) in %.3f s", count, bb_clock_seconds() - begin);
@@ -274,7 +276,7 @@ done:
 
 // What rounded slopes and narrow sums add, seen as the task sees its estimate.
 static bb_status add_roundings(const bb_ao_scoring *self, const bb_factor_pipeline *level,
-                               const bb_residual_task *task, bb_outcome *outcome)
+                               const bb_residual_task *task, double share, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     bb_factor_storage *storage = &self->storage->common;
@@ -286,6 +288,7 @@ static bb_status add_roundings(const bb_ao_scoring *self, const bb_factor_pipeli
     BB_TRY(BB_ZEROED(rows * rows, &added));
     BB_TRY(bb_slope_rounding_add(storage, level, rows, task->r, added));
     BB_TRY(bb_sum_rounding_add(storage, level, rows, task->r, added, outcome));
+    cblas_dscal((int)(rows * rows), share, added, 1);
     BB_TRY(add_weighed(self, task, added));
 done:
     BB_RELEASE(&added);
@@ -293,9 +296,9 @@ done:
 }
 
 // What a residual has beside that of the covariance: the telescope's shake, and what slopes and
-// sums of the pipeline lose.
+// sums of the pipeline lose, `share` of it.
 static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
-                          const bb_residual_task *task)
+                          const bb_residual_task *task, double share)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
@@ -303,7 +306,7 @@ static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
         BB_TRY(bb_ao_commands_shake(self->problem, item->target, evaluation->kind,
                                     self->problem->shake_arcsec, task));
     }
-    BB_TRY(add_roundings(self, &evaluation->level, task, &evaluation->common.outcome));
+    BB_TRY(add_roundings(self, &evaluation->level, task, share, &evaluation->common.outcome));
 done:
     return status;
 }
@@ -339,7 +342,7 @@ static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const 
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
     const double begin = bb_clock_seconds();
-    BB_TRY(add_rest(self, item, task));
+    BB_TRY(add_rest(self, item, task, 1.0));
     if (item->target < 0) {
         goto done;
     }
@@ -366,7 +369,7 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
         BB_TRY(list_estimates(self, evaluations[p], targets, tasks, estimates, &count));
     }
     bb_log_progress_step("scoring", "covariances", 0, count + 1);
-    BB_TRY(find_residuals(self, count, tasks));
+    BB_TRY(find_residuals(self, self->problem->cmm, count, tasks));
     for (bb_index i = 0; i < count; ++i) {
         bb_log_progress_step("scoring", estimates[i].evaluation->common.pipeline, i + 1, count + 1);
         BB_TRY(price(self, &tasks[i], &estimates[i]));
@@ -378,10 +381,19 @@ done:
     return status;
 }
 
+// What a whole residual is made of.
+static const double *estimate_matrix(const bb_ao_scoring *self, const estimate *item)
+{
+    return self->problem->commands != NULL
+               ? item->evaluation->r[0]
+               : bb_ao_evaluation_reconstructor(item->evaluation, item->target);
+}
+
 // Which numbers of an evaluation are asked for.
 typedef struct wish {
-    bb_index targets, wavelengths;      // the first ones
-    const bb_matrix_source *const *ctm; // [targets] of truths at another time: correctable; or NULL
+    bb_index targets, wavelengths;    // the first ones
+    const bb_ao_late *late;           // truths of another time: correctable; or NULL
+    double *const *whole;             // [evaluations] of those
 } wish;
 
 // Of the listed estimates, into out[evaluation] [targets of the study][wavelengths of the study].
@@ -395,7 +407,7 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         while (evaluations[p] != item->evaluation) {
             ++p;
         }
-        BB_TRY(add_rest(self, item, &tasks[e]));
+        BB_TRY(add_rest(self, item, &tasks[e], asked->late != NULL ? asked->late->share : 1.0));
         if (item->target < 0) {
             continue;
         }
@@ -405,11 +417,18 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         bb_tomography_score score = {.kind = (bb_score)self->study->score,
                                      .residual = item->evaluation->kind,
                                      .strehl = numbers};
-        if (asked->ctm != NULL) {
+        if (asked->late != NULL) {
             score.kind = BB_SCORE_PAIRS;
             score.strehl = NULL;
             score.correctable = numbers;
-        } else {
+            whole = (bb_whole_estimate){NULL, estimate_matrix(self, item), item->product};
+        }
+        if (asked->late != NULL && asked->late->wholes != NULL) {
+            whole.whole = asked->late->wholes[item->target];
+            score.estimate = &whole;
+            score.strehl = asked->whole[p] + item->target * self->study->wavelengths_um.count;
+        }
+        if (asked->late == NULL) {
             BB_TRY(set_estimate(self, item, &whole, &score));
         }
         BB_TRY(bb_tomography_rate(self->problem, item->target, tasks[e].cee, asked->wavelengths,
@@ -436,12 +455,15 @@ static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
         }
         BB_TRY(list_estimates(self, evaluations[p], asked->targets, tasks, estimates, &listed));
     }
-    for (bb_index e = 0; asked->ctm != NULL && e < listed; ++e) {
+    for (bb_index e = 0; asked->late != NULL && e < listed; ++e) {
         if (estimates[e].target >= 0) {
-            tasks[e].ctm = asked->ctm[estimates[e].target];
+            tasks[e].ctm = asked->late->ctm[estimates[e].target];
         }
     }
-    BB_TRY(find_residuals(self, listed, tasks));
+    BB_TRY(find_residuals(self,
+                          asked->late != NULL && asked->late->cmm != NULL ? asked->late->cmm
+                                                                          : self->problem->cmm,
+                          listed, tasks));
     BB_TRY(rate_listed(self, asked, listed, tasks, estimates, evaluations, out));
 done:
     release_tasks(&tasks, count * (asked->targets + 1));
@@ -457,12 +479,13 @@ bb_status bb_ao_scoring_strehls(bb_ao_scoring *self, bb_ao_evaluation *const *ev
     return rate_some(self, &asked, evaluations, count, out);
 }
 
-bb_status bb_ao_scoring_correctable(bb_ao_scoring *self, bb_ao_evaluation *const *evaluations,
-                                    bb_index count, const bb_matrix_source *const *ctm,
-                                    double *const *out)
+bb_status bb_ao_scoring_late(bb_ao_scoring *self, const bb_ao_late *late,
+                             bb_ao_evaluation *const *evaluations, bb_index count,
+                             double *const *correctable, double *const *whole)
 {
-    const wish asked = {self->problem->target_count, self->study->wavelengths_um.count, ctm};
-    return rate_some(self, &asked, evaluations, count, out);
+    const wish asked = {self->problem->target_count, self->study->wavelengths_um.count, late,
+                        whole};
+    return rate_some(self, &asked, evaluations, count, correctable);
 }
 
 static bb_status project_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index rows,

@@ -45,13 +45,20 @@ BB_CHECKED bb_status bb_ao_scoring_strehls(bb_ao_scoring *self,
                                            bb_index targets, bb_index wavelengths,
                                            double *const *out);
 
-/// Strehl ratios of the correctable residual by pairs, of all targets and wavelengths of each
-/// evaluation, where the truths are of another time: `ctm` [targets] stands in the place of the
-/// problem's. `out` likewise. Errors: as there.
-BB_CHECKED bb_status bb_ao_scoring_correctable(bb_ao_scoring *self,
-                                               bb_ao_evaluation *const *evaluations, bb_index count,
-                                               const bb_matrix_source *const *ctm,
-                                               double *const *out);
+/// Covariances of slopes that are corrected later, in the place of the problem's; all borrowed.
+typedef struct bb_ao_late {
+    const bb_matrix_source *cmm;        ///< NULL: the problem's; else the host scores
+    const bb_matrix_source *const *ctm; ///< [targets]
+    bb_whole_residual *const *wholes;   ///< [targets]; NULL: no whole residual is scored
+    double share;                       ///< of what slopes and sums lose in one frame
+} bb_ao_late;
+
+/// Strehl ratios by pairs of the correctable and of the whole residual, of all targets and
+/// wavelengths of each evaluation, where the truths are of another time. `correctable` and `whole`
+/// likewise. Errors: as there.
+BB_CHECKED bb_status bb_ao_scoring_late(bb_ao_scoring *self, const bb_ao_late *late,
+                                        bb_ao_evaluation *const *evaluations, bb_index count,
+                                        double *const *correctable, double *const *whole);
 
 /// R N R^T, `out` [m][m] of a target, of noise alone. `own` [rows][rows], NULL at first and the
 /// caller's, is what commands of mirrors that correct together make of it, for the next target.

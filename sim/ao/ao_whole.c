@@ -78,8 +78,8 @@ static bb_status make_model(bb_ao_whole *self, bb_index target)
             drift_m[l][1] *= delay_s;
         }
     }
-    BB_TRY(bb_whole_residual_create(self->problem, target, (const double(*)[2])drift_m,
-                                    &self->models[target]));
+    const bb_whole_look look = {1.0, (const double(*)[2])drift_m};
+    BB_TRY(bb_whole_residual_create(self->problem, target, NULL, 1, &look, &self->models[target]));
 done:
     BB_RELEASE(&drift_m);
     return status;

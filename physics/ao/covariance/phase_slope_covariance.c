@@ -21,6 +21,7 @@ typedef struct filling {
     const bb_atmosphere *atmosphere;
     const bb_phase_points *points;
     const bb_sensor_array *guides;
+    double weight;
     bb_index first;
     double *out;
 } filling;
@@ -76,7 +77,8 @@ static void fill_axis(const filling *work, bb_index point, const bb_sensor *sens
     const bb_atmosphere *atmosphere = work->atmosphere;
     const bb_slope_ends *ends = &sensor->ends[axis];
     const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
-    const double unit = 0.5 * wave_m * wave_m * BB_ARCSEC_PER_RADIAN / sensor->size_m;
+    const double unit =
+        0.5 * work->weight * wave_m * wave_m * BB_ARCSEC_PER_RADIAN / sensor->size_m;
     memset(sums, 0, (size_t)ends->count * sizeof *sums);
     for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
         const bb_sensor_layer *seen = &work->points->layer[l];
@@ -98,7 +100,7 @@ static void fill_axis(const filling *work, bb_index point, const bb_sensor *sens
         }
     }
     for (bb_index i = 0; i < sensor->count; ++i) {
-        out[i] = unit * (sums[ends->minus[i]] - sums[ends->plus[i]]);
+        out[i] += unit * (sums[ends->minus[i]] - sums[ends->plus[i]]);
     }
 }
 
@@ -124,12 +126,12 @@ done:
     return status;
 }
 
-bb_status bb_phase_slope_covariance_fill(const bb_atmosphere *atmosphere,
-                                         const bb_phase_points *points,
-                                         const bb_sensor_array *guides, bb_index first,
-                                         bb_index count, double *out)
+bb_status bb_phase_slope_covariance_add(const bb_atmosphere *atmosphere,
+                                        const bb_phase_points *points,
+                                        const bb_sensor_array *guides, double weight,
+                                        bb_index first, bb_index count, double *out)
 {
-    filling work = {atmosphere, points, guides, first, out};
+    filling work = {atmosphere, points, guides, weight, first, out};
     return bb_thread_ranges(count, GRAIN, fill_rows, &work);
 }
 

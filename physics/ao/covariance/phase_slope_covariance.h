@@ -19,14 +19,15 @@ typedef struct bb_phase_points {
     const bb_sensor_layer *layer; ///< [layers] of a truth sensor in the direction
 } bb_phase_points;
 
-/// Rows first to first + count of the matrix [points][measurements of guides], m arcsec, into `out`
-/// [count][measurements]. The bits of a row depend on nothing but its point. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_phase_slope_covariance_fill(const bb_atmosphere *atmosphere,
-                                                    const bb_phase_points *points,
-                                                    const bb_sensor_array *guides, bb_index first,
-                                                    bb_index count, double *out);
+/// Adds `weight` times rows first to first + count of the matrix [points][measurements of guides],
+/// m arcsec, to `out` [count][measurements]. The bits of a row depend on nothing but its point and
+/// what was there. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_phase_slope_covariance_add(const bb_atmosphere *atmosphere,
+                                                   const bb_phase_points *points,
+                                                   const bb_sensor_array *guides, double weight,
+                                                   bb_index first, bb_index count, double *out);
 
-/// What filling all rows of `points` points takes, beside the matrix.
+/// What adding all rows of `points` points takes, beside the matrix.
 bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides,
                                        double threads);
 

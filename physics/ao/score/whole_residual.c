@@ -28,7 +28,9 @@ struct bb_whole_residual {
     bb_index own;       // of the target's own mirror
     bb_pair_comb comb;
     double *x_m, *y_m;      // [points] with light
-    bb_sensor_layer *layer; // [layers] as the target sees them at the time of the correction
+    bb_index looks;
+    double *weight;         // [looks]
+    bb_sensor_layer *layer; // [looks][layers] as the target sees them at the time of the correction
     bb_mirror_shape shape;  // of the own mirror on the comb
     double *influence;      // F [points][actuators]
     double *metric;         // [own][own]: mean of F^T F without that of F, of the own mirror
@@ -65,7 +67,7 @@ static bb_status multiply(bb_index rows, multiplying work)
     return bb_thread_ranges(rows, ROWS, multiply_rows, &work);
 }
 
-static bb_status place_points(bb_whole_residual *whole, const double (*drift_m)[2])
+static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *looks)
 {
     bb_status status = BB_OK;
     const bb_pair_comb *comb = &whole->comb;
@@ -73,18 +75,21 @@ static bb_status place_points(bb_whole_residual *whole, const double (*drift_m)[
     const bb_sensor *truth = whole->tomography->targets[whole->target].truth.sensors;
     BB_TRY(BB_ALLOCATE(comb->count, &whole->x_m));
     BB_TRY(BB_ALLOCATE(comb->count, &whole->y_m));
-    BB_TRY(BB_ALLOCATE(layers, &whole->layer));
+    BB_TRY(BB_ALLOCATE(whole->looks, &whole->weight));
+    BB_TRY(BB_ALLOCATE(whole->looks * layers, &whole->layer));
     for (bb_index j = 0; j < comb->edge; ++j) {
         for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
             whole->x_m[k] = comb->position_m[comb->column[k]];
             whole->y_m[k] = comb->position_m[j];
         }
     }
-    for (bb_index l = 0; l < layers; ++l) {
-        whole->layer[l] = truth->layer[l];
+    for (bb_index k = 0; k < whole->looks * layers; ++k) {
+        const double(*drift_m)[2] = looks[k / layers].drift_m;
+        whole->weight[k / layers] = looks[k / layers].weight;
+        whole->layer[k] = truth->layer[k % layers];
         // What moved by the drift is seen as upwind of it.
-        whole->layer[l].offset_x_m -= drift_m != NULL ? drift_m[l][0] : 0.0;
-        whole->layer[l].offset_y_m -= drift_m != NULL ? drift_m[l][1] : 0.0;
+        whole->layer[k].offset_x_m -= drift_m != NULL ? drift_m[k % layers][0] : 0.0;
+        whole->layer[k].offset_y_m -= drift_m != NULL ? drift_m[k % layers][1] : 0.0;
     }
 done:
     return status;
@@ -214,9 +219,17 @@ done:
 static bb_status fill_phase(const bb_whole_residual *whole, bb_index first, bb_index count,
                             double *out)
 {
-    const bb_phase_points points = {whole->comb.count, whole->x_m, whole->y_m, whole->layer};
-    return bb_phase_slope_covariance_fill(&whole->tomography->atmosphere, &points,
-                                          &whole->tomography->guides, first, count, out);
+    bb_status status = BB_OK;
+    const bb_tomography *tomography = whole->tomography;
+    memset(out, 0, (size_t)(count * tomography->guides.measurement_count) * sizeof *out);
+    for (bb_index k = 0; k < whole->looks; ++k) {
+        const bb_phase_points points = {whole->comb.count, whole->x_m, whole->y_m,
+                                        whole->layer + k * tomography->atmosphere.layer_count};
+        BB_TRY(bb_phase_slope_covariance_add(&tomography->atmosphere, &points, &tomography->guides,
+                                             whole->weight[k], first, count, out));
+    }
+done:
+    return status;
 }
 
 static bb_status keep_phase(bb_whole_residual *whole)
@@ -231,11 +244,10 @@ done:
     return status;
 }
 
-static bb_status fill_commands(bb_whole_residual *whole)
+static bb_status fill_commands(bb_whole_residual *whole, const bb_matrix_source *ctm)
 {
     bb_status status = BB_OK;
     const bb_tomography *tomography = whole->tomography;
-    const bb_matrix_source *ctm = tomography->targets[whole->target].ctm;
     double *values = NULL; // Ctm [m][n]
     BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &whole->truth));
     BB_TRY(bb_target_commands_truth(tomography, whole->target, whole->truth));
@@ -258,7 +270,8 @@ static bb_index step_of(bb_index lenslets, bb_index pixels_per_lenslet)
 }
 
 bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index target,
-                                   const double (*drift_m)[2], bb_whole_residual **out)
+                                   const bb_matrix_source *ctm, bb_index look_count,
+                                   const bb_whole_look *looks, bb_whole_residual **out)
 {
     bb_status status = BB_OK;
     const bb_point_spread *spread = tomography->targets[target].spread;
@@ -268,16 +281,17 @@ bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index tar
     BB_TRY(BB_ZEROED(1, &whole));
     whole->tomography = tomography;
     whole->target = target;
+    whole->looks = look_count;
     whole->actuators = whole->own = grid->actuator_count;
     BB_TRY(bb_pair_comb_create(spread, step_of(lenslets, grid->pixels_per_lenslet), &whole->comb));
-    BB_TRY(place_points(whole, drift_m));
+    BB_TRY(place_points(whole, looks));
     BB_TRY(fill_influence(whole));
     BB_TRY(fill_metric(whole));
     BB_TRY(fill_stationary(whole));
     if (tomography->commands != NULL) {
         BB_TRY(fill_surfaces(whole));
     } else {
-        BB_TRY(fill_commands(whole));
+        BB_TRY(fill_commands(whole, ctm != NULL ? ctm : tomography->targets[target].ctm));
     }
     BB_TRY(keep_phase(whole));
     *out = whole;
@@ -297,6 +311,7 @@ void bb_whole_residual_destroy(bb_whole_residual **owner)
     bb_mirror_shape_release(&whole->shape);
     BB_RELEASE(&whole->x_m);
     BB_RELEASE(&whole->y_m);
+    BB_RELEASE(&whole->weight);
     BB_RELEASE(&whole->layer);
     BB_RELEASE(&whole->influence);
     BB_RELEASE(&whole->metric);

@@ -25,11 +25,19 @@
 /// Constant after creation.
 typedef struct bb_whole_residual bb_whole_residual;
 
-/// Towards a target of `tomography`, which it borrows. `drift_m` [layers][2]: how far every layer
-/// has moved from the exposure of the slopes to its correction; NULL: none. Errors: BB_MEMORY, the
-/// sources'.
+/// Slopes that commands are made of: their weight, and how far every layer has moved from their
+/// exposure to the correction.
+typedef struct bb_whole_look {
+    double weight;
+    const double (*drift_m)[2]; ///< [layers][2]; NULL: none
+} bb_whole_look;
+
+/// Towards a target of `tomography`, which it borrows. `looks` [look_count], at least one, are
+/// needed here only; with several the slopes are a weighted sum, whose covariance with the truth is
+/// `ctm` (NULL: the target's). Errors: BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index target,
-                                              const double (*drift_m)[2], bb_whole_residual **out);
+                                              const bb_matrix_source *ctm, bb_index look_count,
+                                              const bb_whole_look *looks, bb_whole_residual **out);
 void bb_whole_residual_destroy(bb_whole_residual **whole);
 
 /// What is left towards the target by an estimate, whose residual is of `kind`. `residual`

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "physics/ao/frames/time_domain.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
+#include "sim/ao/timeline/late_scores.h"
 #include "sim/pipelines/storage/stored_product.h"
 
 #include <cblas.h>
@@ -27,11 +28,10 @@ typedef struct timeline {
     bb_frame_mean *total;
     bb_frame_mean *loss;
     double *delayed;           // [pipelines][targets][wavelengths] by pairs
+    double *whole;             // likewise, of the whole residual; NaN of independent terms
     double (*wind)[2];         // [layers], m/s
     double *poked;             // [n][actuators] by commands of mirrors; NULL: open loop
     double *seen;              // [n][m] by slopes that one mirror follows, likewise
-    bb_sensor_array *late;     // [targets] truth sensors a delay later
-    bb_slope_covariance **ctm; // [targets] of them with the guide stars
 } timeline;
 
 static bb_status set_wind(timeline *line)
@@ -143,6 +143,7 @@ static bb_status list_estimates(timeline *line)
     BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->total));
     BB_TRY(BB_ALLOCATE(limit * line->wavelengths, &line->loss));
     BB_TRY(bb_evaluation_unset(limit * line->wavelengths, &line->delayed));
+    BB_TRY(bb_evaluation_unset(limit * line->wavelengths, &line->whole));
     for (bb_index i = 0; i < limit * line->wavelengths; ++i) {
         line->correctable[i] = line->total[i] = line->loss[i] = (bb_frame_mean){NAN, NAN};
     }
@@ -171,58 +172,6 @@ done:
     return status;
 }
 
-// Frozen flow: truth sensors that look a delay later see what those of now would see upwind.
-static bb_status look_later(timeline *line)
-{
-    bb_status status = BB_OK;
-    const bb_index layers = line->problem->atmosphere.layer_count;
-    double(*drift_m)[2] = NULL; // [layers]
-    BB_TRY(BB_ALLOCATE(layers, &drift_m));
-    BB_TRY(BB_ZEROED(line->targets, &line->late));
-    BB_TRY(BB_ZEROED(line->targets, &line->ctm));
-    for (bb_index l = 0; l < layers; ++l) {
-        drift_m[l][0] = -line->task.delay_s * line->wind[l][0];
-        drift_m[l][1] = -line->task.delay_s * line->wind[l][1];
-    }
-    for (bb_index t = 0; t < line->targets; ++t) {
-        BB_TRY(bb_sensor_array_create_truth(line->physics, t, &line->problem->atmosphere,
-                                            &line->late[t]));
-        bb_sensor_array_drift(&line->late[t], (const double(*)[2])drift_m);
-        const bb_slope_covariance_parts parts = {.name = "Ctm, delayed",
-                                                 .atmosphere = &line->problem->targets[t].seen,
-                                                 .rows = &line->late[t],
-                                                 .columns = &line->problem->guides};
-        BB_TRY(bb_slope_covariance_create(&parts, &line->ctm[t]));
-    }
-done:
-    BB_RELEASE(&drift_m);
-    return status;
-}
-
-// The correctable residual by pairs, with what the truth has become since: no term of the lag.
-// Failures are the study's, which has scored the same matrices.
-static bb_status score_delayed(timeline *line)
-{
-    bb_status status = BB_OK;
-    const bb_matrix_source **ctm = NULL; // [targets]
-    bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES];
-    double *of_evaluations[BB_STUDY_PIPELINES];
-    BB_TRY(look_later(line));
-    BB_TRY(BB_ALLOCATE(line->targets, &ctm));
-    for (bb_index t = 0; t < line->targets; ++t) {
-        ctm[t] = bb_slope_covariance_source(line->ctm[t]);
-    }
-    for (bb_index p = 0; p < line->pipelines; ++p) {
-        evaluations[p] = &line->evaluations[p];
-        of_evaluations[p] = line->delayed + p * line->targets * line->wavelengths;
-    }
-    BB_TRY(bb_ao_scoring_correctable(line->scoring, evaluations, line->pipelines, ctm,
-                                     of_evaluations));
-done:
-    BB_RELEASE(&ctm);
-    return status;
-}
-
 #define BY_DIRECTION "pipeline, target, wavelength"
 #define BY_STUDENT                                                                                 \
     "Student's t with realisations - 1 degrees of freedom, as the normal quantile of the same "    \
@@ -230,7 +179,7 @@ done:
 
 // Of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
-    double mean, error, sigmas, loss, loss_error, delayed, whole_mean, whole_error, whole_sigmas;
+    double mean, error, sigmas, loss, loss_error, delayed, whole_delayed, whole_mean, whole_error, whole_sigmas;
 } strehl_row;
 
 static const bb_output strehl_rows[] = {
@@ -243,7 +192,12 @@ static const bb_output strehl_rows[] = {
     {"strehl_pairs_delayed", BY_DIRECTION, "1",
      "Strehl ratio of the correctable residual by pairs of points, from the covariance of slopes "
      "with the truth a delay later",
-     .note = "of these winds; NaN with a gain below 1", .member = offsetof(strehl_row, delayed)},
+     .note = "of these winds; with a gain below 1 of the slopes of as many frames as settle",
+     .member = offsetof(strehl_row, delayed)},
+    {"strehl_whole_delayed", BY_DIRECTION, "1",
+     "Strehl ratio of the whole residual by pairs of points, a delay later",
+     .note = "likewise; NaN where error terms are independent",
+     .member = offsetof(strehl_row, whole_delayed)},
     {"strehl_time_domain_sigmas", BY_DIRECTION, "1",
      "z-score of its difference from strehl_pairs_delayed", .note = BY_STUDENT,
      .member = offsetof(strehl_row, sigmas)},
@@ -257,8 +211,7 @@ static const bb_output strehl_rows[] = {
     {"strehl_time_domain_whole_error", BY_DIRECTION, "1", "its standard error",
      .member = offsetof(strehl_row, whole_error)},
     {"strehl_time_domain_whole_sigmas", BY_DIRECTION, "1",
-     "z-score of its difference from strehl_pairs_whole",
-     .note = BY_STUDENT "; NaN unless that has the same delay, and with a gain below 1",
+     "z-score of its difference from strehl_whole_delayed", .note = BY_STUDENT,
      .member = offsetof(strehl_row, whole_sigmas)},
 };
 
@@ -274,16 +227,11 @@ static bb_status publish_strehl(const timeline *line, bb_results *results)
     bb_status status = BB_OK;
     const bb_index items = line->targets * line->wavelengths;
     const bb_index count = line->pipelines * items;
-    const bool same =
-        bb_ao_timeline_config_delay_ms(line->study) == line->study->error_terms.frame_delay_ms &&
-        line->study->time_domain.gain >= 1.0;
     strehl_row *rows = NULL; // [count]
     BB_TRY(BB_ALLOCATE(count, &rows));
     for (bb_index i = 0; i < count; ++i) {
-        const bb_ao_evaluation *evaluation = &line->evaluations[i / items];
         const bb_frame_mean *part = &line->correctable[i];
         const bb_frame_mean *total = &line->total[i];
-        const double analytic = same ? evaluation->pairs_with_terms[i % items] : NAN;
         rows[i] = (strehl_row){
             .mean = part->mean,
             .error = part->error,
@@ -291,9 +239,10 @@ static bb_status publish_strehl(const timeline *line, bb_results *results)
             .loss = line->loss[i].mean,
             .loss_error = line->loss[i].error,
             .delayed = line->delayed[i],
+            .whole_delayed = line->whole[i],
             .whole_mean = total->mean,
             .whole_error = total->error,
-            .whole_sigmas = bb_frame_mean_sigmas(total, analytic, line->task.realisations)};
+            .whole_sigmas = bb_frame_mean_sigmas(total, line->whole[i], line->task.realisations)};
     }
     BB_TRY(bb_output_table_publish_records(&bb_ao_timeline_strehl, rows, sizeof *rows, count, NULL,
                                            results));
@@ -377,14 +326,6 @@ done:
 
 static void release(timeline *line)
 {
-    for (bb_index t = 0; line->ctm != NULL && t < line->targets; ++t) {
-        bb_slope_covariance_destroy(&line->ctm[t]);
-    }
-    for (bb_index t = 0; line->late != NULL && t < line->targets; ++t) {
-        bb_sensor_array_release(&line->late[t]);
-    }
-    BB_RELEASE(&line->ctm);
-    BB_RELEASE(&line->late);
     for (bb_index e = 0; line->products != NULL && e < line->pipelines * line->targets; ++e) {
         bb_stored_product_release(&line->products[e]);
     }
@@ -395,6 +336,7 @@ static void release(timeline *line)
     BB_RELEASE(&line->total);
     BB_RELEASE(&line->loss);
     BB_RELEASE(&line->delayed);
+    BB_RELEASE(&line->whole);
     BB_RELEASE(&line->wind);
     BB_RELEASE(&line->poked);
     BB_RELEASE(&line->seen);
@@ -438,9 +380,8 @@ bb_status bb_ao_timeline_run(bb_ao_scoring *scoring, const bb_ao_config *physics
     bb_log_progress_step("scoring", "time", 0, 1);
     BB_TRY(bb_time_domain_run(sampler, &line.task));
     bb_log_progress("scoring", 1, 1);
-    if (time->gain >= 1.0) {
-        BB_TRY(score_delayed(&line));
-    }
+    BB_TRY(bb_late_scores_run(scoring, physics, (const double(*)[2])line.wind, evaluations,
+                              line.delayed, line.whole));
     BB_TRY(publish_strehl(&line, results));
     BB_TRY(publish_residual(&line, &size, results));
 done:

@@ -199,11 +199,12 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(problem->targets[0].spread);
     const double own = (double)mirror->actuator_count;
     const bb_whole_extent extent = {mirror->lenslets, own, own, (double)m, &s->guides};
+    const bb_whole_look look = {1.0, NULL};
     bb_whole_residual *whole = NULL;
     double strehl[WAVELENGTHS];
     bb_outcome outcome = {0};
     need_start();
-    check_ok(bb_whole_residual_create(problem, 0, NULL, &whole));
+    check_ok(bb_whole_residual_create(problem, 0, NULL, 1, &look, &whole));
     need_stop();
     need_hold("whole_residual", bb_whole_residual_need(&extent, s->threads), NEED_LOOSENESS);
     need_stop_held();

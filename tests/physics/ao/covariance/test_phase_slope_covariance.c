@@ -55,8 +55,9 @@ static void check_slopes(int model, bb_index nodes, double tolerance)
         for (int side = -1; side <= 1; side += 2) {
             place(truth, axis, side < 0 ? ends->minus[own] : ends->plus[own], nodes, x, y);
             const bb_phase_points points = {nodes, x, y, truth->layer};
+            memset(rows, 0, (size_t)(nodes * k.n) * sizeof *rows);
             check_ok(
-                bb_phase_slope_covariance_fill(&k.atmosphere, &points, &k.guides, 0, nodes, rows));
+                bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 0, nodes, rows));
             for (bb_index j = 0; j < nodes * k.n; ++j) {
                 slope[j % k.n] +=
                     side * rows[j] * BB_ARCSEC_PER_RADIAN / (truth->size_m * (double)nodes);
@@ -94,10 +95,10 @@ TEST(rows_do_not_depend_on_their_block)
     const double x[3] = {0.3, -1.1, 1.9};
     const double y[3] = {0.2, 0.7, -0.4};
     const bb_phase_points points = {3, x, y, k.truth.sensors[0].layer};
-    double *all = doubles(3 * k.n);
-    double *one = doubles(k.n);
-    check_ok(bb_phase_slope_covariance_fill(&k.atmosphere, &points, &k.guides, 0, 3, all));
-    check_ok(bb_phase_slope_covariance_fill(&k.atmosphere, &points, &k.guides, 2, 1, one));
+    double *all = zeros(3 * k.n);
+    double *one = zeros(k.n);
+    check_ok(bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 0, 3, all));
+    check_ok(bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 2, 1, one));
     assert_memory_equal(one, all + 2 * k.n, (size_t)k.n * sizeof *one);
     BB_RELEASE(&all);
     BB_RELEASE(&one);

@@ -12,6 +12,8 @@ enum { LAYERS = 2 };
 
 static const bb_error_terms_config fitting = {.fitting = true, .fitting_coefficient = 0.2740};
 static const double drift[LAYERS][2] = {{0.05, -0.02}, {-0.11, 0.08}};
+static const bb_whole_look carried = {1.0, drift};
+static const bb_whole_look still = {1.0, NULL};
 static const double wavelength_m = 1.65e-6;
 
 // A problem, a reconstructor that is none of the best and its residual.
@@ -224,7 +226,7 @@ TEST(pairs_have_the_residual_of_plain_sums)
     double *twisted = NULL;
     bb_pair_field field = {0};
     open_scene(false, &s);
-    check_ok(bb_whole_residual_create(s.problem, 0, drift, &whole));
+    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
     const bb_whole_estimate estimate = {whole, s.r, NULL};
     check_ok(bb_whole_residual_field(&estimate, BB_RESIDUAL_SLOPES, s.voltages, &twisted, &field));
     const bb_pair_comb *comb = field.comb;
@@ -254,8 +256,8 @@ TEST(commands_leave_what_slopes_do)
     bb_pair_field field[3] = {{0}, {0}, {0}};
     open_scene(false, &own);
     open_scene(true, &together);
-    check_ok(bb_whole_residual_create(own.problem, 0, NULL, &whole[0]));
-    check_ok(bb_whole_residual_create(together.problem, 0, NULL, &whole[1]));
+    check_ok(bb_whole_residual_create(own.problem, 0, NULL, 1, &still, &whole[0]));
+    check_ok(bb_whole_residual_create(together.problem, 0, NULL, 1, &still, &whole[1]));
     const bb_whole_estimate estimates[3] = {{whole[0], own.r, NULL},
                                             {whole[0], own.commands, NULL},
                                             {whole[1], own.commands, own.product}};
@@ -285,7 +287,7 @@ TEST(without_a_correction_the_image_is_seeing_limited)
     bb_outcome outcome = {0};
     open_scene(false, &s);
     set_residual(&s, 0.0);
-    check_ok(bb_whole_residual_create(s.problem, 0, drift, &whole));
+    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
     const bb_whole_estimate estimate = {whole, s.r, NULL};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .estimate = &estimate, .strehl = &strehl};
     check_ok(bb_tomography_rate(s.problem, 0, s.cee, 1, &wavelength_m, &score, &outcome));
@@ -321,7 +323,7 @@ TEST(the_correctable_part_stays)
     double rms[2];
     bb_outcome outcome = {0};
     open_scene(false, &s);
-    check_ok(bb_whole_residual_create(s.problem, 0, NULL, &whole));
+    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &still, &whole));
     const bb_whole_estimate estimate = {whole, s.r, NULL};
     for (int k = 0; k < 2; ++k) {
         bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
@@ -364,7 +366,7 @@ TEST(projected_phases_lead_to_the_least_variance)
     scene s;
     bb_whole_residual *whole = NULL;
     open_scene(false, &s);
-    check_ok(bb_whole_residual_create(s.problem, 0, drift, &whole));
+    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
     const bb_index items = s.actuators * s.n;
     const int n = (int)s.n;
     const int actuators = (int)s.actuators;

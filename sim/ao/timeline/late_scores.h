@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Strehl ratios of a controller in time from covariances alone: frozen flow, no frames.
+//
+// With a gain g below 1 commands are those of effective slopes, of J frames T apart before the last,
+//   s_eff = sum_j a_j s(-j T),   a_j = g (1 - g)^j,   a_J = (1 - g)^J,
+// whose covariances are sums over lags: with b_k = sum_i a_i a_(i+k) and C(t) = <s(t) s(0)^T> of the
+// turbulence
+//   Cmm' = b_0 Cmm + sum_k b_k [C(k T) + C(k T)^T],   Ctm' = sum_j a_j Ctm(delay + j T),
+// and of the phase likewise; noise, unknown tilts and what slopes and sums of a pipeline lose are
+// new in every frame. J is as many frames as settle, or those that 1e-6 of the weight are older than.
+#ifndef BB_SIM_AO_TIMELINE_LATE_SCORES_H
+#define BB_SIM_AO_TIMELINE_LATE_SCORES_H
+
+#include "sim/ao/ao_scoring.h"
+
+/// By pairs of points, of the evaluations [pipelines of the study], into `correctable` and `whole`
+/// [pipelines][targets][wavelengths]; `whole` stays as it is where error terms are independent.
+/// `wind` [layers][2], m/s. Errors: BB_MEMORY, BB_DEVICE, the sources'.
+BB_CHECKED bb_status bb_late_scores_run(bb_ao_scoring *scoring, const bb_ao_config *physics,
+                                        const double (*wind)[2], bb_ao_evaluation *evaluations,
+                                        double *correctable, double *whole);
+
+/// What it takes beside the scores of all pipelines: `cmm` and `ctm` fill each covariance once, n
+/// measurements and m slopes of all truths; `held` of a whole residual's covariances.
+bb_need bb_late_scores_need(const bb_ao_study *study, double n, double m, bb_need cmm, bb_need ctm,
+                            bb_need wholes);
+
+#endif
