@@ -206,10 +206,10 @@ static bb_need timeline_need(const bb_ao_study *study, const bb_ao_extent *span,
     const bb_need late =
         bb_late_scores_need(study, (double)span->n, span->m, span->cmm, span->ctm, span->whole);
     return bb_need_together(
-        held, bb_need_in_turn(running,
-                              bb_need_together(bb_frame_sampler_held(&span->frames),
-                                               bb_need_together(span->late,
-                                                                bb_need_together(late, scored)))));
+        held, bb_need_in_turn(
+                  running,
+                  bb_need_together(bb_frame_sampler_held(&span->frames),
+                                   bb_need_together(span->late, bb_need_together(late, scored)))));
 }
 
 // Scores of all pipelines, and of the reference's noise.

@@ -391,9 +391,9 @@ static const double *estimate_matrix(const bb_ao_scoring *self, const estimate *
 
 // Which numbers of an evaluation are asked for.
 typedef struct wish {
-    bb_index targets, wavelengths;    // the first ones
-    const bb_ao_late *late;           // truths of another time: correctable; or NULL
-    double *const *whole;             // [evaluations] of those
+    bb_index targets, wavelengths; // the first ones
+    const bb_ao_late *late;        // truths of another time: correctable; or NULL
+    double *const *whole;          // [evaluations] of those
 } wish;
 
 // Of the listed estimates, into out[evaluation] [targets of the study][wavelengths of the study].

@@ -27,7 +27,7 @@ struct bb_whole_residual {
     bb_index actuators; // of F
     bb_index own;       // of the target's own mirror
     bb_pair_comb comb;
-    double *x_m, *y_m;      // [points] with light
+    double *x_m, *y_m; // [points] with light
     bb_index looks;
     double *weight;         // [looks]
     bb_sensor_layer *layer; // [looks][layers] as the target sees them at the time of the correction

@@ -27,11 +27,11 @@ typedef struct timeline {
     bb_frame_mean *correctable;         // [pipelines][targets][wavelengths]
     bb_frame_mean *total;
     bb_frame_mean *loss;
-    double *delayed;           // [pipelines][targets][wavelengths] by pairs
-    double *whole;             // likewise, of the whole residual; NaN of independent terms
-    double (*wind)[2];         // [layers], m/s
-    double *poked;             // [n][actuators] by commands of mirrors; NULL: open loop
-    double *seen;              // [n][m] by slopes that one mirror follows, likewise
+    double *delayed;   // [pipelines][targets][wavelengths] by pairs
+    double *whole;     // likewise, of the whole residual; NaN of independent terms
+    double (*wind)[2]; // [layers], m/s
+    double *poked;     // [n][actuators] by commands of mirrors; NULL: open loop
+    double *seen;      // [n][m] by slopes that one mirror follows, likewise
 } timeline;
 
 static bb_status set_wind(timeline *line)
@@ -179,7 +179,8 @@ done:
 
 // Of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
-    double mean, error, sigmas, loss, loss_error, delayed, whole_delayed, whole_mean, whole_error, whole_sigmas;
+    double mean, error, sigmas, loss, loss_error, delayed, whole_delayed, whole_mean, whole_error,
+        whole_sigmas;
 } strehl_row;
 
 static const bb_output strehl_rows[] = {

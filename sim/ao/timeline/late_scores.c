@@ -15,12 +15,12 @@ typedef struct late_scores {
     const bb_ao_config *physics;
     const double (*wind)[2]; // [layers], m/s
     double frame_s, delay_s;
-    bb_index frames;         // J + 1
-    double *weight;          // a [frames]
-    double (*drift_m)[2];    // [frames][layers] of a frame's slopes to its correction
-    double *cmm;             // Cmm' [n][n]; NULL: of one frame
-    double **ctm;            // [targets] Ctm' [m][n], likewise
-    bb_sensor_array *truths; // [targets] a delay later, of one frame
+    bb_index frames;                   // J + 1
+    double *weight;                    // a [frames]
+    double (*drift_m)[2];              // [frames][layers] of a frame's slopes to its correction
+    double *cmm;                       // Cmm' [n][n]; NULL: of one frame
+    double **ctm;                      // [targets] Ctm' [m][n], likewise
+    bb_sensor_array *truths;           // [targets] a delay later, of one frame
     bb_slope_covariance **covariances; // [targets] of them with the guide stars
     bb_view *views;                    // [targets + 1]
     bb_matrix_source *dense;           // [targets + 1] the last of Cmm'
@@ -167,8 +167,7 @@ static bb_status set_source(late_scores *work, bb_index target)
                                              .columns = &work->problem->guides};
     if (work->frames > 1) {
         BB_TRY(sum_truths(work, target));
-        work->views[target] =
-            bb_view_matrix(work->ctm[target], aim->ctm->rows, aim->ctm->columns);
+        work->views[target] = bb_view_matrix(work->ctm[target], aim->ctm->rows, aim->ctm->columns);
         work->dense[target] =
             bb_matrix_source_dense(&work->views[target], "Ctm, delayed", "arcsec^2");
         work->listed[target] = &work->dense[target];
@@ -194,8 +193,7 @@ static bb_status make_wholes(late_scores *work)
     }
     BB_TRY(BB_ALLOCATE(work->frames, &looks));
     for (bb_index j = 0; j < work->frames; ++j) {
-        looks[j] = (bb_whole_look){work->weight[j],
-                                   (const double(*)[2])work->drift_m + j * layers};
+        looks[j] = (bb_whole_look){work->weight[j], (const double(*)[2])work->drift_m + j * layers};
     }
     BB_TRY(BB_ZEROED(targets, &work->wholes));
     for (bb_index t = 0; t < targets; ++t) {

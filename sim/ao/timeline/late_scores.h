@@ -2,13 +2,15 @@
 //
 // Strehl ratios of a controller in time from covariances alone: frozen flow, no frames.
 //
-// With a gain g below 1 commands are those of effective slopes, of J frames T apart before the last,
+// With a gain g below 1 commands are those of effective slopes, of J frames T apart before the
+// last,
 //   s_eff = sum_j a_j s(-j T),   a_j = g (1 - g)^j,   a_J = (1 - g)^J,
-// whose covariances are sums over lags: with b_k = sum_i a_i a_(i+k) and C(t) = <s(t) s(0)^T> of the
-// turbulence
+// whose covariances are sums over lags: with b_k = sum_i a_i a_(i+k) and C(t) = <s(t) s(0)^T> of
+// the turbulence
 //   Cmm' = b_0 Cmm + sum_k b_k [C(k T) + C(k T)^T],   Ctm' = sum_j a_j Ctm(delay + j T),
 // and of the phase likewise; noise, unknown tilts and what slopes and sums of a pipeline lose are
-// new in every frame. J is as many frames as settle, or those that 1e-6 of the weight are older than.
+// new in every frame. J is as many frames as settle, or those that 1e-6 of the weight are older
+// than.
 #ifndef BB_SIM_AO_TIMELINE_LATE_SCORES_H
 #define BB_SIM_AO_TIMELINE_LATE_SCORES_H
 

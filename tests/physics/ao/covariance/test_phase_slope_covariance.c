@@ -56,8 +56,8 @@ static void check_slopes(int model, bb_index nodes, double tolerance)
             place(truth, axis, side < 0 ? ends->minus[own] : ends->plus[own], nodes, x, y);
             const bb_phase_points points = {nodes, x, y, truth->layer};
             memset(rows, 0, (size_t)(nodes * k.n) * sizeof *rows);
-            check_ok(
-                bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 0, nodes, rows));
+            check_ok(bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 0, nodes,
+                                                   rows));
             for (bb_index j = 0; j < nodes * k.n; ++j) {
                 slope[j % k.n] +=
                     side * rows[j] * BB_ARCSEC_PER_RADIAN / (truth->size_m * (double)nodes);
