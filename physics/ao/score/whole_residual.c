@@ -19,7 +19,7 @@
 enum { ROWS = 32, POINTS = 512 };
 
 // Values of the covariance of phase and slopes that are kept for the next estimate.
-static const bb_index most_kept = (bb_index)1 << 26;
+static const bb_index most_kept = (bb_index)1 << 24;
 
 struct bb_whole_residual {
     const bb_tomography *tomography;
