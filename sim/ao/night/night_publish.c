@@ -2,6 +2,7 @@
 #include "sim/ao/night/night_publish.h"
 
 #include "core/memory.h"
+#include "sim/ao/ao_whole.h"
 #include "sim/evaluation.h"
 
 #include <math.h>
@@ -232,6 +233,10 @@ bb_status bb_night_publish(const bb_ao_study *study, const bb_profile_series *se
     BB_TRY(bb_output_table_add(&bb_night_publish_profiles, "strehl_moment", scores->moment, NULL,
                                results));
     BB_TRY(bb_output_table_add(table, "strehl", scores->strehl, NULL, results));
+    BB_TRY(bb_results_note(results, "night/strehl", "definition",
+                           bb_ao_whole_definition(study, false)));
+    BB_TRY(bb_results_note(results, "night/strehl_moment", "definition",
+                           bb_ao_whole_definition(study, false)));
     BB_TRY(publish_losses(table, scores, reference, results));
     BB_TRY(publish_ages(measured ? &bb_night_publish_measured_ages : &bb_night_publish_given_ages,
                         &study->night, scores, results));
