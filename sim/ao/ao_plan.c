@@ -256,13 +256,22 @@ static bb_need storing_need(const bb_ao_study *study, const bb_ao_extent *span)
                                                            (bb_index)rows));
 }
 
+// One more solve by the reference pipeline.
+static bb_status reference_need(const bb_ao_study *study, const bb_ao_extent *span, bb_need *out)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    double operator_bytes;
+    return bb_factor_pipeline_need(&study->solver.common,
+                                   &pipelines[bb_factor_pipelines_reference(&study->pipelines)],
+                                   study->common.device, &span->solved, NULL, out, &operator_bytes);
+}
+
 // All steps of a study, in turn; what was learned is a problem of its own beside the true one, and
 // an estimate of the latter.
 static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan *plan,
                      bb_need *out)
 {
     bb_status status = BB_OK;
-    const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
     const double count = (double)study->pipelines.count;
     const bool again = span->learn.solves_again;
     const bool device = scores_on_device(study);
@@ -274,20 +283,14 @@ static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan
     bb_need need = {.seconds = 0.2}; // of the solves
     BB_TRY(plan_solves(study, span, plan, &need));
     if (again) {
-        double operator_bytes;
         bb_need solving;
-        BB_TRY(bb_factor_pipeline_need(
-            &study->solver.common, (const bb_factor_pipeline *)study->pipelines.items + reference,
-            study->common.device, &span->solved, NULL, &solving, &operator_bytes));
+        BB_TRY(reference_need(study, span, &solving));
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
     }
     if (study->error_terms.minimum_variance) {
-        double operator_bytes;
         bb_need solving;
-        BB_TRY(bb_factor_pipeline_need(
-            &study->solver.common, (const bb_factor_pipeline *)study->pipelines.items + reference,
-            study->common.device, &span->solved, NULL, &solving, &operator_bytes));
+        BB_TRY(reference_need(study, span, &solving));
         need = bb_need_in_turn(need,
                                bb_need_together(estimates, bb_need_together(span->best, solving)));
     }

@@ -381,14 +381,6 @@ done:
     return status;
 }
 
-// What a whole residual is made of.
-static const double *estimate_matrix(const bb_ao_scoring *self, const estimate *item)
-{
-    return self->problem->commands != NULL
-               ? item->evaluation->r[0]
-               : bb_ao_evaluation_reconstructor(item->evaluation, item->target);
-}
-
 // Which numbers of an evaluation are asked for.
 typedef struct wish {
     bb_index targets, wavelengths; // the first ones
@@ -421,10 +413,11 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
             score.kind = BB_SCORE_PAIRS;
             score.strehl = NULL;
             score.correctable = numbers;
-            whole = (bb_whole_estimate){NULL, estimate_matrix(self, item), item->product};
         }
         if (asked->late != NULL && asked->late->wholes != NULL) {
-            whole.whole = asked->late->wholes[item->target];
+            whole = (bb_whole_estimate){
+                asked->late->wholes[item->target],
+                bb_ao_whole_matrix(self->problem, item->evaluation, item->target), item->product};
             score.estimate = &whole;
             score.strehl = asked->whole[p] + item->target * self->study->wavelengths_um.count;
         }

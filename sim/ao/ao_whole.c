@@ -30,7 +30,9 @@ bool bb_ao_whole_applies(const bb_ao_study *study)
 
 bool bb_ao_whole_serves(const bb_ao_whole *self)
 {
-    return self->study != NULL && bb_ao_whole_applies(self->study);
+    const bb_ao_study *study = self->study;
+    return study != NULL && bb_ao_whole_applies(study) &&
+           (study->score == (int)BB_SCORE_PAIRS || bb_ao_study_frames(study));
 }
 
 const char *bb_ao_whole_definition(const bb_ao_study *study, bool pairs)
@@ -99,6 +101,13 @@ done:
     return status;
 }
 
+const double *bb_ao_whole_matrix(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
+                                 bb_index target)
+{
+    return problem->commands != NULL ? evaluation->r[0]
+                                     : bb_ao_evaluation_reconstructor(evaluation, target);
+}
+
 bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evaluation,
                                bb_index target, const double *product, bb_whole_estimate *out,
                                const bb_whole_estimate **estimate)
@@ -110,10 +119,7 @@ bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evalua
     }
     BB_TRY(find_model(self, target));
     *out = (bb_whole_estimate){self->models[target],
-                               self->problem->commands != NULL
-                                   ? evaluation->r[0]
-                                   : bb_ao_evaluation_reconstructor(evaluation, target),
-                               product};
+                               bb_ao_whole_matrix(self->problem, evaluation, target), product};
     *estimate = out;
 done:
     return status;

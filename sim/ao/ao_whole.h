@@ -23,7 +23,7 @@ typedef struct bb_ao_whole {
 
 void bb_ao_whole_release(bb_ao_whole *self);
 
-/// Whether scores by pairs of a study are of the whole residual.
+/// Whether scores by pairs of a study are of the whole residual, and whether it has any.
 bool bb_ao_whole_applies(const bb_ao_study *study);
 bool bb_ao_whole_serves(const bb_ao_whole *self);
 
@@ -31,6 +31,11 @@ bool bb_ao_whole_serves(const bb_ao_whole *self);
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
                                        bb_problems *problems);
+
+/// The matrix of an evaluation that a whole residual towards a target is of: its reconstructor, or
+/// M of mirrors that correct together.
+const double *bb_ao_whole_matrix(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
+                                 bb_index target);
 
 /// Sets what scores an evaluation towards a target by pairs into `out`; `*estimate` is `out`, or
 /// NULL where error terms are independent. `product` is M Cmm M^T of mirrors that correct together,

@@ -331,6 +331,16 @@ const bb_plot_kind bb_plot_spectrum = {
     draw_spectrum,
     0};
 
+// From the least of all terms, which is negative of correlations alone, to the largest.
+static void find_range(const bb_dataset *budget, double *least, double *peak)
+{
+    *least = *peak = 0.0;
+    for (bb_index i = 0; i < budget->count; ++i) {
+        *peak = fmax(*peak, budget->numbers[i]);
+        *least = fmin(*least, budget->numbers[i]);
+    }
+}
+
 static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
 {
     bb_status status = BB_OK;
@@ -341,15 +351,11 @@ static bb_status draw_budget(const bb_plot_scene *scene, bb_figure *figure)
     bb_figure_key keys[BB_FIGURE_COLOURS];
     char names[BB_FIGURE_COLOURS][NAME_BYTES];
     char cell[NAME_BYTES];
-    double peak = 0.0;
-    double least = 0.0; // of correlations
+    double least, peak;
     bb_figure_box axes;
     BB_REQUIRE(budget->rank == 2 && budget->shape[1] == terms->count, BB_INVALID,
                "error_budget_nm that is not over target and error_term");
-    for (bb_index i = 0; i < budget->count; ++i) {
-        peak = fmax(peak, budget->numbers[i]);
-        least = fmin(least, budget->numbers[i]);
-    }
+    find_range(budget, &least, &peak);
     for (bb_index t = 0; t < shown; ++t) {
         (void)snprintf(names[t], NAME_BYTES, "target %td", t);
         keys[t] = (bb_figure_key){names[t], bb_figure_colours[t], 5, 0};
