@@ -89,7 +89,7 @@ static void fill_axis(const filling *work, bb_index point, const bb_sensor *sens
         if (sensor->layer[l].scale <= 0.0) {
             continue;
         }
-        if (work->guides->slope_model == BB_SLOPE_AVERAGED_GRADIENT) {
+        if (bb_sensor_averages(sensor)) {
             bb_edge_pair edge = {0};
             bb_sensor_frame_edge(&sensor->frame, &sensor->layer[l], axis, &edge.bx, &edge.by);
             add_edges(atmosphere->structure, atmosphere->strength[l], &edge, x, y, to_x, to_y,
@@ -137,12 +137,13 @@ bb_status bb_phase_slope_covariance_add(const bb_atmosphere *atmosphere,
 
 bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides, double threads)
 {
-    double ends = 0.0;
+    double ends = 0.0; // nodes of averaged ones
     for (bb_index s = 0; s < guides->sensor_count; ++s) {
-        ends += (double)(guides->sensors[s].ends[0].count + guides->sensors[s].ends[1].count);
+        const bb_sensor *sensor = &guides->sensors[s];
+        const double nodes = bb_sensor_averages(sensor) ? NODES : 1.0;
+        ends += nodes * (double)(sensor->ends[0].count + sensor->ends[1].count);
     }
-    const double nodes = guides->slope_model == BB_SLOPE_AVERAGED_GRADIENT ? NODES : 1.0;
-    bb_need need = bb_structure_table_add_need(points * ends * (double)guides->layer_count * nodes);
+    bb_need need = bb_structure_table_add_need(points * ends * (double)guides->layer_count);
     need.host_bytes = threads * (double)most_ends(guides) * sizeof(double);
     return bb_need_shared(need, threads);
 }
