@@ -70,6 +70,7 @@ typedef struct bb_experiment {
         *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;
     const char *price_name;  ///< "overlay error [nm]"
+    double tolerance;        ///< price that the answer takes where the user names none
     const bb_column *scores; ///< [score_count] what the reference is told by: the first item of its
                              ///< row in a dataset over pipelines; NULL: bytes alone
     bb_index score_count;

@@ -110,6 +110,7 @@ const bb_experiment bb_ao_experiment = {
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "strehl loss",
+    .tolerance = 1e-3,
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],
     .checkpoint_help = "pipelines, a tenth of the time at most",

@@ -182,6 +182,8 @@ static bb_status write_full(const request *asked, const exhibit *shown, bb_text 
         }
         BB_TRY(write_title(source, out));
         BB_TRY(bb_table_write(source->experiment, source->results, asked->question.within, out));
+        BB_TRY(bb_answer_write_front(source->experiment, source->results, source->front, out));
+        BB_TRY(bb_text_add(out, "\n"));
         if (source->experiment->report != NULL) {
             BB_TRY(source->experiment->report(source->results, out));
         }

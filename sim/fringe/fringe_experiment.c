@@ -57,6 +57,7 @@ const bb_experiment bb_fringe_experiment = {
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "wrong cycles",
+    .tolerance = 0.0,
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],
     .slots = &bb_fringe_slots,

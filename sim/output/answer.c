@@ -20,6 +20,12 @@ static const words measures[BB_FRONT_MEASURES] = {
     [BB_FRONT_COST] = {"Least cost", "cost", "USD", 1.0},
 };
 
+typedef struct asking {
+    const bb_experiment *experiment;
+    const bb_results *results;
+    const bb_front *front;
+} asking;
+
 // "overlay error 0.02 nm" of a price named "overlay error [nm]".
 static bb_status add_price(const bb_experiment *experiment, const char *number, bb_text *out)
 {
@@ -84,65 +90,80 @@ done:
     return status;
 }
 
-// "hp2 (strehl loss 0.001, 2.450 MB, 3.5 times fewer)".
-static bb_status add_choice(const bb_experiment *experiment, const bb_front *front, bb_index row,
-                            bb_front_measure measure, bb_text *out)
+// Bytes of a row in fp32 over its own, as the table's `ratio`; NaN where the results lack it.
+static double compression_of(const bb_results *results, bb_index row, bb_index count)
+{
+    const bb_dataset *ratios = bb_results_find(results, "results/compression_ratio");
+    return ratios == NULL || ratios->is_text || ratios->count != count ? NAN : ratios->numbers[row];
+}
+
+// "hp2 (strehl loss 0.001, 2.450 MB, 1.8 times fewer than fp32)".
+static bb_status add_choice(const asking *about, bb_index row, bb_front_measure measure,
+                            bb_text *out)
 {
     bb_status status = BB_OK;
     char price[BB_CELL_BYTES];
     char value[BB_CELL_BYTES];
+    const bb_front *front = about->front;
     const double own = front->costs[row].measures[measure];
-    const double reference = front->costs[reference_of(front->names)].measures[measure];
+    double ratio = front->costs[reference_of(front->names)].measures[measure] / own;
+    const double compression = compression_of(about->results, row, front->names->count);
+    const bool to_fp32 = measure == BB_FRONT_BYTES && isfinite(compression);
+    ratio = to_fp32 ? compression : ratio;
     bb_cell_number(front->costs[row].price, price);
     bb_cell_number(isinf(own) ? NAN : measures[measure].scale * own, value);
     BB_TRY(bb_text_add(out, "%s (", front->names->texts[row]));
-    BB_TRY(add_price(experiment, price, out));
+    BB_TRY(add_price(about->experiment, price, out));
     BB_TRY(bb_text_add(out, ", %s %s", value, measures[measure].unit));
-    if (isfinite(own) && isfinite(reference) && own > 0.0 && reference > 1.05 * own) {
-        const double ratio = reference / own;
-        BB_TRY(bb_text_add(out, ", %.*g times %s", ratio < 99.5 ? 2 : 6,
+    if (isfinite(ratio) && own > 0.0 && ratio > 1.05) {
+        BB_TRY(bb_text_add(out, ", %.*g times %s than %s", ratio < 99.5 ? 2 : 6,
                            ratio < 99.5 ? ratio : round(ratio),
-                           measure == BB_FRONT_BYTES ? "fewer" : "less"));
+                           measure == BB_FRONT_BYTES ? "fewer" : "less",
+                           to_fp32 ? "fp32" : "the reference"));
     }
     BB_TRY(bb_text_add(out, ")"));
 done:
     return status;
 }
 
-static bb_status add_asked(const bb_experiment *experiment, const bb_front *front,
-                           const bb_answer_question *question, bb_text *out)
+// What keeps a price; the experiment's tolerance where the user names none.
+static bb_status add_asked(const asking *about, const bb_answer_question *question, bb_text *out)
 {
     bb_status status = BB_OK;
     const words *asked = &measures[question->measure];
-    const bb_index best = bb_front_least(front, question->within, question->measure);
-    const bool any = bb_front_least(front, question->within, BB_FRONT_BYTES) >= 0;
+    const bool assumed = isnan(question->within);
+    const double within = assumed ? about->experiment->tolerance : question->within;
+    const bb_index best = bb_front_least(about->front, within, question->measure);
+    const bool any = bb_front_least(about->front, within, BB_FRONT_BYTES) >= 0;
     char limit[BB_CELL_BYTES];
-    (void)snprintf(limit, sizeof limit, "%.6g", question->within);
+    (void)snprintf(limit, sizeof limit, "%.6g", within);
     BB_TRY(best >= 0 ? bb_text_add(out, " %s within ", asked->least)
                      : bb_text_add(out, " No pipeline%s within ", any ? "" : " is"));
-    BB_TRY(add_price(experiment, limit, out));
+    BB_TRY(add_price(about->experiment, limit, out));
+    BB_TRY(bb_text_add(out, assumed ? ", assumed (set it by --within)" : ""));
     if (best >= 0) {
         BB_TRY(bb_text_add(out, ": "));
-        BB_TRY(add_choice(experiment, front, best, question->measure, out));
+        BB_TRY(add_choice(about, best, question->measure, out));
     } else if (any) {
         BB_TRY(bb_text_add(out, " has a known %s", asked->noun));
     }
     BB_TRY(bb_text_add(out, "."));
-    if (best >= 0 && question->measure == BB_FRONT_TIME && !front->timed) {
+    if (best >= 0 && question->measure == BB_FRONT_TIME && !about->front->timed) {
         BB_TRY(bb_text_add(out, " Times are a cpu's, which emulates narrow formats."));
     }
 done:
     return status;
 }
 
-// The knee of the front and its end.
-static bb_status add_front(const bb_experiment *experiment, const bb_front *front, bb_text *out)
+bb_status bb_answer_write_front(const bb_experiment *experiment, const bb_results *results,
+                                const bb_front *front, bb_text *out)
 {
     bb_status status = BB_OK;
+    const asking about = {experiment, results, front};
     const bb_index knee = bb_front_knee(front);
     bb_index fewest = bb_front_least(front, INFINITY, BB_FRONT_BYTES);
     if (fewest < 0) {
-        return bb_text_add(out, " No pipeline has a price.");
+        return bb_text_add(out, "No pipeline has a price.");
     }
     // Of equal bytes the one that costs less.
     for (bb_index i = 0; i < front->names->count; ++i) {
@@ -154,15 +175,13 @@ static bb_status add_front(const bb_experiment *experiment, const bb_front *fron
         }
     }
     if (knee >= 0) {
-        BB_TRY(bb_text_add(out, " Fewest bytes before the price climbs: "));
-        BB_TRY(add_choice(experiment, front, knee, BB_FRONT_BYTES, out));
-        BB_TRY(bb_text_add(out, "."));
+        BB_TRY(bb_text_add(out, "Fewest bytes before the price climbs: "));
+        BB_TRY(add_choice(&about, knee, BB_FRONT_BYTES, out));
+        BB_TRY(bb_text_add(out, ". "));
     }
-    if (fewest != knee) {
-        BB_TRY(bb_text_add(out, " Fewest bytes: "));
-        BB_TRY(add_choice(experiment, front, fewest, BB_FRONT_BYTES, out));
-        BB_TRY(bb_text_add(out, "."));
-    }
+    BB_TRY(bb_text_add(out, "Fewest bytes at any price: "));
+    BB_TRY(add_choice(&about, fewest, BB_FRONT_BYTES, out));
+    BB_TRY(bb_text_add(out, "."));
 done:
     return status;
 }
@@ -171,9 +190,9 @@ bb_status bb_answer_write(const bb_experiment *experiment, const bb_results *res
                           const bb_front *front, const bb_answer_question *question, bb_text *out)
 {
     bb_status status = BB_OK;
+    const asking about = {experiment, results, front};
     BB_TRY(add_reference(experiment, results, front, out));
-    BB_TRY(isnan(question->within) ? add_front(experiment, front, out)
-                                   : add_asked(experiment, front, question, out));
+    BB_TRY(add_asked(&about, question, out));
 done:
     return status;
 }

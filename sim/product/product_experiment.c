@@ -29,5 +29,6 @@ const bb_experiment bb_product_experiment = {
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "relative error",
+    .tolerance = 1e-3,
     .operators = "Y,C",
 };

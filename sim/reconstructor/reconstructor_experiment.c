@@ -25,5 +25,6 @@ const bb_experiment bb_reconstructor_experiment = {
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "variance loss",
+    .tolerance = 1e-3,
     .operators = "R",
 };

@@ -92,6 +92,7 @@ const bb_experiment bb_wafer_experiment = {
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "overlay error [nm]",
+    .tolerance = 0.1,
     .scores = scores,
     .score_count = sizeof scores / sizeof scores[0],
     .checkpoint_help = "the heating, every 60 s",

@@ -141,7 +141,7 @@ TEST(runs_write_a_file_and_print_a_table)
 {
     expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/toy-a.h5");
     assert_non_null(strstr(printed, "* fp16"));
-    assert_non_null(strstr(printed, "Fewest bytes before the price climbs: fp32"));
+    assert_non_null(strstr(printed, "Fewest bytes within overlay error 0.1 nm, assumed"));
     expect("bitbudget show outputs/toy-a.h5 --within 0.1", 0,
            "Fewest bytes within overlay error 0.1 nm: fp32");
     expect("bitbudget show outputs/toy-a.h5 --within 0.1 --full", 0,

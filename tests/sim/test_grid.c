@@ -43,9 +43,9 @@ TEST(the_short_table_leads_with_its_answer, .setup_func = enter, .teardown_func 
     bb_text text = {0};
     check_ok(bb_summary_write(source.experiment, filled, &text));
     expect_text(&text,
-                "Reference: 8.000 MB. Fewest bytes before the price climbs: fp32 (overlay error\n"
-                "0.02000 nm, 4.000 MB, 2 times fewer). Fewest bytes: fp16 (overlay error 0.5000\n"
-                "nm, 2.000 MB, 4 times fewer).\n"
+                "Reference: 8.000 MB. Fewest bytes within overlay error 0.1 nm, assumed (set it\n"
+                "by --within): fp32 (overlay error 0.02000 nm, 4.000 MB, 2 times fewer than the\n"
+                "reference).\n"
                 "  pipeline   status   overlay error [nm]     MB\n"
                 "* reference  ok                        0  8.000\n"
                 "* fp32       ok                  0.02000  4.000\n"
@@ -90,29 +90,46 @@ TEST(answers_name_the_least_within_a_price, .setup_func = enter, .teardown_func 
 {
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
-                  "error 0.5000 nm, 2.000 MB, 4 times fewer).");
+                  "error 0.5000 nm, 2.000 MB, 4 times fewer than the reference).");
     expect_answer(0.02, BB_FRONT_TIME,
                   "Reference: 8.000 MB. Least time within overlay error 0.02 nm: fp32 (overlay "
-                  "error 0.02000 nm, 1.000 ms, 2 times less). Times are a cpu's, which emulates "
+                  "error 0.02000 nm, 1.000 ms, 2 times less than the reference). Times are a "
+                  "cpu's, which emulates "
                   "narrow formats.");
     expect_answer(1.0, BB_FRONT_JOULES,
                   "Reference: 8.000 MB. No pipeline within overlay error 1 nm has a known energy.");
     front.costs[2].measures[BB_FRONT_BYTES] = 0.05e6; // 8 MB over that is no number of two digits
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
-                  "error 0.5000 nm, 0.05000 MB, 160 times fewer).");
+                  "error 0.5000 nm, 0.05000 MB, 160 times fewer than the reference).");
     static const double costs[] = {4e-4, 2e-4, 3e-4, NAN};
     check_ok(bb_results_measured(filled, "results/cost_usd", "USD", "cost", "pipeline", costs));
     bb_front_release(&front);
     check_ok(bb_front_find(source.experiment, filled, &front));
     expect_answer(1.0, BB_FRONT_COST,
                   "Reference: 8.000 MB. Least cost within overlay error 1 nm: fp32 (overlay error "
-                  "0.02000 nm, 2.000e-04 USD, 2 times less).");
+                  "0.02000 nm, 2.000e-04 USD, 2 times less than the reference).");
     check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 0, 3.0));
     bb_front_release(&front);
     check_ok(bb_front_find(source.experiment, filled, &front));
     expect_answer(0.01, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. No pipeline is within overlay error 0.01 nm.");
+}
+
+// Bytes are compared with fp32's where the results have that ratio; the whole front is for --full.
+TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leave)
+{
+    static const double ratios[] = {0.5, 1.0, 2.0, 2.0};
+    bb_text text = {0};
+    check_ok(
+        bb_results_values(filled, "results/compression_ratio", "1", "ratio", "pipeline", ratios));
+    expect_answer(1.0, BB_FRONT_BYTES,
+                  "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
+                  "error 0.5000 nm, 2.000 MB, 2 times fewer than fp32).");
+    check_ok(bb_answer_write_front(source.experiment, filled, &front, &text));
+    expect_text(&text, "Fewest bytes before the price climbs: fp32 (overlay error 0.02000 nm, "
+                       "4.000 MB). Fewest bytes at any price: fp16 (overlay error 0.5000 nm, "
+                       "2.000 MB, 2 times fewer than fp32).");
 }
 
 // In CSV what is stored comes back to the bit, and NaN is empty.
