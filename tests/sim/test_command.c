@@ -58,7 +58,7 @@ static const char *const toy_prices[] = {"overlay_error_x_nm"};
         .name = (title), .schema = &toy_schema, .starter = (yaml), .check = toy_check,             \
         .plan = toy_plan, .run = toy_run, .columns = toy_columns, .column_count = 1,               \
         .prices = toy_prices, .price_count = 1, .price_name = "overlay error [nm]",                \
-        .operators = "A,B_" title                                                                  \
+        .tolerance = 0.1, .operators = "A,B_" title                                                \
     }
 // The fixture says that it is a wafer run.
 static const bb_experiment toy_rows[] = {
@@ -141,7 +141,7 @@ TEST(runs_write_a_file_and_print_a_table)
 {
     expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/toy-a.h5");
     assert_non_null(strstr(printed, "* fp16"));
-    assert_non_null(strstr(printed, "Fewest bytes within overlay error 0.1 nm, assumed"));
+    assert_non_null(strstr(printed, "0.1 nm, assumed (set it"));
     expect("bitbudget show outputs/toy-a.h5 --within 0.1", 0,
            "Fewest bytes within overlay error 0.1 nm: fp32");
     expect("bitbudget show outputs/toy-a.h5 --within 0.1 --full", 0,
