@@ -311,6 +311,10 @@ static bb_status write_definitions(const bb_comparison *pair, bb_text *out)
         }
         if (texts[0] != NULL && texts[1] != NULL) { // else it is listed as only in one
             BB_TRY(write_definition(pair, experiment->prices[i], texts, out));
+            for (int side = 0; side < 2; ++side) {
+                texts[side] = bb_results_note_text(pair->results[side], path, "definition");
+            }
+            BB_TRY(write_definition(pair, experiment->prices[i], texts, out));
         }
     }
 done:

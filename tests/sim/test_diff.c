@@ -77,10 +77,13 @@ TEST(prices_of_two_definitions_are_told)
     const bb_comparison pair = {
         bb_experiment_find(&bb_experiments, "ao"), {files[0], files[1]}, {"a.h5", "b.h5"}, 0.0};
     check_ok(bb_results_note(files[1], "", "price_note", "with lag"));
+    check_ok(bb_results_note(files[1], "results/strehl_loss", "definition", "whole residual"));
     check_ok(bb_comparison_write_origins(&pair, &text));
     static const char told[] = "definition of the price:\n  a.h5: not recorded\n"
                                "  b.h5: with lag\ndefinition of strehl_loss:\n"
-                               "  a.h5: price: a\n  b.h5: price: b\ndigest";
+                               "  a.h5: price: a\n  b.h5: price: b\n"
+                               "definition of strehl_loss:\n  a.h5: not recorded\n"
+                               "  b.h5: whole residual\ndigest";
     assert_memory_equal(bb_text_string(&text), told, sizeof told - 1);
     bb_text_release(&text);
     check_ok(bb_comparison_write_origins(
