@@ -25,9 +25,7 @@ bool bb_fits_image_recognised(const char *path)
     static const struct {
         const char *bytes;
         bool is_fits;
-    } starts[] = {{"SIMPLE  =", true},
-                  {"\x1f\x8b", true},
-                  {"\x89HDF\r\n\x1a\n", false}};
+    } starts[] = {{"SIMPLE  =", true}, {"\x1f\x8b", true}, {"\x89HDF\r\n\x1a\n", false}};
     char first[16] = "";
     FILE *file = NULL;
     if (bb_disk_file_open(path, true, &file) == BB_OK) {
