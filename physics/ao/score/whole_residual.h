@@ -38,7 +38,7 @@ typedef struct bb_whole_look {
 BB_CHECKED bb_status bb_whole_residual_create(const bb_tomography *tomography, bb_index target,
                                               const bb_matrix_source *ctm, bb_index look_count,
                                               const bb_whole_look *looks, bb_whole_residual **out);
-void bb_whole_residual_destroy(bb_whole_residual **whole);
+void bb_whole_residual_destroy(bb_whole_residual **owner);
 
 /// What is left towards the target by an estimate, whose residual is of `kind`. `residual`
 /// [actuators][actuators] is the covariance U of the residual commands of the target's own mirror,
