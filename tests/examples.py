@@ -41,7 +41,7 @@ wavelengths_um: [1.65]
 solver: {tile: 32}
 pipelines:
   - {name: reference, arithmetic: dp}
-  - {name: hp3, arithmetic: hp3}
+  - {name: hp1, arithmetic: hp1}
 sweep:
   axes:
     atmosphere.seeing_arcsec: [0.5, 0.6]
