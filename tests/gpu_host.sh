@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds with CUDA on a GPU host and runs what CI cannot: the gpu tests, the self-test, the wafer
-# study on its devices, and the mixed product through CUDA and OpenCL. Arguments: commit id for the
+# study on its devices, the mixed product through CUDA and OpenCL, and the baseline of its speed. Arguments: commit id for the
 # provenance, folder for logs.
 set -uo pipefail
 commit=${1:?commit id} logs=${2:?folder for logs}
@@ -22,5 +22,8 @@ run env BB_OPENCL_DEVICE=NVIDIA build-gpu/bitbudget run tests/configs/small/wafe
 fp64, accumulate: fp64, device: cpu}, {name: mixed, storage: fp32, multiply: fp32, accumulate: fp64}]"
 run env BB_OPENCL_DEVICE=NVIDIA build-gpu/bitbudget bench -o "$logs/gemv.h5" --force \
   kernel-gemv-mixed-{wide,square,tall}-{cuda,opencl} gemv-cuda-fp32-each{,-square,-tall}
+case $(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1) in # slower than the baseline: exit 1
+"NVIDIA H200") run build-gpu/bitbudget bench --compare tests/baselines/nvidia-h200.yaml --device cuda -q --force -o "$logs/compare.h5" ;;
+esac
 run build-gpu/bitbudget run configs/ao/nx456.yaml -q --force -o "$logs/nx456.h5"
 exit "$failed"
