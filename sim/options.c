@@ -95,7 +95,7 @@ static const bb_option table[] = {
      .group = BB_OPTION_WISDOM, FLAG(reorder)},
     {"set", "SET", "benchmark data: seed, large, odd or small", .words = "seed large odd small",
      .group = BB_OPTION_WISDOM, TEXT(set)},
-    {"compare", "FILE", "hold ratios to the baseline FILE: exit code 1 where one is slower "
+    {"compare", "FILE", "compare ratios with the baseline FILE: exit code 1 where one is slower "
      "than its spread and 5 %; without names all of its rows", .words = "file",
      .group = BB_OPTION_BASELINE, TEXT(compare)},
     {"record", "FILE", "write the baseline FILE: best ratios of three rounds, of the benchmarks named",

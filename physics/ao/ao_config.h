@@ -77,7 +77,7 @@ typedef struct bb_atmosphere_config {
     double seeing_wavelength_nm;
 } bb_atmosphere_config;
 
-/// What a slope is: the difference of the phase between the midpoints of two opposite edges of a
+/// Slope: the difference of the phase between the midpoints of two opposite edges of a
 /// subaperture over their distance, or between its averages along the two edges.
 typedef enum bb_slope_model {
     BB_SLOPE_POINT_DIFFERENCE,

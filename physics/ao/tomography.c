@@ -342,7 +342,7 @@ static void add_terms(rating *work)
     subtract_terms(work);
 }
 
-// The root of a variance, NaN where there is none: what is not finite or positive.
+// Square root of a variance; NaN of one that is not finite or is negative.
 static double root_of(double variance, bb_outcome *outcome)
 {
     if (!isfinite(variance)) {

@@ -111,7 +111,7 @@ typedef struct bb_whole_estimate {
 /// independent of it.
 typedef struct bb_tomography_score {
     bb_score kind;                     ///< what the caller wants
-    bb_residual_kind residual;         ///< what is scored
+    bb_residual_kind residual;         ///< slopes or commands
     const bb_whole_estimate *estimate; ///< by pairs only; NULL: independent error terms
     double *strehl;                    ///< [wavelengths]
     double *correctable;               ///< [wavelengths] Strehl ratio

@@ -97,7 +97,7 @@ typedef struct estimate {
     const double *product; // of mirrors that correct together; NULL: of others
 } estimate;
 
-// Sets what a score by pairs of the study is of.
+// Sets the estimate of a score by pairs.
 static bb_status set_estimate(bb_ao_scoring *self, const estimate *item, bb_whole_estimate *whole,
                               bb_tomography_score *score)
 {

@@ -45,7 +45,7 @@ BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluat
                                           bb_whole_estimate *out,
                                           const bb_whole_estimate **estimate);
 
-/// What a score of a study is, by pairs or not, for the attribute `definition` of its datasets.
+/// Definition of a score, by pairs or not: attribute `definition` of its datasets.
 const char *bb_ao_whole_definition(const bb_ao_study *study, bool pairs);
 
 /// Solves for the commands of least variance of the phase, of each target by itself, by the

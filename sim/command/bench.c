@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-// Runs what was asked for; a baseline that is made goes to `baseline`.
+// Runs, compares or records; `baseline` receives the text of a new baseline.
 static bb_status run(const bb_bench_setup *setup, const bb_options *options, bb_results *results,
                      bb_text *table, bb_text *baseline, bb_index *slower)
 {

@@ -276,7 +276,7 @@ static bool is_origin(const bb_attribute *attribute)
     return found;
 }
 
-// What a text of both defines, where it is another one.
+// Both definitions of `name`, if they differ.
 static bb_status write_definition(const bb_comparison *pair, const char *name,
                                   const char *const texts[2], bb_text *out)
 {

@@ -419,7 +419,7 @@ static bool can_descend(const bb_unwrap *unwrap)
            bb_format_describe(slots[BB_UNWRAP_TRANSFER].storage)->minimum_exponent <= least;
 }
 
-// What cycles left of the error does not lead to another congruent phase.
+// The remaining error of the cycles does not change the congruent phase.
 static bool has_settled(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
     return unwrap->grids.count == 1 ||
@@ -492,7 +492,7 @@ done:
     return status;
 }
 
-// The first phase is the one to keep.
+// Stores the first phase and its jumps as the best.
 static bb_status keep_first(bb_unwrap *unwrap, double *jumps)
 {
     bb_status status = BB_OK;
@@ -503,7 +503,7 @@ done:
     return status;
 }
 
-// A phase with fewer jumps than the kept one takes its place.
+// Replaces the best phase by one with fewer jumps.
 static bb_status keep_better(bb_unwrap *unwrap, double *jumps)
 {
     bb_status status = BB_OK;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-// Squares of energy norms, of the solution's: where steps end, and what the true residual may have.
+// Squared energy norms relative to the solution's: stop tolerance, and bound of the true residual.
 static const double enough = 1e-10, most = 1e-6;
 
 static bb_status add_inner(bb_unwrap_descent *descent, const bb_unwrap_field *a,

@@ -52,7 +52,7 @@ struct bb_unwrap {
     bb_index edge_count;
     double *words; // [rows][columns], as floats where it is so, of the wrapped phase or of the
                    // result, as the device has them; of bb_device_host_allocate, as is `found`
-    double *found; // limits, the last correction of a cycle in rad, what was rejected
+    double *found; // limits, last correction of a cycle in rad, rejected edges a row
     bool fetched;  // the device has been told to bring the result
     bb_unwrap_grids grids;
     bb_unwrap_contraction contraction;

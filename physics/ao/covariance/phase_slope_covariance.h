@@ -27,7 +27,7 @@ BB_CHECKED bb_status bb_phase_slope_covariance_add(const bb_atmosphere *atmosphe
                                                    const bb_sensor_array *guides, double weight,
                                                    bb_index first, bb_index count, double *out);
 
-/// What adding all rows of `points` points takes, beside the matrix.
+/// Memory and time to add all rows of `points` points, without the matrix.
 bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides,
                                        double threads);
 

@@ -40,7 +40,7 @@ BB_CHECKED bb_status bb_whole_residual_create(const bb_tomography *tomography, b
                                               const bb_whole_look *looks, bb_whole_residual **out);
 void bb_whole_residual_destroy(bb_whole_residual **owner);
 
-/// What is left towards the target by an estimate, whose residual is of `kind`. `residual`
+/// Residual phase of an estimate towards the target; `kind` is that of its residual. `residual`
 /// [actuators][actuators] is the covariance U of the residual commands of the target's own mirror,
 /// V^2; `twisted` is the field's z, to be released by the caller with BB_RELEASE. Errors:
 /// BB_MEMORY, the sources'.

@@ -229,7 +229,7 @@ static bool is_x_before_y(const bb_fits_export *wanted, const char *group)
     return true;
 }
 
-// What the rows of R are: slopes of a truth sensor, or commands.
+// Describes the rows of R: slopes of a truth sensor, or commands.
 static bb_status write_row_words(bb_fits_writer *writer, const bb_fits_export *wanted,
                                  bb_index target, bool is_of_commands)
 {
