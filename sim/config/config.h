@@ -3,11 +3,11 @@
 // A configuration: a YAML file, the files that it is based on (`base: other.yaml`), and key=value
 // overrides, bound to the struct of its experiment.
 //
-// A file names its base relative to its own folder; the base is read first and the file merged onto
-// it: maps key by key, lists and values replaced. Overrides follow in order, each `path=value` with
-// list items by number or by their name (`pipelines.1.draws=2`,
-// `pipelines.hp2.draws=2`) and the value in YAML. `seed: random` is replaced by
-// a number drawn now, which the resolved copy records.
+// A base is a file relative to the folder of the file that names it, else the name of a shipped
+// study (`base: ao/quick`). It is read first and the file merged onto it: maps key by key, lists
+// and values replaced. Overrides follow in order, each `path=value` with list items by number or by
+// their name (`pipelines.1.draws=2`, `pipelines.hp2.draws=2`) and the value in YAML. `seed: random`
+// is replaced by a number drawn now, which the resolved copy records.
 #ifndef BB_SIM_CONFIG_CONFIG_H
 #define BB_SIM_CONFIG_CONFIG_H
 

@@ -5,6 +5,7 @@
 #include "sim/config/binding.h"
 #include "sim/config/config.h"
 #include "sim/config/scalar.h"
+#include "sim/config/study_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -134,17 +135,36 @@ static bool read_before(const bb_layers *layers)
     return false;
 }
 
-// The base's path: relative to the folder of the file that names it.
-static bb_status join_base(bb_arena *arena, const char *path, const char *base, const char **out)
+// The base's path: relative to the folder of the file that names it, else a shipped study's. Files
+// that were kept are in the order of the chain.
+static bb_status find_base(bb_arena *arena, const char *path, const char *base,
+                           const bb_layers *layers, const char **out)
 {
+    bb_status status = BB_OK;
     const char *slash = strrchr(path, '/');
-    int folder = base[0] == '/' || slash == NULL ? 0 : (int)(slash - path) + 1;
-    return bb_arena_printf(arena, out, "%.*s%s", folder, path, base);
+    const int folder = base[0] == '/' || slash == NULL ? 0 : (int)(slash - path) + 1;
+    char *shipped = NULL;
+    struct stat about;
+    BB_TRY(bb_arena_printf(arena, out, "%.*s%s", folder, path, base));
+    if (layers->known_count > 0) {
+        if (known_text(layers, *out) == NULL && layers->count < layers->known_count) {
+            *out = layers->known[layers->count].name;
+        }
+    } else if (stat(*out, &about) != 0) {
+        BB_TRY(bb_study_file_find_shipped(base, &shipped));
+        if (shipped != NULL) {
+            BB_TRY(bb_arena_text(arena, shipped, strlen(shipped), out));
+        }
+    }
+done:
+    BB_RELEASE(&shipped);
+    return status;
 }
 
 // Takes `base:` out of a tree; `*out` is NULL where there is none or it is no text.
-static bb_status take_base(bb_arena *arena, bb_node *tree, const char *path, bb_problems *problems,
-                           bb_node **base, const char **out)
+static bb_status take_base(bb_arena *arena, bb_node *tree, const char *path,
+                           const bb_layers *layers, bb_problems *problems, bb_node **base,
+                           const char **out)
 {
     bb_status status = BB_OK;
     *out = NULL;
@@ -157,7 +177,7 @@ static bb_status take_base(bb_arena *arena, bb_node *tree, const char *path, bb_
         BB_TRY(bb_problems_add(problems, (*base)->place, "base: expected the path of a file"));
         goto done;
     }
-    BB_TRY(join_base(arena, path, (*base)->text, out));
+    BB_TRY(find_base(arena, path, (*base)->text, layers, out));
 done:
     return status;
 }
@@ -205,7 +225,7 @@ bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers *layers,
     if (tree == NULL) {
         goto done;
     }
-    BB_TRY(take_base(arena, tree, path, problems, &base_key, &base));
+    BB_TRY(take_base(arena, tree, path, layers, problems, &base_key, &base));
     if (base == NULL) {
         *out = base_key == NULL ? tree : NULL;
         goto done;

@@ -100,21 +100,41 @@ done:
     return status;
 }
 
-bb_status bb_study_file_find(const char *name, char **out)
+static bool is_own(const char *name)
+{
+    return name[0] == '/' || name[0] == '.';
+}
+
+bb_status bb_study_file_find_shipped(const char *name, char **out)
 {
     bb_status status = BB_OK;
     char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
+    *out = NULL;
+    if (is_own(name)) {
+        goto done;
+    }
+    BB_TRY(bb_shipped_folder_find(folders));
+    for (int i = 0; i < BB_SHIPPED_FOLDERS && *out == NULL; ++i) {
+        BB_TRY(look_in(folders[i], name, out));
+    }
+done:
+    BB_RELEASE(&folders[0]);
+    BB_RELEASE(&folders[1]);
+    return status;
+}
+
+bb_status bb_study_file_find(const char *name, char **out)
+{
+    bb_status status = BB_OK;
     char *path = NULL;
-    const bool is_own = name[0] == '/' || name[0] == '.';
     if (strcmp(name, "-") == 0) {
         return bb_memory_text(name, out);
     }
     BB_TRY(look_in("", name, &path));
-    BB_TRY(bb_shipped_folder_find(folders));
-    for (int i = 0; i < BB_SHIPPED_FOLDERS && path == NULL && !is_own; ++i) {
-        BB_TRY(look_in(folders[i], name, &path));
+    if (path == NULL) {
+        BB_TRY(bb_study_file_find_shipped(name, &path));
     }
-    if (path == NULL && (is_own || access(name, F_OK) == 0)) {
+    if (path == NULL && (is_own(name) || access(name, F_OK) == 0)) {
         BB_TRY(bb_memory_text(name, &path)); // what opens it says what is wrong
     }
     if (path == NULL) {
@@ -124,8 +144,6 @@ bb_status bb_study_file_find(const char *name, char **out)
     path = NULL;
 done:
     BB_RELEASE(&path);
-    BB_RELEASE(&folders[0]);
-    BB_RELEASE(&folders[1]);
     return status;
 }
 

@@ -17,6 +17,10 @@
 /// BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_study_file_find(const char *name, char **out);
 
+/// A shipped study of that name, NULL where there is none, or where the name is the user's alone.
+/// Errors: BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_study_file_find_shipped(const char *name, char **out);
+
 /// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick".
 BB_CHECKED bb_status bb_study_file_list(bb_shipped_names *out);
 

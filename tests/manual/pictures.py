@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""README's pictures are what its commands make: pictures.py SOURCE PROGRAM FOLDER [--write]
+"""The pictures of first-results.md are what its commands make: pictures.py SOURCE PROGRAM FOLDER [--write]
 
 The commands of the blocks that name docs/pictures are typed in FOLDER, and each picture is compared
 with the one that is kept: the same marks and texts at the same places, to a sixtieth of the page. Its
@@ -47,7 +47,7 @@ def main():
         return 77
     os.environ["BITBUDGET_SHARE"] = str(source)
     os.environ["OPENBLAS_CORETYPE"] = "Prescott"
-    text = (source / "README.md").read_text(encoding="utf-8")
+    text = (source / "docs/manual/first-results.md").read_text(encoding="utf-8")
     blocks = [block for block in console.blocks_of(text)
               if any("docs/pictures/" in line for line in block.lines)]
     page = "\n".join("```console\n" + "\n".join(["$ mkdir -p docs/pictures", *block.lines]) + "\n```"
@@ -58,7 +58,7 @@ def main():
     kept = sorted((source / "docs" / "pictures").glob("*.svg"))
     drawn = sorted((folder / "docs" / "pictures").glob("*.svg"))
     faults = [] if [file.name for file in kept] == [file.name for file in drawn] else [
-        f"kept are {[file.name for file in kept]}, README draws {[file.name for file in drawn]}"]
+        f"kept are {[file.name for file in kept]}, the page draws {[file.name for file in drawn]}"]
     for file in drawn:
         there = source / "docs" / "pictures" / file.name
         fault = same_picture(there.read_text(encoding="utf-8"), file.read_text(encoding="utf-8")) \
@@ -67,7 +67,7 @@ def main():
             shutil.copy(file, there)
         elif fault:
             faults.append(f"{file.name}: {fault}")
-    print("\n".join(faults) or f"{len(drawn)} pictures are what README's commands draw")
+    print("\n".join(faults) or f"{len(drawn)} pictures are what the page's commands draw")
     return 1 if faults or not drawn else 0
 
 

@@ -140,7 +140,19 @@ TEST(a_build_tree_has_its_studies)
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
     CALL("check", "ao/quick"); // from a folder of the test
     program_expect(&run, 0, "outputs/ao-quick.h5");
-    assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
+    // A base by its name; the result runs again where neither study is.
+    write_text("mine.yaml", "base: ao/quick\nsensors: {lenslets: 6}\nsolver: {tile: 64}\n"
+                            "pipelines: [{name: reference, arithmetic: fp64}]\n");
+    CALL("run", "mine.yaml", "-q", "--force", "-o", "mine.h5");
+    program_expect(&run, 0, "Reference: Strehl ratio");
+    assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1) + unlink("mine.yaml"), 0);
+    CALL("rerun", "mine.h5", "-q", "--force", "--verify", "-o", "again.h5");
+    program_expect(&run, 0, "");
+    assert_int_equal(unlink("mine.h5"), 0);
+    write_text("mine.yaml", "base: ao/quicker\n");
+    CALL("check", "mine.yaml");
+    program_expect(&run, 3, "cannot read configuration 'ao/quicker'");
+    assert_int_equal(unlink("mine.yaml"), 0);
 }
 
 // The shipped studies themselves, from a folder that has none: lists all of them, runs one whose
