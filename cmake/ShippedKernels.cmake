@@ -1,6 +1,6 @@
 # The descriptions of configs/kernels as one generated header, so that the program finds them wherever
 # it stands.
-file(GLOB shipped CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/configs/kernels/*")
+file(GLOB shipped LIST_DIRECTORIES false CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/configs/kernels/*")
 set(rows "")
 foreach(path ${shipped})
   get_filename_component(file "${path}" NAME)

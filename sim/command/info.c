@@ -8,7 +8,7 @@
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
-#include "sim/kernels/wisdom.h"
+#include "sim/kernels/shipped_wisdom.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 
@@ -61,6 +61,44 @@ static void tell_kernels(void)
                  status == BB_OK ? compiler : bb_status_message());
     bb_device_close(&device);
     bb_status_clear();
+}
+
+// The source of a device's variants where its user has tuned nothing.
+static bb_status print_variants(bb_device_kind kind, const bb_wisdom_file *shipped)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    bb_wisdom_key key = {.device = kind};
+    bb_index count = 0;
+    BB_TRY(bb_device_open(kind, 0, &device));
+    BB_TRY(bb_device_describe(device, &key.report));
+    const char *name = bb_shipped_wisdom_device(shipped, &key, &count);
+    if (name != NULL) {
+        (void)printf("  %-6s %td tuned variants, shipped for %s\n", bb_device_names[kind], count,
+                     name);
+    } else if (kind != BB_DEVICE_CPU) {
+        (void)printf("  %-6s variants by rule: none shipped for %s\n", bb_device_names[kind],
+                     key.report.architecture);
+    }
+done:
+    bb_device_close(&device);
+    return status;
+}
+
+static bb_status tell_variants(void)
+{
+    bb_status status = BB_OK;
+    bb_wisdom_file shipped = {0};
+    BB_TRY(bb_shipped_wisdom_read(&shipped));
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        if (bb_device_count((bb_device_kind)kind, NULL, 0) > 0 &&
+            print_variants((bb_device_kind)kind, &shipped) != BB_OK) {
+            bb_status_clear(); // listed among the devices with its reason
+        }
+    }
+done:
+    bb_wisdom_file_release(&shipped);
+    return status;
 }
 
 // The words of one address, recorded when the scheme of addresses was fixed.
@@ -158,6 +196,7 @@ bb_status bb_command_info(const bb_options *options, const bb_experiment_table *
     }
     list_devices();
     tell_kernels();
+    BB_TRY(tell_variants());
     // Stacks of many threads are much beside a small limit; the tests need no more than one.
     const bool fits = bb_address_space_holds(bb_address_space_threads(options->threads));
     BB_TRY(bb_threads_set(fits ? options->threads : 1));

@@ -2,6 +2,7 @@
 #include "sim/kernels/kernel_choice.h"
 
 #include "core/memory.h"
+#include "sim/kernels/shipped_wisdom.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -87,9 +88,10 @@ static bb_status find_compiler(bb_device *device, bb_wisdom_key *key)
     return status;
 }
 
+// Records of the user's file, or of the one that is named.
 static bb_status look_up(const bb_choice_wish *wish, bb_device *device,
                          const bb_kernel_source *source, const bb_program_data *data,
-                         bb_kernel_choice *out, bb_text *reasons)
+                         bb_kernel_choice *out, bool *is_found, bb_text *reasons)
 {
     bb_status status = BB_OK;
     bb_wisdom_file file = {0};
@@ -97,6 +99,7 @@ static bb_status look_up(const bb_choice_wish *wish, bb_device *device,
     char *path = NULL;
     const bb_wisdom_record *record = NULL;
     bool is_exact = false;
+    *is_found = false;
     status = bb_wisdom_file_place(wish->wisdom, &path);
     if (status == BB_IO && wish->wisdom == NULL) {
         bb_status_clear(); // a user without a home has no file
@@ -120,10 +123,31 @@ static bb_status look_up(const bb_choice_wish *wish, bb_device *device,
         take(&record->choice, "", out);
         (void)snprintf(out->origin, sizeof out->origin, "wisdom %s, set %.40s of %.160s",
                        is_exact ? "exact" : "nearest", record->set, path);
+        *is_found = true;
     }
 done:
     bb_wisdom_file_release(&file);
     BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status look_up_shipped(bb_device *device, const bb_kernel_source *source,
+                                 const bb_program_data *data, bb_kernel_choice *out,
+                                 bb_text *reasons)
+{
+    bb_status status = BB_OK;
+    bb_wisdom_file file = {0};
+    bb_wisdom_key key = {.size_count = 0};
+    const bb_wisdom_record *record = NULL;
+    char origin[BB_SHIPPED_ORIGIN_BYTES];
+    BB_TRY(bb_shipped_wisdom_read(&file));
+    BB_TRY(make_key(device, source, data, &key));
+    BB_TRY(bb_shipped_wisdom_choose(&file, &key, &source->program, &record, origin, reasons));
+    if (record != NULL) {
+        take(&record->choice, origin, out);
+    }
+done:
+    bb_wisdom_file_release(&file);
     return status;
 }
 
@@ -132,6 +156,7 @@ bb_status bb_kernel_choice_find(const bb_choice_wish *wish, bb_device *device,
                                 bb_kernel_choice *out, bb_text *reasons)
 {
     bb_status status = BB_OK;
+    bool is_found = false;
     BB_TRY(bb_choice_wish_check(wish));
     BB_TRY(bb_kernel_choice_read(wish, bb_device_kind_of(device), &source->program, out));
     if (wish->variant == NULL || strcmp(wish->variant, default_name) == 0) {
@@ -141,7 +166,10 @@ bb_status bb_kernel_choice_find(const bb_choice_wish *wish, bb_device *device,
     if (wish->variant != NULL || wish->is_deterministic) {
         goto done;
     }
-    BB_TRY(look_up(wish, device, source, data, out, reasons));
+    BB_TRY(look_up(wish, device, source, data, out, &is_found, reasons));
+    if (!is_found) {
+        BB_TRY(look_up_shipped(device, source, data, out, reasons));
+    }
 done:
     return status;
 }

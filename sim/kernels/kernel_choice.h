@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which variant of a kernel a run takes: the one that is given, else what was measured (wisdom.h),
-// else the default. Nothing is measured here.
+// Which variant of a kernel a run takes: the one that is given, else what was measured here
+// (wisdom.h), else what is shipped for the device (shipped_wisdom.h), else the default. Nothing is
+// measured here.
 #ifndef BB_SIM_KERNELS_KERNEL_CHOICE_H
 #define BB_SIM_KERNELS_KERNEL_CHOICE_H
 
@@ -21,7 +22,8 @@ enum { BB_CHOICE_ORIGIN_BYTES = 256 };
 typedef struct bb_kernel_choice {
     bb_choice choice;
     char text[BB_CHOICE_TEXT_BYTES];
-    char origin[BB_CHOICE_ORIGIN_BYTES]; ///< "given", "default", "wisdom exact, set large of FILE"
+    char origin[BB_CHOICE_ORIGIN_BYTES]; ///< "given", "default", "wisdom exact, set large of FILE",
+                                         ///< "tuned, shipped for NVIDIA H200"
 } bb_kernel_choice;
 
 /// Options that exclude each other, and what a text of a variant says. `*out` is the choice where

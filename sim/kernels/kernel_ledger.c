@@ -135,7 +135,7 @@ static const bb_output rows[] = {
     {"device", "kernel", NULL, "where it ran", .member = offsetof(published, device)},
     {"variant", "kernel", NULL, "variant that ran", .note = "as `kernel explain` names it",
      .member = offsetof(published, variant)},
-    {"origin", "kernel", NULL, "why that one", .note = "default, wisdom or an earlier result",
+    {"origin", "kernel", NULL, "why that one", .note = "default, wisdom, shipped or an earlier result",
      .member = offsetof(published, origin)},
     {"sizes", "kernel", NULL, "sizes of its objects at which it ran as that",
      .note = "empty: all", .member = offsetof(published, sizes)},

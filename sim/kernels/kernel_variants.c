@@ -3,6 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "sim/kernels/shipped_wisdom.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +18,9 @@ typedef struct place {
 struct bb_kernel_variants {
     const bb_kernel_keys *keys;
     bb_kernel_wish wish;
-    bb_wisdom_file file;
-    bool is_read;
+    bb_wisdom_file file, shipped;
+    bool is_read, is_shipped_read;
+    char origin[BB_SHIPPED_ORIGIN_BYTES];
     bb_kernel_ledger *ledger;
     place places[BB_DEVICE_KIND_COUNT];
 };
@@ -51,6 +53,7 @@ void bb_kernel_variants_destroy(bb_kernel_variants **variants)
     }
     bb_kernel_ledger_destroy(&(*variants)->ledger);
     bb_wisdom_file_release(&(*variants)->file);
+    bb_wisdom_file_release(&(*variants)->shipped);
     BB_RELEASE(variants);
 }
 
@@ -114,6 +117,25 @@ done:
     return status;
 }
 
+static bb_status look_up_shipped(bb_kernel_variants *variants, const bb_kernel_site *site,
+                                 const bb_wisdom_key *key, bb_choice *choice, const char **origin)
+{
+    bb_status status = BB_OK;
+    const bb_wisdom_record *record = NULL;
+    if (!variants->is_shipped_read) {
+        variants->is_shipped_read = true;
+        BB_TRY(bb_shipped_wisdom_read(&variants->shipped));
+    }
+    BB_TRY(bb_shipped_wisdom_choose(&variants->shipped, key, site->program, &record,
+                                    variants->origin, NULL));
+    if (record != NULL) {
+        *choice = record->choice;
+        *origin = variants->origin;
+    }
+done:
+    return status;
+}
+
 static bb_status look_up(place *where, const bb_kernel_site *site, bb_wisdom_key *key,
                          bb_choice *choice, const char **origin)
 {
@@ -130,6 +152,8 @@ static bb_status look_up(place *where, const bb_kernel_site *site, bb_wisdom_key
     if (record != NULL) {
         *choice = record->choice;
         *origin = is_exact ? "wisdom, these sizes" : "wisdom, the nearest sizes";
+    } else {
+        BB_TRY(look_up_shipped(variants, site, key, choice, origin));
     }
 done:
     return status;

@@ -93,15 +93,9 @@ static bool is_same_text(const char *text, const char *other)
     return strcmp(text != NULL ? text : "", other) == 0;
 }
 
-bb_wisdom_fit bb_wisdom_record_fit(const bb_wisdom_record *record, const bb_wisdom_key *key)
+static bb_wisdom_fit fit_device(const bb_wisdom_record *record, const bb_wisdom_key *key)
 {
     const bb_device_report *report = &key->report;
-    if (strcmp(record->program, key->program) != 0 || record->sizes.count != key->size_count) {
-        return BB_WISDOM_OTHER_PROGRAM;
-    }
-    if (strcmp(record->types, key->types) != 0) {
-        return BB_WISDOM_OTHER_TYPES;
-    }
     if (record->device != (int)key->device ||
         strcmp(record->architecture, report->architecture) != 0) {
         return BB_WISDOM_OTHER_DEVICE;
@@ -109,11 +103,27 @@ bb_wisdom_fit bb_wisdom_record_fit(const bb_wisdom_record *record, const bb_wisd
     if (record->code != BB_EMISSION_VERSION) {
         return BB_WISDOM_OTHER_CODE;
     }
-    if (strcmp(record->name, report->name) != 0 || !is_same_text(record->driver, report->driver) ||
-        (key->compiler[0] != '\0' && strcmp(record->compiler, key->compiler) != 0)) {
-        return BB_WISDOM_STALE;
+    const bool same_device = strcmp(record->name, report->name) == 0;
+    const bool same_build =
+        is_same_text(record->driver, report->driver) &&
+        (key->compiler[0] == '\0' || strcmp(record->compiler, key->compiler) == 0);
+    return (same_device || key->tolerance >= BB_WISDOM_ANY_ARCHITECTURE) &&
+                   (same_build || key->tolerance >= BB_WISDOM_ANY_BUILD)
+               ? BB_WISDOM_FITS
+               : BB_WISDOM_STALE;
+}
+
+bb_wisdom_fit bb_wisdom_record_fit(const bb_wisdom_record *record, const bb_wisdom_key *key)
+{
+    if (strcmp(record->program, key->program) != 0 || record->sizes.count != key->size_count) {
+        return BB_WISDOM_OTHER_PROGRAM;
     }
-    return BB_WISDOM_FITS;
+    return strcmp(record->types, key->types) != 0 ? BB_WISDOM_OTHER_TYPES : fit_device(record, key);
+}
+
+bool bb_wisdom_record_is_usable(const bb_wisdom_record *record, const bb_wisdom_key *key)
+{
+    return fit_device(record, key) == BB_WISDOM_FITS;
 }
 
 // Of the logarithms of extents; those of 0 count as of 1.
@@ -127,6 +137,19 @@ static double distance(const bb_wisdom_record *record, const bb_wisdom_key *key)
         sum += ratio * ratio;
     }
     return sqrt(sum);
+}
+
+// Extents of 0 count as 1.
+static bool is_near(const bb_wisdom_record *record, const bb_wisdom_key *key)
+{
+    const bb_index *sizes = record->sizes.items;
+    bool near = true;
+    for (bb_index i = 0; i < key->size_count && key->size_factor > 0.0; ++i) {
+        const double there = fmax(1.0, (double)sizes[i]);
+        const double here = fmax(1.0, (double)key->sizes[i]);
+        near = near && fmax(there / here, here / there) <= key->size_factor;
+    }
+    return near;
 }
 
 bool bb_wisdom_record_is_of(const bb_wisdom_record *record, const bb_wisdom_key *key)
@@ -230,6 +253,8 @@ static void judge(const bb_wisdom_file *file, const bb_wisdom_key *key, const bb
         out->against = "measured again later";
     } else if (record->choice.order.lanes > 0 && !may_reorder) {
         out->against = "another order of sums";
+    } else if (!is_near(record, key)) {
+        out->against = "of sizes too far off";
     } else if (!bb_choice_is_legal(&record->choice, key->device, program, why, sizeof why)) {
         out->against = "the kernel has no such variant";
         (void)snprintf(out->detail, sizeof out->detail, "%s", why);

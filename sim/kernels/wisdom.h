@@ -5,7 +5,8 @@
 //
 // A record counts where program, types, code version, kind of device and architecture are those at
 // hand. One whose device, driver or compiler is another is stale: it is measured again before it
-// counts. Only variants in the program's order of sums are taken, unless others are allowed.
+// counts, unless the key tolerates it, as for records that are shipped (shipped_wisdom.h). Only
+// variants in the program's order of sums are taken, unless others are allowed.
 #ifndef BB_SIM_KERNELS_WISDOM_H
 #define BB_SIM_KERNELS_WISDOM_H
 
@@ -20,6 +21,13 @@ enum {
     BB_WISDOM_COMPILER_BYTES = 512,
 };
 
+/// Differences from the key with which a record still counts.
+typedef enum bb_wisdom_tolerance {
+    BB_WISDOM_SAME,             ///< none
+    BB_WISDOM_ANY_BUILD,        ///< another driver or compiler
+    BB_WISDOM_ANY_ARCHITECTURE, ///< and another device of the architecture
+} bb_wisdom_tolerance;
+
 /// What is at hand.
 typedef struct bb_wisdom_key {
     char kernel[64]; ///< what records of it are called, where their descriptions are others
@@ -30,6 +38,8 @@ typedef struct bb_wisdom_key {
     char compiler[BB_WISDOM_COMPILER_BYTES]; ///< "": not looked at
     bb_index sizes[BB_WISDOM_SIZES];
     bb_index size_count;
+    bb_wisdom_tolerance tolerance;
+    double size_factor; ///< most ratio of an extent to that of a record that counts; 0: any
 } bb_wisdom_key;
 
 /// Digest (XXH3, 128 bits, in hexadecimal) of a description as XML: comments, lines and file do
@@ -64,6 +74,10 @@ typedef enum bb_wisdom_fit {
 } bb_wisdom_fit;
 
 bb_wisdom_fit bb_wisdom_record_fit(const bb_wisdom_record *record, const bb_wisdom_key *key);
+
+/// Whether a record is of the key's kind of device, architecture and code version, and of the
+/// device, driver and compiler unless the key tolerates others.
+bool bb_wisdom_record_is_usable(const bb_wisdom_record *record, const bb_wisdom_key *key);
 
 /// Whether a record is of these sizes.
 bool bb_wisdom_record_is_of(const bb_wisdom_record *record, const bb_wisdom_key *key);

@@ -124,6 +124,8 @@ bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out)
     bb_text text = {0};
     bb_problems problems = {0};
     struct stat about;
+    const bb_index before = out->count;
+    BB_RELEASE(&out->path);
     BB_TRY(bb_memory_text(path, &out->path));
     if (stat(path, &about) != 0 && errno == ENOENT) {
         goto done;
@@ -132,6 +134,7 @@ bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out)
     BB_TRY(read_lines(out, &text, &problems));
     const char *said = bb_text_string(&problems.lines);
     const int first = (int)strcspn(said, "\n");
+    out->count = problems.count == 0 ? out->count : before;
     BB_REQUIRE(problems.count < 2, BB_INVALID, "%.*s (the first of %td faults)", first, said,
                problems.count);
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%.*s", first, said);

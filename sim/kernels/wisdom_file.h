@@ -13,7 +13,7 @@ enum { BB_WISDOM_FILE_BYTES = 1 << 26 };
 
 /// Zero-initialise; release with bb_wisdom_file_release.
 typedef struct bb_wisdom_file {
-    char *path;
+    char *path; ///< of the file that was read last
     bb_arena arena;
     bb_wisdom_record *records; ///< [count] in the order written
     bb_index count, capacity;
@@ -24,8 +24,9 @@ typedef struct bb_wisdom_file {
 /// `*out`: the caller.
 BB_CHECKED bb_status bb_wisdom_file_place(const char *given, char **out);
 
-/// Reads a file; one that is not there has no records. A torn last line is dropped with a warning.
-/// Errors: BB_IO, BB_INVALID (all that is wrong, with file and line), BB_MEMORY.
+/// Appends the records of a file; one that is missing or damaged adds none. A torn last line is
+/// dropped with a warning. Errors: BB_IO, BB_INVALID (all that is wrong, with file and line),
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_wisdom_file_read(const char *path, bb_wisdom_file *out);
 void bb_wisdom_file_release(bb_wisdom_file *file);
 

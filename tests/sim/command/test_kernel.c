@@ -176,6 +176,17 @@ TEST(kernels_are_tuned)
            "output: own.h5");
     expect_text("own.h5", "variant_origin", "default");
     expect_text("own.h5", "variant", "tile4096-rows16");
+    // The same records as shipped ones, behind a file of records of another kernel.
+    assert_int_equal(system("mkdir -p configs/kernels/tuned && "
+                            "cp w.yaml configs/kernels/tuned/here.yaml && "
+                            "sed 's/program: [^,]*,/program: p,/' w.yaml > other.yaml"),
+                     0);
+    expect("bitbudget kernel explain add T=DP --in max.h5 --wisdom other.yaml", 0,
+           "from: tuned, shipped for ");
+    expect("bitbudget kernel run add T=DP --in max.h5 --wisdom other.yaml -o shipped.h5", 0,
+           "(tuned, shipped for ");
+    expect("bitbudget info", 0, " tuned variants, shipped for ");
+    assert_int_equal(unlink("configs/kernels/tuned/here.yaml"), 0);
     write_text("torn.yaml", "- {version: 1, kernel: add}\n");
     expect("bitbudget kernel run add T=DP --in max.h5 --wisdom torn.yaml -o no.h5", 2,
            "torn.yaml:1");

@@ -147,6 +147,37 @@ TEST(orders_of_sums_are_asked_for)
     bb_results_destroy(&results);
 }
 
+// The user's own records come before those that are shipped, and --deterministic before both.
+TEST(shipped_records_come_before_the_default)
+{
+    char shipped[] = "share/configs/kernels/tuned/here.yaml";
+    char folder[512], origin[256];
+    bb_results *results = NULL;
+    bb_device_report report;
+    const bb_kernel_keys none = {.wisdom = NULL};
+    const bb_kernel_wish plain = {.is_deterministic = true};
+    check_ok(bb_device_describe(device, &report));
+    (void)snprintf(origin, sizeof origin, "tuned, shipped for %.100s", report.name);
+    assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
+    (void)find_norm(&none, &(bb_kernel_wish){.context = shipped, .meet = append}, NULL);
+    const float norm = find_norm(&none, NULL, &results);
+    check_kernel(results, "group1x1", origin);
+    check_line(results, "kernels: 1 of 1 in a measured variant (/kernels)");
+    bb_results_destroy(&results);
+    assert_true(find_norm(&none, &plain, &results) == norm);
+    check_kernel(results, "group1x1", "default");
+    bb_results_destroy(&results);
+    assert_non_null(getcwd(folder, sizeof folder));
+    assert_int_equal(system("mkdir -p bitbudget && cp share/configs/kernels/tuned/here.yaml "
+                            "bitbudget/kernels.yaml"),
+                     0);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
+    (void)find_norm(&none, NULL, &results);
+    check_kernel(results, "group1x1", "wisdom, these sizes");
+    bb_results_destroy(&results);
+    assert_int_equal(setenv("XDG_CONFIG_HOME", "/nowhere", 1) + unsetenv("BITBUDGET_SHARE"), 0);
+}
+
 // Each size is asked about by itself, and a variant of some sizes is written with them.
 TEST(variants_of_some_sizes_have_them)
 {
