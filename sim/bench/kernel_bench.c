@@ -95,7 +95,7 @@ static bb_status find_choice(kernel_run *run, const bb_bench_setup *setup,
                                      .program = run->program,
                                      .words = words,
                                      .word_count = type_count};
-    BB_TRY(bb_kernel_choice_find(&wish, run->device, &source, run->data, &run->choice, NULL));
+    BB_TRY(bb_kernel_choice_find(&wish, run->device, &source, &run->binding, &run->choice, NULL));
 done:
     return status;
 }

@@ -182,6 +182,7 @@ static bb_status explain(const bb_options *options, bb_kernel_source *source)
     bb_device *device = NULL;
     bb_device_kind kind = BB_DEVICE_CPU;
     bb_kernel_choice found;
+    bb_binding sizes = {.program = NULL};
     bb_text reasons = {0};
     const bb_choice_wish wish = wish_of(options);
     BB_REQUIRE(options->input == NULL || options->set == NULL, BB_INVALID,
@@ -190,7 +191,8 @@ static bb_status explain(const bb_options *options, bb_kernel_source *source)
     BB_TRY(read_program(options, source));
     BB_TRY(find_sizes(options, source, &data));
     BB_TRY(bb_device_open(kind, 0, &device));
-    BB_TRY(bb_kernel_choice_find(&wish, device, source, data.objects, &found, &reasons));
+    BB_TRY(bb_binding_create_sizes(&source->program, data.objects, NULL, &sizes));
+    BB_TRY(bb_kernel_choice_find(&wish, device, source, &sizes, &found, &reasons));
     (void)printf("variant: %s\nfrom: %s\nsizes:", found.text, found.origin);
     for (int i = 0; i < data.count; ++i) {
         (void)printf(" %s=%tdx%td", source->program.objects[i].name, data.objects[i].columns,
@@ -199,6 +201,7 @@ static bb_status explain(const bb_options *options, bb_kernel_source *source)
     (void)printf("\n");
     bb_text_print(bb_text_string(&reasons), stdout);
 done:
+    bb_binding_release(&sizes);
     bb_text_release(&reasons);
     bb_device_close(&device);
     bb_object_file_release(&data);

@@ -127,8 +127,10 @@ static bb_status add_row(bb_tune_work *self, const char *type, const bb_tuning_o
     BB_TRY(bb_text_add(&row, "%-32s %10.4f %8.1f ", variant, 1e3 * best->least_s,
                        1e-9 * best->bytes / best->least_s));
     if (found != NULL && found->default_s > 0.0) {
-        BB_TRY(bb_text_add(&row, "%6.2f%s", found->default_s / best->least_s,
-                           found->is_complete ? "" : "  (not all tried)"));
+        BB_TRY(bb_text_add(&row, "%6.2f", found->default_s / best->least_s));
+    }
+    if (found != NULL && !found->is_complete) {
+        BB_TRY(bb_text_add(&row, "  (not all tried)"));
     }
     bb_log_info("%s", bb_text_string(&row));
     BB_TRY(bb_text_add(&self->table, "%s\n", bb_text_string(&row)));

@@ -152,7 +152,7 @@ done:
 }
 
 bb_status bb_kernel_choice_find(const bb_choice_wish *wish, bb_device *device,
-                                const bb_kernel_source *source, const bb_program_data *data,
+                                const bb_kernel_source *source, const bb_binding *binding,
                                 bb_kernel_choice *out, bb_text *reasons)
 {
     bb_status status = BB_OK;
@@ -160,15 +160,15 @@ bb_status bb_kernel_choice_find(const bb_choice_wish *wish, bb_device *device,
     BB_TRY(bb_choice_wish_check(wish));
     BB_TRY(bb_kernel_choice_read(wish, bb_device_kind_of(device), &source->program, out));
     if (wish->variant == NULL || strcmp(wish->variant, default_name) == 0) {
-        const bb_choice choice = bb_choice_default_on(device, &source->program);
+        const bb_choice choice = bb_choice_default_over(device, binding);
         take(&choice, wish->variant == NULL ? default_name : "given", out);
     }
     if (wish->variant != NULL || wish->is_deterministic) {
         goto done;
     }
-    BB_TRY(look_up(wish, device, source, data, out, &is_found, reasons));
+    BB_TRY(look_up(wish, device, source, binding->data, out, &is_found, reasons));
     if (!is_found) {
-        BB_TRY(look_up_shipped(device, source, data, out, reasons));
+        BB_TRY(look_up_shipped(device, source, binding->data, out, reasons));
     }
 done:
     return status;

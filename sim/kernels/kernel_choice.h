@@ -35,12 +35,12 @@ BB_CHECKED bb_status bb_choice_wish_check(const bb_choice_wish *wish);
 BB_CHECKED bb_status bb_kernel_choice_read(const bb_choice_wish *wish, bb_device_kind kind,
                                            const bb_program *program, bb_kernel_choice *out);
 
-/// The variant for these sizes on an open device. Where `reasons` is not NULL, what is known and
-/// why it counts or not is appended. A wisdom file that cannot be read is an error. Errors:
-/// BB_INVALID, BB_IO, BB_MEMORY, BB_DEVICE.
+/// The variant for the sizes of a binding on an open device. Where `reasons` is not NULL, what is
+/// known and why it counts or not is appended. A wisdom file that cannot be read is an error.
+/// Errors: BB_INVALID, BB_IO, BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_kernel_choice_find(const bb_choice_wish *wish, bb_device *device,
                                            const bb_kernel_source *source,
-                                           const bb_program_data *data, bb_kernel_choice *out,
+                                           const bb_binding *binding, bb_kernel_choice *out,
                                            bb_text *reasons);
 
 #endif

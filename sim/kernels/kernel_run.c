@@ -70,7 +70,7 @@ bb_status bb_kernel_run_compute(bb_device_kind kind, const bb_kernel_source *sou
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_device_describe(device, &report));
     (void)snprintf(out->device, sizeof out->device, "%s, %s", bb_device_names[kind], report.name);
-    BB_TRY(bb_kernel_choice_find(wish, device, source, binding->data, &out->choice, NULL));
+    BB_TRY(bb_kernel_choice_find(wish, device, source, binding, &out->choice, NULL));
     BB_TRY(compute(device, binding, out));
 done:
     bb_device_close(&device);

@@ -19,19 +19,6 @@ enum {
     MOST_TILE = 65536,
     MOST_SUM_TILE = 4096,
     MOST_LINES = 1024,
-    POINT_TILE = 4096, ///< by default, of points that sum nothing
-    SUM_TILE = 512,    ///< of points whose iterators run around them
-    LANE_TILE = 64,    ///< of points that sum long lines
-    SHORT_TILE = 1024, ///< of points that sum short ones, as long as data say
-    LINES = 16,        ///< of an item: what neighbours read then comes from the core's own caches
-    // By default, on devices; what the tuner finds is better.
-    GROUP_ITEMS = 256,
-    GROUP_COLUMNS = 32,
-    GROUP_ROWS = 8,
-    POINTS_EACH = 4,
-    WARP_ITEMS = 32,
-    LANE_ITEMS = 128,
-    FULL_ITEMS = 1 << 20, ///< work-items that fill a GPU and hide its memory's latency
 };
 
 /// Of the sums that teams run: those by lanes, or the space's. All 0: none.
@@ -94,11 +81,6 @@ bb_form bb_choice_form(const bb_program *program)
     return program->has_reduction                       ? BB_FORM_SPACE
            : bb_choice_lanes(program) > 0 && !is_shared ? BB_FORM_LANES
                                                         : BB_FORM_POINTS;
-}
-
-static bb_index smaller(bb_index a, bb_index b)
-{
-    return a < b ? a : b;
 }
 
 bb_status bb_choice_apply(const bb_choice *choice, const bb_program *program, bb_program *out)
@@ -237,82 +219,6 @@ static bool can_split(const bb_program *program)
         }
     }
     return false;
-}
-
-static bool has_short_lines(const bb_program *program)
-{
-    bool any = false;
-    for (int i = 0; i < program->iterator_count; ++i) {
-        any = any || program->values[program->iterators[i].space.ranges[0]].scope != BB_SCOPE_HOST;
-    }
-    return any;
-}
-
-static bb_choice default_loops(bb_device_kind kind, const bb_program *program)
-{
-    const bb_form form = bb_choice_form(program);
-    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
-    choice.tile = form == BB_FORM_SPACE          ? kind == BB_DEVICE_OPENCL
-                  : form == BB_FORM_LANES        ? has_short_lines(program) ? SHORT_TILE : LANE_TILE
-                  : program->iterator_count == 0 ? POINT_TILE
-                                                 : SUM_TILE;
-    if (form == BB_FORM_POINTS && program->iterator_count == 0 && program->space.dimensions == 2) {
-        choice.rows = LINES;
-    }
-    return choice;
-}
-
-bb_choice bb_choice_default_processor(const bb_program *program)
-{
-    return default_loops(BB_DEVICE_OPENCL, program);
-}
-
-bb_choice bb_choice_default_on(const bb_device *device, const bb_program *program)
-{
-    const bb_device_kind kind = bb_device_kind_of(device);
-    return kind == BB_DEVICE_OPENCL && bb_device_is_processor(device)
-               ? bb_choice_default_processor(program)
-               : bb_choice_default(kind, program);
-}
-
-bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
-{
-    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
-    const bb_form form = bb_choice_form(program);
-    if (kind == BB_DEVICE_CPU) {
-        return default_loops(kind, program);
-    }
-    const bool has_rows = program->space.dimensions == 2;
-    switch (form) {
-    case BB_FORM_POINTS:
-        choice.group[0] = has_rows ? GROUP_COLUMNS : GROUP_ITEMS;
-        choice.group[1] = has_rows ? GROUP_ROWS : 1;
-        choice.points = POINTS_EACH;
-        if (program->iterator_count > 0 && has_rows) {
-            choice.rows = POINTS_EACH;
-            choice.is_local = bb_emission_locals_exist(program);
-        }
-        choice.is_split = can_split(program);
-        break;
-    default:
-        choice.group[0] = smaller(bb_choice_lanes(program), WARP_ITEMS);
-        choice.group[1] = leaves_out_points(program) ? 1 : LANE_ITEMS / choice.group[0];
-        choice.distribution = BB_DISTRIBUTION_BLOCKED;
-    }
-    return choice;
-}
-
-bb_choice bb_choice_default_over(const bb_device *device, const bb_program *program,
-                                 const bb_index ranges[BB_PROGRAM_DIMENSIONS])
-{
-    bb_choice choice = bb_choice_default_on(device, program);
-    const double points = (double)ranges[0] * (double)ranges[1];
-    while (choice.tile == 0 && bb_choice_form(program) == BB_FORM_POINTS &&
-           choice.points * choice.rows > 1 &&
-           points < (double)FULL_ITEMS * choice.points * choice.rows) {
-        *(choice.rows > 1 ? &choice.rows : &choice.points) /= 2;
-    }
-    return choice;
 }
 
 static bool check_order(const bb_choice *choice, const bb_program *program, const refusal *told)

@@ -7,7 +7,7 @@
 #define BB_SOLVERS_KERNELS_EMISSION_CHOICE_H
 
 #include "core/device/device.h"
-#include "solvers/kernels/program/program.h"
+#include "solvers/kernels/program/binding.h"
 
 /// How neighbours (points of the space, or lanes of a sum) go to the work-items of a group.
 typedef enum bb_distribution {
@@ -56,10 +56,12 @@ bb_choice bb_choice_default_processor(const bb_program *program);
 /// Likewise of an open device.
 bb_choice bb_choice_default_on(const bb_device *device, const bb_program *program);
 
-/// Likewise over a space of `ranges` points: a GPU's work-items take fewer each where there are not
-/// enough to fill it.
-bb_choice bb_choice_default_over(const bb_device *device, const bb_program *program,
-                                 const bb_index ranges[BB_PROGRAM_DIMENSIONS]);
+/// Likewise of a GPU for the sizes of a binding: fewer points a work-item where the points do not
+/// fill it, work-items by the length of sums, chunks of long sums as work-groups.
+bb_choice bb_choice_default_gpu(bb_device_kind kind, const bb_binding *binding);
+
+/// Likewise of an open device for the sizes of a binding.
+bb_choice bb_choice_default_over(const bb_device *device, const bb_binding *binding);
 
 /// A program whose sums are in the choice's order: it shares everything with `program`, which must
 /// outlive it, but its iterators. Errors: BB_MEMORY. Owner: the caller, bb_choice_release_program.

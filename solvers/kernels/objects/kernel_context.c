@@ -277,8 +277,7 @@ static bb_status ask(const bb_kernel_context *context, kept_kernel *kept, const 
                      kept_site *site)
 {
     bb_status status = BB_OK;
-    const bb_choice plain =
-        bb_choice_default_over(context->device, &kept->program, binding->ranges);
+    const bb_choice plain = bb_choice_default_over(context->device, binding);
     bb_choice choice = plain;
     if (context->chooser.choose != NULL) {
         const bb_kernel_site question = {&kept->use, &kept->description, &kept->program,
@@ -387,8 +386,7 @@ static void fall_back(const bb_kernel_launch *launch)
     bb_choice_write(&variant->wanted, text);
     bb_log_warning("kernel %s: its variant %s fails here, the default takes its place: %s",
                    launch->kept->use.file, text, record.message);
-    variant->choice =
-        bb_choice_default_over(context->device, &launch->kept->program, launch->binding.ranges);
+    variant->choice = bb_choice_default_over(context->device, &launch->binding);
     variant->is_default = true;
     variant->is_served = false;
     tell_fallen(context, launch->kept, variant, launch->binding.data);

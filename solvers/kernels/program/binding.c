@@ -53,15 +53,13 @@ static void run_host(bb_binding *binding)
     }
 }
 
-static bb_status set_ranges(bb_binding *binding, bb_problems *problems)
+static bb_status check_ranges(const bb_binding *binding, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_program *program = binding->program;
     double points = 1.0;
-    for (int k = 0; k < BB_PROGRAM_DIMENSIONS; ++k) {
-        const bool used = k < program->space.dimensions;
-        const int64_t range = used ? binding->values[program->space.ranges[k]].integer : 1;
-        binding->ranges[k] = range > 0 ? (bb_index)range : 0;
+    for (int k = 0; k < program->space.dimensions; ++k) {
+        const int64_t range = binding->values[program->space.ranges[k]].integer;
         const bool fits = points <= (double)LARGEST;
         points *= (double)binding->ranges[k];
         if (range < 0 || (fits && points > (double)LARGEST)) {
@@ -238,25 +236,47 @@ done:
     return status;
 }
 
-bb_status bb_binding_create(const bb_program *program, const bb_program_data *data,
-                            const bb_scalar *parameters, bb_problems *problems, bb_binding *out)
+bb_status bb_binding_create_sizes(const bb_program *program, const bb_program_data *data,
+                                  const bb_scalar *parameters, bb_binding *out)
 {
     bb_status status = BB_OK;
     bb_binding binding = {.program = program};
-    const bb_index before = problems->count;
+    const bb_scalar one = {.integer = 1};
     BB_TRY(BB_ALLOCATE(program->object_count, &binding.data));
     BB_TRY(BB_ZEROED(program->value_count, &binding.values));
     BB_TRY(BB_ZEROED(program->step_count, &binding.is_inside));
     for (int i = 0; i < program->object_count; ++i) {
         binding.data[i] = data[i];
     }
-    BB_TRY(check_extents(&binding, problems));
     set_sizes(&binding);
     for (int i = 0; i < program->parameter_count; ++i) {
-        binding.values[program->parameters[i].value] = parameters[i];
+        binding.values[program->parameters[i].value] =
+            parameters != NULL
+                ? parameters[i]
+                : bb_expression_convert(one, BB_ELEMENT_INT32, program->parameters[i].type);
     }
     run_host(&binding);
-    BB_TRY(set_ranges(&binding, problems));
+    for (int k = 0; k < BB_PROGRAM_DIMENSIONS; ++k) {
+        const bool used = k < program->space.dimensions;
+        const int64_t range = used ? binding.values[program->space.ranges[k]].integer : 1;
+        binding.ranges[k] = range > 0 ? (bb_index)range : 0;
+    }
+    *out = binding;
+    binding = (bb_binding){.program = NULL};
+done:
+    bb_binding_release(&binding);
+    return status;
+}
+
+bb_status bb_binding_create(const bb_program *program, const bb_program_data *data,
+                            const bb_scalar *parameters, bb_problems *problems, bb_binding *out)
+{
+    bb_status status = BB_OK;
+    bb_binding binding = {.program = program};
+    const bb_index before = problems->count;
+    BB_TRY(bb_binding_create_sizes(program, data, parameters, &binding));
+    BB_TRY(check_extents(&binding, problems));
+    BB_TRY(check_ranges(&binding, problems));
     if (problems->count == before) {
         BB_TRY(check_accesses(&binding, problems));
     }

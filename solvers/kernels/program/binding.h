@@ -33,6 +33,12 @@ BB_CHECKED bb_status bb_binding_create(const bb_program *program, const bb_progr
                                        bb_binding *out);
 void bb_binding_release(bb_binding *binding);
 
+/// Values and ranges of sizes and parameters alone (NULL: each is 1): nothing is checked, no
+/// element is read, and no access is inside. Errors: BB_MEMORY. Owner: the caller,
+/// bb_binding_release.
+BB_CHECKED bb_status bb_binding_create_sizes(const bb_program *program, const bb_program_data *data,
+                                             const bb_scalar *parameters, bb_binding *out);
+
 /// Bytes that must cross the memory at least: every element that is read or written, once each way;
 /// of elements whose number depends on data as many as the object has.
 double bb_binding_bytes(const bb_binding *binding);

@@ -290,6 +290,20 @@ done:
     return status;
 }
 
+// The time of the variant that runs these sizes where nothing was tuned.
+static double default_seconds(const trying *work)
+{
+    const bb_candidates *candidates = &work->tuning->candidates;
+    const bb_choice plain = bb_choice_default_over(work->tuning->device, &work->data.binding);
+    double seconds = NAN;
+    for (int i = 0; i < candidates->count; ++i) {
+        if (work->is_there[i] && bb_choice_equal(&candidates->choices[i], &plain)) {
+            seconds = work->records[i].least_s;
+        }
+    }
+    return seconds;
+}
+
 static bb_status finish(trying *work)
 {
     bb_status status = BB_OK;
@@ -297,7 +311,7 @@ static bb_status finish(trying *work)
     bb_tuning_record reordered;
     bool has_reordered = false;
     BB_TRY(find_best(work, false, BB_FINALISTS, &out->has_best, &out->best));
-    out->default_s = work->is_there[0] ? work->records[0].least_s : NAN;
+    out->default_s = default_seconds(work);
     if (out->has_best) {
         BB_TRY(tell(work, &out->best));
     }

@@ -5,7 +5,7 @@
 #include "core/thread.h"
 #include "sim/bench/bench.h"
 #include "solvers/kernels/kernel_manager.h"
-#include "tests/solvers/kernels/tuning/manager_program.h"
+#include "tests/solvers/kernels/manager_program.h"
 
 enum { GRID = 2048, LINES = 3, ROWS = GRID * LINES };
 

@@ -6,7 +6,7 @@
 #include "solvers/kernels/emission/emission.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/sim/fixture.h"
-#include "tests/solvers/kernels/tuning/manager_program.h"
+#include "tests/solvers/kernels/manager_program.h"
 
 enum { RECORDS_OF_H = 3 };
 

@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "sim/kernels/wisdom.h"
 #include "solvers/kernels/emission/emission.h"
-#include "tests/solvers/kernels/tuning/manager_program.h"
+#include "tests/solvers/kernels/manager_program.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

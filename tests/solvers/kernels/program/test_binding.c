@@ -396,3 +396,24 @@ TEST(bytes_are_those_that_must_cross)
     bb_binding_release(&binding);
     fixture_release(&fixture);
 }
+
+// The ranges of a binding without its checks, and without elements.
+TEST(sizes_alone_give_ranges)
+{
+    program_fixture fixture;
+    bb_binding bound = {.program = NULL};
+    const bb_scalar three = {.integer = 3};
+    fixture_make(&fixture,
+                 "kernel K (n: INT32; u, v: vector SP)\nfor x in n * v.size\n  v[x] = u[x + 1]\n",
+                 NULL, NULL);
+    fixture_bind(&fixture, "u", 5, 1, NULL);
+    fixture_bind(&fixture, "v", 7, 1, NULL);
+    check_ok(bb_binding_create_sizes(&fixture.program, fixture.data, &three, &bound));
+    assert_int_equal(bound.ranges[0], 21);
+    assert_int_equal(bound.ranges[1], 1);
+    bb_binding_release(&bound);
+    check_ok(bb_binding_create_sizes(&fixture.program, fixture.data, NULL, &bound));
+    assert_int_equal(bound.ranges[0], 7);
+    bb_binding_release(&bound);
+    fixture_release(&fixture);
+}

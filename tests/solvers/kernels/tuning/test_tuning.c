@@ -8,7 +8,7 @@
 #include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/tuning.h"
 #include "tests/cpu_device.h"
-#include "tests/solvers/kernels/tuning/manager_program.h"
+#include "tests/solvers/kernels/manager_program.h"
 
 enum { RECORDS = 64 };
 

@@ -7,7 +7,7 @@
 #include "solvers/kernels/tuning/verification.h"
 #include "solvers/kernels/tuning/verification_case.h"
 #include "tests/cpu_device.h"
-#include "tests/solvers/kernels/tuning/manager_program.h"
+#include "tests/solvers/kernels/manager_program.h"
 
 // Verifies the program of `text` (NULL: the manager's own) as if it were the manager's.
 static void verify(const char *name, const char *type, const char *text, const char *variant,

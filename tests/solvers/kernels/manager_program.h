@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Programs of managers' descriptions, and of texts in their place, for tests of the tuner.
-#ifndef BB_TESTS_SOLVERS_KERNELS_TUNING_MANAGER_PROGRAM_H
-#define BB_TESTS_SOLVERS_KERNELS_TUNING_MANAGER_PROGRAM_H
+#ifndef BB_TESTS_SOLVERS_KERNELS_MANAGER_PROGRAM_H
+#define BB_TESTS_SOLVERS_KERNELS_MANAGER_PROGRAM_H
 
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/solvers/kernels/program_fixture.h"

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Default variants: by the program alone, and on GPUs by its sizes too. The thresholds follow from
+// what the tuner found on an H200 (docs/lab/kernels.md, 12).
+#include "solvers/kernels/emission/choice.h"
+#include "solvers/kernels/emission/emission_locals.h"
+
+#include <math.h>
+
+enum {
+    // Of processors
+    POINT_TILE = 4096, ///< of points that sum nothing
+    SUM_TILE = 512,    ///< of points whose iterators run around them
+    LANE_TILE = 64,    ///< of points that sum long lines
+    SHORT_TILE = 1024, ///< of points that sum short ones, as long as data say
+    LINES = 16,        ///< of an item: what neighbours read then comes from the core's own caches
+    // Of devices
+    GROUP_ITEMS = 256,
+    GROUP_COLUMNS = 32,
+    GROUP_ROWS = 8,
+    POINTS_EACH = 4,
+    WARP_ITEMS = 32,
+    LANE_ITEMS = 128,
+    // Of GPUs, by sizes
+    ITEMS_EACH = 8,           ///< of a sum that a work-item adds
+    SPLIT_ITEMS = 64,         ///< work-items that add a chunk of a sum by lanes
+    SPLIT_POINTS = 2,         ///< of a work-item that adds chunks of their sums
+    BOX_SIDE = 16,            ///< work-items of a group that keeps boxes of matrices
+    STENCIL_COLUMNS = 64,     ///< work-items of a group over a stencil
+    STENCIL_ROWS = 4,         ///< likewise
+    VECTOR_BYTES = 16,        ///< that a work-item loads at once
+    FULL_GROUPS = 128,        ///< work-groups for all processors
+    RESIDENT_ITEMS = 1 << 18, ///< work-items that run at once
+    FULL_ITEMS = 1 << 20,     ///< work-items that fill a GPU and hide its memory's latency
+};
+
+static bool is_legal(bb_device_kind kind, const bb_program *program, const bb_choice *choice)
+{
+    char why[160];
+    return bb_choice_is_legal(choice, kind, program, why, sizeof why);
+}
+
+static bool has_short_lines(const bb_program *program)
+{
+    bool any = false;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        any = any || program->values[program->iterators[i].space.ranges[0]].scope != BB_SCOPE_HOST;
+    }
+    return any;
+}
+
+static bb_choice default_loops(bb_device_kind kind, const bb_program *program)
+{
+    const bb_form form = bb_choice_form(program);
+    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
+    choice.tile = form == BB_FORM_SPACE          ? kind == BB_DEVICE_OPENCL
+                  : form == BB_FORM_LANES        ? has_short_lines(program) ? SHORT_TILE : LANE_TILE
+                  : program->iterator_count == 0 ? POINT_TILE
+                                                 : SUM_TILE;
+    if (form == BB_FORM_POINTS && program->iterator_count == 0 && program->space.dimensions == 2) {
+        choice.rows = LINES;
+    }
+    return choice;
+}
+
+bb_choice bb_choice_default_processor(const bb_program *program)
+{
+    return default_loops(BB_DEVICE_OPENCL, program);
+}
+
+static bb_choice default_points(bb_device_kind kind, const bb_program *program)
+{
+    bb_choice choice = {.group = {GROUP_ITEMS, 1}, .points = POINTS_EACH, .rows = 1};
+    if (program->space.dimensions == 2) {
+        choice.group[0] = GROUP_COLUMNS;
+        choice.group[1] = GROUP_ROWS;
+    }
+    if (program->iterator_count > 0 && program->space.dimensions == 2) {
+        choice.rows = POINTS_EACH;
+        choice.is_local = bb_emission_locals_exist(program);
+    }
+    choice.is_split = true;
+    choice.is_split = is_legal(kind, program, &choice);
+    return choice;
+}
+
+static bb_choice default_lanes(bb_device_kind kind, const bb_program *program)
+{
+    const bb_index lanes = bb_choice_lanes(program);
+    bb_choice choice = {.points = 1, .rows = 1, .distribution = BB_DISTRIBUTION_BLOCKED};
+    choice.group[0] = lanes < WARP_ITEMS ? lanes : WARP_ITEMS;
+    choice.group[1] = LANE_ITEMS / choice.group[0];
+    if (!is_legal(kind, program, &choice)) { // points that are left out stand alone
+        choice.group[1] = 1;
+    }
+    return choice;
+}
+
+bb_choice bb_choice_default(bb_device_kind kind, const bb_program *program)
+{
+    return kind == BB_DEVICE_CPU                       ? default_loops(kind, program)
+           : bb_choice_form(program) == BB_FORM_POINTS ? default_points(kind, program)
+                                                       : default_lanes(kind, program);
+}
+
+bb_choice bb_choice_default_on(const bb_device *device, const bb_program *program)
+{
+    const bb_device_kind kind = bb_device_kind_of(device);
+    return kind == BB_DEVICE_OPENCL && bb_device_is_processor(device)
+               ? bb_choice_default_processor(program)
+               : bb_choice_default(kind, program);
+}
+
+// Items of the longest sum. Where data decide: on average, by the largest object that it reads.
+static double items_of(const bb_binding *binding, double points)
+{
+    const bb_program *program = binding->program;
+    double most = 1.0;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        const bb_iterator *iterator = &program->iterators[i];
+        double items = 1.0;
+        bool is_known = true;
+        for (int k = 0; k < iterator->space.dimensions; ++k) {
+            const int range = iterator->space.ranges[k];
+            is_known = is_known && program->values[range].scope == BB_SCOPE_HOST;
+            items *= (double)binding->values[range].integer;
+        }
+        for (int k = 0; k < iterator->steps.count && !is_known; ++k) {
+            const bb_step *step = &program->steps[iterator->steps.steps[k]];
+            if (step->kind == BB_STEP_READ) {
+                const bb_program_data *data = &binding->data[step->object];
+                items = fmax(items, (double)data->columns * (double)data->rows / points);
+            }
+        }
+        most = fmax(most, items);
+    }
+    return most;
+}
+
+static bb_index power_below(double number)
+{
+    bb_index power = 1;
+    while (2.0 * (double)power <= number) {
+        power *= 2;
+    }
+    return power;
+}
+
+// A work-item for ITEMS_EACH items of a sum. Chunks are work-groups of their own where the points
+// do not fill the device: the launch that joins them costs less than idle processors.
+static void fit_lanes(bb_device_kind kind, const bb_binding *binding, double points,
+                      bb_choice *choice)
+{
+    const double items = items_of(binding, points);
+    const bb_index most = choice->group[0];
+    bb_choice split = *choice;
+    choice->group[0] = power_below(items / ITEMS_EACH);
+    choice->group[0] = choice->group[0] < most ? choice->group[0] : most;
+    while (!is_legal(kind, binding->program, choice)) {
+        choice->group[0] *= 2;
+    }
+    choice->group[1] = choice->group[1] > 1 ? LANE_ITEMS / choice->group[0] : 1;
+    split.group[0] = SPLIT_ITEMS;
+    split.group[1] = choice->group[1] > 1 ? LANE_ITEMS / SPLIT_ITEMS : 1;
+    split.is_split = true;
+    if (points * (double)choice->group[0] < RESIDENT_ITEMS &&
+        items > (double)binding->program->iterators[0].reduction.order.chunk &&
+        is_legal(kind, binding->program, &split)) {
+        *choice = split;
+    }
+}
+
+// As many work-items as lanes, at most LANE_ITEMS.
+static void fit_space(const bb_program *program, bb_choice *choice)
+{
+    const bb_index lanes = bb_choice_lanes(program);
+    choice->group[0] = lanes < LANE_ITEMS ? lanes : LANE_ITEMS;
+    choice->group[1] = LANE_ITEMS / choice->group[0];
+}
+
+static bb_index widest_element(const bb_program *program)
+{
+    size_t bytes = 1;
+    for (int i = 0; i < program->object_count; ++i) {
+        const size_t own = bb_element_type_row(program->objects[i].type)->bytes;
+        bytes = own > bytes ? own : bytes;
+    }
+    return (bb_index)bytes;
+}
+
+static double groups_of(const bb_choice *choice, double points)
+{
+    return points / ((double)(choice->group[0] * choice->group[1]) * choice->points * choice->rows);
+}
+
+// Boxes of products of matrices: large ones, as long as there are groups for all processors.
+static void fit_boxes(const bb_program *program, double points, bb_choice *choice)
+{
+    choice->group[0] = choice->group[1] = BOX_SIDE;
+    choice->rows = widest_element(program) <= 8 ? 2 * POINTS_EACH : POINTS_EACH;
+    if (groups_of(choice, points) < FULL_GROUPS) {
+        choice->group[1] = BOX_SIDE / 2;
+    }
+    while (groups_of(choice, points) < FULL_GROUPS && choice->points * choice->rows > 1) {
+        *(choice->rows > 1 ? &choice->rows : &choice->points) /= 2;
+    }
+}
+
+// Neighbours of a point are loaded once for a vector of points in two rows.
+static void fit_stencil(const bb_program *program, bb_choice *choice)
+{
+    const bb_index points = VECTOR_BYTES / widest_element(program);
+    choice->group[0] = STENCIL_COLUMNS;
+    choice->group[1] = STENCIL_ROWS;
+    choice->points = (int)(points < POINTS_EACH ? points : POINTS_EACH);
+    choice->rows = 2;
+    choice->distribution = BB_DISTRIBUTION_BLOCKED;
+}
+
+static void fit_points(const bb_program *program, double points, bb_choice *choice)
+{
+    if (choice->is_split) {
+        choice->points = SPLIT_POINTS;
+        choice->rows = 1;
+        return;
+    }
+    if (choice->is_local) {
+        fit_boxes(program, points, choice);
+        return;
+    }
+    if (program->iterator_count == 0 && program->space.dimensions == 2 &&
+        bb_emission_locals_exist(program)) {
+        fit_stencil(program, choice);
+    }
+    while (choice->points * choice->rows > 1 &&
+           points < (double)FULL_ITEMS * choice->points * choice->rows) {
+        *(choice->rows > 1 ? &choice->rows : &choice->points) /= 2;
+    }
+    if (choice->points == 1) {
+        choice->distribution = BB_DISTRIBUTION_INTERLEAVED;
+    }
+}
+
+bb_choice bb_choice_default_gpu(bb_device_kind kind, const bb_binding *binding)
+{
+    const bb_program *program = binding->program;
+    const double points = fmax(1.0, (double)binding->ranges[0] * (double)binding->ranges[1]);
+    bb_choice choice = bb_choice_default(kind, program);
+    switch (bb_choice_form(program)) {
+    case BB_FORM_POINTS:
+        fit_points(program, points, &choice);
+        break;
+    case BB_FORM_LANES:
+        fit_lanes(kind, binding, points, &choice);
+        break;
+    default:
+        fit_space(program, &choice);
+    }
+    return choice;
+}
+
+bb_choice bb_choice_default_over(const bb_device *device, const bb_binding *binding)
+{
+    const bb_choice choice = bb_choice_default_on(device, binding->program);
+    return choice.tile != 0 || bb_device_is_processor(device)
+               ? choice
+               : bb_choice_default_gpu(bb_device_kind_of(device), binding);
+}
