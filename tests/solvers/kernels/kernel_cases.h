@@ -148,17 +148,36 @@ static const char *const variants[] = {
     "tile1",
     "tile1-order16x1024",
 };
-enum { VARIANTS = sizeof variants / sizeof variants[0] };
+enum { VARIANTS = sizeof variants / sizeof variants[0], BY_SIZES = -2, BY_PROGRAM = -1 };
 
-/// Runs variant `number` (-1: the default) where the program has it, from the data as they were
-/// bound, which are in memory[2]; the evaluator has run in that order of sums.
+/// The default by the program, or on devices other than the cpu by the sizes too.
+static inline bb_choice default_variant(bb_device_kind kind, program_fixture *fixture, int number)
+{
+    bb_choice choice = bb_choice_default(kind, &fixture->program);
+    bb_binding sizes = {.program = NULL};
+    if (number == BY_SIZES) {
+        check_ok(
+            bb_binding_create_sizes(&fixture->program, fixture->data, fixture->parameters, &sizes));
+        choice = bb_choice_default_gpu(kind, &sizes);
+        bb_binding_release(&sizes);
+    }
+    return choice;
+}
+
+static inline const char *variant_name(int number)
+{
+    return number >= 0 ? variants[number] : number == BY_SIZES ? "default by sizes" : "default";
+}
+
+/// Runs variant `number`, a default where it is negative, where the program has it, from the data
+/// as they were bound, which are in memory[2]; the evaluator has run in that order of sums.
 static inline bool run_variant(bb_device *device, const kernel_case *kernel,
                                program_fixture *fixture, bb_program_data *compiled,
                                guarded memory[3][FIXTURE_OBJECTS], int number)
 {
     bb_binding binding = {.program = NULL};
     bb_program ordered;
-    bb_choice choice = bb_choice_default(bb_device_kind_of(device), &fixture->program);
+    bb_choice choice = default_variant(bb_device_kind_of(device), fixture, number);
     char why[160];
     if (number >= 0) {
         check_ok(bb_choice_read(variants[number], &choice));
@@ -182,15 +201,14 @@ static inline bool run_variant(bb_device *device, const kernel_case *kernel,
     check_ok(bb_binding_create(&fixture->program, compiled, fixture->parameters, &fixture->problems,
                                &binding));
     const bb_status status =
-        bb_assembled_kernel_run(device, &binding, number >= 0 ? &choice : NULL);
+        bb_assembled_kernel_run(device, &binding, number != BY_PROGRAM ? &choice : NULL);
     if (status != BB_OK) {
-        print_error("%s of %s: %s\n", number >= 0 ? variants[number] : "default", kernel->file,
-                    bb_status_message());
+        print_error("%s of %s: %s\n", variant_name(number), kernel->file, bb_status_message());
     }
     assert_int_equal(status, BB_OK);
     bb_binding_release(&binding);
     if (!check_equal(kernel, &fixture->program, compiled, fixture->data)) {
-        fail_msg("%s of %s", number >= 0 ? variants[number] : "default", kernel->file);
+        fail_msg("%s of %s", variant_name(number), kernel->file);
     }
     for (int i = 0; i < fixture->program.object_count; ++i) {
         guarded_check(&memory[0][i]);
@@ -233,7 +251,10 @@ static inline int run_case(bb_device *device, const kernel_case *kernel, const c
         compiled[i].elements = memory[1][i].block + CANARY_BYTES;
         memcpy(memory[2][i].block, memory[0][i].block, memory[0][i].bytes + 2 * CANARY_BYTES);
     }
-    ran += run_variant(device, kernel, &fixture, compiled, memory, -1);
+    ran += run_variant(device, kernel, &fixture, compiled, memory, BY_PROGRAM);
+    if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
+        ran += run_variant(device, kernel, &fixture, compiled, memory, BY_SIZES);
+    }
     for (int number = first % stride; number < VARIANTS; number += stride) {
         ran += run_variant(device, kernel, &fixture, compiled, memory, number);
     }
