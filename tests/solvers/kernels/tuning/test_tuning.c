@@ -75,6 +75,7 @@ TEST(a_kernel_ends_with_a_winner)
     assert_int_equal(found.failed, 0);
     assert_int_equal(found.tried + found.alike, found.candidates);
     assert_int_equal(kept.count, found.tried + 1);
+    assert_true(found.default_s > 0.0);
     const bb_tuning_record *last = &kept.records[kept.count - 1];
     assert_int_equal(last->trial.status, BB_TRIAL_BEST);
     assert_true(bb_choice_equal(&last->choice, &found.best.choice));
