@@ -146,8 +146,9 @@ static bb_index power_below(double number)
     return power;
 }
 
-// A work-item for ITEMS_EACH items of a sum. Chunks are work-groups of their own where the points
-// do not fill the device: the launch that joins them costs less than idle processors.
+// A work-item for ITEMS_EACH items of a sum, fewer where the points do not fill the device. Chunks
+// are work-groups of their own where the points do not fill the device: the launch that joins them
+// costs less than idle processors.
 static void fit_lanes(bb_device_kind kind, const bb_binding *binding, double points,
                       bb_choice *choice)
 {
@@ -156,7 +157,8 @@ static void fit_lanes(bb_device_kind kind, const bb_binding *binding, double poi
     bb_choice split = *choice;
     choice->group[0] = power_below(items / ITEMS_EACH);
     choice->group[0] = choice->group[0] < most ? choice->group[0] : most;
-    while (!is_legal(kind, binding->program, choice)) {
+    while (choice->group[0] < most && (points * (double)choice->group[0] < RESIDENT_ITEMS ||
+                                       !is_legal(kind, binding->program, choice))) {
         choice->group[0] *= 2;
     }
     choice->group[1] = choice->group[1] > 1 ? LANE_ITEMS / choice->group[0] : 1;
@@ -175,7 +177,7 @@ static void fit_space(const bb_program *program, bb_choice *choice)
 {
     const bb_index lanes = bb_choice_lanes(program);
     choice->group[0] = lanes < LANE_ITEMS ? lanes : LANE_ITEMS;
-    choice->group[1] = LANE_ITEMS / choice->group[0];
+    choice->group[1] = choice->group[1] > 1 ? LANE_ITEMS / choice->group[0] : 1;
 }
 
 static bb_index widest_element(const bb_program *program)
@@ -186,6 +188,11 @@ static bb_index widest_element(const bb_program *program)
         bytes = own > bytes ? own : bytes;
     }
     return (bb_index)bytes;
+}
+
+static void halve(bb_choice *choice)
+{
+    *(choice->rows > 1 ? &choice->rows : &choice->points) /= 2;
 }
 
 static double groups_of(const bb_choice *choice, double points)
@@ -202,19 +209,31 @@ static void fit_boxes(const bb_program *program, double points, bb_choice *choic
         choice->group[1] = BOX_SIDE / 2;
     }
     while (groups_of(choice, points) < FULL_GROUPS && choice->points * choice->rows > 1) {
-        *(choice->rows > 1 ? &choice->rows : &choice->points) /= 2;
+        halve(choice);
+    }
+}
+
+// Fewer points a work-item where there are not enough to fill the device.
+static void fit_tile(double points, bb_choice *choice)
+{
+    while (choice->points * choice->rows > 1 &&
+           points < (double)FULL_ITEMS * choice->points * choice->rows) {
+        halve(choice);
     }
 }
 
 // Neighbours of a point are loaded once for a vector of points in two rows.
-static void fit_stencil(const bb_program *program, bb_choice *choice)
+static void fit_stencil(const bb_program *program, double points, bb_choice *choice)
 {
-    const bb_index points = VECTOR_BYTES / widest_element(program);
-    choice->group[0] = STENCIL_COLUMNS;
-    choice->group[1] = STENCIL_ROWS;
-    choice->points = (int)(points < POINTS_EACH ? points : POINTS_EACH);
-    choice->rows = 2;
-    choice->distribution = BB_DISTRIBUTION_BLOCKED;
+    const int elements = VECTOR_BYTES / (int)widest_element(program);
+    bb_choice stencil = {.group = {STENCIL_COLUMNS, STENCIL_ROWS},
+                         .points = elements < POINTS_EACH ? elements : POINTS_EACH,
+                         .rows = 2,
+                         .distribution = BB_DISTRIBUTION_BLOCKED};
+    fit_tile(points, &stencil);
+    if (stencil.points > 1) {
+        *choice = stencil;
+    }
 }
 
 static void fit_points(const bb_program *program, double points, bb_choice *choice)
@@ -228,16 +247,10 @@ static void fit_points(const bb_program *program, double points, bb_choice *choi
         fit_boxes(program, points, choice);
         return;
     }
+    fit_tile(points, choice);
     if (program->iterator_count == 0 && program->space.dimensions == 2 &&
         bb_emission_locals_exist(program)) {
-        fit_stencil(program, choice);
-    }
-    while (choice->points * choice->rows > 1 &&
-           points < (double)FULL_ITEMS * choice->points * choice->rows) {
-        *(choice->rows > 1 ? &choice->rows : &choice->points) /= 2;
-    }
-    if (choice->points == 1) {
-        choice->distribution = BB_DISTRIBUTION_INTERLEAVED;
+        fit_stencil(program, points, choice);
     }
 }
 
