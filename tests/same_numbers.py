@@ -221,7 +221,8 @@ def main():
         options.keep.mkdir(parents=True, exist_ok=True)
     configs = ROOT / "configs"
     studies = options.studies or sorted(str(file.relative_to(configs).with_suffix(""))
-                                        for file in configs.glob("**/*.yaml"))
+                                        for file in configs.glob("**/*.yaml")
+                                        if file.relative_to(configs).parts[0] != "kernels")
     results = {"equal": [], "differs": [], "not run": []}
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for state, study, found in pool.map(lambda study: compare(study, options), studies):

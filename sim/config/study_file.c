@@ -167,7 +167,7 @@ bool bb_study_file_has_machines(const char *path)
 }
 
 // What lies in `root` below `folder` ("ao/"). A folder that is not there or may not be read has
-// nothing.
+// nothing; `kernels` has no studies.
 static bb_status list_folder(const char *root, const char *folder, int depth, bb_shipped_names *out)
 {
     bb_status status = BB_OK;
@@ -178,7 +178,8 @@ static bb_status list_folder(const char *root, const char *folder, int depth, bb
     for (const struct dirent *entry = NULL;
          entries != NULL && (entry = readdir(entries)) != NULL;) {
         char *name = NULL;
-        if (entry->d_name[0] == '.') {
+        const bool has_kernels = depth == 0 && strcmp(entry->d_name, "kernels") == 0;
+        if (entry->d_name[0] == '.' || has_kernels) {
             continue;
         }
         BB_RELEASE(&path);

@@ -21,7 +21,8 @@ BB_CHECKED bb_status bb_study_file_find(const char *name, char **out);
 /// Errors: BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_study_file_find_shipped(const char *name, char **out);
 
-/// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick".
+/// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick";
+/// `configs/kernels`, which has records of variants, is left out.
 BB_CHECKED bb_status bb_study_file_list(bb_shipped_names *out);
 
 /// Whether a file is a table of machines (sim/report/machine_table.h), whatever its name: by a line

@@ -13,7 +13,7 @@ static int count_files(void)
     DIR *folder = opendir(BB_SOURCE_DIR "/configs/kernels");
     assert_non_null(folder);
     for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        count += entry->d_name[0] != '.';
+        count += strchr(entry->d_name, '.') > entry->d_name; // not the folder of tuned variants
     }
     (void)closedir(folder);
     return count;

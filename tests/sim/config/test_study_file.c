@@ -92,6 +92,8 @@ TEST(names_are_listed_once_and_sorted)
     write_text("configs/ao/mine.yaml", "");
     write_text("configs/ao/slow.yaml", "");
     write_text("configs/ao/.hidden.yaml", "");
+    assert_int_equal(system("mkdir -p configs/kernels/tuned"), 0);
+    write_text("configs/kernels/tuned/gpu.yaml", "");
     write_text("configs/ao/table.yaml", "# no study\ntitle: prices\nmachines:\n  - {name: a}\n");
     check_ok(bb_study_file_list(&known));
     static const char *const expected[] = {"ao/mine", "ao/quick", "ao/slow", "w/quick"};
