@@ -77,7 +77,7 @@ static bb_status print_variants(bb_device_kind kind, const bb_wisdom_file *shipp
         (void)printf("  %-6s %td tuned variants, shipped for %s\n", bb_device_names[kind], count,
                      name);
     } else if (kind != BB_DEVICE_CPU) {
-        (void)printf("  %-6s variants by rule: none shipped for %s\n", bb_device_names[kind],
+        (void)printf("  %-6s default variants, none shipped for %s\n", bb_device_names[kind],
                      key.report.architecture);
     }
 done:
