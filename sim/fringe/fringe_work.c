@@ -184,6 +184,7 @@ static bb_status unwrap(bb_fringe_work *work, bb_unwrap *unwrapper, bool is_time
     if (is_timed && (records || bb_kernel_context_readied(context) > readied)) {
         BB_TRY(bb_unwrap_run(unwrapper, work->wrapped, work->phase, &report));
     }
+    BB_TRY(bb_unwrap_verify(unwrapper, work->phase, &report));
     bb_evaluation_note_compiler(&evaluation->common, bb_kernel_context_compiler(context));
     take_report(&report, evaluation);
     *converged = report.converged;

@@ -51,8 +51,11 @@ typedef struct bb_unwrap_report {
     bb_index cycles;       ///< V-cycles in all
     bb_index reweighted;   ///< times
     bb_index changed;      ///< points of the last one on another turn than the kept ones; 0 without
-    bool converged; ///< the least squares of the result, or a result of reweighting without jumps
-    double bytes;   ///< that the fields take in their formats
+    double jumps;          ///< J of the result (5.); NaN without reweighting
+    /// The least squares of the result, by its corrections, or a result of reweighting without
+    /// jumps.
+    bool converged;
+    double bytes;         ///< that the fields take in their formats
     double fp32_bytes;    ///< and in fp32
     double cycle_seconds; ///< of the V-cycles, and of coarse weights and right-hand sides
     double solve_seconds; ///< from the wrapped phase in host memory to the result there
@@ -82,6 +85,15 @@ const bb_unwrap_parts *bb_unwrap_parts_of(const bb_unwrap *unwrap);
 BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, double *phase,
                                    bb_unwrap_report *report);
 
+/// Decides `converged` of a run with the result `phase` where its corrections do not: in formats
+/// without conjugate gradients (bb_unwrap_config_descends), and where these failed. Solves the last
+/// least squares from the phase by conjugate gradients, in words without rounding to the formats.
+/// The run has converged if at most one point in a thousand is then on another turn. Call it behind
+/// bb_unwrap_run, before the next one. Errors: those of bb_kernel_launch_queue, BB_DEVICE,
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_unwrap_verify(bb_unwrap *unwrap, const double *phase,
+                                      bb_unwrap_report *report);
+
 /// For streams: where a kernel of the user's writes the wrapped phase on the device, [rows]
 /// [columns] in words of SP, or of DP where the format is fp64; finite everywhere.
 const bb_unwrap_field *bb_unwrap_wrapped(const bb_unwrap *unwrap);
@@ -99,9 +111,9 @@ BB_CHECKED bb_status bb_unwrap_queue(bb_unwrap *unwrap);
 BB_CHECKED bb_status bb_unwrap_fetch(bb_unwrap *unwrap);
 
 /// The phase of what was queued last, as bb_unwrap_run gives it; waits for the device, once. Of the
-/// report the times are NaN and `changed` is 0; `converged` says that the last correction
-/// of a coarse grid is below half a turn: cycles that hardly contract on a mask are not seen.
-/// Errors: BB_DEVICE.
+/// report the times and `jumps` are NaN and `changed` is 0; `converged` says that the last
+/// correction of a coarse grid is below half a turn: cycles that hardly contract on a mask are not
+/// seen. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_unwrap_read(bb_unwrap *unwrap, double *phase, bb_unwrap_report *report);
 
 #endif

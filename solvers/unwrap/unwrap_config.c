@@ -53,6 +53,24 @@ bb_status bb_unwrap_method_check(const bb_unwrap_method *method)
     return bb_unwrap_method_limit(method, &limit);
 }
 
+static bool is_single(const bb_unwrap_config *config, bb_unwrap_slot slot)
+{
+    return bb_format_describe(config->slots[slot].storage)->significand >=
+           bb_format_describe(BB_FORMAT_FP32)->significand;
+}
+
+static bool has_range(const bb_unwrap_config *config, bb_unwrap_slot slot)
+{
+    return bb_format_describe(config->slots[slot].storage)->minimum_exponent <=
+           bb_format_describe(BB_FORMAT_BF16)->minimum_exponent;
+}
+
+bool bb_unwrap_config_descends(const bb_unwrap_config *config)
+{
+    return is_single(config, BB_UNWRAP_GRADIENT) && is_single(config, BB_UNWRAP_SMOOTHER) &&
+           has_range(config, BB_UNWRAP_RESIDUAL) && has_range(config, BB_UNWRAP_TRANSFER);
+}
+
 bb_unwrap_config bb_unwrap_config_plain(bb_format format)
 {
     bb_unwrap_config config = {

@@ -50,6 +50,11 @@ typedef struct bb_unwrap_config {
     bb_unwrap_numbers slots[BB_UNWRAP_SLOTS];
 } bb_unwrap_config;
 
+/// Whether conjugate gradients can solve in the formats of the slots: gradient and solution of at
+/// least fp32, residuals and coarse weights with at least the exponents of bf16. Rounding of
+/// narrower ones leaves residuals without a solution, or none where the solution is wrong.
+bool bb_unwrap_config_descends(const bb_unwrap_config *config);
+
 /// The default method in one format throughout, fp32 or fp64.
 bb_unwrap_config bb_unwrap_config_plain(bb_format format);
 

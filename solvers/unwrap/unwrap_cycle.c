@@ -9,6 +9,7 @@ enum { RED = BB_UNWRAP_RED, BLACK = BB_UNWRAP_BLACK, COLOURS = BB_UNWRAP_COLOURS
 typedef struct launch_list {
     bb_kernel_launch **launches; // [count]
     bb_index count;
+    bool is_exact; // without rounding
 } launch_list;
 
 static bb_status add_launch(launch_list *list, bb_kernel_launch *launch)
@@ -20,12 +21,12 @@ done:
     return status;
 }
 
-// A step as bb_unwrap_step_run queues it.
+// A step as bb_unwrap_step_run queues it, or its kernel alone.
 static bb_status add(launch_list *list, const bb_unwrap_step *step)
 {
     bb_status status = BB_OK;
     BB_TRY(add_launch(list, step->launch));
-    for (int i = 0; i < BB_UNWRAP_WRITTEN && step->written[i] != NULL; ++i) {
+    for (int i = 0; i < BB_UNWRAP_WRITTEN && step->written[i] != NULL && !list->is_exact; ++i) {
         if (step->written[i]->rounding != NULL) {
             BB_TRY(add_launch(list, step->written[i]->rounding));
         }
@@ -128,10 +129,10 @@ done:
 }
 
 static bb_status create(bb_status (*fill)(const bb_unwrap_grids *, launch_list *),
-                        const bb_unwrap_grids *grids, bb_kernel_sequence **out)
+                        const bb_unwrap_grids *grids, bool is_exact, bb_kernel_sequence **out)
 {
     bb_status status = BB_OK;
-    launch_list list = {.launches = NULL};
+    launch_list list = {.is_exact = is_exact};
     BB_TRY(fill(grids, &list));
     BB_TRY(bb_kernel_sequence_create(list.launches, list.count, out));
 done:
@@ -141,15 +142,16 @@ done:
 
 bb_status bb_unwrap_cycle_create_load(const bb_unwrap_grids *grids, bb_kernel_sequence **out)
 {
-    return create(list_load, grids, out);
+    return create(list_load, grids, false, out);
 }
 
 bb_status bb_unwrap_cycle_create(const bb_unwrap_grids *grids, bb_kernel_sequence **out)
 {
-    return create(list_cycle, grids, out);
+    return create(list_cycle, grids, false, out);
 }
 
-bb_status bb_unwrap_cycle_create_symmetric(const bb_unwrap_grids *grids, bb_kernel_sequence **out)
+bb_status bb_unwrap_cycle_create_symmetric(const bb_unwrap_grids *grids, bool is_exact,
+                                           bb_kernel_sequence **out)
 {
-    return create(list_symmetric, grids, out);
+    return create(list_symmetric, grids, is_exact, out);
 }

@@ -15,8 +15,9 @@ BB_CHECKED bb_status bb_unwrap_cycle_create_load(const bb_unwrap_grids *grids,
 /// That of one V-cycle. Errors and owner: likewise.
 BB_CHECKED bb_status bb_unwrap_cycle_create(const bb_unwrap_grids *grids, bb_kernel_sequence **out);
 
-/// That of bb_unwrap_grids_precondition. Errors and owner: likewise.
-BB_CHECKED bb_status bb_unwrap_cycle_create_symmetric(const bb_unwrap_grids *grids,
+/// That of bb_unwrap_grids_precondition; `is_exact` leaves out the rounding to formats that are
+/// narrower than their words. Errors and owner: likewise.
+BB_CHECKED bb_status bb_unwrap_cycle_create_symmetric(const bb_unwrap_grids *grids, bool is_exact,
                                                       bb_kernel_sequence **out);
 
 #endif

@@ -45,8 +45,7 @@ static bb_status add_move(bb_kernel_context *context, const char *work, const bb
                                                        {"WORK", work}},
                                              .type_count = 3},
                                      .fields = {a, ratio[0], ratio[1], b},
-                                     .parameters = {{.parts = {sign}}},
-                                     .written = {b}};
+                                     .parameters = {{.parts = {sign}}}};
     return bb_unwrap_step_create(context, &recipe, out);
 }
 
@@ -61,7 +60,6 @@ static bb_status add_apply(bb_unwrap_descent *descent, const char *work, const b
                           {"WORK", work}},
                 .type_count = 3},
         .fields = {p, &grids->wx, &grids->wy, &descent->q},
-        .written = {&descent->q},
     };
     return bb_unwrap_step_create(grids->context, &recipe, out);
 }
@@ -79,16 +77,17 @@ static bb_status add_copy(bb_kernel_context *context, const bb_unwrap_field *fro
     return bb_unwrap_step_create(context, &recipe, out);
 }
 
-static bb_status create_fields(bb_unwrap_descent *descent, bb_format solution)
+static bb_status create_fields(bb_unwrap_descent *descent)
 {
     bb_status status = BB_OK;
     bb_unwrap_grids *grids = descent->grids;
     bb_device *device = bb_kernel_context_device(grids->context);
+    const bb_format word = grids->u.format == BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
     static const double one = 1.0;
     bb_unwrap_field *const planes[] = {&descent->u, &descent->p, &descent->q};
     bb_unwrap_field *const numbers[] = {&descent->one, &descent->zq, &descent->pq, &descent->pr};
     for (size_t i = 0; i < sizeof planes / sizeof planes[0]; ++i) {
-        BB_TRY(bb_unwrap_field_create(grids->context, solution, grids->u.columns, grids->u.rows,
+        BB_TRY(bb_unwrap_field_create(grids->context, word, grids->u.columns, grids->u.rows,
                                       planes[i]));
     }
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
@@ -117,9 +116,8 @@ bb_status bb_unwrap_descent_create(bb_unwrap_grids *grids, const bb_unwrap_confi
                 .types = {{"U", bb_unwrap_field_type(numbers->storage)}, {"WORK", work}},
                 .type_count = 2},
         .fields = {&grids->u, &out->zq, &out->pq, &out->p},
-        .written = {&out->p},
     };
-    BB_TRY(create_fields(out, numbers->storage));
+    BB_TRY(create_fields(out));
     BB_TRY(add_copy(context, &grids->u, &out->u, &out->start));
     BB_TRY(add_copy(context, &out->u, &grids->u, &out->finish));
     BB_TRY(add_apply(out, work, &out->u, &out->image));
@@ -192,7 +190,7 @@ done:
     return status;
 }
 
-static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *steps)
+static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *steps, bool *reached)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
@@ -210,6 +208,20 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
         energy = fmax(energy, left); // of a solution that starts from zero
         ++*steps;
     }
+    *reached = left <= enough * energy;
+done:
+    return status;
+}
+
+bb_status bb_unwrap_descent_solve(bb_unwrap_descent *descent, const bb_unwrap_step *divergence,
+                                  bb_index *steps, bool *reached)
+{
+    bb_status status = BB_OK;
+    double energy = 0.0;
+    BB_TRY(bb_unwrap_step_run(&descent->start));
+    BB_TRY(bb_kernel_launch_queue(divergence->launch)); // without rounding
+    BB_TRY(take_residual(descent, &energy));
+    BB_TRY(descend(descent, energy, steps, reached));
 done:
     return status;
 }
@@ -220,9 +232,7 @@ bb_status bb_unwrap_descent_run(bb_unwrap_descent *descent, const bb_unwrap_step
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
     double energy = 0.0, left = 0.0;
-    BB_TRY(bb_unwrap_step_run(&descent->start));
-    BB_TRY(take_residual(descent, &energy));
-    BB_TRY(descend(descent, energy, steps));
+    BB_TRY(bb_unwrap_descent_solve(descent, divergence, steps, converged));
     BB_TRY(bb_unwrap_step_run(divergence));
     BB_TRY(take_residual(descent, &energy));
     BB_TRY(bb_unwrap_grids_precondition(descent->grids));

@@ -42,10 +42,16 @@ BB_CHECKED bb_status bb_unwrap_descent_create(bb_unwrap_grids *grids,
                                               bb_unwrap_descent *out);
 void bb_unwrap_descent_release(bb_unwrap_descent *descent);
 
-/// Improves the solution of grids that are loaded until the error has 1e-5 of the solution's energy
-/// norm. `divergence` makes their right-hand side, which is used up. `converged`: the residual that
-/// is then computed anew has at most 1e-3 of it. Adds to `steps`. Waits for the device. Errors:
-/// those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
+/// Solves into `u`, from the solution of grids whose weights are loaded, until the error has 1e-5
+/// of the solution's energy norm: then it has `reached` it. `divergence` makes the right-hand side,
+/// without rounding. Overwrites solution and right-hand side of the grids. Adds to `steps`. Waits
+/// for the device. Errors: those of bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
+BB_CHECKED bb_status bb_unwrap_descent_solve(bb_unwrap_descent *descent,
+                                             const bb_unwrap_step *divergence, bb_index *steps,
+                                             bool *reached);
+
+/// The same into the solution of the grids, from which the next cycle starts. `converged`: the
+/// residual computed anew has at most 1e-3 of that norm. Errors: likewise.
 BB_CHECKED bb_status bb_unwrap_descent_run(bb_unwrap_descent *descent,
                                            const bb_unwrap_step *divergence, bb_index *steps,
                                            bool *converged);

@@ -280,7 +280,8 @@ bb_status bb_unwrap_grids_create(bb_kernel_context *context, const bb_unwrap_con
     }
     BB_TRY(bb_unwrap_cycle_create_load(out, &out->load));
     BB_TRY(bb_unwrap_cycle_create(out, &out->cycle));
-    BB_TRY(bb_unwrap_cycle_create_symmetric(out, &out->precondition));
+    BB_TRY(bb_unwrap_cycle_create_symmetric(out, !bb_unwrap_config_descends(config),
+                                            &out->precondition));
 done:
     return status;
 }

@@ -82,7 +82,7 @@ BB_CHECKED bb_status bb_unwrap_grids_restore(bb_unwrap_grids *grids);
 
 /// Overwrites the solution with B f, f the right-hand side: one symmetric V(2,2) cycle from zero
 /// with piecewise constant corrections, so that B is symmetric and definite for any mask and
-/// weights.
+/// weights. Its numbers are rounded to their formats where bb_unwrap_config_descends.
 BB_CHECKED bb_status bb_unwrap_grids_precondition(bb_unwrap_grids *grids);
 
 #endif

@@ -486,8 +486,9 @@ double bb_unwrap_state_bytes(bb_unwrap *u, bool in_fp32)
         &u->my,       &u->sums,      &u->edges[0],  &u->edges[1], &u->shares[0], &u->shares[1],
         &u->settled,  &u->phase,     &u->kept,      &u->grids.u,  &u->grids.f,   &u->grids.wx,
         &u->grids.wy, &u->descent.u, &u->descent.p, &u->descent.q};
+    const size_t count = sizeof fields / sizeof fields[0];
     double bytes = 0.0;
-    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
+    for (size_t i = 0; i < (bb_unwrap_config_descends(&u->config) ? count : count - 3); ++i) {
         bytes += number_bytes(fields[i], in_fp32);
     }
     for (int level = 0; level < u->grids.count; ++level) {

@@ -43,6 +43,21 @@ TEST(draws_are_other_noise)
     bb_results_destroy(&results);
 }
 
+// Two cycles are enough here, though their last correction exceeds half a turn; one is not.
+TEST(phases_are_verified)
+{
+    static const char *const statuses[] = {"not_converged", "ok"};
+    static const char *const cycles[] = {"unwrap={cycles: 1, reweight: 0}",
+                                         "unwrap={cycles: 2, reweight: 0}"};
+    for (int i = 0; i < 2; ++i) {
+        const driver_case study = {CONFIG, {cycles[i]}};
+        bb_results *results = driver_results(&study);
+        assert_string_equal(driver_text(results, "status", "fp16-u"), statuses[i]);
+        assert_true((driver_number(results, "wrong_cycles", "fp16-u") == 0.0) == (i == 1));
+        bb_results_destroy(&results);
+    }
+}
+
 TEST(fitted_polynomials_are_those_of_the_surface)
 {
     const driver_case study = {CONFIG,

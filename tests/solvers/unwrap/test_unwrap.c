@@ -13,6 +13,7 @@ static bb_index unwrap(phase_map *map, const bb_unwrap_config *config, bb_unwrap
     phase_map_wrap(map);
     check_ok(bb_unwrap_create(context, config, map->mask, map->columns, map->rows, &unwrapper));
     check_ok(bb_unwrap_run(unwrapper, map->wrapped, map->phase, report));
+    check_ok(bb_unwrap_verify(unwrapper, map->phase, report));
     const bb_index wrong = phase_map_wrong(map, bb_unwrap_parts_of(unwrapper));
     bb_unwrap_destroy(&unwrapper);
     return wrong;
@@ -112,6 +113,20 @@ static bool in_serpentine(bb_index x, bb_index y)
     return y % 2 == 0 || x == (y % 4 == 1 ? 0 : 127);
 }
 
+// Rooms of 7 points with doors of one: a row of rooms to the right, the next one back.
+static bool in_rooms(bb_index x, bb_index y)
+{
+    const bb_index along = x / 8, row = y / 8;
+    const bool is_door = x % 8 == 0 ? y % 8 == 3 : x % 8 == 4 && along == (row % 2 == 1 ? 15 : 0);
+    return (x % 8 != 0 && y % 8 != 0) || (is_door && x > 0 && y > 0);
+}
+
+static bool in_map(bb_index x, bb_index y)
+{
+    (void)x, (void)y;
+    return true;
+}
+
 typedef bool (*mask_function)(bb_index x, bb_index y);
 
 // Wrong points of a smooth phase on a mask of 128 x 128 points.
@@ -186,6 +201,138 @@ TEST(flat_phases_along_corridors_are_right)
                      report.converged ? "converged" : "not converged");
         }
     }
+}
+
+// A slot of a format; BB_UNWRAP_SLOTS: all of them.
+typedef struct narrowing {
+    bb_unwrap_slot slot;
+    bb_format storage;
+} narrowing;
+
+static bb_unwrap_config narrow(const narrowing *what, bb_index reweight)
+{
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    config.method.reweight = reweight;
+    for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
+        if (what->slot == BB_UNWRAP_SLOTS || what->slot == (bb_unwrap_slot)slot) {
+            config.slots[slot].storage = what->storage;
+        }
+    }
+    return config;
+}
+
+// A phase has converged if and only if at most one point in a thousand is wrong.
+static void check_verdict(const char *mask, const narrowing *what, bb_index wrong, bb_index points,
+                          const bb_unwrap_report *report)
+{
+    if (report->converged != (1000 * wrong <= points)) {
+        fail_msg("mask %s, slot %d in %s: %td of %td wrong, %s", mask, (int)what->slot,
+                 bb_format_describe(what->storage)->name, wrong, points,
+                 report->converged ? "converged" : "not converged");
+    }
+}
+
+// Cycles that do not contract leave large errors with small corrections where a narrow slot rounds
+// residuals to zero or keeps conjugate gradients from the solution.
+TEST(narrow_slots_do_not_converge_on_narrow_joints)
+{
+    static const struct {
+        const char *name;
+        mask_function in;
+    } masks[] = {{"cross", in_crossed_disc},
+                 {"lattice", in_bridged_discs},
+                 {"rooms", in_rooms},
+                 {"serpentine", in_serpentine},
+                 {"whole", in_map}};
+    static const narrowing slots[] = {
+        {BB_UNWRAP_RESIDUAL, BB_FORMAT_E4M3}, {BB_UNWRAP_TRANSFER, BB_FORMAT_E4M3},
+        {BB_UNWRAP_RESIDUAL, BB_FORMAT_E5M2}, {BB_UNWRAP_RESIDUAL, BB_FORMAT_FP16},
+        {BB_UNWRAP_SMOOTHER, BB_FORMAT_FP16}, {BB_UNWRAP_SLOTS, BB_FORMAT_BF16}};
+    for (int i = 0; i < 30; ++i) {
+        const narrowing *what = &slots[i % 6];
+        const bb_unwrap_config config = narrow(what, 0);
+        bb_unwrap_report report;
+        const bb_index wrong = unwrap_on(masks[i / 6].in, &config, &report);
+        check_verdict(masks[i / 6].name, what, wrong, 128 * 128, &report);
+    }
+}
+
+// The same where corrections are small from the first cycle on, with reweighting, too: its weights
+// follow the wrong solution.
+TEST(narrow_slots_do_not_converge_along_corridors)
+{
+    static const narrowing slots[] = {{BB_UNWRAP_RESIDUAL, BB_FORMAT_E4M3},
+                                      {BB_UNWRAP_SLOTS, BB_FORMAT_FP16}};
+    for (int i = 0; i < 4; ++i) {
+        const narrowing *what = &slots[i % 2];
+        const bb_unwrap_config config = narrow(what, i / 2 * 12);
+        bb_unwrap_report report;
+        const bb_index wrong = unwrap_path(0.004, &config, &report);
+        check_verdict("corridors", what, wrong, 257 * 257, &report);
+        assert_false(report.converged);
+    }
+}
+
+// A shear whose edges are rejected, in a format of three bits.
+TEST(a_right_phase_in_few_bits_converges)
+{
+    const narrowing what = {BB_UNWRAP_SLOTS, BB_FORMAT_E4M3};
+    const bb_unwrap_config config = narrow(&what, 0);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(96, 72);
+    phase_map_fill(&map, phase_of_slope);
+    phase_map_add_shear(&map);
+    phase_map_add_noise(&map, 0.1, 3);
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    assert_true(report.converged);
+    phase_map_release(&map);
+}
+
+// Beyond a step its edges are rejected: in the first least squares they have the mean of their
+// neighbours, by which the true phase is right. Cycles do not find it.
+TEST(rejected_edges_are_verified_by_their_mean)
+{
+    enum { COLUMNS = 96, ROWS = 72 };
+    const narrowing what = {BB_UNWRAP_RESIDUAL, BB_FORMAT_FP16};
+    const bb_unwrap_config config = narrow(&what, 0);
+    bb_unwrap *unwrapper = NULL;
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(COLUMNS, ROWS);
+    for (bb_index p = 0; p < COLUMNS * ROWS; ++p) {
+        const bb_index x = p % COLUMNS;
+        map.truth[p] = 1.5 * (double)x + (x >= 40 ? 2.5 : 0.0);
+    }
+    phase_map_wrap(&map);
+    check_ok(bb_unwrap_create(context, &config, map.mask, COLUMNS, ROWS, &unwrapper));
+    check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
+    check_ok(bb_unwrap_verify(unwrapper, map.phase, &report));
+    assert_int_equal(report.converged, phase_map_wrong(&map, bb_unwrap_parts_of(unwrapper)) == 0);
+    check_ok(bb_unwrap_verify(unwrapper, map.truth, &report));
+    assert_true(report.converged);
+    bb_unwrap_destroy(&unwrapper);
+    phase_map_release(&map);
+}
+
+// The verification overwrites fields of the run.
+TEST(a_verified_run_repeats_its_bits)
+{
+    enum { COLUMNS = 64, ROWS = 48 };
+    const narrowing what = {BB_UNWRAP_SLOTS, BB_FORMAT_FP16};
+    const bb_unwrap_config config = narrow(&what, 3);
+    static double first[COLUMNS * ROWS];
+    bb_unwrap *unwrapper = NULL;
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(COLUMNS, ROWS);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_noise(&map, 0.8, 3);
+    phase_map_wrap(&map);
+    check_ok(bb_unwrap_create(context, &config, map.mask, COLUMNS, ROWS, &unwrapper));
+    check_ok(bb_unwrap_run(unwrapper, map.wrapped, first, &report));
+    assert_true(report.jumps > 0.0);
+    check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
+    assert_memory_equal(first, map.phase, sizeof first);
+    bb_unwrap_destroy(&unwrapper);
+    phase_map_release(&map);
 }
 
 // A format whose rounding exceeds a turn and one cycle alone are no solutions.
