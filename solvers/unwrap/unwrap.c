@@ -394,12 +394,13 @@ static bb_status run_cycles(bb_unwrap *unwrap, bool is_first, bb_index cycles,
 {
     bb_status status = BB_OK;
     bb_unwrap_contraction *found = &unwrap->contraction;
-    *found = (bb_unwrap_contraction){INFINITY, INFINITY};
+    *found = (bb_unwrap_contraction){INFINITY, INFINITY, found->first};
     for (bb_index i = 0; i < cycles && !(is_first && is_done(found)); ++i) {
         BB_TRY(run_section(unwrap, BB_SECTION_CYCLE));
         if (is_first || i + 2 >= cycles) {
             found->before = found->last;
             BB_TRY(bb_unwrap_grids_correction(&unwrap->grids, &found->last));
+            found->first = is_first && i == 0 ? found->last : found->first;
         }
         ++report->cycles;
     }
@@ -407,16 +408,30 @@ done:
     return status;
 }
 
-static bool can_descend(const bb_unwrap *unwrap)
+// Whether the last correction is rounding of the solution. Residuals of one ulp of it leave
+// corrections of up to as many ulps as the grid has points along an axis; the first correction has
+// its size.
+static bool is_rounding(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
-    return unwrap->grids.count > 1 && bb_unwrap_config_descends(&unwrap->config);
+    const bb_format storage = unwrap->config.slots[BB_UNWRAP_SMOOTHER].storage;
+    const double ulp = ldexp(found->first, 1 - bb_format_describe(storage)->significand);
+    return found->last <=
+           2.0 * ulp * fmax((double)unwrap->parts.columns, (double)unwrap->parts.rows);
 }
 
-// The remaining error of the cycles does not change the congruent phase.
+// Cycles have done what they can, which is not enough.
+static bool should_descend(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
+{
+    return unwrap->grids.count > 1 && bb_unwrap_config_descends(&unwrap->config) &&
+           !contracts(found, slow_contraction) && !is_rounding(unwrap, found);
+}
+
+// The remaining error of the cycles does not change the congruent phase. A single cycle shows no
+// contraction.
 static bool has_settled(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
-    return unwrap->grids.count == 1 ||
-           (found->last <= half_turn && contracts(found, slow_contraction));
+    return unwrap->grids.count == 1 || (isfinite(found->before) && found->last <= half_turn &&
+                                        contracts(found, slow_contraction));
 }
 
 static bb_status create_descent(bb_unwrap *unwrap)
@@ -462,8 +477,7 @@ static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cy
     }
     if (!unwrap->descends) {
         BB_TRY(run_cycles(unwrap, is_first, cycles, report));
-        unwrap->descends =
-            can_descend(unwrap) && !contracts(&unwrap->contraction, slow_contraction);
+        unwrap->descends = should_descend(unwrap, &unwrap->contraction);
         unwrap->is_solved = has_settled(unwrap, &unwrap->contraction);
     }
     if (unwrap->descends) {

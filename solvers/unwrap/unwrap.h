@@ -19,8 +19,8 @@
 //     weights), s the scale of step 2, at least 0.1 rad. Rejected edges have their own gradients
 //     again. It ends early where the phase, or its J (5.), has
 //     stayed the same twice. Where cycles do not
-//     contract, conjugate gradients solve the equations (unwrap_descent.h), then for the rest
-//     of the run.
+//     contract before their corrections are rounding, conjugate gradients solve the equations
+//     (unwrap_descent.h), then for the rest of the run. A single cycle does not show it.
 //  4. Points all of whose edges were rejected are set by the points around them (mean over pairs
 //     that lie opposite in 5 x 5). The piston of each part is the angle of the mean direction of
 //     wrapped phase less solution, then refined by means of what is left. The phase is the wrapped
@@ -86,9 +86,10 @@ BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, dou
                                    bb_unwrap_report *report);
 
 /// Decides `converged` of a run with the result `phase` where its corrections do not: in formats
-/// without conjugate gradients (bb_unwrap_config_descends), and where these failed. Solves the last
-/// least squares from the phase by conjugate gradients, in words without rounding to the formats.
-/// The run has converged if at most one point in a thousand is then on another turn. Call it behind
+/// without conjugate gradients (bb_unwrap_config_descends), where these failed, after a single
+/// cycle and after cycles that did not contract for rounding. Solves the last least squares from
+/// the phase by conjugate gradients, in words without rounding to the formats. The run has
+/// converged if at most one point in a thousand is then on another turn. Call it behind
 /// bb_unwrap_run, before the next one. Errors: those of bb_kernel_launch_queue, BB_DEVICE,
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_unwrap_verify(bb_unwrap *unwrap, const double *phase,

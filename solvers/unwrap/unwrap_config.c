@@ -16,7 +16,7 @@ static const bb_key keys[] = {
     {.name = "cycles", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1000.0,
      .offset = offsetof(bb_unwrap_method, cycles), .default_text = "8",
      .meaning = "V-cycles of multigrid in the first least squares, at most; conjugate gradients follow "
-                "where these do not contract."},
+                "where two or more do not contract."},
     {.name = "reweight", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 100.0,
      .offset = offsetof(bb_unwrap_method, reweight), .default_text = "12",
      .meaning = "Times that weights are made anew, towards least absolute residuals, at most; the phase "

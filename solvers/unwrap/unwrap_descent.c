@@ -6,6 +6,10 @@
 // Squared energy norms relative to the solution's: stop tolerance, and bound of the true residual.
 static const double enough = 1e-10, most = 1e-6;
 
+// Steps in turn that do not halve the least r B r, beyond which a descent is given up: at most 116
+// where it ends, on a corridor of 131,000 points.
+enum { MOST_STALLED = 200 };
+
 static bb_status add_inner(bb_unwrap_descent *descent, const bb_unwrap_field *a,
                            const bb_unwrap_field *b, const bb_unwrap_field *whole,
                            bb_unwrap_inner *out)
@@ -195,17 +199,21 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
     const bb_unwrap_field *const zeros[] = {&descent->p, &descent->q, &descent->pq};
-    double left = INFINITY; // r B r before the last step
+    double left = INFINITY, least = INFINITY; // r B r before the last step
+    int stalled = 0;
     for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; ++i) {
         BB_TRY(bb_device_zero(device, zeros[i]->block, zeros[i]->bytes));
     }
-    for (int i = 0; i < BB_UNWRAP_DESCENT_STEPS && left > enough * energy; ++i) {
+    for (int i = 0; i < BB_UNWRAP_DESCENT_STEPS && left > enough * energy && stalled < MOST_STALLED;
+         ++i) {
         BB_TRY(descent->step != NULL
                    ? bb_device_graph_replay(descent->step)
                    : bb_device_graph_create(device, queue_step, descent, &descent->step));
         BB_TRY(bb_device_download(device, &left, descent->pr.block, sizeof left));
         left = fabs(left);
         energy = fmax(energy, left); // of a solution that starts from zero
+        stalled = left < 0.5 * least ? 0 : stalled + 1;
+        least = stalled == 0 ? left : least;
         ++*steps;
     }
     *reached = left <= enough * energy;

@@ -13,7 +13,7 @@
 
 #include "solvers/unwrap/unwrap_grids.h"
 
-/// Most steps of a descent.
+/// Most steps of a descent; it ends before, too, where 200 in turn do not halve the residual.
 #define BB_UNWRAP_DESCENT_STEPS 1000
 
 /// An inner product of two grids: by rows, then of all rows.

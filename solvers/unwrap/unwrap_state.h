@@ -39,9 +39,9 @@ typedef enum bb_unwrap_section {
 /// scale of the residuals is less.
 #define BB_UNWRAP_SMOOTH 0.1
 
-/// Largest corrections of coarse grids, in rad.
+/// Largest corrections of coarse grids, in rad: of the last two cycles, and of the first cycle.
 typedef struct bb_unwrap_contraction {
-    double before, last;
+    double before, last, first;
 } bb_unwrap_contraction;
 
 struct bb_unwrap {

@@ -2,6 +2,7 @@
 #include "core/thread.h"
 #include "solvers/kernels/objects/kernel_context.h"
 #include "solvers/unwrap/unwrap.h"
+#include "solvers/unwrap/unwrap_state.h"
 #include "tests/need.h"
 #include "tests/solvers/unwrap/phase_maps.h"
 #include "tests/solvers/unwrap/unwrap_context.h"
@@ -309,6 +310,80 @@ TEST(rejected_edges_are_verified_by_their_mean)
     assert_int_equal(report.converged, phase_map_wrong(&map, bb_unwrap_parts_of(unwrapper)) == 0);
     check_ok(bb_unwrap_verify(unwrapper, map.truth, &report));
     assert_true(report.converged);
+    bb_unwrap_destroy(&unwrapper);
+    phase_map_release(&map);
+}
+
+// Nobody knows whether one cycle contracts: its phase is verified.
+TEST(a_single_cycle_is_verified)
+{
+    for (int i = 0; i < 2; ++i) {
+        bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
+        bb_unwrap_report report;
+        config.method.cycles = 1;
+        config.method.reweight = 0;
+        const double slope = i == 0 ? 0.0005 : 1e-5; // 11 and 0.2 rad in all
+        const bb_index wrong = unwrap_path(slope, &config, &report);
+        assert_int_equal(report.converged, wrong == 0);
+        assert_int_equal(report.converged, i == 1);
+    }
+}
+
+// Rounding of the solution leaves corrections that do not fall: no reason for conjugate gradients,
+// whose fields would count.
+TEST(rounding_starts_no_conjugate_gradients)
+{
+    enum { SIZE = 128 };
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report, first;
+    phase_map map = phase_map_create(SIZE, SIZE);
+    phase_map_fill(&map, phase_of_slope);
+    for (bb_index p = 0; p < SIZE * SIZE; ++p) {
+        map.truth[p] += 2.2 * (double)(p % SIZE) - 1.9 * (double)(p / SIZE);
+    }
+    assert_int_equal(unwrap(&map, &config, &report), 0);
+    config.method.reweight = 0;
+    assert_int_equal(unwrap(&map, &config, &first), 0);
+    assert_true(report.converged && first.converged);
+    assert_true(report.bytes == first.bytes);
+    assert_int_equal(report.cycles, first.cycles + 4 * report.reweighted);
+    phase_map_release(&map);
+}
+
+// Weights of contrast 1e12 between rooms, in single precision: no step gets on.
+TEST(a_descent_that_stalls_ends)
+{
+    enum { SIZE = 128 };
+    const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    static float words[SIZE * SIZE];
+    bb_unwrap *unwrapper = NULL;
+    bb_unwrap_report report;
+    bb_unwrap_descent descent;
+    bb_index steps = 0;
+    bool reached = true;
+    phase_map map = phase_map_create(SIZE, SIZE);
+    phase_map_fill(&map, phase_of_freeform);
+    for (bb_index p = 0; p < SIZE * SIZE; ++p) {
+        map.mask[p] = in_rooms(p % SIZE, p / SIZE);
+    }
+    phase_map_wrap(&map);
+    check_ok(bb_unwrap_create(context, &config, map.mask, SIZE, SIZE, &unwrapper));
+    check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
+    for (uint64_t axis = 0; axis < 2; ++axis) {
+        const bb_unwrap_grids *grids = &unwrapper->grids;
+        const bb_unwrap_field *weights = axis == 0 ? &grids->wx : &grids->wy;
+        check_ok(bb_device_download(device, words, weights->block, weights->bytes));
+        for (uint64_t p = 0; p < SIZE * SIZE; ++p) {
+            words[p] *= (float)pow(1e-12, bb_random_uniform(axis, BB_STREAM_SELF_TEST, p));
+        }
+        check_ok(bb_device_upload(device, weights->block, words, weights->bytes));
+    }
+    check_ok(bb_unwrap_grids_load(&unwrapper->grids));
+    check_ok(bb_unwrap_descent_create(&unwrapper->grids, &config, &descent));
+    check_ok(bb_unwrap_descent_solve(&descent, &unwrapper->divergence, &steps, &reached));
+    assert_false(reached);
+    assert_in_range(steps, 200, BB_UNWRAP_DESCENT_STEPS / 2);
+    bb_unwrap_descent_release(&descent);
     bb_unwrap_destroy(&unwrapper);
     phase_map_release(&map);
 }
