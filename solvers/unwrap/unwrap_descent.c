@@ -216,7 +216,7 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
         least = stalled == 0 ? left : least;
         ++*steps;
     }
-    *reached = left <= enough * energy;
+    *reached = isfinite(left) && left <= enough * energy; // not of an infinite energy
 done:
     return status;
 }

@@ -294,11 +294,12 @@ TEST(a_right_phase_in_few_bits_converges)
 TEST(rejected_edges_are_verified_by_their_mean)
 {
     enum { COLUMNS = 96, ROWS = 72 };
-    const narrowing what = {BB_UNWRAP_RESIDUAL, BB_FORMAT_FP16};
-    const bb_unwrap_config config = narrow(&what, 0);
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
     bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
     phase_map map = phase_map_create(COLUMNS, ROWS);
+    config.method.reweight = 0;
+    config.slots[BB_UNWRAP_RESIDUAL].storage = BB_FORMAT_FP16;
     for (bb_index p = 0; p < COLUMNS * ROWS; ++p) {
         const bb_index x = p % COLUMNS;
         map.truth[p] = 1.5 * (double)x + (x >= 40 ? 2.5 : 0.0);
@@ -310,6 +311,9 @@ TEST(rejected_edges_are_verified_by_their_mean)
     assert_int_equal(report.converged, phase_map_wrong(&map, bb_unwrap_parts_of(unwrapper)) == 0);
     check_ok(bb_unwrap_verify(unwrapper, map.truth, &report));
     assert_true(report.converged);
+    map.truth[COLUMNS * ROWS / 2] = 1e200; // an infinite energy
+    check_ok(bb_unwrap_verify(unwrapper, map.truth, &report));
+    assert_false(report.converged);
     bb_unwrap_destroy(&unwrapper);
     phase_map_release(&map);
 }
