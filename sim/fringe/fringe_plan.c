@@ -7,6 +7,7 @@
 #include "sim/fringe/fringe_dump.h"
 #include "sim/fringe/fringe_maps.h"
 #include "sim/fringe/fringe_promise.h"
+#include "solvers/unwrap/unwrap_descent.h"
 #include "solvers/unwrap/unwrap_quality.h"
 
 #include <math.h>
@@ -106,6 +107,10 @@ bb_status bb_fringe_plan(const void *study, const bb_run_options *options, bb_pl
                            fitted.input.dataset, input.steps > 0 ? "frames" : "a wrapped phase"));
     }
     BB_TRY(add_pipelines(&fitted, plan, &unwraps));
+    BB_TRY(bb_plan_add(plan, "conjugate gradients",
+                       "not in the time; up to %d steps a least squares, where cycles do not "
+                       "contract",
+                       BB_UNWRAP_DESCENT_STEPS));
     const double dumped = bb_fringe_dump_bytes(options->dump, count, points);
     const bb_need thinned = bb_fringe_maps_need(size->columns, size->rows, fitted.pipelines.count);
     const double kept = fmax((double)bb_fringe_promises_draws(&fitted) - 1.0, 0.0);

@@ -129,7 +129,7 @@ static const bb_output rows[] = {
     ROW(scale_rad, "rad", "robust scale of the residuals of gradients"),
     ROW(limit_rad, "rad", "residual beyond which an edge is rejected"),
     ROW(rejected_share, "1", "rejected edges over all"),
-    ROW(cycles, "1", "V-cycles of multigrid"),
+    ROW(cycles, "1", "V-cycles of multigrid, and steps of conjugate gradients"),
     ROW(reweighted, "1", "times that weights were made anew"),
     ROW(changed, "1", "points of the last reweighting on another turn than the phase kept before it"),
     ROW(bits, "1", "of the camera whose frames it saw"),

@@ -48,7 +48,7 @@ typedef struct bb_unwrap_report {
     double scale_rad;      ///< of the residuals of gradients; NaN without rejection
     double limit_rad;      ///< of a residual; NaN without rejection
     double rejected_share; ///< of the edges; NaN where there is none
-    bb_index cycles;       ///< V-cycles in all
+    bb_index cycles;       ///< V-cycles in all, and steps of conjugate gradients
     bb_index reweighted;   ///< times
     bb_index changed;      ///< points of the last one on another turn than the kept ones; 0 without
     double jumps;          ///< J of the result (5.); NaN without reweighting
