@@ -122,6 +122,33 @@ static void a_queue_tells_what_has_not_converged(void **state)
     }
 }
 
+// A residual in e4m3 is enough on a whole map, where the phase has converged, and too little on
+// narrow joints.
+static void narrow_slots_are_verified(void **state)
+{
+    (void)state;
+    for (int is_crossed = 0; is_crossed < 2; ++is_crossed) {
+        bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+        bb_unwrap *unwrapper = NULL;
+        bb_unwrap_report report;
+        phase_map map = phase_map_create(128, 128);
+        config.method.reweight = 0;
+        config.slots[BB_UNWRAP_RESIDUAL].storage = BB_FORMAT_E4M3;
+        phase_map_fill(&map, phase_of_freeform);
+        for (bb_index p = 0; p < 128 * 128; ++p) {
+            map.truth[p] *= 4.0;
+            map.mask[p] = !is_crossed || in_crossed_disc(p % 128, p / 128);
+        }
+        phase_map_wrap(&map);
+        check_ok(bb_unwrap_create(context, &config, map.mask, 128, 128, &unwrapper));
+        check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
+        check_ok(bb_unwrap_verify(unwrapper, map.phase, &report));
+        assert_int_equal(report.converged, !is_crossed);
+        bb_unwrap_destroy(&unwrapper);
+        phase_map_release(&map);
+    }
+}
+
 // Two phases of `points` are the same to the bit; else which one differs first is told.
 static void check_same(const double *got, const double *expected, bb_index points, const char *what,
                        int size)
@@ -193,6 +220,7 @@ static int queue_cases_on(bb_device_kind kind)
         cmocka_unit_test(a_queue_has_the_bits_of_a_run),
         cmocka_unit_test(a_queue_rounds_as_a_run_does),
         cmocka_unit_test(a_queue_tells_what_has_not_converged),
+        cmocka_unit_test(narrow_slots_are_verified),
         cmocka_unit_test(unwrappers_of_many_sizes_share_a_context),
     };
     char reason[200];
