@@ -43,9 +43,9 @@ bb_status bb_schema_check(const bb_schema *schema, const void *object, const cha
             BB_TRY(check_number(key, *(const double *)(const void *)member, inner));
         } else if (key->kind == BB_KEY_INTEGER) {
             bb_index value = *(const bb_index *)(const void *)member;
-            BB_REQUIRE((key->optional && value == BB_INTEGER_UNSET) || in_range(key, (double)value),
-                       BB_INVALID, "%s = %td, expected %g..%g", inner, value, key->minimum,
-                       key->maximum);
+            const bool unset = value == BB_INTEGER_UNSET && (key->optional || key->word != NULL);
+            BB_REQUIRE(unset || in_range(key, (double)value), BB_INVALID,
+                       "%s = %td, expected %g..%g", inner, value, key->minimum, key->maximum);
         } else if (key->kind == BB_KEY_GROUP && key->pattern == NULL) {
             BB_TRY(bb_schema_check(key->schema, member, inner));
         }

@@ -74,6 +74,7 @@ typedef struct bb_key {
     bool optional;              ///< may stay unset: NaN, BB_INTEGER_UNSET, NULL, -1 or count 0
     bool accepts_all;           ///< lists: the word `all` is read as BB_LIST_ALL
     bb_index minimum_count;     ///< lists: the least number of items
+    const char *word;           ///< integers: a word that is read as BB_INTEGER_UNSET, such as auto
     const char *default_text;   ///< as the user would write it; NULL: required unless optional
     const char *const *choices; ///< NULL-terminated words of BB_KEY_CHOICE and BB_KEY_CHOICES
     const bb_schema *schema;    ///< of groups and records

@@ -16,6 +16,17 @@ typedef struct bb_device_offer {
 
 #define BB_DEVICE_OFFER(kind) (1U << (unsigned)(kind))
 
+/// Sizes of work from which `auto` takes cuda. Unwrapping takes it always.
+#define BB_DEVICE_CHOICE_ORDER  2048 ///< rows of a matrix that is factored
+#define BB_DEVICE_CHOICE_VALUES 1e8  ///< of a matrix that is multiplied: 0.1 s of reading in fp64
+
+/// Why pipelines have no form on the device that they are put on.
+typedef struct bb_device_gaps {
+    bb_index count;
+    const char *names[BB_STUDY_PIPELINES];
+    char reasons[BB_STUDY_PIPELINES][256]; ///< and what to do; "": the device has one
+} bb_device_gaps;
+
 /// A pipeline's wish, or the study's where it has none (-1). A bb_device_kind or BB_DEVICE_AUTO.
 int bb_device_choice_wish(int study_device, int pipeline_device);
 
@@ -23,6 +34,21 @@ int bb_device_choice_wish(int study_device, int pipeline_device);
 /// has; `path` is its key, "device" or "pipelines.0.device". -1 is no wish.
 BB_CHECKED bb_status bb_device_choice_check(const char *path, int device, const bb_config *config,
                                             bb_problems *problems);
+
+/// Adds one problem for each reason, with the names of its pipelines. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_device_choice_refuse(const bb_device_gaps *gaps, const bb_config *config,
+                                             bb_problems *problems);
+
+/// Refuses a device that this host or build lacks, by its name; NULL and other words pass. Errors:
+/// BB_DEVICE with the reason.
+BB_CHECKED bb_status bb_device_choice_require(const char *name);
+
+/// Logs that a device is absent from this host where a plan is made for one that may have it.
+void bb_device_choice_note(const char *name);
+
+/// The cpu in the place of `auto` where work of a size is too small for a device, else
+/// `study_device`.
+int bb_device_choice_by_size(int study_device, double size, double least);
 
 /// What BB_DEVICE_AUTO comes to on this host: the last kind of the offer that is present, else the
 /// cpu; never opencl, whose devices may be the cpu again. Any other wish is returned as it is.
@@ -34,7 +60,7 @@ BB_CHECKED bb_status bb_device_choice_make(const bb_device_offer *offer, int stu
                                            int pipeline_device, bb_device_kind *out);
 
 /// Logs what `auto` of the study comes to, and why it is not a faster device; nothing where the
-/// study names a device.
-void bb_device_choice_announce(const bb_device_offer *offer, int study_device);
+/// study names a device. `by_size` is what bb_device_choice_by_size left of it.
+void bb_device_choice_announce(const bb_device_offer *offer, int study_device, int by_size);
 
 #endif

@@ -9,6 +9,7 @@
 #include "sim/ao/learn/ao_learn.h"
 #include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
+#include "sim/pipelines/factor_device.h"
 
 #include <math.h>
 
@@ -228,5 +229,37 @@ done:
     BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);
     bb_atmosphere_release(&atmosphere);
+    return status;
+}
+
+bb_status bb_ao_extent_slopes(const bb_ao_study *study, bb_index *out)
+{
+    bb_status status = BB_OK;
+    bb_ao_config physics = bb_ao_study_physics(study);
+    bb_atmosphere atmosphere = {0};
+    bb_sensor_array guides = {0};
+    double *mask = NULL;
+    BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
+    BB_TRY(
+        bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
+    BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
+    *out = guides.measurement_count;
+done:
+    bb_sensor_array_release(&guides);
+    bb_atmosphere_release(&atmosphere);
+    BB_RELEASE(&mask);
+    return status;
+}
+
+bb_status bb_ao_extent_resolve(const bb_ao_study *study, bb_ao_study *out)
+{
+    bb_status status = BB_OK;
+    bb_index n = 0;
+    BB_TRY(bb_ao_extent_slopes(study, &n));
+    *out = *study;
+    out->common.device =
+        bb_device_choice_by_size(study->common.device, (double)n, BB_DEVICE_CHOICE_ORDER);
+    bb_factor_device_resolve_tile(&out->pipelines, out->common.device, n, &out->solver.common);
+done:
     return status;
 }

@@ -49,6 +49,14 @@ typedef struct bb_ao_extent {
     bb_night_planned night;
 } bb_ao_extent;
 
+/// Slopes of the guide stars' sensors: measurements of a study. Errors: BB_MEMORY, those of the
+/// pupil's file.
+BB_CHECKED bb_status bb_ao_extent_slopes(const bb_ao_study *study, bb_index *out);
+
+/// A copy of a study, which has to outlive it, with what `auto` leaves open: the device by its size
+/// and the tile of its factorizations (bb_factor_device_resolve_tile). Errors: as above.
+BB_CHECKED bb_status bb_ao_extent_resolve(const bb_ao_study *study, bb_ao_study *out);
+
 /// Measures a study that `threads` run; files that it names are read. Whether pipelines go one by
 /// one is the caller's to say. Errors: BB_MEMORY, those of the files, BB_INVALID (a timeline or
 /// learning that the study does not cover).

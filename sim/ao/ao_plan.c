@@ -338,9 +338,11 @@ static double dump_bytes(const char *names, const bb_ao_extent *span, bb_index p
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    const bb_ao_study *ao = study;
+    bb_ao_study resolved;
+    const bb_ao_study *ao = &resolved;
     bb_need need;
     bb_ao_extent span;
+    BB_TRY(bb_ao_extent_resolve(study, &resolved));
     BB_TRY(bb_ao_extent_measure(ao, (double)options->threads, &span));
     const bool is_spread = bb_factor_engine_is_spread(&ao->solver.common);
     const bb_process_grid grid = bb_factor_engine_grid(&ao->solver.common);
@@ -353,6 +355,8 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     plan->output_bytes = output_bytes(ao) + span.night.output_bytes +
                          dump_bytes(options->dump, &span, ao->pipelines.count);
     BB_TRY(bb_plan_add(plan, "measurements", "%td, truth sensors %.0f", span.n, span.m));
+    BB_TRY(bb_factor_device_tell_tile(&((const bb_ao_study *)study)->solver.common,
+                                      &ao->solver.common, plan));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", span.layers));
     if (span.actuators > 0.0) {
         BB_TRY(bb_plan_add(plan, "mirrors", "%td with %.0f actuators", ao->mirrors.count,
@@ -383,7 +387,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                            ao->time_domain.loop == (int)BB_LOOP_CLOSED ? "closed" : "open"));
     }
     const bb_ao_realtime_extent frames = frame_extent_of(ao, &span);
-    BB_TRY(bb_ao_realtime_plan_add(ao, &frames, need, plan));
+    BB_TRY(bb_ao_realtime_plan_add(study, &frames, need, plan)); // auto of frames has no size
 done:
     return status;
 }

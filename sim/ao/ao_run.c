@@ -8,6 +8,7 @@
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
+#include "sim/ao/ao_extent.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
@@ -95,14 +96,16 @@ static void put_in_order(const ao_run *run)
     }
 }
 
-static bb_status start(const bb_ao_study *study, ao_run *run)
+// `asked` is the study as it is written, `study` with what `auto` came to.
+static bb_status start(const bb_ao_study *asked, const bb_ao_study *study, ao_run *run)
 {
     bb_status status = BB_OK;
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->target_count = study->targets.count;
-    bb_device_choice_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, asked->common.device, study->common.device);
+    BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study->solver.common, NULL));
     BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
@@ -448,13 +451,16 @@ done:
     return status;
 }
 
-bb_status bb_ao_run(const void *study, const bb_run_options *options, bb_results *results)
+bb_status bb_ao_run(const void *asked, const bb_run_options *options, bb_results *results)
 {
     bb_status status = BB_OK;
+    bb_ao_study resolved;
+    const bb_ao_study *study = &resolved;
     ao_run run = {.dump = options->dump};
     double begin;
-    BB_TRY(bb_ao_restart_open(study, options, &run.restart));
-    BB_TRY(start(study, &run));
+    BB_TRY(bb_ao_restart_open(asked, options, &run.restart));
+    BB_TRY(bb_ao_extent_resolve(asked, &resolved));
+    BB_TRY(start(asked, study, &run));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
     begin = bb_clock_seconds();

@@ -105,6 +105,9 @@ static bb_status bind_integer(binder *binding, const bb_key *key, const bb_node 
     char guess[BB_SCALAR_BYTES];
     bb_index guessed_value = 0;
     bool guessed = false;
+    if (is_plain(node) && key->word != NULL && strcmp(node->text, key->word) == 0) {
+        return BB_OK; // it is unset already
+    }
     if (is_plain(node)) {
         if (bb_scalar_integer(node->text, out) && integer_within(key, *out)) {
             return BB_OK;

@@ -24,6 +24,12 @@ static bb_status write_double(double value, bb_text *out)
     return bb_text_add(out, "%s", digits);
 }
 
+static bb_status write_integer(const bb_key *key, bb_index value, bb_text *out)
+{
+    return value == BB_INTEGER_UNSET ? bb_text_add(out, "%s", key->word)
+                                     : bb_text_add(out, "%td", value);
+}
+
 static bb_status write_list(const bb_key *key, const bb_list *list, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -78,7 +84,7 @@ bool bb_emission_is_unset(const bb_key *key, const void *object)
     case BB_KEY_DOUBLE:
         return isnan(*(const double *)member);
     case BB_KEY_INTEGER:
-        return *(const bb_index *)member == BB_INTEGER_UNSET;
+        return *(const bb_index *)member == BB_INTEGER_UNSET && key->word == NULL;
     case BB_KEY_TEXT:
     case BB_KEY_PATH:
         return *(const char *const *)member == NULL;
@@ -117,7 +123,7 @@ static bb_status write_value(const bb_key *key, const void *member, bool brief, 
     case BB_KEY_DOUBLE:
         return write_double(*(const double *)member, out);
     case BB_KEY_INTEGER:
-        return bb_text_add(out, "%td", *(const bb_index *)member);
+        return write_integer(key, *(const bb_index *)member, out);
     case BB_KEY_BOOLEAN:
         return bb_text_add(out, *(const bool *)member ? "true" : "false");
     case BB_KEY_PATH:
@@ -153,7 +159,8 @@ static bool at_default(const bb_key *key, const void *object)
     case BB_KEY_DOUBLE:
         return bb_scalar_double(key->default_text, &number) && number == *(const double *)member;
     case BB_KEY_INTEGER:
-        return bb_scalar_integer(key->default_text, &integer) &&
+        integer = BB_INTEGER_UNSET; // what a word is read as
+        return (key->word != NULL || bb_scalar_integer(key->default_text, &integer)) &&
                integer == *(const bb_index *)member;
     case BB_KEY_CHOICE:
         return strcmp(key->choices[*(const int *)member], key->default_text) == 0;

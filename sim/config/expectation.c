@@ -122,8 +122,8 @@ bb_status bb_binding_expectation(const bb_key *key, bb_text *out)
     } else {
         BB_TRY(add_range_and_unit(key, out));
     }
-    if (key->accepts_all) {
-        BB_TRY(bb_text_add(out, ", or the word all"));
+    if (key->accepts_all || key->word != NULL) {
+        BB_TRY(bb_text_add(out, ", or the word %s", key->accepts_all ? "all" : key->word));
     }
 done:
     return status;

@@ -30,8 +30,9 @@ static bb_status add_rule(const bb_key *key, bb_text *out)
     } else {
         BB_TRY(bb_binding_range(key, out));
     }
-    if (key->accepts_all) {
-        BB_TRY(bb_text_add(out, "%sor all", out->length == 0 ? "" : ", "));
+    if (key->accepts_all || key->word != NULL) {
+        BB_TRY(bb_text_add(out, "%sor %s", out->length == 0 ? "" : ", ",
+                           key->accepts_all ? "all" : key->word));
     }
     if (out->length == 0) {
         BB_TRY(bb_text_add(out, "-"));

@@ -60,7 +60,7 @@ bb_status bb_fringe_work_open(const bb_fringe_study *study, const struct bb_kern
     out->pipeline_count = count;
     out->reference = bb_fringe_study_reference(&out->study);
     out->points = out->study.physics.size.columns * out->study.physics.size.rows;
-    bb_device_choice_announce(&bb_fringe_offer, study->common.device);
+    bb_device_choice_announce(&bb_fringe_offer, study->common.device, study->common.device);
     for (bb_index p = 0; p < count; ++p) {
         BB_TRY(bb_device_choice_make(&bb_fringe_offer, study->common.device,
                                      out->pipelines[p].device, &out->places[p]));

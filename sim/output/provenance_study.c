@@ -76,7 +76,8 @@ static double number_at(const bb_key *key, const void *member, bb_index item)
     case BB_KEY_DOUBLE:
         return *(const double *)member;
     case BB_KEY_INTEGER:
-        return (double)*(const bb_index *)member;
+        return *(const bb_index *)member == BB_INTEGER_UNSET ? NAN
+                                                             : (double)*(const bb_index *)member;
     case BB_KEY_BOOLEAN:
         return *(const bool *)member ? 1.0 : 0.0;
     case BB_KEY_DOUBLES:

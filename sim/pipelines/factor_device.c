@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_device.h"
 
+#include "core/log.h"
 #include "core/memory.h"
 #include "sim/input/policy_table.h"
 #include "sim/pipelines/engine/factor_engine.h"
@@ -21,6 +22,57 @@ static const struct {
 } panels = {BB_CUDA_TWIN(bb_panel_plan_check), BB_CUDA_TWIN(bb_factor_panels_solve),
             BB_CUDA_TWIN(bb_residual_covariance_device)};
 static const char absent[] = "factorization by panels: this build has no CUDA";
+
+enum { STEP = 128, LARGEST_AUTO = 1024, TILES_AUTO = 32 };
+
+bb_index bb_factor_device_tile(const bb_factor_solver_config *solver, bb_index n)
+{
+    bb_index tile = STEP;
+    while (tile < LARGEST_AUTO && 2 * tile * TILES_AUTO <= n) {
+        tile *= 2;
+    }
+    return solver->tile == BB_INTEGER_UNSET ? tile : (solver->tile + STEP - 1) / STEP * STEP;
+}
+
+bb_index bb_factor_device_block(const bb_factor_solver_config *solver, bb_index n)
+{
+    const bb_index tile = bb_factor_device_tile(solver, n);
+    return tile < n ? tile : (n + STEP - 1) / STEP * STEP;
+}
+
+void bb_factor_device_resolve_tile(const bb_list *pipelines, int study_device, bb_index n,
+                                   bb_factor_solver_config *solver)
+{
+    const bb_factor_pipeline *items = pipelines->items;
+    const bb_index written = solver->tile;
+    bool on_device = false;
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        on_device = on_device || bb_factor_device_serves(solver, &items[p], study_device);
+    }
+    solver->tile = on_device                     ? bb_factor_device_tile(solver, n)
+                   : written == BB_INTEGER_UNSET ? (bb_index)STEP
+                                                 : written;
+    solver->spectrum.size = written == BB_INTEGER_UNSET ? solver->tile : written;
+}
+
+bb_status bb_factor_device_tell_tile(const bb_factor_solver_config *written,
+                                     const bb_factor_solver_config *resolved, bb_plan *lines)
+{
+    char text[160];
+    if (written->tile == BB_INTEGER_UNSET || written->tile == resolved->tile) {
+        return BB_OK;
+    }
+    (void)snprintf(
+        text, sizeof text,
+        "solver.tile = %td: CUDA needs a multiple of %d, %td is used; bands and policies "
+        "count these tiles",
+        written->tile, (int)STEP, resolved->tile);
+    if (lines != NULL) {
+        return bb_plan_add(lines, "tile", "%s", text);
+    }
+    bb_log_warning("%s", text);
+    return BB_OK;
+}
 
 static bool splits(int variant)
 {
@@ -48,11 +100,11 @@ static bb_status check_given(const bb_factor_pipeline *pipeline)
     const bool light = pipeline->sweeps == (int)BB_POLICY_SWEEPS_LIGHT;
     for (int v = 0; v < count; ++v) {
         BB_REQUIRE(!has_policy(pipeline) || bb_variant_mixes(given[v]), BB_UNSUPPORTED,
-                   "pipeline %s: policy with %s on cuda, expected sp, hp1, hp2, hp3 or x3",
-                   pipeline->name, bb_variant_names[given[v]]);
+                   "policy with %s on cuda, expected sp, hp1, hp2, hp3 or x3",
+                   bb_variant_names[given[v]]);
         BB_REQUIRE(!light || bb_variant_describe(given[v])->output != BB_FORMAT_FP16,
-                   BB_UNSUPPORTED, "pipeline %s: on cuda light sweeps need hp1 arithmetic, got %s",
-                   pipeline->name, bb_variant_names[given[v]]);
+                   BB_UNSUPPORTED, "on cuda light sweeps need hp1 arithmetic, got %s",
+                   bb_variant_names[given[v]]);
     }
 done:
     return status;
@@ -78,22 +130,21 @@ static bb_status check_diagonal(const bb_factor_pipeline *pipeline)
     for (bb_index i = 1; i < table.tile_rows; ++i) {
         const bb_variant first = table.variants[0];
         const bb_variant diagonal_variant = table.variants[(i + 1) * (i + 2) / 2 - 1];
-        BB_REQUIRE(
-            bb_variant_describe(diagonal_variant)->in_halves ==
-                bb_variant_describe(first)->in_halves,
-            BB_UNSUPPORTED,
-            "pipeline %s: diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant",
-            pipeline->name, i, bb_variant_names[diagonal_variant], bb_variant_names[first]);
+        BB_REQUIRE(bb_variant_describe(diagonal_variant)->in_halves ==
+                       bb_variant_describe(first)->in_halves,
+                   BB_UNSUPPORTED,
+                   "diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant", i,
+                   bb_variant_names[diagonal_variant], bb_variant_names[first]);
     }
     const int count =
         reads ? 0 : bb_factor_map_variants(policy, (bb_variant)pipeline->arithmetic, given);
     for (int v = 1; v < count; ++v) {
-        BB_REQUIRE(
-            bb_variant_describe(given[v])->in_halves == bb_variant_describe(given[0])->in_halves,
-            BB_UNSUPPORTED,
-            "pipeline %s: policy %s may give diagonal tiles %s or %s, and on cuda all take "
-            "one variant: expected policy.diagonal sp",
-            pipeline->name, rule->name, bb_variant_names[given[0]], bb_variant_names[given[v]]);
+        BB_REQUIRE(bb_variant_describe(given[v])->in_halves ==
+                       bb_variant_describe(given[0])->in_halves,
+                   BB_UNSUPPORTED,
+                   "policy %s may give diagonal tiles %s or %s, and on cuda all take one variant: "
+                   "expected policy.diagonal sp",
+                   rule->name, bb_variant_names[given[0]], bb_variant_names[given[v]]);
     }
 done:
     bb_policy_table_release(&table);
@@ -106,36 +157,37 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     bb_status status = BB_OK;
     const bb_policy_config *policy = &pipeline->policy;
     const bb_policy_row *rule = bb_policy_describe(policy);
-    const char *name = pipeline->name;
     BB_REQUIRE(!bb_factor_engine_is_spread(solver), BB_UNSUPPORTED,
-               "pipeline %s on cuda: processes share a factorization on the cpu, expected device "
-               "cpu or solver.engine own",
-               name);
-    BB_REQUIRE(solver->tile % 128 == 0, BB_INVALID,
-               "pipeline %s on cuda: solver.tile = %td, expected a multiple of 128 such as %td",
-               name, solver->tile, (solver->tile / 128 + 1) * 128);
-    BB_REQUIRE(rule->missing[BB_DEVICE_CUDA] == NULL, BB_UNSUPPORTED, "pipeline %s: %s", name,
+               "processes share a factorization on the cpu, expected device cpu or solver.engine "
+               "own");
+    BB_REQUIRE(
+        !rule->by_table || solver->tile == bb_factor_device_tile(solver, 1) ||
+            solver->tile == BB_INTEGER_UNSET,
+        BB_UNSUPPORTED,
+        "policy.table fits tiles of solver.tile = %td, cuda needs a multiple of %d: make the "
+        "table for tiles of %td",
+        solver->tile, (int)STEP, bb_factor_device_tile(solver, 1));
+    BB_REQUIRE(rule->missing[BB_DEVICE_CUDA] == NULL, BB_UNSUPPORTED, "%s",
                rule->missing[BB_DEVICE_CUDA]);
     BB_REQUIRE(!has_policy(pipeline) || splits(pipeline->arithmetic), BB_UNSUPPORTED,
-               "pipeline %s: on cuda a policy needs hp1, hp2, hp3 or x3 arithmetic, got %s", name,
+               "on cuda a policy needs hp1, hp2, hp3 or x3 arithmetic, got %s",
                bb_variant_names[pipeline->arithmetic]);
     BB_REQUIRE(!has_policy(pipeline) || rule->is_search ||
                    pipeline->sweeps == (int)BB_POLICY_SWEEPS_SP,
-               BB_UNSUPPORTED, "pipeline %s: on cuda the sweeps of a policy are sp", name);
+               BB_UNSUPPORTED, "on cuda the sweeps of a policy are sp");
     bool follows =
         policy->diagonal == (int)BB_POLICY_FOLLOW || pipeline->sweeps != (int)BB_POLICY_SWEEPS_SP;
     BB_REQUIRE(!narrows(pipeline->arithmetic) || !follows, BB_UNSUPPORTED,
-               "pipeline %s: on cuda the diagonal and the sweeps of %s are sp", name,
+               "on cuda the diagonal and the sweeps of %s are sp",
                bb_variant_names[pipeline->arithmetic]);
     BB_TRY(check_given(pipeline));
     BB_TRY(check_diagonal(pipeline));
     BB_REQUIRE(pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_ZERO, BB_UNSUPPORTED,
-               "pipeline %s: accumulate_from c is emulated, on the cpu", name);
-    BB_REQUIRE(solver->tile <= 32768, BB_INVALID,
-               "pipeline %s on cuda: solver.tile = %td, expected at most 32768", name,
-               solver->tile);
+               "accumulate_from c is emulated, on the cpu");
+    BB_REQUIRE(solver->tile <= 32768, BB_UNSUPPORTED,
+               "on cuda solver.tile = %td, expected at most 32768", solver->tile);
     BB_REQUIRE(pipeline->refine.method == (int)BB_REFINE_NONE, BB_UNSUPPORTED,
-               "pipeline %s: refinement has no cuda kernels", name);
+               "refinement has no cuda kernels");
 done:
     return status;
 }
@@ -145,20 +197,22 @@ bb_status bb_factor_devices_check(const bb_list *pipelines, const bb_factor_solv
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *items = pipelines->items;
+    bb_device_gaps gaps = {.count = 0};
     char path[64];
     BB_TRY(bb_device_choice_check("device", study_device, config, problems));
-    for (bb_index p = 0; p < pipelines->count; ++p) {
+    for (bb_index p = 0; p < pipelines->count && p < BB_STUDY_PIPELINES; ++p) {
         (void)snprintf(path, sizeof path, "pipelines.%td.device", p);
         BB_TRY(bb_device_choice_check(path, items[p].device, config, problems));
+        gaps.names[gaps.count] = items[p].name;
         if (bb_device_choice_wish(study_device, items[p].device) == (int)BB_DEVICE_CUDA &&
             bb_factor_device_check(solver, &items[p]) != BB_OK) {
-            (void)snprintf(path, sizeof path, "pipelines.%td", p);
-            status =
-                bb_problems_add(problems, bb_config_place(config, path), "%s", bb_status_message());
+            (void)snprintf(gaps.reasons[gaps.count], sizeof gaps.reasons[0],
+                           "%s; device auto takes the cpu for this", bb_status_message());
             bb_status_clear();
-            BB_TRY(status);
         }
+        ++gaps.count;
     }
+    BB_TRY(bb_device_choice_refuse(&gaps, config, problems));
 done:
     return status;
 }
@@ -168,7 +222,7 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
 {
     bool follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW && !has_policy(pipeline);
     return (bb_panel_plan){.n = n,
-                           .block = solver->tile < n ? solver->tile : (n + 127) / 128 * 128,
+                           .block = bb_factor_device_block(solver, n),
                            .sides = rows,
                            .arithmetic = (bb_variant)pipeline->arithmetic,
                            .diagonal_follows = follows,

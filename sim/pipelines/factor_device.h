@@ -13,13 +13,32 @@
 #include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/residual_scorer.h"
 
-/// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED or BB_INVALID with a
-/// sentence. Neither a device nor a map is needed.
+/// Tile of a factorization of n x n on cuda: `solver.tile` rounded up to a multiple of 128; of auto
+/// 128 to 1024, about 32 tiles a row.
+bb_index bb_factor_device_tile(const bb_factor_solver_config *solver, bb_index n);
+
+/// The same, at most n rounded up: the width of a panel.
+bb_index bb_factor_device_block(const bb_factor_solver_config *solver, bb_index n);
+
+/// Puts into solver->tile the tile of all pipelines of a study of n measurements, so that bands,
+/// policies and maps count the same tiles: that of cuda where a pipeline computes there; else it
+/// stays, and auto becomes 128.
+void bb_factor_device_resolve_tile(const bb_list *pipelines, int study_device, bb_index n,
+                                   bb_factor_solver_config *solver);
+
+/// Where a tile that the study names was rounded up: a line of the plan, or of `lines` NULL a
+/// warning. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_factor_device_tell_tile(const bb_factor_solver_config *written,
+                                                const bb_factor_solver_config *resolved,
+                                                bb_plan *lines);
+
+/// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED with a sentence. Neither
+/// a device nor a map is needed.
 BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
                                             const bb_factor_pipeline *pipeline);
 
-/// Adds a problem for each pipeline that a study puts on cuda, or on opencl, and that has no
-/// kernels there, whatever this machine has.
+/// Adds a problem for each reason for which pipelines that a study puts on cuda have no kernels
+/// there, and for each wish for opencl, whatever this machine has.
 BB_CHECKED bb_status bb_factor_devices_check(const bb_list *pipelines,
                                              const bb_factor_solver_config *solver,
                                              int study_device, const bb_config *config,

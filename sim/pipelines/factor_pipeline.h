@@ -67,6 +67,7 @@ typedef struct bb_factor_tile {
 typedef struct bb_factor_spectrum {
     bool matrix;   ///< eigenvalues of the whole matrix
     bb_list tiles; ///< of bb_factor_tile: their singular values
+    bb_index size; ///< of those tiles, whatever a device factors in; no key; 0: the solver's
 } bb_factor_spectrum;
 
 extern const bb_schema bb_factor_spectrum_schema;
@@ -81,7 +82,7 @@ extern const char *const bb_factor_engine_names[];
 
 /// Keys of `solver:` that all such studies have.
 typedef struct bb_factor_solver_config {
-    bb_index tile;
+    bb_index tile;    ///< BB_INTEGER_UNSET: auto (bb_factor_device_resolve_tile)
     int scale;        ///< bb_factor_scale
     double dither;    ///< of the unit diagonal: rows times independent factors in [1 - dither, 1]
     bb_index gpus;    ///< of this host that share factorizations and scores on cuda
@@ -102,8 +103,10 @@ typedef struct bb_factor_solver_config {
      .minimum = 8.0,                                                                               \
      .maximum = 65536.0,                                                                           \
      .offset = offsetof(type, common.tile),                                                        \
-     .default_text = "128",                                                                        \
-     .meaning = "Rows and columns of a tile of the factorization."},                               \
+     .default_text = "auto",                                                                       \
+     .word = "auto",                                                                               \
+     .meaning = "Rows and columns of a tile of the factorization; auto: 128, on cuda 128 to 1024 " \
+                "by the order of the matrix. On cuda rounded up to a multiple of 128."},           \
         {.name = "scale",                                                                          \
          .kind = BB_KEY_CHOICE,                                                                    \
          .choices = bb_factor_scale_names,                                                         \

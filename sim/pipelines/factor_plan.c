@@ -136,7 +136,7 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
     const bb_index n = extent->n;
     bb_tile_plan plan = bb_factor_pipeline_tiles(solver, pipeline);
     const bb_index size = plan.tile_size < n ? plan.tile_size : n;
-    BB_TRY(bb_factor_spectrum_check(&solver->spectrum, n, size));
+    BB_TRY(bb_factor_spectrum_check(solver, n));
     if (bb_policy_describe(&pipeline->policy)->by_table) {
         BB_TRY(bb_factor_map_of_table(&plan.policy, n, size, plan.arithmetic, &map));
         plan.map = map;

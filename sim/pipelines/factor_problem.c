@@ -466,6 +466,7 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
         return BB_OK;
     }
     evaluation->factor.escalations = 0.0;
+    evaluation->factor.tile_size = (double)problem->solver->tile;
     double begin = bb_clock_seconds();
     if (evaluation->device == BB_DEVICE_CUDA) {
         BB_TRY(warm_levels(problem->solver, pipeline));

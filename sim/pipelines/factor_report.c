@@ -25,6 +25,7 @@ bb_factor_report bb_factor_report_start(void)
                                .host_to_device_bytes = NAN,
                                .device_to_host_bytes = NAN,
                                .device_to_device_bytes = NAN,
+                               .tile_size = NAN,
                                .stored_step = NAN};
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         report.tile_share[v] = NAN;
@@ -52,6 +53,9 @@ static const bb_output outputs[] = {
     {"tile_share", "pipeline, variant", "1",
      "part of the lower tiles, by number, that the policy gives a variant",
      .member = offsetof(report_row, report.tile_share), .embedded = true},
+    {"tile_size", "pipeline", "1", "rows and columns of a tile of the factorization",
+     .note = "`solver.tile`; on cuda a multiple of 128",
+     .member = offsetof(report_row, report.tile_size)},
     {"product_share", "pipeline, variant", "1",
      "part of the operations of the tiles' updates that a variant did",
      .note = "NaN of a single tile, which has none",

@@ -26,8 +26,9 @@ typedef struct bb_factor_report {
     double swap_read_bytes, swap_written_bytes; ///< of a file of tiles, for the factor; NaN: none
     double swap_wait_s;                         ///< for tiles, over the threads
     double host_to_device_bytes, device_to_host_bytes; ///< of an L in the host's memory; NaN: none
-    double device_to_device_bytes;                     ///< of an L on several GPUs; NaN: one
-    char digest[17];                                   ///< of the factor on the cpu, "" unknown
+    double tile_size;              ///< rows of a tile, NaN: nothing was factored
+    double device_to_device_bytes; ///< of an L on several GPUs; NaN: one
+    char digest[17];               ///< of the factor on the cpu, "" unknown
     double stored_step; ///< of what a promise found (storage/promised_storage.h), NaN of others
 } bb_factor_report;
 

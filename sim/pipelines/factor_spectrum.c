@@ -7,12 +7,20 @@
 #include "sim/evaluation.h"
 #include "solvers/factor/spectrum.h"
 
-bb_status bb_factor_spectrum_check(const bb_factor_spectrum *spectrum, bb_index n, bb_index size)
+// Of the tiles that the study names.
+static bb_index size_of(const bb_factor_solver_config *solver, bb_index n)
+{
+    const bb_index size = solver->spectrum.size > 0 ? solver->spectrum.size : solver->tile;
+    return size < n ? size : n;
+}
+
+bb_status bb_factor_spectrum_check(const bb_factor_solver_config *solver, bb_index n)
 {
     bb_status status = BB_OK;
-    const bb_factor_tile *tiles = spectrum->tiles.items;
-    bb_index tile_rows = (n + size - 1) / size;
-    for (bb_index t = 0; t < spectrum->tiles.count; ++t) {
+    const bb_factor_tile *tiles = solver->spectrum.tiles.items;
+    const bb_index size = size_of(solver, n);
+    const bb_index tile_rows = (n + size - 1) / size;
+    for (bb_index t = 0; t < solver->spectrum.tiles.count; ++t) {
         BB_REQUIRE(tiles[t].row < tile_rows && tiles[t].column < tile_rows, BB_INVALID,
                    "solver.spectrum.tiles[%td]: tile (%td, %td), expected below %td: %td "
                    "measurements in tiles of %td",
@@ -158,11 +166,11 @@ static bb_status publish_tiles(const bb_factor_problem *problem, bb_results *res
     bb_status status = BB_OK;
     const bb_output_fill fill = {.unit = unit_of(problem)};
     const bb_index n = problem->matrix->rows;
-    const bb_index size = problem->solver->tile < n ? problem->solver->tile : n;
+    const bb_index size = size_of(problem->solver, n);
     const bb_index count = problem->solver->spectrum.tiles.count;
     tile_row *rows = NULL; // [count]
     double *values = NULL; // [count][size]
-    BB_TRY(bb_factor_spectrum_check(&problem->solver->spectrum, n, size));
+    BB_TRY(bb_factor_spectrum_check(problem->solver, n));
     BB_TRY(BB_ALLOCATE(count, &rows));
     BB_TRY(bb_evaluation_unset(count * size, &values));
     for (bb_index t = 0; t < count; ++t) {

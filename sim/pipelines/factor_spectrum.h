@@ -18,9 +18,8 @@ extern const bb_output_table bb_factor_spectrum_formats, bb_factor_spectrum_matr
 BB_CHECKED bb_status bb_factor_spectrum_publish(const bb_factor_problem *problem,
                                                 bb_results *results);
 
-/// Whether the chosen tiles are within n measurements in tiles of `size`. Errors: BB_INVALID.
-BB_CHECKED bb_status bb_factor_spectrum_check(const bb_factor_spectrum *spectrum, bb_index n,
-                                              bb_index size);
+/// Whether the chosen tiles are within n measurements. Errors: BB_INVALID.
+BB_CHECKED bb_status bb_factor_spectrum_check(const bb_factor_solver_config *solver, bb_index n);
 
 /// What the eigenvalues that are asked for take; tiles are little beside them.
 bb_need bb_factor_spectrum_need(const bb_factor_solver_config *solver, bb_index n);

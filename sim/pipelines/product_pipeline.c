@@ -153,10 +153,9 @@ bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_de
 }
 
 static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index index,
-                               int study_device, const bb_config *config, bb_problems *problems)
+                               const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    const char *absent = NULL;
     char path[64];
     char sentence[200];
     (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
@@ -166,16 +165,34 @@ static bb_status check_storage(const bb_product_pipeline *pipeline, bb_index ind
     } else if (needs_covariance(&pipeline->storage) != NULL) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path,
                                needs_covariance(&pipeline->storage)));
-    } else {
-        absent = find_absence(pipeline, study_device);
-    }
-    if (absent != NULL) {
-        BB_TRY(bb_problems_add(
-            problems, bb_config_place(config, path), "%s with device %s: %s", path,
-            bb_device_names[bb_device_choice_wish(study_device, pipeline->device)], absent));
     }
 done:
     return status;
+}
+
+// Pipelines with a storage of their own, sound by itself, that the device does not multiply.
+static bb_status check_devices(const bb_list *pipelines, bb_index count, int study_device,
+                               const bb_config *config, bb_problems *problems)
+{
+    const bb_product_pipeline *items = pipelines->items;
+    bb_device_gaps gaps = {.count = count};
+    char sentence[200];
+    for (bb_index p = 0; p < count; ++p) {
+        gaps.names[p] = items[p].name;
+        if (items[p].storage.codec < 0 || bb_product_pipeline_promises(&items[p]) ||
+            !bb_codec_check(&items[p].storage, (bb_row_scale)items[p].scale, sentence,
+                            sizeof sentence) ||
+            needs_covariance(&items[p].storage) != NULL) {
+            continue;
+        }
+        const char *absent = find_absence(&items[p], study_device);
+        const int wish = bb_device_choice_wish(study_device, items[p].device);
+        if (absent != NULL) {
+            (void)snprintf(gaps.reasons[p], sizeof gaps.reasons[p], "with device %s: %s",
+                           bb_device_names[wish], absent);
+        }
+    }
+    return bb_device_choice_refuse(&gaps, config, problems);
 }
 
 static bb_status check_sums(const bb_product_pipeline *pipeline, bb_index index, int study_device,
@@ -211,7 +228,7 @@ done:
 }
 
 // A storage that is given, and what does not go with it.
-static bb_status check_given(const bb_product_pipeline *pipeline, bb_index index, int study_device,
+static bb_status check_given(const bb_product_pipeline *pipeline, bb_index index,
                              const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -224,7 +241,7 @@ static bb_status check_given(const bb_product_pipeline *pipeline, bb_index index
                                path, pipeline->accumulate_run,
                                bb_codec_name(pipeline->storage.codec)));
     }
-    BB_TRY(check_storage(pipeline, index, study_device, config, problems));
+    BB_TRY(check_storage(pipeline, index, config, problems));
     if (lacks_draws(pipeline)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.draws", index);
         BB_TRY(
@@ -244,7 +261,7 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
     char path[64];
     BB_TRY(check_sums(pipeline, index, study_device, config, problems));
     if (pipeline->storage.codec >= 0 && !bb_product_pipeline_promises(pipeline)) {
-        BB_TRY(check_given(pipeline, index, study_device, config, problems));
+        BB_TRY(check_given(pipeline, index, config, problems));
     } else if (!bb_product_pipeline_promises(pipeline)) {
         (void)snprintf(path, sizeof path, "pipelines.%td", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
@@ -272,6 +289,7 @@ bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
     for (bb_index p = 0; p < count; ++p) {
         BB_TRY(check_one(&items[p], p, study_device, config, problems));
     }
+    BB_TRY(check_devices(pipelines, count, study_device, config, problems));
 done:
     return status;
 }

@@ -147,7 +147,7 @@ static bb_status start(const bb_product_study *study, product_run *run)
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
-    bb_device_choice_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, study->common.device, study->common.device);
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         run->evaluations[p].common = bb_evaluation_start(run->pipelines[p].name);

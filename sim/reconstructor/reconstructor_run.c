@@ -34,7 +34,8 @@ typedef struct estimate {
 } estimate;
 
 typedef struct reconstructor_run {
-    const bb_reconstructor_study *study;
+    bb_reconstructor_study resolved;     // of what `auto` leaves open
+    const bb_reconstructor_study *study; // the same
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, reference;
     bb_reconstructor_inputs in;
@@ -60,14 +61,28 @@ static void finish(reconstructor_run *run)
     bb_reconstructor_inputs_close(&run->in);
 }
 
-static bb_status start(const bb_reconstructor_study *study, reconstructor_run *run)
+// A copy of a study of n measurements with what `auto` leaves open.
+static bb_reconstructor_study resolve(const bb_reconstructor_study *study, bb_index n)
+{
+    bb_reconstructor_study out = *study;
+    out.common.device =
+        bb_device_choice_by_size(study->common.device, (double)n, BB_DEVICE_CHOICE_ORDER);
+    bb_factor_device_resolve_tile(&out.pipelines, out.common.device, n, &out.solver.common);
+    return out;
+}
+
+static bb_status start(const bb_reconstructor_study *asked, reconstructor_run *run)
 {
     bb_status status = BB_OK;
+    const bb_reconstructor_study *study = &run->resolved;
+    BB_TRY(bb_reconstructor_inputs_open(asked, &run->in));
+    run->resolved = resolve(asked, bb_matrix_file_source(run->in.cmm)->rows);
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_factor_pipelines_reference(&study->pipelines);
-    bb_device_choice_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, asked->common.device, study->common.device);
+    BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study->solver.common, NULL));
     BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
     BB_TRY(
         bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * run->pipeline_count, &run->promises));
@@ -79,7 +94,6 @@ static bb_status start(const bb_reconstructor_study *study, reconstructor_run *r
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
                                        &run->pipelines[p], &run->estimates[p].common.device));
     }
-    BB_TRY(bb_reconstructor_inputs_open(study, &run->in));
     run->side = bb_matrix_file_source(run->in.ctm);
     run->factor_problem =
         (bb_factor_problem){.solver = &study->solver.common,
@@ -488,17 +502,20 @@ done:
 bb_status bb_reconstructor_run_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    const bb_reconstructor_study *request = study;
+    const bb_reconstructor_study *asked = study;
     bb_reconstructor_inputs data = {0};
     bb_need need;
-    BB_TRY(bb_reconstructor_inputs_open(request, &data));
+    BB_TRY(bb_reconstructor_inputs_open(asked, &data));
     const bb_index n = bb_matrix_file_source(data.cmm)->rows;
+    const bb_reconstructor_study resolved = resolve(asked, n);
+    const bb_reconstructor_study *request = &resolved;
     const bb_index m = bb_matrix_file_source(data.ctm)->rows;
     const bb_factor_extent solved = {
         .n = n, .rows = m, .part = data.columns, .threads = (double)options->threads};
     const double values = (double)request->pipelines.count * (double)n * (double)m;
     BB_TRY(sum(request, &solved, plan, &need));
     BB_TRY(bb_plan_add(plan, "covariance", "%td measurements, %td estimates", n, m));
+    BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &request->solver.common, plan));
     bb_plan_set(plan, need);
     plan->gpus = request->solver.common.gpus;
     plan->output_bytes = 1000.0 * (double)request->pipelines.count +

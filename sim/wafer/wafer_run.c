@@ -46,7 +46,7 @@ static bb_status start(const bb_wafer_study *study, wafer_run *run)
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
-    bb_device_choice_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, study->common.device, study->common.device);
     BB_TRY(bb_wafer_cautions_warn(study));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {

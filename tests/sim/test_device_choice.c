@@ -58,12 +58,12 @@ TEST(auto_takes_what_has_kernels)
 
 TEST(only_what_runs_is_offered)
 {
-    // Of wafer's pipelines 4 to 7 have storages that opencl does not multiply.
+    // Of wafer's pipelines 4 to 7 have storages that opencl does not multiply, for one reason.
     static const struct {
         driver_case study;
         const char *text;
     } cases[] = {
-        {{CONFIG_WAFER_SMALL, {"device=opencl"}}, "4 problems"},
+        {{CONFIG_WAFER_SMALL, {"device=opencl"}}, "1 problem"},
         {{CONFIG_AO_SMALL, {"device=opencl"}}, "1 problem"},
         {{CONFIG_AO_SMALL, {"pipelines.2.device=opencl"}}, "1 problem"},
         {{CONFIG_WAFER_SMALL, {"pipelines.4.device=opencl"}}, "1 problem"},
@@ -105,27 +105,53 @@ TEST(an_absent_gpu_is_an_error_with_a_reason)
     print_message("%s\n", bb_status_message());
 }
 
-TEST(ao_says_what_has_no_cuda_kernels)
+// The name of a pipeline beside a reason.
+static void put_gap(bb_device_gaps *gaps, const char *name, const char *reason)
 {
-    need_gpu(true);
-    static const struct {
-        driver_case study;
-        bb_status code;
-        const char *text;
-    } cases[] = {
-        {{CONFIG_AO_SMALL, {"device=cuda", "solver.tile=20"}}, BB_INVALID, "multiple of 128"},
-        {{CONFIG_AO_SMALL,
-          {"device=cuda", "solver.tile=128",
-           "pipelines=[{name: reference, arithmetic: dp}, {name: bf16, arithmetic: bf16, sweeps: "
-           "follow}]"}},
-         BB_UNSUPPORTED,
-         "the sweeps of bf16 are sp"},
-    };
-    for (size_t i = 0; i < 2; ++i) {
-        bb_results *results = NULL;
-        check_fails(driver_run(&cases[i].study, 1, &results), cases[i].code, cases[i].text);
+    gaps->names[gaps->count] = name;
+    (void)snprintf(gaps->reasons[gaps->count++], sizeof gaps->reasons[0], "%s", reason);
+}
+
+// One line a reason, with at most six names, in the order of the first pipelines.
+TEST(pipelines_without_a_form_are_refused_by_reason)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    const driver_case study = {CONFIG_AO_SMALL, {NULL}};
+    bb_config *config = driver_config(&study);
+    bb_problems problems = {0};
+    bb_device_gaps gaps = {.count = 0};
+    put_gap(&gaps, "reference", "");
+    for (size_t i = 0; i < 8; ++i) {
+        put_gap(&gaps, names[i], i == 1 ? "no y" : "no x");
     }
-    print_message("%s\n", bb_status_message());
+    check_ok(bb_device_choice_refuse(&gaps, config, &problems));
+    assert_int_equal(problems.count, 2);
+    const char *text = bb_text_string(&problems.lines);
+    const char *first = strstr(text, "pipelines a, c, d, e, f, g and 1 more: no x");
+    const char *second = strstr(text, "pipeline b: no y");
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_true(first < second);
+    bb_problems_release(&problems);
+    bb_config_destroy(&config);
+}
+
+TEST(auto_leaves_small_work_on_the_cpu)
+{
+    const double least = BB_DEVICE_CHOICE_ORDER;
+    assert_int_equal(bb_device_choice_by_size(BB_DEVICE_AUTO, least - 1.0, least), BB_DEVICE_CPU);
+    assert_int_equal(bb_device_choice_by_size(BB_DEVICE_AUTO, least, least), BB_DEVICE_AUTO);
+    assert_int_equal(bb_device_choice_by_size(BB_DEVICE_CUDA, 1.0, least), BB_DEVICE_CUDA);
+}
+
+TEST(words_that_are_no_device_here_are_required)
+{
+    check_ok(bb_device_choice_require(NULL));
+    check_ok(bb_device_choice_require("cpu"));
+    check_ok(bb_device_choice_require("auto"));
+    check_ok(bb_device_choice_require("a word that the study refuses"));
+    need_gpu(false);
+    check_fails(bb_device_choice_require("cuda"), BB_DEVICE, "device cuda is absent: ");
 }
 
 // A host and a device pipeline in one study: each says where it was computed, and the overlay is

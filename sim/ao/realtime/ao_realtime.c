@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "sim/ao/ao_pupil.h"
+#include "sim/ao/ao_extent.h"
 #include "sim/ao/realtime/telemetry_file.h"
 #include "sim/device_choice.h"
 
@@ -184,37 +184,14 @@ done:
     return status;
 }
 
-// Slopes of a frame, before anything is solved.
-static bb_status count_slopes(const bb_ao_study *study, bb_index *out)
-{
-    bb_status status = BB_OK;
-    bb_ao_config physics = bb_ao_study_physics(study);
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array guides = {0};
-    double *mask = NULL;
-    if (bb_ao_realtime_config_draws(&study->realtime)) {
-        *out = study->realtime.size.slopes;
-        goto done;
-    }
-    BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
-    BB_TRY(
-        bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
-    BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
-    *out = guides.measurement_count;
-done:
-    bb_sensor_array_release(&guides);
-    bb_atmosphere_release(&atmosphere);
-    BB_RELEASE(&mask);
-    return status;
-}
-
 static bb_status check_telemetry(const bb_ao_study *study)
 {
     bb_status status = BB_OK;
-    bb_index slopes = 0;
+    bb_index slopes = study->realtime.size.slopes;
     bb_index frames;
     if (study->realtime.telemetry.file != NULL) {
-        BB_TRY(count_slopes(study, &slopes));
+        BB_TRY(bb_ao_realtime_config_draws(&study->realtime) ? BB_OK
+                                                             : bb_ao_extent_slopes(study, &slopes));
         BB_TRY(bb_telemetry_file_inspect(&study->realtime.telemetry, slopes, &frames));
     }
 done:

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "sim/ao/ao_commands.h"
+#include "sim/ao/ao_extent.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_pupil.h"
 #include "sim/pipelines/factor_device.h"
@@ -181,8 +182,10 @@ static bb_status solve_study(const bb_ao_study *study, const bb_factor_pipeline 
                              bb_frame_matrices *out)
 {
     bb_status status = BB_OK;
-    solving work = {.study = study, .pipeline = pipeline};
+    bb_ao_study resolved = *study;
+    solving work = {.study = &resolved, .pipeline = pipeline};
     const bb_outcome *outcome = &work.evaluation.common.outcome;
+    BB_TRY(bb_ao_extent_resolve(study, &resolved));
     BB_REQUIRE(
         study->learn.source == (int)BB_AO_LEARN_OFF, BB_UNSUPPORTED,
         "learn.source: a loop of frames runs the reconstructor of the true profile, expected "

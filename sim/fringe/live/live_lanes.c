@@ -113,7 +113,7 @@ bb_status bb_live_lanes_create(const bb_fringe_study *study, const char *names, 
 {
     bb_status status = BB_OK;
     bb_live_lanes *lanes = NULL;
-    bb_device_choice_announce(&offer, study->common.device);
+    bb_device_choice_announce(&offer, study->common.device, study->common.device);
     BB_TRY(BB_ZEROED(1, &lanes));
     lanes->study = study;
     lanes->variants = variants;

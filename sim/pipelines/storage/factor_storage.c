@@ -19,8 +19,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DEVICE_COLUMNS = 2048 }; // from which on `auto` sweeps on a device
-
 const char *const bb_stored_operator_names[] = {"slopes", "commands", NULL};
 const char *const bb_slope_filter_names[] = {"none", "means", NULL};
 
@@ -178,13 +176,11 @@ static void note(const bb_coded_matrix *matrix, double side_bytes, bb_evaluation
 }
 
 // Whether the factor of a pipeline that rounds in one is on the device: where the pipeline computes
-// there, and `auto` takes a small one to be quicker on the cpu.
+// there.
 static bool sweeps_on_device(const bb_factor_pipeline *pipeline,
-                             const bb_factor_solver_config *solver, int study_device, bb_index n)
+                             const bb_factor_solver_config *solver, int study_device)
 {
-    const bool asked = bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_CUDA;
-    return is_swept(pipeline) && (asked || n >= (bb_index)DEVICE_COLUMNS) &&
-           bb_factor_device_serves(solver, pipeline, study_device);
+    return is_swept(pipeline) && bb_factor_device_serves(solver, pipeline, study_device);
 }
 
 // A factor where the pipeline rounds in one; the outcome says why there is none.
@@ -195,8 +191,7 @@ static bb_status ready_factor(const bb_factor_storage *self, bb_rounding_norm *n
     const bb_factor_problem *problem = norm->problem;
     const bb_outcome *found = NULL;
     if (is_swept(pipeline)) {
-        const bool on_device =
-            sweeps_on_device(pipeline, problem->solver, self->study_device, problem->matrix->rows);
+        const bool on_device = sweeps_on_device(pipeline, problem->solver, self->study_device);
         BB_TRY(bb_rounding_norm_ready(norm, on_device, &found));
         if (found->kind != BB_OUTCOME_OK) {
             bb_outcome_set(outcome, found->kind, "rounding in the sweep: %.100s", found->detail);
@@ -410,7 +405,7 @@ static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_c
                                                            bb_codec_norm_width(&pipeline->storage),
                                                            extent->threads));
     }
-    const bool on_device = sweeps_on_device(asked, solver, study_device, extent->n);
+    const bool on_device = sweeps_on_device(asked, solver, study_device);
     if (is_swept(pipeline)) {
         need = bb_need_together(need, clips_need(pipeline, on_device, solver, extent, m));
     }
@@ -434,7 +429,7 @@ bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_
         const int filtered = items[p].filter == (int)BB_SLOPE_FILTER_MEANS;
         work = bb_need_in_turn(work, need_of(&items[p], solver, study_device, extent, m));
         is_used[filtered] |=
-            is_swept(&items[p]) && !sweeps_on_device(&items[p], solver, study_device, extent->n);
+            is_swept(&items[p]) && !sweeps_on_device(&items[p], solver, study_device);
         if (bb_narrow_sum_is_given(&items[p])) {
             is_used[2 + filtered] = true;
             work = bb_need_in_turn(work, bb_sum_rounding_need(extent->n, m, extent->threads));

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/norm_panels.h"
 #include "solvers/factor/residual_covariance.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
@@ -298,9 +299,8 @@ done:
 static bb_panel_plan plan_of(const bb_factor_solver_config *solver, bb_index n,
                              bb_variant arithmetic)
 {
-    return (bb_panel_plan){.n = n,
-                           .block = solver->tile < n ? solver->tile : (n + 127) / 128 * 128,
-                           .arithmetic = arithmetic};
+    return (bb_panel_plan){
+        .n = n, .block = bb_factor_device_block(solver, n), .arithmetic = arithmetic};
 }
 
 // Most columns of an update. Those of a part are the tilts of sensors, no more than groups, or

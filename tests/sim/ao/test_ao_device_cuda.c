@@ -45,6 +45,42 @@ TEST(strehl_ratios_agree_with_the_cpu)
     bb_results_destroy(&results);
 }
 
+// Tiles of 76 are of 128 there, and a band counts these.
+TEST(a_tile_is_rounded_up)
+{
+    static const char *const tiles[] = {"solver.tile=76", "solver.tile=128", "solver.tile=auto"};
+    double strehl[3];
+    for (int i = 0; i < 3; ++i) {
+        const driver_case study = {
+            CONFIG_NX456,
+            {"device=cuda", tiles[i],
+             "pipelines=[{name: reference, arithmetic: dp, device: cpu}, {name: band, arithmetic: "
+             "hp1, policy: {kind: band, width: 2, inside: x3}}]"}};
+        bb_results *results = driver_results(&study);
+        assert_string_equal(driver_text(results, "device", "band"), "cuda");
+        assert_string_equal(driver_text(results, "status", "band"), "ok");
+        check_close(driver_number(results, "tile_size", "reference"), 128.0, 1e-12, 1.0);
+        check_close(driver_number(results, "tile_size", "band"), 128.0, 1e-12, 1.0);
+        strehl[i] = driver_number(results, "strehl", "band");
+        bb_results_destroy(&results);
+    }
+    assert_true(strehl[0] == strehl[1] && strehl[1] == strehl[2]);
+}
+
+// n = 456 of nx456 is small, vlt-3136 is not.
+TEST(auto_takes_cuda_where_a_matrix_is_large)
+{
+    static const char *const presets[] = {CONFIG_NX456, BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml"};
+    for (int i = 0; i < 2; ++i) {
+        const driver_case study = {
+            presets[i],
+            {"device=auto", "solver.tile=auto", "pipelines=[{name: reference, arithmetic: dp}]"}};
+        bb_results *results = driver_results(&study);
+        assert_string_equal(driver_text(results, "device", "reference"), i == 0 ? "cpu" : "cuda");
+        bb_results_destroy(&results);
+    }
+}
+
 TEST(a_device_that_is_too_small_is_told_before_any_work)
 {
     const driver_case study = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",

@@ -203,3 +203,76 @@ TEST(tables_are_read_for_their_variants)
     assert_int_equal(remove("device-table.txt"), 0);
     check_ok(bb_factor_device_check(&solver, &pipeline)); // its reader says that it is gone
 }
+
+// The tile of a study of n measurements with pipelines on `devices`, -1: the study's.
+static bb_factor_solver_config resolve(bb_index tile, bb_index n, int study_device,
+                                       const int devices[2])
+{
+    bb_factor_pipeline items[] = {pipeline_of(BB_VARIANT_DP), pipeline_of(BB_VARIANT_HP2)};
+    bb_factor_solver_config out = {.tile = tile, .gpus = 1};
+    const bb_list pipelines = {items, 2};
+    items[0].device = devices[0];
+    items[1].device = devices[1];
+    bb_factor_device_resolve_tile(&pipelines, study_device, n, &out);
+    return out;
+}
+
+TEST(tiles_fit_the_device)
+{
+    static const int both[] = {-1, -1};
+    static const int mixed[] = {BB_DEVICE_CPU, BB_DEVICE_CUDA};
+    static const struct {
+        bb_index tile, n, on_cpu, on_cuda;
+    } cases[] = {
+        {BB_INTEGER_UNSET, 456, 128, 128},
+        {BB_INTEGER_UNSET, 8191, 128, 128},
+        {BB_INTEGER_UNSET, 8192, 128, 256},
+        {BB_INTEGER_UNSET, 17280, 128, 512},
+        {BB_INTEGER_UNSET, 49664, 128, 1024},
+        {BB_INTEGER_UNSET, 200000, 128, 1024},
+        {76, 456, 76, 128},
+        {128, 456, 128, 128},
+        {129, 17280, 129, 256},
+        {960, 17280, 960, 1024},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const bb_index tile = cases[i].tile;
+        const bb_index n = cases[i].n;
+        assert_int_equal(resolve(tile, n, BB_DEVICE_CPU, both).tile, cases[i].on_cpu);
+        assert_int_equal(resolve(tile, n, BB_DEVICE_CUDA, both).tile, cases[i].on_cuda);
+        // One tile for all, or bands of two pipelines would not be comparable.
+        assert_int_equal(resolve(tile, n, BB_DEVICE_CPU, mixed).tile, cases[i].on_cuda);
+    }
+    // Singular values are of the tiles that the study counts.
+    assert_int_equal(resolve(138, 13248, BB_DEVICE_CUDA, both).spectrum.size, 138);
+}
+
+TEST(a_tile_that_is_rounded_up_is_told_once)
+{
+    const bb_factor_solver_config given = {.tile = 76};
+    const bb_factor_solver_config rounded = {.tile = 128};
+    const bb_factor_solver_config open = {.tile = BB_INTEGER_UNSET};
+    bb_plan plan = {0};
+    check_ok(bb_factor_device_tell_tile(&given, &given, &plan));
+    check_ok(bb_factor_device_tell_tile(&open, &rounded, &plan));
+    assert_int_equal(plan.lines.length, 0);
+    check_ok(bb_factor_device_tell_tile(&given, &rounded, &plan));
+    assert_non_null(strstr(plan.lines.data, "solver.tile = 76: CUDA needs a multiple of 128, 128 "
+                                            "is used; bands and policies count these tiles"));
+    bb_text_release(&plan.lines);
+}
+
+TEST(a_table_fits_tiles_of_one_size)
+{
+    bb_factor_solver_config sized = {.tile = 76, .gpus = 1};
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP1);
+    pipeline.policy.kind = (int)BB_POLICY_TABLE;
+    pipeline.policy.inside = (int)BB_VARIANT_SP;
+    pipeline.policy.table = "none.txt";
+    check_fails(bb_factor_device_check(&sized, &pipeline), BB_UNSUPPORTED,
+                "policy.table fits tiles of solver.tile = 76, cuda needs a multiple of 128");
+    sized.tile = 256;
+    check_ok(bb_factor_device_check(&sized, &pipeline));
+    sized.tile = BB_INTEGER_UNSET;
+    check_ok(bb_factor_device_check(&sized, &pipeline));
+}
