@@ -190,6 +190,16 @@ done:
     return status;
 }
 
+const char *bb_command_device(const bb_options *options)
+{
+    const char *name = NULL;
+    for (bb_index i = 1; i < options->operand_count; ++i) {
+        const bool names = strncmp(options->operands[i], "device=", 7) == 0;
+        name = names ? options->operands[i] + 7 : name;
+    }
+    return options->device != NULL ? options->device : name;
+}
+
 static bb_status add_named(void *context, const char *key, const char *file)
 {
     (void)key;

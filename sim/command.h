@@ -23,6 +23,9 @@ BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
                                           const bb_experiment_table *experiments,
                                           const bb_config_file *file, bb_config **out);
 
+/// The device that a command line asks for, --device or the override device=WORD; NULL: none.
+const char *bb_command_device(const bb_options *options);
+
 /// The output of a configuration: -o, or outputs/<experiment>-<config name>.h5, so that studies of
 /// two experiments do not meet; the name of one from standard input is stdin. Owner of `*out`: the
 /// caller.

@@ -9,6 +9,7 @@
 #include "sim/address_space.h"
 #include "sim/bench/bench_baseline.h"
 #include "sim/command.h"
+#include "sim/device_choice.h"
 #include "sim/energy.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
@@ -33,13 +34,11 @@ static void list_cases(void)
 static bb_status choose_devices(const char *word, bb_bench_setup *setup)
 {
     bb_status status = BB_OK;
-    char reason[256] = "";
     const bool cuda = word != NULL && strcmp(word, "cuda") == 0;
     setup->cpu_only = word != NULL && strcmp(word, "cpu") == 0;
     BB_REQUIRE(word == NULL || cuda || setup->cpu_only || strcmp(word, "auto") == 0, BB_INVALID,
                "--device %s: bench runs on auto, cpu or cuda", word);
-    BB_REQUIRE(!cuda || bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason) > 0, BB_DEVICE,
-               "device cuda is absent: %s", reason);
+    BB_TRY(bb_device_choice_require(cuda ? word : NULL));
 done:
     return status;
 }

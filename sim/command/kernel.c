@@ -6,6 +6,7 @@
 #include "core/suggestion.h"
 #include "core/thread.h"
 #include "sim/command.h"
+#include "sim/device_choice.h"
 #include "sim/kernels/kernel_report.h"
 #include "sim/kernels/kernel_run.h"
 #include "sim/kernels/kernel_source.h"
@@ -118,6 +119,7 @@ static bb_status run(const bb_options *options, bb_kernel_source *source)
     bb_file_list inputs = {0};
     bb_scalar *parameters = NULL;
     bb_device_kind device = BB_DEVICE_CPU;
+    BB_TRY(bb_device_choice_require(options->device));
     BB_TRY(check_run(options, &device));
     BB_TRY(read_program(options, source));
     BB_TRY(BB_ZEROED(source->program.parameter_count + 1, &parameters));
@@ -185,6 +187,7 @@ static bb_status explain(const bb_options *options, bb_kernel_source *source)
     bb_binding sizes = {.program = NULL};
     bb_text reasons = {0};
     const bb_choice_wish wish = wish_of(options);
+    BB_TRY(bb_device_choice_require(options->device));
     BB_REQUIRE(options->input == NULL || options->set == NULL, BB_INVALID,
                "sizes are those of --in or of --set, not both");
     BB_TRY(bb_kernel_run_find_device(options->device, &kind));

@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
+#include "sim/device_choice.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
@@ -72,6 +73,7 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     bb_text table = {0}, having = {0};
     bb_file_list inputs = {0};
     double start = bb_clock_seconds();
+    BB_TRY(bb_device_choice_require(bb_command_device(options)));
     BB_REQUIRE(options->output != NULL || !options->force, BB_INVALID,
                "--force replaces a file: name it with -o");
     BB_TRY(bb_command_load(options, experiments, &config));

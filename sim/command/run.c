@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "sim/command/execution.h"
+#include "sim/device_choice.h"
 
 bb_status bb_command_run(const bb_options *options, const bb_experiment_table *experiments)
 {
@@ -11,6 +12,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     bb_config *config = NULL;
     bb_results *results = NULL;
     char *path = NULL;
+    BB_TRY(bb_device_choice_require(bb_command_device(options)));
     BB_TRY(bb_command_load(options, experiments, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);

@@ -8,6 +8,7 @@
 #include "sim/command.h"
 #include "sim/config/scalar.h"
 #include "sim/config/study_file.h"
+#include "sim/device_choice.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
 #include "sim/sweep/search/sweep_search.h"
@@ -57,6 +58,11 @@ static bb_status plan_sweep(void *context)
     bb_sweep_plan *plan = NULL;
     bb_problems problems = {0};
     bb_text text = {0};
+    if (task->output == NULL) { // nothing runs here
+        bb_device_choice_note(task->request.device);
+    } else {
+        BB_TRY(bb_device_choice_require(task->request.device));
+    }
     status = bb_sweep_plan_make(task->experiments, &task->request, &problems, &plan);
     if (problems.count > 0) {
         bb_text_print(bb_text_string(&problems.lines), stderr);

@@ -7,6 +7,7 @@
 #include "sim/command.h"
 #include "sim/command/tune_study.h"
 #include "sim/command/tune_work.h"
+#include "sim/device_choice.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_run.h"
 #include "sim/kernels/kernel_subject.h"
@@ -318,6 +319,7 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
     work self = {.options = options, .common = {.options = options}};
     bb_device_kind kind = BB_DEVICE_CPU;
     char kept[BB_INTERRUPT_LOSS_BYTES];
+    BB_TRY(bb_device_choice_require(bb_command_device(options)));
     BB_TRY(check_options(options));
     if (options->study != NULL) {
         BB_TRY(bb_tune_study_run(options, experiments));

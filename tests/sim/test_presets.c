@@ -69,20 +69,70 @@ TEST(a_numerical_failure_exits_with_0)
     bb_results_destroy(&results);
 }
 
-TEST(an_absent_device_exits_with_5)
+static void need_no_gpu(void)
 {
-    static const char *const wishes[] = {"device=cuda", "pipelines.1.device=cuda", "--device=cuda"};
     if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
         print_message("skipped: this host has a CUDA device\n");
         skip();
     }
+}
+
+TEST(an_absent_device_exits_with_5)
+{
+    static const char *const wishes[] = {"device=cuda", "pipelines.1.device=cuda", "--device=cuda"};
+    need_no_gpu();
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
-        CALL("run", CONFIG_AO_SMALL, wishes[i], "solver.tile=128", "-o", "absent.h5");
+        CALL("run", CONFIG_AO_SMALL, wishes[i], "-o", "absent.h5");
         program_expect(&run, 5, "device cuda is absent: ");
         CALL("run", CONFIG_WAFER_SMALL, wishes[i], "-o", "absent.h5");
         program_expect(&run, 5, "device cuda is absent: ");
         assert_int_equal(access("absent.h5", F_OK), -1);
     }
+}
+
+static void expect_absent_alone(const program_run *call)
+{
+    static const char first[] = "bitbudget: device cuda is absent: ";
+    program_expect(call, 5, first);
+    const char *end = strchr(call->printed, '\n');
+    if (strncmp(call->printed, first, sizeof first - 1) != 0 || end == NULL || end[1] != '\0') {
+        print_error("expected one line, got:\n%s", call->printed);
+        fail();
+    }
+}
+
+// Before what the study, its file, options or operands have wrong, on one line.
+TEST(an_absent_device_is_said_first_and_alone)
+{
+    need_no_gpu();
+    CALL("run", CONFIG_AO_SMALL, "solver.tile=none", "--device=cuda");
+    expect_absent_alone(&run);
+    CALL("run", CONFIG_AO_SMALL, "solver.tile=none", "device=cuda");
+    expect_absent_alone(&run);
+    CALL("live", "none.yaml", "--device=cuda");
+    expect_absent_alone(&run);
+    CALL("realtime", CONFIG_WAFER_SMALL, "--device=cuda", "--force");
+    expect_absent_alone(&run);
+    CALL("tune", "none.kernel", "--device=cuda");
+    expect_absent_alone(&run);
+    CALL("tune", "--for", "none.yaml", "--device=cuda");
+    expect_absent_alone(&run);
+    CALL("kernel", "run", "none.kernel", "--device=cuda");
+    expect_absent_alone(&run);
+    CALL("kernel", "explain", "none.kernel", "--device=cuda");
+    expect_absent_alone(&run);
+    CALL("bench", "none", "--device=cuda");
+    expect_absent_alone(&run);
+    CALL("run", CONFIG_AO_SMALL, "device=cuda", "device=cpu", "solver.tile=none");
+    program_expect(&run, 2, "solver.tile = none: ");
+}
+
+// A plan may be for another host, so it goes on.
+TEST(check_says_first_that_a_device_is_absent)
+{
+    need_no_gpu();
+    CALL("check", CONFIG_AO_SMALL, "--device=cuda");
+    program_expect(&run, 0, "; the plan is for a host that has one\nao: ");
 }
 
 // The choice of auto is printed once, with why it is not a faster one.
