@@ -18,7 +18,7 @@ typedef struct bb_device_offer {
 
 /// Sizes of work from which `auto` takes cuda. Unwrapping takes it always.
 #define BB_DEVICE_CHOICE_ORDER  2048 ///< rows of a matrix that is factored
-#define BB_DEVICE_CHOICE_VALUES 1e8  ///< of a matrix that is multiplied: 0.1 s of reading in fp64
+#define BB_DEVICE_CHOICE_VALUES 4e6  ///< of matrices that are multiplied: 32 MB in fp64, a cache
 
 /// Why pipelines have no form on the device that they are put on.
 typedef struct bb_device_gaps {

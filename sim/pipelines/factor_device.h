@@ -14,7 +14,7 @@
 #include "solvers/factor/residual_scorer.h"
 
 /// Tile of a factorization of n x n on cuda: `solver.tile` rounded up to a multiple of 128; of auto
-/// 128 to 1024, about 32 tiles a row.
+/// the largest of 128, 256, 512 and 1024 that leaves 20 tiles a row, or 128.
 bb_index bb_factor_device_tile(const bb_factor_solver_config *solver, bb_index n);
 
 /// The same, at most n rounded up: the width of a panel.

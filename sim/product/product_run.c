@@ -140,6 +140,13 @@ done:
     return status;
 }
 
+static int device_of(const bb_product_study *study, const bb_matrix_layout *layout)
+{
+    return bb_device_choice_by_size(study->common.device,
+                                    (double)layout->rows * (double)layout->columns,
+                                    BB_DEVICE_CHOICE_VALUES);
+}
+
 static bb_status start(const bb_product_study *study, product_run *run)
 {
     bb_status status = BB_OK;
@@ -147,16 +154,17 @@ static bb_status start(const bb_product_study *study, product_run *run)
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
-    bb_device_choice_announce(&offer, study->common.device, study->common.device);
-    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        run->evaluations[p].common = bb_evaluation_start(run->pipelines[p].name);
-        BB_TRY(bb_product_devices_open(&run->devices, &run->pipelines[p], study->common.device,
-                                       &run->evaluations[p].common.device));
-    }
     BB_TRY(bb_matrix_file_open(&study->matrix, false, "C", &run->file));
     run->matrix = bb_matrix_file_source(run->file);
     BB_TRY(lay_out(study, run->file, &run->layout));
+    const int device = device_of(study, &run->layout);
+    bb_device_choice_announce(&offer, study->common.device, device);
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
+    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+        run->evaluations[p].common = bb_evaluation_start(run->pipelines[p].name);
+        BB_TRY(bb_product_devices_open(&run->devices, &run->pipelines[p], device,
+                                       &run->evaluations[p].common.device));
+    }
     BB_TRY(study->inputs.file != NULL ? read_inputs(run) : draw_inputs(run));
     BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->y));
     BB_TRY(BB_ALLOCATE(run->vectors * run->matrix->rows, &run->truth));
@@ -402,7 +410,7 @@ static bb_need sum(const bb_product_study *study, const bb_matrix_layout *layout
         const double draws = (double)pipelines[p].draws;
         const bool beside = p != reference || pipelines[p].draws > 1;
         bb_need work =
-            bb_product_coding_need(&pipelines[p], study->common.device, layout, 1.0, threads);
+            bb_product_coding_need(&pipelines[p], device_of(study, layout), layout, 1.0, threads);
         const bb_need products =
             bb_coded_operator_apply_need(&pipelines[p].storage, rows, columns, threads);
         work = bb_need_together(work, bb_need_repeated(products, vectors));
@@ -443,7 +451,7 @@ bb_status bb_product_run_plan(const void *study, const bb_run_options *options, 
         }
     }
     bb_plan_set(plan, sum(product, &layout, (double)vectors, (double)options->threads));
-    plan->gpus = bb_product_coding_gpus(&product->pipelines, product->common.device);
+    plan->gpus = bb_product_coding_gpus(&product->pipelines, device_of(product, &layout));
     const double dumped =
         bb_product_dump_bytes(options->dump, (double)product->pipelines.count, (double)layout.rows,
                               (double)layout.columns, (double)vectors);

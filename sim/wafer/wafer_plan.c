@@ -242,10 +242,28 @@ static bb_status list_requirements(const bb_wafer_study *study, const extent *sp
         &study->machine, (sizes.light + sizes.dark) * study->mesh.step_ms, sizes, plan);
 }
 
+static int device_of(const bb_wafer_study *study, const extent *span)
+{
+    return bb_device_choice_by_size(
+        study->common.device, span->matrices * span->cells * span->points, BB_DEVICE_CHOICE_VALUES);
+}
+
+bb_status bb_wafer_plan_resolve(const bb_wafer_study *study, bb_wafer_study *out)
+{
+    bb_status status = BB_OK;
+    extent span;
+    BB_TRY(measure(study, 1.0, &span));
+    *out = *study;
+    out->common.device = device_of(study, &span);
+done:
+    return status;
+}
+
 bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    const bb_wafer_study *wafer = study;
+    bb_wafer_study resolved = *(const bb_wafer_study *)study;
+    const bb_wafer_study *wafer = &resolved;
     const bb_wafer_config physics = bb_wafer_study_physics(wafer);
     const bb_product_pipeline *pipelines = wafer->pipelines.items;
     bb_wafer_promises_extent promises = {0};
@@ -256,6 +274,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_wafer_problem_check_burls(&physics));
     BB_TRY(bb_wafer_problem_check_fields(&physics));
     BB_TRY(measure(wafer, (double)options->threads, &span));
+    resolved.common.device = device_of(study, &span);
     BB_TRY(bb_wafer_promises_measure(wafer, &promises));
     span.passes = promises.passes;
     span.held_draws = promises.held_draws;
@@ -278,7 +297,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_plan_add(plan, "response", "%.0f points x %.0f cells, %.0f matrices", span.points,
                        span.cells, span.matrices));
     BB_TRY(bb_wafer_cautions_plan(wafer, plan));
-    BB_TRY(plan_realtime(wafer, &span, plan));
+    BB_TRY(plan_realtime(study, &span, plan)); // auto of loops has no size
     BB_TRY(list_requirements(wafer, &span, plan));
     if (has_plate(wafer)) {
         const bb_need factor = bb_coupled_plate_held(span.nodes);

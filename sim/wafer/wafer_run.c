@@ -7,6 +7,7 @@
 #include "sim/kernels/kernel_variants.h"
 #include "sim/wafer/wafer_cautions.h"
 #include "sim/wafer/wafer_dump.h"
+#include "sim/wafer/wafer_plan.h"
 #include "sim/wafer/wafer_promise.h"
 #include "sim/wafer/wafer_publication.h"
 #include "sim/wafer/wafer_restart.h"
@@ -40,13 +41,14 @@ done:
     return status;
 }
 
-static bb_status start(const bb_wafer_study *study, wafer_run *run)
+// `asked` is the study as it is written, `study` with what `auto` came to.
+static bb_status start(const bb_wafer_study *asked, const bb_wafer_study *study, wafer_run *run)
 {
     bb_status status = BB_OK;
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
-    bb_device_choice_announce(&offer, study->common.device, study->common.device);
+    bb_device_choice_announce(&offer, asked->common.device, study->common.device);
     BB_TRY(bb_wafer_cautions_warn(study));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
@@ -78,16 +80,18 @@ static void finish(wafer_run *run)
     bb_product_devices_close(&run->devices);
 }
 
-bb_status bb_wafer_run(const void *study, const bb_run_options *options, bb_results *results)
+bb_status bb_wafer_run(const void *asked, const bb_run_options *options, bb_results *results)
 {
     bb_status status = BB_OK;
+    bb_wafer_study resolved;
+    const bb_wafer_study *study = &resolved;
     wafer_run run = {0};
     bb_restart restart = {0};
-    BB_TRY(bb_wafer_restart_open(study, options, &restart));
-    BB_TRY(bb_wafer_dump_check(&((const bb_wafer_study *)study)->dump, options->dump));
-    BB_TRY(bb_product_devices_vary(&run.devices, &((const bb_wafer_study *)study)->kernels,
-                                   options->kernels));
-    BB_TRY(start(study, &run));
+    BB_TRY(bb_wafer_restart_open(asked, options, &restart));
+    BB_TRY(bb_wafer_plan_resolve(asked, &resolved));
+    BB_TRY(bb_wafer_dump_check(&study->dump, options->dump));
+    BB_TRY(bb_product_devices_vary(&run.devices, &study->kernels, options->kernels));
+    BB_TRY(start(asked, study, &run));
     BB_TRY(bb_wafer_heating_resume(run.problem, &restart, &run.heating));
     bb_wafer_heating_refer(run.problem, &run.heating);
     BB_TRY(bb_wafer_promises_compute(&run.promises, run.problem, &run.heating));

@@ -3,6 +3,7 @@
 // A device is taken as asked for or refused with a reason; nothing falls back silently. Cases that
 // need a GPU, or need there to be none, are skipped where it is the other way round, and say so.
 #include "sim/device_choice.h"
+#include "sim/wafer/wafer_plan.h"
 #include "tests/sim/driver.h"
 
 static const bb_device_offer both = {.work = "the work of a test",
@@ -144,7 +145,22 @@ TEST(auto_leaves_small_work_on_the_cpu)
     assert_int_equal(bb_device_choice_by_size(BB_DEVICE_CUDA, 1.0, least), BB_DEVICE_CUDA);
 }
 
-TEST(words_that_are_no_device_here_are_required)
+// 1.2e6 and 7.9e7 values of all matrices.
+TEST(wafers_know_their_size)
+{
+    static const char *const paths[] = {CONFIG_WAFER_SMALL,
+                                        BB_SOURCE_DIR "/configs/wafer/quick.yaml"};
+    for (size_t i = 0; i < 2; ++i) {
+        const driver_case study = {paths[i], {"device=auto"}};
+        bb_config *config = driver_config(&study);
+        bb_wafer_study resolved;
+        check_ok(bb_wafer_plan_resolve(bb_config_study(config), &resolved));
+        assert_int_equal(resolved.common.device, i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);
+        bb_config_destroy(&config);
+    }
+}
+
+TEST(an_absent_device_is_refused_by_name)
 {
     check_ok(bb_device_choice_require(NULL));
     check_ok(bb_device_choice_require("cpu"));

@@ -135,7 +135,7 @@ TEST(check_says_first_that_a_device_is_absent)
     program_expect(&run, 0, "; the plan is for a host that has one\nao: ");
 }
 
-// The choice of auto is printed once, with why it is not a faster one.
+// The choice of auto is printed once, with why it is not a faster one: these studies are small.
 TEST(auto_prints_its_choice)
 {
     CALL("run", CONFIG_AO_SMALL, "device=auto", "--force", "-o", "auto.h5");
@@ -143,8 +143,7 @@ TEST(auto_prints_its_choice)
     const char *said = strstr(run.printed, "device auto: ");
     assert_null(strstr(said + 1, "device auto: "));
     CALL("run", CONFIG_WAFER_SMALL, "device=auto", "--force", "-o", "auto.h5");
-    bool gpu = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
-    program_expect(&run, 0, gpu ? "device auto: cuda" : "device auto: cpu, ");
+    program_expect(&run, 0, "device auto: cpu, ");
     CALL("run", CONFIG_AO_SMALL, "--force", "-o", "auto.h5");
     program_expect(&run, 0, "results: auto.h5");
     assert_null(strstr(run.printed, "device auto"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // solver.tile: auto, and a tile that a device rounds up. No GPU is needed.
+#include "sim/ao/ao_extent.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_study.h"
 #include "tests/sim/driver.h"
@@ -56,6 +57,20 @@ TEST(results_say_the_tile)
     }
     assert_true(strehl[0] == strehl[1]);
     assert_true(strehl[0] != strehl[2]); // of one tile, and of several
+}
+
+// 168 and 3136 measurements: auto leaves the first to the cpu.
+TEST(studies_know_their_size)
+{
+    static const char *const paths[] = {CONFIG_AO_SMALL, BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml"};
+    for (int i = 0; i < 2; ++i) {
+        const driver_case study = {paths[i], {"device=auto"}};
+        bb_config *config = driver_config(&study);
+        bb_ao_study resolved;
+        check_ok(bb_ao_extent_resolve(bb_config_study(config), &resolved));
+        assert_int_equal(resolved.common.device, i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);
+        bb_config_destroy(&config);
+    }
 }
 
 // Tile (7, 0) of the spectrum is there in tiles of 20, and not in those of 128.

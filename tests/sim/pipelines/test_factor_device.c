@@ -225,10 +225,11 @@ TEST(tiles_fit_the_device)
         bb_index tile, n, on_cpu, on_cuda;
     } cases[] = {
         {BB_INTEGER_UNSET, 456, 128, 128},
-        {BB_INTEGER_UNSET, 8191, 128, 128},
-        {BB_INTEGER_UNSET, 8192, 128, 256},
-        {BB_INTEGER_UNSET, 17280, 128, 512},
-        {BB_INTEGER_UNSET, 49664, 128, 1024},
+        {BB_INTEGER_UNSET, 5119, 128, 128},
+        {BB_INTEGER_UNSET, 5120, 128, 256},
+        {BB_INTEGER_UNSET, 11752, 128, 512},
+        {BB_INTEGER_UNSET, 19736, 128, 512},
+        {BB_INTEGER_UNSET, 40296, 128, 1024},
         {BB_INTEGER_UNSET, 200000, 128, 1024},
         {76, 456, 76, 128},
         {128, 456, 128, 128},
