@@ -58,11 +58,7 @@ static bb_status plan_sweep(void *context)
     bb_sweep_plan *plan = NULL;
     bb_problems problems = {0};
     bb_text text = {0};
-    if (task->output == NULL) { // nothing runs here
-        bb_device_choice_note(task->request.device);
-    } else {
-        BB_TRY(bb_device_choice_require(task->request.device));
-    }
+    bb_device_choice_note(task->request.device);
     status = bb_sweep_plan_make(task->experiments, &task->request, &problems, &plan);
     if (problems.count > 0) {
         bb_text_print(bb_text_string(&problems.lines), stderr);
@@ -426,9 +422,15 @@ done:
     return status;
 }
 
+static bb_status require_device(void *name)
+{
+    return bb_device_choice_require(name);
+}
+
 static bb_status act_whole(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
+    char *device = NULL;
     bb_sweep_plan *plan = NULL;
     bb_file_list inputs = {0};
     char *output = NULL;
@@ -436,6 +438,10 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
     const bb_index jobs = options->jobs > 0 ? options->jobs : options->threads;
     if (options->list) {
         return make_plan(options, experiments, 0, options->operand_count, jobs, NULL, NULL);
+    }
+    if (options->device != NULL) { // looked for by a process of its own, as plans are made
+        BB_TRY(bb_memory_text(options->device, &device));
+        BB_TRY(bb_isolation_run("the device", PLANNING_SECONDS, require_device, device));
     }
     BB_TRY(name_outputs(options, &output, &folder));
     BB_TRY(bb_command_inputs(options, NULL, &inputs));
@@ -446,6 +452,7 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
     BB_TRY(run_all(options, plan));
     BB_TRY(collect(options, plan, output));
 done:
+    BB_RELEASE(&device);
     bb_file_list_release(&inputs);
     bb_sweep_plan_destroy(&plan);
     BB_RELEASE(&folder);

@@ -113,6 +113,8 @@ TEST(an_absent_device_is_said_first_and_alone)
     expect_absent_alone(&run);
     CALL("realtime", CONFIG_WAFER_SMALL, "--device=cuda", "--force");
     expect_absent_alone(&run);
+    CALL("sweep", "none.yaml", "--device=cuda");
+    expect_absent_alone(&run);
     CALL("tune", "none.kernel", "--device=cuda");
     expect_absent_alone(&run);
     CALL("tune", "--for", "none.yaml", "--device=cuda");
