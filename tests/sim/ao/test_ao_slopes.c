@@ -56,3 +56,5 @@ TEST(tilt_sensors_of_mcao_average_their_gradients)
         assert_true(tilts[q] != means[q]);
     }
 }
+
+TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

@@ -133,7 +133,7 @@ TEST(overlay_is_linear_in_the_dose)
 }
 
 // The heat over the dose, of what reflects as of what brings light beside the band; none without.
-TEST(overlay_is_linear_in_the_absorption)
+TEST_FULL(overlay_is_linear_in_the_absorption)
 {
     const driver_case half = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}};
     const driver_case none = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}};
@@ -273,7 +273,7 @@ TEST(the_plate_agrees_with_both)
     bb_results_destroy(&c);
 }
 
-TEST(all_fields_are_scored)
+TEST_FULL(all_fields_are_scored)
 {
     const driver_case study = {
         CONFIG_WAFER_SMALL,
@@ -328,7 +328,7 @@ TEST(what_points_do_not_determine_is_nan)
 }
 
 // A tolerance is a part of the range of one field's rows, whatever fields come before it.
-TEST(tolerances_belong_to_a_field)
+TEST_FULL(tolerances_belong_to_a_field)
 {
     static const char pipelines[] =
         "pipelines=[" REFERENCE ", {name: quantiser, storage: {codec: quantiser, "
