@@ -242,6 +242,21 @@ static bb_status list_requirements(const bb_wafer_study *study, const extent *sp
         &study->machine, (sizes.light + sizes.dark) * study->mesh.step_ms, sizes, plan);
 }
 
+static bb_status list_plate(const bb_wafer_study *study, double nodes, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_need factor = bb_coupled_plate_held(nodes);
+    BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
+                       BB_PLATE_UNKNOWNS * nodes, 1e-6 * factor.host_bytes,
+                       bb_coupled_plate_need(nodes).seconds));
+    if (study->response.cache_folder != NULL) {
+        BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
+                           study->response.cache_folder));
+    }
+done:
+    return status;
+}
+
 static int device_of(const bb_wafer_study *study, const extent *span)
 {
     return bb_device_choice_by_size(
@@ -299,16 +314,7 @@ bb_status bb_wafer_plan(const void *study, const bb_run_options *options, bb_pla
     BB_TRY(bb_wafer_cautions_plan(wafer, plan));
     BB_TRY(plan_realtime(study, &span, plan)); // auto of loops has no size
     BB_TRY(list_requirements(wafer, &span, plan));
-    if (has_plate(wafer)) {
-        const bb_need factor = bb_coupled_plate_held(span.nodes);
-        BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
-                           BB_PLATE_UNKNOWNS * span.nodes, 1e-6 * factor.host_bytes,
-                           bb_coupled_plate_need(span.nodes).seconds));
-        if (wafer->response.cache_folder != NULL) {
-            BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
-                               wafer->response.cache_folder));
-        }
-    }
+    BB_TRY(has_plate(wafer) ? list_plate(wafer, span.nodes, plan) : BB_OK);
     bb_plan_set(plan, sum(&promises.study, &span));
     plan->gpus = bb_product_coding_gpus(&promises.study.pipelines, wafer->common.device);
     plan->output_bytes = output_bytes(wafer, &span);
