@@ -32,7 +32,8 @@ static const char *live(const bb_experiment *experiment)
 static const bb_command table[] = {
     {"run", bb_command_run,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
-      BB_OPTION_DUMP, BB_OPTION_RESTART, BB_OPTION_ENERGY, BB_OPTION_DETERMINISTIC},
+      BB_OPTION_DUMP, BB_OPTION_RESTART, BB_OPTION_ENERGY, BB_OPTION_DETERMINISTIC,
+      BB_OPTION_WITHIN},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "simulate a study and write its results",
      "run CONFIG [key=value ...] [options]",
      "Simulates a study, prints its result table and writes an HDF5 file." CONFIG_TEXT,

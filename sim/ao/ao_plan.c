@@ -357,6 +357,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     BB_TRY(bb_plan_add(plan, "measurements", "%td, truth sensors %.0f", span.n, span.m));
     BB_TRY(bb_factor_device_tell_tile(&((const bb_ao_study *)study)->solver.common,
                                       &ao->solver.common, plan));
+    BB_TRY(bb_factor_device_tell_single(&ao->pipelines, ao->solver.common.tile, span.n, plan));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", span.layers));
     if (span.actuators > 0.0) {
         BB_TRY(bb_plan_add(plan, "mirrors", "%td with %.0f actuators", ao->mirrors.count,

@@ -213,6 +213,8 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     tell_phase("sensors, mirrors and tables", &begin);
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
                 run->target_count, run->pipeline_count);
+    BB_TRY(bb_factor_device_tell_single(&run->study->pipelines, run->study->solver.common.tile,
+                                        run->problem->cmm->rows, NULL));
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
     for (bb_index t = 0; t < run->target_count; ++t) {
         run->ctm[t] = run->problem->targets[t].ctm;

@@ -105,7 +105,7 @@ static bb_status bind_integer(binder *binding, const bb_key *key, const bb_node 
     char guess[BB_SCALAR_BYTES];
     bb_index guessed_value = 0;
     bool guessed = false;
-    if (is_plain(node) && key->word != NULL && strcmp(node->text, key->word) == 0) {
+    if (node->kind == BB_NODE_SCALAR && key->word != NULL && strcmp(node->text, key->word) == 0) {
         return BB_OK; // it is unset already
     }
     if (is_plain(node)) {
@@ -180,8 +180,8 @@ static bb_status bind_choice(binder *binding, const bb_key *key, const bb_node *
         }
         nearest = advise(key, node->text);
     }
-    for (int i = 0; node->kind == BB_NODE_SCALAR && nearest == NULL && key->choices[i] != NULL;
-         ++i) {
+    const bool is_advised = nearest != NULL;
+    for (int i = 0; node->kind == BB_NODE_SCALAR && !is_advised && key->choices[i] != NULL; ++i) {
         bb_suggestion_consider(node->text, key->choices[i], &distance, &nearest);
     }
     return refuse(binding, key, node, path, nearest);

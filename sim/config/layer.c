@@ -42,9 +42,9 @@ static bb_status refuse_results(const char *path, const char *text, size_t lengt
     bb_status status = BB_OK;
     static const char hdf5[8] = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
     BB_REQUIRE(length < sizeof hdf5 || memcmp(text, hdf5, sizeof hdf5) != 0, BB_INVALID,
-               "'%s' is a result, no configuration: 'bitbudget show %s' prints it, and its "
-               "configuration stands in /provenance",
-               path, path);
+               "'%s' is an HDF5 file, no study: 'bitbudget show %s' prints a result, 'bitbudget "
+               "rerun' runs it again; a matrix goes in by a study with 'matrix: {file: %s}'",
+               path, path, path);
 done:
     return status;
 }
@@ -152,9 +152,10 @@ static bb_status find_base(bb_arena *arena, const char *path, const char *base,
         }
     } else if (stat(*out, &about) != 0) {
         BB_TRY(bb_study_file_find_shipped(base, &shipped));
-        if (shipped != NULL) {
-            BB_TRY(bb_arena_text(arena, shipped, strlen(shipped), out));
+        if (shipped == NULL) {
+            BB_TRY(bb_study_file_refuse(base));
         }
+        BB_TRY(bb_arena_text(arena, shipped, strlen(shipped), out));
     }
 done:
     BB_RELEASE(&shipped);
@@ -177,7 +178,14 @@ static bb_status take_base(bb_arena *arena, bb_node *tree, const char *path,
         BB_TRY(bb_problems_add(problems, (*base)->place, "base: expected the path of a file"));
         goto done;
     }
-    BB_TRY(find_base(arena, path, (*base)->text, layers, out));
+    const bb_status found = find_base(arena, path, (*base)->text, layers, out);
+    if (found == BB_IO) {
+        char why[512];
+        (void)snprintf(why, sizeof why, "%s", bb_status_message());
+        BB_FAIL(BB_IO, "%s:%td:%td: base: %s", (*base)->place.origin, (*base)->place.line,
+                (*base)->place.column, why);
+    }
+    BB_TRY(found);
 done:
     return status;
 }

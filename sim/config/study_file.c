@@ -86,7 +86,7 @@ done:
     return status;
 }
 
-static bb_status refuse_name(const char *name)
+bb_status bb_study_file_refuse(const char *name)
 {
     bb_status status = BB_OK;
     bb_text nearest = {0};
@@ -138,7 +138,7 @@ bb_status bb_study_file_find(const char *name, char **out)
         BB_TRY(bb_memory_text(name, &path)); // what opens it says what is wrong
     }
     if (path == NULL) {
-        BB_TRY(refuse_name(name));
+        BB_TRY(bb_study_file_refuse(name));
     }
     *out = path;
     path = NULL;

@@ -21,6 +21,9 @@ BB_CHECKED bb_status bb_study_file_find(const char *name, char **out);
 /// Errors: BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_study_file_find_shipped(const char *name, char **out);
 
+/// Fails with BB_IO: there is no such file, and which shipped studies have near names.
+BB_CHECKED bb_status bb_study_file_refuse(const char *name);
+
 /// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick";
 /// `configs/kernels`, which has records of variants, is left out.
 BB_CHECKED bb_status bb_study_file_list(bb_shipped_names *out);

@@ -281,13 +281,14 @@ done:
     return status;
 }
 
-bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results, bb_text *out)
+bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results,
+                           double within, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_front front = {0};
     bb_grid grid = {0};
     char label[] = "";
-    const bb_answer_question question = {.within = NAN};
+    const bb_answer_question question = {.within = within};
     BB_TRY(bb_front_find(experiment, results, &front));
     const bb_grid_source source = {experiment, results, &front, "", label};
     BB_TRY(bb_grid_add_rows(&grid, results, NULL));

@@ -8,10 +8,10 @@
 enum { BB_SUMMARY_WIDTH = 80 }; ///< columns of a terminal
 
 /// Appends what `run` and `show` print of a result, in 80 columns of a terminal: the answer, the
-/// short table, and what its marks and its price mean. Errors: BB_INVALID (results without
-/// pipelines), BB_MEMORY.
+/// short table, and what its marks and its price mean. `within`: the price that the answer keeps;
+/// NaN: the experiment's. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results,
-                                      bb_text *out);
+                                      double within, bb_text *out);
 
 /// The same of a grid over sources [count]: an answer a source, led by its label where it has one;
 /// marks are explained of a single one.

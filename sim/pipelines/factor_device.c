@@ -56,6 +56,37 @@ void bb_factor_device_resolve_tile(const bb_list *pipelines, int study_device, b
     solver->spectrum.size = written == BB_INTEGER_UNSET ? solver->tile : written;
 }
 
+// A line of the plan, or a warning.
+static bb_status tell(const char *text, bb_plan *lines)
+{
+    if (lines != NULL) {
+        return bb_plan_add(lines, "tile", "%s", text);
+    }
+    bb_log_warning("%s", text);
+    return BB_OK;
+}
+
+bb_status bb_factor_device_tell_single(const bb_list *pipelines, bb_index tile, bb_index n,
+                                       bb_plan *lines)
+{
+    const bb_factor_pipeline *items = pipelines->items;
+    char text[200];
+    bool narrows_any = false;
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        const bb_variant_panels kind = bb_variant_describe((bb_variant)items[p].arithmetic)->panels;
+        narrows_any =
+            narrows_any || kind == BB_VARIANT_PANELS_NARROWED || kind == BB_VARIANT_PANELS_HALVES;
+    }
+    if (n > tile || !narrows_any) {
+        return BB_OK;
+    }
+    (void)snprintf(text, sizeof text,
+                   "%td measurements are one tile of %td: narrow arithmetic is that of products "
+                   "between tiles, so all is fp32; set solver.tile, at most %td",
+                   n, tile, n / 4 > 8 ? n / 4 : (bb_index)8);
+    return tell(text, lines);
+}
+
 bb_status bb_factor_device_tell_tile(const bb_factor_solver_config *written,
                                      const bb_factor_solver_config *resolved, bb_plan *lines)
 {
@@ -68,11 +99,7 @@ bb_status bb_factor_device_tell_tile(const bb_factor_solver_config *written,
         "solver.tile = %td: CUDA needs a multiple of %d, %td is used; bands and policies "
         "count these tiles",
         written->tile, (int)STEP, resolved->tile);
-    if (lines != NULL) {
-        return bb_plan_add(lines, "tile", "%s", text);
-    }
-    bb_log_warning("%s", text);
-    return BB_OK;
+    return tell(text, lines);
 }
 
 static bool splits(int variant)

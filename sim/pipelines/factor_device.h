@@ -32,6 +32,11 @@ BB_CHECKED bb_status bb_factor_device_tell_tile(const bb_factor_solver_config *w
                                                 const bb_factor_solver_config *resolved,
                                                 bb_plan *lines);
 
+/// The same where the matrix of n measurements is a single tile and a pipeline narrows operands:
+/// products between tiles are narrowed, of which there are none.
+BB_CHECKED bb_status bb_factor_device_tell_single(const bb_list *pipelines, bb_index tile,
+                                                  bb_index n, bb_plan *lines);
+
 /// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED with a sentence. Neither
 /// a device nor a map is needed.
 BB_CHECKED bb_status bb_factor_device_check(const bb_factor_solver_config *solver,

@@ -83,6 +83,8 @@ static bb_status start(const bb_reconstructor_study *asked, reconstructor_run *r
     run->reference = bb_factor_pipelines_reference(&study->pipelines);
     bb_device_choice_announce(&offer, asked->common.device, study->common.device);
     BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study->solver.common, NULL));
+    BB_TRY(bb_factor_device_tell_single(&study->pipelines, study->solver.common.tile,
+                                        bb_matrix_file_source(run->in.cmm)->rows, NULL));
     BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
     BB_TRY(
         bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * run->pipeline_count, &run->promises));
@@ -516,6 +518,7 @@ bb_status bb_reconstructor_run_plan(const void *study, const bb_run_options *opt
     BB_TRY(sum(request, &solved, plan, &need));
     BB_TRY(bb_plan_add(plan, "covariance", "%td measurements, %td estimates", n, m));
     BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &request->solver.common, plan));
+    BB_TRY(bb_factor_device_tell_single(&request->pipelines, request->solver.common.tile, n, plan));
     bb_plan_set(plan, need);
     plan->gpus = request->solver.common.gpus;
     plan->output_bytes = 1000.0 * (double)request->pipelines.count +

@@ -2,6 +2,8 @@
 #include "sim/sweep/sweep.h"
 
 #include "core/memory.h"
+#include "core/suggestion.h"
+#include "core/text.h"
 #include "sim/config/binding.h"
 
 #include <stdint.h>
@@ -111,15 +113,51 @@ done:
     return status;
 }
 
+// Takes unknown keys out of `rest`, with all valid ones in the message: `by_hand` and the schema's.
+static bb_status refuse_unknown(bb_node *rest, const char *const *by_hand, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_text valid = {0};
+    const bb_node *next = NULL;
+    for (bb_index i = 0; by_hand[i] != NULL; ++i) {
+        BB_TRY(bb_text_add(&valid, "%s, ", by_hand[i]));
+    }
+    for (bb_index i = 0; i < bb_sweep_schema.key_count; ++i) {
+        BB_TRY(bb_text_add(&valid, "%s%s", i == 0 ? "" : ", ", bb_sweep_schema.keys[i].name));
+    }
+    for (const bb_node *node = rest->first; node != NULL; node = next) {
+        const char *nearest = NULL;
+        bb_index distance = PTRDIFF_MAX;
+        next = node->next;
+        if (bb_binding_key(&bb_sweep_schema, node->key) != NULL) {
+            continue;
+        }
+        for (bb_index i = 0; by_hand[i] != NULL; ++i) {
+            bb_suggestion_consider(node->key, by_hand[i], &distance, &nearest);
+        }
+        for (bb_index i = 0; i < bb_sweep_schema.key_count; ++i) {
+            bb_suggestion_consider(node->key, bb_sweep_schema.keys[i].name, &distance, &nearest);
+        }
+        BB_TRY(bb_problems_add(
+            problems, node->key_place, "sweep.%s: unknown key%s%s%s; valid keys: %s", node->key,
+            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
+            nearest == NULL ? "" : "?)", bb_text_string(&valid)));
+        bb_node_remove(rest, node);
+    }
+done:
+    bb_text_release(&valid);
+    return status;
+}
+
 // The keys that have tables: those of axes and the lists above are read by hand.
 static bb_status read_config(bb_sweep *sweep, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    static const char *const by_hand[] = {"axes",  "zip",     "table", "lhs",   "sobol",
-                                          "seeds", "exclude", "keep",  "search"};
+    static const char *const by_hand[] = {"axes",  "zip",     "table", "lhs",    "sobol",
+                                          "seeds", "exclude", "keep",  "search", NULL};
     bb_node *rest = NULL;
     BB_TRY(bb_node_copy(&sweep->arena, sweep->node, &rest));
-    for (size_t i = 0; i < sizeof by_hand / sizeof *by_hand; ++i) {
+    for (bb_index i = 0; by_hand[i] != NULL; ++i) {
         const bb_node *node = bb_node_member(rest, by_hand[i]);
         if (node != NULL) {
             bb_node_remove(rest, node);
@@ -129,6 +167,7 @@ static bb_status read_config(bb_sweep *sweep, bb_problems *problems)
     if (shards != NULL && is_word(shards, "auto")) {
         bb_node_remove(rest, shards);
     }
+    BB_TRY(refuse_unknown(rest, by_hand, problems));
     BB_TRY(
         bb_binding_bind(&sweep->arena, &bb_sweep_schema, rest, "sweep", problems, &sweep->config));
 done:

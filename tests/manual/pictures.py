@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pictures of first-results.md are what its commands make: pictures.py SOURCE PROGRAM FOLDER [--write]
 
-The commands of the blocks that name docs/pictures are typed in FOLDER, and each picture is compared
-with the one that is kept: the same marks and texts at the same places, to a sixtieth of the page. Its
+The commands of the blocks that plot are typed in FOLDER, and each picture is compared with the one that
+docs/pictures keeps: the same marks and texts at the same places, to a sixtieth of the page. Its
 small print may have another day, version and digest. BLAS takes the instructions that every x86-64
 has: which conditions lose definiteness under tf32 is a matter of the last rounding, and differs by
 processor. With --write those that differ are put in the place of those that are kept.
@@ -49,14 +49,13 @@ def main():
     os.environ["OPENBLAS_CORETYPE"] = "Prescott"
     text = (source / "docs/manual/first-results.md").read_text(encoding="utf-8")
     blocks = [block for block in console.blocks_of(text)
-              if any("docs/pictures/" in line for line in block.lines)]
-    page = "\n".join("```console\n" + "\n".join(["$ mkdir -p docs/pictures", *block.lines]) + "\n```"
-                     for block in blocks)
+              if any("bitbudget plot" in line for line in block.lines)]
+    page = "\n".join("```console\n" + "\n".join(block.lines) + "\n```" for block in blocks)
     for _, step, printed, status in console.run_page(page, program, folder):
         if status != 0:
             sys.exit(f"$ {step.command}\nends with {status}:\n" + "\n".join(printed))
     kept = sorted((source / "docs" / "pictures").glob("*.svg"))
-    drawn = sorted((folder / "docs" / "pictures").glob("*.svg"))
+    drawn = sorted(folder.glob("*.svg"))
     faults = [] if [file.name for file in kept] == [file.name for file in drawn] else [
         f"kept are {[file.name for file in kept]}, the page draws {[file.name for file in drawn]}"]
     for file in drawn:

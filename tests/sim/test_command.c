@@ -102,7 +102,7 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
     expect("bitbudget run a.yaml --threads 0", 2, "--threads 0");
     expect("bitbudget run a.yaml --forec", 2, "'run' (did you mean --force?)");
-    expect("bitbudget run a.yaml --within 3", 2, "--within is not one of 'run'; see");
+    expect("bitbudget run a.yaml --verify", 2, "--verify is not one of 'run'; see");
     expect("bitbudget run a.yaml --threads 4x", 2, "--threads 4x");
     expect("bitbudget run a.yaml -z", 2, "option -z");
     expect("bitbudget run a.yaml -zq", 2, "option -z");
@@ -350,7 +350,7 @@ TEST(what_is_run_may_be_a_result_or_a_stream)
     expect("bitbudget run a.yaml -q -o mistaken.h5", 0, "results: mistaken.h5");
     assert_int_equal(mkfifo("waiting.yaml", 0666), 0);
     expect("bitbudget check waiting.yaml", 3, "not a regular file");
-    expect("bitbudget run mistaken.h5", 2, "'mistaken.h5' is a result, no configuration");
+    expect("bitbudget run mistaken.h5", 2, "'mistaken.h5' is an HDF5 file, no study");
     const int kept = dup(STDIN_FILENO);
     const int file = open("a.yaml", O_RDONLY);
     assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);

@@ -153,7 +153,10 @@ TEST(a_build_tree_has_its_studies)
     assert_int_equal(unlink("mine.h5"), 0);
     write_text("mine.yaml", "base: ao/quicker\n");
     CALL("check", "mine.yaml");
-    program_expect(&run, 3, "cannot read configuration 'ao/quicker'");
+    program_expect(
+        &run, 3,
+        "mine.yaml:1:7: base: cannot read configuration 'ao/quicker': no such file, nor a "
+        "shipped study (did you mean ao/quick?)");
     assert_int_equal(unlink("mine.yaml"), 0);
 }
 

@@ -263,6 +263,22 @@ TEST(a_tile_that_is_rounded_up_is_told_once)
     bb_text_release(&plan.lines);
 }
 
+TEST(a_single_tile_is_told)
+{
+    bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP2);
+    const bb_list pipelines = {.items = &pipeline, .count = 1};
+    bb_plan plan = {0};
+    check_ok(bb_factor_device_tell_single(&pipelines, 128, 129, &plan));
+    pipeline.arithmetic = (int)BB_VARIANT_SP;
+    check_ok(bb_factor_device_tell_single(&pipelines, 128, 128, &plan));
+    assert_int_equal(plan.lines.length, 0);
+    pipeline.arithmetic = (int)BB_VARIANT_BF16;
+    check_ok(bb_factor_device_tell_single(&pipelines, 128, 128, &plan));
+    assert_non_null(strstr(plan.lines.data, "128 measurements are one tile of 128"));
+    assert_non_null(strstr(plan.lines.data, "so all is fp32; set solver.tile, at most 32"));
+    bb_text_release(&plan.lines);
+}
+
 TEST(a_table_fits_tiles_of_one_size)
 {
     bb_factor_solver_config sized = {.tile = 76, .gpus = 1};
