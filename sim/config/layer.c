@@ -135,30 +135,59 @@ static bool read_before(const bb_layers *layers)
     return false;
 }
 
-// The base's path: relative to the folder of the file that names it, else a shipped study's. Files
-// that were kept are in the order of the chain.
+// Of the files that were kept, the one that find_base found as it was read: `joined`, with or
+// without the ending, else the file of the shipped study `base`. NULL: none.
+static const char *find_known(const bb_layers *layers, const char *joined, const char *base)
+{
+    for (bb_index i = 0; i < layers->known_count; ++i) {
+        const char *name = layers->known[i].name;
+        const size_t length = strlen(joined);
+        if (strncmp(name, joined, length) == 0 &&
+            (name[length] == '\0' || strcmp(name + length, ".yaml") == 0)) {
+            return name;
+        }
+    }
+    for (bb_index i = 0; i < layers->known_count; ++i) {
+        const char *tail = strstr(layers->known[i].name, "/configs/");
+        tail = tail == NULL ? NULL : tail + strlen("/configs/");
+        if (tail != NULL && strncmp(tail, base, strlen(base)) == 0) {
+            return layers->known[i].name;
+        }
+    }
+    return NULL;
+}
+
+// The base's path: a file beside the one that names it, with or without the ending, else a shipped
+// study's.
 static bb_status find_base(bb_arena *arena, const char *path, const char *base,
                            const bb_layers *layers, const char **out)
 {
     bb_status status = BB_OK;
     const char *slash = strrchr(path, '/');
-    const int folder = base[0] == '/' || slash == NULL ? 0 : (int)(slash - path) + 1;
-    char *shipped = NULL;
-    struct stat about;
-    BB_TRY(bb_arena_printf(arena, out, "%.*s%s", folder, path, base));
+    char *folder = NULL;
+    char *found = NULL;
+    const char *joined = NULL;
+    BB_TRY(bb_memory_printf(&folder, "%.*s",
+                            base[0] == '/' || slash == NULL ? 0 : (int)(slash - path) + 1, path));
     if (layers->known_count > 0) {
-        if (known_text(layers, *out) == NULL && layers->count < layers->known_count) {
-            *out = layers->known[layers->count].name;
-        }
-    } else if (stat(*out, &about) != 0) {
-        BB_TRY(bb_study_file_find_shipped(base, &shipped));
-        if (shipped == NULL) {
-            BB_TRY(bb_study_file_refuse(base));
-        }
-        BB_TRY(bb_arena_text(arena, shipped, strlen(shipped), out));
+        BB_TRY(bb_arena_printf(arena, &joined, "%s%s", folder, base));
+        *out = find_known(layers, joined, base);
+        BB_REQUIRE(*out != NULL, BB_IO,
+                   "configuration '%s' is not among the %td files that were kept", joined,
+                   layers->known_count);
+        goto done;
     }
+    BB_TRY(bb_study_file_look(folder, base, &found));
+    if (found == NULL) {
+        BB_TRY(bb_study_file_find_shipped(base, true, &found));
+    }
+    if (found == NULL) {
+        BB_TRY(bb_study_file_refuse(base));
+    }
+    BB_TRY(bb_arena_text(arena, found, strlen(found), out));
 done:
-    BB_RELEASE(&shipped);
+    BB_RELEASE(&folder);
+    BB_RELEASE(&found);
     return status;
 }
 

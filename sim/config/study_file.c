@@ -31,8 +31,7 @@ static bool is_file(const char *path)
     return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
 }
 
-// The first of `folder`/`name` and that with the ending that is there; NULL: neither.
-static bb_status look_in(const char *folder, const char *name, char **out)
+bb_status bb_study_file_look(const char *folder, const char *name, char **out)
 {
     bb_status status = BB_OK;
     char *path = NULL;
@@ -105,7 +104,7 @@ static bool is_own(const char *name)
     return name[0] == '/' || name[0] == '.';
 }
 
-bb_status bb_study_file_find_shipped(const char *name, char **out)
+bb_status bb_study_file_find_shipped(const char *name, bool is_base, char **out)
 {
     bb_status status = BB_OK;
     char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
@@ -114,8 +113,9 @@ bb_status bb_study_file_find_shipped(const char *name, char **out)
         goto done;
     }
     BB_TRY(bb_shipped_folder_find(folders));
-    for (int i = 0; i < BB_SHIPPED_FOLDERS && *out == NULL; ++i) {
-        BB_TRY(look_in(folders[i], name, out));
+    for (int i = is_base ? BB_SHIPPED_FOLDERS - 1 : 0; i < BB_SHIPPED_FOLDERS && *out == NULL;
+         ++i) {
+        BB_TRY(bb_study_file_look(folders[i], name, out));
     }
 done:
     BB_RELEASE(&folders[0]);
@@ -130,9 +130,9 @@ bb_status bb_study_file_find(const char *name, char **out)
     if (strcmp(name, "-") == 0) {
         return bb_memory_text(name, out);
     }
-    BB_TRY(look_in("", name, &path));
+    BB_TRY(bb_study_file_look("", name, &path));
     if (path == NULL) {
-        BB_TRY(bb_study_file_find_shipped(name, &path));
+        BB_TRY(bb_study_file_find_shipped(name, false, &path));
     }
     if (path == NULL && (is_own(name) || access(name, F_OK) == 0)) {
         BB_TRY(bb_memory_text(name, &path)); // what opens it says what is wrong

@@ -108,7 +108,9 @@ static bb_status check_number(const reader *input, const bb_node *item, const bb
     double number = 0.0;
     const bool numeric =
         key->key != NULL && (key->key->kind == BB_KEY_DOUBLE || key->key->kind == BB_KEY_INTEGER);
-    if (numeric &&
+    const bool is_word = numeric && key->key->word != NULL && item->kind == BB_NODE_SCALAR &&
+                         strcmp(item->text, key->key->word) == 0;
+    if (numeric && !is_word &&
         (item->kind != BB_NODE_SCALAR || item->quoted || !bb_scalar_double(item->text, &number))) {
         BB_TRY(bb_binding_expectation(key->key, &expected));
         BB_TRY(bb_problems_add(input->problems, item->place, "sweep: %s%s%.60s: expected %s",

@@ -92,6 +92,8 @@ bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fits_export *
     bb_status status = BB_OK;
     static const char prefix[] = "pipeline_";
     static const keyword tile = {"TILE", "results/tile_size", "rows and columns of a tile", true};
+    static const keyword written = {"TILE", "study/solver_tile", "rows and columns of a tile",
+                                    true};
     char *words = NULL;
     const char *arithmetic = bb_fits_header_text(wanted, "study/pipeline_arithmetic", pipeline);
     const char *policy = bb_fits_header_text(wanted, "study/pipeline_policy_kind", pipeline);
@@ -103,7 +105,9 @@ bb_status bb_fits_header_pipeline(bb_fits_writer *writer, const bb_fits_export *
         writer, "STATUS", bb_fits_header_text(wanted, "results/status", pipeline), "how it ended"));
     BB_TRY(bb_fits_writer_text(writer, "ARITH", arithmetic, "arithmetic of the factorization"));
     BB_TRY(bb_fits_writer_text(writer, "POLICY", policy, "which tiles get it"));
-    BB_TRY(write_number(writer, wanted, &tile, tile.name, pipeline));
+    const bool has_tile = isfinite(bb_fits_header_number(wanted, tile.path, pipeline));
+    BB_TRY(has_tile ? write_number(writer, wanted, &tile, tile.name, pipeline)
+                    : write_number(writer, wanted, &written, written.name, 0));
     BB_TRY(bb_fits_writer_words(writer, "Keys of the pipeline:"));
     for (bb_index i = 0; i < bb_results_count(wanted->results); ++i) {
         const bb_dataset *key = bb_results_dataset(wanted->results, i);

@@ -28,6 +28,7 @@ enum {
     BOX_SIDE = 16,            ///< work-items of a group that keeps boxes of matrices
     STENCIL_COLUMNS = 64,     ///< work-items of a group over a stencil
     STENCIL_ROWS = 4,         ///< likewise
+    LOCAL_BYTES = 48 << 10,   ///< of local memory that a group may declare
     VECTOR_BYTES = 16,        ///< that a work-item loads at once
     FULL_GROUPS = 128,        ///< work-groups for all processors
     RESIDENT_ITEMS = 1 << 18, ///< work-items that run at once
@@ -200,6 +201,21 @@ static double groups_of(const bb_choice *choice, double points)
     return points / ((double)(choice->group[0] * choice->group[1]) * choice->points * choice->rows);
 }
 
+// At most the bytes of all boxes: of each read of the iterator, along the longer side of a group.
+static double box_bytes(const bb_program *program, const bb_choice *choice)
+{
+    const double columns = (double)choice->group[0] * (double)choice->points;
+    const double rows = (double)choice->group[1] * (double)choice->rows;
+    double reads = 0.0;
+    for (int i = 0; i < program->iterator_count; ++i) {
+        const bb_step_list *list = &program->iterators[i].steps;
+        for (int k = 0; k < list->count; ++k) {
+            reads += program->steps[list->steps[k]].kind == BB_STEP_READ;
+        }
+    }
+    return reads * BB_EMISSION_LOCAL_STEPS * fmax(columns, rows) * (double)widest_element(program);
+}
+
 // Boxes of products of matrices: large ones, as long as there are groups for all processors.
 static void fit_boxes(const bb_program *program, double points, bb_choice *choice)
 {
@@ -208,7 +224,8 @@ static void fit_boxes(const bb_program *program, double points, bb_choice *choic
     if (groups_of(choice, points) < FULL_GROUPS) {
         choice->group[1] = BOX_SIDE / 2;
     }
-    while (groups_of(choice, points) < FULL_GROUPS && choice->points * choice->rows > 1) {
+    while (choice->points * choice->rows > 1 &&
+           (groups_of(choice, points) < FULL_GROUPS || box_bytes(program, choice) > LOCAL_BYTES)) {
         halve(choice);
     }
 }

@@ -151,6 +151,20 @@ TEST(a_build_tree_has_its_studies)
     CALL("rerun", "mine.h5", "-q", "--force", "--verify", "-o", "again.h5");
     program_expect(&run, 0, "");
     assert_int_equal(unlink("mine.h5"), 0);
+    // A file beside it comes first, a folder of that name does not count.
+    assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1) + mkdir("own", 0777) +
+                         mkdir("own/ao", 0777) + mkdir("own/ao/ao", 0777) +
+                         mkdir("own/ao/ao/nx456", 0777),
+                     0);
+    write_text("own/ao/quick.yaml", "base: ao/nx456\nseed: 4242\n");
+    write_text("own/mine.yaml", "base: ao/quick\n");
+    CALL("config", "--resolved", "own/mine.yaml");
+    program_expect(&run, 0, "seed: 4242");
+    program_expect(&run, 0, "nx456");
+    assert_int_equal(unlink("own/ao/quick.yaml") + unlink("own/mine.yaml") +
+                         rmdir("own/ao/ao/nx456") + rmdir("own/ao/ao") + rmdir("own/ao") +
+                         rmdir("own"),
+                     0);
     write_text("mine.yaml", "base: ao/quicker\n");
     CALL("check", "mine.yaml");
     program_expect(

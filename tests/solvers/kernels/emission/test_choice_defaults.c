@@ -130,6 +130,28 @@ static void check_product(const char *type, bb_index columns, bb_index items, bb
     fixture_release(&fixture);
 }
 
+// Two products at once need twice the boxes: in fp64 as many rows would be 52 KiB.
+TEST(boxes_of_two_products_fit_local_memory)
+{
+    static const char text[] =
+        "kernel TWO (A, B, C, D, E: matrix T)\n"
+        "for column in C.columns, row in C.rows\n"
+        "  s = sum (k in A.columns) A[k, row] * B[column, k] - D[k, row] * E[column, k]\n"
+        "  C[column, row] = s\n";
+    static const bb_type_binding types[] = {{"T", "DP"}};
+    static const char *const objects[] = {"A", "B", "C", "D", "E"};
+    program_fixture fixture = {.data = {{0}}};
+    check_ok(bb_notation_reader_read(text, (bb_index)strlen(text), "two.kernel", &fixture.problems,
+                                     &fixture.description));
+    check_ok(
+        bb_program_create(&fixture.description, types, 1, &fixture.problems, &fixture.program));
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; ++i) {
+        fixture_bind(&fixture, objects[i], 1024, 1024, NULL);
+    }
+    check_variant(&fixture, "two products", "group16x16-points4-rows4-local");
+    fixture_release(&fixture);
+}
+
 // Work-groups for all processors first; boxes of complex matrices that fit local memory.
 TEST(products_by_size)
 {
