@@ -181,10 +181,8 @@ static bb_status find_base(bb_arena *arena, const char *path, const char *base,
     if (found == NULL) {
         BB_TRY(bb_study_file_find_shipped(base, true, &found));
     }
-    if (found == NULL) {
-        BB_TRY(bb_study_file_refuse(base));
-    }
-    BB_TRY(bb_arena_text(arena, found, strlen(found), out));
+    BB_TRY(found == NULL ? bb_study_file_refuse(base)
+                         : bb_arena_text(arena, found, strlen(found), out));
 done:
     BB_RELEASE(&folder);
     BB_RELEASE(&found);

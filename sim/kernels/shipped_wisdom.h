@@ -2,10 +2,10 @@
 //
 // Shipped records of tuned variants: configs/kernels/tuned/<device>.yaml of the shipped folders
 // (shipped_folder.h), in the form of any wisdom file. They hold for every driver and compiler, and
-// for other devices of the architecture where the device has none for these sizes. Every extent has to
-// be within a factor of four of the record's. Records of another version of the printed text count
-// no more, so that an outdated file does no harm. Only variants in the kernel's order of sums are
-// taken: results do not depend on these files.
+// for other devices of the architecture where the device has none for these sizes. Every extent has
+// to be within a factor of four of the record's. Records of another version of the printed text
+// count no more, so that an outdated file does no harm. Only variants in the kernel's order of sums
+// are taken: results do not depend on these files.
 #ifndef BB_SIM_KERNELS_SHIPPED_WISDOM_H
 #define BB_SIM_KERNELS_SHIPPED_WISDOM_H
 
