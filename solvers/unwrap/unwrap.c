@@ -655,8 +655,7 @@ bb_status bb_unwrap_verify(bb_unwrap *unwrap, const double *phase, bb_unwrap_rep
     const bb_unwrap_parts *parts = &unwrap->parts;
     const bb_index points = parts->columns * parts->rows;
     double *exact = NULL; // [points]
-    const bool is_known =
-        report->converged && bb_unwrap_config_descends(&unwrap->config) && !unwrap->descends;
+    const bool is_known = report->converged && bb_unwrap_config_descends(&unwrap->config);
     if (report->jumps == 0.0 || is_known) {
         goto done;
     }
