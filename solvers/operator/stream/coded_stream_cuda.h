@@ -298,11 +298,13 @@ __device__ __forceinline__ row_places places_of(const job &task_job, int rows_of
     return out;
 }
 
-__device__ __forceinline__ void put_sum(const job &task_job, const row_places &place, double total)
+/// What the row's sum is divided by.
+__device__ __forceinline__ double scale_of(const job &task_job, const row_places &place)
 {
     const bb_stream_operand &own = task_job.task.operand[place.operand];
-    own.y[place.row] =
-        own.scales == nullptr ? total : total / own.scales[first_row_of(task_job) + place.row];
+    return place.count == 0 || own.scales == nullptr
+               ? 1.0
+               : own.scales[first_row_of(task_job) + place.row];
 }
 
 /// A lane's places of its rows, `first` and every `stride`-th after it, added in order. Loads are
@@ -354,14 +356,18 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
         }
         hopper::let_next_kernel_start();
     }
-    // Once before the sums are there, so that the instructions are.
+    row_places place[adding_rows];
+    double scale[adding_rows];
+    // Once before the sums are there, so that the instructions are, and the scales.
     for (int begin = own - stride; begin < end; begin += stride) {
-        row_places place[adding_rows];
         double total[adding_rows] = {};
+        if (begin != own) {
 #pragma unroll
-        for (int r = 0; r < adding_rows; ++r) {
-            const int line = (begin < 0 ? own : begin) + r * rows_of_warp + lane / row_lanes;
-            place[r] = places_of(task_job, rows_of_group, line);
+            for (int r = 0; r < adding_rows; ++r) {
+                const int line = (begin < 0 ? own : begin) + r * rows_of_warp + lane / row_lanes;
+                place[r] = places_of(task_job, rows_of_group, line);
+                scale[r] = scale_of(task_job, place[r]);
+            }
         }
         add_own_places(place, lane % row_lanes, row_lanes, total);
         for (int half = row_lanes / 2; half > 0; half /= 2) {
@@ -377,7 +383,7 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
 #pragma unroll
         for (int r = 0; r < adding_rows; ++r) {
             if (lane % row_lanes == 0 && place[r].count > 0) {
-                put_sum(task_job, place[r], total[r]);
+                task_job.task.operand[place[r].operand].y[place[r].row] = total[r] / scale[r];
             }
         }
     }

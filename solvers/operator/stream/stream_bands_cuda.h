@@ -34,7 +34,8 @@ namespace stream
 constexpr int band_rows = BB_STREAM_BAND; // of a warp
 constexpr int quarters = 4;               // of a tile's columns
 constexpr int cut_threads = lanes * quarters;
-constexpr double upper_weight = 65536.0; // of x in an upper tile
+constexpr int cut_blocks_of_registers = 16; // 32 registers a thread, for which there is room
+constexpr double upper_weight = 65536.0;    // of x in an upper tile
 /// Of a run's quarters, by turn, a group's rows.
 struct band_sums {
     double values[2][quarters][warps * 4];
@@ -72,39 +73,68 @@ template <class S> struct cut_source {
     }
 };
 
-/// Tiles of x, a block every gridDim.x-th. All blocks are there before the products' are.
-template <class S, class Way>
-__global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job task_job)
+/// Columns of x from a tile's first one on, zeros beyond the last.
+struct columns_of_x {
+    const float *x; // at 16 bytes
+    int left;
+
+    __device__ __forceinline__ float4 four(int chunk) const
+    {
+        const int first = 4 * chunk;
+        if (first + 4 <= left) {
+            return __ldcg(reinterpret_cast<const float4 *>(x) + chunk);
+        }
+        return {first < left ? __ldcg(x + first) : 0.0F,
+                first + 1 < left ? __ldcg(x + first + 1) : 0.0F,
+                first + 2 < left ? __ldcg(x + first + 2) : 0.0F, 0.0F};
+    }
+};
+template <class S>
+__device__ __forceinline__ columns_of_x columns_of_tile(const bb_stream_task &task, int index)
 {
-    __shared__ __align__(16) float values[S::columns];
+    const bb_index first = cut_source<S>(task, index).tile * S::columns;
+    const bb_index left = task.columns - first;
+    return {static_cast<const float *>(task.x) + first,
+            static_cast<int>(left < S::columns ? left : S::columns)};
+}
+
+/// Tiles of x, a block every gridDim.x-th. All blocks are there before the products' are. Where
+/// registers have room, the next tile's x is on its way while one is cut.
+template <class S, class Way>
+__global__ void __launch_bounds__(cut_threads, cut_blocks_of_registers)
+    cut_x(const __grid_constant__ job task_job)
+{
+    constexpr bool ahead = Way::turns == 1;
+    const bb_stream_task &task = task_job.task;
     const int quarter = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
+    const int stride = static_cast<int>(gridDim.x);
     unsigned count = 0;
+    float4 next[Way::turns];
     hopper::let_next_kernel_start();
     hopper::wait_for_kernel_before();
-    for (int index = static_cast<int>(blockIdx.x); index < task_job.parts.tiles;
-         index += static_cast<int>(gridDim.x)) {
-        const cut_source<S> source(task_job.task, index);
-        const bb_index first = source.tile * S::columns;
-        const float *x = static_cast<const float *>(task_job.task.x) + first;
-        unsigned char *tile =
-            task_job.task.limbs + static_cast<size_t>(index) * cut_tile<Way>::bytes;
-#pragma unroll
-        for (int k = 0; k < S::columns / cut_threads; ++k) {
-            const int j = k * cut_threads + static_cast<int>(threadIdx.x);
-            values[j] = first + j < task_job.task.columns ? __ldcg(x + j) : 0.0F;
+    if constexpr (ahead) {
+        Way::load(columns_of_tile<S>(task, static_cast<int>(blockIdx.x)), quarter, lane, next);
+    }
+    for (int index = static_cast<int>(blockIdx.x); index < task_job.parts.tiles; index += stride) {
+        unsigned char *tile = task.limbs + static_cast<size_t>(index) * cut_tile<Way>::bytes;
+        float4 x[Way::turns];
+        if constexpr (ahead) {
+            x[0] = next[0];
+            if (index + stride < task_job.parts.tiles) {
+                Way::load(columns_of_tile<S>(task, index + stride), quarter, lane, next);
+            }
+        } else {
+            Way::load(columns_of_tile<S>(task, index), quarter, lane, x);
         }
-        __syncthreads();
-        typename Way::mark mark =
-            Way::cut(reinterpret_cast<const unsigned char *>(values), tile, quarter, lane);
-        if constexpr (S::varies) {
-            mark.scale *= source.is_upper ? upper_weight : 1.0; // exact, and beyond fp32's range
+        typename Way::mark mark = Way::cut(x, tile, quarter, lane);
+        if constexpr (S::varies) { // exact, and beyond fp32's range
+            mark.scale *= cut_source<S>(task, index).is_upper ? upper_weight : 1.0;
         }
         if (lane == 0) {
             cut_tile<Way>::marks(tile)[quarter] = mark;
         }
         ++count;
-        __syncthreads(); // `values` are free again
     }
     hopper::memory_before_copies();
     __syncthreads();

@@ -80,6 +80,7 @@ template <class S> struct digits_of_integers {
     static constexpr int blocks = S::columns / BB_BLOCK / quarters;             // of a quarter
     static constexpr int plane_blocks = S::varies ? blocks : quarters * blocks; // of a plane
     static constexpr int cut_bytes = S::columns / BB_BLOCK * block_x_bytes;
+    static constexpr int turns = S::columns / 4 / quarters / lanes;
 
     /// Sums of the lane's two rows and digits in a quarter of a tile.
     using part_type = std::conditional_t<form::has_exponents, float, int>;
@@ -161,19 +162,25 @@ template <class S> struct digits_of_integers {
         }
     }
 
-    static __device__ __forceinline__ mark cut(const unsigned char *source, unsigned char *out,
-                                               int quarter, int lane)
+    static __device__ __forceinline__ void load(const columns_of_x &source, int quarter, int lane,
+                                                float4 (&x)[turns])
     {
         constexpr int chunks = S::values / 4; // of a lane of read_x
-        constexpr int turns = S::columns / 4 / quarters / lanes;
-        float4 x[turns];
-        uint32_t largest = 0;
 #pragma unroll
         for (int k = 0; k < turns; ++k) {
             const int unit = (quarter * turns + k) * lanes + lane;
             const int owner = unit / chunks;
-            x[k] = reinterpret_cast<const float4 *>(
-                source)[owner * chunks + bb_coded_stream_chunk(chunks, owner, unit % chunks)];
+            x[k] =
+                source.four(owner * chunks + bb_coded_stream_chunk(chunks, owner, unit % chunks));
+        }
+    }
+
+    static __device__ __forceinline__ mark cut(const float4 (&x)[turns], unsigned char *out,
+                                               int quarter, int lane)
+    {
+        uint32_t largest = 0;
+#pragma unroll
+        for (int k = 0; k < turns; ++k) {
             const uint4 bits = *reinterpret_cast<const uint4 *>(&x[k]);
             largest = max(max(max(largest, bits.x & 0x7fffffffU), bits.y & 0x7fffffffU),
                           max(bits.z & 0x7fffffffU, bits.w & 0x7fffffffU));

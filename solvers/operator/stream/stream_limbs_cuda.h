@@ -81,6 +81,8 @@ __device__ __forceinline__ void multiply_16(float (&d)[4], uint2 upper, uint2 lo
 /// lane % 4 of four wants them.
 template <class S, class Halves> struct limbs_of_floats {
     static constexpr int cut_bytes = S::columns / slot_columns * slot_bytes;
+    static constexpr int chunks = S::values / 4; // of a lane of read_x
+    static constexpr int turns = S::columns / 4 / quarters / lanes;
     using mark = float; // 2^e
 
     int rows_at;  // bytes in a stage to the lane's first row
@@ -126,12 +128,21 @@ template <class S, class Halves> struct limbs_of_floats {
         return bits_of(pair);
     }
 
-    __device__ __forceinline__ static mark cut(const unsigned char *source, unsigned char *out,
+    __device__ __forceinline__ static void load(const columns_of_x &source, int quarter, int lane,
+                                                float4 (&x)[turns])
+    {
+#pragma unroll
+        for (int k = 0; k < turns; ++k) {
+            const int unit = (quarter * turns + k) * lanes + lane;
+            const int owner = unit / chunks;
+            x[k] =
+                source.four(owner * chunks + bb_coded_stream_chunk(chunks, owner, unit % chunks));
+        }
+    }
+
+    __device__ __forceinline__ static mark cut(const float4 (&x)[turns], unsigned char *out,
                                                int quarter, int lane)
     {
-        constexpr int chunks = S::values / 4; // of a lane of read_x
-        constexpr int turns = S::columns / 4 / quarters / lanes;
-        float4 x[turns];
         unsigned char *targets[turns];
         uint32_t largest = 0;
         float down = 0.0F;
@@ -141,9 +152,6 @@ template <class S, class Halves> struct limbs_of_floats {
             const int owner = unit / chunks;
             const int part = unit % chunks / 2;
             const int half = unit % 2;
-            const int chunk =
-                owner * chunks + bb_coded_stream_chunk(chunks, owner, 2 * part + half);
-            x[k] = reinterpret_cast<const float4 *>(source)[chunk];
             targets[k] = out + slot_bytes * (2 * (owner / 4) + part) + 16 * (owner % 4) + 8 * half;
             const uint4 bits = *reinterpret_cast<const uint4 *>(&x[k]);
             largest = max(max(max(largest, bits.x & 0x7fffffffU), bits.y & 0x7fffffffU),
