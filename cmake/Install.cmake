@@ -36,22 +36,22 @@ add_custom_command(
   COMMAND ${prebuild} -q -o "${BB_PREBUILT_FOLDER}"
   COMMAND "${CMAKE_COMMAND}" -E touch "${BB_PREBUILT_FOLDER}/made"
   DEPENDS bitbudget COMMENT "Compiling the shipped kernels beforehand" VERBATIM)
-set(prebuilt_marks "")
-foreach(study ${prebuilt_studies})
+set(mark "${BB_PREBUILT_FOLDER}/made")
+foreach(study ${prebuilt_studies}) # one after the other: at once each would compile the same
+  set(before "${mark}")
   get_filename_component(name "${study}" NAME_WE)
   set(mark "${BB_PREBUILT_FOLDER}/made-${name}")
   add_custom_command(
     OUTPUT "${mark}"
     COMMAND ${prebuild} "${study}" size.columns=256 size.rows=240 -q -o "${BB_PREBUILT_FOLDER}"
     COMMAND "${CMAKE_COMMAND}" -E touch "${mark}"
-    DEPENDS "${BB_PREBUILT_FOLDER}/made" "${study}"
+    DEPENDS "${before}" "${study}"
     COMMENT "Compiling the kernels of fringe/${name} beforehand" VERBATIM)
-  list(APPEND prebuilt_marks "${mark}")
 endforeach()
 if(BB_PREBUILT)
   set(prebuilt_all ALL)
 endif()
-add_custom_target(prebuilt ${prebuilt_all} DEPENDS ${prebuilt_marks})
+add_custom_target(prebuilt ${prebuilt_all} DEPENDS "${mark}")
 
 install(TARGETS bitbudget RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/bitbudget")
