@@ -37,17 +37,6 @@ static bb_status add_price(const bb_experiment *experiment, const char *number, 
                        (int)strcspn(unit, "]"), unit);
 }
 
-// Row of the reference: the one of that name, else the first, as in a study.
-static bb_index reference_of(const bb_dataset *names)
-{
-    for (bb_index i = 0; i < names->count; ++i) {
-        if (strcmp(names->texts[i], "reference") == 0) {
-            return i;
-        }
-    }
-    return 0;
-}
-
 // "Strehl ratio 0.5920", first of its row; nothing where the results lack it.
 static bb_status add_score(const bb_column *score, const bb_results *results, bb_index row,
                            bb_index count, const char *before, bb_text *out)
@@ -70,7 +59,7 @@ static bb_status add_reference(const bb_experiment *experiment, const bb_results
 {
     bb_status status = BB_OK;
     const bb_dataset *names = front->names;
-    const bb_index row = reference_of(names);
+    const bb_index row = front->reference;
     const double bytes = front->costs[row].measures[BB_FRONT_BYTES];
     const char *before = ":";
     char number[BB_CELL_BYTES];
@@ -106,7 +95,7 @@ static bb_status add_choice(const asking *about, bb_index row, bb_front_measure 
     char value[BB_CELL_BYTES];
     const bb_front *front = about->front;
     const double own = front->costs[row].measures[measure];
-    double ratio = front->costs[reference_of(front->names)].measures[measure] / own;
+    double ratio = front->costs[front->reference].measures[measure] / own;
     const double compression = compression_of(about->results, row, front->names->count);
     const bool to_fp32 = measure == BB_FRONT_BYTES && isfinite(compression);
     ratio = to_fp32 ? compression : ratio;
@@ -170,7 +159,7 @@ bb_status bb_answer_write_front(const bb_experiment *experiment, const bb_result
         const bb_front_cost *cost = &front->costs[i];
         const bb_front_cost *best = &front->costs[fewest];
         if (cost->takes_part && cost->measures[BB_FRONT_BYTES] == best->measures[BB_FRONT_BYTES] &&
-            cost->price < best->price) {
+            cost->loss < best->loss) {
             fewest = i;
         }
     }

@@ -15,6 +15,9 @@ static const double time_spread = 1.1;
 // An answer this wrong, relative to itself, is lost: it is on no front, however few its bytes.
 static const double lost = 0.999;
 
+// Rounding of a score in fp64, relative: sums of some thousand terms in another order.
+static const double score_rounding = 1e-12;
+
 const bb_dataset *bb_front_column(const bb_results *results, const char *name, bb_index count)
 {
     char path[PATH_BYTES];
@@ -50,6 +53,41 @@ static double plain_price(const bb_experiment *experiment, const bb_results *res
         largest = isnan(price) || isnan(largest) ? NAN : fmax(largest, price);
     }
     return isinf(largest) ? NAN : largest;
+}
+
+double bb_front_loss(double price, double score)
+{
+    const double loss = fabs(price);
+    return loss <= score_rounding * score ? 0.0 : loss;
+}
+
+// Row of the reference: the one of that name, else the first, as in a study.
+static bb_index reference_of(const bb_dataset *names)
+{
+    for (bb_index i = 0; i < names->count; ++i) {
+        if (strcmp(names->texts[i], "reference") == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+// Largest score of the reference, to which its rounding is relative; 0 where there is none.
+static double reference_score(const bb_experiment *experiment, const bb_results *results,
+                              const bb_front *front)
+{
+    double largest = 0.0;
+    char path[PATH_BYTES];
+    for (bb_index i = 0; i < experiment->score_count; ++i) {
+        (void)snprintf(path, sizeof path, "results/%s", experiment->scores[i].dataset);
+        const bb_dataset *scores = bb_results_find(results, path);
+        if (scores != NULL && !scores->is_text && scores->rank > 0 &&
+            scores->shape[0] == front->names->count) {
+            const bb_index items = scores->count / front->names->count;
+            largest = fmax(largest, fabs(scores->numbers[front->reference * items]));
+        }
+    }
+    return largest;
 }
 
 static bb_front_cost cost_of(const bb_experiment *experiment, const bb_results *results,
@@ -89,8 +127,11 @@ bb_status bb_front_find(const bb_experiment *experiment, const bb_results *resul
     BB_REQUIRE(out->names != NULL && out->names->is_text && out->names->is_axis, BB_INVALID,
                "results without an axis 'pipeline' of names, as 'bitbudget run' writes them");
     BB_TRY(BB_ALLOCATE(out->names->count, &out->costs));
+    out->reference = reference_of(out->names);
+    const double score = reference_score(experiment, results, out);
     for (bb_index i = 0; i < out->names->count; ++i) {
         out->costs[i] = cost_of(experiment, results, out->names->count, i);
+        out->costs[i].loss = bb_front_loss(out->costs[i].price, score);
     }
     out->timed = are_timed(results, out->costs, out->names->count);
 done:
@@ -115,9 +156,9 @@ static bool beats(const bb_front *front, bb_index i, bb_index j)
     const double b_bytes = b->measures[BB_FRONT_BYTES];
     const double a_seconds = seconds_of(front, i);
     const double b_seconds = seconds_of(front, j);
-    return a->takes_part && a->price <= b->price && a_bytes <= b_bytes &&
+    return a->takes_part && a->loss <= b->loss && a_bytes <= b_bytes &&
            a_seconds <= time_spread * b_seconds &&
-           (a->price < b->price || a_bytes < b_bytes || time_spread * a_seconds < b_seconds);
+           (a->loss < b->loss || a_bytes < b_bytes || time_spread * a_seconds < b_seconds);
 }
 
 bool bb_front_has(const bb_front *front, bb_index row)
@@ -154,8 +195,8 @@ bb_index bb_front_least(const bb_front *front, double within, bb_front_measure m
 
 bb_index bb_front_knee(const bb_front *front)
 {
-    double price[2] = {INFINITY, -INFINITY}; // least and largest
-    double size[2] = {INFINITY, -INFINITY};  // logarithms of bytes
+    double loss[2] = {INFINITY, -INFINITY}; // least and largest
+    double size[2] = {INFINITY, -INFINITY}; // logarithms of bytes
     double farthest = 0.0;
     bb_index knee = -1;
     for (int pass = 0; pass < 2; ++pass) {
@@ -166,13 +207,13 @@ bb_index bb_front_knee(const bb_front *front)
                 continue;
             }
             if (pass == 0) {
-                price[0] = fmin(price[0], cost->price);
-                price[1] = fmax(price[1], cost->price);
+                loss[0] = fmin(loss[0], cost->loss);
+                loss[1] = fmax(loss[1], cost->loss);
                 size[0] = fmin(size[0], log(bytes));
                 size[1] = fmax(size[1], log(bytes));
                 continue;
             }
-            const double below = 1.0 - (cost->price - price[0]) / (price[1] - price[0]) -
+            const double below = 1.0 - (cost->loss - loss[0]) / (loss[1] - loss[0]) -
                                  (log(bytes) - size[0]) / (size[1] - size[0]);
             if (below > farthest + 1e-9) { // the ends lie on the line but for rounding
                 farthest = below;

@@ -20,6 +20,7 @@ typedef enum bb_front_measure {
 typedef struct bb_front_cost {
     bool takes_part;    ///< it is ok, its price known and its answer not lost
     double price;       ///< the largest of the experiment's prices; of draws the worst one's
+    double loss;        ///< of the price, as the front compares it (bb_front_loss)
     double plain_price; ///< of the pipeline as it is; NaN where unknown
     double measures[BB_FRONT_MEASURES];
 } bb_front_cost;
@@ -27,6 +28,7 @@ typedef struct bb_front_cost {
 typedef struct bb_front {
     const bb_dataset *names; ///< of the pipelines; the results'
     bb_front_cost *costs;    ///< [names->count]
+    bb_index reference;      ///< its row: the one of that name, else the first
     bool timed;              ///< all that finished computed on a GPU: time is the format's
 } bb_front;
 
@@ -36,7 +38,11 @@ BB_CHECKED bb_status bb_front_find(const bb_experiment *experiment, const bb_res
                                    bb_front *out);
 void bb_front_release(bb_front *front);
 
-/// Whether no other pipeline is at most as high in price and bytes, and lower in one. Time joins
+/// Loss of a price: its magnitude, since rounding that happens to raise the score is no gain over
+/// the reference; 0 within the rounding of the reference's `score`.
+double bb_front_loss(double price, double score);
+
+/// Whether no other pipeline is at most as high in loss and bytes, and lower in one. Time joins
 /// them where `timed`, times that differ by less than 10 % being equal.
 bool bb_front_has(const bb_front *front, bb_index row);
 
@@ -44,7 +50,7 @@ bool bb_front_has(const bb_front *front, bb_index row);
 /// followed by time where it counts. -1 where there is none.
 bb_index bb_front_least(const bb_front *front, double within, bb_front_measure measure);
 
-/// The pipeline of the front farthest below the line between its ends in price and logarithm of
+/// The pipeline of the front farthest below the line between its ends in loss and logarithm of
 /// bytes: from it on, fewer bytes cost more. -1 where none lies below.
 bb_index bb_front_knee(const bb_front *front);
 

@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/// Writes the table. A pipeline is marked `*` when no other is at most as high in price and bytes
-/// and lower in one. Time joins them where all pipelines computed on a GPU, times that differ by
+/// Writes the table. A pipeline is marked `*` when no other is at most as high in loss
+/// (bb_front_loss) and bytes, and lower in one. Time joins them where all pipelines computed on a GPU, times that differ by
 /// less than 10 % being equal: a cpu's time is that of emulated formats, and both change from run
 /// to run. An answer with a relative error of 1 takes no part. `within` is a price, NaN for none:
 /// the pipeline of fewest bytes, then least time, whose price is at most that is named. Pipelines
@@ -28,7 +28,7 @@ typedef struct bb_table_cost {
     double price;    ///< largest of the experiment's, of draws the worst; infinite: not known
     double bytes;    ///< of the operator; infinite: not known
     bool takes_part; ///< computed, safe and not lost
-    bool front;      ///< of price and bytes alone
+    bool front;      ///< of loss and bytes alone
 } bb_table_cost;
 
 /// The costs of all pipelines in their order, out [pipelines]. Errors: BB_INVALID (results without

@@ -2,6 +2,7 @@
 #include "sim/report/swept.h"
 
 #include "core/memory.h"
+#include "sim/output/front.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -389,12 +390,13 @@ bb_index bb_swept_best(const bb_swept *swept, double within)
 bool bb_swept_is_front(const bb_swept *swept, bb_index choice)
 {
     const bb_swept_choice *own = &swept->choices[choice];
+    const double own_loss = bb_front_loss(own->price_most, 1.0);
     bool front = is_priced(own);
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *other = &swept->choices[i];
-        front = front && !(is_priced(other) && other->price_most <= own->price_most &&
-                           other->bytes <= own->bytes &&
-                           (other->price_most < own->price_most || other->bytes < own->bytes));
+        const double loss = bb_front_loss(other->price_most, 1.0);
+        front = front && !(is_priced(other) && loss <= own_loss && other->bytes <= own->bytes &&
+                           (loss < own_loss || other->bytes < own->bytes));
     }
     return front;
 }

@@ -171,6 +171,44 @@ TEST(the_worst_draw_is_the_headline)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
+// Marks of reference, fp32 and fp16 of an ao table with these losses, and 8, 4 and 2 MB.
+static void check_loss_marks(const double losses[3], const char *marks)
+{
+    static const char *const names[] = {"reference", "fp32", "fp16"};
+    static const double bytes[] = {8e6, 4e6, 2e6};
+    double strehls[3];
+    bb_text text = {0};
+    bb_results *results = empty_results();
+    for (int i = 0; i < 3; ++i) {
+        strehls[i] = 0.5 - losses[i];
+    }
+    check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 3, names));
+    check_ok(bb_results_values(results, "results/strehl", "1", "Strehl", "pipeline", strehls));
+    check_ok(bb_results_values(results, "results/strehl_loss", "1", "loss", "pipeline", losses));
+    check_ok(
+        bb_results_values(results, "results/operator_bytes", "byte", "stored", "pipeline", bytes));
+    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "ao"), results, NAN, &text));
+    for (int i = 0; i < 3; ++i) {
+        const char *row = strstr(text.data, names[i]);
+        assert_non_null(row);
+        if (row[-2] != marks[i]) {
+            print_error("%s is not marked '%c' in\n%s", names[i], marks[i], text.data);
+            fail();
+        }
+    }
+    bb_results_destroy(&results);
+    bb_text_release(&text);
+}
+
+// A negative loss is no gain over the reference; one within its rounding is none.
+TEST(rounding_that_raises_the_score_is_no_gain)
+{
+    check_loss_marks((const double[3]){0.0, -5.9e-9, 1e-5}, "***");
+    check_loss_marks((const double[3]){0.0, -1e-5, 1e-6}, "* *");
+    check_loss_marks((const double[3]){0.0, -1e-15, -2e-13}, "  *");
+    check_loss_marks((const double[3]){0.0, 1e-15, 1e-11}, " **");
+}
+
 TEST(results_without_pipelines_are_refused)
 {
     bb_text text = {0};

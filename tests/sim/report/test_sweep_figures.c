@@ -219,6 +219,18 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     bb_results_destroy(&partial);
 }
 
+// A worst loss below zero is rounding: it takes nothing off the front.
+TEST(negative_losses_leave_the_reference_on_the_front)
+{
+    bb_swept_choice choices[] = {{.price_most = 0.0, .bytes = 8e6},
+                                 {.price_most = -5.9e-9, .bytes = 4e6},
+                                 {.price_most = -1e-6, .bytes = 4e6}};
+    const bb_swept swept = {.choices = choices, .choice_count = 3};
+    assert_true(bb_swept_is_front(&swept, 0));
+    assert_true(bb_swept_is_front(&swept, 1));
+    assert_false(bb_swept_is_front(&swept, 2));
+}
+
 static void call(const char *const more[6], int code, const char *expected)
 {
     const char *arguments[PROGRAM_ARGUMENTS] = {NULL};
