@@ -11,6 +11,8 @@
 #include "sim/device_choice.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
+#include "sim/output/reader.h"
+#include "sim/report/swept.h"
 #include "sim/sweep/search/sweep_search.h"
 #include "sim/sweep/shard.h"
 #include "sim/sweep/slurm.h"
@@ -23,8 +25,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { PLANNING_SECONDS = 3600 };
+enum { PLANNING_SECONDS = 3600, PATH_BYTES = 4096 };
 
 // Planning, in a process of its own: a study may look at devices, and workers that are started
 // afterwards could not use a GPU that this process had touched.
@@ -427,6 +430,39 @@ static bb_status require_device(void *name)
     return bb_device_choice_require(name);
 }
 
+// Whether a sweep was run before: its results exist beside the folder of its plan.
+static bool was_run(const bb_options *options, const char *output, const char *folder)
+{
+    char path[PATH_BYTES];
+    const int length = snprintf(path, sizeof path, "%s/plan.json", folder);
+    return !options->force && length < PATH_BYTES && access(output, F_OK) == 0 &&
+           access(path, F_OK) == 0;
+}
+
+// Prints the answer of a sweep whose results are complete. Errors: BB_IO (they are not this plan's,
+// or not complete).
+static bb_status show_finished(const bb_options *options, const bb_sweep_plan *plan,
+                               const char *output)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    bb_sweep_progress progress = {0};
+    BB_TRY(bb_reader_read(output, &results));
+    BB_TRY(bb_sweep_progress_read(plan, &progress));
+    const char *id = bb_results_note_text(results, "", "sweep_plan");
+    const bb_index done = progress.counts[BB_POINT_DONE];
+    const bool all = plan->sweep->searches || done == bb_sweep_plan_points(plan);
+    if (id == NULL || strcmp(id, plan->id) != 0 || bb_swept_partial(results) != NULL || !all) {
+        BB_TRY(bb_file_check(output, false, false, 0.0, NULL));
+    }
+    BB_TRY(collect(options, plan, NULL));
+    (void)printf("all %td runs are done in %s\n", done, output);
+done:
+    bb_sweep_progress_release(&progress);
+    bb_results_destroy(&results);
+    return status;
+}
+
 static bb_status act_whole(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -445,12 +481,13 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
     }
     BB_TRY(name_outputs(options, &output, &folder));
     BB_TRY(bb_command_inputs(options, NULL, &inputs));
-    BB_TRY(bb_file_check(output, options->output == NULL, options->force, 0.0, &inputs));
+    const bool ran = was_run(options, output, folder);
+    BB_TRY(bb_file_check(output, options->output == NULL, options->force || ran, 0.0, &inputs));
     BB_TRY(make_plan(options, experiments, 0, options->operand_count, jobs, folder, output));
     BB_TRY(bb_sweep_plan_open(experiments, folder, &plan));
     BB_TRY(check_within(options, plan));
-    BB_TRY(run_all(options, plan));
-    BB_TRY(collect(options, plan, output));
+    BB_TRY(ran ? BB_OK : run_all(options, plan));
+    BB_TRY(ran ? show_finished(options, plan, output) : collect(options, plan, output));
 done:
     BB_RELEASE(&device);
     bb_file_list_release(&inputs);

@@ -51,4 +51,26 @@ TEST(what_stands_over_points_of_the_wafer_is_kept)
     program_expect(&run, 0, "failed");
 }
 
+// A sweep that was run before is a result; results of another plan, or not complete, are not
+// replaced.
+TEST(a_finished_sweep_is_shown)
+{
+    static program_run run;
+    write_plan("fringe.yaml", "{seeds: 1..2}");
+    CALL("sweep", "plan.yaml", "-o", "done.h5");
+    program_expect(&run, 0, "results: done.h5");
+    CALL("sweep", "plan.yaml", "-o", "done.h5", "--csv", "done.csv");
+    program_expect(&run, 0, "all 2 runs are done in done.h5");
+    program_expect(&run, 0, "2 of 2 done");
+    assert_int_equal(access("done.csv", F_OK), 0);
+    CALL("sweep", "plan.yaml", "-o", "done.h5", "--force");
+    program_expect(&run, 0, "results: done.h5");
+    assert_int_equal(system("rm done/shards/*"), 0);
+    CALL("sweep", "plan.yaml", "-o", "done.h5");
+    program_expect(&run, 3, "output 'done.h5' exists");
+    write_plan("fringe.yaml", "{seeds: 1..3}");
+    CALL("sweep", "plan.yaml", "-o", "done.h5");
+    program_expect(&run, 3, "'done' has another plan");
+}
+
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
