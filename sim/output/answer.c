@@ -48,7 +48,8 @@ static bb_status add_score(const bb_column *score, const bb_results *results, bb
     if (dataset == NULL || dataset->is_text || dataset->rank < 1 || dataset->shape[0] != count) {
         return BB_OK;
     }
-    bb_cell_number(score->scale * dataset->numbers[row * (dataset->count / count)], number);
+    bb_cell_item(dataset->unit, score->scale, dataset->numbers, dataset->count,
+                 row * (dataset->count / count), number);
     const bool pure = strcmp(dataset->unit, "1") == 0;
     return bb_text_add(out, "%s %s %s%s%s", before, score->header, number, pure ? "" : " ",
                        pure ? "" : dataset->unit);
@@ -99,7 +100,11 @@ static bb_status add_choice(const asking *about, bb_index row, bb_front_measure 
     const double compression = compression_of(about->results, row, front->names->count);
     const bool to_fp32 = measure == BB_FRONT_BYTES && isfinite(compression);
     ratio = to_fp32 ? compression : ratio;
-    bb_cell_number(front->costs[row].price, price);
+    if (front->counts) {
+        (void)snprintf(price, sizeof price, "%.0f", front->costs[row].price);
+    } else {
+        bb_cell_number(front->costs[row].price, price);
+    }
     bb_cell_number(isinf(own) ? NAN : measures[measure].scale * own, value);
     BB_TRY(bb_text_add(out, "%s (", front->names->texts[row]));
     BB_TRY(add_price(about->experiment, price, out));

@@ -2,7 +2,6 @@
 #include "sim/output/cell.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,5 +179,25 @@ void bb_cell_number(double value, char out[BB_CELL_BYTES])
         (void)snprintf(out, BB_CELL_BYTES, "%.*f", digits < 0 ? 0 : digits, value);
     } else {
         (void)snprintf(out, BB_CELL_BYTES, "%.3e", value);
+    }
+}
+
+bool bb_cell_is_count(const char *unit, const double *numbers, bb_index count)
+{
+    bool whole = unit == NULL || unit[0] == '\0' || strcmp(unit, "1") == 0;
+    for (bb_index i = 0; whole && i < count; ++i) {
+        whole = isnan(numbers[i]) || numbers[i] == rint(numbers[i]);
+    }
+    return whole;
+}
+
+void bb_cell_item(const char *unit, double scale, const double *numbers, bb_index count,
+                  bb_index item, char out[BB_CELL_BYTES])
+{
+    const double value = scale * numbers[item];
+    if (fabs(value) < 1e6 && scale == 1.0 && bb_cell_is_count(unit, numbers, count)) {
+        (void)snprintf(out, BB_CELL_BYTES, "%.0f", value);
+    } else {
+        bb_cell_number(value, out);
     }
 }

@@ -7,6 +7,8 @@
 
 #include "core/text.h"
 
+#include <stdbool.h>
+
 enum { BB_CELL_BYTES = 32 };
 
 /// Columns of a text as bb_cell_add writes it: 2 of wide characters, 0 of combining ones.
@@ -27,5 +29,12 @@ BB_CHECKED bb_status bb_cell_add_lines(const char *text, int width, bb_text *out
 
 /// Four significant digits, without an exponent where a reader does not need one; `-` for NaN.
 void bb_cell_number(double value, char out[BB_CELL_BYTES]);
+
+/// Whether numbers [count] are counts: they have no unit (NULL, "" or "1") and all are whole.
+bool bb_cell_is_count(const char *unit, const double *numbers, bb_index count);
+
+/// scale * numbers[item] of a column numbers [count]; counts without decimals.
+void bb_cell_item(const char *unit, double scale, const double *numbers, bb_index count,
+                  bb_index item, char out[BB_CELL_BYTES]);
 
 #endif

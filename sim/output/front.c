@@ -120,6 +120,16 @@ static bool are_timed(const bb_results *results, const bb_front_cost *costs, bb_
     return timed;
 }
 
+static bool are_counts(const bb_experiment *experiment, const bb_front *front)
+{
+    bool whole = strchr(experiment->price_name, '[') == NULL;
+    for (bb_index i = 0; whole && i < front->names->count; ++i) {
+        const double price = front->costs[i].price; // infinite: unknown
+        whole = price == rint(price);
+    }
+    return whole;
+}
+
 bb_status bb_front_find(const bb_experiment *experiment, const bb_results *results, bb_front *out)
 {
     bb_status status = BB_OK;
@@ -133,6 +143,7 @@ bb_status bb_front_find(const bb_experiment *experiment, const bb_results *resul
         out->costs[i] = cost_of(experiment, results, out->names->count, i);
         out->costs[i].loss = bb_front_loss(out->costs[i].price, score);
     }
+    out->counts = are_counts(experiment, out);
     out->timed = are_timed(results, out->costs, out->names->count);
 done:
     return status;

@@ -29,6 +29,7 @@ typedef struct bb_front {
     const bb_dataset *names; ///< of the pipelines; the results'
     bb_front_cost *costs;    ///< [names->count]
     bb_index reference;      ///< its row: the one of that name, else the first
+    bool counts;             ///< prices are counts: whole, without a unit
     bool timed;              ///< all that finished computed on a GPU: time is the format's
 } bb_front;
 

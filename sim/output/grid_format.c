@@ -276,7 +276,8 @@ done:
 }
 
 // A header or, of a row that is one, a cell: numbers for people.
-static bb_status add_cell(const bb_grid_column *column, bb_index row, escaping escape, bb_text *out)
+static bb_status add_cell(const bb_grid *grid, const bb_grid_column *column, bb_index row,
+                          escaping escape, bb_text *out)
 {
     bb_status status = BB_OK;
     char number[BB_CELL_BYTES];
@@ -293,7 +294,7 @@ static bb_status add_cell(const bb_grid_column *column, bb_index row, escaping e
     if (told) {
         BB_TRY(add_escaped(column->texts[row], escape, out));
     } else {
-        bb_cell_number(column->scale * column->numbers[row], number);
+        bb_cell_item(column->unit, column->scale, column->numbers, grid->rows, row, number);
         const char *power = escape == escape_latex ? strchr(number, 'e') : NULL;
         BB_TRY(power == NULL ? bb_text_add(out, "%s", number)
                              : bb_text_add(out, "$%.*s\\cdot10^{%d}$", (int)(power - number),
@@ -313,7 +314,7 @@ static bb_status add_line(const bb_grid *grid, bb_index row, escaping escape, co
     BB_TRY(add_escaped(row < 0 ? "pipeline" : grid->names[row], escape, out));
     for (bb_index c = 0; c < grid->count; ++c) {
         BB_TRY(bb_text_add(out, "%s", between));
-        BB_TRY(add_cell(&grid->columns[c], row, escape, out));
+        BB_TRY(add_cell(grid, &grid->columns[c], row, escape, out));
     }
 done:
     return status;

@@ -12,7 +12,8 @@
 
 enum { MARK_WIDTH = 2, GAP = 2, LEAST_NAME = 12, LABEL_WIDTH = 30 };
 
-static const char *cell_text(const bb_grid_column *column, bb_index row, char number[BB_CELL_BYTES])
+static const char *cell_text(const bb_grid *grid, const bb_grid_column *column, bb_index row,
+                             char number[BB_CELL_BYTES])
 {
     if (column->numbers == NULL) {
         return column->texts[row];
@@ -22,7 +23,7 @@ static const char *cell_text(const bb_grid_column *column, bb_index row, char nu
     if (isnan(value) && column->texts != NULL && column->texts[row][0] != '\0') {
         return column->texts[row];
     }
-    bb_cell_number(column->scale * value, number);
+    bb_cell_item(column->unit, column->scale, column->numbers, grid->rows, row, number);
     return number;
 }
 
@@ -32,7 +33,7 @@ static int width_of(const bb_grid *grid, bb_index c)
     char number[BB_CELL_BYTES];
     int width = bb_cell_width(column->header);
     for (bb_index row = 0; row < grid->rows; ++row) {
-        const int columns = bb_cell_width(cell_text(column, row, number));
+        const int columns = bb_cell_width(cell_text(grid, column, row, number));
         width = columns > width ? columns : width;
     }
     return width;
@@ -135,7 +136,7 @@ static bb_status write_block(const bb_grid *grid, char *const *shown, const int 
             const int width = column->numbers == NULL ? widths[c] : -widths[c];
             const bool is_last = c == end - 1 && width > 0;
             BB_TRY(bb_text_add(out, "%*s", GAP, ""));
-            BB_TRY(bb_cell_add(is_head ? column->header : cell_text(column, row, number),
+            BB_TRY(bb_cell_add(is_head ? column->header : cell_text(grid, column, row, number),
                                is_last ? 0 : width, out));
         }
         BB_TRY(bb_text_add(out, "\n"));

@@ -137,8 +137,12 @@ static bb_status write_row(const layout *table, const bb_results *results, const
     BB_TRY(bb_cell_add(status_of(results, names->count, row), table->status_width, out));
     for (bb_index c = 0; c < table->count; ++c) {
         const bb_column *column = &table->columns[c];
-        double value = number_of(results, column->dataset, names->count, row);
-        bb_cell_number(column->scale * value, cell);
+        const bb_dataset *dataset = bb_front_column(results, column->dataset, names->count);
+        if (dataset == NULL || dataset->is_text) {
+            bb_cell_number(NAN, cell);
+        } else {
+            bb_cell_item(dataset->unit, column->scale, dataset->numbers, names->count, row, cell);
+        }
         BB_TRY(bb_text_add(out, "  %*s", column_width(column), cell));
     }
     BB_TRY(bb_text_add(out, "\n"));

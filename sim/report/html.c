@@ -119,7 +119,8 @@ done:
     return status;
 }
 
-static bb_status add_cell(const bb_grid_column *column, bb_index row, bb_text *out)
+static bb_status add_cell(const bb_grid *grid, const bb_grid_column *column, bb_index row,
+                          bb_text *out)
 {
     bb_status status = BB_OK;
     char shown[BB_CELL_BYTES];
@@ -130,7 +131,7 @@ static bb_status add_cell(const bb_grid_column *column, bb_index row, bb_text *o
     if (absent) {
         return bb_text_add(out, "<td class=\"n\" data-value=\"\">-</td>");
     }
-    bb_cell_number(column->scale * column->numbers[row], shown);
+    bb_cell_item(column->unit, column->scale, column->numbers, grid->rows, row, shown);
     BB_TRY(bb_text_add(out, "<td class=\"n\" data-value=\"%.17g\">%s</td>", column->numbers[row],
                        shown));
 done:
@@ -153,7 +154,7 @@ bb_status bb_html_add_grid(const bb_grid *grid, const char *first, bb_text *out)
         BB_TRY(add_element(marked ? "<tr class=\"front\"><td>" : "<tr><td>", grid->names[row],
                            "</td>", out));
         for (bb_index c = 0; c < grid->count; ++c) {
-            BB_TRY(add_cell(&grid->columns[c], row, out));
+            BB_TRY(add_cell(grid, &grid->columns[c], row, out));
         }
         BB_TRY(bb_text_add(out, "</tr>\n"));
     }

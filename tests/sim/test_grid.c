@@ -54,6 +54,32 @@ TEST(the_short_table_leads_with_its_answer, .setup_func = enter, .teardown_func 
                 "* on the Pareto front of overlay error [nm] and bytes\n");
 }
 
+// Counts have no decimals, in sentence and table; other numbers without a unit keep them.
+TEST(counts_are_whole)
+{
+    static const char *const names[] = {"reference", "fp16", "e4m3"};
+    static const struct {
+        const char *path, *unit;
+        double values[3];
+    } columns[] = {{"results/wrong_cycles", "1", {746.0, 749.0, NAN}},
+                   {"results/wrong_cycles_reference", "1", {0.0, 3.0, NAN}},
+                   {"results/operator_bytes", "byte", {8e6, 4e6, 2e6}},
+                   {"results/compression_ratio", "1", {0.5, 1.0, 2.0}}};
+    bb_text text = {0};
+    bb_results *results = empty_results();
+    check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 3, names));
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
+        check_ok(bb_results_values(results, columns[i].path, columns[i].unit, "a column",
+                                   "pipeline", columns[i].values));
+    }
+    check_ok(bb_summary_write(bb_experiment_find(&bb_experiments, "fringe"), results, 5.0, &text));
+    assert_non_null(strstr(text.data, "Reference: wrong cycles 746, 8.000 MB."));
+    assert_non_null(strstr(text.data, "fp16\n(wrong cycles 3, 4.000 MB)."));
+    assert_non_null(strstr(text.data, "\n* fp16                  3  4.000   1.000\n"));
+    bb_text_release(&text);
+    bb_results_destroy(&results);
+}
+
 // Prices that are not of one definition stand side by side: each file's is told.
 TEST(definitions_of_several_files_are_told_where_they_differ, .setup_func = enter,
      .teardown_func = leave)
