@@ -63,6 +63,8 @@ typedef struct bb_pattern {
     void (*place)(const void *group, bb_index item, double out[2]);
 } bb_pattern;
 
+enum { BB_KEY_REPLACES = 8 };
+
 typedef struct bb_key {
     const char *name;
     bb_key_kind kind;
@@ -82,7 +84,10 @@ typedef struct bb_key {
     bool writes_folder;         ///< texts: a folder that a run writes to
     bool tabular;               ///< records: a file name stands for its rows, columns named as keys
     const bb_pattern *pattern;  ///< groups of records: the group is a pattern
-    const char *meaning;        ///< one line for the user
+    /// Keys of the same struct that mean the same otherwise, NULL after the last: set by an
+    /// override, or in a file over its base, this key takes their place.
+    const char *replaces[BB_KEY_REPLACES];
+    const char *meaning; ///< one line for the user
 } bb_key;
 
 struct bb_schema {

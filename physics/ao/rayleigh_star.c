@@ -30,9 +30,9 @@ static const bb_key keys[] = {
     {BB_STAR_POSITIVE(flux_ph_per_m2_s, "ph/m^2/s", 1.0e15,
                       "Return flux of a Rayleigh star at the pupil; unset: by the lidar equation "
                       "from the power."),
-     .optional = true},
+     .optional = true, .replaces = {"power_w"}},
     {BB_STAR_POSITIVE(power_w, "W", 1.0e6, "Mean power of the beam at its launch."),
-     .default_text = "18.0"},
+     .default_text = "18.0", .replaces = {"flux_ph_per_m2_s"}},
     {BB_STAR_NUMBER(spot_arcsec, "arcsec", 0.0, 60.0,
                     "Width of the laser spot on the sky, added to the seeing in quadrature."),
      .default_text = "1.0"},

@@ -218,6 +218,7 @@ static const bb_key scan_keys[] = {
      .tabular = true,
      .optional = true,
      .offset = offsetof(bb_scan_config, layout),
+     .replaces = {"order", "sequence", "doses"},
      .meaning =
          "Fields by their centres in place of the grid, as a list or as a CSV file with these "
          "columns; none may overlap or have 5 % or less of its area inside."},

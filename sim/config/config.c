@@ -147,6 +147,9 @@ static bb_status read_base(bb_config_base *base, const bb_config_request *reques
         goto done;
     }
     BB_TRY(choose_schema(base, request, problems));
+    if (base->schema != NULL) {
+        bb_layers_settle(&base->layers, base->schema, base->tree);
+    }
     if (base->schema != NULL && request->ignores_folders) {
         drop_folders(base->schema, base->tree);
     }

@@ -279,6 +279,43 @@ done:
     return status;
 }
 
+// Files between a node's and the one asked for; a node of another place has none.
+static bb_index depth_of(const bb_node *node, const bb_layers *layers)
+{
+    bb_index depth = 0;
+    while (depth < layers->count && node->place.origin != layers->files[depth].name) {
+        ++depth;
+    }
+    return depth;
+}
+
+// Takes the alternatives of a key out of its map; with `layers`, those of files below the key's.
+static void drop_alternatives(const bb_key *key, bb_node *map, const bb_node *member,
+                              const bb_layers *layers)
+{
+    for (int i = 0; i < BB_KEY_REPLACES && key->replaces[i] != NULL; ++i) {
+        const bb_node *other = bb_node_member(map, key->replaces[i]);
+        if (other != NULL &&
+            (layers == NULL || depth_of(other, layers) > depth_of(member, layers))) {
+            bb_node_remove(map, other);
+        }
+    }
+}
+
+void bb_layers_settle(const bb_layers *layers, const bb_schema *schema, bb_node *tree)
+{
+    for (bb_index k = 0; tree->kind == BB_NODE_MAP && k < schema->key_count; ++k) {
+        const bb_key *key = &schema->keys[k];
+        bb_node *member = bb_node_member(tree, key->name);
+        if (member != NULL) {
+            drop_alternatives(key, tree, member, layers);
+        }
+        if (member != NULL && key->kind == BB_KEY_GROUP) {
+            bb_layers_settle(layers, key->schema, member);
+        }
+    }
+}
+
 // Opens a plain value that stands for a group into that group.
 static bb_status open_shorthand(bb_arena *arena, const bb_key *key, bb_node *parent, bb_node **node)
 {
@@ -343,6 +380,9 @@ static bb_status step(walk *route, const char *part, bool last, bb_node *value, 
             BB_TRY(bb_arena_text(route->arena, part, strlen(part), &made->key));
             bb_node_append(route->node, made);
             *child = made;
+        }
+        if (route->key != NULL) {
+            drop_alternatives(route->key, route->node, *child, NULL);
         }
     } else {
         BB_TRY(bb_problems_add(route->problems, route->place,

@@ -23,6 +23,7 @@ static const bb_key keys[] = {
      .meaning = "Of the pipeline, in tables and files; unique."},
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_product_pipeline, storage),
+     .replaces = {"promise"},
      .meaning = "How the matrix is held; not beside a promise, which finds it."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_product_pipeline, scale), .default_text = "none",
@@ -42,7 +43,7 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_product_pipeline, delivery),
      .meaning = "wafer: when corrections reach the machine, for the feed-forward residual."},
     {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema,
-     .offset = offsetof(bb_product_pipeline, promise),
+     .offset = offsetof(bb_product_pipeline, promise), .replaces = {"storage"},
      .meaning = "wafer: a price in the place of a storage: that of fewest bytes that keeps it."},
 };
 // clang-format on

@@ -14,10 +14,10 @@ enum { ROWS = 32 }; // of a residual that a task adds to
 // clang-format off
 static const bb_key keys[] = {
     {.name = "format", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
-     .offset = offsetof(bb_slope_config, format),
+     .offset = offsetof(bb_slope_config, format), .replaces = {"bits"},
      .meaning = "Format that slopes are rounded to; unset, without bits: fp64."},
     {.name = "bits", .kind = BB_KEY_INTEGER, .unit = "bit", .minimum = 2.0, .maximum = 32.0,
-     .optional = true, .offset = offsetof(bb_slope_config, bits),
+     .optional = true, .offset = offsetof(bb_slope_config, bits), .replaces = {"format"},
      .meaning = "In the place of a format: 2^bits even steps over a range."},
     {.name = "range_sigmas", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0, .maximum = 100.0,
      .default_text = "5.0", .offset = offsetof(bb_slope_config, range_sigmas),
