@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAMES = 6 }; // of pipelines in a message
+enum { NAMES = 6 };   // of pipelines in a message
+enum { SMALL = 256 }; // bit beside a study's device: its work is too small for a device
 
 static bool is_offered(const bb_device_offer *offer, bb_device_kind kind)
 {
@@ -21,7 +22,9 @@ static bool is_chosen(bb_device_kind kind)
 
 int bb_device_choice_wish(int study_device, int pipeline_device)
 {
-    return pipeline_device >= 0 ? pipeline_device : study_device;
+    const int named = study_device & ~(int)SMALL;
+    const int wish = pipeline_device >= 0 ? pipeline_device : named;
+    return wish == (int)BB_DEVICE_AUTO && named != study_device ? (int)BB_DEVICE_CPU : wish;
 }
 
 bb_status bb_device_choice_check(const char *path, int device, const bb_config *config,
@@ -47,6 +50,13 @@ bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish)
     } while (kind != BB_DEVICE_CPU &&
              !(is_chosen(kind) && is_offered(offer, kind) && bb_device_count(kind, NULL, 0) > 0));
     return kind;
+}
+
+bb_device_kind bb_device_choice_of_plan(int study_device, double device_bytes)
+{
+    return study_device != (int)BB_DEVICE_AUTO ? (bb_device_kind)study_device
+           : device_bytes > 0.0                ? BB_DEVICE_CUDA
+                                               : BB_DEVICE_CPU;
 }
 
 bb_status bb_device_choice_make(const bb_device_offer *offer, int study_device, int pipeline_device,
@@ -85,7 +95,8 @@ void bb_device_choice_announce(const bb_device_offer *offer, int study_device, i
     if (study_device != (int)BB_DEVICE_AUTO) {
         return;
     }
-    const bb_device_kind chosen = bb_device_choice_resolve(offer, by_size);
+    const bb_device_kind chosen =
+        bb_device_choice_resolve(offer, bb_device_choice_wish(by_size, -1));
     if (chosen != BB_DEVICE_CPU) {
         bb_log_info("device auto: %s", bb_device_names[chosen]);
     }
@@ -165,5 +176,5 @@ void bb_device_choice_note(const char *name)
 
 int bb_device_choice_by_size(int study_device, double size, double least)
 {
-    return study_device == (int)BB_DEVICE_AUTO && size < least ? (int)BB_DEVICE_CPU : study_device;
+    return size < least ? study_device | (int)SMALL : study_device;
 }

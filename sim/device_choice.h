@@ -27,7 +27,9 @@ typedef struct bb_device_gaps {
     char reasons[BB_STUDY_PIPELINES][256]; ///< and what to do; "": the device has one
 } bb_device_gaps;
 
-/// A pipeline's wish, or the study's where it has none (-1). A bb_device_kind or BB_DEVICE_AUTO.
+/// A pipeline's wish, or the study's where it has none (-1). A bb_device_kind or BB_DEVICE_AUTO;
+/// `auto` of either is the cpu where the study's device is marked as of small work
+/// (bb_device_choice_by_size).
 int bb_device_choice_wish(int study_device, int pipeline_device);
 
 /// Of experiments without opencl kernels: adds a problem for device opencl, whatever this machine
@@ -46,13 +48,17 @@ BB_CHECKED bb_status bb_device_choice_require(const char *name);
 /// Logs that a device is absent from this host where a plan is made for one that may have it.
 void bb_device_choice_note(const char *name);
 
-/// The cpu in the place of `auto` where work of a size is too small for a device, else
-/// `study_device`.
+/// The study's device, marked where its work is smaller than `least`, too small for a device. Only
+/// bb_device_choice_wish reads the mark.
 int bb_device_choice_by_size(int study_device, double size, double least);
 
 /// What BB_DEVICE_AUTO comes to on this host: the last kind of the offer that is present, else the
 /// cpu; never opencl, whose devices may be the cpu again. Any other wish is returned as it is.
 bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish);
+
+/// The device of a plan of runs: a named one, else cuda where a run takes memory of a device, since
+/// a run's plan resolves `auto` as the run does.
+bb_device_kind bb_device_choice_of_plan(int study_device, double device_bytes);
 
 /// The device of a pipeline. Errors: BB_DEVICE (absent, with the reason), BB_UNSUPPORTED (no
 /// kernels for it).

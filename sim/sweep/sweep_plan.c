@@ -131,17 +131,6 @@ static void choose_shards(const bb_sweep_plan_request *request, bb_sweep_plan *p
     plan->shards = shards > points ? points : shards < 1 ? 1 : shards;
 }
 
-// `auto` is settled here, on the machine that plans.
-static void choose_device(const bb_config *config, bb_sweep_plan *plan)
-{
-    const bb_study *study = bb_config_study(config);
-    plan->device = (bb_device_kind)study->device;
-    if (study->device == (int)BB_DEVICE_AUTO) {
-        plan->device =
-            bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0 ? BB_DEVICE_CUDA : BB_DEVICE_CPU;
-    }
-}
-
 static json_t *list_files(const bb_sweep *sweep)
 {
     json_t *files = json_array();
@@ -270,8 +259,10 @@ bb_status bb_sweep_plan_make(const bb_experiment_table *experiments,
         .path = path, .overrides = list.texts, .override_count = list.count};
     BB_TRY(bb_sweep_read(experiments, &study, NULL, problems, &plan->sweep));
     BB_TRY(bb_config_base_bind(plan->sweep->base, NULL, 0, problems, &config));
-    choose_device(config, plan);
     BB_TRY(check_points(plan, request->threads, problems));
+    // `auto` is resolved on the machine that plans.
+    plan->device = bb_device_choice_of_plan(((const bb_study *)bb_config_study(config))->device,
+                                            plan->need.device_bytes);
     choose_shards(request, plan);
     BB_TRY(describe(plan, &list));
     *out = plan;

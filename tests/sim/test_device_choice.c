@@ -140,9 +140,17 @@ TEST(pipelines_without_a_form_are_refused_by_reason)
 TEST(auto_leaves_small_work_on_the_cpu)
 {
     const double least = BB_DEVICE_CHOICE_ORDER;
-    assert_int_equal(bb_device_choice_by_size(BB_DEVICE_AUTO, least - 1.0, least), BB_DEVICE_CPU);
-    assert_int_equal(bb_device_choice_by_size(BB_DEVICE_AUTO, least, least), BB_DEVICE_AUTO);
-    assert_int_equal(bb_device_choice_by_size(BB_DEVICE_CUDA, 1.0, least), BB_DEVICE_CUDA);
+    const int small = bb_device_choice_by_size(BB_DEVICE_AUTO, least - 1.0, least);
+    const int large = bb_device_choice_by_size(BB_DEVICE_AUTO, least, least);
+    const int named = bb_device_choice_by_size(BB_DEVICE_CUDA, 1.0, least);
+    assert_int_equal(bb_device_choice_wish(small, -1), BB_DEVICE_CPU);
+    assert_int_equal(bb_device_choice_wish(large, -1), BB_DEVICE_AUTO);
+    assert_int_equal(bb_device_choice_wish(named, -1), BB_DEVICE_CUDA);
+    // A pipeline's own auto is by size too; a device that it names is taken.
+    assert_int_equal(bb_device_choice_wish(small, BB_DEVICE_AUTO), BB_DEVICE_CPU);
+    assert_int_equal(bb_device_choice_wish(named, BB_DEVICE_AUTO), BB_DEVICE_CPU);
+    assert_int_equal(bb_device_choice_wish(large, BB_DEVICE_AUTO), BB_DEVICE_AUTO);
+    assert_int_equal(bb_device_choice_wish(small, BB_DEVICE_CUDA), BB_DEVICE_CUDA);
 }
 
 // 1.2e6 and 7.9e7 values of all matrices.
@@ -155,7 +163,8 @@ TEST(wafers_know_their_size)
         bb_config *config = driver_config(&study);
         bb_wafer_study resolved;
         check_ok(bb_wafer_plan_resolve(bb_config_study(config), &resolved));
-        assert_int_equal(resolved.common.device, i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);
+        assert_int_equal(bb_device_choice_wish(resolved.common.device, -1),
+                         i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);
         bb_config_destroy(&config);
     }
 }

@@ -41,6 +41,34 @@ TEST(a_worker_has_its_processor_and_memory)
     bb_sweep_plan_destroy(&plan);
 }
 
+// `auto` is what a run's plan comes to, whatever the planning host has: points may be too small for
+// a device.
+TEST(auto_is_the_device_that_a_run_takes)
+{
+    static const struct {
+        const char *keys;
+        bb_device_kind device;
+    } cases[] = {{"device: auto", BB_DEVICE_CPU},
+                 {"device: auto\ndevice_mb: 1.0", BB_DEVICE_CUDA},
+                 {"device: cpu\ndevice_mb: 1.0", BB_DEVICE_CPU}};
+    for (int i = 0; i < 3; ++i) {
+        char base[128];
+        char folder[16];
+        bb_sweep_plan *plan = NULL;
+        (void)snprintf(base, sizeof base, "experiment: toy\n%s\npipelines: [{name: a}]\n",
+                       cases[i].keys);
+        (void)snprintf(folder, sizeof folder, "auto%d", i);
+        check_ok(toy_try_plan(base, "sweep: {seeds: 1..8}\n", folder, &plan));
+        assert_int_equal(plan->device, cases[i].device);
+        const bb_slurm_request request = {
+            .plan = plan, .output = "all.h5", .within = NAN, .print_only = true};
+        bb_text text = printed(&request);
+        expect(&text, "#SBATCH --gpus=1\n", cases[i].device == BB_DEVICE_CUDA);
+        bb_text_release(&text);
+        bb_sweep_plan_destroy(&plan);
+    }
+}
+
 // sbatch refuses two kinds of memory.
 TEST(memory_of_the_user_stands_alone)
 {

@@ -34,7 +34,7 @@ typedef struct toy_study {
     double breaks_m;
     bb_index count;
     bb_index act; ///< what goes wrong: toy_fail
-    double wait_s;
+    double wait_s, device_mb;
     const char *file;
     bb_list pipelines;
 } toy_study;
@@ -69,6 +69,9 @@ static const bb_key toy_keys[] = {
      .offset = offsetof(toy_study, act), .default_text = "0", .meaning = "What goes wrong."},
     {.name = "wait_s", .kind = BB_KEY_DOUBLE, .unit = "s", .minimum = 0.0, .maximum = 100.0,
      .offset = offsetof(toy_study, wait_s), .default_text = "0.0", .meaning = "Time of a run."},
+    {.name = "device_mb", .kind = BB_KEY_DOUBLE, .unit = "MB", .minimum = 0.0, .maximum = 100.0,
+     .offset = offsetof(toy_study, device_mb), .default_text = "0.0",
+     .meaning = "Memory of a device that a run is planned to take."},
     {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(toy_study, file), .optional = true,
      .meaning = "A file."},
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &toy_pipeline_schema,
@@ -140,6 +143,7 @@ static inline bb_status toy_plan(const void *study, const bb_run_options *option
     const toy_study *toy = study;
     (void)options;
     plan->host_bytes = 1e6;
+    plan->device_bytes = 1e6 * toy->device_mb;
     plan->estimated_seconds = toy->wait_s;
     return BB_OK;
 }
