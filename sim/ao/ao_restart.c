@@ -9,6 +9,7 @@
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
+#include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>
@@ -187,6 +188,31 @@ static void note_kept(const bb_ao_state *state, const char *path)
     bb_interrupt_keeps(text);
 }
 
+bb_status bb_ao_restart_take_tile(bb_restart *restart, const bb_ao_study *asked,
+                                  bb_ao_study *resolved)
+{
+    bb_status status = BB_OK;
+    bb_factor_solver_config solver = resolved->solver.common;
+    bb_index tile = 0;
+    if (restart->resumed == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_checkpoint_take(restart->resumed, &tile, sizeof tile));
+    BB_REQUIRE(tile > 0, BB_IO, "checkpoint with tiles of %td rows, expected at least 1", tile);
+    solver.tile = tile;
+    bb_factor_device_resolve_tile(&resolved->pipelines, resolved->common.device, tile, &solver);
+    BB_REQUIRE(solver.tile == tile, BB_INVALID,
+               "the checkpoint has solver.tile %td, a device of this host needs %td: resume with "
+               "device=cpu, or on a host with the same devices",
+               tile, solver.tile);
+    resolved->solver.common.tile = tile;
+    if (asked->solver.common.tile == BB_INTEGER_UNSET) {
+        resolved->solver.common.spectrum.size = tile;
+    }
+done:
+    return status;
+}
+
 static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
 {
     bb_status status = BB_OK;
@@ -194,10 +220,11 @@ static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
     bb_checkpoint_piece *pieces = NULL;
     bb_evaluation *commons = NULL;     // [count] without their pointers, which no file needs
     bb_factor_pipeline *levels = NULL; // [count] likewise
-    BB_TRY(BB_ALLOCATE(BB_AO_LEARNING_PIECES + 1 + BB_PROMISE_PIECES + count * PIECES, &pieces));
+    BB_TRY(BB_ALLOCATE(BB_AO_LEARNING_PIECES + 2 + BB_PROMISE_PIECES + count * PIECES, &pieces));
     BB_TRY(BB_ALLOCATE(count, &commons));
     BB_TRY(BB_ALLOCATE(count, &levels));
-    bb_index used = bb_ao_learning_list(state->learning, pieces);
+    pieces[0] = (bb_checkpoint_piece){&state->study->solver.common.tile, sizeof(bb_index)};
+    bb_index used = 1 + bb_ao_learning_list(state->learning, pieces + 1);
     pieces[used++] = (bb_checkpoint_piece){&state->finished, sizeof state->finished};
     bb_promise_trials_list(state->promises, pieces + used);
     used += BB_PROMISE_PIECES;

@@ -34,6 +34,13 @@ BB_CHECKED bb_status bb_ao_restart_subject(const bb_ao_study *study, bb_text *ou
 BB_CHECKED bb_status bb_ao_restart_open(const bb_ao_study *study, const bb_run_options *options,
                                         bb_restart *out);
 
+/// The tile of the checkpoint that is resumed, if any, in a resolved study: all pipelines of a
+/// study have one, also where solver.tile of `asked`, the study as written, is auto and another
+/// host began. Comes before all that is read else. Errors: those of bb_checkpoint_take, BB_INVALID
+/// (a device of this host cannot have it).
+BB_CHECKED bb_status bb_ao_restart_take_tile(bb_restart *restart, const bb_ao_study *asked,
+                                             bb_ao_study *resolved);
+
 /// Writes a checkpoint where one is due, and once all are finished; a signal names it from then on.
 /// Errors: those of bb_checkpoint_write, BB_MEMORY.
 BB_CHECKED bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state);

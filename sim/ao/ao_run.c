@@ -462,6 +462,7 @@ bb_status bb_ao_run(const void *asked, const bb_run_options *options, bb_results
     double begin;
     BB_TRY(bb_ao_restart_open(asked, options, &run.restart));
     BB_TRY(bb_ao_extent_resolve(asked, &resolved));
+    BB_TRY(bb_ao_restart_take_tile(&run.restart, asked, &resolved));
     BB_TRY(start(asked, study, &run));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));

@@ -124,7 +124,7 @@ TEST(other_experiments_are_refused)
 
 // What the first pieces of a checkpoint say, by the same build for the same study.
 typedef struct opening {
-    bb_index finished, trials;
+    bb_index tile, finished, trials;
     bb_evaluation common;
     bb_factor_pipeline level;
 } opening;
@@ -135,6 +135,7 @@ static void take_opening(const driver_case *study, const char *path, opening *ou
     const bb_run_options options = {.resume = path};
     bb_config *config = driver_config(study);
     check_ok(bb_ao_restart_open(bb_config_study(config), &options, &restart));
+    check_ok(bb_checkpoint_take(restart.resumed, &out->tile, sizeof out->tile));
     check_ok(bb_checkpoint_take(restart.resumed, &out->finished, sizeof out->finished));
     check_ok(bb_checkpoint_take(restart.resumed, &out->trials, sizeof out->trials));
     check_ok(bb_checkpoint_take(restart.resumed, NULL, 0));
@@ -151,12 +152,13 @@ static bb_status resume_forged(const driver_case *study, const opening *says)
     bb_text subject = {0};
     const bb_run_options options = {.threads = 1, .resume = "forged"};
     const bb_checkpoint_piece pieces[] = {
-        {&says->finished, sizeof says->finished}, {&says->trials, sizeof says->trials}, {NULL, 0},
-        {&says->common, sizeof says->common},     {&says->level, sizeof says->level},
+        {&says->tile, sizeof says->tile},     {&says->finished, sizeof says->finished},
+        {&says->trials, sizeof says->trials}, {NULL, 0},
+        {&says->common, sizeof says->common}, {&says->level, sizeof says->level},
     };
     bb_config *config = driver_config(study);
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
-    check_ok(bb_checkpoint_write("forged", bb_text_string(&subject), pieces, 5));
+    check_ok(bb_checkpoint_write("forged", bb_text_string(&subject), pieces, 6));
     bb_status status = run_with(config, &options, &results);
     assert_null(results);
     bb_text_release(&subject);
@@ -173,6 +175,9 @@ TEST(what_no_run_writes_is_refused)
     assert_int_equal(file.finished, 1);
     opening says = file;
     check_fails(resume_forged(&study, &says), BB_IO, "checkpoint 'forged' holds a piece of ");
+    says.tile = 0;
+    check_fails(resume_forged(&study, &says), BB_IO, "tiles of 0 rows, expected at least 1");
+    says = file;
     says.finished = 3;
     check_fails(resume_forged(&study, &says), BB_IO, "3 pipelines, expected 0 to 2");
     says = file;
@@ -224,7 +229,7 @@ static void take_parts(const char *path, parts *out)
 // last word.
 TEST_FULL(steps_that_no_search_finds_are_refused)
 {
-    enum { COMMON = 4, LEVEL = 5, EACH = 2 + BB_AO_EVALUATION_ARRAYS, CASES = 13 };
+    enum { COMMON = 5, LEVEL = 6, EACH = 2 + BB_AO_EVALUATION_ARRAYS, CASES = 13 };
     static const driver_case study = {CONFIG_AO_SMALL,
                                       {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
     static const char *const names[] = {"reference", "kept"};
@@ -233,7 +238,7 @@ TEST_FULL(steps_that_no_search_finds_are_refused)
     parts all;
     keep(&study);
     take_parts("seen-2", &all);
-    assert_int_equal(all.count, 4 + 2 * EACH);
+    assert_int_equal(all.count, COMMON + 2 * EACH);
     assert_true(all.pieces[0].bytes < (bb_index)sizeof subject);
     memcpy(subject, all.pieces[0].data, (size_t)all.pieces[0].bytes);
     for (int k = 0; k < 2 * CASES; ++k) {
@@ -269,7 +274,7 @@ TEST_FULL(steps_that_no_search_finds_are_refused)
 // The storage of a promise is one of its ladders', whatever a file says.
 TEST(storages_that_no_search_finds_are_refused)
 {
-    enum { COMMON = 4, EACH = 2 + BB_AO_EVALUATION_ARRAYS };
+    enum { COMMON = 5, EACH = 2 + BB_AO_EVALUATION_ARRAYS };
     static const driver_case study = {CONFIG_AO_SMALL,
                                       {TINY, "pipelines=[" REFERENCE ", " FEWEST "]"}};
     static const double steps[] = {-1.0, 15.0, 1e300, NAN, INFINITY};
@@ -292,6 +297,37 @@ TEST(storages_that_no_search_finds_are_refused)
                     "pipeline fewest that no run writes");
         bb_config_destroy(&config);
     }
+}
+
+// A checkpoint of a host with other devices may have other tiles under `auto`: those are gone on
+// with.
+TEST(the_tile_of_a_checkpoint_is_taken)
+{
+    static const driver_case automatic = {CONFIG_AO_SMALL, {TINY, "solver.tile=auto", TWO}};
+    static const driver_case written = {CONFIG_AO_SMALL, {TINY, "solver.tile=8", TWO}};
+    const bb_index tile = 8;
+    const bb_run_options options = {.threads = 1, .resume = "forged"};
+    static char subject[1 << 14];
+    parts all;
+    bb_results *got = NULL;
+    bb_results *expected = driver_results(&written);
+    bb_results *other = driver_results(&automatic);
+    keep(&automatic);
+    take_parts("seen-1", &all);
+    assert_true(all.pieces[0].bytes < (bb_index)sizeof subject);
+    memcpy(subject, all.pieces[0].data, (size_t)all.pieces[0].bytes);
+    assert_int_equal(all.pieces[1].bytes, sizeof tile);
+    all.pieces[1].data = &tile;
+    check_ok(bb_checkpoint_write("forged", subject, all.pieces + 1, all.count - 1));
+    bb_config *config = driver_config(&automatic);
+    check_ok(run_with(config, &options, &got));
+    const double *strehl = driver_row(got, "strehl", "sp");
+    assert_true(*strehl == *driver_row(expected, "strehl", "sp"));
+    assert_true(*strehl != *driver_row(other, "strehl", "sp"));
+    bb_config_destroy(&config);
+    bb_results_destroy(&got);
+    bb_results_destroy(&expected);
+    bb_results_destroy(&other);
 }
 
 TEST(damaged_checkpoints_are_refused)

@@ -168,6 +168,7 @@ TEST_FULL(frames_and_operators_are_the_same)
 static void forge_profile(const bb_ao_study *study)
 {
     enum { LAYERS = 2, SENSORS = 3 };
+    bb_index tile = 0;
     bb_learned_profile numbers;
     double layers[4][LAYERS];
     double sensors[2][SENSORS];
@@ -175,6 +176,7 @@ static void forge_profile(const bb_ao_study *study)
     bb_restart restart;
     const bb_run_options options = {.resume = "seen-1"};
     check_ok(bb_ao_restart_open(study, &options, &restart));
+    check_ok(bb_checkpoint_take(restart.resumed, &tile, sizeof tile));
     check_ok(bb_checkpoint_take(restart.resumed, &numbers, sizeof numbers));
     for (int a = 0; a < 4; ++a) {
         check_ok(bb_checkpoint_take(restart.resumed, layers[a], sizeof layers[a]));
@@ -183,13 +185,18 @@ static void forge_profile(const bb_ao_study *study)
         check_ok(bb_checkpoint_take(restart.resumed, sensors[a], sizeof sensors[a]));
     }
     layers[1][0] *= 2.0;
-    const bb_checkpoint_piece pieces[] = {
-        {&numbers, sizeof numbers},      {layers[0], sizeof layers[0]},
-        {layers[1], sizeof layers[1]},   {layers[2], sizeof layers[2]},
-        {layers[3], sizeof layers[3]},   {sensors[0], sizeof sensors[0]},
-        {sensors[1], sizeof sensors[1]}, {&none[0], sizeof none[0]},
-        {&none[1], sizeof none[1]},      {NULL, 0}};
-    check_ok(bb_checkpoint_write("forged", bb_text_string(&restart.subject), pieces, 10));
+    const bb_checkpoint_piece pieces[] = {{&tile, sizeof tile},
+                                          {&numbers, sizeof numbers},
+                                          {layers[0], sizeof layers[0]},
+                                          {layers[1], sizeof layers[1]},
+                                          {layers[2], sizeof layers[2]},
+                                          {layers[3], sizeof layers[3]},
+                                          {sensors[0], sizeof sensors[0]},
+                                          {sensors[1], sizeof sensors[1]},
+                                          {&none[0], sizeof none[0]},
+                                          {&none[1], sizeof none[1]},
+                                          {NULL, 0}};
+    check_ok(bb_checkpoint_write("forged", bb_text_string(&restart.subject), pieces, 11));
     bb_restart_release(&restart);
 }
 
@@ -275,6 +282,7 @@ static bb_status read_and_write(void *config)
     bb_status status = BB_OK;
     static const bb_index order[PIPELINES] = {0, 1};
     const bb_ao_study *study = bb_config_study(config);
+    bb_ao_study resolved = *study;
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     const bb_run_options options = {.resume = "seen-2", .checkpoint = "walked"};
     bb_ao_evaluation evaluations[PIPELINES] = {0};
@@ -287,6 +295,7 @@ static bb_status read_and_write(void *config)
                                        bb_ao_study_images(study), &evaluations[p]));
     }
     BB_TRY(bb_ao_restart_open(study, &options, &restart));
+    BB_TRY(bb_ao_restart_take_tile(&restart, study, &resolved));
     BB_TRY(bb_ao_restart_load(&restart, "seen-2", &state));
     BB_TRY(bb_ao_restart_save(&restart, &state));
 done:
