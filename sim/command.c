@@ -147,13 +147,14 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
 }
 
 bb_status bb_command_load(const bb_options *options, const bb_experiment_table *experiments,
-                          bb_config **out)
+                          bb_status (*begin)(const char *device), bb_config **out)
 {
-    return bb_command_load_text(options, experiments, NULL, out);
+    return bb_command_load_text(options, experiments, begin, NULL, out);
 }
 
 bb_status bb_command_load_text(const bb_options *options, const bb_experiment_table *experiments,
-                               const bb_config_file *file, bb_config **out)
+                               bb_status (*begin)(const char *device), const bb_config_file *file,
+                               bb_config **out)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
@@ -175,10 +176,15 @@ bb_status bb_command_load_text(const bb_options *options, const bb_experiment_ta
     if (file == NULL) {
         BB_TRY(bb_study_file_find(options->operands[0], &path));
     }
-    status = file == NULL
-                 ? bb_experiment_load(experiments, path, overrides, count, &problems, out)
-                 : bb_experiment_load_text(experiments, file, overrides, count, &problems, out);
-    if (problems.count > 0) {
+    const bb_config_request request = {.path = file == NULL ? path : file->name,
+                                       .overrides = overrides,
+                                       .override_count = count,
+                                       .files = file,
+                                       .file_count = file != NULL,
+                                       .ignores_folders = file != NULL,
+                                       .begin = begin};
+    status = bb_experiment_load_by(experiments, request, &problems, out);
+    if (problems.count > 0 && status == BB_INVALID) {
         wait_for_first();
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }

@@ -14,13 +14,16 @@
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments);
 
 /// Loads the configuration that operands name, "CONFIG [key=value ...]", with --device as one more
-/// override, and prints all its problems. Errors and ownership as bb_config_load.
+/// override, and prints all its problems. `begin` is that of bb_config_request, NULL for none.
+/// Errors and ownership as bb_config_load.
 BB_CHECKED bb_status bb_command_load(const bb_options *options,
-                                     const bb_experiment_table *experiments, bb_config **out);
+                                     const bb_experiment_table *experiments,
+                                     bb_status (*begin)(const char *device), bb_config **out);
 
 /// The same from a text in the place of the file that the first operand names.
 BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
                                           const bb_experiment_table *experiments,
+                                          bb_status (*begin)(const char *device),
                                           const bb_config_file *file, bb_config **out);
 
 /// The device that a command line asks for, --device or the override device=WORD; NULL: none.

@@ -166,12 +166,13 @@ done:
     return status;
 }
 
-void bb_device_choice_note(const char *name)
+bb_status bb_device_choice_note(const char *name)
 {
     if (bb_device_choice_require(name) != BB_OK) {
         bb_log_info("%s; the plan is for a host that has one", bb_status_message());
         bb_status_clear();
     }
+    return BB_OK;
 }
 
 int bb_device_choice_by_size(int study_device, double size, double least)

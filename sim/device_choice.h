@@ -45,8 +45,9 @@ BB_CHECKED bb_status bb_device_choice_refuse(const bb_device_gaps *gaps, const b
 /// BB_DEVICE with the reason.
 BB_CHECKED bb_status bb_device_choice_require(const char *name);
 
-/// Logs that a device is absent from this host where a plan is made for one that may have it.
-void bb_device_choice_note(const char *name);
+/// Logs that a device is absent from this host where a plan is made for one that may have it; no
+/// error.
+bb_status bb_device_choice_note(const char *name);
 
 /// The study's device, marked where its work is smaller than `least`, too small for a device. Only
 /// bb_device_choice_wish reads the mark.

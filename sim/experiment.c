@@ -54,8 +54,8 @@ done:
     return status;
 }
 
-static bb_status load(const bb_experiment_table *table, bb_config_request request,
-                      bb_problems *problems, bb_config **out)
+bb_status bb_experiment_load_by(const bb_experiment_table *table, bb_config_request request,
+                                bb_problems *problems, bb_config **out)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;
@@ -78,7 +78,7 @@ bb_status bb_experiment_load(const bb_experiment_table *table, const char *path,
 {
     const bb_config_request request = {
         .path = path, .overrides = overrides, .override_count = override_count};
-    return load(table, request, problems, out);
+    return bb_experiment_load_by(table, request, problems, out);
 }
 
 bb_status bb_experiment_load_text(const bb_experiment_table *table, const bb_config_file *file,
@@ -91,7 +91,7 @@ bb_status bb_experiment_load_text(const bb_experiment_table *table, const bb_con
                                        .files = file,
                                        .file_count = 1,
                                        .ignores_folders = true};
-    return load(table, request, problems, out);
+    return bb_experiment_load_by(table, request, problems, out);
 }
 
 bb_status bb_experiment_base_read(const bb_experiment_table *table, bb_config_request request,

@@ -112,6 +112,11 @@ BB_CHECKED bb_status bb_experiment_load(const bb_experiment_table *table, const 
                                         const char *const *overrides, bb_index override_count,
                                         bb_problems *problems, bb_config **out);
 
+/// The same by a request, whose schemas are the table's.
+BB_CHECKED bb_status bb_experiment_load_by(const bb_experiment_table *table,
+                                           bb_config_request request, bb_problems *problems,
+                                           bb_config **out);
+
 /// The same from a text that was read before.
 BB_CHECKED bb_status bb_experiment_load_text(const bb_experiment_table *table,
                                              const bb_config_file *file,

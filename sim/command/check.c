@@ -74,10 +74,8 @@ bb_status bb_command_check(const bb_options *options, const bb_experiment_table 
     char shortage[BB_PLAN_LINE];
     bb_file_list inputs = {0};
     const bb_run_options run = {.threads = options->threads, .dump = options->dump};
-    if (options->machine == NULL) {
-        bb_device_choice_note(bb_command_device(options));
-    }
-    BB_TRY(bb_command_load(options, experiments, &config));
+    BB_TRY(bb_command_load(options, experiments,
+                           options->machine == NULL ? bb_device_choice_note : NULL, &config));
     const bb_study *study = bb_config_study(config);
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);

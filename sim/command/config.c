@@ -45,7 +45,7 @@ static bb_status print_resolved(const bb_options *options, const bb_experiment_t
     bb_config *config = NULL;
     bb_text text = {0};
     BB_REQUIRE(options->operand_count >= 1, BB_INVALID, "--resolved needs a CONFIG");
-    BB_TRY(bb_command_load(options, experiments, &config));
+    BB_TRY(bb_command_load(options, experiments, NULL, &config));
     BB_TRY(bb_config_resolved(config, &text));
     (void)fputs(bb_text_string(&text), stdout);
 done:

@@ -8,7 +8,6 @@
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
-#include "sim/device_choice.h"
 #include "sim/dump.h"
 #include "sim/energy.h"
 #include "sim/interrupt.h"
@@ -305,8 +304,6 @@ bb_status bb_execution_run(const bb_execution *work, bb_results *results)
     const bb_experiment *experiment =
         bb_experiment_find(work->experiments, bb_config_schema(work->config)->name);
     BB_TRY(check_team(work->config));
-    BB_TRY(bb_device_choice_require(
-        bb_device_names[((const bb_study *)bb_config_study(work->config))->device]));
     BB_TRY(check_execution(work, experiment, &run));
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));

@@ -76,7 +76,7 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     BB_TRY(bb_device_choice_require(bb_command_device(options)));
     BB_REQUIRE(options->output != NULL || !options->force, BB_INVALID,
                "--force replaces a file: name it with -o");
-    BB_TRY(bb_command_load(options, experiments, &config));
+    BB_TRY(bb_command_load(options, experiments, bb_device_choice_require, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     const bb_measurement measure = of(experiment);

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "sim/command/execution.h"
 #include "sim/config/key_difference.h"
+#include "sim/device_choice.h"
 #include "sim/isolation.h"
 #include "sim/output/comparison.h"
 #include "sim/output/reader.h"
@@ -220,7 +221,8 @@ bb_status bb_command_rerun(const bb_options *options, const bb_experiment_table 
     BB_TRY(find_study(options->operands[0], recorded, &study));
     BB_TRY(check_inputs(options, recorded));
     BB_TRY(bb_memory_printf(&origin, "%s:/provenance/config_resolved", options->operands[0]));
-    BB_TRY(bb_command_load_text(options, experiments, &(bb_config_file){origin, study}, &config));
+    BB_TRY(bb_command_load_text(options, experiments, bb_device_choice_require,
+                                &(bb_config_file){origin, study}, &config));
     BB_TRY(choose_path(options, &path));
     BB_TRY(bb_results_create(&results));
     const bb_execution work = {options, experiments, config, path,

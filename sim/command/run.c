@@ -13,7 +13,7 @@ bb_status bb_command_run(const bb_options *options, const bb_experiment_table *e
     bb_results *results = NULL;
     char *path = NULL;
     BB_TRY(bb_device_choice_require(bb_command_device(options)));
-    BB_TRY(bb_command_load(options, experiments, &config));
+    BB_TRY(bb_command_load(options, experiments, bb_device_choice_require, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     BB_TRY(bb_command_output(options, experiment, &path));

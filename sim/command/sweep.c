@@ -61,9 +61,8 @@ static bb_status plan_sweep(void *context)
     bb_sweep_plan *plan = NULL;
     bb_problems problems = {0};
     bb_text text = {0};
-    bb_device_choice_note(task->request.device);
     status = bb_sweep_plan_make(task->experiments, &task->request, &problems, &plan);
-    if (problems.count > 0) {
+    if (problems.count > 0 && status == BB_INVALID) {
         bb_text_print(bb_text_string(&problems.lines), stderr);
     }
     BB_TRY(status);
@@ -94,6 +93,7 @@ static bb_status make_plan(const bb_options *options, const bb_experiment_table 
                     .override_count = last - first - 1,
                     .device = options->device,
                     .shards = shards,
+                    .begin = output == NULL ? bb_device_choice_note : bb_device_choice_require,
                     .threads = options->threads},
         .folder = folder,
         .output = output,

@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/command/tune_sites.h"
+#include "sim/device_choice.h"
 #include "sim/kernels/slot_search.h"
 #include "sim/kernels/slot_table.h"
 #include "sim/output/file.h"
@@ -77,7 +78,7 @@ static bb_status load(work *self)
     }
     as_run.operands = operands;
     as_run.operand_count = self->options->operand_count + 1;
-    status = bb_command_load(&as_run, self->experiments, &self->config);
+    status = bb_command_load(&as_run, self->experiments, bb_device_choice_require, &self->config);
     BB_RELEASE(&operands[0]);
     BB_TRY(status);
 done:

@@ -185,6 +185,10 @@ static bb_status read_as(const bb_config_request *request, bool judge, bb_proble
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &base));
     BB_TRY(read_base(base, request, problems));
+    const bb_node *device = bb_node_member(base->tree, "device");
+    if (request->begin != NULL && device != NULL && device->kind == BB_NODE_SCALAR) {
+        BB_TRY(request->begin(device->text));
+    }
     if (judge) {
         BB_TRY(count_problems(base, problems));
     }

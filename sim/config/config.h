@@ -32,6 +32,9 @@ typedef struct bb_config_request {
     bb_index file_count;         ///< 0: all are read from disk
     bool ignores_folders;        ///< of the files' keys, not of overrides, those that name a folder
                                  ///< to write to (writes_folder)
+    /// Called with the study's `device:` before its keys are bound, so that an absent device is
+    /// reported alone; NULL: not called. Its error ends the call.
+    bb_status (*begin)(const char *device);
 } bb_config_request;
 
 /// Reads, merges and binds. What is wrong with the content is added to `problems`, all of it, and

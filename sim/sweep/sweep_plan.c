@@ -168,6 +168,7 @@ static bb_status settle_overrides(const bb_experiment_table *experiments,
     bb_sweep *sweep = NULL;
     bb_config *config = NULL;
     const bb_config_request first = {.path = path,
+                                     .begin = request->begin,
                                      .overrides = out->texts,
                                      .override_count =
                                          request->override_count + (request->device != NULL)};

@@ -42,6 +42,7 @@ typedef struct bb_sweep_plan_request {
     const char *device; ///< as --device; NULL: what the study says
     bb_index shards;    ///< in the place of the plan's `shards: auto`; 0: by the estimated time
     bb_index threads;
+    bb_status (*begin)(const char *device); ///< that of bb_config_request
 } bb_sweep_plan_request;
 
 /// Reads and checks a plan: every value of every axis and as many points as it takes to know what

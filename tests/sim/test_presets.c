@@ -129,6 +129,26 @@ TEST(an_absent_device_is_said_first_and_alone)
     program_expect(&run, 2, "solver.tile = none: ");
 }
 
+// The same of a device that the study's file names.
+TEST(an_absent_device_of_a_file_is_said_first_and_alone)
+{
+    need_no_gpu();
+    FILE *file = fopen("on_cuda.yaml", "w");
+    assert_non_null(file);
+    assert_true(fprintf(file, "base: %s\ndevice: cuda\nnonsense: 1\nsolver: {tile: none}\n",
+                        CONFIG_AO_SMALL) > 0);
+    assert_int_equal(fclose(file), 0);
+    static const char *const commands[] = {"run", "realtime", "sweep"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
+        CALL(commands[i], "on_cuda.yaml");
+        expect_absent_alone(&run);
+    }
+    CALL("run", "on_cuda.yaml", "device=cpu");
+    program_expect(&run, 2, "nonsense: unknown key");
+    CALL("check", "on_cuda.yaml");
+    program_expect(&run, 2, "; the plan is for a host that has one\non_cuda.yaml");
+}
+
 // A plan may be for another host, so it goes on.
 TEST(check_says_first_that_a_device_is_absent)
 {
