@@ -95,6 +95,16 @@ static bool begins_with_key(const bb_schema *schema, const char *message)
     return k < schema->key_count && message[length] != ' ';
 }
 
+bb_status bb_study_name_failure(bb_status status, const char *key)
+{
+    bb_status_record record;
+    if (status != BB_OK) {
+        bb_status_save(&record);
+        (void)bb_status_set(status, __FILE__, __LINE__, "%s: %s", key, record.message);
+    }
+    return status;
+}
+
 bb_status bb_study_place_failure(bb_status failure, const bb_config *config)
 {
     bb_status status = BB_OK;

@@ -103,9 +103,13 @@ BB_CHECKED bb_status bb_study_check_pipelines(const bb_pipeline_facts *pipelines
 BB_CHECKED bb_status bb_study_check_rules(bb_status rules, const bb_config *config,
                                           bb_problems *problems);
 
-/// Of a plan that failed on a file that the study names: the same failure, its message after the
-/// place of the key that it begins with ("ao.yaml:12:15: mirrors[1].influence: ..."). Others stay
-/// as they are. Errors: `status`, or BB_MEMORY.
+/// Puts `key` before the message of a failure: the key that names the file which cannot be used.
+/// BB_OK stays.
+bb_status bb_study_name_failure(bb_status status, const char *key);
+
+/// Of a run or plan that failed on a file that the study names: the same failure, its message after
+/// the place of the key that it begins with ("ao.yaml:12:15: mirrors[1].influence: ..."). Others
+/// stay as they are. Errors: `status`, or BB_MEMORY.
 BB_CHECKED bb_status bb_study_place_failure(bb_status status, const bb_config *config);
 
 #endif

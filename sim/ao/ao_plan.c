@@ -363,7 +363,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "mirrors", "%td with %.0f actuators", ao->mirrors.count,
                            span.actuators));
     }
-    BB_TRY(bb_ao_seeing_tell(&span.seeing, plan));
+    BB_TRY(bb_ao_seeing_tell(&span.seeing, ao->telescope.zenith_angle_deg, plan));
     BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
                        ao->error_terms.fitting ? ", with fitting" : ", without fitting"));
     if (span.mask_edge > 0) {

@@ -5,6 +5,7 @@
 #include "physics/ao/ao_check.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_file.h"
+#include "sim/study.h"
 
 enum { MOST_PIXELS = 8192 }; // along an edge: 512 MiB in memory
 
@@ -21,12 +22,11 @@ static bb_status hold_shape(const bb_pupil_config *config, bb_index rows, bb_ind
     bb_status status = BB_OK;
     bb_text name = {0};
     BB_TRY(label(config, &name));
-    BB_REQUIRE(rows == columns, BB_INVALID,
-               "telescope.pupil: %s has %td x %td pixels, expected a square", bb_text_string(&name),
-               rows, columns);
+    BB_REQUIRE(rows == columns, BB_INVALID, "%s has %td x %td pixels, expected a square",
+               bb_text_string(&name), rows, columns);
     BB_REQUIRE(rows <= MOST_PIXELS, BB_INVALID,
-               "telescope.pupil: %s has %td x %td pixels, expected at most %d along an edge",
-               bb_text_string(&name), rows, columns, MOST_PIXELS);
+               "%s has %td x %td pixels, expected at most %d along an edge", bb_text_string(&name),
+               rows, columns, MOST_PIXELS);
 done:
     bb_text_release(&name);
     return status;
@@ -69,11 +69,10 @@ bb_status bb_ao_pupil_load(const bb_ao_study *study, bb_ao_config *physics, doub
     if (config->file == NULL) {
         goto done;
     }
-    if (bb_fits_image_recognised(config->file)) {
-        BB_TRY(load_image(config, &edge, &values));
-    } else {
-        BB_TRY(load_dataset(config, &edge, &values));
-    }
+    BB_TRY(bb_study_name_failure((bb_fits_image_recognised(config->file)
+                                      ? load_image
+                                      : load_dataset)(config, &edge, &values),
+                                 "telescope.pupil"));
     physics->pupil_mask = values;
     physics->pupil_edge = edge;
     BB_TRY(bb_ao_check(physics));

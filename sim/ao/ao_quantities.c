@@ -25,11 +25,16 @@ bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmo
     };
 }
 
-bb_status bb_ao_seeing_tell(const bb_ao_seeing *seeing, bb_plan *plan)
+bb_status bb_ao_seeing_tell(const bb_ao_seeing *seeing, double zenith_angle_deg, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_plan_add(plan, "seeing", "%.3f arcsec, r0 %.4f m, theta0 %.2f arcsec, at 500 nm",
-                       seeing->seeing_arcsec, seeing->r0_m, seeing->theta0_arcsec));
+    char where[64] = "";
+    if (zenith_angle_deg != 0.0) {
+        (void)snprintf(where, sizeof where, ", along the line of sight, %g deg from zenith",
+                       zenith_angle_deg);
+    }
+    BB_TRY(bb_plan_add(plan, "seeing", "%.3f arcsec, r0 %.4f m, theta0 %.2f arcsec, at 500 nm%s",
+                       seeing->seeing_arcsec, seeing->r0_m, seeing->theta0_arcsec, where));
     if (isnan(seeing->tau0_s)) {
         BB_TRY(bb_plan_add(plan, "tau0",
                            "unknown: the layers have no wind (error_terms.wind_m_per_s)"));

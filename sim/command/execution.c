@@ -180,7 +180,7 @@ static bb_status compute(const bb_options *options, const bb_experiment *experim
     BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
                                run->threads));
     bb_energy_want(options->energy);
-    BB_TRY(experiment->run(study, run, results));
+    BB_TRY(bb_study_place_failure(experiment->run(study, run, results), config));
     BB_TRY(bb_energy_note(results));
     BB_TRY(bb_provenance_end(results));
 done:

@@ -46,7 +46,8 @@ bool bb_file_same(const char *a, const char *b)
     return same;
 }
 
-static bb_status check_target(const char *path, bool force)
+// `how` another name is given: " with -o", or "".
+static bb_status check_target(const char *path, bool force, const char *how)
 {
     bb_status status = BB_OK;
     struct stat about;
@@ -56,8 +57,8 @@ static bb_status check_target(const char *path, bool force)
     }
     BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "cannot write output '%s': it is %s, no regular file",
                path, S_ISDIR(about.st_mode) ? "a folder" : "something else");
-    BB_REQUIRE(force, BB_IO, "output '%s' exists; name another with -o, or replace it with --force",
-               path);
+    BB_REQUIRE(force, BB_IO, "output '%s' exists; name another%s, or replace it with --force", path,
+               how);
 done:
     return status;
 }
@@ -144,7 +145,7 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
     }
     BB_REQUIRE(stat(folder, &about) == 0, BB_IO, "output folder '%s': %s", folder, strerror(errno));
     BB_REQUIRE(S_ISDIR(about.st_mode), BB_IO, "output folder '%s' is no folder", folder);
-    BB_TRY(check_target(path, force));
+    BB_TRY(check_target(path, force, make_folder ? " with -o" : ""));
     BB_TRY(create_pending(path, pending, &file));
     BB_TRY(reserve(file, path, bytes));
 done:
@@ -183,7 +184,7 @@ static bb_status take_name(const char *pending, const char *path, bool force)
         }
         BB_REQUIRE(errno != EEXIST, BB_IO, "output '%s' appeared during the run and is kept", path);
         // No hard links on this file system: rename, after one more look.
-        BB_TRY(check_target(path, false));
+        BB_TRY(check_target(path, false, ""));
     }
     BB_REQUIRE(rename(pending, path) == 0, BB_IO, "cannot write output '%s': %s", path,
                strerror(errno));
@@ -223,7 +224,7 @@ bb_status bb_file_write(const char *path, bool force, const void *data, bb_index
     bb_status status = BB_OK;
     char pending[BB_DISK_PATH_BYTES] = "";
     int file = -1;
-    BB_TRY(check_target(path, force));
+    BB_TRY(check_target(path, force, ""));
     BB_TRY(create_pending(path, pending, &file));
     BB_TRY(reserve(file, path, (double)bytes));
     BB_TRY(write_all(file, path, data, bytes));
@@ -242,7 +243,7 @@ bb_status bb_file_write_by(const char *path, bool force,
     bb_status status = BB_OK;
     char pending[BB_DISK_PATH_BYTES] = "";
     int file = -1;
-    BB_TRY(check_target(path, force));
+    BB_TRY(check_target(path, force, ""));
     BB_TRY(create_pending(path, pending, &file));
     BB_TRY(write(pending, context));
     BB_REQUIRE(fsync(file) == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));

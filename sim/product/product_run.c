@@ -14,6 +14,7 @@
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_dump.h"
 #include "sim/product/product_study.h"
+#include "sim/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -86,14 +87,19 @@ done:
     return status;
 }
 
+static bb_status open_matrix(const bb_product_study *study, bb_matrix_file **out)
+{
+    return bb_study_name_failure(bb_matrix_file_open(&study->matrix, false, "C", out), "matrix");
+}
+
 // X of a study that has one.
 static bb_status open_inputs(const bb_product_study *study, bb_index columns, bb_matrix_file **out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_matrix_file_open(&study->inputs, false, "X", out));
+    BB_TRY(bb_study_name_failure(bb_matrix_file_open(&study->inputs, false, "X", out), "inputs"));
     const bb_matrix_source *source = bb_matrix_file_source(*out);
     BB_REQUIRE(source->columns == columns, BB_INVALID,
-               "inputs of %td values a vector, expected the matrix's %td columns", source->columns,
+               "inputs: %td values a vector, expected the matrix's %td columns", source->columns,
                columns);
 done:
     return status;
@@ -154,7 +160,7 @@ static bb_status start(const bb_product_study *study, product_run *run)
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_product_pipelines_reference(&study->pipelines);
-    BB_TRY(bb_matrix_file_open(&study->matrix, false, "C", &run->file));
+    BB_TRY(open_matrix(study, &run->file));
     run->matrix = bb_matrix_file_source(run->file);
     BB_TRY(lay_out(study, run->file, &run->layout));
     const int device = device_of(study, &run->layout);
@@ -431,7 +437,7 @@ bb_status bb_product_run_plan(const void *study, const bb_run_options *options, 
     bb_matrix_layout layout;
     bb_index vectors = product->vectors;
     char codec[64];
-    BB_TRY(bb_matrix_file_open(&product->matrix, false, "C", &file));
+    BB_TRY(open_matrix(product, &file));
     BB_TRY(lay_out(product, file, &layout));
     if (product->inputs.file != NULL) {
         BB_TRY(open_inputs(product, layout.columns, &inputs));

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/input/declared_size.h"
+#include "sim/study.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,8 +30,8 @@ done:
 }
 
 // A dataset in the unit that those beside it have, NULL for the first: either all say one or none.
-static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
-                            const char *name, const char *unit, bb_matrix_file **out)
+static bb_status open_dataset(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
+                              const char *name, const char *unit, bb_matrix_file **out)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_matrix_file_open(place, symmetric, name, out));
@@ -43,13 +44,21 @@ done:
     return status;
 }
 
+// The same, a failure with its key.
+static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_quantity quantity,
+                            const char *name, const char *key, const char *unit,
+                            bb_matrix_file **out)
+{
+    return bb_study_name_failure(open_dataset(place, symmetric, quantity, name, unit, out), key);
+}
+
 // All values of a dataset.
 static bb_status load_place(const bb_matrix_place *place, bb_quantity quantity, const char *name,
                             const char *unit, bb_index *rows, bb_index *columns, double **out)
 {
     bb_status status = BB_OK;
     bb_matrix_file *file = NULL;
-    BB_TRY(open_place(place, false, quantity, name, unit, &file));
+    BB_TRY(open_place(place, false, quantity, name, name, unit, &file));
     const bb_matrix_source *source = bb_matrix_file_source(file);
     *rows = source->rows;
     *columns = source->columns;
@@ -73,8 +82,8 @@ static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, bb_reconst
     BB_TRY(load_place(&vectors, BB_QUANTITY_FRACTION, "low_rank", NULL, &rows, &data->columns,
                       &data->vectors));
     BB_REQUIRE(rows == n && data->columns <= n, BB_INVALID,
-               "low_rank of %td x %td, expected the covariance's %td rows and no more columns",
-               rows, data->columns, n);
+               "low_rank: %td x %td, expected the covariance's %td rows and no more columns", rows,
+               data->columns, n);
     data->bounded = keys->weights != NULL;
     if (!data->bounded) {
         BB_TRY(BB_ALLOCATE(data->columns, &data->weights));
@@ -86,10 +95,10 @@ static bb_status open_low_rank(const bb_reconstructor_low_rank *keys, bb_reconst
     BB_TRY(load_place(&weights, BB_QUANTITY_COVARIANCE, "low_rank.weights", unit, &rows, &columns,
                       &data->weights));
     BB_REQUIRE((rows == 1 || columns == 1) && rows * columns == data->columns, BB_INVALID,
-               "low_rank.weights of %td x %td, expected %td values", rows, columns, data->columns);
+               "low_rank.weights: %td x %td, expected %td values", rows, columns, data->columns);
     for (bb_index c = 0; c < data->columns; ++c) {
         BB_REQUIRE(data->weights[c] > 0.0, BB_INVALID,
-                   "low_rank.weights, value %td: %g, expected a positive number", c,
+                   "low_rank.weights: value %td is %g, expected a positive number", c,
                    data->weights[c]);
     }
 done:
@@ -100,7 +109,7 @@ static bb_status open_truth(const bb_matrix_place *place, bb_index m, bb_reconst
 {
     bb_status status = BB_OK;
     if (place->file != NULL) {
-        BB_TRY(open_place(place, true, BB_QUANTITY_COVARIANCE, "Ctt",
+        BB_TRY(open_place(place, true, BB_QUANTITY_COVARIANCE, "Ctt", "truth_covariance",
                           bb_matrix_file_source(data->ctm)->unit, &data->ctt));
         data->truth = bb_matrix_file_source(data->ctt);
     } else {
@@ -110,7 +119,7 @@ static bb_status open_truth(const bb_matrix_place *place, bb_index m, bb_reconst
         data->truth = &data->zeros_source;
     }
     BB_REQUIRE(data->truth->rows == m, BB_INVALID,
-               "truth_covariance of %td x %td, expected the cross_covariance's %td rows",
+               "truth_covariance: %td x %td, expected the cross_covariance's %td rows",
                data->truth->rows, data->truth->columns, m);
 done:
     return status;
@@ -120,13 +129,14 @@ bb_status bb_reconstructor_inputs_open(const bb_reconstructor_study *study,
                                        bb_reconstructor_inputs *data)
 {
     bb_status status = BB_OK;
-    BB_TRY(open_place(&study->covariance, true, BB_QUANTITY_COVARIANCE, "Cmm", NULL, &data->cmm));
+    BB_TRY(open_place(&study->covariance, true, BB_QUANTITY_COVARIANCE, "Cmm", "covariance", NULL,
+                      &data->cmm));
     const bb_matrix_source *cmm = bb_matrix_file_source(data->cmm);
-    BB_TRY(open_place(&study->cross_covariance, false, BB_QUANTITY_COVARIANCE, "Ctm", cmm->unit,
-                      &data->ctm));
+    BB_TRY(open_place(&study->cross_covariance, false, BB_QUANTITY_COVARIANCE, "Ctm",
+                      "cross_covariance", cmm->unit, &data->ctm));
     const bb_matrix_source *ctm = bb_matrix_file_source(data->ctm);
     BB_REQUIRE(ctm->columns == cmm->rows, BB_INVALID,
-               "cross_covariance of %td columns, expected the covariance's %td", ctm->columns,
+               "cross_covariance: %td columns, expected the covariance's %td", ctm->columns,
                cmm->rows);
     BB_TRY(open_truth(&study->truth_covariance, ctm->rows, data));
     data->sum = *cmm;

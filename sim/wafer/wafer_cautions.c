@@ -99,10 +99,10 @@ static bb_status describe_mesh(const bb_wafer_study *study, bb_text *out)
         1e9 * bb_exposure_mesh_error(&study->wafer, &study->scan, 1e-3 * spacing));
 }
 
-enum { CAUTIONS = 2 };
-static const char *const names[CAUTIONS] = {"edge", "mesh"};
-static bb_status (*const describe[CAUTIONS])(const bb_wafer_study *, bb_text *) = {describe_edge,
-                                                                                   describe_mesh};
+enum { EDGE, MESH, CAUTIONS };
+static const char *const names[CAUTIONS] = {[EDGE] = "edge", [MESH] = "mesh"};
+static bb_status (*const describe[CAUTIONS])(const bb_wafer_study *, bb_text *) = {
+    [EDGE] = describe_edge, [MESH] = describe_mesh};
 
 bb_status bb_wafer_cautions_plan(const bb_wafer_study *study, bb_plan *plan)
 {
@@ -123,10 +123,14 @@ done:
 bb_status bb_wafer_cautions_warn(const bb_wafer_study *study)
 {
     bb_status status = BB_OK;
+    // Overlay is of x and y: a height without edge changes no price.
+    const bool is_overlay = study->response.generator == (int)BB_GENERATOR_KERNEL;
     bb_text text = {0};
     for (int c = 0; c < CAUTIONS; ++c) {
         BB_TRY(describe[c](study, &text));
-        if (text.length > 0) {
+        if (text.length > 0 && c == EDGE && !is_overlay) {
+            bb_log_info("%s", bb_text_string(&text));
+        } else if (text.length > 0) {
             bb_log_warning("%s", bb_text_string(&text));
         }
         bb_text_release(&text);

@@ -152,7 +152,10 @@ TEST(runs_write_a_file_and_print_a_table)
     expect("bitbudget show outputs/toy-a.h5 --format json", 0, "\"unit\": \"byte\"");
     expect("bitbudget show outputs/toy-a.h5 --format latex", 0, "not\\_spd");
     expect("bitbudget show outputs/toy-a.h5 --format md", 0, "| \\* | fp16 | ok |");
-    expect("bitbudget run a.yaml -q", 3, "--force");
+    expect("bitbudget run a.yaml -q", 3,
+           "exists; name another with -o, or replace it with --force");
+    expect("bitbudget run a.yaml -q -o outputs/toy-a.h5", 3, "exists; name another, or replace");
+    expect("bitbudget new toy a.yaml", 3, "exists; name another, or replace it with --force");
     expect("bitbudget run a.yaml -q --force", 0, "results: outputs/toy-a.h5");
     expect("bitbudget run a.yaml -q -o other.h5", 0, "results: other.h5");
     expect("bitbudget show outputs/toy-a.h5 other.h5", 0,

@@ -7,6 +7,7 @@
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/learn/ao_learn_publish.h"
+#include "sim/study.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
@@ -50,8 +51,9 @@ void bb_ao_learning_destroy(bb_ao_learning **learning)
 static bb_status open_covariance(const bb_ao_learn_config *learn, bb_matrix_file **out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_matrix_file_open(&learn->covariance, true, "learn.covariance", out));
-    BB_TRY(bb_matrix_file_expect(*out, BB_QUANTITY_ANGLE_COVARIANCE));
+    static const char key[] = "learn.covariance";
+    BB_TRY(bb_study_name_failure(bb_matrix_file_open(&learn->covariance, true, key, out), key));
+    BB_TRY(bb_study_name_failure(bb_matrix_file_expect(*out, BB_QUANTITY_ANGLE_COVARIANCE), key));
 done:
     return status;
 }

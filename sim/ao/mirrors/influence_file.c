@@ -7,6 +7,7 @@
 #include "sim/input/fits_image.h"
 #include "sim/input/map_file.h"
 #include "sim/input/unit.h"
+#include "sim/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,18 +92,6 @@ done:
     return status;
 }
 
-// Says which mirror a failure is about.
-static bb_status name_failure(bb_status status, bb_index mirror)
-{
-    bb_status_record record;
-    if (status != BB_OK) {
-        bb_status_save(&record);
-        (void)bb_status_set(status, __FILE__, __LINE__, "mirrors[%td].influence: %s", mirror,
-                            record.message);
-    }
-    return status;
-}
-
 bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics,
                                  bb_influence_cube **cubes)
 {
@@ -111,6 +100,7 @@ bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics
     const bb_index count = study->mirrors.count;
     bb_index named = 0;
     bb_influence_cube *found = NULL;
+    char key[64];
     *cubes = NULL;
     for (bb_index k = 0; k < count; ++k) {
         named += mirrors[k].influence.file != NULL ? 1 : 0;
@@ -122,9 +112,10 @@ bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics
     for (bb_index k = 0; k < count; ++k) {
         const bb_influence_config *keys = &mirrors[k].influence;
         if (keys->file != NULL) {
-            BB_TRY(name_failure(
+            (void)snprintf(key, sizeof key, "mirrors[%td].influence", k);
+            BB_TRY(bb_study_name_failure(
                 (bb_fits_image_recognised(keys->file) ? load_image : load_dataset)(keys, &found[k]),
-                k));
+                key));
         }
     }
     physics->influences = found;

@@ -6,6 +6,7 @@
 #include "sim/input/fits_image.h"
 #include "sim/input/map_file.h"
 #include "sim/input/unit.h"
+#include "sim/study.h"
 
 static const double slowest_value_s = 4e-8; // as of influence functions
 
@@ -89,24 +90,16 @@ done:
     return status;
 }
 
-// Says which key a failure is about.
-static bb_status name_failure(bb_status status)
-{
-    bb_status_record record;
-    if (status != BB_OK) {
-        bb_status_save(&record);
-        (void)bb_status_set(status, __FILE__, __LINE__, "realtime.telemetry: %s", record.message);
-    }
-    return status;
-}
+static const char key[] = "realtime.telemetry";
 
 bb_status bb_telemetry_file_load(const bb_telemetry_config *config, bb_index slopes,
                                  bb_telemetry_file *out)
 {
     bb_telemetry_file telemetry = {0};
     const bb_status status =
-        name_failure((bb_fits_image_recognised(config->file) ? load_image : load_dataset)(
-            config, slopes, &telemetry));
+        bb_study_name_failure((bb_fits_image_recognised(config->file) ? load_image : load_dataset)(
+                                  config, slopes, &telemetry),
+                              key);
     if (status != BB_OK) {
         bb_telemetry_file_release(&telemetry);
     }
@@ -138,7 +131,7 @@ bb_status bb_telemetry_file_inspect(const bb_telemetry_config *config, bb_index 
     bb_telemetry_file telemetry = {0};
     *frames = 0;
     if (!bb_fits_image_recognised(config->file)) {
-        return name_failure(inspect_dataset(config, slopes, frames));
+        return bb_study_name_failure(inspect_dataset(config, slopes, frames), key);
     }
     BB_TRY(bb_telemetry_file_load(config, slopes, &telemetry));
     *frames = telemetry.frames;

@@ -32,6 +32,26 @@ TEST(learning_is_listed)
     bb_plan_release(&plan);
 }
 
+// Seeing grows by sec(z)^(3/5): 1.090 at 30 degrees.
+TEST(seeing_is_that_of_the_line_of_sight)
+{
+    const driver_case slant = {
+        CONFIG_AO_SMALL, {"telescope.zenith_angle_deg=30", "atmosphere.seeing_arcsec=1.0", NULL}};
+    const driver_case upright = {
+        CONFIG_AO_SMALL, {"telescope.zenith_angle_deg=0", "atmosphere.seeing_arcsec=1.0", NULL}};
+    bb_plan plan;
+    plan_case(&slant, 1, &plan);
+    const char *line = strstr(bb_text_string(&plan.lines), "1.090 arcsec, r0 ");
+    assert_non_null(line);
+    assert_non_null(strstr(line, "at 500 nm, along the line of sight, 30 deg from zenith\n"));
+    bb_plan_release(&plan);
+    plan_case(&upright, 1, &plan);
+    line = strstr(bb_text_string(&plan.lines), "1.000 arcsec, r0 ");
+    assert_non_null(line);
+    assert_null(strstr(line, "line of sight"));
+    bb_plan_release(&plan);
+}
+
 TEST(a_missing_covariance_is_found)
 {
     const driver_case study = {CONFIG_LEARN,

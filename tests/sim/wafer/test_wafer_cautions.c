@@ -147,12 +147,24 @@ TEST_FULL(users_are_told)
         "in x and y is left out; generator fem");
     expect("scan.fields=[40]", plane, "response.axes=[x, y, z]",
            "about 37 % of the displacement in x and y is left out, up to about 15 % of the height");
-    expect("scan.fields=[40]", fem, "response.axes=[x, y, z]",
-           "axis z of response.generator fem is the kernel's, which knows no edge of the wafer: 35 "
-           "of 35");
     expect("scan.fields=[40]", fem, "response.axes=[x, y]", NULL);
     expect("scan.fields=[48]", plane, "response.axes=[x, y, z]", NULL);
     expect("scan.fields=[40]", "response.generator=plate", "response.axes=[x, y, z]", NULL);
+}
+
+// Overlay is of x and y: a height without edge is stated, not warned of.
+TEST(a_height_without_edge_is_no_warning)
+{
+    static const char *const commands[] = {"run", "check"};
+    static program_run run;
+    for (int c = 0; c < 2; ++c) {
+        CALL(commands[c], CONFIG_WAFER_SMALL, ONE, "scan.fields=[40]", "response.generator=fem",
+             "response.axes=[x, y, z]", c == 0 ? "-o" : NULL, "height.h5", "--force");
+        program_expect(&run, 0,
+                       "axis z of response.generator fem is the kernel's, which knows no edge of "
+                       "the wafer: 35 of 35");
+        assert_null(strstr(run.printed, "warning: axis z"));
+    }
 }
 
 // A wafer that does not expand has nothing to lack: no caution, and no 0 / 0 in one.
