@@ -4,8 +4,8 @@
 #include "build_info.h"
 #include "core/memory.h"
 
+#include <dirent.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,8 @@ done:
     return status;
 }
 
-bb_status bb_shipped_names_add(bb_shipped_names *names, const char *name, size_t length)
+// Adds the first `length` bytes of a name that is not there yet.
+static bb_status add_name(bb_shipped_names *names, const char *name, size_t length)
 {
     bb_status status = BB_OK;
     char *copy = NULL;
@@ -85,20 +86,75 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-bb_status bb_shipped_names_collect(bb_status (*add_folder)(const char *folder,
-                                                           bb_shipped_names *names),
-                                   bb_shipped_names *out)
+// The listed ending of a file's name, NULL where it has none.
+static const char *find_ending(const bb_shipped_listing *listing, const char *name)
+{
+    const size_t length = strlen(name);
+    for (int i = 0; listing->endings[i] != NULL; ++i) {
+        const size_t ending = strlen(listing->endings[i]);
+        if (length > ending && strcmp(name + length - ending, listing->endings[i]) == 0) {
+            return listing->endings[i];
+        }
+    }
+    return NULL;
+}
+
+// The files of folder `path`, whose names begin with `prefix`. A folder that is not there or may
+// not be read has none.
+static bb_status list_folder(const bb_shipped_listing *listing, const char *path,
+                             const char *prefix, int depth, bb_shipped_names *out)
+{
+    bb_status status = BB_OK;
+    char *inner = NULL;
+    char *name = NULL;
+    DIR *entries = opendir(path);
+    for (const struct dirent *entry = NULL;
+         entries != NULL && (entry = readdir(entries)) != NULL;) {
+        struct stat about;
+        BB_RELEASE(&inner);
+        BB_RELEASE(&name);
+        BB_TRY(bb_memory_printf(&inner, "%s%s", path, entry->d_name));
+        BB_TRY(bb_memory_printf(&name, "%s%s", prefix, entry->d_name));
+        if (entry->d_name[0] == '.' || stat(inner, &about) != 0 ||
+            (listing->takes != NULL && !listing->takes(inner, name))) {
+            continue;
+        }
+        const char *ending = S_ISREG(about.st_mode) ? find_ending(listing, name) : NULL;
+        if (ending != NULL) {
+            BB_TRY(add_name(out, name, strlen(name) - strlen(ending)));
+        } else if (S_ISDIR(about.st_mode) && depth > 0) {
+            BB_RELEASE(&inner);
+            BB_RELEASE(&name);
+            BB_TRY(bb_memory_printf(&inner, "%s%s/", path, entry->d_name));
+            BB_TRY(bb_memory_printf(&name, "%s%s/", prefix, entry->d_name));
+            BB_TRY(list_folder(listing, inner, name, depth - 1, out));
+        }
+    }
+done:
+    if (entries != NULL) {
+        (void)closedir(entries);
+    }
+    BB_RELEASE(&name);
+    BB_RELEASE(&inner);
+    return status;
+}
+
+bb_status bb_shipped_names_list(const bb_shipped_listing *listing, bb_shipped_names *out)
 {
     bb_status status = BB_OK;
     char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
+    char *path = NULL;
     BB_TRY(bb_shipped_folder_find(folders));
     for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
-        BB_TRY(add_folder(folders[i], out));
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s", folders[i], listing->folder));
+        BB_TRY(list_folder(listing, path, "", listing->depth, out));
     }
     if (out->count > 0) {
         qsort(out->names, (size_t)out->count, sizeof *out->names, compare);
     }
 done:
+    BB_RELEASE(&path);
     for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
         BB_RELEASE(&folders[i]);
     }

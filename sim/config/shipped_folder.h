@@ -8,6 +8,8 @@
 
 #include "core/status.h"
 
+#include <stdbool.h>
+
 enum { BB_SHIPPED_FOLDERS = 2 };
 
 /// Both, the user's first, each with a '/' at its end; neither need be there. Owner of the texts:
@@ -20,13 +22,19 @@ typedef struct bb_shipped_names {
     bb_index count, capacity;
 } bb_shipped_names;
 
-/// Adds the first `length` bytes of a name that is not there yet.
-BB_CHECKED bb_status bb_shipped_names_add(bb_shipped_names *names, const char *name, size_t length);
+/// Files to list, by their endings.
+typedef struct bb_shipped_listing {
+    const char *folder;         ///< inside both, with a '/' at its end; "": they themselves
+    const char *const *endings; ///< NULL ends them
+    int depth;                  ///< levels of folders inside it that are listed too
+    /// Whether a file, or a folder, is listed; `name` begins in `folder`. NULL: all.
+    bool (*takes)(const char *path, const char *name);
+} bb_shipped_listing;
 
-/// Sorts what `add_folder` adds for each of the folders. Errors: its own, BB_MEMORY.
-BB_CHECKED bb_status bb_shipped_names_collect(bb_status (*add_folder)(const char *folder,
-                                                                      bb_shipped_names *names),
-                                              bb_shipped_names *out);
+/// Adds the names of the files of both folders, without their endings ("ao/quick"). Hidden ones are
+/// left out. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_shipped_names_list(const bb_shipped_listing *listing,
+                                           bb_shipped_names *out);
 void bb_shipped_names_release(bb_shipped_names *names);
 
 #endif

@@ -6,7 +6,6 @@
 #include "sim/config/node.h"
 #include "sim/config/shipped_folder.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -166,49 +165,17 @@ bool bb_study_file_has_machines(const char *path)
     return found;
 }
 
-// What lies in `root` below `folder` ("ao/"). A folder that is not there or may not be read has
-// nothing; `kernels` has no studies.
-static bb_status list_folder(const char *root, const char *folder, int depth, bb_shipped_names *out)
+// `kernels` has no studies, and a table of machines is none.
+static bool is_study(const char *path, const char *name)
 {
-    bb_status status = BB_OK;
-    char *path = NULL;
-    DIR *entries = NULL;
-    BB_TRY(bb_memory_printf(&path, "%s%s", root, folder));
-    entries = opendir(path);
-    for (const struct dirent *entry = NULL;
-         entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char *name = NULL;
-        const bool has_kernels = depth == 0 && strcmp(entry->d_name, "kernels") == 0;
-        if (entry->d_name[0] == '.' || has_kernels) {
-            continue;
-        }
-        BB_RELEASE(&path);
-        BB_TRY(bb_memory_printf(&path, "%s%s%s", root, folder, entry->d_name));
-        const bool file = is_file(path);
-        BB_TRY(bb_memory_printf(&name, "%s%s%s", folder, entry->d_name, file ? "" : "/"));
-        status = !file ? (depth < FOLDER_DEPTH ? list_folder(root, name, depth + 1, out) : BB_OK)
-                 : has_ending(name) && !bb_study_file_has_machines(path)
-                     ? bb_shipped_names_add(out, name, strlen(name) - ENDING)
-                     : BB_OK;
-        BB_RELEASE(&name);
-        BB_TRY(status);
-    }
-done:
-    if (entries != NULL) {
-        (void)closedir(entries);
-    }
-    BB_RELEASE(&path);
-    return status;
-}
-
-static bb_status add_folder(const char *folder, bb_shipped_names *out)
-{
-    return list_folder(folder, "", 0, out);
+    return strcmp(name, "kernels") != 0 && !(has_ending(name) && bb_study_file_has_machines(path));
 }
 
 bb_status bb_study_file_list(bb_shipped_names *out)
 {
-    return bb_shipped_names_collect(add_folder, out);
+    static const char *const endings[] = {ending, NULL};
+    const bb_shipped_listing listing = {"", endings, FOLDER_DEPTH, is_study};
+    return bb_shipped_names_list(&listing, out);
 }
 
 typedef struct copying {

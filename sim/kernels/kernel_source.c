@@ -8,7 +8,6 @@
 #include "solvers/kernels/language/notation_reader.h"
 #include "solvers/kernels/language/xml_reader.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const endings[] = {"", ".kernel", ".xml"};
+static const char *const endings[] = {"", ".kernel", ".xml", NULL};
 static const char folder_name[] = "kernels/";
 enum { ENDINGS = 3, NAME_BYTES = 64, TITLE_BYTES = 200 };
 
@@ -199,35 +198,10 @@ void bb_kernel_source_release(bb_kernel_source *source)
     BB_RELEASE(&source->path);
 }
 
-// A folder that is not there has nothing.
-static bb_status list_folder(const char *root, bb_shipped_names *out)
-{
-    bb_status status = BB_OK;
-    char *path = NULL;
-    DIR *entries = NULL;
-    BB_TRY(bb_memory_printf(&path, "%s%s", root, folder_name));
-    entries = opendir(path);
-    for (const struct dirent *entry = NULL;
-         entries != NULL && (entry = readdir(entries)) != NULL;) {
-        const size_t length = strlen(entry->d_name);
-        for (int i = 1; i < ENDINGS && entry->d_name[0] != '.'; ++i) {
-            const size_t ending = strlen(endings[i]);
-            if (length > ending && strcmp(entry->d_name + length - ending, endings[i]) == 0) {
-                BB_TRY(bb_shipped_names_add(out, entry->d_name, length - ending));
-            }
-        }
-    }
-done:
-    if (entries != NULL) {
-        (void)closedir(entries);
-    }
-    BB_RELEASE(&path);
-    return status;
-}
-
 bb_status bb_kernel_source_list(bb_shipped_names *out)
 {
-    return bb_shipped_names_collect(list_folder, out);
+    const bb_shipped_listing listing = {.folder = folder_name, .endings = endings + 1};
+    return bb_shipped_names_list(&listing, out);
 }
 
 bb_status bb_kernel_source_title(const char *name, bb_text *out)

@@ -5,37 +5,13 @@
 #include "core/memory.h"
 #include "sim/config/shipped_folder.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 static const double SIZE_FACTOR = 4.0; // beyond which the rule of the default is the better guess
 static const char folder_name[] = "kernels/tuned/";
-static const char ending[] = ".yaml";
-
-static bb_status list_folder(const char *root, bb_shipped_names *out)
-{
-    bb_status status = BB_OK;
-    char *path = NULL;
-    DIR *entries = NULL;
-    BB_TRY(bb_memory_printf(&path, "%s%s", root, folder_name));
-    entries = opendir(path);
-    for (const struct dirent *entry = NULL;
-         entries != NULL && (entry = readdir(entries)) != NULL;) {
-        const size_t length = strlen(entry->d_name);
-        const size_t stem = length > strlen(ending) ? length - strlen(ending) : 0;
-        if (entry->d_name[0] != '.' && strcmp(entry->d_name + stem, ending) == 0) {
-            BB_TRY(bb_shipped_names_add(out, entry->d_name, length));
-        }
-    }
-done:
-    if (entries != NULL) {
-        (void)closedir(entries);
-    }
-    BB_RELEASE(&path);
-    return status;
-}
+static const char *const endings[] = {".yaml", NULL};
 
 // Reads a file of the first folder that has it.
 static bb_status read_file(char *const folders[BB_SHIPPED_FOLDERS], const char *name,
@@ -45,7 +21,7 @@ static bb_status read_file(char *const folders[BB_SHIPPED_FOLDERS], const char *
     char *path = NULL;
     for (int i = 0; i < BB_SHIPPED_FOLDERS && (path == NULL || access(path, F_OK) != 0); ++i) {
         BB_RELEASE(&path);
-        BB_TRY(bb_memory_printf(&path, "%s%s%s", folders[i], folder_name, name));
+        BB_TRY(bb_memory_printf(&path, "%s%s%s%s", folders[i], folder_name, name, endings[0]));
     }
     status = bb_wisdom_file_read(path, out);
     if (status == BB_IO || status == BB_INVALID) {
@@ -64,7 +40,8 @@ bb_status bb_shipped_wisdom_read(bb_wisdom_file *out)
     bb_shipped_names names = {0};
     char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
     BB_TRY(bb_shipped_folder_find(folders));
-    BB_TRY(bb_shipped_names_collect(list_folder, &names));
+    BB_TRY(bb_shipped_names_list(&(bb_shipped_listing){.folder = folder_name, .endings = endings},
+                                 &names));
     for (bb_index i = 0; i < names.count; ++i) {
         BB_TRY(read_file(folders, names.names[i], out));
     }
