@@ -43,31 +43,10 @@ bb_index bb_suggestion_distance(const char *source, const char *target)
     return rows[n % 3][m];
 }
 
-// Words of other programs, and what stands for them here.
-static const char *const synonyms[][2] = {
-    {"float16", "fp16"}, {"half", "fp16"},     {"float32", "fp32"},
-    {"single", "fp32"},  {"float32", "sp"},    {"single", "sp"},
-    {"float64", "fp64"}, {"double", "fp64"},   {"float64", "dp"},
-    {"double", "dp"},    {"bfloat16", "bf16"}, {"fp8", "e4m3"},
-    {"float8", "e4m3"},  {"int8", "integer"},  {"int4", "integer"},
-    {"bfp8", "bfp"},     {"gpu", "cuda"},      {"dose", "dose_mj_per_cm2"},
-};
-
-static bool is_synonym(const char *word, const char *candidate)
-{
-    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; ++i) {
-        if (bb_suggestion_distance(word, synonyms[i][0]) == 0 &&
-            strcmp(candidate, synonyms[i][1]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void bb_suggestion_consider(const char *word, const char *candidate, bb_index *distance,
                             const char **best)
 {
-    bb_index found = is_synonym(word, candidate) ? -1 : bb_suggestion_distance(word, candidate);
+    bb_index found = bb_suggestion_distance(word, candidate);
     bb_index length = (bb_index)strlen(word);
     // "spacing" for "spacing_mm": the unit was left out, which many edits away is still near.
     bool part = strncmp(candidate, word, (size_t)length) == 0 && candidate[length] == '_';

@@ -11,8 +11,8 @@
 bb_index bb_suggestion_distance(const char *source, const char *target);
 
 /// Keeps `candidate` in `*best` when it is nearer to `word` than what stands there, and near enough
-/// to be meant: within a third of the length, or a longer or shorter form of it, or another
-/// program's word for it (float16 for fp16), which is nearest. `*distance` starts at PTRDIFF_MAX.
+/// to be meant: within a third of the length, or a longer or shorter form of it. `*distance` starts
+/// at PTRDIFF_MAX.
 void bb_suggestion_consider(const char *word, const char *candidate, bb_index *distance,
                             const char **best);
 

@@ -153,7 +153,30 @@ static int match_choice(const bb_key *key, const char *word)
     return found;
 }
 
-// Variants of products by the format of their operands, where a key takes variants.
+// Words of other programs for choices and keys.
+static const char *const foreign[][2] = {
+    {"float16", "fp16"},  {"half", "fp16"},
+    {"float32", "fp32"},  {"single", "fp32"},
+    {"float64", "fp64"},  {"double", "fp64"},
+    {"bfloat16", "bf16"}, {"fp8", "e4m3"},
+    {"float8", "e4m3"},   {"int8", "integer"},
+    {"int4", "integer"},  {"bfp8", "bfp"},
+    {"gpu", "cuda"},      {"dose", "dose_mj_per_cm2"},
+};
+
+// The word of this program for another's, NULL where there is none.
+static const char *translate(const char *word)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; ++i) {
+        if (bb_suggestion_distance(word, foreign[i][0]) == 0) {
+            return foreign[i][1];
+        }
+    }
+    return NULL;
+}
+
+// Variants of products by the format of their operands, where a key takes variants, and choices by
+// the words of other programs.
 static const char *advise(const bb_key *key, const char *word)
 {
     static const char *const advice[][3] = {{"fp16", "hp3", "hp1, hp2 or hp3, of fp16 operands"},
@@ -164,7 +187,9 @@ static const char *advise(const bb_key *key, const char *word)
             return advice[i][2];
         }
     }
-    return NULL;
+    const char *own = translate(word);
+    const int found = own == NULL ? -1 : match_choice(key, own);
+    return own == NULL ? NULL : found >= 0 ? key->choices[found] : advise(key, own);
 }
 
 static bb_status bind_choice(binder *binding, const bb_key *key, const bb_node *node,
@@ -424,8 +449,9 @@ static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const 
 {
     bb_status status = BB_OK;
     bb_text keys = {0};
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    const char *own = translate(member->key);
+    const char *nearest = own != NULL && bb_binding_key(schema, own) != NULL ? own : NULL;
+    bb_index distance = nearest == NULL ? PTRDIFF_MAX : -1;
     const char *successor = successor_of(schema->name, member->key);
     if (successor != NULL) {
         BB_TRY(bb_problems_add(binding->problems, member->key_place,
