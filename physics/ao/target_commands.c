@@ -2,9 +2,7 @@
 #include "physics/ao/target_commands.h"
 
 #include "core/memory.h"
-#include "core/thread.h"
-
-#include <cblas.h>
+#include "core/row_product.h"
 
 enum { ROWS = 32 }; // of a task; fixed, so that sums do not depend on the threads
 
@@ -14,34 +12,18 @@ const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomog
     return bb_point_spread_mirror(tomography->targets[target].spread);
 }
 
-typedef struct multiplying {
-    const bb_deformable_mirror *mirror;
-    bb_index n;
-    const double *r;
-    double *commands;
-} multiplying;
-
-static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
-{
-    const multiplying *work = context;
-    const int slopes = (int)work->mirror->measurement_count;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)(end - begin), (int)work->n, slopes,
-                1.0, work->mirror->projector + begin * slopes, slopes, work->r, (int)work->n, 0.0,
-                work->commands + begin * work->n, (int)work->n);
-    return BB_OK;
-}
-
 bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index target, bb_index n,
                                      const double *r, double *commands)
 {
     const bb_projection *projection = tomography->projection;
     const bb_deformable_mirror *mirror = bb_target_commands_mirror(tomography, target);
-    multiplying work = {mirror, n, r, commands};
     if (projection != NULL) {
         return projection->multiply(projection->context, mirror->actuator_count,
                                     mirror->measurement_count, mirror->projector, n, r, commands);
     }
-    return bb_thread_ranges(mirror->actuator_count, ROWS, multiply_rows, &work);
+    const bb_row_product product = {
+        n, mirror->measurement_count, 1.0, mirror->projector, r, false, 0.0, commands};
+    return bb_row_product_run(&product, mirror->actuator_count, ROWS);
 }
 
 bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target, double *out)

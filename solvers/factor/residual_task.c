@@ -2,6 +2,7 @@
 #include "solvers/factor/residual_task.h"
 
 #include "core/memory.h"
+#include "core/row_product.h"
 #include "core/thread.h"
 
 #include <cblas.h>
@@ -51,27 +52,6 @@ done:
     return status;
 }
 
-// Rows of C = alpha A op(B) + beta C, row-major without gaps.
-typedef struct multiplying {
-    bb_index columns, depth;
-    const double *a, *b;
-    bool transposed; // B is [columns][depth]
-    double alpha, beta;
-    double *c;
-} multiplying;
-
-static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
-{
-    const multiplying *work = context;
-    const int columns = (int)work->columns;
-    const int depth = (int)work->depth;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, work->transposed ? CblasTrans : CblasNoTrans,
-                (int)(end - begin), columns, depth, work->alpha, work->a + begin * depth, depth,
-                work->b, work->transposed ? depth : columns, work->beta, work->c + begin * columns,
-                columns);
-    return BB_OK;
-}
-
 // R Ctm^T [rows][m].
 typedef struct crossing {
     const bb_residual_task *task;
@@ -114,8 +94,8 @@ static bb_status make_cross(const bb_residual_task *task, double **out)
     BB_TRY(bb_thread_ranges(m, TRUTHS, cross_truths, &work));
     if (task->truth_weights != NULL) {
         BB_TRY(BB_ALLOCATE(rows * size, out));
-        multiplying weighing = {size, m, cross, task->truth_weights, true, 1.0, 0.0, *out};
-        BB_TRY(bb_thread_ranges(rows, ROWS, multiply_rows, &weighing));
+        const bb_row_product weighing = {size, m, 1.0, cross, task->truth_weights, true, 0.0, *out};
+        BB_TRY(bb_row_product_run(&weighing, rows, ROWS));
     } else {
         *out = cross;
         cross = NULL;
@@ -133,10 +113,10 @@ static bb_status add_congruence(const bb_residual_task *task, const double *symm
     const bb_index size = bb_residual_task_size(task);
     double *half = NULL; // [q][rows]
     BB_TRY(BB_ALLOCATE(size * rows, &half));
-    multiplying first = {rows, rows, task->weights, symmetric, false, 1.0, 0.0, half};
-    multiplying second = {size, rows, half, task->weights, true, 1.0, beta, task->cee};
-    BB_TRY(bb_thread_ranges(size, ROWS, multiply_rows, &first));
-    BB_TRY(bb_thread_ranges(size, ROWS, multiply_rows, &second));
+    const bb_row_product first = {rows, rows, 1.0, task->weights, symmetric, false, 0.0, half};
+    const bb_row_product second = {size, rows, 1.0, half, task->weights, true, beta, task->cee};
+    BB_TRY(bb_row_product_run(&first, size, ROWS));
+    BB_TRY(bb_row_product_run(&second, size, ROWS));
 done:
     BB_RELEASE(&half);
     return status;
@@ -175,8 +155,9 @@ bb_status bb_residual_task_weigh(const bb_residual_task *task, const double *pro
     BB_TRY(make_cross(task, &cross));
     if (task->weights != NULL) {
         BB_TRY(add_congruence(task, product, 0.0));
-        multiplying last = {size, task->rows, task->weights, cross, false, -2.0, 1.0, task->cee};
-        BB_TRY(bb_thread_ranges(size, ROWS, multiply_rows, &last));
+        const bb_row_product last = {size,  task->rows, -2.0, task->weights,
+                                     cross, false,      1.0,  task->cee};
+        BB_TRY(bb_row_product_run(&last, size, ROWS));
     } else {
         memcpy(task->cee, product, (size_t)(size * size) * sizeof *product);
         summing last = {size, cross, -2.0, task->cee};

@@ -4,6 +4,7 @@
 #include "core/memory.h"
 
 #include <cblas.h>
+#include <string.h>
 
 bb_status bb_mirror_shape_create(const bb_deformable_mirror *mirror, bb_index points,
                                  const double *position_m, bb_mirror_shape *out)
@@ -32,27 +33,40 @@ void bb_mirror_shape_release(bb_mirror_shape *shape)
     BB_RELEASE(&shape->fall);
 }
 
+bb_status bb_mirror_shape_add(const bb_influence_axes *axes, const double *volts, double *wavefront)
+{
+    bb_status status = BB_OK;
+    const int points = (int)axes->points;
+    const int rows = (int)axes->rows;
+    const int columns = (int)axes->columns;
+    double *half = NULL; // [rows][points]
+    BB_TRY(BB_ALLOCATE(axes->rows * axes->points, &half));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, points, columns, 1.0, volts, columns,
+                axes->along_x, columns, 0.0, half, points);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, points, points, rows, axes->peak,
+                axes->along_y, rows, half, points, 1.0, wavefront, points);
+done:
+    BB_RELEASE(&half);
+    return status;
+}
+
 bb_status bb_mirror_shape_make(const bb_mirror_shape *shape, const double *volts, double *wavefront)
 {
     bb_status status = BB_OK;
     const bb_deformable_mirror *mirror = shape->mirror;
-    const int corners = (int)mirror->lenslets + 1;
-    const int points = (int)shape->points;
+    const bb_index corners = mirror->lenslets + 1;
+    const bb_influence_axes axes = {shape->points, corners,
+                                    corners,       shape->fall,
+                                    shape->fall,   bb_deformable_mirror_influence(mirror, 0.0)};
     double *grid = NULL; // volts by row and column
-    double *half = NULL; // [corners][points]
-    BB_TRY(BB_ZEROED((bb_index)corners * corners, &grid));
-    BB_TRY(BB_ALLOCATE((bb_index)corners * points, &half));
+    BB_TRY(BB_ZEROED(corners * corners, &grid));
     for (bb_index k = 0; k < mirror->actuator_count; ++k) {
         grid[mirror->row[k] * corners + mirror->column[k]] = volts[k];
     }
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, corners, points, corners, 1.0, grid,
-                corners, shape->fall, corners, 0.0, half, points);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, points, points, corners,
-                bb_deformable_mirror_influence(mirror, 0.0), shape->fall, corners, half, points,
-                0.0, wavefront, points);
+    memset(wavefront, 0, (size_t)(shape->points * shape->points) * sizeof *wavefront);
+    BB_TRY(bb_mirror_shape_add(&axes, grid, wavefront));
 done:
     BB_RELEASE(&grid);
-    BB_RELEASE(&half);
     return status;
 }
 

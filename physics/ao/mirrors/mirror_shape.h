@@ -22,6 +22,19 @@ BB_CHECKED bb_status bb_mirror_shape_create(const bb_deformable_mirror *mirror, 
                                             const double *position_m, bb_mirror_shape *out);
 void bb_mirror_shape_release(bb_mirror_shape *shape);
 
+/// Actuators on a grid with Gaussian influence towards a grid of points.
+typedef struct bb_influence_axes {
+    bb_index points, rows, columns;
+    const double *along_y; ///< g [points][rows]
+    const double *along_x; ///< g [points][columns]
+    double peak;           ///< f(0), m of wavefront per volt
+} bb_influence_axes;
+
+/// Adds f(0) Gy V Gx^T to `wavefront` [points][points] (y by x, m); `volts` [rows][columns], 0
+/// where no actuator is. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_mirror_shape_add(const bb_influence_axes *axes, const double *volts,
+                                         double *wavefront);
+
 /// `wavefront` [points][points] (y by x, m) from voltages [actuators]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_mirror_shape_make(const bb_mirror_shape *shape, const double *volts,
                                           double *wavefront);

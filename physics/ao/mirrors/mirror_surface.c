@@ -2,6 +2,7 @@
 #include "physics/ao/mirrors/mirror_surface.h"
 
 #include "core/memory.h"
+#include "physics/ao/mirrors/mirror_shape.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -97,23 +98,16 @@ static bb_status add_grid(const bb_mirror_surface *surface, const bb_mirror_view
                           const double *volts, double *wavefront)
 {
     bb_status status = BB_OK;
-    const int points = (int)surface->points;
-    const int columns = (int)view->columns;
-    const int rows = (int)view->rows;
+    const bb_influence_axes axes = {surface->points, view->rows,    view->columns,
+                                    view->along_y,   view->along_x, view->mirror->stroke_m};
     double *grid = NULL; // volts [rows][columns]
-    double *half = NULL; // [rows][points]
     BB_TRY(BB_ZEROED(view->rows * view->columns, &grid));
-    BB_TRY(BB_ALLOCATE(view->rows * surface->points, &half));
     for (bb_index a = 0; a < view->mirror->count; ++a) {
         grid[view->place[a]] = volts[view->mirror->first + a];
     }
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, points, columns, 1.0, grid, columns,
-                view->along_x, columns, 0.0, half, points);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, points, points, rows,
-                view->mirror->stroke_m, view->along_y, rows, half, points, 1.0, wavefront, points);
+    BB_TRY(bb_mirror_shape_add(&axes, grid, wavefront));
 done:
     BB_RELEASE(&grid);
-    BB_RELEASE(&half);
     return status;
 }
 

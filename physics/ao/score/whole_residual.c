@@ -2,7 +2,7 @@
 #include "physics/ao/score/whole_residual.h"
 
 #include "core/memory.h"
-#include "core/thread.h"
+#include "core/row_product.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/phase_slope_covariance.h"
 #include "physics/ao/mirrors/mirror_shape.h"
@@ -40,31 +40,9 @@ struct bb_whole_residual {
     double *stationary;     // [edge][edge]
 };
 
-// Rows of C = alpha A op(B) + beta C, row-major without gaps.
-typedef struct multiplying {
-    bb_index columns, depth;
-    double alpha;
-    const double *a, *b;
-    bool transposed; // B is [columns][depth]
-    double beta;
-    double *c;
-} multiplying;
-
-static bb_status multiply_rows(void *context, bb_index begin, bb_index end)
+static bb_status multiply(bb_index rows, bb_row_product product)
 {
-    const multiplying *work = context;
-    const int columns = (int)work->columns;
-    const int depth = (int)work->depth;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, work->transposed ? CblasTrans : CblasNoTrans,
-                (int)(end - begin), columns, depth, work->alpha, work->a + begin * depth, depth,
-                work->b, work->transposed ? depth : columns, work->beta, work->c + begin * columns,
-                columns);
-    return BB_OK;
-}
-
-static bb_status multiply(bb_index rows, multiplying work)
-{
-    return bb_thread_ranges(rows, ROWS, multiply_rows, &work);
+    return bb_row_product_run(&product, rows, ROWS);
 }
 
 static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *looks)
@@ -177,8 +155,8 @@ static bb_status fill_metric(bb_whole_residual *whole)
     BB_TRY(BB_ALLOCATE(count * whole->comb.count, &turned));
     BB_TRY(BB_ALLOCATE(count * count, &whole->metric));
     BB_TRY(turn_influence(whole, turned));
-    BB_TRY(multiply(count, (multiplying){count, whole->comb.count, 1.0, turned, whole->influence,
-                                         false, 0.0, whole->metric}));
+    BB_TRY(multiply(count, (bb_row_product){count, whole->comb.count, 1.0, turned, whole->influence,
+                                            false, 0.0, whole->metric}));
 done:
     BB_RELEASE(&turned);
     return status;
@@ -331,8 +309,8 @@ static bb_status find_commands(const bb_whole_residual *whole, const double *m,
     const bb_index n = whole->tomography->guides.measurement_count;
     double *known = NULL; // M B^T
     BB_TRY(BB_ALLOCATE(actuators * actuators, &known));
-    BB_TRY(
-        multiply(actuators, (multiplying){actuators, n, 1.0, m, whole->cross, true, 0.0, known}));
+    BB_TRY(multiply(actuators,
+                    (bb_row_product){actuators, n, 1.0, m, whole->cross, true, 0.0, known}));
     for (bb_index i = 0; i < actuators; ++i) {
         for (bb_index j = 0; j < actuators; ++j) {
             const bb_index here = i * actuators + j;
@@ -356,8 +334,8 @@ static bb_status twist(const bb_whole_residual *whole, const double *m, const do
     const bb_index actuators = whole->actuators;
     const bb_index n = whole->tomography->guides.measurement_count;
     double *block = NULL; // [POINTS][n]
-    BB_TRY(multiply(points, (multiplying){actuators, actuators, 1.0, whole->influence, w, false,
-                                          0.0, twisted}));
+    BB_TRY(multiply(points, (bb_row_product){actuators, actuators, 1.0, whole->influence, w, false,
+                                             0.0, twisted}));
     if (whole->phase == NULL) {
         BB_TRY(BB_ALLOCATE(POINTS * n, &block));
     }
@@ -369,8 +347,8 @@ static bb_status twist(const bb_whole_residual *whole, const double *m, const do
         } else {
             BB_TRY(fill_phase(whole, first, count, block));
         }
-        BB_TRY(multiply(count, (multiplying){actuators, n, -2.0, phase, m, true, 1.0,
-                                             twisted + first * actuators}));
+        BB_TRY(multiply(count, (bb_row_product){actuators, n, -2.0, phase, m, true, 1.0,
+                                                twisted + first * actuators}));
     }
 done:
     BB_RELEASE(&block);
@@ -458,8 +436,8 @@ bb_status bb_whole_residual_project(const bb_whole_residual *whole, double *out)
     BB_TRY(turn_influence(whole, turned));
     BB_TRY(invert_metric(whole, inverse));
     BB_TRY(fill_phase(whole, 0, points, phase));
-    BB_TRY(multiply(count, (multiplying){n, points, 1.0, turned, phase, false, 0.0, sums}));
-    BB_TRY(multiply(count, (multiplying){n, count, 1.0, inverse, sums, false, 0.0, out}));
+    BB_TRY(multiply(count, (bb_row_product){n, points, 1.0, turned, phase, false, 0.0, sums}));
+    BB_TRY(multiply(count, (bb_row_product){n, count, 1.0, inverse, sums, false, 0.0, out}));
 done:
     BB_RELEASE(&turned);
     BB_RELEASE(&inverse);
