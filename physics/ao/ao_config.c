@@ -10,12 +10,14 @@
 #define POSITIVE(type, member, unit_text, high, text)                                              \
     NUMBER(type, member, unit_text, 0.0, high, text), .exclusive_minimum = true
 
+#define MAP_FILE "HDF5 or FITS file (recognised by its content) "
+
 // The tables are laid out by hand: clang-format 14 crashes on rows of unequal length.
 // clang-format off
 static const bb_key pupil_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_pupil_config, file),
-     .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) with a mask of the pupil, relative to "
+     .meaning = MAP_FILE "with a mask of the pupil, relative to "
                 "the file that names it; unset: the annulus of diameter_m and obstruction."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = BB_PUPIL_DATASET,
      .offset = offsetof(bb_pupil_config, dataset),
@@ -126,7 +128,7 @@ const bb_schema bb_mirror_schema = BB_SCHEMA("mirror", bb_mirror_config, mirror_
 static const bb_key influence_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_influence_config, file),
-     .meaning = "HDF5 or FITS file (.fits, .fit, .fits.gz) of influence functions [actuator][rows]"
+     .meaning = MAP_FILE "of influence functions [actuator][rows]"
                 "[columns], m of wavefront per volt (twice the surface), columns along x."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_influence_config, dataset),
