@@ -31,8 +31,9 @@ BB_CHECKED bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers
 /// asked for; two of one file stay. For a tree of files, before overrides.
 void bb_layers_settle(const bb_layers *layers, const bb_schema *schema, bb_node *tree);
 
-/// Merges one "path=value" into the tree, in the place of its key's alternatives. `schema` may be NULL; with it, a plain value that stands
-/// for a group (storage: zfp) opens into that group. Errors: BB_MEMORY.
+/// Merges one "path=value" into the tree, in the place of its key's alternatives. `schema` may be
+/// NULL; with it, a plain value that stands for a group (storage: zfp) opens into that group.
+/// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_layers_override(bb_arena *arena, const bb_schema *schema, bb_node *tree,
                                         const char *override, bb_problems *problems);
 

@@ -25,9 +25,9 @@ void bb_file_list_release(bb_file_list *files);
 BB_CHECKED bb_status bb_file_list_refuse(const bb_file_list *files, const char *output);
 
 /// Checks before a long computation that `path` can be written later: it is none of `inputs` (NULL:
-/// nothing is read); its folder exists (its last part is made where `make_folder`, of a name by default), takes a file
-/// and holds `bytes` more; `path` itself is free, or a regular file and `force` given. Errors:
-/// BB_INVALID (an input), BB_IO, with the reason and the remedy.
+/// nothing is read); its folder exists (its last part is made where `make_folder`, of a name by
+/// default), takes a file and holds `bytes` more; `path` itself is free, or a regular file and
+/// `force` given. Errors: BB_INVALID (an input), BB_IO, with the reason and the remedy.
 BB_CHECKED bb_status bb_file_check(const char *path, bool make_folder, bool force, double bytes,
                                    const bb_file_list *inputs);
 
