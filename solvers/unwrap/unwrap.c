@@ -157,7 +157,8 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
     const double cycles = (double)method->cycles + (double)fmin((double)method->reweight, 4.0) *
                                                        (double)method->reweight_cycles;
     const double fields = framed * words + points * 21.0; // masks, parts and their order beside
-    const double host = points * 28.0; // parts, words on their way, and a phase to verify
+    // Parts, words on their way, a phase to verify, and the bound of conjugate gradients' errors.
+    const double host = points * (28.0 + 51.0);
     return (bb_need){.host_bytes = host + (on_device ? 0.0 : fields),
                      .device_bytes = on_device ? fields : 0.0,
                      .seconds = compile_s + points * cycle_s * cycles};
@@ -419,11 +420,19 @@ static bool is_rounding(const bb_unwrap *unwrap, const bb_unwrap_contraction *fo
            2.0 * ulp * fmax((double)unwrap->parts.columns, (double)unwrap->parts.rows);
 }
 
+// Ways within a part go to and fro: errors along them leave small corrections on coarse grids,
+// which join what the mask parts.
+static bool is_winding(const bb_unwrap *unwrap)
+{
+    return 4 * unwrap->parts.detour > unwrap->parts.columns + unwrap->parts.rows;
+}
+
 // Cycles have done what they can, which is not enough.
 static bool should_descend(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
+    const bool is_slow = !contracts(found, slow_contraction) && !is_rounding(unwrap, found);
     return unwrap->grids.count > 1 && bb_unwrap_config_descends(&unwrap->config) &&
-           !contracts(found, slow_contraction) && !is_rounding(unwrap, found);
+           (is_slow || is_winding(unwrap));
 }
 
 // The remaining error of the cycles does not change the congruent phase. A single cycle shows no
@@ -431,7 +440,7 @@ static bool should_descend(const bb_unwrap *unwrap, const bb_unwrap_contraction 
 static bool has_settled(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
     return unwrap->grids.count == 1 || (isfinite(found->before) && found->last <= half_turn &&
-                                        contracts(found, slow_contraction));
+                                        contracts(found, slow_contraction) && !is_winding(unwrap));
 }
 
 static bb_status create_descent(bb_unwrap *unwrap)
@@ -439,7 +448,7 @@ static bb_status create_descent(bb_unwrap *unwrap)
     bb_status status = BB_OK;
     bb_unwrap_descent *descent = &unwrap->descent;
     if (descent->grids == NULL) {
-        status = bb_unwrap_descent_create(&unwrap->grids, &unwrap->config, descent);
+        status = bb_unwrap_descent_create(&unwrap->grids, &unwrap->parts, &unwrap->config, descent);
         if (status != BB_OK) {
             bb_unwrap_descent_release(descent);
             *descent = (bb_unwrap_descent){.grids = NULL};

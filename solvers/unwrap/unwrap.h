@@ -18,8 +18,9 @@
 //     b = 1 / (1 + (e / s)^2) of an edge whose gradient differs by e from its mean (Cauchy's
 //     weights), s the scale of step 2, at least 0.1 rad. Rejected edges have their own gradients
 //     again. It ends early where the phase, or its J (5.), has stayed the same twice. Where two
-//     cycles or more do not contract, and their corrections are not yet rounding, conjugate
-//     gradients (unwrap_descent.h) solve these equations and those of the rest of the run.
+//     cycles or more do not contract, and their corrections are not yet rounding, or where ways
+//     within the mask wind (unwrap_parts.h), conjugate gradients (unwrap_descent.h) solve these
+//     equations and those of the rest of the run.
 //  4. Points all of whose edges were rejected are set by the points around them (mean over pairs
 //     that lie opposite in 5 x 5). The piston of each part is the angle of the mean direction of
 //     wrapped phase less solution, then refined by means of what is left. The phase is the wrapped

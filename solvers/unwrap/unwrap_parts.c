@@ -15,8 +15,7 @@ static int32_t root_of(int32_t *parents, int32_t point)
     return point;
 }
 
-// The smaller root becomes that of both: the root of a part is its first point.
-static void join(int32_t *parents, int32_t one, int32_t two)
+bool bb_unwrap_parts_join(int32_t *parents, int32_t one, int32_t two)
 {
     const int32_t first = root_of(parents, one);
     const int32_t second = root_of(parents, two);
@@ -25,6 +24,7 @@ static void join(int32_t *parents, int32_t one, int32_t two)
     } else {
         parents[first] = second;
     }
+    return first != second;
 }
 
 // Labels hold parents, then parts.
@@ -35,10 +35,10 @@ static void label(const unsigned char *mask, bb_unwrap_parts *parts)
     for (bb_index p = 0; p < points; ++p) {
         labels[p] = mask[p] != 0 ? (int32_t)p : -1;
         if (mask[p] != 0 && p % parts->columns > 0 && mask[p - 1] != 0) {
-            join(labels, (int32_t)(p - 1), (int32_t)p);
+            (void)bb_unwrap_parts_join(labels, (int32_t)(p - 1), (int32_t)p);
         }
         if (mask[p] != 0 && p >= parts->columns && mask[p - parts->columns] != 0) {
-            join(labels, (int32_t)(p - parts->columns), (int32_t)p);
+            (void)bb_unwrap_parts_join(labels, (int32_t)(p - parts->columns), (int32_t)p);
         }
     }
     for (bb_index p = 0; p < points; ++p) {
@@ -127,6 +127,56 @@ done:
     return status;
 }
 
+// Searches a part breadth first from a point, over points whose mark differs; returns the steps to
+// the last point, which `queue` [points of the part] has at its end.
+static bb_index search(const bb_unwrap_parts *parts, int32_t start, unsigned char mark,
+                       unsigned char *marks, int32_t *queue)
+{
+    const int32_t columns = (int32_t)parts->columns, rows = (int32_t)parts->rows;
+    bb_index count = 0, steps = -1;
+    queue[count++] = start;
+    marks[start] = mark;
+    for (bb_index i = 0, end = 0; i < count; ++i) {
+        const int32_t p = queue[i], x = p % columns, y = p / columns;
+        const bool has_next[] = {x > 0, x + 1 < columns, y > 0, y + 1 < rows};
+        const int32_t next[] = {p - 1, p + 1, p - columns, p + columns};
+        if (i == end) { // all points of a step are listed
+            end = count;
+            ++steps;
+        }
+        for (int k = 0; k < 4; ++k) {
+            if (has_next[k] && parts->labels[next[k]] >= 0 && marks[next[k]] != mark) {
+                marks[next[k]] = mark;
+                queue[count++] = next[k];
+            }
+        }
+    }
+    return steps;
+}
+
+// The point that is farthest from any point is an end of a longest way, or nearly so.
+static bb_status find_detour(bb_unwrap_parts *parts)
+{
+    bb_status status = BB_OK;
+    unsigned char *marks = NULL; // [points]
+    int32_t *queue = NULL;       // [point_count]
+    BB_TRY(BB_ZEROED(parts->columns * parts->rows, &marks));
+    BB_TRY(BB_ALLOCATE(parts->point_count, &queue));
+    for (bb_index part = 0, first = 0; part < parts->count; first += parts->sizes[part++]) {
+        const bb_index last = parts->sizes[part] - 1, columns = parts->columns;
+        (void)search(parts, parts->order[first], 1, marks, queue);
+        const bb_index steps = search(parts, queue[last], 2, marks, queue);
+        const bb_index along = queue[0] % columns - queue[last] % columns;
+        const bb_index down = queue[0] / columns - queue[last] / columns;
+        const bb_index detour = steps - (along < 0 ? -along : along) - (down < 0 ? -down : down);
+        parts->detour = detour > parts->detour ? detour : parts->detour;
+    }
+done:
+    BB_RELEASE(&marks);
+    BB_RELEASE(&queue);
+    return status;
+}
+
 bb_status bb_unwrap_parts_create(const unsigned char *mask, bb_index columns, bb_index rows,
                                  bb_unwrap_parts *out)
 {
@@ -139,6 +189,7 @@ bb_status bb_unwrap_parts_create(const unsigned char *mask, bb_index columns, bb
     if (out->count > 0) {
         BB_TRY(list_points(out));
         BB_TRY(list_runs(out));
+        BB_TRY(find_detour(out));
     }
 done:
     if (status != BB_OK) {

@@ -47,7 +47,7 @@ TEST(plans_leave_out_conjugate_gradients)
 {
     CALL("check", CONFIG);
     program_expect(&run, 0, "conjugate gradients");
-    assert_non_null(strstr(run.printed, "not in the time; up to 1000 steps a least squares"));
+    assert_non_null(strstr(run.printed, "not in the time; up to 2000 steps a least squares"));
 }
 
 // Two cycles are enough here, though their last correction exceeds half a turn; one is not.

@@ -204,6 +204,44 @@ TEST(flat_phases_along_corridors_are_right)
     }
 }
 
+// Wrong points of a map of size x size points, half of it a plane of 2.5 rad a point, beside which
+// a corridor of one point goes to and fro: along it the phase grows by 4 rad in all.
+static bb_index unwrap_beside_plane(bb_index size, const bb_unwrap_config *config,
+                                    bb_unwrap_report *report)
+{
+    const bb_index half = size / 2, length = size - half - 1;
+    const double slope = 4.0 / (double)(half * length);
+    phase_map map = phase_map_create(size, size);
+    for (bb_index p = 0; p < size * size; ++p) {
+        const bb_index x = p % size, y = p / size, along = y % 4 < 2 ? x - half : size - x;
+        const bool is_corridor = y % 2 == 0 ? x > half : along == length;
+        map.mask[p] = x < half || is_corridor || (x == half && y == 0);
+        map.truth[p] = x < half ? 2.5 * (double)x + 0.4 * (double)y
+                                : 2.5 * (double)half + slope * (double)(y / 2 * length + along);
+    }
+    const bb_index wrong = unwrap(&map, config, report);
+    phase_map_release(&map);
+    return wrong;
+}
+
+// The plane has nearly all of the energy, so that the error of a flat corridor is a small part, and
+// corrections of cycles fall quickly. Of an exact solution no point is wrong.
+TEST(a_flat_corridor_beside_a_steep_plane_is_right)
+{
+    static const bb_index sizes[] = {64, 128};
+    for (int i = 0; i < 4; ++i) {
+        bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
+        bb_unwrap_report report;
+        config.method.reweight = i / 2 * 12;
+        const bb_index wrong = unwrap_beside_plane(sizes[i % 2], &config, &report);
+        if (wrong > 0 || !report.converged) {
+            fail_msg("%td x %td: %td wrong, %s", sizes[i % 2], sizes[i % 2], wrong,
+                     report.converged ? "converged" : "not converged");
+        }
+        assert_in_range(report.cycles, 1, 200); // 76 and 118
+    }
+}
+
 // A slot of a format; BB_UNWRAP_SLOTS: all of them.
 typedef struct narrowing {
     bb_unwrap_slot slot;
@@ -235,7 +273,7 @@ static void check_verdict(const char *mask, const narrowing *what, bb_index wron
 
 // Cycles that do not contract leave large errors with small corrections where a narrow slot rounds
 // residuals to zero or keeps conjugate gradients from the solution.
-TEST(narrow_slots_do_not_converge_on_narrow_joints)
+TEST_FULL(narrow_slots_do_not_converge_on_narrow_joints)
 {
     static const struct {
         const char *name;
@@ -256,6 +294,23 @@ TEST(narrow_slots_do_not_converge_on_narrow_joints)
         const bb_index wrong = unwrap_on(masks[i / 6].in, &config, &report);
         check_verdict(masks[i / 6].name, what, wrong, 128 * 128, &report);
     }
+}
+
+// Of a flat phase all residuals of coarse grids round to zero, and with them the corrections.
+TEST(a_flat_phase_does_not_converge_in_few_bits)
+{
+    enum { COLUMNS = 512, ROWS = 16 };
+    const narrowing what = {BB_UNWRAP_RESIDUAL, BB_FORMAT_E4M3};
+    const bb_unwrap_config config = narrow(&what, 0);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(COLUMNS, ROWS);
+    for (bb_index p = 0; p < COLUMNS * ROWS; ++p) {
+        map.truth[p] = 3.5 * cos(0.5 * turn * ((double)(p % COLUMNS) + 0.5) / COLUMNS);
+    }
+    const bb_index wrong = unwrap(&map, &config, &report);
+    assert_in_range(wrong, COLUMNS * ROWS / 20, COLUMNS * ROWS);
+    check_verdict("whole", &what, wrong, COLUMNS * ROWS, &report);
+    phase_map_release(&map);
 }
 
 // The same where corrections are small from the first cycle on, with reweighting, too: its weights
@@ -324,12 +379,18 @@ TEST(a_single_cycle_is_verified)
     for (int i = 0; i < 2; ++i) {
         bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
         bb_unwrap_report report;
+        phase_map map = phase_map_create(128, 128);
+        phase_map_fill(&map, phase_of_freeform);
+        for (bb_index p = 0; p < 128 * 128; ++p) {
+            map.truth[p] *= i == 0 ? 4.0 : 0.4; // 60 and 6 rad
+        }
         config.method.cycles = 1;
         config.method.reweight = 0;
-        const double slope = i == 0 ? 0.0005 : 1e-5; // 11 and 0.2 rad in all
-        const bb_index wrong = unwrap_path(slope, &config, &report);
+        const bb_index wrong = unwrap(&map, &config, &report);
+        assert_int_equal(report.cycles, 1);
         assert_int_equal(report.converged, wrong == 0);
         assert_int_equal(report.converged, i == 1);
+        phase_map_release(&map);
     }
 }
 
@@ -383,10 +444,10 @@ TEST(a_descent_that_stalls_ends)
         check_ok(bb_device_upload(device, weights->block, words, weights->bytes));
     }
     check_ok(bb_unwrap_grids_load(&unwrapper->grids));
-    check_ok(bb_unwrap_descent_create(&unwrapper->grids, &config, &descent));
+    check_ok(bb_unwrap_descent_create(&unwrapper->grids, &unwrapper->parts, &config, &descent));
     check_ok(bb_unwrap_descent_solve(&descent, &unwrapper->divergence, &steps, &reached));
     assert_false(reached);
-    assert_in_range(steps, 200, BB_UNWRAP_DESCENT_STEPS / 2);
+    assert_in_range(steps, 200, 400);
     bb_unwrap_descent_release(&descent);
     bb_unwrap_destroy(&unwrapper);
     phase_map_release(&map);
@@ -631,21 +692,26 @@ TEST(masks_without_neighbours_have_an_answer)
     phase_map_release(&map);
 }
 
+// With conjugate gradients in the last case.
 TEST(what_it_takes_is_announced)
 {
-    static const bb_format formats[] = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    for (int i = 0; i < 2; ++i) {
+    static const bb_format formats[] = {BB_FORMAT_FP32, BB_FORMAT_FP64, BB_FORMAT_FP32};
+    for (int i = 0; i < 3; ++i) {
         const bb_unwrap_config config = bb_unwrap_config_plain(formats[i]);
         bb_unwrap *unwrapper = NULL;
         bb_unwrap_report report;
         phase_map map = phase_map_create(512, 384);
         phase_map_fill(&map, phase_of_bumps);
+        for (bb_index p = 0; p < 512 * 384 && i == 2; ++p) {
+            map.mask[p] = p % 512 != 256 || p < 4 * 512;
+        }
         phase_map_wrap(&map);
         need_start();
         check_ok(bb_unwrap_create(context, &config, map.mask, 512, 384, &unwrapper));
         check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
         need_stop();
-        need_hold(i == 0 ? "unwrapping in fp32" : "unwrapping in fp64",
+        assert_true((unwrapper->descent.grids != NULL) == (i == 2));
+        need_hold(i == 1 ? "unwrapping in fp64" : "unwrapping in fp32",
                   bb_unwrap_need(&config, 512, 384, false), NEED_LOOSENESS);
         bb_unwrap_destroy(&unwrapper);
         phase_map_release(&map);

@@ -90,6 +90,44 @@ TEST(a_group_has_so_many_runs)
     bb_unwrap_parts_release(&parts);
 }
 
+// A way of 9 x 5 points to and fro: 8 steps along each of three rows and 2 between two, from a
+// corner to the opposite one. On a staircase no way is longer than the distance. Of two parts the
+// larger detour counts: 8, and 10 from the lower right corner to the end inside.
+TEST(detours_are_longer_than_distances)
+{
+    static const struct {
+        const char *drawing;
+        bb_index detour;
+    } cases[] = {{"#########"
+                  "........#"
+                  "#########"
+                  "#........"
+                  "#########",
+                  16},
+                 {"#########"
+                  "#########"
+                  "###......"
+                  "##......."
+                  "#........",
+                  0},
+                 {"###.#####"
+                  "#.#.#...#"
+                  "#.#.#.#.#"
+                  "#.#.###.#"
+                  "#.#.#...#",
+                  10}};
+    for (int i = 0; i < 3; ++i) {
+        unsigned char mask[45];
+        bb_unwrap_parts parts;
+        for (int p = 0; p < 45; ++p) {
+            mask[p] = cases[i].drawing[p] == '#';
+        }
+        check_ok(bb_unwrap_parts_create(mask, 9, 5, &parts));
+        assert_int_equal(parts.detour, cases[i].detour);
+        bb_unwrap_parts_release(&parts);
+    }
+}
+
 TEST(an_empty_mask_has_no_part)
 {
     const unsigned char mask[6] = {0};

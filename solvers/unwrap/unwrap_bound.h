@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bound of the error of weighted least squares from its residual, along a spanning tree.
+//
+// With L the weighted Laplacian of the points, e the error and L e = r, Thomson's principle bounds
+// the energy e L e = sum over edges of w (e_p - e_q)^2 by the sum of j^2 / w for any flow j with
+// divergence r (Doyle and Snell 1984, Random Walks and Electric Networks). On a spanning
+// tree the flow is unique: the sum of r over the points beyond an edge. By the Cauchy-Schwarz
+// inequality along paths of the tree, with R the sum of 1 / w,
+//
+//     (e_p - e_q)^2 <= R(p, q) sum j^2 / w,
+//
+// for any mask and any weights, also where r B r of conjugate gradients does not show an error.
+//
+// The tree prefers large weights (Kruskal's algorithm, by the exponent of the weight). On open maps
+// the bound is some tens of times the energy.
+#ifndef BB_SOLVERS_UNWRAP_UNWRAP_BOUND_H
+#define BB_SOLVERS_UNWRAP_UNWRAP_BOUND_H
+
+#include "solvers/unwrap/unwrap_parts.h"
+
+typedef struct bb_unwrap_bound {
+    const bb_unwrap_parts *parts; ///< borrowed
+    int32_t *order;               ///< [point_count] points, each behind its parent
+    int32_t *parents;             ///< [rows][columns] parent of a point; a root is its own
+    double *resistances;          ///< [rows][columns] 1 / w of the edge to the parent; 0 of roots
+    double *flows;                ///< [rows][columns] scratch
+    double widest;                ///< largest R between points of a tree, but for a few points
+} bb_unwrap_bound;
+
+/// Memory for trees of a mask. Errors: BB_MEMORY. Owner: the caller, who releases it whatever the
+/// status.
+BB_CHECKED bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bb_unwrap_bound *out);
+void bb_unwrap_bound_release(bb_unwrap_bound *bound);
+
+/// Trees for the weights of the edges to the right and below, [rows][columns]. Edges without weight
+/// part the points. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_unwrap_bound_build(bb_unwrap_bound *bound, const double *wx,
+                                           const double *wy);
+
+/// Removes the mean of the residual [rows][columns] over each tree, which least squares ignore, and
+/// bounds (e_p - e_q)^2, in rad^2, of all points but one in a thousand.
+double bb_unwrap_bound_error(bb_unwrap_bound *bound, double *residual);
+
+#endif

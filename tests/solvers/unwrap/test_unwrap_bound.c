@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bound of the error of least squares: equal to the error's energy where the mask is a path,
+// never below it elsewhere, and near it on an open map.
+#include "solvers/unwrap/unwrap_bound.h"
+#include "tests/check.h"
+#include "tests/solvers/unwrap/phase_maps.h"
+
+enum { COLUMNS = 60, ROWS = 50, POINTS = COLUMNS * ROWS };
+
+// Weights, an error and its residual on a mask.
+typedef struct error_case {
+    unsigned char mask[POINTS];
+    double wx[POINTS], wy[POINTS], error[POINTS], residual[POINTS];
+    bb_unwrap_parts parts;
+    bb_unwrap_bound bound;
+} error_case;
+
+static error_case made;
+
+static double draw(uint64_t seed, bb_index p)
+{
+    return bb_random_uniform(seed, BB_STREAM_SELF_TEST, (uint64_t)p);
+}
+
+// Adds the edge from p to its neighbour to the residual L e; returns its energy.
+static double add_edge(bb_index p, bb_index next, double weight)
+{
+    const double difference = made.error[p] - made.error[next];
+    made.residual[p] += weight * difference;
+    made.residual[next] -= weight * difference;
+    return weight * difference * difference;
+}
+
+// The residual of the error, and the error's energy.
+static double fill_residual(void)
+{
+    double energy = 0.0;
+    memset(made.residual, 0, sizeof made.residual);
+    for (bb_index p = 0; p < POINTS; ++p) {
+        if (made.mask[p] && p % COLUMNS + 1 < COLUMNS && made.mask[p + 1]) {
+            energy += add_edge(p, p + 1, made.wx[p]);
+        }
+        if (made.mask[p] && p / COLUMNS + 1 < ROWS && made.mask[p + COLUMNS]) {
+            energy += add_edge(p, p + COLUMNS, made.wy[p]);
+        }
+    }
+    return energy;
+}
+
+// Trees for a mask and weights between `least` and 1; returns the error's energy.
+static double make(bool (*in)(bb_index x, bb_index y), double least)
+{
+    for (bb_index p = 0; p < POINTS; ++p) {
+        made.mask[p] = in(p % COLUMNS, p / COLUMNS);
+        made.wx[p] = pow(least, draw(1, p));
+        made.wy[p] = pow(least, draw(2, p));
+        made.error[p] = draw(3, p) + sin(0.05 * (double)(p % COLUMNS));
+    }
+    check_ok(bb_unwrap_parts_create(made.mask, COLUMNS, ROWS, &made.parts));
+    check_ok(bb_unwrap_bound_create(&made.parts, &made.bound));
+    check_ok(bb_unwrap_bound_build(&made.bound, made.wx, made.wy));
+    return fill_residual();
+}
+
+static void release(void)
+{
+    bb_unwrap_bound_release(&made.bound);
+    bb_unwrap_parts_release(&made.parts);
+}
+
+// To and fro, one point wide.
+static bool in_path(bb_index x, bb_index y)
+{
+    return y % 2 == 0 || x == (y % 4 == 1 ? COLUMNS - 1 : 0);
+}
+
+static bool in_map(bb_index x, bb_index y)
+{
+    (void)x, (void)y;
+    return true;
+}
+
+// 40 % of the points are missing, so that there are many parts.
+static bool in_sponge(bb_index x, bb_index y)
+{
+    return draw(4, y * COLUMNS + x) > 0.4;
+}
+
+// The flow of a residual along a path is unique: the bound is the energy times the resistance of
+// all but three of its 1,525 points, up to a quarter of an octave and the distance from the middle.
+TEST(a_path_has_its_energy_as_bound)
+{
+    const double energy = make(in_path, 1.0);
+    const double steps = (double)(made.parts.point_count - 1);
+    check_relative(bb_unwrap_bound_error(&made.bound, made.residual), made.bound.widest * energy,
+                   1e-12);
+    assert_true(made.bound.widest >= 0.99 * steps && made.bound.widest <= 1.26 * steps);
+    release();
+}
+
+// Energies are never below the error's, also with weights of contrast 1e4 and in many parts; a
+// constant of a part is no residual.
+TEST(bounds_are_bounds)
+{
+    static bool (*const masks[])(bb_index, bb_index) = {in_path, in_map, in_sponge};
+    for (int i = 0; i < 6; ++i) {
+        const double energy = make(masks[i / 2], i % 2 == 0 ? 1.0 : 1e-4);
+        const double bound = bb_unwrap_bound_error(&made.bound, made.residual);
+        assert_true(bound >= 0.999999 * energy * made.bound.widest);
+        for (bb_index p = 0; p < POINTS; ++p) {
+            made.residual[p] += made.mask[p] ? 0.5 + (double)made.parts.labels[p] : 0.0;
+        }
+        check_relative(bb_unwrap_bound_error(&made.bound, made.residual), bound, 1e-9);
+        release();
+    }
+}
+
+// Rows carry the residual to the first column: 36 times the energy.
+TEST(an_open_map_has_a_near_bound)
+{
+    const double energy = make(in_map, 1.0);
+    const double bound = bb_unwrap_bound_error(&made.bound, made.residual);
+    assert_true(bound < 50.0 * energy * made.bound.widest);
+    assert_true(made.bound.widest >= COLUMNS + ROWS && made.bound.widest <= 2 * (COLUMNS + ROWS));
+    release();
+}
+
+// A wall of weak edges is not crossed where there is another way: the weights of a tree are large.
+TEST(trees_prefer_large_weights)
+{
+    make(in_map, 1.0);
+    const double open = made.bound.widest;
+    for (bb_index p = 0; p < POINTS;
+         ++p) { // 1e-3 across the columns 29 and 30, but for the last row
+        made.wx[p] = p % COLUMNS == 29 && p / COLUMNS + 1 < ROWS ? 1e-3 : 1.0;
+    }
+    check_ok(bb_unwrap_bound_build(&made.bound, made.wx, made.wy));
+    assert_true(made.bound.widest < 3.0 * open);
+    release();
+}
+
+// Edges without weight part points as the mask does: no flow crosses them.
+TEST(edges_without_weight_part_points)
+{
+    make(in_map, 1.0);
+    for (bb_index y = 0; y < ROWS; ++y) {
+        made.wx[y * COLUMNS + 29] = 0.0;
+    }
+    check_ok(bb_unwrap_bound_build(&made.bound, made.wx, made.wy));
+    for (bb_index p = 0; p < POINTS; ++p) {
+        made.residual[p] = p % COLUMNS < 30 ? 1.0 : -1.0;
+    }
+    assert_true(bb_unwrap_bound_error(&made.bound, made.residual) == 0.0);
+    release();
+}
+
+TEST(residuals_that_are_no_numbers_have_no_bound)
+{
+    make(in_map, 1.0);
+    made.residual[POINTS / 2] = NAN;
+    assert_true(isnan(bb_unwrap_bound_error(&made.bound, made.residual)));
+    release();
+}
