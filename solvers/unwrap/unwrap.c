@@ -25,6 +25,9 @@ static const double no_correction = 1e-4;
 // weights.
 static const double slow_contraction = 0.7;
 
+// Error of cycles, in rad, that hardly changes the congruent phase.
+static const double small_error = 0.25;
+
 // Corrections, in rad, beyond which the nearest congruent phase is another one.
 static const double half_turn = 3.141592653589793;
 
@@ -435,12 +438,14 @@ static bool should_descend(const bb_unwrap *unwrap, const bb_unwrap_contraction 
            (is_slow || is_winding(unwrap));
 }
 
-// The remaining error of the cycles does not change the congruent phase. A single cycle shows no
-// contraction.
+// The remaining error of the cycles, whose corrections fall as the last two do, does not change the
+// congruent phase. A single cycle shows no contraction.
 static bool has_settled(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
-    return unwrap->grids.count == 1 || (isfinite(found->before) && found->last <= half_turn &&
-                                        contracts(found, slow_contraction) && !is_winding(unwrap));
+    const double error = found->last * found->last / (found->before - found->last);
+    return unwrap->grids.count == 1 ||
+           (isfinite(found->before) && contracts(found, slow_contraction) && !is_winding(unwrap) &&
+            (found->last <= no_correction || error <= small_error));
 }
 
 static bb_status create_descent(bb_unwrap *unwrap)

@@ -87,11 +87,11 @@ BB_CHECKED bb_status bb_unwrap_run(bb_unwrap *unwrap, const double *wrapped, dou
 
 /// Decides `converged` of a run with the result `phase` where its corrections do not: in formats
 /// without conjugate gradients (bb_unwrap_config_descends), where these failed, after a single
-/// cycle and after cycles that did not contract for rounding. Solves the last least squares from
-/// the phase by conjugate gradients, in words without rounding to the formats. The run has
-/// converged if at most one point in a thousand, or three, is then on another turn. Call it behind
-/// bb_unwrap_run, before the next one. Errors: those of bb_kernel_launch_queue, BB_DEVICE,
-/// BB_MEMORY.
+/// cycle or few that leave an error, and after cycles that did not contract for rounding. Solves
+/// the last least squares from the phase by conjugate gradients, in words without rounding to the
+/// formats. The run has converged if at most one point in a thousand, or three, is then on another
+/// turn. Call it behind bb_unwrap_run, before the next one. Errors: those of
+/// bb_kernel_launch_queue, BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_unwrap_verify(bb_unwrap *unwrap, const double *phase,
                                       bb_unwrap_report *report);
 
