@@ -64,8 +64,9 @@ TEST(jumps_residues_and_holes_are_right)
     }
 }
 
-// Tears that open to several turns; the weights of their edges vanish. Of a slanted one the same
-// reweighting by a direct sparse solver leaves one point wrong too, scikit-image one or two.
+// Tears that open to several turns; the weights of their edges vanish. Where a slanted one opens by
+// whole turns, wrapped differences across it are smooth: exact least squares leave the same one or
+// two points wrong, scikit-image one or two.
 TEST(tears_are_right)
 {
     static const double openings[] = {7.0, 11.0, 15.0};
