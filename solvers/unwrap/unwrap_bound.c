@@ -4,7 +4,6 @@
 #include "core/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 // Classes of edges, by the exponent of the weight; the last one is without weight.
 enum { NO_EDGE = 32, CLASSES = NO_EDGE + 1 };

@@ -132,14 +132,14 @@ done:
 static bb_index search(const bb_unwrap_parts *parts, int32_t start, unsigned char mark,
                        unsigned char *marks, int32_t *queue)
 {
-    const int32_t columns = (int32_t)parts->columns, rows = (int32_t)parts->rows;
+    const bb_index columns = parts->columns, rows = parts->rows;
     bb_index count = 0, steps = -1;
     queue[count++] = start;
     marks[start] = mark;
     for (bb_index i = 0, end = 0; i < count; ++i) {
-        const int32_t p = queue[i], x = p % columns, y = p / columns;
+        const bb_index p = queue[i], x = p % columns, y = p / columns;
         const bool has_next[] = {x > 0, x + 1 < columns, y > 0, y + 1 < rows};
-        const int32_t next[] = {p - 1, p + 1, p - columns, p + columns};
+        const bb_index next[] = {p - 1, p + 1, p - columns, p + columns};
         if (i == end) { // all points of a step are listed
             end = count;
             ++steps;
@@ -147,7 +147,7 @@ static bb_index search(const bb_unwrap_parts *parts, int32_t start, unsigned cha
         for (int k = 0; k < 4; ++k) {
             if (has_next[k] && parts->labels[next[k]] >= 0 && marks[next[k]] != mark) {
                 marks[next[k]] = mark;
-                queue[count++] = next[k];
+                queue[count++] = (int32_t)next[k];
             }
         }
     }
