@@ -19,7 +19,7 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
     {"cost_usd", "cost [USD]", 1.0},
 };
-static const bb_column scores[] = {{"wrong_cycles", "wrong cycles", 1.0},
+static const bb_column scores[] = {{"wrong_cycles", "wrong cycles against the truth", 1.0},
                                    {"wavefront_rms_nm", "wavefront", 1.0}};
 static const char *const prices[] = {"wrong_cycles_reference"};
 

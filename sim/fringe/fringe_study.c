@@ -37,16 +37,17 @@ static const bb_schema promise_schema =
 #define SLOT(word, number, text)                                                                   \
     {.name = (word), .kind = BB_KEY_GROUP, .schema = &slot_schema,                                 \
      .offset = offsetof(bb_fringe_pipeline, slots) + (number) * sizeof(bb_fringe_slot),            \
-     .meaning = (text)}
+     .replaces = {"promise"}, .meaning = (text)}
 
 static const bb_key pipeline_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_fringe_pipeline, name),
      .meaning = "What the results call it; reference is the truth of the others."},
     {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_fringe_pipeline, arithmetic), .default_text = "fp32",
+     .replaces = {"promise"},
      .meaning = "In which every step computes."},
     {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
-     .offset = offsetof(bb_fringe_pipeline, storage),
+     .offset = offsetof(bb_fringe_pipeline, storage), .replaces = {"promise"},
      .meaning = "Format to which every step rounds what it writes; left out: the arithmetic's."},
     SLOT("gradient", BB_UNWRAP_GRADIENT, "Wrapped phase, its differences, weights, right-hand side."),
     SLOT("smoother", BB_UNWRAP_SMOOTHER, "The solution on every grid."),
@@ -61,6 +62,8 @@ static const bb_key pipeline_keys[] = {
      .offset = offsetof(bb_fringe_pipeline, device), .meaning = "Overrides the study's device."},
     {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema,
      .offset = offsetof(bb_fringe_pipeline, promise),
+     .replaces = {"arithmetic", "storage", "gradient", "smoother", "residual", "transfer",
+                  "congruence"},
      .meaning = "A price in the place of arithmetic, storage and slots: those of fewest bytes that "
                 "keep it."},
 };
