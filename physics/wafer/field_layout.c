@@ -88,8 +88,10 @@ bb_status bb_field_layout_place(const bb_scan_config *config, bb_scan *scan)
     turn *turns = NULL;
     const bb_field_place *places = config->layout.items;
     const bb_index count = config->layout.count;
-    BB_REQUIRE(config->order == (int)BB_SCAN_MEANDER && config->sequence.count == 0, BB_INVALID,
-               "scan.order: given, expected meander beside scan.layout, which has orders");
+    BB_REQUIRE(config->sequence.count == 0, BB_INVALID,
+               "scan.sequence: expected none beside scan.layout, which has orders");
+    BB_REQUIRE(config->order == (int)BB_SCAN_MEANDER, BB_INVALID,
+               "scan.order: expected meander beside scan.layout, which has orders");
     BB_REQUIRE(config->doses.count == 0, BB_INVALID,
                "scan.doses: expected none beside scan.layout, whose fields have doses");
     BB_TRY(BB_ALLOCATE(count, &turns));

@@ -447,9 +447,9 @@ static bb_status show_finished(const bb_options *options, const bb_sweep_plan *p
     bb_status status = BB_OK;
     bb_results *results = NULL;
     bb_sweep_progress progress = {0};
-    BB_TRY(bb_reader_read(output, &results));
+    const bool is_read = bb_reader_read(output, &results) == BB_OK;
     BB_TRY(bb_sweep_progress_read(plan, &progress));
-    const char *id = bb_results_note_text(results, "", "sweep_plan");
+    const char *id = is_read ? bb_results_note_text(results, "", "sweep_plan") : NULL;
     const bb_index done = progress.counts[BB_POINT_DONE];
     const bool all = plan->sweep->searches || done == bb_sweep_plan_points(plan);
     if (id == NULL || strcmp(id, plan->id) != 0 || bb_swept_partial(results) != NULL || !all) {

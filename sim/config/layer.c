@@ -289,14 +289,22 @@ static bb_index depth_of(const bb_node *node, const bb_layers *layers)
     return depth;
 }
 
-// Takes the alternatives of a key out of its map; with `layers`, those of files below the key's.
+// An override has no line.
+static bool is_overridden(const bb_node *node)
+{
+    return node->key_place.line == 0;
+}
+
+// Takes the alternatives of a key out of its map: of an override those that files set, with
+// `layers` those of files below the key's.
 static void drop_alternatives(const bb_key *key, bb_node *map, const bb_node *member,
                               const bb_layers *layers)
 {
     for (int i = 0; i < BB_KEY_REPLACES && key->replaces[i] != NULL; ++i) {
         const bb_node *other = bb_node_member(map, key->replaces[i]);
         if (other != NULL &&
-            (layers == NULL || depth_of(other, layers) > depth_of(member, layers))) {
+            (layers == NULL ? !is_overridden(other)
+                            : depth_of(other, layers) > depth_of(member, layers))) {
             bb_node_remove(map, other);
         }
     }

@@ -108,8 +108,8 @@ bb_status bb_fringe_plan(const void *study, const bb_run_options *options, bb_pl
     }
     BB_TRY(add_pipelines(&fitted, plan, &unwraps));
     BB_TRY(bb_plan_add(plan, "conjugate gradients",
-                       "not in the time; up to %d steps a least squares, where cycles do not "
-                       "contract",
+                       "not in the time; up to %d steps a least squares, if cycles do not "
+                       "contract or the pupil winds",
                        BB_UNWRAP_DESCENT_STEPS));
     const double dumped = bb_fringe_dump_bytes(options->dump, count, points);
     const bb_need thinned = bb_fringe_maps_need(size->columns, size->rows, fitted.pipelines.count);

@@ -34,7 +34,11 @@ namespace stream
 constexpr int band_rows = BB_STREAM_BAND; // of a warp
 constexpr int quarters = 4;               // of a tile's columns
 constexpr int cut_threads = lanes * quarters;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+constexpr int cut_blocks_of_registers = 1; // nothing overlaps
+#else
 constexpr int cut_blocks_of_registers = 16; // 32 registers a thread, for which there is room
+#endif
 constexpr double upper_weight = 65536.0;    // of x in an upper tile
 /// Of a run's quarters, by turn, a group's rows.
 struct band_sums {

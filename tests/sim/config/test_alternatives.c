@@ -46,7 +46,7 @@ TEST(an_override_replaces_the_alternatives_of_its_key)
     const char *const overrides[] = {
         "atmosphere.seeing_arcsec=0.8",
         "atmosphere.layers=[{height_m: 30.0, strength: 28.5}, {height_m: 9e3, strength: 2.0}]",
-        "pipelines.a.slopes.bits=8", "atmosphere.r0_m=0.2"};
+        "pipelines.a.slopes.bits=8"};
     bb_config *config = loaded("r0.yaml", overrides, 3);
     const bb_factor_pipeline *pipelines = study_of(config)->pipelines.items;
     assert_true(study_of(config)->atmosphere.seeing_arcsec == 0.8);
@@ -56,11 +56,20 @@ TEST(an_override_replaces_the_alternatives_of_its_key)
     assert_int_equal(pipelines[1].slopes.bits, 8);
     assert_int_equal(pipelines[1].slopes.format, -1);
     bb_config_destroy(&config);
-    config = loaded("r0.yaml", overrides, 4); // the last of several
-    assert_true(study_of(config)->atmosphere.r0_m == 0.2);
-    assert_true(isnan(study_of(config)->atmosphere.seeing_arcsec));
-    bb_config_destroy(&config);
     assert_int_equal(bb_memory_blocks(), 0);
+}
+
+// So are axes of a sweep, whose points would else be those of the last one.
+TEST(two_overrides_do_not_replace_one_another)
+{
+    bb_problems problems = {0};
+    bb_config *config = NULL;
+    const char *const overrides[] = {"atmosphere.r0_m=0.1", "atmosphere.seeing_arcsec=0.8"};
+    write_study("one.yaml", "ao.yaml", "title: one");
+    check_fails(bb_experiment_load(&bb_experiments, "one.yaml", overrides, 2, &problems, &config),
+                BB_INVALID, "one.yaml");
+    assert_non_null(strstr(bb_text_string(&problems.lines), "seeing_arcsec = 0.8 beside r0_m"));
+    bb_problems_release(&problems);
 }
 
 TEST(a_file_replaces_the_alternatives_of_its_bases)

@@ -68,6 +68,9 @@ TEST(a_finished_sweep_is_shown)
     assert_int_equal(system("rm done/shards/*"), 0);
     CALL("sweep", "plan.yaml", "-o", "done.h5");
     program_expect(&run, 3, "output 'done.h5' exists");
+    assert_int_equal(system("echo no results >done.h5"), 0);
+    CALL("sweep", "plan.yaml", "-o", "done.h5");
+    program_expect(&run, 3, "output 'done.h5' exists");
     write_plan("fringe.yaml", "{seeds: 1..3}");
     CALL("sweep", "plan.yaml", "-o", "done.h5");
     program_expect(&run, 3, "'done' has another plan");
