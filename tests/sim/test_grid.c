@@ -73,8 +73,8 @@ TEST(counts_are_whole)
                                    "pipeline", columns[i].values));
     }
     check_ok(bb_summary_write(bb_experiment_find(&bb_experiments, "fringe"), results, 5.0, &text));
-    assert_non_null(strstr(text.data, "Reference: wrong cycles 746, 8.000 MB."));
-    assert_non_null(strstr(text.data, "fp16\n(wrong cycles 3, 4.000 MB)."));
+    assert_non_null(strstr(text.data, "Reference: wrong cycles against the truth 746, 8.000 MB."));
+    assert_non_null(strstr(text.data, "fp16 (wrong cycles 3, 4.000 MB)."));
     assert_non_null(strstr(text.data, "\n* fp16                  3  4.000   1.000\n"));
     bb_text_release(&text);
     bb_results_destroy(&results);
