@@ -19,6 +19,26 @@
 #include <cmocka.h> // needs the ones above
 // clang-format on
 
+#include "core/memory.h"
+
+// Variables that are released at the end of their block, the last one first:
+//
+//   autoptr(bb_results) results = NULL;   bb_results_destroy(&results), of a bb_results *
+//   autorelease(bb_text) text = {0};      bb_text_release(&text)
+//   autoclose(bb_device) device = NULL;   bb_device_close(&device), of a bb_device *
+//   autofree double *values = NULL;       BB_RELEASE(&values)
+//   autocall(drop) scene scene = {0};     drop(&scene)
+#define autocall(function) __attribute__((cleanup(function)))
+#define autoptr(type)      autocall(type##_destroy) type *
+#define autorelease(type)  autocall(type##_release) type
+#define autoclose(type)    autocall(type##_close) type *
+#define autofree           autocall(check_free_block)
+
+static inline void check_free_block(void *pointer)
+{
+    bb_memory_release(pointer);
+}
+
 /// |got - expected| <= tolerance * |scale|. NaN never passes.
 #define check_close(got, expected, tolerance, scale)                                               \
     check_close_at((got), (expected), (tolerance)*fabs(scale), #got, __FILE__, __LINE__)

@@ -63,9 +63,21 @@ static int lacks_commands(const char *commands)
     return TEST_SKIPPED;
 }
 
+/// A group that passed must have released all that it allocated.
+static int count_leaks(const test_group *group, bb_index before)
+{
+    const bb_index leaks = bb_memory_blocks() - before;
+    if (leaks != 0) {
+        print_error("%s: %td blocks of memory not released; run its tests one by one\n",
+                    group->name, leaks);
+    }
+    return leaks != 0;
+}
+
 static int run_group(test_group *group)
 {
     const test_options *options = &group->options;
+    const bb_index blocks = bb_memory_blocks();
     int code = 0;
     if (options->is_quiet) {
         bb_log_set_level(BB_LOG_QUIET);
@@ -86,13 +98,11 @@ static int run_group(test_group *group)
         code = _cmocka_run_group_tests(group->name, group->tests, group->count, options->enter,
                                        options->leave);
     }
-    if (options->threads > 0) {
-        bb_threads_stop();
-    }
+    bb_threads_stop();
     if (options->end != NULL) {
         options->end();
     }
-    return code;
+    return code != 0 ? code : count_leaks(group, blocks);
 }
 
 static int run_in_child(test_group *group)

@@ -3,7 +3,6 @@
 // Files in folders that others use: names that do not meet, nothing made or read through a link
 // that is not meant to be, nobody held up by a FIFO.
 #include "core/disk_file.h"
-#include "core/memory.h"
 #include "tests/check.h"
 
 #include <pthread.h>

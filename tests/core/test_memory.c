@@ -20,7 +20,7 @@ TEST(blocks_are_aligned_and_counted)
 TEST(the_peak_starts_again_from_what_is_held)
 {
     const size_t before = bb_memory_bytes();
-    double *held = NULL;
+    autofree double *held = NULL;
     double *passing = NULL;
     check_ok(BB_ALLOCATE(100, &held));
     check_ok(BB_ALLOCATE(1000, &passing));
@@ -30,12 +30,11 @@ TEST(the_peak_starts_again_from_what_is_held)
     check_ok(BB_ALLOCATE(10, &passing));
     BB_RELEASE(&passing);
     assert_int_equal(bb_memory_peak_bytes(), before + 880);
-    BB_RELEASE(&held);
 }
 
 TEST(zeroed_is_zero_and_resize_keeps)
 {
-    int *values = NULL;
+    autofree int *values = NULL;
     check_ok(BB_ZEROED(10, &values));
     assert_int_equal(values[9], 0);
     values[3] = 7;
@@ -43,15 +42,13 @@ TEST(zeroed_is_zero_and_resize_keeps)
     assert_int_equal(values[3], 7);
     check_ok(bb_memory_resize(4, sizeof *values, (void **)&values));
     assert_int_equal(values[3], 7);
-    BB_RELEASE(&values);
 }
 
 TEST(nothing_asked_for_is_null)
 {
-    double *values = (double *)1;
+    autofree double *values = (double *)1;
     check_ok(BB_ALLOCATE(0, &values));
     assert_null(values);
-    BB_RELEASE(&values);
 }
 
 TEST(overflow_and_negative_counts_are_refused)
@@ -63,25 +60,22 @@ TEST(overflow_and_negative_counts_are_refused)
 
 TEST(injected_failure_hits_the_kth)
 {
-    double *first = NULL;
-    double *second = NULL;
+    autofree double *first = NULL;
+    autofree double *second = NULL;
     bb_memory_fail_at(2);
     check_ok(BB_ALLOCATE(1, &first));
     check_fails(BB_ALLOCATE(1, &second), BB_MEMORY, "host memory exhausted: 8 bytes");
     assert_true(bb_memory_failure_happened());
     check_ok(BB_ALLOCATE(1, &second));
     bb_memory_fail_at(0);
-    BB_RELEASE(&first);
-    BB_RELEASE(&second);
 }
 
 TEST(text_is_copied_and_formatted)
 {
-    char *text = NULL;
+    autofree char *text = NULL;
     check_ok(bb_memory_text("abc", &text));
     assert_string_equal(text, "abc");
     BB_RELEASE(&text);
     check_ok(bb_memory_printf(&text, "%d of %s", 3, "four"));
     assert_string_equal(text, "3 of four");
-    BB_RELEASE(&text);
 }

@@ -9,7 +9,7 @@ enum { LARGE = (1 << 22) + 77 };
 // The lowest index, with any number of threads.
 TEST(large_arrays_are_looked_through_by_all_threads)
 {
-    double *values = NULL;
+    autofree double *values = NULL;
     check_ok(BB_ZEROED(LARGE, &values));
     for (bb_index threads = 1; threads <= 4; threads += 3) {
         check_ok(bb_threads_set(threads));
@@ -22,7 +22,6 @@ TEST(large_arrays_are_looked_through_by_all_threads)
         values[LARGE - 1] = values[1 << 20] = values[(1 << 21) + 5] = 0.0;
     }
     bb_threads_stop();
-    BB_RELEASE(&values);
 }
 
 // What was looked at elsewhere is read only where it is not finite, or a test plants something.

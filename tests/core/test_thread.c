@@ -127,8 +127,8 @@ TEST(blas_runs_on_one_thread)
 TEST(copies_are_whole)
 {
     enum { BYTES = (3 << 20) + 17 };
-    char *source = NULL;
-    char *target = NULL;
+    autofree char *source = NULL;
+    autofree char *target = NULL;
     check_ok(BB_ALLOCATE(BYTES, &source));
     check_ok(BB_ZEROED(BYTES, &target));
     for (int i = 0; i < BYTES; ++i) {
@@ -139,8 +139,6 @@ TEST(copies_are_whole)
     check_ok(bb_thread_copy(target, source, 0));
     bb_threads_stop();
     assert_memory_equal(source, target, BYTES);
-    BB_RELEASE(&source);
-    BB_RELEASE(&target);
 }
 
 // Under the address sanitizer, of whose builds alone this is a test, a thread that is still

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/zernike.h"
 #include "tests/physics/doubles.h"
 
@@ -126,7 +125,7 @@ TEST(rows_and_tables_are_the_values)
     double y[COUNT];
     double row[COUNT];
     double weights[TERMS];
-    double *table = zeros(TERMS * (COUNT + 1));
+    autofree double *table = zeros(TERMS * (COUNT + 1));
     for (int i = 0; i < COUNT; ++i) {
         x[i] = -1.0 + 2.0 * i / (COUNT - 1.0);
         y[i] = 0.4 * cos(i);
@@ -147,5 +146,4 @@ TEST(rows_and_tables_are_the_values)
         check_close(row[i], sum, 1e-12, 10.0);
     }
     assert_true(table[COUNT] == 0.0); // the pad
-    BB_RELEASE(&table);
 }

@@ -56,16 +56,15 @@ TEST(unscaled_fp16_underflows_entirely)
     static double values[ROWS * COLUMNS];
     double back = 1.0;
     fill(values);
-    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP16, BB_ROW_SCALE_NONE, values);
+    autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP16, BB_ROW_SCALE_NONE, values);
     bb_coded_matrix_decode(matrix, 2, 7, 1, &back);
     assert_true(back == 0.0);
     assert_int_equal(bb_coded_matrix_underflowed(matrix), ROWS * COLUMNS - 1); // one is zero
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(bytes_count_words_and_scales)
 {
-    bb_coded_matrix *matrix = NULL;
+    autoptr(bb_coded_matrix) matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
     bb_matrix_layout layout = {.rows = 10, .columns = 100};
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
@@ -73,13 +72,12 @@ TEST(bytes_count_words_and_scales)
     bb_coded_matrix_destroy(&matrix);
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
     assert_int_equal(bb_coded_matrix_bytes(matrix), 1000);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(panels_that_do_not_fit_are_refused)
 {
     double values[8] = {0};
-    bb_coded_matrix *matrix = NULL;
+    autoptr(bb_coded_matrix) matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
     bb_matrix_layout none = {.rows = 0, .columns = 4};
     bb_matrix_layout layout = {.rows = 2, .columns = 4};
@@ -88,7 +86,6 @@ TEST(panels_that_do_not_fit_are_refused)
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
     check_fails(bb_coded_matrix_encode(matrix, 1, bb_view_matrix(values, 2, 4)), BB_INVALID,
                 "panel 2 x 4 at row 1 does not fit");
-    bb_coded_matrix_destroy(&matrix);
 }
 
 static bb_codec_config zfp_with(bb_zfp_mode mode, double bits, double tolerance,
@@ -140,12 +137,12 @@ TEST(fixed_rate_takes_the_bits_it_says)
     for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
         for (int i = 0; i < 4; ++i) {
             bb_codec_config config = zfp_with(BB_ZFP_RATE, rates[i], NAN, dimensions);
-            bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
+            autoptr(bb_coded_matrix) matrix =
+                coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
             double stream = dimensions <= 2 ? 64.0 : dimensions == 3 ? 256.0 : 1024.0;
             double expected = word * ceil(stream * rates[i] / word) / stream;
             check_close(8.0 * (double)bb_coded_matrix_bytes(matrix) / 1024.0, expected, 0.0, 1.0);
             assert_true(bb_codec_bits_per_value(&config) == rates[i]);
-            bb_coded_matrix_destroy(&matrix);
         }
     }
 }
@@ -159,7 +156,7 @@ TEST(bands_groups_and_pieces_follow_the_dimensions)
     const bb_index pieces[] = {2048, 24, 24, 24};
     for (bb_index d = 1; d <= 4; ++d) {
         bb_index rows[BB_GROUP_ROWS];
-        bb_coded_matrix *matrix = NULL;
+        autoptr(bb_coded_matrix) matrix = NULL;
         bb_codec_config config = zfp_with(BB_ZFP_PRECISION, 12.0, NAN, d);
         check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
         assert_int_equal(bb_coded_matrix_band(matrix), bands[d - 1]);
@@ -175,7 +172,6 @@ TEST(bands_groups_and_pieces_follow_the_dimensions)
             check_fails(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, 20, 30)),
                         BB_INVALID, "expected whole bands of 21 rows");
         }
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 

@@ -180,12 +180,12 @@ static void check_piece(const bb_coded_matrix *matrix, const double *values, bb_
 
 static void check_matrix(const bb_codec_config *config, const bb_matrix_layout *layout, int kinds)
 {
-    double *values = NULL;
-    double *wide = NULL;
-    float *narrow = NULL;
+    autofree double *values = NULL;
+    autofree double *wide = NULL;
+    autofree float *narrow = NULL;
     check_ok(BB_ALLOCATE(layout->rows * layout->columns, &values));
     adversarial_fill(values, layout->rows, layout->columns, kinds);
-    bb_coded_matrix *matrix = encoded(config, layout, values);
+    autoptr(bb_coded_matrix) matrix = encoded(config, layout, values);
     bb_index stride = bb_coded_matrix_piece_columns(matrix);
     check_ok(BB_ALLOCATE(BB_GROUP_ROWS * stride, &wide));
     check_ok(BB_ALLOCATE(BB_GROUP_ROWS * stride, &narrow));
@@ -202,10 +202,6 @@ static void check_matrix(const bb_codec_config *config, const bb_matrix_layout *
     if (kinds <= ADVERSARIAL_FINITE && bb_codec_form_of(config).kind != BB_FORM_COEFFICIENTS) {
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
     }
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&values);
-    BB_RELEASE(&wide);
-    BB_RELEASE(&narrow);
 }
 
 static const bb_matrix_layout layouts[] = {
@@ -244,7 +240,7 @@ TEST(threads_do_not_change_a_bit)
         bb_index bad = 0;
         for (bb_index threads = 1; threads <= 3; threads += 2) {
             check_ok(bb_threads_set(threads));
-            bb_coded_matrix *matrix = encoded(&rows_of_all.configs[c], layout, values);
+            autoptr(bb_coded_matrix) matrix = encoded(&rows_of_all.configs[c], layout, values);
             double *out = threads == 1 ? one : three;
             for (bb_index row = 0; row < ROWS; ++row) {
                 bb_coded_matrix_decode(matrix, row, 0, COLUMNS, out + row * COLUMNS);
@@ -256,7 +252,6 @@ TEST(threads_do_not_change_a_bit)
             }
             bytes = bb_coded_matrix_bytes(matrix);
             bad = bb_coded_matrix_non_finite(matrix);
-            bb_coded_matrix_destroy(&matrix);
         }
     }
     check_ok(bb_threads_set(1));

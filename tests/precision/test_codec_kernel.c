@@ -60,7 +60,7 @@ static bb_error_norms assess(bb_index dimensions, double *bits_per_value)
     config.mode = BB_ZFP_ACCURACY;
     config.tolerance = 1e-12;
     config.dimensions = dimensions;
-    bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
+    autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
     for (bb_index row = 0; row < ROWS; ++row) {
         bb_coded_matrix_decode(matrix, row, 0, COLUMNS, back);
         bb_error_norms_add(&norms, values + row * COLUMNS, back, COLUMNS);
@@ -70,7 +70,6 @@ static bb_error_norms assess(bb_index dimensions, double *bits_per_value)
     bb_index index = 4 * runs + 8 * ((runs + 15) / 16);
     double bytes = (double)bb_coded_matrix_bytes(matrix) / ROWS - (double)index;
     *bits_per_value = 8.0 * bytes / COLUMNS;
-    bb_coded_matrix_destroy(&matrix);
     return norms;
 }
 

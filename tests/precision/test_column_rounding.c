@@ -90,8 +90,8 @@ static void unrounded_values_become_what_encoding_makes(const bb_codec_config *c
     static double expected[COUNT], chosen[COUNT], got[COUNT];
     bb_codec_config nearest = *config;
     nearest.rounding = -1;
-    bb_coded_matrix *plain = created(&nearest, scale);
-    bb_coded_matrix *matrix = created(config, scale);
+    autoptr(bb_coded_matrix) plain = created(&nearest, scale);
+    autoptr(bb_coded_matrix) matrix = created(config, scale);
     check_ok(bb_coded_matrix_encode(plain, 0, bb_view_matrix(values, ROWS, COLUMNS)));
     decode_all(plain, expected);
     fix_all(matrix);
@@ -107,15 +107,13 @@ static void unrounded_values_become_what_encoding_makes(const bb_codec_config *c
     for (int i = 0; i < COUNT; ++i) {
         check_same(matrix, "decoded", i, got[i], chosen[i]);
     }
-    bb_coded_matrix_destroy(&plain);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // Up to three steps off, as what earlier columns hand on.
 static void perturbed_values_come_back(const bb_codec_config *config, bb_row_scale scale)
 {
     static double chosen[COUNT], got[COUNT];
-    bb_coded_matrix *matrix = created(config, scale);
+    autoptr(bb_coded_matrix) matrix = created(config, scale);
     fix_all(matrix);
     for (int i = 0; i < COUNT; ++i) {
         const double factor = bb_coded_matrix_row_scale(matrix, i / COLUMNS);
@@ -139,14 +137,13 @@ static void perturbed_values_come_back(const bb_codec_config *config, bb_row_sca
     assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
     // Scaled rows of fp64's subnormals have words between its numbers.
     assert_true(scale == BB_ROW_SCALE_ROW || bb_coded_matrix_saturated(matrix) == 0);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // What is encoded does not change what was fixed.
 static void zeros_leave_the_row_as_it_was(const bb_codec_config *config, bb_row_scale scale)
 {
     static double chosen[COUNT], zeros[COUNT], got[COUNT];
-    bb_coded_matrix *matrix = created(config, scale);
+    autoptr(bb_coded_matrix) matrix = created(config, scale);
     fix_all(matrix);
     for (int i = 0; i < COUNT; ++i) {
         chosen[i] = rounded(matrix, i, values[i]);
@@ -157,12 +154,11 @@ static void zeros_leave_the_row_as_it_was(const bb_codec_config *config, bb_row_
         check_same(matrix, "decoded", i, got[i], 0.0);
         check_same(matrix, "rounded later", i, rounded(matrix, i, values[i]), chosen[i]);
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 static void values_beyond_the_range_clip(const bb_codec_config *config, bb_row_scale scale)
 {
-    bb_coded_matrix *matrix = created(config, scale);
+    autoptr(bb_coded_matrix) matrix = created(config, scale);
     fix_all(matrix);
     for (int i = 0; i < COUNT; ++i) {
         const double held = rounded(matrix, i, DBL_MAX);
@@ -175,7 +171,6 @@ static void values_beyond_the_range_clip(const bb_codec_config *config, bb_row_s
         check_same(matrix, "least", i, rounded(matrix, i, -DBL_MAX), held == 0.0 ? 0.0 : -held);
         assert_true(isnan(rounded(matrix, i, NAN)) && isinf(rounded(matrix, i, INFINITY)));
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 typedef void check_of(const bb_codec_config *config, bb_row_scale scale);
@@ -251,7 +246,7 @@ TEST(ranges_by_hand)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config config = codec_of(cases[c].text);
         const bb_matrix_layout layout = {.rows = 1, .columns = 64};
-        bb_coded_matrix *matrix = NULL;
+        autoptr(bb_coded_matrix) matrix = NULL;
         check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
         check_ok(bb_coded_matrix_fix_row(matrix, 0, row));
         const double got = bb_coded_matrix_round(matrix, 0, cases[c].column, cases[c].value);
@@ -260,7 +255,6 @@ TEST(ranges_by_hand)
                         cases[c].expected);
             fail();
         }
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -270,7 +264,7 @@ static void blocks_can_be_fixed_again(const bb_codec_config *config, bb_row_scal
 {
     const bb_index width = bb_codec_rounding_block(config);
     int more_held = 0;
-    bb_coded_matrix *matrix = created(config, scale);
+    autoptr(bb_coded_matrix) matrix = created(config, scale);
     fix_all(matrix);
     for (bb_index row = 0; row < ROWS; ++row) {
         const bb_index column = 2 * BLOCK;
@@ -296,7 +290,6 @@ static void blocks_can_be_fixed_again(const bb_codec_config *config, bb_row_scal
         assert_true(bb_coded_matrix_round(matrix, row, column, DBL_MAX) == held);
     }
     assert_true(width == 0 || more_held > 0);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(what_blocks_share_follows_what_they_want)
@@ -316,7 +309,7 @@ TEST(rows_beyond_the_range_are_held_at_its_end)
         double row[3] = {1e300, -1e200, 1.0};
         double chosen[3];
         double got[3];
-        bb_coded_matrix *matrix = NULL;
+        autoptr(bb_coded_matrix) matrix = NULL;
         check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
         check_ok(bb_coded_matrix_fix_row(matrix, 0, row));
         for (int j = 0; j < 3; ++j) {
@@ -327,7 +320,6 @@ TEST(rows_beyond_the_range_are_held_at_its_end)
         bb_coded_matrix_decode(matrix, 0, 0, 3, got);
         assert_memory_equal(got, chosen, sizeof got);
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -388,10 +380,9 @@ TEST(the_sweep_is_the_callers)
         for (int sweep = 0; sweep < 2; ++sweep) {
             bb_codec_config config = codec_of(texts[c]);
             config.rounding = sweep != 0 ? (int)BB_ROUNDING_SWEEP : -1;
-            bb_coded_matrix *matrix = created(&config, BB_ROW_SCALE_NONE);
+            autoptr(bb_coded_matrix) matrix = created(&config, BB_ROW_SCALE_NONE);
             check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, ROWS, COLUMNS)));
             decode_all(matrix, got[sweep]);
-            bb_coded_matrix_destroy(&matrix);
         }
         assert_memory_equal(got[0], got[1], sizeof got[0]);
     }
@@ -401,7 +392,7 @@ TEST(what_cannot_be_is_refused)
 {
     static double copy[COUNT], got[COUNT];
     bb_codec_config config = codec_of("bfp bits=8");
-    bb_coded_matrix *matrix = created(&config, BB_ROW_SCALE_NONE);
+    autoptr(bb_coded_matrix) matrix = created(&config, BB_ROW_SCALE_NONE);
     memcpy(copy, values, sizeof copy);
     copy[2 * COLUMNS + 7] = -INFINITY;
     check_fails(bb_coded_matrix_fix_row(matrix, 2, copy + 2 * COLUMNS), BB_INVALID,
@@ -430,7 +421,6 @@ TEST(what_cannot_be_is_refused)
         "codec fp16, nearest even, errors diffused over the row's mesh: its columns are not");
     check_fails(bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(copy, ROWS, COLUMNS)),
                 BB_INVALID, "its columns are not rounded one by one");
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST_GROUP(.enter = prepare);

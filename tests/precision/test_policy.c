@@ -62,7 +62,7 @@ static bb_policy_config rule(bb_policy_kind kind)
 // u = 2^-11: a tile is small up to eps ||A|| / (3 u) = 0.122 with eps = 1e-4.
 TEST(tile_norms_choose_by_the_rule)
 {
-    bb_policy_map *map = NULL;
+    autoptr(bb_policy_map) map = NULL;
     double shares[BB_VARIANT_COUNT];
     bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
     policy.tolerance = 1e-4;
@@ -81,13 +81,12 @@ TEST(tile_norms_choose_by_the_rule)
     policy.tolerance = 1.0; // everything is small
     check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
     assert_int_equal(bb_policy_map_at(map, 0, 0), BB_VARIANT_HP1);
-    bb_policy_map_destroy(&map);
 }
 
 // eps ||A|| = c lambda = 0.005, over 3^2 tiles, or sqrt(4 3) times that.
 TEST(products_have_the_bound_of_the_noise_floor)
 {
-    bb_policy_map *map = NULL;
+    autoptr(bb_policy_map) map = NULL;
     bb_policy_config policy = rule(BB_POLICY_PRODUCT);
     check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
     check_relative(map->tolerance, 0.005 / facts.norm, 1e-14);
@@ -98,7 +97,6 @@ TEST(products_have_the_bound_of_the_noise_floor)
     policy.rounding = BB_POLICY_RANDOM;
     check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
     check_relative(map->product_bound, 0.005 / 9.0 * sqrt(12.0), 1e-14);
-    bb_policy_map_destroy(&map);
 }
 
 TEST(tables_are_taken_tile_by_tile)
@@ -106,7 +104,7 @@ TEST(tables_are_taken_tile_by_tile)
     const bb_variant table[6] = {BB_VARIANT_HP1, BB_VARIANT_FP8, BB_VARIANT_DP,
                                  BB_VARIANT_HP2, BB_VARIANT_X3,  BB_VARIANT_HP3};
     bb_policy_facts with_table = facts;
-    bb_policy_map *map = NULL;
+    autoptr(bb_policy_map) map = NULL;
     bb_policy_config policy = rule(BB_POLICY_TABLE);
     with_table.table = table;
     check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &with_table, &map));
@@ -114,7 +112,6 @@ TEST(tables_are_taken_tile_by_tile)
     assert_int_equal(bb_policy_map_at(map, 1, 0), BB_VARIANT_FP8);
     assert_int_equal(bb_policy_map_at(map, 1, 1), BB_VARIANT_DP);
     assert_int_equal(bb_policy_map_at(map, 2, 1), BB_VARIANT_X3);
-    bb_policy_map_destroy(&map);
 }
 
 TEST(what_cannot_be_resolved_is_refused)

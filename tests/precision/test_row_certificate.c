@@ -96,7 +96,7 @@ static void certify(fixture *given, const bb_codec_config *config, bb_row_scale 
 {
     const bb_matrix_layout layout = {
         .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = 4};
-    bb_coded_matrix *matrix = coded_matrix(config, scale, &layout, given->exact);
+    autoptr(bb_coded_matrix) matrix = coded_matrix(config, scale, &layout, given->exact);
     for (bb_index i = 0; i < ROWS; ++i) {
         double row_scale = bb_coded_matrix_row_scale(matrix, i);
         bb_coded_matrix_decode(matrix, i, 0, COLUMNS, given->stored + i * COLUMNS);
@@ -113,7 +113,6 @@ static void certify(fixture *given, const bb_codec_config *config, bb_row_scale 
             bb_row_certificate_add(&given->rows[i], &norms, exact, stored, count);
         }
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // |E x| / bound of a row, which is at most 1.
@@ -187,7 +186,7 @@ static bb_codec_config config_of(int which)
 
 TEST(no_codec_passes_its_bound)
 {
-    fixture *given = NULL;
+    autofree fixture *given = NULL;
     check_ok(BB_ZEROED(1, &given));
     for (int hard = 0; hard < 2; ++hard) {
         for (int c = 0; c < CODECS; ++c) {
@@ -218,5 +217,4 @@ TEST(no_codec_passes_its_bound)
                         aligned > 0.999); // Cauchy-Schwarz is sharp
         }
     }
-    BB_RELEASE(&given);
 }

@@ -28,7 +28,7 @@ typedef struct driver_case {
 /// Loads; a configuration that is refused gives BB_INVALID, its problems are printed.
 static inline bb_status driver_load(const driver_case *study, bb_config **out)
 {
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_index count = 0;
     while (count < DRIVER_OVERRIDES && study->overrides[count] != NULL) {
         ++count;
@@ -38,7 +38,6 @@ static inline bb_status driver_load(const driver_case *study, bb_config **out)
     if (status != BB_OK && problems.count > 0) {
         print_message("%s", bb_text_string(&problems.lines));
     }
-    bb_problems_release(&problems);
     return status;
 }
 
@@ -88,35 +87,32 @@ static inline bb_status driver_run_loaded(const bb_config *config, bb_index thre
                                           bb_results **out)
 {
     bb_status status = BB_OK;
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     *out = NULL;
     BB_TRY(bb_results_create(&results));
     BB_TRY(driver_run_into(config, threads, results));
     *out = results;
     results = NULL;
 done:
-    bb_results_destroy(&results);
     return status;
 }
 
 /// The same of a bb_config on one thread, for walks of failing allocations.
 static inline bb_status driver_run_alone(void *config)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_status status = driver_run_loaded(config, 1, &results);
-    bb_results_destroy(&results);
     return status;
 }
 
 static inline bb_status driver_run(const driver_case *study, bb_index threads, bb_results **out)
 {
     bb_status status = BB_OK;
-    bb_config *config = NULL;
+    autoptr(bb_config) config = NULL;
     *out = NULL;
     BB_TRY(driver_load(study, &config));
     BB_TRY(driver_run_loaded(config, threads, out));
 done:
-    bb_config_destroy(&config);
     return status;
 }
 
@@ -128,9 +124,8 @@ static inline bb_status driver_compute(const bb_config *config, bb_results *resu
 /// Results of a case that must succeed, on two threads; each case is computed once by all tests.
 static inline bb_results *driver_results(const driver_case *study)
 {
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     bb_results *results = shared_results(config, driver_compute);
-    bb_config_destroy(&config);
     return results;
 }
 
@@ -188,20 +183,19 @@ static inline const char *driver_text(const bb_results *results, const char *nam
 static inline void driver_check_threads(const driver_case *study)
 {
     char digest[2][BB_DIGEST_BYTES];
-    bb_results *results = driver_results(study);
+    autoptr(bb_results) results = driver_results(study);
     check_ok(bb_results_digest(results, true, digest[0]));
     bb_results_destroy(&results);
     check_ok(driver_run(study, 1, &results));
     check_ok(bb_results_digest(results, true, digest[1]));
-    bb_results_destroy(&results);
     assert_string_equal(digest[0], digest[1]);
 }
 
 /// What the plan says of the output is within a factor of 2 of the data in the results.
 static inline void driver_check_output_plan(const driver_case *study, const bb_results *results)
 {
-    bb_config *config = NULL;
-    bb_plan plan = {0};
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_plan) plan = {0};
     const bb_run_options options = {.threads = 2};
     double bytes = 0.0;
     check_ok(driver_load(study, &config));
@@ -214,8 +208,6 @@ static inline void driver_check_output_plan(const driver_case *study, const bb_r
     }
     print_message("%.0f bytes of data, %.0f planned\n", bytes, plan.output_bytes);
     assert_true(plan.output_bytes > 0.5 * bytes && plan.output_bytes < 2.0 * bytes);
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 /// Group teardown: the pool of threads ends and nothing is held any more.

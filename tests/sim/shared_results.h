@@ -46,11 +46,10 @@ static inline const char *shared_results_program(void)
 {
     static char text[BB_DIGEST_BYTES];
     if (text[0] == '\0') {
-        bb_value_digest *digest = NULL;
+        autoptr(bb_value_digest) digest = NULL;
         check_ok(bb_value_digest_create(&digest));
         (void)dl_iterate_phdr(shared_results_add, digest);
         bb_value_digest_text(digest, text);
-        bb_value_digest_destroy(&digest);
     }
     return text;
 }
@@ -65,13 +64,12 @@ static inline void shared_results_make(const bb_config *config, shared_results_c
 {
     static char program[] = "tests";
     char *arguments[] = {program};
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(bb_provenance_begin(results, config, bb_config_study(config), 1, arguments, 2));
     check_ok(compute(config, results));
     check_ok(bb_provenance_end(results));
     check_ok(bb_file_write_by(path, true, shared_results_write, results));
-    bb_results_destroy(&results);
 }
 
 /// Results of a study, from the file that another test made or computed now; either way they are

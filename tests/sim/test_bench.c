@@ -2,7 +2,6 @@
 //
 // bitbudget bench at the sizes of a test: every benchmark runs and is recorded, with the bits that
 // a format takes; joules by a meter of the test's. Times and bars depend on the machine.
-#include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/bench.h"
 #include "sim/energy.h"
@@ -37,8 +36,8 @@ static void check_stored_bits(const bb_results *results, const bb_bench_case *ca
 TEST_FULL(every_benchmark_is_recorded)
 {
     bb_bench_setup setup = {.quick = true, .threads = 2};
-    bb_results *results = NULL;
-    bb_text table = {0};
+    autoptr(bb_results) results = NULL;
+    autorelease(bb_text) table = {0};
     const bb_bench_case *cases = NULL;
     bb_index count = bb_bench_cases(&cases);
     check_ok(bb_threads_set(2));
@@ -61,8 +60,6 @@ TEST_FULL(every_benchmark_is_recorded)
     }
     check_stored_bits(results, cases, count);
     bb_device_close(&setup.device);
-    bb_results_destroy(&results);
-    bb_text_release(&table);
     bb_threads_stop();
 }
 
@@ -118,8 +115,8 @@ static void check_notes(const bb_results *results, const char *expected)
 // by.
 TEST_FULL(joules_of_a_repetition_stand_beside_its_time)
 {
-    bb_text table = {0};
-    bb_results *results = bench_joules(true, NULL, &table);
+    autorelease(bb_text) table = {0};
+    autoptr(bb_results) results = bench_joules(true, NULL, &table);
     const bb_dataset *joules = bb_results_find(results, "results/energy_j");
     const bb_dataset *watts = bb_results_find(results, "results/idle_power_w");
     const bb_dataset *notes = bb_results_find(results, "results/energy_note");
@@ -141,8 +138,6 @@ TEST_FULL(joules_of_a_repetition_stand_beside_its_time)
     assert_non_null(strstr(bb_text_string(&table), " J, idle "));
     assert_string_equal(bb_results_note_text(results, "provenance", "energy_cpu"),
                         "RAPL, packages and memories of the host");
-    bb_results_destroy(&results);
-    bb_text_release(&table);
 }
 
 static bb_status work_briefly(void *context)
@@ -155,7 +150,7 @@ static bb_status work_briefly(void *context)
 // 0.07 J a call, which does four repetitions; the idle power is the tree's.
 TEST(a_call_of_several_repetitions_is_divided)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_bench_outcome outcome = {0};
     int calls = 0;
     powercap_start();
@@ -170,22 +165,19 @@ TEST(a_call_of_several_repetitions_is_divided)
     assert_true(outcome.energy_repetitions == 4.0 * calls && calls >= 20);
     assert_string_equal(outcome.energy_note,
                         "RAPL, packages and memories of the host; with a rest");
-    bb_results_destroy(&results);
     assert_int_equal(powercap_stop(), 0);
     assert_int_equal(unsetenv("BITBUDGET_POWERCAP"), 0);
 }
 
 TEST(joules_that_are_unknown_have_a_reason)
 {
-    bb_text table = {0};
-    bb_results *results = bench_joules(true, "/nowhere", &table);
+    autorelease(bb_text) table = {0};
+    autoptr(bb_results) results = bench_joules(true, "/nowhere", &table);
     check_notes(results, "no RAPL counters: /nowhere");
     assert_non_null(strstr(bb_text_string(&table), "no joules: no RAPL counters"));
     bb_results_destroy(&results);
     results = bench_joules(false, NULL, &table);
     check_notes(results, "not asked for");
-    bb_results_destroy(&results);
-    bb_text_release(&table);
 }
 
 TEST(medians_by_hand)

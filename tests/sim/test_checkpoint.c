@@ -27,9 +27,8 @@ static void write_one(const char *path)
 
 static bb_status open_one(const char *path)
 {
-    bb_checkpoint *checkpoint = NULL;
+    autoclose(bb_checkpoint) checkpoint = NULL;
     bb_status status = bb_checkpoint_open(path, SUBJECT, &checkpoint);
-    bb_checkpoint_close(&checkpoint);
     return status;
 }
 
@@ -37,7 +36,7 @@ TEST(pieces_read_back)
 {
     static double got[VALUES];
     bb_index place = 0;
-    bb_checkpoint *checkpoint = NULL;
+    autoclose(bb_checkpoint) checkpoint = NULL;
     write_one("a");
     write_one("a"); // in place of the first
     check_ok(bb_checkpoint_open("a", SUBJECT, &checkpoint));
@@ -50,7 +49,6 @@ TEST(pieces_read_back)
     bb_checkpoint_close(&checkpoint);
     check_ok(bb_checkpoint_open("a", SUBJECT, &checkpoint));
     check_fails(bb_checkpoint_take(checkpoint, got, 16), BB_IO, "piece of 8 bytes, expected 16");
-    bb_checkpoint_close(&checkpoint);
 }
 
 TEST(others_are_refused)
@@ -161,7 +159,7 @@ TEST(dear_saves_are_put_off)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_run_options options = {.checkpoint = "dear",
                                         .checkpoint_every_s = cases[c].every_s};
-        bb_restart restart;
+        autorelease(bb_restart) restart;
         bb_text subject = {0};
         int64_t begin = 0;
         check_ok(bb_restart_open(&options, 0.0, &subject, &restart));
@@ -174,7 +172,6 @@ TEST(dear_saves_are_put_off)
         assert_true(seconds - begin == cases[c].wait || (cases[c].wait == 1 && seconds == begin));
         check_ok(bb_restart_write(&restart, NULL, 0));
         assert_true(bb_restart_is_due(&restart, true));
-        bb_restart_release(&restart);
     }
     bb_clock_set(NULL);
 }

@@ -2,7 +2,6 @@
 //
 // The command line from end to end, with the toy experiment so that a run takes as long as it is
 // told.
-#include "core/memory.h"
 #include "sim/command.h"
 #include "sim/command_help.h"
 #include "sim/hdf5_library.h"
@@ -195,7 +194,7 @@ TEST(helps_fit_80_columns)
     const bb_index count = bb_command_table(&commands);
     const bb_index option_count = bb_options_table(&options);
     for (bb_index i = 0; i < count; ++i) {
-        bb_text text = {0};
+        autorelease(bb_text) text = {0};
         check_ok(bb_command_help_write(&commands[i], &bb_experiments, &text));
         const char *line = strstr(bb_text_string(&text), "\n\n"); // the usage is as it is called
         for (; line != NULL && *line != '\0'; line += strcspn(line, "\n") + 1) {
@@ -214,7 +213,6 @@ TEST(helps_fit_80_columns)
         for (int k = 0; k < BB_COMMAND_WORDS && commands[i].words[k].option != NULL; ++k) {
             assert_non_null(strstr(bb_text_string(&text), commands[i].words[k].option));
         }
-        bb_text_release(&text);
     }
 }
 
@@ -258,7 +256,7 @@ TEST(outputs_replace_no_input)
 TEST(outputs_replace_no_frame)
 {
     bb_options options = {.live.source = "directory:frames"};
-    bb_file_list inputs = {0};
+    autorelease(bb_file_list) inputs = {0};
     assert_int_equal(mkdir("frames", 0777), 0);
     write_text("frames/1.pgm", "a frame");
     write_text("frames/2.h5", "a frame");
@@ -274,7 +272,6 @@ TEST(outputs_replace_no_frame)
     check_ok(bb_command_inputs(&options, NULL, &inputs));
     check_fails(bb_file_list_refuse(&inputs, "frames/2.h5"), BB_INVALID, "that is read");
     check_ok(bb_file_list_refuse(&inputs, "frames/1.pgm"));
-    bb_file_list_release(&inputs);
 }
 
 TEST(failures_of_a_run_leave_no_file)

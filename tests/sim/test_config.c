@@ -60,10 +60,9 @@ TEST(files_lie_beside_who_names_them)
         {"studies/d.yaml", "/else/where.h5", 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        bb_config *config = loaded(cases[i].path, override, cases[i].overrides);
+        autoptr(bb_config) config = loaded(cases[i].path, override, cases[i].overrides);
         const toy_study *toy = bb_config_study(config);
         assert_string_equal(toy->file, cases[i].file);
-        bb_config_destroy(&config);
     }
 }
 
@@ -72,16 +71,15 @@ TEST(a_byte_order_mark_is_skipped)
 {
     write_text("mark.yaml", "\xEF\xBB\xBF"
                             "experiment: toy\nsteps: 7\nrecords: [{name: a, grid: 5}]\n");
-    bb_config *config = loaded("mark.yaml", NULL, 0);
+    autoptr(bb_config) config = loaded("mark.yaml", NULL, 0);
     const toy_study *toy = bb_config_study(config);
     assert_int_equal(toy->steps, 7);
-    bb_config_destroy(&config);
 }
 
 TEST(defaults_fill_what_is_left_out)
 {
     write_text("a.yaml", minimal);
-    bb_config *config = loaded("a.yaml", NULL, 0);
+    autoptr(bb_config) config = loaded("a.yaml", NULL, 0);
     const toy_study *study = bb_config_study(config);
     assert_string_equal(study->common.title, "");
     assert_int_equal(study->common.seed, 1);
@@ -102,8 +100,6 @@ TEST(defaults_fill_what_is_left_out)
     assert_int_equal(record->grid.columns, 5);
     assert_int_equal(record->grid.rows, 7);
     assert_int_equal(record->device, -1);
-    bb_config_destroy(&config);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(overrides_apply_in_order)
@@ -113,7 +109,7 @@ TEST(overrides_apply_in_order)
         "length_m=1.5",     "length_m=2.5",   "grid.columns=9", "records.0.grid.rows=2",
         "integers=[4, 5]",  "words=[\"on\"]", "flag=false",     "records.0.name=\"x: y\"",
         "extra.columns=11", "device=cuda"};
-    bb_config *config = loaded("a.yaml", overrides, 10);
+    autoptr(bb_config) config = loaded("a.yaml", overrides, 10);
     const toy_study *study = bb_config_study(config);
     const toy_record *record = study->records.items;
     assert_true(study->length_m == 2.5);
@@ -128,7 +124,6 @@ TEST(overrides_apply_in_order)
     assert_string_equal(record->name, "x: y");
     assert_int_equal(study->extra.columns, 11);
     assert_int_equal(study->common.device, BB_DEVICE_CUDA);
-    bb_config_destroy(&config);
 }
 
 // dp, DP and fp64 are one format, sp, SP and fp32 another, whichever of them a key lists.
@@ -155,8 +150,8 @@ TEST(number_formats_have_synonyms)
         const bb_key *key = &keys[i % 2];
         const int expected = i % 2 == 0 ? cases[i / 2].variant : cases[i / 2].format;
         const bb_schema schema = {"toy", 2 * sizeof(int), key, 1};
-        bb_arena arena = {0};
-        bb_problems problems = {0};
+        autorelease(bb_arena) arena = {0};
+        autorelease(bb_problems) problems = {0};
         bb_node word = {
             .kind = BB_NODE_SCALAR, .key = (char[]){key->name[0], '\0'}, .text = cases[i / 2].word};
         const bb_node map = {.kind = BB_NODE_MAP, .first = &word, .count = 1};
@@ -164,8 +159,6 @@ TEST(number_formats_have_synonyms)
         check_ok(bb_binding_bind(&arena, &schema, &map, "", &problems, bound));
         assert_int_equal(problems.count, expected < 0);
         assert_true(expected < 0 || bound[i % 2] == expected);
-        bb_problems_release(&problems);
-        bb_arena_release(&arena);
     }
 }
 
@@ -177,7 +170,7 @@ TEST(bases_merge_maps_and_replace_lists)
                "numbers: [1.0, 2.0, 3.0]\nrecords: [{name: a, grid: 5}]\n");
     write_text("lower/middle.yaml", "base: deeper/root.yaml\ngrid: {rows: 1}\nlength_m: 1.0\n");
     write_text("top.yaml", "base: lower/middle.yaml\nnumbers: [4.0]\nlength_m: 2.0\n");
-    bb_config *config = loaded("top.yaml", NULL, 0);
+    autoptr(bb_config) config = loaded("top.yaml", NULL, 0);
     const toy_study *study = bb_config_study(config);
     assert_string_equal(study->common.title, "root");
     assert_int_equal(study->grid.columns, 8);
@@ -190,12 +183,11 @@ TEST(bases_merge_maps_and_replace_lists)
     bb_place place = bb_config_place(config, "grid.columns");
     assert_string_equal(place.origin, "lower/deeper/root.yaml");
     assert_int_equal(place.line, 3);
-    bb_config_destroy(&config);
 }
 
 TEST(files_that_cannot_be_read)
 {
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_config *config = NULL;
     check_fails(load("none.yaml", NULL, 0, &problems, &config), BB_IO, "'none.yaml'");
     check_fails(load(".", NULL, 0, &problems, &config), BB_IO, "not a regular file");
@@ -212,24 +204,20 @@ TEST(files_that_cannot_be_read)
                      0);
     check_fails(load("many.yaml", NULL, 0, &problems, &config), BB_INVALID, "1 problem");
     assert_non_null(strstr(problems.lines.data, "more than 10000 entries"));
-    bb_problems_release(&problems);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(a_random_seed_is_drawn_and_recorded)
 {
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     char expected[40];
     write_text("a.yaml", minimal);
     const char *const overrides[] = {"seed=random"};
-    bb_config *config = loaded("a.yaml", overrides, 1);
+    autoptr(bb_config) config = loaded("a.yaml", overrides, 1);
     const toy_study *study = bb_config_study(config);
     assert_true(study->common.seed > 1);
     (void)snprintf(expected, sizeof expected, "\nseed: %td\n", study->common.seed);
     check_ok(bb_config_resolved(config, &text));
     assert_non_null(strstr(text.data, expected));
-    bb_text_release(&text);
-    bb_config_destroy(&config);
 }
 
 // A study of random values that its schema allows; lists live in the caller's buffers.
@@ -331,32 +319,27 @@ TEST(resolved_copies_read_back_to_the_same_struct)
     uint64_t index = 0;
     for (int round = 0; round < 500; ++round) {
         random_study drawn;
-        bb_text text = {0};
+        autorelease(bb_text) text = {0};
         draw_study(&drawn, &index);
         bool comments = round % 2 == 1;
         check_ok(bb_emission_write(&toy_schema, &drawn.study, comments, &text));
         write_text("r.yaml", text.data);
-        bb_config *config = loaded("r.yaml", NULL, 0);
+        autoptr(bb_config) config = loaded("r.yaml", NULL, 0);
         compare_studies(bb_config_study(config), &drawn.study);
-        bb_config_destroy(&config);
-        bb_text_release(&text);
     }
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // A group in which the user left out another stays: what is not set in it has its defaults.
 TEST(groups_around_an_empty_one_are_resolved)
 {
     bb_problems problems = {0};
-    bb_config *config = NULL;
-    bb_text text = {0};
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_text) text = {0};
     check_ok(bb_experiment_load(&bb_experiments, BB_SOURCE_DIR "/configs/ao/learn.yaml", NULL, 0,
                                 &problems, &config));
     check_ok(bb_config_resolved(config, &text));
     assert_non_null(strstr(text.data, "\nlearn:\n  source: frames\n"));
     assert_null(strstr(text.data, "covariance:"));
-    bb_text_release(&text);
-    bb_config_destroy(&config);
 }
 
 // PyYAML reads every number of a resolved copy as a number and every text as that text.
@@ -395,10 +378,10 @@ TEST(shipped_tables_have_sound_defaults_and_words)
     char here[4096];
     assert_non_null(getcwd(here, sizeof here));
     for (bb_index i = 0; i < bb_experiments.count; ++i) {
-        bb_text text = {0};
-        bb_text listing = {0};
+        autorelease(bb_text) text = {0};
+        autorelease(bb_text) listing = {0};
         bb_problems problems = {0};
-        bb_config *config = NULL;
+        autoptr(bb_config) config = NULL;
         const bb_experiment *row = bb_experiments.rows[i];
         check_ok(bb_config_template(row->schema, row->starter, &text));
         assert_null(strstr(text.data, here)); // a starter stands in any folder
@@ -409,11 +392,7 @@ TEST(shipped_tables_have_sound_defaults_and_words)
         }
         check_ok(bb_emission_list(row->schema, &listing));
         assert_non_null(strstr(listing.data, "pipelines.N.name"));
-        bb_config_destroy(&config);
-        bb_text_release(&listing);
-        bb_text_release(&text);
     }
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(failing_allocations_leave_nothing_behind)

@@ -118,8 +118,8 @@ TEST(pipelines_without_a_form_are_refused_by_reason)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
-    bb_config *config = driver_config(&study);
-    bb_problems problems = {0};
+    autoptr(bb_config) config = driver_config(&study);
+    autorelease(bb_problems) problems = {0};
     bb_device_gaps gaps = {.count = 0};
     put_gap(&gaps, "reference", "");
     for (size_t i = 0; i < 8; ++i) {
@@ -133,8 +133,6 @@ TEST(pipelines_without_a_form_are_refused_by_reason)
     assert_non_null(first);
     assert_non_null(second);
     assert_true(first < second);
-    bb_problems_release(&problems);
-    bb_config_destroy(&config);
 }
 
 TEST(auto_leaves_small_work_on_the_cpu)
@@ -160,12 +158,11 @@ TEST(wafers_know_their_size)
                                         BB_SOURCE_DIR "/configs/wafer/quick.yaml"};
     for (size_t i = 0; i < 2; ++i) {
         const driver_case study = {paths[i], {"device=auto"}};
-        bb_config *config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(&study);
         bb_wafer_study resolved;
         check_ok(bb_wafer_plan_resolve(bb_config_study(config), &resolved));
         assert_int_equal(bb_device_choice_wish(resolved.common.device, -1),
                          i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);
-        bb_config_destroy(&config);
     }
 }
 
@@ -185,20 +182,18 @@ TEST(wafer_computes_on_a_gpu)
 {
     need_gpu(true);
     const driver_case study = {CONFIG_WAFER_SMALL, {"pipelines.1.device=cuda"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
     assert_string_equal(driver_text(results, "device", "fp64 again"), "cuda");
     assert_true(driver_number(results, "qoi_relative_error", "fp64 again") < 1e-13);
-    bb_results_destroy(&results);
 }
 
 TEST(results_say_which_device_computed)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.leave = driver_leave, .is_quiet = true);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget diff: keys by path, results by pipeline, and the exit code that a script asks for.
-#include "core/memory.h"
 #include "sim/config/key_difference.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/comparison.h"
@@ -16,7 +15,7 @@ static void expect_keys(const char *a, const char *b, const char *expected)
 {
     const char *const texts[2] = {a, b};
     const char *const names[2] = {"a", "b"};
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     bb_index count = 0;
     bb_index lines = 0;
     check_ok(bb_key_difference_write(texts, names, &text, &count));
@@ -25,7 +24,6 @@ static void expect_keys(const char *a, const char *b, const char *expected)
         lines += *c == '\n';
     }
     assert_int_equal(count, lines);
-    bb_text_release(&text);
 }
 
 TEST(keys_go_by_their_paths)
@@ -43,12 +41,11 @@ TEST(keys_go_by_their_paths)
                 "  p.z: absent in a, {name: z} in b\n"
                 "  q.1: {h: 2} in a, absent in b\n");
     expect_keys("a: {b: 1}\n", "a: 3\n", "  a: {b: 1} in a, 3 in b\n");
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     bb_index count = 0;
     check_fails(bb_key_difference_write((const char *const[2]){"a: [", "a: 1"},
                                         (const char *const[2]){"x.h5", "y.h5"}, &text, &count),
                 BB_IO, "configuration of 'x.h5' is damaged");
-    bb_text_release(&text);
 }
 
 static void expect_results(const bb_results *a, const bb_results *b, double tolerance,
@@ -56,12 +53,11 @@ static void expect_results(const bb_results *a, const bb_results *b, double tole
 {
     const bb_comparison pair = {
         bb_experiment_find(&bb_experiments, "wafer"), {a, b}, {"a", "b"}, tolerance};
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     bb_index count = 0;
     check_ok(bb_comparison_write_results(&pair, &text, &count));
     assert_string_equal(bb_text_string(&text), expected);
     assert_int_equal(count, different);
-    bb_text_release(&text);
 }
 
 TEST(prices_of_two_definitions_are_told)
@@ -96,8 +92,8 @@ TEST(prices_of_two_definitions_are_told)
 
 TEST(results_go_by_their_pipelines)
 {
-    bb_results *a = empty_results();
-    bb_results *b = empty_results();
+    autoptr(bb_results) a = empty_results();
+    autoptr(bb_results) b = empty_results();
     check_ok(fixture_fill(a));
     check_ok(fixture_fill(b));
     expect_results(a, b, 0.0, 0, "");
@@ -120,24 +116,19 @@ TEST(results_go_by_their_pipelines)
     // Another order of the pipelines is none of the results'.
     static const char *const names[] = {"fp16", "reference", "new"};
     static const double bytes[] = {2e6, 8e6, 1e6};
-    bb_results *c = empty_results();
+    autoptr(bb_results) c = empty_results();
     check_ok(bb_results_text_axis(c, "results/pipeline", "pipeline", 3, names));
     check_ok(bb_results_values(c, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
     check_ok(bb_results_values(c, "results/extra", "1", "more", "pipeline", bytes));
     const bb_comparison pair = {
         bb_experiment_find(&bb_experiments, "wafer"), {a, c}, {"a", "c"}, 0.0};
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     bb_index count = 0;
     check_ok(bb_comparison_write_results(&pair, &text, &count));
     assert_non_null(strstr(text.data, "  fp32: only in a\n  hp3: only in a\n  new: only in c\n"));
     assert_non_null(strstr(text.data, "  series: only in a\n"));
     assert_non_null(strstr(text.data, "  extra: only in c\n"));
     assert_null(strstr(text.data, "operator_bytes"));
-    bb_text_release(&text);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
-    bb_results_destroy(&c);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST_FULL(the_exit_code_tells)

@@ -6,10 +6,9 @@
 
 static void expect(const char *there, const char *here, const char *words)
 {
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_difference_write(there, here, &text));
     assert_string_equal(bb_text_string(&text), words);
-    bb_text_release(&text);
 }
 
 TEST(groups_are_named_with_their_first_difference)

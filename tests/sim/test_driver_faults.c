@@ -14,9 +14,8 @@ typedef struct faults_loaded {
 static bb_status faults_run(void *context)
 {
     const faults_loaded *run = context;
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_status status = driver_run_loaded(run->config, run->threads, &results);
-    bb_results_destroy(&results);
     return status;
 }
 
@@ -36,10 +35,9 @@ static const fault_strides every = {1, 97, 37, 5};
 
 static void walk(const char *what, const driver_case *study, bb_index threads, bb_index stride)
 {
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     faults_loaded run = {config, threads};
     allocation_walk(what, faults_run, &run, stride, stride <= 3 ? 100 : 2);
-    bb_config_destroy(&config);
 }
 
 TEST(an_ao_run)

@@ -90,11 +90,11 @@ TEST_FULL(wafer_rows_round_trip)
 // unequal parts a row.
 static double largest_difference(const char *plain, const char *stored, const char *dataset)
 {
-    bb_matrix_file *one = opened(plain, dataset);
-    bb_matrix_file *two = opened(stored, dataset);
+    autoclose(bb_matrix_file) one = opened(plain, dataset);
+    autoclose(bb_matrix_file) two = opened(stored, dataset);
     const bb_matrix_source *a = bb_matrix_file_source(one);
     const bb_matrix_source *b = bb_matrix_file_source(two);
-    double *values = NULL;
+    autofree double *values = NULL;
     double largest = 0.0;
     assert_int_equal(a->rows, b->rows);
     assert_int_equal(a->columns, b->columns);
@@ -110,9 +110,6 @@ static double largest_difference(const char *plain, const char *stored, const ch
             largest = fmax(largest, fabs(values[j] - others[j]));
         }
     }
-    BB_RELEASE(&values);
-    bb_matrix_file_close(&one);
-    bb_matrix_file_close(&two);
     return largest;
 }
 
@@ -204,10 +201,10 @@ TEST(a_product_study_takes_them)
 TEST(a_product_study_has_draws)
 {
     CALL("run", "product.yaml", "-q", "-o", "one.h5");
-    bb_results *once = results_in("one.h5");
+    autoptr(bb_results) once = results_in("one.h5");
     CALL("run", "product.yaml", "pipelines.0.draws=5", "pipelines.2.draws=5", "-q", "-o",
          "five.h5");
-    bb_results *again = results_in("five.h5");
+    autoptr(bb_results) again = results_in("five.h5");
     double price = driver_number(once, "qoi_relative_error", "bfp8");
     assert_true(driver_number(again, "qoi_relative_error", "bfp8") == price);
     assert_true(driver_number(once, "price_worst", "bfp8") == price);
@@ -216,8 +213,6 @@ TEST(a_product_study_has_draws)
     assert_true(driver_number(again, "price_std", "bfp8") > 0.0);
     assert_true(driver_number(again, "draws", "bfp8") == 5.0);
     assert_true(driver_number(again, "price_worst", "reference") < 1e-12);
-    bb_results_destroy(&once);
-    bb_results_destroy(&again);
 }
 
 // A scale in the reference's own storage is no part of the matrix.
@@ -226,17 +221,15 @@ TEST(a_scaled_reference_is_the_same_matrix)
     static const char *const names[] = {"qoi_relative_error", "rmse"};
     static const char *const pipelines[] = {"fp32", "bfp8", "zfp"};
     CALL("run", "product.yaml", "-q", "-o", "plain.h5");
-    bb_results *once = results_in("plain.h5");
+    autoptr(bb_results) once = results_in("plain.h5");
     CALL("run", "product.yaml", "pipelines.0.scale=row", "-q", "-o", "scaled.h5");
-    bb_results *again = results_in("scaled.h5");
+    autoptr(bb_results) again = results_in("scaled.h5");
     for (int n = 0; n < 2; ++n) {
         for (int p = 0; p < 3; ++p) {
             assert_true(driver_number(again, names[n], pipelines[p]) ==
                         driver_number(once, names[n], pipelines[p]));
         }
     }
-    bb_results_destroy(&once);
-    bb_results_destroy(&again);
 }
 
 // Before anything is computed.
@@ -307,13 +300,12 @@ TEST(a_reconstructor_study_takes_covariances)
 static void read_operator(const char *file, const char *dataset, bb_index *items, double **out)
 {
     const bb_matrix_place place = {file, dataset};
-    bb_matrix_file *opened = NULL;
+    autoclose(bb_matrix_file) opened = NULL;
     check_ok(bb_matrix_file_open(&place, false, "R", &opened));
     const bb_matrix_source *source = bb_matrix_file_source(opened);
     *items = source->rows * source->columns;
     check_ok(BB_ALLOCATE(*items, out));
     check_ok(bb_matrix_source_load(source, *out));
-    bb_matrix_file_close(&opened);
 }
 
 // nx456's two parts in, the same R out, hp2's too, which the sum of the parts does not survive
@@ -326,7 +318,7 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
     bb_index items = 0;
     CALL("run", CONFIG_NX456, pipelines, "device=cpu", "-q", "-o", "parts.h5", "--dump",
          "Cmm,Cmm_core,Ctm,Ctt,R");
-    bb_results *first = results_in("parts.h5");
+    autoptr(bb_results) first = results_in("parts.h5");
     write_text("parts.yaml", "experiment: reconstructor\nseed: 1\ndevice: cpu\n"
                              "covariance: {file: parts.h5, dataset: /operators/Cmm}\n"
                              "cross_covariance: {file: parts.h5, dataset: /operators/Ctm_0}\n"
@@ -337,7 +329,7 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
          "low_rank={file: parts.h5, dataset: /operators/Cmm_low_rank, weights: "
          "/operators/Cmm_weights}",
          "-q", "-o", "rejoined.h5", "--dump", "R");
-    bb_results *again = results_in("rejoined.h5");
+    autoptr(bb_results) again = results_in("rejoined.h5");
     assert_string_equal(driver_text(first, "status", "hp2"), "ok");
     assert_string_equal(driver_text(again, "status", "hp2"), "ok");
     for (int p = 0; p < 2; ++p) {
@@ -354,12 +346,9 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
     double loss = driver_number(again, "variance_loss", "hp2");
     assert_true(loss > 0.0 && loss < 0.01);
     CALL("run", "parts.yaml", pipelines, "solver.tile=128", "-q", "-o", "undivided.h5");
-    bb_results *lost = results_in("undivided.h5");
+    autoptr(bb_results) lost = results_in("undivided.h5");
     assert_string_equal(driver_text(lost, "status", "hp2"), "not_spd");
     check_relative(driver_number(lost, "residual_trace", "reference"), 0.00972807438, 1e-5);
-    bb_results_destroy(&first);
-    bb_results_destroy(&again);
-    bb_results_destroy(&lost);
 }
 
 // A reconstructor with a NaN would be refused when the file is read back, and the run lost.
@@ -367,8 +356,8 @@ TEST(failed_pipelines_give_no_reconstructor)
 {
     const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     const bb_run_options options = {.threads = 1, .dump = "R"};
-    bb_config *config = driver_config(&study);
-    bb_results *results = empty_results();
+    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_results) results = empty_results();
     bb_stage_plant("reconstructor", NAN, 7);
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     check_ok(experiment->run(bb_config_study(config), &options, results));
@@ -378,8 +367,6 @@ TEST(failed_pipelines_give_no_reconstructor)
     for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
         assert_string_not_equal(bb_results_operator_at(results, i)->name, "R_0_0");
     }
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
 }
 
 // Files may grow to so many bytes and no further: as a full disk, at every part of the file.
@@ -415,15 +402,13 @@ TEST_FULL(the_pupil_round_trips)
     char second[BB_DIGEST_BYTES];
     CALL("run", CONFIG_AO_SMALL, "telescope.obstruction=0.2", "-q", "-o", "annulus.h5", "--dump",
          "pupil");
-    bb_results *made = results_in("annulus.h5");
+    autoptr(bb_results) made = results_in("annulus.h5");
     CALL("run", CONFIG_AO_SMALL, "telescope.obstruction=0.2", "telescope.pupil.file=annulus.h5",
          "-q", "-o", "mask.h5", "--dump", "pupil");
-    bb_results *read = results_in("mask.h5");
+    autoptr(bb_results) read = results_in("mask.h5");
     check_ok(bb_results_digest(made, true, first));
     check_ok(bb_results_digest(read, true, second));
     assert_string_equal(first, second);
-    bb_results_destroy(&made);
-    bb_results_destroy(&read);
 }
 
 TEST(unknown_operators_are_refused_before_the_run)

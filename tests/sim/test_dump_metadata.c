@@ -166,12 +166,11 @@ TEST(texts_of_any_length_are_read)
                "    for name, length in (('short', 12), ('long', 10000)):\n"
                "        file[name] = [[1.0, 2.0], [3.0, 4.0]]\n"
                "        file[name].attrs['made_for'] = 'x' * length\n");
-    bb_matrix_file *file = opened("texts.h5", "/short");
+    autoclose(bb_matrix_file) file = opened("texts.h5", "/short");
     assert_string_equal(bb_matrix_file_metadata(file)->made_for, "xxxxxxxxxxxx");
     bb_matrix_file_close(&file);
     file = opened("texts.h5", "/long");
     assert_string_equal(bb_matrix_file_metadata(file)->made_for, "");
-    bb_matrix_file_close(&file);
 }
 
 // What is too long for an attribute is told apart by its digest.
@@ -215,9 +214,8 @@ TEST(names_of_pipelines_are_no_axes)
     CALL("run", "decode.yaml", "-q", "--dump", "C");
     program_expect(&run, 0, "results: outputs/product-decode.h5");
     for (size_t i = 0; i < sizeof datasets / sizeof *datasets; ++i) {
-        bb_matrix_file *file = opened("outputs/product-decode.h5", datasets[i]);
+        autoclose(bb_matrix_file) file = opened("outputs/product-decode.h5", datasets[i]);
         assert_int_equal(bb_matrix_file_axis(file), 0);
-        bb_matrix_file_close(&file);
     }
     for (size_t i = 0; i < sizeof titles / sizeof *titles; ++i) {
         char command[256];
@@ -227,9 +225,8 @@ TEST(names_of_pipelines_are_no_axes)
             "a = h5py.File('outputs/product-decode.h5', 'a')['operators/C_1'].attrs; %s\"",
             titles[i].edit);
         assert_int_equal(system(command), 0);
-        bb_matrix_file *file = opened("outputs/product-decode.h5", "/operators/C_1");
+        autoclose(bb_matrix_file) file = opened("outputs/product-decode.h5", "/operators/C_1");
         assert_int_equal(bb_matrix_file_axis(file), titles[i].axis);
-        bb_matrix_file_close(&file);
     }
 }
 

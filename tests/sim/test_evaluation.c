@@ -66,7 +66,7 @@ TEST(publishes_in_the_order_of_the_study)
     good.wall_seconds = 4.0;
     rows[1] = good;
     bb_outcome_set(&rows[0].outcome, BB_OUTCOME_NOT_SPD, "tile (%d, %d)", 3, 3);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_evaluations_publish(&evaluations, "1", results));
     assert_string_equal(driver_dataset(results, "pipeline")->texts[0], "bad");
     assert_string_equal(driver_text(results, "status", "bad"), "not_spd");
@@ -101,7 +101,6 @@ TEST(publishes_in_the_order_of_the_study)
             assert_true(dataset->numbers[1] == columns[i].value);
         }
     }
-    bb_results_destroy(&results);
 }
 
 // 2 s of 30,000 dollars that last five years, and 7.2 kJ at 25 cents a kWh.
@@ -130,14 +129,13 @@ TEST(a_result_costs_its_share_of_the_machine)
         const bb_evaluations all_evaluations = {&evaluation, sizeof evaluation, 1, &notes[i].price};
         evaluation.solve_seconds = 2.0;
         evaluation.energy_joules = 7200.0;
-        bb_results *results = empty_results();
+        autoptr(bb_results) results = empty_results();
         check_ok(bb_evaluations_publish(&all_evaluations, "1", results));
         const double expected = bb_evaluation_cost(&notes[i].price, 2.0, 7200.0);
         const double cost = driver_number(results, "cost_usd", "a");
         assert_true(isnan(expected) ? isnan(cost) : cost == expected);
         assert_true(driver_dataset(results, "cost_usd")->measured);
         assert_string_equal(bb_results_note_text(results, "provenance", "cost_usd"), notes[i].note);
-        bb_results_destroy(&results);
     }
 }
 
@@ -149,12 +147,11 @@ TEST(studies_price_their_machine)
         {CONFIG_WAFER_SMALL, {"machine.price_usd=1e9"}},
         {CONFIG_AO_SMALL, {"machine.price_usd=2e9", "machine.lifetime_years=10.0"}}};
     for (int i = 0; i < 2; ++i) {
-        bb_results *results = driver_results(&studies[i]);
+        autoptr(bb_results) results = driver_results(&studies[i]);
         const double seconds = driver_number(results, times[i], "reference");
         const double cost = driver_number(results, "cost_usd", "reference");
         assert_true(seconds > 0.0);
         check_close(cost, seconds * 1e9 / (5.0 * 365.25 * 86400.0), 1e-12, cost);
-        bb_results_destroy(&results);
     }
 }
 
@@ -168,11 +165,10 @@ TEST(times_stay_out_of_the_reproducible_digest)
         const bb_evaluations evaluations = {&evaluation, sizeof evaluation, 1, NULL};
         evaluation.qoi_relative_error = 0.5;
         evaluation.solve_seconds = evaluation.encode_seconds = evaluation.energy_joules = 1.0 + i;
-        bb_results *results = empty_results();
+        autoptr(bb_results) results = empty_results();
         check_ok(bb_evaluations_publish(&evaluations, "1", results));
         check_ok(bb_results_digest(results, true, digest[i]));
         check_ok(bb_results_digest(results, false, all_values[i]));
-        bb_results_destroy(&results);
     }
     assert_string_equal(digest[0], digest[1]);
     assert_string_not_equal(all_values[0], all_values[1]);
@@ -188,7 +184,7 @@ TEST(nothing_lost_and_nothing_stored_are_told_apart)
     "accumulate: fp64}]"
     const driver_case study = {CONFIG_WAFER_SMALL, {PIPELINES}};
     const driver_case zero = {CONFIG_WAFER_SMALL, {PIPELINES, "wafer.expansion_per_k=0.0"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_true(isinf(driver_number(results, "psnr_db", "reference")));
     assert_true(isinf(driver_number(results, "psnr_zfp_db", "reference")));
     assert_true(isfinite(driver_number(results, "psnr_db", "tiles")));
@@ -203,7 +199,6 @@ TEST(nothing_lost_and_nothing_stored_are_told_apart)
     assert_true(driver_number(results, "compression_ratio", "reference") == 0.5);
     assert_true(isnan(driver_number(results, "psnr_db", "reference")));
     assert_true(isnan(driver_number(results, "psnr_db", "tiles")));
-    bb_results_destroy(&results);
 #undef PIPELINES
 }
 

@@ -14,11 +14,11 @@
 static bb_status whole_run(const char *path, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    bb_config *config = NULL;
-    bb_results *results = NULL;
+    autoptr(bb_config) config = NULL;
+    autoptr(bb_results) results = NULL;
     unsigned char *image = NULL;
     bb_index bytes = 0;
-    bb_text table = {0};
+    autorelease(bb_text) table = {0};
     char program[] = "bitbudget";
     char *arguments[] = {program};
     BB_TRY(bb_experiment_load(&bb_experiments, BB_SOURCE_DIR "/tests/configs/good/wafer.yaml", NULL,
@@ -32,10 +32,7 @@ static bb_status whole_run(const char *path, bb_problems *problems)
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(path, false, image, bytes));
 done:
-    bb_text_release(&table);
     BB_RELEASE(&image);
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
     return status;
 }
 

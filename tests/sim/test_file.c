@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files are whole or absent: full disks, limits, kills and signals while they are written.
-#include "core/memory.h"
 #include "physics/wafer/response/plate_factor.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
@@ -67,14 +66,13 @@ TEST(writing_and_replacing)
     check_ok(bb_file_check("a.h5", false, true, 0, NULL));
     check_ok(bb_file_write("a.h5", true, pattern, BYTES));
     assert_int_equal(count_files(".", ".part"), 0);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // One file under four names, and another that is not read.
 TEST(an_output_is_no_file_that_is_read)
 {
     static const char *const names[] = {"read.h5", "./read.h5", "hard.h5", "soft.h5"};
-    bb_file_list inputs = {0};
+    autorelease(bb_file_list) inputs = {0};
     check_ok(bb_file_write("read.h5", false, pattern, BYTES));
     check_ok(bb_file_write("free.h5", false, "x", 1));
     assert_int_equal(link("read.h5", "hard.h5"), 0);
@@ -91,8 +89,6 @@ TEST(an_output_is_no_file_that_is_read)
     check_ok(bb_file_check("free.h5", false, true, 0, &inputs));
     check_ok(bb_file_check("-", false, true, 0, &inputs)); // a file of that name, not stdin
     assert_true(is_whole("read.h5"));
-    bb_file_list_release(&inputs);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(a_file_that_is_replaced_keeps_its_permissions)
@@ -169,7 +165,6 @@ TEST(folders_that_are_none)
     // Never rename over a device.
     check_fails(bb_file_check("/dev/full", false, true, 0, NULL), BB_IO, "no regular file");
     check_fails(bb_file_write("missing/a.h5", false, pattern, BYTES), BB_IO, "No such file");
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(file_size_limits_are_errors)
@@ -298,10 +293,9 @@ static void store_factor(void)
     double value[] = {1.0, 1.0};
     static const int64_t order[] = {0, 1};
     const bb_upper_triangle identity = {2, start, row, value};
-    bb_plate_factor *factor = NULL;
+    autoptr(bb_plate_factor) factor = NULL;
     check_ok(bb_plate_factor_create(&identity, order, &factor));
     check_ok(bb_plate_factor_store(factor, ".", (bb_factor_key){1, 2}));
-    bb_plate_factor_destroy(&factor);
 }
 
 TEST(a_signal_before_the_name_removes_the_part)

@@ -84,12 +84,12 @@ TEST(counts_are_whole)
 TEST(definitions_of_several_files_are_told_where_they_differ, .setup_func = enter,
      .teardown_func = leave)
 {
-    bb_results *other = fixture_results();
+    autoptr(bb_results) other = fixture_results();
     const bb_grid_source sources[] = {{source.experiment, filled, &front, "a.h5", (char[]){"a"}},
                                       {source.experiment, other, &front, "b.h5", (char[]){"b"}}};
     const bb_answer_question question = {NAN, BB_FRONT_BYTES};
-    bb_grid grid = {0};
-    bb_text text = {0};
+    autorelease(bb_grid) grid = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_grid_add_rows(&grid, filled, "fp16"));
     check_ok(bb_grid_add_named(&grid, &sources[0], "operator_bytes"));
     check_ok(bb_results_note(filled, "", "price_note", "held: lag"));
@@ -99,9 +99,6 @@ TEST(definitions_of_several_files_are_told_where_they_differ, .setup_func = ente
     check_ok(bb_results_note(other, "", "price_note", "held: none"));
     check_ok(bb_summary_write_grid(&grid, sources, 2, &question, &text));
     assert_non_null(strstr(bb_text_string(&text), "a: held: lag\nb: held: none\n"));
-    bb_text_release(&text);
-    bb_grid_release(&grid);
-    bb_results_destroy(&other);
 }
 
 static void expect_answer(double within, bb_front_measure measure, const char *expected)
@@ -161,7 +158,7 @@ TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leav
 // In CSV what is stored comes back to the bit, and NaN is empty.
 TEST(csv_is_exact, .setup_func = enter, .teardown_func = leave)
 {
-    bb_grid grid = {0};
+    autorelease(bb_grid) grid = {0};
     bb_text text = {0};
     check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 1, 0.1 + 0.2));
     check_ok(bb_results_set_text(filled, "results/status", 3, "a, \"b\""));
@@ -171,12 +168,11 @@ TEST(csv_is_exact, .setup_func = enter, .teardown_func = leave)
     expect_text(&text, "pipeline,overlay_error_x_nm [nm],status,solve_time_s [s]\n"
                        "fp32,0.30000000000000004,ok,0.001\n"
                        "hp3,,\"a, \"\"b\"\"\",\n");
-    bb_grid_release(&grid);
 }
 
 TEST(json_has_units_and_null, .setup_func = enter, .teardown_func = leave)
 {
-    bb_grid grid = {0};
+    autorelease(bb_grid) grid = {0};
     bb_text text = {0};
     const char *const answers[] = {"a \"sentence\"\x1b[2J\\"};
     check_ok(bb_results_set(filled, "results/solve_time_s", 2, INFINITY));
@@ -194,12 +190,11 @@ TEST(json_has_units_and_null, .setup_func = enter, .teardown_func = leave)
         "    {\"pipeline\": \"fp16\", \"on_front\": true, \"overlay_error_x_nm\": 0.5, "
         "\"solve_time_s\": null},\n    {\"pipeline\": \"hp3\", \"on_front\": false, "
         "\"overlay_error_x_nm\": null, \"solve_time_s\": null}\n  ]\n}\n");
-    bb_grid_release(&grid);
 }
 
 TEST(papers_escape_what_their_language_reads, .setup_func = enter, .teardown_func = leave)
 {
-    bb_grid grid = {0};
+    autorelease(bb_grid) grid = {0};
     bb_text text = {0};
     check_ok(bb_results_set_text(filled, "results/status", 3, "a_b%c&d#e|f{g}^~\\$*<"));
     check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 3, -1.5e-9));
@@ -216,12 +211,11 @@ TEST(papers_escape_what_their_language_reads, .setup_func = enter, .teardown_fun
     expect_text(&text, "|  | pipeline | status | overlay_error_x_nm [nm] |\n|---|---|---|---:|\n"
                        "| \\* | fp16 | ok | 0.5000 |\n"
                        "|  | hp3 | a_b%c&d#e\\|f{g}^~\\\\$\\*&lt; | -1.500e-09 |\n");
-    bb_grid_release(&grid);
 }
 
 TEST(names_that_are_not_there_are_refused, .setup_func = enter, .teardown_func = leave)
 {
-    bb_grid grid = {0};
+    autorelease(bb_grid) grid = {0};
     check_ok(bb_grid_add_rows(&grid, filled, NULL));
     check_fails(bb_grid_add_named(&grid, &source, "operator_byte"), BB_INVALID,
                 "(did you mean operator_bytes?)");
@@ -229,7 +223,6 @@ TEST(names_that_are_not_there_are_refused, .setup_func = enter, .teardown_func =
     check_fails(bb_grid_add_named(&grid, &source, "status,"), BB_INVALID, "no dataset ''");
     check_ok(bb_grid_check_names("fp16,hp3", &source, 1));
     check_fails(bb_grid_check_names("fp16,hp", &source, 1), BB_INVALID, "(did you mean hp3?)");
-    bb_grid_release(&grid);
 }
 
 // A line of a terminal, by its columns.
@@ -265,11 +258,11 @@ TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
         "a very long name of a pipeline that nobody could show in a table, in bf16, row scale",
         "a very long name of a pipeline that nobody could show in a table; in bf16, row scale",
         "b"};
-    bb_text text = {0};
-    bb_grid grid = {0};
+    autorelease(bb_text) text = {0};
+    autorelease(bb_grid) grid = {0};
     char path[64];
     char all_names[400] = "";
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_results_text_axis(results, "results/pipeline", "names", 4, names));
     for (int i = 0; i < MANY; ++i) {
         (void)snprintf(path, sizeof path, "results/overlay_number_%d", i);
@@ -277,7 +270,7 @@ TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
         (void)snprintf(all_names + strlen(all_names), sizeof all_names - strlen(all_names), "%s%s",
                        i == 0 ? "" : ",", path + strlen("results/"));
     }
-    bb_front other = {0};
+    autorelease(bb_front) other = {0};
     check_ok(bb_front_find(source.experiment, results, &other));
     const bb_grid_source long_source = {source.experiment, results, &other, "b.h5", label};
     check_ok(bb_grid_add_rows(&grid, results, NULL));
@@ -295,10 +288,6 @@ TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
         assert_int_equal(count_of(bb_text_string(&text), cut), blocks);
         assert_non_null(strstr(cut, "\xE2\x80\xA6"));
     }
-    bb_text_release(&text);
-    bb_grid_release(&grid);
-    bb_front_release(&other);
-    bb_results_destroy(&results);
 }
 
 TEST(cells_have_the_columns_of_a_terminal, .setup_func = enter, .teardown_func = leave)
@@ -340,10 +329,9 @@ TEST(cells_have_the_columns_of_a_terminal, .setup_func = enter, .teardown_func =
 static void expect_label(const char *const *paths, bb_index count, bb_index index,
                          const char *expected)
 {
-    char *found = NULL;
+    autofree char *found = NULL;
     check_ok(bb_label_find(paths, count, index, &found));
     assert_string_equal(found, expected);
-    BB_RELEASE(&found);
 }
 
 TEST(files_go_by_what_tells_them_apart, .setup_func = enter, .teardown_func = leave)

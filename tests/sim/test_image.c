@@ -40,8 +40,8 @@ static void compare(const bb_dataset *got, const bb_dataset *expected)
 
 TEST(files_read_back_bit_for_bit)
 {
-    bb_results *results = fixture_results();
-    bb_results *back = NULL;
+    autoptr(bb_results) results = fixture_results();
+    autoptr(bb_results) back = NULL;
     check_ok(bb_provenance_end(results));
     write_file(results, "a.h5");
     check_ok(bb_reader_read("a.h5", &back));
@@ -53,15 +53,12 @@ TEST(files_read_back_bit_for_bit)
         compare(bb_results_find(back, path), expected);
     }
     assert_string_equal(bb_results_note_text(back, "", "title"), "a fixture");
-    bb_results_destroy(&back);
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // The file of the former schema: the root without the table, and its number.
 TEST(other_schemas_are_told_apart)
 {
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     bb_results *back = NULL;
     hid_t file = -1;
     check_ok(bb_results_note(results, "", "schema_version", "1"));
@@ -85,12 +82,11 @@ TEST(other_schemas_are_told_apart)
     check_ok(bb_results_note(results, "", "schema_version", "3"));
     write_file(results, "new.h5");
     check_fails(bb_reader_read("new.h5", &back), BB_IO, "schema 3, expected 1 or 2");
-    bb_results_destroy(&results);
 }
 
 TEST(unfinished_results_are_refused)
 {
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     bb_results *back = NULL;
     write_file(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "no attribute 'status'");
@@ -103,15 +99,13 @@ TEST(unfinished_results_are_refused)
     write_file(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "damaged: the results have digest");
     assert_null(back);
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // A provenance with a long configuration, as a run records it.
 static void add_configuration(bb_results *results)
 {
     enum { LONG = 80000 };
-    char *text = NULL;
+    autofree char *text = NULL;
     check_ok(BB_ZEROED(LONG, &text));
     memset(text, '#', LONG - 1);
     const char *names[] = {"a.yaml"};
@@ -120,7 +114,6 @@ static void add_configuration(bb_results *results)
     check_ok(bb_results_text_axis(results, "provenance/config_file", "files", 1, names));
     check_ok(bb_results_texts(results, "provenance/config_as_typed", "text", "config_file", texts));
     check_ok(bb_results_texts(results, "provenance/config_resolved", "text", "", resolved));
-    BB_RELEASE(&text);
 }
 
 TEST(xarray_opens_them_with_both_engines)

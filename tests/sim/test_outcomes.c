@@ -43,14 +43,13 @@ TEST(an_infinite_covariance_is_the_outcome_of_all)
                                         "solver.lgs_tilt=unknown"};
     for (size_t i = 0; i < sizeof tilts / sizeof *tilts; ++i) {
         const driver_case study = {CONFIG_AO_SMALL, {DIM, SPECTRUM, PIPELINES, tilts[i]}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         expect_throughout(results, "non_finite", "diagonal 0: inf, expected a finite value");
         assert_true(driver_number(results, "draws_failed", "sp") == 1.0); // no reference, no draws
         expect_unset(results, "results/strehl");
         expect_unset(results, "results/strehl_by");
         expect_unset(results, "spectrum/eigenvalue");
         expect_unset(results, "spectrum/tile_singular_value");
-        bb_results_destroy(&results);
     }
 }
 
@@ -58,22 +57,20 @@ TEST(an_infinite_covariance_is_the_outcome_of_all)
 TEST(an_unscaled_one_fails_in_the_factor)
 {
     const driver_case study = {CONFIG_AO_SMALL, {DIM, SPECTRUM, "solver.scale=none"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "non_finite");
     assert_string_equal(driver_text(results, "status", "hp2"), "non_finite");
     expect_unset(results, "results/strehl");
     expect_unset(results, "spectrum/eigenvalue");
-    bb_results_destroy(&results);
 }
 
 // Slopes of frames in which nothing can be measured are no numbers.
 TEST(nothing_is_learned_from_what_is_not_finite)
 {
     const driver_case study = {CONFIG_AO_SMALL, {DIM, "learn.source=frames", "learn.frames=32"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     expect_throughout(results, "non_finite",
                       "a covariance of slopes that is learned from is not finite");
-    bb_results_destroy(&results);
 }
 
 // A star 1 mm above the pupil: noise so elongated that rounding leaves its least eigenvalue no
@@ -81,11 +78,10 @@ TEST(nothing_is_learned_from_what_is_not_finite)
 TEST(a_rule_without_a_floor_of_noise_is_underdetermined)
 {
     const driver_case study = {CONFIG_AO_SMALL, {"guide_stars.0.altitude_km=1e-6", PIPELINES}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "rule"), "underdetermined");
     assert_non_null(strstr(driver_text(results, "status_detail", "rule"),
                            "policy tile_norm without a tolerance: noise gives "));
-    bb_results_destroy(&results);
 }
 
 // The dump is what one looks at then.
@@ -135,7 +131,7 @@ TEST(a_diagonal_that_is_not_positive_is_the_outcome_of_all)
         write_covariance(entries[i]);
         (void)snprintf(detail, sizeof detail, "Cmm, diagonal 5: %g, expected a positive value",
                        entries[i]);
-        bb_results *results = driver_results(&scaled);
+        autoptr(bb_results) results = driver_results(&scaled);
         expect_throughout(results, "not_spd", detail);
         expect_unset(results, "results/variance_loss");
         expect_unset(results, "spectrum/eigenvalue");
@@ -145,7 +141,6 @@ TEST(a_diagonal_that_is_not_positive_is_the_outcome_of_all)
         assert_string_equal(driver_text(results, "status", "reference"), "not_spd");
         const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
         assert_true(values->numbers[0] == 1.0 && values->numbers[N - 1] == entries[i]);
-        bb_results_destroy(&results);
     }
 }
 

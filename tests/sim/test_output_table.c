@@ -83,7 +83,7 @@ static bb_results *publish_toy(void)
 
 TEST(records_become_columns)
 {
-    bb_results *results = publish_toy();
+    autoptr(bb_results) results = publish_toy();
     const bb_dataset *targets = bb_results_find(results, "results/target");
     assert_true(targets->is_axis && targets->numbers[2] == 2.0);
     assert_string_equal(bb_results_find(results, "results/pipeline")->texts[1], "b");
@@ -98,12 +98,11 @@ TEST(records_become_columns)
     const bb_dataset *part = bb_results_find(results, "results/part");
     assert_true(part->numbers[2] == 3.0 && part->numbers[TARGETS] == 4.0);
     assert_true(part->is_coordinate && !strehl->is_coordinate);
-    bb_results_destroy(&results);
 }
 
 TEST(a_single_record_leaves_out_what_it_has_not)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     const double heights[] = {0.0, 5000.0};
     const bb_output_fill fill = {.name = "hp1"};
     single layers = {.heights = heights, .count = 2, .sum = 5000.0};
@@ -115,12 +114,11 @@ TEST(a_single_record_leaves_out_what_it_has_not)
     assert_true(bb_results_find(results, "layers/sum")->numbers[0] == 5000.0);
     check_ok(bb_output_table_add(&singles, "optional_<p>", heights, &fill, results));
     assert_true(bb_results_find(results, "layers/optional_hp1")->numbers[1] == 5000.0);
-    bb_results_destroy(&results);
 }
 
 TEST(indices_and_names_need_no_member)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     const double errors[3][2] = {{1, 2}, {3, 4}, {5, 6}};
     const single layers = {.count = 4};
     check_ok(bb_results_create(&results));
@@ -136,12 +134,11 @@ TEST(indices_and_names_need_no_member)
     assert_true(bb_results_find(results, "steps/error")->numbers[5] == 6.0);
     const bb_dataset *layer = bb_results_find(results, "layers/layer");
     assert_true(layer->count == 4 && layer->numbers[3] == 3.0);
-    bb_results_destroy(&results);
 }
 
 TEST(what_is_not_declared_is_refused)
 {
-    bb_results *results = publish_toy();
+    autoptr(bb_results) results = publish_toy();
     const record one = {.name = "a"};
     const bb_output stray = {"stray", "target", "1", .long_name = "not over pipelines"};
     const bb_output_table wrong = {"/results, toy", NULL, "results", "pipeline", &stray, 1};
@@ -154,12 +151,11 @@ TEST(what_is_not_declared_is_refused)
                 BB_INTERNAL, "which has no axis");
     check_fails(bb_output_table_publish_records(&wrong, &one, sizeof one, 1, NULL, results),
                 BB_INTERNAL, "'stray' over 'target'");
-    bb_results_destroy(&results);
 }
 
 TEST(datasets_find_their_rows)
 {
-    bb_results *results = publish_toy();
+    autoptr(bb_results) results = publish_toy();
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
         const bb_output *row = bb_output_table_find(i == 0 ? &axes : &table, dataset);
@@ -171,13 +167,12 @@ TEST(datasets_find_their_rows)
     char unit[] = "m";
     changed.unit = unit;
     assert_null(bb_output_table_find(&table, &changed));
-    bb_results_destroy(&results);
 }
 
 TEST(the_list_is_markdown)
 {
     const bb_output_table *const tables[] = {&axes, &table, &singles, &directions};
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_output_table_list(tables, 4, &text));
     assert_string_equal(bb_text_string(&text),
                         "## /results, toy\n\n"
@@ -200,5 +195,4 @@ TEST(the_list_is_markdown)
                         "wafer |\n"
                         "| `unit` | direction | text | its unit |\n"
                         "| `error` | step, direction | nm | an error |\n");
-    bb_text_release(&text);
 }

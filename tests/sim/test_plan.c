@@ -155,10 +155,10 @@ static double device_bytes(const char *device, double *values)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {device}};
     const bb_run_options options = {.threads = 1};
-    bb_plan plan = {0};
+    autorelease(bb_plan) plan = {0};
     double points = 0.0;
     double cells = 0.0;
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     check_ok(bb_experiment_find(&bb_experiments, "wafer")
                  ->plan(bb_config_study(config), &options, &plan));
     const char *line = strstr(bb_text_string(&plan.lines), "  response ");
@@ -166,8 +166,6 @@ static double device_bytes(const char *device, double *values)
     assert_int_equal(sscanf(line, " response %lf points x %lf cells", &points, &cells), 2);
     *values = points * cells;
     const double bytes = plan.device_bytes;
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
     return bytes > 0.0 ? bytes - 44.0 * points - 8.0 * cells - 2.7e6 : bytes;
 }
 
@@ -191,7 +189,7 @@ TEST(check_speaks_of_the_device_where_run_uses_it)
 
 TEST(a_file_describes_a_machine)
 {
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_machine machine;
     write_text("machine.yaml", "name: node\nmemory_gb: 2.5\ngpus: 4\ngpu_memory_gb: 80\n");
     check_ok(bb_machine_load("machine.yaml", &problems, &machine));
@@ -202,7 +200,6 @@ TEST(a_file_describes_a_machine)
     write_text("machine.yaml", "name: node\nmemory_gb: 2.5\ngpu: 4\n");
     assert_int_equal(bb_machine_load("machine.yaml", &problems, &machine), BB_INVALID);
     assert_non_null(strstr(bb_text_string(&problems.lines), "unknown key (did you mean gpus?)"));
-    bb_problems_release(&problems);
 }
 
 // Each limit by itself, and what just fits.

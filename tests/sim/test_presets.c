@@ -9,55 +9,49 @@
 
 TEST(ao_quick)
 {
-    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/quick.yaml");
+    autoptr(bb_results) results = run_preset(BB_SOURCE_DIR "/configs/ao/quick.yaml");
     golden_check(results, "ao-quick.txt");
-    bb_results_destroy(&results);
 }
 
 TEST(ao_nx456)
 {
-    bb_results *results = run_preset(CONFIG_NX456);
+    autoptr(bb_results) results = run_preset(CONFIG_NX456);
     golden_check(results, "ao-nx456.txt");
     assert_string_equal(driver_text(results, "status", "bf16"), "not_spd");
     assert_true(isnan(driver_number(results, "strehl", "bf16")));
-    bb_results_destroy(&results);
 }
 
 TEST(wafer_quick)
 {
-    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/wafer/quick.yaml");
+    autoptr(bb_results) results = run_preset(BB_SOURCE_DIR "/configs/wafer/quick.yaml");
     golden_check(results, "wafer-quick.txt");
     assert_true(driver_number(results, "qoi_relative_error", "fp16-unscaled") == 1.0);
-    bb_results_destroy(&results);
 }
 
 TEST(fringe_quick)
 {
-    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/fringe/quick.yaml");
+    autoptr(bb_results) results = run_preset(BB_SOURCE_DIR "/configs/fringe/quick.yaml");
     golden_check(results, "fringe-quick.txt");
-    bb_results_destroy(&results);
 }
 
 TEST(fringe_promise)
 {
-    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/fringe/promise.yaml");
+    autoptr(bb_results) results = run_preset(BB_SOURCE_DIR "/configs/fringe/promise.yaml");
     golden_check(results, "fringe-promise.txt");
-    bb_results_destroy(&results);
 }
 
 // A run of little is mostly the program itself.
 TEST(estimates_hold_elsewhere)
 {
-    bb_results *results = run_preset(CONFIG_AO_SMALL);
+    autoptr(bb_results) results = run_preset(CONFIG_AO_SMALL);
     bb_results_destroy(&results);
     results = run_preset(CONFIG_WAFER_SMALL);
-    bb_results_destroy(&results);
 }
 
 // A lost definiteness is recorded and is no failure of the program.
 TEST(a_numerical_failure_exits_with_0)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     CALL("run", CONFIG_NX456, "solver.scale=none", "device=cpu", "solver.lgs_tilt=constant_block",
          "pipelines.5.draws=1", "pipelines.7.draws=1", "--force", "-o", "failed.h5");
     program_expect(&run, 0, "pipeline hp2: not_spd, tile (");
@@ -66,7 +60,6 @@ TEST(a_numerical_failure_exits_with_0)
     assert_string_equal(driver_text(results, "status", "hp3"), "not_spd");
     assert_true(isnan(driver_number(results, "strehl", "hp3")));
     assert_true(driver_number(results, "strehl", "hp1") > 0.8);
-    bb_results_destroy(&results);
 }
 
 static void need_no_gpu(void)

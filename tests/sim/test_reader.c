@@ -28,11 +28,10 @@ static int enter(void **state)
 {
     (void)state;
     check_ok(bb_hdf5_library_start());
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_provenance_end(results));
     check_ok(bb_results_digest(results, false, digest));
     check_ok(bb_image_build(results, &image, &image_bytes));
-    bb_results_destroy(&results);
     return fixture_enter(NULL);
 }
 
@@ -47,14 +46,13 @@ static int leave(void **state)
 static bb_status read_mutant(void *context)
 {
     bb_status status = BB_OK;
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     char got[BB_DIGEST_BYTES];
     (void)context;
     BB_TRY(bb_reader_read_all("m.h5", "", &results));
     BB_TRY(bb_results_digest(results, false, got));
     BB_REQUIRE(strcmp(got, digest) == 0, BB_INTERNAL, "results changed in silence");
 done:
-    bb_results_destroy(&results);
     return status;
 }
 
@@ -174,8 +172,8 @@ TEST(every_group_comes_back)
 {
     char path[128];
     int seeds = 0;
-    bb_results *results = NULL;
-    bb_results *written = write_groups("groups.h5");
+    autoptr(bb_results) results = NULL;
+    autoptr(bb_results) written = write_groups("groups.h5");
     check_ok(bb_reader_read_all("groups.h5", NULL, &results));
     assert_int_equal(bb_results_count(results), bb_results_count(written));
     for (bb_index i = 0; i < bb_results_count(written); ++i) {
@@ -209,8 +207,6 @@ TEST(every_group_comes_back)
     check_ok(bb_reader_read("groups.h5", &results));
     assert_null(bb_results_find(results, "provenance/config_as_typed"));
     assert_null(bb_results_find(results, "promise/by"));
-    bb_results_destroy(&results);
-    bb_results_destroy(&written);
 }
 
 static bb_status crash(void *context)
@@ -320,7 +316,7 @@ TEST(names_are_texts)
     static const char *const paths[] = {"results/pipeline", "results/status"};
     for (int i = 0; i < 2; ++i) {
         char expected[64];
-        bb_results *results = empty_results();
+        autoptr(bb_results) results = empty_results();
         bb_results *back = NULL;
         if (i == 0) {
             check_ok(bb_results_axis(results, paths[0], "1", "names", 2, NULL));
@@ -332,7 +328,6 @@ TEST(names_are_texts)
         check_ok(bb_file_write_by("m.h5", true, fixture_write, results));
         (void)snprintf(expected, sizeof expected, "'/%s' has numbers, expected texts", paths[i]);
         check_fails(bb_reader_read("m.h5", &back), BB_IO, expected);
-        bb_results_destroy(&results);
     }
 }
 

@@ -2,7 +2,6 @@
 //
 // Records from CSV files: the same study as the list written out, places of messages, and what the
 // results keep of a table.
-#include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
 #include "sim/wafer/wafer_study.h"
@@ -37,14 +36,13 @@ static bb_config *loaded(const char *path, const char *override)
 
 static void check_refused(const char *path, const char *expected)
 {
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_config *config = NULL;
     assert_int_equal(load(path, NULL, &problems, &config), BB_INVALID);
     if (strcmp(bb_text_string(&problems.lines), expected) != 0) {
         print_error("got %sexpected %s", bb_text_string(&problems.lines), expected);
         fail();
     }
-    bb_problems_release(&problems);
 }
 
 static const char table[] = "\xef\xbb\xbf# two fields\r\n"
@@ -79,14 +77,14 @@ TEST(a_table_is_the_list_written_out)
         {"plain.yaml", "scan.layout=german.csv", "german.csv"},
         {"resolved.yaml", NULL, NULL},
     };
-    bb_text expected = {0};
-    bb_config *list = loaded("list.yaml", NULL);
+    autorelease(bb_text) expected = {0};
+    autoptr(bb_config) list = loaded("list.yaml", NULL);
     check_ok(bb_config_resolved(list, &expected));
     write_text("resolved.yaml", bb_text_string(&expected));
     assert_int_equal(bb_config_table_count(list), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        bb_text resolved = {0};
-        bb_config *config = loaded(cases[i].path, cases[i].override);
+        autorelease(bb_text) resolved = {0};
+        autoptr(bb_config) config = loaded(cases[i].path, cases[i].override);
         check_ok(bb_config_resolved(config, &resolved));
         assert_string_equal(bb_text_string(&resolved), bb_text_string(&expected));
         assert_int_equal(bb_config_table_count(config), cases[i].name != NULL);
@@ -99,12 +97,7 @@ TEST(a_table_is_the_list_written_out)
             assert_int_equal(place.line, by_commas ? 5 : 3);
             assert_int_equal(place.column, 15);
         }
-        bb_text_release(&resolved);
-        bb_config_destroy(&config);
     }
-    bb_config_destroy(&list);
-    bb_text_release(&expected);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(what_is_wrong_is_said_at_its_place)
@@ -157,7 +150,6 @@ TEST(what_is_wrong_is_said_at_its_place)
     bb_problems problems = {0};
     bb_config *config = NULL;
     check_fails(load("study.yaml", NULL, &problems, &config), BB_IO, "'nowhere.csv': No such file");
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Which tables a run read, and with what in them.
@@ -167,10 +159,10 @@ TEST(results_keep_the_tables)
     put_study("a.yaml", "  layout: a.csv\n");
     put_study("b.yaml", "  layout: [{x_mm: 0.0, y_mm: 0.0}]\n");
     for (int i = 0; i < 2; ++i) {
-        bb_config *config = loaded(i == 0 ? "a.yaml" : "b.yaml", NULL);
+        autoptr(bb_config) config = loaded(i == 0 ? "a.yaml" : "b.yaml", NULL);
         char name[] = "bitbudget";
         char *const arguments[] = {name};
-        bb_results *results = empty_results();
+        autoptr(bb_results) results = empty_results();
         check_ok(bb_provenance_begin(results, config, bb_config_study(config), 1, arguments, 1));
         const bb_dataset *names = bb_results_find(results, "provenance/table_file");
         const bb_dataset *digests = bb_results_find(results, "provenance/table_digest");
@@ -186,8 +178,6 @@ TEST(results_keep_the_tables)
             assert_null(digests);
             assert_null(texts);
         }
-        bb_results_destroy(&results);
-        bb_config_destroy(&config);
     }
 }
 
@@ -195,7 +185,7 @@ TEST(results_keep_the_tables)
 TEST(kept_files_stand_for_tables)
 {
     bb_problems problems = {0};
-    bb_config_base *base = NULL;
+    autoptr(bb_config_base) base = NULL;
     bb_config_base *again = NULL;
     bb_config *config = NULL;
     bb_config_file files[4];
@@ -224,8 +214,6 @@ TEST(kept_files_stand_for_tables)
     request.file_count = 2;
     check_fails(bb_config_base_read(&request, &problems, &again), BB_IO,
                 "table 'kept.csv' is not among the 2 files that were kept");
-    bb_config_base_destroy(&base);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

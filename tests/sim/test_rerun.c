@@ -205,8 +205,8 @@ TEST(folders_of_a_file_are_ignored)
 // The other key of the kind, in a group that experiments share.
 TEST(swap_folders_of_a_file_are_ignored)
 {
-    bb_problems problems = {0};
-    bb_config *config = NULL;
+    autorelease(bb_problems) problems = {0};
+    autoptr(bb_config) config = NULL;
     const bb_config_file file = {"r.h5",
                                  "experiment: reconstructor\nsolver: {tile: 12, swap_dir: victim}\n"
                                  "covariance: {file: a.h5, dataset: /c}\n"
@@ -215,8 +215,6 @@ TEST(swap_folders_of_a_file_are_ignored)
     check_ok(bb_experiment_load_text(&bb_experiments, &file, NULL, 0, &problems, &config));
     const bb_reconstructor_study *study = bb_config_study(config);
     assert_null(study->solver.common.swap_dir);
-    bb_config_destroy(&config);
-    bb_problems_release(&problems);
 }
 
 TEST(other_files_are_refused)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "tests/sim/fixture.h"
 
 TEST(datasets_hold_what_was_given)
 {
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     const bb_dataset *dataset = bb_results_find(results, "results/by");
     assert_int_equal(dataset->rank, 2);
     assert_int_equal(dataset->shape[0], 4);
@@ -20,13 +19,11 @@ TEST(datasets_hold_what_was_given)
     check_ok(bb_results_set_text(results, "results/status", 0, "non_finite"));
     assert_string_equal(bb_results_find(results, "results/status")->texts[0], "non_finite");
     assert_int_equal(bb_results_find(results, "results/total")->rank, 0);
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(mistakes_are_refused)
 {
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     check_fails(bb_results_values(results, "results/by", "1", "", "pipeline", NULL), BB_INVALID,
                 "stands already");
     check_fails(bb_results_values(results, "results/x", "1", "", "target", NULL), BB_INVALID,
@@ -47,15 +44,13 @@ TEST(mistakes_are_refused)
     check_fails(bb_results_coordinate(results, "results/step"), BB_INVALID, "none itself");
     check_fails(bb_results_coordinate(results, "results/total"), BB_INVALID, "over axes");
     check_fails(bb_results_coordinate(results, "results/x"), BB_INVALID, "coordinate 'results/x'");
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(digests_see_results_and_nothing_else)
 {
     char before[BB_DIGEST_BYTES], after[BB_DIGEST_BYTES];
     char stable_before[BB_DIGEST_BYTES], stable_after[BB_DIGEST_BYTES];
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_digest(results, false, before));
     check_ok(bb_results_digest(results, true, stable_before));
     check_ok(bb_results_note(results, "provenance", "host", "elsewhere"));
@@ -70,12 +65,11 @@ TEST(digests_see_results_and_nothing_else)
     check_ok(bb_results_set(results, "results/by", 7, 8.5));
     check_ok(bb_results_digest(results, true, stable_after));
     assert_string_not_equal(stable_before, stable_after);
-    bb_results_destroy(&results);
 }
 
 TEST(what_is_dropped_leaves_room_for_another)
 {
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     const bb_index count = bb_results_count(results);
     check_ok(bb_results_drop(results, "results/total"));
     assert_null(bb_results_find(results, "results/total"));
@@ -87,18 +81,14 @@ TEST(what_is_dropped_leaves_room_for_another)
     // Others stand over it, in its group or below the root.
     check_fails(bb_results_drop(results, "results/step"), BB_INVALID, "axis 'results/step'");
     check_fails(bb_results_drop(results, "wavelength"), BB_INVALID, "axis 'wavelength'");
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(notes_are_replaced)
 {
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_results_note(results, "provenance", "device", "auto"));
     check_ok(bb_results_note(results, "provenance", "device", "cpu"));
     assert_int_equal(bb_results_note_count(results), 1);
     assert_string_equal(bb_results_note_text(results, "provenance", "device"), "cpu");
     assert_null(bb_results_note_text(results, "", "device"));
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }

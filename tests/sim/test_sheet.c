@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CSV beside a result file: its name, and a group's columns to the last bit.
-#include "core/memory.h"
 #include "sim/output/sheet.h"
 #include "tests/check.h"
 
@@ -13,10 +12,9 @@ TEST(names_stand_beside_the_result)
         {".h5", ".h5-probes.csv"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        char *path = NULL;
+        autofree char *path = NULL;
         check_ok(bb_sheet_path(cases[c][0], "probes", &path));
         assert_string_equal(path, cases[c][1]);
-        BB_RELEASE(&path);
     }
 }
 
@@ -26,8 +24,8 @@ TEST(columns_read_back)
     static const double rise[] = {1.0 / 3.0, NAN};
     static const double table[] = {1.0, 2.0, 3.0, 4.0};
     static const char *const words[] = {"a", "b"};
-    bb_results *results = NULL;
-    bb_text text = {0};
+    autoptr(bb_results) results = NULL;
+    autorelease(bb_text) text = {0};
     check_ok(bb_results_create(&results));
     check_ok(bb_sheet_build(results, "probes", &text));
     assert_int_equal(text.length, 0);
@@ -40,9 +38,6 @@ TEST(columns_read_back)
     assert_string_equal(bb_text_string(&text), "time_s,a_k,b_k\n"
                                                "0.1,0.33333333333333331,0.1\n"
                                                "0.3,nan,0.30000000000000004\n");
-    bb_text_release(&text);
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // An axis has 12 digits where they tell its steps apart, else more.
@@ -62,14 +57,12 @@ TEST(steps_of_the_axis_stay_apart)
         {{0.1, 0.1, NAN}, "time_s,a_k\n0.1,1\n0.1,2\nnan,3\n"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        bb_results *results = NULL;
-        bb_text text = {0};
+        autoptr(bb_results) results = NULL;
+        autorelease(bb_text) text = {0};
         check_ok(bb_results_create(&results));
         check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 3, cases[c].time));
         check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", value));
         check_ok(bb_sheet_build(results, "probes", &text));
         assert_string_equal(bb_text_string(&text), cases[c].lines);
-        bb_text_release(&text);
-        bb_results_destroy(&results);
     }
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "sim/output/table.h"
 #include "tests/sim/fixture.h"
 
 static void write_table(double within, bb_text *out)
 {
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, within, out));
-    bb_results_destroy(&results);
 }
 
 TEST(columns_are_aligned_and_the_front_is_marked)
 {
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     write_table(NAN, &text);
     const char *expected =
         "  pipeline   status   overlay x [nm]  overlay y [nm]   operator [MB]      solve [ms]\n"
@@ -22,19 +20,16 @@ TEST(columns_are_aligned_and_the_front_is_marked)
         "  hp3        not_spd               -               -           2.000               -\n"
         "* on the Pareto front of overlay error [nm] and bytes\n";
     assert_string_equal(bb_text_string(&text), expected);
-    bb_text_release(&text);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 static void cheapest_within(double price, const char *expected)
 {
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     write_table(price, &text);
     if (strstr(bb_text_string(&text), expected) == NULL) {
         print_error("no '%s' in\n%s", expected, bb_text_string(&text));
         fail();
     }
-    bb_text_release(&text);
 }
 
 TEST(the_cheapest_within_a_price)
@@ -48,8 +43,8 @@ TEST(the_cheapest_within_a_price)
 
 TEST(dominated_pipelines_are_not_marked)
 {
-    bb_text text = {0};
-    bb_results *results = fixture_results();
+    autorelease(bb_text) text = {0};
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_set(results, "results/operator_bytes", 1, 9e6));
     check_ok(bb_results_set(results, "results/solve_time_s", 1, 3e-3));
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
@@ -59,17 +54,14 @@ TEST(dominated_pipelines_are_not_marked)
     bb_text_release(&text);
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
     assert_non_null(strstr(text.data, "no pipeline is within overlay error [nm] 1e-09"));
-    bb_results_destroy(&results);
-    bb_text_release(&text);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Marks of fp32 and fp16 with some times in ms, on a device, where fp32 has fp16's bytes and price.
 static void check_marks(const char *device, double fp32_ms, double fp16_ms, const char *marks)
 {
     const char *const devices[] = {device, device, device, "cpu"};
-    bb_text text = {0};
-    bb_results *results = fixture_results();
+    autorelease(bb_text) text = {0};
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_texts(results, "results/device", "device", "pipeline", devices));
     check_ok(bb_results_set(results, "results/operator_bytes", 1, 2e6));
     check_ok(bb_results_set(results, "results/overlay_error_x_nm", 1, 0.5));
@@ -85,8 +77,6 @@ static void check_marks(const char *device, double fp32_ms, double fp16_ms, cons
                     text.data);
         fail();
     }
-    bb_results_destroy(&results);
-    bb_text_release(&text);
 }
 
 // A cpu's time marks nothing; a GPU's does, but for differences that come and go.
@@ -103,31 +93,26 @@ TEST(time_counts_where_it_is_the_formats)
 TEST(a_lost_answer_is_never_marked)
 {
     static const double errors[] = {0.0, 1e-6, 0.9996, NAN};
-    bb_text text = {0};
-    bb_results *results = fixture_results();
+    autorelease(bb_text) text = {0};
+    autoptr(bb_results) results = fixture_results();
     check_ok(
         bb_results_values(results, "results/qoi_relative_error", "1", "error", "pipeline", errors));
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
     assert_non_null(strstr(text.data, "\n* fp32 "));
     assert_non_null(strstr(text.data, "\n  fp16 "));
-    bb_results_destroy(&results);
-    bb_text_release(&text);
 }
 
 // A pipeline whose corrections come late is not cheap because its format is.
 TEST(a_residual_is_part_of_the_price)
 {
     static const double residual[] = {0.0, 0.9, 0.5, NAN};
-    bb_text text = {0};
-    bb_results *results = fixture_results();
+    autorelease(bb_text) text = {0};
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_values(results, "results/overlay_residual_nm", "nm", "residual", "pipeline",
                                residual));
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
     assert_non_null(strstr(text.data, "residual [nm]"));
     assert_non_null(strstr(text.data, "0.02: reference (price 0"));
-    bb_results_destroy(&results);
-    bb_text_release(&text);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // The worst draw is the price; a pipeline that is lost in some draws is no choice.
@@ -146,8 +131,8 @@ TEST(the_worst_draw_is_the_headline)
         {"results/draws", {1.0, 16.0, 16.0, 16.0}},
         {"results/price_worst", {0.0, 0.03, 0.6, NAN}},
     };
-    bb_text text = {0};
-    bb_results *results = empty_results();
+    autorelease(bb_text) text = {0};
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 4, names));
     check_ok(bb_results_texts(results, "results/status", "outcome", "pipeline", statuses));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
@@ -166,9 +151,6 @@ TEST(the_worst_draw_is_the_headline)
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "ao"), results, 0.5, &text));
     assert_non_null(strstr(text.data, "status   strehl loss (worst of 16)   operator [MB]"));
     assert_non_null(strstr(text.data, "0.5: fp32 (price 0.03000"));
-    bb_results_destroy(&results);
-    bb_text_release(&text);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Marks of reference, fp32 and fp16 of an ao table with these losses, and 8, 4 and 2 MB.
@@ -212,8 +194,7 @@ TEST(rounding_that_raises_the_score_is_no_gain)
 TEST(results_without_pipelines_are_refused)
 {
     bb_text text = {0};
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_fails(bb_table_write(bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
                 "without an axis 'pipeline'");
-    bb_results_destroy(&results);
 }

@@ -15,7 +15,7 @@ enum { SPARSE_SEED = 20261 };
 static inline void sparse_random(bb_index rows, bb_index columns, bb_index minimum, bb_index limit,
                                  bb_index apart, bb_index far, bb_csr *out)
 {
-    bb_triplets list = {0};
+    autorelease(bb_triplets) list = {0};
     uint64_t draw = 0;
     for (bb_index row = 0; row < rows; ++row) {
         bool is_long = apart > 0 && row % apart == apart / 2;
@@ -28,7 +28,6 @@ static inline void sparse_random(bb_index rows, bb_index columns, bb_index minim
         }
     }
     check_ok(bb_csr_assemble(rows, columns, &list, out));
-    bb_triplets_release(&list);
 }
 
 static inline void sparse_narrow(bb_index count, const double *source, float *target)

@@ -23,8 +23,8 @@ typedef struct spd_matrix {
 /// A <- H A H with H = I - 2 v v^T / v^T v of random v: A stays dense and keeps its eigenvalues.
 static inline void spd_reflect(bb_index n, uint64_t seed, double *a)
 {
-    double *v = dense_new(n);
-    double *w = dense_new(n);
+    autofree double *v = dense_new(n);
+    autofree double *w = dense_new(n);
     double squared = 0.0;
     double vw = 0.0;
     dense_random(n, seed, v);
@@ -44,8 +44,6 @@ static inline void spd_reflect(bb_index n, uint64_t seed, double *a)
                 factor * (v[i] * w[j] + w[i] * v[j]) - factor * factor * vw * v[i] * v[j];
         }
     }
-    BB_RELEASE(&v);
-    BB_RELEASE(&w);
 }
 
 /// Eigenvalues from 1 down to 1 / condition, geometric; `a` [n][n] is overwritten.

@@ -43,7 +43,7 @@ static bb_tile_matrix *load(double *a, bb_variant variant)
 // A value in tile (i, j) of the lower triangle reaches the diagonal of row i: found there, by then.
 TEST(matrices)
 {
-    double *a = dense_new(N * N);
+    autofree double *a = dense_new(N * N);
     char words[64];
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         for (bb_index tile = 1; tile < TILES; ++tile) {
@@ -54,24 +54,22 @@ TEST(matrices)
                     bb_outcome outcome = {0};
                     dense_covariance(N, 8.0, 0.1, a);
                     a[row * N + column] = a[column * N + row] = plants[p];
-                    bb_tile_matrix *matrix = load(a, (bb_variant)v);
+                    autoptr(bb_tile_matrix) matrix = load(a, (bb_variant)v);
                     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
                     (void)snprintf(words, sizeof words, "tile (%td, %td), row %td", tile, tile,
                                    row);
                     expect_in(&outcome, words);
-                    bb_tile_matrix_destroy(&matrix);
                 }
             }
         }
     }
-    BB_RELEASE(&a);
 }
 
 // Its own right-hand side is lost, wherever the value stands; the others are as they were.
 static void check_right_side(const bb_tile_matrix *factor, const double *right, const double *clean,
                              bb_index row, bb_index column, double plant)
 {
-    double *x = dense_new(M * N);
+    autofree double *x = dense_new(M * N);
     bb_outcome outcome = {0};
     memcpy(x, right, (size_t)(M * N) * sizeof *x);
     x[row * N + column] = plant;
@@ -86,19 +84,18 @@ static void check_right_side(const bb_tile_matrix *factor, const double *right, 
     char words[32];
     (void)snprintf(words, sizeof words, "reconstructor: entry (%td, ", row);
     expect_in(&outcome, words);
-    BB_RELEASE(&x);
 }
 
 TEST(right_hand_sides)
 {
-    double *a = dense_new(N * N);
-    double *right = dense_new(M * N);
-    double *clean = dense_new(M * N);
+    autofree double *a = dense_new(N * N);
+    autofree double *right = dense_new(M * N);
+    autofree double *clean = dense_new(M * N);
     dense_covariance(N, 8.0, 0.1, a);
     dense_random(M * N, 3, right);
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         bb_outcome outcome = {0};
-        bb_tile_matrix *factor = load(a, (bb_variant)v);
+        autoptr(bb_tile_matrix) factor = load(a, (bb_variant)v);
         check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
         assert_int_equal(outcome.kind, BB_OUTCOME_OK);
         memcpy(clean, right, (size_t)(M * N) * sizeof *clean);
@@ -112,35 +109,27 @@ TEST(right_hand_sides)
                 check_right_side(factor, right, clean, 3, 4, 1e39);
             }
         }
-        bb_tile_matrix_destroy(&factor);
     }
-    BB_RELEASE(&a);
-    BB_RELEASE(&right);
-    BB_RELEASE(&clean);
 }
 
 TEST(low_rank_parts)
 {
-    double *a = dense_new(N * N);
-    double *u = dense_new(N);
+    autofree double *a = dense_new(N * N);
+    autofree double *u = dense_new(N);
     const double variance = 2.0;
     bb_outcome total = {0};
     dense_covariance(N, 8.0, 0.1, a);
-    bb_tile_matrix *factor = load(a, BB_VARIANT_HP1);
+    autoptr(bb_tile_matrix) factor = load(a, BB_VARIANT_HP1);
     check_ok(bb_tile_cholesky_factor(factor, 4, &total));
     for (int p = 0; p < PLANTS; ++p) {
         bb_outcome outcome = {0};
-        bb_low_rank_update *update = NULL;
+        autoptr(bb_low_rank_update) update = NULL;
         const bb_low_rank part = {1, u, &variance};
         dense_random(N, 5, u);
         u[31] = plants[p];
         check_ok(bb_low_rank_update_create(factor, NULL, &part, &outcome, &update));
         expect_in(&outcome, "low-rank update: core is not finite");
-        bb_low_rank_update_destroy(&update);
     }
-    bb_tile_matrix_destroy(&factor);
-    BB_RELEASE(&a);
-    BB_RELEASE(&u);
 }
 
 // In R, Cmm, Ctm or Ctt of a score.
@@ -150,7 +139,7 @@ TEST(residual_covariances)
     double *operands[OPERANDS];
     const bb_index rows[OPERANDS] = {TARGETS, N, TARGETS, TARGETS};
     const bb_index columns[OPERANDS] = {N, N, N, TARGETS};
-    double *cee = dense_new(TARGETS * TARGETS);
+    autofree double *cee = dense_new(TARGETS * TARGETS);
     for (int k = 0; k < OPERANDS; ++k) {
         operands[k] = dense_new(rows[k] * columns[k]);
         dense_random(rows[k] * columns[k], (uint64_t)k, operands[k]);
@@ -179,15 +168,14 @@ TEST(residual_covariances)
     for (int k = 0; k < OPERANDS; ++k) {
         BB_RELEASE(&operands[k]);
     }
-    BB_RELEASE(&cee);
 }
 
 // A heat input that is not finite stays where it is and spreads; it never fades.
 TEST(steps_in_time)
 {
     enum { POINTS = 9 };
-    bb_triplets list = {0};
-    bb_csr matrix = {0};
+    autorelease(bb_triplets) list = {0};
+    autorelease(bb_csr) matrix = {0};
     double b[POINTS];
     for (bb_index i = 0; i < POINTS; ++i) {
         b[i] = 1.0;
@@ -198,7 +186,7 @@ TEST(steps_in_time)
     }
     check_ok(bb_csr_assemble(POINTS, POINTS, &list, &matrix));
     for (int p = 0; p < PLANTS; ++p) {
-        bb_stepper *stepper = NULL;
+        autoptr(bb_stepper) stepper = NULL;
         const int32_t where = 3;
         check_ok(bb_stepper_create(&matrix, b, &stepper));
         check_ok(bb_stepper_step(stepper, 1, &where, &plants[p]));
@@ -207,10 +195,7 @@ TEST(steps_in_time)
             assert_false(isfinite(bb_stepper_state(stepper)[3 + step]));
             check_ok(bb_stepper_step(stepper, 0, NULL, NULL));
         }
-        bb_stepper_destroy(&stepper);
     }
-    bb_csr_release(&matrix);
-    bb_triplets_release(&list);
 }
 
 // Products: every plain format and codec, with a block of zeros that a codec stores as nothing.
@@ -247,23 +232,22 @@ static bb_coded_matrix *encode(int k, bb_index row, bb_index column, double valu
 static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,
                   const double *x, double *y)
 {
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
-    bb_coded_operator_destroy(&operation);
 }
 
 // In x, also where the matrix is zero: every row of the product shows it.
 TEST(inputs_of_products)
 {
     static const bb_index places[] = {0, MESH, MESH + ZEROS / 2 + 3, COLUMNS - 1};
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     double x[COLUMNS];
     double y[ROWS];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     for (int k = 0; k < coded.count; ++k) {
-        bb_coded_matrix *matrix = encode(k, 0, 0, 1.0);
+        autoptr(bb_coded_matrix) matrix = encode(k, 0, 0, 1.0);
         for (size_t run = 0; run < 3 * PLANTS * sizeof places / sizeof places[0]; ++run) {
             dense_random(COLUMNS, 2, x);
             x[places[run / 9]] = plants[run / 3 % 3];
@@ -279,15 +263,13 @@ TEST(inputs_of_products)
                 }
             }
         }
-        bb_coded_matrix_destroy(&matrix);
     }
-    bb_device_close(&device);
 }
 
 // In the matrix: counted, and the row's product is not finite.
 TEST(values_of_matrices)
 {
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     double x[COLUMNS];
     double y[ROWS];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
@@ -297,7 +279,7 @@ TEST(values_of_matrices)
         const bb_codec_config config = coded.configs[k];
         bb_codec_describe(&config, codec, sizeof codec);
         for (int p = 0; p < PLANTS; ++p) {
-            bb_coded_matrix *matrix = encode(k, 5, 40, plants[p]);
+            autoptr(bb_coded_matrix) matrix = encode(k, 5, 40, plants[p]);
             bb_index counted =
                 bb_coded_matrix_non_finite(matrix) + bb_coded_matrix_saturated(matrix);
             for (int a = 0; a < 3; ++a) {
@@ -311,10 +293,8 @@ TEST(values_of_matrices)
                     assert_false(isfinite(y[5]));
                 }
             }
-            bb_coded_matrix_destroy(&matrix);
         }
     }
-    bb_device_close(&device);
 }
 
 TEST_GROUP(.enter = list_codecs);

@@ -174,7 +174,7 @@ TEST(non_finite_values_are_counted)
     const bb_index sizes[] = {0, 1, 31, 32, 33, 255, 257, 65536, 1000003};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         bb_index count = sizes[s];
-        double *values = NULL;
+        autofree double *values = NULL;
         void *block = NULL;
         uint64_t expected = 0;
         uint64_t found = 99;
@@ -189,7 +189,6 @@ TEST(non_finite_values_are_counted)
         check_ok(bb_non_finite_count(device_under_test, block, BB_F64, count, &found));
         assert_int_equal(found, expected);
         bb_device_release(device_under_test, &block);
-        BB_RELEASE(&values);
     }
 }
 

@@ -69,10 +69,9 @@ static bb_index count_entries(const char *path)
 
 static bb_status build_tiny(void)
 {
-    bb_build *build = NULL;
+    autoptr(bb_build) build = NULL;
     bb_build_cpu_forget();
     bb_status status = bb_build_create(device_under_test, tiny, NULL, &build);
-    bb_build_destroy(&build);
     return status;
 }
 
@@ -133,7 +132,7 @@ TEST(ranges_are_of_the_grain, .setup_func = forget)
     static const char source[] =
         "void note(const void *const *a, long begin, long end) {\n"
         "  for (long i = begin; i < end; ++i) ((long *)a[0])[i] = end - begin;\n}\n";
-    bb_build *build = NULL;
+    autoptr(bb_build) build = NULL;
     long got[100];
     const bb_launch_argument arguments[] = {{.block = got}};
     check_ok(bb_build_create(device_under_test, source, NULL, &build));
@@ -141,7 +140,6 @@ TEST(ranges_are_of_the_grain, .setup_func = forget)
     for (int i = 0; i < 100; ++i) {
         assert_int_equal(got[i], i < 90 ? 30 : 10);
     }
-    bb_build_destroy(&build);
 }
 
 TEST_FULL(many_builds_leave_nothing, .setup_func = forget)
@@ -239,7 +237,7 @@ TEST(compilers_are_found_from_here, .setup_func = forget)
 
 TEST(refused_native_code_is_left_out, .setup_func = forget)
 {
-    bb_build *build = NULL;
+    autoptr(bb_build) build = NULL;
     pretend("for word; do\n"
             "  if [ \"$word\" = -march=native ]; then\n"
             "    echo \"cc1: error: bad value 'native' for '-march=' switch\" >&2; exit 1\n"
@@ -252,7 +250,6 @@ TEST(refused_native_code_is_left_out, .setup_func = forget)
     pretend_no_more();
     check_ok(bb_build_create(device_under_test, tiny, NULL, &build));
     assert_non_null(strstr(bb_build_compiler(build), "-march=native"));
-    bb_build_destroy(&build);
 }
 
 // What it started ends with it, and its files go.
@@ -353,13 +350,12 @@ TEST(words_without_end_are_cut, .setup_func = forget)
 TEST(missing_functions_are_the_sources_fault, .setup_func = forget)
 {
     bb_build *build = NULL;
-    char *log = NULL;
+    autofree char *log = NULL;
     static const char source[] = "double nowhere(double);\n"
                                  "void f(const void *const *a, long b, long e) { nowhere(1.0); }\n";
     check_fails(bb_build_create(device_under_test, source, &log, &build), BB_INVALID,
                 "undefined symbol: nowhere");
     assert_non_null(strstr(log, "nowhere"));
-    BB_RELEASE(&log);
 }
 
 // The compiler has neither the ignored signals nor the mask of its caller.

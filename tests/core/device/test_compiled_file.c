@@ -41,7 +41,7 @@ static int ready(void **state)
 
 static void expect_answer(const char *text)
 {
-    bb_text log = {0};
+    autorelease(bb_text) log = {0};
     const char *flags = NULL;
     void *library = NULL;
     int (*answer)(void) = NULL;
@@ -52,7 +52,6 @@ static void expect_answer(const char *text)
     assert_non_null(answer);
     assert_int_equal(answer(), 42);
     (void)dlclose(library);
-    bb_text_release(&log);
 }
 
 TEST(an_object_is_compiled_once, .setup_func = ready)
@@ -99,7 +98,7 @@ TEST(what_a_compiler_says_is_said_each_time, .setup_func = ready)
 {
     char name[300];
     for (int i = 1; i <= 2; ++i) {
-        bb_text log = {0};
+        autorelease(bb_text) log = {0};
         const char *flags = NULL;
         void *library = NULL;
         check_ok(
@@ -107,7 +106,6 @@ TEST(what_a_compiler_says_is_said_each_time, .setup_func = ready)
         assert_non_null(strstr(bb_text_string(&log), "heed this"));
         assert_int_equal(counted_compiler_calls(calls), i);
         (void)dlclose(library);
-        bb_text_release(&log);
     }
     assert_int_equal(counted_compiler_files(cache, name), 0);
 }
@@ -121,16 +119,15 @@ static char *place_of(const char *text, const char *compiler, const char *flags)
 
 static void expect_place_differs(const char *place, const char *text, const char *flags)
 {
-    char *changed = place_of(text, script, flags);
+    autofree char *changed = place_of(text, script, flags);
     assert_non_null(changed);
     assert_string_not_equal(place, changed);
-    BB_RELEASE(&changed);
 }
 
 TEST(a_name_is_of_all_that_decides, .setup_func = ready)
 {
-    char *place = place_of("x", script, "-O3");
-    char *same = place_of("x", script, "-O3");
+    autofree char *place = place_of("x", script, "-O3");
+    autofree char *same = place_of("x", script, "-O3");
     assert_non_null(place);
     assert_string_equal(place, same);
     expect_place_differs(place, "y", "-O3");
@@ -147,10 +144,8 @@ TEST(a_name_is_of_all_that_decides, .setup_func = ready)
     same = place_of("x", "cc", "-O3"); // by PATH
     assert_non_null(same);
     assert_string_not_equal(place, same);
-    BB_RELEASE(&same);
     assert_null(place_of("x", "no-such-compiler", "-O3"));
     assert_null(place_of("x", "/no/such/compiler", "-O3"));
-    BB_RELEASE(&place);
 }
 
 static void expect_no_place(void)
@@ -238,13 +233,12 @@ TEST(objects_of_one_descriptor_are_told_apart, .setup_func = ready)
     void *libraries[3] = {NULL};
     for (int pass = 0; pass < 2; ++pass) { // compiled, then kept
         for (int i = 0; i < 3; ++i) {
-            bb_text log = {0};
+            autorelease(bb_text) log = {0};
             const char *flags = NULL;
             int (*answer)(void) = NULL;
             check_ok(bb_host_compiler_load(texts[i], &log, &flags, &libraries[i]));
             *(void **)&answer = dlsym(libraries[i], "answer");
             assert_int_equal(answer(), i + 1);
-            bb_text_release(&log);
         }
         for (int i = 0; i < 3; ++i) {
             (void)dlclose(libraries[i]);
@@ -257,27 +251,25 @@ TEST(without_a_compiler_no_folder_is_made, .setup_func = ready)
 {
     assert_null(place_of("x", "no-such-compiler", ""));
     assert_int_not_equal(access(cache, F_OK), 0);
-    char *place = place_of("x", script, "");
+    autofree char *place = place_of("x", script, "");
     assert_non_null(place);
     assert_int_equal(access(cache, F_OK), 0);
-    BB_RELEASE(&place);
 }
 
 static void expect_place_in(const char *folder)
 {
-    char *place = place_of("x", script, "");
+    autofree char *place = place_of("x", script, "");
     char expected[128];
     (void)snprintf(expected, sizeof expected, "%s/%s", cache, folder);
     assert_non_null(place);
     assert_int_equal(strncmp(place, expected, strlen(expected)), 0);
     assert_int_equal(strlen(place), strlen(expected) + strlen("/.so") + 32);
-    BB_RELEASE(&place);
 }
 
 TEST(the_usual_place_is_the_users_cache, .setup_func = ready)
 {
     const char *home = getenv("HOME");
-    char *kept = NULL;
+    autofree char *kept = NULL;
     check_ok(bb_memory_text(home == NULL ? "/" : home, &kept));
     assert_int_equal(unsetenv("BITBUDGET_CACHE"), 0);
     assert_int_equal(setenv("XDG_CACHE_HOME", cache, 1), 0);
@@ -289,7 +281,6 @@ TEST(the_usual_place_is_the_users_cache, .setup_func = ready)
     assert_int_equal(unsetenv("HOME"), 0);
     assert_null(place_of("x", script, ""));
     assert_int_equal(setenv("HOME", kept, 1), 0);
-    BB_RELEASE(&kept);
 }
 
 // Of a full folder those longest without use go.

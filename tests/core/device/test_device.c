@@ -23,7 +23,7 @@ TEST(absent_devices_say_why)
 
 TEST(the_timer_reads_the_clock)
 {
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     double seconds = NAN;
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     manual_clock_start();
@@ -32,7 +32,6 @@ TEST(the_timer_reads_the_clock)
     check_ok(bb_device_timer_stop(device, &seconds));
     manual_clock_stop();
     check_close(seconds, 0.25 + 1e-9 * MANUAL_READING_NS, 1e-12, 1.0);
-    bb_device_close(&device);
 }
 
 static int begin(void)

@@ -54,10 +54,9 @@ static int leave(void **state)
 
 static void open_meter(bb_energy_meter **meter, char reason[200])
 {
-    bb_device *cpu = NULL;
+    autoclose(bb_device) cpu = NULL;
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
     check_ok(bb_energy_meter_open(cpu, reason, 200, meter));
-    bb_device_close(&cpu);
 }
 
 // Package and memory count, the cores within the package and the second driver's zones do not; both
@@ -66,7 +65,7 @@ TEST(counters_add_up_through_their_ends, .setup_func = enter, .teardown_func = l
 {
     char reason[200] = "";
     double joules = 0.0;
-    bb_energy_meter *meter = NULL;
+    autoclose(bb_energy_meter) meter = NULL;
     open_meter(&meter, reason);
     assert_non_null(meter);
     for (int second = 0; second < 300; ++second) {
@@ -74,13 +73,12 @@ TEST(counters_add_up_through_their_ends, .setup_func = enter, .teardown_func = l
         check_ok(bb_energy_meter_read(meter, &joules));
     }
     check_close(joules, 600.0, 1e-5, 600.0);
-    bb_energy_meter_close(&meter);
 }
 
 TEST(work_is_repeated_until_the_counter_tells, .setup_func = enter, .teardown_func = leave)
 {
     char reason[200] = "";
-    bb_energy_meter *meter = NULL;
+    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
     open_meter(&meter, reason);
@@ -92,21 +90,19 @@ TEST(work_is_repeated_until_the_counter_tells, .setup_func = enter, .teardown_fu
     // 0.7 ms at 100 W; a move of the counter is seen up to a poll late.
     check_close(cost.joules, 0.07, 0.02, 0.07);
     assert_int_equal(bb_energy_meter_measure(meter, fail_at_once, NULL, &cost), BB_IO);
-    bb_energy_meter_close(&meter);
 }
 
 // 20 ms of work pass the end of the package's counter twice and more.
 TEST(ends_of_the_counter_are_seen_between_repetitions, .setup_func = enter, .teardown_func = leave)
 {
     char reason[200] = "";
-    bb_energy_meter *meter = NULL;
+    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
     open_meter(&meter, reason);
     check_ok(bb_energy_meter_measure(meter, work_hard, &calls, &cost));
     assert_true(0.75e6 * 0.7e-3 * calls * HARD_WATTS > 2.0 * POWERCAP_RANGE_UJ);
     check_close(cost.joules, 0.63, 0.05, 0.63);
-    bb_energy_meter_close(&meter);
 }
 
 // One end too many within a repetition: no number rather than a wrong one, and the next piece of
@@ -115,7 +111,7 @@ TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter,
      .teardown_func = leave)
 {
     char reason[200] = "";
-    bb_energy_meter *meter = NULL;
+    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
     open_meter(&meter, reason);
@@ -125,13 +121,12 @@ TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter,
     check_close(cost.idle_watts, POWERCAP_IDLE_WATTS, 0.01, POWERCAP_IDLE_WATTS);
     check_ok(bb_energy_meter_measure(meter, work, &calls, &cost));
     check_close(cost.joules, 0.07, 0.02, 0.07);
-    bb_energy_meter_close(&meter);
 }
 
 TEST(a_counter_that_stands_still_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
     char reason[200] = "";
-    bb_energy_meter *meter = NULL;
+    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
     open_meter(&meter, reason);
@@ -140,7 +135,6 @@ TEST(a_counter_that_stands_still_tells_nothing, .setup_func = enter, .teardown_f
     assert_true(isnan(cost.joules));
     assert_string_equal(cost.unknown, "its energy counter does not move");
     assert_int_equal(calls, 0);
-    bb_energy_meter_close(&meter);
 }
 
 static bb_status stop_counter(void *context)
@@ -153,7 +147,7 @@ static bb_status stop_counter(void *context)
 // Also where it moved before.
 TEST(a_counter_that_stops_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
-    bb_energy_meter *meter = NULL;
+    autoclose(bb_energy_meter) meter = NULL;
     char reason[200] = "";
     bb_energy_cost cost;
     int calls = 0;
@@ -166,7 +160,6 @@ TEST(a_counter_that_stops_tells_nothing, .setup_func = enter, .teardown_func = l
         assert_true(isnan(cost.joules));
         assert_string_equal(cost.unknown, "its energy counter does not move");
     }
-    bb_energy_meter_close(&meter);
 }
 
 TEST(what_is_missing_has_a_reason, .setup_func = enter, .teardown_func = leave)

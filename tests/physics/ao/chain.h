@@ -75,14 +75,13 @@ static inline bool chain_solve(chain *k)
 {
     const lapack_int n = (lapack_int)k->n;
     const lapack_int m = (lapack_int)k->m;
-    double *factor = doubles(k->n * k->n);
+    autofree double *factor = doubles(k->n * k->n);
     check_ok(BB_ALLOCATE(k->m * k->n, &k->r));
     memcpy(factor, k->cmm, (size_t)(k->n * k->n) * sizeof *factor);
     memcpy(k->r, k->ctm, (size_t)(k->m * k->n) * sizeof *k->r);
     // Row-major [m][n] is column-major [n][m]: the right-hand sides Ctm^T.
     bool solved = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, factor, n) == 0;
     solved = solved && LAPACKE_dpotrs(LAPACK_COL_MAJOR, 'L', n, m, factor, n, k->r, n) == 0;
-    BB_RELEASE(&factor);
     return solved;
 }
 
@@ -91,7 +90,7 @@ static inline void chain_residual(chain *k)
 {
     const int n = (int)k->n;
     const int m = (int)k->m;
-    double *product = doubles(k->m * k->n);
+    autofree double *product = doubles(k->m * k->n);
     check_ok(BB_ALLOCATE(k->m * k->m, &k->cee));
     memcpy(k->cee, k->ctt, (size_t)(k->m * k->m) * sizeof *k->cee);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, m, n, -1.0, k->r, n, k->ctm, n, 1.0,
@@ -102,7 +101,6 @@ static inline void chain_residual(chain *k)
                 product, n);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, m, n, 1.0, product, n, k->r, n, 1.0,
                 k->cee, m);
-    BB_RELEASE(&product);
 }
 
 static inline chain chain_run(const ao_case *c, bool noisy)
@@ -118,10 +116,9 @@ static inline void chain_wavefront(const bb_point_spread *spread, const double *
                                    double *correlation, double *rms_m, bb_outcome *outcome)
 {
     const bb_index actuators = bb_point_spread_layout(spread)->actuator_count;
-    double *voltages = doubles(actuators * actuators);
+    autofree double *voltages = doubles(actuators * actuators);
     check_ok(bb_point_spread_voltages(spread, cee, voltages));
     check_ok(bb_point_spread_residual(spread, voltages, correlation, rms_m, outcome));
-    BB_RELEASE(&voltages);
 }
 
 static inline void chain_release(chain *k)

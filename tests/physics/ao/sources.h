@@ -4,7 +4,6 @@
 #ifndef BB_TESTS_PHYSICS_AO_SOURCES_H
 #define BB_TESTS_PHYSICS_AO_SOURCES_H
 
-#include "core/memory.h"
 #include "physics/ao/ao_check.h"
 #include "physics/ao/covariance/slope_covariance.h"
 #include "tests/physics/ao/cases.h"

@@ -25,7 +25,7 @@ static double share_below(const bb_atmosphere *atmosphere, double height_m)
 // Median seeing 0.644", theta0 2.30", 66 % below 500 m: the notes' check of the ESO table.
 TEST(eso_median_has_its_integrals)
 {
-    bb_atmosphere atmosphere = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
+    autorelease(bb_atmosphere) atmosphere = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
     assert_int_equal(atmosphere.layer_count, 35);
     check_relative(atmosphere.r0_m, 0.157, 1e-14);
     // 0.98 lambda / r0 is the full width at half maximum.
@@ -33,17 +33,14 @@ TEST(eso_median_has_its_integrals)
     check_close(bb_atmosphere_isoplanatic_arcsec(&atmosphere), 2.30, 5e-3, 1.0);
     check_close(share_below(&atmosphere, 500.0), 0.66, 0.005, 1.0);
     assert_true(atmosphere.height_m[34] == 26500.0 && atmosphere.height_m[11] == 3500.0);
-    bb_atmosphere_release(&atmosphere);
 }
 
 TEST(nine_layers_keep_the_isoplanatic_angle)
 {
-    bb_atmosphere full = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
-    bb_atmosphere nine = make(BB_PROFILE_ESO_MEDIAN_9, NAN, 0.0);
+    autorelease(bb_atmosphere) full = make(BB_PROFILE_ESO_MEDIAN, NAN, 0.0);
+    autorelease(bb_atmosphere) nine = make(BB_PROFILE_ESO_MEDIAN_9, NAN, 0.0);
     check_relative(bb_atmosphere_isoplanatic_arcsec(&nine), bb_atmosphere_isoplanatic_arcsec(&full),
                    0.01);
-    bb_atmosphere_release(&full);
-    bb_atmosphere_release(&nine);
 }
 
 TEST(shipped_profiles_have_their_fried_parameters)
@@ -57,16 +54,15 @@ TEST(shipped_profiles_have_their_fried_parameters)
         {BB_PROFILE_ESO_Q4, 0.097, 1e-14},
     };
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
-        bb_atmosphere atmosphere = make(expected[i].profile, NAN, 0.0);
+        autorelease(bb_atmosphere) atmosphere = make(expected[i].profile, NAN, 0.0);
         check_relative(atmosphere.r0_m, expected[i].r0_m, expected[i].tolerance);
-        bb_atmosphere_release(&atmosphere);
     }
 }
 
 TEST(fried_parameter_rescales_and_zenith_angle_stretches)
 {
-    bb_atmosphere plain = make(BB_PROFILE_MOAO_10, NAN, 0.0);
-    bb_atmosphere scaled = make(BB_PROFILE_MOAO_10, 0.2, 60.0);
+    autorelease(bb_atmosphere) plain = make(BB_PROFILE_MOAO_10, NAN, 0.0);
+    autorelease(bb_atmosphere) scaled = make(BB_PROFILE_MOAO_10, 0.2, 60.0);
     // sec 60 deg = 2: r0 cos(z)^(3/5), heights doubled.
     check_relative(scaled.r0_m, 0.2 * pow(0.5, 0.6), 1e-14);
     for (bb_index l = 0; l < 10; ++l) {
@@ -76,8 +72,6 @@ TEST(fried_parameter_rescales_and_zenith_angle_stretches)
     }
     check_relative(bb_atmosphere_seeing_arcsec(&plain, 650e-9),
                    206264.806247 * 500e-9 / plain.r0_m * pow(500.0 / 650.0, 0.2), 1e-11);
-    bb_atmosphere_release(&plain);
-    bb_atmosphere_release(&scaled);
 }
 
 TEST(layers_of_the_user_are_kept)
@@ -85,13 +79,12 @@ TEST(layers_of_the_user_are_kept)
     bb_layer_config layers[] = {{50.0, 20.0, NAN}, {9000.0, 0.0, NAN}, {11000.0, 5.0, NAN}};
     const bb_atmosphere_config config = {
         .profile = -1, .layers = {layers, 3}, .outer_scale_m = 30.0, .r0_m = NAN};
-    bb_atmosphere atmosphere = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
     check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
     assert_int_equal(atmosphere.layer_count, 3);
     check_relative(atmosphere.r0_m, pow(25.0, -0.6), 1e-14);
     assert_true(atmosphere.strength[1] == 0.0 && atmosphere.height_m[2] == 11000.0);
     assert_true(atmosphere.outer_scale_m == 30.0);
-    bb_atmosphere_release(&atmosphere);
 }
 
 // By hand: 0.98 * 500 nm/0.10 m = 4.9e-6 rad = 1.010697550 arcsec. At 2.2 um a seeing of 0.5 arcsec
@@ -105,7 +98,7 @@ TEST(seeing_is_a_fried_parameter)
                                    .r0_m = NAN,
                                    .seeing_arcsec = 0.8,
                                    .seeing_wavelength_nm = 650.0};
-    bb_atmosphere atmosphere = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
     check_ok(bb_atmosphere_create(&config, 40.0, &atmosphere));
     bb_atmosphere expected =
         make(BB_PROFILE_ESO_MEDIAN, bb_atmosphere_r0_of_seeing(0.8, 650e-9), 40.0);
@@ -113,7 +106,6 @@ TEST(seeing_is_a_fried_parameter)
     assert_true(atmosphere.r0_m == expected.r0_m);
     assert_memory_equal(atmosphere.strength, expected.strength, 35 * sizeof(double));
     bb_atmosphere_release(&expected);
-    bb_atmosphere_release(&atmosphere);
 }
 
 // By hand: k = 4e6 pi = 1.2566371e7, k^2 = 1.57913670e14; 0.423 k^2 (4e-13 + 1e-13) = 33.3987413,
@@ -126,12 +118,11 @@ TEST(layers_by_cn2_have_their_fried_parameter)
                                          .outer_scale_m = 25.0,
                                          .r0_m = NAN,
                                          .seeing_arcsec = NAN};
-    bb_atmosphere atmosphere = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
     check_relative(bb_atmosphere_layer_strength(&layers[0]), 26.7189930, 1e-8);
     check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
     check_relative(atmosphere.r0_m, 0.121832158914, 1e-11);
     bb_atmosphere_release(&atmosphere);
     check_ok(bb_atmosphere_create(&config, 60.0, &atmosphere));
     check_relative(atmosphere.r0_m, 0.0803792487366, 1e-11);
-    bb_atmosphere_release(&atmosphere);
 }

@@ -6,35 +6,32 @@
 
 static double strehl(const chain *k, double diameter_m, bb_index lenslets, double wavelength_m)
 {
-    bb_point_spread *spread = NULL;
+    autoptr(bb_point_spread) spread = NULL;
     double rms_m = NAN;
     bb_outcome outcome = {0};
     check_ok(bb_point_spread_create(diameter_m, &(bb_pupil){.obstruction = 0.2}, lenslets, NAN,
                                     &spread));
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
-    double *correlation = doubles(pixels * pixels);
+    autofree double *correlation = doubles(pixels * pixels);
     chain_wavefront(spread, k->cee, correlation, &rms_m, &outcome);
     const double ratio = bb_point_spread_strehl(spread, correlation, wavelength_m);
-    BB_RELEASE(&correlation);
-    bb_point_spread_destroy(&spread);
     return ratio;
 }
 
 TEST(noiseless_covariance_is_positive)
 {
     const ao_case c = case_nx456();
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     double values[912];
     assert_int_equal(LAPACKE_dsyev(LAPACK_COL_MAJOR, 'N', 'U', 912, k.cmm, 912, values), 0);
     print_message("noiseless eigenvalues %.3g to %.3g\n", values[0], values[911]);
     assert_true(values[0] > -1e-12 * values[911]);
-    chain_release(&k);
 }
 
 TEST(noise_is_a_floor_of_the_eigenvalues)
 {
     const ao_case c = case_nx456();
-    chain k = chain_assemble(&c, true);
+    autocall(chain_release) chain k = chain_assemble(&c, true);
     double floor = INFINITY;
     for (bb_index i = 0; i < k.noise.count; ++i) {
         const bb_slope_noise *s = &k.noise.subaperture[i];
@@ -44,7 +41,6 @@ TEST(noise_is_a_floor_of_the_eigenvalues)
     double values[912];
     assert_int_equal(LAPACKE_dsyev(LAPACK_COL_MAJOR, 'N', 'U', 912, k.cmm, 912, values), 0);
     assert_true(floor > 0.0 && values[0] > floor * (1.0 - 1e-6));
-    chain_release(&k);
 }
 
 TEST(identical_stars_share_the_work)
@@ -54,11 +50,11 @@ TEST(identical_stars_share_the_work)
     add_star(&c, BB_GUIDE_STAR_LGS, -11.0, 30.0);
     add_star(&c, BB_GUIDE_STAR_NGS, 20.0, -7.0);
     add_target(&c, 3.0, 1.0);
-    chain k = chain_run(&c, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
     const bb_index first = k.guides.sensors[0].first;
     const bb_index third = k.guides.sensors[2].first;
     const bb_index count = 2 * k.guides.sensors[0].count;
-    chain bare = chain_assemble(&c, false);
+    autocall(chain_release) chain bare = chain_assemble(&c, false);
     const double scale = frobenius(k.r, k.m * k.n) / sqrt((double)(k.m * k.n));
     for (bb_index i = 0; i < count; ++i) {
         for (bb_index j = 0; j < count; ++j) {
@@ -71,8 +67,6 @@ TEST(identical_stars_share_the_work)
             check_close(k.r[i * k.n + first + j], k.r[i * k.n + third + j], 1e-8, scale);
         }
     }
-    chain_release(&k);
-    chain_release(&bare);
 }
 
 // Index of the subaperture where number i comes to lie when the pupil turns by 90 degrees.
@@ -114,8 +108,8 @@ TEST(a_quarter_turn_of_the_sky_swaps_the_axes)
     }
     quarter.targets[0].x_arcsec = 31.0;
     quarter.targets[0].y_arcsec = 12.0;
-    chain k = chain_run(&c, true);
-    chain q = chain_run(&quarter, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
+    autocall(chain_release) chain q = chain_run(&quarter, true);
     const double peak = k.cmm[k.n * k.n - 1];
     for (bb_index i = 0; i < k.n; ++i) {
         double row_sign = 0.0;
@@ -129,8 +123,6 @@ TEST(a_quarter_turn_of_the_sky_swaps_the_axes)
     }
     check_relative(trace(q.cee, q.m), trace(k.cee, k.m), 1e-9);
     check_close(strehl(&q, 39.0, 10, 1.65e-6), strehl(&k, 39.0, 10, 1.65e-6), 1e-9, 1.0);
-    chain_release(&k);
-    chain_release(&q);
 }
 
 TEST(turbulence_scales_as_the_fried_parameter)
@@ -143,14 +135,12 @@ TEST(turbulence_scales_as_the_fried_parameter)
         c.stars[s].settings.tilt_variance_arcsec2 = calm.stars[s].settings.tilt_variance_arcsec2 =
             0.0;
     }
-    chain k = chain_assemble(&c, false);
-    chain q = chain_assemble(&calm, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain q = chain_assemble(&calm, false);
     const double factor = pow(3.0, -5.0 / 3.0);
     for (bb_index i = 0; i < k.n * k.n; ++i) {
         check_close(q.cmm[i], factor * k.cmm[i], 1e-13, k.cmm[0]);
     }
-    chain_release(&k);
-    chain_release(&q);
 }
 
 TEST(calm_air_gives_a_strehl_ratio_of_one)
@@ -160,11 +150,10 @@ TEST(calm_air_gives_a_strehl_ratio_of_one)
     for (int i = 0; i < 4; ++i) {
         ao_case c = case_nx456();
         c.atmosphere.r0_m = r0_m[i];
-        chain k = chain_run(&c, true);
+        autocall(chain_release) chain k = chain_run(&c, true);
         const double ratio = strehl(&k, 39.0, 10, 1.65e-6);
         assert_true(ratio > previous && ratio <= 1.0);
         previous = ratio;
-        chain_release(&k);
     }
     print_message("1 - Strehl at r0 = 50 m: %.3g\n", 1.0 - previous);
     assert_true(1.0 - previous < 2e-5);
@@ -215,7 +204,7 @@ TEST(without_correction_the_image_is_seeing_limited)
     add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
     c.stars[0].lenslets = 4;
     add_target(&c, 0.0, 0.0);
-    chain k = chain_assemble(&c, true);
+    autocall(chain_release) chain k = chain_assemble(&c, true);
     check_ok(BB_ZEROED(k.m * k.n, &k.r));
     chain_residual(&k);
     static const double wavelengths_m[] = {5.0e-6, 10.0e-6, 20.0e-6};
@@ -227,7 +216,6 @@ TEST(without_correction_the_image_is_seeing_limited)
                       ratio, expected);
         check_relative(ratio, expected, tolerances[w]);
     }
-    chain_release(&k);
 }
 
 TEST(the_truth_in_a_star_without_noise_leaves_nothing)
@@ -236,11 +224,10 @@ TEST(the_truth_in_a_star_without_noise_leaves_nothing)
     add_star(&c, BB_GUIDE_STAR_LGS, 23.0, 0.0);
     add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
     add_target(&c, -16.0, -36.0);
-    chain k = chain_run(&c, false);
+    autocall(chain_release) chain k = chain_run(&c, false);
     print_message("norm of Cee over trace of Ctt: %.3g\n",
                   frobenius(k.cee, k.m * k.m) / trace(k.ctt, k.m));
     assert_true(frobenius(k.cee, k.m * k.m) < 1e-12 * trace(k.ctt, k.m));
-    chain_release(&k);
 }
 
 TEST(another_star_never_hurts)
@@ -250,10 +237,9 @@ TEST(another_star_never_hurts)
     for (bb_index count = 1; count <= all.star_count; ++count) {
         ao_case c = all;
         c.star_count = count;
-        chain k = chain_run(&c, true);
+        autocall(chain_release) chain k = chain_run(&c, true);
         const double now = trace(k.cee, k.m);
         assert_true(now < previous);
         previous = now;
-        chain_release(&k);
     }
 }

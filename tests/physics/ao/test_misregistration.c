@@ -110,7 +110,7 @@ static ao_case misregistered(void)
 TEST(unequal_angles_and_sizes_match_the_exact_function)
 {
     const ao_case c = misregistered();
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     double worst = 0.0;
     const double peak = k.cmm[0];
     for (bb_index i = 0; i < k.n; ++i) {
@@ -123,21 +123,19 @@ TEST(unequal_angles_and_sizes_match_the_exact_function)
     print_message("largest difference from the exact function: %.2g of the variance\n",
                   worst / peak);
     assert_true(worst < 1e-12 * peak);
-    chain_release(&k);
 }
 
 // Tables serve grids that are turned alike, and no others.
 TEST(tables_serve_grids_that_are_turned_alike)
 {
     const ao_case c = misregistered();
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     const bb_sensor *s = k.guides.sensors;
     const bb_index layers = k.guides.layer_count;
     assert_true(bb_displacement_table_serves(&s[0], &s[3], layers));
     assert_false(bb_displacement_table_serves(&s[0], &s[1], layers));
     assert_false(bb_displacement_table_serves(&s[0], &s[2], layers));
     assert_true(bb_displacement_table_serves(&s[2], &s[2], layers));
-    chain_release(&k);
 }
 
 // Stars, sensors and the laser's launch turned as one: nothing changes, by a quarter turn or by any
@@ -149,17 +147,15 @@ TEST_FULL(turning_everything_changes_nothing)
     for (int model = 0; model < 2; ++model) {
         ao_case c = misregistered();
         c.sensors.slope_model = model;
-        chain k = chain_assemble(&c, true);
+        autocall(chain_release) chain k = chain_assemble(&c, true);
         for (int a = 0; a < 4; ++a) {
             ao_case other = c;
             for (bb_index s = 0; s < c.star_count; ++s) {
                 turn_star(&other.stars[s], angles[a]);
             }
-            chain q = chain_assemble(&other, true);
+            autocall(chain_release) chain q = chain_assemble(&other, true);
             check_equal(&k, &q, 1e-12);
-            chain_release(&q);
         }
-        chain_release(&k);
     }
 }
 
@@ -176,8 +172,8 @@ TEST(a_quarter_turn_of_a_grid_permutes_its_slopes)
     ao_case quarter = c;
     quarter.stars[0].rotation_deg = 90.0;
     quarter.stars[1].rotation_deg = -270.0;
-    chain k = chain_assemble(&c, true);
-    chain q = chain_assemble(&quarter, true);
+    autocall(chain_release) chain k = chain_assemble(&c, true);
+    autocall(chain_release) chain q = chain_assemble(&quarter, true);
     bb_index target[400];
     double sign[400];
     for (bb_index i = 0; i < k.n; ++i) {
@@ -202,8 +198,6 @@ TEST(a_quarter_turn_of_a_grid_permutes_its_slopes)
                         1e-12, k.cmm[0]);
         }
     }
-    chain_release(&k);
-    chain_release(&q);
 }
 
 // Turning one sensor on the axis is turning all others the other way.
@@ -220,11 +214,9 @@ TEST(turning_one_is_turning_the_others_back)
         c.stars[0].rotation_deg = 21.0;
         turn_star(&others.stars[1], -21.0);
         turn_star(&others.stars[2], -21.0);
-        chain k = chain_assemble(&c, true);
-        chain q = chain_assemble(&others, true);
+        autocall(chain_release) chain k = chain_assemble(&c, true);
+        autocall(chain_release) chain q = chain_assemble(&others, true);
         check_equal(&k, &q, 1e-12);
-        chain_release(&k);
-        chain_release(&q);
     }
 }
 
@@ -243,10 +235,8 @@ TEST(magnification_scales_as_the_diameter)
         larger.telescope.diameter_m = 10.0;
         c.stars[0].magnification = 1.25;
         c.stars[1].magnification = 1.25;
-        chain k = chain_assemble(&c, true);
-        chain q = chain_assemble(&larger, true);
+        autocall(chain_release) chain k = chain_assemble(&c, true);
+        autocall(chain_release) chain q = chain_assemble(&larger, true);
         check_equal(&k, &q, 1e-12);
-        chain_release(&k);
-        chain_release(&q);
     }
 }

@@ -49,14 +49,13 @@ static void leave(scene *s)
     bb_sensor_array_release(&s->guides);
     bb_atmosphere_release(&s->atmosphere);
     bb_threads_stop();
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 static void hold_sensors(const scene *s)
 {
     const bb_sensor *sensor = &s->truth.sensors[0];
     bb_sensor_array truth = {0};
-    bb_measurement_noise noise = {0};
+    autorelease(bb_measurement_noise) noise = {0};
     bb_structure_table table = {0};
     need_start();
     check_ok(bb_structure_table_create(25.0, &table));
@@ -74,26 +73,24 @@ static void hold_sensors(const scene *s)
     check_ok(bb_measurement_noise_create(&s->guides, &s->atmosphere, &noise));
     need_stop();
     need_hold("measurement_noise", bb_measurement_noise_need(noise.count), NEED_LOOSENESS);
-    bb_measurement_noise_release(&noise);
 }
 
 static void hold_unknown_modes(const scene *s)
 {
     static const bb_unknown_modes_config config = {0.1, 400.0, 25.0};
-    bb_unknown_modes modes = {0};
+    autorelease(bb_unknown_modes) modes = {0};
     need_start();
     check_ok(bb_unknown_modes_create(&s->guides, 1.0, &config, &modes));
     need_stop();
     need_hold("unknown_modes",
               bb_unknown_modes_need(modes.rows, bb_unknown_modes_count(&s->guides, &config)),
               NEED_LOOSENESS);
-    bb_unknown_modes_release(&modes);
 }
 
 static void hold_covariance(const scene *s, const char *what, const bb_sensor_array *columns)
 {
     char text[64];
-    bb_slope_covariance *covariance = NULL;
+    autoptr(bb_slope_covariance) covariance = NULL;
     const bb_slope_covariance_parts parts = {
         .name = "C", .atmosphere = &s->atmosphere, .rows = &s->guides, .columns = columns};
     need_start();
@@ -101,20 +98,18 @@ static void hold_covariance(const scene *s, const char *what, const bb_sensor_ar
     need_stop();
     need_hold(what, bb_slope_covariance_need(&s->guides, columns, s->threads), NEED_LOOSENESS);
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
-    double *values = doubles(source->rows * source->columns);
+    autofree double *values = doubles(source->rows * source->columns);
     need_start();
     check_ok(
         bb_matrix_source_fill(source, 0, 0, bb_view_matrix(values, source->rows, source->columns)));
     need_stop();
     (void)snprintf(text, sizeof text, "%s, filled", what);
     need_hold(text, bb_slope_covariance_fill_need(&s->guides, columns, 1.0), NEED_LOOSENESS);
-    BB_RELEASE(&values);
-    bb_slope_covariance_destroy(&covariance);
 }
 
 static void hold_tables(const scene *s)
 {
-    bb_displacement_table table = {0};
+    autorelease(bb_displacement_table) table = {0};
     const bb_sensor *sensor = &s->guides.sensors[0];
     need_start();
     check_ok(bb_displacement_table_create(&s->atmosphere, sensor, sensor, &table));
@@ -124,12 +119,11 @@ static void hold_tables(const scene *s)
     need_stop_held();
     need_hold("displacement_table, held", bb_displacement_table_held(sensor->lenslets),
               NEED_LOOSENESS);
-    bb_displacement_table_release(&table);
 }
 
 static void hold_mirror(const scene *s)
 {
-    bb_deformable_mirror mirror = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
     const bb_index lenslets = s->truth.sensors[0].lenslets;
     need_start();
     check_ok(bb_deformable_mirror_create(8.0, &s->pupil, lenslets, NAN, &mirror));
@@ -139,13 +133,12 @@ static void hold_mirror(const scene *s)
     need_stop_held();
     need_hold("deformable_mirror, held", bb_deformable_mirror_held(&s->pupil, lenslets),
               NEED_LOOSENESS);
-    bb_deformable_mirror_release(&mirror);
 }
 
 static void hold_point_spread(const scene *s)
 {
-    bb_point_spread *spread = NULL;
-    bb_pair_strehl pairs = {0};
+    autoptr(bb_point_spread) spread = NULL;
+    autorelease(bb_pair_strehl) pairs = {0};
     const bb_index lenslets = s->truth.sensors[0].lenslets;
     need_start();
     check_ok(bb_point_spread_create(8.0, &s->pupil, lenslets, NAN, &spread));
@@ -154,9 +147,9 @@ static void hold_point_spread(const scene *s)
     need_stop_held();
     need_hold("point_spread, held", bb_point_spread_held(&s->pupil, lenslets), NEED_LOOSENESS);
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
-    double *cee = zeros(grid->measurement_count * grid->measurement_count);
+    autofree double *cee = zeros(grid->measurement_count * grid->measurement_count);
     need_start();
-    double *voltages = doubles(grid->actuator_count * grid->actuator_count);
+    autofree double *voltages = doubles(grid->actuator_count * grid->actuator_count);
     check_ok(bb_point_spread_voltages(spread, cee, voltages));
     need_stop();
     need_hold("point_spread, voltages",
@@ -168,10 +161,6 @@ static void hold_point_spread(const scene *s)
     need_stop();
     need_hold("pair_strehl", bb_pair_strehl_need(lenslets, WAVELENGTHS, s->threads),
               NEED_LOOSENESS);
-    bb_pair_strehl_release(&pairs);
-    BB_RELEASE(&voltages);
-    BB_RELEASE(&cee);
-    bb_point_spread_destroy(&spread);
 }
 
 static void hold_rating(const scene *s, const bb_tomography *problem, bb_score kind,
@@ -181,7 +170,7 @@ static void hold_rating(const scene *s, const bb_tomography *problem, bb_score k
     double strehl[WAVELENGTHS];
     bb_outcome outcome = {0};
     bb_tomography_score score = {.kind = kind, .strehl = strehl};
-    double *cee = zeros(m * m);
+    autofree double *cee = zeros(m * m);
     need_start();
     check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
     need_stop();
@@ -189,7 +178,6 @@ static void hold_rating(const scene *s, const bb_tomography *problem, bb_score k
               bb_tomography_rate_need(&s->pupil, s->truth.sensors[0].lenslets, kind, WAVELENGTHS,
                                       s->threads),
               NEED_LOOSENESS);
-    BB_RELEASE(&cee);
 }
 
 static void hold_whole(const scene *s, const bb_tomography *problem)
@@ -200,7 +188,7 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     const double own = (double)mirror->actuator_count;
     const bb_whole_extent extent = {mirror->lenslets, own, own, (double)m, &s->guides};
     const bb_whole_look look = {1.0, NULL};
-    bb_whole_residual *whole = NULL;
+    autoptr(bb_whole_residual) whole = NULL;
     double strehl[WAVELENGTHS];
     bb_outcome outcome = {0};
     need_start();
@@ -209,8 +197,8 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     need_hold("whole_residual", bb_whole_residual_need(&extent, s->threads), NEED_LOOSENESS);
     need_stop_held();
     need_hold("whole_residual, held", bb_whole_residual_held(&extent), NEED_LOOSENESS);
-    double *r = zeros(m * n);
-    double *cee = zeros(m * m);
+    autofree double *r = zeros(m * n);
+    autofree double *cee = zeros(m * m);
     const bb_whole_estimate estimate = {whole, r, NULL};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .estimate = &estimate, .strehl = strehl};
     bb_need need = bb_tomography_rate_need(&s->pupil, mirror->lenslets, BB_SCORE_STATIONARY,
@@ -220,9 +208,6 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
     need_stop();
     need_hold("tomography, whole residual", need, NEED_LOOSENESS);
-    BB_RELEASE(&r);
-    BB_RELEASE(&cee);
-    bb_whole_residual_destroy(&whole);
 }
 
 // A closed loop, in which guide stars see nothing of the mirrors.
@@ -233,7 +218,7 @@ static void hold_time(const scene *s, const bb_frame_sampler *sampler,
     const bb_index m = s->truth.measurement_count;
     static const double wind[LAYERS][2] = {{10.0, 0.0}, {0.0, 20.0}};
     bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], loss[WAVELENGTHS];
-    double *seen = zeros(n * m);
+    autofree double *seen = zeros(n * m);
     bb_time_domain_estimate estimate = {
         .rows = m, .q = r, .seen = seen, .correctable = correctable, .total = whole, .loss = loss};
     const bb_time_domain_task task = {.realisations = FRAMES,
@@ -260,7 +245,6 @@ static void hold_time(const scene *s, const bb_frame_sampler *sampler,
     check_ok(bb_time_domain_run(sampler, &task));
     need_stop();
     need_hold("time_domain", bb_time_domain_need(&extent, s->threads), NEED_LOOSENESS);
-    BB_RELEASE(&seen);
 }
 
 static void hold_frames(const scene *s, const bb_tomography *problem)
@@ -268,8 +252,8 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     const bb_index n = s->guides.measurement_count;
     const bb_index m = s->truth.measurement_count;
     const double points = (double)bb_point_spread_layout(problem->targets[0].spread)->pupil_points;
-    bb_frame_sampler *sampler = NULL;
-    bb_learn_frames learned = {0};
+    autoptr(bb_frame_sampler) sampler = NULL;
+    autorelease(bb_learn_frames) learned = {0};
     bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], fitting;
     double psf[PIXELS * PIXELS];
     need_start();
@@ -286,7 +270,7 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     need_hold("frame_sampler", bb_frame_sampler_need(&extent), NEED_LOOSENESS);
     need_stop_held();
     need_hold("frame_sampler, held", bb_frame_sampler_held(&extent), NEED_LOOSENESS);
-    double *r = zeros(m * n);
+    autofree double *r = zeros(m * n);
     bb_monte_carlo_estimate estimate = {
         .r = r, .correctable = correctable, .total = whole, .psf = psf};
     const bb_monte_carlo_task task = {.frames = FRAMES,
@@ -311,15 +295,12 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     need_hold("learn_frames", bb_learn_frames_need(&drawn, n, s->threads), NEED_LOOSENESS);
     need_stop_held();
     need_hold("learn_frames, held", bb_learn_frames_held(n), NEED_LOOSENESS);
-    bb_learn_frames_release(&learned);
-    BB_RELEASE(&r);
-    bb_frame_sampler_destroy(&sampler);
 }
 
 static void hold_learning(const scene *s, const bb_tomography *problem)
 {
     static const double heights_m[LAYERS] = {0.0, 9000.0};
-    bb_learned_profile learned = {0};
+    autorelease(bb_learned_profile) learned = {0};
     const bb_learn_task task = {.config = &s->config,
                                 .layer_count = LAYERS,
                                 .height_m = heights_m,
@@ -338,7 +319,6 @@ static void hold_learning(const scene *s, const bb_tomography *problem)
     need_stop();
     assert_int_equal(learned.outcome.kind, BB_OUTCOME_OK);
     need_hold("learn", bb_learn_need(&extent, s->threads), NEED_LOOSENESS);
-    bb_learned_profile_release(&learned);
 }
 
 static void hold_tomography(scene *s)
@@ -418,7 +398,7 @@ static void hold_commands(const scene *s)
 TEST_FULL(needs_cover_what_is_taken)
 {
     for (bb_index threads = 1; threads <= 3; threads += 2) {
-        scene s;
+        autocall(leave) scene s;
         enter(&s, threads);
         hold_sensors(&s);
         hold_unknown_modes(&s);
@@ -429,6 +409,5 @@ TEST_FULL(needs_cover_what_is_taken)
         hold_point_spread(&s);
         hold_commands(&s);
         hold_tomography(&s);
-        leave(&s);
     }
 }

@@ -11,18 +11,17 @@ TEST(assembles_in_less_than_a_second)
 {
     const ao_case c = case_nx456();
     const double start = bb_clock_seconds();
-    chain k = chain_assemble(&c, true);
+    autocall(chain_release) chain k = chain_assemble(&c, true);
     print_message("assembled Cmm, Ctm, Ctt in %.3f s\n", bb_clock_seconds() - start);
     assert_int_equal(k.n, 912);
     assert_int_equal(k.m, 152);
     assert_int_equal(k.guides.sensors[0].count, 76);
-    chain_release(&k);
 }
 
 TEST(matches_the_reference)
 {
     const ao_case c = case_nx456();
-    chain k = chain_run(&c, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
     check_relative(k.cmm[0], 1.008953391, 1e-5);
     check_relative(trace(k.cmm, k.n), 464.2163584, 1e-5);
     check_relative(frobenius(k.cmm, k.n * k.n), 186.1780749, 1e-5);
@@ -34,25 +33,23 @@ TEST(matches_the_reference)
         "Cmm[0,0] %.10g trace %.10g Frobenius %.10g Ctt %.10g Ctm %.10g R %.7g Cee %.9g\n",
         k.cmm[0], trace(k.cmm, k.n), frobenius(k.cmm, k.n * k.n), trace(k.ctt, k.m),
         frobenius(k.ctm, k.m * k.n), frobenius(k.r, k.m * k.n), trace(k.cee, k.m));
-    chain_release(&k);
 }
 
 TEST(eigenvalues_match_the_reference)
 {
     const ao_case c = case_nx456();
-    chain k = chain_assemble(&c, true);
+    autocall(chain_release) chain k = chain_assemble(&c, true);
     double values[912];
     assert_int_equal(LAPACKE_dsyev(LAPACK_COL_MAJOR, 'N', 'U', 912, k.cmm, 912, values), 0);
     check_relative(values[911], 76.02, 1e-4);
     check_relative(values[0], 3.31e-6, 2e-3);
     check_relative(values[911] / values[0], 2.3e7, 2e-2);
-    chain_release(&k);
 }
 
 TEST(both_forms_of_the_residual_agree)
 {
     const ao_case c = case_nx456();
-    chain k = chain_run(&c, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
     double worst = 0.0;
     for (bb_index i = 0; i < k.m; ++i) {
         for (bb_index j = 0; j < k.m; ++j) {
@@ -64,7 +61,6 @@ TEST(both_forms_of_the_residual_agree)
     }
     print_message("forms of Cee differ by %.2g of Ctt's diagonal\n", worst / k.ctt[0]);
     assert_true(worst < 1e-9 * k.ctt[0]);
-    chain_release(&k);
 }
 
 typedef struct score {
@@ -73,7 +69,7 @@ typedef struct score {
 
 static score score_residual(const chain *k, double condition, bb_index dropped_modes)
 {
-    bb_point_spread *spread = NULL;
+    autoptr(bb_point_spread) spread = NULL;
     check_ok(bb_point_spread_create(39.0, &(bb_pupil){.obstruction = 0.2}, 10, condition, &spread));
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     assert_int_equal(grid->pixels, 512);
@@ -82,7 +78,7 @@ static score score_residual(const chain *k, double condition, bb_index dropped_m
     assert_int_equal(grid->pupil_pixels, 24440);
     assert_int_equal(grid->actuator_count, 100);
     assert_int_equal(grid->dropped_modes, dropped_modes);
-    double *correlation = doubles(grid->pixels * grid->pixels);
+    autofree double *correlation = doubles(grid->pixels * grid->pixels);
     double rms_m = NAN;
     bb_outcome outcome = {0};
     chain_wavefront(spread, k->cee, correlation, &rms_m, &outcome);
@@ -92,29 +88,25 @@ static score score_residual(const chain *k, double condition, bb_index dropped_m
                        .k_band = bb_point_spread_strehl(spread, correlation, 2.2e-6)};
     print_message("condition %.3f: rms %.4f nm, Strehl %.6f at 1.65 um, %.6f at 2.2 um\n",
                   condition, got.rms_nm, got.h_band, got.k_band);
-    BB_RELEASE(&correlation);
-    bb_point_spread_destroy(&spread);
     return got;
 }
 
 TEST(strehl_ratios_match_the_reference)
 {
     const ao_case c = case_nx456();
-    chain k = chain_run(&c, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
     const score got = score_residual(&k, NAN, 5);
     check_close(got.rms_nm, 121.0, 0.05, 1.0);
     check_close(got.h_band, 0.81350, 1e-5, 1.0);
     check_close(got.k_band, 0.89025, 1e-5, 1.0);
-    chain_release(&k);
 }
 
 TEST(keeping_weaker_modes_lowers_the_strehl_ratio)
 {
     const ao_case c = case_nx456();
-    chain k = chain_run(&c, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
     const score got = score_residual(&k, 20.0, 2);
     // No reference: the value that this program gave first, to notice a change.
     check_close(got.h_band, 0.80727, 1e-5, 1.0);
     check_relative(got.rms_nm, 123.181, 1e-5);
-    chain_release(&k);
 }

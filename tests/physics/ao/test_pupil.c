@@ -49,8 +49,8 @@ TEST(a_drawn_pupil_is_drawn_again_as_it_is)
     for (size_t k = 0; k < sizeof across / sizeof *across; ++k) {
         const bb_index points = bb_pupil_points(across[k]);
         assert_true(points % 2 == 1 && points >= across[k] && points <= across[k] + 1);
-        double *first = allocate(points * points);
-        double *again = allocate(points * points);
+        autofree double *first = allocate(points * points);
+        autofree double *again = allocate(points * points);
         const bb_pupil annulus = {.obstruction = 0.2};
         bb_pupil_draw(&annulus, across[k], first);
         bb_pupil_draw(&(bb_pupil){.mask = first, .edge = points}, across[k], again);
@@ -60,8 +60,6 @@ TEST(a_drawn_pupil_is_drawn_again_as_it_is)
         }
         bb_pupil_draw(&(bb_pupil){.mask = first, .edge = points}, across[k], again);
         assert_memory_equal(again, first, (size_t)(points * points) * sizeof *first);
-        BB_RELEASE(&first);
-        BB_RELEASE(&again);
     }
 }
 
@@ -90,11 +88,11 @@ TEST(turning_the_mask_turns_what_is_drawn)
 {
     static const bb_index edges[] = {7, 50, 181, 200};
     static const bb_index across[] = {20, 21, 180};
-    double *mask = allocate(MOST_EDGE * MOST_EDGE);
-    double *other = allocate(MOST_EDGE * MOST_EDGE);
-    double *drawn = allocate(181 * 181);
-    double *expected = allocate(181 * 181);
-    double *got = allocate(181 * 181);
+    autofree double *mask = allocate(MOST_EDGE * MOST_EDGE);
+    autofree double *other = allocate(MOST_EDGE * MOST_EDGE);
+    autofree double *drawn = allocate(181 * 181);
+    autofree double *expected = allocate(181 * 181);
+    autofree double *got = allocate(181 * 181);
     for (int e = 0; e < 4; ++e) {
         for (bb_index i = 0; i < edges[e] * edges[e]; ++i) {
             mask[i] = bb_random_uniform(5, BB_STREAM_SELF_TEST, (uint64_t)i) < 0.5 ? 0.0 : 1.0;
@@ -110,11 +108,6 @@ TEST(turning_the_mask_turns_what_is_drawn)
             }
         }
     }
-    BB_RELEASE(&mask);
-    BB_RELEASE(&other);
-    BB_RELEASE(&drawn);
-    BB_RELEASE(&expected);
-    BB_RELEASE(&got);
 }
 
 TEST(transmissions_count_cut_pixels_by_their_part)
@@ -197,33 +190,29 @@ TEST(the_annulus_leaves_the_subapertures_of_the_centre_rule)
     for (size_t k = 0; k < sizeof lenslets / sizeof *lenslets; ++k) {
         const bb_index across = (512 / (3 * lenslets[k]) + 1) * lenslets[k];
         const bb_index points = bb_pupil_points(across);
-        double *drawn = allocate(points * points);
+        autofree double *drawn = allocate(points * points);
         const bb_pupil annulus = {.obstruction = 0.2};
         bb_pupil_draw(&annulus, across, drawn);
         const bb_pupil mask = {.mask = drawn, .edge = points, .threshold = 0.5};
         const bb_index count = bb_subapertures_count(lenslets[k], &annulus);
         assert_int_equal(bb_subapertures_count(lenslets[k], &mask), count);
-        double *x = allocate(4 * count);
+        autofree double *x = allocate(4 * count);
         bb_subapertures_centres(lenslets[k], &annulus, x, x + count);
         bb_subapertures_centres(lenslets[k], &mask, x + 2 * count, x + 3 * count);
         assert_memory_equal(x, x + 2 * count, (size_t)(2 * count) * sizeof *x);
-        BB_RELEASE(&x);
-        BB_RELEASE(&drawn);
     }
 }
 
 static double *limited_image(const double *mask, bb_index edge, bb_point_spread_grid *grid)
 {
-    bb_point_spread *spread = NULL;
+    autoptr(bb_point_spread) spread = NULL;
     const bb_pupil pupil = {.obstruction = 0.14, .mask = mask, .edge = edge, .threshold = 0.5};
     check_ok(bb_point_spread_create(8.0, &pupil, 6, NAN, &spread));
     *grid = *bb_point_spread_layout(spread);
-    double *correlation = allocate(grid->pixels * grid->pixels);
+    autofree double *correlation = allocate(grid->pixels * grid->pixels);
     double *image = allocate(grid->pixels * grid->pixels);
     check_close(bb_point_spread_strehl(spread, correlation, 1.65e-6), 1.0, 1e-12, 1.0);
     check_ok(bb_point_spread_image(spread, correlation, 1.65e-6, image));
-    BB_RELEASE(&correlation);
-    bb_point_spread_destroy(&spread);
     return image;
 }
 
@@ -249,10 +238,10 @@ static double direct_image(const double *drawn, const bb_point_spread_grid *grid
 TEST(the_image_is_that_of_the_mask)
 {
     bb_point_spread_grid grid;
-    double *mask = allocate(SEGMENTED * SEGMENTED);
+    autofree double *mask = allocate(SEGMENTED * SEGMENTED);
     draw_segmented(SEGMENTED, mask);
-    double *image = limited_image(mask, SEGMENTED, &grid);
-    double *drawn = allocate(grid.pupil_points * grid.pupil_points);
+    autofree double *image = limited_image(mask, SEGMENTED, &grid);
+    autofree double *drawn = allocate(grid.pupil_points * grid.pupil_points);
     bb_pupil_draw(&(bb_pupil){.mask = mask, .edge = SEGMENTED}, 6 * grid.pixels_per_lenslet, drawn);
     static const bb_index indices[][2] = {{0, 0}, {3, 0}, {0, 3}, {4, 2}, {-4, 2}, {2, 4}, {7, -5}};
     for (size_t k = 0; k < sizeof indices / sizeof *indices; ++k) {
@@ -261,18 +250,15 @@ TEST(the_image_is_that_of_the_mask)
         check_close(image[y * grid.pixels + x],
                     direct_image(drawn, &grid, indices[k][0], indices[k][1]), 1e-12, 1.0);
     }
-    BB_RELEASE(&drawn);
-    BB_RELEASE(&image);
-    BB_RELEASE(&mask);
 }
 
 // Largest difference of an image and another one turned, and of the two as they are.
 static void check_turned_image(turn how, const double *mask, const double *image)
 {
     bb_point_spread_grid grid;
-    double *other = allocate(SEGMENTED * SEGMENTED);
+    autofree double *other = allocate(SEGMENTED * SEGMENTED);
     turned(how, SEGMENTED, mask, other);
-    double *got = limited_image(other, SEGMENTED, &grid);
+    autofree double *got = limited_image(other, SEGMENTED, &grid);
     const bb_index n = grid.pixels;
     double worst = 0.0;
     double unlike = 0.0;
@@ -287,21 +273,17 @@ static void check_turned_image(turn how, const double *mask, const double *image
     print_message("turn %d: %.2g from the turned image, %.2g from the image itself\n", (int)how,
                   worst, unlike);
     assert_true(worst < 1e-12 && unlike > 1e-3);
-    BB_RELEASE(&got);
-    BB_RELEASE(&other);
 }
 
 TEST(turning_the_mask_turns_the_image)
 {
     bb_point_spread_grid grid;
-    double *mask = allocate(SEGMENTED * SEGMENTED);
+    autofree double *mask = allocate(SEGMENTED * SEGMENTED);
     draw_segmented(SEGMENTED, mask);
-    double *image = limited_image(mask, SEGMENTED, &grid);
+    autofree double *image = limited_image(mask, SEGMENTED, &grid);
     check_turned_image(FLIP_X, mask, image);
     check_turned_image(FLIP_Y, mask, image);
     check_turned_image(TRANSPOSE, mask, image);
-    BB_RELEASE(&image);
-    BB_RELEASE(&mask);
 }
 
 static ao_case segmented_case(const double *mask)
@@ -340,16 +322,16 @@ static bb_index place_of(const bb_sensor_array *part, const bb_sensor_array *arr
 // What a mask leaves of the measurements is covaried as without it.
 TEST(covariances_are_those_of_the_subapertures_left)
 {
-    double *mask = allocate(SEGMENTED * SEGMENTED);
-    double *open = allocate(SEGMENTED * SEGMENTED);
+    autofree double *mask = allocate(SEGMENTED * SEGMENTED);
+    autofree double *open = allocate(SEGMENTED * SEGMENTED);
     draw_segmented(SEGMENTED, mask);
     for (bb_index i = 0; i < (bb_index)SEGMENTED * SEGMENTED; ++i) {
         open[i] = 1.0;
     }
     const ao_case masked = segmented_case(mask);
     const ao_case clear = segmented_case(open);
-    chain part = chain_assemble(&masked, true);
-    chain links = chain_assemble(&clear, true);
+    autocall(chain_release) chain part = chain_assemble(&masked, true);
+    autocall(chain_release) chain links = chain_assemble(&clear, true);
     assert_int_equal(links.guides.sensors[0].count, 36);
     print_message("%td of %td measurements\n", part.n, links.n);
     assert_true(part.n < links.n && part.m < links.m);
@@ -373,36 +355,29 @@ TEST(covariances_are_those_of_the_subapertures_left)
     for (bb_index i = 0; i < part.truth.sensors[0].count; ++i) {
         assert_true(part.truth.sensors[0].site[i] != 11 * 2 + 4);
     }
-    chain_release(&part);
-    chain_release(&links);
-    BB_RELEASE(&mask);
-    BB_RELEASE(&open);
 }
 
 static double case_strehl(const ao_case *c, double *rms_m)
 {
-    bb_point_spread *spread = NULL;
+    autoptr(bb_point_spread) spread = NULL;
     bb_outcome outcome = {0};
-    chain k = chain_run(c, true);
+    autocall(chain_release) chain k = chain_run(c, true);
     const bb_ao_config config = case_config(c);
     const bb_pupil pupil = bb_ao_config_pupil(&config);
     check_ok(bb_point_spread_create(8.0, &pupil, 6, NAN, &spread));
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
-    double *correlation = allocate(pixels * pixels);
+    autofree double *correlation = allocate(pixels * pixels);
     chain_wavefront(spread, k.cee, correlation, rms_m, &outcome);
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     const double ratio = bb_point_spread_strehl(spread, correlation, 1.65e-6);
-    BB_RELEASE(&correlation);
-    bb_point_spread_destroy(&spread);
-    chain_release(&k);
     return ratio;
 }
 
 // Mirroring the sky and the pupil changes nothing; mirroring the pupil alone does.
 TEST(a_mirrored_sky_and_pupil_have_the_same_strehl_ratio)
 {
-    double *mask = allocate(SEGMENTED * SEGMENTED);
-    double *mirrored = allocate(SEGMENTED * SEGMENTED);
+    autofree double *mask = allocate(SEGMENTED * SEGMENTED);
+    autofree double *mirrored = allocate(SEGMENTED * SEGMENTED);
     double rms_m[3];
     draw_segmented(SEGMENTED, mask);
     turned(FLIP_X, SEGMENTED, mask, mirrored);
@@ -422,14 +397,12 @@ TEST(a_mirrored_sky_and_pupil_have_the_same_strehl_ratio)
     check_close(same, ratio, 1e-9, 1.0);
     check_relative(rms_m[1], rms_m[0], 1e-8);
     assert_true(fabs(other - ratio) > 1e-5);
-    BB_RELEASE(&mask);
-    BB_RELEASE(&mirrored);
 }
 
 TEST(a_mirror_that_sees_no_subaperture_is_refused)
 {
     // Open in the very middle only, and actuators in a thin ring far from it.
-    double *mask = allocate(160 * 160);
+    autofree double *mask = allocate(160 * 160);
     for (bb_index y = 78; y < 82; ++y) {
         for (bb_index x = 78; x < 82; ++x) {
             mask[y * 160 + x] = 1.0;
@@ -439,5 +412,4 @@ TEST(a_mirror_that_sees_no_subaperture_is_refused)
     const bb_pupil pupil = {.obstruction = 0.98, .mask = mask, .edge = 160, .threshold = 0.5};
     check_fails(bb_deformable_mirror_create(8.0, &pupil, 80, NAN, &mirror), BB_INVALID,
                 "no actuator of a mirror of 80 lenslets moves a slope");
-    BB_RELEASE(&mask);
 }

@@ -63,7 +63,7 @@ TEST(cone_shrinks_by_the_altitude)
 {
     static const double angles[] = {0.0, 60.0};
     for (int a = 0; a < 2; ++a) {
-        seen s;
+        autocall(release) seen s;
         ao_case c = beacon(angles[a], BB_GUIDE_STAR_RAYLEIGH);
         look(&s, &c);
         check_relative(s.guides.sensors[0].layer[0].scale, 1.0 - 30.0 / 20000.0, 1e-14);
@@ -73,7 +73,6 @@ TEST(cone_shrinks_by_the_altitude)
         look(&s, &c);
         check_relative(s.guides.sensors[0].layer[0].scale, 0.9975, 1e-14);
         assert_true(s.guides.sensors[0].layer[1].scale == 0.0);
-        release(&s);
     }
 }
 
@@ -84,7 +83,7 @@ TEST(gate_elongates_the_spot)
     static const double angles[] = {0.0, 60.0};
     static const double lengths[] = {8.25059224988, 8.25059224988 / 4.0};
     for (int a = 0; a < 2; ++a) {
-        seen s;
+        autocall(release) seen s;
         const ao_case c = beacon(angles[a], BB_GUIDE_STAR_RAYLEIGH);
         look(&s, &c);
         const bb_sensor *sensor = &s.guides.sensors[0];
@@ -103,22 +102,19 @@ TEST(gate_elongates_the_spot)
                                  read * pow(stretched, 1.5) * sqrt(spot);
             check_relative(s.noise.subaperture[i].xx + s.noise.subaperture[i].yy, trace, 1e-10);
         }
-        release(&s);
     }
 }
 
 // Nothing of the mean slopes is known: a column an axis, and the variance in Cmm.
 TEST(tilt_is_unknown)
 {
-    seen s;
+    autocall(release) seen s;
     const ao_case c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
     look(&s, &c);
-    bb_tilt_vectors tilts = {0};
+    autorelease(bb_tilt_vectors) tilts = {0};
     check_ok(bb_tilt_vectors_create(&s.guides, false, &tilts));
     assert_int_equal(tilts.columns, 2);
     assert_true(tilts.variance[0] == 0.7);
-    bb_tilt_vectors_release(&tilts);
-    release(&s);
 }
 
 // At zenith a sodium star of the same numbers is the same star.
@@ -127,7 +123,7 @@ TEST(at_zenith_it_is_any_laser_star)
     double *values[2] = {NULL, NULL};
     bb_index n = 0;
     for (int k = 0; k < 2; ++k) {
-        seen s;
+        autocall(release) seen s;
         const ao_case c = beacon(0.0, k == 0 ? BB_GUIDE_STAR_RAYLEIGH : BB_GUIDE_STAR_LGS);
         look(&s, &c);
         const bb_slope_covariance_parts parts = {.name = "Cmm",
@@ -136,14 +132,12 @@ TEST(at_zenith_it_is_any_laser_star)
                                                  .columns = &s.guides,
                                                  .noise = &s.noise,
                                                  .tilt_blocks = true};
-        bb_slope_covariance *covariance = NULL;
+        autoptr(bb_slope_covariance) covariance = NULL;
         check_ok(bb_slope_covariance_create(&parts, &covariance));
         n = s.guides.measurement_count;
         check_ok(BB_ALLOCATE(n * n, &values[k]));
         check_ok(bb_matrix_source_fill(bb_slope_covariance_source(covariance), 0, 0,
                                        bb_view_matrix(values[k], n, n)));
-        bb_slope_covariance_destroy(&covariance);
-        release(&s);
     }
     assert_memory_equal(values[0], values[1], (size_t)(n * n) * sizeof(double));
     BB_RELEASE(&values[0]);
@@ -152,10 +146,9 @@ TEST(at_zenith_it_is_any_laser_star)
 
 static double flux_of(const ao_case *c)
 {
-    seen s;
+    autocall(release) seen s;
     look(&s, c);
     const double flux = s.guides.sensors[0].star.flux_ph_per_m2_s;
-    release(&s);
     return flux;
 }
 

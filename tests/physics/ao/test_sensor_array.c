@@ -52,9 +52,9 @@ TEST(sensors_follow_one_another_with_their_own_lenslets)
     add_target(&c, -3.0, 4.0);
     c.targets[0].lenslets = 29;
     const bb_ao_config config = case_config(&c);
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array guides = {0};
-    bb_sensor_array truth = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) guides = {0};
+    autorelease(bb_sensor_array) truth = {0};
     check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
@@ -79,9 +79,6 @@ TEST(sensors_follow_one_another_with_their_own_lenslets)
     check_relative(x[ends->minus[7]], 0.875 * (lgs->x_m[7] - 0.4), 1e-14);
     check_fails(bb_sensor_array_create_truth(&config, 1, &atmosphere, &truth), BB_INVALID,
                 "target 1, expected 0..0");
-    bb_sensor_array_release(&truth);
-    bb_sensor_array_release(&guides);
-    bb_atmosphere_release(&atmosphere);
 }
 
 TEST(layers_above_a_laser_star_have_no_scale)
@@ -91,8 +88,8 @@ TEST(layers_above_a_laser_star_have_no_scale)
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
     c.stars[0].settings.altitude_km = 10.0;
     const bb_ao_config config = case_config(&c);
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array guides = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) guides = {0};
     check_ok(bb_atmosphere_create(config.atmosphere, 60.0, &atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     // Both height and altitude grow with the airmass.
@@ -101,8 +98,6 @@ TEST(layers_above_a_laser_star_have_no_scale)
     assert_true(guides.sensors[0].layer[1].scale == 0.0);
     // A star on the axis has no azimuth: its launch telescope stands at azimuth zero.
     assert_true(guides.sensors[0].star.launch_x_m == 4.0);
-    bb_sensor_array_release(&guides);
-    bb_atmosphere_release(&atmosphere);
 }
 
 TEST(natural_stars_have_no_tilt_vectors)
@@ -112,16 +107,13 @@ TEST(natural_stars_have_no_tilt_vectors)
     add_star(&c, BB_GUIDE_STAR_LGS, 9.0, 0.0);
     c.stars[1].settings.tilt_variance_arcsec2 = 0.0;
     const bb_ao_config config = case_config(&c);
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array guides = {0};
-    bb_tilt_vectors tilts = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) guides = {0};
+    autorelease(bb_tilt_vectors) tilts = {0};
     check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     check_ok(bb_tilt_vectors_create(&guides, false, &tilts));
     assert_int_equal(tilts.columns, 0);
-    bb_tilt_vectors_release(&tilts);
-    bb_sensor_array_release(&guides);
-    bb_atmosphere_release(&atmosphere);
 }
 
 // Lenslets of 1 m do not exceed it, five across are no tilt sensor; a magnified grid has larger
@@ -152,9 +144,9 @@ TEST(slopes_of_large_or_few_lenslets_are_averaged)
         c.stars[0].slope_model = rows[i].star;
         add_target(&c, 0.0, 0.0);
         const bb_ao_config config = case_config(&c);
-        bb_atmosphere atmosphere = {0};
-        bb_sensor_array guides = {0};
-        bb_sensor_array truth = {0};
+        autorelease(bb_atmosphere) atmosphere = {0};
+        autorelease(bb_sensor_array) guides = {0};
+        autorelease(bb_sensor_array) truth = {0};
         check_ok(bb_ao_check(&config));
         check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
         check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
@@ -164,9 +156,6 @@ TEST(slopes_of_large_or_few_lenslets_are_averaged)
         assert_int_equal(bb_sensor_averages(&truth.sensors[0]),
                          rows[i].sensors == MEAN ||
                              (rows[i].sensors == UNSET && rows[i].diameter_m > 10.0));
-        bb_sensor_array_release(&guides);
-        bb_sensor_array_release(&truth);
-        bb_atmosphere_release(&atmosphere);
     }
     ao_case c = case_nx456();
     c.stars[2].slope_model = 7;

@@ -33,7 +33,7 @@ TEST(ends_stand_half_a_lenslet_from_the_centre)
     double y[MOST];
     bb_subapertures_centres(16, &(bb_pupil){.obstruction = 0.2}, x, y);
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-        bb_slope_ends ends = ends_of(&g, axis);
+        autorelease(bb_slope_ends) ends = ends_of(&g, axis);
         const double step_x = axis == BB_AXIS_X ? 0.25 : 0.0;
         const double step_y = axis == BB_AXIS_Y ? 0.25 : 0.0;
         for (bb_index i = 0; i < g.count; ++i) {
@@ -43,7 +43,6 @@ TEST(ends_stand_half_a_lenslet_from_the_centre)
             assert_true(0.25 * ends.y[ends.plus[i]] == 4.0 * y[i] + step_y);
             assert_true(0.25 * ends.y[ends.minus[i]] == 4.0 * y[i] - step_y);
         }
-        bb_slope_ends_release(&ends);
     }
 }
 
@@ -57,13 +56,12 @@ TEST(neighbours_share_an_end)
     }
     assert_int_equal(g.count, 196);
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-        bb_slope_ends ends = ends_of(&g, axis);
+        autorelease(bb_slope_ends) ends = ends_of(&g, axis);
         // The pupil is the same seen along either axis.
         assert_int_equal(ends.count, g.count + segments);
         for (bb_index i = 1; i < g.count; ++i) {
             assert_true(ends.minus[i] > ends.minus[i - 1] && ends.plus[i] > ends.plus[i - 1]);
         }
-        bb_slope_ends_release(&ends);
     }
 }
 
@@ -71,10 +69,10 @@ TEST(a_part_holds_each_end_once)
 {
     const grid g = grid_of(13, 0.3);
     for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
-        bb_slope_ends ends = ends_of(&g, axis);
+        autorelease(bb_slope_ends) ends = ends_of(&g, axis);
         for (bb_index first = 0; first < g.count; first += 11) {
             const bb_index slopes = g.count - first < 29 ? g.count - first : 29;
-            bb_slope_ends_part part = {0};
+            autorelease(bb_slope_ends_part) part = {0};
             check_ok(bb_slope_ends_part_create(&ends, first, slopes, &part));
             for (bb_index p = 1; p < part.count; ++p) {
                 assert_true(part.point[p] > part.point[p - 1]);
@@ -84,9 +82,7 @@ TEST(a_part_holds_each_end_once)
                 assert_int_equal(part.point[part.plus[i]], ends.plus[first + i]);
             }
             assert_true(part.count > slopes && part.count <= 2 * slopes);
-            bb_slope_ends_part_release(&part);
         }
-        bb_slope_ends_release(&ends);
     }
 }
 

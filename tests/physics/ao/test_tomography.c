@@ -34,7 +34,7 @@ TEST(sources_have_the_shapes_of_the_sensors)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    bb_tomography *problem = NULL;
+    autoptr(bb_tomography) problem = NULL;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_index n = problem->cmm->rows;
     assert_int_equal(n, 6 * problem->guides.sensors[0].count);
@@ -55,8 +55,6 @@ TEST(sources_have_the_shapes_of_the_sensors)
     assert_ptr_not_equal(problem->targets[0].spread, problem->targets[2].spread);
     bb_tomography_destroy(&problem);
     assert_null(problem);
-    bb_tomography_destroy(&problem);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Cmm = Ccore + V diag(variance) V^T, and with blocks the core is all of it.
@@ -64,8 +62,8 @@ TEST(tilts_complete_the_core)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    bb_tomography *split = NULL;
-    bb_tomography *blocks = NULL;
+    autoptr(bb_tomography) split = NULL;
+    autoptr(bb_tomography) blocks = NULL;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &split));
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &blocks));
     bb_index n = split->cmm->rows;
@@ -73,9 +71,9 @@ TEST(tilts_complete_the_core)
     assert_int_equal(split->tilts.rows, n);
     assert_int_equal(blocks->tilts.columns, 0);
     assert_ptr_equal(blocks->cmm, blocks->cmm_core);
-    double *cmm = whole(split->cmm);
-    double *core = whole(split->cmm_core);
-    double *with_blocks = whole(blocks->cmm_core);
+    autofree double *cmm = whole(split->cmm);
+    autofree double *core = whole(split->cmm_core);
+    autofree double *with_blocks = whole(blocks->cmm_core);
     bb_index changed = 0;
     for (bb_index i = 0; i < n; ++i) {
         for (bb_index j = 0; j < n; ++j) {
@@ -92,11 +90,6 @@ TEST(tilts_complete_the_core)
     }
     bb_index one = split->guides.sensors[0].count;
     assert_int_equal(changed, 4 * one * one);
-    BB_RELEASE(&cmm);
-    BB_RELEASE(&core);
-    BB_RELEASE(&with_blocks);
-    bb_tomography_destroy(&split);
-    bb_tomography_destroy(&blocks);
 }
 
 // Nothing of a tilt's strength is left in the matrices when it is infinite.
@@ -104,8 +97,8 @@ TEST(unknown_tilts_leave_the_core)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    bb_tomography *split = NULL;
-    bb_tomography *unknown = NULL;
+    autoptr(bb_tomography) split = NULL;
+    autoptr(bb_tomography) unknown = NULL;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &split));
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UNKNOWN, &unknown));
     const bb_index n = split->cmm->rows;
@@ -116,13 +109,9 @@ TEST(unknown_tilts_leave_the_core)
     }
     assert_memory_equal(unknown->tilts.vectors, split->tilts.vectors,
                         (size_t)(n * 4) * sizeof(double));
-    double *core = whole(split->cmm_core);
-    double *cmm = whole(unknown->cmm);
+    autofree double *core = whole(split->cmm_core);
+    autofree double *cmm = whole(unknown->cmm);
     assert_memory_equal(core, cmm, (size_t)(n * n) * sizeof *core);
-    BB_RELEASE(&core);
-    BB_RELEASE(&cmm);
-    bb_tomography_destroy(&split);
-    bb_tomography_destroy(&unknown);
 }
 
 // The truth sensor looks where its target is: what differs between targets is where Ctm looks, not
@@ -131,7 +120,7 @@ TEST(targets_differ_in_where_they_look)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    bb_tomography *problem = NULL;
+    autoptr(bb_tomography) problem = NULL;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     double *ctt[2] = {whole(problem->targets[0].ctt), whole(problem->targets[1].ctt)};
     double *ctm[2] = {whole(problem->targets[0].ctm), whole(problem->targets[1].ctm)};
@@ -151,7 +140,6 @@ TEST(targets_differ_in_where_they_look)
         BB_RELEASE(&ctt[t]);
         BB_RELEASE(&ctm[t]);
     }
-    bb_tomography_destroy(&problem);
 }
 
 // Nothing left over is a perfect image; turbulence that nobody corrects is worse; what is not
@@ -160,15 +148,15 @@ static void check_rating(bb_score kind)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    bb_tomography *problem = NULL;
+    autoptr(bb_tomography) problem = NULL;
     double strehl[2] = {NAN, NAN};
     bb_tomography_score score = {.kind = kind, .strehl = strehl};
     bb_outcome outcome = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_index m = problem->targets[0].ctt->rows;
     bb_index pixels = bb_point_spread_layout(problem->targets[0].spread)->pixels;
-    double *cee = zeros(m * m);
-    double *image = doubles(pixels * pixels);
+    autofree double *cee = zeros(m * m);
+    autofree double *image = doubles(pixels * pixels);
     score.psf_count = 1;
     score.psf = image;
     check_ok(bb_tomography_rate(problem, 0, cee, 2, wavelengths, &score, &outcome));
@@ -177,7 +165,7 @@ static void check_rating(bb_score kind)
     check_relative(strehl[1], 1.0, 1e-12);
     check_close(score.residual_rms, 0.0, 1e-15, 1.0);
     check_relative(image[pixels / 2 * pixels + pixels / 2], 1.0, 1e-12);
-    double *ctt = whole(problem->targets[0].ctt);
+    autofree double *ctt = whole(problem->targets[0].ctt);
     check_ok(bb_tomography_rate(problem, 0, ctt, 2, wavelengths, &score, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     assert_true(strehl[0] > 0.0 && strehl[0] < 0.1 && strehl[0] < strehl[1]);
@@ -186,10 +174,6 @@ static void check_rating(bb_score kind)
     check_ok(bb_tomography_rate(problem, 0, ctt, 2, wavelengths, &score, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_NON_FINITE);
     assert_true(isnan(strehl[0]) && isnan(strehl[1]) && isnan(score.residual_rms));
-    BB_RELEASE(&cee);
-    BB_RELEASE(&ctt);
-    BB_RELEASE(&image);
-    bb_tomography_destroy(&problem);
 }
 
 TEST(rating_spans_perfect_to_uncorrected)
@@ -207,14 +191,14 @@ TEST(a_residual_far_from_stationary_has_no_price)
     bb_ao_config config = case_config(&c);
     const bb_mirror_config mirror = {.condition = 100.0};
     config.mirror = &mirror;
-    bb_tomography *problem = NULL;
+    autoptr(bb_tomography) problem = NULL;
     double strehl = 0.0;
     const double wavelength_m = 1.65e-6;
     bb_tomography_score score = {.kind = BB_SCORE_STATIONARY, .strehl = &strehl};
     bb_outcome outcome = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     const bb_index m = problem->targets[2].ctt->rows;
-    double *cee = zeros(m * m);
+    autofree double *cee = zeros(m * m);
     for (bb_index i = 0; i < m; ++i) {
         cee[i * m + i] = 1e-2;
     }
@@ -222,8 +206,6 @@ TEST(a_residual_far_from_stationary_has_no_price)
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_SPD);
     assert_non_null(strstr(outcome.detail, "too far from stationary"));
     assert_true(isnan(strehl) && isnan(score.residual_rms));
-    BB_RELEASE(&cee);
-    bb_tomography_destroy(&problem);
 }
 
 TEST_FULL(every_allocation_may_fail)

@@ -149,7 +149,7 @@ static void hold(const rig *self, bb_slope_model model, wavefront front, bb_inde
 TEST(slopes_are_those_of_the_wavefront)
 {
     for (int model = 0; model < 2; ++model) {
-        rig self;
+        autocall(release) rig self;
         check_ok(make(40.0, (bb_slope_model)model, &every_kind, &self));
         assert_int_equal(self.modes.columns, 2 + 1 + BB_REFERENCE_MODES * SENSORS);
         hold(&self, (bb_slope_model)model, focus, 1, 0, 2);
@@ -159,7 +159,6 @@ TEST(slopes_are_those_of_the_wavefront)
                      3 + BB_REFERENCE_MODES * s + mode);
             }
         }
-        release(&self);
     }
 }
 
@@ -189,7 +188,7 @@ TEST(a_drift_moves_spots_as_depth_stretches_them)
 // are orthogonal as wavefronts, not on a square grid of slopes.
 TEST(modes_of_unlike_symmetry_are_orthogonal)
 {
-    rig self;
+    autocall(release) rig self;
     check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self));
     for (int a = 0; a < BB_REFERENCE_MODES; ++a) {
         for (int b = 0; b < a; ++b) {
@@ -204,7 +203,6 @@ TEST(modes_of_unlike_symmetry_are_orthogonal)
             assert_true(b >= 3 || fabs(product) < 1e-13 * sqrt(squares[0] * squares[1]));
         }
     }
-    release(&self);
 }
 
 // Natural stars have tilts, sodium stars foci, all sensors aberrations; what has no variance has no
@@ -220,13 +218,12 @@ TEST(stars_have_the_modes_of_their_kind)
                  {{0.0, 0.0, 25.0}, BB_REFERENCE_MODES * SENSORS},
                  {{0.3, 400.0, 25.0}, 3 + BB_REFERENCE_MODES * SENSORS}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-        rig self;
+        autocall(release) rig self;
         check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &cases[k].config, &self));
         assert_int_equal(self.modes.columns, cases[k].columns);
         assert_int_equal(bb_unknown_modes_count(&self.guides, &cases[k].config), cases[k].columns);
-        release(&self);
     }
-    rig self;
+    autocall(release) rig self;
     check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self));
     const bb_index count = self.guides.sensors[0].count;
     for (bb_index column = 0; column < self.modes.columns; ++column) {
@@ -240,7 +237,6 @@ TEST(stars_have_the_modes_of_their_kind)
         assert_true(values[0] == (row < count ? 1.0 : 0.0));
         assert_true(values[1] == (row >= count && row < 2 * count ? 1.0 : 0.0));
     }
-    release(&self);
 }
 
 TEST_FULL(every_failed_allocation_is_reported)

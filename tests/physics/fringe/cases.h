@@ -5,7 +5,6 @@
 #ifndef BB_TESTS_FRINGE_CASES_H
 #define BB_TESTS_FRINGE_CASES_H
 
-#include "core/memory.h"
 #include "core/thread.h"
 #include "physics/fringe/fringe_check.h"
 #include "physics/fringe/scene.h"

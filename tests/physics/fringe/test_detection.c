@@ -65,7 +65,7 @@ TEST(frames_without_noise_give_the_phase)
     for (int s = 0; s < 10; ++s) {
         c.detection.steps = steps[s / 2];
         c.detection.step_rad = s % 2 == 0 ? NAN : 0.9; // also steps that do not divide 2 pi
-        measurement m = measure(&c, 2, 0);
+        autocall(release) measurement m = measure(&c, 2, 0);
         for (bb_index i = 0; i < 53 * 31; ++i) {
             if (m.scene->mask[i] == 0) {
                 assert_true(isnan(m.phase[i]) && isnan(m.modulation[i]));
@@ -75,7 +75,6 @@ TEST(frames_without_noise_give_the_phase)
             assert_true(m.phase[i] > -M_PI && m.phase[i] <= M_PI);
             check_relative(m.modulation[i], 0.24, 1e-13);
         }
-        release(&m);
     }
 }
 
@@ -86,14 +85,13 @@ TEST(carre_does_not_ask_for_the_step)
     c.detection.algorithm = BB_DETECTION_CARRE;
     for (int e = 0; e < 3; ++e) {
         c.detection.step_error = errors[e];
-        measurement m = measure(&c, 2, 0);
+        autocall(release) measurement m = measure(&c, 2, 0);
         for (bb_index i = 0; i < 53 * 31; ++i) {
             check_close(error_of(&m, i), 0.0, 1e-7, 1.0); // a root of a product near 0
             if (errors[e] == 0.0) {
                 check_relative(m.modulation[i], 0.45, 1e-7);
             }
         }
-        release(&m);
     }
     // Beyond 2 pi / 3 a step the first and last frames differ the other way round.
     c.detection.step_error = 0.0;
@@ -108,13 +106,12 @@ TEST(carre_does_not_ask_for_the_step)
     // Four steps that are taken to be right do: the error is error x 3/2 steps and a ripple.
     c.detection.algorithm = BB_DETECTION_STEPS;
     c.detection.step_error = 0.2;
-    measurement m = measure(&c, 2, 0);
+    autocall(release) measurement m = measure(&c, 2, 0);
     double sum = 0.0;
     for (bb_index i = 0; i < 53 * 31; ++i) {
         sum += error_of(&m, i) / (53.0 * 31.0);
     }
     check_close(sum, 0.2 * 1.5 * 0.5 * M_PI, 0.05, 1.0);
-    release(&m);
 }
 
 // A slope is exact under a window that lies within the data; at edges it is that of a place within.
@@ -128,7 +125,7 @@ TEST(a_carrier_gives_the_phase)
         c.camera.mean = 0.4;
         c.detection.algorithm = BB_DETECTION_CARRIER;
         c.detection.carrier = carriers[k];
-        measurement m = measure(&c, 2, 0);
+        autocall(release) measurement m = measure(&c, 2, 0);
         assert_int_equal(m.frames->steps, 1);
         for (bb_index i = 0; i < 160 * 128; ++i) {
             const bb_index x = i % 160, y = i / 160, reach = carriers[k].window_px;
@@ -139,7 +136,6 @@ TEST(a_carrier_gives_the_phase)
                             1.0); // less a tenth: the slope lies beside the window's middle
             }
         }
-        release(&m);
     }
 }
 
@@ -147,11 +143,11 @@ TEST(carre_knows_all_quadrants)
 {
     bb_fringe_config c = fringe_case(8, 1);
     c.detection.algorithm = BB_DETECTION_CARRE;
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     for (int k = 0; k < 8; ++k) {
         scene->phase[k] = M_PI * (k - 3) / 4.0; // -3/4 pi .. pi
     }
-    bb_frames *frames = NULL;
+    autoptr(bb_frames) frames = NULL;
     double phase[8];
     check_ok(bb_frames_create(&c, scene, 1, 0, &frames));
     check_close(frames->steps_rad[0], -0.75 * M_PI, 1e-15, 1.0);
@@ -159,8 +155,6 @@ TEST(carre_knows_all_quadrants)
     for (int k = 0; k < 8; ++k) {
         check_close(bb_detection_wrap(phase[k] - scene->phase[k]), 0.0, 1e-7, 1.0);
     }
-    bb_frames_destroy(&frames);
-    bb_scene_destroy(&scene);
 }
 
 TEST(levels_bound_the_error)
@@ -170,7 +164,7 @@ TEST(levels_bound_the_error)
     bb_index saturated = -1;
     for (bb_index bits = 4; bits <= 16; bits += 4) {
         const double level = 1.0 / (double)((1 << bits) - 1);
-        measurement m = measure(&c, 2, 0);
+        autocall(release) measurement m = measure(&c, 2, 0);
         bb_frames_quantise(m.frames, bits, &saturated);
         assert_int_equal(saturated, 0);
         double worst = 0.0;
@@ -185,7 +179,6 @@ TEST(levels_bound_the_error)
         // a1 and a2 are half of two roundings each: off by at most half a level.
         const double bound = asin(sqrt(2.0) * 0.5 * level / 0.45);
         assert_true(worst <= bound && worst > 0.2 * bound);
-        release(&m);
     }
 }
 
@@ -214,7 +207,7 @@ TEST(a_pixel_that_is_always_full_has_no_phase)
     c.camera.mean = 5.0;
     c.camera.contrast = 0.5;
     c.detection.least_modulation = 0.0;
-    measurement m = measure(&c, 1, 0);
+    autocall(release) measurement m = measure(&c, 1, 0);
     bb_frames_quantise(m.frames, 8, NULL);
     check_ok(bb_detection_run(&c.detection, m.frames, m.phase, m.modulation));
     for (bb_index i = 0; i < 80; ++i) {
@@ -233,7 +226,6 @@ TEST(a_pixel_that_is_always_full_has_no_phase)
     c.detection.least_modulation = 0.099;
     m = measure(&c, 1, 0);
     check_close(error_of(&m, 7), 0.0, 1e-13, 1.0);
-    release(&m);
 }
 
 TEST(noise_of_frames_becomes_noise_of_the_phase)
@@ -246,8 +238,8 @@ TEST(noise_of_frames_becomes_noise_of_the_phase)
         c.detection.steps = steps;
         double squares = 0.0;
         double products = 0.0;
-        measurement m = measure(&c, 5, 0);
-        measurement second = measure(&c, 5, 1);
+        autocall(release) measurement m = measure(&c, 5, 0);
+        autocall(release) measurement second = measure(&c, 5, 1);
         for (bb_index i = 0; i < 151 * 100; ++i) {
             squares += error_of(&m, i) * error_of(&m, i) / pixels;
             products += error_of(&m, i) * error_of(&second, i) / pixels;
@@ -255,8 +247,6 @@ TEST(noise_of_frames_becomes_noise_of_the_phase)
         const double variance = 2.0 / (double)steps * pow(0.01 / (0.8 * 0.5), 2.0);
         check_relative(squares, variance, 6.0 * sqrt(2.0 / pixels) + 0.003);
         check_close(products, 0.0, 5.0 / sqrt(pixels), variance);
-        release(&m);
-        release(&second);
     }
 }
 
@@ -267,7 +257,7 @@ TEST(vibration_is_common_to_a_frame)
     double sum = 0.0;
     double squares = 0.0;
     for (bb_index draw = 0; draw < 400; ++draw) {
-        measurement m = measure(&c, 1, draw);
+        autocall(release) measurement m = measure(&c, 1, draw);
         for (bb_index n = 0; n < 4; ++n) {
             const double *frame = m.frames->intensity + n * 16 * 9;
             for (bb_index i = 1; i < 16 * 9; ++i) {
@@ -278,7 +268,6 @@ TEST(vibration_is_common_to_a_frame)
         const double error = asin((0.5 - m.frames->intensity[16 * 9]) / 0.45);
         sum += error / 400.0;
         squares += error * error / 400.0;
-        release(&m);
     }
     check_close(sum, 0.0, 0.05, 1.0);
     check_relative(squares, 0.04, 6.0 * sqrt(2.0 / 400.0));
@@ -289,7 +278,7 @@ TEST(arguments_are_checked_and_threads_do_not_matter)
     bb_fringe_config c = slope_case(70, 50);
     c.camera.noise = 0.02;
     c.camera.vibration_rad = 0.1;
-    measurement one = measure(&c, 3, 1);
+    autocall(release) measurement one = measure(&c, 3, 1);
     check_ok(bb_threads_set(3));
     measurement three = measure(&c, 3, 1);
     bb_threads_stop();
@@ -319,8 +308,6 @@ TEST(arguments_are_checked_and_threads_do_not_matter)
         bb_memory_fail_at(0);
         assert_null(frames);
     }
-    release(&one);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(steps_have_to_determine_a_phase)

@@ -64,7 +64,7 @@ TEST(zernike_heights_become_phase)
     c.pupil.kind = BB_FRINGE_PUPIL_DISC;
     c.pupil.diameter = 0.9; // radius 18 px
     c.waves_per_fringe = 1.0;
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     for (bb_index r = 0; r < 40; ++r) {
         for (bb_index k = 0; k < 61; ++k) {
             const double x = ((double)k - 30.0) / 18.0;
@@ -79,7 +79,6 @@ TEST(zernike_heights_become_phase)
             }
         }
     }
-    bb_scene_destroy(&scene);
 }
 
 TEST(random_surfaces_have_their_rms)
@@ -90,7 +89,7 @@ TEST(random_surfaces_have_their_rms)
     c.pupil.kind = BB_FRINGE_PUPIL_ANNULUS;
     c.pupil.obstruction = 0.3;
     c.surface.freeform.rms_nm = 75.0;
-    bb_scene *scene = make_scene(&c, 5, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 5, 0);
     measure(scene, &mean, &rms);
     check_close(mean, 0.0, 1e-12, 1.0);
     check_relative(rms, 75.0 * 2.0 * M_PI / 316.4, 1e-12);
@@ -108,7 +107,6 @@ TEST(random_surfaces_have_their_rms)
     scene = make_scene(&c, 5, 0);
     measure(scene, &mean, &rms);
     check_relative(rms, 75.0 * 2.0 * M_PI / 316.4, 1e-4);
-    bb_scene_destroy(&scene);
 }
 
 // Power of a scene's wave (k, l).
@@ -140,14 +138,13 @@ TEST(spectra_fall_as_their_exponent_between_the_cutoffs)
     double rising = 0.0;
     double falling = 0.0;
     for (uint64_t seed = 0; seed < 40; ++seed) {
-        bb_scene *scene = make_scene(&c, seed, 0);
+        autoptr(bb_scene) scene = make_scene(&c, seed, 0);
         low += power(scene, 2, 0) + power(scene, 0, 2);
         high += power(scene, 8, 0) + power(scene, 0, 8);
         rising += power(scene, 3, 2);
         falling += power(scene, 3, -2);
         outside += power(scene, 1, 0) + power(scene, 0, 1) + power(scene, 1, 1) +
                    power(scene, 10, 0) + power(scene, 7, 7) + power(scene, 0, 0);
-        bb_scene_destroy(&scene);
     }
     assert_true(outside < 1e-20 * low);
     // 4^3 = 64; 80 powers of two degrees of freedom each scatter by 0.11, their ratio by 0.16.
@@ -163,8 +160,8 @@ TEST(finer_arrays_see_the_same_surface)
         .rms_nm = 30.0, .exponent = 2.0, .low_cycles = 0.5, .high_cycles = 6.0};
     bb_fringe_config fine = coarse;
     fine.size = (bb_fringe_size_config){.columns = 120, .rows = 72};
-    bb_scene *few = make_scene(&coarse, 3, 0);
-    bb_scene *many = make_scene(&fine, 3, 0);
+    autoptr(bb_scene) few = make_scene(&coarse, 3, 0);
+    autoptr(bb_scene) many = make_scene(&fine, 3, 0);
     for (bb_index r = 0; r < 24; ++r) {
         for (bb_index k = 0; k < 40; ++k) {
             // The middle of three by three lies where the coarse one does; rms differ a little.
@@ -172,8 +169,6 @@ TEST(finer_arrays_see_the_same_surface)
                         2.0);
         }
     }
-    bb_scene_destroy(&few);
-    bb_scene_destroy(&many);
 }
 
 TEST(steps_stand_where_they_should)
@@ -198,7 +193,7 @@ TEST(steps_stand_where_they_should)
     };
     bb_fringe_config c = fringe_case(12, 8);
     c.surface.steps = (bb_list){.items = steps, .count = 3};
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     for (bb_index r = 0; r < 8; ++r) {
         for (bb_index k = 0; k < 12; ++k) {
             const bool raised = k >= 4 && k < 8 && r >= 4;
@@ -214,7 +209,6 @@ TEST(steps_stand_where_they_should)
     c.surface.steps = (bb_list){.items = steps, .count = 1};
     scene = make_scene(&c, 1, 0);
     assert_true(scene->phase[2] == 0.0 && scene->phase[3] > 0.0);
-    bb_scene_destroy(&scene);
 }
 
 TEST(a_shear_has_clean_rows_and_no_residue_along_them)
@@ -227,7 +221,7 @@ TEST(a_shear_has_clean_rows_and_no_residue_along_them)
                              .width = NAN};
     bb_fringe_config c = fringe_case(64, 32);
     c.surface.steps = (bb_list){.items = &shear, .count = 1};
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     for (bb_index r = 0; r < 32; ++r) {
         for (bb_index k = 0; k + 1 < 64; ++k) {
             const double *p = scene->phase + r * 64 + k;
@@ -239,7 +233,6 @@ TEST(a_shear_has_clean_rows_and_no_residue_along_them)
     assert_true(scene->phase[16 * 64] == 0.0);
     check_relative(scene->phase[16 * 64 + 63] - scene->phase[15 * 64 + 63], 2.0 * M_PI * 18.9,
                    1e-13);
-    bb_scene_destroy(&scene);
 }
 
 TEST(pairs_have_residues_at_their_ends_and_a_cut_between)
@@ -250,7 +243,7 @@ TEST(pairs_have_residues_at_their_ends_and_a_cut_between)
     for (int s = 0; s < 3; ++s) {
         c.surface.residue_pairs = (bb_residue_config){.count = 1, .separation_px = separations[s]};
         for (uint64_t seed = 0; seed < 20; ++seed) {
-            bb_scene *scene = make_scene(&c, seed, 0);
+            autoptr(bb_scene) scene = make_scene(&c, seed, 0);
             assert_int_equal(scene->pair_count, 1);
             const bb_vortex_pair *pair = scene->pairs;
             check_close(hypot(pair->plus_x - pair->minus_x, pair->plus_y - pair->minus_y),
@@ -273,7 +266,6 @@ TEST(pairs_have_residues_at_their_ends_and_a_cut_between)
                     }
                 }
             }
-            bb_scene_destroy(&scene);
         }
     }
 }
@@ -282,7 +274,7 @@ TEST(pairs_stay_in_small_arrays)
 {
     bb_fringe_config c = fringe_case(6, 5);
     c.surface.residue_pairs = (bb_residue_config){.count = 300, .separation_px = 2.0};
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     bool first = false;
     bool last = false;
     for (int p = 0; p < 300; ++p) {
@@ -295,7 +287,6 @@ TEST(pairs_stay_in_small_arrays)
         last = last || (pair->minus_x == 4.5 && pair->plus_y == 0.5);
     }
     assert_true(first && last);
-    bb_scene_destroy(&scene);
 }
 
 TEST(pairs_find_the_pupil)
@@ -304,7 +295,7 @@ TEST(pairs_find_the_pupil)
     c.pupil.kind = BB_FRINGE_PUPIL_ANNULUS;
     c.pupil.obstruction = 0.5;
     c.surface.residue_pairs = (bb_residue_config){.count = 30, .separation_px = 4.0};
-    bb_scene *scene = make_scene(&c, 7, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 7, 0);
     assert_int_equal(scene->pair_count, 30);
     for (int p = 0; p < 30; ++p) {
         const double ends[2][2] = {{scene->pairs[p].plus_x, scene->pairs[p].plus_y},
@@ -314,7 +305,6 @@ TEST(pairs_find_the_pupil)
             assert_true(r > 15.5 && r < 32.0);
         }
     }
-    bb_scene_destroy(&scene);
 }
 
 TEST(noise_is_of_its_draw_and_nothing_else_is)
@@ -324,8 +314,8 @@ TEST(noise_is_of_its_draw_and_nothing_else_is)
     c.surface.residue_pairs.count = 3;
     c.pupil.holes.count = 4;
     c.pupil.dead_share = 0.02;
-    bb_scene *clean = make_scene(&c, 9, 0);
-    bb_scene *draw_of_clean = make_scene(&c, 9, 1);
+    autoptr(bb_scene) clean = make_scene(&c, 9, 0);
+    autoptr(bb_scene) draw_of_clean = make_scene(&c, 9, 1);
     const size_t bytes = 301 * 200 * sizeof(double);
     assert_memory_equal(clean->phase, draw_of_clean->phase, bytes);
     c.surface.noise_rad = 0.5;
@@ -333,8 +323,8 @@ TEST(noise_is_of_its_draw_and_nothing_else_is)
     double squares = 0.0;
     double products = 0.0;
     double neighbours = 0.0;
-    bb_scene *one = make_scene(&c, 9, 0);
-    bb_scene *two = make_scene(&c, 9, 1);
+    autoptr(bb_scene) one = make_scene(&c, 9, 0);
+    autoptr(bb_scene) two = make_scene(&c, 9, 1);
     for (bb_index i = 0; i < 301 * 200; ++i) {
         assert_int_equal(one->mask[i], clean->mask[i]);
         assert_int_equal(two->mask[i], clean->mask[i]);
@@ -354,10 +344,6 @@ TEST(noise_is_of_its_draw_and_nothing_else_is)
     check_close(squares / pixels, 0.25, 8.0 * scatter, 0.25);
     check_close(products / pixels, 0.0, 5.0 * scatter, 0.25);
     check_close(neighbours / pixels, 0.0, 5.0 * scatter, 0.25);
-    bb_scene_destroy(&clean);
-    bb_scene_destroy(&draw_of_clean);
-    bb_scene_destroy(&one);
-    bb_scene_destroy(&two);
 }
 
 TEST(pupils_are_drawn)
@@ -365,7 +351,7 @@ TEST(pupils_are_drawn)
     bb_fringe_config c = fringe_case(100, 100);
     c.pupil.kind = BB_FRINGE_PUPIL_ANNULUS;
     c.pupil.obstruction = 0.4;
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     check_relative((double)count_pixels(scene), M_PI * 2500.0 * (1.0 - 0.16), 0.01);
     bb_scene_destroy(&scene);
     // A vane along +x of 4 pixels; the middle lies between rows 49 and 50.
@@ -390,7 +376,6 @@ TEST(pupils_are_drawn)
         const bool bar = k == 29 || k == 30 || k == 59 || k == 60;
         assert_int_equal(scene->mask[3 * 90 + k], !bar);
     }
-    bb_scene_destroy(&scene);
 }
 
 TEST(holes_and_dead_pixels_have_no_data)
@@ -412,9 +397,8 @@ TEST(holes_and_dead_pixels_have_no_data)
     assert_true(area > 0.2 * M_PI * 100.0 && area < 1.05 * M_PI * 100.0);
     bb_scene_destroy(&scene);
     c.pupil.holes.count = 2;
-    bb_scene *two = make_scene(&c, 4, 0);
+    autoptr(bb_scene) two = make_scene(&c, 4, 0);
     assert_true(30000.0 - (double)count_pixels(two) > area);
-    bb_scene_destroy(&two);
 }
 
 TEST(thin_and_empty_arrays_work)
@@ -430,24 +414,22 @@ TEST(thin_and_empty_arrays_work)
         c.surface.zernike = (bb_list){.items = &term, .count = 1};
         c.surface.steps = (bb_list){.items = steps, .count = 2};
         c.surface.noise_rad = 0.1;
-        bb_scene *scene = make_scene(&c, 1, 0);
+        autoptr(bb_scene) scene = make_scene(&c, 1, 0);
         for (bb_index i = 0; i < sizes[s][0] * sizes[s][1]; ++i) {
             assert_true(isfinite(scene->phase[i]));
         }
-        bb_scene_destroy(&scene);
     }
     bb_fringe_config c = fringe_case(20, 20);
     c.surface.freeform.rms_nm = 10.0;
     c.surface.spectrum.rms_nm = 10.0;
     c.surface.residue_pairs.count = 2;
     c.pupil.holes = (bb_hole_config){.count = 1, .radius_px = 100.0};
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     assert_int_equal(count_pixels(scene), 0);
     bb_scene_destroy(&scene);
     c.pupil.gaps = (bb_gap_config){.parts = 2, .width_px = 20.0}; // not even a pupil
     scene = make_scene(&c, 1, 0);
     assert_int_equal(count_pixels(scene), 0);
-    bb_scene_destroy(&scene);
 }
 
 // Seeds mean the same surface in later versions.
@@ -455,7 +437,7 @@ TEST(seeds_are_kept)
 {
     bb_fringe_config c = fringe_case(9, 7);
     c.surface.freeform.rms_nm = 40.0;
-    bb_scene *scene = make_scene(&c, 11, 2);
+    autoptr(bb_scene) scene = make_scene(&c, 11, 2);
     const double freeform = scene->phase[23];
     bb_scene_destroy(&scene);
     c.surface.freeform.rms_nm = 0.0;
@@ -473,7 +455,6 @@ TEST(seeds_are_kept)
     check_relative(scene->phase[23], 1.6656212766675149, 1e-10);
     assert_true(scene->pairs[0].plus_x == 0.5 && scene->pairs[0].minus_y == 3.5);
     assert_true(count_pixels(scene) == 60 && scene->mask[33] + scene->mask[41] == 0);
-    bb_scene_destroy(&scene);
 }
 
 TEST(threads_do_not_matter)
@@ -487,7 +468,7 @@ TEST(threads_do_not_matter)
     c.surface.noise_rad = 0.3;
     c.pupil.kind = BB_FRINGE_PUPIL_DISC;
     c.pupil.dead_share = 0.03;
-    bb_scene *one = make_scene(&c, 11, 2);
+    autoptr(bb_scene) one = make_scene(&c, 11, 2);
     check_ok(bb_threads_set(3));
     bb_scene *three = make_scene(&c, 11, 2);
     bb_threads_stop();
@@ -495,16 +476,14 @@ TEST(threads_do_not_matter)
     assert_memory_equal(one->mask, three->mask, pixels);
     assert_memory_equal(one->phase, three->phase, pixels * sizeof(double));
     bb_scene_destroy(&three);
-    bb_scene *other = make_scene(&c, 12, 2);
+    autoptr(bb_scene) other = make_scene(&c, 12, 2);
     assert_memory_not_equal(one->phase, other->phase, pixels * sizeof(double));
-    bb_scene_destroy(&one);
-    bb_scene_destroy(&other);
 }
 
 TEST(failures_leave_nothing_behind)
 {
     bb_fringe_config c = fringe_case(20, 20);
-    bb_scene *scene = NULL;
+    autoptr(bb_scene) scene = NULL;
     check_fails(bb_scene_create(&c, 1, -1, &scene), BB_INVALID, "draw -1, expected 0..2147483647");
     c.surface.freeform.rms_nm = 10.0;
     c.surface.spectrum.rms_nm = 10.0;
@@ -522,6 +501,4 @@ TEST(failures_leave_nothing_behind)
             assert_int_equal(bb_memory_blocks(), 0);
         }
     }
-    bb_scene_destroy(&scene);
-    assert_int_equal(bb_memory_blocks(), 0);
 }

@@ -46,14 +46,13 @@ TEST(differences_are_counted_where_both_are)
 TEST(small_errors_survive_large_pistons)
 {
     enum { PIXELS = 1000000 };
-    double *phase = doubles(PIXELS);
+    autofree double *phase = doubles(PIXELS);
     for (int i = 0; i < PIXELS; ++i) {
         phase[i] = 1e6 / 3.0 + (i % 2 == 0 ? 1e-6 : -1e-6);
     }
     bb_wavefront w;
     check_ok(bb_wavefront_measure(PIXELS, phase, NULL, NULL, 1, 1.0, &w));
     check_relative(w.rms_nm, 1e-6, 6e-5); // 1e6 / 3 is known to 6e-11
-    BB_RELEASE(&phase);
 }
 
 static bb_fringe_config polynomial_case(bb_zernike_term *terms, bb_index count)
@@ -79,7 +78,7 @@ TEST(polynomials_come_back_from_a_damaged_pupil)
 {
     bb_zernike_term terms[] = {{1, 500.0}, {2, -300.0}, {7, 25.0}, {12, 0.5}, {28, -3.0}};
     const bb_fringe_config c = polynomial_case(terms, 5);
-    bb_scene *scene = make_scene(&c, 4, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 4, 0);
     double got[36];
     const char *reason = "";
     fit(&c, scene, 36, got, &reason);
@@ -100,7 +99,6 @@ TEST(polynomials_come_back_from_a_damaged_pupil)
     scene->phase[32 * 90 + 45] = INFINITY; // nor what overflowed
     fit(&rectangle, scene, 36, got, &reason);
     check_close(got[6], 25.0, 1e-9, 1.0);
-    bb_scene_destroy(&scene);
 }
 
 TEST(fits_are_least_squares)
@@ -112,7 +110,7 @@ TEST(fits_are_least_squares)
     double squares = 0.0;
     double pixels = 0.0;
     for (bb_index draw = 0; draw < 20; ++draw) {
-        bb_scene *scene = make_scene(&c, 1, draw);
+        autoptr(bb_scene) scene = make_scene(&c, 1, draw);
         double got[21];
         const char *reason = NULL;
         fit(&c, scene, 21, got, &reason);
@@ -120,7 +118,6 @@ TEST(fits_are_least_squares)
         for (int j = 0; j < 21; ++j) {
             squares += got[j] * got[j] / (20.0 * 21.0);
         }
-        bb_scene_destroy(&scene);
     }
     const double sigma = 0.3 / bb_fringe_config_rad_per_nm(&c);
     check_relative(squares, sigma * sigma / pixels, 6.0 * sqrt(2.0 / 420.0));
@@ -129,7 +126,7 @@ TEST(fits_are_least_squares)
 TEST(what_is_not_determined_is_nan_with_its_reason)
 {
     bb_fringe_config c = fringe_case(40, 40);
-    bb_scene *scene = make_scene(&c, 1, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 1, 0);
     double got[10];
     const char *reason = NULL;
     for (bb_index i = 0; i < 1600; ++i) { // 9 pixels, then a line
@@ -169,7 +166,6 @@ TEST(what_is_not_determined_is_nan_with_its_reason)
                 "0 polynomials, expected 1..500");
     check_fails(bb_wavefront_fit(40, 40, 20.0, scene->phase, 1.0, 501, got, &reason), BB_INVALID,
                 "501 polynomials");
-    bb_scene_destroy(&scene);
 }
 
 TEST(threads_do_not_matter)
@@ -177,7 +173,7 @@ TEST(threads_do_not_matter)
     bb_zernike_term terms[] = {{4, 100.0}};
     bb_fringe_config c = polynomial_case(terms, 1);
     c.surface.noise_rad = 0.1;
-    bb_scene *scene = make_scene(&c, 4, 0);
+    autoptr(bb_scene) scene = make_scene(&c, 4, 0);
     double one[28];
     double three[28];
     const char *reason = NULL;
@@ -192,6 +188,4 @@ TEST(threads_do_not_matter)
                          BB_MEMORY);
         bb_memory_fail_at(0);
     }
-    bb_scene_destroy(&scene);
-    assert_int_equal(bb_memory_blocks(), 0);
 }

@@ -6,7 +6,7 @@
 // docs/manual/physics-wafer.md 2.3 item 9.
 TEST(wafer_has_the_known_counts)
 {
-    bb_disc_mesh *mesh = NULL;
+    autoptr(bb_disc_mesh) mesh = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
     assert_int_equal(mesh->columns, 600);
     assert_int_equal(mesh->cell_count, 282792);
@@ -17,12 +17,11 @@ TEST(wafer_has_the_known_counts)
     }
     check_relative(area, bb_disc_mesh_area(mesh), 1e-11);
     check_relative(area, 3.14159265358979 * 0.0225, 3e-4);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(maps_agree_with_each_other)
 {
-    bb_disc_mesh *mesh = NULL;
+    autoptr(bb_disc_mesh) mesh = NULL;
     check_ok(bb_disc_mesh_create(0.0103, 0.001, &mesh));
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         bb_index index = mesh->node_row[i] * mesh->node_columns + mesh->node_column[i];
@@ -41,19 +40,17 @@ TEST(maps_agree_with_each_other)
     }
     assert_int_equal(bb_disc_mesh_cell(mesh, 0.02, 0.0), -1);
     assert_true(bb_disc_mesh_cell(mesh, 0.010, 0.0) >= 0);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(periodic_mesh_wraps)
 {
-    bb_disc_mesh *mesh = NULL;
+    autoptr(bb_disc_mesh) mesh = NULL;
     check_ok(bb_disc_mesh_periodic(5, 4, 0.1, &mesh));
     assert_int_equal(mesh->node_count, 20);
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         check_relative(mesh->node_area[i], 0.01, 1e-14);
     }
     assert_int_equal(mesh->cell_nodes[4 * 19 + 2], 0);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(bad_sizes_are_refused_and_nothing_leaks)

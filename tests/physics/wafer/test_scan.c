@@ -6,19 +6,18 @@
 // docs/manual/physics-wafer.md 1.2: 96 fields, 58 of them full.
 TEST(canonical_layout_has_96_fields)
 {
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     bb_index full = 0;
     for (bb_index i = 0; i < scan->field_count; ++i) {
         full += scan->fields[i].full;
     }
     assert_int_equal(scan->field_count, 96);
     assert_int_equal(full, 58);
-    bb_scan_destroy(&scan);
 }
 
 TEST(order_is_a_meander_with_alternating_scans)
 {
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     int sense = 1;
     assert_int_equal(scan->fields[0].row, -4);
     for (bb_index i = 0; i < scan->field_count; ++i) {
@@ -35,7 +34,6 @@ TEST(order_is_a_meander_with_alternating_scans)
             assert_int_equal(field->column, field[-1].column + sense);
         }
     }
-    bb_scan_destroy(&scan);
 }
 
 // docs/manual/physics-wafer.md 1.2: sagitta 2.96 mm, 1.105 m/s in 34 steps and 0.464 m/s in 81.
@@ -44,18 +42,17 @@ TEST(slit_has_the_known_speed)
     bb_scan_config slow = FAST_SCAN;
     slow.light_steps = 81;
     slow.dark_steps = 29;
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     check_close(scan->sagitta, 2.96e-3, 0.005e-3, 1.0);
     check_close(scan->speed, 1.105, 0.0005, 1.0);
     bb_scan_destroy(&scan);
     check_ok(bb_scan_create(&slow, 1e-3, &scan));
     check_close(scan->speed, 0.464, 0.0005, 1.0);
-    bb_scan_destroy(&scan);
 }
 
 TEST(every_point_gets_the_whole_dose)
 {
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     for (bb_index i = 40; i < 42; ++i) {
         const bb_field *field = &scan->fields[i];
         for (int point = 0; point < 25; ++point) {
@@ -68,12 +65,11 @@ TEST(every_point_gets_the_whole_dose)
             check_close(sum, 1.0, 1e-13, 1.0);
         }
     }
-    bb_scan_destroy(&scan);
 }
 
 TEST(down_scan_is_an_up_scan_turned_in_time)
 {
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     bb_field up = scan->fields[40];
     bb_field down = up;
     down.up = false;
@@ -82,7 +78,6 @@ TEST(down_scan_is_an_up_scan_turned_in_time)
         double expected = bb_scan_dose_fraction(scan, &up, 33 - step, up.x + 0.004, up.y + 0.003);
         check_close(got, expected, 1e-12, 1.0);
     }
-    bb_scan_destroy(&scan);
 }
 
 TEST(circle_area_is_exact)
@@ -99,14 +94,14 @@ TEST(circle_area_is_exact)
 
 TEST(a_given_order_and_doses_are_kept)
 {
-    bb_scan *scan = NULL;
+    autoptr(bb_scan) scan = NULL;
     bb_index sequence[] = {50, 3, 95};
     bb_field_dose doses[] = {{2, 71.0}, {0, 0.0}};
     bb_scan_config config = FAST_SCAN;
     config.order = BB_SCAN_GIVEN;
     config.sequence = (bb_list){sequence, 3};
     config.doses = (bb_list){doses, 2};
-    bb_scan *meander = fast_scan();
+    autoptr(bb_scan) meander = fast_scan();
     check_ok(bb_scan_create(&config, 1e-3, &scan));
     const double expected[] = {0.0, 300.0, 710.0};
     assert_int_equal(scan->field_count, 3);
@@ -118,8 +113,6 @@ TEST(a_given_order_and_doses_are_kept)
         assert_int_equal(field->first_step, 70 * e);
         check_close(field->dose, expected[e], 1e-12, 710.0);
     }
-    bb_scan_destroy(&scan);
-    bb_scan_destroy(&meander);
 }
 
 TEST(bad_scans_are_refused)
@@ -154,7 +147,7 @@ TEST(bad_scans_are_refused)
 // edge of rows lies on y = 0.
 TEST(an_offset_shifts_the_grid)
 {
-    bb_scan *scan = NULL;
+    autoptr(bb_scan) scan = NULL;
     bb_scan_config config = FAST_SCAN;
     config.offset_x_mm = -13.0;
     config.offset_y_mm = 16.5;
@@ -170,16 +163,15 @@ TEST(an_offset_shifts_the_grid)
     // All of the disc but slivers is exposed, on both sides.
     const double disc = acos(-1.0) * 0.147 * 0.147;
     assert_true(area > 0.99 * disc && area <= disc);
-    bb_scan_destroy(&scan);
 }
 
 // The grid's own fields as a layout, shuffled, give the grid's scan.
 TEST(a_layout_of_the_grid_is_the_grid)
 {
-    bb_scan *scan = NULL;
+    autoptr(bb_scan) scan = NULL;
     bb_field_place places[96];
     bb_scan_config config = FAST_SCAN;
-    bb_scan *grid = fast_scan();
+    autoptr(bb_scan) grid = fast_scan();
     for (bb_index i = 0; i < 96; ++i) {
         const bb_index e = (35 * i + 11) % 96;
         const bb_field *field = &grid->fields[e];
@@ -203,14 +195,12 @@ TEST(a_layout_of_the_grid_is_the_grid)
         assert_int_equal(field->full, grid->fields[e].full);
         assert_int_equal(field->first_step, grid->fields[e].first_step);
     }
-    bb_scan_destroy(&scan);
-    bb_scan_destroy(&grid);
 }
 
 TEST(a_layout_says_dose_and_direction)
 {
     enum { U = BB_INTEGER_UNSET };
-    bb_scan *scan = NULL;
+    autoptr(bb_scan) scan = NULL;
     bb_field_place places[] = {{0.0, 0.0, 41.0, BB_DIRECTION_DOWN, U},
                                {26.0005, 0.0, NAN, BB_DIRECTION_PLUS_ONE, U},
                                {-25.9995, 0.0, 0.0, BB_DIRECTION_ONE, U},
@@ -225,7 +215,6 @@ TEST(a_layout_says_dose_and_direction)
         assert_int_equal(scan->fields[e].up, up[e]);
         check_close(scan->fields[e].x, 1e-3 * places[e].x_mm, 1e-15, 1.0);
     }
-    bb_scan_destroy(&scan);
 }
 
 TEST(bad_layouts_are_refused)

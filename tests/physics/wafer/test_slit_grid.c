@@ -20,7 +20,7 @@ TEST(seed_window_has_the_known_size)
 {
     bb_slit_grid grid;
     bb_response_config config = response(21, 18);
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     assert_int_equal(grid.field_rows, 103);
     assert_int_equal(grid.field_points, 2163);
@@ -32,13 +32,12 @@ TEST(seed_window_has_the_known_size)
     assert_int_equal(grid.field_rows, 50);
     config.field_rows = 103;
     check_fails(bb_slit_grid_make(&config, scan, &grid), BB_INVALID, "expected at least 18 rows");
-    bb_scan_destroy(&scan);
 }
 
 // Every point with dose in a step lies at most a pitch outside the rows of the window.
 TEST(window_follows_the_exposed_strip)
 {
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     const bb_slit_grid grid = grid_of(scan, 21, 18);
     double worst = 0.0;
     for (bb_index f = 44; f < 46; ++f) {
@@ -59,12 +58,11 @@ TEST(window_follows_the_exposed_strip)
     }
     print_message("extrapolated by at most %.2f rows\n", worst);
     assert_true(worst < 1.0);
-    bb_scan_destroy(&scan);
 }
 
 TEST(points_span_the_field)
 {
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     const bb_slit_grid grid = grid_of(scan, 21, 18);
     const bb_field *field = &scan->fields[44];
     check_close(bb_slit_grid_x(&grid, field, 0), field->x - 0.013, 1e-15, 1.0);
@@ -73,12 +71,11 @@ TEST(points_span_the_field)
                 1.0);
     check_close(bb_slit_grid_y(&grid, field, 2162), field->y + 0.0165 - 0.5 * grid.pitch_y, 1e-15,
                 1.0);
-    bb_scan_destroy(&scan);
 }
 
 TEST(linear_fields_are_reproduced)
 {
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     const bb_slit_grid grid = grid_of(scan, 5, 18);
     const bb_field *field = &scan->fields[45];
     double window[5 * 18];
@@ -93,7 +90,6 @@ TEST(linear_fields_are_reproduced)
         check_close(bb_slit_grid_interpolate(&grid, field, 40, window, x, y),
                     3.0 + 200.0 * x - 70.0 * y, 1e-13, 10.0);
     }
-    bb_scan_destroy(&scan);
 }
 
 // Most that a scored point with dose lies outside the rows of its window, in rows.
@@ -136,7 +132,7 @@ TEST(scored_points_are_never_extrapolated)
     };
     double before = 0.0;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        bb_scan *scan = NULL;
+        autoptr(bb_scan) scan = NULL;
         bb_slit_grid grid;
         bb_scan_config with = FAST_SCAN;
         with.light_steps = cases[c].light;
@@ -154,7 +150,6 @@ TEST(scored_points_are_never_extrapolated)
         assert_int_equal(grid.field_points, grid.columns * grid.field_rows);
         check_close((double)grid.field_rows * grid.pitch_y, 33e-3, 1e-15, 1.0);
         assert_true(extrapolation(&grid, &cases[c].points) < 1e-8);
-        bb_scan_destroy(&scan);
     }
     print_message("before, by up to %.2f rows\n", before);
     assert_true(before > 0.01);
@@ -167,7 +162,7 @@ TEST(windows_that_would_extrapolate_are_refused)
     const bb_metrology_config many = {.columns = 13, .rows = 200};
     const bb_metrology_config dense = {.columns = 61, .rows = 101};
     bb_response_config config = response(21, 18);
-    bb_scan *scan = fast_scan();
+    autoptr(bb_scan) scan = fast_scan();
     config.field_rows = 103;
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     const bb_slit_grid before = grid;
@@ -179,5 +174,4 @@ TEST(windows_that_would_extrapolate_are_refused)
     config.slit_points.rows = 20;
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     check_ok(bb_slit_grid_hold(&config, &dense, &grid));
-    bb_scan_destroy(&scan);
 }

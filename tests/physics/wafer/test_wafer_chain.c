@@ -79,9 +79,9 @@ static void multiply_window(const chain *links, bb_index offset, double *window)
 static bb_status run_field(chain *links, bb_index index, bb_dwell *dwell)
 {
     bb_status status = BB_OK;
-    bb_exposure *exposure = NULL;
-    double *energy = NULL;
-    double *window = NULL;
+    autoptr(bb_exposure) exposure = NULL;
+    autofree double *energy = NULL;
+    autofree double *window = NULL;
     bb_index cells = links->grid->cell_count;
     BB_TRY(bb_exposure_create(links->mesh, links->scan, index, SILICON.absorption, &exposure));
     BB_TRY(BB_ALLOCATE(exposure->count, &energy));
@@ -105,9 +105,6 @@ static bb_status run_field(chain *links, bb_index index, bb_dwell *dwell)
         links->next = swap;
     }
 done:
-    BB_RELEASE(&energy);
-    BB_RELEASE(&window);
-    bb_exposure_destroy(&exposure);
     return status;
 }
 
@@ -133,7 +130,7 @@ static void score(chain *links, bb_dwell *dwell[2])
 // 2 nm after six parameters a field. One field late in a row stands within a factor of that.
 TEST_FULL(a_field_has_the_expected_overlay)
 {
-    chain links;
+    autocall(destroy) chain links;
     bb_dwell *dwell[2] = {NULL};
     check_ok(create(0.001, (bb_grid_config){128, 125}, (bb_grid_config){11, 9}, &links));
     score(&links, dwell);
@@ -159,7 +156,6 @@ TEST_FULL(a_field_has_the_expected_overlay)
         }
         bb_dwell_destroy(&dwell[axis]);
     }
-    destroy(&links);
 }
 
 TEST(every_allocation_may_fail)

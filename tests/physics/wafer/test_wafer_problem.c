@@ -61,7 +61,7 @@ static bb_wafer_config config_of(const wafer_case *c)
 TEST(scored_fields_are_those_asked_for)
 {
     wafer_case c;
-    bb_wafer_problem *problem = NULL;
+    autoptr(bb_wafer_problem) problem = NULL;
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
     check_ok(bb_wafer_problem_create(&config, &problem));
@@ -79,8 +79,6 @@ TEST(scored_fields_are_those_asked_for)
     check_ok(bb_wafer_problem_create(&config, &problem));
     assert_int_equal(problem->scored_count, problem->scan->field_count);
     assert_int_equal(problem->scored[problem->scored_count - 1], problem->scan->field_count - 1);
-    bb_wafer_problem_destroy(&problem);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 static void check_refused(const wafer_case *c, bb_status code, const char *text)
@@ -89,7 +87,6 @@ static void check_refused(const wafer_case *c, bb_status code, const char *text)
     bb_wafer_config config = config_of(c);
     check_fails(bb_wafer_problem_create(&config, &problem), code, text);
     assert_null(problem);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(what_cannot_be_is_refused)
@@ -137,14 +134,13 @@ TEST(fields_beyond_the_kernel_are_found_beforehand)
     check_ok(bb_wafer_problem_check_fields(&config));
     c.response.generator = BB_GENERATOR_PLATE;
     check_ok(bb_wafer_problem_check_fields(&config));
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(both_generators_give_rows)
 {
     wafer_case c;
-    bb_wafer_problem *kernel = NULL;
-    bb_wafer_problem *fem = NULL;
+    autoptr(bb_wafer_problem) kernel = NULL;
+    autoptr(bb_wafer_problem) fem = NULL;
     bb_wafer_rows rows[2];
     double *values[2] = {NULL, NULL};
     coarse_case(&c);
@@ -179,8 +175,6 @@ TEST(both_generators_give_rows)
         BB_RELEASE(&values[0]);
         BB_RELEASE(&values[1]);
     }
-    bb_wafer_problem_destroy(&kernel);
-    bb_wafer_problem_destroy(&fem);
 }
 
 // Relative difference of all rows of two sources.
@@ -207,8 +201,8 @@ static double row_difference(const bb_wafer_rows *a, const bb_wafer_rows *b)
 TEST(height_by_fem_is_the_kernels)
 {
     wafer_case c;
-    bb_wafer_problem *kernel = NULL;
-    bb_wafer_problem *fem = NULL;
+    autoptr(bb_wafer_problem) kernel = NULL;
+    autoptr(bb_wafer_problem) fem = NULL;
     bb_wafer_rows rows[2];
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
@@ -224,18 +218,15 @@ TEST(height_by_fem_is_the_kernels)
     assert_null(fem->response);
     check_fails(bb_wafer_problem_rows(fem, 1, BB_AXIS_Z, &rows[1]), BB_UNSUPPORTED,
                 "axis z is not among the study's response.axes");
-    bb_wafer_problem_destroy(&fem);
-    bb_wafer_problem_destroy(&kernel);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // The plate's rows are the membrane's but for the coupling and (d/2) grad w; it has z besides.
 TEST_FULL(the_plate_gives_rows_of_all_axes)
 {
     wafer_case c;
-    bb_wafer_problem *kernel = NULL;
-    bb_wafer_problem *fem = NULL;
-    bb_wafer_problem *plate = NULL;
+    autoptr(bb_wafer_problem) kernel = NULL;
+    autoptr(bb_wafer_problem) fem = NULL;
+    autoptr(bb_wafer_problem) plate = NULL;
     bb_wafer_rows rows[2];
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
@@ -255,10 +246,6 @@ TEST_FULL(the_plate_gives_rows_of_all_axes)
         print_message("axis %d: the plate's rows differ by %.2g\n", axis, difference);
         assert_true(difference > 1e-5 && difference < (height ? 0.3 : 0.05));
     }
-    bb_wafer_problem_destroy(&kernel);
-    bb_wafer_problem_destroy(&fem);
-    bb_wafer_problem_destroy(&plate);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Burls and crystals reach the rows; generators without them refuse.
@@ -323,12 +310,12 @@ TEST(both_keys_of_scatter_are_one)
 TEST(restriction_keeps_heat)
 {
     wafer_case c;
-    bb_wafer_problem *problem = NULL;
+    autoptr(bb_wafer_problem) problem = NULL;
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
     check_ok(bb_wafer_problem_create(&config, &problem));
-    double *states = zeros(problem->thermal->size);
-    double *cells = doubles(problem->grid->cell_count);
+    autofree double *states = zeros(problem->thermal->size);
+    autofree double *cells = doubles(problem->grid->cell_count);
     double nodes = 0.0;
     for (bb_index i = 0; i < problem->mesh->node_count; ++i) {
         states[i] = 1.0 + sin(0.1 * (double)i);
@@ -350,9 +337,6 @@ TEST(restriction_keeps_heat)
             check_relative(cells[j], 0.25, 1e-12);
         }
     }
-    BB_RELEASE(&states);
-    BB_RELEASE(&cells);
-    bb_wafer_problem_destroy(&problem);
 }
 
 TEST_FULL(every_allocation_may_fail)

@@ -16,6 +16,11 @@ typedef struct response {
     double *values; ///< [rows][columns]
 } response;
 
+static inline void response_release(response *out)
+{
+    BB_RELEASE(&out->values);
+}
+
 static inline double response_texture(double x, double y)
 {
     return 1.0 + 0.05 * cos(2.5 * x) * cos(2.5 * y);
@@ -86,8 +91,8 @@ static inline void response_decodes_one_way(const response *answer, const bb_cod
     const bb_index columns = answer->layout.columns;
     const bb_index width = bb_coded_matrix_piece_columns(matrix);
     double row[61 * 47], part[500];
-    double *wide = NULL;
-    float *narrow = NULL;
+    autofree double *wide = NULL;
+    autofree float *narrow = NULL;
     assert_int_equal(width, 61 * lines);
     assert_int_equal(bb_coded_matrix_band(matrix), 20);
     check_ok(BB_ALLOCATE(BB_GROUP_ROWS * width, &wide));
@@ -111,30 +116,26 @@ static inline void response_decodes_one_way(const response *answer, const bb_cod
             }
         }
     }
-    BB_RELEASE(&wide);
-    BB_RELEASE(&narrow);
 }
 
 /// A far field of one sign, all below the tolerance of 1e-3, keeps its sum to `tolerance`.
 static inline void response_keeps_far_fields(const bb_codec_config *config, bb_index row_columns,
                                              bb_index row_lines, double tolerance)
 {
-    response rows = response_make(row_columns, row_lines, 64, 40, 0.0);
+    autorelease(response) rows = response_make(row_columns, row_lines, 64, 40, 0.0);
     double row[2560];
     double kept = 0.0;
     double exact = 0.0;
     for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
         rows.values[i] = 1e-4 * (1.0 + 0.1 * sin((double)i));
     }
-    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, config);
     bb_coded_matrix_decode(matrix, 5, 0, 2560, row);
     for (int j = 0; j < 2560; ++j) {
         kept += row[j];
         exact += rows.values[5 * 2560 + j];
     }
     check_relative(kept, exact, tolerance);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 /// What codes a band of a matrix, as threads do.

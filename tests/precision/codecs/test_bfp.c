@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "core/random.h"
 #include "precision/codecs/bfp_core.h"
 #include "tests/precision/coded.h"
@@ -26,7 +25,7 @@ TEST(rows_have_the_documented_layout)
             double u = bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)j);
             values[j] = u * ldexp(1.0, (int)(j / 32 % 40) * 5 - 100);
         }
-        bb_coded_matrix *matrix = encoded(bits, BB_ROW_SCALE_NONE, values, COLUMNS);
+        autoptr(bb_coded_matrix) matrix = encoded(bits, BB_ROW_SCALE_NONE, values, COLUMNS);
         bb_bfp_layout layout = bb_bfp_layout_of(bits, COLUMNS);
         const unsigned char *row = bb_coded_matrix_bfp_row(matrix, 0);
         assert_int_equal((uintptr_t)row % 64, 0);
@@ -47,7 +46,6 @@ TEST(rows_have_the_documented_layout)
             double limit = ldexp(1.0, bits - 1) - 1.0;
             assert_true(rint(maximum / unit) <= limit && rint(2.0 * maximum / unit) > limit);
         }
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -57,7 +55,7 @@ TEST(planes_stand_where_the_header_says)
     for (int i = 0; i < 32; ++i) {
         values[i] = i * 130 + 1;
     }
-    bb_coded_matrix *matrix = encoded(13, BB_ROW_SCALE_NONE, values, 32);
+    autoptr(bb_coded_matrix) matrix = encoded(13, BB_ROW_SCALE_NONE, values, 32);
     const unsigned char *row = bb_coded_matrix_bfp_row(matrix, 0);
     assert_int_equal((signed char)row[192], 0); // exponents after planes of 32, 16 and 4 bytes
     for (int i = 0; i < 32; ++i) {
@@ -66,7 +64,6 @@ TEST(planes_stand_where_the_header_says)
         assert_int_equal(row[64 + i % 16] >> (4 * (i / 16)) & 15, m >> 1 & 15);
         assert_int_equal(row[128 + i % 4] >> (i / 4) & 1, m & 1);
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(bits_per_value_are_known)
@@ -90,12 +87,11 @@ TEST(largest_magnitudes_never_saturate)
     double block[2][32] = {{1.9999, -1.0}, {127.0 / 64.0, -1.0}};
     const double units[2] = {0x1p-5, 0x1p-6};
     for (int k = 0; k < 2; ++k) {
-        bb_coded_matrix *matrix = encoded(8, BB_ROW_SCALE_NONE, block[k], 32);
+        autoptr(bb_coded_matrix) matrix = encoded(8, BB_ROW_SCALE_NONE, block[k], 32);
         bb_bfp_layout layout = bb_bfp_layout_of(8, 32);
         assert_true(bb_bfp_unit(&layout, bb_coded_matrix_bfp_row(matrix, 0), 0) == (float)units[k]);
         assert_true(bb_codec_bound(bb_coded_matrix_config(matrix), NAN, 1.0, block[k][0]) ==
                     0.5 * units[k]);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -107,7 +103,7 @@ TEST(the_bound_of_a_block_is_reached)
         const double maximum = 2.0 * (1.0 - ldexp(1.0, -bits));
         double block[32] = {maximum, ldexp(1.0, 2 - bits)};
         double decoded[32];
-        bb_coded_matrix *matrix = encoded(bits, BB_ROW_SCALE_NONE, block, 32);
+        autoptr(bb_coded_matrix) matrix = encoded(bits, BB_ROW_SCALE_NONE, block, 32);
         bb_coded_matrix_decode(matrix, 0, 0, 32, decoded);
         double error = 0.0;
         for (int i = 0; i < 32; ++i) {
@@ -117,7 +113,6 @@ TEST(the_bound_of_a_block_is_reached)
         assert_true(error > ldexp(maximum, 1 - bits) && error <= bound && error == bound);
         assert_true(bb_codec_bound(bb_coded_matrix_config(matrix), NAN, block[1], maximum) ==
                     bound);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -133,7 +128,7 @@ TEST(what_cannot_be_held_is_counted)
     block[64] = 0x1p-122; // would take 2^-128 as its unit: 2^-126
     block[65] = 0x1p-128;
     block[66] = -0x1p-127; // half a unit: to even, zero
-    bb_coded_matrix *matrix = encoded(8, BB_ROW_SCALE_NONE, block, 96);
+    autoptr(bb_coded_matrix) matrix = encoded(8, BB_ROW_SCALE_NONE, block, 96);
     assert_int_equal(bb_coded_matrix_non_finite(matrix), 4);
     assert_int_equal(bb_coded_matrix_underflowed(matrix), 2);
     assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
@@ -142,17 +137,15 @@ TEST(what_cannot_be_held_is_counted)
         assert_true(isnan(back[i]));
     }
     assert_true(back[64] == 0x1p-122 && back[65] == 0.0 && back[66] == 0.0);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(row_scales_reach_the_exponents)
 {
     double block[32] = {3e-200, -1e-201};
-    bb_coded_matrix *matrix = encoded(8, BB_ROW_SCALE_ROW, block, 32);
+    autoptr(bb_coded_matrix) matrix = encoded(8, BB_ROW_SCALE_ROW, block, 32);
     double scale = bb_coded_matrix_row_scale(matrix, 0);
     bb_coded_matrix_decode(matrix, 0, 0, 32, back);
     assert_int_equal(bb_coded_matrix_underflowed(matrix), 0);
     check_relative(back[0] / scale, 3e-200, 0x1p-7);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 64 + 64 + 8);
-    bb_coded_matrix_destroy(&matrix);
 }

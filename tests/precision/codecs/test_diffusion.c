@@ -2,7 +2,6 @@
 //
 // Rounding with error diffusion: what the errors add up to, what it is worth on a smooth x, the
 // declared bound on data that are hard for it, and what stays as it was.
-#include "core/memory.h"
 #include "core/thread.h"
 #include "precision/codecs/diffusion.h"
 #include "tests/precision/adversarial.h"
@@ -50,12 +49,11 @@ static void round_trip(const bb_codec_config *config, bb_row_scale scale, double
                        double *target)
 {
     const bb_matrix_layout layout = {.rows = 1, .columns = COLUMNS, .mesh_columns = ACROSS};
-    bb_coded_matrix *matrix = encoded(config, scale, &layout, source);
+    autoptr(bb_coded_matrix) matrix = encoded(config, scale, &layout, source);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, target);
     for (bb_index j = 0; j < COLUMNS; ++j) {
         target[j] /= bb_coded_matrix_row_scale(matrix, 0);
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 static bool in_disc(bb_index i, bb_index j)
@@ -258,7 +256,7 @@ TEST(an_underflowed_tail_keeps_its_sum)
     for (bb_index k = 0; k < COLUMNS; ++k) {
         values[k] = 0.2 * spacing;
     }
-    bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, values);
+    autoptr(bb_coded_matrix) matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, values);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, back);
     for (bb_index k = 0; k < COLUMNS; ++k) {
         sum += back[k];
@@ -267,7 +265,6 @@ TEST(an_underflowed_tail_keeps_its_sum)
     check_close(sum, 0.2 * spacing * COLUMNS, 1.0, spacing);
     assert_int_equal(bb_coded_matrix_underflowed(matrix), zeros);
     assert_true(zeros > COLUMNS / 4 && zeros < COLUMNS);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // Beyond the largest value nothing is left over; at it, what is left over stays within a spacing.
@@ -280,7 +277,7 @@ TEST(saturation_carries_nothing_on)
     }
     values[7] = INFINITY;
     values[8] = NAN;
-    bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, values);
+    autoptr(bb_coded_matrix) matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, values);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, back);
     assert_int_equal(bb_coded_matrix_saturated(matrix), COLUMNS / 3 + 1);
     for (bb_index k = 0; k < COLUMNS; ++k) {
@@ -289,7 +286,6 @@ TEST(saturation_carries_nothing_on)
                     : values[k] > 448.0 ? back[k] == 448.0
                                         : fabs(back[k] - values[k]) <= bound);
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 static const bb_matrix_layout layouts[] = {
@@ -346,12 +342,11 @@ TEST(declared_bounds_hold)
         for (size_t l = 0; l < 3 * sizeof layouts / sizeof *layouts; ++l) {
             const bb_matrix_layout *layout = &layouts[l / 3];
             adversarial_fill(source, layout->rows, layout->columns, kinds[l % 3]);
-            bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, layout, source);
+            autoptr(bb_coded_matrix) matrix = encoded(&config, BB_ROW_SCALE_NONE, layout, source);
             for (bb_index row = 0; row < layout->rows; ++row) {
                 bb_coded_matrix_decode(matrix, row, 0, layout->columns, target);
                 check_row(&config, source + row * layout->columns, target, layout->columns);
             }
-            bb_coded_matrix_destroy(&matrix);
         }
     }
 }
@@ -383,9 +378,9 @@ TEST(threads_and_bands_do_not_change_a_bit)
     adversarial_fill(source, ROWS, WIDTH, ADVERSARIAL_KINDS);
     for (int which = 0; which < CODECS; ++which) {
         const bb_codec_config config = codec(which, BB_ROUNDING_DIFFUSED);
-        bb_coded_matrix *whole = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, source);
+        autoptr(bb_coded_matrix) whole = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, source);
         check_ok(bb_threads_set(3));
-        bb_coded_matrix *matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, source);
+        autoptr(bb_coded_matrix) matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, source);
         check_ok(bb_threads_set(1));
         for (bb_index row = 0; row < ROWS; ++row) {
             bb_coded_matrix_decode(whole, row, 0, WIDTH, one);
@@ -395,8 +390,6 @@ TEST(threads_and_bands_do_not_change_a_bit)
         assert_int_equal(bb_coded_matrix_bytes(whole), bb_coded_matrix_bytes(matrix));
         assert_int_equal(bb_coded_matrix_underflowed(whole), bb_coded_matrix_underflowed(matrix));
         assert_int_equal(bb_coded_matrix_non_finite(whole), bb_coded_matrix_non_finite(matrix));
-        bb_coded_matrix_destroy(&whole);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 

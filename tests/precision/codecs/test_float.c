@@ -43,8 +43,8 @@ TEST(formats_are_special_cases)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_format_info *info = bb_format_describe(cases[c].format);
         const bb_index count = 8 * (bb_index)cases[c].words;
-        double *values = NULL;
-        double *got = NULL;
+        autofree double *values = NULL;
+        autofree double *got = NULL;
         check_ok(BB_ALLOCATE(count, &values));
         check_ok(BB_ALLOCATE(count, &got));
         for (uint32_t w = 0; w < cases[c].words; ++w) {
@@ -61,16 +61,14 @@ TEST(formats_are_special_cases)
                 values[8 * w + 2 * k + 1] = -four[k];
             }
         }
-        bb_coded_matrix *matrix = encoded(cases[c].text, BB_ROW_SCALE_NONE, 1, count, values);
+        autoptr(bb_coded_matrix) matrix =
+            encoded(cases[c].text, BB_ROW_SCALE_NONE, 1, count, values);
         bb_coded_matrix_decode(matrix, 0, 0, count, got);
         for (bb_index i = 0; i < count; ++i) {
             if (cases[c].overflows || fabs(values[i]) <= info->largest) {
                 same(cases[c].text, values[i], got[i], bb_format_round(cases[c].format, values[i]));
             }
         }
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&values);
-        BB_RELEASE(&got);
     }
 }
 
@@ -104,13 +102,12 @@ TEST(words_by_hand)
         double values[3] = {0.0, cases[c].value, NAN};
         double got[3];
         float narrow[3];
-        bb_coded_matrix *matrix = encoded(cases[c].text, BB_ROW_SCALE_NONE, 1, 3, values);
+        autoptr(bb_coded_matrix) matrix = encoded(cases[c].text, BB_ROW_SCALE_NONE, 1, 3, values);
         bb_coded_matrix_decode(matrix, 0, 0, 3, got);
         bb_coded_matrix_decode_f32(matrix, 0, 0, narrow);
         same(cases[c].text, cases[c].value, got[1], cases[c].expected);
         assert_true(got[0] == 0.0 && isnan(got[2]));
         assert_true((double)narrow[1] == got[1]);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -149,8 +146,8 @@ TEST(stochastic_rounding_is_unbiased)
         for (int i = 0; i < 2 * COUNT; ++i) {
             values[i] = i == 7 ? cases[c].above : cases[c].value;
         }
-        bb_coded_matrix *matrix = encoded("float exponent=4 mantissa=4 rounding=stochastic",
-                                          BB_ROW_SCALE_NONE, 2, COUNT, values);
+        autoptr(bb_coded_matrix) matrix = encoded("float exponent=4 mantissa=4 rounding=stochastic",
+                                                  BB_ROW_SCALE_NONE, 2, COUNT, values);
         bb_coded_matrix_decode(matrix, 0, 0, COUNT, got);
         bb_coded_matrix_decode(matrix, 1, 0, COUNT, got + COUNT);
         bb_coded_matrix_destroy(&matrix);
@@ -172,7 +169,6 @@ TEST(stochastic_rounding_is_unbiased)
         bb_coded_matrix_decode(matrix, 0, 0, COUNT, again);
         again[7] = cases[c].below;
         assert_memory_equal(again, got, sizeof again);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -186,11 +182,10 @@ TEST(bytes_are_the_bits_of_a_row)
             (void)snprintf(text, sizeof text, "float exponent=%td mantissa=%td specials=finite",
                            exponent, mantissa);
             const bb_codec_config config = codec_of(text);
-            bb_coded_matrix *matrix = encoded(text, BB_ROW_SCALE_NONE, 3, 1237, values);
+            autoptr(bb_coded_matrix) matrix = encoded(text, BB_ROW_SCALE_NONE, 3, 1237, values);
             assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * ((1237 * bits + 7) / 8));
             assert_true(bb_codec_bits_per_value(&config) == (double)bits);
             assert_true(bb_codec_draw_range(&config).most == 2.0);
-            bb_coded_matrix_destroy(&matrix);
         }
     }
 }
@@ -214,14 +209,12 @@ TEST(scaled_rows_are_those_of_the_formats)
         const bb_codec_config plain = bb_codec_plain(cases[c].format);
         double got[64];
         double known[64];
-        bb_coded_matrix *matrix = encoded(cases[c].text, BB_ROW_SCALE_ROW, 1, 64, values);
-        bb_coded_matrix *expected = coded_matrix(&plain, BB_ROW_SCALE_ROW, &layout, values);
+        autoptr(bb_coded_matrix) matrix = encoded(cases[c].text, BB_ROW_SCALE_ROW, 1, 64, values);
+        autoptr(bb_coded_matrix) expected = coded_matrix(&plain, BB_ROW_SCALE_ROW, &layout, values);
         assert_true(bb_coded_matrix_row_scale(matrix, 0) == bb_coded_matrix_row_scale(expected, 0));
         bb_coded_matrix_decode(matrix, 0, 0, 64, got);
         bb_coded_matrix_decode(expected, 0, 0, 64, known);
         assert_memory_equal(got, known, sizeof got);
-        bb_coded_matrix_destroy(&expected);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -237,14 +230,13 @@ TEST(more_bits_are_never_worse)
         double got[64];
         double worst = 0.0;
         (void)snprintf(text, sizeof text, "float exponent=3 mantissa=%d", mantissa);
-        bb_coded_matrix *matrix = encoded(text, BB_ROW_SCALE_ROW, 1, 64, values);
+        autoptr(bb_coded_matrix) matrix = encoded(text, BB_ROW_SCALE_ROW, 1, 64, values);
         bb_coded_matrix_decode(matrix, 0, 0, 64, got);
         for (int i = 0; i < 64; ++i) {
             worst = fmax(worst, fabs(got[i] / bb_coded_matrix_row_scale(matrix, 0) - values[i]));
         }
         assert_true(worst <= last);
         last = worst;
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -260,7 +252,7 @@ TEST(scaled_rows_keep_their_bits)
             values[i] = 1e-12 * (1.0 + 0.01 * i);
         }
         const bb_codec_config config = codec_of(texts[c]);
-        bb_coded_matrix *matrix = encoded(texts[c], BB_ROW_SCALE_ROW, 1, 64, values);
+        autoptr(bb_coded_matrix) matrix = encoded(texts[c], BB_ROW_SCALE_ROW, 1, 64, values);
         const double scale = bb_coded_matrix_row_scale(matrix, 0);
         bb_coded_matrix_decode(matrix, 0, 0, 64, got);
         for (int i = 0; i < 64; ++i) {
@@ -268,7 +260,6 @@ TEST(scaled_rows_keep_their_bits)
             assert_true(fabs(got[i] - scaled) <= bb_codec_bound(&config, NAN, scaled, scaled));
             assert_true(fabs(got[i] / scale - values[i]) <= 0x1p-5 * values[i]);
         }
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 

@@ -73,11 +73,10 @@ TEST(ties_go_to_the_even_word)
         double values[8];
         double got[8];
         memcpy(values, cases[c].values, sizeof values);
-        bb_coded_matrix *matrix = there_and_back(cases[c].bits, 8, values, got);
+        autoptr(bb_coded_matrix) matrix = there_and_back(cases[c].bits, 8, values, got);
         check_values(got, cases[c].expected, 8);
         assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
         assert_int_equal(bb_coded_matrix_underflowed(matrix), 0);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -89,9 +88,8 @@ TEST(steps_are_rounded_to_fp32)
     const double step = (double)(float)(0.7 / 127.0);
     const double expected[3] = {18.0 * step, -127.0 * step, 64.0 * step}; // of 18.14 and 63.5000002
     assert_true(step < 0.7 / 127.0);
-    bb_coded_matrix *matrix = there_and_back(8, 3, values, got);
+    autoptr(bb_coded_matrix) matrix = there_and_back(8, 3, values, got);
     check_values(got, expected, 3);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // 32 values of `bits` bits are 4 `bits` bytes, the last of a row filled up; a step of fp32 a row.
@@ -104,9 +102,8 @@ TEST(rows_have_the_documented_bytes)
         assert_true(bb_codec_bits_per_value(&config) == (double)bits);
         for (size_t c = 0; c < sizeof columns / sizeof *columns; ++c) {
             const bb_index blocks = (columns[c] + 31) / 32;
-            bb_coded_matrix *matrix = encoded(bits, 3, columns[c], values);
+            autoptr(bb_coded_matrix) matrix = encoded(bits, 3, columns[c], values);
             assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * (4 * bits * blocks + 4));
-            bb_coded_matrix_destroy(&matrix);
         }
     }
 }
@@ -122,9 +119,8 @@ TEST(every_word_comes_back)
                 values[j] = first + j < top ? 0.25 * (first + j) : 0.25 * top;
             }
             values[MOST_COLUMNS - 1] = 0.25 * top;
-            bb_coded_matrix *matrix = there_and_back(bits, MOST_COLUMNS, values, got);
+            autoptr(bb_coded_matrix) matrix = there_and_back(bits, MOST_COLUMNS, values, got);
             check_values(got, values, MOST_COLUMNS);
-            bb_coded_matrix_destroy(&matrix);
         }
     }
 }
@@ -138,7 +134,7 @@ TEST(rows_of_subnormals_clip_or_vanish)
     const double clipped[4] = {127.0 * least, -127.0 * least, 100.0 * least, 0.0};
     const double nothing[4] = {0.0, 0.0, 0.0, 0.0};
     double got[4];
-    bb_coded_matrix *matrix = there_and_back(8, 4, values, got);
+    autoptr(bb_coded_matrix) matrix = there_and_back(8, 4, values, got);
     check_values(got, clipped, 4);
     assert_int_equal(bb_coded_matrix_saturated(matrix), 2);
     assert_int_equal(bb_coded_matrix_underflowed(matrix), 0);
@@ -152,7 +148,6 @@ TEST(rows_of_subnormals_clip_or_vanish)
     check_values(got, nothing, 4);
     assert_int_equal(bb_coded_matrix_underflowed(matrix), 2);
     assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // Its NaN is the row's alone; zeros take a step of zero.
@@ -165,7 +160,7 @@ TEST(what_cannot_be_held_poisons_its_row)
         values[0] = 1.0;
         values[40] = 2.0;
         values[40 + 35] = plants[p];
-        bb_coded_matrix *matrix = encoded(8, 3, 40, values);
+        autoptr(bb_coded_matrix) matrix = encoded(8, 3, 40, values);
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
         for (bb_index row = 0; row < 3; ++row) {
             bb_coded_matrix_decode(matrix, row, 0, 40, got + row * 40);
@@ -180,7 +175,6 @@ TEST(what_cannot_be_held_poisons_its_row)
         check_ok(bb_coded_matrix_encode(matrix, 1, bb_view_matrix(values + 40, 1, 40)));
         bb_coded_matrix_decode(matrix, 1, 35, 1, got);
         assert_true(fabs(got[0] + 2.0) <= 0x1p-23);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -190,13 +184,12 @@ TEST(the_largest_values_stay_finite)
     for (int bits = 2; bits <= 16; ++bits) {
         double values[2] = {(double)FLT_MAX, -(double)FLT_MAX};
         double got[2];
-        bb_coded_matrix *matrix = there_and_back(bits, 2, values, got);
+        autoptr(bb_coded_matrix) matrix = there_and_back(bits, 2, values, got);
         for (int i = 0; i < 2; ++i) {
             assert_true(isfinite((float)got[i]));
             check_relative(got[i], values[i], 0x1p-22);
         }
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -207,12 +200,11 @@ TEST(the_bound_is_half_a_step)
         const double top = ldexp(1.0, bits - 1) - 1.0;
         double values[2] = {top, 0.5}; // between two words
         double got[2];
-        bb_coded_matrix *matrix = there_and_back(bits, 2, values, got);
+        autoptr(bb_coded_matrix) matrix = there_and_back(bits, 2, values, got);
         assert_true(fabs(got[1] - values[1]) == 0.5);
         const double bound = bb_codec_bound(&config, NAN, 0.5, top);
         assert_true(bound >= 0.5 && bound <= 0.5 * (1.0 + 0x1p-20));
         assert_true(isinf(bb_codec_bound(&config, NAN, 0.5, 0x1p128)));
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -295,7 +287,7 @@ TEST(a_row_takes_its_best_clip)
     int taken[CLIPS] = {0};
     make_tails(values);
     for (int bits = 2; bits <= 8; ++bits) {
-        bb_coded_matrix *matrix = NULL;
+        autoptr(bb_coded_matrix) matrix = NULL;
         const double top = ldexp(1.0, bits - 1) - 1.0;
         bb_index beyond = 0;
         bb_codec_config config = codec_of("integer clip=best");
@@ -308,7 +300,6 @@ TEST(a_row_takes_its_best_clip)
             ++taken[best];
         }
         assert_int_equal(bb_coded_matrix_saturated(matrix), beyond);
-        bb_coded_matrix_destroy(&matrix);
     }
     for (int clip = 0; clip < CLIPS; ++clip) {
         print_message("clip %.2f: the best of %d rows\n", ladder[clip], taken[clip]);

@@ -9,7 +9,7 @@ enum { TILES = 1024 };
 static double worst_tile(const response *rows, const bb_coded_matrix *matrix, double tolerance)
 {
     const bb_low_rank_mesh *mesh = bb_coded_matrix_low_rank_mesh(matrix);
-    double *row = NULL;
+    autofree double *row = NULL;
     double worst = 0.0;
     check_ok(BB_ALLOCATE(rows->layout.columns, &row));
     for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(matrix); ++b) {
@@ -31,7 +31,6 @@ static double worst_tile(const response *rows, const bb_coded_matrix *matrix, do
             check_close(sqrt(squares[t]), band->tiles[t].error, 1e-6, tolerance * sqrt(values));
         }
     }
-    BB_RELEASE(&row);
     return worst;
 }
 
@@ -48,19 +47,18 @@ TEST(every_tile_keeps_its_tolerance)
     };
     static const double tolerances[] = {1e-6, 1e-5, 1e-4, 1e-2};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
-        response answer = response_make(shapes[s].row_columns, shapes[s].row_lines,
-                                        shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
+        autorelease(response) answer =
+            response_make(shapes[s].row_columns, shapes[s].row_lines, shapes[s].mesh_columns,
+                          shapes[s].mesh_lines, 1.0);
         for (size_t k = 0; k < sizeof tolerances / sizeof *tolerances; ++k) {
             bb_codec_config config = low_rank(tolerances[k]);
             config.band_lines = shapes[s].band;
             config.tile_columns = shapes[s].columns;
             config.tile_rows = shapes[s].rows;
-            bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
+            autoptr(bb_coded_matrix) matrix = low_rank_encode(&answer, &config);
             double worst = worst_tile(&answer, matrix, tolerances[k]);
             assert_true(worst <= 1.0);
-            bb_coded_matrix_destroy(&matrix);
         }
-        BB_RELEASE(&answer.values);
     }
 }
 
@@ -68,7 +66,7 @@ TEST(every_tile_keeps_its_tolerance)
 TEST(size_does_not_matter)
 {
     static const double exponents[] = {-60.0, -30.0, 30.0, 60.0};
-    response rows = response_make(7, 6, 64, 40, 1.0);
+    autorelease(response) rows = response_make(7, 6, 64, 40, 1.0);
     bb_codec_config config = low_rank(0x1p-14);
     bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
     size_t bytes = bb_coded_matrix_bytes(matrix);
@@ -88,14 +86,13 @@ TEST(size_does_not_matter)
         bb_coded_matrix_destroy(&matrix);
         BB_RELEASE(&scaled.values);
     }
-    BB_RELEASE(&rows.values);
 }
 
 TEST(noise_is_dense_and_zeros_are_free)
 {
-    response rows = response_make(3, 8, 64, 40, 0.0);
+    autorelease(response) rows = response_make(3, 8, 64, 40, 0.0);
     bb_codec_config config = low_rank(1e-3);
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 0);
     bb_coded_matrix_destroy(&matrix);
     for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
@@ -110,8 +107,6 @@ TEST(noise_is_dense_and_zeros_are_free)
     matrix = low_rank_encode(&rows, &config);
     assert_true(worst_tile(&rows, matrix, config.tolerance) <= 1.0);
     assert_true(response_bits(&rows, matrix) > 32.0 && response_bits(&rows, matrix) < 33.0);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 enum { WIDTH = 40, ROWS = 24, COLUMNS = 3 * WIDTH + 13, BLOCKS = 4 };
@@ -168,7 +163,7 @@ static double worst_in_norm(const response *rows, const double *norms, double to
 TEST(errors_are_counted_in_the_norm_of_columns)
 {
     static double norms[BLOCKS * WIDTH * WIDTH];
-    response rows = response_make(1, ROWS, COLUMNS, 1, 1.0);
+    autorelease(response) rows = response_make(1, ROWS, COLUMNS, 1, 1.0);
     double wanted;
     double price;
     size_t bytes;
@@ -202,7 +197,6 @@ TEST(errors_are_counted_in_the_norm_of_columns)
         plain.tolerance *= 0.8;
         bb_coded_matrix_destroy(&matrix);
     } while (price > wanted);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(far_fields_do_not_vanish)
@@ -216,10 +210,10 @@ TEST(what_cannot_be_held_poisons_its_tile)
     static const double specials[] = {NAN, INFINITY, 0x1p100};
     double row[2560];
     for (int s = 0; s < 3; ++s) {
-        response rows = response_make(3, 8, 64, 40, 1.0);
+        autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
         rows.values[10 * 2560 + 25 * 64 + 40] = specials[s];
         bb_codec_config config = low_rank(1e-4);
-        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+        autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
         for (bb_index i = 0; i < 24; i += 7) {
             bb_coded_matrix_decode(matrix, i, 0, 2560, row);
@@ -227,30 +221,26 @@ TEST(what_cannot_be_held_poisons_its_tile)
                 assert_true(!!isnan(row[j]) == (j % 64 >= 32 && j / 64 >= 20));
             }
         }
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&rows.values);
     }
 }
 
 TEST(all_ways_of_decoding_agree)
 {
-    response rows = response_make(5, 7, 61, 47, 1.0);
+    autorelease(response) rows = response_make(5, 7, 61, 47, 1.0);
     bb_codec_config config = low_rank(1e-4);
     config.band_lines = 4;
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     response_decodes_one_way(&rows, matrix, 20);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(bits_do_not_depend_on_threads)
 {
-    response rows = response_make(7, 10, 64, 40, 1.0);
+    autorelease(response) rows = response_make(7, 10, 64, 40, 1.0);
     bb_codec_config config = low_rank(1e-5);
     config.band_lines = 3;
     check_ok(bb_threads_set(1));
-    bb_coded_matrix *one = low_rank_encode(&rows, &config);
-    bb_coded_matrix *four = response_encode_by_four(&rows, &config);
+    autoptr(bb_coded_matrix) one = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) four = response_encode_by_four(&rows, &config);
     for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(one); ++b) {
         const bb_low_rank_band *a = bb_coded_matrix_low_rank_band(one, b);
         const bb_low_rank_band *c = bb_coded_matrix_low_rank_band(four, b);
@@ -261,33 +251,26 @@ TEST(bits_do_not_depend_on_threads)
         assert_memory_equal(a->u_narrow, c->u_narrow, (size_t)(a->rows * a->narrow) * 2);
         assert_memory_equal(a->u_wide, c->u_wide, (size_t)(a->rows * a->wide) * 4);
     }
-    bb_coded_matrix_destroy(&one);
-    bb_coded_matrix_destroy(&four);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(wide_factors_cost_twice)
 {
-    response rows = response_make(7, 12, 64, 40, 1.0);
+    autorelease(response) rows = response_make(7, 12, 64, 40, 1.0);
     bb_codec_config config = low_rank(1e-3);
-    bb_coded_matrix *narrow = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) narrow = low_rank_encode(&rows, &config);
     config.bits = 32.0;
-    bb_coded_matrix *wide = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) wide = low_rank_encode(&rows, &config);
     assert_true(worst_tile(&rows, wide, config.tolerance) <= 1.0);
     assert_int_equal(bb_coded_matrix_low_rank_band(wide, 0)->narrow, 0);
     assert_true(response_bits(&rows, wide) > 1.3 * response_bits(&rows, narrow));
-    bb_coded_matrix_destroy(&narrow);
-    bb_coded_matrix_destroy(&wide);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(no_memory_is_an_error)
 {
-    response rows = response_make(3, 8, 64, 40, 1.0);
+    autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
     const bb_codec_config config = low_rank(1e-4);
     rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
     response_fails_without_memory(&rows, &config);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(keys_are_checked)

@@ -66,7 +66,7 @@ static double reference(int f, bb_index row, int column)
 TEST(blocks_are_those_of_ml_dtypes)
 {
     for (int f = 0; f < FORMATS; ++f) {
-        bb_coded_matrix *matrix = encoded(formats[f].text, MX_BLOCKS, COLUMNS, mx_inputs);
+        autoptr(bb_coded_matrix) matrix = encoded(formats[f].text, MX_BLOCKS, COLUMNS, mx_inputs);
         for (bb_index row = 0; row < MX_BLOCKS; ++row) {
             double got[COLUMNS];
             double expected[COLUMNS];
@@ -76,7 +76,6 @@ TEST(blocks_are_those_of_ml_dtypes)
             }
             check_same(formats[f].text, got, expected, COLUMNS);
         }
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -92,11 +91,10 @@ TEST(every_value_of_an_element_is_held)
                 const int k = begin + i - 1;
                 values[i] = k < count ? formats[f].values[k] : -formats[f].values[k - count];
             }
-            bb_coded_matrix *matrix = encoded(formats[f].text, 1, COLUMNS, values);
+            autoptr(bb_coded_matrix) matrix = encoded(formats[f].text, 1, COLUMNS, values);
             bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
             check_same(formats[f].text, got, values, COLUMNS);
             assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
-            bb_coded_matrix_destroy(&matrix);
         }
     }
 }
@@ -123,12 +121,11 @@ TEST(blocks_by_hand)
         double values[COLUMNS] = {cases[c].block_largest, cases[c].value};
         double got[2];
         float narrow[COLUMNS];
-        bb_coded_matrix *matrix = encoded(cases[c].text, 1, COLUMNS, values);
+        autoptr(bb_coded_matrix) matrix = encoded(cases[c].text, 1, COLUMNS, values);
         bb_coded_matrix_decode(matrix, 0, 0, 2, got);
         bb_coded_matrix_decode_f32(matrix, 0, 0, narrow);
         check_close(got[1], cases[c].expected, 0.0, 1.0);
         assert_true((double)narrow[1] == got[1]);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -140,12 +137,12 @@ TEST(nvfp4_scales_blocks_of_16)
     values[16] = 12.0;
     values[17] = 5.0;
     values[18] = -7.1;
-    bb_coded_matrix *matrix = encoded("mx element=e2m1 block_scale=nvfp4", 1, COLUMNS, values);
+    autoptr(bb_coded_matrix) matrix =
+        encoded("mx element=e2m1 block_scale=nvfp4", 1, COLUMNS, values);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
     values[17] = 4.0;
     values[18] = -8.0;
     check_same("nvfp4", got, values, COLUMNS);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(bytes_are_elements_and_scales)
@@ -164,13 +161,12 @@ TEST(bytes_are_elements_and_scales)
     static const double values[3 * 40];
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config config = codec_of(cases[c].text);
-        bb_coded_matrix *matrix = encoded(cases[c].text, 3, 40, values);
+        autoptr(bb_coded_matrix) matrix = encoded(cases[c].text, 3, 40, values);
         assert_int_equal(bb_coded_matrix_bytes(matrix), 3 * cases[c].row_bytes);
         assert_true(bb_codec_bits_per_value(&config) == cases[c].bits);
         const bool follows =
             strstr(cases[c].text, "nvfp4") != NULL; // the row, so that none differs
         assert_true(bb_codec_draw_range(&config).most == (follows ? 1.0 : 2.0));
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -188,23 +184,21 @@ TEST(a_block_that_is_not_held_is_nan)
             values[i] = 1.0 + i % 2;
         }
         values[COLUMNS + 20] = plants[c / 3];
-        bb_coded_matrix *matrix = encoded(texts[c % 3], 1, 2 * COLUMNS, values);
+        autoptr(bb_coded_matrix) matrix = encoded(texts[c % 3], 1, 2 * COLUMNS, values);
         bb_coded_matrix_decode(matrix, 0, 0, 2 * COLUMNS, got);
         for (int i = 0; i < 2 * COLUMNS; ++i) {
             assert_true(isnan(got[i]) == (i >= COLUMNS + (nv ? 16 : 0)));
         }
         assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
 TEST(what_is_lost_is_counted)
 {
     double values[COLUMNS] = {1.9, 1.9, -1.9, 1e-9, 0.0, -0.0};
-    bb_coded_matrix *matrix = encoded("mx element=e4m3", 1, COLUMNS, values);
+    autoptr(bb_coded_matrix) matrix = encoded("mx element=e4m3", 1, COLUMNS, values);
     assert_int_equal(bb_coded_matrix_saturated(matrix), 3);
     assert_int_equal(bb_coded_matrix_underflowed(matrix), 1);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // The smallest scale is 2^-127, below fp32's normal numbers: still exact.
@@ -212,11 +206,10 @@ TEST(the_smallest_scale_is_held)
 {
     double values[COLUMNS] = {0x1.8p-126, -0x1p-128, 0x1p-130};
     double got[COLUMNS];
-    bb_coded_matrix *matrix = encoded("mx element=e2m1", 1, COLUMNS, values);
+    autoptr(bb_coded_matrix) matrix = encoded("mx element=e2m1", 1, COLUMNS, values);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
     values[2] = 0.0; // 2^-3 of the scale ties to 0
     check_same("e2m1", got, values, COLUMNS);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(keys_are_checked)

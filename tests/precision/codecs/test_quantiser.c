@@ -27,26 +27,24 @@ TEST(every_width_round_trips)
         values[32 * width + 21] = top;
         words += (size_t)width;
     }
-    bb_coded_matrix *matrix = encoded(0.5, values, 1, WIDTHS * 32);
+    autoptr(bb_coded_matrix) matrix = encoded(0.5, values, 1, WIDTHS * 32);
     bb_coded_matrix_decode(matrix, 0, 0, WIDTHS * 32, back);
     for (int i = 0; i < WIDTHS * 32; ++i) {
         assert_true(back[i] == values[i]);
     }
     // Words, a byte a block, two runs in the index, the row's place.
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * words + WIDTHS + 2 * 4 + 8);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(zero_blocks_cost_a_byte)
 {
     static double values[256000];
-    bb_coded_matrix *matrix = NULL;
+    autoptr(bb_coded_matrix) matrix = NULL;
     for (int i = 0; i < 256000; ++i) {
         values[i] = 0.99e-12 * (i % 2 == 0 ? 1.0 : -1.0);
     }
     matrix = encoded(1e-12, values, 1, 256000);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 8000 + 250 * 4 + 8);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(what_does_not_fit_is_raw_or_poisoned)
@@ -60,7 +58,7 @@ TEST(what_does_not_fit_is_raw_or_poisoned)
     values[64] = 1.0;
     values[65] = 1e39; // beyond fp32
     values[66] = -INFINITY;
-    bb_coded_matrix *matrix = encoded(1e-3, values, 1, 96);
+    autoptr(bb_coded_matrix) matrix = encoded(1e-3, values, 1, 96);
     bb_coded_matrix_decode(matrix, 0, 0, 96, back);
     assert_true(back[0] == 1e7 && back[1] == (double)0.1F && back[2] == 0.0);
     for (int i = 32; i < 96; ++i) {
@@ -68,7 +66,6 @@ TEST(what_does_not_fit_is_raw_or_poisoned)
     }
     assert_int_equal(bb_coded_matrix_non_finite(matrix), 3);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 32 * 4 + 3 + 4 + 8);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(tolerance_of_range_is_made_absolute)

@@ -10,7 +10,7 @@ static double worst_block(const response *rows, const bb_coded_matrix *matrix, d
 {
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
     bb_index columns = rows->layout.columns;
-    double *decoded = NULL;
+    autofree double *decoded = NULL;
     double worst = 0.0;
     check_ok(BB_ALLOCATE(rows->layout.rows * columns, &decoded));
     for (bb_index i = 0; i < rows->layout.rows; ++i) {
@@ -38,7 +38,6 @@ static double worst_block(const response *rows, const bb_coded_matrix *matrix, d
             worst = fmax(worst, sqrt(squares / values) / (tolerance * (1.0 + 1e-9)));
         }
     }
-    BB_RELEASE(&decoded);
     return worst;
 }
 
@@ -56,8 +55,9 @@ TEST(every_block_keeps_its_tolerance)
     };
     static const double tolerances[] = {1e-9, 1e-6, 1e-4, 1e-2};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
-        response answer = response_make(shapes[s].row_columns, shapes[s].row_lines,
-                                        shapes[s].mesh_columns, shapes[s].mesh_lines, 1.0);
+        autorelease(response) answer =
+            response_make(shapes[s].row_columns, shapes[s].row_lines, shapes[s].mesh_columns,
+                          shapes[s].mesh_lines, 1.0);
         answer.layout.mesh_columns = shapes[s].mesh_lines == 1 ? 0 : answer.layout.mesh_columns;
         answer.layout.row_columns = shapes[s].row_columns == 1 ? 0 : answer.layout.row_columns;
         for (size_t k = 0; k < sizeof tolerances / sizeof *tolerances; ++k) {
@@ -66,12 +66,10 @@ TEST(every_block_keeps_its_tolerance)
             config.band_columns = shapes[s].across;
             config.tile_columns = shapes[s].columns;
             config.tile_rows = shapes[s].rows;
-            bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
+            autoptr(bb_coded_matrix) matrix = low_rank_encode(&answer, &config);
             assert_true(worst_block(&answer, matrix, tolerances[k]) <= 1.0);
             assert_int_equal(bb_coded_matrix_non_finite(matrix), 0);
-            bb_coded_matrix_destroy(&matrix);
         }
-        BB_RELEASE(&answer.values);
     }
 }
 
@@ -85,7 +83,7 @@ TEST(a_block_by_hand)
     bb_codec_config config = response_transform(0.5);
     config.tile_columns = 2;
     config.tile_rows = 2;
-    bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
+    autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
     const bb_transform_band *band = bb_coded_matrix_transform_band(matrix, 0);
     const bb_transform_block block = bb_transform_block_of(plan, 0, 0, 0);
@@ -103,7 +101,6 @@ TEST(a_block_by_hand)
     for (int i = 0; i < 4; ++i) {
         check_close(out[i], values[i], 1e-14, 1.0);
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // Every width with the extremes of it, at every lane.
@@ -132,9 +129,9 @@ TEST(widths_hold_their_extremes)
 
 TEST(zeros_and_constants_are_cheap)
 {
-    response rows = response_make(7, 9, 64, 40, 0.0);
+    autorelease(response) rows = response_make(7, 9, 64, 40, 0.0);
     bb_codec_config config = response_transform(1e-4);
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     double row[2560];
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (32 + 1)); // the index
     bb_coded_matrix_decode(matrix, 17, 0, 2560, row);
@@ -149,8 +146,6 @@ TEST(zeros_and_constants_are_cheap)
     // 0.25 sqrt(5040) / 2e-4 = 88741: 18 bits, of 20; 5 words of map, 1 of widths.
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (33 + 32 * (5 + 1 + 20)));
     assert_true(worst_block(&rows, matrix, config.tolerance) <= 1.0);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 // Values below half a step whose sum a quantiser of values would lose.
@@ -166,10 +161,10 @@ TEST(what_cannot_be_held_poisons_its_block)
     static const double specials[] = {NAN, INFINITY, -INFINITY, 1e300, 1e10};
     double row[2560];
     for (int s = 0; s < 5; ++s) {
-        response rows = response_make(7, 18, 64, 40, 1.0);
+        autorelease(response) rows = response_make(7, 18, 64, 40, 1.0);
         bb_codec_config config = response_transform(1e-4); // 1e10: beyond 2^31 steps
         rows.values[(10 * 7 + 3) * 2560 + 25 * 64 + 40] = specials[s];
-        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+        autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
         assert_true(bb_coded_matrix_non_finite(matrix) >= 1);
         assert_true(s > 2 || bb_coded_matrix_non_finite(matrix) == 1);
         for (bb_index i = 0; i < rows.layout.rows; i += 5) {
@@ -179,30 +174,26 @@ TEST(what_cannot_be_held_poisons_its_block)
                 assert_true(!!isnan(row[j]) == inside);
             }
         }
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&rows.values);
     }
 }
 
 TEST(all_ways_of_decoding_agree)
 {
-    response rows = response_make(5, 7, 61, 47, 1.0);
+    autorelease(response) rows = response_make(5, 7, 61, 47, 1.0);
     bb_codec_config config = response_transform(1e-4);
     config.band_lines = 4;
     config.band_columns = 3;
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     response_decodes_one_way(&rows, matrix, 10);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(bits_do_not_depend_on_threads)
 {
-    response rows = response_make(7, 10, 64, 40, 1.0);
+    autorelease(response) rows = response_make(7, 10, 64, 40, 1.0);
     bb_codec_config config = response_transform(1e-5);
     config.band_lines = 3;
-    bb_coded_matrix *one = low_rank_encode(&rows, &config);
-    bb_coded_matrix *four = response_encode_by_four(&rows, &config);
+    autoptr(bb_coded_matrix) one = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) four = response_encode_by_four(&rows, &config);
     assert_int_equal(bb_coded_matrix_transform_bands(one), 4);
     for (bb_index b = 0; b < 4; ++b) {
         const bb_transform_band *a = bb_coded_matrix_transform_band(one, b);
@@ -210,17 +201,14 @@ TEST(bits_do_not_depend_on_threads)
         assert_memory_equal(a->first, c->first, 33 * sizeof *a->first);
         assert_memory_equal(a->words, c->words, a->first[32] * sizeof *a->words);
     }
-    bb_coded_matrix_destroy(&one);
-    bb_coded_matrix_destroy(&four);
-    BB_RELEASE(&rows.values);
 }
 
 // Smoothness along rows and columns is what it is for; noise costs little more than a quantiser.
 TEST_FULL(bits_follow_smoothness)
 {
-    response rows = response_make(14, 18, 128, 125, 1.0);
+    autorelease(response) rows = response_make(14, 18, 128, 125, 1.0);
     bb_codec_config config = response_transform(1e-4);
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     config.codec = bb_codec_find("quantiser");
     bb_coded_matrix *quotients = low_rank_encode(&rows, &config);
     assert_true(response_bits(&rows, matrix) < 0.35 * response_bits(&rows, quotients));
@@ -234,16 +222,13 @@ TEST_FULL(bits_follow_smoothness)
     assert_true(worst_block(&rows, matrix, config.tolerance) <= 1.0);
     assert_true(response_bits(&rows, matrix) <
                 9.5); // 3 sigma of 50 steps: 9 bits, 0.16 of widths and map
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(no_memory_is_an_error)
 {
-    response rows = response_make(3, 8, 64, 40, 1.0);
+    autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
     const bb_codec_config config = response_transform(1e-4);
     response_fails_without_memory(&rows, &config);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(keys_are_checked)

@@ -37,7 +37,7 @@ static inline bb_status run_with(const bb_config *config, const bb_run_options *
                                  bb_results **out)
 {
     bb_status status = BB_OK;
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     *out = NULL;
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
@@ -45,31 +45,26 @@ static inline bb_status run_with(const bb_config *config, const bb_run_options *
     *out = results;
     results = NULL;
 done:
-    bb_results_destroy(&results);
     return status;
 }
 
 // Keeps the first so many pipelines of a case as "seen-1" and so on.
 static inline void keep(const driver_case *study)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     const bb_run_options options = {.threads = 1, .checkpoint = "steps"};
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     collected = 0;
     check_ok(run_with(config, &options, &results));
     collected = -1;
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
 }
 
 static inline bb_status open_as(const driver_case *study, const char *path)
 {
-    bb_restart restart;
+    autorelease(bb_restart) restart;
     const bb_run_options options = {.resume = path};
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     bb_status status = bb_ao_restart_open(bb_config_study(config), &options, &restart);
-    bb_restart_release(&restart);
-    bb_config_destroy(&config);
     return status;
 }
 

@@ -27,7 +27,7 @@ TEST(strehl_ratios_agree_with_the_cpu)
         {"hp1", 5e-3}, {"narrow", 2e-2}, {"band", 5e-3}, {"zones", 5e-3},
     };
     const driver_case study = {CONFIG_NX456, {"device=cuda", "solver.tile=128", PIPELINES}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
     check_relative(driver_number(results, "strehl", "reference"), 0.81350, 1e-5);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
@@ -42,7 +42,6 @@ TEST(strehl_ratios_agree_with_the_cpu)
     check_close(shares[BB_VARIANT_X3], 15.0 / 36.0, 1e-12, 1.0);
     check_close(shares[BB_VARIANT_HP1], 11.0 / 36.0, 1e-12, 1.0);
     check_close(shares[BB_VARIANT_HP2], 10.0 / 36.0, 1e-12, 1.0);
-    bb_results_destroy(&results);
 }
 
 // Tiles of 76 are of 128 there, and a band counts these.
@@ -56,13 +55,12 @@ TEST(a_tile_is_rounded_up)
             {"device=cuda", tiles[i],
              "pipelines=[{name: reference, arithmetic: dp, device: cpu}, {name: band, arithmetic: "
              "hp1, policy: {kind: band, width: 2, inside: x3}}]"}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         assert_string_equal(driver_text(results, "device", "band"), "cuda");
         assert_string_equal(driver_text(results, "status", "band"), "ok");
         check_close(driver_number(results, "tile_size", "reference"), 128.0, 1e-12, 1.0);
         check_close(driver_number(results, "tile_size", "band"), 128.0, 1e-12, 1.0);
         strehl[i] = driver_number(results, "strehl", "band");
-        bb_results_destroy(&results);
     }
     assert_true(strehl[0] == strehl[1] && strehl[1] == strehl[2]);
 }
@@ -75,9 +73,8 @@ TEST(auto_takes_cuda_where_a_matrix_is_large)
         const driver_case study = {
             presets[i],
             {"device=auto", "solver.tile=auto", "pipelines=[{name: reference, arithmetic: dp}]"}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         assert_string_equal(driver_text(results, "device", "reference"), i == 0 ? "cpu" : "cuda");
-        bb_results_destroy(&results);
     }
 }
 
@@ -86,12 +83,10 @@ TEST(a_device_that_is_too_small_is_told_before_any_work)
     const driver_case study = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",
                                {"sensors.lenslets=400"}};
     const bb_run_options options = {.threads = 1};
-    bb_plan plan = {0};
-    bb_config *config = driver_config(&study);
+    autorelease(bb_plan) plan = {0};
+    autoptr(bb_config) config = driver_config(&study);
     check_ok(bb_ao_plan(bb_config_study(config), &options, &plan));
     check_fails(bb_plan_require_device(&plan), BB_MEMORY, "are free"); // as check and run do
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 // The trials of one pipeline: they say what was kept, and the cheapest kept one is what was taken.
@@ -144,7 +139,7 @@ TEST(promises_are_kept_and_verified)
     };
     const driver_case study = {BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
                                {"device=cuda", "solver.tile=128", PROMISES}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *name = cases[i].name;
         const double loss = driver_number(results, "strehl_loss", name);
@@ -157,7 +152,6 @@ TEST(promises_are_kept_and_verified)
         assert_true(loss <= cases[i].maximum && cost > 0.0 && cost < cases[i].most_cost);
         check_trials(results, name, cases[i].maximum);
     }
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);

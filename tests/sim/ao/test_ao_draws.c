@@ -48,8 +48,8 @@ TEST_FULL(some_draws_lost_are_unsafe)
                                {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
                                     "hp3", "hp3", "32") ", " PIPELINE("bf16", "bf16", "4") "]",
                                 NULL}};
-    bb_text table = {0};
-    bb_results *results = driver_results(&study);
+    autorelease(bb_text) table = {0};
+    autoptr(bb_results) results = driver_results(&study);
     double failed = driver_number(results, "draws_failed", "hp3");
     print_message("hp3: %.0f of 32, bound %.2f, %s\n", failed,
                   driver_number(results, "failure_bound", "hp3"),
@@ -63,8 +63,6 @@ TEST_FULL(some_draws_lost_are_unsafe)
     check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "ao"), results, NAN, &table));
     assert_non_null(strstr(table.data, "\n  hp3        unsafe"));
     assert_non_null(strstr(table.data, "strehl loss (worst draw)"));
-    bb_text_release(&table);
-    bb_results_destroy(&results);
 }
 
 // Mean and spread of a price over the draws of one matrix, and over problems that nobody could tell
@@ -84,10 +82,9 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
             {scale, "solver.dither=0.04",
              "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
              NULL}};
-        bb_results *results = driver_results(&member);
+        autoptr(bb_results) results = driver_results(&member);
         losses[i] = driver_number(results, "strehl_loss", "hp2");
         mean += losses[i] / MEMBERS;
-        bb_results_destroy(&results);
     }
     for (int i = 0; i < MEMBERS; ++i) {
         deviation += (losses[i] - mean) * (losses[i] - mean) / (MEMBERS - 1);
@@ -98,14 +95,13 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
         {"solver.dither=0.04",
          "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "64") "]",
          NULL}};
-    bb_results *results = driver_results(&drawn);
+    autoptr(bb_results) results = driver_results(&drawn);
     double drawn_mean = driver_number(results, "price_mean", "hp2");
     double drawn_deviation = driver_number(results, "price_std", "hp2");
     print_message("problems %.3e +- %.1e, draws %.3e +- %.1e\n", mean, deviation, drawn_mean,
                   drawn_deviation);
     check_relative(drawn_mean, mean, 0.1);
     assert_true(drawn_deviation > 0.5 * deviation && drawn_deviation < 2.5 * deviation);
-    bb_results_destroy(&results);
 }
 
 // A promise of what the plain factorization just keeps is not kept by it where draws are worse.
@@ -117,7 +113,7 @@ TEST_FULL(promises_hold_in_every_draw)
          "{kind: promise, inside: x3, price: 2e-3}}, {name: many, arithmetic: hp2, draws: "
          "8, policy: {kind: promise, inside: x3, price: 2e-3}}]",
          "solver.dither=0", NULL}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     print_message("one: %s\nmany: %s\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"));
     assert_true(driver_number(results, "price_worst", "many") <= 2e-3);
@@ -126,7 +122,6 @@ TEST_FULL(promises_hold_in_every_draw)
     assert_true(driver_number(results, "draws", "one") == 1.0);
     assert_true(driver_number(results, "relative_cost", "many") >
                 driver_number(results, "relative_cost", "one"));
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.leave = driver_leave);

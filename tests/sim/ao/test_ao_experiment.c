@@ -23,14 +23,14 @@ TEST(targets_share_one_factor)
 {
     static const char *const single[] = {"targets=[{x_arcsec: 0.0, y_arcsec: 0.0}]",
                                          "targets=[{x_arcsec: 7.0, y_arcsec: -4.0}]"};
-    bb_results *both = driver_results(&small);
+    autoptr(bb_results) both = driver_results(&small);
     const bb_dataset *dataset = driver_dataset(both, "strehl_by");
     const bb_dataset *rms = driver_dataset(both, "residual_rms_by_nm");
     assert_int_equal(dataset->rank, 3);
     assert_int_equal(dataset->shape[1], 2);
     for (bb_index t = 0; t < 2; ++t) {
         const driver_case alone = {CONFIG_AO_SMALL, {single[t]}};
-        bb_results *one = driver_results(&alone);
+        autoptr(bb_results) one = driver_results(&alone);
         const bb_dataset *alone_by = driver_dataset(one, "strehl_by");
         const bb_dataset *alone_rms = driver_dataset(one, "residual_rms_by_nm");
         assert_int_equal(alone_by->shape[1], 1);
@@ -41,16 +41,14 @@ TEST(targets_share_one_factor)
             assert_true(rms->numbers[p * 2 + t] == alone_rms->numbers[p]);
             assert_true(got[0] > 0.0 && got[0] < 1.0);
         }
-        bb_results_destroy(&one);
     }
     // Off the axis of the stars it is not the same.
     assert_true(dataset->numbers[0] != dataset->numbers[dataset->shape[2]]);
-    bb_results_destroy(&both);
 }
 
 TEST(scalars_are_of_the_first_target_and_wavelength)
 {
-    bb_results *results = driver_results(&small);
+    autoptr(bb_results) results = driver_results(&small);
     const bb_dataset *names = driver_dataset(results, "pipeline");
     double reference = driver_number(results, "strehl", "reference");
     for (bb_index p = 0; p < names->count; ++p) {
@@ -67,14 +65,13 @@ TEST(scalars_are_of_the_first_target_and_wavelength)
         assert_string_equal(driver_text(results, "device", name), "cpu");
         assert_true(isnan(driver_number(results, "energy_j", name)));
     }
-    bb_results_destroy(&results);
 }
 
 // The long-exposure image is 1 at the peak of the diffraction-limited one: its central pixel is the
 // Strehl ratio, of the first target and wavelength.
 TEST(the_peak_of_the_image_is_the_strehl_ratio)
 {
-    bb_results *results = driver_results(&small);
+    autoptr(bb_results) results = driver_results(&small);
     const bb_dataset *psf = driver_dataset(results, "psf");
     assert_int_equal(psf->rank, 3);
     bb_index edge = psf->shape[2];
@@ -83,30 +80,27 @@ TEST(the_peak_of_the_image_is_the_strehl_ratio)
                    1e-12);
     const bb_dataset *offset = driver_dataset(results, "psf_x");
     assert_true(offset->numbers[edge / 2] == 0.0);
-    bb_results_destroy(&results);
 }
 
 TEST(the_output_is_planned)
 {
-    bb_results *results = driver_results(&small);
+    autoptr(bb_results) results = driver_results(&small);
     driver_check_output_plan(&small, results);
-    bb_results_destroy(&results);
 }
 
 TEST(a_second_dp_loses_nothing)
 {
-    bb_results *results = driver_results(&small);
+    autoptr(bb_results) results = driver_results(&small);
     assert_true(driver_number(results, "strehl_loss", "dp again") == 0.0);
     assert_true(driver_number(results, "qoi_relative_error", "dp again") == 0.0);
     assert_true(driver_number(results, "strehl", "dp again") ==
                 driver_number(results, "strehl", "reference"));
-    bb_results_destroy(&results);
 }
 
 // Bytes of a tile matrix: the lower tiles, whole; halves where tiles are held in fp16.
 TEST(bytes_and_operations_are_those_of_the_tiles)
 {
-    bb_results *results = driver_results(&small);
+    autoptr(bb_results) results = driver_results(&small);
     double dp = driver_number(results, "operator_bytes", "reference");
     double sp = driver_number(results, "operator_bytes", "sp");
     double hp2 = driver_number(results, "operator_bytes", "hp2");
@@ -117,14 +111,13 @@ TEST(bytes_and_operations_are_those_of_the_tiles)
     double flops = driver_number(results, "flops", "sp");
     assert_true(flops > 0.0 && flops == driver_number(results, "flops", "hp2"));
     check_relative(driver_number(results, "flops_dense_equivalent", "sp"), flops, 1e-12);
-    bb_results_destroy(&results);
 }
 
 // Numbers of an independent numpy computation of the case (tests/physics/ao/test_nx456.c).
 TEST(nx456_matches_the_reference)
 {
     const driver_case study = {CONFIG_NX456, {"device=cpu", once}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double *values = driver_row(results, "strehl_by", "reference");
     double residual = driver_number(results, "residual_rms_nm", "reference");
     print_message("nx456: Strehl %.6f at 1.65 um, %.6f at 2.2 um, residual %.3f nm\n", values[0],
@@ -139,7 +132,6 @@ TEST(nx456_matches_the_reference)
     check_close(sp, 0.0, 1e-4, 1.0);
     assert_true(hp1 > sp && hp1 < 2e-3);
     assert_true(hp2 > hp1 && hp2 < 1e-2);
-    bb_results_destroy(&results);
 }
 
 // The exact low-rank update and the constant blocks are the same matrix in exact arithmetic.
@@ -149,8 +141,8 @@ TEST(both_forms_of_the_unknown_tilt_agree)
     const driver_case update = {CONFIG_NX456, {"device=cpu", few}};
     const driver_case blocks = {CONFIG_NX456,
                                 {"device=cpu", few, "solver.lgs_tilt=constant_block"}};
-    bb_results *a = driver_results(&update);
-    bb_results *b = driver_results(&blocks);
+    autoptr(bb_results) a = driver_results(&update);
+    autoptr(bb_results) b = driver_results(&blocks);
     double dp[2] = {driver_number(a, "strehl", "reference"),
                     driver_number(b, "strehl", "reference")};
     double sp[2] = {driver_number(a, "strehl", "sp"), driver_number(b, "strehl", "sp")};
@@ -158,8 +150,6 @@ TEST(both_forms_of_the_unknown_tilt_agree)
     check_close(dp[0], dp[1], 1e-7, 1.0);
     check_close(sp[0], dp[0], 1e-4, 1.0);
     check_close(sp[1], dp[1], 1e-4, 1.0);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
 }
 
 static void check_failed(const bb_results *results, const char *name)
@@ -190,7 +180,7 @@ TEST(a_lost_definiteness_is_a_result)
 {
     const driver_case study = {
         CONFIG_NX456, {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", once}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     check_failed(results, "hp2");
     check_failed(results, "hp3");
     static const char *const finish[] = {"reference", "sp", "tf32", "hp1"};
@@ -204,7 +194,6 @@ TEST(a_lost_definiteness_is_a_result)
     }
     print_message("hp2: %s; hp3: %s\n", driver_text(results, "status_detail", "hp2"),
                   driver_text(results, "status_detail", "hp3"));
-    bb_results_destroy(&results);
 }
 
 // The reference goes by its name, wherever it stands in the list.
@@ -213,13 +202,11 @@ TEST(the_reference_goes_by_its_name)
     const driver_case study = {
         CONFIG_AO_SMALL,
         {"pipelines=[{name: sp, arithmetic: sp}, {name: reference, arithmetic: dp}]"}};
-    bb_results *results = driver_results(&study);
-    bb_results *usual = driver_results(&small);
+    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) usual = driver_results(&small);
     assert_true(driver_number(results, "strehl_loss", "reference") == 0.0);
     assert_true(driver_number(results, "strehl_loss", "sp") ==
                 driver_number(usual, "strehl_loss", "sp"));
-    bb_results_destroy(&results);
-    bb_results_destroy(&usual);
 }
 
 TEST_GROUP(.leave = driver_leave, .is_quiet = true);

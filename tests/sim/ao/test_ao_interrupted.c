@@ -65,16 +65,14 @@ static bool printed_has(const char *text)
 
 static void expect_file(const char *expected, const char *path)
 {
-    bb_results *uninterrupted = NULL;
-    bb_results *results = NULL;
+    autoptr(bb_results) uninterrupted = NULL;
+    autoptr(bb_results) results = NULL;
     char digests[2][BB_DIGEST_BYTES];
     check_ok(bb_reader_read(expected, &uninterrupted));
     check_ok(bb_reader_read(path, &results));
     check_ok(bb_results_digest(uninterrupted, true, digests[0]));
     check_ok(bb_results_digest(results, true, digests[1]));
     assert_string_equal(digests[1], digests[0]);
-    bb_results_destroy(&uninterrupted);
-    bb_results_destroy(&results);
 }
 
 static const char *const without[] = {"-q", "-o", "whole.h5", "--force", NULL};

@@ -69,7 +69,7 @@ static bb_results *run_row(const row *asked)
 TEST_FULL(the_six_rows_are_those_of_an_independent_computation)
 {
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
-        bb_results *results = run_row(&rows[k]);
+        autoptr(bb_results) results = run_row(&rows[k]);
         const bb_dataset *strehl = driver_dataset(results, "strehl_by");
         double worst = 0.0;
         for (int q = 0; q < DIRECTIONS; ++q) {
@@ -87,7 +87,6 @@ TEST_FULL(the_six_rows_are_those_of_an_independent_computation)
         } else {
             assert_null(bb_results_find(results, "results/mirrors_actuators"));
         }
-        bb_results_destroy(&results);
     }
 }
 
@@ -103,16 +102,14 @@ TEST_FULL(one_mirror_is_ltao_and_glao)
         const driver_case shared = {CONFIG,
                                     {ALONE, "mirrors=[]", "mirrors_condition=100.0", corrections[k],
                                      "score=pairs", "error_terms.fitting=true"}};
-        bb_results *one = driver_results(&together);
-        bb_results *two = driver_results(&shared);
+        autoptr(bb_results) one = driver_results(&together);
+        autoptr(bb_results) two = driver_results(&shared);
         const double *got = driver_dataset(one, "strehl_by")->numbers;
         const double *expected = driver_dataset(two, "strehl_by")->numbers;
         for (int q = 0; q < DIRECTIONS; ++q) {
             print_message("%s, %d: %.12f, %.12f\n", corrections[k], q, got[q], expected[q]);
             check_close(got[q], expected[q], 1e-6, 1.0);
         }
-        bb_results_destroy(&one);
-        bb_results_destroy(&two);
     }
 }
 
@@ -135,9 +132,8 @@ TEST_FULL(sums_of_shared_commands_are_narrow)
         {CONFIG, {together, GROUND, ROOT30, AXIS}},
         {CONFIG, {commands, "mirrors=[]", "mirrors_condition=100.0", "correction=ltao"}}};
     for (int k = 0; k < 2; ++k) {
-        bb_results *results = driver_results(&studies[k]);
+        autoptr(bb_results) results = driver_results(&studies[k]);
         loss[k] = driver_dataset(results, "strehl_loss")->numbers[1];
-        bb_results_destroy(&results);
     }
     print_message("loses %.6g of several mirrors, %.6g of one\n", loss[0], loss[1]);
     assert_true(loss[1] > 1e-4);
@@ -154,13 +150,12 @@ TEST_FULL(the_usual_condition_costs_nothing)
         const char *const conditions[2] = {"mirrors_condition=100.0", ROOT30};
         for (int c = 0; c < 2; ++c) {
             const driver_case study = {CONFIG, {ALONE, mirrors[k], conditions[c]}};
-            bb_results *results = driver_results(&study);
+            autoptr(bb_results) results = driver_results(&study);
             const double *strehl = driver_dataset(results, "strehl_by")->numbers;
             least[c] = 1.0;
             for (int q = 0; q < DIRECTIONS; ++q) {
                 least[c] = fmin(least[c], strehl[q]);
             }
-            bb_results_destroy(&results);
         }
         print_message("%d mirrors: worst direction %.4f, with sqrt(30) %.4f\n", k + 2, least[0],
                       least[1]);
@@ -180,7 +175,7 @@ TEST_FULL(every_pipeline_solves_the_commands)
          "{name: hp2, arithmetic: hp2, policy: {kind: band, width: 2, inside: sp}}, "
          "{name: kept, arithmetic: hp1, policy: {kind: promise, price: 1e-3, inside: sp, over: "
          "all}}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const char *const names[] = {"sp", "hp1", "hp2", "kept"};
     const double limits[] = {1e-6, 5e-4, 5e-4, 1e-3};
     for (int p = 0; p < 4; ++p) {
@@ -192,7 +187,6 @@ TEST_FULL(every_pipeline_solves_the_commands)
             assert_true(fabs(reference[q] - strehl[q]) < limits[p]);
         }
     }
-    bb_results_destroy(&results);
 }
 
 // Of a learned profile the commands are those of what was learned: with the true heights nothing is
@@ -203,9 +197,9 @@ TEST_FULL(commands_follow_a_learned_profile)
     const driver_case same = {CONFIG, {ALONE, "learn.source=profile"}};
     const driver_case other = {CONFIG,
                                {ALONE, "learn.source=profile", "learn.heights_m=[0.0, 2000.0]"}};
-    bb_results *a = driver_results(&plain);
-    bb_results *b = driver_results(&same);
-    bb_results *c = driver_results(&other);
+    autoptr(bb_results) a = driver_results(&plain);
+    autoptr(bb_results) b = driver_results(&same);
+    autoptr(bb_results) c = driver_results(&other);
     const double *known = driver_dataset(a, "strehl_by")->numbers;
     const double *learned = driver_dataset(b, "strehl_by")->numbers;
     const double *wrong = driver_dataset(c, "strehl_by")->numbers;
@@ -216,9 +210,6 @@ TEST_FULL(commands_follow_a_learned_profile)
         assert_true(wrong[q] < known[q] - 0.01);
         check_close(loss->numbers[q], known[q] - wrong[q], 1e-12, 1.0);
     }
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
-    bb_results_destroy(&c);
 }
 
 // Frames see the same residual as covariances.
@@ -227,21 +218,20 @@ TEST_FULL(frames_agree_with_covariances)
     const driver_case study = {
         CONFIG,
         {ALONE, "score=pairs", "monte_carlo.frames=16", "monte_carlo.pixels_per_subaperture=16"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const bb_dataset *sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas");
     const bb_dataset *frame = driver_dataset(results, "strehl_monte_carlo");
     for (bb_index i = 0; i < sigmas->count; ++i) {
         print_message("%.4f, %.1f sigma\n", frame->numbers[i], sigmas->numbers[i]);
         assert_true(fabs(sigmas->numbers[i]) < 3.5);
     }
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(results_do_not_depend_on_threads)
 {
     const driver_case study = {CONFIG, {NULL}};
     driver_check_threads(&study);
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     driver_check_output_plan(&study, results);
     const bb_dataset *weights = driver_dataset(results, "target_weight");
     for (int q = 0; q < DIRECTIONS; ++q) {
@@ -251,7 +241,6 @@ TEST_FULL(results_do_not_depend_on_threads)
     assert_int_equal(heights->count, 2);
     assert_true(heights->numbers[1] == 11000.0);
     assert_true(driver_dataset(results, "mirror_actuators")->numbers[1] == 149.0);
-    bb_results_destroy(&results);
 }
 
 // The plan's bytes hold those that a run takes.
@@ -262,9 +251,9 @@ TEST_FULL(the_plan_counts_the_mirrors)
                                  {CONFIG, {ALONE, THREE, AXIS}}};
     for (int k = 0; k < 3; ++k) {
         const bb_run_options options = {.threads = 1};
-        bb_plan plan = {0};
-        bb_results *results = NULL;
-        bb_config *config = driver_config(&cases[k]);
+        autorelease(bb_plan) plan = {0};
+        autoptr(bb_results) results = NULL;
+        autoptr(bb_config) config = driver_config(&cases[k]);
         const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
         check_ok(ao->plan(bb_config_study(config), &options, &plan));
         assert_non_null(strstr(bb_text_string(&plan.lines), " actuators"));
@@ -275,9 +264,6 @@ TEST_FULL(the_plan_counts_the_mirrors)
         const double planned = plan.host_bytes - BB_PLAN_PROGRAM_BYTES;
         print_message("planned %.1f MB, taken %.1f MB\n", 1e-6 * planned, 1e-6 * peak);
         assert_true(planned >= peak && planned < 2.0 * peak);
-        bb_results_destroy(&results);
-        bb_plan_release(&plan);
-        bb_config_destroy(&config);
     }
 }
 

@@ -10,11 +10,10 @@ static void plan_case(const driver_case *study, bb_index threads, bb_plan *out)
 {
     const bb_run_options options = {.threads = threads};
     *out = (bb_plan){0};
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, out));
-    bb_config_destroy(&config);
 }
 
 // Golden section from 10 to 100 m takes ln(ln 10 / 1e-5) / 0.4812 = 25.7 steps; two to start, one
@@ -23,13 +22,12 @@ TEST(learning_is_listed)
 {
     const driver_case learning = {CONFIG_LEARN, {NULL}};
     const driver_case off = {CONFIG_LEARN, {"learn.source=off", NULL}};
-    bb_plan plan;
+    autorelease(bb_plan) plan;
     plan_case(&learning, 1, &plan);
     assert_non_null(strstr(bb_text_string(&plan.lines), "3 layers at 32 outer scales"));
     bb_plan_release(&plan);
     plan_case(&off, 1, &plan);
     assert_null(strstr(bb_text_string(&plan.lines), "learning"));
-    bb_plan_release(&plan);
 }
 
 // Seeing grows by sec(z)^(3/5): 1.090 at 30 degrees.
@@ -58,13 +56,11 @@ TEST(a_missing_covariance_is_found)
                                {"learn.source=covariance_file", "learn.covariance.file=none.h5",
                                 "learn.covariance.dataset=/operators/Cmm"}};
     const bb_run_options options = {.threads = 1};
-    bb_plan plan = {0};
-    bb_config *config = driver_config(&study);
+    autorelease(bb_plan) plan = {0};
+    autoptr(bb_config) config = driver_config(&study);
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_IO,
                 "'none.h5': No such file");
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 // Sixteen covariances of 440 slopes are held; a fit to the analytic one takes little. 1200 frames
@@ -140,16 +136,14 @@ TEST(device_memory_is_planned_in_every_build)
     };
     const double expected_gb[] = {16.6435, 62.0294};
     for (int i = 0; i < 2; ++i) {
-        bb_plan plan;
+        autorelease(bb_plan) plan;
         plan_case(&cases[i], 2, &plan);
         check_relative(1e-9 * plan.device_bytes, expected_gb[i], 1e-4);
-        bb_plan_release(&plan);
     }
     const driver_case cpu = {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}};
-    bb_plan plan;
+    autorelease(bb_plan) plan;
     plan_case(&cpu, 2, &plan);
     assert_true(plan.device_bytes == 0.0);
-    bb_plan_release(&plan);
 }
 
 TEST_GROUP(.leave = driver_leave);

@@ -103,14 +103,13 @@ TEST(shares_add_up_to_one)
 TEST(one_tile_has_no_products)
 {
     const driver_case study = {CONFIG_AO_SMALL, {"solver.tile=4096"}};
-    bb_results *single = driver_results(&study);
+    autoptr(bb_results) single = driver_results(&study);
     const bb_dataset *shares = driver_dataset(single, "product_share");
     for (bb_index i = 0; i < shares->count; ++i) {
         assert_true(isnan(shares->numbers[i]) && !signbit(shares->numbers[i]));
     }
     assert_true(isnan(driver_number(single, "relative_cost", "sp")));
     assert_false(signbit(driver_number(single, "relative_cost", "sp")));
-    bb_results_destroy(&single);
 }
 
 TEST(failures_and_refinements_are_told)

@@ -26,7 +26,7 @@ TEST_FULL(promises_are_kept_and_verified)
         {"hp3", 1e-4, 0.13},
         {"exact", 1e-300, 0.91},
     };
-    bb_results *results = driver_results(&promises);
+    autoptr(bb_results) results = driver_results(&promises);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         double loss = driver_number(results, "strehl_loss", cases[i].name);
         double cost = driver_number(results, "relative_cost", cases[i].name);
@@ -48,13 +48,12 @@ TEST_FULL(promises_are_kept_and_verified)
     }
     // A loose promise needs nothing but hp1.
     assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
-    bb_results_destroy(&results);
 }
 
 // Every trial is listed; the loss that the trial found is the one that the results have.
 TEST_FULL(trials_are_recorded)
 {
-    bb_results *results = driver_results(&promises);
+    autoptr(bb_results) results = driver_results(&promises);
     const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
     const bb_dataset *kept = bb_results_find(results, "promise/kept");
     const bb_dataset *loss = bb_results_find(results, "promise/strehl_loss");
@@ -78,7 +77,6 @@ TEST_FULL(trials_are_recorded)
     const double *values = driver_row(results, "strehl_by", "tight");
     const double *reference = driver_row(results, "strehl_by", "reference");
     check_close(found, fmax(reference[0] - values[0], reference[1] - values[1]), 1e-12, 1.0);
-    bb_results_destroy(&results);
 }
 
 // A promise holds for every target and wavelength, or for the first if that is what is asked.
@@ -92,7 +90,7 @@ TEST(promises_hold_everywhere_or_first)
          "first}}, "
          "{name: listed, arithmetic: fp8, policy: {kind: promise, price: 2e-5, variants: "
          "[bf16, x3]}}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double *reference = driver_row(results, "strehl_by", "reference");
     const double *values = driver_row(results, "strehl_by", "all");
     for (int i = 0; i < 4; ++i) { // two targets at two wavelengths
@@ -106,15 +104,13 @@ TEST(promises_hold_everywhere_or_first)
         assert_true(shares[v] == 0.0 || v == BB_VARIANT_BF16 || v == BB_VARIANT_X3 ||
                     v == BB_VARIANT_SP); // potrf and trsm
     }
-    bb_results_destroy(&results);
 }
 
 TEST(runs_without_promises_list_no_trials)
 {
     const driver_case small = {CONFIG_AO_SMALL, {NULL}};
-    bb_results *results = driver_results(&small);
+    autoptr(bb_results) results = driver_results(&small);
     assert_null(bb_results_find(results, "promise/trial"));
-    bb_results_destroy(&results);
 }
 
 // A search of several trials and a spectrum, with allocations failing in turn.
@@ -127,11 +123,10 @@ TEST_FULL(allocations_may_fail_anywhere)
          "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}",
          "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
          "policy: {kind: promise, inside: x3, price: 1e-8}}]"}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 67, 20);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.leave = driver_leave);

@@ -142,11 +142,10 @@ static void check_case(const bb_results *results, const char *correction, const 
 
 TEST_FULL(what_is_found_is_the_narrowest_that_keeps_a_price)
 {
-    bb_results *results = search("correction=moao", 0, MOST);
+    autoptr(bb_results) results = search("correction=moao", 0, MOST);
     for (int i = 0; i < MOST; ++i) {
         check_case(results, "correction=moao", &cases[i]);
     }
-    bb_results_destroy(&results);
 }
 
 // One reconstructor for two directions, of which the worse one has to keep the price.
@@ -154,16 +153,15 @@ TEST_FULL(a_shared_reconstructor_keeps_it_everywhere)
 {
     static const char *const corrections[] = {"correction=ltao", "correction=glao"};
     for (int c = 0; c < 2; ++c) {
-        bb_results *results = search(corrections[c], 4, 2);
+        autoptr(bb_results) results = search(corrections[c], 4, 2);
         check_case(results, corrections[c], &cases[4]);
         check_case(results, corrections[c], &cases[5]);
-        bb_results_destroy(&results);
     }
 }
 
 TEST_FULL(commands_of_several_mirrors_are_found)
 {
-    bb_results *results = driver_results(
+    autoptr(bb_results) results = driver_results(
         &(driver_case){CONFIG_MCAO,
                        {"pipelines=[" REFERENCE ", " ASKING("found", SCALED, "1e-3") ", " STORING(
                            "first", SCALED ", promise: {price: 1e-3, over: first}") "]"}});
@@ -178,13 +176,12 @@ TEST_FULL(commands_of_several_mirrors_are_found)
     assert_true(driver_number(results, "solved_bits", "found") == bits); // M is what was solved
     assert_true(driver_number(results, "reconstructor_bits", "first") <= bits);
     assert_true(driver_number(results, "strehl_loss", "first") <= 1e-3);
-    bb_results_destroy(&results);
 }
 
 // The study goes on, and the pipeline has no numbers but the trial that came nearest.
 TEST(what_no_width_keeps_is_recorded)
 {
-    bb_results *results = driver_results(&(driver_case){
+    autoptr(bb_results) results = driver_results(&(driver_case){
         CONFIG_AO_SMALL,
         {BARE, "shake_test_arcsec=0.1",
          "pipelines=[" ASKING("never", "storage: integer", "1e-12") ", " REFERENCE ", " ASKING(
@@ -203,13 +200,12 @@ TEST(what_no_width_keeps_is_recorded)
     }
     assert_string_equal(driver_text(results, "storage", "loose"), "integer 2");
     assert_string_equal(driver_text(results, "storage", "reference"), "");
-    bb_results_destroy(&results);
 }
 
 // Draws round again; a promise is kept by the worst of them, and what is found needs no fewer bits.
 TEST(promises_hold_in_every_draw)
 {
-    bb_results *results = driver_results(&(driver_case){
+    autoptr(bb_results) results = driver_results(&(driver_case){
         CONFIG_AO_SMALL,
         {BARE, "pipelines=[" REFERENCE ", " ASKING("one", SCALED, "1e-4") ", " ASKING(
                    "many", "draws: 6, " SCALED,
@@ -232,7 +228,6 @@ TEST(promises_hold_in_every_draw)
     // Storages that are told are drawn as well, where a draw of theirs differs.
     assert_true(driver_number(results, "price_std", "told") > 1e-7);
     assert_true(driver_number(results, "price_std", "rows") < 1e-9);
-    bb_results_destroy(&results);
 }
 
 // Beside the scores of a study stand those of a telescope that shakes, as a study with that shake
@@ -243,7 +238,7 @@ TEST_FULL(a_shake_test_is_a_score_beside)
 #define SHAKEN                                                                                     \
     "pipelines=[" REFERENCE ", " STORING("slopes", SIX ", slopes: {bits: 9}") ", " STORING(        \
         "commands", "operator: commands, " SIX) "]"
-    bb_results *still = driver_results(&(driver_case){CONFIG_AO_SMALL, {SHAKEN}});
+    autoptr(bb_results) still = driver_results(&(driver_case){CONFIG_AO_SMALL, {SHAKEN}});
     bb_results *tested =
         driver_results(&(driver_case){CONFIG_AO_SMALL, {SHAKEN, "shake_test_arcsec=0.05"}});
     bb_results *shaken =
@@ -259,7 +254,6 @@ TEST_FULL(a_shake_test_is_a_score_beside)
                     driver_number(shaken, "strehl_loss", names[p]), 1e-12, 1.0);
     }
     assert_true(driver_number(tested, "strehl_loss_shaken", "slopes") > 1e-6);
-    bb_results_destroy(&still);
     bb_results_destroy(&tested);
     bb_results_destroy(&shaken);
 }
@@ -290,9 +284,8 @@ TEST(plans_say_what_is_searched)
     bb_plan plans[2];
     memset(plans, 0, sizeof plans);
     for (int i = 0; i < 2; ++i) {
-        bb_config *config = driver_config(&(driver_case){CONFIG_AO_SMALL, {pipelines[i]}});
+        autoptr(bb_config) config = driver_config(&(driver_case){CONFIG_AO_SMALL, {pipelines[i]}});
         check_ok(experiment->plan(bb_config_study(config), &options, &plans[i]));
-        bb_config_destroy(&config);
     }
     const char *lines = bb_text_string(&plans[1].lines);
     assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 13 trials of 3 draws"));
@@ -317,11 +310,10 @@ TEST_FULL(allocations_may_fail_anywhere)
              "draws: 2, operator: commands, filter: means, column_scale: remainder, storage: "
              "{codec: bfp, rounding: sweep}",
              "1e-2") ", " ASKING("never", "storage: integer", "1e-13") "]"}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promised storage", driver_run_alone, config, 211, 20);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.leave = driver_leave, .is_quiet = true);

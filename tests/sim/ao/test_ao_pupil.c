@@ -103,9 +103,9 @@ TEST(the_plan_reads_the_mask)
 {
     const bb_run_options options = {.threads = 2};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
-    bb_plan plan = {0};
+    autorelease(bb_plan) plan = {0};
     driver_case study = with("telescope.pupil.dataset=pupil");
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     check_ok(ao->plan(bb_config_study(config), &options, &plan));
     assert_non_null(strstr(bb_text_string(&plan.lines), "a mask of 120 x 120 pixels"));
     bb_plan_release(&plan);
@@ -113,8 +113,6 @@ TEST(the_plan_reads_the_mask)
     study = with("telescope.pupil.dataset=zero");
     check_ok(driver_load(&study, &config));
     check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_INVALID, "pixels are 0");
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 TEST_FULL(an_asymmetric_mask_prices_every_pipeline)
@@ -124,7 +122,7 @@ TEST_FULL(an_asymmetric_mask_prices_every_pipeline)
         with("telescope.pupil.dataset=transposed"), with("telescope.pupil.dataset=disc")};
     double strehl[4];
     for (int i = 0; i < 4; ++i) {
-        bb_results *results = driver_results(&cases[i]);
+        autoptr(bb_results) results = driver_results(&cases[i]);
         const bb_dataset *names = driver_dataset(results, "pipeline");
         for (bb_index p = 0; p < names->count; ++p) {
             assert_string_equal(driver_text(results, "status", names->texts[p]), "ok");
@@ -134,7 +132,6 @@ TEST_FULL(an_asymmetric_mask_prices_every_pipeline)
         strehl[i] = driver_number(results, "strehl", "reference");
         const double *image = driver_row(results, "psf", "reference");
         check_relative(image[64 * 128 + 64], strehl[i], 1e-12);
-        bb_results_destroy(&results);
     }
     print_message("Strehl %.5f, flipped %.5f, transposed %.5f, whole disc %.5f\n", strehl[0],
                   strehl[1], strehl[2], strehl[3]);
@@ -149,7 +146,7 @@ TEST(results_say_which_pupil_was_used)
     const driver_case mask = with("telescope.pupil.dataset=pupil");
     const driver_case flipped = with("telescope.pupil.dataset=flipped");
     char digest[BB_DIGEST_BYTES];
-    bb_results *results = driver_results(&annulus);
+    autoptr(bb_results) results = driver_results(&annulus);
     assert_string_equal(bb_results_note_text(results, "provenance", "pupil"), "annulus");
     assert_null(bb_results_note_text(results, "provenance", "pupil_digest"));
     bb_results_destroy(&results);
@@ -161,7 +158,6 @@ TEST(results_say_which_pupil_was_used)
     bb_results_destroy(&results);
     results = driver_results(&flipped);
     assert_string_not_equal(bb_results_note_text(results, "provenance", "pupil_digest"), digest);
-    bb_results_destroy(&results);
 }
 
 // The same mask from FITS files of three pixel types, one by another name, is the one of the HDF5

@@ -28,7 +28,7 @@ TEST(the_atmosphere_has_its_usual_numbers)
                                 {ALONE, "atmosphere={profile: eso-median, outer_scale_m: 25.0}",
                                  "telescope.zenith_angle_deg=0.0", "sensors.lenslets=4",
                                  "guide_stars.2.lenslets=4"}};
-    bb_results *results = driver_results(&median);
+    autoptr(bb_results) results = driver_results(&median);
     check_close(number(results, "system/r0_m"), 0.157, 1e-6, 1.0);
     check_close(number(results, "system/seeing_arcsec"), 0.644, 1e-3, 1.0);
     check_close(number(results, "system/theta0_arcsec"), 2.30, 0.01, 1.0);
@@ -44,22 +44,19 @@ TEST(the_atmosphere_has_its_usual_numbers)
     results = driver_results(&wind);
     check_relative(number(results, "system/tau0_ms"),
                    1e3 * 0.314 * number(results, "system/r0_m") / 10.0, 1e-12);
-    bb_results_destroy(&results);
 }
 
 static void check_says_so_before(const driver_case *study, const char *line)
 {
-    bb_plan plan = {0};
+    autorelease(bb_plan) plan = {0};
     const bb_run_options options = {.threads = 1};
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, &plan));
     if (strstr(bb_text_string(&plan.lines), line) == NULL) {
         fail_msg("no '%s' in\n%s", line, bb_text_string(&plan.lines));
     }
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 TEST(the_plan_has_them)
@@ -78,7 +75,7 @@ TEST(the_plan_has_them)
 TEST(sensors_have_flux_and_noise)
 {
     const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double size = 8.0 / 5.0;
     const double flux = pow(10.0, 2.9 - 0.4 * 12.5) * 0.425 * size * size * 4e-3 * 3300.0 * 1e4;
     check_relative(find(results, "system/flux_e")->numbers[2], flux, 1e-12);
@@ -87,7 +84,6 @@ TEST(sensors_have_flux_and_noise)
     const double read = 0.82 * pow(3.0 / (flux * 0.3), 2.0);
     const double variance = 0.32 * seeing * seeing / flux + read * pow(seeing, 4.0);
     check_relative(find(results, "system/slope_noise_mas")->numbers[2], 1e3 * sqrt(variance), 1e-9);
-    bb_results_destroy(&results);
 }
 
 // Independent check numbers: 100 actuators, 5 dropped modes. Squares of the parts add up.
@@ -102,7 +98,7 @@ TEST(the_budget_adds_up)
             {"device=cpu", ALONE, scores[k],
              exact ? "error_terms.fitting=true" : "error_terms.fitting=false",
              "error_terms.frame_delay_ms=2.0", "error_terms.wind_m_per_s=[8.0, 20.0]"}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         assert_true(driver_dataset(results, "actuators")->numbers[0] == 100.0);
         assert_true(driver_dataset(results, "dropped_modes")->numbers[0] == 5.0);
         const double *budget = driver_dataset(results, "error_budget_nm")->numbers;
@@ -117,7 +113,6 @@ TEST(the_budget_adds_up)
         assert_true(budget[3] == 0.0 && (budget[2] > 0.0) == exact); // aliasing is off
         assert_true((budget[CROSS] != 0.0) == exact);
         assert_true(budget[TOTAL] == driver_number(results, "residual_rms_nm", "reference"));
-        bb_results_destroy(&results);
     }
 }
 
@@ -127,8 +122,8 @@ TEST(images_of_every_target_and_wavelength)
     enum { EDGE = 128 };
     const driver_case first = {CONFIG_AO_SMALL, {ALONE}};
     const driver_case all = {CONFIG_AO_SMALL, {ALONE, "images=all"}};
-    bb_results *a = driver_results(&first);
-    bb_results *b = driver_results(&all);
+    autoptr(bb_results) a = driver_results(&first);
+    autoptr(bb_results) b = driver_results(&all);
     assert_null(bb_results_find(a, "results/psf_target_0"));
     const bb_dataset *one = driver_dataset(a, "psf");
     const bb_dataset *images[2] = {find(b, "results/psf_target_0"),
@@ -144,8 +139,6 @@ TEST(images_of_every_target_and_wavelength)
         assert_true(width[i] > 0.98 * limit && width[i] < 1.2 * limit);
     }
     driver_check_output_plan(&all, b);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
 }
 
 TEST(dumped_operators_have_coordinates)
@@ -153,7 +146,7 @@ TEST(dumped_operators_have_coordinates)
     const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
     const bb_run_options options = {.threads = 1, .dump = "Cmm,Ctm"};
     bb_config *config = driver_config(&study);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_threads_set(1));
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
@@ -182,19 +175,17 @@ TEST(dumped_operators_have_coordinates)
     bb_config_destroy(&config);
     results = driver_results(&study);
     assert_null(bb_results_find(results, "slopes/star"));
-    bb_results_destroy(&results);
 }
 
 static bb_results *dump_reconstructors(const driver_case *study)
 {
     const bb_run_options options = {.threads = 1, .dump = "R"};
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     bb_results *results = empty_results();
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     check_ok(bb_threads_set(1));
     check_ok(experiment->run(bb_config_study(config), &options, results));
     driver_check_declared(experiment, results);
-    bb_config_destroy(&config);
     return results;
 }
 
@@ -227,7 +218,7 @@ TEST(dumped_commands_have_actuators)
          "dp, operator: commands, storage: {codec: integer, bits: 12, rounding: "
          "sweep}}]"}};
     bb_index k = 0;
-    bb_results *results = dump_reconstructors(&own);
+    autoptr(bb_results) results = dump_reconstructors(&own);
     check_corners(results, &k);
     assert_int_equal(k, find(results, "actuators_0/actuator")->count);
     assert_int_equal(find(results, "actuators_1/actuator")->count, k);
@@ -259,7 +250,6 @@ TEST(dumped_commands_have_actuators)
         assert_true(steps == round(steps));
     }
     assert_null(bb_results_find(results, "actuators_1/actuator"));
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.leave = driver_leave);

@@ -42,7 +42,7 @@ TEST(other_files_are_refused)
         {TINY, "pipelines=[" REFERENCE ", {name: table, arithmetic: hp1, policy: {kind: table, "
                "table: map.csv, inside: sp}}]"}};
     bb_text subjects[2] = {{0}, {0}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     write_text("map.csv", "1\n");
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[0]));
     check_ok(bb_checkpoint_write("tabled", bb_text_string(&subjects[0]), NULL, 0));
@@ -52,7 +52,6 @@ TEST(other_files_are_refused)
     assert_int_equal(unlink("map.csv"), 0);
     check_fails(open_as(&study, "tabled"), BB_IO, "map.csv");
     bb_text_release(&subjects[0]);
-    bb_config_destroy(&config);
 }
 
 // Files are known by their bytes, not by where they lie.
@@ -92,8 +91,8 @@ TEST(other_builds_are_refused)
 {
     static const char *const keys[] = {"  compiler: ", "  flags: ", "  openblas: ", "  bytes: ["};
     static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
-    bb_text subject = {0};
-    bb_config *config = driver_config(&study);
+    autorelease(bb_text) subject = {0};
+    autoptr(bb_config) config = driver_config(&study);
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
     for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
         char *value = strstr(subject.data, keys[k]);
@@ -107,8 +106,6 @@ TEST(other_builds_are_refused)
     }
     check_ok(bb_checkpoint_write("built", bb_text_string(&subject), NULL, 0));
     check_ok(open_as(&study, "built"));
-    bb_text_release(&subject);
-    bb_config_destroy(&config);
 }
 
 TEST(other_experiments_are_refused)
@@ -131,9 +128,9 @@ typedef struct opening {
 
 static void take_opening(const driver_case *study, const char *path, opening *out)
 {
-    bb_restart restart;
+    autorelease(bb_restart) restart;
     const bb_run_options options = {.resume = path};
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     check_ok(bb_ao_restart_open(bb_config_study(config), &options, &restart));
     check_ok(bb_checkpoint_take(restart.resumed, &out->tile, sizeof out->tile));
     check_ok(bb_checkpoint_take(restart.resumed, &out->finished, sizeof out->finished));
@@ -141,28 +138,24 @@ static void take_opening(const driver_case *study, const char *path, opening *ou
     check_ok(bb_checkpoint_take(restart.resumed, NULL, 0));
     check_ok(bb_checkpoint_take(restart.resumed, &out->common, sizeof out->common));
     check_ok(bb_checkpoint_take(restart.resumed, &out->level, sizeof out->level));
-    bb_restart_release(&restart);
-    bb_config_destroy(&config);
 }
 
 // A checkpoint of the study that says so, and no more, is gone on from.
 static bb_status resume_forged(const driver_case *study, const opening *says)
 {
     bb_results *results = NULL;
-    bb_text subject = {0};
+    autorelease(bb_text) subject = {0};
     const bb_run_options options = {.threads = 1, .resume = "forged"};
     const bb_checkpoint_piece pieces[] = {
         {&says->tile, sizeof says->tile},     {&says->finished, sizeof says->finished},
         {&says->trials, sizeof says->trials}, {NULL, 0},
         {&says->common, sizeof says->common}, {&says->level, sizeof says->level},
     };
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     check_ok(bb_ao_restart_subject(bb_config_study(config), &subject));
     check_ok(bb_checkpoint_write("forged", bb_text_string(&subject), pieces, 6));
     bb_status status = run_with(config, &options, &results);
     assert_null(results);
-    bb_text_release(&subject);
-    bb_config_destroy(&config);
     return status;
 }
 
@@ -264,10 +257,9 @@ TEST_FULL(steps_that_no_search_finds_are_refused)
         forged.pieces[COMMON + p * EACH].data = &common;
         forged.pieces[LEVEL + p * EACH].data = &level;
         check_ok(bb_checkpoint_write("forged", subject, forged.pieces + 1, forged.count - 1));
-        bb_config *config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(&study);
         (void)snprintf(message, sizeof message, "pipeline %s that no run writes", names[p]);
         check_fails(run_with(config, &options, &results), BB_IO, message);
-        bb_config_destroy(&config);
     }
 }
 
@@ -292,10 +284,9 @@ TEST(storages_that_no_search_finds_are_refused)
         common.factor.stored_step = steps[k];
         forged.pieces[COMMON + EACH].data = &common;
         check_ok(bb_checkpoint_write("forged", subject, forged.pieces + 1, forged.count - 1));
-        bb_config *config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(&study);
         check_fails(run_with(config, &options, &results), BB_IO,
                     "pipeline fewest that no run writes");
-        bb_config_destroy(&config);
     }
 }
 

@@ -109,11 +109,11 @@ static void expect_kept(const bb_results *kept_by, const bb_results *got, const 
 static void resume_everywhere(const driver_case *study, int before, const char *const *order,
                               const char *dump)
 {
-    bb_results *results = NULL;
-    bb_results *kept_by = NULL;
+    autoptr(bb_results) results = NULL;
+    autoptr(bb_results) kept_by = NULL;
     char name[32];
     int count = 0;
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     const bb_run_options plain = {.threads = 2, .dump = dump};
     const bb_run_options keeping = {.threads = 2, .dump = dump, .checkpoint = "steps"};
     check_ok(run_with(config, &plain, &results));
@@ -127,7 +127,7 @@ static void resume_everywhere(const driver_case *study, int before, const char *
     assert_int_equal(collected, count);
     collected = -1;
     for (int k = 1; k <= count; ++k) {
-        bb_results *got = NULL;
+        autoptr(bb_results) got = NULL;
         (void)snprintf(name, sizeof name, "seen-%d", k);
         // Every other one goes on with checkpoints of its own.
         const bb_run_options resuming = {.threads = 1 + k % 3,
@@ -137,11 +137,7 @@ static void resume_everywhere(const driver_case *study, int before, const char *
         check_ok(run_with(config, &resuming, &got));
         expect_same(results, got);
         expect_kept(kept_by, got, order, k - before);
-        bb_results_destroy(&got);
     }
-    bb_results_destroy(&results);
-    bb_results_destroy(&kept_by);
-    bb_config_destroy(&config);
 }
 
 TEST_FULL(every_pipeline_is_gone_on_from)
@@ -173,7 +169,7 @@ static void forge_profile(const bb_ao_study *study)
     double layers[4][LAYERS];
     double sensors[2][SENSORS];
     const bb_index none[2] = {0, 0};
-    bb_restart restart;
+    autorelease(bb_restart) restart;
     const bb_run_options options = {.resume = "seen-1"};
     check_ok(bb_ao_restart_open(study, &options, &restart));
     check_ok(bb_checkpoint_take(restart.resumed, &tile, sizeof tile));
@@ -197,7 +193,6 @@ static void forge_profile(const bb_ao_study *study)
                                           {&none[1], sizeof none[1]},
                                           {NULL, 0}};
     check_ok(bb_checkpoint_write("forged", bb_text_string(&restart.subject), pieces, 11));
-    bb_restart_release(&restart);
 }
 
 // A profile that was kept is taken as it is, not learned again.
@@ -208,7 +203,7 @@ TEST(kept_profiles_are_taken)
                                        "learn.heights_m=[30.0, 8000.0]",
                                        "pipelines=[" REFERENCE "]"}};
     bb_results *results[2] = {NULL, NULL};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     keep(&study);
     forge_profile(bb_config_study(config));
     static const char *const paths[2] = {"seen-1", "forged"};
@@ -223,7 +218,6 @@ TEST(kept_profiles_are_taken)
                 driver_number(results[1], "strehl", "reference"));
     bb_results_destroy(&results[0]);
     bb_results_destroy(&results[1]);
-    bb_config_destroy(&config);
 }
 
 // What was learned is kept before any pipeline is; where nothing could be, no pipeline stands.
@@ -268,10 +262,9 @@ static bb_status run_and_keep(void *config)
 
 static bb_status go_on(void *config)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     const bb_run_options options = {.threads = 1, .resume = "seen-1", .dump = "R"};
     bb_status status = run_with(config, &options, &results);
-    bb_results_destroy(&results);
     return status;
 }
 
@@ -313,13 +306,12 @@ done:
 
 TEST_FULL(any_allocation_may_fail)
 {
-    bb_config *config = driver_config(&walked);
+    autoptr(bb_config) config = driver_config(&walked);
     keep(&walked);
     allocation_walk("a checkpoint", read_and_write, config, 1, 30);
     assert_int_equal(system("cmp walked seen-2"), 0);
     allocation_walk("ao with checkpoints", run_and_keep, config, 211, 9);
     allocation_walk("ao gone on", go_on, config, 211, 9);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);

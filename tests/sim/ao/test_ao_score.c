@@ -28,7 +28,7 @@ static void check_frames(const char *path, const char *frames)
 {
     const driver_case study = {path,
                                {"device=cpu", frames, "monte_carlo.pixels_per_subaperture=24"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const bb_dataset *sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas");
     const bb_dataset *frame = driver_dataset(results, "strehl_monte_carlo");
     const bb_dataset *pairs = driver_dataset(results, "strehl_pairs");
@@ -53,7 +53,6 @@ static void check_frames(const char *path, const char *frames)
     for (bb_index s = 0; s < ratio->count; ++s) {
         assert_true(fabs(ratio->numbers[s] - 1.0) < 0.02 + 3.0 * ratio_error->numbers[s]);
     }
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(frames_agree_with_covariances)
@@ -76,7 +75,7 @@ TEST_FULL(the_whole_residual_is_that_of_frames)
                                {"telescope.diameter_m=4.0", "sensors.lenslets=5",
                                 "wavelengths_um=[1.65]", three_stars, "ensquared_mas=[100.0]",
                                 "monte_carlo.frames=100", "monte_carlo.pixels_per_subaperture=24"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double total = driver_number(results, "strehl", "reference");
     const double frames = driver_dataset(results, "strehl_monte_carlo_whole")->numbers[0];
     const double error = driver_dataset(results, "strehl_monte_carlo_whole_error")->numbers[0];
@@ -91,7 +90,6 @@ TEST_FULL(the_whole_residual_is_that_of_frames)
     assert_true(error < 0.01);
     // 0.2740 beyond the cutoff, and what influence functions leave below it.
     check_close(coefficient, 0.31, 0.02, 1.0);
-    bb_results_destroy(&results);
 }
 
 // Whole residuals by numpy, with covariances of phase and slopes on combs of 41 to 61 points, and
@@ -116,13 +114,12 @@ TEST(strehl_ratios_are_of_the_whole_residual)
                 {"device=cpu", "monte_carlo.frames=0", "time_domain.frames=0", ALONE_PIPELINE,
                  cases[i].delay,
                  k == 0 ? "error_terms.combination=exact" : "error_terms.combination=independent"}};
-            bb_results *results = driver_results(&study);
+            autoptr(bb_results) results = driver_results(&study);
             const double strehl = driver_number(results, "strehl", "reference");
             check_close(strehl, k == 0 ? cases[i].whole : cases[i].independent, 3e-4, 1.0);
             assert_string_equal(bb_results_note_text(results, "results/strehl", "definition"),
                                 k == 0 ? "whole residual"
                                        : "correctable residual and independent error terms");
-            bb_results_destroy(&results);
         }
     }
 }
@@ -133,11 +130,10 @@ TEST(the_least_variance_has_a_strehl_ratio_of_its_own)
     const driver_case study = {
         CONFIG("monte-carlo-single"),
         {"device=cpu", "monte_carlo.frames=0", "error_terms.minimum_variance=true"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double best = driver_dataset(results, "strehl_minimum_variance")->numbers[0];
     check_close(best, 0.5076, 3e-4, 1.0);
     assert_true(best > driver_number(results, "strehl", "reference") + 0.03);
-    bb_results_destroy(&results);
 }
 
 TEST(frames_do_not_depend_on_threads)
@@ -146,17 +142,16 @@ TEST(frames_do_not_depend_on_threads)
                                {"monte_carlo.frames=5", "monte_carlo.pixels_per_subaperture=8",
                                 "monte_carlo.screen_oversize=1.5", "ensquared_mas=[100.0]", FEW}};
     driver_check_threads(&study);
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     driver_check_output_plan(&study, results);
-    bb_results_destroy(&results);
 }
 
 TEST(boxes_are_off_by_default)
 {
     const driver_case plain = {CONFIG_AO_SMALL, {FEW}};
     const driver_case boxed = {CONFIG_AO_SMALL, {FEW, "ensquared_mas=[50.0, 100.0, 400.0]"}};
-    bb_results *a = driver_results(&plain);
-    bb_results *b = driver_results(&boxed);
+    autoptr(bb_results) a = driver_results(&plain);
+    autoptr(bb_results) b = driver_results(&boxed);
     check_same(a, b, "strehl_by");
     check_same(a, b, "psf");
     assert_null(bb_results_find(a, "results/ensquared_energy"));
@@ -169,8 +164,6 @@ TEST(boxes_are_off_by_default)
         assert_true(0.0 < values[0] && values[0] < values[1] && values[1] < values[2] &&
                     values[2] < 1.0);
     }
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
 }
 
 // The residual belongs to the Strehl ratio beside it: Marechal's exp(-sigma^2) is near, and every
@@ -182,13 +175,13 @@ static void check_terms(const char *score)
                                         ("error_terms={fitting: false, frame_delay_ms: 2.0, "
                                          "wind_m_per_s: [10.0, 25.0]}")};
     const driver_case none = {CONFIG_AO_SMALL, {FEW, score, "error_terms.fitting=false"}};
-    bb_results *without = driver_results(&none);
+    autoptr(bb_results) without = driver_results(&none);
     const double best = driver_number(without, "strehl", "reference");
     const double minimum = driver_number(without, "residual_rms_nm", "reference");
     for (int k = -1; k < 3; ++k) {
         const driver_case one = {CONFIG_AO_SMALL,
                                  {FEW, score, k < 0 ? "error_terms.fitting=false" : terms[k]}};
-        bb_results *results = driver_results(&one);
+        autoptr(bb_results) results = driver_results(&one);
         const double strehl = driver_number(results, "strehl", "reference");
         const double residual = driver_number(results, "residual_rms_nm", "reference");
         const double wavenumber = 2.0 * M_PI / 1650.0;
@@ -199,9 +192,7 @@ static void check_terms(const char *score)
         check_close(strehl, expected, 0.05, 1.0);
         assert_true(k < 0 || (strehl < best && residual > minimum));
         assert_true((strstr(note, "without fitting") == NULL) == (k == 0));
-        bb_results_destroy(&results);
     }
-    bb_results_destroy(&without);
 }
 
 TEST_FULL(the_residual_belongs_to_the_strehl_ratio)
@@ -221,12 +212,11 @@ TEST(more_lenslets_are_no_worse)
         const driver_case study = {
             CONFIG_AO_SMALL,
             {FEW, lenslets[k], "guide_stars.2.lenslets=4", "telescope.obstruction=0.0"}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         strehl[k] = driver_number(results, "strehl", "reference");
         residual[k] = driver_number(results, "residual_rms_nm", "reference");
         print_message("%s: %.4f, %.0f nm\n", lenslets[k], strehl[k], residual[k]);
         assert_true(k == 0 || (strehl[k] > strehl[k - 1] && residual[k] < residual[k - 1]));
-        bb_results_destroy(&results);
     }
 }
 
@@ -236,15 +226,13 @@ TEST_FULL(one_target_is_corrected_alike)
     static const char *const targets[] = {ALONE, TWINS};
     for (int t = 0; t < 2; ++t) {
         const driver_case moao = {CONFIG_AO_SMALL, {FEW, targets[t]}};
-        bb_results *a = driver_results(&moao);
+        autoptr(bb_results) a = driver_results(&moao);
         for (int k = 0; k < 2; ++k) {
             const driver_case other = {CONFIG_AO_SMALL, {FEW, targets[t], others[k]}};
-            bb_results *b = driver_results(&other);
+            autoptr(bb_results) b = driver_results(&other);
             check_same(a, b, "strehl_by");
             check_same(a, b, "residual_rms_by_nm");
-            bb_results_destroy(&b);
         }
-        bb_results_destroy(&a);
     }
 }
 
@@ -258,12 +246,11 @@ TEST(moao_is_best_for_every_target)
     double strehl[3][2];
     for (int k = 0; k < 3; ++k) {
         const driver_case study = {CONFIG_AO_SMALL, {FEW, wide, names[k]}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         const double *values = driver_row(results, "strehl_by", "reference");
         strehl[k][0] = values[0];
         strehl[k][1] = values[2];
         print_message("%s: %.4f and %.4f\n", names[k], values[0], values[2]);
-        bb_results_destroy(&results);
     }
     check_relative(strehl[1][0], strehl[0][0], 1e-12); // R Cmm R^T of its own, for all targets
     assert_true(strehl[1][1] < strehl[0][1]);

@@ -34,9 +34,8 @@ TEST(point_differences_of_large_lenslets_are_warned_of)
 static void read_strehl(const char *model, double strehl[5])
 {
     const driver_case study = {MCAO, {FEW, model}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     memcpy(strehl, driver_dataset(results, "strehl_by")->numbers, 5 * sizeof *strehl);
-    bb_results_destroy(&results);
 }
 
 // Three natural stars of 2 x 2 lenslets of 4 m: their tilts are worth 0.08 of Strehl ratio more

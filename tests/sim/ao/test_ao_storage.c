@@ -17,7 +17,7 @@ static void hold(const char *path, const char *const *settings, const expected *
 {
     char pipelines[TEXT] = "pipelines=[{name: reference, arithmetic: dp, storage: fp64}";
     driver_case study = {path, {"device=cpu", "score=stationary", "error_terms.fitting=false"}};
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     int place = 3;
     for (int k = 0; settings[k] != NULL; ++k) {
         study.overrides[place++] = settings[k];
@@ -44,7 +44,6 @@ static void hold(const char *path, const char *const *settings, const expected *
             check_relative(loss, cases[i].loss, 0.03);
         }
     }
-    bb_results_destroy(&results);
 }
 
 TEST(nearest_rounding_pays_what_is_known)
@@ -102,7 +101,7 @@ TEST_FULL(narrow_sums_pay_what_is_known)
                        i, cases[i].sums);
     }
     strcat(pipelines, "]");
-    bb_results *results = driver_results(&(driver_case){
+    autoptr(bb_results) results = driver_results(&(driver_case){
         CONFIG_NX456, {"device=cpu", "score=stationary", "error_terms.fitting=false", pipelines}});
     for (int i = 0; i < 6; ++i) {
         char name[16];
@@ -111,7 +110,6 @@ TEST_FULL(narrow_sums_pay_what_is_known)
         print_message("%-52s %.3e, known %.1e\n", cases[i].sums, loss, cases[i].loss);
         check_relative(loss, cases[i].loss, 0.17);
     }
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(the_sweep_pays_what_is_known)
@@ -139,14 +137,13 @@ TEST_FULL(the_sweep_pays_what_is_known)
 
 static double shaken_loss(const char *inflation)
 {
-    bb_results *results = driver_results(&(driver_case){
+    autoptr(bb_results) results = driver_results(&(driver_case){
         CONFIG_NX456,
         {"device=cpu", "score=stationary", "error_terms.fitting=false",
          "error_terms.shake_arcsec=0.5", "atmosphere.profile=eris-10", inflation,
          "pipelines=[{name: reference, arithmetic: dp, storage: fp64}, {name: p0, arithmetic: dp, "
          "storage: {codec: integer, bits: 8, rounding: sweep}}]"}});
     const double loss = driver_number(results, "strehl_loss", "p0");
-    bb_results_destroy(&results);
     return loss;
 }
 
@@ -171,7 +168,7 @@ TEST_FULL(commands_of_a_target_are_scored_as_such)
         "{codec: integer, bits: 6}}, {name: sweep, arithmetic: dp, operator: commands, storage: "
         "{codec: integer, bits: 6, rounding: sweep}}]";
     for (int c = 0; c < 3; ++c) {
-        bb_results *results = driver_results(
+        autoptr(bb_results) results = driver_results(
             &(driver_case){BB_SOURCE_DIR "/tests/configs/small/ao.yaml",
                            {corrections[c], "error_terms.shake_arcsec=0.05", "score=pairs",
                             c == 0 ? "monte_carlo.frames=60" : "monte_carlo.frames=0", pipelines}});
@@ -193,14 +190,13 @@ TEST_FULL(commands_of_a_target_are_scored_as_such)
             check_relative(driver_row(results, "strehl_monte_carlo", "commands")[i],
                            driver_row(results, "strehl_monte_carlo", "slopes")[i], 1e-11);
         }
-        bb_results_destroy(&results);
     }
 }
 
 // Of mirrors that correct together commands are stored, and are seen in every direction.
 TEST(commands_are_stored_too)
 {
-    bb_results *results = driver_results(&(driver_case){
+    autoptr(bb_results) results = driver_results(&(driver_case){
         BB_SOURCE_DIR "/tests/configs/small/mcao.yaml",
         {"pipelines=[{name: reference, arithmetic: dp, storage: fp64}, {name: fp16, arithmetic: "
          "dp, storage: fp16}, {name: nearest, arithmetic: dp, storage: {codec: integer, bits: 8}}, "
@@ -217,7 +213,6 @@ TEST(commands_are_stored_too)
                       sweep, exact);
         assert_true(sweep > 0.0 && sweep < 0.02 * nearest);
     }
-    bb_results_destroy(&results);
 }
 
 #define TILES                                                                                      \
@@ -239,7 +234,7 @@ TEST(low_rank_is_held_in_the_norm)
          "pipelines=[{name: reference, arithmetic: dp}, {name: plain, arithmetic: dp, " TILES
          "}}, {name: scaled, arithmetic: dp, column_scale: deviation, " TILES
          "}}, {name: apart, arithmetic: dp, filter: means, " TILES "}}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double exact = driver_number(results, "residual_trace_arcsec2", "reference");
     for (int k = 0; k < 3; ++k) {
         const double excess = driver_number(results, "residual_trace_arcsec2", names[k]) - exact;
@@ -247,7 +242,6 @@ TEST(low_rank_is_held_in_the_norm)
                       driver_number(results, "reconstructor_bits", names[k]));
         assert_true(excess <= limit && excess > 0.3 * limit);
     }
-    bb_results_destroy(&results);
 }
 
 // R is solved once for pipelines that differ in what they store, to the bit; another arithmetic is
@@ -264,8 +258,8 @@ TEST(what_is_solved_alike_is_solved_once)
          {"device=cpu",
           "pipelines=[{name: reference, arithmetic: dp, escalate: true}, " OTHER ", " STORED "]"}},
     };
-    bb_results *shared = driver_results(&cases[0]);
-    bb_results *alone = driver_results(&cases[1]);
+    autoptr(bb_results) shared = driver_results(&cases[0]);
+    autoptr(bb_results) alone = driver_results(&cases[1]);
     const double solved_s = driver_number(shared, "solve_time_s", "reference");
     for (int p = 0; p < 2; ++p) {
         assert_true(driver_number(shared, "solve_time_s", names[p]) == solved_s);
@@ -277,8 +271,6 @@ TEST(what_is_solved_alike_is_solved_once)
                 driver_number(shared, "strehl", "stored"));
     assert_true(driver_number(alone, "strehl", "other") ==
                 driver_number(shared, "strehl", "other"));
-    bb_results_destroy(&shared);
-    bb_results_destroy(&alone);
 }
 
 TEST_GROUP(.threads = 2);

@@ -35,8 +35,8 @@ static double excess_of(const bb_results *results, const char *name)
 
 TEST(sweeps_pay_what_those_of_the_cpu_pay)
 {
-    bb_results *cpu = results_on("device=cpu");
-    bb_results *gpu = results_on("device=cuda");
+    autoptr(bb_results) cpu = results_on("device=cpu");
+    autoptr(bb_results) gpu = results_on("device=cuda");
     for (int p = 0; p < NAMES; ++p) {
         const double loss = driver_number(gpu, "strehl_loss", names[p]);
         assert_string_equal(driver_text(gpu, "device", names[p]), "cuda");
@@ -53,21 +53,17 @@ TEST(sweeps_pay_what_those_of_the_cpu_pay)
         check_relative(excess_of(gpu, names[p]), excess_of(cpu, names[p]), 0.01);
     }
     check_relative(excess_of(gpu, "int8"), 0.00719, 0.01);
-    bb_results_destroy(&cpu);
-    bb_results_destroy(&gpu);
 }
 
 // Sweeps that came from one factor are the same again.
 TEST(sweeps_repeat_bit_for_bit)
 {
-    bb_results *first = results_on("device=cuda");
-    bb_results *second = results_on("device=cuda");
+    autoptr(bb_results) first = results_on("device=cuda");
+    autoptr(bb_results) second = results_on("device=cuda");
     for (int p = 0; p < NAMES; ++p) {
         assert_true(driver_number(first, "strehl_loss", names[p]) ==
                     driver_number(second, "strehl_loss", names[p]));
     }
-    bb_results_destroy(&first);
-    bb_results_destroy(&second);
 }
 
 TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);

@@ -16,21 +16,19 @@ TEST(auto_is_the_default_and_is_written_out)
     static const char *const lines[] = {"  tile: auto\n", "  tile: 24\n"};
     for (int i = 0; i < 2; ++i) {
         const driver_case study = {CONFIG_AO_SMALL, {keys[i]}};
-        bb_config *config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(&study);
         const bb_ao_study *ao = bb_config_study(config);
-        bb_text text = {0};
+        autorelease(bb_text) text = {0};
         assert_int_equal(ao->solver.common.tile, i == 0 ? BB_INTEGER_UNSET : 24);
         check_ok(bb_config_resolved(config, &text));
         assert_non_null(strstr(bb_text_string(&text), lines[i]));
-        bb_text_release(&text);
-        bb_config_destroy(&config);
     }
 }
 
 TEST(other_words_are_refused_with_the_rule)
 {
     static const char *const overrides[] = {"solver.tile=automatic"};
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_config *config = NULL;
     check_fails(
         bb_experiment_load(&bb_experiments, CONFIG_AO_SMALL, overrides, 1, &problems, &config),
@@ -38,7 +36,6 @@ TEST(other_words_are_refused_with_the_rule)
     assert_non_null(strstr(bb_text_string(&problems.lines),
                            "solver.tile = automatic: expected an integer in [8, 65536], or the "
                            "word auto"));
-    bb_problems_release(&problems);
 }
 
 // On the cpu auto is 128, bit for bit; a tile that is given is used as it is written.
@@ -49,11 +46,10 @@ TEST(results_say_the_tile)
     double strehl[3];
     for (int i = 0; i < 3; ++i) {
         const driver_case study = {CONFIG_AO_SMALL, {"device=cpu", PIPELINES, keys[i]}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         check_close(driver_number(results, "tile_size", "reference"), tiles[i], 1e-12, 1.0);
         check_close(driver_number(results, "tile_size", "hp2"), tiles[i], 1e-12, 1.0);
         strehl[i] = driver_number(results, "strehl", "hp2");
-        bb_results_destroy(&results);
     }
     assert_true(strehl[0] == strehl[1]);
     assert_true(strehl[0] != strehl[2]); // of one tile, and of several
@@ -65,12 +61,11 @@ TEST(studies_know_their_size)
     static const char *const paths[] = {CONFIG_AO_SMALL, BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml"};
     for (int i = 0; i < 2; ++i) {
         const driver_case study = {paths[i], {"device=auto"}};
-        bb_config *config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(&study);
         bb_ao_study resolved;
         check_ok(bb_ao_extent_resolve(bb_config_study(config), &resolved));
         assert_int_equal(bb_device_choice_wish(resolved.common.device, -1),
                          i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);
-        bb_config_destroy(&config);
     }
 }
 
@@ -81,15 +76,13 @@ TEST(a_plan_says_the_tile_of_cuda_once)
                                {"device=cuda", PIPELINES, "solver.tile=20",
                                 "solver.spectrum.tiles=[{row: 7, column: 0}]"}};
     const bb_run_options options = {.threads = 1};
-    bb_plan plan = {0};
-    bb_config *config = driver_config(&study);
+    autorelease(bb_plan) plan = {0};
+    autoptr(bb_config) config = driver_config(&study);
     check_ok(bb_ao_plan(bb_config_study(config), &options, &plan));
     const char *text = bb_text_string(&plan.lines);
     const char *said = strstr(text, "solver.tile = 20: CUDA needs a multiple of 128, 128 is used");
     assert_non_null(said);
     assert_null(strstr(said + 1, "solver.tile"));
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.leave = driver_leave, .is_quiet = true);

@@ -2,7 +2,6 @@
 //
 // Rings, grids, seeing and Cn2 against the same studies written out: the same resolved stars, the
 // same bits of results, and a resolved copy that runs to them again.
-#include "core/memory.h"
 #include "physics/ao/atmosphere.h"
 #include "sim/ao/ao_study.h"
 #include "sim/experiment.h"
@@ -24,24 +23,21 @@ static void put_study(const char *name, const char *lines)
 static void run(const char *study, char digest[BB_DIGEST_BYTES])
 {
     const driver_case one = {study, {NULL}};
-    bb_results *results = driver_results(&one);
+    autoptr(bb_results) results = driver_results(&one);
     check_ok(bb_results_digest(results, true, digest));
-    bb_results_destroy(&results);
 }
 
 static void resolve(const char *study, const char *out)
 {
     bb_problems problems = {0};
-    bb_config *config = NULL;
-    bb_text resolved = {0};
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_text) resolved = {0};
     if (bb_experiment_load(&bb_experiments, study, NULL, 0, &problems, &config) != BB_OK) {
         print_error("%s\n", bb_text_string(&problems.lines));
         fail();
     }
     check_ok(bb_config_resolved(config, &resolved));
     write_text(out, bb_text_string(&resolved));
-    bb_text_release(&resolved);
-    bb_config_destroy(&config);
 }
 
 // The digests of two studies, and of their resolved copies.
@@ -132,16 +128,15 @@ TEST(layers_of_cn2_are_their_strengths)
 // A sweep turns a ring by its own key, also where the study was read once for all its points.
 TEST(a_ring_is_changed_by_overrides)
 {
-    const bb_index blocks = bb_memory_blocks();
     bb_problems problems = {0};
-    bb_config_base *base = NULL;
+    autoptr(bb_config_base) base = NULL;
     const bb_schema *schemas[] = {&bb_ao_study_schema};
     const bb_config_request request = {.path = "ring.yaml", .schemas = schemas, .schema_count = 1};
     check_ok(bb_config_base_read(&request, &problems, &base));
     const char *const overrides[] = {"guide_stars.1.ring.radius_arcsec=40.0",
                                      "guide_stars.1.ring.count=5"};
     for (bb_index count = 1; count <= 2; ++count) {
-        bb_config *config = NULL;
+        autoptr(bb_config) config = NULL;
         if (bb_config_base_bind(base, overrides, count, &problems, &config) != BB_OK) {
             print_error("%s\n", bb_text_string(&problems.lines));
             fail();
@@ -150,10 +145,7 @@ TEST(a_ring_is_changed_by_overrides)
         const bb_guide_star_config *stars = study->guide_stars.items;
         assert_int_equal(study->guide_stars.count, count == 1 ? 5 : 7);
         check_close(hypot(stars[2].x_arcsec - 1.5, stars[2].y_arcsec), 40.0, 1e-9, 1.0);
-        bb_config_destroy(&config);
     }
-    bb_config_base_destroy(&base);
-    assert_int_equal(bb_memory_blocks(), blocks);
 }
 
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -7,9 +7,8 @@
 
 TEST_FULL(vlt_3136)
 {
-    bb_results *results = run_preset(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml");
+    autoptr(bb_results) results = run_preset(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml");
     golden_check(results, "ao-vlt-3136.txt");
-    bb_results_destroy(&results);
 }
 
 // Its run takes minutes.
@@ -45,13 +44,12 @@ static bb_results *run_few(const char *path)
 // One correction for all directions: the best where it was made for, and no directions forgotten.
 TEST(ltao_decays_off_the_axis)
 {
-    bb_results *results = run_few(BB_SOURCE_DIR "/configs/ao/ltao.yaml");
+    autoptr(bb_results) results = run_few(BB_SOURCE_DIR "/configs/ao/ltao.yaml");
     const bb_dataset *dataset = driver_dataset(results, "strehl_by");
     assert_int_equal(dataset->shape[1], 4);
     for (bb_index t = 1; t < 4; ++t) {
         assert_true(dataset->numbers[2 * t] < dataset->numbers[2 * (t - 1)]);
     }
-    bb_results_destroy(&results);
 }
 
 // The ground layer alone: little Strehl ratio, but energy in a box over the whole field.
@@ -64,9 +62,8 @@ TEST_FULL(glao_serves_the_whole_field)
         assert_true(energy->numbers[i] > 0.02 && energy->numbers[i + 2] > energy->numbers[i]);
     }
     bb_results_destroy(&glao);
-    bb_results *moao = run_few(BB_SOURCE_DIR "/configs/ao/mosaic-wide.yaml");
+    autoptr(bb_results) moao = run_few(BB_SOURCE_DIR "/configs/ao/mosaic-wide.yaml");
     assert_true(driver_number(moao, "strehl", "reference") > 0.0);
-    bb_results_destroy(&moao);
 }
 
 TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

@@ -13,7 +13,7 @@ static bb_results *reconstructor(const driver_case *study, double *r)
 {
     const bb_run_options options = {.threads = 2, .dump = "R"};
     bool found = false;
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     bb_results *results = empty_results();
     check_ok(
         bb_experiment_find(&bb_experiments, "ao")->run(bb_config_study(config), &options, results));
@@ -27,7 +27,6 @@ static bb_results *reconstructor(const driver_case *study, double *r)
         }
     }
     assert_true(found);
-    bb_config_destroy(&config);
     return results;
 }
 
@@ -95,12 +94,10 @@ TEST(unknown_does_not_depend_on_the_variance)
     const driver_case other = {
         CONFIG_NX456,
         {"device=cpu", few, "solver.lgs_tilt=unknown", "sensors.lgs.tilt_variance_arcsec2=0.0"}};
-    bb_results *a = reconstructor(&unknown, first);
-    bb_results *b = reconstructor(&other, second);
+    autoptr(bb_results) a = reconstructor(&unknown, first);
+    autoptr(bb_results) b = reconstructor(&other, second);
     assert_memory_equal(first, second, sizeof first);
     assert_true(driver_number(a, "strehl", "reference") == driver_number(b, "strehl", "reference"));
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
 }
 
 // A constant block is a sensor's slopes of one direction: a diagonal tile of 196, which stays in
@@ -119,9 +116,8 @@ TEST_FULL(constant_blocks_need_whole_tiles)
             BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
             {"device=cpu", cases[i].tile, cases[i].tilt,
              "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]", NULL}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         assert_string_equal(driver_text(results, "status", "hp2"), cases[i].status);
         assert_non_null(strstr(driver_text(results, "status_detail", "hp2"), cases[i].detail));
-        bb_results_destroy(&results);
     }
 }

@@ -100,14 +100,12 @@ static double trace_in(const rig *self, const bb_matrix_source *source)
 {
     const int m = (int)self->m;
     const int n = (int)self->n;
-    double *matrix = dense(source);
-    double *product = NULL; // [m][n]
+    autofree double *matrix = dense(source);
+    autofree double *product = NULL; // [m][n]
     check_ok(BB_ALLOCATE(self->m * self->n, &product));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, n, 1.0, self->errors, n, matrix, n,
                 0.0, product, n);
     const double trace = cblas_ddot(m * n, product, 1, self->errors, 1);
-    BB_RELEASE(&product);
-    BB_RELEASE(&matrix);
     return trace;
 }
 
@@ -128,10 +126,9 @@ static double *seen(const rig *self, const double *r, const bb_unknown_modes *mo
 // Sum of s2 |r v|^2 over modes v of variance s2.
 static double trace_of(const rig *self, const double *r, const bb_unknown_modes *modes)
 {
-    double *values = seen(self, r, modes);
+    autofree double *values = seen(self, r, modes);
     const int items = (int)(self->m * modes->columns);
     const double trace = cblas_ddot(items, values, 1, values, 1);
-    BB_RELEASE(&values);
     return trace;
 }
 
@@ -145,11 +142,11 @@ static double strehl(const rig *self, const double *r, const bb_unknown_modes *m
     double ratio = NAN;
     bb_outcome outcome = {0};
     bb_tomography_score score = {.kind = BB_SCORE_STATIONARY, .strehl = &ratio};
-    double *cee = dense(self->problem->targets[0].ctt);
-    double *ctm = dense(self->problem->targets[0].ctm);
-    double *cmm = dense(self->problem->cmm);
-    double *drift = seen(self, r, modes);
-    double *product = NULL; // [m][n] R Cmm - 2 Ctm
+    autofree double *cee = dense(self->problem->targets[0].ctt);
+    autofree double *ctm = dense(self->problem->targets[0].ctm);
+    autofree double *cmm = dense(self->problem->cmm);
+    autofree double *drift = seen(self, r, modes);
+    autofree double *product = NULL; // [m][n] R Cmm - 2 Ctm
     check_ok(BB_ALLOCATE(self->m * self->n, &product));
     for (int i = 0; i < m * n; ++i) {
         product[i] = -2.0 * ctm[i];
@@ -167,11 +164,6 @@ static double strehl(const rig *self, const double *r, const bb_unknown_modes *m
         *trace += cee[i * m + i];
     }
     check_ok(bb_tomography_rate(self->problem, 0, cee, 1, &wavelength_m, &score, &outcome));
-    BB_RELEASE(&product);
-    BB_RELEASE(&drift);
-    BB_RELEASE(&cmm);
-    BB_RELEASE(&ctm);
-    BB_RELEASE(&cee);
     return ratio;
 }
 
@@ -197,9 +189,9 @@ static priced price(const char *inflation, const char *pipelines,
                     const bb_unknown_modes_config *moved)
 {
     static const bb_unknown_modes_config none = {0};
-    rig self;
-    bb_unknown_modes still = {0};
-    bb_unknown_modes modes = {0};
+    autocall(rig_close) rig self;
+    autorelease(bb_unknown_modes) still = {0};
+    autorelease(bb_unknown_modes) modes = {0};
     double exact_trace, trace, ignored;
     rig_open(&self, inflation, pipelines);
     const bb_sensor_array *guides = &self.problem->guides;
@@ -219,9 +211,6 @@ static priced price(const char *inflation, const char *pipelines,
     out.drifted = trace_of(&self, self.errors, &modes) / exact_trace;
     print_message("%-42s trace %.2e + %.2e, loss %.2e, moved %.2e\n", inflation, out.trace,
                   out.drifted, out.loss, out.lost);
-    bb_unknown_modes_release(&modes);
-    bb_unknown_modes_release(&still);
-    rig_close(&self);
     return out;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Baselines of benchmarks: what is slower than its spread and 5 % is a regression.
-#include "core/memory.h"
 #include "sim/bench/bench_baseline.h"
 #include "tests/sim/fixture.h"
 
@@ -25,7 +24,7 @@ TEST(a_regression_is_a_loss_beyond_spread_and_tolerance)
 
 TEST(files_are_held_to_their_schema)
 {
-    bb_bench_baseline baseline;
+    autorelease(bb_bench_baseline) baseline;
     write_baseline("{name: a, ratio: 2, spread: 0.1}, {name: b, ratio: 0.5, spread: 0}");
     check_ok(bb_bench_baseline_read("baseline.yaml", &baseline));
     const bb_baseline_row *rows = baseline.rows.items;
@@ -43,8 +42,6 @@ TEST(files_are_held_to_their_schema)
     (void)fclose(file);
     write_baseline("{name: a, ratio: 1, spread: 0.1}");
     check_fails(bb_bench_baseline_read("based.yaml", &baseline), BB_INVALID, "base is refused");
-    bb_bench_baseline_release(&baseline);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Runs kernel-emit, of `names`, at the sizes of a test against a baseline of it.
@@ -52,8 +49,8 @@ static bb_status compare(const char *ratio, char *name, bb_index *slower, bb_tex
 {
     bb_status status = BB_OK;
     bb_bench_setup setup = {.quick = true, .threads = 1, .cpu_only = true};
-    bb_bench_baseline baseline = {0};
-    bb_results *results = NULL;
+    autorelease(bb_bench_baseline) baseline = {0};
+    autoptr(bb_results) results = NULL;
     char row[96];
     (void)snprintf(row, sizeof row, "{name: kernel-emit, ratio: %s, spread: 0.02}", ratio);
     write_baseline(row);
@@ -63,14 +60,12 @@ static bb_status compare(const char *ratio, char *name, bb_index *slower, bb_tex
     status = bb_bench_baseline_compare(&setup, &baseline, &name, name == NULL ? 0 : 1, results,
                                        table, slower);
     bb_device_close(&setup.device);
-    bb_results_destroy(&results);
-    bb_bench_baseline_release(&baseline);
     return status;
 }
 
 TEST_FULL(what_is_slower_is_marked_and_counted)
 {
-    bb_text table = {0};
+    autorelease(bb_text) table = {0};
     bb_index slower = -1;
     check_ok(compare("1e-9", NULL, &slower, &table));
     assert_int_equal(slower, 0);
@@ -80,7 +75,6 @@ TEST_FULL(what_is_slower_is_marked_and_counted)
     assert_non_null(strstr(bb_text_string(&table), "-100.0 %  SLOWER\n"));
     check_fails(compare("1", (char[]){"gemv-fp32"}, &slower, &table), BB_INVALID,
                 "the baseline has no row 'gemv-fp32'");
-    bb_text_release(&table);
 }
 
 TEST_FULL(a_baseline_that_is_made_can_be_read)
@@ -110,7 +104,6 @@ TEST_FULL(a_baseline_that_is_made_can_be_read)
     bb_text_release(&text);
     bb_results_destroy(&results);
     bb_device_close(&setup.device);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -55,7 +55,7 @@ TEST(rows_of_the_grid_have_five_points)
                                     {5 * ROWS, 1, value},
                                     {ROWS, 1, x},
                                     {ROWS, 1, y}};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     (void)state;
     make_manager(&fixture, manager, "SP");
     bb_kernel_manager_fill(&fixture.program, odd, data);
@@ -68,7 +68,6 @@ TEST(rows_of_the_grid_have_five_points)
     const bb_index rows = bb_kernel_manager_object(odd, "y")->columns;
     assert_int_equal(rows, GRID * GRID);
     assert_int_equal(bb_kernel_manager_object(odd, "column")->columns, 5 * rows - 4 * GRID);
-    fixture_release(&fixture);
 }
 
 TEST(a_sparse_row_is_measured)

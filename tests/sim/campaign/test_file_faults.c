@@ -62,7 +62,7 @@ static void check_no_file(void)
 static bb_status run_and_dump(const bb_config *config, bb_results **out)
 {
     bb_status status = BB_OK;
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     bool covariances = strcmp(experiment->name, "ao") == 0;
@@ -75,7 +75,6 @@ static bb_status run_and_dump(const bb_config *config, bb_results **out)
     *out = results;
     results = NULL;
 done:
-    bb_results_destroy(&results);
     return status;
 }
 
@@ -99,9 +98,8 @@ done:
 static void walk_in(bb_index stride, const char *what, const driver_case *study,
                     allocation_task task, bb_index minimum)
 {
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     allocation_walk(what, task, config, stride, minimum);
-    bb_config_destroy(&config);
 }
 
 static void walk(const char *what, const driver_case *study, allocation_task task, bb_index minimum)
@@ -127,15 +125,13 @@ static bb_status open_and_load(void *context)
     bb_status status = BB_OK;
     const opening *what = context;
     const bb_matrix_place place = {"rows.h5", what->dataset};
-    bb_matrix_file *file = NULL;
-    double *values = NULL;
+    autoclose(bb_matrix_file) file = NULL;
+    autofree double *values = NULL;
     BB_TRY(bb_matrix_file_open(&place, what->symmetric, "C", &file));
     const bb_matrix_source *source = bb_matrix_file_source(file);
     BB_TRY(BB_ALLOCATE(source->rows * source->columns, &values));
     BB_TRY(bb_matrix_source_load(source, values));
 done:
-    BB_RELEASE(&values);
-    bb_matrix_file_close(&file);
     return status;
 }
 
@@ -150,11 +146,10 @@ TEST(opening_a_matrix)
 static bb_status plan_loaded(void *context)
 {
     const bb_run_options options = {.threads = 1};
-    bb_plan plan = {0};
+    autorelease(bb_plan) plan = {0};
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(context)->name);
     bb_status status = experiment->plan(bb_config_study(context), &options, &plan);
-    bb_plan_release(&plan);
     return status;
 }
 
@@ -171,11 +166,10 @@ TEST_FULL(studies_on_matrices)
 static bb_status write_covariances(const bb_config *config)
 {
     bb_status status = BB_OK;
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     BB_TRY(run_and_dump(config, &results));
     BB_TRY(bb_file_write_by("ao.h5", false, fixture_write, results));
 done:
-    bb_results_destroy(&results);
     return status;
 }
 
@@ -184,7 +178,7 @@ static bb_status write_rows(const bb_config *config)
 {
     bb_status status = BB_OK;
     static double even[5 * 5];
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     for (int i = 0; i < 25; ++i) {
         even[i] = 1.0 / (1.0 + abs(i / 5 - i % 5));
     }
@@ -194,7 +188,6 @@ static bb_status write_rows(const bb_config *config)
     BB_TRY(bb_results_operator(results, "even", "for a test", &source));
     BB_TRY(bb_file_write_by("rows.h5", false, fixture_write, results));
 done:
-    bb_results_destroy(&results);
     return status;
 }
 
@@ -204,12 +197,11 @@ static int enter(void **state)
     if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
         return -1;
     }
-    bb_config *config = driver_config(&wafer);
+    autoptr(bb_config) config = driver_config(&wafer);
     check_ok(write_rows(config));
     bb_config_destroy(&config);
     check_ok(driver_load(&ao, &config));
     check_ok(write_covariances(config));
-    bb_config_destroy(&config);
     return 0;
 }
 

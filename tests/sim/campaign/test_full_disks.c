@@ -39,9 +39,8 @@ static int count_files(void)
 
 static void check_whole(const char *path)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     check_ok(bb_reader_read(path, &results));
-    bb_results_destroy(&results);
 }
 
 // Runs on a disk of `kilobytes`; returns whether the output fitted.

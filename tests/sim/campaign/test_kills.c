@@ -29,9 +29,8 @@ static const char *const dumping[PROGRAM_ARGUMENTS] = {KILLED, "--dump", "rows"}
 
 static void check_whole(const char *path)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     check_ok(bb_reader_read(path, &results)); // with its digest
-    bb_results_destroy(&results);
 }
 
 // Starts the program, waits `seconds`, and kills it; returns whether it had ended by itself.

@@ -122,7 +122,7 @@ static void make_matrices(void)
     static double values[COUNT][EDGE * EDGE];
     static bb_view views[COUNT];
     static bb_matrix_source sources[COUNT];
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     for (int m = 0; m < COUNT; ++m) {
         for (bb_index i = 0; i < all[m].rows * all[m].columns; ++i) {
             values[m][i] = all[m].value(i / all[m].columns, i % all[m].columns);
@@ -133,7 +133,6 @@ static void make_matrices(void)
         check_ok(bb_results_operator(results, all[m].name, "made for a test", &sources[m]));
     }
     check_ok(bb_file_write_by("made.h5", true, fixture_write, results));
-    bb_results_destroy(&results);
 }
 
 static void make_tables(void)
@@ -277,9 +276,9 @@ static bool is_too_large(const bb_plan *plan)
 // Loads and plans the draft as `check` does; false with the problems, or the message, in `out`.
 static bool is_accepted(bb_text *out, bool *too_large)
 {
-    bb_problems problems = {0};
-    bb_config *config = NULL;
-    bb_plan plan = {0};
+    autorelease(bb_problems) problems = {0};
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_plan) plan = {0};
     const bb_run_options options = {.threads = 3};
     write_text("study.yaml", draft.text);
     bb_status status =
@@ -293,9 +292,6 @@ static bool is_accepted(bb_text *out, bool *too_large)
     }
     *too_large = status == BB_OK && is_too_large(&plan);
     bb_status_clear();
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
-    bb_problems_release(&problems);
     return status == BB_OK;
 }
 
@@ -366,7 +362,7 @@ static void hold_files(void)
     char digests[2][BB_DIGEST_BYTES];
     study_verdict verdict = "";
     for (int f = 0; f < 2; ++f) {
-        bb_results *results = NULL;
+        autoptr(bb_results) results = NULL;
         check_ok(bb_reader_read(files[f], &results));
         check_ok(bb_results_digest(results, true, digests[f]));
         if (f == 0) {
@@ -375,7 +371,6 @@ static void hold_files(void)
                 totals.not_ok += !study_ok(results, p);
             }
         }
-        bb_results_destroy(&results);
     }
     if (verdict[0] == '\0') {
         study_compare(files[0], files[1], verdict);

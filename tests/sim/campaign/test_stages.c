@@ -17,7 +17,7 @@ static void plant_each(const driver_case *study, const boundary *boundaries, siz
 {
     for (size_t b = 0; b < count; ++b) {
         for (size_t v = 0; v < sizeof values / sizeof values[0]; ++v) {
-            bb_results *results = NULL;
+            autoptr(bb_results) results = NULL;
             bb_stage_plant(boundaries[b].stage, values[v], 7);
             bb_status status = driver_run(study, 1, &results);
             if (!bb_stage_planted()) {
@@ -38,7 +38,6 @@ static void plant_each(const driver_case *study, const boundary *boundaries, siz
                 print_error("'%s' lacks '%s'\n", detail, boundaries[b].words);
                 fail();
             }
-            bb_results_destroy(&results);
         }
     }
 }

@@ -40,7 +40,7 @@ static double number_of(const bb_results *results, const char *path, bb_index pi
 // Its phase is the wrapped one and whole turns: the smoother may be coarse, the phase may not.
 TEST_FULL(a_study_is_found_that_runs)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     write_text("study.yaml", study_text);
     expect("bitbudget tune --for study.yaml --budget 2 --wisdom found.yaml -q", 0,
            "wrong cycles 0, and rms within 0.6328 nm of the reference, in 3 draws:\n");
@@ -61,14 +61,13 @@ TEST_FULL(a_study_is_found_that_runs)
     assert_true(number_of(results, "results/wrong_cycles_reference", 1) == 0.0);
     assert_true(number_of(results, "results/wavefront_error_reference_nm", 1) <= 0.6328);
     assert_true(number_of(results, "results/compression_ratio", 1) > 1.5); // against fp32
-    bb_results_destroy(&results);
 }
 
 // Of a study with fringes too dense for its pixels, steps are taken back: what is told is what the
 // written study takes.
 TEST_FULL(what_is_taken_back_counts_no_more)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     char search[64];
     expect("bitbudget tune --for " BB_SOURCE_DIR "/configs/fringe/quick.yaml size.columns=48 "
            "size.rows=40 --budget 1 --wisdom back.yaml -o back-tuned.yaml -q",
@@ -79,7 +78,6 @@ TEST_FULL(what_is_taken_back_counts_no_more)
     (void)snprintf(search, sizeof search, "grep -q '^found: .*; %.4g MB$' back.txt",
                    1e-6 * number_of(results, "results/operator_bytes", 1));
     assert_int_equal(system(search), 0);
-    bb_results_destroy(&results);
 }
 
 // What was measured is one draw; the written study names its file wherever it stands itself.

@@ -42,13 +42,12 @@ static bool ends_with(const char *text, const char *end)
 
 static void expect_found(const char *name, const char *path)
 {
-    char *found = NULL;
+    autofree char *found = NULL;
     check_ok(bb_study_file_find(name, &found));
     if (!ends_with(found, path)) {
         print_error("%s: found %s, expected %s\n", name, found, path);
         fail();
     }
-    BB_RELEASE(&found);
 }
 
 // Each place is taken only until one before it has the name; folders are no studies.

@@ -62,17 +62,16 @@ TEST(names_and_cells_have_their_places)
 
 TEST(a_table_of_names_alone_has_no_row)
 {
-    bb_csv_table *table = NULL;
+    autoptr(bb_csv_table) table = NULL;
     write_text(path, "seed");
     check_ok(bb_csv_table_read(path, &table));
     assert_int_equal(table->column_count, 1);
     assert_int_equal(table->row_count, 0);
-    bb_csv_table_destroy(&table);
 }
 
 TEST(quotes_hold_commas_blanks_and_quotes)
 {
-    bb_csv_table *table = NULL;
+    autoptr(bb_csv_table) table = NULL;
     write_text(path, "\"name, long\", b\n"
                      "\" a #1, \"\"2\"\" \" ,\"\"\n"
                      "\"\",\"x\" \n"
@@ -83,13 +82,12 @@ TEST(quotes_hold_commas_blanks_and_quotes)
     check_cell(bb_csv_table_cell(table, 0, 0), " a #1, \"2\" ", 2, 1);
     check_cell(bb_csv_table_cell(table, 0, 1), "", 2, 18);
     check_cell(bb_csv_table_cell(table, 1, 1), "x", 3, 4);
-    bb_csv_table_destroy(&table);
 }
 
 // Spreadsheets write their errors as #N/A, #REF! and #DIV/0!: those are cells.
 TEST(a_comment_begins_a_line)
 {
-    bb_csv_table *table = NULL;
+    autoptr(bb_csv_table) table = NULL;
     write_text(path, "#x,y\n"
                      "x,y\n"
                      "1,#REF!\n"
@@ -103,14 +101,13 @@ TEST(a_comment_begins_a_line)
     check_cell(bb_csv_table_cell(table, 0, 1), "#REF!", 3, 3);
     check_cell(bb_csv_table_cell(table, 1, 0), "2 # two", 8, 1);
     check_cell(bb_csv_table_cell(table, 1, 1), "#N/A", 8, 9);
-    bb_csv_table_destroy(&table);
 }
 
 TEST(semicolons_come_with_decimal_commas)
 {
     static const char *const cells[] = {"-13.0",  "0.5",  "1,5 mm", "+.5",  "5.", "1,2,3",
                                         "1.5e-3", "2.E4", "1,5e",   "a, b", "",   ","};
-    bb_csv_table *table = NULL;
+    autoptr(bb_csv_table) table = NULL;
     write_text(path, "# 1,2\n"
                      "x_mm; \"y;mm\" ;note\n"
                      "-13,0;0,5;1,5 mm\n"
@@ -132,12 +129,11 @@ TEST(semicolons_come_with_decimal_commas)
     check_ok(bb_csv_table_read(path, &table));
     assert_string_equal(bb_csv_table_cell(table, 0, 0)->text, "1,5");
     assert_string_equal(bb_csv_table_cell(table, 0, 1)->text, "c;d");
-    bb_csv_table_destroy(&table);
 }
 
 TEST(byte_order_mark_and_line_ends_of_spreadsheets_are_read)
 {
-    bb_csv_table *table = NULL;
+    autoptr(bb_csv_table) table = NULL;
     write_text(path, "\xef\xbb\xbf"
                      "a,b\r\n"
                      "1,2\r\n"
@@ -148,7 +144,6 @@ TEST(byte_order_mark_and_line_ends_of_spreadsheets_are_read)
     check_cell(&table->names[0], "a", 1, 1);
     check_cell(&table->names[1], "b", 1, 3);
     check_cell(bb_csv_table_cell(table, 1, 1), "4", 4, 3);
-    bb_csv_table_destroy(&table);
 }
 
 TEST(what_is_wrong_is_named_with_its_place)

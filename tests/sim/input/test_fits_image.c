@@ -158,10 +158,9 @@ TEST(readers_refuse_what_is_undefined)
     check_fails(bb_matrix_file_open(&place, false, "C", &matrix), BB_INVALID,
                 "'u.fits', image '1', row 1, column 2: nan, expected a finite value");
     const bb_telemetry_config telemetry = {.file = "u.fits"};
-    bb_telemetry_file slopes;
+    autorelease(bb_telemetry_file) slopes;
     check_ok(bb_telemetry_file_load(&telemetry, COLUMNS, &slopes)); // its loop holds such a frame
     assert_true(isnan(slopes.values[6]));
-    bb_telemetry_file_release(&slopes);
 }
 
 // What a file begins with decides; its name where that does not tell.

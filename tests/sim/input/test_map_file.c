@@ -30,20 +30,18 @@ TEST(numbers_of_any_type_are_read)
                "f.create_dataset('packed', data=m*1.0, chunks=(1,3), compression=4)");
     for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i) {
         const bb_map_request request = {.file = "maps.h5", .dataset = types[i]};
-        bb_map_file map;
+        autorelease(bb_map_file) map;
         check_ok(bb_map_file_read(&request, &map));
         assert_true(map.rows == 2 && map.columns == 3 && map.steps == 0);
         assert_int_equal(map.is_float, i < 4);
         for (int k = 0; k < 6; ++k) {
             assert_true(map.values[k] == k);
         }
-        bb_map_file_release(&map);
     }
     const bb_map_request packed = {.file = "maps.h5", .dataset = "packed"};
-    bb_map_file map;
+    autorelease(bb_map_file) map;
     check_ok(bb_map_file_read(&packed, &map));
     assert_true(map.values[5] == 5.0);
-    bb_map_file_release(&map);
 }
 
 TEST(masks_and_steps_are_read)
@@ -97,14 +95,13 @@ TEST_FULL(damaged_files_are_survived)
     (void)fclose(file);
     for (int k = 0; k < MUTANTS; ++k) {
         const size_t place = (size_t)k * count / MUTANTS;
-        bb_map_file map = {0};
+        autorelease(bb_map_file) map = {0};
         bytes[place] ^= 0x5a;
         file = fopen("maps.h5", "wb");
         assert_int_equal(fwrite(bytes, 1, count, file), count);
         (void)fclose(file);
         bytes[place] ^= 0x5a;
         refused += bb_map_file_read(&request, &map) != BB_OK;
-        bb_map_file_release(&map);
     }
     assert_true(refused > 0);
 }

@@ -2,7 +2,6 @@
 //
 // Matrices of the user's: operators read back bit for bit, foreign files of any float, what is
 // refused and in which words, and damaged files.
-#include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
 #include "sim/hdf5_library.h"
@@ -28,11 +27,10 @@ static void write_operator(const char *path)
 {
     const bb_view view = bb_view_matrix(values, ROWS, COLUMNS);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_note(results, "", "source", "bitbudget of a test"));
     check_ok(bb_results_operator(results, "C_x_8", "rows for a test", &source));
     check_ok(bb_file_write_by(path, true, fixture_write, results));
-    bb_results_destroy(&results);
 }
 
 // Runs a line of Python with h5py, `f` being a new file.
@@ -82,7 +80,7 @@ static void check_refused(const char *file, const char *dataset, bool symmetric,
 
 TEST(operators_read_back_bit_for_bit)
 {
-    bb_matrix_file *file = NULL;
+    autoclose(bb_matrix_file) file = NULL;
     check_ok(bb_threads_set(2));
     check_ok(open_place("whole.h5", "/operators/C_x_8", false, &file));
     const bb_matrix_source *source = bb_matrix_file_source(file);
@@ -101,12 +99,11 @@ TEST(operators_read_back_bit_for_bit)
         maximum = fmax(maximum, values[i]);
     }
     assert_true(bb_matrix_file_range(file) == maximum - minimum);
-    bb_matrix_file_close(&file);
 }
 
 TEST(foreign_files_of_any_float_are_read)
 {
-    bb_matrix_file *file = NULL;
+    autoclose(bb_matrix_file) file = NULL;
     double four[4];
     write_foreign("foreign.h5", "f['h']=n.array([[1,2],[3,4]],'f2')\nf['big']=n.array([[1,2],[3,"
                                 "4]],'>f4')\nf['g/d']=n.array([[1,2],[2,4.5]])");
@@ -119,7 +116,6 @@ TEST(foreign_files_of_any_float_are_read)
     }
     check_ok(open_place("foreign.h5", "/g/d", true, &file));
     assert_true(bb_matrix_file_source(file)->symmetric);
-    bb_matrix_file_close(&file);
 }
 
 static bb_status open_expected(const char *file, const char *dataset, bool symmetric,
@@ -136,7 +132,7 @@ done:
 // The unit is of the values: converted wherever a block is read, above the diagonal too.
 TEST(units_are_converted_or_refused)
 {
-    bb_matrix_file *file = NULL;
+    autoclose(bb_matrix_file) file = NULL;
     double four[4] = {0};
     write_foreign("units.h5", "m=[[1.,2.],[2.,5.]]\n"
                               "for k,u in (('um','um/K'),('m','m/K'),('k','K'),('mas','mas^2')):\n"
@@ -161,7 +157,6 @@ TEST(units_are_converted_or_refused)
     bb_matrix_file_close(&file);
     check_fails(open_expected("units.h5", "huge", false, BB_QUANTITY_COVARIANCE, four, &file),
                 BB_INVALID, "no finite value in arcsec^2");
-    bb_matrix_file_close(&file);
 }
 
 // Puts a value in the place of another in a file, whose times stay where `keeps` says so.
@@ -187,7 +182,7 @@ static void replace_value(const char *path, double old, double new, bool keeps)
 // Rows are read long after the first pass over the file.
 TEST(values_are_verified_on_every_read)
 {
-    bb_matrix_file *file = NULL;
+    autoclose(bb_matrix_file) file = NULL;
     double two[2];
     const char *const lines = "f['m']=n.array([[1.,2.],[3.,4.25]])";
     write_foreign("changing.h5", lines);
@@ -207,7 +202,6 @@ TEST(values_are_verified_on_every_read)
     check_ok(open_place("changing.h5", "m", false, &file));
     assert_int_equal(system("rm changing.h5 && echo other > changing.h5"), 0);
     check_ok(bb_matrix_source_fill(bb_matrix_file_source(file), 0, 0, bb_view_matrix(two, 1, 2)));
-    bb_matrix_file_close(&file);
 }
 
 // FITS by hand: cards of 80 bytes, blocks of 2880, big-endian; a primary image and an extension.
@@ -384,7 +378,7 @@ TEST_FULL(damaged_files_never_give_wrong_values)
         FILE *file = fopen("mutant.h5", "wb");
         assert_int_equal(fwrite(mutant, 1, kept, file), kept);
         (void)fclose(file);
-        bb_matrix_file *opened = NULL;
+        autoclose(bb_matrix_file) opened = NULL;
         bb_status status = open_place("mutant.h5", "/operators/C_x_8", false, &opened);
         if (status == BB_OK) {
             assert_int_equal(bb_matrix_file_source(opened)->rows, ROWS);
@@ -395,7 +389,6 @@ TEST_FULL(damaged_files_never_give_wrong_values)
         assert_true(status == BB_OK || status == BB_IO || status == BB_INVALID ||
                     status == BB_MEMORY);
         refused += status != BB_OK;
-        bb_matrix_file_close(&opened);
     }
     print_message("%td of %d damaged files refused\n", refused, MUTANTS);
     free(original);

@@ -21,7 +21,7 @@ static int teardown(void **state)
 
 TEST(rows_counts_and_comments_are_read)
 {
-    bb_policy_table table;
+    autorelease(bb_policy_table) table;
     write_text(path, "# of three tile rows\n"
                      "dp\n"
                      "\n"
@@ -34,13 +34,12 @@ TEST(rows_counts_and_comments_are_read)
     for (int i = 0; i < 6; ++i) {
         assert_int_equal(table.variants[i], expected[i]);
     }
-    bb_policy_table_release(&table);
 }
 
 TEST(many_rows_grow)
 {
     enum { ROWS = 60 };
-    bb_policy_table table;
+    autorelease(bb_policy_table) table;
     char text[ROWS * 16] = "";
     for (int i = 1; i <= ROWS; ++i) {
         size_t used = strlen(text);
@@ -50,7 +49,6 @@ TEST(many_rows_grow)
     check_ok(bb_policy_table_read(path, &table));
     assert_int_equal(table.tile_rows, ROWS);
     assert_int_equal(table.variants[ROWS * (ROWS + 1) / 2 - 1], BB_VARIANT_HP1);
-    bb_policy_table_release(&table);
 }
 
 TEST(what_is_wrong_is_named_with_its_line)

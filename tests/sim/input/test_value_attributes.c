@@ -23,7 +23,7 @@ static void write_file(const char *lines)
 static void check_map(const char *dataset, bool mask, const double expected[4])
 {
     const bb_map_request request = {.file = "u.h5", .dataset = dataset, .mask = mask};
-    bb_map_file map;
+    autorelease(bb_map_file) map;
     check_ok(bb_map_file_read(&request, &map));
     for (int i = 0; i < 4; ++i) {
         if (isnan(map.values[i]) ? !isnan(expected[i])
@@ -31,7 +31,6 @@ static void check_map(const char *dataset, bool mask, const double expected[4])
             fail_msg("%s[%d] is %g, expected %g", dataset, i, map.values[i], expected[i]);
         }
     }
-    bb_map_file_release(&map);
 }
 
 TEST(undefined_numbers_are_nan)
@@ -111,7 +110,7 @@ static bb_status open_matrix(const char *dataset, bb_matrix_file **out)
 // A matrix has no place for an undefined number; rows of meshes are matrices too.
 TEST(matrices_follow_the_same_rule)
 {
-    bb_matrix_file *file = NULL;
+    autoclose(bb_matrix_file) file = NULL;
     double got[4];
     write_file("d('fill', [[1, 2], [3, -9999]], 'f8', _FillValue=-9999.0)\n"
                "d('mesh', [[[1, 2]], [[-1, 4]]], 'f8', missing_value=-1.0)\n"
@@ -124,7 +123,6 @@ TEST(matrices_follow_the_same_rule)
     assert_true(bb_matrix_file_range(file) == 1.5);
     check_ok(bb_matrix_source_load(bb_matrix_file_source(file), got));
     assert_true(got[0] == 0.5 && got[1] == 1.0 && got[2] == 1.5 && got[3] == 2.0);
-    bb_matrix_file_close(&file);
 }
 
 // A camera's frames are counts: nothing in them is undefined or scaled.

@@ -3,7 +3,6 @@
 // Which variants a run's kernels take of a file of measured ones, what its results say of them, and
 // the same again by what the results say.
 #include "core/log.h"
-#include "core/memory.h"
 #include "sim/kernels/kernel_variants.h"
 #include "solvers/kernels/emission/emission.h"
 #include "tests/sim/fixture.h"
@@ -72,8 +71,8 @@ done:
 static float find_norm(const bb_kernel_keys *keys, const bb_kernel_wish *wish, bb_results **out)
 {
     float norm = 0.0F;
-    bb_kernel_variants *variants = NULL;
-    bb_kernel_context *context = NULL;
+    autoptr(bb_kernel_variants) variants = NULL;
+    autoptr(bb_kernel_context) context = NULL;
     const bb_kernel_use use = {.file = "l2norm.kernel", .types = {{"T", "SP"}}, .type_count = 1};
     void *blocks[] = {vector, &norm};
     check_ok(bb_kernel_variants_create(keys, wish, &variants));
@@ -87,8 +86,6 @@ static float find_norm(const bb_kernel_keys *keys, const bb_kernel_wish *wish, b
         check_ok(bb_results_create(out));
         check_ok(bb_kernel_variants_publish(variants, *out));
     }
-    bb_kernel_context_destroy(&context);
-    bb_kernel_variants_destroy(&variants);
     return norm;
 }
 
@@ -112,16 +109,15 @@ static void check_kernel(const bb_results *results, const char *variant, const c
 
 static void check_line(const bb_results *results, const char *expected)
 {
-    bb_text line = {0};
+    autorelease(bb_text) line = {0};
     check_ok(bb_kernel_ledger_report(results, &line));
     assert_string_equal(bb_text_string(&line), expected);
-    bb_text_release(&line);
 }
 
 TEST(orders_of_sums_are_asked_for)
 {
-    bb_results *results = NULL;
-    bb_results *again = NULL;
+    autoptr(bb_results) results = NULL;
+    autoptr(bb_results) again = NULL;
     const bb_kernel_keys none = {.wisdom = NULL};
     const bb_kernel_keys same = {.wisdom = wisdom_path};
     const bb_kernel_keys any = {.reorder = true, .wisdom = wisdom_path};
@@ -143,8 +139,6 @@ TEST(orders_of_sums_are_asked_for)
     bb_results_destroy(&again);
     assert_true(find_norm(&any, &(bb_kernel_wish){.is_deterministic = true}, &again) == plain);
     check_kernel(again, "group1x1", "default");
-    bb_results_destroy(&again);
-    bb_results_destroy(&results);
 }
 
 // The user's own records come before those that are shipped, and --deterministic before both.
@@ -152,7 +146,7 @@ TEST(shipped_records_come_before_the_default)
 {
     char shipped[] = "share/configs/kernels/tuned/here.yaml";
     char folder[512], origin[256];
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_device_report report;
     const bb_kernel_keys none = {.wisdom = NULL};
     const bb_kernel_wish plain = {.is_deterministic = true};
@@ -174,14 +168,13 @@ TEST(shipped_records_come_before_the_default)
     assert_int_equal(setenv("XDG_CONFIG_HOME", folder, 1), 0);
     (void)find_norm(&none, NULL, &results);
     check_kernel(results, "group1x1", "wisdom, these sizes");
-    bb_results_destroy(&results);
     assert_int_equal(setenv("XDG_CONFIG_HOME", "/nowhere", 1) + unsetenv("BITBUDGET_SHARE"), 0);
 }
 
 // Each size is asked about by itself, and a variant of some sizes is written with them.
 TEST(variants_of_some_sizes_have_them)
 {
-    bb_kernel_ledger *ledger = NULL;
+    autoptr(bb_kernel_ledger) ledger = NULL;
     bb_wisdom_key key = {.kernel = "k", .program = "p", .types = "T=SP", .size_count = 4};
     bb_choice choices[3], found;
     bool has_one = false;
@@ -193,7 +186,7 @@ TEST(variants_of_some_sizes_have_them)
         check_ok(bb_kernel_ledger_add(ledger, &key, &choices[i == 2 ? 0 : i], "wisdom"));
     }
     bb_kernel_ledger_replace(ledger, &key, &choices[1], &choices[2]);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_kernel_ledger_publish(ledger, results));
     assert_int_equal(bb_results_find(results, "kernels/kernel")->count, 2);
     assert_string_equal(text_of(results, "kernels/sizes", 0), "10x4 1x1; 12x4 1x1");
@@ -210,8 +203,6 @@ TEST(variants_of_some_sizes_have_them)
     key.device = BB_DEVICE_OPENCL;
     check_ok(bb_kernel_ledger_recall(results, &key, &has_one, &found));
     assert_false(has_one);
-    bb_kernel_ledger_destroy(&ledger);
-    bb_results_destroy(&results);
 }
 
 // A run does without a damaged file of the user's own, not without one that its study names.

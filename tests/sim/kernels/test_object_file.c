@@ -45,13 +45,10 @@ static void add(hid_t file, const char *name, int rank, const hsize_t *shape, hi
 static void expect_refusal(const char *structure, const char *type, bb_status code,
                            const char *text)
 {
-    program_fixture fixture;
-    bb_object_file_data data = {.count = 0};
+    autocall(fixture_release) program_fixture fixture;
+    autocall(bb_object_file_release) bb_object_file_data data = {.count = 0};
     make_program(&fixture, structure, type);
     check_fails(bb_object_file_read("in.h5", &fixture.program, &data), code, text);
-    bb_object_file_release(&data);
-    fixture_release(&fixture);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // The dataset `u` of the file is refused.
@@ -76,8 +73,8 @@ TEST(floats_come_in_any_form_that_keeps_them)
 {
     static const float values[6] = {1.5F, -0.0F, NAN, INFINITY, 1e-45F, 3e38F};
     static const hsize_t shape[] = {2, 3};
-    program_fixture fixture;
-    bb_object_file_data data;
+    autocall(fixture_release) program_fixture fixture;
+    autocall(bb_object_file_release) bb_object_file_data data;
     const hid_t file = new_file();
     add(file, "u", 2, shape, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT, values);
     add(file, "c", 2, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
@@ -96,9 +93,6 @@ TEST(floats_come_in_any_form_that_keeps_them)
     const double *wide = data.objects[0].elements;
     assert_true(wide[0] == 1.5 && wide[1] == 0.0 && signbit(wide[1]) != 0 && isnan(wide[2]));
     assert_true(wide[3] == INFINITY && wide[4] == (double)1e-45F && wide[5] == (double)3e38F);
-    bb_object_file_release(&data);
-    fixture_release(&fixture);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(integers_of_any_width_come_if_all_fit)
@@ -150,8 +144,8 @@ TEST(logical_values_are_not_zero)
     static const unsigned char expected[] = {0, 1, 1};
     static const signed char no = 0;
     static const signed char yes = 1;
-    program_fixture fixture;
-    bb_object_file_data data;
+    autocall(fixture_release) program_fixture fixture;
+    autocall(bb_object_file_release) bb_object_file_data data;
     const hid_t file = new_file();
     const hid_t logical = H5Tenum_create(H5T_NATIVE_INT8);
     assert_true(H5Tenum_insert(logical, "FALSE", &no) >= 0);
@@ -164,8 +158,6 @@ TEST(logical_values_are_not_zero)
     read_in(&fixture, &data);
     assert_memory_equal(data.objects[0].elements, expected, 3);
     assert_memory_equal(data.objects[1].elements, expected, 3);
-    bb_object_file_release(&data);
-    fixture_release(&fixture);
 }
 
 TEST(complex_numbers_have_an_axis_of_their_own)
@@ -339,7 +331,7 @@ TEST(what_was_written_is_stored)
         elements[i] = (unsigned char)(i % 2);
     }
     for (int i = 0; i < 6; ++i) {
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture;
         bb_program_data objects[2] = {{3, 1, elements}, {3, 2, elements}};
         const bb_object_file_data data = {objects, 2};
         char text[64];
@@ -368,7 +360,6 @@ TEST(what_was_written_is_stored)
         assert_true(H5Tclose(type) >= 0 && H5Dclose(set) >= 0 && H5Fclose(file) >= 0);
         check_fails(bb_object_file_write("out.h5", false, &fixture.program, &data, record), BB_IO,
                     "--force");
-        fixture_release(&fixture);
     }
     assert_int_equal(system("test -z \"$(ls -A | grep part)\""), 0);
 }

@@ -18,12 +18,9 @@ static const bb_program program = {.name = "K", .parameters = rows, .parameter_c
 
 static void read_all(const char *const *words, bb_index count, bb_scalar *out, const char *lines)
 {
-    bb_problems problems = {0};
-    const bb_index blocks = bb_memory_blocks();
+    autorelease(bb_problems) problems = {0};
     check_ok(bb_parameter_values_read(&program, words, count, NULL, &problems, out));
     assert_string_equal(bb_text_string(&problems.lines), lines);
-    bb_problems_release(&problems);
-    assert_int_equal(bb_memory_blocks(), blocks);
 }
 
 TEST(values_are_of_their_types)
@@ -51,7 +48,7 @@ TEST(values_are_of_their_types)
 TEST(others_may_stand_in_for_values)
 {
     static const char *const words[] = {"limit=0.5"};
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_scalar ones[PARAMETERS];
     bb_scalar out[PARAMETERS];
     for (int i = 0; i < PARAMETERS; ++i) {
@@ -60,7 +57,6 @@ TEST(others_may_stand_in_for_values)
     check_ok(bb_parameter_values_read(&program, words, 1, ones, &problems, out));
     assert_int_equal(problems.count, 0);
     assert_true(out[LIMIT].parts[0] == 0.5 && out[WIDE].parts[0] == 1.0 && out[N].integer == 1);
-    bb_problems_release(&problems);
 }
 
 TEST(what_is_no_value_is_refused)
@@ -96,7 +92,7 @@ TEST(what_is_no_value_is_refused)
 TEST(each_has_one_value)
 {
     static const char *const words[] = {"limt=1", "limit=1", "limit=2", "lag", "depth=1"};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     bb_scalar out[2];
     fixture_make(&fixture, short_text, NULL, NULL);
     check_ok(bb_parameter_values_read(&fixture.program, words, 5, NULL, &fixture.problems, out));
@@ -106,5 +102,4 @@ TEST(each_has_one_value)
                         "-p lag: expected PARAM=VALUE\n"
                         "-p depth=1: kernel K has no parameter 'depth'\n"
                         "k:1:36: parameter lag (SP) has no value; give it by -p lag=VALUE\n");
-    fixture_release(&fixture);
 }

@@ -71,14 +71,13 @@ static int leave(void **state)
 
 static void check_choice(const bb_wisdom_key *wanted, const char *variant, const char *origin)
 {
-    bb_wisdom_file file = {0};
+    autorelease(bb_wisdom_file) file = {0};
     const bb_wisdom_record *found = NULL;
     char told[BB_SHIPPED_ORIGIN_BYTES] = "";
     check_ok(bb_shipped_wisdom_read(&file));
     check_ok(bb_shipped_wisdom_choose(&file, wanted, &program.program, &found, told, NULL));
     assert_string_equal(found != NULL ? found->variant : "", variant);
     assert_string_equal(told, origin);
-    bb_wisdom_file_release(&file);
 }
 
 // The driver and the compiler may be others, the version of the text may not; the order of sums is
@@ -126,7 +125,7 @@ TEST(another_device_takes_those_of_its_architecture)
 
 TEST(records_of_a_device_are_counted)
 {
-    bb_wisdom_file file = {0};
+    autorelease(bb_wisdom_file) file = {0};
     bb_wisdom_key wanted = key;
     bb_index count = 0;
     check_ok(bb_shipped_wisdom_read(&file));
@@ -138,7 +137,6 @@ TEST(records_of_a_device_are_counted)
     (void)snprintf(wanted.report.architecture, sizeof wanted.report.architecture, "sm_80");
     assert_null(bb_shipped_wisdom_device(&file, &wanted, &count));
     assert_int_equal(count, 0);
-    bb_wisdom_file_release(&file);
 }
 
 // The working folder's files of the same name replace those of the share folder.
@@ -161,13 +159,13 @@ TEST(a_damaged_file_is_left_out)
 // A record of the current text is of a shipped kernel as it is described now, and has won.
 TEST(shipped_files_are_current)
 {
-    bb_wisdom_file file = {0};
+    autorelease(bb_wisdom_file) file = {0};
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
     check_ok(bb_shipped_wisdom_read(&file));
     assert_true(file.count > 0);
     for (bb_index i = 0; i < file.count; ++i) {
         const bb_wisdom_record *record = &file.records[i];
-        program_fixture current;
+        autocall(fixture_release) program_fixture current;
         char digest[BB_WISDOM_DIGEST_BYTES];
         char why[160] = "";
         const char *type = strrchr(record->types, '=') + 1;
@@ -182,9 +180,7 @@ TEST(shipped_files_are_current)
             fail_msg("%s %s of %s, set %s: outdated%s%s", record->kernel, record->types,
                      record->name, record->set, why[0] != '\0' ? ": " : "", why);
         }
-        fixture_release(&current);
     }
-    bb_wisdom_file_release(&file);
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
 }
 

@@ -59,16 +59,15 @@ static void append(const bb_wisdom_record *record)
 
 static bb_index count_records(void)
 {
-    bb_wisdom_file file = {0};
+    autorelease(bb_wisdom_file) file = {0};
     check_ok(bb_wisdom_file_read(path, &file));
     const bb_index count = file.count;
-    bb_wisdom_file_release(&file);
     return count;
 }
 
 TEST(records_come_back)
 {
-    bb_wisdom_file file = {0};
+    autorelease(bb_wisdom_file) file = {0};
     bb_wisdom_record failed = record_of("group32x8", BB_TRIAL_COMPILE, NAN);
     bb_wisdom_record best = record_of("group256x1-points4-blocked", BB_TRIAL_BEST, 1.0 / 3.0);
     (void)unlink(path);
@@ -95,7 +94,6 @@ TEST(records_come_back)
     assert_string_equal(second->date, best.date);
     assert_true(bb_choice_equal(&second->choice, &best.choice));
     assert_true(bb_wisdom_record_is_of(second, &key));
-    bb_wisdom_file_release(&file);
 }
 
 TEST(a_torn_line_is_dropped_and_taken_away)
@@ -119,8 +117,8 @@ TEST(a_torn_line_is_dropped_and_taken_away)
 TEST(a_file_grows_as_far_as_it_is_read)
 {
     const bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
-    bb_wisdom_file file = {0};
-    bb_text line = {0};
+    autorelease(bb_wisdom_file) file = {0};
+    autorelease(bb_text) line = {0};
     struct stat about;
     check_ok(bb_wisdom_record_write(&record, &line));
     for (int more = 0; more < 2; ++more) {
@@ -141,8 +139,6 @@ TEST(a_file_grows_as_far_as_it_is_read)
         assert_true(about.st_size == (more == 0 ? BB_WISDOM_FILE_BYTES : size));
     }
     check_ok(bb_wisdom_file_read(path, &file));
-    bb_wisdom_file_release(&file);
-    bb_text_release(&line);
 }
 
 TEST(a_text_without_an_end_that_is_no_record_is_left)
@@ -179,7 +175,7 @@ TEST(what_is_no_record_is_told_with_its_line)
         {"- &a {version: 1}\n", "kernels.yaml:1"},
     };
     bb_wisdom_record record = record_of("group64x4", BB_TRIAL_RIGHT, 1.0);
-    bb_wisdom_file file = {0};
+    autorelease(bb_wisdom_file) file = {0};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         write_text(path, cases[i][0]);
         check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, cases[i][1]);
@@ -197,7 +193,6 @@ TEST(what_is_no_record_is_told_with_its_line)
     check_fails(bb_wisdom_file_read(path, &file), BB_INVALID, "status right needs least_s");
     bb_wisdom_file_release(&file);
     check_fails(bb_wisdom_file_read(folder, &file), BB_IO, folder);
-    bb_wisdom_file_release(&file);
 }
 
 TEST(two_writers_lose_nothing)
@@ -312,7 +307,7 @@ TEST(other_orders_need_leave)
 
 TEST(reasons_are_told)
 {
-    bb_text reasons = {0};
+    autorelease(bb_text) reasons = {0};
     const bb_wisdom_record *found = NULL;
     bool is_exact = false;
     bb_wisdom_record records[] = {
@@ -332,7 +327,6 @@ TEST(reasons_are_told)
     assert_non_null(strstr(text, "     2.000 ms  has not won\n"));
     assert_non_null(strstr(text, "  1 record of other types\n"));
     assert_null(strstr(text, "group64x1"));
-    bb_text_release(&reasons);
 }
 
 TEST(keys_follow_from_content)

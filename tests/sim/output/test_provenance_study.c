@@ -2,7 +2,6 @@
 //
 // /study: what a study's keys are called there, what of them is absent, and how lists and records
 // stand along their axes.
-#include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
 #include "tests/check.h"
@@ -145,7 +144,7 @@ static const bb_dataset *find(const bb_results *results, const char *name)
 
 TEST(keys_are_numbers_and_texts)
 {
-    bb_results *results = publish();
+    autoptr(bb_results) results = publish();
     const bb_dataset *length = find(results, "length_m");
     assert_true(length->rank == 0 && length->numbers[0] == 2.5);
     assert_string_equal(length->unit, "m");
@@ -159,13 +158,11 @@ TEST(keys_are_numbers_and_texts)
     assert_null(bb_results_find(results, "study/unset_m"));
     assert_null(bb_results_find(results, "study/other_r0_m"));
     assert_null(bb_results_find(results, "study/other_layer"));
-    bb_results_destroy(&results);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(lists_are_axes)
 {
-    bb_results *results = publish();
+    autoptr(bb_results) results = publish();
     const bb_dataset *list = find(results, "waves");
     assert_true(list->is_axis && list->count == 2 && list->numbers[1] == 1.65);
     assert_string_equal(list->unit, "um");
@@ -174,12 +171,11 @@ TEST(lists_are_axes)
     const bb_dataset *fields = find(results, "fields");
     assert_true(fields->rank == 0 && fields->is_text);
     assert_string_equal(fields->texts[0], "all");
-    bb_results_destroy(&results);
 }
 
 TEST(records_stand_along_axes)
 {
-    bb_results *results = publish();
+    autoptr(bb_results) results = publish();
     const bb_dataset *heights = find(results, "air_layer_height_m");
     assert_true(heights->rank == 1 && heights->numbers[1] == 5000.0);
     assert_string_equal(heights->axes[0], "air_layer");
@@ -208,14 +204,13 @@ TEST(records_stand_along_axes)
     assert_string_equal(trials->axes[1], "pipeline_trial");
     assert_int_equal(find(results, "pipeline_trial")->count, 2);
     assert_null(bb_results_find(results, "study/pipeline_trial_shares"));
-    bb_results_destroy(&results);
 }
 
 TEST(digests_do_not_see_it_and_a_table_declares_it)
 {
     char before[BB_DIGEST_BYTES];
     char after[BB_DIGEST_BYTES];
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     check_ok(bb_results_create(&results));
     check_ok(bb_results_values(results, "results/total", "1", "a value", "", &study.length_m));
     check_ok(bb_results_digest(results, false, before));
@@ -226,7 +221,6 @@ TEST(digests_do_not_see_it_and_a_table_declares_it)
         const bb_dataset *dataset = bb_results_dataset(results, i);
         assert_non_null(bb_output_table_find(&bb_provenance_study_outputs, dataset));
     }
-    bb_results_destroy(&results);
 }
 
 // Names of all datasets that a schema can give, by the rule that the page of outputs states.

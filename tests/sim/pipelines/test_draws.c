@@ -47,7 +47,7 @@ TEST(moments_are_of_the_draws_that_finished)
     bb_draws_relate(&same, 10.0, -1.0);
     assert_false(signbit(same.prices[0]));
     assert_true(isnan(bb_draws_worst(&draws)) && bb_draws_worst(&same) == 0.0); // one failed
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     publish(results, &draws);
     assert_true(driver_number(results, "draws", "a") == 4.0);
     assert_true(driver_number(results, "draws_failed", "a") == 1.0);
@@ -58,14 +58,13 @@ TEST(moments_are_of_the_draws_that_finished)
     assert_string_equal(driver_text(results, "status", "a"), "unsafe");
     assert_string_equal(driver_text(results, "status_detail", "a"),
                         "1 of 4 draws failed; draw 1: not_spd, tile (3, 3)");
-    bb_results_destroy(&results);
 }
 
 TEST(what_is_not_known_is_nan)
 {
     bb_draws draws = {0};
     bb_draws_add(&draws, &fine, 2.0);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     publish(results, &draws);
     assert_true(driver_number(results, "price_mean", "a") == 2.0);
     assert_true(isnan(driver_number(results, "price_std", "a")));
@@ -75,7 +74,6 @@ TEST(what_is_not_known_is_nan)
     publish(results, &draws);
     assert_true(isnan(driver_number(results, "price_worst", "a")));
     assert_string_equal(driver_text(results, "status", "a"), "ok");
-    bb_results_destroy(&results);
 }
 
 TEST(all_draws_that_fail_are_a_failure)
@@ -84,10 +82,9 @@ TEST(all_draws_that_fail_are_a_failure)
     bb_draws_add(&draws, &lost, NAN);
     bb_draws_add(&draws, &lost, NAN);
     assert_false(bb_draws_differ(&draws));
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     publish(results, &draws);
     assert_true(isnan(driver_number(results, "price_worst", "a")));
     assert_true(isnan(driver_number(results, "price_mean", "a")));
     assert_true(driver_number(results, "failure_bound", "a") == 1.0);
-    bb_results_destroy(&results);
 }

@@ -186,7 +186,7 @@ TEST(a_device_goes_by_tiles)
 {
     const bb_factor_pipeline pipeline = promise_of(BB_VARIANT_HP1, BB_VARIANT_SP);
     bb_factor_candidates candidates;
-    bb_policy_map *before = NULL;
+    autoptr(bb_policy_map) before = NULL;
     char name[BB_FACTOR_CANDIDATE_NAME];
     double previous = 2.0;
     check_ok(bb_factor_candidates_make(&measured, &pipeline, BB_DEVICE_CUDA, &candidates));
@@ -213,7 +213,6 @@ TEST(a_device_goes_by_tiles)
     const bb_factor_pipeline first = bb_factor_candidates_mixture(&candidates, &pipeline, 0, name);
     check_ok(bb_factor_map_create(&measured, &first.policy, BB_VARIANT_HP1, &before));
     check_relative(narrow_share(before), 1.0, 1e-12);
-    bb_policy_map_destroy(&before);
 }
 
 TEST(norms_that_are_known_give_the_same_map)
@@ -235,7 +234,7 @@ TEST(norms_that_are_known_give_the_same_map)
 
 static double solve(const bb_factor_pipeline *pipeline, double *cost)
 {
-    double *r = NULL;
+    autofree double *r = NULL;
     double sum = 0.0;
     bb_evaluation evaluation = bb_evaluation_start("test");
     check_ok(bb_factor_problem_solve(&problem, pipeline, &r, &evaluation));
@@ -247,7 +246,6 @@ static double solve(const bb_factor_pipeline *pipeline, double *cost)
         }
     }
     *cost = evaluation.factor.cost;
-    BB_RELEASE(&r);
     return sqrt(sum / M);
 }
 

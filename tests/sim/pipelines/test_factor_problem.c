@@ -23,7 +23,7 @@ static bb_factor_problem problem;
 // A covariance of a given noise and B = W A.
 static void prepare(double level)
 {
-    double *w = dense_new(M * N);
+    autofree double *w = dense_new(M * N);
     a = dense_new(N * N);
     b = dense_new(M * N);
     expected = dense_new(M * N);
@@ -41,7 +41,6 @@ static void prepare(double level)
     problem = (bb_factor_problem){
         .solver = &solver, .matrix = &a_source, .target_count = 1, .sides = sides, .noise = noise};
     check_ok(bb_factor_problem_prepare(&problem));
-    BB_RELEASE(&w);
 }
 
 static void finish(void)
@@ -67,7 +66,7 @@ static bb_factor_pipeline pipeline_of(bb_variant arithmetic, bb_policy_kind kind
 // Returns ||R - W|| / ||W||, NaN without R.
 static double solve(const bb_factor_pipeline *pipeline, bb_evaluation *evaluation)
 {
-    double *r = NULL;
+    autofree double *r = NULL;
     double error = NAN;
     *evaluation = bb_evaluation_start("test");
     check_ok(bb_factor_problem_solve(&problem, pipeline, &r, evaluation));
@@ -78,7 +77,6 @@ static double solve(const bb_factor_pipeline *pipeline, bb_evaluation *evaluatio
         }
         error = dense_norm(M * N, r) / norm;
     }
-    BB_RELEASE(&r);
     return error;
 }
 
@@ -311,10 +309,9 @@ TEST(tables_are_held_to_the_tiles)
 
 static bb_status solve_and_release(void *context)
 {
-    double *r = NULL;
+    autofree double *r = NULL;
     bb_evaluation evaluation = bb_evaluation_start("walk");
     bb_status status = bb_factor_problem_solve(&problem, context, &r, &evaluation);
-    BB_RELEASE(&r);
     return status;
 }
 

@@ -40,9 +40,9 @@ static void multiply(const bb_codec_config *storage, bb_index number, double y[R
     const bb_matrix_layout layout = {
         .rows = ROWS, .columns = COLUMNS, .mesh_columns = ACROSS, .row_columns = 4, .range = 1.0};
     const bb_coding_draw draw = {.seed = 5, .number = number};
-    bb_coding_factors factors = {0};
+    autorelease(bb_coding_factors) factors = {0};
     bb_coding_report report;
-    bb_coded_matrix *coded = NULL;
+    autoptr(bb_coded_matrix) coded = NULL;
     static double row[COLUMNS];
     check_ok(
         bb_product_coding_encode_draw(&pipeline, &rows, &layout, &draw, &factors, &report, &coded));
@@ -58,8 +58,6 @@ static void multiply(const bb_codec_config *storage, bb_index number, double y[R
     *bits = 8.0 * report.bytes / report.values;
     // What is compared is the matrix, not its multiple.
     check_close(report.norms.max_error, 0.0, 0.02, 1.0);
-    bb_coding_factors_release(&factors);
-    bb_coded_matrix_destroy(&coded);
 }
 
 TEST(exact_formats_draw_the_same_answer)
@@ -144,8 +142,8 @@ TEST_FULL(the_wafer_has_draws)
     const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case thrice = {CONFIG_WAFER_SMALL,
                                 {"pipelines.0.draws=3", "pipelines.4.draws=3", NULL}};
-    bb_results *plain = driver_results(&once);
-    bb_results *drawn = driver_results(&thrice);
+    autoptr(bb_results) plain = driver_results(&once);
+    autoptr(bb_results) drawn = driver_results(&thrice);
     const bb_dataset *names = driver_dataset(plain, "pipeline");
     for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
         const bb_dataset *expected = driver_dataset(plain, same[i]);
@@ -164,8 +162,6 @@ TEST_FULL(the_wafer_has_draws)
     assert_true(driver_number(drawn, "price_worst", names->texts[0]) < 1e-10);
     assert_true(driver_number(drawn, "price_std", "fp16") > 0.0);
     driver_check_threads(&thrice);
-    bb_results_destroy(&plain);
-    bb_results_destroy(&drawn);
 }
 
 static int enter(void **state)

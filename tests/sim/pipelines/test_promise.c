@@ -84,7 +84,7 @@ static const bb_promise_ladder ladder = {STEPS, steps, make};
 TEST(a_ladder_is_bisected_for_its_first_step)
 {
     for (int first = 0; first <= STEPS; ++first) {
-        bb_promise_trials *trials = NULL;
+        autoptr(bb_promise_trials) trials = NULL;
         shelf goods = halving();
         check_ok(bb_promise_trials_create(STEPS, &trials));
         bb_promise_search search = search_of(&goods, trials, ldexp(1.0, -first), 1);
@@ -96,14 +96,13 @@ TEST(a_ladder_is_bisected_for_its_first_step)
             assert_true(search.best.price == search.limit && search.best.kept);
             assert_true(search.best.cost == 1.0 + first && search.best.tolerance == 0.5 * first);
         }
-        bb_promise_trials_destroy(&trials);
     }
 }
 
 // Where the price is not monotone the cheapest of those that were tried counts, not the last.
 TEST(the_cheapest_that_was_tried_is_found)
 {
-    bb_promise_trials *trials = NULL;
+    autoptr(bb_promise_trials) trials = NULL;
     shelf goods = halving();
     goods.costs[0] = 9.0;
     check_ok(bb_promise_trials_create(3, &trials));
@@ -122,7 +121,6 @@ TEST(the_cheapest_that_was_tried_is_found)
     make(steps, 3, &candidate);
     assert_int_equal(bb_promise_try(&search, &candidate, &kept), BB_INTERNAL); // no room
     bb_status_clear();
-    bb_promise_trials_destroy(&trials);
 }
 
 // Step by step, prices from anywhere: a bisection ends within its bound whatever they are, at a
@@ -171,7 +169,7 @@ TEST(candidates_that_were_computed_are_taken)
         {0.1, 4.0, true, false},  {0.4, 2.0, true, true},   {0.7, 0.5, false, false},
     };
     enum { CASES = sizeof cases / sizeof *cases };
-    bb_promise_trials *trials = NULL;
+    autoptr(bb_promise_trials) trials = NULL;
     shelf goods = halving();
     check_ok(bb_promise_trials_create(CASES, &trials));
     bb_promise_search search = search_of(&goods, trials, 0.5, 1);
@@ -187,7 +185,6 @@ TEST(candidates_that_were_computed_are_taken)
     assert_true(search.found && search.best.cost == 2.0 && search.best.price == 0.4);
     assert_int_equal(search.trial_count, CASES);
     assert_true(search.nearest.price == 0.6); // of those that kept nothing
-    bb_promise_trials_destroy(&trials);
 }
 
 TEST(every_draw_keeps_the_promise)
@@ -204,7 +201,7 @@ TEST(every_draw_keeps_the_promise)
         {{NAN, 0.2, 0.2, 0.1}, false, NAN, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        bb_promise_trials *trials = NULL;
+        autoptr(bb_promise_trials) trials = NULL;
         bb_promise_candidate candidate;
         bool kept = false;
         shelf goods = halving();
@@ -217,7 +214,6 @@ TEST(every_draw_keeps_the_promise)
         assert_int_equal(search.found, cases[i].kept);
         assert_int_equal(goods.computed, cases[i].computed);
         assert_true(!kept || search.best.price == cases[i].worst);
-        bb_promise_trials_destroy(&trials);
     }
 }
 
@@ -236,7 +232,7 @@ TEST(no_draw_is_wrong_beyond_its_limit)
         {{0.0, 0.0, NAN, 0.0}, 9.0, false, NAN, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        bb_promise_trials *trials = NULL;
+        autoptr(bb_promise_trials) trials = NULL;
         bb_promise_candidate candidate;
         bool kept = false;
         shelf goods = halving();
@@ -251,13 +247,12 @@ TEST(no_draw_is_wrong_beyond_its_limit)
         assert_int_equal(search.found, cases[i].kept);
         assert_int_equal(goods.computed, cases[i].computed);
         assert_true(!kept || search.best.wrong == cases[i].worst);
-        bb_promise_trials_destroy(&trials);
     }
 }
 
 TEST(errors_of_the_callback_end_the_search)
 {
-    bb_promise_trials *trials = NULL;
+    autoptr(bb_promise_trials) trials = NULL;
     shelf goods = halving();
     goods.answer = BB_IO;
     check_ok(bb_promise_trials_create(STEPS, &trials));
@@ -265,7 +260,6 @@ TEST(errors_of_the_callback_end_the_search)
     assert_int_equal(bb_promise_bisect(&search, &ladder), BB_IO);
     assert_int_equal(goods.computed, 1);
     assert_int_equal(search.trial_count, 0);
-    bb_promise_trials_destroy(&trials);
 }
 
 TEST(trials_are_listed_as_the_experiment_declares)
@@ -285,8 +279,8 @@ TEST(trials_are_listed_as_the_experiment_declares)
                                           .rows = rows + 2,
                                           .count = 2};
     static const bb_promise_tables tables = {&candidates, &price};
-    bb_promise_trials *trials = NULL;
-    bb_results *results = NULL;
+    autoptr(bb_promise_trials) trials = NULL;
+    autoptr(bb_results) results = NULL;
     shelf goods = halving();
     check_ok(bb_promise_trials_create(STEPS, &trials));
     check_ok(bb_results_create(&results));
@@ -307,6 +301,4 @@ TEST(trials_are_listed_as_the_experiment_declares)
     assert_true(loss->numbers[0] == 0.0625 && bytes->numbers[0] == 5.0);
     assert_true(bb_results_find(results, "promise/kept")->numbers[0] == 1.0);
     assert_true(bb_results_find(results, "promise/wrong")->numbers[0] == 7.0);
-    bb_results_destroy(&results);
-    bb_promise_trials_destroy(&trials);
 }

@@ -60,11 +60,11 @@ TEST(the_twin_fills_what_the_host_fills)
     static posed p;
     for (int filtered = 0; filtered < 2; ++filtered) {
         bb_matrix_source source;
-        bb_device_source *twin = NULL;
+        autoptr(bb_device_source) twin = NULL;
         void *block = NULL;
         const size_t bytes = (size_t)N * N * sizeof(double);
-        double *wanted = dense_new((bb_index)N * N);
-        double *found = dense_new((bb_index)N * N);
+        autofree double *wanted = dense_new((bb_index)N * N);
+        autofree double *found = dense_new((bb_index)N * N);
         start(filtered == 1, &p);
         check_ok(bb_rounding_norm_source(&p.norm, &source));
         check_ok(bb_matrix_source_load(&source, wanted));
@@ -77,10 +77,7 @@ TEST(the_twin_fills_what_the_host_fills)
             check_close(found[k], wanted[k], filtered == 1 ? 1e-13 : 1e-15, fmax(1.0, wanted[k]));
         }
         bb_device_release(gpu, &block);
-        bb_device_source_destroy(&twin);
         finish(&p);
-        BB_RELEASE(&wanted);
-        BB_RELEASE(&found);
     }
 }
 
@@ -96,7 +93,7 @@ TEST(sweeps_pay_what_those_of_the_cpu_pay)
 {
     static posed p;
     const bb_rounding_step step = {.round = round_to_step};
-    double *r = dense_new((bb_index)M * N);
+    autofree double *r = dense_new((bb_index)M * N);
     for (int filtered = 0; filtered < 2; ++filtered) {
         double excess[2] = {0.0, 0.0};
         double of_rows[M];
@@ -121,7 +118,6 @@ TEST(sweeps_pay_what_those_of_the_cpu_pay)
         bb_rounding_norm_rest(&p.norm); // nothing is left to give back
         finish(&p);
     }
-    BB_RELEASE(&r);
 }
 
 // A breakdown is an outcome, told again as it is found again.

@@ -77,7 +77,7 @@ TEST(ladders_are_bisected_side_by_side)
     const bb_list list = {pipelines, 4};
     prices shop = {0};
     const bb_storage_search_task task = {&shop, compute, adopt};
-    bb_storage_search *search = NULL;
+    autoptr(bb_storage_search) search = NULL;
     bb_codec_config storage;
     bb_outcome outcome;
     check_ok(bb_storage_search_create(&list, BB_DEVICE_CPU, &search));
@@ -98,7 +98,6 @@ TEST(ladders_are_bisected_side_by_side)
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
     assert_string_equal(outcome.detail, "promise of 1e-12 nm: not kept by any of 17 trials");
     assert_int_equal(shop.adopted[3], 0);
-    bb_storage_search_destroy(&search);
 }
 
 TEST(errors_of_the_callback_end_the_search)
@@ -107,11 +106,10 @@ TEST(errors_of_the_callback_end_the_search)
     const bb_list list = {pipelines, 1};
     prices shop = {.answer = BB_IO};
     const bb_storage_search_task task = {&shop, compute, adopt};
-    bb_storage_search *search = NULL;
+    autoptr(bb_storage_search) search = NULL;
     check_ok(bb_storage_search_create(&list, BB_DEVICE_CPU, &search));
     assert_int_equal(bb_storage_search_run(search, &task), BB_IO);
     assert_int_equal(shop.passes, 1);
-    bb_storage_search_destroy(&search);
 }
 
 // Names of the codecs that a pipeline's promise searches by itself.

@@ -26,16 +26,14 @@ TEST(scores_on_a_gpu_are_planned)
                                 "cross_covariance={file: mine.h5, dataset: many}",
                                 "truth_covariance={file: mine.h5, dataset: manytt}", NULL}};
     const bb_run_options options = {.threads = 1};
-    bb_plan plan = {0};
-    bb_config *config = driver_config(&study);
+    autorelease(bb_plan) plan = {0};
+    autoptr(bb_config) config = driver_config(&study);
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, &plan));
     const double scores = bb_residual_covariance_device_need(1, 120, 6000, 0, 0).device_bytes;
     assert_true(scores > 5e8);
     check_close(plan.device_bytes, scores, 0.5, 1.0);
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.enter = write_many_rows, .leave = driver_leave_folder);

@@ -51,7 +51,7 @@ TEST(promises_are_kept_by_the_cheapest_trial)
         {"drawn", 1e-6},
         {"exact", 1e-300},
     };
-    bb_results *results = driver_results(&promises);
+    autoptr(bb_results) results = driver_results(&promises);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *name = cases[i].name;
         const double loss = driver_number(results, "variance_loss", name);
@@ -70,7 +70,6 @@ TEST(promises_are_kept_by_the_cheapest_trial)
     assert_true(driver_number(results, "draws", "drawn") == 4.0);
     assert_true(driver_number(results, "price_worst", "drawn") >
                 driver_number(results, "variance_loss", "drawn"));
-    bb_results_destroy(&results);
 }
 
 // Others are what they are without a promise beside them.
@@ -78,8 +77,8 @@ TEST(promises_leave_others_alone)
 {
     const driver_case plain = {
         "mine.yaml", {"pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]"}};
-    bb_results *with = driver_results(&promises);
-    bb_results *without = driver_results(&plain);
+    autoptr(bb_results) with = driver_results(&promises);
+    autoptr(bb_results) without = driver_results(&plain);
     static const char *const names[] = {"reference", "sp"};
     for (size_t i = 0; i < 2; ++i) {
         assert_true(driver_number(with, "residual_trace", names[i]) ==
@@ -89,8 +88,6 @@ TEST(promises_leave_others_alone)
     }
     assert_true(driver_number(with, "variance_loss", "sp") > 0.0);
     assert_null(bb_results_find(without, "promise/trial"));
-    bb_results_destroy(&with);
-    bb_results_destroy(&without);
 }
 
 TEST(what_cannot_be_kept_says_so)
@@ -103,7 +100,7 @@ TEST(what_cannot_be_kept_says_so)
         "lost.yaml",
         {"pipelines=[{name: reference, arithmetic: dp}, " PROMISE("any", "1e-2") "}]",
          "solver.scale=none"}};
-    bb_results *results = driver_results(&narrow);
+    autoptr(bb_results) results = driver_results(&narrow);
     assert_string_equal(driver_text(results, "status", "narrow"), "not_converged");
     assert_string_equal(driver_text(results, "status_detail", "narrow"),
                         "promise of a loss of 1e-06: not kept by any of 2 trials");
@@ -117,7 +114,6 @@ TEST(what_cannot_be_kept_says_so)
     assert_string_equal(driver_text(results, "status", "any"), "underdetermined");
     assert_string_equal(driver_text(results, "status_detail", "any"),
                         "promise: the reference has no residual covariance");
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(allocations_may_fail_anywhere)
@@ -125,11 +121,10 @@ TEST_FULL(allocations_may_fail_anywhere)
     const driver_case small = {
         "mine.yaml",
         {"pipelines=[{name: reference, arithmetic: dp}, " PROMISE("tight", "1e-6") ", draws: 2}]"}};
-    bb_config *config = driver_config(&small);
+    autoptr(bb_config) config = driver_config(&small);
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 67, 10);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.enter = matrices_enter, .leave = driver_leave_folder);

@@ -59,7 +59,7 @@ TEST_FULL(stored_estimators_have_the_traces_of_numpy)
     static const char *const summed[] = {"sums", "products"};
     double peers[6];
     find_peers(peers, 6);
-    bb_results *results = driver_results(&stored);
+    autoptr(bb_results) results = driver_results(&stored);
     for (int i = 0; i < 4; ++i) {
         const double trace = driver_number(results, "residual_trace", names[i]);
         print_message("%-10s %.9e, numpy %.9e\n", names[i], trace, peers[i]);
@@ -75,7 +75,6 @@ TEST_FULL(stored_estimators_have_the_traces_of_numpy)
     check_relative(driver_number(results, "reconstructor_bytes", "sweep"), 7.0 * (128.0 + 4.0),
                    1e-15);
     assert_true(isnan(driver_number(results, "reconstructor_bits", "reference")));
-    bb_results_destroy(&results);
 }
 
 // nx456 with its columns in reverse, so that the sweep starts with column 0, behind 16 measurements
@@ -129,7 +128,7 @@ TEST(the_first_column_may_be_the_first)
                        ", {name: p%d, arithmetic: dp, storage: %s}", i, cases[i].storage);
     }
     strcat(pipelines, "]");
-    bb_results *results = driver_results(&(driver_case){
+    autoptr(bb_results) results = driver_results(&(driver_case){
         "mine.yaml",
         {"covariance={file: reversed.h5, dataset: Cmm}",
          "cross_covariance={file: reversed.h5, dataset: Ctm}",
@@ -142,7 +141,6 @@ TEST(the_first_column_may_be_the_first)
         print_message("%-44s x %.6f\n", cases[i].storage, trace);
         check_relative(trace - 1.0, cases[i].trace - 1.0, cases[i].tolerance);
     }
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.enter = matrices_enter, .leave = driver_leave_folder);

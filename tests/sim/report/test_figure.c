@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Texts that gnuplot gets: names as they are whatever is in them, sizes, places of names.
-#include "core/memory.h"
 #include "sim/report/gnuplot.h"
 #include "sim/report/placement.h"
 #include "tests/sim/fixture.h"
@@ -11,10 +10,9 @@
 
 static void said(bb_figure_format format, const char *text, const char *expected)
 {
-    bb_figure figure = {.format = format, .width_cm = 10.0, .height_cm = 10.0};
+    autorelease(bb_figure) figure = {.format = format, .width_cm = 10.0, .height_cm = 10.0};
     check_ok(bb_figure_say(&figure, "set label ", text, 8.0, "\n"));
     assert_string_equal(bb_text_string(&figure.script), expected);
-    bb_figure_release(&figure);
 }
 
 TEST(texts_show_as_they_are)
@@ -89,12 +87,11 @@ TEST(names_do_not_meet)
 
 TEST(few_decades_have_plain_tics)
 {
-    bb_figure figure = {.format = BB_FIGURE_SVG};
+    autorelease(bb_figure) figure = {.format = BB_FIGURE_SVG};
     check_ok(bb_figure_log_axis(&figure, "x", 1.5, 60.0, 15.0));
     assert_non_null(strstr(figure.script.data, "('2' 2, '5' 5, '10' 10, '20' 20, '50' 50)"));
     check_ok(bb_figure_log_axis(&figure, "y", 1e-12, 1.0, 5.0));
     assert_non_null(strstr(figure.script.data, "set ytics nomirror 1e2\n"));
-    bb_figure_release(&figure);
 }
 
 TEST(shades_grow_lighter)
@@ -116,24 +113,22 @@ TEST(shades_grow_lighter)
 
 TEST(broken_scripts_carry_what_gnuplot_says)
 {
-    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0};
+    autorelease(bb_figure) figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0};
     check_ok(bb_text_add(&figure.script, "plot nonsense\n"));
     check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false, NULL), BB_IO, "nonsense");
     assert_int_equal(access("bad.svg", F_OK), -1);
     assert_int_equal(access("bad.gp", F_OK), -1);
-    bb_figure_release(&figure);
 }
 
 TEST(a_gnuplot_that_hangs_is_ended)
 {
-    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0};
+    autorelease(bb_figure) figure = {.format = BB_FIGURE_SVG, .width_cm = 8.0, .height_cm = 6.0};
     check_ok(bb_text_add(&figure.script, "pause 100\n"));
     bb_gnuplot_set_limit(0.3);
     check_fails(bb_gnuplot_draw(&figure, "bad.svg", true, false, NULL), BB_IO,
                 "gnuplot takes more than 0.3 s to draw");
     bb_gnuplot_set_limit(0.0);
     assert_int_equal(access("bad.svg", F_OK), -1);
-    bb_figure_release(&figure);
 }
 
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

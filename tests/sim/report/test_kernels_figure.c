@@ -72,9 +72,9 @@ static bb_figure make_figure(void)
 // Two series share a group of 0.8; a third of the same file is of no kernel.
 TEST(one_file_gives_the_panels_that_it_has)
 {
-    bb_results *results = make_cpu();
+    autoptr(bb_results) results = make_cpu();
     const bb_plot_scene scene = {.results = results};
-    bb_figure figure = make_figure();
+    autorelease(bb_figure) figure = make_figure();
     check_ok(bb_plot_draw(&scene, "kernels", &figure));
     has(&figure.data, "-0.4000 -0.0320 0.8000 0 1.6000\n0.6000 0.9680 0.5000 0\n"
                       "0.0000 0.3680 0.7000 1\n");
@@ -87,17 +87,15 @@ TEST(one_file_gives_the_panels_that_it_has)
     has_not(&figure.script, "gemv-fp32");
     has(&figure.hovers, "add, SP, C, AMD EPYC: 0.80 of copy; axpy 1.60");
     check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true, NULL));
-    bb_figure_release(&figure);
-    bb_results_destroy(&results);
 }
 
 TEST(two_files_stand_in_one_picture)
 {
-    bb_results *results = make_cpu();
-    bb_results *further = make_gpu();
+    autoptr(bb_results) results = make_cpu();
+    autoptr(bb_results) further = make_gpu();
     const bb_results *const more[] = {further};
     const bb_plot_scene scene = {.results = results, .more = more, .more_count = 1};
-    bb_figure figure = make_figure();
+    autorelease(bb_figure) figure = make_figure();
     check_ok(bb_plot_draw(&scene, "kernels", &figure));
     has(&figure.data, "0.6000 0.9680 0.9000 2\n-0.4000 -0.0320 0.9500 2 0.7600\n"
                       "0.0000 0.3680 1.2000 3\n");
@@ -106,27 +104,23 @@ TEST(two_files_stand_in_one_picture)
     has(&figure.script, "CUDA, NVIDIA H200");
     has(&figure.script, "NVIDIA OpenCL, NVIDIA H200");
     check_ok(bb_gnuplot_draw(&figure, "both.svg", false, true, NULL));
-    bb_figure_release(&figure);
-    bb_results_destroy(&further);
-    bb_results_destroy(&results);
 }
 
 static void expect_refused(const bb_plot_scene *scene, const char *kind, double width_cm,
                            const char *expected)
 {
-    bb_figure figure = make_figure();
+    autorelease(bb_figure) figure = make_figure();
     figure.width_cm = width_cm;
     assert_int_equal(bb_plot_draw(scene, kind, &figure), BB_INVALID);
     assert_non_null(strstr(bb_status_message(), expected));
-    bb_figure_release(&figure);
 }
 
 TEST(what_has_no_bar_is_refused)
 {
     static const double nothing[ROWS] = {NAN, NAN, NAN, NAN, NAN};
-    bb_results *results = make_cpu();
-    bb_results *empty = make_results(cpu_names, cpu_devices, nothing, nothing);
-    bb_results *other = empty_results();
+    autoptr(bb_results) results = make_cpu();
+    autoptr(bb_results) empty = make_results(cpu_names, cpu_devices, nothing, nothing);
+    autoptr(bb_results) other = empty_results();
     const bb_results *const same[] = {results};
     const bb_results *const none[] = {other};
     expect_refused(&(bb_plot_scene){.results = empty}, "kernels", 17.0,
@@ -137,22 +131,18 @@ TEST(what_has_no_bar_is_refused)
                    17.0, "file 2 is none of 'bitbudget bench'");
     expect_refused(&(bb_plot_scene){.results = results}, "kernels", 3.0,
                    "has no room for 1 by 2 panels");
-    bb_results_destroy(&other);
-    bb_results_destroy(&empty);
-    bb_results_destroy(&results);
 }
 
 // A kind of one file says so instead of leaving a file out.
 TEST(other_kinds_take_one_file)
 {
     static const double numbers[ROWS] = {1e9, 1e9, 1e9, 1e9, 1e9};
-    bb_results *results = make_cpu();
+    autoptr(bb_results) results = make_cpu();
     check_ok(bb_results_values(results, "results/roof_bytes_per_s", "byte s-1", "roof", "benchmark",
                                numbers));
     const bb_results *const more[] = {results};
     expect_refused(&(bb_plot_scene){.results = results, .more = more, .more_count = 1}, "roofline",
                    17.0, "several files are of kernels; 'roofline' draws one");
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);

@@ -2,7 +2,6 @@
 //
 // Every kind of picture in every format from small runs of the program, and by hand where a run
 // needs a machine that a test has not.
-#include "core/memory.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/report/gnuplot.h"
@@ -73,7 +72,7 @@ static void run_ao(void)
 // The brightest row of the reference's image, from its first pixel on.
 static void images_are_those_of_the_file(const bb_plot_scene *scene)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     char line[128];
     const bb_dataset *psf = bb_results_find(scene->results, "results/psf");
     make(scene, "psf", &figure);
@@ -84,12 +83,11 @@ static void images_are_those_of_the_file(const bb_plot_scene *scene)
                    fabs(psf->numbers[psf->count / psf->shape[0]] - psf->numbers[0]));
     has(&figure.data, line);
     assert_null(strstr(figure.data.data, "# difference 0"));
-    bb_figure_release(&figure);
 }
 
 static void spectra_have_all_eigenvalues(const bb_plot_scene *scene)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     char line[128];
     const bb_dataset *values = bb_results_find(scene->results, "spectrum/eigenvalue");
     make(scene, "spectrum", &figure);
@@ -97,13 +95,12 @@ static void spectra_have_all_eigenvalues(const bb_plot_scene *scene)
                    values->numbers[0], values->numbers[1]);
     has(&figure.data, line);
     has(&figure.script, "'tf32, fp16'");
-    bb_figure_release(&figure);
 }
 
 // hp2-band-3: sp within three tiles of the diagonal, hp2 beyond, nothing above it.
 static void maps_have_the_variants_of_the_policy(const bb_plot_scene *scene)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     const bb_dataset *map = bb_results_find(scene->results, "tiles/variant_6");
     assert_non_null(map);
     const bb_index tiles = map->shape[0];
@@ -118,26 +115,24 @@ static void maps_have_the_variants_of_the_policy(const bb_plot_scene *scene)
     has(&figure.data, "# tiles 6\n# rows and columns of tiles, colour of the variant\n0 nan ");
     has(&figure.data, "\n2 0 0 0 nan");
     has(&figure.script, "0 '#440154', 1 '");
-    bb_figure_release(&figure);
 }
 
 static void budgets_stack_their_terms(const bb_plot_scene *scene)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     char line[128];
     const bb_dataset *budget = bb_results_find(scene->results, "results/error_budget_nm");
     make(scene, "budget", &figure);
     (void)snprintf(line, sizeof line, "-0.4000 %.4f %.9g 0\n", -0.4 + 0.92 * 0.4,
                    budget->numbers[0]);
     has(&figure.data, line);
-    bb_figure_release(&figure);
 }
 
 TEST_FULL(ao_gives_its_kinds)
 {
     static const char *const kinds[] = {"pareto", "price-against-bits", "draws",
                                         "psf",    "spectrum",           "budget"};
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {.step = 0};
     run_ao();
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
@@ -157,13 +152,12 @@ TEST_FULL(ao_gives_its_kinds)
     spectra_have_all_eigenvalues(&scene);
     maps_have_the_variants_of_the_policy(&scene);
     budgets_stack_their_terms(&scene);
-    bb_results_destroy(&results);
 }
 
 // The map of a step is the input of that step, counted from the water as the last one is.
 static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     bb_figure last;
     char value[64];
     const bb_dataset *inputs = bb_results_find(scene->results, "operators/S_8");
@@ -198,14 +192,13 @@ static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
     bb_figure_release(&figure);
     scene->exposure = "9";
     check_fails(bb_plot_draw(scene, "heat", &figure), BB_INVALID, "no temperatures of it");
-    bb_figure_release(&figure);
 }
 
 TEST_FULL(wafer_gives_its_kinds)
 {
     static const char *const kinds[] = {"pareto", "price-against-bits", "overlay", "field", "heat",
                                         "probes"};
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {.step = 0};
     bb_figure figure;
     char line[128];
@@ -231,7 +224,6 @@ TEST_FULL(wafer_gives_its_kinds)
     has(&figure.script, "last light step of exposure 14.");
     bb_figure_release(&figure);
     heat_is_drawn_at_any_step(&scene);
-    bb_results_destroy(&results);
 }
 
 static const char late[] =
@@ -248,7 +240,7 @@ static const char late[] =
 TEST(late_corrections_show_their_residual)
 {
     static const char *const kinds[] = {"overlay", "field"};
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {.step = 0};
     bb_figure figure;
     char line[128];
@@ -268,7 +260,6 @@ TEST(late_corrections_show_their_residual)
         has(&figure.data, line);
         bb_figure_release(&figure);
     }
-    bb_results_destroy(&results);
 }
 
 // A value of a map [planes][rows][columns].
@@ -285,7 +276,7 @@ static double map_value(const bb_plot_scene *scene, const char *name, bb_index p
 
 static void maps_of_fringes_are_those_of_the_file(const bb_plot_scene *scene)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     char text[64];
     const bb_index row = 40, column = 24;
     make(scene, "unwrapped", &figure);
@@ -312,7 +303,6 @@ static void maps_of_fringes_are_those_of_the_file(const bb_plot_scene *scene)
     make(scene, "parts", &figure);
     has(&figure.data, " 0.33333 ");
     has(&figure.data, " 1 1 1");
-    bb_figure_release(&figure);
 }
 
 TEST_FULL(fringe_gives_its_kinds)
@@ -325,7 +315,7 @@ TEST_FULL(fringe_gives_its_kinds)
         "pupil: {kind: annulus, obstruction: 0.25, spiders: {count: 3, width_px: 3.0}}\n"
         "pipelines: [{name: reference, arithmetic: fp64}, {name: fp32, arithmetic: fp32},\n"
         "  {name: fp16, arithmetic: fp32, storage: fp16}]\n";
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {.step = 0};
     write_text("fringe.yaml", study);
     CALL_OK("run", "fringe.yaml", "-o", "fringe.h5", "-q");
@@ -336,7 +326,6 @@ TEST_FULL(fringe_gives_its_kinds)
     list_has("frameless.h5", "a fringe file of 'bitbudget run' with frames");
     read_scene("fringe.h5", &results, &scene);
     maps_of_fringes_are_those_of_the_file(&scene);
-    bb_results_destroy(&results);
 }
 
 // A loop of three bins: the counts of a kind stand at its bins, the deadline where it is.
@@ -348,8 +337,8 @@ TEST(latencies_stand_in_their_bins)
     static const double worst[] = {3.7, 2.9};
     static const double ranks[] = {0.0, 1.0};
     const double deadline = 50.0;
-    bb_figure figure;
-    bb_results *results = empty_results();
+    autorelease(bb_figure) figure;
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_results_text_axis(results, "kind", "kind of step", 2, kinds));
     check_ok(bb_results_values(results, "results/deadline_us", "us", "deadline", "", &deadline));
     check_ok(bb_results_axis(results, "latency/bin_us", "us", "bin", 4, bins));
@@ -363,8 +352,6 @@ TEST(latencies_stand_in_their_bins)
     has(&figure.data, "\n3.7\n2.9\n");
     has(&figure.script, "from first 50, graph 0 to first 50, graph 1");
     check_ok(bb_gnuplot_draw(&figure, "picture.svg", false, true, NULL));
-    bb_figure_release(&figure);
-    bb_results_destroy(&results);
 }
 
 // A shipped table by its name too; what lists studies has none of it.
@@ -428,9 +415,9 @@ TEST(bench_gives_bars_of_kernels)
 // The reference's first sample and the last age of the last pipeline and policy, to the digit.
 TEST_FULL(a_night_gives_its_pictures)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {0};
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     char line[96];
     CALL_OK("run", BB_SOURCE_DIR "/tests/configs/small/night.yaml",
             "night.ages_minutes=[5.0, 20.0]",
@@ -453,8 +440,6 @@ TEST_FULL(a_night_gives_its_pictures)
                    aged->numbers[aged->count - 1] +
                        bb_results_find(results, "night/precision_loss")->numbers[1]);
     has(&figure.data, line);
-    bb_figure_release(&figure);
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -2,7 +2,6 @@
 //
 // Tables of machines: what follows from their numbers, what a file may not say, and what Bamakhrama
 // et al. (2019), section 4.1, saw in theirs (Figure 4) in the one that is shipped.
-#include "core/memory.h"
 #include "sim/hdf5_library.h"
 #include "sim/report/machine_table.h"
 #include "sim/report/plot.h"
@@ -36,7 +35,7 @@ static double number_of(const bb_results *results, const char *name, const char 
 TEST(rates_follow_from_the_numbers)
 {
     write_text("table.yaml", ROWS);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_machine_table_read("table.yaml", results));
     check_close(number_of(results, "product_flops_per_s", "fast"), 300e9, 1e-15, 300e9);
     check_close(number_of(results, "product_flops_per_usd", "fast"), 150e6, 1e-15, 150e6);
@@ -45,15 +44,13 @@ TEST(rates_follow_from_the_numbers)
     check_close(number_of(results, "product_flops_per_s", "slow"), 20e9, 1e-15, 20e9);
     assert_true(isnan(number_of(results, "product_flops_per_usd", "slow")));
     assert_true(isnan(number_of(results, "product_flops_per_w", "slow")));
-    bb_results_destroy(&results);
 }
 
 static void expect_refused(const char *text, const char *expected)
 {
     write_text("table.yaml", text);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_fails(bb_machine_table_read("table.yaml", results), BB_INVALID, expected);
-    bb_results_destroy(&results);
 }
 
 TEST(a_price_needs_its_year_and_its_source)
@@ -75,12 +72,12 @@ TEST(a_picture_says_what_it_leaves_out)
 {
     bb_plot_scene scene = {0};
     write_text("table.yaml", ROWS);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_machine_table_read("table.yaml", results));
     scene.results = results;
     for (int wide = 0; wide < 2; ++wide) {
-        bb_figure figure = {
-            .format = BB_FIGURE_SVG, .width_cm = wide ? 17.0 : 8.5, .height_cm = NAN};
+        autorelease(bb_figure)
+            figure = {.format = BB_FIGURE_SVG, .width_cm = wide ? 17.0 : 8.5, .height_cm = NAN};
         check_ok(bb_plot_draw(&scene, "machines", &figure));
         assert_true(wide == (figure.height_cm < figure.width_cm));
         const char *data = bb_text_string(&figure.data);
@@ -97,16 +94,14 @@ TEST(a_picture_says_what_it_leaves_out)
         assert_null(strstr(data, "# product 2 1\n"));
         assert_non_null(
             strstr(bb_text_string(&figure.script), "Without a price in the table: slow."));
-        bb_figure_release(&figure);
     }
-    bb_results_destroy(&results);
 }
 
 // Section 4.1. What is said of FPGAs is not to be seen here, as no price of one is published: at
 // which prices it would hold is.
 TEST(the_table_shows_what_its_seed_saw)
 {
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_machine_table_read(BB_SOURCE_DIR "/configs/machines.yaml", results));
     static const char *const hbm2[] = {"Tesla P100 PCIe", "Tesla V100 PCIe", "Stratix 10 MX 2100"};
     static const char *const others[] = {"Xeon Platinum 8280", "EPYC 7742", "GeForce GTX 1080 Ti"};
@@ -127,7 +122,6 @@ TEST(the_table_shows_what_its_seed_saw)
     assert_true(number_of(results, "product_flops_per_s", "Tesla P100 PCIe") <
                 number_of(results, "product_flops_per_s", "Tesla V100 PCIe"));
     assert_true(number_of(results, "product_flops_per_usd", "Tesla P100 PCIe") > 1.5 * gpu);
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);

@@ -35,7 +35,7 @@ static void has(const bb_text *text, const char *expected)
 // is listed and not drawn, the price of 0 stands on the lower edge.
 TEST(values_land_where_they_should)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     draw("pareto", BB_FIGURE_SVG, &figure);
     has(&figure.data, "# stairs\n# the front from few bytes to many\n2 0.5\n4 0.02\n8 ");
     has(&figure.data, "# front\n# operator [MB], price\n8 ");
@@ -45,15 +45,14 @@ TEST(values_land_where_they_should)
     has(&figure.script, "set label 'overlay error [nm]'");
     has(&figure.script, "set label 'fp16' at screen");
     assert_null(strstr(figure.script.data, "set label 'hp3'"));
-    bb_figure_release(&figure);
 }
 
 TEST(kinds_that_lack_something_say_what)
 {
     const bb_plot_scene scene = {.results = results,
                                  .experiment = bb_experiment_find(&bb_experiments, "wafer")};
-    bb_figure figure = {.width_cm = 8.5};
-    bb_text list = {0};
+    autorelease(bb_figure) figure = {.width_cm = 8.5};
+    autorelease(bb_text) list = {0};
     check_fails(bb_plot_draw(&scene, "paretto", &figure), BB_INVALID, "did you mean pareto?");
     check_fails(bb_plot_draw(&scene, "draws", &figure), BB_INVALID,
                 "/results/draws, expected a file of 'bitbudget run' of pipelines with draws");
@@ -61,8 +60,6 @@ TEST(kinds_that_lack_something_say_what)
     has(&list, "pareto             price against bytes");
     has(&list, "not of this file:\n");
     has(&list, "draws              needs ");
-    bb_text_release(&list);
-    bb_figure_release(&figure);
 }
 
 TEST(ranges_leave_room)

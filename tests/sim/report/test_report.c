@@ -39,7 +39,7 @@ static bb_index count_of(const bb_text *text, const char *word)
 
 TEST(values_land_where_they_should)
 {
-    bb_text page = {0};
+    autorelease(bb_text) page = {0};
     write_page(NAN, &page);
     has(&page, "<p>4 of 5 choices finish at every condition. Fewest bytes of them: "
                "h&#39;&quot;&lt;b&gt;&amp;3, width 2, 2 MB, strehl loss at worst 0.004 ");
@@ -59,14 +59,13 @@ TEST(values_land_where_they_should)
     bb_text_release(&page);
     write_page(1e-5, &page);
     has(&page, "with strehl loss of at most 1e-05 at every condition: sp, 4 MB");
-    bb_text_release(&page);
 }
 
 // Titles, names and plans show as they are; nothing of them is markup, and nothing is fetched.
 TEST(texts_are_no_markup)
 {
-    bb_text page = {0};
-    bb_text shown = {0};
+    autorelease(bb_text) page = {0};
+    autorelease(bb_text) shown = {0};
     write_page(NAN, &page);
     has(&page, "<title>&lt;/script&gt;&lt;img src=x onerror=alert(1)&gt;</title>");
     has(&page, "{&quot;plan&quot;: &quot;of &lt;/script&gt;&quot;}");
@@ -74,16 +73,14 @@ TEST(texts_are_no_markup)
     assert_int_equal(count_of(&page, "<img"), 0);
     assert_int_equal(count_of(&page, "<b>&amp;3"), 0);
     assert_int_equal(count_of(&page, "src=\"http"), 0);
-    bb_text_release(&page);
     check_ok(bb_escape_add("a\x01\x7f\xff\xc3\xa9 <&>\"'\n", &shown));
     assert_string_equal(shown.data, "a???\xc3\xa9 &lt;&amp;&gt;&quot;&#39;\n");
-    bb_text_release(&shown);
 }
 
 // Identifiers of a picture are made the page's only ones; what merely looks like one stays.
 TEST(pictures_keep_their_names_apart)
 {
-    bb_text page = {0};
+    autorelease(bb_text) page = {0};
     check_ok(bb_html_add_picture("<?xml?><svg width='4'><g id=\"a\"/><use xlink:href='#a'/>"
                                  "<text fill='url(#a)'> id=\"t\" url(#t)</text></svg>\n",
                                  "p-", "wide", "a \"picture\"", "<rect/>", &page));
@@ -94,7 +91,6 @@ TEST(pictures_keep_their_names_apart)
                         "<rect/></svg></div>\n");
     check_fails(bb_html_add_picture("<svg width='4'", "p-", "wide", "", "", &page), BB_IO,
                 "no picture");
-    bb_text_release(&page);
 }
 
 static void call(const char *const more[8], int code, const char *expected)

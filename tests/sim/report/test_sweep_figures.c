@@ -31,7 +31,7 @@ static void has(const bb_text *text, const char *expected)
 // Worst prices, the front of the safe ones alone, the choice that failed once as a cross.
 TEST(choices_land_where_they_should)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     const bb_plot_scene scene = scene_of();
     draw(&scene, "pareto", &figure);
     has(&figure.data, "# stairs\n# the front from few bytes to many\n2 0.004\n4 6e-06\n8 ");
@@ -40,13 +40,12 @@ TEST(choices_land_where_they_should)
     has(&figure.script, "set label 'worst strehl loss'");
     has(&figure.hovers, "<title>h&#39;&quot;&lt;b&gt;&amp;3, width 0: worst strehl loss 0.001, "
                         "operator as stored [MB] 1, failed at some conditions</title>");
-    bb_figure_release(&figure);
 }
 
 // Cells of the pipeline whose own key is drawn; the failed one is grey and hatched.
 TEST(cells_land_where_they_should)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     bb_plot_scene scene = scene_of();
     draw(&scene, "heatmap", &figure);
     has(&figure.data, "\n0 0 -0.5 0.5 -0.5 0.5 0x440154 0.001\n"
@@ -76,12 +75,11 @@ TEST(cells_land_where_they_should)
     draw(&scene, "heatmap", &figure);
     has(&figure.data, "\n2 1 1.5 2.5 0.5 1.5 0x21918c 1\n");
     has(&figure.script, "Pipeline sp.");
-    bb_figure_release(&figure);
 }
 
 TEST(lines_break_where_points_failed)
 {
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     const bb_plot_scene scene = scene_of();
     draw(&scene, "lines", &figure);
     has(&figure.data, "# line 0\n# key, worst value; nan: none finished\n0.1 0.001\n0.2 nan\n");
@@ -89,12 +87,11 @@ TEST(lines_break_where_points_failed)
     has(&figure.data, "# failed 1\n# key, the lower edge where a point failed\nnan nan\n");
     has(&figure.data, "# line 2\n# key, worst value; nan: none finished\n0.1 0.005\n0.2 0.006\n");
     has(&figure.script, "set label 'width 0'");
-    bb_figure_release(&figure);
 }
 
 TEST(wrong_words_are_named)
 {
-    bb_figure figure = {.width_cm = 8.5, .height_cm = NAN};
+    autorelease(bb_figure) figure = {.width_cm = 8.5, .height_cm = NAN};
     bb_plot_scene scene = scene_of();
     scene.x = "r0";
     check_fails(bb_plot_draw(&scene, "heatmap", &figure), BB_INVALID, "--x r0, expected a swept");
@@ -107,13 +104,12 @@ TEST(wrong_words_are_named)
     scene.value = "status";
     check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--value status, expected");
     check_fails(bb_plot_draw(&scene, "psf", &figure), BB_INVALID, "no picture 'psf' of this file");
-    bb_figure_release(&figure);
 }
 
 // Kinds draw all that is asked of them, or refuse it.
 TEST(options_of_other_kinds_are_refused)
 {
-    bb_figure figure = {.width_cm = 8.5, .height_cm = NAN};
+    autorelease(bb_figure) figure = {.width_cm = 8.5, .height_cm = NAN};
     bb_plot_scene scenes[6];
     static const char *const refused[] = {"--x is of heatmap and lines; 'pareto' has no use for it",
                                           "--y is of heatmap and lines; 'pareto'",
@@ -136,12 +132,11 @@ TEST(options_of_other_kinds_are_refused)
     }
     CALL("plot", "s.h5", "--kind", "pareto", "--value", "price", "-o", "no.svg");
     program_expect(&run, 2, "--value is of heatmap and lines");
-    bb_figure_release(&figure);
 }
 
 TEST(answers_name_the_worst_point)
 {
-    bb_swept swept;
+    autorelease(bb_swept) swept;
     bb_text text = {0};
     check_ok(bb_swept_read(results, bb_experiment_find(&bb_experiments, "ao"), &swept));
     check_ok(bb_swept_answer(&swept, NAN, &text));
@@ -164,16 +159,15 @@ TEST(answers_name_the_worst_point)
         }
         check_relative(largest, swept.choices[i].price_most, 1e-12);
     }
-    bb_swept_release(&swept);
 }
 
 TEST(partial_searches_are_named)
 {
     static const double index[] = {0};
     static const char *const answers[] = {"width = 2"};
-    bb_results *partial = empty_results();
-    bb_swept swept;
-    bb_text text = {0};
+    autoptr(bb_results) partial = empty_results();
+    autorelease(bb_swept) swept;
+    autorelease(bb_text) text = {0};
     check_ok(sweep_fixture_fill(partial));
     check_ok(sweep_fixture_judge(partial));
     check_ok(bb_results_axis(partial, "search/group", "1", "group", 1, index));
@@ -183,19 +177,16 @@ TEST(partial_searches_are_named)
     check_ok(bb_swept_read(partial, bb_experiment_find(&bb_experiments, "ao"), &swept));
     check_ok(bb_swept_answer(&swept, NAN, &text));
     assert_string_equal(text.data, "width = 2. Partial: the search is not at its end.");
-    bb_text_release(&text);
-    bb_swept_release(&swept);
-    bb_results_destroy(&partial);
 }
 
 // Of a plan that was ended early, whose cheapest choice has no price at a point.
 TEST(partial_sweeps_and_missing_prices_are_named)
 {
     static const double unpriced[] = {0, 0, 0, 1, 0};
-    bb_results *partial = empty_results();
-    bb_swept swept;
-    bb_text text = {0};
-    bb_figure figure = {.format = BB_FIGURE_SVG, .width_cm = 16.0, .height_cm = 10.0};
+    autoptr(bb_results) partial = empty_results();
+    autorelease(bb_swept) swept;
+    autorelease(bb_text) text = {0};
+    autorelease(bb_figure) figure = {.format = BB_FIGURE_SVG, .width_cm = 16.0, .height_cm = 10.0};
     check_ok(sweep_fixture_fill(partial));
     check_ok(sweep_fixture_judge(partial));
     check_ok(bb_results_values(partial, "statistics/points_unpriced", "1", "statistic", "choice",
@@ -213,10 +204,6 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     assert_false(bb_swept_is_front(&swept, 3));
     check_ok(bb_figure_begin(&figure, partial, NULL));
     has(&figure.script, "6 of 12 planned points were run");
-    bb_figure_release(&figure);
-    bb_text_release(&text);
-    bb_swept_release(&swept);
-    bb_results_destroy(&partial);
 }
 
 // A worst loss below zero is rounding: it takes nothing off the front.

@@ -42,13 +42,13 @@ static const bb_dataset *find(const bb_results *results, const char *path)
 
 TEST(a_full_sweep_is_dense)
 {
-    gathered all;
+    autocall(release) gathered all;
     gather(&all,
            "sweep: {axes: {air.r0_m: [1, 2, 4], pipelines.a.width: [3, 5]}, "
            "keep: [series]}\n",
            "dense");
     assert_true(all.collection->dense);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_collection_publish(all.collection, results));
     const bb_dataset *error = find(results, "results/toy_error");
     assert_int_equal(error->rank, 3);
@@ -75,20 +75,18 @@ TEST(a_full_sweep_is_dense)
     assert_string_equal(find(results, "results/status")->texts[17], "ok");
     assert_int_equal(find(results, "results/length_seen")->rank, 2);
     assert_int_equal(strlen(find(results, "results/point_id")->texts[5]), 32);
-    bb_results_destroy(&results);
-    release(&all);
 }
 
 TEST(excluded_and_failed_points_leave_runs_and_nan)
 {
-    bb_text text = {0};
-    gathered all;
+    autorelease(bb_text) text = {0};
+    autocall(release) gathered all;
     gather(&all,
            "sweep: {axes: {air.r0_m: [1, 2], act: [0, 7]}, "
            "exclude: [{air.r0_m: 1, act: 7}]}\n",
            "runs");
     assert_false(all.collection->dense);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_collection_publish(all.collection, results));
     const bb_dataset *error = find(results, "results/toy_error");
     assert_true(error->rank == 2 && error->shape[0] == 3 && error->shape[1] == 3);
@@ -104,14 +102,11 @@ TEST(excluded_and_failed_points_leave_runs_and_nan)
     assert_non_null(strstr(bb_text_string(&text), "point,r0_m,act,point_status,pipeline,"));
     assert_non_null(strstr(bb_text_string(&text), "\n2,2,0,done,b,"));
     assert_non_null(strstr(bb_text_string(&text), "\n3,2,7,internal,reference,"));
-    bb_text_release(&text);
-    bb_results_destroy(&results);
-    release(&all);
 }
 
 TEST(pipelines_and_datasets_may_differ_from_point_to_point)
 {
-    gathered all;
+    autocall(release) gathered all;
     gather(&all,
            "sweep: {zip: {pipelines: [[{name: x}], [{name: y, width: 1}, "
            "{name: x, width: 2}]], air.r0_m: [8, 8]}, seeds: 1..2}\n",
@@ -130,24 +125,22 @@ TEST(pipelines_and_datasets_may_differ_from_point_to_point)
     assert_true(bb_collection_number(all.collection, "more", 2, 1) == 3.0);
     assert_true(isnan(bb_collection_number(all.collection, "more", 1, 1)));
     assert_true(isnan(bb_collection_number(all.collection, "more", 3, 1)));
-    release(&all);
 }
 
 TEST(what_is_not_there_cannot_be_kept)
 {
     bb_shard_report report;
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..2, keep: [nothing]}\n", "nothing");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..2, keep: [nothing]}\n", "nothing");
     const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1};
     check_fails(bb_shard_run(&request, &report), BB_INVALID, "no dataset 'nothing'");
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(incomplete_plans_are_collected_on_request_only)
 {
-    bb_text answer = {0};
+    autorelease(bb_text) answer = {0};
     bb_shard_report report;
     const bb_index first = 1;
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..4, shards: 2}\n", "part");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..4, shards: 2}\n", "part");
     bb_sweep_collect_request collect = {
         .plan = plan, .csv = "part.csv", .output = "part.h5", .within = NAN};
     bb_results *results = NULL;
@@ -172,8 +165,6 @@ TEST(incomplete_plans_are_collected_on_request_only)
     bb_results_destroy(&results);
     run_python("import h5py\na = h5py.File('part.h5').attrs\n"
                "assert a['points_planned'] == 4 and a['points_run'] == 2\n");
-    bb_text_release(&answer);
-    bb_sweep_plan_destroy(&plan);
 }
 
 // Point 0 has prices, at point 1 the reference has none.
@@ -186,9 +177,10 @@ TEST(a_pipeline_without_a_price_has_not_failed)
         "{\"name\":\"operator_bytes\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"byte\"}],"
         "\"numbers\":{\"toy_error\":[%s,2],\"operator_bytes\":[1e6,2e6]},"
         "\"texts\":{\"status\":[\"ok\",\"%s\"]}}";
-    bb_text lines = {0}, text = {0};
-    bb_choices choices;
-    gathered all = {.plan = toy_planned("sweep: {seeds: 1..2, shards: 1}\n", "unpriced")};
+    autorelease(bb_text) lines = {0}, text = {0};
+    autorelease(bb_choices) choices;
+    autocall(release)
+        gathered all = {.plan = toy_planned("sweep: {seeds: 1..2, shards: 1}\n", "unpriced")};
     check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":1}\n", all.plan->id));
     for (int p = 0; p < 2; ++p) {
         const bb_point_head head = {p, BB_POINT_DONE, 0, 1};
@@ -209,15 +201,11 @@ TEST(a_pipeline_without_a_price_has_not_failed)
     assert_non_null(strstr(bb_text_string(&text), "1 of 2 choices finish at every condition.\n"
                                                   "No price: reference (1 of 2).\n"
                                                   "None keeps error [nm] 5 at every condition.\n"));
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_choices_publish(&choices, "nm", results));
     assert_true(find(results, "statistics/points_unpriced")->numbers[0] == 1.0);
     assert_true(find(results, "statistics/safe")->numbers[0] == 1.0);
-    bb_results_destroy(&results);
-    bb_choices_release(&choices);
-    bb_text_release(&lines);
     bb_text_release(&text);
-    release(&all);
 }
 
 static const bb_choice *find_choice(const bb_choices *choices, const char *name,
@@ -237,9 +225,9 @@ static const bb_choice *find_choice(const bb_choices *choices, const char *name,
 // Ten conditions r0 = 1 ... 10, of which b and a fail over 8.
 TEST(choices_have_the_statistics_that_a_hand_gives_them)
 {
-    bb_choices choices;
-    bb_text text = {0};
-    gathered all;
+    autorelease(bb_choices) choices;
+    autorelease(bb_text) text = {0};
+    autocall(release) gathered all;
     gather(&all,
            "sweep: {axes: {pipelines.a.width: [1, 3], "
            "air.r0_m: {from: 1, to: 10, step: 1}, breaks_m: [8]}}\n",
@@ -265,15 +253,12 @@ TEST(choices_have_the_statistics_that_a_hand_gives_them)
     text.length = 0;
     check_ok(bb_choices_list(&choices, all.collection, 0.5, &text));
     assert_non_null(strstr(bb_text_string(&text), "None keeps error [nm] 0.5"));
-    bb_text_release(&text);
-    bb_choices_release(&choices);
-    release(&all);
 }
 
 TEST(many_settings_are_told_apart)
 {
-    bb_choices choices;
-    gathered all;
+    autorelease(bb_choices) choices;
+    autocall(release) gathered all;
     gather(&all,
            "sweep: {axes: {pipelines.a.width: {from: 0, to: 19, step: 1}, "
            "pipelines.b.width: {from: 0, to: 19, step: 1}}}\n",
@@ -285,8 +270,6 @@ TEST(many_settings_are_told_apart)
         assert_true(choices.choices[i].price_median == choices.choices[i].price_worst);
     }
     assert_true(find_choice(&choices, "b", "pipelines_b_width 7")->price_worst == 1.0 / 128.0);
-    bb_choices_release(&choices);
-    release(&all);
 }
 
 // A line as a worker would have written it, of a point on a grid of 100 x 100.
@@ -301,7 +284,7 @@ static void add_line(bb_index point, bb_text *out)
         "{\"name\":\"compression_ratio\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"1\"},"
         "{\"name\":\"operator_bytes\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"byte\"}],";
     const bb_point_head head = {point, BB_POINT_DONE, 0, 1};
-    bb_text rest = {0};
+    autorelease(bb_text) rest = {0};
     check_ok(
         bb_text_add(&rest,
                     "\"seconds\":0.25,\"id\":\"%032tx\",\"digest\":\"%032tx\","
@@ -311,18 +294,18 @@ static void add_line(bb_index point, bb_text *out)
                     point, 3 * point, point < 10 ? described : "", r0, r0 / (double)(width + 1),
                     32.0 / (double)(width + 1), (double)(width + 1)));
     check_ok(bb_point_record_write(&head, 0.25, bb_text_string(&rest), out));
-    bb_text_release(&rest);
 }
 
 TEST(ten_thousand_points_are_collected)
 {
-    bb_text answer = {0};
-    gathered all = {.plan = toy_planned("sweep: {axes: {air.r0_m: {from: 1, to: 100, step: 1}, "
-                                        "pipelines.a.width: {from: 0, to: 99, step: 1}}, "
-                                        "shards: 10}\n",
-                                        "large")};
+    autorelease(bb_text) answer = {0};
+    autocall(release)
+        gathered all = {.plan = toy_planned("sweep: {axes: {air.r0_m: {from: 1, to: 100, step: 1}, "
+                                            "pipelines.a.width: {from: 0, to: 99, step: 1}}, "
+                                            "shards: 10}\n",
+                                            "large")};
     for (bb_index shard = 0; shard < 10; ++shard) {
-        bb_text lines = {0};
+        autorelease(bb_text) lines = {0};
         char path[64];
         check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":%td}\n", all.plan->id, shard + 1));
         for (bb_index p = shard; p < 10000; p += 10) {
@@ -330,7 +313,6 @@ TEST(ten_thousand_points_are_collected)
         }
         (void)snprintf(path, sizeof path, "large/shards/%td.local.0.0.jsonl", shard + 1);
         write_text(path, bb_text_string(&lines));
-        bb_text_release(&lines);
     }
     all.progress = toy_progress(all.plan);
     assert_int_equal(all.progress.counts[BB_POINT_DONE], 10000);
@@ -350,17 +332,15 @@ TEST(ten_thousand_points_are_collected)
     assert_non_null(
         strstr(bb_text_string(&answer), "at every condition: a (width 99), at worst 1"));
     assert_int_equal(system("test $(wc -l < large.csv) -eq 20001"), 0);
-    bb_text_release(&answer);
-    release(&all);
 }
 
 // Plans, runs and collects a sweep into a file.
 static void collect_file(const char *sweep, const char *folder, const char *file)
 {
-    bb_text answer = {0};
+    autorelease(bb_text) answer = {0};
     char program[] = "bitbudget";
     char *arguments[] = {program};
-    bb_sweep_plan *plan = toy_planned(sweep, folder);
+    autoptr(bb_sweep_plan) plan = toy_planned(sweep, folder);
     (void)toy_run_all(plan, 1);
     const bb_sweep_collect_request request = {.plan = plan,
                                               .output = file,
@@ -369,8 +349,6 @@ static void collect_file(const char *sweep, const char *folder, const char *file
                                               .arguments = arguments,
                                               .threads = 1};
     check_ok(bb_sweep_collect(&request, &answer));
-    bb_text_release(&answer);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(xarray_opens_a_collection_with_both_engines)

@@ -7,13 +7,11 @@
 static void find_next_id(const char *base, const char *const *overrides, bb_index count,
                          bb_device_kind device, bb_point_files *files, char id[BB_DIGEST_BYTES])
 {
-    bb_config *config = NULL;
-    bb_problems problems = {0};
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_problems) problems = {0};
     write_text("id.yaml", base);
     check_ok(bb_experiment_load(&toys, "id.yaml", overrides, count, &problems, &config));
     check_ok(bb_point_id(config, device, files, id));
-    bb_config_destroy(&config);
-    bb_problems_release(&problems);
 }
 
 static void find_id(const char *base, const char *const *overrides, bb_index count,
@@ -93,21 +91,21 @@ TEST(points_are_numbered_with_the_last_axis_fastest)
 {
     bb_sweep_plan *plan =
         toy_planned("sweep: {axes: {air.r0_m: [1, 2, 3], length_m: [4, 5]}, seeds: 1..2}\n", NULL);
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     assert_int_equal(plan->sweep->point_count, 12);
     check_ok(bb_sweep_describe(plan->sweep, 7, &text));
     assert_string_equal(bb_text_string(&text), "r0_m 2, length_m 5, seed 2");
-    bb_text_release(&text);
     bb_sweep_plan_destroy(&plan);
 }
 
 // What is listed of values in no order is what they reach, and not sixteen digits of it.
 TEST(ranges_are_told_by_their_ends)
 {
-    bb_sweep_plan *plan = toy_planned("sweep: {zip: {air.r0_m: [0.96899041920525, 2, 0.41]}, "
-                                      "axes: {count: [7, 5, 6]}}\n",
-                                      NULL);
-    bb_text text = {0};
+    autoptr(bb_sweep_plan) plan =
+        toy_planned("sweep: {zip: {air.r0_m: [0.96899041920525, 2, 0.41]}, "
+                    "axes: {count: [7, 5, 6]}}\n",
+                    NULL);
+    autorelease(bb_text) text = {0};
     check_ok(bb_sweep_plan_list(plan, &text));
     assert_non_null(strstr(bb_text_string(&text), " 3 values, 0.41 to 2\n"));
     assert_non_null(strstr(bb_text_string(&text), " 3 values, 5 to 7\n"));
@@ -116,8 +114,6 @@ TEST(ranges_are_told_by_their_ends)
     plan = toy_planned("sweep: {axes: {air.r0_m: [0.96899041920525, 0.41]}}\n", NULL);
     check_ok(bb_sweep_plan_list(plan, &text));
     assert_non_null(strstr(bb_text_string(&text), " 2 values, 0.41 to 0.969\n"));
-    bb_text_release(&text);
-    bb_sweep_plan_destroy(&plan);
 }
 
 static void spoil(const char *path, const char *old, const char *spoilt)
@@ -178,7 +174,7 @@ TEST(other_numerics_are_refused)
 TEST(files_may_go_once_it_is_planned)
 {
     bb_sweep_plan *plan = NULL;
-    bb_sweep_plan *opened = NULL;
+    autoptr(bb_sweep_plan) opened = NULL;
     write_text("below.yaml", toy_base);
     write_text("values.csv", "air.r0_m,length_m\n1,7\n2,8\n");
     check_ok(toy_try_plan("base: below.yaml\n", "sweep: {table: values.csv, seeds: 1..2}\n", "kept",
@@ -187,12 +183,11 @@ TEST(files_may_go_once_it_is_planned)
     assert_int_equal(unlink("below.yaml") + unlink("values.csv") + unlink("plan.yaml"), 0);
     check_ok(bb_sweep_plan_open(&toys, "kept", &opened));
     assert_int_equal(toy_run_all(opened, 1).done, 4);
-    bb_sweep_plan_destroy(&opened);
 }
 
 TEST(a_named_file_that_changed_stops_the_run)
 {
-    bb_sweep_plan *plan = NULL;
+    autoptr(bb_sweep_plan) plan = NULL;
     bb_shard_report report;
     write_text("data.dat", "one");
     char base[1000];
@@ -201,12 +196,11 @@ TEST(a_named_file_that_changed_stops_the_run)
     write_text("data.dat", "two");
     const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1};
     check_fails(bb_shard_run(&request, &report), BB_INVALID, "not what it was");
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(a_random_seed_is_drawn_when_it_is_planned)
 {
-    bb_sweep_plan *plan = NULL;
+    autoptr(bb_sweep_plan) plan = NULL;
     bb_sweep_plan *opened = NULL;
     char base[1000];
     bb_index seeds[3];
@@ -214,15 +208,13 @@ TEST(a_random_seed_is_drawn_when_it_is_planned)
     check_ok(toy_try_plan(base, "sweep: {axes: {air.r0_m: [1, 2]}}\n", "random", &plan));
     for (int i = 0; i < 3; ++i) {
         bb_problems problems = {0};
-        bb_config *config = NULL;
+        autoptr(bb_config) config = NULL;
         check_ok(bb_sweep_plan_open(&toys, "random", &opened));
         check_ok(bb_sweep_bind(i == 2 ? plan->sweep : opened->sweep, i % 2, &problems, &config));
         seeds[i] = ((const bb_study *)bb_config_study(config))->seed;
-        bb_config_destroy(&config);
         bb_sweep_plan_destroy(&opened);
     }
     assert_true(seeds[0] == seeds[1] && seeds[0] == seeds[2]);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST_GROUP(.enter = toy_enter, .leave = toy_leave);

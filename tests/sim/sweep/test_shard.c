@@ -33,9 +33,9 @@ static void check_act(bb_index act, bb_point_class class, bb_index tries, const 
     (void)snprintf(sweep, sizeof sweep,
                    "sweep: {zip: {air.r0_m: [1, 2, 3], act: [0, %td, 0]}, retries: 2}\n", act);
     (void)snprintf(folder, sizeof folder, "acts%d", number++);
-    bb_sweep_plan *plan = toy_planned(sweep, folder);
+    autoptr(bb_sweep_plan) plan = toy_planned(sweep, folder);
     const bb_shard_report report = toy_run_all(plan, 1);
-    bb_sweep_progress progress = toy_progress(plan);
+    autorelease(bb_sweep_progress) progress = toy_progress(plan);
     assert_int_equal(count_tries(), tries);
     assert_int_equal(progress.points[1].class, class);
     assert_int_equal(progress.points[0].class, BB_POINT_DONE);
@@ -45,8 +45,6 @@ static void check_act(bb_index act, bb_point_class class, bb_index tries, const 
         print_error("'%s' lacks '%s'\n", progress.message, message);
         fail();
     }
-    bb_sweep_progress_release(&progress);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(failures_are_tried_again_by_their_class)
@@ -68,11 +66,10 @@ TEST(a_wrong_study_stops_the_shard)
         toy_planned("sweep: {zip: {air.r0_m: [1, 2, 3], act: [0, 3, 0]}}\n", "wrong");
     const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1};
     check_fails(bb_shard_run(&request, &report), BB_INVALID, "a wrong study");
-    bb_sweep_progress progress = toy_progress(plan);
+    autorelease(bb_sweep_progress) progress = toy_progress(plan);
     assert_int_equal(count_tries(), 1);
     assert_int_equal(progress.points[1].class, BB_POINT_CONFIG);
     assert_int_equal(progress.points[2].class, BB_POINT_OPEN);
-    bb_sweep_progress_release(&progress);
     bb_sweep_plan_destroy(&plan);
 }
 
@@ -81,11 +78,10 @@ TEST(a_point_over_its_limit_is_recorded)
     bb_sweep_plan *plan =
         toy_planned("sweep: {axes: {wait_s: [0, 50, 0.01]}, point_limit_s: 2}\n", "late");
     (void)toy_run_all(plan, 2);
-    bb_sweep_progress progress = toy_progress(plan);
+    autorelease(bb_sweep_progress) progress = toy_progress(plan);
     assert_int_equal(progress.points[1].class, BB_POINT_TIME);
     assert_int_equal(progress.counts[BB_POINT_DONE], 2);
     assert_non_null(strstr(progress.message, "over the limit of 2 s"));
-    bb_sweep_progress_release(&progress);
     bb_sweep_plan_destroy(&plan);
 }
 
@@ -143,7 +139,7 @@ TEST(shards_share_the_points)
     bb_shard_request request = {
         .plan = plan, .shards = first, .shard_count = 2, .jobs = 1, .threads = 1};
     check_ok(bb_shard_run(&request, &report));
-    bb_sweep_progress progress = toy_progress(plan);
+    autorelease(bb_sweep_progress) progress = toy_progress(plan);
     for (bb_index p = 0; p < 10; ++p) {
         assert_int_equal(progress.points[p].class,
                          p % 4 == 0 || p % 4 == 3 ? BB_POINT_DONE : BB_POINT_OPEN);
@@ -155,7 +151,6 @@ TEST(shards_share_the_points)
     assert_int_equal(toy_run_all(plan, 2).done, 4);
     progress = toy_progress(plan);
     assert_true(progress.open == 0 && progress.counts[BB_POINT_DONE] == 9);
-    bb_sweep_progress_release(&progress);
     bb_sweep_plan_destroy(&plan);
 }
 
@@ -186,7 +181,7 @@ static char *read_lines(const char *path)
 TEST(torn_and_spoilt_lines_count_as_never_written)
 {
     char path[512];
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..5}\n", "torn");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..5}\n", "torn");
     (void)toy_run_all(plan, 1);
     find_lines("torn", path);
     char *text = read_lines(path);
@@ -199,19 +194,17 @@ TEST(torn_and_spoilt_lines_count_as_never_written)
     memset(second, '#', 5);
     memmove(third + 30, fourth, strlen(fourth) + 1);
     write_text(path, text);
-    bb_sweep_progress progress = toy_progress(plan);
+    autorelease(bb_sweep_progress) progress = toy_progress(plan);
     assert_int_equal(progress.torn, 3);
     assert_int_equal(progress.counts[BB_POINT_DONE], 1);
     assert_int_equal(progress.open, 4);
-    bb_sweep_progress_release(&progress);
     assert_int_equal(toy_run_all(plan, 1).done, 4);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(lines_of_others_are_errors)
 {
-    bb_sweep_progress progress;
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..2}\n", "others");
+    autorelease(bb_sweep_progress) progress;
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..2}\n", "others");
     write_text("others/shards/x.jsonl", "{\"plan\":\"0123\",\"shard\":1}\n{\"point\":0}\n");
     check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "lines of plan 0123");
     char text[200];
@@ -232,8 +225,6 @@ TEST(lines_of_others_are_errors)
     write_text("others/shards/notes.txt", "not a record");
     check_ok(bb_sweep_progress_read(plan, &progress));
     assert_int_equal(progress.open, 2);
-    bb_sweep_progress_release(&progress);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(two_writers_have_to_agree)
@@ -241,7 +232,7 @@ TEST(two_writers_have_to_agree)
     char path[512];
     char text[700];
     bb_sweep_progress progress;
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..3}\n", "twice");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..3}\n", "twice");
     (void)toy_run_all(plan, 1);
     find_lines("twice", path);
     (void)snprintf(text, sizeof text, "sed 's/\"seconds\":[0-9.e-]*/\"seconds\":99.5/' '%s' > %s",
@@ -257,13 +248,12 @@ TEST(two_writers_have_to_agree)
     check_fails(bb_sweep_progress_read(plan, &progress), BB_IO, "point 2 has two results");
     assert_non_null(strstr(bb_status_message(), file));
     assert_non_null(strstr(bb_status_message(), "z.jsonl, line 4"));
-    bb_sweep_plan_destroy(&plan);
 }
 
 // A limit of the file's size stands for a full disk: the write is short, then there is none.
 TEST(a_full_disk_leaves_whole_lines)
 {
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..200}\n", "full");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..200}\n", "full");
     for (int round = 0; round < 3; ++round) {
         (void)fflush(stdout);
         const pid_t child = fork();
@@ -279,7 +269,7 @@ TEST(a_full_disk_leaves_whole_lines)
         assert_int_equal(waitpid(child, &how, 0), child);
         assert_true(WIFEXITED(how) && WEXITSTATUS(how) == 9);
     }
-    bb_sweep_progress progress = toy_progress(plan);
+    autorelease(bb_sweep_progress) progress = toy_progress(plan);
     const bb_index done = progress.counts[BB_POINT_DONE];
     assert_true(done > 3 && done < 200);
     assert_int_equal(progress.torn, 0);
@@ -287,8 +277,6 @@ TEST(a_full_disk_leaves_whole_lines)
     assert_int_equal(toy_run_all(plan, 2).done, 200 - done);
     progress = toy_progress(plan);
     assert_int_equal(progress.counts[BB_POINT_DONE], 200);
-    bb_sweep_progress_release(&progress);
-    bb_sweep_plan_destroy(&plan);
 }
 
 // The process is killed at random instants: what was recorded stays, what is lost was under way.
@@ -314,12 +302,11 @@ TEST_FULL(kills_cost_the_points_under_way_alone)
         (void)nanosleep(&pause, NULL);
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, NULL, 0), child);
-        bb_sweep_progress progress = toy_progress(plan);
+        autorelease(bb_sweep_progress) progress = toy_progress(plan);
         assert_true(progress.counts[BB_POINT_DONE] >= before);
         before = progress.counts[BB_POINT_DONE];
         // Where a machine is slow points get time to be done at all.
         longest_ns = before < i && longest_ns < 4e8 ? 1.2 * longest_ns : longest_ns;
-        bb_sweep_progress_release(&progress);
     }
     assert_true(before > 50);
     const bb_index rest = toy_run_all(plan, JOBS).done;

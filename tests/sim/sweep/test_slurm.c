@@ -21,11 +21,11 @@ static void expect(const bb_text *text, const char *part, bool is_there)
 
 TEST(a_worker_has_its_processor_and_memory)
 {
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8, shards: 4}\n", "plain");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..8, shards: 4}\n", "plain");
     plan->need.host_bytes = 3e9;
     bb_slurm_request request = {
         .plan = plan, .output = "all.h5", .within = NAN, .nodes = 3, .print_only = true};
-    bb_text text = printed(&request);
+    autorelease(bb_text) text = printed(&request);
     expect(&text, "#SBATCH --array=1-3\n", true);
     expect(&text, "#SBATCH --mem-per-cpu=4500M\n", true);
     expect(&text, "--jobs \"${SLURM_CPUS_PER_TASK:-1}\"", true);
@@ -37,8 +37,6 @@ TEST(a_worker_has_its_processor_and_memory)
     expect(&text, "#SBATCH --gpus=1\n#SBATCH --mem-per-gpu=4500M\n", true);
     expect(&text, "--jobs \"${SLURM_GPUS_ON_NODE:-1}\"", true);
     expect(&text, "-o 'all.h5' --within 0.25\n", true);
-    bb_text_release(&text);
-    bb_sweep_plan_destroy(&plan);
 }
 
 // `auto` is what a run's plan comes to, whatever the planning host has: points may be too small for
@@ -72,7 +70,7 @@ TEST(auto_is_the_device_that_a_run_takes)
 // sbatch refuses two kinds of memory.
 TEST(memory_of_the_user_stands_alone)
 {
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "mem");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..8}\n", "mem");
     const char *const extras[] = {"--mem=5G"};
     const bb_slurm_request request = {.plan = plan,
                                       .output = "all.h5",
@@ -80,7 +78,7 @@ TEST(memory_of_the_user_stands_alone)
                                       .extras = extras,
                                       .extra_count = 1,
                                       .print_only = true};
-    bb_text text = printed(&request);
+    autorelease(bb_text) text = printed(&request);
     expect(&text, "#SBATCH --mem", false);
     expect(&text, "'--mem=5G' '", true);
     bb_text_release(&text);
@@ -93,13 +91,11 @@ TEST(memory_of_the_user_stands_alone)
                                      .print_only = true};
     text = printed(&others);
     expect(&text, "#SBATCH --mem-per-cpu=", true);
-    bb_text_release(&text);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(who_pays_pays_for_the_job_after_too)
 {
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "pay");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..8}\n", "pay");
     const char *const extras[] = {"-p",         "big",     "--account=me", "--cpus-per-task=4",
                                   "--qos",      "high",    "-pshort",      "--partitions=no",
                                   "--gres=gpu", "--time=5"};
@@ -109,19 +105,17 @@ TEST(who_pays_pays_for_the_job_after_too)
                                       .extras = extras,
                                       .extra_count = 10,
                                       .print_only = true};
-    bb_text text = printed(&request);
+    autorelease(bb_text) text = printed(&request);
     expect(&text, "--dependency=afterany:JOB '-p' 'big' '--account=me' '--qos' 'high' '-pshort' '",
            true);
-    bb_text_release(&text);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(folders_may_have_any_name)
 {
-    bb_sweep_plan *plan = toy_planned("sweep: {seeds: 1..8}\n", "a \"b\" 5%A's");
+    autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..8}\n", "a \"b\" 5%A's");
     const bb_slurm_request request = {
         .plan = plan, .output = "o'o.h5", .within = NAN, .print_only = true};
-    bb_text text = printed(&request);
+    autorelease(bb_text) text = printed(&request);
     expect(&text, "/a \\\"b\\\" 5%%A's/log/%A_%a.out\"\n", true);
     expect(&text, "/a \\\"b\\\" 5%%A's/log/collect.out\"\n", true);
     expect(&text, "-o 'o'\\''o.h5'\n", true);
@@ -132,8 +126,6 @@ TEST(folders_may_have_any_name)
         .plan = plan, .output = "o.h5", .within = NAN, .print_only = true};
     text = (bb_text){0};
     check_fails(bb_slurm_submit(&broken, &text), BB_INVALID, "line break");
-    bb_text_release(&text);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(a_job_says_what_memory_it_has)

@@ -8,8 +8,8 @@
 // The texts of a key, separated by blanks.
 static void check_texts(const char *sweep, const char *path, const char *expected)
 {
-    bb_sweep_plan *plan = toy_planned(sweep, NULL);
-    bb_text text = {0};
+    autoptr(bb_sweep_plan) plan = toy_planned(sweep, NULL);
+    autorelease(bb_text) text = {0};
     for (bb_index a = 0; a < plan->sweep->axes.count; ++a) {
         const bb_sweep_axis *axis = &plan->sweep->axes.axes[a];
         for (bb_index k = 0; k < axis->key_count; ++k) {
@@ -19,8 +19,6 @@ static void check_texts(const char *sweep, const char *path, const char *expecte
         }
     }
     assert_string_equal(bb_text_string(&text), expected);
-    bb_text_release(&text);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(lists_and_ranges_mean_what_a_user_would_write)
@@ -133,8 +131,8 @@ TEST(samples_are_stratified_and_repeat)
 
 static void check_names(const char *sweep, const char *expected)
 {
-    bb_sweep_plan *plan = toy_planned(sweep, NULL);
-    bb_text text = {0};
+    autoptr(bb_sweep_plan) plan = toy_planned(sweep, NULL);
+    autorelease(bb_text) text = {0};
     for (bb_index a = 0; a < plan->sweep->axes.count; ++a) {
         const bb_sweep_axis *axis = &plan->sweep->axes.axes[a];
         check_ok(bb_text_add(&text, "%s%s:", a == 0 ? "" : " ", axis->name));
@@ -143,8 +141,6 @@ static void check_names(const char *sweep, const char *expected)
         }
     }
     assert_string_equal(bb_text_string(&text), expected);
-    bb_text_release(&text);
-    bb_sweep_plan_destroy(&plan);
 }
 
 TEST(coordinates_are_named_by_the_last_part)

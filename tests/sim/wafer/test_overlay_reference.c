@@ -101,7 +101,7 @@ TEST(an_even_wafer_cools_exponentially)
                                {COLD, HOT, STEADY, "metrology.alignment_s=0.5"}};
     const driver_case later_absolute = {CONFIG_WAFER_SMALL,
                                         {COLD, HOT, STEADY, "metrology.alignment_s=0.5", ABSOLUTE}};
-    bb_results *full = driver_results(&whole_of);
+    autoptr(bb_results) full = driver_results(&whole_of);
     const double half = exp(-0.5 / TIME_CONSTANT);
     const struct {
         const driver_case *study;
@@ -114,11 +114,9 @@ TEST(an_even_wafer_cools_exponentially)
     };
     assert_true(TIME_CONSTANT > 0.85 && TIME_CONSTANT < 0.9);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        bb_results *results = driver_results(cases[c].study);
+        autoptr(bb_results) results = driver_results(cases[c].study);
         expect_parts(results, full, cases[c].metadata, cases[c].start);
-        bb_results_destroy(&results);
     }
-    bb_results_destroy(&full);
 }
 
 // What stays of every pipeline's numbers where the references are all the same point: the state at
@@ -129,15 +127,13 @@ TEST_FULL(a_wafer_at_rest_has_one_reference)
     const driver_case absolute = {CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}};
     const driver_case later = {CONFIG_WAFER_SMALL, {TWO, "metrology.alignment_s=0.01"}};
     const driver_case *const cases[] = {&absolute, &later};
-    bb_results *a = driver_results(&usual);
+    autoptr(bb_results) a = driver_results(&usual);
     const bb_dataset *expected = driver_dataset(a, "displacement_nm");
     for (size_t c = 0; c < 2; ++c) {
-        bb_results *b = driver_results(cases[c]);
+        autoptr(bb_results) b = driver_results(cases[c]);
         assert_memory_equal(driver_dataset(b, "displacement_nm")->numbers, expected->numbers,
                             (size_t)expected->count * sizeof(double));
-        bb_results_destroy(&b);
     }
-    bb_results_destroy(&a);
 }
 
 // Every wafer of a lot is aligned by itself. The average over the lot, taken out, leaves what
@@ -150,8 +146,8 @@ TEST(lots_are_aligned_wafer_by_wafer)
     enum { WAFERS = 3, AXES = 2, SPREADS = 4, DIRECTIONS = 3 };
     const driver_case raw = {CONFIG_WAFER_SMALL, {LOT}};
     const driver_case centred = {CONFIG_WAFER_SMALL, {LOT, "metrology.lot_mean=true"}};
-    bb_results *a = driver_results(&raw);
-    bb_results *b = driver_results(&centred);
+    autoptr(bb_results) a = driver_results(&raw);
+    autoptr(bb_results) b = driver_results(&centred);
     const bb_index points = driver_dataset(a, "point")->count;
     const double *u = driver_dataset(a, "wafer_displacement_nm")->numbers;
     const double *remainder = driver_dataset(b, "wafer_displacement_nm")->numbers;
@@ -180,8 +176,6 @@ TEST(lots_are_aligned_wafer_by_wafer)
     }
     assert_true(driver_row(b, "overlay_headline_nm", "reference")[0] <
                 0.1 * driver_row(a, "overlay_headline_nm", "reference")[0]);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
 }
 
 // The average over the lot is taken out of every draw: their prices are alike, and no draw shows
@@ -193,25 +187,23 @@ TEST(draws_of_a_lot_are_centred_each)
         {LOT, "metrology.lot_mean=true",
          "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: "
          "drawn, storage: {codec: bfp, bits: 8}, draws: 4, multiply: fp32, accumulate: fp64}]"}};
-    bb_results *results = driver_results(&centred);
+    autoptr(bb_results) results = driver_results(&centred);
     const double price = fmax(driver_number(results, "overlay_error_x_nm", "drawn"),
                               driver_number(results, "overlay_error_y_nm", "drawn"));
     print_message("%g nm as it is, %g nm the worst of 4 draws\n", price,
                   driver_number(results, "price_worst", "drawn"));
     assert_true(driver_number(results, "price_worst", "drawn") < 10.0 * price);
-    bb_results_destroy(&results);
 }
 
 // The loop on a GPU starts from a wafer at rest and says so.
 TEST(the_loop_takes_wafers_at_the_waters_temperature)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {TWO, HOT}};
-    bb_config *config = driver_config(&test_case);
+    autoptr(bb_config) config = driver_config(&test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_fails(bb_realtime_plan_check(study, &pipelines[1]), BB_UNSUPPORTED,
                 "wafers.arrival_rise_k = 0.5");
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.leave = driver_leave, .is_quiet = true);

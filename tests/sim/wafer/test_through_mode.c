@@ -105,7 +105,7 @@ TEST(drop_under_flux_is_exact)
     check_relative(FLUX * DEPTH / (2.0 * CONDUCTIVITY), 0.445, 1e-3);
     for (int k = 0; k < 4; ++k) {
         const double step = k < 2 ? 1e-3 : 0.13e-3;
-        stand bench;
+        autocall(leave) stand bench;
         bb_ledger ledger = {0};
         enter(1e-3, 0.0, 0.0, steppings[k % 2], step, &bench);
         const double *t = NULL;
@@ -129,7 +129,6 @@ TEST(drop_under_flux_is_exact)
         if (k == 0) {
             print_message("12 ms under %.2g W/m2: top over bottom by %.4f K\n", FLUX, 2.0 * before);
         }
-        leave(&bench);
     }
 }
 
@@ -168,7 +167,7 @@ TEST(even_heating_follows_the_coupled_equations)
         double error[LEVELS][2];
         for (int level = 0; level < LEVELS; ++level) {
             const int steps = 16 << level;
-            stand bench;
+            autocall(leave) stand bench;
             bb_ledger ledger = {0};
             enter(2e-3, exchange, hood, steppings[k], time / steps, &bench);
             for (int n = 0; n < steps; ++n) {
@@ -178,7 +177,6 @@ TEST(even_heating_follows_the_coupled_equations)
             error[level][0] = fabs(t[0] / expected[0] - 1.0);
             error[level][1] = fabs(t[bench.thermal->node_count] / expected[1] - 1.0);
             check_close(bb_ledger_close(&ledger, bench.thermal, t), 0.0, 1e-12, 1.0);
-            leave(&bench);
         }
         print_message("T %.4f K, tau %.4f K; %s: %.1e and %.1e off by 128 steps\n", expected[0],
                       expected[1], k == 0 ? "Euler" : "Crank-Nicolson", error[LEVELS - 1][0],
@@ -201,7 +199,7 @@ TEST(waves_of_tau_decay)
     const double squared = (2.0 - 2.0 * cos(angle)) / (spacing * spacing);
     const double rate = 1.0 / relaxation_time() + CONDUCTIVITY / (2330.0 * 712.0) * squared;
     for (int k = 0; k < 2; ++k) {
-        stand bench;
+        autocall(leave) stand bench;
         bb_ledger ledger = {0};
         enter(spacing, 0.0, 0.0, steppings[k], step, &bench);
         const bb_index nodes = bench.thermal->node_count;
@@ -219,7 +217,6 @@ TEST(waves_of_tau_decay)
                         exp(-rate * 250.0 * step) * cos(angle * (double)bench.mesh->node_column[i]),
                         k == 0 ? 1e-3 : 1e-6, 1.0);
         }
-        leave(&bench);
     }
 }
 
@@ -236,7 +233,7 @@ TEST(the_limit_bounds_the_spectrum)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         double step = 1e-6;
-        stand bench;
+        autocall(leave) stand bench;
         // The limit depends on the spacing alone: take the step that it gives.
         enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &bench);
         step = bench.thermal->stable_step;
@@ -244,8 +241,8 @@ TEST(the_limit_bounds_the_spectrum)
         enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &bench);
         check_relative(bench.thermal->stable_step, step, 1e-14);
         const bb_index size = bench.thermal->size;
-        double *x = NULL;
-        double *y = NULL;
+        autofree double *x = NULL;
+        autofree double *y = NULL;
         double minimum = 0.0;
         check_ok(BB_ALLOCATE(size, &x));
         check_ok(BB_ALLOCATE(size, &y));
@@ -270,24 +267,21 @@ TEST(the_limit_bounds_the_spectrum)
         print_message("%g mm, %g W/m2 K: stable to %.4f ms, there 1 - A up to %.4f\n",
                       1e3 * cases[c].spacing, cases[c].exchange, 1e3 * step, minimum);
         assert_true(minimum <= 2.0 * (1.0 + 1e-9) && minimum > 1.2);
-        BB_RELEASE(&x);
-        BB_RELEASE(&y);
-        leave(&bench);
     }
 }
 
 // K + H of wafer, clamp layer and ring is symmetric, and uniform T costs what the mean model costs.
 TEST(the_system_is_symmetric)
 {
-    bb_thermal *one = NULL;
-    bb_thermal *two = NULL;
+    autoptr(bb_thermal) one = NULL;
+    autoptr(bb_thermal) two = NULL;
     bb_thermal_setting setting = {.stepping = BB_STEPPING_CRANK_NICOLSON};
-    bb_disc_mesh *mesh = disc_mesh(0.030, 0.002);
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.030, 0.002);
     check_ok(bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &one));
     setting.through_thickness = BB_THROUGH_TWO_MODE;
     check_ok(bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &two));
     const bb_index size = two->size;
-    double *dense = NULL;
+    autofree double *dense = NULL;
     check_ok(BB_ZEROED(size * size, &dense));
     for (bb_index row = 0; row < size; ++row) {
         for (bb_index i = two->conductance.row_start[row]; i < two->conductance.row_start[row + 1];
@@ -308,10 +302,6 @@ TEST(the_system_is_symmetric)
         }
         assert_true(one->capacity[row] == two->capacity[row]);
     }
-    BB_RELEASE(&dense);
-    bb_thermal_destroy(&one);
-    bb_thermal_destroy(&two);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 #define PLATE                                                                                      \
@@ -364,10 +354,9 @@ TEST(rows_without_a_moment_are_refused)
     const driver_case kernel = {CONFIG_WAFER_SMALL, {"mesh.through_thickness=two_mode"}};
     const driver_case flat = {CONFIG_WAFER_SMALL,
                               {"mesh.through_thickness=two_mode", "response.axes=[x, y]"}};
-    bb_config *config = NULL;
+    autoptr(bb_config) config = NULL;
     assert_int_equal(driver_load(&kernel, &config), BB_INVALID);
     check_ok(driver_load(&flat, &config));
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.leave = driver_leave, .is_quiet = true);

@@ -29,9 +29,8 @@ static double rms(const bb_results *a, const bb_results *b)
 static bb_wafer_edge_loss loss_of(const driver_case *study)
 {
     bb_wafer_edge_loss loss;
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     check_ok(bb_wafer_edge_loss_find(bb_config_study(config), &loss));
-    bb_config_destroy(&config);
     return loss;
 }
 
@@ -42,9 +41,9 @@ TEST_FULL(the_default_has_the_edge)
     const driver_case usual = {CONFIG_WAFER_SMALL, {WHOLE}};
     const driver_case fem = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}};
     const driver_case kernel = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=kernel"}};
-    bb_results *a = driver_results(&usual);
-    bb_results *b = driver_results(&fem);
-    bb_results *c = driver_results(&kernel);
+    autoptr(bb_results) a = driver_results(&usual);
+    autoptr(bb_results) b = driver_results(&fem);
+    autoptr(bb_results) c = driver_results(&kernel);
     const bb_wafer_edge_loss loss = loss_of(&kernel);
     const double lacking = rms(c, b) / rms(b, NULL);
     print_message("whole wafer: default %.2g of rms u off fem, kernel %.3f; estimated %.3f at %.1f "
@@ -55,9 +54,6 @@ TEST_FULL(the_default_has_the_edge)
     assert_true(lacking > 0.3);
     assert_true(loss.part > lacking / 1.3 && loss.part < 1.3 * lacking);
     assert_true(loss.near > loss.points / 2 && loss.near < loss.points);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
-    bb_results_destroy(&c);
 }
 
 // One field beside the rim and one in the middle, against the estimate of each.
@@ -71,12 +67,10 @@ TEST(estimates_are_of_the_right_size)
         const driver_case kernel = {
             CONFIG_WAFER_SMALL,
             {ONE, "response.axes=[x, y]", fields[f], "response.generator=kernel"}};
-        bb_results *a = driver_results(&fem);
-        bb_results *b = driver_results(&kernel);
+        autoptr(bb_results) a = driver_results(&fem);
+        autoptr(bb_results) b = driver_results(&kernel);
         lacking[f] = rms(b, a) / rms(a, NULL);
         loss[f] = loss_of(&kernel);
-        bb_results_destroy(&a);
-        bb_results_destroy(&b);
     }
     print_message("at the rim %.3f, estimated %.3f; in the middle %.3f, estimated %.3f\n",
                   lacking[0], loss[0].part, lacking[1], loss[1].part);
@@ -112,11 +106,10 @@ TEST_FULL(coarse_meshes_say_what_they_cost)
     for (int s = 0; s < 3; ++s) {
         const driver_case test_case = {CONFIG_WAFER_SMALL, {FIELD, spacings[s]}};
         results[s] = driver_results(&test_case);
-        bb_config *config = driver_config(&test_case);
+        autoptr(bb_config) config = driver_config(&test_case);
         const bb_wafer_study *study = bb_config_study(config);
         estimate[s] = 1e9 * bb_exposure_mesh_error(&study->wafer, &study->scan,
                                                    1e-3 * study->mesh.spacing_mm);
-        bb_config_destroy(&config);
     }
     for (int s = 1; s < 3; ++s) {
         const double error = rms(results[s], results[0]);
@@ -249,16 +242,14 @@ TEST(a_plan_counts_what_a_run_has)
     for (int c = 0; c < 2; ++c) {
         const driver_case study = {CONFIG_WAFER_SMALL,
                                    {overrides[c][0], overrides[c][1], overrides[c][2]}};
-        bb_wafer_problem *problem = NULL;
-        bb_config *config = driver_config(&study);
+        autoptr(bb_wafer_problem) problem = NULL;
+        autoptr(bb_config) config = driver_config(&study);
         const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(config));
         check_ok(bb_wafer_problem_create_heat(&physics, &problem));
         CALL("check", CONFIG_WAFER_SMALL, overrides[c][0], overrides[c][1], overrides[c][2]);
         program_expect(&run, 0, " ms: T ");
         const double unknowns = strtod(strstr(run.printed, " ms: T ") + 7, NULL);
         assert_int_equal((bb_index)unknowns, problem->thermal->size);
-        bb_wafer_problem_destroy(&problem);
-        bb_config_destroy(&config);
     }
 }
 

@@ -54,10 +54,10 @@ TEST_FULL(orders_are_those_of_the_theory)
          "mesh.step_ms=1.0", "hood.exchange_w_per_m2_k=300", "ring.width_mm=8.0",
          "scan.light_steps=80", // a point is under the slit for 3.4 ms: several steps
          "scan.fields=all"}};
-    bb_text table = {0};
+    autorelease(bb_text) table = {0};
     check_ok(bb_threads_set(2));
-    bb_config *config = driver_config(&test_case);
-    bb_results *results = empty_results();
+    autoptr(bb_config) config = driver_config(&test_case);
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_wafer_convergence_run(bb_config_study(config), results, &table));
     (void)fputs(bb_text_string(&table), stdout);
     driver_check_declared(&bb_wafer_experiment, results);
@@ -68,9 +68,6 @@ TEST_FULL(orders_are_those_of_the_theory)
     // The staircase of the rim moves by less than a cell: small, of no order.
     assert_true(largest_error(results, "mode in space, closed form") < 3e-3);
     assert_non_null(strstr(bb_text_string(&table), "crank-nicolson"));
-    bb_text_release(&table);
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.leave = driver_leave, .is_quiet = true);

@@ -53,8 +53,8 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
         {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN ", {name: tight, storage: {codec: "
                             "low_rank, tolerance_of_range: 1e-40}, multiply: fp32, accumulate: "
                             "fp64, draws: 3}]"}};
-    bb_results *plain = driver_results(&alone);
-    bb_results *results = driver_results(&tight);
+    autoptr(bb_results) plain = driver_results(&alone);
+    autoptr(bb_results) results = driver_results(&tight);
     assert_string_equal(driver_text(results, "status", "tight"), "not_held");
     const char *detail = driver_text(results, "status_detail", "tight");
     assert_non_null(strstr(detail, "tolerance_of_range 1e-40 of a matrix of range"));
@@ -66,8 +66,6 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
     assert_string_equal(driver_text(results, "status", "fp32"), "ok");
     assert_true(driver_number(results, "overlay_error_x_nm", "fp32") ==
                 driver_number(plain, "overlay_error_x_nm", "fp32"));
-    bb_results_destroy(&results);
-    bb_results_destroy(&plain);
 #undef PLAIN
 #undef REFERENCE
 }

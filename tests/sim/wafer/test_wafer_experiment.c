@@ -119,7 +119,7 @@ TEST(overlay_is_linear_in_the_dose)
 {
     const driver_case doubled = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
     const bb_results *once = usual;
-    bb_results *twice = driver_results(&doubled);
+    autoptr(bb_results) twice = driver_results(&doubled);
     check_doubled(once, twice, "overlay_x_nm", 1e-12);
     check_doubled(once, twice, "overlay_y_nm", 1e-12);
     check_doubled(once, twice, "displacement_nm", 1e-12);
@@ -129,7 +129,6 @@ TEST(overlay_is_linear_in_the_dose)
         check_relative(driver_dataset(twice, "qoi_relative_error")->numbers[p],
                        driver_dataset(once, "qoi_relative_error")->numbers[p], 1e-6);
     }
-    bb_results_destroy(&twice);
 }
 
 // The heat over the dose, of what reflects as of what brings light beside the band; none without.
@@ -137,24 +136,21 @@ TEST_FULL(overlay_is_linear_in_the_absorption)
 {
     const driver_case half = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}};
     const driver_case none = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}};
-    bb_results *a = driver_results(&half);
-    bb_results *b = driver_results(&none);
+    autoptr(bb_results) a = driver_results(&half);
+    autoptr(bb_results) b = driver_results(&none);
     check_doubled(a, usual, "overlay_x_nm", 1e-12);
     assert_true(driver_row(b, "overlay_x_nm", "reference")[0] == 0.0);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
 }
 
 // Displacement is linear in the expansion coefficient, and overlay an axis at a time.
 TEST(no_expansion_is_no_overlay)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {"wafer.expansion_per_k=0.0"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_true(driver_row(results, "overlay_x_nm", "reference")[0] == 0.0);
     assert_true(driver_number(results, "overlay_error_x_nm", "e4m3") == 0.0);
     // An error relative to nothing is unknown, not 0.
     assert_true(isnan(driver_number(results, "qoi_relative_error", "e4m3")));
-    bb_results_destroy(&results);
 }
 
 // A step just below the limit runs, one just above is refused before anything runs.
@@ -185,8 +181,8 @@ TEST(x_and_y_are_enough)
     const driver_case study = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]"}};
     const driver_case turned = {CONFIG_WAFER_SMALL, {"response.axes=[y, x]"}};
     const bb_results *results = usual;
-    bb_results *flat = driver_results(&study);
-    bb_results *swapped = driver_results(&turned);
+    autoptr(bb_results) flat = driver_results(&study);
+    autoptr(bb_results) swapped = driver_results(&turned);
     assert_int_equal(driver_dataset(flat, "axis")->count, 2);
     assert_int_equal(driver_dataset(results, "axis")->count, 3);
     assert_string_equal(driver_dataset(swapped, "axis")->texts[0], "y");
@@ -207,8 +203,6 @@ TEST(x_and_y_are_enough)
     for (bb_index p = 0; p < 8; ++p) {
         assert_true(isnan(heights[p]));
     }
-    bb_results_destroy(&flat);
-    bb_results_destroy(&swapped);
 }
 
 static double difference(const bb_results *a, const bb_results *b, const char *name)
@@ -229,12 +223,10 @@ TEST(both_generators_agree_but_for_the_edge)
                                     {COARSE, fields[index], "response.generator=kernel"}};
         const driver_case fem = {CONFIG_WAFER_SMALL,
                                  {COARSE, fields[index], "response.generator=fem"}};
-        bb_results *a = driver_results(&kernel);
-        bb_results *b = driver_results(&fem);
+        autoptr(bb_results) a = driver_results(&kernel);
+        autoptr(bb_results) b = driver_results(&fem);
         x[index] = difference(b, a, "overlay_x_nm");
         y[index] = difference(b, a, "overlay_y_nm");
-        bb_results_destroy(&a);
-        bb_results_destroy(&b);
     }
     print_message("fem over kernel - 1: middle %.2g, %.2g; edge %.2g, %.2g\n", x[0], y[0], x[1],
                   y[1]);
@@ -251,9 +243,9 @@ TEST(the_plate_agrees_with_both)
     const driver_case fem = {CONFIG_WAFER_SMALL,
                              {ONE, "response.generator=fem", "response.axes=[x, y]"}};
     const driver_case plate = {CONFIG_WAFER_SMALL, {ONE, "response.generator=plate"}};
-    bb_results *a = driver_results(&kernel);
-    bb_results *b = driver_results(&fem);
-    bb_results *c = driver_results(&plate);
+    autoptr(bb_results) a = driver_results(&kernel);
+    autoptr(bb_results) b = driver_results(&fem);
+    autoptr(bb_results) c = driver_results(&plate);
     double x = difference(c, b, "overlay_x_nm");
     double y = difference(c, b, "overlay_y_nm");
     bb_index points = driver_dataset(c, "displacement_nm")->shape[2];
@@ -268,9 +260,6 @@ TEST(the_plate_agrees_with_both)
     print_message("plate over fem - 1: %.2g, %.2g; heights to %.2g of the kernel's %.2g nm\n", x, y,
                   worst / peak, peak);
     assert_true(fabs(x) < 0.01 && fabs(y) < 0.01 && x != 0.0 && worst < 0.05 * peak);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
-    bb_results_destroy(&c);
 }
 
 TEST_FULL(all_fields_are_scored)
@@ -281,7 +270,7 @@ TEST_FULL(all_fields_are_scored)
          "response.grid={columns: 20, rows: 19}", "metrology.columns=3",
          "pipelines=[" REFERENCE
          ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const bb_dataset *field = driver_dataset(results, "point_field");
     const bb_dataset *imbalance = bb_results_find(results, "energy/imbalance");
     const bb_dataset *state_of = driver_dataset(results, "overlay_status");
@@ -304,14 +293,13 @@ TEST_FULL(all_fields_are_scored)
                            "fields of under 12 points stay uncorrected"));
     double error = driver_number(results, "qoi_relative_error", "fp32");
     assert_true(error > 0.0 && error < ldexp(1.0, -24));
-    bb_results_destroy(&results);
 }
 
 // Fields of one height leave a parameter of the ten open: those numbers are NaN with a reason.
 TEST(what_points_do_not_determine_is_nan)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[6]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const bb_dataset *states = driver_dataset(results, "overlay_status");
     const bb_dataset *details = driver_dataset(results, "correction_detail");
     bb_index models = states->shape[1];
@@ -324,7 +312,6 @@ TEST(what_points_do_not_determine_is_nan)
     assert_string_equal(details->texts[0], "");
     assert_true(strlen(details->texts[2]) > 0);
     print_message("%s\n", details->texts[2]);
-    bb_results_destroy(&results);
 }
 
 // A tolerance is a part of the range of one field's rows, whatever fields come before it.
@@ -339,9 +326,8 @@ TEST_FULL(tolerances_belong_to_a_field)
     for (int index = 0; index < 3; ++index) {
         const driver_case study = {CONFIG_WAFER_SMALL,
                                    {"mesh.spacing_mm=6.0", fields[index], pipelines}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         bytes[index] = driver_number(results, "operator_bytes", "quantiser");
-        bb_results_destroy(&results);
     }
     assert_true(bytes[0] != bytes[1]);
     assert_true(bytes[2] == bytes[0] + bytes[1]);
@@ -361,7 +347,7 @@ TEST(zfp_modes_order_as_published)
          "fp64}, {name: precision, storage: {codec: zfp, mode: precision, bits: 17}, multiply: "
          "fp32, accumulate: fp64}, {name: accuracy, storage: {codec: zfp, mode: accuracy, "
          "tolerance_of_range: 6.7e-5}, multiply: fp32, accumulate: fp64}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     for (int axis = 0; axis < 2; ++axis) {
         double rate = driver_row(results, "rmse", "rate")[axis];
         double precision = driver_row(results, "rmse", "precision")[axis];
@@ -381,7 +367,6 @@ TEST(zfp_modes_order_as_published)
     // The price follows the error of the values.
     assert_true(driver_number(results, "qoi_relative_error", "precision") <
                 driver_number(results, "qoi_relative_error", "rate"));
-    bb_results_destroy(&results);
 }
 
 // A wafer of no heat capacity gets hotter than fp32 can say: pipelines that cannot hold it fail and
@@ -392,7 +377,7 @@ TEST(an_overflow_is_a_result)
                                          "overlay_error_y_nm", "height_error_nm", "energy_j"};
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
     assert_string_equal(driver_text(results, "status", "fp64 again"), "ok");
     assert_true(driver_number(results, "overlay_error_x_nm", "fp64 again") == 0.0);
@@ -411,16 +396,14 @@ TEST(an_overflow_is_a_result)
         assert_true(driver_number(results, "operator_bytes", failed[f]) > 0.0);
     }
     print_message("%s\n", driver_text(results, "status_detail", "seed"));
-    bb_results_destroy(&results);
 }
 
 TEST(the_output_is_planned)
 {
     // The plan counts whole fields; one at the edge has few points inside.
     const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[48]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     driver_check_output_plan(&study, results);
-    bb_results_destroy(&results);
 }
 
 TEST(bytes_are_those_of_the_formats)
@@ -472,7 +455,7 @@ TEST(certificates_hold)
          "multiply: fp32, accumulate: fp64}"
          ", {name: blocks-fp32, storage: {codec: transform, tolerance_of_range: 1.0e-4}, "
          "multiply: fp32, accumulate: fp32}]"}};
-    bb_results *results = driver_results(&coded);
+    autoptr(bb_results) results = driver_results(&coded);
     const bb_dataset *bound = driver_dataset(results, "certified_bound_nm");
     const bb_dataset *coding = driver_dataset(results, "certified_coding_nm");
     const bb_dataset *error = driver_dataset(results, "certified_error_nm");
@@ -496,7 +479,6 @@ TEST(certificates_hold)
             assert_true(isnan(looseness->numbers[i]) && coding->numbers[i] == 0.0);
         }
     }
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

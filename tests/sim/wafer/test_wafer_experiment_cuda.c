@@ -31,8 +31,8 @@ static double norm_of_difference(const double *a, const double *b, bb_index coun
 
 static void compare(const driver_case *here, const driver_case *there)
 {
-    bb_results *cpu = driver_results(here);
-    bb_results *gpu = driver_results(there);
+    autoptr(bb_results) cpu = driver_results(here);
+    autoptr(bb_results) gpu = driver_results(there);
     const bb_dataset *names = driver_dataset(cpu, "pipeline");
     const bb_dataset *displacement = driver_dataset(cpu, "displacement_nm");
     bb_index row = displacement->count / displacement->shape[0];
@@ -50,8 +50,6 @@ static void compare(const driver_case *here, const driver_case *there)
         assert_string_equal(driver_text(gpu, "device", name), "cuda");
         assert_string_equal(driver_text(gpu, "status", name), "ok");
     }
-    bb_results_destroy(&cpu);
-    bb_results_destroy(&gpu);
 }
 
 TEST(displacements_agree_with_the_cpu)
@@ -67,12 +65,11 @@ TEST(coded_storages_agree_with_the_cpu)
 TEST(a_second_run_has_the_same_bits)
 {
     char first[BB_DIGEST_BYTES], second[BB_DIGEST_BYTES];
-    bb_results *results = driver_results(&on_gpu);
+    autoptr(bb_results) results = driver_results(&on_gpu);
     check_ok(bb_results_digest(results, true, first));
     bb_results_destroy(&results);
     results = driver_results(&on_gpu);
     check_ok(bb_results_digest(results, true, second));
-    bb_results_destroy(&results);
     assert_string_equal(first, second);
 }
 
@@ -85,11 +82,10 @@ TEST(the_file_names_the_kernels)
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &device));
     check_ok(bb_device_describe(device, &report));
     bb_device_close(&device);
-    bb_results *results = driver_results(&on_gpu);
+    autoptr(bb_results) results = driver_results(&on_gpu);
     const char *note = bb_results_note_text(results, "provenance", "device_cuda_kernels");
     assert_non_null(note);
     assert_string_equal(note, report.kernels);
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);

@@ -41,8 +41,8 @@ static void check_row(const bb_results *cpu_results, const bb_results *opencl_re
 
 TEST(displacements_agree_with_the_cpu)
 {
-    bb_results *cpu_results = driver_results(&on_cpu);
-    bb_results *opencl_results = driver_results(&on_opencl);
+    autoptr(bb_results) cpu_results = driver_results(&on_cpu);
+    autoptr(bb_results) opencl_results = driver_results(&on_opencl);
     const bb_dataset *names = driver_dataset(cpu_results, "pipeline");
     for (bb_index p = 0; p < names->count; ++p) {
         check_row(cpu_results, opencl_results, names->texts[p]);
@@ -52,8 +52,6 @@ TEST(displacements_agree_with_the_cpu)
     assert_non_null(strstr(
         bb_results_note_text(opencl_results, "provenance", "device_opencl_compiler"), "-cl-std"));
     assert_null(bb_results_note_text(opencl_results, "provenance", "device_cpu_compiler"));
-    bb_results_destroy(&cpu_results);
-    bb_results_destroy(&opencl_results);
 }
 
 TEST_GROUP(.begin = needs_opencl, .is_quiet = true, .leave = driver_leave);

@@ -84,7 +84,7 @@ TEST(what_is_found_is_what_it_says_to_the_bit)
                    "{name: found, storage: {codec: %s, tolerance_of_range: %g}" SUMS "]",
                    codec, trial_number(searched, "promise/tolerance", best));
     const driver_case told = {CONFIG_WAFER_SMALL, {pipelines}};
-    bb_results *plain = driver_results(&told);
+    autoptr(bb_results) plain = driver_results(&told);
     bb_index compared = 0;
     for (bb_index i = 0; i < bb_results_count(plain); ++i) {
         const bb_dataset *expected = bb_results_dataset(plain, i);
@@ -102,7 +102,6 @@ TEST(what_is_found_is_what_it_says_to_the_bit)
         ++compared;
     }
     assert_true(compared > 50);
-    bb_results_destroy(&plain);
 }
 
 // Beside one that is kept: the study goes on, and the pipeline has no numbers.
@@ -113,7 +112,7 @@ TEST(what_nothing_keeps_is_recorded)
         {QUICK, "pipelines=[" REFERENCE
                 "{name: never, draws: 2, promise: {price: 1e-30, codecs: [bfp, {codec: zfp, mode: "
                 "rate}]}" SUMS ", {name: loose, promise: {price: 1.0, codecs: [bfp]}" SUMS "]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "never"), "not_converged");
     assert_string_equal(driver_text(results, "status_detail", "never"),
                         "promise of 1e-30 nm: not kept by any of 9 trials");
@@ -125,7 +124,6 @@ TEST(what_nothing_keeps_is_recorded)
     }
     assert_true(find_trial(results, "never") < 0);
     assert_string_equal(driver_text(results, "codec", "loose"), "bfp 4");
-    bb_results_destroy(&results);
 }
 
 // A storage that just keeps a price as it is keeps it in no other draw: more bits are found.
@@ -138,7 +136,7 @@ TEST(promises_hold_in_every_draw)
     char pipelines[600];
     (void)snprintf(pipelines, sizeof pipelines, format, 1.0, 1.0);
     const driver_case study = {CONFIG_WAFER_SMALL, {QUICK, pipelines}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double price = fmax(driver_number(results, "overlay_error_x_nm", "plain"),
                               driver_number(results, "overlay_error_y_nm", "plain"));
     const double worst = driver_number(results, "price_worst", "plain");
@@ -156,7 +154,6 @@ TEST(promises_hold_in_every_draw)
     const bb_index best = find_trial(results, "many");
     assert_true(trial_number(results, "promise/overlay_error_nm", best) ==
                 driver_number(results, "price_worst", "many"));
-    bb_results_destroy(&results);
 }
 
 // A price is what price_worst is: of late corrections the residual, of a lot what its mean leaves.
@@ -174,7 +171,7 @@ TEST(prices_are_those_of_the_results)
          "metrology.lot_mean=true"}};
     const driver_case *const cases[] = {&late, &lot};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        bb_results *results = driver_results(cases[i]);
+        autoptr(bb_results) results = driver_results(cases[i]);
         const bb_index best = find_trial(results, "found");
         const double price = trial_number(results, "promise/overlay_error_nm", best);
         const double error = fmax(driver_number(results, "overlay_error_x_nm", "found"),
@@ -186,7 +183,6 @@ TEST(prices_are_those_of_the_results)
                                   driver_number(results, "overlay_error_y_nm", "told")));
         assert_true(price == driver_number(results, "price_worst", "found"));
         assert_true(i == 0 ? price > 2.0 * error : price == error);
-        bb_results_destroy(&results);
     }
 }
 
@@ -197,13 +193,12 @@ TEST(a_price_needs_two_points)
                                {QUICK, "scan.fields=[40]", "metrology={columns: 1, rows: 1}",
                                 "pipelines=[" REFERENCE "{name: found, promise: {price: 1}" SUMS
                                 "]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "found"), "underdetermined");
     assert_string_equal(driver_text(results, "status_detail", "found"),
                         "promise: no sigma from 1 scored point");
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
     assert_null(bb_results_find(results, "promise/trial"));
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(threads_do_not_change_a_bit)
@@ -216,11 +211,10 @@ TEST_FULL(threads_do_not_change_a_bit)
     static const bb_index threads[] = {1, 3};
     char digests[2][BB_DIGEST_BYTES];
     for (int i = 0; i < 2; ++i) {
-        bb_results *results = NULL;
+        autoptr(bb_results) results = NULL;
         check_ok(driver_run(&study, threads[i], &results));
         assert_true(find_trial(results, "found") >= 0);
         check_ok(bb_results_digest(results, true, digests[i]));
-        bb_results_destroy(&results);
     }
     assert_string_equal(digests[0], digests[1]);
 }
@@ -238,7 +232,7 @@ TEST(plans_say_what_is_searched)
     bb_plan plans[2];
     memset(plans, 0, sizeof plans);
     for (int i = 0; i < 2; ++i) {
-        bb_config *config = driver_config(cases[i]);
+        autoptr(bb_config) config = driver_config(cases[i]);
         const bb_wafer_study *study = bb_config_study(config);
         check_ok(experiment->plan(study, &options, &plans[i]));
         if (i == 1) {
@@ -246,7 +240,6 @@ TEST(plans_say_what_is_searched)
             check_fails(bb_realtime_plan_check(study, &pipelines[2]), BB_UNSUPPORTED,
                         "pipeline found, promise: ");
         }
-        bb_config_destroy(&config);
     }
     assert_non_null(strstr(plans[1].lines.data,
                            "promise of 0.03 nm, up to 42 trials along 8 ladders in 6 passes, "
@@ -269,11 +262,10 @@ TEST_FULL(allocations_may_fail_anywhere)
          "pipelines=[" REFERENCE "{name: found, draws: 2, promise: {price: 1.0, codecs: "
          "[{codec: float, exponent: 8}, bfp]}" SUMS
          ", {name: never, promise: {price: 1e-30, codecs: [e5m2]}" SUMS "]"}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 307, 20);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);

@@ -75,15 +75,13 @@ static void expect_same(const stand *bench, const bb_wafer_heating *got)
 
 static void resume(const stand *bench, const char *path)
 {
-    bb_restart restart;
-    bb_wafer_heating heating;
+    autorelease(bb_restart) restart;
+    autorelease(bb_wafer_heating) heating;
     const bb_run_options options = {.resume = path};
     check_ok(bb_wafer_restart_open(bb_config_study(bench->config), &options, &restart));
     check_ok(bb_wafer_heating_resume(bench->problem, &restart, &heating));
     assert_null(restart.resumed);
     expect_same(bench, &heating);
-    bb_wafer_heating_release(&heating);
-    bb_restart_release(&restart);
 }
 
 // Where a checkpoint stands: before the alignment, a light step of a scored field, of another,
@@ -163,7 +161,7 @@ static void resume_everywhere(const driver_case *study)
     int total[KINDS] = {0};
     int met[KINDS] = {0};
     char name[32];
-    stand bench;
+    autocall(drop) stand bench;
     make(study, &bench);
     const int count = collect(&bench);
     assert_in_range(count, 1, MOST);
@@ -187,7 +185,6 @@ static void resume_everywhere(const driver_case *study)
     for (int kind = 0; kind < KINDS; ++kind) {
         assert_true(total[kind] > 0);
     }
-    drop(&bench);
 }
 
 TEST(plain_runs_go_on_to_the_same_bits)
@@ -225,7 +222,7 @@ TEST(other_configurations_are_refused)
     };
     bb_restart restart;
     bb_wafer_heating heating;
-    stand bench;
+    autocall(drop) stand bench;
     make(&plain, &bench);
     const bb_run_options writing = {.checkpoint = "other", .checkpoint_every_s = 1e9};
     check_ok(bb_wafer_restart_open(bb_config_study(bench.config), &writing, &restart));
@@ -235,7 +232,7 @@ TEST(other_configurations_are_refused)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const driver_case study = {CONFIG_WAFER_SMALL, {LOT, cases[c].override}};
         const bb_run_options reading = {.resume = "other"};
-        bb_config *config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(&study);
         bb_status status = bb_wafer_restart_open(bb_config_study(config), &reading, &restart);
         if (cases[c].differs == NULL) {
             check_ok(status);
@@ -243,9 +240,7 @@ TEST(other_configurations_are_refused)
             check_fails(status, BB_INVALID, cases[c].differs);
         }
         bb_restart_release(&restart);
-        bb_config_destroy(&config);
     }
-    drop(&bench);
 }
 
 // The command line of the plain study with a promise, whose search begins anew; without an option
@@ -302,10 +297,9 @@ static int call(const char *output, const char *option, const char *file, int en
 
 static void digest_of(const char *path, char out[BB_DIGEST_BYTES])
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     check_ok(bb_reader_read(path, &results));
     check_ok(bb_results_digest(results, true, out));
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(the_program_goes_on_after_a_signal)

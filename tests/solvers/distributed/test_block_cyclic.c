@@ -78,12 +78,11 @@ TEST(tiles_are_dealt_in_both_directions)
 // Rows 4, 4, 2 of hp2, in floats, on 1 x 2: rank 0 has columns 0 and 2, rank 1 column 1.
 TEST(ranks_keep_the_bytes_of_their_tiles)
 {
-    bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_HP2, uniform);
+    autoptr(bb_tile_matrix) matrix = laid_out(10, 4, BB_VARIANT_HP2, uniform);
     double bytes[2];
     bb_block_cyclic_bytes(matrix, (bb_process_grid){1, 2}, bytes);
     assert_true(bytes[0] == 4 * (16 + 16 + 8 + 4));
     assert_true(bytes[1] == 4 * (16 + 8));
-    bb_tile_matrix_destroy(&matrix);
 }
 
 static double traffic_of(const bb_tile_matrix *matrix, bb_process_grid grid, bb_wire wire)
@@ -102,28 +101,26 @@ static double traffic_of(const bb_tile_matrix *matrix, bb_process_grid grid, bb_
 // (1, 0) and (2, 0) to rank 1, which has column 1; (1, 1) to nobody, (2, 1) to rank 0 for (2, 2).
 TEST(three_tile_rows_send_what_a_hand_counts)
 {
-    bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_SP, uniform);
+    autoptr(bb_tile_matrix) matrix = laid_out(10, 4, BB_VARIANT_SP, uniform);
     bool readers[2];
     double sent[2];
     bb_tile_message_traffic(matrix, (bb_process_grid){1, 2}, BB_WIRE_FOLLOW, readers, sent);
     const double head = sizeof(bb_tile_head);
     assert_true(sent[0] == 4 * 16 + 4 * 8 + 2 * head);
     assert_true(sent[1] == 4 * 8 + head);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 // In fp64 on 2 x 1: row 1 is rank 1's, so (0, 0) goes to it, (1, 1) to rank 0 for (2, 1), and
 // between them (1, 0), which (2, 1) reads, and (2, 0), which no tile of rank 1 does.
 TEST(columns_of_processes_send_diagonal_tiles)
 {
-    bb_tile_matrix *matrix = laid_out(10, 4, BB_VARIANT_DP, uniform);
+    autoptr(bb_tile_matrix) matrix = laid_out(10, 4, BB_VARIANT_DP, uniform);
     bool readers[2];
     double sent[2];
     bb_tile_message_traffic(matrix, (bb_process_grid){2, 1}, BB_WIRE_FOLLOW, readers, sent);
     const double head = sizeof(bb_tile_head);
     assert_true(sent[0] == 8 * 16 + head);
     assert_true(sent[1] == 2 * (8 * 16 + head));
-    bb_tile_matrix_destroy(&matrix);
 }
 
 // The bytes that StarPU counted of n = 2048 in tiles of 256 without heads, in MB to two digits:
@@ -141,23 +138,21 @@ TEST(bytes_are_those_of_an_independent_count)
         {&uniform, {1, 2}, BB_WIRE_FOLLOW, 7.73},   {&following, {1, 2}, BB_WIRE_FOLLOW, 3.67},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-        bb_tile_matrix *matrix = laid_out(2048, 256, BB_VARIANT_HP1, *cases[k].policy);
+        autoptr(bb_tile_matrix) matrix = laid_out(2048, 256, BB_VARIANT_HP1, *cases[k].policy);
         const double bytes = traffic_of(matrix, cases[k].grid, cases[k].wire);
         assert_true(fabs(bytes / 1e6 - cases[k].megabytes) <
                     0.005 + 200 * sizeof(bb_tile_head) / 1e6);
-        bb_tile_matrix_destroy(&matrix);
     }
 }
 
 // The diagonal following, a tile's bytes halve.
 TEST(following_sends_at_most_0_57_of_fp32)
 {
-    bb_tile_matrix *matrix = laid_out(4096, 256, BB_VARIANT_HP1, following);
+    autoptr(bb_tile_matrix) matrix = laid_out(4096, 256, BB_VARIANT_HP1, following);
     const double narrow = traffic_of(matrix, (bb_process_grid){2, 2}, BB_WIRE_FOLLOW);
     const double plain = traffic_of(matrix, (bb_process_grid){2, 2}, BB_WIRE_FP32);
     assert_true(narrow <= 0.57 * plain);
     assert_true(narrow >= 0.5 * plain);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 // Random values and what formats round in their own ways: subnormals, zeros, the largest of fp16,

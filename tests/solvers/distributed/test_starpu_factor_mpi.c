@@ -111,7 +111,7 @@ static result factored(const bb_engine_row *row, bb_engine *engine, const factor
 {
     result out = {0};
     const bb_matrix_source a = source();
-    bb_policy_map *map = map_of(given);
+    autoptr(bb_policy_map) map = map_of(given);
     const bb_tile_plan plan = {.tile_size = TILE,
                                .arithmetic = given->arithmetic,
                                .policy = given->policy,
@@ -128,7 +128,6 @@ static result factored(const bb_engine_row *row, bb_engine *engine, const factor
         received = 0.0;
         check_ok(bb_tile_cholesky_solve(*matrix, SIDES, out.x));
     }
-    bb_policy_map_destroy(&map);
     return out;
 }
 
@@ -179,7 +178,7 @@ static void compare(const bb_engine_config *config, size_t first, size_t end,
     check_ok(bb_engine_starpu.create(config, &engine));
     assert_int_equal(starpu_worker_get_count(), config->workers);
     for (size_t k = first; k < end; ++k) {
-        bb_tile_matrix *matrix = NULL;
+        autoptr(bb_tile_matrix) matrix = NULL;
         result found = factored(&bb_engine_starpu, engine, &cases[k], &matrix);
         if (found.digest != expected[k].digest && expected[k].outcome.kind == BB_OUTCOME_OK) {
             print_message("%s on %dx%d\n", cases[k].name, config->grid.rows, config->grid.columns);
@@ -187,7 +186,6 @@ static void compare(const bb_engine_config *config, size_t first, size_t end,
         assert_alike(&expected[k], &found);
         assert_bytes_as_counted(matrix, config, found.sent);
         BB_RELEASE(&found.x);
-        bb_tile_matrix_destroy(&matrix);
     }
     bb_engine_starpu.destroy(&engine);
 }
@@ -213,9 +211,8 @@ static void expect(size_t first, size_t end, result *out)
     const bb_engine_config config = {.grid = {1, 1}, .workers = 1};
     check_ok(bb_engine_own.create(&config, &engine));
     for (size_t k = first; k < end; ++k) {
-        bb_tile_matrix *matrix = NULL;
+        autoptr(bb_tile_matrix) matrix = NULL;
         out[k] = factored(&bb_engine_own, engine, &cases[k], &matrix);
-        bb_tile_matrix_destroy(&matrix);
     }
     bb_engine_own.destroy(&engine);
 }

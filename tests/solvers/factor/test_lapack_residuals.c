@@ -30,8 +30,8 @@ typedef struct problem {
 
 static void scale_matrix(bb_index n, double *a)
 {
-    double *diagonal = dense_new(n);
-    double *scale = dense_new(n);
+    autofree double *diagonal = dense_new(n);
+    autofree double *scale = dense_new(n);
     for (bb_index i = 0; i < n; ++i) {
         diagonal[i] = a[i * n + i];
     }
@@ -39,8 +39,6 @@ static void scale_matrix(bb_index n, double *a)
     for (bb_index i = 0; i < n * n; ++i) {
         a[i] *= scale[i / n] * scale[i % n];
     }
-    BB_RELEASE(&diagonal);
-    BB_RELEASE(&scale);
 }
 
 static void pose(problem *task, bb_index n, double condition, double *a)
@@ -68,8 +66,8 @@ static double value_at(const bb_tile_matrix *matrix, bb_index i, bb_index j)
 static double factor_ratio(const problem *task, const bb_tile_matrix *factor, double roundoff)
 {
     bb_index n = task->n;
-    double *l = dense_new(n * n);
-    double *rest = dense_new(n * n);
+    autofree double *l = dense_new(n * n);
+    autofree double *rest = dense_new(n * n);
     for (bb_index i = 0; i < n; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             l[i * n + j] = value_at(factor, i, j);
@@ -79,8 +77,6 @@ static double factor_ratio(const problem *task, const bb_tile_matrix *factor, do
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)n, -1.0, l, (int)n, l,
                 (int)n, 1.0, rest, (int)n);
     double ratio = spd_norm(n, n, rest) / ((double)n * spd_norm(n, n, task->a) * roundoff);
-    BB_RELEASE(&l);
-    BB_RELEASE(&rest);
     return ratio;
 }
 
@@ -122,8 +118,8 @@ static void side_ratios(const problem *task, const bb_tile_matrix *factor, doubl
                         ratios *out)
 {
     bb_index n = task->n;
-    double *x = dense_new(SIDES * n);
-    double *rest = dense_new(SIDES * n);
+    autofree double *x = dense_new(SIDES * n);
+    autofree double *rest = dense_new(SIDES * n);
     double norm = spd_norm(n, n, task->a);
     memcpy(x, task->b, (size_t)(SIDES * n) * sizeof *x);
     memcpy(rest, task->b, (size_t)(SIDES * n) * sizeof *x);
@@ -142,8 +138,6 @@ static void side_ratios(const problem *task, const bb_tile_matrix *factor, doubl
         out->residual = fmax(out->residual, residual);
         out->solution = fmax(out->solution, error / (largest * task->condition * roundoff));
     }
-    BB_RELEASE(&x);
-    BB_RELEASE(&rest);
 }
 
 static bb_tile_matrix *factor(const problem *task, const bb_tile_plan *plan, bb_outcome *outcome)
@@ -162,7 +156,7 @@ static ratios measure(const problem *task, const bb_tile_plan *plan, const char 
     ratios out = {0.0, 0.0, 0.0};
     bb_outcome outcome;
     double roundoff = bb_variant_unit_roundoff(plan->arithmetic);
-    bb_tile_matrix *matrix = factor(task, plan, &outcome);
+    autoptr(bb_tile_matrix) matrix = factor(task, plan, &outcome);
     if (outcome.kind != BB_OUTCOME_OK) {
         print_error("%s, %s, n = %td: %s\n", name, bb_variant_names[plan->arithmetic], task->n,
                     outcome.detail);
@@ -178,7 +172,6 @@ static ratios measure(const problem *task, const bb_tile_plan *plan, const char 
                     out.solution);
         fail();
     }
-    bb_tile_matrix_destroy(&matrix);
     return out;
 }
 
@@ -191,7 +184,7 @@ static bb_index tile_of(bb_index n)
 static void check_definite(const spd_matrix *matrix, bb_variant variant, ratios *worst)
 {
     char name[32];
-    problem task;
+    autocall(release) problem task;
     pose(&task, matrix->n, matrix->condition, matrix->a);
     (void)snprintf(name, sizeof name, "type %d", matrix->type);
     for (int follow = 0; follow <= 1; ++follow) {
@@ -205,7 +198,6 @@ static void check_definite(const spd_matrix *matrix, bb_variant variant, ratios 
         worst->residual = fmax(worst->residual, found.residual);
         worst->solution = fmax(worst->solution, found.solution);
     }
-    release(&task);
 }
 
 static void check_indefinite(const spd_matrix *matrix, bb_variant variant)
@@ -214,7 +206,7 @@ static void check_indefinite(const spd_matrix *matrix, bb_variant variant)
     bb_outcome outcome;
     const problem task = {.n = matrix->n, .a = matrix->a};
     const bb_tile_plan plan = {.tile_size = tile_of(matrix->n), .arithmetic = variant};
-    bb_tile_matrix *broken = factor(&task, &plan, &outcome);
+    autoptr(bb_tile_matrix) broken = factor(&task, &plan, &outcome);
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_SPD);
     (void)snprintf(row, sizeof row, "row %td:", matrix->zero_row);
     if (strstr(outcome.detail, row) == NULL) {
@@ -222,7 +214,6 @@ static void check_indefinite(const spd_matrix *matrix, bb_variant variant)
                     bb_variant_names[variant], matrix->n, outcome.detail, row);
         fail();
     }
-    bb_tile_matrix_destroy(&broken);
 }
 
 static void check_sizes(const bb_index *sizes, size_t count)
@@ -278,7 +269,7 @@ TEST_FULL(four_thousand_rows_hold_where_it_matters)
     const bb_variant variants[] = {BB_VARIANT_HP1, BB_VARIANT_X3};
     check_ok(bb_threads_set(2));
     for (size_t v = 0; v < 2; ++v) {
-        problem task;
+        autocall(release) problem task;
         spd_matrix matrix;
         spd_create(6, 4097, bb_variant_unit_roundoff(variants[v]), &matrix);
         scale_matrix(matrix.n, matrix.a);
@@ -289,7 +280,6 @@ TEST_FULL(four_thousand_rows_hold_where_it_matters)
         const ratios found = measure(&task, &plan, "type 6");
         print_message("%s, n = 4097: factor %.2f, residual %.2f, solution %.2f\n",
                       bb_variant_names[variants[v]], found.factor, found.residual, found.solution);
-        release(&task);
         BB_RELEASE(&matrix.a);
     }
     bb_threads_stop();
@@ -301,7 +291,7 @@ TEST(graded_diagonals_cost_nothing)
     enum { N = 100 };
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         spd_matrix matrix;
-        problem task;
+        autocall(release) problem task;
         spd_create(2, N, bb_variant_unit_roundoff((bb_variant)v), &matrix);
         for (bb_index i = 0; i < (bb_index)N * N; ++i) {
             double exponent = (double)(i / N + i % N) / (N - 1); // 0 to 2
@@ -312,7 +302,6 @@ TEST(graded_diagonals_cost_nothing)
         pose(&task, N, 4.0, matrix.a);
         const bb_tile_plan plan = {.tile_size = 16, .arithmetic = (bb_variant)v};
         (void)measure(&task, &plan, "graded");
-        release(&task);
         BB_RELEASE(&matrix.a);
     }
 }
@@ -323,8 +312,8 @@ TEST(permuted_rows_are_as_accurate)
     enum { N = 210, STRIDE = 97 }; // coprime
     for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
         double condition = 0.1 / bb_variant_unit_roundoff((bb_variant)v);
-        double *a = dense_new((bb_index)N * N);
-        double *permuted = dense_new((bb_index)N * N);
+        autofree double *a = dense_new((bb_index)N * N);
+        autofree double *permuted = dense_new((bb_index)N * N);
         problem straight, other;
         // A covariance: neighbours correlate, so that the order decides which tiles are small.
         dense_covariance(N, 5.0, fmin(15.0 / condition, 8.0), a);
@@ -340,8 +329,6 @@ TEST(permuted_rows_are_as_accurate)
         assert_true(second.residual < fmax(10.0 * first.residual, 1.0));
         release(&straight);
         release(&other);
-        BB_RELEASE(&a);
-        BB_RELEASE(&permuted);
     }
 }
 
@@ -360,9 +347,8 @@ TEST(nan_is_found_in_every_tile)
             const bb_tile_plan plan = {.tile_size = 16,
                                        .arithmetic = (bb_variant)v,
                                        .policy = {.diagonal = BB_POLICY_FOLLOW}};
-            bb_tile_matrix *broken = factor(&task, &plan, &outcome);
+            autoptr(bb_tile_matrix) broken = factor(&task, &plan, &outcome);
             assert_int_equal(outcome.kind, BB_OUTCOME_NON_FINITE);
-            bb_tile_matrix_destroy(&broken);
             BB_RELEASE(&matrix.a);
         }
     }

@@ -29,10 +29,9 @@ static int setup(void **state)
         u[i * RANK + 2] = 0.5;
     }
     // B = W A0 keeps X = B A0^-1 of order one: a B that ignores A0 would make the update cancel.
-    double *w = dense_new(M * N);
+    autofree double *w = dense_new(M * N);
     dense_random(M * N, 2, w);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, N, 1.0, w, N, a, N, 0.0, b, N);
-    BB_RELEASE(&w);
     return 0;
 }
 
@@ -49,7 +48,7 @@ static int teardown(void **state)
 // B (A0 + sum v u u^T)^-1 by LAPACK.
 static void solve_directly(double factor_of_variance)
 {
-    double *full = dense_new(N * N);
+    autofree double *full = dense_new(N * N);
     memcpy(full, a, (size_t)N * N * sizeof *a);
     memcpy(expected, b, (size_t)M * N * sizeof *b);
     for (int k = 0; k < RANK; ++k) {
@@ -61,15 +60,14 @@ static void solve_directly(double factor_of_variance)
         }
     }
     assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, full, N, expected, N), 0);
-    BB_RELEASE(&full);
 }
 
 static void reconstruct(const double *with_variances, bb_variant variant, double *r)
 {
     double diagonal[N], scale[N];
     bb_outcome outcome = {0};
-    bb_low_rank_update *update = NULL;
-    bb_tile_matrix *factor = NULL;
+    autoptr(bb_low_rank_update) update = NULL;
+    autoptr(bb_tile_matrix) factor = NULL;
     bb_low_rank part = {RANK, u, with_variances};
     bb_tile_plan plan = {.tile_size = 32, .arithmetic = variant};
     bb_view a_view = bb_view_matrix(a, N, N);
@@ -84,13 +82,11 @@ static void reconstruct(const double *with_variances, bb_variant variant, double
     memcpy(r, b, (size_t)M * N * sizeof *r);
     check_ok(bb_reconstructor_solve(factor, scale, update, M, r, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
-    bb_low_rank_update_destroy(&update);
-    bb_tile_matrix_destroy(&factor);
 }
 
 TEST(update_equals_the_direct_solve, .setup_func = setup, .teardown_func = teardown)
 {
-    double *r = dense_new(M * N);
+    autofree double *r = dense_new(M * N);
     solve_directly(1.0);
     reconstruct(variances, BB_VARIANT_DP, r);
     double norm = dense_norm(M * N, expected);
@@ -104,14 +100,13 @@ TEST(update_equals_the_direct_solve, .setup_func = setup, .teardown_func = teard
         r[i] -= expected[i];
     }
     check_close(dense_norm(M * N, r), 0.0, 1e-3, norm);
-    BB_RELEASE(&r);
 }
 
 // An infinite variance is the limit: R annihilates U, R u = 0.
 TEST(infinite_variance_projects, .setup_func = setup, .teardown_func = teardown)
 {
     const double infinite[RANK] = {INFINITY, INFINITY, INFINITY};
-    double *r = dense_new(M * N);
+    autofree double *r = dense_new(M * N);
     solve_directly(1e3);
     reconstruct(infinite, BB_VARIANT_DP, r);
     double norm = dense_norm(M * N, r);
@@ -128,5 +123,4 @@ TEST(infinite_variance_projects, .setup_func = setup, .teardown_func = teardown)
         r[i] -= expected[i];
     }
     check_close(dense_norm(M * N, r), 0.0, 1e-4, norm);
-    BB_RELEASE(&r);
 }

@@ -111,12 +111,12 @@ TEST(conditions_are_solved_to_fp64)
         {1e7, BB_VARIANT_SP, 1e-9, {0, 60, 20, 40}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        fixture f;
+        autocall(teardown) fixture f;
         setup(&f, 200, 9, cases[c].condition);
         assert_int_equal(factor(&f, cases[c].variant).kind, BB_OUTCOME_OK);
         for (int method = BB_REFINE_IR; method <= BB_REFINE_GMRES; ++method) {
             bb_outcome outcome = {0};
-            double *x = dense_new(f.m * f.n);
+            autofree double *x = dense_new(f.m * f.n);
             bb_refinement refinement =
                 refinement_of(&f, (bb_refine_method)method, cases[c].tolerance);
             memcpy(x, f.b, (size_t)(f.m * f.n) * sizeof *x);
@@ -130,37 +130,33 @@ TEST(conditions_are_solved_to_fp64)
             assert_true(refinement.report.worst <= cases[c].tolerance);
             check_close(error, 0.0, 2.0 * cases[c].tolerance * cases[c].condition, 1.0);
             assert_int_equal(refinement.report.rows, f.m);
-            BB_RELEASE(&x);
         }
-        teardown(&f);
     }
 }
 
 // Rows stop one by one: one of zeros at once, others when they are there.
 TEST(rows_stop_by_themselves)
 {
-    fixture f;
+    autocall(teardown) fixture f;
     setup(&f, 150, 6, 1e3);
     assert_int_equal(factor(&f, BB_VARIANT_HP1).kind, BB_OUTCOME_OK);
     for (int method = BB_REFINE_IR; method <= BB_REFINE_GMRES; ++method) {
         bb_outcome outcome = {0};
-        double *x = dense_new(f.m * f.n);
+        autofree double *x = dense_new(f.m * f.n);
         memcpy(x + f.n, f.b + f.n, (size_t)((f.m - 1) * f.n) * sizeof *x);
         bb_refinement refinement = refinement_of(&f, (bb_refine_method)method, 1e-10);
         check_ok(bb_refinement_solve(&refinement, f.m, x, &outcome));
         assert_int_equal(outcome.kind, BB_OUTCOME_OK);
         assert_true(refinement.report.iterations < refinement.report.slowest * f.m);
         assert_true(dense_norm(f.n, x) == 0.0);
-        BB_RELEASE(&x);
     }
-    teardown(&f);
 }
 
 TEST(limits_and_stagnation_are_outcomes)
 {
-    fixture f;
+    autocall(teardown) fixture f;
     setup(&f, 150, 4, 1e3);
-    double *x = dense_new(f.m * f.n);
+    autofree double *x = dense_new(f.m * f.n);
     assert_int_equal(factor(&f, BB_VARIANT_HP1).kind, BB_OUTCOME_OK);
     for (int method = BB_REFINE_IR; method <= BB_REFINE_GMRES; ++method) {
         bb_outcome outcome = {0};
@@ -189,14 +185,12 @@ TEST(limits_and_stagnation_are_outcomes)
         assert_non_null(strstr(outcome.detail, "1 of 4"));
         assert_true(isfinite(dense_norm(f.n, x)) && isfinite(dense_norm(f.n, x + 2 * f.n)));
     }
-    BB_RELEASE(&x);
-    teardown(&f);
 }
 
 // Preconditioned by the factor of another, indefinite-looking matrix: -A has negative curvature.
 TEST(negative_curvature_breaks_cg_down)
 {
-    fixture f;
+    autocall(teardown) fixture f;
     setup(&f, 100, 3, 1e2);
     assert_int_equal(factor(&f, BB_VARIANT_SP).kind, BB_OUTCOME_OK);
     for (bb_index i = 0; i < f.n * f.n; ++i) {
@@ -207,18 +201,17 @@ TEST(negative_curvature_breaks_cg_down)
     check_ok(bb_refinement_solve(&refinement, f.m, f.b, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
     assert_non_null(strstr(outcome.detail, "3 broke down"));
-    teardown(&f);
 }
 
 // R = B (A0 + U C U^T)^-1 with an infinite variance too, from a refined hp1 factor against LAPACK.
 TEST(low_rank_parts_are_refined_too)
 {
     enum { N = 160, M = 5, RANK = 2 };
-    fixture f;
+    autocall(teardown) fixture f;
     setup(&f, N, M, 1e3);
     assert_int_equal(factor(&f, BB_VARIANT_HP1).kind, BB_OUTCOME_OK);
-    double *u = dense_new((bb_index)N * RANK);
-    double *full = dense_new((bb_index)N * N);
+    autofree double *u = dense_new((bb_index)N * RANK);
+    autofree double *full = dense_new((bb_index)N * N);
     const double variances[RANK] = {0.5, 1e4};
     for (bb_index i = 0; i < N; ++i) {
         u[i * RANK] = 0.1 / f.scale[i];
@@ -235,7 +228,7 @@ TEST(low_rank_parts_are_refined_too)
     const bb_low_rank part = {RANK, u, variances};
     bb_refinement refinement = refinement_of(&f, BB_REFINE_CG, 1e-13);
     const bb_inverse inverse = bb_inverse_of_refinement(&refinement);
-    bb_low_rank_update *update = NULL;
+    autoptr(bb_low_rank_update) update = NULL;
     bb_outcome outcome = {0};
     check_ok(bb_low_rank_update_make(&inverse, &part, &outcome, &update));
     check_ok(bb_reconstructor_make(&inverse, update, M, f.b, &outcome));
@@ -244,20 +237,16 @@ TEST(low_rank_parts_are_refined_too)
     double error = error_of(&f, f.b);
     print_message("with two tilts: error %.1e\n", error);
     check_close(error, 0.0, 1e-7, 1.0);
-    bb_low_rank_update_destroy(&update);
-    BB_RELEASE(&u);
-    BB_RELEASE(&full);
-    teardown(&f);
 }
 
 // More rows than a block of gmres, panels and products of several parts.
 TEST(bits_do_not_depend_on_threads)
 {
-    fixture f;
+    autocall(teardown) fixture f;
     setup(&f, 300, 70, 1e3);
     assert_int_equal(factor(&f, BB_VARIANT_HP1).kind, BB_OUTCOME_OK);
-    double *first = dense_new(f.m * f.n);
-    double *x = dense_new(f.m * f.n);
+    autofree double *first = dense_new(f.m * f.n);
+    autofree double *x = dense_new(f.m * f.n);
     for (int method = BB_REFINE_IR; method <= BB_REFINE_GMRES; ++method) {
         for (bb_index threads = 1; threads <= 4; threads *= 2) {
             bb_outcome outcome = {0};
@@ -273,14 +262,11 @@ TEST(bits_do_not_depend_on_threads)
         }
     }
     bb_threads_stop();
-    BB_RELEASE(&first);
-    BB_RELEASE(&x);
-    teardown(&f);
 }
 
 TEST(wrong_use_is_refused)
 {
-    fixture f;
+    autocall(teardown) fixture f;
     bb_outcome outcome = {0};
     setup(&f, 20, 1, 1e1);
     assert_int_equal(factor(&f, BB_VARIANT_SP).kind, BB_OUTCOME_OK);
@@ -288,5 +274,4 @@ TEST(wrong_use_is_refused)
     check_fails(bb_refinement_solve(&refinement, 1, f.b, &outcome), BB_INVALID,
                 "refinement by none");
     check_relative(bb_refinement_break_even(100000, 1000), 100.0 / 12.0, 1e-14);
-    teardown(&f);
 }

@@ -58,7 +58,7 @@ static double direct(bb_index i, bb_index j)
 
 TEST(any_estimate_matches_the_definition, .setup_func = setup, .teardown_func = teardown)
 {
-    double *cee = dense_new(M * M);
+    autofree double *cee = dense_new(M * M);
     score(cee);
     for (bb_index i = 0; i < M; i += 5) {
         for (bb_index j = 0; j < M; j += 4) {
@@ -66,14 +66,13 @@ TEST(any_estimate_matches_the_definition, .setup_func = setup, .teardown_func = 
             assert_true(cee[i * M + j] == cee[j * M + i]);
         }
     }
-    BB_RELEASE(&cee);
 }
 
 // Estimates of unequal rows in one pass: the second is of the first rows of the other.
 TEST(estimates_share_a_pass, .setup_func = setup, .teardown_func = teardown)
 {
-    double *cee = dense_new(M * M);
-    double *few = dense_new(FEW * FEW);
+    autofree double *cee = dense_new(M * M);
+    autofree double *few = dense_new(FEW * FEW);
     bb_view view = bb_view_matrix(ctt, M, M);
     bb_view views[5] = {bb_view_matrix(cmm, N, N), bb_view_matrix(ctm, M, N), view,
                         bb_view_matrix(ctm, FEW, N), bb_view_block(view, 0, FEW, 0, FEW)};
@@ -90,15 +89,13 @@ TEST(estimates_share_a_pass, .setup_func = setup, .teardown_func = teardown)
         }
     }
     check_close(few[1], direct(0, 1), 1e-12, cee[0]);
-    BB_RELEASE(&cee);
-    BB_RELEASE(&few);
 }
 
 // For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T holds.
 TEST(exact_estimate_matches_the_short_form, .setup_func = setup, .teardown_func = teardown)
 {
-    double *cee = dense_new(M * M);
-    double *full = dense_new((bb_index)N * N);
+    autofree double *cee = dense_new(M * M);
+    autofree double *full = dense_new((bb_index)N * N);
     memcpy(full, cmm, (size_t)N * N * sizeof *full);
     memcpy(r, ctm, (size_t)M * N * sizeof *r);
     assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, full, N, r, N), 0);
@@ -110,28 +107,24 @@ TEST(exact_estimate_matches_the_short_form, .setup_func = setup, .teardown_func 
         }
         check_close(cee[i * M + i], expected, 1e-11, expected);
     }
-    BB_RELEASE(&cee);
-    BB_RELEASE(&full);
 }
 
 TEST(bits_do_not_depend_on_threads, .setup_func = setup, .teardown_func = teardown)
 {
-    double *one = dense_new(M * M);
-    double *four = dense_new(M * M);
+    autofree double *one = dense_new(M * M);
+    autofree double *four = dense_new(M * M);
     check_ok(bb_threads_set(1));
     score(one);
     check_ok(bb_threads_set(4));
     score(four);
     assert_memory_equal(one, four, M * M * sizeof *one);
     bb_threads_stop();
-    BB_RELEASE(&one);
-    BB_RELEASE(&four);
 }
 
 TEST(weighed_estimates_are_scored_as_plain_ones)
 {
-    weighed_scene s;
-    double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
+    autocall(weighed_close) weighed_scene s;
+    autofree double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
     weighed_open(&s);
     check_ok(bb_residual_covariance(&s.sources[0], WEIGHED_TASKS, s.plain));
     check_ok(bb_threads_set(3));
@@ -143,16 +136,14 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
     check_ok(bb_residual_covariance(&s.sources[0], 1, &alone));
     bb_threads_stop();
     assert_memory_equal(again, s.cee[3], (size_t)WEIGHED_ROWS * WEIGHED_ROWS * sizeof *again);
-    weighed_close(&s);
-    BB_RELEASE(&again);
 }
 
 // A C A^T beside what a task has, and C where it has no weights.
 TEST(what_is_added_is_weighed)
 {
-    weighed_scene s;
-    double *added = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
-    double *half = dense_new(WEIGHED_SEEN * WEIGHED_ROWS);
+    autocall(weighed_close) weighed_scene s;
+    autofree double *added = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
+    autofree double *half = dense_new(WEIGHED_SEEN * WEIGHED_ROWS);
     weighed_open(&s);
     dense_covariance(WEIGHED_ROWS, 3.0, 0.0, added);
     for (int t = 0; t < 2; ++t) {
@@ -171,14 +162,11 @@ TEST(what_is_added_is_weighed)
         check_close(s.cee[0][i * WEIGHED_SEEN + 2], sum, 1e-12, 1.0);
     }
     check_close(s.cee[1][5], 1.0 + added[5], 1e-15, 1.0);
-    weighed_close(&s);
-    BB_RELEASE(&added);
-    BB_RELEASE(&half);
 }
 
 TEST(shapes_that_do_not_go_together_are_refused)
 {
-    weighed_scene s;
+    autocall(weighed_close) weighed_scene s;
     weighed_open(&s);
     s.weighed[0].rows = 0;
     check_fails(bb_residual_covariance(&s.sources[0], 1, s.weighed), BB_INVALID,
@@ -189,26 +177,24 @@ TEST(shapes_that_do_not_go_together_are_refused)
     s.weighed[1].truth_weights = NULL;
     check_fails(bb_residual_covariance(&s.sources[0], 1, &s.weighed[1]), BB_INVALID,
                 "C is 131 x 1100, expected 23 x 1100");
-    weighed_close(&s);
 }
 
 // N has a diagonal and ties each measurement to the one N / 2 away, across panels.
 static void noise(bb_csr *out)
 {
-    bb_triplets list = {0};
+    autorelease(bb_triplets) list = {0};
     for (bb_index i = 0; i < N; ++i) {
         check_ok(bb_triplets_add(&list, i, i, 1.0 + (double)(i % 7)));
         check_ok(bb_triplets_add(&list, i, (i + N / 2) % N, 0.25 * (double)(i % (N / 2) % 3)));
     }
     check_ok(bb_csr_assemble(N, N, &list, out));
-    bb_triplets_release(&list);
 }
 
 TEST(noise_alone_is_a_sparse_product, .setup_func = setup, .teardown_func = teardown)
 {
-    double *one = dense_new(M * M);
-    double *four = dense_new(M * M);
-    bb_csr sparse = {0};
+    autofree double *one = dense_new(M * M);
+    autofree double *four = dense_new(M * M);
+    autorelease(bb_csr) sparse = {0};
     noise(&sparse);
     check_ok(bb_threads_set(1));
     check_ok(bb_residual_noise(&sparse, M, r, one));
@@ -228,9 +214,6 @@ TEST(noise_alone_is_a_sparse_product, .setup_func = setup, .teardown_func = tear
             assert_true(one[i * M + j] == one[j * M + i]);
         }
     }
-    bb_csr_release(&sparse);
-    BB_RELEASE(&one);
-    BB_RELEASE(&four);
 }
 
 // Commands of a mosaic on a device by what is allocated for them: R, a panel of Cmm, its product,

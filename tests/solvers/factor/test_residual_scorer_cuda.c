@@ -98,11 +98,11 @@ static double distance(const scene *s, const double *a, const double *b)
 
 static void compare(bb_index n, bb_index m)
 {
-    scene s;
-    bb_residual_scorer *scorer = NULL;
+    autocall(close_scene) scene s;
+    autoptr(bb_residual_scorer) scorer = NULL;
     open_scene(n, m, &s);
-    double *first = dense_new(m * m);
-    double *second = dense_new(m * m);
+    autofree double *first = dense_new(m * m);
+    autofree double *second = dense_new(m * m);
     bb_residual_task task = {.r = s.r, .ctm = &s.ctm, .ctt = &s.ctt, .cee = first};
     check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
     check_ok(bb_residual_scorer_score(scorer, 1, &task));
@@ -116,10 +116,6 @@ static void compare(bb_index n, bb_index m)
     for (bb_index i = 0; i < m * m; ++i) {
         assert_true(first[i] == first[i % m * m + i / m]);
     }
-    bb_residual_scorer_destroy(&scorer);
-    BB_RELEASE(&first);
-    BB_RELEASE(&second);
-    close_scene(&s);
 }
 
 TEST(residuals_agree_with_the_cpu)
@@ -132,9 +128,9 @@ TEST(residuals_agree_with_the_cpu)
 
 TEST(weighed_estimates_are_scored_as_plain_ones)
 {
-    weighed_scene s;
-    bb_residual_scorer *scorer = NULL;
-    double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
+    autocall(weighed_close) weighed_scene s;
+    autoptr(bb_residual_scorer) scorer = NULL;
+    autofree double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
     weighed_open(&s);
     check_ok(bb_residual_covariance(&s.sources[0], WEIGHED_TASKS, s.plain));
     check_ok(bb_residual_scorer_create(1, devices, &s.sources[0], &scorer));
@@ -144,9 +140,6 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
     alone.cee = again;
     check_ok(bb_residual_scorer_score(scorer, 1, &alone));
     assert_memory_equal(again, s.cee[3], (size_t)WEIGHED_ROWS * WEIGHED_ROWS * sizeof *again);
-    bb_residual_scorer_destroy(&scorer);
-    weighed_close(&s);
-    BB_RELEASE(&again);
 }
 
 // Estimates of all kinds by one r: plain, by a product that is shared, and that one weighed by A,
@@ -269,16 +262,14 @@ TEST(parts_have_the_bits_of_one)
     static const bb_index counts[] = {2, 3, 5, PARTS};
     int found = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
-        scene s;
-        estimates e;
+        autocall(close_scene) scene s;
+        autocall(close_estimates) estimates e;
         open_scene(sizes[i].n, sizes[i].m, &s);
         open_estimates(&s, &e);
         score_alone(&s, &e);
         for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
             found += differences(counts[c], devices, &s, &e);
         }
-        close_estimates(&e);
-        close_scene(&s);
     }
     assert_int_equal(found, 0);
 }
@@ -307,12 +298,12 @@ TEST(two_gpus_have_the_bits_of_one)
 TEST(a_product_is_that_of_the_host)
 {
     enum { ROWS = 13, COLUMNS = 1100, ITEMS = 57 };
-    weighed_scene s;
-    bb_residual_scorer *scorer = NULL;
-    double *weights = dense_new(ROWS * COLUMNS);
-    double *values = dense_new(COLUMNS * ITEMS);
-    double *expected = dense_new(ROWS * ITEMS);
-    double *out = dense_new(ROWS * ITEMS);
+    autocall(weighed_close) weighed_scene s;
+    autoptr(bb_residual_scorer) scorer = NULL;
+    autofree double *weights = dense_new(ROWS * COLUMNS);
+    autofree double *values = dense_new(COLUMNS * ITEMS);
+    autofree double *expected = dense_new(ROWS * ITEMS);
+    autofree double *out = dense_new(ROWS * ITEMS);
     weighed_open(&s);
     dense_random(ROWS * COLUMNS, 31, weights);
     dense_random(COLUMNS * ITEMS, 32, values);
@@ -322,21 +313,15 @@ TEST(a_product_is_that_of_the_host)
     for (int i = 0; i < ROWS * ITEMS; ++i) {
         check_close(out[i], expected[i], 1e-12, 100.0);
     }
-    bb_residual_scorer_destroy(&scorer);
-    weighed_close(&s);
-    BB_RELEASE(&weights);
-    BB_RELEASE(&values);
-    BB_RELEASE(&expected);
-    BB_RELEASE(&out);
 }
 
 TEST(a_projection_is_a_product_of_three)
 {
     enum { ROWS = 37, COLUMNS = 91 };
-    bb_residual_scorer *scorer = NULL;
-    double *weights = dense_new(ROWS * COLUMNS);
-    double *symmetric = dense_new(COLUMNS * COLUMNS);
-    double *out = dense_new(ROWS * ROWS);
+    autoptr(bb_residual_scorer) scorer = NULL;
+    autofree double *weights = dense_new(ROWS * COLUMNS);
+    autofree double *symmetric = dense_new(COLUMNS * COLUMNS);
+    autofree double *out = dense_new(ROWS * ROWS);
     dense_random(ROWS * COLUMNS, 21, weights);
     dense_covariance(COLUMNS, 9.0, 0.2, symmetric);
     const bb_matrix_source cmm = {.rows = COLUMNS,
@@ -359,18 +344,14 @@ TEST(a_projection_is_a_product_of_three)
             check_close(out[i * ROWS + j], sum, 1e-12, out[0]);
         }
     }
-    bb_residual_scorer_destroy(&scorer);
-    BB_RELEASE(&weights);
-    BB_RELEASE(&symmetric);
-    BB_RELEASE(&out);
 }
 
 TEST(noise_alone_agrees_with_the_cpu)
 {
-    scene s;
-    bb_residual_scorer *scorer = NULL;
-    bb_triplets list = {0};
-    bb_csr sparse = {0};
+    autocall(close_scene) scene s;
+    autoptr(bb_residual_scorer) scorer = NULL;
+    autorelease(bb_triplets) list = {0};
+    autorelease(bb_csr) sparse = {0};
     open_scene(1100, 23, &s);
     for (bb_index i = 0; i < s.n; ++i) {
         check_ok(bb_triplets_add(&list, i, i, 1.0 + (double)(i % 7)));
@@ -378,24 +359,18 @@ TEST(noise_alone_agrees_with_the_cpu)
         check_ok(bb_triplets_add(&list, (i + s.n / 2) % s.n, i, 0.25 * (double)(i % 3)));
     }
     check_ok(bb_csr_assemble(s.n, s.n, &list, &sparse));
-    double *expected = dense_new(s.m * s.m);
-    double *cee = dense_new(s.m * s.m);
+    autofree double *expected = dense_new(s.m * s.m);
+    autofree double *cee = dense_new(s.m * s.m);
     check_ok(bb_residual_noise(&sparse, s.m, s.r, expected));
     check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
     check_ok(bb_residual_scorer_noise(scorer, &sparse, s.m, s.r, cee));
     assert_true(distance(&s, cee, expected) <= 1e-12 * dense_norm(s.m * s.m, expected));
-    bb_residual_scorer_destroy(&scorer);
-    bb_triplets_release(&list);
-    bb_csr_release(&sparse);
-    BB_RELEASE(&expected);
-    BB_RELEASE(&cee);
-    close_scene(&s);
 }
 
 TEST(what_does_not_fit_is_refused)
 {
-    scene s;
-    bb_residual_scorer *scorer = NULL;
+    autocall(close_scene) scene s;
+    autoptr(bb_residual_scorer) scorer = NULL;
     bb_device *host = NULL;
     double cee = 0.0;
     open_scene(300, 7, &s);
@@ -407,8 +382,6 @@ TEST(what_does_not_fit_is_refused)
     check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
     const bb_residual_task task = {.r = s.r, .ctm = &s.ctt, .ctt = &s.ctt, .cee = &cee};
     check_fails(bb_residual_scorer_score(scorer, 1, &task), BB_INVALID, "expected 7 x 300");
-    bb_residual_scorer_destroy(&scorer);
-    close_scene(&s);
 }
 
 static int begin(void)

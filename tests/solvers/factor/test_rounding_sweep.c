@@ -98,12 +98,12 @@ static double sum_of(const double *excess)
 TEST(excess_is_that_of_the_errors)
 {
     grid words;
-    double *a = dense_new((bb_index)N * N);
-    double *r = dense_new((bb_index)M * N);
-    double *q = dense_new((bb_index)M * N);
-    double *nearest = dense_new((bb_index)M * N);
+    autofree double *a = dense_new((bb_index)N * N);
+    autofree double *r = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
+    autofree double *nearest = dense_new((bb_index)M * N);
     double excess[M];
-    bb_tile_matrix *factor = NULL;
+    autoptr(bb_tile_matrix) factor = NULL;
     dense_covariance(N, 5.0, 1e-3, a);
     make_factor(a, TILE, &factor);
     fill_rows(r, &words);
@@ -135,22 +135,17 @@ TEST(excess_is_that_of_the_errors)
     check_relative(sum_of(excess), squares * pivots, 0.1);
     check_relative(pay(a, nearest, r), squares * diagonal, 0.1);
     assert_true(pivots < 0.1 * diagonal);
-    bb_tile_matrix_destroy(&factor);
-    BB_RELEASE(&a);
-    BB_RELEASE(&r);
-    BB_RELEASE(&q);
-    BB_RELEASE(&nearest);
 }
 
 // A step that keeps every value changes none; one that clips leaves what it can to later columns.
 TEST(clipped_values_are_made_up_for)
 {
     grid words;
-    double *a = dense_new((bb_index)N * N);
-    double *r = dense_new((bb_index)M * N);
-    double *q = dense_new((bb_index)M * N);
+    autofree double *a = dense_new((bb_index)N * N);
+    autofree double *r = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
     double excess[M];
-    bb_tile_matrix *factor = NULL;
+    autoptr(bb_tile_matrix) factor = NULL;
     spd_spectrum(N, 1e3, 4, a);
     make_factor(a, TILE, &factor);
     fill_rows(r, &words);
@@ -165,10 +160,6 @@ TEST(clipped_values_are_made_up_for)
     const bb_rounding_step clipping = {.round = round_to_grid, .context = &words};
     check_ok(bb_rounding_sweep(factor, &clipping, M, q, excess));
     check_told(excess, a, q, r);
-    bb_tile_matrix_destroy(&factor);
-    BB_RELEASE(&a);
-    BB_RELEASE(&r);
-    BB_RELEASE(&q);
 }
 
 // The feedback of GPTQ, from the last column on: with M = L^-1, A^-1 = M^T M, the error of column k
@@ -176,11 +167,11 @@ TEST(clipped_values_are_made_up_for)
 TEST(codes_are_those_of_feedback_by_the_inverse)
 {
     grid words;
-    double *a = dense_new((bb_index)N * N);
-    double *inverse = dense_new((bb_index)N * N);
-    double *r = dense_new((bb_index)M * N);
-    double *q = dense_new((bb_index)M * N);
-    bb_tile_matrix *factor = NULL;
+    autofree double *a = dense_new((bb_index)N * N);
+    autofree double *inverse = dense_new((bb_index)N * N);
+    autofree double *r = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
+    autoptr(bb_tile_matrix) factor = NULL;
     spd_spectrum(N, 1e5, 9, a);
     make_factor(a, 16, &factor);
     fill_rows(r, &words);
@@ -203,11 +194,6 @@ TEST(codes_are_those_of_feedback_by_the_inverse)
             check_close(q[i * N + k], stored, 1e-12, words.steps[i]);
         }
     }
-    bb_tile_matrix_destroy(&factor);
-    BB_RELEASE(&a);
-    BB_RELEASE(&inverse);
-    BB_RELEASE(&r);
-    BB_RELEASE(&q);
 }
 
 // Tiles are blocks of one loop, and threads take rows: the same words.
@@ -215,15 +201,15 @@ TEST(words_do_not_depend_on_tiles_or_threads)
 {
     static const bb_index sizes[] = {8, 32, 90, 128};
     grid words;
-    double *a = dense_new((bb_index)N * N);
-    double *r = dense_new((bb_index)M * N);
-    double *first = dense_new((bb_index)M * N);
-    double *q = dense_new((bb_index)M * N);
+    autofree double *a = dense_new((bb_index)N * N);
+    autofree double *r = dense_new((bb_index)M * N);
+    autofree double *first = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
     spd_spectrum(N, 1e5, 3, a);
     fill_rows(r, &words);
     const bb_rounding_step step = {.round = round_to_grid, .context = &words};
     for (int i = 0; i < 4; ++i) {
-        bb_tile_matrix *factor = NULL;
+        autoptr(bb_tile_matrix) factor = NULL;
         check_ok(bb_threads_set(i % 3 + 1));
         make_factor(a, sizes[i], &factor);
         memcpy(q, r, sizeof *q * M * N);
@@ -232,13 +218,8 @@ TEST(words_do_not_depend_on_tiles_or_threads)
             check_close(q[k], first[k], 1e-12, words.steps[k / N]);
         }
         memcpy(first, i == 0 ? q : first, sizeof *q * M * N);
-        bb_tile_matrix_destroy(&factor);
     }
     check_ok(bb_threads_set(1));
-    BB_RELEASE(&a);
-    BB_RELEASE(&r);
-    BB_RELEASE(&first);
-    BB_RELEASE(&q);
 }
 
 // What a block was told of, and whether it is rounded from its last column on.
@@ -272,13 +253,13 @@ TEST(blocks_are_told_of_what_they_want)
     static const bb_index sizes[] = {128, 32, 10};
     static blocks first, seen;
     grid words;
-    double *a = dense_new((bb_index)N * N);
-    double *r = dense_new((bb_index)M * N);
-    double *q = dense_new((bb_index)M * N);
+    autofree double *a = dense_new((bb_index)N * N);
+    autofree double *r = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
     dense_covariance(N, 5.0, 1e-3, a);
     fill_rows(r, &words);
     for (int i = 0; i < 3; ++i) {
-        bb_tile_matrix *factor = NULL;
+        autoptr(bb_tile_matrix) factor = NULL;
         memset(&seen, 0, sizeof seen);
         seen.words = &words;
         const bb_rounding_step step = {
@@ -296,11 +277,7 @@ TEST(blocks_are_told_of_what_they_want)
             check_close(told, i == 0 ? told : first.told[k / N][column], 1e-10, words.steps[k / N]);
         }
         memcpy(&first, i == 0 ? &seen : &first, sizeof first);
-        bb_tile_matrix_destroy(&factor);
     }
-    BB_RELEASE(&a);
-    BB_RELEASE(&r);
-    BB_RELEASE(&q);
 }
 
 static double round_to_whole(const void *context, bb_index row, bb_index column, double value)
@@ -317,13 +294,13 @@ TEST(columns_are_rounded_under_their_scales)
 {
     static double scales[N];
     const double width = 0.01;
-    double *a = dense_new((bb_index)N * N);
-    double *r = dense_new((bb_index)M * N);
-    double *q = dense_new((bb_index)M * N);
-    double *even = dense_new((bb_index)M * N);
+    autofree double *a = dense_new((bb_index)N * N);
+    autofree double *r = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
+    autofree double *even = dense_new((bb_index)M * N);
     grid words;
     double excess[M];
-    bb_tile_matrix *factor = NULL;
+    autoptr(bb_tile_matrix) factor = NULL;
     dense_covariance(N, 5.0, 1e-3, a);
     make_factor(a, TILE, &factor);
     fill_rows(r, &words);
@@ -356,18 +333,13 @@ TEST(columns_are_rounded_under_their_scales)
     for (int k = 0; k < M * N; ++k) {
         assert_true(q[k] == 4.0 * even[k]);
     }
-    bb_tile_matrix_destroy(&factor);
-    BB_RELEASE(&a);
-    BB_RELEASE(&r);
-    BB_RELEASE(&q);
-    BB_RELEASE(&even);
 }
 
 TEST(a_factor_in_fp32_is_refused)
 {
-    double *a = dense_new((bb_index)N * N);
+    autofree double *a = dense_new((bb_index)N * N);
     double r[N] = {0.0};
-    bb_tile_matrix *factor = NULL;
+    autoptr(bb_tile_matrix) factor = NULL;
     spd_spectrum(N, 10.0, 3, a);
     bb_view view = bb_view_matrix(a, N, N);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
@@ -386,6 +358,4 @@ TEST(a_factor_in_fp32_is_refused)
     const bb_rounding_step wide = {.round = round_to_nothing, .block = 65, .enter = tell_of_block};
     check_fails(bb_rounding_sweep(factor, &wide, 1, r, NULL), BB_INVALID,
                 "blocks of 65 columns, expected at most 64");
-    bb_tile_matrix_destroy(&factor);
-    BB_RELEASE(&a);
 }

@@ -111,7 +111,7 @@ enum { CODINGS = sizeof codings / sizeof *codings };
 static double sweep(const posed *p, const coding *how, bool on_device, double *q)
 {
     const bb_matrix_layout layout = {.rows = M, .columns = N};
-    bb_coded_matrix *matrix = NULL;
+    autoptr(bb_coded_matrix) matrix = NULL;
     double excess[M];
     double sum = 0.0;
     for (int i = 0; i < M * N; ++i) {
@@ -132,15 +132,14 @@ static double sweep(const posed *p, const coding *how, bool on_device, double *q
     for (int i = 0; i < M; ++i) {
         sum += excess[i];
     }
-    bb_coded_matrix_destroy(&matrix);
     return sum;
 }
 
 // tr(E A E^T) of what is stored.
 static double pay(const posed *p, const coding *how, const double *q)
 {
-    double *errors = dense_new((bb_index)M * N);
-    double *product = dense_new((bb_index)M * N);
+    autofree double *errors = dense_new((bb_index)M * N);
+    autofree double *product = dense_new((bb_index)M * N);
     double sum = 0.0;
     for (int i = 0; i < M * N; ++i) {
         errors[i] = q[i] / (how->column_scales ? p->pivots[i % N] : 1.0) - p->r[i];
@@ -150,8 +149,6 @@ static double pay(const posed *p, const coding *how, const double *q)
     for (int i = 0; i < M * N; ++i) {
         sum += errors[i] * product[i];
     }
-    BB_RELEASE(&errors);
-    BB_RELEASE(&product);
     return sum;
 }
 
@@ -160,9 +157,9 @@ static double pay(const posed *p, const coding *how, const double *q)
 TEST(codes_in_dp_are_those_of_the_cpu)
 {
     static posed p;
-    double *cpu = dense_new((bb_index)M * N);
-    double *found = dense_new((bb_index)M * N);
-    double *again = dense_new((bb_index)M * N);
+    autofree double *cpu = dense_new((bb_index)M * N);
+    autofree double *found = dense_new((bb_index)M * N);
+    autofree double *again = dense_new((bb_index)M * N);
     start(BB_VARIANT_DP, 256, &p);
     for (int c = 0; c < CODINGS; ++c) {
         const double wanted = sweep(&p, &codings[c], false, cpu);
@@ -180,16 +177,13 @@ TEST(codes_in_dp_are_those_of_the_cpu)
         assert_memory_equal(again, found, sizeof *found * M * N);
     }
     finish(&p);
-    BB_RELEASE(&cpu);
-    BB_RELEASE(&found);
-    BB_RELEASE(&again);
 }
 
 // The factor of x3 is another one by fp32's rounding: other codes of the same price.
 TEST(x3_pays_what_dp_pays)
 {
     static posed p;
-    double *q = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
     start(BB_VARIANT_X3, 128, &p);
     for (int c = 0; c < CODINGS; ++c) {
         const double wanted = sweep(&p, &codings[c], false, q);
@@ -201,7 +195,6 @@ TEST(x3_pays_what_dp_pays)
         check_relative(told, paid, 0.01);
     }
     finish(&p);
-    BB_RELEASE(&q);
 }
 
 // Columns of L of A itself, wherever they begin: L L^T is A, with D undone.
@@ -224,7 +217,7 @@ TEST(columns_are_those_of_the_factor)
             const bb_index first = places[s][0];
             const bb_index width = places[s][1];
             const bb_index items = (N - first) * width;
-            double *found = dense_new(items);
+            autofree double *found = dense_new(items);
             void *block = NULL;
             check_ok(bb_device_allocate(gpu, (size_t)items * sizeof *found, &block));
             check_ok(bb_panel_cholesky_columns(p.panels, NULL, first, width, block, width));
@@ -240,7 +233,6 @@ TEST(columns_are_those_of_the_factor)
                 check_close(found[k], wanted, 1e3 * cases[c].error, sqrt(p.a[i * N + i]));
             }
             bb_device_release(gpu, &block);
-            BB_RELEASE(&found);
         }
         check_fails(bb_panel_cholesky_columns(p.panels, NULL, N - 3, 4, NULL, 4), BB_INVALID,
                     "expected some of 707");
@@ -268,7 +260,7 @@ TEST(blocks_of_any_width_are_told_of_what_they_want)
 {
     static posed p;
     double *told[2] = {dense_new((bb_index)M * N), dense_new((bb_index)M * N)};
-    double *q = dense_new((bb_index)M * N);
+    autofree double *q = dense_new((bb_index)M * N);
     start(BB_VARIANT_DP, 256, &p);
     for (int i = 0; i < 2; ++i) {
         const bb_rounding_step step = {
@@ -283,7 +275,6 @@ TEST(blocks_of_any_width_are_told_of_what_they_want)
     finish(&p);
     BB_RELEASE(&told[0]);
     BB_RELEASE(&told[1]);
-    BB_RELEASE(&q);
 }
 
 TEST(wide_blocks_are_refused)

@@ -7,7 +7,7 @@ TEST(eigenvalues_are_those_put_in)
 {
     enum { N = 90 };
     double out[N], scale[N];
-    double *a = dense_new((bb_index)N * N);
+    autofree double *a = dense_new((bb_index)N * N);
     spd_spectrum(N, 1e6, 3, a);
     bb_view view = bb_view_matrix(a, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
@@ -21,7 +21,6 @@ TEST(eigenvalues_are_those_put_in)
     a[N + 5] = NAN;
     check_ok(bb_spectrum_eigenvalues(&source, NULL, out));
     assert_true(isnan(out[0]) && isnan(out[N - 1]));
-    BB_RELEASE(&a);
 }
 
 // A tile of u v^T has one singular value, ||u|| ||v||.
@@ -64,7 +63,7 @@ TEST(infinite_products_with_the_scale_have_none)
 {
     enum { N = 12 };
     double out[N], scale[N];
-    double *a = dense_new((bb_index)N * N);
+    autofree double *a = dense_new((bb_index)N * N);
     spd_spectrum(N, 10.0, 3, a);
     for (int i = 0; i < N; ++i) {
         scale[i] = 1e200;
@@ -75,5 +74,4 @@ TEST(infinite_products_with_the_scale_have_none)
     assert_true(isnan(out[0]) && isnan(out[N - 1]));
     check_ok(bb_spectrum_singular_values(&source, scale, 0, N, 0, N, out));
     assert_true(isnan(out[0]) && isnan(out[N - 1]));
-    BB_RELEASE(&a);
 }

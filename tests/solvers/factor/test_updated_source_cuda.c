@@ -54,7 +54,7 @@ static void check_block(const posed *p, bb_type type, bb_index row, bb_index col
     const bb_index stride = columns + 3;
     const size_t bytes = (size_t)(rows * stride) * bb_type_bytes(type);
     void *block = NULL;
-    double *found = dense_new(rows * stride);
+    autofree double *found = dense_new(rows * stride);
     check_ok(bb_device_allocate(gpu, bytes, &block));
     check_ok(bb_device_zero(gpu, block, bytes));
     check_ok(bb_device_wait(gpu));
@@ -73,14 +73,13 @@ static void check_block(const posed *p, bb_type type, bb_index row, bb_index col
         }
     }
     bb_device_release(gpu, &block);
-    BB_RELEASE(&found);
 }
 
 TEST(blocks_are_those_of_the_host)
 {
     static const bb_index ranks[] = {0, 1, RANK, 70};
     for (int i = 0; i < 4; ++i) {
-        posed p;
+        autocall(finish) posed p;
         start(N, ranks[i], &p);
         for (int t = 0; t < 2; ++t) {
             const bb_type type = t == 0 ? BB_F64 : BB_F32;
@@ -88,18 +87,16 @@ TEST(blocks_are_those_of_the_host)
             check_block(&p, type, 17, 130, 101, 129);
             check_block(&p, type, N - 1, 0, 1, 1);
         }
-        finish(&p);
     }
 }
 
 // More values than fp32 passes through at once.
 TEST(tall_blocks_are_filled_in_parts)
 {
-    posed p;
+    autocall(finish) posed p;
     assert_true((double)TALL * 1000.0 > (double)BB_UPDATED_SOURCE_ITEMS);
     start(TALL, 2, &p);
     check_block(&p, BB_F32, 0, 500, TALL, 1000);
-    finish(&p);
 }
 
 TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -221,7 +221,7 @@ static inline bool run_variant(bb_device *device, const kernel_case *kernel,
 static inline int run_case(bb_device *device, const kernel_case *kernel, const char *type,
                            bool specials, int first, int stride)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     guarded memory[3][FIXTURE_OBJECTS];
     bb_program_data compiled[FIXTURE_OBJECTS];
     int ran = 0;
@@ -263,7 +263,6 @@ static inline int run_case(bb_device *device, const kernel_case *kernel, const c
             free(memory[k][i].block);
         }
     }
-    fixture_release(&fixture);
     return ran;
 }
 
@@ -359,7 +358,7 @@ static void shipped_kernels_give_the_bits_of_the_evaluator(void **state)
 /// A test program of all cases on the first device of a kind, skipped where there is none.
 static inline int run_cases_on(bb_device_kind kind)
 {
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     const int absent = first_device_open(kind, &device);
     if (absent != 0) {
         return absent;
@@ -368,7 +367,6 @@ static inline int run_cases_on(bb_device_kind kind)
         cmocka_unit_test_prestate(shipped_kernels_give_the_bits_of_the_evaluator, device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&device);
     return failed;
 }
 

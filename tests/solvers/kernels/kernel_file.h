@@ -4,7 +4,6 @@
 #ifndef BB_TESTS_SOLVERS_KERNELS_KERNEL_FILE_H
 #define BB_TESTS_SOLVERS_KERNELS_KERNEL_FILE_H
 
-#include "core/memory.h"
 #include "solvers/kernels/language/description.h"
 #include "tests/check.h"
 
@@ -50,19 +49,15 @@ static inline bb_description read_kernel(kernel_reader reader, const char *text)
 /// Reading the text gives exactly these lines of problems.
 static inline void check_problems(kernel_reader reader, const char *text, const char *lines)
 {
-    const bb_index blocks = bb_memory_blocks();
     const size_t length = strlen(text);
     char *bytes = malloc(length + (length == 0));
-    bb_problems problems = {0};
-    bb_description description;
+    autorelease(bb_problems) problems = {0};
+    autorelease(bb_description) description;
     assert_non_null(bytes);
     memcpy(bytes, text, length);
     check_ok(reader(bytes, (bb_index)length, "k", &problems, &description));
     free(bytes);
     assert_string_equal(bb_text_string(&problems.lines), lines);
-    bb_problems_release(&problems);
-    bb_description_release(&description);
-    assert_int_equal(bb_memory_blocks(), blocks);
 }
 
 static inline void check_same_element(const bb_element *got, const bb_element *expected)

@@ -55,10 +55,9 @@ static inline void evaluate(const char *text, const bb_expression_rules *rules,
     static bb_scalar values[BB_EXPRESSION_MAX_NODES];
     const bb_scalar accumulators[2] = {{{5.0, -1.0}, 5}, {{7.0, 0.0}, 7}};
     const bb_scalar parameters[2] = {{{0}, 3}, {{0}, 100}};
-    parsed got;
+    autocall(release) parsed got;
     parse_well(text, rules, &got);
     bb_expression_evaluate(&got.expression, inputs, accumulators, parameters, values, outputs);
-    release(&got);
 }
 
 static inline void check_bits(double got, double expected, const char *text)

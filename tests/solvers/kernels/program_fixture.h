@@ -81,12 +81,11 @@ static inline void fixture_bind(program_fixture *fixture, const char *object, bb
 /// Binds and evaluates without a problem.
 static inline void fixture_evaluate(program_fixture *fixture)
 {
-    bb_binding binding = {.program = NULL};
+    autorelease(bb_binding) binding = {.program = NULL};
     check_ok(bb_binding_create(&fixture->program, fixture->data, fixture->parameters,
                                &fixture->problems, &binding));
     fixture_check_sound(fixture);
     check_ok(bb_evaluation_run(&binding));
-    bb_binding_release(&binding);
 }
 
 /// Binding gives exactly these lines.

@@ -191,8 +191,8 @@ static inline bool random_case_equal(const random_case *test, int copy, const ch
 // What was written as XML and read back gives the same bits.
 static inline bool check_read_back(random_case *test)
 {
-    bb_text text = {0};
-    program_fixture again;
+    autorelease(bb_text) text = {0};
+    autocall(fixture_release) program_fixture again;
     bool same = false;
     check_ok(bb_description_write(&test->fixture.description, &text));
     fixture_try_text(&again, bb_text_string(&text), NULL, NULL);
@@ -204,8 +204,6 @@ static inline bool check_read_back(random_case *test)
         fixture_evaluate(&again);
         same = random_case_equal(test, COPY_READ_BACK, "read back");
     }
-    fixture_release(&again);
-    bb_text_release(&text);
     return same;
 }
 
@@ -291,7 +289,7 @@ done:
 /// Program `seed` with some small sizes, by the walk.
 static inline void check_binding(uint64_t seed, random_counts *counts)
 {
-    random_case test;
+    autocall(random_case_release) random_case test;
     random_case_create(seed, &test);
     ++counts->programs;
     if (test.fixture.problems.count > 0) {
@@ -303,7 +301,6 @@ static inline void check_binding(uint64_t seed, random_counts *counts)
             check_bound(&test, counts, false);
         }
     }
-    random_case_release(&test);
 }
 
 static inline void print_counts(const random_counts *counts)
@@ -376,7 +373,7 @@ static inline bool launch_equal(random_case *test, bb_device *device, bb_assembl
 // Whether it was accepted; a difference is told and counted.
 static inline bool check_one_compiled(uint64_t seed, bb_device *device, int64_t *wrong)
 {
-    random_case test;
+    autocall(random_case_release) random_case test;
     bb_binding binding = {.program = NULL};
     bb_assembled_kernel *kernel = NULL;
     bool accepted = false;
@@ -407,7 +404,6 @@ static inline bool check_one_compiled(uint64_t seed, bb_device *device, int64_t 
         bb_assembled_kernel_destroy(&kernel);
         bb_binding_release(&binding);
     }
-    random_case_release(&test);
     return accepted;
 }
 

@@ -91,13 +91,12 @@ static inline void add_filled(bb_text *out, const char *text, const int *numbers
 static inline void emit(random_program *program, bb_element_type type, int scope, const char *text,
                         int a, int b)
 {
-    bb_text port = {0};
+    autorelease(bb_text) port = {0};
     assert_true(program->emitter_count < RANDOM_EMITTERS);
     random_emitter *emitter = &program->emitters[program->emitter_count++];
     *emitter = (random_emitter){.type = type, .scope = scope};
     add_filled(&port, text, (const int[]){a, b});
     (void)snprintf(emitter->port, sizeof emitter->port, "%s", bb_text_string(&port));
-    bb_text_release(&port);
 }
 
 static inline void connect(random_program *program, const random_emitter *emitter,

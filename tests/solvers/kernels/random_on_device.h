@@ -97,8 +97,8 @@ static inline bool is_equal_on(random_case *test, const bb_binding *binding, bb_
 // Whether binding takes it; a difference is told and counted.
 static inline bool check_one(uint64_t seed, bb_device *device, int *wrong)
 {
-    random_case test;
-    bb_binding binding = {.program = NULL};
+    autocall(random_case_release) random_case test;
+    autorelease(bb_binding) binding = {.program = NULL};
     bool accepted = false;
     random_case_create(seed, &test);
     if (test.fixture.problems.count == 0 && random_case_grow(&test)) {
@@ -110,8 +110,6 @@ static inline bool check_one(uint64_t seed, bb_device *device, int *wrong)
         ++*wrong;
         random_case_show(&test);
     }
-    bb_binding_release(&binding);
-    random_case_release(&test);
     return accepted;
 }
 
@@ -132,7 +130,7 @@ static inline int check_programs(bb_device *device, int count)
 /// number: so many.
 static inline int run_random_on(bb_device_kind kind)
 {
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     const int code = first_device_open(kind, &device);
     if (code != 0) {
         return code;
@@ -141,7 +139,6 @@ static inline int run_random_on(bb_device_kind kind)
                       : test_argument_count > 0 ? atoi(test_arguments[0])
                                                 : RANDOM_ON_DEVICE;
     const int wrong = check_programs(device, count);
-    bb_device_close(&device);
     return wrong > 0;
 }
 

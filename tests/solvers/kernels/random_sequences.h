@@ -44,8 +44,8 @@ static inline bool random_step_create(uint64_t seed, random_step *out)
 // All steps in one launch; returns how many differ from what the evaluator makes.
 static inline int check_sequence(bb_device *device, random_step steps[RANDOM_STEPS])
 {
-    bb_assembled_sequence *sequence = NULL;
-    bb_build *build = NULL;
+    autoptr(bb_assembled_sequence) sequence = NULL;
+    autoptr(bb_build) build = NULL;
     bb_assembled_step assembled[RANDOM_STEPS];
     int wrong = 0;
     for (int i = 0; i < RANDOM_STEPS; ++i) {
@@ -63,8 +63,6 @@ static inline int check_sequence(bb_device *device, random_step steps[RANDOM_STE
             random_case_show(&steps[i].test);
         }
     }
-    bb_build_destroy(&build);
-    bb_assembled_sequence_destroy(&sequence);
     return wrong;
 }
 
@@ -90,7 +88,7 @@ static inline void steps_give_the_bits_of_the_evaluator(void **state)
 /// A test program on the first device of a kind, skipped where there is none.
 static inline int run_random_sequences_on(bb_device_kind kind)
 {
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     const int absent = first_device_open(kind, &device);
     if (absent != 0) {
         return absent;
@@ -99,7 +97,6 @@ static inline int run_random_sequences_on(bb_device_kind kind)
         cmocka_unit_test_prestate(steps_give_the_bits_of_the_evaluator, device),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    bb_device_close(&device);
     return failed;
 }
 

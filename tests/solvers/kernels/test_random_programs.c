@@ -27,10 +27,10 @@ TEST(lines_end_where_the_space_ends)
     enum { COLUMNS = 3, ROWS = 4, REST = 8 };
     float u[COLUMNS * ROWS] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
     float v[COLUMNS * ROWS + REST];
-    program_fixture fixture;
-    bb_binding binding = {.program = NULL};
-    bb_device *device = NULL;
-    bb_assembled_kernel *kernel = NULL;
+    autocall(fixture_release) program_fixture fixture;
+    autorelease(bb_binding) binding = {.program = NULL};
+    autoclose(bb_device) device = NULL;
+    autoptr(bb_assembled_kernel) kernel = NULL;
     for (int i = 0; i < COLUMNS * ROWS + REST; ++i) {
         v[i] = 77.0F;
     }
@@ -50,16 +50,12 @@ TEST(lines_end_where_the_space_ends)
     for (int i = 0; i < COLUMNS * ROWS + REST; ++i) {
         assert_true(v[i] == (i < COLUMNS * ROWS ? 0.0F : 77.0F));
     }
-    bb_assembled_kernel_destroy(&kernel);
-    bb_device_close(&device);
-    bb_binding_release(&binding);
-    fixture_release(&fixture);
 }
 
 // `test-solvers-kernels-random_programs SEED` shows one program and what is said of it.
 static int show(uint64_t seed)
 {
-    random_case test;
+    autocall(random_case_release) random_case test;
     random_counts counts = {0};
     random_case_create(seed, &test);
     random_case_show(&test);
@@ -70,7 +66,6 @@ static int show(uint64_t seed)
         print_message("%td, %td:\n", sizes[0], sizes[1]);
         check_bound(&test, &counts, true);
     }
-    random_case_release(&test);
     return 0;
 }
 

@@ -187,7 +187,7 @@ TEST(products_are_those_of_fp64)
 // y = Q P x + (R V) V^+ x, as sim/pipelines/storage/factor_storage.h scores it.
 TEST(means_are_multiplied_apart)
 {
-    rig self;
+    autocall(rig_close) rig self;
     double x[COLUMNS];
     double means[GROUPS];
     rig_open(&self, (bb_command_system){.group_count = GROUPS});
@@ -196,14 +196,13 @@ TEST(means_are_multiplied_apart)
     expect_x(&self, x, means);
     assert_true(fabs(means[0]) > 1.0); // there is something to take out
     check_products(&self, commands, x, means, 0x1p-22);
-    rig_close(&self);
 }
 
 // Slopes are divided by the scales of each matrix's columns, after the filter.
 TEST(columns_may_have_scales)
 {
-    rig self;
-    bb_command_loop *loop = NULL;
+    autocall(rig_close) rig self;
+    autoptr(bb_command_loop) loop = NULL;
     bb_command_frame frame;
     double x[COLUMNS];
     double means[GROUPS];
@@ -232,13 +231,11 @@ TEST(columns_may_have_scales)
         }
         check_matrix(&self, t, bb_command_loop_commands(loop), scaled, means, 0x1p-21);
     }
-    bb_command_loop_destroy(&loop);
-    rig_close(&self);
 }
 
 TEST(slopes_are_rounded_after_the_filter)
 {
-    rig self;
+    autocall(rig_close) rig self;
     double x[COLUMNS];
     double means[GROUPS];
     rig_open(&self,
@@ -261,7 +258,6 @@ TEST(slopes_are_rounded_after_the_filter)
         x[j] = bb_format_round(BB_FORMAT_E4M3, x[j]);
     }
     check_products(&self, commands, x, NULL, 0.0);
-    rig_close(&self);
 }
 
 // v_k = y (1 - (1 - g)^(k + 1)) for slopes that stay, out `delay` frames later.
@@ -298,7 +294,7 @@ TEST(what_is_not_finite_holds_the_commands)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY, 3.4e38F};
     for (int rounded = 0; rounded < 2; ++rounded) {
-        rig self;
+        autocall(rig_close) rig self;
         float before[MATRICES * ROWS];
         bb_command_frame frame;
         rig_open(&self, (bb_command_system){.group_count = rounded * GROUPS,
@@ -315,7 +311,6 @@ TEST(what_is_not_finite_holds_the_commands)
         }
         put_slopes(&self, 31);
         assert_memory_not_equal(before, run(&self), sizeof before);
-        rig_close(&self);
     }
 }
 
@@ -340,7 +335,7 @@ TEST(frames_posted_ahead_are_those_one_by_one)
     enum { FRAMES = 3 * BB_COMMAND_AHEAD + 5 };
     static const int aheads[] = {1, 2, BB_COMMAND_AHEAD - 1, BB_COMMAND_AHEAD};
     static float expected[FRAMES][MATRICES * ROWS];
-    rig self;
+    autocall(rig_close) rig self;
     bb_command_frame frame;
     rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6, .delay = 2});
     for (int k = 0; k < FRAMES; ++k) {
@@ -370,14 +365,13 @@ TEST(frames_posted_ahead_are_those_one_by_one)
             end = frame.end_ns;
         }
     }
-    rig_close(&self);
 }
 
 // No frame is posted over one that is not taken, nor taken before it is posted; a reset loses those
 // that are posted.
 TEST(frames_are_posted_taken_and_lost_in_order)
 {
-    rig self;
+    autocall(rig_close) rig self;
     bb_command_frame frame;
     float first[MATRICES * ROWS];
     rig_open(&self, (bb_command_system){.gain = 0.6, .delay = 1});
@@ -408,12 +402,11 @@ TEST(frames_are_posted_taken_and_lost_in_order)
     }
     assert_memory_equal(bb_command_loop_commands(self.loop), first, sizeof first);
     post_frame(&self, 2); // not taken before the loop ends
-    rig_close(&self);
 }
 
 TEST(what_does_not_fit_is_refused)
 {
-    rig self;
+    autocall(rig_close) rig self;
     bb_command_loop *loop = NULL;
     static const bb_index gap[] = {0, 100, COLUMNS - 1};
     static const bb_index empty[] = {0, 0, COLUMNS};
@@ -437,7 +430,6 @@ TEST(what_does_not_fit_is_refused)
     system.matrix_count = 0;
     check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
                 "0 matrices of a frame, expected 1 to 16");
-    rig_close(&self);
 }
 
 #endif

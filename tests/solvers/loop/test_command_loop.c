@@ -10,7 +10,7 @@ TEST(threads_change_no_bit)
 {
     float one[MATRICES * ROWS];
     for (int threads = 1; threads <= 3; ++threads) {
-        rig self;
+        autocall(rig_close) rig self;
         check_ok(bb_threads_set(threads));
         rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6});
         for (uint64_t k = 0; k < 3; ++k) {
@@ -22,7 +22,6 @@ TEST(threads_change_no_bit)
             memcpy(one, commands, sizeof one);
         }
         assert_memory_equal(one, commands, sizeof one);
-        rig_close(&self);
     }
     check_ok(bb_threads_set(1));
 }
@@ -35,7 +34,7 @@ TEST(frames_wait_for_their_release)
                                       0,          1001000500, 1002000000};
     enum { FRAMES = sizeof release / sizeof *release };
     const int64_t readings = BB_COMMAND_STAGES + 2 * MATRICES;
-    rig self;
+    autocall(rig_close) rig self;
     int64_t end = 0;
     rig_open(&self, (bb_command_system){0});
     manual_clock_start();
@@ -53,13 +52,12 @@ TEST(frames_wait_for_their_release)
         end = frame.end_ns;
     }
     manual_clock_stop();
-    rig_close(&self);
 }
 
 // Peak of what a loop takes beside its operators.
 TEST(the_need_is_what_it_takes)
 {
-    rig self;
+    autocall(rig_close) rig self;
     rig_open(&self, (bb_command_system){0});
     const bb_command_system system = {.matrix_count = MATRICES,
                                       .operators = self.operators,
@@ -68,7 +66,7 @@ TEST(the_need_is_what_it_takes)
                                       .means = (const float *const *)self.means,
                                       .gain = 0.5,
                                       .delay = 2};
-    bb_command_loop *loop = NULL;
+    autoptr(bb_command_loop) loop = NULL;
     bb_memory_peak_reset();
     const size_t before = bb_memory_bytes();
     check_ok(bb_command_loop_create(device, &system, &loop));
@@ -77,8 +75,6 @@ TEST(the_need_is_what_it_takes)
         bb_command_loop_need(COLUMNS, (double)MATRICES * ROWS, GROUPS, 0.0, 2, BB_DEVICE_CPU)
             .host_bytes;
     assert_true(peak <= need && need <= 2.0 * peak);
-    bb_command_loop_destroy(&loop);
-    rig_close(&self);
 }
 
 static int leave(void **state)

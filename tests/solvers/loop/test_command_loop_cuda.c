@@ -9,7 +9,7 @@ TEST(runs_repeat_their_bits)
 {
     float first[MATRICES * ROWS];
     for (int round = 0; round < 3; ++round) {
-        rig self;
+        autocall(rig_close) rig self;
         rig_open(&self, (bb_command_system){.group_count = GROUPS, .gain = 0.6, .delay = 1});
         for (uint64_t k = 0; k < 5; ++k) {
             put_slopes(&self, 20 + k);
@@ -19,7 +19,6 @@ TEST(runs_repeat_their_bits)
             memcpy(first, bb_command_loop_commands(self.loop), sizeof first);
         }
         assert_memory_equal(first, bb_command_loop_commands(self.loop), sizeof first);
-        rig_close(&self);
     }
 }
 
@@ -28,7 +27,7 @@ TEST(runs_repeat_their_bits)
 // does not outlive a reset, nor the loop.
 TEST(frames_wait_for_their_release)
 {
-    rig self;
+    autocall(rig_close) rig self;
     bb_command_frame frame;
     bb_command_frame late;
     rig_open(&self, (bb_command_system){.gain = 1.0});
@@ -66,15 +65,14 @@ TEST(frames_wait_for_their_release)
     step(&self, self.loop, &frame);
     assert_true(frame.begin_ns > end && frame.slopes_finite);
     check_ok(bb_command_loop_arm(self.loop));
-    rig_close(&self);
 }
 
 TEST(many_matrices_share_a_frame)
 {
     enum { MANY = 10 };
-    rig self;
+    autocall(rig_close) rig self;
     bb_command_frame frame;
-    bb_command_loop *loop = NULL;
+    autoptr(bb_command_loop) loop = NULL;
     bb_coded_operator *operators[MANY];
     rig_open(&self, (bb_command_system){0});
     for (int t = 0; t < MANY; ++t) {
@@ -92,8 +90,6 @@ TEST(many_matrices_share_a_frame)
         const double expected = (double)few[i % (MATRICES * ROWS)];
         check_close((double)many[i], expected, 1e-4, fmax(fabs(expected), 1.0));
     }
-    bb_command_loop_destroy(&loop);
-    rig_close(&self);
 }
 
 static int leave(void **state)

@@ -26,13 +26,12 @@ static void encode(rig *self, int t, double largest)
 {
     const bb_codec_config codec = bb_codec_plain(BB_FORMAT_FP32);
     const bb_matrix_layout layout = {.rows = rows_of[t], .columns = COLUMNS};
-    double *values = dense_new(rows_of[t] * COLUMNS);
+    autofree double *values = dense_new(rows_of[t] * COLUMNS);
     dense_random(rows_of[t] * COLUMNS, (uint64_t)(11 + t), values);
     values[(rows_of[t] - 1) * COLUMNS + 5] = largest;
     check_ok(bb_coded_matrix_create(&codec, BB_ROW_SCALE_NONE, &layout, &self->matrices[t]));
     check_ok(
         bb_coded_matrix_encode(self->matrices[t], 0, bb_view_matrix(values, rows_of[t], COLUMNS)));
-    BB_RELEASE(&values);
 }
 
 // `largest` is a value of the last row of all.
@@ -125,7 +124,7 @@ TEST(shares_cover_all_rows)
 TEST(all_devices_together_have_the_bits_of_one)
 {
     float one[COMMANDS], commands[COMMANDS];
-    rig self;
+    autocall(rig_release) rig self;
     rig_make(&self, 1.0);
     for (int devices = 1; devices <= DEVICES; ++devices) {
         bb_command_frame frame;
@@ -151,7 +150,6 @@ TEST(all_devices_together_have_the_bits_of_one)
         assert_memory_equal(one, commands, sizeof one);
         close_team(&self);
     }
-    rig_release(&self);
 }
 
 // Near fp32's largest value times a slope is no number that a command holds.
@@ -159,7 +157,7 @@ TEST(a_device_holds_its_own_rows)
 {
     float before[COMMANDS], after[COMMANDS];
     bb_command_frame frame;
-    rig self;
+    autocall(rig_release) rig self;
     rig_make(&self, 3e38);
     open_team(&self, 2);
     for (int k = 0; k < 2; ++k) { // the second one's commands are those of the first
@@ -185,7 +183,6 @@ TEST(a_device_holds_its_own_rows)
     check_ok(bb_command_team_step(self.team, 0, &frame));
     bb_command_team_commands(self.team, before);
     assert_memory_equal(before, after, sizeof after);
-    rig_release(&self);
 }
 
 // Loops of the cpu run one after the other, so the last ends last; of one clock, which moves on as
@@ -195,7 +192,7 @@ TEST(a_frame_ends_with_its_last_device)
     enum { READINGS = BB_COMMAND_STAGES + 2 * MATRICES };
     const int64_t release = 2000000000;
     bb_command_frame frame;
-    rig self;
+    autocall(rig_release) rig self;
     rig_make(&self, 1.0);
     manual_clock_start();
     open_team(&self, DEVICES);
@@ -205,7 +202,6 @@ TEST(a_frame_ends_with_its_last_device)
                      release + (DEVICES * (READINGS + 1) - 1) * (int64_t)MANUAL_READING_NS);
     assert_int_equal(frame.begin_ns, frame.end_ns - READINGS * (int64_t)MANUAL_READING_NS);
     manual_clock_stop();
-    rig_release(&self);
 }
 
 // Times are the first one's; each device is released by its own clock and counts from there.
@@ -213,7 +209,7 @@ TEST(clocks_differ)
 {
     const int64_t release = 2000000000;
     bb_command_frame frame;
-    rig self;
+    autocall(rig_release) rig self;
     rig_make(&self, 1.0);
     manual_clock_start();
     open_team(&self, 2);
@@ -231,13 +227,12 @@ TEST(clocks_differ)
     check_ok(bb_command_team_read_clocks(self.team));
     assert_int_equal(self.team->ahead_ns[1], 0);
     manual_clock_stop();
-    rig_release(&self);
 }
 
 TEST(a_reset_forgets_what_is_posted)
 {
     bb_command_frame frame;
-    rig self;
+    autocall(rig_release) rig self;
     rig_make(&self, 1.0);
     open_team(&self, 2);
     put(&self, 0);
@@ -245,12 +240,11 @@ TEST(a_reset_forgets_what_is_posted)
     check_ok(bb_command_team_reset(self.team));
     put(&self, 0);
     check_ok(bb_command_team_step(self.team, 0, &frame));
-    rig_release(&self);
 }
 
 TEST(what_does_not_fit_is_refused)
 {
-    rig self;
+    autocall(rig_release) rig self;
     rig_make(&self, 1.0);
     open_team(&self, 2);
     bb_device *const places[2] = {cpu, cpu};
@@ -264,7 +258,6 @@ TEST(what_does_not_fit_is_refused)
                 "device 1 of a frame has 1 matrices, expected the 2 of the first");
     check_fails(bb_command_team_create(9, places, systems, &team), BB_INVALID,
                 "9 devices of a frame, expected 1 to 8");
-    rig_release(&self);
 }
 
 static int leave(void **state)

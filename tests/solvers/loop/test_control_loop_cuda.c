@@ -50,11 +50,10 @@ static void encode(int storage, uint64_t seed, bb_coded_matrix **out)
 {
     const bb_codec_config codec = bb_codec_plain((bb_format)storage);
     const bb_matrix_layout layout = {.rows = ROWS, .columns = CELLS, .range = 1.0};
-    double *values = dense_new((bb_index)ROWS * CELLS);
+    autofree double *values = dense_new((bb_index)ROWS * CELLS);
     dense_random((bb_index)ROWS * CELLS, seed, values);
     check_ok(bb_coded_matrix_create(&codec, BB_ROW_SCALE_ROW, &layout, out));
     check_ok(bb_coded_matrix_encode(*out, 0, bb_view_matrix(values, ROWS, CELLS)));
-    BB_RELEASE(&values);
 }
 
 static void plant_open(plant *rig, int storage)
@@ -153,7 +152,7 @@ static void fill(bb_index set, uint64_t seed, input_data *data)
 
 static void multiply(plant *system, const input_data *data, int step)
 {
-    double *row = dense_new(CELLS);
+    autofree double *row = dense_new(CELLS);
     for (int i = 0; i < AXES * WINDOW; ++i) {
         const bb_coded_matrix *matrix = system->coded[data->period.set][i / WINDOW];
         bb_index which = data->window[step] + i % WINDOW;
@@ -165,7 +164,6 @@ static void multiply(plant *system, const input_data *data, int step)
             system->y_magnitude[i] += fabs(row[j] / scale * (double)system->x[j]);
         }
     }
-    BB_RELEASE(&row);
 }
 
 static void add_outputs(plant *system, const input_data *data, int step)
@@ -209,16 +207,15 @@ static void emulate(plant *system, const input_data *data, int step)
 
 static void check_state(plant *system)
 {
-    float *state = sparse_floats(UNKNOWNS);
+    autofree float *state = sparse_floats(UNKNOWNS);
     check_ok(bb_control_loop_state(system->loop, state));
     assert_memory_equal(state, system->state, UNKNOWNS * sizeof *state);
-    BB_RELEASE(&state);
 }
 
 // fp32 products, runs of 32 of them in fp32: 34 roundings at most, and those of x.
 static void check_outputs(plant *system)
 {
-    float *x = sparse_floats(CELLS);
+    autofree float *x = sparse_floats(CELLS);
     double y[AXES * WINDOW], z[AXES * POINTS];
     check_ok(bb_control_loop_reading(system->loop, x));
     assert_memory_equal(x, system->x, CELLS * sizeof *x);
@@ -230,7 +227,6 @@ static void check_outputs(plant *system)
     for (int i = 0; i < AXES * POINTS; ++i) {
         check_close(z[i], system->z[i], 36.0 * 0x1p-24, system->z_magnitude[i]);
     }
-    BB_RELEASE(&x);
 }
 
 static void check_stamps(const plant *system, const input_data *data, int step)
@@ -268,7 +264,7 @@ TEST(steps_are_those_of_the_emulation)
     static const bb_index sets[] = {1, -1, 0, 1};
     static input_data periods[4];
     for (size_t s = 0; s < sizeof storages / sizeof *storages; ++s) {
-        plant system;
+        autocall(plant_close) plant system;
         plant_open(&system, storages[s]);
         for (int p = 0; p < 4; ++p) {
             memset(&periods[p], 0, sizeof periods[p]);
@@ -283,7 +279,6 @@ TEST(steps_are_those_of_the_emulation)
         memset(system.state, 0, UNKNOWNS * sizeof *system.state);
         run_period(&system, &periods[2], 2);
         run_period(&system, &periods[0], 0);
-        plant_close(&system);
     }
 }
 
@@ -304,7 +299,7 @@ TEST(a_queue_of_steps_is_the_same)
 {
     static input_data data;
     double z[2][AXES * POINTS];
-    plant system;
+    autocall(plant_close) plant system;
     plant_open(&system, BB_FORMAT_FP32);
     fill(0, 9, &data);
     check_ok(bb_control_loop_add(system.loop, &data.period));
@@ -321,7 +316,6 @@ TEST(a_queue_of_steps_is_the_same)
         check_ok(bb_control_loop_outputs(system.loop, z[wait]));
     }
     assert_memory_equal(z[0], z[1], sizeof z[0]);
-    plant_close(&system);
 }
 
 // Steps that are held start no sooner, in their order, and give the same bits; each has stamps of
@@ -333,7 +327,7 @@ TEST(held_steps_keep_their_times)
     double z[2][AXES * POINTS];
     uint64_t start = 0;
     uint64_t end = 0;
-    plant system;
+    autocall(plant_close) plant system;
     plant_open(&system, BB_FORMAT_E4M3);
     fill(0, 9, &data);
     check_ok(bb_control_loop_add(system.loop, &data.period));
@@ -357,7 +351,6 @@ TEST(held_steps_keep_their_times)
     }
     check_ok(bb_control_loop_outputs(system.loop, z[1]));
     assert_memory_equal(z[0], z[1], sizeof z[0]);
-    plant_close(&system);
 }
 
 // A period that takes another set of matrices is that of the other set from the start, bit for bit.
@@ -365,7 +358,7 @@ TEST(a_period_takes_any_set)
 {
     static input_data data;
     double z[SETS][AXES * POINTS], found[AXES * POINTS];
-    plant system;
+    autocall(plant_close) plant system;
     plant_open(&system, BB_FORMAT_E4M3);
     for (int set = 0; set < SETS; ++set) {
         fill(set, 9, &data);
@@ -385,13 +378,12 @@ TEST(a_period_takes_any_set)
     fill(-1, 9, &data);
     check_ok(bb_control_loop_add(system.loop, &data.period));
     check_fails(bb_control_loop_use(system.loop, SETS, 0), BB_INVALID, "a period with products");
-    plant_close(&system);
 }
 
 TEST(periods_that_do_not_fit_are_refused)
 {
     static input_data data;
-    plant system;
+    autocall(plant_close) plant system;
     plant_open(&system, BB_FORMAT_FP32);
     fill(0, 9, &data);
     data.period.set = SETS;
@@ -406,7 +398,6 @@ TEST(periods_that_do_not_fit_are_refused)
     data.where[2] = UNKNOWNS;
     check_fails(bb_control_loop_add(system.loop, &data.period), BB_INVALID, "unknown 3000 of 3000");
     check_fails(bb_control_loop_begin(system.loop, 0), BB_INVALID, "period 0 of a control loop");
-    plant_close(&system);
 }
 
 static int enter(void **state)

@@ -16,11 +16,10 @@ static bb_coded_matrix *draw(int seed, const bb_codec_config *config)
 {
     const bb_matrix_layout layout = {.rows = ROWS, .columns = columns};
     bool quantiser = config->codec == bb_codec_find("quantiser");
-    double *values = dense_new(ROWS * columns);
+    autofree double *values = dense_new(ROWS * columns);
     dense_random(ROWS * columns, (uint64_t)seed, values);
     bb_coded_matrix *out =
         coded_matrix(config, quantiser ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW, &layout, values);
-    BB_RELEASE(&values);
     return out;
 }
 
@@ -52,7 +51,7 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
     bb_coded_operator *own[FIELDS][AXES], *slots[BB_FIELD_SLOTS][AXES];
     bb_field_stream *stream = NULL;
     bb_field_image *image[FIELDS];
-    double *x = dense_new(columns);
+    autofree double *x = dense_new(columns);
     dense_random(columns, 99, x);
     blank = draw(1000, config);
     for (int k = 0; k < BB_FIELD_SLOTS * AXES; ++k) {
@@ -96,7 +95,6 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
         bb_coded_operator_destroy(&slots[k / AXES][k % AXES]);
     }
     bb_coded_matrix_destroy(&blank);
-    BB_RELEASE(&x);
 }
 
 TEST(formats_and_blocks_cross)
@@ -113,7 +111,7 @@ TEST(what_has_no_fixed_size_is_refused)
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
     config.codec = bb_codec_find("quantiser");
     config.tolerance = 1e-3;
-    bb_coded_matrix *matrix = draw(1, &config);
+    autoptr(bb_coded_matrix) matrix = draw(1, &config);
     bb_coded_operator *slots[BB_FIELD_SLOTS] = {operator_of(matrix), operator_of(matrix)};
     bb_field_stream *stream = NULL;
     check_fails(bb_field_stream_create(gpu, 1, slots, &stream), BB_UNSUPPORTED,
@@ -121,7 +119,6 @@ TEST(what_has_no_fixed_size_is_refused)
     assert_null(stream);
     bb_coded_operator_destroy(&slots[0]);
     bb_coded_operator_destroy(&slots[1]);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 static int begin(void)

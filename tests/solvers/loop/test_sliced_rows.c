@@ -36,12 +36,12 @@ TEST(products_are_those_of_the_rows)
 {
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; ++i) {
         const shape *outline = &shapes[i];
-        bb_csr a = {0};
-        bb_sliced_rows rows = {0};
-        double *x = dense_new(outline->columns);
-        double *exact = dense_new(outline->rows);
-        float *narrow = sparse_floats(outline->columns);
-        float *y = sparse_floats(outline->rows);
+        autorelease(bb_csr) a = {0};
+        autorelease(bb_sliced_rows) rows = {0};
+        autofree double *x = dense_new(outline->columns);
+        autofree double *exact = dense_new(outline->rows);
+        autofree float *narrow = sparse_floats(outline->columns);
+        autofree float *y = sparse_floats(outline->rows);
         sparse_random(outline->rows, outline->columns, outline->least, outline->most,
                       outline->apart, outline->far, &a);
         dense_random(outline->columns, 3, x);
@@ -50,21 +50,15 @@ TEST(products_are_those_of_the_rows)
         check_ok(bb_sliced_rows_of(&a, &rows));
         bb_sliced_rows_multiply(&rows, narrow, y);
         check_rows(&a, x, exact, y);
-        bb_sliced_rows_release(&rows);
-        bb_csr_release(&a);
-        BB_RELEASE(&x);
-        BB_RELEASE(&exact);
-        BB_RELEASE(&narrow);
-        BB_RELEASE(&y);
     }
 }
 
 // 40 rows: one of 24 entries fills its slice's width, one of 25 stands apart.
 TEST(rows_over_the_limit_stand_apart)
 {
-    bb_csr a = {0};
-    bb_sliced_rows rows = {0};
-    bb_triplets list = {0};
+    autorelease(bb_csr) a = {0};
+    autorelease(bb_sliced_rows) rows = {0};
+    autorelease(bb_triplets) list = {0};
     for (bb_index row = 0; row < 40; ++row) {
         bb_index count = row == 3 ? BB_SLICED_LONG : row == 35 ? BB_SLICED_LONG + 1 : 2;
         for (bb_index k = 0; k < count; ++k) {
@@ -82,9 +76,6 @@ TEST(rows_over_the_limit_stand_apart)
     assert_int_equal(rows.apart[1], 1 << 3);
     // 26 lines of 32 entries and 25 apart, 8 bytes each; two starts or marks a slice and long row.
     assert_true(bb_sliced_rows_bytes(&rows) == 8.0 * (26 * 32 + 25) + 4.0 * (2 * 2 + 2 * 1));
-    bb_sliced_rows_release(&rows);
-    bb_triplets_release(&list);
-    bb_csr_release(&a);
 }
 
 static int leave(void **state)

@@ -27,12 +27,11 @@ static const way ways[WAYS] = {
 static inline void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how,
                          bb_index row, bb_index rows, const double *x, double *y)
 {
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
     check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
-    bb_coded_operator_destroy(&operation);
 }
 
 // Products and sums of both sides; factors and coefficients cancel less than values, which 20
@@ -47,9 +46,9 @@ static inline double bound(const way *how)
 static inline void compare(const response *answer, const bb_coded_matrix *matrix, const double *x,
                            const way *how, bb_index row, bb_index rows)
 {
-    double *y = dense_new(rows);
-    double *again = dense_new(rows);
-    double *expected = dense_new(rows);
+    autofree double *y = dense_new(rows);
+    autofree double *again = dense_new(rows);
+    autofree double *expected = dense_new(rows);
     apply(cpu, matrix, how, row, rows, x, expected);
     apply(gpu, matrix, how, row, rows, x, y);
     apply(gpu, matrix, how, row, rows, x, again);
@@ -67,9 +66,6 @@ static inline void compare(const response *answer, const bb_coded_matrix *matrix
     }
     bb_index unbounded = 0;
     (void)path_bound_check(matrix, how->arithmetic, how->run, row, rows, x, y, &unbounded);
-    BB_RELEASE(&y);
-    BB_RELEASE(&again);
-    BB_RELEASE(&expected);
 }
 
 // A codec's settings for a tolerance, in bands of so many lines.
@@ -80,32 +76,29 @@ static inline void compare_meshes(banded config_of, bb_index most_band, bb_index
 {
     static const bb_index meshes[][2] = {{128, 125}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = few ? 1 : 0; m < (few ? 3 : 4); ++m) {
-        response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
-        double *x = dense_new(rows.layout.columns);
+        autorelease(response) rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        autofree double *x = dense_new(rows.layout.columns);
         dense_random(rows.layout.columns, 5, x);
         rows.layout.mesh_columns = m == 3 ? 0 : rows.layout.mesh_columns;
         for (double tolerance = 1e-8; tolerance < 1e-1; tolerance *= few ? 1e6 : 1e3) {
             for (bb_index band = 1; band <= (few ? 1 + band_step : most_band); band += band_step) {
                 const bb_codec_config config = config_of(tolerance, band);
-                bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+                autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
                 for (int how = 0; how < WAYS; ++how) {
                     compare(&rows, matrix, x, &ways[how], 0, 91);
                     compare(&rows, matrix, x, &ways[how], 13, 35);
                     compare(&rows, matrix, x, &ways[how], 90, 1);
                 }
-                bb_coded_matrix_destroy(&matrix);
             }
         }
-        BB_RELEASE(&x);
-        BB_RELEASE(&rows.values);
     }
 }
 
 // A row of zeros, noise, more terms, and what is not finite.
 static inline void compare_kinds(bb_codec_config config)
 {
-    response rows = response_make(5, 24, 61, 47, 0.0);
-    double *x = dense_new(rows.layout.columns);
+    autorelease(response) rows = response_make(5, 24, 61, 47, 0.0);
+    autofree double *x = dense_new(rows.layout.columns);
     dense_random(rows.layout.columns, 5, x);
     for (int kind = 0; kind < 4; ++kind) {
         if (kind == 1) {
@@ -115,14 +108,11 @@ static inline void compare_kinds(bb_codec_config config)
         } else if (kind == 3) {
             rows.values[70 * rows.layout.columns + 999] = NAN;
         }
-        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+        autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
         for (int how = 0; how < WAYS; how += few ? 2 : 1) {
             compare(&rows, matrix, x, &ways[how], 3, 110);
         }
-        bb_coded_matrix_destroy(&matrix);
     }
-    BB_RELEASE(&x);
-    BB_RELEASE(&rows.values);
 }
 
 #ifdef BB_HAVE_CUDA
@@ -131,10 +121,10 @@ static inline void compare_kinds(bb_codec_config config)
 static inline void replay(const bb_codec_config *config)
 {
     enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
-    response rows = response_make(7, 13, 128, 125, 1.0);
-    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
-    bb_coded_operator *operation = NULL;
-    double *host_x = dense_new(COLUMNS);
+    autorelease(response) rows = response_make(7, 13, 128, 125, 1.0);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, config);
+    autoptr(bb_coded_operator) operation = NULL;
+    autofree double *host_x = dense_new(COLUMNS);
     float *narrow = NULL;
     void *x = NULL;
     void *y = NULL;
@@ -178,10 +168,6 @@ static inline void replay(const bb_codec_config *config)
     BB_RELEASE(&narrow);
     bb_device_release(gpu, &x);
     bb_device_release(gpu, &y);
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&host_x);
-    BB_RELEASE(&rows.values);
 }
 #endif
 

@@ -20,8 +20,8 @@ static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_ari
     const bb_sum_rounding rounding =
         bb_product_rounding(bb_coded_matrix_config(matrix), arithmetic, run, columns);
     const bb_vector_norms norms = bb_vector_norms_of(x, columns);
-    bb_row_rounding *paths = NULL;
-    double *values = NULL;
+    autofree bb_row_rounding *paths = NULL;
+    autofree double *values = NULL;
     double worst = 0.0;
     check_ok(BB_ALLOCATE(step, &paths));
     check_ok(BB_ALLOCATE(columns, &values));
@@ -45,8 +45,6 @@ static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_ari
         }
         worst = fmax(worst, isfinite(bound) && bound > 0.0 ? error / bound : 0.0);
     }
-    BB_RELEASE(&paths);
-    BB_RELEASE(&values);
     return worst;
 }
 

@@ -17,11 +17,10 @@ static inline void response_apply(bb_device *device, const bb_coded_matrix *matr
                                   bb_gemv_arithmetic arithmetic, bb_index row, bb_index rows,
                                   const double *x, double *y)
 {
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
-    bb_coded_operator_destroy(&operation);
 }
 
 /// Windows against decoded rows times x in fp64. Factors and coefficients cancel less than values:
@@ -30,13 +29,13 @@ static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec
 {
     static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {
-        response answer = response_make(7, 11, meshes[m][0], meshes[m][1], 1.0);
+        autorelease(response) answer = response_make(7, 11, meshes[m][0], meshes[m][1], 1.0);
         answer.layout.mesh_columns = m == 3 ? 0 : answer.layout.mesh_columns;
         config.tolerance = m == 2 ? 1e-7 : 1e-5;
         config.band_lines = 4;
-        bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
-        double *x = dense_new(answer.layout.columns);
-        double *row = dense_new(answer.layout.columns);
+        autoptr(bb_coded_matrix) matrix = low_rank_encode(&answer, &config);
+        autofree double *x = dense_new(answer.layout.columns);
+        autofree double *row = dense_new(answer.layout.columns);
         dense_random(answer.layout.columns, 3, x);
         for (int k = 0; k < 3; ++k) {
             double y[77];
@@ -57,10 +56,6 @@ static inline void response_windows_are_decoded_rows(bb_device *device, bb_codec
                 }
             }
         }
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&x);
-        BB_RELEASE(&row);
-        BB_RELEASE(&answer.values);
     }
 }
 
@@ -70,9 +65,9 @@ static inline void
 response_keeps_displacement(bb_device *device, const bb_codec_config *config, double part,
                             double (*flops)(const bb_coded_matrix *, bb_index, bb_index))
 {
-    response rows = response_make(11, 18, 128, 125, 1.0);
-    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
-    double *x = dense_new(rows.layout.columns);
+    autorelease(response) rows = response_make(11, 18, 128, 125, 1.0);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, config);
+    autofree double *x = dense_new(rows.layout.columns);
     double y[198];
     double error = 0.0;
     double norm = 0.0;
@@ -92,44 +87,37 @@ response_keeps_displacement(bb_device *device, const bb_codec_config *config, do
     }
     assert_true(sqrt(error / norm) < 1e-4);
     assert_true(flops(matrix, 0, 198) < part * bb_coded_operator_flops(198, rows.layout.columns));
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&x);
-    BB_RELEASE(&rows.values);
 }
 
 /// Bands of two lines: a NaN reaches the rows of its own.
 static inline void response_poisons_two_lines(bb_device *device, bb_codec_config config)
 {
-    response rows = response_make(3, 8, 64, 40, 1.0);
+    autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
     double x[2560] = {0.0};
     double y[24];
     config.band_lines = 2;
     rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     response_apply(device, matrix, response_kinds[1], 0, 24, x, y);
     for (int i = 0; i < 24; ++i) {
         assert_true(!!isnan(y[i]) == (i / 6 == 1));
     }
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 /// The same bits on one thread and on four.
 static inline void response_products_repeat(bb_device *device, const bb_codec_config *config)
 {
-    response rows = response_make(7, 11, 61, 47, 1.0);
+    autorelease(response) rows = response_make(7, 11, 61, 47, 1.0);
     double x[61 * 47];
     double one[77], four[77];
     dense_random(61 * 47, 4, x);
-    bb_coded_matrix *matrix = low_rank_encode(&rows, config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, config);
     check_ok(bb_threads_set(1));
     response_apply(device, matrix, response_kinds[1], 0, 77, x, one);
     check_ok(bb_threads_set(4));
     response_apply(device, matrix, response_kinds[1], 0, 77, x, four);
     bb_threads_stop();
     assert_memory_equal(one, four, sizeof one);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 #endif

@@ -31,8 +31,8 @@ static double product_of(const bb_codec_config *config, double value, double lar
 {
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
-    bb_device *device = NULL;
-    bb_coded_operator *operation = NULL;
+    autoclose(bb_device) device = NULL;
+    autoptr(bb_coded_operator) operation = NULL;
     double c[ROWS * COLUMNS], x[COLUMNS], y[ROWS], row[COLUMNS];
     double seconds = 0.0;
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
@@ -40,7 +40,7 @@ static double product_of(const bb_codec_config *config, double value, double lar
         x[i % COLUMNS] = i % COLUMNS == PLACE ? large : 1.0;
     }
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    bb_coded_matrix *matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, c);
+    autoptr(bb_coded_matrix) matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, c);
     check_ok(bb_coded_operator_create(device, matrix, seed, &operation));
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, row);
@@ -53,9 +53,6 @@ static double product_of(const bb_codec_config *config, double value, double lar
             fail();
         }
     }
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
-    bb_device_close(&device);
     return y[0];
 }
 

@@ -34,12 +34,11 @@ static int teardown(void **state)
 static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, bb_index row,
                   bb_index rows, double *y)
 {
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
     assert_true(seconds >= 0.0);
-    bb_coded_operator_destroy(&operation);
 }
 
 static bb_coded_matrix *encoded(bb_format format)
@@ -57,7 +56,7 @@ TEST(errors_stay_within_the_worst_case, .setup_func = setup, .teardown_func = te
                                         {BB_FORMAT_FP32, BB_FORMAT_FP32}};
     double y[ROWS];
     for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
-        bb_coded_matrix *matrix = encoded((bb_format)f);
+        autoptr(bb_coded_matrix) matrix = encoded((bb_format)f);
         for (int k = 0; k < 3; ++k) {
             double u = bb_format_unit_roundoff((bb_format)f) +
                        3.0 * bb_format_unit_roundoff(kinds[k].multiply) +
@@ -75,7 +74,6 @@ TEST(errors_stay_within_the_worst_case, .setup_func = setup, .teardown_func = te
                 check_close(y[i - 5], exact, 1.0, u * magnitude + floor);
             }
         }
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -84,8 +82,8 @@ TEST(accumulating_in_fp64_pays, .setup_func = setup, .teardown_func = teardown)
 {
     double exact[ROWS], mixed[ROWS], single[ROWS];
     double mixed_error = 0.0, single_error = 0.0;
-    bb_coded_matrix *wide = encoded(BB_FORMAT_FP64);
-    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32);
+    autoptr(bb_coded_matrix) wide = encoded(BB_FORMAT_FP64);
+    autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP32);
     for (bb_index j = 0; j < COLUMNS; ++j) {
         x[j] = fabs(x[j]);
     }
@@ -104,30 +102,27 @@ TEST(accumulating_in_fp64_pays, .setup_func = setup, .teardown_func = teardown)
         single_error += fabs(single[i] / exact[i] - 1.0);
     }
     assert_true(mixed_error < 0.05 * single_error);
-    bb_coded_matrix_destroy(&wide);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(bits_do_not_depend_on_threads, .setup_func = setup, .teardown_func = teardown)
 {
     double one[ROWS], four[ROWS];
     bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP16);
+    autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP16);
     check_ok(bb_threads_set(1));
     apply(matrix, seed, 0, ROWS, one);
     check_ok(bb_threads_set(4));
     apply(matrix, seed, 0, ROWS, four);
     assert_memory_equal(one, four, sizeof one);
     bb_threads_stop();
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(sums_narrower_than_products_are_refused, .setup_func = setup, .teardown_func = teardown)
 {
     double y[ROWS];
     double seconds = 0.0;
-    bb_coded_operator *operation = NULL;
-    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32);
+    autoptr(bb_coded_operator) operation = NULL;
+    autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP32);
     bb_gemv_arithmetic narrow = {BB_FORMAT_FP64, BB_FORMAT_FP32};
     bb_gemv_arithmetic fair = {BB_FORMAT_FP32, BB_FORMAT_FP32};
     check_fails(bb_coded_operator_create(device, matrix, narrow, &operation), BB_UNSUPPORTED,
@@ -135,8 +130,6 @@ TEST(sums_narrower_than_products_are_refused, .setup_func = setup, .teardown_fun
     check_ok(bb_coded_operator_create(device, matrix, fair, &operation));
     check_fails(bb_coded_operator_apply(operation, 30, 8, x, y, &seconds), BB_INVALID,
                 "rows 30 to 38 of a coded matrix of 37");
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // Of words, blocks, whole steps, quotients, streams and tiles, scaled by the row where they may be.

@@ -79,13 +79,12 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how, bb_index row,
                   bb_index rows, const double *x, double *y)
 {
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
     check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
     assert_true(seconds > 0.0);
-    bb_coded_operator_destroy(&operation);
 }
 
 // Twice what either sum may err by, over sum |c x|. Products that are not rounded before they are
@@ -121,26 +120,22 @@ static void expect_close(const problem *task, bb_index row, bb_index rows, doubl
 static void compare(const problem *task, const bb_codec_config *config, const way *how,
                     bb_index row, bb_index rows)
 {
-    double *y = dense_new(rows);
-    double *again = dense_new(rows);
-    double *expected = dense_new(rows);
-    bb_coded_matrix *matrix = encode(task, config);
+    autofree double *y = dense_new(rows);
+    autofree double *again = dense_new(rows);
+    autofree double *expected = dense_new(rows);
+    autoptr(bb_coded_matrix) matrix = encode(task, config);
     apply(cpu, matrix, how, row, rows, task->x, expected);
     apply(gpu, matrix, how, row, rows, task->x, y);
     apply(gpu, matrix, how, row, rows, task->x, again);
     assert_memory_equal(y, again, (size_t)rows * sizeof *y);
     expect_close(task, row, rows, bound(task, how), y, expected);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&y);
-    BB_RELEASE(&again);
-    BB_RELEASE(&expected);
 }
 
 TEST(every_codec_agrees_with_the_cpu)
 {
     static const bb_index shapes[][2] = {{1, 1}, {7, 31}, {7, 4097}, {1, 4097}, {70, 1025}};
     for (size_t s = few ? 3 : 0; s < sizeof shapes / sizeof *shapes; ++s) {
-        problem task = draw(shapes[s][0], shapes[s][1]);
+        autocall(forget) problem task = draw(shapes[s][0], shapes[s][1]);
         bb_index row = task.rows > 2 ? 2 : 0;
         for (int which = 0; which < CODECS; ++which) {
             bb_codec_config config = codec(which);
@@ -148,7 +143,6 @@ TEST(every_codec_agrees_with_the_cpu)
                 compare(&task, &config, &ways[how], row, task.rows - row);
             }
         }
-        forget(&task);
     }
 }
 
@@ -159,20 +153,19 @@ TEST(a_slit_of_odd_width_agrees_with_the_cpu)
     static const int chosen[] = {BB_FORMAT_FP32, BB_FORMAT_FP16, BB_FORMAT_E4M3, BFP,
                                  BFP + 2,        BFP + 4,        BFP + 12,       INTEGER + 3,
                                  INTEGER8,       INTEGER8 + 3,   QUANTISER};
-    problem task = few ? draw(70, 10003) : draw(378, 100003);
+    autocall(forget) problem task = few ? draw(70, 10003) : draw(378, 100003);
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = codec(chosen[k]);
         compare(&task, &config, &ways[1], 0, task.rows);
         compare(&task, &config, &ways[2], 0, task.rows);
     }
-    forget(&task);
 }
 
 // Quotients of up to 16 bits, which limbs take: bands of every width, rows of zeros among them,
 // groups of rows that are one stage and those that are two, and windows that begin within a band.
 TEST(bands_of_the_quantiser_agree_with_the_cpu)
 {
-    problem task = draw(150, 17 * 1024 + 5);
+    autocall(forget) problem task = draw(150, 17 * 1024 + 5);
     bb_codec_config config = codec(QUANTISER);
     config.tolerance = 0.5;
     for (bb_index i = 0; i < task.rows; ++i) {
@@ -186,23 +179,21 @@ TEST(bands_of_the_quantiser_agree_with_the_cpu)
         compare(&task, &config, &ways[how], 0, task.rows);
         compare(&task, &config, &ways[how], 13, 90);
     }
-    forget(&task);
 }
 
 // Warps without rows in a stage pass it at once: with many small stages they would be far ahead of
 // x in limbs when their rows come.
 TEST(a_group_of_one_row_comes_before_a_whole_one)
 {
-    problem task = draw(65, few ? 20000 : 700000);
+    autocall(forget) problem task = draw(65, few ? 20000 : 700000);
     bb_codec_config config = codec(INTEGER);
     compare(&task, &config, &ways[2], 0, task.rows);
-    forget(&task);
 }
 
 // Blocks of very different widths, zeros among them, and values that are no quotients.
 TEST(every_width_of_the_quantiser_agrees_with_the_cpu)
 {
-    problem task = draw(37, few ? 12000 : 50000);
+    autocall(forget) problem task = draw(37, few ? 12000 : 50000);
     bb_codec_config config = codec(QUANTISER);
     for (bb_index i = 0; i < task.rows * task.columns; ++i) {
         task.c[i] *= ldexp(1.0, (int)(i / 1024 * 7 % 34) - 12);
@@ -212,13 +203,12 @@ TEST(every_width_of_the_quantiser_agrees_with_the_cpu)
     for (int how = 1; how < WAYS; ++how) {
         compare(&task, &config, &ways[how], 0, task.rows);
     }
-    forget(&task);
 }
 
 TEST(what_cannot_be_held_poisons_the_same_rows)
 {
     const double specials[] = {NAN, INFINITY, -INFINITY};
-    problem task = draw(19, 3000);
+    autocall(forget) problem task = draw(19, 3000);
     for (int s = 0; s < (few ? 1 : 3); ++s) {
         task.c[4 * task.columns + 1777] = specials[s];
         for (int which = 0; which < CODECS; ++which) {
@@ -235,7 +225,6 @@ TEST(what_cannot_be_held_poisons_the_same_rows)
         bb_codec_config config = codec(which);
         compare(&task, &config, &ways[1], 0, 19);
     }
-    forget(&task);
 }
 
 // One whose values limbs take.
@@ -253,12 +242,12 @@ TEST(limbs_stay_within_their_rounding)
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
                                  BFP + 4,        INTEGER8,       INTEGER + 4, QUANTISER};
     enum { ROWS = 37, COLUMNS = 5000 };
-    problem task = draw(ROWS, COLUMNS);
-    double *stored = dense_new(COLUMNS);
+    autocall(forget) problem task = draw(ROWS, COLUMNS);
+    autofree double *stored = dense_new(COLUMNS);
     double y[ROWS], expected[ROWS];
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = limb_codec(chosen[k]);
-        bb_coded_matrix *matrix = encode(&task, &config);
+        autoptr(bb_coded_matrix) matrix = encode(&task, &config);
         const bb_sum_rounding rounding =
             bb_product_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
         double worst = 0.0;
@@ -284,10 +273,7 @@ TEST(limbs_stay_within_their_rounding)
         }
         print_message("%s: %.4f of the bound\n", bb_codec_name(config.codec), worst);
         assert_true(worst <= 1.0 && worst > 0.0); // sums of whole numbers are exact
-        bb_coded_matrix_destroy(&matrix);
     }
-    BB_RELEASE(&stored);
-    forget(&task);
 }
 
 // Limbs of x on tensor cores: a tile's x over 40 decades, near fp32's ends, and zero; an x that is
@@ -297,8 +283,8 @@ TEST(limbs_hold_any_x)
     static const int chosen[] = {BB_FORMAT_E4M3, BB_FORMAT_E5M2, BFP,         BFP + 1,
                                  BFP + 4,        INTEGER8,       INTEGER + 4, QUANTISER};
     static const double magnitudes[] = {1.0, 1e-38, 1e37, 0.0};
-    problem task = draw(37, 5000);
-    double *drawn = dense_new(task.columns);
+    autocall(forget) problem task = draw(37, 5000);
+    autofree double *drawn = dense_new(task.columns);
     memcpy(drawn, task.x, (size_t)task.columns * sizeof *drawn);
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         bb_codec_config config = limb_codec(chosen[k]);
@@ -312,24 +298,21 @@ TEST(limbs_hold_any_x)
         memcpy(task.x, drawn, (size_t)task.columns * sizeof *drawn);
         task.x[4321] = k % 2 == 0 ? (double)INFINITY : (double)NAN;
         double y[37];
-        bb_coded_matrix *matrix = encode(&task, &config);
+        autoptr(bb_coded_matrix) matrix = encode(&task, &config);
         apply(gpu, matrix, &ways[2], 0, task.rows, task.x, y);
         for (int i = 0; i < 37; ++i) {
             assert_true(isnan(y[i]));
         }
-        bb_coded_matrix_destroy(&matrix);
     }
-    BB_RELEASE(&drawn);
-    forget(&task);
 }
 
 // Rows of a window that moves over the matrix, one operator, in any order.
 TEST(any_rows_have_the_same_bits_again)
 {
-    problem task = draw(150, 5000);
+    autocall(forget) problem task = draw(150, 5000);
     bb_codec_config config = codec(BB_FORMAT_E4M3);
-    bb_coded_matrix *matrix = encode(&task, &config);
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_matrix) matrix = encode(&task, &config);
+    autoptr(bb_coded_operator) operation = NULL;
     double first[101], again[101], expected[101];
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation));
@@ -343,9 +326,6 @@ TEST(any_rows_have_the_same_bits_again)
     }
     check_fails(bb_coded_operator_apply(operation, 50, 101, task.x, first, &seconds), BB_INVALID,
                 "rows 50 to 151 of a coded matrix of 150");
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
-    forget(&task);
 }
 
 // Rows that a GPU has alone, from within a band on, times x as those of the whole matrix.
@@ -353,12 +333,12 @@ TEST(some_rows_agree_with_the_cpu)
 {
     static const int chosen[] = {BB_FORMAT_FP16, BFP + 2, INTEGER + 3, INTEGER8, QUANTISER};
     enum { FIRST = 13, SOME = 101 };
-    problem task = draw(150, 5000);
+    autocall(forget) problem task = draw(150, 5000);
     double y[SOME], expected[SOME];
     for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
         const bb_codec_config config = codec(chosen[k]);
-        bb_coded_matrix *matrix = encode(&task, &config);
-        bb_coded_operator *part = NULL;
+        autoptr(bb_coded_matrix) matrix = encode(&task, &config);
+        autoptr(bb_coded_operator) part = NULL;
         double seconds = 0.0;
         check_ok(
             bb_coded_operator_create_rows(gpu, matrix, FIRST, SOME, ways[2].arithmetic, &part));
@@ -366,10 +346,7 @@ TEST(some_rows_agree_with_the_cpu)
         check_ok(bb_coded_operator_apply(part, 0, SOME, task.x, y, &seconds));
         apply(cpu, matrix, &ways[2], FIRST, SOME, task.x, expected);
         expect_close(&task, FIRST, SOME, bound(&task, &ways[2]), y, expected);
-        bb_coded_operator_destroy(&part);
-        bb_coded_matrix_destroy(&matrix);
     }
-    forget(&task);
 }
 
 #ifdef BB_HAVE_CUDA
@@ -425,18 +402,15 @@ TEST(products_that_overlap_keep_their_x)
     static const int codecs[] = {BB_FORMAT_COUNT + 4, BB_FORMAT_E4M3};
     static const bb_index windows[] = {45, WINDOW};
     for (size_t w = 0; w < sizeof windows / sizeof *windows; ++w) {
-        problem task = draw(WINDOWS * windows[w], ACROSS);
+        autocall(forget) problem task = draw(WINDOWS * windows[w], ACROSS);
         for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
             bb_codec_config config = codec(codecs[c]);
-            bb_coded_matrix *matrix = encode(&task, &config);
-            bb_coded_operator *operation = NULL;
+            autoptr(bb_coded_matrix) matrix = encode(&task, &config);
+            autoptr(bb_coded_operator) operation = NULL;
             check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
             check_ok(bb_coded_operator_sum_in_runs(operation, 64));
             queue_turns(operation, windows[w], &task);
-            bb_coded_operator_destroy(&operation);
-            bb_coded_matrix_destroy(&matrix);
         }
-        forget(&task);
     }
 }
 
@@ -444,10 +418,10 @@ TEST(products_that_overlap_keep_their_x)
 TEST(a_captured_graph_replays_the_product)
 {
     enum { ROWS = 90, COLUMNS = 20000, HALF = 45 };
-    problem task = draw(ROWS, COLUMNS);
+    autocall(forget) problem task = draw(ROWS, COLUMNS);
     bb_codec_config config = codec(BB_FORMAT_COUNT + 4);
-    bb_coded_matrix *matrix = encode(&task, &config);
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_matrix) matrix = encode(&task, &config);
+    autoptr(bb_coded_operator) operation = NULL;
     void *x = NULL;
     void *y = NULL;
     double found[ROWS], expected[ROWS];
@@ -488,9 +462,6 @@ TEST(a_captured_graph_replays_the_product)
     cuda_ok(cudaStreamDestroy(stream));
     bb_device_release(gpu, &x);
     bb_device_release(gpu, &y);
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
-    forget(&task);
 }
 
 // Three matrices in one launch, at a row that the device's memory holds: the bits of each by itself
@@ -508,7 +479,7 @@ TEST(three_products_share_a_launch)
         void *y[3] = {NULL, NULL, NULL};
         int32_t first = FIRST;
         bb_codec_config config = codec(chosen[c]);
-        float *narrow = NULL;
+        autofree float *narrow = NULL;
         check_ok(BB_ALLOCATE(COLUMNS, &narrow));
         check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
         check_ok(bb_device_allocate(gpu, sizeof first, &row));
@@ -545,7 +516,6 @@ TEST(three_products_share_a_launch)
         }
         bb_device_release(gpu, &x);
         bb_device_release(gpu, &row);
-        BB_RELEASE(&narrow);
     }
 }
 #endif

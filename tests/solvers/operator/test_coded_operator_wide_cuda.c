@@ -96,7 +96,7 @@ static void expect_close(const problem *task, bb_index run, bool in_limbs, bb_in
         bb_product_rounding(bb_coded_matrix_config(task->matrix), mixed, run, task->columns);
     const double relative = in_limbs ? (double)(task->columns + 64) * 0x1p-52 : rounding.relative;
     double expected[MOST_ROWS];
-    bb_coded_operator *exact = operator_of(task, cpu, fp64, 1);
+    autoptr(bb_coded_operator) exact = operator_of(task, cpu, fp64, 1);
     apply(exact, task, row, rows, expected);
     for (bb_index i = 0; i < rows; ++i) {
         double magnitude = 0.0;
@@ -111,18 +111,16 @@ static void expect_close(const problem *task, bb_index run, bool in_limbs, bb_in
         check_close(y[i], expected[i], 1.0,
                     relative * magnitude + rounding.of_largest * norm_1 * largest);
     }
-    bb_coded_operator_destroy(&exact);
 }
 
 static bool is_in_limbs(const problem *task)
 {
-    bb_device_matrix *matrix = NULL;
+    autoptr(bb_device_matrix) matrix = NULL;
     check_ok(bb_device_matrix_create(gpu, task->matrix, 0, task->rows, &matrix));
     const bb_coded_stream *stream = bb_device_matrix_stream(matrix);
     const bool found = bb_coded_stream_sums_in_limbs(stream);
     const size_t bytes = bb_device_matrix_bytes(matrix, BB_STREAM_LIMBS);
     assert_true(!found || bytes < bb_device_matrix_bytes(matrix, BB_STREAM_RUNS));
-    bb_device_matrix_destroy(&matrix);
     return found;
 }
 
@@ -134,7 +132,7 @@ static void compare(const problem *task)
     const bb_index runs[] = {RUN, 1};
     assert_true(is_in_limbs(task));
     for (size_t k = 0; k < sizeof runs / sizeof *runs; ++k) {
-        bb_coded_operator *operation = operator_of(task, gpu, mixed, runs[k]);
+        autoptr(bb_coded_operator) operation = operator_of(task, gpu, mixed, runs[k]);
         for (size_t w = 0; w < sizeof windows / sizeof *windows; ++w) {
             double y[MOST_ROWS], again[MOST_ROWS];
             const bb_index row = windows[w][0];
@@ -145,7 +143,6 @@ static void compare(const problem *task)
             assert_memory_equal(y, again, (size_t)rows * sizeof *y);
             expect_close(task, runs[k], runs[k] == RUN, row, rows, y);
         }
-        bb_coded_operator_destroy(&operation);
     }
 }
 
@@ -158,9 +155,8 @@ TEST(wide_columns_agree_with_the_cpu)
         const unsigned last = 1U << shapes[s][2];
         const unsigned tiles[] = {1U, last, 1U | last, 6U};
         for (size_t t = 0; t < sizeof tiles / sizeof *tiles; ++t) {
-            problem task = draw(shapes[s][0], shapes[s][1], tiles[t]);
+            autocall(forget) problem task = draw(shapes[s][0], shapes[s][1], tiles[t]);
             compare(&task);
-            forget(&task);
         }
     }
 }
@@ -168,40 +164,35 @@ TEST(wide_columns_agree_with_the_cpu)
 // More tiles than blocks take at once, so that runs end before, at and after upper tiles.
 TEST(many_tiles_agree_with_the_cpu)
 {
-    problem task = draw(20, (few ? 40 : 400) * 1024 + 77, 0x40000081U);
+    autocall(forget) problem task = draw(20, (few ? 40 : 400) * 1024 + 77, 0x40000081U);
     compare(&task);
-    forget(&task);
 }
 
 // 2^16 x is beyond fp32 where x is near its end; one that is not finite is told of in all rows.
 TEST(wide_columns_take_any_x)
 {
     static const double magnitudes[] = {1e37, 1e-36, 0.0};
-    problem task = draw(37, 8 * 1024 + 300, 1U | 1U << 8);
-    double *drawn = dense_new(task.columns);
+    autocall(forget) problem task = draw(37, 8 * 1024 + 300, 1U | 1U << 8);
+    autofree double *drawn = dense_new(task.columns);
     double y[MOST_ROWS];
     memcpy(drawn, task.x, (size_t)task.columns * sizeof *drawn);
     for (size_t m = 0; m < sizeof magnitudes / sizeof *magnitudes; ++m) {
         for (bb_index j = 0; j < task.columns; ++j) {
             task.x[j] = (double)(float)(drawn[j] * magnitudes[m]);
         }
-        bb_coded_operator *operation = operator_of(&task, gpu, mixed, RUN);
+        autoptr(bb_coded_operator) operation = operator_of(&task, gpu, mixed, RUN);
         apply(operation, &task, 0, task.rows, y);
         expect_close(&task, RUN, true, 0, task.rows, y);
-        bb_coded_operator_destroy(&operation);
     }
     for (int tile = 0; tile <= 8; tile += 4) {
         memcpy(task.x, drawn, (size_t)task.columns * sizeof *drawn);
         task.x[tile * 1024 + 100] = tile == 0 ? (double)NAN : (double)INFINITY;
-        bb_coded_operator *operation = operator_of(&task, gpu, mixed, RUN);
+        autoptr(bb_coded_operator) operation = operator_of(&task, gpu, mixed, RUN);
         apply(operation, &task, 0, task.rows, y);
         for (bb_index i = 0; i < task.rows; ++i) {
             assert_true(isnan(y[i]));
         }
-        bb_coded_operator_destroy(&operation);
     }
-    BB_RELEASE(&drawn);
-    forget(&task);
 }
 
 #ifdef BB_HAVE_CUDA
@@ -214,7 +205,7 @@ static void queue_three(const unsigned tiles[3], bool in_limbs)
     const size_t x_bytes = SHARED_COLUMNS * sizeof(float);
     problem task[3];
     bb_coded_operator *operation[3];
-    float *narrow = NULL;
+    autofree float *narrow = NULL;
     void *x = NULL;
     void *row = NULL;
     void *y[3] = {NULL, NULL, NULL};
@@ -246,7 +237,6 @@ static void queue_three(const unsigned tiles[3], bool in_limbs)
     }
     bb_device_release(gpu, &x);
     bb_device_release(gpu, &row);
-    BB_RELEASE(&narrow);
 }
 
 // Of the same upper tiles in one launch, of others in launches of their own; none in limbs where

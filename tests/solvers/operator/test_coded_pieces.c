@@ -2,7 +2,6 @@
 //
 // Products with codecs that decode in pieces: y = C x against the same sum over decoded rows in the
 // documented order, for every arithmetic, so that pieces and groups leave no trace in the bits.
-#include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
 #include "solvers/operator/coded_operator.h"
@@ -64,15 +63,15 @@ TEST(products_are_those_of_decoded_rows)
 {
     bb_matrix_layout layout = {
         .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = ROW_COLUMNS};
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     double row[COLUMNS], y[ROWS];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     check_ok(bb_threads_set(2));
     for (int k = 0; k < CODECS; ++k) {
         bb_codec_config config = config_of(k);
-        bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, c);
+        autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, c);
         for (int a = 0; a < KINDS; ++a) {
-            bb_coded_operator *operation = NULL;
+            autoptr(bb_coded_operator) operation = NULL;
             double seconds = 0.0;
             bb_index first = 7; // a window that begins and ends inside groups
             bb_index count = 16;
@@ -84,12 +83,9 @@ TEST(products_are_those_of_decoded_rows)
                 // The quantiser rounds its products with the step to fp32 in one of the two.
                 check_close(y[i], expected, k == 1 && a > 0 ? 1e-5 : 0.0, 1.0);
             }
-            bb_coded_operator_destroy(&operation);
         }
-        bb_coded_matrix_destroy(&matrix);
     }
     check_ok(bb_threads_set(1));
-    bb_device_close(&device);
 }
 
 TEST_GROUP(.enter = fill);

@@ -43,7 +43,7 @@ static bb_coded_matrix *encoded(int codec, double bits)
 // `piece` columns at a time, each from a run's start; 0: all of them.
 static double by_hand(const bb_coded_matrix *matrix, bb_index row, bb_index run, bb_index piece)
 {
-    double *values = dense_new(COLUMNS);
+    autofree double *values = dense_new(COLUMNS);
     double wide[LANES] = {0.0};
     float narrow[LANES] = {0.0F};
     bb_coded_matrix_decode(matrix, row, 0, COLUMNS, values);
@@ -64,7 +64,6 @@ static double by_hand(const bb_coded_matrix *matrix, bb_index row, bb_index run,
             wide[l] += wide[l + half];
         }
     }
-    BB_RELEASE(&values);
     return wide[0];
 }
 
@@ -82,8 +81,8 @@ TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup,
                  {bb_codec_find("bfp"), 6.0, 1024}};
     static const bb_index runs[] = {32, 96, 1024};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
-        bb_coded_matrix *matrix = encoded(kinds[k].codec, kinds[k].bits);
-        bb_coded_operator *operation = NULL;
+        autoptr(bb_coded_matrix) matrix = encoded(kinds[k].codec, kinds[k].bits);
+        autoptr(bb_coded_operator) operation = NULL;
         check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
         for (int r = 0; r < 3; ++r) {
             double y[ROWS];
@@ -95,8 +94,6 @@ TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup,
                 assert_memory_equal(&y[i], &expected, sizeof expected);
             }
         }
-        bb_coded_operator_destroy(&operation);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -104,8 +101,8 @@ TEST(one_is_every_product_by_itself, .setup_func = setup, .teardown_func = teard
 {
     double first[ROWS], runs[ROWS], again[ROWS];
     double seconds = 0.0;
-    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32, 0.0);
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP32, 0.0);
+    autoptr(bb_coded_operator) operation = NULL;
     check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, first, &seconds));
     check_ok(bb_coded_operator_sum_in_runs(operation, 64));
@@ -114,15 +111,13 @@ TEST(one_is_every_product_by_itself, .setup_func = setup, .teardown_func = teard
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, again, &seconds));
     assert_memory_equal(first, again, sizeof first);
     assert_memory_not_equal(first, runs, sizeof first);
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST(other_runs_are_refused, .setup_func = setup, .teardown_func = teardown)
 {
     const bb_gemv_arithmetic narrow = {BB_FORMAT_FP32, BB_FORMAT_FP32};
-    bb_coded_matrix *matrix = encoded(BB_FORMAT_FP32, 0.0);
-    bb_coded_operator *operation = NULL;
+    autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP32, 0.0);
+    autoptr(bb_coded_operator) operation = NULL;
     check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
     check_fails(bb_coded_operator_sum_in_runs(operation, 16), BB_UNSUPPORTED,
                 "runs of 16 products");
@@ -135,6 +130,4 @@ TEST(other_runs_are_refused, .setup_func = setup, .teardown_func = teardown)
     check_ok(bb_coded_operator_create(device, matrix, narrow, &operation));
     check_fails(bb_coded_operator_sum_in_runs(operation, 32), BB_UNSUPPORTED,
                 "for fp32 products and fp64 sums");
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
 }

@@ -14,7 +14,7 @@ static float *x;
 static int setup(void **state)
 {
     (void)state;
-    double *draws = dense_new(COLUMNS);
+    autofree double *draws = dense_new(COLUMNS);
     dense_random(COLUMNS, 3, draws);
     check_ok(BB_ALLOCATE(ROWS * COLUMNS * WORD, &words));
     check_ok(BB_ALLOCATE(ROWS * COLUMNS, &exponents));
@@ -22,7 +22,6 @@ static int setup(void **state)
     for (bb_index j = 0; j < COLUMNS; ++j) {
         x[j] = (float)ldexp(draws[j], (int)(j % 200) - 100);
     }
-    BB_RELEASE(&draws);
     return 0;
 }
 

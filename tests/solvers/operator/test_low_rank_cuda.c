@@ -40,7 +40,7 @@ TEST(jobs_of_one_launch_are_each_their_own)
     void *x = NULL;
     void *y = NULL;
     double found[JOBS][ROWS], expected[ROWS];
-    double *host_x = dense_new(COLUMNS);
+    autofree double *host_x = dense_new(COLUMNS);
     bb_low_rank_task task = {.sums = BB_STREAM_EACH, .count = JOBS};
     dense_random(COLUMNS, 5, host_x);
     check_ok(bb_device_allocate(gpu, COLUMNS * sizeof(double), &x));
@@ -48,7 +48,7 @@ TEST(jobs_of_one_launch_are_each_their_own)
     check_ok(bb_device_zero(gpu, y, sizeof found));
     check_ok(bb_device_upload(gpu, x, host_x, COLUMNS * sizeof(double)));
     for (int j = 0; j < JOBS; ++j) {
-        response rows = response_make(7, 13, 61, 47, 1.0 + j);
+        autorelease(response) rows = response_make(7, 13, 61, 47, 1.0 + j);
         bb_codec_config config = low_rank(1e-5);
         matrices[j] = low_rank_encode(&rows, &config);
         check_ok(bb_low_rank_stream_create(gpu, matrices[j], &streams[j]));
@@ -57,7 +57,6 @@ TEST(jobs_of_one_launch_are_each_their_own)
         task.jobs[j].x = x;
         task.jobs[j].y = (double *)y + (bb_index)j * ROWS;
         task.cells = bb_low_rank_stream_cells(streams[j]);
-        BB_RELEASE(&rows.values);
     }
     check_ok(bb_device_wait(gpu));
     check_ok(bb_low_rank_stream_multiply_cuda(NULL, 0, ROWS, &task));
@@ -71,7 +70,6 @@ TEST(jobs_of_one_launch_are_each_their_own)
     }
     bb_device_release(gpu, &x);
     bb_device_release(gpu, &y);
-    BB_RELEASE(&host_x);
 }
 #endif
 

@@ -94,11 +94,11 @@ static void replay(const bb_low_rank_stream *stream, const double *x, bb_index r
 
 static void compare(const response *rows, const bb_codec_config *config)
 {
-    bb_coded_matrix *matrix = low_rank_encode(rows, config);
-    bb_low_rank_stream *stream = NULL;
-    double *x = dense_new(rows->layout.columns);
-    double *row = dense_new(rows->layout.columns);
-    double *y = dense_new(rows->layout.rows);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(rows, config);
+    autoptr(bb_low_rank_stream) stream = NULL;
+    autofree double *x = dense_new(rows->layout.columns);
+    autofree double *row = dense_new(rows->layout.columns);
+    autofree double *y = dense_new(rows->layout.rows);
     dense_random(rows->layout.columns, 5, x);
     check_ok(bb_low_rank_stream_create(cpu, matrix, &stream));
     size_t bytes = bb_low_rank_stream_bytes(stream);
@@ -118,18 +118,13 @@ static void compare(const response *rows, const bb_codec_config *config)
             check_close(y[i], exact, 1e-12, magnitude + 1e-30);
         }
     }
-    bb_low_rank_stream_destroy(&stream);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&x);
-    BB_RELEASE(&row);
-    BB_RELEASE(&y);
 }
 
 TEST(launches_replayed_give_the_product)
 {
     static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {
-        response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        autorelease(response) rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
         rows.layout.mesh_columns = m == 3 ? 0 : rows.layout.mesh_columns;
         for (double tolerance = 1e-8; tolerance < 1e-2; tolerance *= 1e3) {
             bb_codec_config config = low_rank(tolerance);
@@ -140,13 +135,12 @@ TEST(launches_replayed_give_the_product)
             config.tile_rows = 16; // as many cells as a tile may have
             compare(&rows, &config);
         }
-        BB_RELEASE(&rows.values);
     }
 }
 
 TEST(zeros_and_noise_are_products_too)
 {
-    response rows = response_make(5, 6, 61, 47, 0.0);
+    autorelease(response) rows = response_make(5, 6, 61, 47, 0.0);
     bb_codec_config config = low_rank(1e-3);
     compare(&rows, &config);
     dense_random(rows.layout.rows * rows.layout.columns, 6, rows.values);
@@ -154,7 +148,6 @@ TEST(zeros_and_noise_are_products_too)
     config.tolerance = 1e-7;
     config.band_lines = 4;
     compare(&rows, &config);
-    BB_RELEASE(&rows.values);
 }
 
 TEST_GROUP(.begin = open_cpu, .end = close_cpu);

@@ -76,8 +76,8 @@ TEST(rounding_is_within_its_bound)
     const int codecs[] = {BB_FORMAT_FP64, BB_FORMAT_FP32,       BB_FORMAT_FP16,
                           BB_FORMAT_E4M3, bb_codec_find("bfp"), bb_codec_find("quantiser")};
     static const double sizes[] = {1e-9, 1.0, 1e-38};
-    fixture *given = NULL;
-    bb_device *device = NULL;
+    autofree fixture *given = NULL;
+    autoclose(bb_device) device = NULL;
     double worst[3] = {0.0};
     check_ok(BB_ZEROED(1, &given));
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
@@ -116,8 +116,6 @@ TEST(rounding_is_within_its_bound)
     print_message("largest part of the bound: fp64 %.3f, seed's %.3f, fp32 %.3f\n", worst[0],
                   worst[1], worst[2]);
     assert_true(worst[1] > 1e-3); // a bound, not an excuse
-    bb_device_close(&device);
-    BB_RELEASE(&given);
 }
 
 static const bb_gemv_arithmetic in_formats[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
@@ -132,9 +130,9 @@ static void multiply_factors(bb_device *device, const response *answer,
 {
     bb_index rows = answer->layout.rows;
     bb_index columns = answer->layout.columns;
-    bb_coded_matrix *matrix = low_rank_encode(answer, config);
-    double *x = NULL;
-    double *y = NULL;
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(answer, config);
+    autofree double *x = NULL;
+    autofree double *y = NULL;
     check_ok(BB_ALLOCATE(columns, &x));
     check_ok(BB_ALLOCATE(rows, &y));
     for (int kind = 0; kind < 3; ++kind) {
@@ -153,21 +151,18 @@ static void multiply_factors(bb_device *device, const response *answer,
                             path_bound_check(matrix, in_formats[a], 1, 0, rows, x, y, unbounded));
         }
     }
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
 }
 
 TEST_FULL(factors_round_within_their_bound)
 {
     static const double sizes[] = {1e-9, 1.0, 1e-17};
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     for (int which = 0; which < 2; ++which) {
         double worst[3] = {0.0};
         bb_index unbounded = 0;
         for (int trial = 0; trial < 9; ++trial) {
-            response rows = response_make(7, 11, 61, 47, sizes[trial % 3]);
+            autorelease(response) rows = response_make(7, 11, 61, 47, sizes[trial % 3]);
             bb_codec_config config = low_rank(sizes[trial % 3] * 1e-6);
             config.codec = which == 0 ? bb_codec_find("low_rank") : bb_codec_find("transform");
             if (trial / 3 == 1) { // noise: dense tiles, all coefficients
@@ -182,26 +177,24 @@ TEST_FULL(factors_round_within_their_bound)
             // Products below the normal numbers of fp32 in the last.
             multiply_factors(device, &rows, &config, trial % 3 == 2 ? 1e-24 : 1.0, worst,
                              &unbounded);
-            BB_RELEASE(&rows.values);
         }
         print_message("%s: largest part of the bound: fp64 %.4f, seed's %.4f, fp32 %.4f\n",
                       which == 0 ? "low rank" : "transform", worst[0], worst[1], worst[2]);
         assert_int_equal(unbounded, 0);
         assert_true(worst[1] > 1e-3); // a bound, not an excuse
     }
-    bb_device_close(&device);
 }
 
 TEST(factors_that_overflow_or_are_bad_are_not_bounded)
 {
     enum { COUNT = 61 * 47 };
-    bb_device *device = NULL;
+    autoclose(bb_device) device = NULL;
     double x[COUNT], y[77];
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     for (int trial = 0; trial < 4; ++trial) {
-        response rows = response_make(7, 11, 61, 47, 1.0);
+        autorelease(response) rows = response_make(7, 11, 61, 47, 1.0);
         bb_codec_config config = low_rank(1e-4);
-        bb_coded_operator *operation = NULL;
+        autoptr(bb_coded_operator) operation = NULL;
         bb_index unbounded = 0;
         double seconds = 0.0;
         config.codec = trial % 2 == 0 ? bb_codec_find("low_rank") : bb_codec_find("transform");
@@ -211,16 +204,12 @@ TEST(factors_that_overflow_or_are_bad_are_not_bounded)
         for (int row = 0; trial >= 2 && row < 77; ++row) {
             rows.values[row * COUNT + 30 * 61 + 40] = NAN;
         }
-        bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+        autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
         check_ok(bb_coded_operator_create(device, matrix, in_formats[1], &operation));
         check_ok(bb_coded_operator_apply(operation, 0, 77, x, y, &seconds));
         (void)path_bound_check(matrix, in_formats[1], 1, 0, 77, x, y, &unbounded);
         assert_int_equal(unbounded, 77);
-        bb_coded_operator_destroy(&operation);
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&rows.values);
     }
-    bb_device_close(&device);
 }
 
 TEST(formats_decide_its_size)

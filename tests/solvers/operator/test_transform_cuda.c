@@ -33,10 +33,10 @@ TEST(zeros_noise_and_poison_agree)
 
 TEST(a_bad_x_reaches_every_row)
 {
-    response rows = response_make(5, 24, 61, 47, 1.0);
+    autorelease(response) rows = response_make(5, 24, 61, 47, 1.0);
     bb_codec_config config = transform(1e-3);
-    double *x = dense_new(rows.layout.columns);
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autofree double *x = dense_new(rows.layout.columns);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     for (int kind = 0; kind < 2; ++kind) {
         double y[110];
         dense_random(rows.layout.columns, 5, x);
@@ -48,9 +48,6 @@ TEST(a_bad_x_reaches_every_row)
             }
         }
     }
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&x);
-    BB_RELEASE(&rows.values);
 }
 
 // Quotients of more than 22 bits, single rows and cells, and many blocks across a line of rows.
@@ -67,23 +64,21 @@ TEST(odd_blocks_agree_with_the_cpu)
         if (few && cases[c].row_columns * cases[c].lines > 100) {
             continue;
         }
-        response answer = response_make(cases[c].row_columns, cases[c].lines, 61, 47, 1.0);
+        autorelease(response) answer =
+            response_make(cases[c].row_columns, cases[c].lines, 61, 47, 1.0);
         bb_index rows = answer.layout.rows;
         bb_codec_config config = transform(cases[c].tolerance);
         config.band_columns = cases[c].band_columns;
         config.band_lines = cases[c].band_lines;
         config.tile_columns = cases[c].tile_columns;
         config.tile_rows = cases[c].tile_rows;
-        bb_coded_matrix *matrix = low_rank_encode(&answer, &config);
-        double *x = dense_new(answer.layout.columns);
+        autoptr(bb_coded_matrix) matrix = low_rank_encode(&answer, &config);
+        autofree double *x = dense_new(answer.layout.columns);
         dense_random(answer.layout.columns, 7, x);
         for (int how = 0; how < WAYS; ++how) {
             compare(&answer, matrix, x, &ways[how], 0, rows);
             compare(&answer, matrix, x, &ways[how], rows / 3, rows / 2);
         }
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&x);
-        BB_RELEASE(&answer.values);
     }
 }
 
@@ -107,7 +102,7 @@ TEST(axes_of_one_launch_are_each_their_own)
     double found[AXES][ROWS], again[AXES][ROWS], expected[ROWS];
     double magnitude[AXES] = {0.0};
     float narrow[COLUMNS];
-    double *host_x = dense_new(COLUMNS);
+    autofree double *host_x = dense_new(COLUMNS);
     dense_random(COLUMNS, 5, host_x);
     check_ok(bb_device_allocate(gpu, sizeof narrow, &x));
     check_ok(bb_device_allocate(gpu, sizeof found, &y));
@@ -116,14 +111,13 @@ TEST(axes_of_one_launch_are_each_their_own)
     }
     check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
     for (int j = 0; j < AXES; ++j) {
-        response rows = response_make(7, 13, 61, 47, 1.0 + j);
+        autorelease(response) rows = response_make(7, 13, 61, 47, 1.0 + j);
         bb_codec_config config = transform(1e-5 * (1 + j));
         matrices[j] = low_rank_encode(&rows, &config);
         check_ok(bb_coded_operator_create(gpu, matrices[j], ways[1].arithmetic, &operations[j]));
         for (bb_index k = 0; k < ROWS * COLUMNS; ++k) {
             magnitude[j] = fmax(magnitude[j], fabs(rows.values[k]));
         }
-        BB_RELEASE(&rows.values);
     }
     check_ok(bb_device_wait(gpu));
     for (int w = 0; w < 3; ++w) {
@@ -152,13 +146,12 @@ TEST(axes_of_one_launch_are_each_their_own)
     }
     bb_device_release(gpu, &x);
     bb_device_release(gpu, &y);
-    BB_RELEASE(&host_x);
 }
 
 // Blocks of other sizes are not of one launch, and neither is a row that the device is to find.
 TEST(what_differs_is_refused)
 {
-    response rows = response_make(7, 13, 61, 47, 1.0);
+    autorelease(response) rows = response_make(7, 13, 61, 47, 1.0);
     bb_codec_config config = transform(1e-4);
     bb_coded_matrix *matrices[2] = {NULL};
     bb_coded_operator *operations[2] = {NULL};
@@ -182,7 +175,6 @@ TEST(what_differs_is_refused)
         bb_coded_matrix_destroy(&matrices[j]);
     }
     bb_device_release(gpu, &memory);
-    BB_RELEASE(&rows.values);
 }
 
 #endif

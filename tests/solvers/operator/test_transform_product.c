@@ -22,18 +22,16 @@ TEST(a_poisoned_block_reaches_its_rows_alone)
 // What a product of all values with it gives.
 TEST(an_infinite_x_reaches_every_row)
 {
-    response rows = response_make(3, 8, 64, 40, 1.0);
+    autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
     bb_codec_config config = response_transform(1e-4);
     double x[2560] = {0.0};
     double y[24];
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     x[0] = INFINITY; // beyond the disc: no coefficients
     response_apply(cpu, matrix, response_kinds[1], 0, 24, x, y);
     for (int i = 0; i < 24; ++i) {
         assert_true(isnan(y[i]));
     }
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(bits_do_not_depend_on_threads)

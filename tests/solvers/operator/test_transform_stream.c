@@ -198,8 +198,8 @@ static void replay(const bb_transform_stream *const *streams, int count, const d
 {
     for (bb_index done = 0; done < rows;) {
         bb_transform_task task;
-        bool *met = NULL;
-        bool *none = NULL;
+        autofree bool *met = NULL;
+        autofree bool *none = NULL;
         bb_index taken = bb_transform_stream_task(streams, count, row + done, rows - done, &task);
         assert_true(taken > 0 && taken <= rows - done);
         task.x = x;
@@ -227,8 +227,6 @@ static void replay(const bb_transform_stream *const *streams, int count, const d
         }
         done += taken;
         shared_panels |= task.blocks > task.shape.panels;
-        BB_RELEASE(&met);
-        BB_RELEASE(&none);
     }
 }
 
@@ -238,7 +236,7 @@ static void check_rows(const bb_coded_matrix *matrix, const double *x, bb_index 
                        const double *y)
 {
     bb_index columns = bb_coded_matrix_columns(matrix);
-    double *values = dense_new(columns);
+    autofree double *values = dense_new(columns);
     for (bb_index i = 0; i < rows; ++i) {
         double exact = 0.0;
         double magnitude = 0.0;
@@ -249,15 +247,14 @@ static void check_rows(const bb_coded_matrix *matrix, const double *x, bb_index 
         }
         check_close(y[i], exact, 1e-12, magnitude + 1e-30);
     }
-    BB_RELEASE(&values);
 }
 
 static void compare(const response *answer, const bb_codec_config *config)
 {
-    bb_coded_matrix *matrix = low_rank_encode(answer, config);
-    bb_transform_stream *stream = NULL;
-    double *x = dense_new(answer->layout.columns);
-    double *y = dense_new(answer->layout.rows);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(answer, config);
+    autoptr(bb_transform_stream) stream = NULL;
+    autofree double *x = dense_new(answer->layout.columns);
+    autofree double *y = dense_new(answer->layout.rows);
     dense_random(answer->layout.columns, 5, x);
     check_ok(bb_transform_stream_create(cpu, matrix, &stream));
     const bb_transform_stream *alone = stream;
@@ -269,17 +266,13 @@ static void compare(const response *answer, const bb_codec_config *config)
         replay(&alone, 1, x, first, rows, answer->layout.columns, &y);
         check_rows(matrix, x, first, rows, y);
     }
-    bb_transform_stream_destroy(&stream);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
 }
 
 TEST_FULL(launches_replayed_give_the_product)
 {
     static const bb_index meshes[][2] = {{64, 40}, {61, 47}, {33, 3}, {500, 1}};
     for (int m = 0; m < 4; ++m) {
-        response rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
+        autorelease(response) rows = response_make(7, 13, meshes[m][0], meshes[m][1], 1.0);
         rows.layout.mesh_columns = m == 3 ? 0 : rows.layout.mesh_columns;
         for (double tolerance = 1e-9; tolerance < 1e-2; tolerance *= 1e3) {
             bb_codec_config config = transform(tolerance);
@@ -292,7 +285,6 @@ TEST_FULL(launches_replayed_give_the_product)
             config.tile_rows = 16; // two blocks a panel
             compare(&rows, &config);
         }
-        BB_RELEASE(&rows.values);
     }
 }
 
@@ -300,7 +292,7 @@ TEST_FULL(launches_replayed_give_the_product)
 // rows.
 TEST(wide_coefficients_are_kept)
 {
-    response rows = response_make(5, 9, 61, 47, 1.0);
+    autorelease(response) rows = response_make(5, 9, 61, 47, 1.0);
     static const double tolerances[] = {1e-7, 3e-8, 5e-9};
     for (int k = 0; k < 3; ++k) {
         bb_codec_config config = transform(tolerances[k]);
@@ -314,12 +306,11 @@ TEST(wide_coefficients_are_kept)
         compare(&rows, &config);
     }
     assert_true(shared_panels);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(zeros_and_noise_are_products_too)
 {
-    response rows = response_make(5, 6, 61, 47, 0.0);
+    autorelease(response) rows = response_make(5, 6, 61, 47, 0.0);
     bb_codec_config config = transform(1e-3);
     compare(&rows, &config);
     dense_random(rows.layout.rows * rows.layout.columns, 6, rows.values);
@@ -327,19 +318,18 @@ TEST(zeros_and_noise_are_products_too)
     config.tolerance = 1e-7;
     config.band_lines = 4;
     compare(&rows, &config);
-    BB_RELEASE(&rows.values);
 }
 
 // Many blocks across a line of rows: sums that do not fit at once.
 TEST(sums_are_taken_in_turns)
 {
-    response rows = response_make(91, 8, 33, 20, 1.0);
+    autorelease(response) rows = response_make(91, 8, 33, 20, 1.0);
     bb_codec_config config = transform(1e-5);
     config.band_lines = 8;
     config.band_columns = 3;
     bb_coded_matrix *matrices[3] = {NULL};
     bb_transform_stream *streams[3] = {NULL};
-    double *x = dense_new(rows.layout.columns);
+    autofree double *x = dense_new(rows.layout.columns);
     double *y[3] = {NULL};
     dense_random(rows.layout.columns, 5, x);
     for (int j = 0; j < 3; ++j) {
@@ -357,30 +347,25 @@ TEST(sums_are_taken_in_turns)
         bb_coded_matrix_destroy(&matrices[j]);
         BB_RELEASE(&y[j]);
     }
-    BB_RELEASE(&x);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(poison_reaches_its_blocks_rows_alone)
 {
-    response rows = response_make(3, 8, 64, 40, 1.0);
+    autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
     bb_codec_config config = transform(1e-4);
     double x[2560] = {0.0};
     double y[24];
     double *target = y;
-    bb_transform_stream *stream = NULL;
+    autoptr(bb_transform_stream) stream = NULL;
     config.band_lines = 2;
     rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
-    bb_coded_matrix *matrix = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     check_ok(bb_transform_stream_create(cpu, matrix, &stream));
     const bb_transform_stream *alone = stream;
     replay(&alone, 1, x, 0, 24, 2560, &target);
     for (int i = 0; i < 24; ++i) {
         assert_true(!!isnan(y[i]) == (i / 6 == 1));
     }
-    bb_transform_stream_destroy(&stream);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&rows.values);
 }
 
 TEST(lanes_and_entries_are_read_as_written)

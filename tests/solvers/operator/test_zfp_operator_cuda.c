@@ -46,7 +46,7 @@ static void expect_close(const bb_coded_matrix *matrix, bb_index row, bb_index r
                          const double *x, const way *how, const double *y, const double *expected)
 {
     const bb_index columns = bb_coded_matrix_columns(matrix);
-    double *c = dense_new(columns);
+    autofree double *c = dense_new(columns);
     for (bb_index i = 0; i < rows; ++i) {
         double magnitude = 0.0;
         bb_coded_matrix_decode(matrix, row + i, 0, columns, c);
@@ -59,18 +59,17 @@ static void expect_close(const bb_coded_matrix *matrix, bb_index row, bb_index r
             check_close(y[i], expected[i], bound(columns, how), magnitude);
         }
     }
-    BB_RELEASE(&c);
 }
 
 // The cpu's, and twice the same bits with other rows between.
 static void compare(const bb_coded_matrix *matrix, const double *x, const way *how, bb_index row,
                     bb_index rows)
 {
-    bb_coded_operator *here = open_operator(cpu, matrix, how);
-    bb_coded_operator *there = open_operator(gpu, matrix, how);
-    double *y = dense_new(rows);
-    double *again = dense_new(rows);
-    double *expected = dense_new(rows);
+    autoptr(bb_coded_operator) here = open_operator(cpu, matrix, how);
+    autoptr(bb_coded_operator) there = open_operator(gpu, matrix, how);
+    autofree double *y = dense_new(rows);
+    autofree double *again = dense_new(rows);
+    autofree double *expected = dense_new(rows);
     double seconds = 0.0;
     check_ok(bb_coded_operator_apply(here, row, rows, x, expected, &seconds));
     seconds = 0.0;
@@ -81,11 +80,6 @@ static void compare(const bb_coded_matrix *matrix, const double *x, const way *h
     check_ok(bb_coded_operator_apply(there, row, rows, x, again, &seconds));
     assert_memory_equal(y, again, (size_t)rows * sizeof *y);
     expect_close(matrix, row, rows, x, how, y, expected);
-    bb_coded_operator_destroy(&here);
-    bb_coded_operator_destroy(&there);
-    BB_RELEASE(&y);
-    BB_RELEASE(&again);
-    BB_RELEASE(&expected);
 }
 
 // Whole rows, and windows that begin and end inside slabs, lines and bands.
@@ -102,8 +96,8 @@ TEST(every_mode_and_dimension_agrees_with_the_cpu)
     static const zfp_shape shapes[] = {
         {1, 1, 1, 1}, {6, 5, 19, 55}, {5, 21, 40, 64}, {4, 8, 1, 90}, {2, 2, 66, 257}};
     for (size_t s = 0; s < (few ? 2 : sizeof shapes / sizeof *shapes); ++s) {
-        double *values = zfp_values(&shapes[s], 1);
-        double *x = dense_new(zfp_columns(&shapes[s]));
+        autofree double *values = zfp_values(&shapes[s], 1);
+        autofree double *x = dense_new(zfp_columns(&shapes[s]));
         dense_random(zfp_columns(&shapes[s]), 2, x);
         for (int dimensions = 1; dimensions <= 4; ++dimensions) {
             for (int kind = 0; kind < ZFP_KINDS; kind += few ? 2 : 1) {
@@ -115,8 +109,6 @@ TEST(every_mode_and_dimension_agrees_with_the_cpu)
                 bb_coded_matrix_destroy(&matrix);
             }
         }
-        BB_RELEASE(&values);
-        BB_RELEASE(&x);
     }
 }
 
@@ -124,44 +116,37 @@ TEST(every_mode_and_dimension_agrees_with_the_cpu)
 TEST(a_slit_agrees_with_the_cpu)
 {
     const zfp_shape slit = few ? (zfp_shape){4, 7, 25, 256} : (zfp_shape){18, 21, 100, 512};
-    double *values = zfp_values(&slit, 1);
-    double *x = dense_new(zfp_columns(&slit));
+    autofree double *values = zfp_values(&slit, 1);
+    autofree double *x = dense_new(zfp_columns(&slit));
     dense_random(zfp_columns(&slit), 2, x);
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
-        bb_coded_matrix *matrix = zfp_encode(&slit, dimensions, &zfp_kinds[3], values);
-        bb_coded_operator *operation = open_operator(gpu, matrix, &ways[1]);
+        autoptr(bb_coded_matrix) matrix = zfp_encode(&slit, dimensions, &zfp_kinds[3], values);
+        autoptr(bb_coded_operator) operation = open_operator(gpu, matrix, &ways[1]);
         compare(matrix, x, &ways[1], 0, zfp_rows(&slit));
         compare(matrix, x, &ways[2], slit.across, slit.lines / 2 * slit.across);
         // Streams and their index, and nothing of the size of the decoded matrix.
         const double values_held = (double)zfp_rows(&slit) * (double)zfp_columns(&slit);
         assert_true(few || (double)bb_coded_operator_bytes(operation) < 2.0 * values_held);
-        bb_coded_operator_destroy(&operation);
-        bb_coded_matrix_destroy(&matrix);
     }
-    BB_RELEASE(&values);
-    BB_RELEASE(&x);
 }
 
 TEST(what_cannot_be_held_poisons_the_same_rows)
 {
     const zfp_shape shape = {6, 5, 19, 55};
-    double *values = zfp_values(&shape, 1);
-    double *x = dense_new(zfp_columns(&shape));
+    autofree double *values = zfp_values(&shape, 1);
+    autofree double *x = dense_new(zfp_columns(&shape));
     dense_random(zfp_columns(&shape), 2, x);
     values[7 * zfp_columns(&shape) + 500] = 0x1p126;
     values[29 * zfp_columns(&shape) + 1] = NAN;
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
-        bb_coded_matrix *matrix = zfp_encode(&shape, dimensions, &zfp_kinds[3], values);
+        autoptr(bb_coded_matrix) matrix = zfp_encode(&shape, dimensions, &zfp_kinds[3], values);
         for (int how = 0; how < WAYS; ++how) {
             compare_windows(matrix, x, &ways[how]);
         }
         x[1044] = INFINITY;
         compare_windows(matrix, x, &ways[1]);
         x[1044] = 0.5;
-        bb_coded_matrix_destroy(&matrix);
     }
-    BB_RELEASE(&values);
-    BB_RELEASE(&x);
 }
 
 #ifdef BB_HAVE_CUDA
@@ -185,11 +170,10 @@ static axes enter(const zfp_shape *shape, int dimensions, bb_index wanted)
     check_ok(BB_ALLOCATE(out.columns, &out.narrow));
     check_ok(bb_device_allocate(gpu, (size_t)out.columns * sizeof *out.narrow, &out.device_x));
     for (int i = 0; i < 3; ++i) {
-        double *values = zfp_values(shape, 20 + (uint64_t)i);
+        autofree double *values = zfp_values(shape, 20 + (uint64_t)i);
         out.matrix[i] = zfp_encode(shape, dimensions, &kinds[i], values);
         out.operation[i] = open_operator(gpu, out.matrix[i], &ways[2]);
         check_ok(bb_device_allocate(gpu, (size_t)wanted * sizeof(double), &out.y[i]));
-        BB_RELEASE(&values);
     }
     return out;
 }
@@ -220,8 +204,8 @@ static void set_x(axes *scene, uint64_t seed)
 // The bits of each axis by itself.
 static void expect_each(axes *scene, bb_index row)
 {
-    double *found = dense_new(scene->wanted);
-    double *expected = dense_new(scene->wanted);
+    autofree double *found = dense_new(scene->wanted);
+    autofree double *expected = dense_new(scene->wanted);
     double seconds = 0.0;
     for (int i = 0; i < 3; ++i) {
         const size_t bytes = (size_t)scene->wanted * sizeof *found;
@@ -230,8 +214,6 @@ static void expect_each(axes *scene, bb_index row)
                                          expected, &seconds));
         assert_memory_equal(found, expected, bytes);
     }
-    BB_RELEASE(&found);
-    BB_RELEASE(&expected);
 }
 
 TEST(three_products_share_a_launch)
@@ -239,13 +221,12 @@ TEST(three_products_share_a_launch)
     const zfp_shape shape = {6, 21, 30, 60};
     const bb_index row = 30;
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
-        axes scene = enter(&shape, dimensions, 63);
+        autocall(leave) axes scene = enter(&shape, dimensions, 63);
         set_x(&scene, 3);
         check_ok(bb_coded_operator_queue(scene.operation, 3, &(bb_coded_window){row, 63, NULL},
                                          scene.device_x, (double *const *)scene.y, NULL));
         cuda_ok(cudaDeviceSynchronize());
         expect_each(&scene, row);
-        leave(&scene);
     }
 }
 
@@ -254,7 +235,7 @@ TEST(a_captured_graph_replays_the_products)
 {
     const zfp_shape shape = {6, 21, 30, 60};
     const bb_index row = 42;
-    axes scene = enter(&shape, 2, 50);
+    autocall(leave) axes scene = enter(&shape, 2, 50);
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t plan;
@@ -273,14 +254,13 @@ TEST(a_captured_graph_replays_the_products)
     cuda_ok(cudaGraphExecDestroy(plan));
     cuda_ok(cudaGraphDestroy(graph));
     cuda_ok(cudaStreamDestroy(stream));
-    leave(&scene);
 }
 
 TEST(a_window_on_the_device_is_refused)
 {
     const zfp_shape shape = {2, 4, 8, 8};
-    axes scene = enter(&shape, 2, 4);
-    axes other = enter(&shape, 3, 4);
+    autocall(leave) axes scene = enter(&shape, 2, 4);
+    autocall(leave) axes other = enter(&shape, 3, 4);
     const int32_t *row_at = scene.device_x;
     bb_coded_operator *mixed[2] = {scene.operation[0], other.operation[0]};
     assert_false(bb_coded_operator_takes_row_at(scene.operation[0]));
@@ -290,8 +270,6 @@ TEST(a_window_on_the_device_is_refused)
     check_fails(bb_coded_operator_queue(mixed, 2, &(bb_coded_window){0, 4, NULL}, scene.device_x,
                                         (double *const *)scene.y, NULL),
                 BB_INVALID, "one shape and storage");
-    leave(&scene);
-    leave(&other);
 }
 #endif
 

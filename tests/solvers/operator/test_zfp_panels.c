@@ -107,9 +107,9 @@ static void compare(const bb_coded_matrix *matrix, const replay *record, const d
 {
     const bb_zfp_task *task = record->task;
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    bb_coded_operator *operation = NULL;
-    double *row = dense_new(record->columns);
-    double *expected = dense_new(task->rows);
+    autoptr(bb_coded_operator) operation = NULL;
+    autofree double *row = dense_new(record->columns);
+    autofree double *expected = dense_new(task->rows);
     double seconds = 0.0;
     check_ok(bb_coded_operator_create(cpu, matrix, seed, &operation));
     check_ok(bb_coded_operator_apply(operation, task->row, task->rows, x, expected, &seconds));
@@ -133,9 +133,6 @@ static void compare(const bb_coded_matrix *matrix, const replay *record, const d
         }
         check_close(sum / task->operand[0].scales[task->row + i], expected[i], 1e-12, magnitude);
     }
-    bb_coded_operator_destroy(&operation);
-    BB_RELEASE(&row);
-    BB_RELEASE(&expected);
 }
 
 static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *panels,
@@ -143,7 +140,7 @@ static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *pan
 {
     bb_zfp_task task = bb_zfp_panels_task(panels, row, rows);
     const bb_index count = bb_coded_matrix_rows(matrix) * bb_coded_matrix_columns(matrix);
-    float *narrow = NULL;
+    autofree float *narrow = NULL;
     replay record = {.task = &task,
                      .columns = bb_coded_matrix_columns(matrix),
                      .matrix_rows = bb_coded_matrix_rows(matrix)};
@@ -157,7 +154,6 @@ static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *pan
     record.x = narrow;
     play(&task, &record);
     compare(matrix, &record, x);
-    BB_RELEASE(&narrow);
     BB_RELEASE(&record.values);
     BB_RELEASE(&record.seen);
     BB_RELEASE(&record.sums);
@@ -165,10 +161,10 @@ static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *pan
 
 static void check_shape(const zfp_shape *shape, int dimensions, const zfp_kind *kind)
 {
-    double *values = zfp_values(shape, 1);
-    double *x = dense_new(zfp_columns(shape));
-    bb_coded_matrix *matrix = zfp_encode(shape, dimensions, kind, values);
-    bb_zfp_panels *panels = NULL;
+    autofree double *values = zfp_values(shape, 1);
+    autofree double *x = dense_new(zfp_columns(shape));
+    autoptr(bb_coded_matrix) matrix = zfp_encode(shape, dimensions, kind, values);
+    autoptr(bb_zfp_panels) panels = NULL;
     const bb_index rows = zfp_rows(shape);
     dense_random(zfp_columns(shape), 2, x);
     check_ok(bb_zfp_panels_create(cpu, matrix, &panels));
@@ -181,10 +177,6 @@ static void check_shape(const zfp_shape *shape, int dimensions, const zfp_kind *
     if (kind->mode == BB_ZFP_RATE) {
         assert_true(bb_zfp_panels_task(panels, 0, rows).operand[0].lengths == NULL);
     }
-    bb_zfp_panels_destroy(&panels);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&values);
-    BB_RELEASE(&x);
 }
 
 // Lines that fill no block, blocks that fill no run, runs that fill no group, and bands that lack
@@ -216,13 +208,13 @@ TEST(rows_of_many_panels_are_whole)
 TEST(poisoned_rows_have_no_scale)
 {
     const zfp_shape shape = {6, 5, 19, 55};
-    double *values = zfp_values(&shape, 1);
+    autofree double *values = zfp_values(&shape, 1);
     values[7 * zfp_columns(&shape) + 500] = 0x1p126;
     values[29 * zfp_columns(&shape) + 1] = NAN;
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
-        bb_coded_matrix *matrix = zfp_encode(&shape, dimensions, &zfp_kinds[3], values);
-        bb_zfp_panels *panels = NULL;
-        double *row = dense_new(zfp_columns(&shape));
+        autoptr(bb_coded_matrix) matrix = zfp_encode(&shape, dimensions, &zfp_kinds[3], values);
+        autoptr(bb_zfp_panels) panels = NULL;
+        autofree double *row = dense_new(zfp_columns(&shape));
         check_ok(bb_zfp_panels_create(cpu, matrix, &panels));
         const double *scales = bb_zfp_panels_task(panels, 0, 30).operand[0].scales;
         for (bb_index i = 0; i < 30; ++i) {
@@ -234,18 +226,14 @@ TEST(poisoned_rows_have_no_scale)
             assert_true(poisoned ? isnan(scales[i]) : scales[i] == 1.0);
         }
         assert_true(isnan(scales[7]) && isnan(scales[29]));
-        bb_zfp_panels_destroy(&panels);
-        bb_coded_matrix_destroy(&matrix);
-        BB_RELEASE(&row);
     }
-    BB_RELEASE(&values);
 }
 
 TEST(only_matrices_of_a_kind_go_together)
 {
     const zfp_shape shape = {6, 5, 19, 55};
     const zfp_shape turned = {6, 5, 55, 19};
-    double *values = zfp_values(&shape, 1);
+    autofree double *values = zfp_values(&shape, 1);
     bb_coded_matrix *matrix[4] = {zfp_encode(&shape, 2, &zfp_kinds[2], values),
                                   zfp_encode(&shape, 2, &zfp_kinds[3], values),
                                   zfp_encode(&shape, 3, &zfp_kinds[3], values),
@@ -261,7 +249,6 @@ TEST(only_matrices_of_a_kind_go_together)
         bb_zfp_panels_destroy(&panels[i]);
         bb_coded_matrix_destroy(&matrix[i]);
     }
-    BB_RELEASE(&values);
 }
 
 TEST_GROUP(.begin = open_cpu, .end = close_cpu);

@@ -7,9 +7,9 @@ enum { N = 5000 };
 TEST(a_stepper_takes_what_it_says)
 {
     bb_triplets list = {0};
-    bb_csr matrix = {0};
+    autorelease(bb_csr) matrix = {0};
     bb_stepper *stepper = NULL;
-    double *diagonal = NULL;
+    autofree double *diagonal = NULL;
     check_ok(BB_ALLOCATE(N, &diagonal));
     need_start();
     for (bb_index i = 0; i < N; ++i) {
@@ -34,6 +34,4 @@ TEST(a_stepper_takes_what_it_says)
                   NEED_LOOSENESS);
         bb_stepper_destroy(&stepper);
     }
-    bb_csr_release(&matrix);
-    BB_RELEASE(&diagonal);
 }

@@ -5,8 +5,8 @@
 // T1' = T1 / 2 + u, T2' = T1 + T2: by hand over three steps.
 TEST(steps_by_hand)
 {
-    bb_triplets list = {0};
-    bb_csr a;
+    autorelease(bb_triplets) list = {0};
+    autorelease(bb_csr) a;
     bb_stepper *stepper = NULL;
     double b[2] = {2.0, 7.0};
     double u[1] = {3.0};
@@ -23,18 +23,15 @@ TEST(steps_by_hand)
     assert_true(bb_stepper_state(stepper)[1] == 15.0);
     bb_stepper_destroy(&stepper);
     assert_null(stepper);
-    bb_csr_release(&a);
-    bb_triplets_release(&list);
 }
 
 TEST(wrong_shapes_are_refused)
 {
     bb_triplets list = {0};
-    bb_csr a;
+    autorelease(bb_csr) a;
     bb_stepper *stepper = NULL;
     double b[3] = {1.0, 1.0, 1.0};
     check_ok(bb_csr_assemble(2, 3, &list, &a));
     check_fails(bb_stepper_create(&a, b, &stepper), BB_INVALID,
                 "stepping matrix 2 x 3, expected square");
-    bb_csr_release(&a);
 }

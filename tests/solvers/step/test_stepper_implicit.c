@@ -12,7 +12,7 @@
 // A chain of `n` unknowns joined by conductances of 1, the first with 0.5 to the outside.
 static void chain(bb_index n, bb_csr *out)
 {
-    bb_triplets list = {0};
+    autorelease(bb_triplets) list = {0};
     check_ok(bb_triplets_add(&list, 0, 0, 0.5));
     for (bb_index i = 0; i + 1 < n; ++i) {
         check_ok(bb_triplets_add(&list, i, i, 1.0));
@@ -21,15 +21,14 @@ static void chain(bb_index n, bb_csr *out)
         check_ok(bb_triplets_add(&list, i + 1, i, -1.0));
     }
     check_ok(bb_csr_assemble(n, n, &list, out));
-    bb_triplets_release(&list);
 }
 
 // T' = T / 2 + 2 u - 2 g (T - 3): from 0 with u = 1, g = 0.25: 2 + 1.5, then 1.75 + 2 - 0.25.
 TEST(explicit_exchange_by_hand)
 {
-    bb_triplets list = {0};
-    bb_csr a;
-    bb_stepper *stepper = NULL;
+    autorelease(bb_triplets) list = {0};
+    autorelease(bb_csr) a;
+    autoptr(bb_stepper) stepper = NULL;
     const double b = 2.0;
     const double u = 1.0;
     const double g = 0.25;
@@ -44,16 +43,13 @@ TEST(explicit_exchange_by_hand)
     check_ok(bb_stepper_advance(stepper, &input));
     assert_true(bb_stepper_state(stepper)[0] == 3.5);
     assert_true(bb_stepper_exchanged(stepper)[0] == 3.5);
-    bb_stepper_destroy(&stepper);
-    bb_csr_release(&a);
-    bb_triplets_release(&list);
 }
 
 // One unknown, M = 2, S = 0.5, dt = 0.4, u = 1, g = 0.3 to 3: (2 + 0.1 + 0.15) D = 1 + 0.9.
 TEST(implicit_step_by_hand)
 {
-    bb_csr s;
-    bb_stepper *stepper = NULL;
+    autorelease(bb_csr) s;
+    autoptr(bb_stepper) stepper = NULL;
     const double m = 2.0;
     const double u = 1.0;
     const double g = 0.3;
@@ -67,8 +63,6 @@ TEST(implicit_step_by_hand)
     // Without the exchange the diagonal is as before.
     check_ok(bb_stepper_step(stepper, 0, NULL, NULL));
     check_relative(bb_stepper_state(stepper)[0], 1.9 / 2.25 * 1.9 / 2.1, 1e-15);
-    bb_stepper_destroy(&stepper);
-    bb_csr_release(&s);
 }
 
 // M T' = -S T + q - h(t) T with a moving h: error after one second in `steps` steps, the truth from
@@ -76,10 +70,10 @@ TEST(implicit_step_by_hand)
 static double final_state(bb_index steps, bool implicit)
 {
     enum { N = 5 };
-    bb_csr s;
-    bb_triplets list = {0};
-    bb_csr a;
-    bb_stepper *stepper = NULL;
+    autorelease(bb_csr) s;
+    autorelease(bb_triplets) list = {0};
+    autorelease(bb_csr) a;
+    autoptr(bb_stepper) stepper = NULL;
     const double m[N] = {1.0, 2.0, 1.5, 1.0, 3.0};
     double inverse[N];
     const double dt = 1.0 / (double)steps;
@@ -103,10 +97,6 @@ static double final_state(bb_index steps, bool implicit)
         check_ok(bb_stepper_advance(stepper, &input));
     }
     double end = bb_stepper_state(stepper)[1];
-    bb_stepper_destroy(&stepper);
-    bb_csr_release(&a);
-    bb_csr_release(&s);
-    bb_triplets_release(&list);
     return end;
 }
 
@@ -124,9 +114,9 @@ TEST(orders_in_time_with_moving_exchange)
 TEST(implicit_steps_balance_on_any_threads)
 {
     enum { N = 9000 };
-    bb_csr s;
-    double *m = NULL;
-    double *kept = NULL;
+    autorelease(bb_csr) s;
+    autofree double *m = NULL;
+    autofree double *kept = NULL;
     chain(N, &s);
     check_ok(BB_ALLOCATE(N, &m));
     check_ok(BB_ALLOCATE(N, &kept));
@@ -134,7 +124,7 @@ TEST(implicit_steps_balance_on_any_threads)
         m[i] = 1.0 + 0.5 * sin((double)i);
     }
     for (bb_index threads = 1; threads <= 4; threads *= 2) {
-        bb_stepper *stepper = NULL;
+        autoptr(bb_stepper) stepper = NULL;
         const int32_t where = 3;
         const double u = 2.0;
         double input = 0.0;
@@ -154,18 +144,14 @@ TEST(implicit_steps_balance_on_any_threads)
             memcpy(kept, bb_stepper_state(stepper), N * sizeof *kept);
         }
         assert_memory_equal(bb_stepper_state(stepper), kept, N * sizeof *kept);
-        bb_stepper_destroy(&stepper);
     }
     bb_threads_stop();
-    BB_RELEASE(&m);
-    BB_RELEASE(&kept);
-    bb_csr_release(&s);
 }
 
 TEST(gradients_solve_and_say_when_they_cannot)
 {
     enum { N = 300 };
-    bb_csr s;
+    autorelease(bb_csr) s;
     bb_shifted_cg *solver = NULL;
     double d[N];
     double b[N];
@@ -192,5 +178,4 @@ TEST(gradients_solve_and_say_when_they_cannot)
     bb_shifted_cg_destroy(&solver);
     s.columns = N + 1;
     check_fails(bb_shifted_cg_create(&s, 2.0, &solver), BB_INVALID, "300 x 301, expected square");
-    bb_csr_release(&s);
 }

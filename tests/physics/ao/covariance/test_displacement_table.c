@@ -79,12 +79,12 @@ static double direct(const scene *k, const bb_sensor *a, int i, bb_index p, cons
 TEST(tables_match_a_direct_evaluation)
 {
     static const int pairs[][2] = {{0, 0}, {0, 1}, {2, 3}, {4, 4}};
-    scene k = {0};
+    autocall(leave) scene k = {0};
     enter(&k);
     for (size_t t = 0; t < sizeof pairs / sizeof pairs[0]; ++t) {
         const bb_sensor *a = &k.sensors.sensors[pairs[t][0]];
         const bb_sensor *b = &k.sensors.sensors[pairs[t][1]];
-        bb_displacement_table table = {0};
+        autorelease(bb_displacement_table) table = {0};
         double worst = 0.0;
         double peak = 0.0;
         assert_true(bb_displacement_table_serves(a, b, 3));
@@ -110,18 +110,16 @@ TEST(tables_match_a_direct_evaluation)
         print_message("sensors %d and %d: %.2g of the peak\n", pairs[t][0], pairs[t][1],
                       worst / peak);
         assert_true(worst < 1e-12 * peak);
-        bb_displacement_table_release(&table);
     }
-    leave(&k);
 }
 
 TEST(the_table_of_a_sensor_and_itself_is_even)
 {
-    scene k = {0};
+    autocall(leave) scene k = {0};
     enter(&k);
     for (int s = 0; s < 3; s += 2) {
         const bb_sensor *sensor = &k.sensors.sensors[s];
-        bb_displacement_table table = {0};
+        autorelease(bb_displacement_table) table = {0};
         check_ok(bb_displacement_table_create(&k.atmosphere, sensor, sensor, &table));
         for (bb_index d = 0; d <= table.centre; ++d) {
             const bb_index forth = table.centre + d;
@@ -131,14 +129,12 @@ TEST(the_table_of_a_sensor_and_itself_is_even)
                 assert_true(table.parallel[axis][forth] == table.parallel[axis][back]);
             }
         }
-        bb_displacement_table_release(&table);
     }
-    leave(&k);
 }
 
 TEST(only_equal_grids_and_cones_are_served)
 {
-    scene k = {0};
+    autocall(leave) scene k = {0};
     enter(&k);
     const bb_sensor *s = k.sensors.sensors;
     assert_true(bb_displacement_table_serves(&s[3], &s[2], 3));
@@ -146,5 +142,4 @@ TEST(only_equal_grids_and_cones_are_served)
     assert_false(bb_displacement_table_serves(&s[3], &s[4], 3)); // altitudes
     assert_false(bb_displacement_table_serves(&s[0], &s[5], 3)); // lenslets
     assert_true(bb_displacement_table_held(9).host_bytes == 3.0 * 17.0 * 17.0 * 8.0);
-    leave(&k);
 }

@@ -79,7 +79,7 @@ TEST(agrees_with_adaptive_quadrature)
     uint64_t index = 0;
     gsl_set_error_handler_off();
     for (int o = 0; o < 3; ++o) {
-        bb_structure_table table = {0};
+        autorelease(bb_structure_table) table = {0};
         check_ok(bb_structure_table_create(outer_scales[o], &table));
         const double scale = bb_structure_function(0.5, outer_scales[o]); // slope variance x d^2
         for (int k = 0; k < 5; ++k) {
@@ -96,7 +96,6 @@ TEST(agrees_with_adaptive_quadrature)
                 assert_true(got == average(table, &pair, -u, -v));
             }
         }
-        bb_structure_table_release(&table);
     }
     print_message("largest difference from adaptive quadrature: %.2g of the variance\n", worst);
     assert_true(worst < 2e-7);

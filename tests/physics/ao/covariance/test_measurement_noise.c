@@ -31,7 +31,7 @@ TEST(natural_star_by_hand)
     ao_case c = case_without_stars(8.0, 8);
     c.atmosphere.r0_m = 0.1;
     add_star(&c, BB_GUIDE_STAR_NGS, 1.0, 2.0);
-    noisy made = make(&c);
+    autocall(release) noisy made = make(&c);
     // 10^(2.9 - 5.2) x 0.425 x 1 m^2 x 4 ms x 3300 A x 1e4.
     const double electrons = 281.166038;
     check_relative(bb_measurement_electrons(&made.guides.sensors[0], 0.84), electrons, 1e-6);
@@ -44,14 +44,13 @@ TEST(natural_star_by_hand)
         assert_true(made.noise.subaperture[i].yy == made.noise.subaperture[i].xx);
         assert_true(made.noise.subaperture[i].xy == 0.0);
     }
-    release(&made);
 }
 
 TEST(laser_star_is_long_away_from_its_launch_telescope)
 {
     ao_case c = case_without_stars(40.0, 20);
     add_star(&c, BB_GUIDE_STAR_LGS, 3.0, 4.0);
-    noisy made = make(&c);
+    autocall(release) noisy made = make(&c);
     const bb_sensor *sensor = &made.guides.sensors[0];
     const double electrons = 6.0e7 * 4e-3 * 4.0 * 0.382 / 0.84;
     check_relative(bb_measurement_electrons(sensor, 0.84), electrons, 1e-12);
@@ -75,7 +74,6 @@ TEST(laser_star_is_long_away_from_its_launch_telescope)
                        narrow, 1e-10);
         check_relative(got->xx + got->yy, wide + narrow, 1e-10);
     }
-    release(&made);
 }
 
 // Photons only, r0 0.1 m: s = 0.9980816692619077 arcsec, P = s^2 + 1, F = 109142.857. The
@@ -92,7 +90,7 @@ TEST(elongation_along_a_diagonal_by_hand)
     add_star(&c, BB_GUIDE_STAR_LGS, 30.0, 0.0);
     add_star(&c, BB_GUIDE_STAR_LGS, 30.0, 0.0);
     c.stars[1].rotation_deg = 90.0;
-    noisy made = make(&c);
+    autocall(release) noisy made = make(&c);
     int found = 0;
     for (bb_index i = 0; i < made.noise.count; ++i) {
         const bb_sensor *sensor = &made.guides.sensors[i / made.guides.sensors[0].count];
@@ -108,7 +106,6 @@ TEST(elongation_along_a_diagonal_by_hand)
         }
     }
     assert_int_equal(found, 2);
-    release(&made);
 }
 
 // The default of a star on the axis is the edge at +x; a central launch is the middle for any star.
@@ -122,7 +119,7 @@ TEST(launch_places)
         add_star(&c, BB_GUIDE_STAR_LGS, directions[s][0], directions[s][1]);
     }
     c.stars[4].launch = BB_LAUNCH_CENTRAL;
-    noisy made = make(&c);
+    autocall(release) noisy made = make(&c);
     for (int s = 0; s < 5; ++s) {
         check_close(made.guides.sensors[s].star.launch_x_m, places[s][0], 1e-15, 4.0);
         check_close(made.guides.sensors[s].star.launch_y_m, places[s][1], 1e-15, 4.0);
@@ -134,7 +131,6 @@ TEST(launch_places)
         check_relative(first[i].xx, first[central->count - 1 - i].xx, 1e-13);
         check_close(first[i].xy, first[central->count - 1 - i].xy, 1e-13, first[i].xx);
     }
-    release(&made);
 }
 
 TEST(star_on_the_axis_and_lens_at_the_launch_are_finite)
@@ -145,7 +141,7 @@ TEST(star_on_the_axis_and_lens_at_the_launch_are_finite)
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
     c.stars[1].launch_x_m = 0.0; // behind the secondary: on the middle subaperture's centre
     c.stars[1].launch_y_m = 0.0;
-    noisy made = make(&c);
+    autocall(release) noisy made = make(&c);
     for (bb_index i = 0; i < made.noise.count; ++i) {
         const bb_slope_noise *n = &made.noise.subaperture[i];
         assert_true(isfinite(n->xx) && isfinite(n->yy) && isfinite(n->xy));
@@ -154,7 +150,6 @@ TEST(star_on_the_axis_and_lens_at_the_launch_are_finite)
     const bb_sensor *central = &made.guides.sensors[1];
     const bb_slope_noise *middle = &made.noise.subaperture[central->first / 2 + central->count / 2];
     assert_true(middle->xx == middle->yy && middle->xy == 0.0);
-    release(&made);
 }
 
 // depth sec z over (altitude sec z)^2: the spot shortens as the zenith angle grows.
@@ -165,10 +160,8 @@ TEST(elongation_shrinks_with_the_airmass)
     c.sensors.read_noise_e = 0.0;
     c.sensors.lgs.spot_arcsec = 0.0;
     c.atmosphere.r0_m = 100.0; // no seeing to speak of
-    noisy zenith = make(&c);
+    autocall(release) noisy zenith = make(&c);
     c.telescope.zenith_angle_deg = 60.0;
-    noisy low = make(&c);
+    autocall(release) noisy low = make(&c);
     check_relative(low.noise.subaperture[50].xx, 0.25 * zenith.noise.subaperture[50].xx, 1e-3);
-    release(&zenith);
-    release(&low);
 }

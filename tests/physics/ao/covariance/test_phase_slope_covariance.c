@@ -2,7 +2,6 @@
 //
 // Covariance of phase and slopes, held to that of slopes and slopes: a slope of a truth sensor is a
 // difference of phases.
-#include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/phase_slope_covariance.h"
 #include "tests/physics/ao/chain.h"
@@ -41,17 +40,17 @@ static void place(const bb_sensor *truth, int axis, bb_index end, bb_index nodes
 static void check_slopes(int model, bb_index nodes, double tolerance)
 {
     const ao_case c = scene(model);
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     const bb_sensor *truth = &k.truth.sensors[0];
-    double *x = doubles(nodes);
-    double *y = doubles(nodes);
-    double *rows = doubles(nodes * k.n);
+    autofree double *x = doubles(nodes);
+    autofree double *y = doubles(nodes);
+    autofree double *rows = doubles(nodes * k.n);
     double largest = 0.0;
     for (bb_index i = 0; i < k.m; i += 3) {
         const int axis = i < truth->count ? BB_AXIS_X : BB_AXIS_Y;
         const bb_slope_ends *ends = &truth->ends[axis];
         const bb_index own = i % truth->count;
-        double *slope = zeros(k.n);
+        autofree double *slope = zeros(k.n);
         for (int side = -1; side <= 1; side += 2) {
             place(truth, axis, side < 0 ? ends->minus[own] : ends->plus[own], nodes, x, y);
             const bb_phase_points points = {nodes, x, y, truth->layer};
@@ -67,13 +66,8 @@ static void check_slopes(int model, bb_index nodes, double tolerance)
             check_close(slope[j], k.ctm[i * k.n + j], tolerance, k.ctt[0]);
             largest = fmax(largest, fabs(slope[j]));
         }
-        BB_RELEASE(&slope);
     }
     assert_true(largest > 0.1 * k.ctt[0]);
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
-    BB_RELEASE(&rows);
-    chain_release(&k);
 }
 
 TEST(differences_of_phases_are_slopes)
@@ -91,16 +85,13 @@ TEST(means_over_edges_are_averaged_gradients)
 TEST(rows_do_not_depend_on_their_block)
 {
     const ao_case c = scene(BB_SLOPE_AVERAGED_GRADIENT);
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     const double x[3] = {0.3, -1.1, 1.9};
     const double y[3] = {0.2, 0.7, -0.4};
     const bb_phase_points points = {3, x, y, k.truth.sensors[0].layer};
-    double *all = zeros(3 * k.n);
-    double *one = zeros(k.n);
+    autofree double *all = zeros(3 * k.n);
+    autofree double *one = zeros(k.n);
     check_ok(bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 0, 3, all));
     check_ok(bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 2, 1, one));
     assert_memory_equal(one, all + 2 * k.n, (size_t)k.n * sizeof *one);
-    BB_RELEASE(&all);
-    BB_RELEASE(&one);
-    chain_release(&k);
 }

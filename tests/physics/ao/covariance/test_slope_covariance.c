@@ -121,9 +121,9 @@ static double direct(const ao_case *c, const slope *a, const slope *b)
 static double worst_lone_entry(const ao_case *c, const bb_ao_config *config, const slope *guides,
                                int n)
 {
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array sensors = {0};
-    bb_slope_covariance *covariance = NULL;
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) sensors = {0};
+    autoptr(bb_slope_covariance) covariance = NULL;
     check_ok(bb_atmosphere_create(config->atmosphere, 0.0, &atmosphere));
     check_ok(bb_sensor_array_create_guides(config, &atmosphere, &sensors));
     const bb_slope_covariance_parts parts = {
@@ -148,9 +148,6 @@ static double worst_lone_entry(const ao_case *c, const bb_ao_config *config, con
         peak = fmax(peak, fabs(wanted));
         worst = fmax(worst, fabs(entry - wanted));
     }
-    bb_slope_covariance_destroy(&covariance);
-    bb_sensor_array_release(&sensors);
-    bb_atmosphere_release(&atmosphere);
     return worst / peak;
 }
 
@@ -185,13 +182,12 @@ TEST(asymmetric_asterism_matches_a_direct_evaluation)
     slope truth[100];
     const int n = guide_slopes(&c, guides);
     const int m = truth_slopes(&c, truth);
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     assert_int_equal(k.n, n);
     assert_int_equal(k.m, m);
     compare(&c, k.cmm, guides, n, guides, n);
     compare(&c, k.ctm, truth, m, guides, n);
     compare(&c, k.ctt, truth, m, truth, m);
-    chain_release(&k);
 }
 
 // Lone entries of large telescopes, laser against natural, against the exact D: across 2 pi r / L0
@@ -229,7 +225,7 @@ TEST(natural_stars_have_the_known_slope_variance)
     c.atmosphere.profile = BB_PROFILE_MOAO_10;
     add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -36.0);
     add_target(&c, 0.0, 0.0);
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     double strength = 0.0;
     for (bb_index l = 0; l < k.atmosphere.layer_count; ++l) {
         strength += k.atmosphere.strength[l];
@@ -238,7 +234,6 @@ TEST(natural_stars_have_the_known_slope_variance)
     check_relative(trace(k.ctt, k.m), 392.0 * 0.0306019725156067 * strength * pow(0.157, 5.0 / 3.0),
                    1e-12);
     check_relative(trace(k.cmm, k.n), trace(k.ctt, k.m), 1e-14);
-    chain_release(&k);
 }
 
 // A slope's variance is D(projected size) over the square of the size in the pupil, so that the
@@ -246,7 +241,7 @@ TEST(natural_stars_have_the_known_slope_variance)
 TEST(vlt_3136_has_the_trace_of_its_layers)
 {
     const ao_case c = case_vlt3136();
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
     double natural = 0.0;
     double laser = 0.0;
@@ -260,13 +255,12 @@ TEST(vlt_3136_has_the_trace_of_its_layers)
     // The tilt variance of 0.1 arcsec^2 stands on every diagonal entry of the five laser stars.
     const double wanted = 392.0 * (angle * angle / 0.25 * (3.0 * natural + 5.0 * laser) + 0.5);
     check_relative(trace(k.cmm, k.n), wanted, 1e-12);
-    chain_release(&k);
 }
 
 TEST(unequal_sizes_make_xy_and_yx_blocks_differ)
 {
     const ao_case c = case_asymmetric();
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     const bb_sensor *a = &k.guides.sensors[0];
     const bb_sensor *b = &k.guides.sensors[1];
     double difference = 0.0;
@@ -278,7 +272,6 @@ TEST(unequal_sizes_make_xy_and_yx_blocks_differ)
         }
     }
     assert_true(difference > 1e-5);
-    chain_release(&k);
 }
 
 TEST(symmetric_bit_for_bit)
@@ -286,13 +279,12 @@ TEST(symmetric_bit_for_bit)
     ao_case cases[] = {case_asymmetric(), case_nx456(), case_asymmetric(), case_mixed_slopes()};
     cases[2].sensors.slope_model = BB_SLOPE_AVERAGED_GRADIENT;
     for (int i = 0; i < 4; ++i) {
-        chain k = chain_assemble(&cases[i], true);
+        autocall(chain_release) chain k = chain_assemble(&cases[i], true);
         for (bb_index a = 0; a < k.n; ++a) {
             for (bb_index b = 0; b < a; ++b) {
                 assert_true(k.cmm[a * k.n + b] == k.cmm[b * k.n + a]);
             }
         }
-        chain_release(&k);
     }
 }
 
@@ -333,7 +325,7 @@ static void compare_averages(const ao_case *c)
 {
     slope guides[400];
     const int n = guide_slopes(c, guides);
-    chain k = chain_assemble(c, false);
+    autocall(chain_release) chain k = chain_assemble(c, false);
     double worst[2] = {0.0, 0.0};
     int settled = 0;
     for (uint64_t draw = 0; draw < 300; ++draw) {
@@ -352,7 +344,6 @@ static void compare_averages(const ao_case *c)
     print_message("%d entries: %.2g of the variance, near the cusp %.2g\n", settled, worst[0],
                   worst[1]);
     assert_true(settled > 150 && worst[0] < 1e-6 && worst[1] < 5e-5);
-    chain_release(&k);
 }
 
 TEST(averaged_gradients_are_averages_of_point_differences)
@@ -405,13 +396,12 @@ TEST(tilt_sensors_have_the_integrated_covariance)
     c.stars[0].lenslets = 2;
     c.stars[1].slope_model = BB_SLOPE_POINT_DIFFERENCE;
     add_target(&c, 0.0, 0.0);
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     assert_int_equal(k.n, N);
     for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
         const bb_index place = entries[i].row * k.n + entries[i].column;
         check_close(k.cmm[place], entries[i].wanted, 3e-7, entries[0].wanted);
     }
-    chain_release(&k);
 }
 
 // 0.09228 lambda^2 d^(-1/3) r0^(-5/3) at d = 0.5 m, L0 = 25 m, where the point difference has
@@ -424,13 +414,12 @@ TEST(averaged_gradients_have_the_known_variance)
     const double wanted[] = {0.10434, 0.09228};
     for (int model = 0; model < 2; ++model) {
         c.sensors.slope_model = model;
-        chain k = chain_assemble(&c, false);
+        autocall(chain_release) chain k = chain_assemble(&c, false);
         const double strength = pow(k.atmosphere.r0_m, -5.0 / 3.0);
         const double angle = 500e-9 * 648000.0 / BB_PI;
         const double unit = angle * angle * pow(0.5, -1.0 / 3.0) * strength;
         check_close(k.cmm[0] / unit, wanted[model], 1.0, 5e-6);
         check_close(k.cmm[k.n * k.n - 1] / unit, wanted[model], 1.0, 5e-6);
-        chain_release(&k);
     }
 }
 
@@ -459,10 +448,10 @@ static void compare_tiles(int slope_model)
     ao_case c = case_asymmetric();
     c.sensors.slope_model = slope_model;
     const bb_ao_config config = case_config(&c);
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array guides = {0};
-    bb_measurement_noise noise = {0};
-    bb_slope_covariance *covariance = NULL;
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) guides = {0};
+    autorelease(bb_measurement_noise) noise = {0};
+    autoptr(bb_slope_covariance) covariance = NULL;
     check_ok(bb_atmosphere_create(config.atmosphere, 25.0, &atmosphere));
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     check_ok(bb_measurement_noise_create(&guides, &atmosphere, &noise));
@@ -476,9 +465,9 @@ static void compare_tiles(int slope_model)
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
     assert_true(source->symmetric);
     assert_string_equal(source->unit, "arcsec^2");
-    double *all_values = chain_dense(covariance);
+    autofree double *all_values = chain_dense(covariance);
     const bb_index n = source->rows;
-    double *tiled = zeros(n * n);
+    autofree double *tiled = zeros(n * n);
     static const bb_index tiles[] = {1, 7, 64};
     check_ok(bb_threads_set(3));
     for (int t = 0; t < 3; ++t) {
@@ -489,12 +478,6 @@ static void compare_tiles(int slope_model)
         assert_memory_equal(tiled, all_values, (size_t)(n * n) * sizeof *tiled);
     }
     bb_threads_stop();
-    BB_RELEASE(&all_values);
-    BB_RELEASE(&tiled);
-    bb_slope_covariance_destroy(&covariance);
-    bb_measurement_noise_release(&noise);
-    bb_sensor_array_release(&guides);
-    bb_atmosphere_release(&atmosphere);
 }
 
 TEST(entries_do_not_depend_on_block_or_threads)
@@ -507,9 +490,9 @@ TEST(entries_do_not_depend_on_block_or_threads)
 TEST(tilt_vectors_are_the_tilt_blocks)
 {
     const ao_case c = case_asymmetric();
-    chain k = chain_assemble(&c, true);
-    bb_tilt_vectors tilts = {0};
-    bb_slope_covariance *bare_covariance = NULL;
+    autocall(chain_release) chain k = chain_assemble(&c, true);
+    autorelease(bb_tilt_vectors) tilts = {0};
+    autoptr(bb_slope_covariance) bare_covariance = NULL;
     check_ok(bb_tilt_vectors_create(&k.guides, false, &tilts));
     assert_int_equal(tilts.rows, k.n);
     assert_int_equal(tilts.columns, 6);
@@ -519,7 +502,7 @@ TEST(tilt_vectors_are_the_tilt_blocks)
                                              .columns = &k.guides,
                                              .noise = &k.noise};
     check_ok(bb_slope_covariance_create(&parts, &bare_covariance));
-    double *bare = chain_dense(bare_covariance);
+    autofree double *bare = chain_dense(bare_covariance);
     for (bb_index i = 0; i < k.n; ++i) {
         for (bb_index j = 0; j < k.n; ++j) {
             double sum = bare[i * k.n + j];
@@ -531,10 +514,6 @@ TEST(tilt_vectors_are_the_tilt_blocks)
         }
     }
     assert_true(tilts.variance[0] == 1.0 && tilts.variance[3] == 0.3);
-    BB_RELEASE(&bare);
-    bb_tilt_vectors_release(&tilts);
-    bb_slope_covariance_destroy(&bare_covariance);
-    chain_release(&k);
 }
 
 // Touching subapertures: the sum of their slopes is the phase difference of the row's ends.
@@ -544,7 +523,7 @@ TEST(a_row_of_slopes_telescopes)
     c.telescope.obstruction = 0.0;
     add_star(&c, BB_GUIDE_STAR_NGS, 5.0, 0.0);
     add_target(&c, 0.0, 0.0);
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     const bb_sensor *sensor = &k.guides.sensors[0];
     double sum = 0.0;
     int members = 0;
@@ -561,13 +540,12 @@ TEST(a_row_of_slopes_telescopes)
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
     check_relative(sum * sensor->size_m * sensor->size_m,
                    angle * angle * (28.5115 + 1.88506) * bb_structure_function(8.0, 25.0), 1e-12);
-    chain_release(&k);
 }
 
 TEST(refuses_noise_of_a_rectangle_and_foreign_sensors)
 {
     const ao_case c = case_nx456();
-    chain k = chain_assemble(&c, false);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
     bb_slope_covariance *covariance = NULL;
     bb_slope_covariance_parts parts = {.name = "Ctm",
                                        .atmosphere = &k.atmosphere,
@@ -584,5 +562,4 @@ TEST(refuses_noise_of_a_rectangle_and_foreign_sensors)
     check_fails(bb_slope_covariance_create(&parts, &covariance), BB_INVALID,
                 "sensors of 3 and 3 layers, an atmosphere of 2");
     assert_null(covariance);
-    chain_release(&k);
 }

@@ -36,7 +36,7 @@ static void compare(const bb_device_source *twin, const bb_matrix_source *host, 
     const size_t bytes = (size_t)(w.rows * stride) * bb_type_bytes(type);
     unsigned char *got = NULL;
     void *block = NULL;
-    double *expected = doubles(w.rows * w.columns);
+    autofree double *expected = doubles(w.rows * w.columns);
     check_ok(BB_ALLOCATE((bb_index)bytes, &got));
     check_ok(bb_device_allocate(gpu, bytes, &block));
     check_ok(bb_device_zero(gpu, block, bytes));
@@ -57,7 +57,6 @@ static void compare(const bb_device_source *twin, const bb_matrix_source *host, 
         }
     }
     bb_device_release(gpu, &block);
-    BB_RELEASE(&expected);
     BB_RELEASE(&got);
 }
 
@@ -69,7 +68,7 @@ static bb_index draw(bb_index count, uint64_t index)
 // The whole matrix, then windows of any size, place and stride.
 static void compare_source(const bb_matrix_source *host)
 {
-    bb_device_source *twin = NULL;
+    autoptr(bb_device_source) twin = NULL;
     check_ok(bb_device_source_create(host, gpu, &twin));
     assert_true(twin->symmetric == host->symmetric && twin->rows == host->rows);
     for (int t = 0; t < 2; ++t) {
@@ -83,17 +82,15 @@ static void compare_source(const bb_matrix_source *host)
             compare(twin, host, w, type);
         }
     }
-    bb_device_source_destroy(&twin);
 }
 
 static void compare_case(const ao_case *c)
 {
-    sources s = {0};
+    autocall(sources_release) sources s = {0};
     sources_create(c, &s);
     for (int k = 0; k < SOURCE_COUNT; ++k) {
         compare_source(bb_slope_covariance_source(s.covariance[k]));
     }
-    sources_release(&s);
 }
 
 TEST(every_kind_of_pair_has_the_bits_of_the_host)
@@ -112,15 +109,13 @@ TEST(every_kind_of_pair_has_the_bits_of_the_host)
 TEST(vlt_3136_has_the_bits_of_the_host)
 {
     const ao_case c = case_vlt3136();
-    sources s = {0};
+    autocall(sources_release) sources s = {0};
     sources_create(&c, &s);
     const bb_matrix_source *host = bb_slope_covariance_source(s.covariance[SOURCE_CMM]);
-    bb_device_source *twin = NULL;
+    autoptr(bb_device_source) twin = NULL;
     check_ok(bb_device_source_create(host, gpu, &twin));
     compare(twin, host, (window){0, 0, host->rows, host->columns, 0}, BB_F64);
     compare(twin, host, (window){1033, 517, 1024, 1024, 0}, BB_F32);
-    bb_device_source_destroy(&twin);
-    sources_release(&s);
 }
 
 TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -167,8 +167,8 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
                 .axis = {axis_a, axis_b},
                 .averaged = bb_slope_covariance_averages(a, b)};
     assert_null(bb_slope_covariance_table(s->covariance[SOURCE_CMM], a, b, &work.swapped));
-    double *got = doubles(rows * columns);
-    double *expected = doubles(rows * columns);
+    autofree double *got = doubles(rows * columns);
+    autofree double *expected = doubles(rows * columns);
     for (bb_index k = 0; k < rows * columns; ++k) {
         got[k] = NAN;
     }
@@ -187,8 +187,6 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
                                    b->first + axis_b * b->count + column,
                                    bb_view_matrix(expected, rows, columns)));
     assert_memory_equal(got, expected, (size_t)(rows * columns) * sizeof *got);
-    BB_RELEASE(&got);
-    BB_RELEASE(&expected);
 }
 
 TEST(patches_give_the_bits_of_the_host)
@@ -199,7 +197,7 @@ TEST(patches_give_the_bits_of_the_host)
     cases[2].stars[1].rotation_deg = -7.0;
     cases[2].stars[1].magnification = 1.1;
     for (int k = 0; k < 4; ++k) {
-        sources s = {0};
+        autocall(sources_release) sources s = {0};
         sources_create(&cases[k], &s);
         int pairs = 0;
         for (bb_index i = 0; i < s.guides.sensor_count * s.guides.sensor_count; ++i) {
@@ -218,7 +216,6 @@ TEST(patches_give_the_bits_of_the_host)
             ++pairs;
         }
         assert_true(pairs >= 16);
-        sources_release(&s);
     }
 }
 
@@ -230,7 +227,7 @@ TEST(patches_cover_every_slope_once)
     ao_case c = case_without_stars(39.0, 86);
     add_star(&c, BB_GUIDE_STAR_NGS, 0.0, 0.0);
     add_target(&c, 0.0, 0.0);
-    sources s = {0};
+    autocall(sources_release) sources s = {0};
     sources_create(&c, &s);
     const bb_sensor *sensor = &s.guides.sensors[0];
     double evaluations = 0.0;
@@ -265,5 +262,4 @@ TEST(patches_cover_every_slope_once)
     print_message("ends over slopes, 86 x 86 lenslets in runs of 1024: %.3f\n",
                   evaluations / slopes);
     assert_true(evaluations / slopes < 1.17);
-    sources_release(&s);
 }

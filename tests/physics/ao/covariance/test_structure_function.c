@@ -84,7 +84,7 @@ TEST(slope_covariances_match_the_forty_digit_values)
         {5.0, 3.0, -0.000763269674134051, 0.000649981285080921, -0.00132636003526293},
         {10.0, 0.0, -0.000776389841564086, 0.000360663919359661, 0.0},
     };
-    bb_structure_table table = {0};
+    autorelease(bb_structure_table) table = {0};
     check_ok(bb_structure_table_create(25.0, &table));
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
     const double factor = pow(0.157, -5.0 / 3.0) * angle * angle / 0.25;
@@ -105,7 +105,6 @@ TEST(slope_covariances_match_the_forty_digit_values)
     const double cone = 1.0 - 12.5 / 90.0;
     check_close(factor * parallel(tabulated, &table, 0.0, 0.0, 0.25 * cone, 0.25),
                 0.0270672222130558, 1e-12, peak);
-    bb_structure_table_release(&table);
 }
 
 // Where a switch of series to asymptote at x = 4.7 would cost percents: du, xx(du, 0), xy(du, 3)
@@ -122,7 +121,7 @@ TEST(far_slope_covariances_are_smooth)
         {24.0, -0.0014713719037232840592, -0.00020345317990159048942},
         {60.0, -2.462315882373955974e-7, -1.2865481036314258942e-8},
     };
-    bb_structure_table table = {0};
+    autorelease(bb_structure_table) table = {0};
     check_ok(bb_structure_table_create(25.0, &table));
     const double peak = bb_structure_function(0.5, 25.0);
     for (size_t i = 0; i < sizeof reference / sizeof reference[0]; ++i) {
@@ -137,7 +136,6 @@ TEST(far_slope_covariances_are_smooth)
                 peak);
     check_close(crossed(tabulated, &table, -3.0, 7.0, 0.25, 0.1875), 0.022826641350417598267, 1e-12,
                 peak);
-    bb_structure_table_release(&table);
 }
 
 // Out to a 39 m pupil and two 222 arcsec beams at 20 km, with the sizes of real lenslets.
@@ -148,7 +146,7 @@ TEST(table_reaches_the_rounding_of_the_exact_function)
     double worst_covariance = 0.0;
     for (size_t l = 0; l < 4; ++l) {
         const double outer_scale = outer_scales[l];
-        bb_structure_table table = {0};
+        autorelease(bb_structure_table) table = {0};
         check_ok(bb_structure_table_create(outer_scale, &table));
         const double peak = bb_structure_function(0.45, outer_scale);
         for (uint64_t i = 0; i < 5000; ++i) {
@@ -167,7 +165,6 @@ TEST(table_reaches_the_rounding_of_the_exact_function)
             worst_covariance = fmax(worst_covariance, fabs(got - wanted) / peak);
             worst_covariance = fmax(worst_covariance, fabs(got_crossed - wanted_crossed) / peak);
         }
-        bb_structure_table_release(&table);
     }
     print_message("table: %.2g relative in D, %.2g of the peak in covariances\n", worst,
                   worst_covariance);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller of frames on small matrices: what can be worked out by hand.
-#include "core/memory.h"
 #include "physics/ao/frames/frame_controller.h"
 #include "tests/check.h"
 
@@ -33,7 +32,7 @@ TEST(commands_are_weighted_estimates)
     static const double gains[] = {1.0, 0.6, 0.25};
     for (int g = 0; g < 3; ++g) {
         const bb_control_law law = law_of(gains[g], 2.4, 0.0, NULL);
-        bb_frame_controller loop = {0};
+        autorelease(bb_frame_controller) loop = {0};
         check_ok(bb_frame_controller_create(&law, &loop));
         for (int run = 0; run < 2; ++run) { // a restart leaves nothing
             bb_frame_controller_restart(&loop);
@@ -52,7 +51,6 @@ TEST(commands_are_weighted_estimates)
                 }
             }
         }
-        bb_frame_controller_release(&loop);
     }
 }
 
@@ -64,8 +62,8 @@ TEST(closed_and_open_loops_command_alike)
     for (size_t c = 0; c < sizeof times / sizeof *times; ++c) {
         const bb_control_law open = law_of(times[c][0], times[c][1], times[c][2], NULL);
         const bb_control_law closed = law_of(times[c][0], times[c][1], times[c][2], seen);
-        bb_frame_controller a = {0};
-        bb_frame_controller b = {0};
+        autorelease(bb_frame_controller) a = {0};
+        autorelease(bb_frame_controller) b = {0};
         check_ok(bb_frame_controller_create(&open, &a));
         check_ok(bb_frame_controller_create(&closed, &b));
         for (int k = 0; k < FRAMES; ++k) {
@@ -76,8 +74,6 @@ TEST(closed_and_open_loops_command_alike)
             check_close(got[1], expected[1], 1e-14, 4.0);
         }
         assert_true(fabs(b.echo[0]) > 0.01); // the mirrors are seen
-        bb_frame_controller_release(&a);
-        bb_frame_controller_release(&b);
     }
 }
 
@@ -91,7 +87,7 @@ TEST(an_exposure_sees_commands_as_they_arrive)
         const double delay = times[c][0];
         const double exposure = times[c][1];
         const bb_control_law law = law_of(1.0, delay, exposure, seen);
-        bb_frame_controller loop = {0};
+        autorelease(bb_frame_controller) loop = {0};
         double sent[FRAMES];
         check_ok(bb_frame_controller_create(&law, &loop));
         for (int k = 0; k < FRAMES; ++k) {
@@ -105,7 +101,6 @@ TEST(an_exposure_sees_commands_as_they_arrive)
             }
             check_close(loop.applied[0], expected, 2.0 / STEPS, 2.0);
         }
-        bb_frame_controller_release(&loop);
     }
 }
 
@@ -123,7 +118,6 @@ TEST(a_loop_without_time_is_refused)
         assert_int_equal(bb_frame_controller_create(&law, &loop), BB_INVALID);
     }
     const bb_control_law instant = law_of(1.0, 0.0, 0.0, NULL);
-    bb_frame_controller loop = {0};
+    autorelease(bb_frame_controller) loop = {0};
     check_ok(bb_frame_controller_create(&instant, &loop));
-    bb_frame_controller_release(&loop);
 }

@@ -38,8 +38,8 @@ static campaign run(const ao_case *c, const double *r, const double *cee, bb_ind
     const bb_ao_config config = case_config(c);
     const bb_monte_carlo_config screens = {
         .frames = frames, .pixels_per_subaperture = 24, .screen_oversize = 3.0, .subharmonics = 4};
-    bb_tomography *problem = NULL;
-    bb_frame_sampler *sampler = NULL;
+    autoptr(bb_tomography) problem = NULL;
+    autoptr(bb_frame_sampler) sampler = NULL;
     bb_outcome outcome = {0};
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY, .strehl = out.stationary};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .strehl = out.pairs};
@@ -64,15 +64,13 @@ static campaign run(const ao_case *c, const double *r, const double *cee, bb_ind
                                       .fitting = &out.fitting};
     check_ok(bb_monte_carlo_run(sampler, &task));
     out.residual_m2 = estimate.residual_m2.mean;
-    bb_frame_sampler_destroy(&sampler);
-    bb_tomography_destroy(&problem);
     return out;
 }
 
 TEST(agrees_with_the_covariances)
 {
     const ao_case c = small_case();
-    chain k = chain_run(&c, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
     const campaign got = run(&c, k.r, k.cee, 200);
     for (int w = 0; w < WAVELENGTHS; ++w) {
         const double sigmas = (got.correctable[w].mean - got.pairs[w]) / got.correctable[w].error;
@@ -98,7 +96,6 @@ TEST(agrees_with_the_covariances)
     assert_true(got.fitting.mean > 0.2740 && got.fitting.mean < 0.45);
     // The image's value on the axis is the Strehl ratio of the whole residual.
     check_relative(got.psf[8 * 16 + 8], got.total[0].mean, 1e-12);
-    chain_release(&k);
 }
 
 // Mirrors that correct together: slopes R' s are in the correctable residual, surfaces of commands
@@ -113,8 +110,8 @@ TEST(mirrors_together_correct_by_their_surfaces)
     const bb_ao_config config = case_config(&c);
     const bb_monte_carlo_config screens = {
         .frames = 2, .pixels_per_subaperture = 8, .screen_oversize = 2.0, .subharmonics = 4};
-    bb_tomography *problem = NULL;
-    bb_frame_sampler *sampler = NULL;
+    autoptr(bb_tomography) problem = NULL;
+    autoptr(bb_frame_sampler) sampler = NULL;
     check_ok(bb_ao_check(&config));
     check_ok(bb_tomography_create(&config, true, &problem));
     check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
@@ -154,14 +151,12 @@ TEST(mirrors_together_correct_by_their_surfaces)
         BB_RELEASE(&used[0]);
         BB_RELEASE(&used[1]);
     }
-    bb_frame_sampler_destroy(&sampler);
-    bb_tomography_destroy(&problem);
 }
 
 TEST(does_not_depend_on_threads)
 {
     const ao_case c = small_case();
-    chain k = chain_run(&c, true);
+    autocall(chain_release) chain k = chain_run(&c, true);
     const campaign one = run(&c, k.r, k.cee, 5);
     check_ok(bb_threads_set(3));
     const campaign three = run(&c, k.r, k.cee, 5);
@@ -169,7 +164,6 @@ TEST(does_not_depend_on_threads)
     assert_memory_equal(one.psf, three.psf, sizeof one.psf);
     assert_memory_equal(one.correctable, three.correctable, sizeof one.correctable);
     assert_memory_equal(one.structure, three.structure, sizeof one.structure);
-    chain_release(&k);
 }
 
 // Slopes of frames have the covariance that the sources say, noise and tilts included; point
@@ -185,14 +179,14 @@ TEST(slopes_have_their_covariance)
     const bb_ao_config config = case_config(&c);
     const bb_monte_carlo_config screens = {
         .frames = 1, .pixels_per_subaperture = 24, .screen_oversize = 3.0, .subharmonics = 4};
-    bb_tomography *problem = NULL;
-    bb_frame_sampler *sampler = NULL;
-    bb_frame frame = {0};
+    autoptr(bb_tomography) problem = NULL;
+    autoptr(bb_frame_sampler) sampler = NULL;
+    autorelease(bb_frame) frame = {0};
     check_ok(bb_tomography_create(&config, true, &problem));
     const bb_index n = problem->cmm->rows;
     const bb_index m = problem->targets[0].ctm->rows;
-    double *expected = doubles(n * n + m * n);
-    double *sum = zeros(n * n + m * n);
+    autofree double *expected = doubles(n * n + m * n);
+    autofree double *sum = zeros(n * n + m * n);
     check_ok(bb_matrix_source_load(problem->cmm, expected));
     check_ok(bb_matrix_source_load(problem->targets[0].ctm, expected + n * n));
     check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
@@ -232,9 +226,4 @@ TEST(slopes_have_their_covariance)
                   sqrt(off), variance / expected_variance, 1.0 + cross / (norm * norm));
     assert_true(off > 0.5 && off < 1.6);
     check_close(cross / (norm * norm), 0.0, 0.06, 1.0);
-    bb_frame_release(&frame);
-    bb_frame_sampler_destroy(&sampler);
-    bb_tomography_destroy(&problem);
-    BB_RELEASE(&expected);
-    BB_RELEASE(&sum);
 }

@@ -35,7 +35,7 @@ TEST(sizes_suit_fftw)
 // The ensemble's, without drawing: from a subaperture to the diameter, along three directions.
 TEST(ensemble_has_von_karmans_structure_function)
 {
-    bb_phase_screen screen = make(440);
+    autorelease(bb_phase_screen) screen = make(440);
     static const double distances[] = {0.8, 1.6, 3.2, 6.0, 8.0};
     double worst = 0.0;
     for (size_t i = 0; i < sizeof distances / sizeof *distances; ++i) {
@@ -49,14 +49,13 @@ TEST(ensemble_has_von_karmans_structure_function)
     }
     print_message("structure function within %.2f %%\n", 100.0 * worst);
     assert_true(worst < 0.01);
-    bb_phase_screen_release(&screen);
 }
 
 // With a screen of finer waves and a shorter period, from a fraction of a subaperture on.
 TEST(finer_waves_complete_it)
 {
-    bb_phase_screen coarse = make(440);
-    bb_phase_screen fine = {0};
+    autorelease(bb_phase_screen) coarse = make(440);
+    autorelease(bb_phase_screen) fine = {0};
     check_ok(bb_phase_screen_refine(&coarse, 660, 0.025, &fine));
     static const double distances[] = {0.1, 0.2, 0.4, 0.8, 3.2};
     double worst = 0.0;
@@ -68,33 +67,29 @@ TEST(finer_waves_complete_it)
     print_message("with finer waves within %.2f %%\n", 100.0 * worst);
     assert_true(worst < 0.011);
     // Other waves, other numbers.
-    bb_amplitude *one = draw(&coarse, 1, 0);
-    bb_amplitude *two = draw(&fine, 1, 0);
+    autofree bb_amplitude *one = draw(&coarse, 1, 0);
+    autofree bb_amplitude *two = draw(&fine, 1, 0);
     assert_true(two[400][0] == 0.0 && two[330 * 300 + 300][0] != one[330 * 300 + 300][0]);
-    BB_RELEASE(&one);
-    BB_RELEASE(&two);
-    bb_phase_screen_release(&coarse);
-    bb_phase_screen_release(&fine);
 }
 
 // Drawn: the mean over screens, with its standard error, within 2 % and 4 errors of theory.
 TEST(drawn_screens_have_it_too)
 {
     enum { SCREENS = 400, POINTS = 24 };
-    bb_phase_screen screen = make(320);
+    autorelease(bb_phase_screen) screen = make(320);
     double position[POINTS];
     for (int i = 0; i < POINTS; ++i) {
         position[i] = 0.333 * i - 4.0;
     }
-    bb_screen_axis x = {0};
-    bb_screen_axis y = {0};
+    autorelease(bb_screen_axis) x = {0};
+    autorelease(bb_screen_axis) y = {0};
     check_ok(bb_screen_axis_create(&screen, true, POINTS, position, NULL, BB_SCREEN_POINT, &x));
     check_ok(bb_screen_axis_create(&screen, false, POINTS, position, NULL, BB_SCREEN_POINT, &y));
     double sum = 0.0;
     double squares = 0.0;
     for (uint64_t s = 0; s < SCREENS; ++s) {
         double grid[POINTS * POINTS] = {0.0};
-        bb_amplitude *amplitudes = draw(&screen, 3, s);
+        autofree bb_amplitude *amplitudes = draw(&screen, 3, s);
         check_ok(bb_phase_screen_add(&screen, amplitudes, &x, &y, grid));
         double mean = 0.0;
         for (int j = 0; j < POINTS; ++j) {
@@ -106,7 +101,6 @@ TEST(drawn_screens_have_it_too)
         }
         sum += mean / SCREENS;
         squares += mean * mean / SCREENS;
-        BB_RELEASE(&amplitudes);
     }
     const double expected = bb_structure_function(6 * 0.333, 25.0);
     const double error = sqrt((squares - sum * sum) / (SCREENS - 1));
@@ -114,23 +108,20 @@ TEST(drawn_screens_have_it_too)
                   error / expected);
     check_close(sum, expected, 0.02, expected);
     check_close(sum, expected, 4.0, error + 0.01 * expected / 4.0);
-    bb_screen_axis_release(&x);
-    bb_screen_axis_release(&y);
-    bb_phase_screen_release(&screen);
 }
 
 TEST(fft_and_sum_of_waves_agree)
 {
-    bb_phase_screen screen = make(48);
-    bb_amplitude *amplitudes = draw(&screen, 1, 7);
+    autorelease(bb_phase_screen) screen = make(48);
+    autofree bb_amplitude *amplitudes = draw(&screen, 1, 7);
     double position[48];
-    double *plane = zeros(48 * 48);
-    double *grid = zeros(48 * 48);
+    autofree double *plane = zeros(48 * 48);
+    autofree double *grid = zeros(48 * 48);
     for (int i = 0; i < 48; ++i) {
         position[i] = pixel_m * (i - 24);
     }
-    bb_screen_axis x = {0};
-    bb_screen_axis y = {0};
+    autorelease(bb_screen_axis) x = {0};
+    autorelease(bb_screen_axis) y = {0};
     check_ok(bb_screen_axis_create(&screen, true, 48, position, NULL, BB_SCREEN_POINT, &x));
     check_ok(bb_screen_axis_create(&screen, false, 48, position, NULL, BB_SCREEN_POINT, &y));
     check_ok(bb_phase_screen_plane(&screen, amplitudes, plane));
@@ -138,33 +129,25 @@ TEST(fft_and_sum_of_waves_agree)
     for (int k = 0; k < 48 * 48; ++k) {
         check_close(grid[k], plane[k], 1e-11, 1.0);
     }
-    BB_RELEASE(&amplitudes);
-    BB_RELEASE(&plane);
-    BB_RELEASE(&grid);
-    bb_screen_axis_release(&x);
-    bb_screen_axis_release(&y);
-    bb_phase_screen_release(&screen);
 }
 
 // One value of a screen at x by y, taken along x and y as said.
 static double taken(const bb_phase_screen *screen, const bb_amplitude *amplitudes, double at_x,
                     double at_y, double width, bb_screen_taken along_x, bb_screen_taken along_y)
 {
-    bb_screen_axis x = {0};
-    bb_screen_axis y = {0};
+    autorelease(bb_screen_axis) x = {0};
+    autorelease(bb_screen_axis) y = {0};
     double value = 0.0;
     check_ok(bb_screen_axis_create(screen, true, 1, &at_x, &width, along_x, &x));
     check_ok(bb_screen_axis_create(screen, false, 1, &at_y, &width, along_y, &y));
     check_ok(bb_phase_screen_add(screen, amplitudes, &x, &y, &value));
-    bb_screen_axis_release(&x);
-    bb_screen_axis_release(&y);
     return value;
 }
 
 TEST(differences_and_means_are_those_of_points)
 {
-    bb_phase_screen screen = make(48);
-    bb_amplitude *amplitudes = draw(&screen, 1, 8);
+    autorelease(bb_phase_screen) screen = make(48);
+    autofree bb_amplitude *amplitudes = draw(&screen, 1, 8);
     const double width = 0.37;
     const bb_screen_taken point = BB_SCREEN_POINT;
     const double difference =
@@ -179,21 +162,16 @@ TEST(differences_and_means_are_those_of_points)
     }
     check_close(taken(&screen, amplitudes, 0.61, -1.2, width, point, BB_SCREEN_MEAN), mean, 1e-4,
                 1.0);
-    BB_RELEASE(&amplitudes);
-    bb_phase_screen_release(&screen);
 }
 
 TEST(a_screen_is_its_address)
 {
     bb_phase_screen screen = make(16);
-    bb_amplitude *first = draw(&screen, 1, 4);
-    bb_amplitude *other = draw(&screen, 1, 5);
-    bb_amplitude *again = draw(&screen, 1, 4);
+    autofree bb_amplitude *first = draw(&screen, 1, 4);
+    autofree bb_amplitude *other = draw(&screen, 1, 5);
+    autofree bb_amplitude *again = draw(&screen, 1, 4);
     assert_memory_equal(first, again, (size_t)screen.waves * sizeof *first);
     assert_memory_not_equal(first, other, (size_t)screen.waves * sizeof *first);
-    BB_RELEASE(&first);
-    BB_RELEASE(&other);
-    BB_RELEASE(&again);
     bb_phase_screen_release(&screen);
     check_fails(bb_phase_screen_create(1, 0.1, 25.0, 4, &screen), BB_INVALID, "1 points");
 }
@@ -203,9 +181,9 @@ TEST(a_screen_is_its_address)
 TEST(screens_move)
 {
     enum { NODES = 401 }; // of Simpson's rule
-    bb_phase_screen screen = make(60);
-    bb_amplitude *amplitudes = draw(&screen, 3, 4);
-    bb_amplitude *moved = draw(&screen, 3, 4);
+    autorelease(bb_phase_screen) screen = make(60);
+    autofree bb_amplitude *amplitudes = draw(&screen, 3, 4);
+    autofree bb_amplitude *moved = draw(&screen, 3, 4);
     const double shift[2] = {0.377, -1.21};
     const double path[2] = {-0.9, 0.55};
     const double still[2] = {0.0, 0.0};
@@ -241,7 +219,4 @@ TEST(screens_move)
         }
     }
     assert_true(away > 0.1);
-    BB_RELEASE(&amplitudes);
-    BB_RELEASE(&moved);
-    bb_phase_screen_release(&screen);
 }

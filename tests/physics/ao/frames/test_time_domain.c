@@ -53,10 +53,10 @@ static void leave(scene *s)
 // At time 0 a sky is a frame; later the targets see another, and a drifted sensor the same.
 TEST(skies_begin_as_frames)
 {
-    scene s;
-    bb_flow_sampler *flow = NULL;
-    bb_frame frame = {0};
-    bb_frame moved = {0};
+    autocall(leave) scene s;
+    autoptr(bb_flow_sampler) flow = NULL;
+    autorelease(bb_frame) frame = {0};
+    autorelease(bb_frame) moved = {0};
     enter(5, &s);
     check_ok(bb_frame_create(s.sampler, &frame));
     check_ok(bb_frame_create(s.sampler, &moved));
@@ -80,10 +80,6 @@ TEST(skies_begin_as_frames)
     // A look of no noise differs by what the exposure smears.
     check_ok(bb_flow_sampler_look(flow, BB_FRAME_GUIDES, 0.0, 0.01, 5, 8, &moved));
     assert_true(fabs(moved.guides[0] - frame.guides[0]) > 1e-6);
-    bb_flow_sampler_destroy(&flow);
-    bb_frame_release(&frame);
-    bb_frame_release(&moved);
-    leave(&s);
 }
 
 // <t(tau) s(0)^T> of skies against the covariance of truth sensors that have drifted.
@@ -92,11 +88,11 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
     enum { SKIES = 700 };
     const double delay_s = 0.05;
     double drift[LAYERS][2];
-    scene s;
-    bb_sensor_array late = {0};
-    bb_slope_covariance *covariance = NULL;
-    bb_flow_sampler *flow = NULL;
-    bb_frame frame = {0};
+    autocall(leave) scene s;
+    autorelease(bb_sensor_array) late = {0};
+    autoptr(bb_slope_covariance) covariance = NULL;
+    autoptr(bb_flow_sampler) flow = NULL;
+    autorelease(bb_frame) frame = {0};
     enter(4, &s);
     const bb_index n = s.problem->guides.measurement_count;
     const bb_index m = s.problem->targets[0].truth.measurement_count;
@@ -111,10 +107,10 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
                                              .rows = &late,
                                              .columns = &s.problem->guides};
     check_ok(bb_slope_covariance_create(&parts, &covariance));
-    double *expected = chain_dense(covariance);
-    double *still = doubles(m * n);
+    autofree double *expected = chain_dense(covariance);
+    autofree double *still = doubles(m * n);
     check_ok(bb_matrix_source_load(s.problem->targets[0].ctm, still));
-    double *sum = zeros(m * n);
+    autofree double *sum = zeros(m * n);
     check_ok(bb_frame_create(s.sampler, &frame));
     check_ok(bb_flow_sampler_create(s.sampler, winds, &flow));
     for (uint64_t f = 0; f < SKIES; ++f) {
@@ -142,14 +138,6 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
     check_close(drifted, 1.0, 0.1, 1.0);
     check_close(share, 0.0, 0.15, 1.0); // without drift 1, with the wind reversed 2 and more
     assert_true(bb > 0.04 * aa);
-    BB_RELEASE(&expected);
-    BB_RELEASE(&still);
-    BB_RELEASE(&sum);
-    bb_slope_covariance_destroy(&covariance);
-    bb_sensor_array_release(&late);
-    bb_flow_sampler_destroy(&flow);
-    bb_frame_release(&frame);
-    leave(&s);
 }
 
 // The wind of the only layer above the ground and a delay are an angle: sensors that drift there
@@ -166,8 +154,8 @@ TEST(a_drift_is_a_direction)
     c.targets[c.target_count].x_arcsec += step_arcsec;
     c.targets[c.target_count++].y_arcsec -= 2.0 * step_arcsec;
     const bb_ao_config config = case_config(&c);
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array guides = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) guides = {0};
     bb_sensor_array truth[2] = {0};
     double *matrix[2];
     check_ok(bb_atmosphere_create(&c.atmosphere, 0.0, &atmosphere));
@@ -175,7 +163,7 @@ TEST(a_drift_is_a_direction)
     const double offset = 8000.0 * step_arcsec / BB_ARCSEC_PER_RADIAN;
     const double drift[1][2] = {{offset, -2.0 * offset}};
     for (int t = 0; t < 2; ++t) {
-        bb_slope_covariance *covariance = NULL;
+        autoptr(bb_slope_covariance) covariance = NULL;
         check_ok(bb_sensor_array_create_truth(&config, t, &atmosphere, &truth[t]));
         if (t == 0) {
             bb_sensor_array_drift(&truth[t], drift);
@@ -184,7 +172,6 @@ TEST(a_drift_is_a_direction)
             .name = "Ctm", .atmosphere = &atmosphere, .rows = &truth[t], .columns = &guides};
         check_ok(bb_slope_covariance_create(&parts, &covariance));
         matrix[t] = chain_dense(covariance);
-        bb_slope_covariance_destroy(&covariance);
     }
     const double entries = bb_slope_covariance_entries(&truth[0], &guides);
     const double direct = bb_slope_covariance_direct_entries(&truth[0], &guides);
@@ -196,8 +183,6 @@ TEST(a_drift_is_a_direction)
         BB_RELEASE(&matrix[t]);
         bb_sensor_array_release(&truth[t]);
     }
-    bb_sensor_array_release(&guides);
-    bb_atmosphere_release(&atmosphere);
 }
 
 enum { SKIES = 4 };
@@ -234,9 +219,9 @@ static outcome run(const scene *s, const chain *k, double delay_s, double rate_h
 
 TEST(numbers_do_not_depend_on_threads)
 {
-    scene s;
+    autocall(leave) scene s;
     enter(4, &s);
-    chain k = chain_run(&s.c, true);
+    autocall(chain_release) chain k = chain_run(&s.c, true);
     const outcome one = run(&s, &k, 4e-3, 500.0, 0.5);
     check_ok(bb_threads_set(3));
     const outcome three = run(&s, &k, 4e-3, 500.0, 0.5);
@@ -249,6 +234,4 @@ TEST(numbers_do_not_depend_on_threads)
     // Old commands in the sum lag, too.
     assert_true(run(&s, &k, 0.0, 100.0, 1.0).residual_m2 <
                 run(&s, &k, 0.0, 100.0, 0.3).residual_m2);
-    chain_release(&k);
-    leave(&s);
 }

@@ -2,7 +2,6 @@
 //
 // Layers learned from covariances of slopes: analytic ones, whose strengths are known exactly, and
 // those of random frames.
-#include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/frames/learn_frames.h"
 #include "physics/ao/learn/learn.h"
@@ -54,8 +53,8 @@ TEST(known_strengths_come_back)
     bb_layer_config layers[LAYERS];
     const ao_case c = asymmetric_case(layers);
     const bb_ao_config config = case_config(&c);
-    bb_tomography *problem = NULL;
-    bb_learned_profile learned = {0};
+    autoptr(bb_tomography) problem = NULL;
+    autorelease(bb_learned_profile) learned = {0};
     double worst = 0.0;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     const bb_learn_task task = task_of(&config, problem->cmm);
@@ -83,8 +82,6 @@ TEST(known_strengths_come_back)
         check_close(learned.tilt_arcsec2[s], sensor->star.kind == &bb_lgs_star ? 1.0 : 0.0, 1e-9,
                     1.0);
     }
-    bb_learned_profile_release(&learned);
-    bb_tomography_destroy(&problem);
 }
 
 TEST(absent_layers_get_nothing)
@@ -94,8 +91,8 @@ TEST(absent_layers_get_nothing)
     const bb_ao_config config = case_config(&c);
     const double more_m[LAYERS + 2] = {0.0, 2000.0, 4000.0, 7500.0, 11000.0};
     const double expected[LAYERS + 2] = {18.0, 0.0, 4.5, 0.0, 7.25};
-    bb_tomography *problem = NULL;
-    bb_learned_profile learned = {0};
+    autoptr(bb_tomography) problem = NULL;
+    autorelease(bb_learned_profile) learned = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     bb_learn_task task = task_of(&config, problem->cmm);
     task.layer_count = LAYERS + 2;
@@ -106,8 +103,6 @@ TEST(absent_layers_get_nothing)
         check_close(learned.strength[l], expected[l], 1e-8, 18.0);
         assert_true(learned.strength[l] >= 0.0);
     }
-    bb_learned_profile_release(&learned);
-    bb_tomography_destroy(&problem);
 }
 
 TEST_FULL(the_outer_scale_comes_back)
@@ -116,8 +111,8 @@ TEST_FULL(the_outer_scale_comes_back)
     ao_case c = asymmetric_case(layers);
     c.atmosphere.outer_scale_m = 17.0;
     const bb_ao_config config = case_config(&c);
-    bb_tomography *problem = NULL;
-    bb_learned_profile learned = {0};
+    autoptr(bb_tomography) problem = NULL;
+    autorelease(bb_learned_profile) learned = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     bb_learn_task task = task_of(&config, problem->cmm);
     task.outer_scale_low_m = 8.0;
@@ -134,8 +129,6 @@ TEST_FULL(the_outer_scale_comes_back)
     check_ok(bb_learn_fit(&task, &learned));
     assert_true(learned.outer_scale_bounded);
     check_relative(learned.outer_scale_m, 20.0, 1e-4);
-    bb_learned_profile_release(&learned);
-    bb_tomography_destroy(&problem);
 }
 
 // Laser stars at 30 km, a layer at 40: natural stars alone see it.
@@ -152,8 +145,8 @@ TEST(natural_stars_see_above_laser_stars)
     c.stars[3].x_arcsec = -6.0;
     c.stars[3].y_arcsec = 5.0;
     bb_ao_config config = case_config(&c);
-    bb_tomography *problem = NULL;
-    bb_learned_profile learned = {0};
+    autoptr(bb_tomography) problem = NULL;
+    autorelease(bb_learned_profile) learned = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     bb_learn_task task = task_of(&config, problem->cmm);
     task.height_m = high_m;
@@ -171,8 +164,6 @@ TEST(natural_stars_see_above_laser_stars)
     assert_int_equal(learned.outcome.kind, BB_OUTCOME_UNDERDETERMINED);
     assert_non_null(strstr(learned.outcome.detail, "no two slopes share the layer at 40000 m"));
     assert_true(isnan(learned.strength[0]) && isnan(learned.r0_m) && isnan(learned.outer_scale_m));
-    bb_learned_profile_release(&learned);
-    bb_tomography_destroy(&problem);
 }
 
 TEST(layers_too_close_are_named)
@@ -181,8 +172,8 @@ TEST(layers_too_close_are_named)
     ao_case c = asymmetric_case(layers);
     bb_ao_config config = case_config(&c);
     const double close_m[LAYERS] = {0.0, 11000.0, 11020.0};
-    bb_tomography *problem = NULL;
-    bb_learned_profile learned = {0};
+    autoptr(bb_tomography) problem = NULL;
+    autorelease(bb_learned_profile) learned = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     bb_learn_task task = task_of(&config, problem->cmm);
     task.height_m = close_m;
@@ -201,8 +192,6 @@ TEST(layers_too_close_are_named)
     task = task_of(&config, problem->cmm);
     check_ok(bb_learn_fit(&task, &learned));
     assert_int_equal(learned.outcome.kind, BB_OUTCOME_UNDERDETERMINED);
-    bb_learned_profile_release(&learned);
-    bb_tomography_destroy(&problem);
 }
 
 // The same bits from one thread and two; a faint star and other tilts change nothing.
@@ -211,9 +200,9 @@ TEST(noise_and_tilts_do_not_bias)
     bb_layer_config layers[LAYERS];
     ao_case c = asymmetric_case(layers);
     bb_ao_config config = case_config(&c);
-    bb_tomography *problem = NULL;
-    bb_learned_profile quiet = {0};
-    bb_learned_profile noisy = {0};
+    autoptr(bb_tomography) problem = NULL;
+    autorelease(bb_learned_profile) quiet = {0};
+    autorelease(bb_learned_profile) noisy = {0};
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     bb_learn_task task = task_of(&config, problem->cmm);
     check_ok(bb_learn_fit(&task, &quiet));
@@ -233,9 +222,6 @@ TEST(noise_and_tilts_do_not_bias)
     }
     check_relative(noisy.tilt_arcsec2[0], 7.0, 1e-8);
     assert_true(noisy.noise_arcsec2[2] > 10.0 * quiet.noise_arcsec2[2]);
-    bb_learned_profile_release(&quiet);
-    bb_learned_profile_release(&noisy);
-    bb_tomography_destroy(&problem);
 }
 
 TEST_FULL(frames_teach_within_their_error)
@@ -245,7 +231,7 @@ TEST_FULL(frames_teach_within_their_error)
     const bb_ao_config config = case_config(&c);
     const bb_monte_carlo_config screens = {
         .frames = 0, .pixels_per_subaperture = 16, .screen_oversize = 2.0, .subharmonics = 4};
-    bb_tomography *problem = NULL;
+    autoptr(bb_tomography) problem = NULL;
     bb_frame_sampler *sampler = NULL;
     bb_learn_frames frames = {0};
     bb_learned_profile learned = {0};
@@ -269,7 +255,6 @@ TEST_FULL(frames_teach_within_their_error)
     bb_learn_frames_release(&frames);
     bb_frame_sampler_destroy(&sampler);
     problem->target_count = c.target_count;
-    bb_tomography_destroy(&problem);
     check_ok(bb_threads_set(1));
 }
 

@@ -11,7 +11,7 @@
 
 TEST(actuators_stand_on_the_lenslet_corners)
 {
-    bb_deformable_mirror mirror = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
     check_ok(bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
     // 100 actuators, 5 modes dropped: independent numbers of the 39 m check case.
     assert_int_equal(mirror.actuator_count, 100);
@@ -21,7 +21,6 @@ TEST(actuators_stand_on_the_lenslet_corners)
         const double rho = hypot((double)mirror.column[a] - 5.0, (double)mirror.row[a] - 5.0) / 5.0;
         assert_true(rho > 0.1 && rho < 1.14);
     }
-    bb_deformable_mirror_release(&mirror);
 }
 
 // Without an actuator on an outer corner the subaperture there is not controlled.
@@ -52,26 +51,24 @@ TEST(every_corner_of_a_lit_lenslet_has_an_actuator)
 TEST(mirrors_beyond_lapack_are_refused)
 {
     bb_deformable_mirror mirror = {0};
-    const bb_index blocks = bb_memory_blocks();
     check_fails(
         bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.0}, 250, NAN, &mirror),
         BB_UNSUPPORTED, "expected at most 46340");
     check_fails(
         bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.28}, 300, NAN, &mirror),
         BB_UNSUPPORTED, "a mirror of 300 lenslets");
-    assert_int_equal(bb_memory_blocks(), blocks);
 }
 
 // The truncated pseudo-inverse by the singular values of the whole interaction matrix, two ways.
 static void compare_with_singular_values(double obstruction, bb_index lenslets, double condition)
 {
-    bb_deformable_mirror mirror = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
     const bb_pupil pupil = {.obstruction = obstruction};
     check_ok(bb_deformable_mirror_create(8.0, &pupil, lenslets, condition, &mirror));
     const bb_index m = mirror.measurement_count;
     const bb_index k = mirror.actuator_count;
     const bb_index rank = m < k ? m : k;
-    double *d = NULL, *u = NULL, *s = NULL, *vt = NULL, *expected = NULL;
+    autofree double *d = NULL, *u = NULL, *s = NULL, *vt = NULL, *expected = NULL;
     check_ok(BB_ALLOCATE(m * k, &d));
     check_ok(BB_ALLOCATE(m * rank, &u));
     check_ok(BB_ALLOCATE(rank, &s));
@@ -98,12 +95,10 @@ static void compare_with_singular_values(double obstruction, bb_index lenslets, 
     print_message("%td lenslets, %td of %td modes dropped: %.2g of the peak\n", lenslets, k - kept,
                   k, worst / peak);
     assert_true(worst < 1e-10 * peak);
-    BB_RELEASE(&d);
     BB_RELEASE(&u);
     BB_RELEASE(&s);
     BB_RELEASE(&vt);
     BB_RELEASE(&expected);
-    bb_deformable_mirror_release(&mirror);
 }
 
 TEST(projector_is_the_truncated_pseudo_inverse)
@@ -125,12 +120,12 @@ TEST(influence_couples_a_fifth_to_the_neighbour)
 
 TEST(interaction_is_the_point_difference)
 {
-    bb_deformable_mirror mirror = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
     check_ok(bb_deformable_mirror_create(6.0, &(bb_pupil){.obstruction = 0.0}, 3, NAN, &mirror));
     // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
     assert_int_equal(mirror.measurement_count, 18);
     assert_int_equal(mirror.actuator_count, 16);
-    double *interaction = doubles(18 * 16);
+    autofree double *interaction = doubles(18 * 16);
     check_ok(
         bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.0}, interaction));
     // Subaperture 4 is centred on (0, 0); actuator 10 at (1, 1) m.
@@ -140,19 +135,17 @@ TEST(interaction_is_the_point_difference)
     check_relative(interaction[4 * 16 + 10], slope, 1e-10);
     check_relative(interaction[(9 + 4) * 16 + 10], slope, 1e-10);
     check_relative(interaction[4 * 16 + 5], -slope, 1e-10);
-    BB_RELEASE(&interaction);
-    bb_deformable_mirror_release(&mirror);
 }
 
 // Dx D is the orthogonal projector on the modes kept: symmetric, idempotent, of their trace.
 TEST(projector_inverts_the_modes_kept)
 {
-    bb_deformable_mirror mirror = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
     check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 8, NAN, &mirror));
     const bb_index a = mirror.actuator_count;
     const bb_index m = mirror.measurement_count;
-    double *interaction = doubles(m * a);
-    double *product = zeros(a * a);
+    autofree double *interaction = doubles(m * a);
+    autofree double *product = zeros(a * a);
     check_ok(
         bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
     double trace = 0.0;
@@ -176,20 +169,17 @@ TEST(projector_inverts_the_modes_kept)
             check_close(product[j * a + i], product[i * a + j], 1e-12, 1.0);
         }
     }
-    BB_RELEASE(&interaction);
-    BB_RELEASE(&product);
-    bb_deformable_mirror_release(&mirror);
 }
 
 // Share of a plane's voltages that the projector gives back.
 static double tilt_kept(bb_index lenslets, double condition)
 {
-    bb_deformable_mirror mirror = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
     check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, lenslets, condition,
                                          &mirror));
     const bb_index m = mirror.measurement_count;
     const bb_index a = mirror.actuator_count;
-    double *interaction = doubles(m * a);
+    autofree double *interaction = doubles(m * a);
     check_ok(
         bb_deformable_mirror_interaction(&mirror, &(bb_pupil){.obstruction = 0.2}, interaction));
     double got = 0.0;
@@ -205,8 +195,6 @@ static double tilt_kept(bb_index lenslets, double condition)
         }
         got += slope * answer;
     }
-    BB_RELEASE(&interaction);
-    bb_deformable_mirror_release(&mirror);
     return got / total;
 }
 

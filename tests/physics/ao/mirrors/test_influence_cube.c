@@ -116,7 +116,7 @@ static double slope_by_hand(const bb_sensor *sensor, double height_m, bb_index k
 static void check_slopes(const bb_mirror_stack *stack, const bb_sensor *sensor, double *worst)
 {
     const bb_conjugate_mirror *mirror = &stack->mirrors[1];
-    double *matrix = doubles(2 * sensor->count * stack->actuator_count);
+    autofree double *matrix = doubles(2 * sensor->count * stack->actuator_count);
     check_ok(bb_mirror_stack_interaction(stack, sensor, matrix));
     for (bb_index k = 0; k < 2 * sensor->count; ++k) {
         for (bb_index a = 0; a < mirror->count; ++a) {
@@ -125,7 +125,6 @@ static void check_slopes(const bb_mirror_stack *stack, const bb_sensor *sensor, 
             *worst = fmax(*worst, fabs(got - expected));
         }
     }
-    BB_RELEASE(&matrix);
 }
 
 TEST(slopes_are_those_of_the_function_that_was_sampled)
@@ -235,9 +234,9 @@ TEST(a_grid_reaches_what_is_corrected)
 {
     ao_case c = case_mcao();
     bb_influence_cube cube = sample(oblong, 2, 101, 102, 0.1);
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array truth = {0};
-    bb_mirror_stack stack = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) truth = {0};
+    autorelease(bb_mirror_stack) stack = {0};
     add_own_mirror(&c, 11000.0);
     c.influences = &cube;
     const bb_ao_config config = case_config(&c);
@@ -259,9 +258,6 @@ TEST(a_grid_reaches_what_is_corrected)
     truth.sensors[0].star.altitude_m = 10.0e3; // the mirror is above it
     truth.sensors[0].star.x_rad = 1.0;
     check_ok(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[1]"));
-    bb_sensor_array_release(&truth);
-    bb_mirror_stack_release(&stack);
-    bb_atmosphere_release(&atmosphere);
     BB_RELEASE(&cube.values);
 }
 
@@ -279,7 +275,7 @@ static double as_upper(bb_index actuator, double x, double y)
 static bb_index tell(const ao_case *c, bb_plate_mode *first)
 {
     const bb_ao_config config = case_config(c);
-    bb_atmosphere atmosphere = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
     bb_sensor_array truth[MOST_TARGETS] = {{0}};
     const bb_sensor *truths[MOST_TARGETS];
     bb_mirror_commands *commands = NULL;
@@ -298,7 +294,6 @@ static bb_index tell(const ao_case *c, bb_plate_mode *first)
     for (bb_index t = 0; t < c->target_count; ++t) {
         bb_sensor_array_release(&truth[t]);
     }
-    bb_atmosphere_release(&atmosphere);
     return count;
 }
 

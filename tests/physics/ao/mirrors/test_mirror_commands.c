@@ -72,16 +72,16 @@ TEST(commands_of_what_mirrors_made_are_the_modes_kept)
     ao_case c = two_mirrors(55.0);
     c.targets[0].weight = 6.0;
     c.targets[2].weight = 0.0;
-    scene s;
+    autocall(leave) scene s;
     enter(&c, &s);
     const int k = (int)s.actuators;
     assert_int_equal(s.actuators, 249);
     assert_int_equal(s.commands->slope_count, 4 * s.slopes);
     check_relative(s.commands->weight[0], 6.0 / 9.0, 1e-15);
     assert_true(s.commands->weight[2] == 0.0);
-    double *product = kept(&s);
+    autofree double *product = kept(&s);
     double sum = 0.0;
-    double *square = doubles(s.actuators * s.actuators);
+    autofree double *square = doubles(s.actuators * s.actuators);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, k, k, k, 1.0, product, k, product, k, 0.0,
                 square, k);
     for (int i = 0; i < k; ++i) {
@@ -92,9 +92,6 @@ TEST(commands_of_what_mirrors_made_are_the_modes_kept)
     }
     check_relative(sum, (double)(s.actuators - s.commands->dropped_modes), 1e-10);
     assert_true(s.commands->dropped_modes > 0);
-    BB_RELEASE(&product);
-    BB_RELEASE(&square);
-    leave(&s);
 }
 
 // Of any slopes t_p, what the commands v leave has no part that a kept mode could take away:
@@ -103,12 +100,12 @@ TEST(commands_minimise_the_weighted_residual)
 {
     ao_case c = two_mirrors(55.0);
     c.targets[1].weight = 0.3;
-    scene s;
+    autocall(leave) scene s;
     enter(&c, &s);
     const bb_mirror_commands *commands = s.commands;
     const int k = (int)s.actuators;
     const int m = (int)s.slopes;
-    double *t = NULL, *v = NULL, *gradient = NULL, *rest = NULL;
+    autofree double *t = NULL, *v = NULL, *gradient = NULL, *rest = NULL;
     check_ok(BB_ALLOCATE(commands->slope_count, &t));
     check_ok(BB_ALLOCATE(s.actuators, &v));
     check_ok(BB_ALLOCATE(s.actuators, &rest));
@@ -124,28 +121,25 @@ TEST(commands_minimise_the_weighted_residual)
         cblas_dgemv(CblasRowMajor, CblasTrans, m, k, commands->weight[p], commands->interaction[p],
                     k, t + p * m, 1, 1.0, gradient, 1);
     }
-    double *product = kept(&s);
+    autofree double *product = kept(&s);
     cblas_dgemv(CblasRowMajor, CblasNoTrans, k, k, 1.0, product, k, gradient, 1, 0.0, rest, 1);
     print_message("gradient %.2g, of kept modes %.2g\n", cblas_dnrm2(k, gradient, 1),
                   cblas_dnrm2(k, rest, 1));
     assert_true(cblas_dnrm2(k, rest, 1) < 1e-10 * cblas_dnrm2(k, v, 1));
     assert_true(cblas_dnrm2(k, v, 1) > 1.0);
-    BB_RELEASE(&product);
-    BB_RELEASE(&t);
     BB_RELEASE(&v);
     BB_RELEASE(&gradient);
     BB_RELEASE(&rest);
-    leave(&s);
 }
 
 // With the condition of the one mirror its projector is the limit of all directions and weights.
 TEST(one_mirror_at_the_pupil_has_the_projector_of_one)
 {
-    bb_deformable_mirror mirror = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
     check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
     for (int directions = 1; directions <= 5; directions += 4) {
         ao_case c = case_mcao();
-        scene s;
+        autocall(leave) scene s;
         c.target_count = directions;
         add_mirror(&c, 0.0, NAN);
         c.mirrors_condition = sqrt(30.0);
@@ -163,9 +157,7 @@ TEST(one_mirror_at_the_pupil_has_the_projector_of_one)
         }
         print_message("%d direction(s): %.2g of the peak\n", directions, worst / peak);
         assert_true(worst < 1e-10 * peak);
-        leave(&s);
     }
-    bb_deformable_mirror_release(&mirror);
 }
 
 // Dense sources of any numbers, whose products are made plainly.
@@ -174,14 +166,14 @@ TEST(sides_and_estimates_are_products)
     enum { N = 300 };
     ao_case c = two_mirrors(100.0);
     c.targets[1].weight = 0.0;
-    scene s;
+    autocall(leave) scene s;
     enter(&c, &s);
     const bb_index items = s.slopes * N;
     double *values[5] = {NULL};
     bb_view view[5];
     bb_matrix_source source[5];
     const bb_matrix_source *ctm[5];
-    double *out = NULL, *again = NULL, *seen = NULL;
+    autofree double *out = NULL, *again = NULL, *seen = NULL;
     check_ok(BB_ALLOCATE(s.actuators * N, &out));
     check_ok(BB_ALLOCATE(s.actuators * N, &again));
     check_ok(BB_ALLOCATE(items, &seen));
@@ -222,10 +214,8 @@ TEST(sides_and_estimates_are_products)
     for (int p = 0; p < 5; ++p) {
         BB_RELEASE(&values[p]);
     }
-    BB_RELEASE(&out);
     BB_RELEASE(&again);
     BB_RELEASE(&seen);
-    leave(&s);
     bb_threads_stop();
 }
 
@@ -236,13 +226,12 @@ static double strength(const scene *s, const double *volts)
     const int k = (int)s->actuators;
     const int m = (int)s->slopes;
     double sum = 0.0;
-    double *made = doubles(s->slopes);
+    autofree double *made = doubles(s->slopes);
     for (bb_index t = 0; t < s->commands->target_count; ++t) {
         cblas_dgemv(CblasRowMajor, CblasNoTrans, m, k, 1.0, s->commands->interaction[t], k, volts,
                     1, 0.0, made, 1);
         sum += s->commands->weight[t] * cblas_ddot(m, made, 1, made, 1);
     }
-    BB_RELEASE(&made);
     return sqrt(sum);
 }
 
@@ -252,8 +241,8 @@ TEST(weak_modes_are_those_of_plate_scale)
 {
     static const double expected[5] = {0.0015, 0.010, 0.016, 0.020, 0.020};
     ao_case c = two_mirrors(45.0);
-    scene s;
-    bb_plate_mode *modes = NULL;
+    autocall(leave) scene s;
+    autofree bb_plate_mode *modes = NULL;
     bb_index count = 0;
     enter(&c, &s);
     assert_int_equal(s.commands->dropped_modes, 5);
@@ -273,22 +262,18 @@ TEST(weak_modes_are_those_of_plate_scale)
         assert_true(modes[q].opposed && modes[q].dropped && modes[q].share[BB_PLATE_TILTS] > 0.9);
         check_relative(modes[q].ratio, 0.020, 0.01);
     }
-    BB_RELEASE(&modes);
-    leave(&s);
 }
 
 // Modes that are told of; the shape of the first, and whether it is opposed.
 static bb_index told(const ao_case *c, bb_plate_shape *shape, bool *opposed)
 {
-    scene s;
-    bb_plate_mode *modes = NULL;
+    autocall(leave) scene s;
+    autofree bb_plate_mode *modes = NULL;
     bb_index count = 0;
     enter(c, &s);
     check_ok(bb_plate_scale_find(s.commands, &modes, &count));
     *shape = count > 0 ? modes[0].shape : BB_PLATE_SHAPES;
     *opposed = count > 0 && modes[0].opposed;
-    BB_RELEASE(&modes);
-    leave(&s);
     return count;
 }
 
@@ -319,8 +304,8 @@ TEST(a_condition_apart_from_plate_scale_is_not_told_of)
 TEST(mirrors_that_move_nothing_are_refused)
 {
     ao_case c = case_mcao();
-    bb_atmosphere atmosphere = {0};
-    bb_sensor_array truth = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
+    autorelease(bb_sensor_array) truth = {0};
     bb_mirror_commands *commands = NULL;
     c.telescope.obstruction = 0.0;
     c.sensors.lenslets = 1;
@@ -335,6 +320,4 @@ TEST(mirrors_that_move_nothing_are_refused)
                 "none of 1 actuators moves a slope");
     c.mirrors[0].pitch_m = 3.0;
     check_ok(bb_mirror_commands_check(&config, truths));
-    bb_sensor_array_release(&truth);
-    bb_atmosphere_release(&atmosphere);
 }

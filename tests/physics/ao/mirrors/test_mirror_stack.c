@@ -47,7 +47,7 @@ static double *interaction(const scene *s, bb_index target)
 TEST(actuators_cover_the_corrected_field)
 {
     ao_case c = case_mcao();
-    scene s;
+    autocall(leave) scene s;
     add_mirror(&c, 0.0, NAN);
     add_mirror(&c, 4500.0, 0.8);
     add_mirror(&c, 11000.0, 0.8);
@@ -78,35 +78,29 @@ TEST(actuators_cover_the_corrected_field)
     c.targets[1].weight = 1e-3;
     enter(&c, &s);
     assert_true(s.stack.mirrors[2].count > 200);
-    leave(&s);
 }
 
 TEST(a_mirror_at_the_pupil_is_the_same_in_all_directions)
 {
     ao_case c = case_mcao();
-    scene s;
-    bb_deformable_mirror mirror = {0};
+    autocall(leave) scene s;
+    autorelease(bb_deformable_mirror) mirror = {0};
     const bb_pupil pupil = {.obstruction = 0.2};
     add_mirror(&c, 0.0, NAN);
     enter(&c, &s);
     check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
     const bb_index items = mirror.measurement_count * mirror.actuator_count;
-    double *expected = doubles(items);
+    autofree double *expected = doubles(items);
     check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
-    double *axis = interaction(&s, 0);
+    autofree double *axis = interaction(&s, 0);
     for (bb_index t = 1; t < 5; ++t) {
-        double *other = interaction(&s, t);
+        autofree double *other = interaction(&s, t);
         assert_memory_equal(axis, other, (size_t)items * sizeof *axis);
-        BB_RELEASE(&other);
     }
     // Slopes reach 0.25 arcsec per volt.
     for (bb_index i = 0; i < items; ++i) {
         check_close(axis[i], expected[i], 1e-14, 1.0);
     }
-    BB_RELEASE(&axis);
-    BB_RELEASE(&expected);
-    bb_deformable_mirror_release(&mirror);
-    leave(&s);
 }
 
 // From (20, 0) a mirror at 11 km is seen shifted by 1.07 m: moving its actuators against that is
@@ -114,23 +108,23 @@ TEST(a_mirror_at_the_pupil_is_the_same_in_all_directions)
 TEST(a_direction_shifts_a_mirror)
 {
     ao_case c = case_mcao();
-    scene s;
+    autocall(leave) scene s;
     c.targets[1].x_arcsec = 12.0;
     c.targets[1].y_arcsec = 16.0;
     add_mirror(&c, 11000.0, 0.8);
     enter(&c, &s);
-    double *slanted = interaction(&s, 1);
+    autofree double *slanted = interaction(&s, 1);
     const bb_index items = s.truth[0].measurement_count * s.stack.actuator_count;
     bb_conjugate_mirror *mirror = &s.stack.mirrors[0];
     mirror->height_m *= 0.5;
     s.truth[1].sensors[0].star.x_rad *= 2.0;
     s.truth[1].sensors[0].star.y_rad *= 2.0;
-    double *half = interaction(&s, 1);
+    autofree double *half = interaction(&s, 1);
     for (bb_index a = 0; a < mirror->count; ++a) {
         mirror->x_m[a] -= 11000.0 * 12.0 * arcsec;
         mirror->y_m[a] -= 11000.0 * 16.0 * arcsec;
     }
-    double *moved = interaction(&s, 0);
+    autofree double *moved = interaction(&s, 0);
     double peak = 0.0;
     for (bb_index i = 0; i < items; ++i) {
         check_close(slanted[i], half[i], 1e-14, 1.0);
@@ -138,10 +132,6 @@ TEST(a_direction_shifts_a_mirror)
         peak = fmax(peak, fabs(slanted[i]));
     }
     assert_true(peak > 0.1);
-    BB_RELEASE(&slanted);
-    BB_RELEASE(&half);
-    BB_RELEASE(&moved);
-    leave(&s);
 }
 
 // What only the opposite side of the field needs, at 11 km and 40 arcsec, is 8 m away from here.
@@ -153,7 +143,7 @@ TEST(an_actuator_out_of_sight_has_no_slope)
     c.targets[3].x_arcsec = -150.0;
     add_mirror(&c, 11000.0, 0.8);
     enter(&c, &s);
-    double *matrix = interaction(&s, 1);
+    autofree double *matrix = interaction(&s, 1);
     const bb_conjugate_mirror *mirror = &s.stack.mirrors[0];
     bb_index distant = 0;
     for (bb_index a = 0; a < mirror->count; ++a) {
@@ -166,7 +156,6 @@ TEST(an_actuator_out_of_sight_has_no_slope)
         }
     }
     assert_true(distant > 100);
-    BB_RELEASE(&matrix);
     leave(&s);
 }
 
@@ -174,7 +163,7 @@ TEST(an_actuator_out_of_sight_has_no_slope)
 TEST(a_slope_is_the_point_difference_of_the_influence)
 {
     ao_case c = case_mcao();
-    scene s;
+    autocall(leave) scene s;
     add_mirror(&c, 11000.0, 2.0);
     c.mirrors[0].coupling = 0.3;
     enter(&c, &s);
@@ -182,7 +171,7 @@ TEST(a_slope_is_the_point_difference_of_the_influence)
     check_relative(bb_mirror_stack_influence(mirror, 0.0, 0.0), 1e-6, 1e-15);
     check_relative(bb_mirror_stack_influence(mirror, 0.0, -2.0), 0.3e-6, 1e-13);
     check_relative(bb_mirror_stack_influence(mirror, 1.2, 1.6), 0.3e-6, 1e-13);
-    double *matrix = interaction(&s, 1);
+    autofree double *matrix = interaction(&s, 1);
     const bb_sensor *truth = &s.truth[1].sensors[0];
     const bb_index actuators = s.stack.actuator_count;
     const bb_index i = 17;
@@ -198,8 +187,6 @@ TEST(a_slope_is_the_point_difference_of_the_influence)
                           0.8 / arcsec;
     check_close(matrix[i * actuators + a], along, 1e-13, 1.0);
     check_close(matrix[(truth->count + i) * actuators + a], across, 1e-13, 1.0);
-    BB_RELEASE(&matrix);
-    leave(&s);
 }
 
 TEST(odd_mirrors_are_refused)
@@ -227,11 +214,11 @@ TEST(odd_mirrors_are_refused)
 TEST(guide_stars_see_mirrors_as_layers)
 {
     ao_case c = case_mcao();
-    scene s;
-    bb_sensor_array guides = {0};
-    bb_mirror_stack ground = {0};
-    bb_deformable_mirror mirror = {0};
-    double *matrix = NULL;
+    autocall(leave) scene s;
+    autorelease(bb_sensor_array) guides = {0};
+    autorelease(bb_mirror_stack) ground = {0};
+    autorelease(bb_deformable_mirror) mirror = {0};
+    autofree double *matrix = NULL;
     const bb_pupil pupil = {.obstruction = 0.2};
     const bb_index layer = 1; // at 4500 m
     c.stars[0].rotation_deg = 17.0;
@@ -266,17 +253,11 @@ TEST(guide_stars_see_mirrors_as_layers)
     check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
     check_ok(bb_mirror_stack_of_pupil(&mirror, &ground));
     const bb_index items = mirror.measurement_count * mirror.actuator_count;
-    double *expected = doubles(items);
+    autofree double *expected = doubles(items);
     check_ok(BB_ALLOCATE(items, &matrix));
     check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
     check_ok(bb_mirror_stack_interaction(&ground, &s.truth[3].sensors[0], matrix));
     for (bb_index i = 0; i < items; ++i) {
         check_close(matrix[i], expected[i], 1e-14, 1.0);
     }
-    BB_RELEASE(&matrix);
-    BB_RELEASE(&expected);
-    bb_mirror_stack_release(&ground);
-    bb_deformable_mirror_release(&mirror);
-    bb_sensor_array_release(&guides);
-    leave(&s);
 }

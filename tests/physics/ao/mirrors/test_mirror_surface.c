@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Surfaces of a stack of mirrors towards a direction, against the sum over actuators.
-#include "core/memory.h"
 #include "physics/ao/mirrors/mirror_surface.h"
 #include "tests/check.h"
 
@@ -63,7 +62,7 @@ TEST(every_mirror_is_seen_where_the_beam_meets_it)
     };
     const bb_mirror_stack stack = {.mirror_count = 2, .actuator_count = 7, .mirrors = mirrors};
     const double volts[7] = {0.3, -1.2, 0.8, 2.0, -0.4, 1.1, -0.7};
-    bb_mirror_surface surface = {0};
+    autorelease(bb_mirror_surface) surface = {0};
     double wavefront[POINTS][POINTS];
     check_ok(
         bb_mirror_surface_create(&stack, direction[0], direction[1], POINTS, position, &surface));
@@ -79,5 +78,4 @@ TEST(every_mirror_is_seen_where_the_beam_meets_it)
             check_close(wavefront[j][i], expected, 1e-13, 1e-6);
         }
     }
-    bb_mirror_surface_release(&surface);
 }

@@ -58,12 +58,12 @@ static int blocks_of(const scene *s)
 {
     const bb_actuator_places places = places_of(s);
     const bb_index k = s->actuators;
-    bb_parity_basis basis = {0};
+    autorelease(bb_parity_basis) basis = {0};
     double *block = NULL;
     double inside = 0.0;
     double all = 0.0;
     check_ok(bb_parity_basis_create(k, &places, s->gram, &basis));
-    double *rows = zeros(k * k);
+    autofree double *rows = zeros(k * k);
     for (bb_index i = 0; i < k; ++i) {
         rows[i * k + i] = 1.0;
     }
@@ -85,19 +85,16 @@ static int blocks_of(const scene *s)
     }
     check_relative(inside, all, 1e-12);
     const int blocks = basis.blocks;
-    BB_RELEASE(&rows);
-    bb_parity_basis_release(&basis);
     return blocks;
 }
 
 static void project(const scene *s, const bb_actuator_places *places, double *projector,
                     bb_index *dropped)
 {
-    double *copy = doubles(s->slopes * s->actuators);
+    autofree double *copy = doubles(s->slopes * s->actuators);
     memcpy(copy, s->interaction, (size_t)(s->slopes * s->actuators) * sizeof *copy);
     check_ok(bb_mirror_projector_make(s->slopes, s->actuators, s->mirror.condition, places, copy,
                                       projector, dropped, NULL));
-    BB_RELEASE(&copy);
 }
 
 // The projector with parities against that without, and its bits on another number of threads.
@@ -108,8 +105,8 @@ static void compare(const scene *s)
     double worst = 0.0;
     double peak = 0.0;
     bb_index dropped[2];
-    double *plain = doubles(items);
-    double *folded = doubles(items);
+    autofree double *plain = doubles(items);
+    autofree double *folded = doubles(items);
     project(s, NULL, plain, &dropped[0]);
     project(s, &places, folded, &dropped[1]);
     assert_int_equal(dropped[0], dropped[1]);
@@ -124,8 +121,6 @@ static void compare(const scene *s)
     project(s, &places, plain, &dropped[0]);
     check_ok(bb_threads_set(1));
     assert_memory_equal(plain, folded, (size_t)items * sizeof *plain);
-    BB_RELEASE(&plain);
-    BB_RELEASE(&folded);
 }
 
 TEST_FULL(an_annulus_has_four_blocks)
@@ -133,11 +128,10 @@ TEST_FULL(an_annulus_has_four_blocks)
     check_ok(bb_threads_set(1)); // and so many of the BLAS
     static const bb_index lenslets[] = {3, 10, 17, 24};
     for (size_t i = 0; i < sizeof lenslets / sizeof lenslets[0]; ++i) {
-        scene s;
+        autocall(close_scene) scene s;
         open_scene(&(bb_pupil){.obstruction = 0.2}, lenslets[i], &s);
         assert_int_equal(blocks_of(&s), 4);
         compare(&s);
-        close_scene(&s);
     }
     bb_threads_stop();
 }
@@ -147,7 +141,7 @@ static int blocks_without(const bb_index (*missing)[2], bb_index count)
 {
     enum { EDGE = 12 };
     double mask[EDGE * EDGE];
-    scene s;
+    autocall(close_scene) scene s;
     for (int i = 0; i < EDGE * EDGE; ++i) {
         mask[i] = 1.0;
     }
@@ -158,7 +152,6 @@ static int blocks_without(const bb_index (*missing)[2], bb_index count)
     open_scene(&pupil, EDGE, &s);
     const int blocks = blocks_of(&s);
     compare(&s);
-    close_scene(&s);
     return blocks;
 }
 
@@ -183,9 +176,8 @@ TEST(equal_modes_leave_none_weak)
     double interaction[4] = {2.0, 0.0, 0.0, 2.0};
     double projector[4];
     bb_index dropped = -1;
-    bb_weak_modes weak = {.margin = 3.0};
+    autorelease(bb_weak_modes) weak = {.margin = 3.0};
     check_ok(bb_mirror_projector_make(2, 2, 10.0, NULL, interaction, projector, &dropped, &weak));
     assert_true(dropped == 0 && weak.count == 0);
     check_close(projector[0], 0.5, 1e-15, 1.0);
-    bb_weak_modes_release(&weak);
 }

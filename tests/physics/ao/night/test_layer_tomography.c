@@ -53,8 +53,8 @@ static double distance(const bb_matrix_source *got, const bb_matrix_source *expe
     double largest = 0.0;
     assert_int_equal(got->rows, rows);
     assert_int_equal(got->columns, columns);
-    double *first = doubles(rows * columns);
-    double *second = doubles(rows * columns);
+    autofree double *first = doubles(rows * columns);
+    autofree double *second = doubles(rows * columns);
     const bb_view whole_view = bb_view_matrix(first, rows, columns);
     for (bb_index i = 0; i < rows; i += 37) {
         for (bb_index j = 0; j < columns; j += 53) {
@@ -74,8 +74,6 @@ static double distance(const bb_matrix_source *got, const bb_matrix_source *expe
             assert_true(first[i * columns + j] == first[j * columns + i]);
         }
     }
-    BB_RELEASE(&first);
-    BB_RELEASE(&second);
     return worst / largest;
 }
 
@@ -100,10 +98,10 @@ static void compare_problems(bb_lgs_tilt tilt, bool with_terms, double held_byte
     bb_layer_config layers[LAYERS];
     bb_error_terms_config terms = all_terms(&none);
     bb_error_terms_config known_terms = all_terms(&wind);
-    bb_tomography *base = NULL;
-    bb_tomography *expected = NULL;
-    bb_layer_tomography *mixed = NULL;
-    bb_profile_series series = {0};
+    autoptr(bb_tomography) base = NULL;
+    autoptr(bb_tomography) expected = NULL;
+    autoptr(bb_layer_tomography) mixed = NULL;
+    autorelease(bb_profile_series) series = {0};
     add_target(&c, -14.0, 6.0);
     c.targets[1].lenslets = 4;
     bb_ao_config config = case_config(&c);
@@ -132,11 +130,6 @@ static void compare_problems(bb_lgs_tilt tilt, bool with_terms, double held_byte
     }
     print_message("tilt %d, %s: %.1e\n", (int)tilt, held_bytes > 0.0 ? "held" : "asked", worst);
     assert_true(worst < 1e-12);
-    bb_layer_tomography_destroy(&mixed);
-    bb_tomography_destroy(&expected);
-    bb_tomography_destroy(&base);
-    bb_profile_series_release(&series);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST_FULL(mixed_layers_are_the_problem_of_their_strengths)
@@ -157,7 +150,7 @@ TEST(layers_have_outer_scales_of_their_own)
     static const bb_layer_config layer[] = {{4000.0, 1.0, NAN}};
     const double strength[] = {2.0, 3.0};
     bb_layer_tomography *mixed = NULL;
-    bb_profile_series series = {0};
+    autorelease(bb_profile_series) series = {0};
     bb_tomography *alone[2] = {NULL, NULL};
     ao_case c = case_asymmetric();
     c.atmosphere.layers = (bb_list){(void *)(uintptr_t)layer, 1};
@@ -173,12 +166,11 @@ TEST(layers_have_outer_scales_of_their_own)
     const bb_index m = alone[0]->targets[0].ctt->rows;
     double *sum = zeros(m * m);
     for (int k = 0; k < 2; ++k) {
-        double *part = doubles(m * m);
+        autofree double *part = doubles(m * m);
         check_ok(bb_matrix_source_load(alone[k]->targets[0].ctt, part));
         for (bb_index i = 0; i < m * m; ++i) {
             sum[i] += strength[k] * part[i];
         }
-        BB_RELEASE(&part);
     }
     const bb_view view = bb_view_matrix(sum, m, m);
     const bb_matrix_source expected = bb_matrix_source_dense(&view, "Ctt", "arcsec^2");
@@ -191,7 +183,6 @@ TEST(layers_have_outer_scales_of_their_own)
     bb_layer_tomography_destroy(&mixed);
     bb_tomography_destroy(&alone[0]);
     bb_tomography_destroy(&alone[1]);
-    bb_profile_series_release(&series);
 }
 
 TEST(memory_is_what_was_said)
@@ -202,8 +193,8 @@ TEST(memory_is_what_was_said)
     ao_case c = case_asymmetric();
     bb_ao_config config = case_config(&c);
     config.error_terms = &terms;
-    bb_profile_series series = {0};
-    bb_tomography *base = NULL;
+    autorelease(bb_profile_series) series = {0};
+    autoptr(bb_tomography) base = NULL;
     bb_layer_tomography *mixed = NULL;
     bb_need making, held, filling;
     start_series(&series);
@@ -226,8 +217,6 @@ TEST(memory_is_what_was_said)
         assert_true(making.seconds > 0.0 && filling.seconds > 0.0);
         bb_layer_tomography_destroy(&mixed);
     }
-    bb_tomography_destroy(&base);
-    bb_profile_series_release(&series);
 }
 
 // Without error terms, whose tables take long.
@@ -238,8 +227,8 @@ TEST_FULL(memory_may_run_out_anywhere)
     add_star(&c, BB_GUIDE_STAR_NGS, -16.0, -26.0);
     add_target(&c, 5.0, -3.0);
     const bb_ao_config config = case_config(&c);
-    bb_profile_series series = {0};
-    bb_tomography *base = NULL;
+    autorelease(bb_profile_series) series = {0};
+    autoptr(bb_tomography) base = NULL;
     bb_layer_tomography *mixed = NULL;
     start_series(&series);
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &base));
@@ -258,6 +247,4 @@ TEST_FULL(memory_may_run_out_anywhere)
         print_message("%td allocations failed\n", failures - 1);
         assert_true(failures > 12);
     }
-    bb_tomography_destroy(&base);
-    bb_profile_series_release(&series);
 }

@@ -88,7 +88,7 @@ static double autocorrelation(const bb_profile_series *series, double first_s, d
 TEST(the_walk_has_the_variance_and_correlation_of_its_process)
 {
     const double lags_s[] = {0.0, 12.0, 60.0, 120.0, 600.0, 1800.0, 5400.0};
-    bb_profile_series series = {0};
+    autorelease(bb_profile_series) series = {0};
     start_walk(5, &series);
     for (int k = 0; k < 7; ++k) {
         for (int off = 0; off < 2; ++off) {
@@ -99,7 +99,6 @@ TEST(the_walk_has_the_variance_and_correlation_of_its_process)
             check_close(got, expected, 0.08, sigma * sigma);
         }
     }
-    bb_profile_series_release(&series);
 }
 
 // What tells a bridge from a line between steps: the increment over a part of a step has the
@@ -108,7 +107,7 @@ TEST(the_walk_has_the_variance_and_correlation_of_its_process)
 TEST(increments_within_a_step_are_those_of_the_process)
 {
     static double step[LAYERS], part[LAYERS];
-    bb_profile_series series = {0};
+    autorelease(bb_profile_series) series = {0};
     start_walk(6, &series);
     const double parts_s[] = {6.0, 30.0, 90.0};
     for (int k = 0; k < 3; ++k) {
@@ -125,7 +124,6 @@ TEST(increments_within_a_step_are_those_of_the_process)
                       expected);
         check_relative(sum / (STEPS * LAYERS), expected, 0.025);
     }
-    bb_profile_series_release(&series);
 }
 
 // The discretisation is exact: a walk of half the step has the same law, and a value depends on its
@@ -133,8 +131,8 @@ TEST(increments_within_a_step_are_those_of_the_process)
 TEST(values_do_not_depend_on_what_else_is_asked)
 {
     static double before[LAYERS], after[LAYERS], other[LAYERS];
-    bb_profile_series series = {0};
-    bb_profile_series again = {0};
+    autorelease(bb_profile_series) series = {0};
+    autorelease(bb_profile_series) again = {0};
     start_walk(7, &series);
     bb_profile_series_at(&series, 1000.0, before, NULL);
     bb_profile_series_at(&series, 999.0, other, NULL);
@@ -147,15 +145,13 @@ TEST(values_do_not_depend_on_what_else_is_asked)
     for (int l = 0; l < LAYERS; ++l) {
         assert_true(before[l] != after[l] && before[l] != other[l]);
     }
-    bb_profile_series_release(&series);
-    bb_profile_series_release(&again);
 }
 
 // The least mean square error of a guess w x(t - a) + (1 - w) 0 is at w = exp(-a / tau).
 TEST(a_snapshot_is_trusted_as_its_error_is_least)
 {
     static double now[LAYERS], old[LAYERS];
-    bb_profile_series series = {0};
+    autorelease(bb_profile_series) series = {0};
     start_walk(9, &series);
     const double age_s = 1200.0;
     const double trust = bb_profile_series_trust(age_s, tau_s);
@@ -173,7 +169,6 @@ TEST(a_snapshot_is_trusted_as_its_error_is_least)
     print_message("weight %.3f: %.0f, less %.0f, more %.0f\n", trust, error[0], error[1], error[2]);
     assert_true(error[0] < error[1] && error[0] < error[2]);
     check_close(trust, 0.513417, 1e-6, 1.0); // exp(-2/3)
-    bb_profile_series_release(&series);
 }
 
 TEST(what_is_learned_has_independent_errors_of_its_law)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/ao/score/error_budget.h"
 #include "tests/physics/ao/chain.h"
 
@@ -20,14 +19,14 @@ TEST(noise_is_what_it_adds_to_the_covariance)
 {
     const ao_case c = laser_case();
     const bb_ao_config config = case_config(&c);
-    chain noisy = chain_assemble(&c, true);
-    chain clean = chain_assemble(&c, false);
-    bb_tomography *problem = NULL;
+    autocall(chain_release) chain noisy = chain_assemble(&c, true);
+    autocall(chain_release) chain clean = chain_assemble(&c, false);
+    autoptr(bb_tomography) problem = NULL;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     bb_csr sparse = {0};
     check_ok(bb_error_budget_noise(problem, &sparse));
     assert_int_equal(sparse.rows, noisy.n);
-    double *noise = zeros(noisy.n * noisy.n);
+    autofree double *noise = zeros(noisy.n * noisy.n);
     for (bb_index row = 0; row < noisy.n; ++row) {
         for (bb_index e = sparse.row_start[row]; e < sparse.row_start[row + 1]; ++e) {
             noise[row * noisy.n + sparse.column[e]] = sparse.value[e];
@@ -50,10 +49,6 @@ TEST(noise_is_what_it_adds_to_the_covariance)
     }
     check_relative(bb_error_budget_slope_noise(problem, 1),
                    sqrt(sum / (2.0 * (double)sensor->count)), 1e-12);
-    BB_RELEASE(&noise);
-    bb_tomography_destroy(&problem);
-    chain_release(&noisy);
-    chain_release(&clean);
 }
 
 // Variances of terms add up to that of all of them together.
@@ -68,7 +63,7 @@ TEST(terms_add_up)
         .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}};
     bb_ao_config config = case_config(&c);
     config.error_terms = &terms;
-    bb_tomography *problem = NULL;
+    autoptr(bb_tomography) problem = NULL;
     bb_error_budget budget;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
     check_ok(bb_error_budget_of_terms(&terms, problem, 0, &budget));
@@ -82,5 +77,4 @@ TEST(terms_add_up)
     const double expected =
         0.2740 * pow(8.0 / 5.0 / problem->atmosphere.r0_m, 5.0 / 3.0) * radian * radian;
     check_relative(budget.fitting, expected, 0.06);
-    bb_tomography_destroy(&problem);
 }

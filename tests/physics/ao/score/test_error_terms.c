@@ -2,7 +2,6 @@
 //
 // Closed forms: 0.2740 and 0.2313 (d/r0)^(5/3) of fitting, (tau/tau0)^(5/3) of lag, 0.08 of
 // aliasing, and the seeing-limited image (Strehl ratio (r0/D)^2/(1 - obs^2); Tokovinin's FWHM).
-#include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/corrected_structure.h"
 #include "physics/ao/score/error_terms.h"
@@ -51,7 +50,7 @@ TEST(what_a_mirror_corrects)
     static const double distances[] = {0.01, 0.3, 0.9, 4.0, 25.4, 25.6, 37.0, 150.0};
     const double outer = 25.0;
     const double pitch = 0.8;
-    bb_structure_table table = {0};
+    autorelease(bb_structure_table) table = {0};
     check_ok(bb_corrected_structure_tabulate(outer, pitch, &table));
     for (size_t d = 0; d < sizeof distances / sizeof *distances; ++d) {
         double sum = 0.0;
@@ -72,7 +71,6 @@ TEST(what_a_mirror_corrects)
     // Smooth near zero: as r^2, where D falls as r^(5/3).
     check_relative(bb_corrected_structure(2e-3, outer, pitch),
                    4.0 * bb_corrected_structure(1e-3, outer, pitch), 1e-5);
-    bb_structure_table_release(&table);
 }
 
 TEST(aliasing_is_a_third_of_fitting)
@@ -84,7 +82,7 @@ TEST(aliasing_is_a_third_of_fitting)
 
 TEST(lag_has_the_coherence_time)
 {
-    bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_ESO_MEDIAN, 1e7, NAN);
+    autorelease(bb_atmosphere) atmosphere = make_atmosphere(BB_PROFILE_ESO_MEDIAN, 1e7, NAN);
     const double tau0 = bb_atmosphere_coherence_s(&atmosphere);
     // The published 5.35 ms of the median profile.
     check_close(tau0, 5.35e-3, 0.03e-3, 1.0);
@@ -100,27 +98,25 @@ TEST(lag_has_the_coherence_time)
     check_relative(variance, pow(2e-3 / tau0, 5.0 / 3.0), 0.02);
     check_close(bb_error_terms_lag(atmosphere.structure, 0.0, 3.0), 0.0, 1e-12, 43.0);
     assert_true(fabs(bb_error_terms_lag(atmosphere.structure, 0.1, 0.0)) < 1e-12);
-    bb_atmosphere_release(&atmosphere);
 }
 
 TEST(winds_of_profiles)
 {
     assert_true(bb_profile_has_wind(BB_PROFILE_ERIS_10) && bb_profile_has_wind(BB_PROFILE_ESO_Q4));
     assert_false(bb_profile_has_wind(BB_PROFILE_MOAO_10));
-    bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_ESO_Q1, 25.0, NAN);
+    autorelease(bb_atmosphere) atmosphere = make_atmosphere(BB_PROFILE_ESO_Q1, 25.0, NAN);
     check_relative(atmosphere.wind_m_per_s[18], 0.925 * 32.0, 1e-15);
     check_relative(atmosphere.wind_m_per_s[34], 0.925 * 10.0, 1e-15);
-    bb_atmosphere_release(&atmosphere);
 }
 
 // The plane of all terms: its far value is the sum of the variances, and it is even and symmetric.
 TEST(terms_add_on_the_grid)
 {
-    bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_ERIS_10, 25.0, NAN);
+    autorelease(bb_atmosphere) atmosphere = make_atmosphere(BB_PROFILE_ERIS_10, 25.0, NAN);
     const bb_displacement_grid grid = {128, 0.1};
-    double *half = doubles(128 * 128);
+    autofree double *half = doubles(128 * 128);
     const double scale = wave_m * wave_m * pow(0.5 / atmosphere.r0_m, 5.0 / 3.0);
-    bb_structure_table low = {0};
+    autorelease(bb_structure_table) low = {0};
     check_ok(bb_corrected_structure_tabulate(25.0, 0.5, &low));
     const double strength = wave_m * wave_m * pow(atmosphere.r0_m, -5.0 / 3.0);
     bb_error_terms_config config = {.fitting = true, .fitting_coefficient = 0.2740};
@@ -143,9 +139,6 @@ TEST(terms_add_on_the_grid)
             assert_true(half[j * 128 + i] == half[(128 - j) % 128 * 128 + i]);
         }
     }
-    bb_structure_table_release(&low);
-    BB_RELEASE(&half);
-    bb_atmosphere_release(&atmosphere);
 }
 
 // A telescope without correction, its residual the turbulence itself.
@@ -153,13 +146,13 @@ TEST(the_image_without_correction_is_the_seeing)
 {
     const double diameter = 8.0;
     const double obstruction = 0.3;
-    bb_point_spread *spread = NULL;
+    autoptr(bb_point_spread) spread = NULL;
     check_ok(
         bb_point_spread_create(diameter, &(bb_pupil){.obstruction = obstruction}, 8, NAN, &spread));
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     const bb_index n = grid->pixels;
-    double *correlation = doubles(n * n);
-    double *image = doubles(n * n);
+    autofree double *correlation = doubles(n * n);
+    autofree double *image = doubles(n * n);
     const double wavelength = 500e-9;
     const double r0 = 0.25;
     static const double outer_scales[] = {1e9, 25.0};
@@ -203,21 +196,18 @@ TEST(the_image_without_correction_is_the_seeing)
                     bb_point_spread_ensquared(spread, correlation, wavelength, 2.0 * fwhm));
     }
     assert_true(isnan(bb_point_spread_ensquared(spread, correlation, wavelength, 1.0)));
-    BB_RELEASE(&correlation);
-    BB_RELEASE(&image);
-    bb_point_spread_destroy(&spread);
 }
 
 // With the fitting error the lag is of Dlow: between two points far apart the variance of two
 // independent delays, and far below what the whole turbulence has, whose fine waves move on most.
 TEST(what_is_not_corrected_is_not_late)
 {
-    bb_atmosphere atmosphere = make_atmosphere(BB_PROFILE_MOAO_2, 25.0, NAN);
+    autorelease(bb_atmosphere) atmosphere = make_atmosphere(BB_PROFILE_MOAO_2, 25.0, NAN);
     const bb_displacement_grid grid = {256, 0.1};
     const double pitch = 0.8;
     static const double wind[] = {40.0, 90.0};
-    bb_structure_table low = {0};
-    double *half = doubles(256 * 256);
+    autorelease(bb_structure_table) low = {0};
+    autofree double *half = doubles(256 * 256);
     check_ok(bb_corrected_structure_tabulate(25.0, pitch, &low));
     const bb_error_terms_config config = {
         .frame_delay_ms = 5.0, .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}};
@@ -247,7 +237,4 @@ TEST(what_is_not_corrected_is_not_late)
         print_message("lag %.2f nm\n", 1e9 * sqrt(half[120]));
         check_relative(half[120], expected, 1e-7);
     }
-    bb_structure_table_release(&low);
-    BB_RELEASE(&half);
-    bb_atmosphere_release(&atmosphere);
 }

@@ -55,7 +55,7 @@ typedef struct price {
 static price rate(optics *o, bb_index step)
 {
     price out;
-    bb_pair_strehl pairs = {0};
+    autorelease(bb_pair_strehl) pairs = {0};
     check_ok(
         bb_pair_strehl_create(o->spread, o->voltages, step, WAVELENGTHS, wavelengths_m, &pairs));
     for (bb_index w = 0; w < WAVELENGTHS; ++w) {
@@ -63,7 +63,6 @@ static price rate(optics *o, bb_index step)
         out.strehl[w] = bb_point_spread_strehl(o->spread, o->correlation, wavelengths_m[w]);
     }
     out.rms_m = sqrt(pairs.variance_m2);
-    bb_pair_strehl_release(&pairs);
     return out;
 }
 
@@ -81,11 +80,11 @@ static point_list draw_points(const optics *o)
     const bb_index points = grid->pupil_points;
     const bb_index middle = points / 2;
     const int actuators = (int)o->actuators;
-    double *shapes = NULL; // F [count][actuators]
-    double *half = NULL;   // F Cvv
-    bb_mirror_shape shape = {0};
+    autofree double *shapes = NULL; // F [count][actuators]
+    autofree double *half = NULL;   // F Cvv
+    autorelease(bb_mirror_shape) shape = {0};
     point_list out = {0};
-    double *position = doubles(points);
+    autofree double *position = doubles(points);
     for (bb_index i = 0; i < points; ++i) {
         position[i] = grid->pixel_m * (double)(i - middle);
     }
@@ -107,10 +106,6 @@ static point_list draw_points(const optics *o)
                 shapes, actuators, o->voltages, actuators, 0.0, half, actuators);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, out.count, out.count, actuators, 1.0, half,
                 actuators, shapes, actuators, 0.0, out.covariance, out.count);
-    bb_mirror_shape_release(&shape);
-    BB_RELEASE(&position);
-    BB_RELEASE(&shapes);
-    BB_RELEASE(&half);
     return out;
 }
 
@@ -157,7 +152,7 @@ TEST(all_points_make_the_direct_sum)
         mask[k] = x > 9 && x < 24 && y > 15 && y < 28 ? 1.0 - 0.02 * x : 0.0;
     }
     const bb_pupil pupil = {.obstruction = 0.25, .mask = mask, .edge = EDGE, .threshold = 0.1};
-    optics o = {0};
+    autocall(release) optics o = {0};
     check_ok(bb_point_spread_create(4.0, &pupil, 6, NAN, &o.spread));
     const bb_point_spread_grid *grid = bb_point_spread_layout(o.spread);
     o.actuators = grid->actuator_count;
@@ -179,7 +174,6 @@ TEST(all_points_make_the_direct_sum)
         check_relative(got.strehl[w], direct.strehl[w], 1e-11);
     }
     check_relative(got.rms_m, direct.rms_m, 1e-11);
-    release(&o);
 }
 
 // What the comb that scores take leaves out; the finer one takes half as many again.
@@ -188,7 +182,7 @@ TEST(few_points_a_lenslet_do)
     static const bb_index lenslets[] = {2, 5, 10, 16};
     for (size_t i = 0; i < sizeof lenslets / sizeof *lenslets; ++i) {
         const ao_case c = small_case(lenslets[i]);
-        optics o = make(&c, &(bb_pupil){.obstruction = 0.2});
+        autocall(release) optics o = make(&c, &(bb_pupil){.obstruction = 0.2});
         const bb_index step =
             bb_pair_strehl_step(lenslets[i], bb_point_spread_layout(o.spread)->pixels_per_lenslet);
         const price fine = rate(&o, step - 1);
@@ -199,6 +193,5 @@ TEST(few_points_a_lenslet_do)
         assert_true(step > 1);
         check_close(got.strehl[0], fine.strehl[0], 1e-4, 1.0);
         check_relative(got.rms_m, fine.rms_m, 1e-3);
-        release(&o);
     }
 }

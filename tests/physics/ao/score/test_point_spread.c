@@ -78,13 +78,13 @@ TEST(energy_in_a_box_is_a_share_of_all_that_passes)
     static double mask[FINE * FINE];
     const double diameter = 4.0;
     const double wavelength = 1.65e-6;
-    bb_point_spread *spread = NULL;
+    autoptr(bb_point_spread) spread = NULL;
     draw_spiders(mask);
     check_ok(bb_point_spread_create(
         diameter, &(bb_pupil){.obstruction = 0.3, .mask = mask, .edge = FINE, .threshold = 0.5}, 8,
         NAN, &spread));
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
-    double *correlation = NULL; // no residual
+    autofree double *correlation = NULL; // no residual
     check_ok(BB_ZEROED(grid->pixels * grid->pixels, &correlation));
     assert_true(grid->pupil_light > 1.005 * grid->pupil_power);
     for (double width = 1.0; width < 5.0; width *= 2.0) {
@@ -107,8 +107,6 @@ TEST(energy_in_a_box_is_a_share_of_all_that_passes)
     check_relative(
         bb_point_spread_ensquared(spread, correlation, wavelength, 2.0 * wavelength / diameter),
         whole, 1e-12);
-    BB_RELEASE(&correlation);
-    bb_point_spread_destroy(&spread);
 }
 
 static optics make(double diameter_m, double obstruction, bb_index lenslets)
@@ -140,23 +138,21 @@ TEST_FULL(grid_follows_the_rule)
         bb_index lenslets, pixels, per_lenslet;
     } expected[] = {{10, 512, 18}, {16, 512, 11}, {29, 512, 6}, {40, 512, 5}};
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; ++i) {
-        optics o = make(39.0, 0.2, expected[i].lenslets);
+        autocall(release) optics o = make(39.0, 0.2, expected[i].lenslets);
         assert_int_equal(o.grid.pixels, expected[i].pixels);
         assert_int_equal(o.grid.pixels_per_lenslet, expected[i].per_lenslet);
-        release(&o);
     }
 }
 
 TEST(pupil_counts_both_edges)
 {
-    optics o = make(39.0, 0.2, 10);
+    autocall(release) optics o = make(39.0, 0.2, 10);
     assert_int_equal(o.grid.pupil_pixels, 24440);
-    release(&o);
 }
 
 TEST(without_residual_the_image_is_diffraction_limited)
 {
-    optics o = make(8.0, 0.14, 16);
+    autocall(release) optics o = make(8.0, 0.14, 16);
     const bb_index n = o.grid.pixels;
     assert_true(residual(&o, BB_OUTCOME_OK) == 0.0);
     check_close(bb_point_spread_strehl(o.spread, o.correlation, 1.65e-6), 1.0, 1e-12, 1.0);
@@ -180,7 +176,6 @@ TEST(without_residual_the_image_is_diffraction_limited)
             (2.0 * j1(v) / v - hole * hole * 2.0 * j1(hole * v) / (hole * v)) / (1.0 - hole * hole);
         check_close(o.image[n / 2 * n + n / 2 + i], field * field, 3e-3, 1.0);
     }
-    release(&o);
 }
 
 // A covariance without symmetry in x and y: Cee = B B^T of a few pseudo-random rows.
@@ -200,7 +195,7 @@ static void fill_residual(optics *o, double rms_arcsec)
 
 TEST(strehl_is_the_peak_of_the_image)
 {
-    optics o = make(8.0, 0.14, 16);
+    autocall(release) optics o = make(8.0, 0.14, 16);
     const bb_index n = o.grid.pixels;
     fill_residual(&o, 0.05);
     const double rms_m = residual(&o, BB_OUTCOME_OK);
@@ -218,14 +213,13 @@ TEST(strehl_is_the_peak_of_the_image)
     check_close(previous, exp(-pow(2.0 * BB_PI * rms_m / 10e-6, 2.0)), 1e-3, 1.0);
     fill_residual(&o, 0.1);
     check_relative(residual(&o, BB_OUTCOME_OK), 2.0 * rms_m, 1e-12);
-    release(&o);
 }
 
 // The residual's variance is that of the mirror's shape: sum over pairs of voltages' mean
 // covariance and influence overlap, done here by direct summation for a small mirror.
 TEST(correlation_matches_direct_summation)
 {
-    optics o = make(2.0, 0.0, 4);
+    autocall(release) optics o = make(2.0, 0.0, 4);
     fill_residual(&o, 0.02);
     (void)residual(&o, BB_OUTCOME_OK);
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(o.spread);
@@ -266,12 +260,11 @@ TEST(correlation_matches_direct_summation)
         }
         check_close(o.correlation[y * n + x], expected, 1e-9, o.correlation[0]);
     }
-    release(&o);
 }
 
 TEST(a_residual_that_is_not_finite_is_an_outcome)
 {
-    optics o = make(8.0, 0.2, 8);
+    autocall(release) optics o = make(8.0, 0.2, 8);
     o.cee[3] = INFINITY;
     assert_true(isnan(residual(&o, BB_OUTCOME_NON_FINITE)));
     assert_true(isnan(bb_point_spread_strehl(o.spread, o.correlation, 1.65e-6)));
@@ -280,7 +273,6 @@ TEST(a_residual_that_is_not_finite_is_an_outcome)
         o.cee[i * o.grid.measurement_count + i] = -1e-4;
     }
     assert_true(isnan(residual(&o, BB_OUTCOME_NOT_SPD)));
-    release(&o);
 }
 
 // A mode of the edge that slopes hardly see, kept by a large condition, makes the mean over pairs
@@ -289,7 +281,7 @@ TEST(a_residual_that_is_not_finite_is_an_outcome)
 TEST(a_negative_structure_function_is_found)
 {
     for (int kept = 0; kept < 2; ++kept) {
-        optics o = make_keeping(8.0, 0.3, 5, kept == 1 ? 100.0 : 20.0);
+        autocall(release) optics o = make_keeping(8.0, 0.3, 5, kept == 1 ? 100.0 : 20.0);
         const bb_index m = o.grid.measurement_count;
         for (bb_index i = 0; i < m; ++i) {
             o.cee[i * m + i] = 1e-2;
@@ -298,7 +290,6 @@ TEST(a_negative_structure_function_is_found)
         const double strehl = bb_point_spread_strehl(o.spread, o.correlation, 1.65e-6);
         const double excess = bb_point_spread_excess(o.spread, o.correlation, 1.65e-6);
         assert_true(kept == 1 ? strehl > 1e3 && excess > 1e3 : strehl < 1.0 && excess == 0.0);
-        release(&o);
     }
 }
 

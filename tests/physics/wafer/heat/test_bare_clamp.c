@@ -2,7 +2,6 @@
 //
 // Clamp and ring without a wafer: an even rise decays as exp(-h_w t / C) in each, matrices taken
 // from explicit and implicit models agree, nothing of the wafer is left in them.
-#include "core/memory.h"
 #include "physics/wafer/heat/bare_clamp.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
@@ -74,12 +73,12 @@ TEST(rows_sum_to_the_loss_to_the_water)
 // K of an even rise is the loss alone, so that it falls at h_w / (c d) everywhere in a layer.
 TEST(an_even_rise_falls_at_the_layers_rate)
 {
-    table entries;
+    autocall(drop) table entries;
     bb_ledger ledger = {0};
     make(0, 1.0, &entries);
     const bb_bare_clamp *bare = entries.bare;
-    double *rise = doubles(bare->count);
-    double *through = doubles(bare->count);
+    autofree double *rise = doubles(bare->count);
+    autofree double *through = doubles(bare->count);
     for (bb_index i = 0; i < bare->count; ++i) {
         rise[i] = 1.0;
     }
@@ -95,17 +94,13 @@ TEST(an_even_rise_falls_at_the_layers_rate)
     }
     check_relative(ledger.lost, clamp, 1e-10);
     check_relative(ledger.lost_ring, ring, 1e-10);
-    BB_RELEASE(&rise);
-    BB_RELEASE(&through);
-    drop(&entries);
 }
 
 TEST(no_time_is_refused)
 {
-    table entries;
+    autocall(drop) table entries;
     bb_bare_clamp *none = NULL;
     make(1, 1.0, &entries);
     check_fails(bb_bare_clamp_create(entries.thermal, 0.0, &none), BB_INVALID, "expected above 0");
     assert_null(none);
-    drop(&entries);
 }

@@ -20,12 +20,11 @@ static void drop(setup *scene)
 {
     BB_RELEASE(&scene->factor);
     bb_disc_mesh_destroy(&scene->mesh);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(burls_side_by_side_are_uniform)
 {
-    setup scene = make(0.001);
+    autocall(drop) setup scene = make(0.001);
     bb_burl_config config = {.pitch_mm = 2.7, .footprint_mm = 2.7, .seed = 1};
     check_ok(bb_burl_map_fill(&config, scene.mesh, scene.factor));
     for (bb_index i = 0; i < scene.mesh->cell_count; ++i) {
@@ -36,14 +35,13 @@ TEST(burls_side_by_side_are_uniform)
     assert_false(bb_burl_map_wanted(&config));
     config.pitch_mm = 0.0;
     assert_false(bb_burl_map_wanted(&config));
-    drop(&scene);
 }
 
 // Sum over the cells = sum over the burls under the wafer of p^2 / h^2; the cell at a burl gets
 // all of p^2 / f^2.
 TEST(burls_keep_their_stiffness)
 {
-    setup scene = make(0.001);
+    autocall(drop) setup scene = make(0.001);
     bb_burl_config config = {
         .pitch_mm = 5.0, .footprint_mm = 2.0, .scatter = 0.2, .missing_fraction = 0.0, .seed = 7};
     check_ok(bb_burl_map_fill(&config, scene.mesh, scene.factor));
@@ -70,7 +68,6 @@ TEST(burls_keep_their_stiffness)
     assert_int_equal(burls, 249);
     bb_index between = bb_disc_mesh_cell(scene.mesh, 0.0025, 0.0025);
     check_close(scene.factor[between], 0.0, 0.0, 1.0);
-    drop(&scene);
 }
 
 TEST(scatter_depends_on_seed_and_place_alone)
@@ -100,7 +97,7 @@ TEST(scatter_depends_on_seed_and_place_alone)
 
 TEST(named_burls_are_missing)
 {
-    setup scene = make(0.001);
+    autocall(drop) setup scene = make(0.001);
     bb_burl_place place[2] = {{9.0, -16.0}, {500.0, 0.0}};
     bb_burl_config config = {
         .pitch_mm = 5.0, .footprint_mm = 2.0, .missing = {place, 2}, .seed = 1};
@@ -114,5 +111,4 @@ TEST(named_burls_are_missing)
                 "clamp.burls.footprint_mm = 6, expected over 0 and at most pitch_mm = 5");
     config.footprint_mm = NAN;
     check_fails(bb_burl_map_fill(&config, scene.mesh, scene.factor), BB_INVALID, "footprint_mm");
-    drop(&scene);
 }

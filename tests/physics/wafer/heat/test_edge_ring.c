@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/wafer/field_area.h"
 #include "physics/wafer/heat/edge_ring.h"
 #include "physics/wafer/heat/exposure.h"
@@ -23,9 +22,9 @@ TEST(ring_and_wafer_make_up_a_disc)
 {
     static const double spacings[] = {0.0005, 0.00073, 0.003};
     for (int k = 0; k < 3; ++k) {
-        bb_edge_ring *ring = NULL;
-        bb_disc_mesh *wafer = disc_mesh(0.150, spacings[k]);
-        bb_disc_mesh *mesh = disc_mesh(0.170, spacings[k]);
+        autoptr(bb_edge_ring) ring = NULL;
+        autoptr(bb_disc_mesh) wafer = disc_mesh(0.150, spacings[k]);
+        autoptr(bb_disc_mesh) mesh = disc_mesh(0.170, spacings[k]);
         check_ok(bb_edge_ring_create(wafer, &SILICON, &RING, &ring));
         assert_int_equal(ring->mesh->cell_count + wafer->cell_count, mesh->cell_count);
         const bb_index shift = (ring->mesh->columns - wafer->columns) / 2;
@@ -45,9 +44,6 @@ TEST(ring_and_wafer_make_up_a_disc)
             assert_false(bb_disc_mesh_has_cell(wafer, ring->mesh->node_column[corner] - shift,
                                                ring->mesh->node_row[corner] - shift));
         }
-        bb_edge_ring_destroy(&ring);
-        bb_disc_mesh_destroy(&mesh);
-        bb_disc_mesh_destroy(&wafer);
     }
 }
 
@@ -56,25 +52,24 @@ TEST(narrow_rings_are_refused)
     bb_edge_ring *ring = NULL;
     bb_ring_config narrow = RING;
     narrow.width_mm = 0.9;
-    bb_disc_mesh *wafer = disc_mesh(0.150, 0.001);
+    autoptr(bb_disc_mesh) wafer = disc_mesh(0.150, 0.001);
     check_fails(bb_edge_ring_create(wafer, &SILICON, &narrow, &ring), BB_INVALID,
                 "ring.width_mm = 0.9, expected at least the spacing of the mesh, 1 mm");
     narrow.width_mm = 0.0;
     assert_false(bb_edge_ring_wanted(&narrow) || bb_edge_ring_wanted(NULL));
-    bb_disc_mesh_destroy(&wafer);
 }
 
 // The dose of an edge field: wafer, ring and the rest; a wide ring leaves no rest.
 TEST(dose_is_shared)
 {
-    bb_disc_mesh *wafer = disc_mesh(0.150, 0.001);
-    bb_scan *scan = fast_scan();
+    autoptr(bb_disc_mesh) wafer = disc_mesh(0.150, 0.001);
+    autoptr(bb_scan) scan = fast_scan();
     static const double widths[] = {5.0, 60.0};
     for (int k = 0; k < 2; ++k) {
         bb_ring_config config = RING;
-        bb_edge_ring *ring = NULL;
-        bb_exposure *on_wafer = NULL;
-        bb_exposure *on_ring = NULL;
+        autoptr(bb_edge_ring) ring = NULL;
+        autoptr(bb_exposure) on_wafer = NULL;
+        autoptr(bb_exposure) on_ring = NULL;
         config.width_mm = widths[k];
         check_ok(bb_edge_ring_create(wafer, &SILICON, &config, &ring));
         check_ok(bb_exposure_create(wafer, scan, 0, 1.0, &on_wafer));
@@ -90,12 +85,7 @@ TEST(dose_is_shared)
         if (k == 1) {
             check_relative(on_ring->total, on_wafer->clipped, 1e-12);
         }
-        bb_exposure_destroy(&on_ring);
-        bb_exposure_destroy(&on_wafer);
-        bb_edge_ring_destroy(&ring);
     }
-    bb_scan_destroy(&scan);
-    bb_disc_mesh_destroy(&wafer);
 }
 
 static double entry(const bb_csr *matrix, bb_index row, bb_index column)
@@ -111,10 +101,10 @@ static double entry(const bb_csr *matrix, bb_index row, bb_index column)
 // K + H is symmetric to the bit, its rows sum to the losses, and A of explicit steps is made of it.
 TEST(conductance_is_symmetric_and_keeps_heat)
 {
-    bb_edge_ring *ring = NULL;
-    bb_thermal *implicit = NULL;
-    bb_thermal *explicit = NULL;
-    bb_disc_mesh *wafer = disc_mesh(0.030, 0.001);
+    autoptr(bb_edge_ring) ring = NULL;
+    autoptr(bb_thermal) implicit = NULL;
+    autoptr(bb_thermal) explicit = NULL;
+    autoptr(bb_disc_mesh) wafer = disc_mesh(0.030, 0.001);
     bb_wafer_material_config small = SILICON;
     small.diameter_mm = 60.0;
     check_ok(bb_edge_ring_create(wafer, &small, &RING, &ring));
@@ -140,26 +130,22 @@ TEST(conductance_is_symmetric_and_keeps_heat)
         check_close(sum, implicit->loss[row], 1e-12, 1.0);
         check_close(kept, 1.0 - 1e-3 * explicit->loss[row] / explicit->capacity[row], 1e-14, 1.0);
     }
-    bb_thermal_destroy(&implicit);
-    bb_thermal_destroy(&explicit);
-    bb_edge_ring_destroy(&ring);
-    bb_disc_mesh_destroy(&wafer);
 }
 
 // Heat mirrored in y = 0 over wafer and ring stays mirrored; the ledger closes.
 TEST(mirrored_heat_stays_mirrored)
 {
-    bb_edge_ring *ring = NULL;
-    bb_thermal *thermal = NULL;
+    autoptr(bb_edge_ring) ring = NULL;
+    autoptr(bb_thermal) thermal = NULL;
     bb_ledger ledger = {0};
     bb_wafer_material_config small = SILICON;
     small.diameter_mm = 60.0;
-    bb_disc_mesh *wafer = disc_mesh(0.030, 0.001);
+    autoptr(bb_disc_mesh) wafer = disc_mesh(0.030, 0.001);
     check_ok(bb_edge_ring_create(wafer, &small, &RING, &ring));
     const bb_thermal_setting setting = {.ring = ring};
     check_ok(bb_thermal_create_in(wafer, &small, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &thermal));
-    double *t = zeros(thermal->size);
-    double *next = zeros(thermal->size);
+    autofree double *t = zeros(thermal->size);
+    autofree double *next = zeros(thermal->size);
     const bb_disc_mesh *mesh = ring->mesh;
     const bb_index first = thermal->node_count + thermal->clamp_count;
     bb_index pair[2] = {-1, -1};
@@ -194,9 +180,4 @@ TEST(mirrored_heat_stays_mirrored)
                            wafer->node_column[node]];
         check_close(t[node], t[mirror], 1e-14, t[first + pair[0]]);
     }
-    BB_RELEASE(&t);
-    BB_RELEASE(&next);
-    bb_thermal_destroy(&thermal);
-    bb_edge_ring_destroy(&ring);
-    bb_disc_mesh_destroy(&wafer);
 }

@@ -26,13 +26,13 @@ static void drop(setup *made)
 
 TEST(covered_nodes_get_exactly_the_dose)
 {
-    setup scene = make(0.0005);
+    autocall(drop) setup scene = make(0.0005);
     bb_exposure *exposure = NULL;
     for (bb_index field = 44; field < 46; ++field) {
         assert_true(scene.scan->fields[field].full);
         check_ok(bb_exposure_create(scene.mesh, scene.scan, field, 1.0, &exposure));
-        double *sum = zeros(exposure->count);
-        double *energy = zeros(exposure->count);
+        autofree double *sum = zeros(exposure->count);
+        autofree double *energy = zeros(exposure->count);
         double total = 0.0;
         for (bb_index step = 0; step < 34; ++step) {
             total += bb_exposure_energy(exposure, step, 1, energy);
@@ -52,22 +52,19 @@ TEST(covered_nodes_get_exactly_the_dose)
         check_relative(total, 300.0 * 0.026 * 0.033, 1e-13);
         check_relative(exposure->total, total, 1e-12);
         check_close(exposure->clipped, 0.0, 1e-12, total);
-        BB_RELEASE(&sum);
-        BB_RELEASE(&energy);
         bb_exposure_destroy(&exposure);
     }
-    drop(&scene);
 }
 
 // Away from start and end the slit power is dose * width * speed in every step: 8.6 W.
 // Parts of a step telescope to the step.
 TEST(parts_make_up_a_step)
 {
-    setup scene = make(0.0007);
-    bb_exposure *exposure = NULL;
+    autocall(drop) setup scene = make(0.0007);
+    autoptr(bb_exposure) exposure = NULL;
     double *sum = NULL;
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &exposure));
-    double *energy = doubles(exposure->count);
+    autofree double *energy = doubles(exposure->count);
     for (bb_index step = 0; step < 34; step += 11) {
         check_ok(BB_ZEROED(exposure->count, &sum));
         for (bb_index part = 3 * step; part < 3 * (step + 1); ++part) {
@@ -82,30 +79,24 @@ TEST(parts_make_up_a_step)
         }
         BB_RELEASE(&sum);
     }
-    BB_RELEASE(&energy);
-    bb_exposure_destroy(&exposure);
-    drop(&scene);
 }
 
 TEST(power_is_steady_and_follows_absorption)
 {
-    setup scene = make(0.0007);
-    bb_exposure *exposure = NULL;
+    autocall(drop) setup scene = make(0.0007);
+    autoptr(bb_exposure) exposure = NULL;
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 40, 1.25, &exposure));
-    double *energy = doubles(exposure->count);
+    autofree double *energy = doubles(exposure->count);
     double expected = 1.25 * 300.0 * 0.026 * scene.scan->speed * 1e-3;
     for (bb_index step = 6; step < 28; ++step) {
         check_relative(bb_exposure_energy(exposure, step, 1, energy), expected, 1e-12);
     }
-    BB_RELEASE(&energy);
-    bb_exposure_destroy(&exposure);
-    drop(&scene);
 }
 
 TEST(edge_fields_report_what_they_lose)
 {
-    setup scene = make(0.0005);
-    bb_exposure *exposure = NULL;
+    autocall(drop) setup scene = make(0.0005);
+    autoptr(bb_exposure) exposure = NULL;
     double dose = 300.0 * 0.026 * 0.033;
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 0, 1.0, &exposure));
     assert_true(exposure->clipped > 0.2 * dose && exposure->clipped < dose);
@@ -114,21 +105,19 @@ TEST(edge_fields_report_what_they_lose)
     double inside = bb_field_area_inside(0.15, field->x - 0.013, field->x + 0.013,
                                          field->y - 0.0165, field->y + 0.0165);
     check_relative(exposure->total, 300.0 * inside, 5e-3);
-    bb_exposure_destroy(&exposure);
-    drop(&scene);
 }
 
 // Light and dark steps of two fields, one of them over the edge: the ledger closes.
 TEST(ledger_closes_over_fields)
 {
-    setup scene = make(0.001);
-    bb_thermal *thermal = NULL;
+    autocall(drop) setup scene = make(0.001);
+    autoptr(bb_thermal) thermal = NULL;
     bb_exposure *exposure = NULL;
     double *energy = NULL;
     bb_ledger ledger = {0};
     check_ok(bb_thermal_create(scene.mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    double *t = zeros(thermal->size);
-    double *next = zeros(thermal->size);
+    autofree double *t = zeros(thermal->size);
+    autofree double *next = zeros(thermal->size);
     double highest = 0.0;
     for (bb_index field = 0; field < 2; ++field) {
         check_ok(bb_exposure_create(scene.mesh, scene.scan, field == 0 ? 0 : 40, 1.0, &exposure));
@@ -157,10 +146,6 @@ TEST(ledger_closes_over_fields)
     // 0.233 K adiabatic (docs/manual/physics-wafer.md 1.2), and a little more where the scan ends,
     // since heat runs ahead of the slit.
     assert_true(highest > 0.22 && highest < 0.25);
-    BB_RELEASE(&t);
-    BB_RELEASE(&next);
-    bb_thermal_destroy(&thermal);
-    drop(&scene);
 }
 
 // Six cells, none at an edge of the mesh: 26 mm = 9 + 8.5 + 8.5, 33 mm = 12.3 + 20.7.
@@ -187,8 +172,8 @@ static double put_map(bb_dose_point points[6], bb_scan_config *config)
 // normalised. The power of a step under one row of cells is that of its mean factor.
 TEST(a_map_gives_each_cell_its_dose)
 {
-    setup scene = {NULL, NULL};
-    bb_exposure *exposure = NULL;
+    autocall(drop) setup scene = {NULL, NULL};
+    autoptr(bb_exposure) exposure = NULL;
     bb_dose_point points[6];
     bb_scan_config config = FAST_SCAN;
     const double mean = put_map(points, &config);
@@ -196,8 +181,8 @@ TEST(a_map_gives_each_cell_its_dose)
     check_ok(bb_scan_create(&config, 1e-3, &scene.scan));
     check_relative(bb_dose_map_mean(scene.scan->dose_map), mean, 1e-14);
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 44, 1.25, &exposure));
-    double *energy = zeros(exposure->count);
-    double *sum = zeros(exposure->count);
+    autofree double *energy = zeros(exposure->count);
+    autofree double *sum = zeros(exposure->count);
     const bb_field *field = &exposure->field;
     double total = 0.0;
     double power = 0.0; // of step 20, which lies in the upper row
@@ -226,17 +211,13 @@ TEST(a_map_gives_each_cell_its_dose)
             check_close(sum[i], 1.25 * 300.0 * FACTORS[row][column] * 0.49e-6, 1e-12, 1e-4);
         }
     }
-    BB_RELEASE(&sum);
-    BB_RELEASE(&energy);
-    bb_exposure_destroy(&exposure);
-    drop(&scene);
 }
 
 // Of a field at the rim the part that is lost counts by the cells that it lies in.
 TEST(a_map_is_clipped_with_its_field)
 {
-    setup scene = {NULL, NULL};
-    bb_exposure *exposure = NULL;
+    autocall(drop) setup scene = {NULL, NULL};
+    autoptr(bb_exposure) exposure = NULL;
     bb_dose_point points[6];
     bb_scan_config config = FAST_SCAN;
     const double mean = put_map(points, &config);
@@ -245,17 +226,15 @@ TEST(a_map_is_clipped_with_its_field)
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 0, 1.0, &exposure));
     assert_true(exposure->clipped > 0.1 * exposure->total);
     check_relative(exposure->clipped + exposure->total, 300.0 * mean * 0.026 * 0.033, 1e-12);
-    bb_exposure_destroy(&exposure);
-    drop(&scene);
 }
 
 // A map of ones, in one cell, changes no bit.
 TEST(a_map_of_one_is_no_map)
 {
-    setup scene = make(0.0007);
-    bb_scan *mapped = NULL;
-    bb_exposure *plain = NULL;
-    bb_exposure *exposure = NULL;
+    autocall(drop) setup scene = make(0.0007);
+    autoptr(bb_scan) mapped = NULL;
+    autoptr(bb_exposure) plain = NULL;
+    autoptr(bb_exposure) exposure = NULL;
     bb_dose_point point = {2.0, -3.0, 1.0};
     bb_scan_config config = FAST_SCAN;
     config.dose_map = (bb_list){&point, 1};
@@ -263,19 +242,13 @@ TEST(a_map_of_one_is_no_map)
     check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &plain));
     check_ok(bb_exposure_create(scene.mesh, mapped, 41, 1.0, &exposure));
     assert_int_equal(exposure->count, plain->count);
-    double *energy = zeros(plain->count);
-    double *expected = zeros(plain->count);
+    autofree double *energy = zeros(plain->count);
+    autofree double *expected = zeros(plain->count);
     for (bb_index step = 0; step < 34; ++step) {
         (void)bb_exposure_energy(plain, step, 1, expected);
         (void)bb_exposure_energy(exposure, step, 1, energy);
         assert_memory_equal(energy, expected, (size_t)plain->count * sizeof *energy);
     }
-    BB_RELEASE(&expected);
-    BB_RELEASE(&energy);
-    bb_exposure_destroy(&exposure);
-    bb_exposure_destroy(&plain);
-    bb_scan_destroy(&mapped);
-    drop(&scene);
 }
 
 TEST(bad_maps_are_refused)

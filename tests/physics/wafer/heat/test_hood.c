@@ -38,7 +38,7 @@ static void drop(setup *scene)
 // Whole on the wafer, exactly its area; beside it nothing; over the edge what the disc has of it.
 TEST(covers_its_area)
 {
-    setup scene = make(0.0007);
+    autocall(drop) setup scene = make(0.0007);
     static const struct {
         double centre[2];
         double tolerance;
@@ -62,13 +62,12 @@ TEST(covers_its_area)
                                              c[1] + 0.01005);
         check_close(sum, 2e-3 * 200.0 * inside, places[p].tolerance, 2e-3 * 200.0 * total);
     }
-    drop(&scene);
 }
 
 // With the slit in the light, straight on in the dark, parked after the last exposure.
 TEST(follows_the_slit)
 {
-    setup scene = make(0.003);
+    autocall(drop) setup scene = make(0.003);
     const bb_scan *scan = scene.scan;
     double c[2];
     double next[2];
@@ -94,18 +93,17 @@ TEST(follows_the_slit)
     bb_hood_centre(&scene.hood, last, 0.034, c);
     bb_hood_centre(&scene.hood, last, 0.060, next);
     assert_true(c[0] == next[0] && c[1] == next[1]);
-    drop(&scene);
 }
 
 TEST(limits_the_step)
 {
-    bb_thermal *bare = NULL;
+    autoptr(bb_thermal) bare = NULL;
     bb_thermal *covered = NULL;
     const double capacity = 2330.0 * 712.0 * 775e-6;
     const bb_thermal_setting setting = {.hood_exchange = 4e4};
     bb_hood_config strong = HOOD;
     strong.exchange_w_per_m2_k = 4e4;
-    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &bare));
     check_ok(
         bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &covered));
@@ -122,6 +120,4 @@ TEST(limits_the_step)
                              1.001 * bb_thermal_wafer_limit(&SILICON, &CLAMP, &strong, 0.0005),
                              &setting, &covered),
         BB_INVALID, "explicit steps are not stable");
-    bb_thermal_destroy(&bare);
-    bb_disc_mesh_destroy(&mesh);
 }

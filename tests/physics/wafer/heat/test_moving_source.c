@@ -3,7 +3,6 @@
 // docs/manual/physics-wafer.md 2.3 item 7: a point source that moves over a plate with loss has, in
 // its own frame, T = P/(2 pi k d) exp(-v x'/(2 kappa)) K0(r sqrt((v/(2 kappa))^2 + h_c/(kappa C)))
 // (Rosenthal 1946), x' ahead of it.
-#include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
@@ -45,12 +44,12 @@ TEST(moving_heat_is_rosenthals)
                                        {-0.005, 0.0, 2e-3},
                                        {-0.01, 0.005, 2e-3},
                                        {-0.02, 0.0, 2e-3}};
-    bb_disc_mesh *mesh = NULL;
-    bb_thermal *thermal = NULL;
+    autoptr(bb_disc_mesh) mesh = NULL;
+    autoptr(bb_thermal) thermal = NULL;
     check_ok(bb_disc_mesh_rectangle(270, 120, 0.0005, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, step, &thermal));
-    double *t = zeros(thermal->size);
-    double *next = zeros(thermal->size);
+    autofree double *t = zeros(thermal->size);
+    autofree double *next = zeros(thermal->size);
     double x = 0.030;
     for (int n = 0; n < 1600; ++n) {
         check_ok(bb_csr_multiply(&thermal->step_matrix, t, next));
@@ -69,8 +68,4 @@ TEST(moving_heat_is_rosenthals)
                       1e3 * places[p][1], t[node], exact);
         check_relative(t[node], exact, places[p][2]);
     }
-    BB_RELEASE(&t);
-    BB_RELEASE(&next);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
 }

@@ -43,30 +43,28 @@ static void drop(stand *bench)
 
 TEST(planes_are_read_exactly)
 {
-    stand bench;
+    autocall(drop) stand bench;
     make(&bench);
     static const double places[][2] = {{0.0, 0.0},  {1.0, 2.0},     {-7.31, 11.77},
                                        {29.2, 3.3}, {-20.0, -21.5}, {0.5, -29.0}};
     for (size_t p = 0; p < sizeof places / sizeof *places; ++p) {
         const bb_probe_config config = {"p", places[p][0], places[p][1], BB_PROBE_WAFER};
-        bb_probe *probe = NULL;
+        autofree bb_probe *probe = NULL;
         check_ok(bb_probes_create(&config, 1, bench.mesh, RADIUS, PITCH, &probe));
         check_relative(bb_probe_rise(probe, bench.field),
                        plane(1e-3 * places[p][0], 1e-3 * places[p][1]), 1e-13);
-        BB_RELEASE(&probe);
     }
-    drop(&bench);
 }
 
 // Each node of the clamp is (i, j) times its pitch: the place of a probe comes back from weights.
 TEST(clamp_probes_stand_where_they_are_put)
 {
-    stand bench;
+    autocall(drop) stand bench;
     make(&bench);
     const bb_probe_config configs[] = {{"middle", 0.0, 0.0, BB_PROBE_CLAMP},
                                        {"node", 2e3 * PITCH, -3e3 * PITCH, BB_PROBE_CLAMP},
                                        {"between", 2.5e3 * PITCH, -3.25e3 * PITCH, BB_PROBE_CLAMP}};
-    bb_probe *probes = NULL;
+    autofree bb_probe *probes = NULL;
     check_ok(bb_probes_create(configs, 3, bench.mesh, RADIUS, PITCH, &probes));
     static const double heaviest[] = {1.0, 1.0, 0.375};
     for (int p = 0; p < 3; ++p) {
@@ -81,32 +79,28 @@ TEST(clamp_probes_stand_where_they_are_put)
         check_relative(sum, 1.0, 1e-14);
         check_relative(maximum, heaviest[p], 1e-9);
     }
-    BB_RELEASE(&probes);
-    drop(&bench);
 }
 
 TEST(the_rim_is_moved_on_to_the_mesh)
 {
-    stand bench;
+    autocall(drop) stand bench;
     make(&bench);
     for (int k = 0; k < 64; ++k) {
         const double turn = 2.0 * M_PI * k / 64.0;
         const bb_probe_config config = {"rim", 30.0 * (1.0 - 1e-12) * cos(turn),
                                         30.0 * (1.0 - 1e-12) * sin(turn), k % 2};
-        bb_probe *probe = NULL;
+        autofree bb_probe *probe = NULL;
         check_ok(bb_probes_create(&config, 1, bench.mesh, RADIUS, PITCH, &probe));
         if (k % 2 == 0) {
             check_close(bb_probe_rise(probe, bench.field),
                         plane(1e-3 * config.x_mm, 1e-3 * config.y_mm), 0.1, 1.0);
         }
-        BB_RELEASE(&probe);
     }
-    drop(&bench);
 }
 
 TEST(points_off_the_disc_and_bad_names_are_refused)
 {
-    stand bench;
+    autocall(drop) stand bench;
     make(&bench);
     bb_probe *probe = NULL;
     const bb_probe_config out = {"out", 30.1, 0.0, BB_PROBE_WAFER};
@@ -124,5 +118,4 @@ TEST(points_off_the_disc_and_bad_names_are_refused)
                     "expected 1 to 40 letters, digits and _, a letter first");
     }
     assert_null(probe);
-    drop(&bench);
 }

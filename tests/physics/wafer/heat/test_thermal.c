@@ -21,8 +21,8 @@ static void advance(const bb_thermal *thermal, double **state, double **scratch,
 
 TEST_FULL(wafer_step_matrix_conserves_and_keeps_sign)
 {
-    bb_thermal *thermal = NULL;
-    bb_disc_mesh *mesh = disc_mesh(0.150, 0.0005);
+    autoptr(bb_thermal) thermal = NULL;
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.150, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
     // docs/manual/physics-wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its
     // 8,193 clamp unknowns belong to cells with all corners inside; counted independently for ours:
@@ -46,31 +46,28 @@ TEST_FULL(wafer_step_matrix_conserves_and_keeps_sign)
         worst = fmax(worst, fabs(sum - (1.0 - loss)));
     }
     assert_true(worst < 1e-14);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(long_steps_are_refused_with_the_limit)
 {
     bb_thermal *thermal = NULL;
-    bb_disc_mesh *mesh = disc_mesh(0.010, 0.0005);
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.010, 0.0005);
     check_fails(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.41e-3, &thermal),
                 BB_INVALID, "at most 1.398 ms");
     bb_clamp_config fine = CLAMP;
     fine.spacing_mm = 0.2;
     check_fails(bb_thermal_create(mesh, &SILICON, &fine, BB_CLAMP_LAYER, 1e-3, &thermal),
                 BB_INVALID, "clamp spacing = 0.2 mm");
-    bb_disc_mesh_destroy(&mesh);
 }
 
 // The largest eigenvalue of I - A, by power iteration from a checkerboard, stays under the bound.
 TEST(limit_is_safe_and_sharp)
 {
-    bb_thermal *thermal = NULL;
-    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
+    autoptr(bb_thermal) thermal = NULL;
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.3e-3, &thermal));
-    double *x = zeros(thermal->size);
-    double *y = zeros(thermal->size);
+    autofree double *x = zeros(thermal->size);
+    autofree double *y = zeros(thermal->size);
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         x[i] = mesh->node_column[i] % 2 ? 1.0 : -1.0;
     }
@@ -94,24 +91,20 @@ TEST(limit_is_safe_and_sharp)
     double ratio = rate * thermal->stable_step / 2.0;
     print_message("largest rate over bound: %.4f\n", ratio);
     assert_true(ratio <= 1.0 && ratio > 0.97);
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 // Error after 16 ms of cos cos decay on a periodic square of 24 mm with an isothermal clamp.
 static double cosine_error(bb_index cells, bb_index steps)
 {
-    bb_disc_mesh *mesh = NULL;
-    bb_thermal *thermal = NULL;
+    autoptr(bb_disc_mesh) mesh = NULL;
+    autoptr(bb_thermal) thermal = NULL;
     double side = 0.024;
     double total = 0.016;
     check_ok(bb_disc_mesh_periodic(cells, cells, side / (double)cells, &mesh));
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, total / (double)steps,
                                &thermal));
-    double *x = doubles(thermal->size);
-    double *y = doubles(thermal->size);
+    autofree double *x = doubles(thermal->size);
+    autofree double *y = doubles(thermal->size);
     double q = 2.0 * PI / side;
     for (bb_index i = 0; i < thermal->size; ++i) {
         x[i] = cos(q * bb_disc_mesh_x(mesh, i)) * cos(q * bb_disc_mesh_y(mesh, i));
@@ -119,10 +112,6 @@ static double cosine_error(bb_index cells, bb_index steps)
     advance(thermal, &x, &y, steps);
     double exact = exp(-(2.0 * q * q * KAPPA + 1500.0 / CAPACITY) * total);
     double error = x[0] - exact;
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
     return error;
 }
 
@@ -145,11 +134,11 @@ TEST(cosine_decays_at_second_and_first_order)
 // docs/manual/physics-wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
 TEST(point_heat_spreads_as_a_gaussian)
 {
-    bb_thermal *thermal = NULL;
-    bb_disc_mesh *mesh = disc_mesh(0.030, 0.0005);
+    autoptr(bb_thermal) thermal = NULL;
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.030, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.25e-3, &thermal));
-    double *x = zeros(thermal->size);
-    double *y = zeros(thermal->size);
+    autofree double *x = zeros(thermal->size);
+    autofree double *y = zeros(thermal->size);
     int32_t centre = mesh->node_at[60 * mesh->node_columns + 60];
     x[centre] = 0.1 * thermal->per_joule[centre];
     advance(thermal, &x, &y, 400);
@@ -160,10 +149,6 @@ TEST(point_heat_spreads_as_a_gaussian)
         double exact = peak * exp(-r * r / (4.0 * KAPPA * t));
         check_close(x[mesh->node_at[60 * mesh->node_columns + 60 + away]], exact, 5e-3, peak);
     }
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 // docs/manual/physics-wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs
@@ -174,12 +159,12 @@ TEST(disc_modes_decay_at_their_rates)
         int order;
         double zero;
     } modes[] = {{1, 1.84118378}, {2, 3.05423693}, {0, 3.83170597}, {0, 7.01558667}};
-    bb_thermal *thermal = NULL;
+    autoptr(bb_thermal) thermal = NULL;
     double radius = 0.050;
-    bb_disc_mesh *mesh = disc_mesh(radius, 0.0005);
+    autoptr(bb_disc_mesh) mesh = disc_mesh(radius, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.5e-3, &thermal));
-    double *x = doubles(thermal->size);
-    double *y = doubles(thermal->size);
+    autofree double *x = doubles(thermal->size);
+    autofree double *y = doubles(thermal->size);
     for (int m = 0; m < 4; ++m) {
         double before = 0.0;
         double after = 0.0;
@@ -210,20 +195,16 @@ TEST(disc_modes_decay_at_their_rates)
                       rate, exact);
         check_relative(rate, exact, 3e-3);
     }
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 // Wafer and clamp: a spot turned by a quarter has its heat turned by a quarter.
 TEST(a_quarter_turn_turns_the_heat)
 {
-    bb_thermal *thermal = NULL;
+    autoptr(bb_thermal) thermal = NULL;
     double *x[2] = {NULL};
-    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    double *y = doubles(thermal->size);
+    autofree double *y = doubles(thermal->size);
     const bb_index stride = mesh->node_columns;
     const bb_index spot[2] = {mesh->node_at[30 * stride + 25],
                               mesh->node_at[25 * stride + stride - 1 - 30]};
@@ -240,18 +221,15 @@ TEST(a_quarter_turn_turns_the_heat)
     for (int k = 0; k < 2; ++k) {
         BB_RELEASE(&x[k]);
     }
-    BB_RELEASE(&y);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(mirrored_heat_stays_mirrored_and_adds_up)
 {
-    bb_thermal *thermal = NULL;
+    autoptr(bb_thermal) thermal = NULL;
     double *x[3] = {NULL};
-    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
     check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
-    double *y = doubles(thermal->size);
+    autofree double *y = doubles(thermal->size);
     bb_index stride = mesh->node_columns;
     bb_index indices[2] = {mesh->node_at[30 * stride + 25], mesh->node_at[30 * stride + 55]};
     for (int k = 0; k < 3; ++k) {
@@ -269,9 +247,6 @@ TEST(mirrored_heat_stays_mirrored_and_adds_up)
     for (int k = 0; k < 3; ++k) {
         BB_RELEASE(&x[k]);
     }
-    BB_RELEASE(&y);
-    bb_thermal_destroy(&thermal);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 // What is sure from the sizes of cells alone is no longer than the model's own bound, wherever the
@@ -282,10 +257,10 @@ TEST(sure_steps_are_stable)
     const bb_thermal_setting setting = {.stepping = BB_STEPPING_CRANK_NICOLSON};
     const double spacing = 0.003;
     double worst = 0.0;
-    bb_disc_mesh *mesh = disc_mesh(0.1, spacing);
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.1, spacing);
     for (size_t i = 0; i < sizeof across / sizeof *across; ++i) {
         bb_clamp_config clamp = CLAMP;
-        bb_thermal *thermal = NULL;
+        autoptr(bb_thermal) thermal = NULL;
         clamp.thickness_mm = 0.1;
         clamp.exchange_w_per_m2_k = 1e6;
         clamp.spacing_mm = 1e3 * spacing * across[i];
@@ -297,8 +272,6 @@ TEST(sure_steps_are_stable)
                       part);
         worst = fmax(worst, part);
         assert_true(part <= 1.0);
-        bb_thermal_destroy(&thermal);
     }
     assert_true(worst > 0.7);
-    bb_disc_mesh_destroy(&mesh);
 }

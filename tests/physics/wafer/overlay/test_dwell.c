@@ -30,7 +30,7 @@ static void drop(setup *made)
 TEST(weights_sum_to_the_dose_and_linear_fields_pass)
 {
     for (bb_index f = 44; f < 46; ++f) {
-        setup scene = make(f);
+        autocall(drop) setup scene = make(f);
         bb_dwell *dwell = scene.dwell;
         const bb_field *field = &dwell->field;
         double window[378];
@@ -61,16 +61,14 @@ TEST(weights_sum_to_the_dose_and_linear_fields_pass)
         }
         bb_dwell_reset(dwell);
         assert_true(dwell->weight[0] == 0.0 && dwell->mean[5] == 0.0);
-        drop(&scene);
     }
 }
 
 TEST(points_outside_the_usable_radius_are_not_scored)
 {
-    setup scene = make(0);
+    autocall(drop) setup scene = make(0);
     assert_true(scene.dwell->count > 0 && scene.dwell->count < 13 * 19);
     for (bb_index i = 0; i < scene.dwell->count; ++i) {
         assert_true(hypot(scene.dwell->x[i], scene.dwell->y[i]) <= 0.147);
     }
-    drop(&scene);
 }

@@ -54,14 +54,14 @@ static void spread(const setup *scene, const double *s, double *t)
 
 TEST(rows_are_forward_solves_and_blocks_agree)
 {
-    setup scene = make(0.003);
+    autocall(drop) setup scene = make(0.003);
     bb_index cells = scene.grid->cell_count;
     bb_fem_response fem;
-    double *s = doubles(cells);
-    double *t = doubles(scene.mesh->node_count);
-    double *u = doubles(2 * scene.mesh->node_count);
-    double *rows = doubles(40 * cells);
-    double *part = doubles(3 * 500);
+    autofree double *s = doubles(cells);
+    autofree double *t = doubles(scene.mesh->node_count);
+    autofree double *u = doubles(2 * scene.mesh->node_count);
+    autofree double *rows = doubles(40 * cells);
+    autofree double *part = doubles(3 * 500);
     for (bb_index j = 0; j < cells; ++j) {
         s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
@@ -90,24 +90,18 @@ TEST(rows_are_forward_solves_and_blocks_agree)
             assert_true(part[i] == rows[(11 + i / 500) * cells + 1700 + i % 500]);
         }
     }
-    BB_RELEASE(&s);
-    BB_RELEASE(&t);
-    BB_RELEASE(&u);
-    BB_RELEASE(&rows);
-    BB_RELEASE(&part);
-    drop(&scene);
 }
 
 // Far from the edge both generators give the same displacement under heat around the field.
 TEST(kernel_and_fem_agree_inside)
 {
-    setup scene = make(0.002);
+    autocall(drop) setup scene = make(0.002);
     bb_index cells = scene.grid->cell_count;
-    bb_response *response = NULL;
+    autoptr(bb_response) response = NULL;
     bb_field_response kernel;
     bb_fem_response fem;
     check_ok(bb_response_create(&SILICON, &CLAMP, scene.grid, &response));
-    double *rows = doubles(2 * cells);
+    autofree double *rows = doubles(2 * cells);
     check_ok(bb_field_response_make(response, &scene.slit, scene.field, BB_AXIS_X, &kernel));
     check_ok(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit, scene.field,
                                   BB_AXIS_X, &fem));
@@ -132,9 +126,6 @@ TEST(kernel_and_fem_agree_inside)
     }
     print_message("kernel and FEM at 2 mm differ by %.1e of %.2f nm\n", worst / peak, 1e9 * peak);
     assert_true(worst < 1e-2 * peak);
-    BB_RELEASE(&rows);
-    bb_response_destroy(&response);
-    drop(&scene);
 }
 
 // u along x at (x, y) of the field under a uniform rise of 0.1 K, from the slit points of a window
@@ -170,7 +161,7 @@ static double scored(const setup *scene, bb_index columns, double x, double y)
 // columns over 26 mm, and 27 that stand 1 mm apart.
 TEST_FULL(few_columns_do_near_the_rim)
 {
-    setup scene = make(0.002);
+    autocall(drop) setup scene = make(0.002);
     scene.field = scene.scan->fields;
     double worst = 0.0;
     double peak = 0.0;
@@ -190,15 +181,13 @@ TEST_FULL(few_columns_do_near_the_rim)
     print_message("4 and 27 columns at %td points near the rim differ by %.2f of %.2f nm\n", count,
                   1e9 * worst, 1e9 * peak);
     assert_true(count == 9 && worst < 0.01 * peak);
-    drop(&scene);
 }
 
 TEST(height_is_refused)
 {
-    setup scene = make(0.005);
+    autocall(drop) setup scene = make(0.005);
     bb_fem_response fem;
     check_fails(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit,
                                      scene.field, BB_AXIS_Z, &fem),
                 BB_UNSUPPORTED, "z needs the bending plate");
-    drop(&scene);
 }

@@ -43,9 +43,9 @@ TEST(element_is_the_known_square)
 
 TEST(dissection_is_a_permutation)
 {
-    int32_t *order = NULL;
-    int32_t *seen = NULL;
-    bb_disc_mesh *mesh = disc_mesh(0.020, 0.0005);
+    autofree int32_t *order = NULL;
+    autofree int32_t *seen = NULL;
+    autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
     check_ok(BB_ALLOCATE(mesh->node_count, &order));
     check_ok(BB_ZEROED(mesh->node_count, &seen));
     for (bb_index leaf = 2; leaf <= 8; ++leaf) {
@@ -55,9 +55,6 @@ TEST(dissection_is_a_permutation)
             assert_true(seen[order[i]]++ == leaf - 2);
         }
     }
-    BB_RELEASE(&order);
-    BB_RELEASE(&seen);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 typedef struct setup {
@@ -125,14 +122,13 @@ static double disc_error(setup *scene, double width, bool sprung)
 
 TEST_FULL(wafer_on_springs_matches_items_2_and_4)
 {
-    setup scene = make(0.0005, 1e11);
+    autocall(drop) setup scene = make(0.0005, 1e11);
     check_relative(sprung_disc(DISC_RADIUS, 0.0, scene.scale), 12.488308e-9, 1e-6);
     check_relative(sprung_disc(0.5 * DISC_RADIUS, 0.0, scene.scale), 1.956439e-9, 1e-6);
     double uniform = disc_error(&scene, 0.0, true);
     double gaussian = disc_error(&scene, 0.10, true);
     print_message("item 2: %.1e of u(R), item 4: %.1e\n", uniform, gaussian);
     assert_true(uniform < 1.5e-3 && gaussian < 1.5e-3);
-    drop(&scene);
 }
 
 // Radial stress over E at the centre of a cell, from its strain less that of free expansion.
@@ -183,7 +179,7 @@ static double stress_error(const setup *scene, double width)
 // k_s = 1e4 N/m3 holds the rigid motions and changes u by (R / l_s)^2 = 2e-6.
 TEST_FULL(free_wafer_matches_items_1_and_3)
 {
-    setup scene = make(0.0005, 1e4);
+    autocall(drop) setup scene = make(0.0005, 1e4);
     double uniform = disc_error(&scene, 0.0, false);
     double no_stress = stress_error(&scene, 0.0);
     check_relative(free_disc(DISC_RADIUS, 0.0), 39.0e-9, 1e-9);
@@ -193,19 +189,18 @@ TEST_FULL(free_wafer_matches_items_1_and_3)
                   no_stress, gaussian, stress);
     assert_true(uniform < 1e-5 && gaussian < 1.5e-3);
     assert_true(no_stress < 1e-5 && stress < 1e-3);
-    drop(&scene);
 }
 
 // Heat turned by a quarter gives displacements turned by a quarter.
 TEST(a_quarter_turn_turns_the_answer)
 {
-    setup scene = make(0.002, 1e11);
+    autocall(drop) setup scene = make(0.002, 1e11);
     const bb_disc_mesh *mesh = scene.mesh;
     const bb_index count = mesh->node_count;
     const bb_index last = mesh->node_columns - 1;
     double peak = 0.0;
-    double *turned = doubles(count);
-    double *u = doubles(2 * count);
+    autofree double *turned = doubles(count);
+    autofree double *u = doubles(2 * count);
     for (bb_index i = 0; i < count; ++i) {
         scene.t[i] = exp(-1e3 * (pow(bb_disc_mesh_x(mesh, i) - 0.06, 2.0) +
                                  pow(bb_disc_mesh_y(mesh, i) + 0.02, 2.0)));
@@ -225,19 +220,16 @@ TEST(a_quarter_turn_turns_the_answer)
         check_close(u[2 * target], -scene.u[2 * i + 1], 1e-12, peak);
         check_close(u[2 * target + 1], scene.u[2 * i], 1e-12, peak);
     }
-    BB_RELEASE(&turned);
-    BB_RELEASE(&u);
-    drop(&scene);
 }
 
 // Adjoint row . temperature = forward displacement, on and off nodes and off the wafer.
 TEST(rows_are_reciprocal)
 {
-    setup scene = make(0.002, 1e11);
+    autocall(drop) setup scene = make(0.002, 1e11);
     const double x[5] = {0.0, 0.0313, -0.1201, 0.07, 0.2};
     const double y[5] = {0.0, -0.0177, 0.0604, -0.111, 0.0};
     bb_index count = scene.mesh->node_count;
-    double *rows = doubles(BB_MEMBRANE_BATCH * count);
+    autofree double *rows = doubles(BB_MEMBRANE_BATCH * count);
     for (bb_index i = 0; i < count; ++i) {
         scene.t[i] = sin(3.0 + 0.37 * (double)i);
     }
@@ -262,8 +254,6 @@ TEST(rows_are_reciprocal)
     }
     check_fails(bb_membrane_rows(scene.membrane, BB_AXIS_Z, 5, x, y, rows), BB_UNSUPPORTED,
                 "bending plate");
-    BB_RELEASE(&rows);
-    drop(&scene);
 }
 
 // Mean displacement along an axis, weighed by area, m.
@@ -311,8 +301,8 @@ static double rows_difference(const setup *a, const setup *b)
 // neither drifts nor turns, and its shape is that of springs ten thousand times as stiff.
 TEST(soft_springs_let_nothing_drift)
 {
-    setup soft = make(0.002, 1.0);
-    setup firm = make(0.002, 1e4);
+    autocall(drop) setup soft = make(0.002, 1.0);
+    autocall(drop) setup firm = make(0.002, 1e4);
     setup *both[2] = {&soft, &firm};
     for (int s = 0; s < 2; ++s) {
         for (bb_index i = 0; i < soft.mesh->node_count; ++i) {
@@ -331,6 +321,4 @@ TEST(soft_springs_let_nothing_drift)
                   1e9 * drift(&soft, 0), 1e9 * drift(&soft, 1), 1e9 * worst, 1e9 * rows);
     assert_true(fabs(drift(&soft, 0)) < 1e-16 && fabs(drift(&soft, 1)) < 1e-16);
     assert_true(worst < 1e-14 && rows < 1e-14); // of 2 nm
-    drop(&soft);
-    drop(&firm);
 }

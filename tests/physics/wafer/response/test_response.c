@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/clock.h"
-#include "core/memory.h"
 #include "core/thread.h"
 #include "physics/wafer/response/plate.h"
 #include "physics/wafer/response/response.h"
@@ -44,10 +43,10 @@ static const bb_grid_config QUICK_POINTS = {11, 9};
 
 TEST(entries_do_not_depend_on_block_or_threads)
 {
-    setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
+    autocall(drop) setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
     bb_index cells = scene.grid->cell_count;
-    double *all_values = doubles(4 * cells);
-    double *part = doubles(4 * cells);
+    autofree double *all_values = doubles(4 * cells);
+    autofree double *part = doubles(4 * cells);
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response rows;
         check_ok(bb_field_response_make(scene.response, &scene.slit, &scene.scan->fields[41], axis,
@@ -68,10 +67,7 @@ TEST(entries_do_not_depend_on_block_or_threads)
             }
         }
     }
-    BB_RELEASE(&all_values);
-    BB_RELEASE(&part);
     bb_threads_stop();
-    drop(&scene);
 }
 
 typedef struct edge {
@@ -113,7 +109,7 @@ TEST(coarsest_grid_works)
     soft.tangential_stiffness_n_per_m3 = 1e8;
     const bb_clamp_config *clamps[2] = {&CLAMP, &soft};
     for (int k = 0; k < 2; ++k) {
-        setup scene = make(0.002, (bb_grid_config){2, 2}, QUICK_POINTS, clamps[k]);
+        autocall(drop) setup scene = make(0.002, (bb_grid_config){2, 2}, QUICK_POINTS, clamps[k]);
         const bb_temperature_grid *grid = scene.grid;
         double scale = scene.response->screening_length;
         for (bb_index i = 0; i < scene.scan->field_count; ++i) {
@@ -138,7 +134,6 @@ TEST(coarsest_grid_works)
                             scene.response->in_plane * grid->cell_height);
             }
         }
-        drop(&scene);
     }
 }
 
@@ -210,8 +205,8 @@ static double radial_error(const setup *scene, double width)
     double worst = 0.0;
     double peak = 0.0;
     bb_index cells = scene->grid->cell_count;
-    double *s = doubles(cells);
-    double *row = doubles(cells);
+    autofree double *s = doubles(cells);
+    autofree double *row = doubles(cells);
     for (bb_index j = 0; j < cells; ++j) {
         bb_index column = j % scene->grid->columns;
         bb_index line = j / scene->grid->columns;
@@ -239,8 +234,6 @@ static double radial_error(const setup *scene, double width)
             worst = fmax(worst, fabs(u - exact * (axis ? y : x) / hypot(x, y)));
         }
     }
-    BB_RELEASE(&s);
-    BB_RELEASE(&row);
     return worst / peak;
 }
 
@@ -249,8 +242,9 @@ TEST(radial_heat_moves_points_as_on_an_infinite_plate)
     double analytic = 1.28 * 2.6e-6 * 0.1 * 0.15 * gsl_sf_bessel_K1(0.15 / 0.0367) *
                       gsl_sf_bessel_I1(0.05 / 0.0367);
     check_relative(infinite_plate(0.05, 0.0, 0.0367), analytic, 1e-9);
-    setup quick = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
-    setup seed = make(0.0005, (bb_grid_config){512, 500}, (bb_grid_config){21, 18}, &CLAMP);
+    autocall(drop) setup quick = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
+    autocall(drop) setup seed =
+        make(0.0005, (bb_grid_config){512, 500}, (bb_grid_config){21, 18}, &CLAMP);
     assert_int_equal(seed.slit.field_rows, 103);
     double coarse = radial_error(&quick, 0.02);
     double fine = radial_error(&seed, 0.02);
@@ -259,8 +253,6 @@ TEST(radial_heat_moves_points_as_on_an_infinite_plate)
                   coarse, fine, uniform[0], uniform[1]);
     assert_true(coarse < 2e-3 && fine < 1.5e-4);
     assert_true(uniform[0] < 5e-3 && uniform[1] < 2e-3);
-    drop(&quick);
-    drop(&seed);
 }
 
 // The coupled 2 x 2 Fourier system (docs/manual/physics-wafer.md 1.4) against rows times a cosine
@@ -270,10 +262,10 @@ TEST(height_rows_follow_the_fourier_system)
     bb_clamp_config clamp = CLAMP;
     clamp.tangential_stiffness_n_per_m3 = 1e13;
     clamp.normal_stiffness_n_per_m3 = 1e11;
-    setup scene = make(0.001, (bb_grid_config){300, 200}, QUICK_POINTS, &clamp);
+    autocall(drop) setup scene = make(0.001, (bb_grid_config){300, 200}, QUICK_POINTS, &clamp);
     bb_index cells = scene.grid->cell_count;
     bb_field_response rows;
-    double *row = doubles(cells);
+    autofree double *row = doubles(cells);
     bb_index middle = 0;
     while (scene.scan->fields[middle].row != 0 || scene.scan->fields[middle].column != 0) {
         ++middle;
@@ -301,8 +293,6 @@ TEST(height_rows_follow_the_fourier_system)
         double expected = (exact - local) * sin(0.5 * q * h) / (0.5 * q * h) + local * between;
         check_relative(z, expected, 2e-5);
     }
-    BB_RELEASE(&row);
-    drop(&scene);
 }
 
 TEST(height_amplitude_has_its_limits)
@@ -316,9 +306,9 @@ TEST(height_amplitude_has_its_limits)
 
 TEST_FULL(one_field_is_quick)
 {
-    setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
+    autocall(drop) setup scene = make(0.001, QUICK_GRID, QUICK_POINTS, &CLAMP);
     bb_index cells = scene.grid->cell_count;
-    double *rows = doubles(scene.slit.field_points * cells);
+    autofree double *rows = doubles(scene.slit.field_points * cells);
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response field;
         check_ok(bb_field_response_make(scene.response, &scene.slit, &scene.scan->fields[44], axis,
@@ -329,6 +319,4 @@ TEST_FULL(one_field_is_quick)
         print_message("%s: %td points x %td cells in %.2f s\n", field.source.name,
                       scene.slit.field_points, cells, bb_clock_seconds() - begin);
     }
-    BB_RELEASE(&rows);
-    drop(&scene);
 }

@@ -23,7 +23,7 @@ static setup make(void)
     setup scene = {0};
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     bb_plate_element element;
-    int64_t *order = NULL;
+    autofree int64_t *order = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.006, &scene.mesh));
     bb_plate_element_make(&plate, scene.mesh->spacing, &element);
     check_ok(bb_plate_assemble(scene.mesh, &element, NULL, &scene.matrix));
@@ -31,7 +31,6 @@ static setup make(void)
     check_ok(bb_plate_order(scene.mesh, order));
     check_ok(bb_plate_factor_create(&scene.matrix, order, &scene.factor));
     scene.view = bb_plate_factor_supernodes(scene.factor);
-    BB_RELEASE(&order);
     return scene;
 }
 
@@ -40,7 +39,6 @@ static void drop(setup *scene)
     bb_plate_factor_destroy(&scene->factor);
     bb_upper_triangle_release(&scene->matrix);
     bb_disc_mesh_destroy(&scene->mesh);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 static double entry(bb_index i, bb_index column)
@@ -84,10 +82,10 @@ static void solve_by_cholmod(const setup *scene, double *out)
 
 TEST(answers_are_cholmods)
 {
-    setup scene = make();
+    autocall(drop) setup scene = make();
     bb_index n = scene.matrix.unknowns;
-    double *x = doubles(n * WIDTH);
-    double *expected = doubles(n * WIDTH);
+    autofree double *x = doubles(n * WIDTH);
+    autofree double *expected = doubles(n * WIDTH);
     const int64_t *place = bb_plate_factor_places(scene.factor);
     for (bb_index i = 0; i < n * WIDTH; ++i) {
         x[place[i / WIDTH] * WIDTH + i % WIDTH] = entry(i / WIDTH, i % WIDTH);
@@ -108,18 +106,15 @@ TEST(answers_are_cholmods)
     print_message("%lld unknowns, %lld supernodes: CHOLMOD's answers to %.1e\n", (long long)n,
                   (long long)scene.view->count, worst);
     assert_true(worst < 1e-12);
-    BB_RELEASE(&x);
-    BB_RELEASE(&expected);
-    drop(&scene);
 }
 
 // Supernodes that are left out hold zeros: the values are the same, not only close.
 TEST(sparse_sides_give_the_same)
 {
-    setup scene = make();
+    autocall(drop) setup scene = make();
     bb_index n = scene.matrix.unknowns;
-    double *dense = zeros(n * WIDTH);
-    double *sparse = zeros(n * WIDTH);
+    autofree double *dense = zeros(n * WIDTH);
+    autofree double *sparse = zeros(n * WIDTH);
     const int64_t touched[4] = {0, n / 3, n / 3, n - 1};
     for (int k = 0; k < 4; ++k) {
         dense[touched[k] * WIDTH + k] = sparse[touched[k] * WIDTH + k] = 1.0 + k;
@@ -130,17 +125,14 @@ TEST(sparse_sides_give_the_same)
         assert_true(dense[i] == sparse[i]);
     }
     assert_true(dense[0] > 0.0);
-    BB_RELEASE(&dense);
-    BB_RELEASE(&sparse);
-    drop(&scene);
 }
 
 TEST(broken_indices_are_refused)
 {
-    setup scene = make();
+    autocall(drop) setup scene = make();
     bb_supernodes broken = *scene.view;
-    int64_t *first = NULL;
-    int64_t *row = NULL;
+    autofree int64_t *first = NULL;
+    autofree int64_t *row = NULL;
     check_ok(bb_supernodes_check(scene.view));
     broken.unknowns += 1;
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "do not cover its unknowns");
@@ -161,7 +153,4 @@ TEST(broken_indices_are_refused)
     broken = *scene.view;
     broken.permutation = row;
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "place 5");
-    BB_RELEASE(&first);
-    BB_RELEASE(&row);
-    drop(&scene);
 }

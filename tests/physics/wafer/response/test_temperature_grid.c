@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/wafer/response/temperature_grid.h"
 #include "tests/physics/doubles.h"
 
 // Rows sum to 1 or are empty, areas add up, heat is conserved, live cells of a row are one run.
 static void check_grid(double spacing, bb_index columns, bb_index rows)
 {
-    bb_disc_mesh *mesh = NULL;
-    bb_temperature_grid *grid = NULL;
+    autoptr(bb_disc_mesh) mesh = NULL;
+    autoptr(bb_temperature_grid) grid = NULL;
     bb_grid_config config = {columns, rows};
     check_ok(bb_disc_mesh_create(0.150, spacing, &mesh));
     check_ok(bb_temperature_grid_create(mesh, &config, &grid));
-    double *t = doubles(mesh->node_count);
-    double *s = doubles(grid->cell_count);
+    autofree double *t = doubles(mesh->node_count);
+    autofree double *s = doubles(grid->cell_count);
     double heat = 0.0;
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         t[i] = 1.0 + sin((double)(i % 97));
@@ -44,10 +43,6 @@ static void check_grid(double spacing, bb_index columns, bb_index rows)
     check_relative(kept, heat, 1e-10);
     print_message("%td x %td: %td live, %.2f entries a live row\n", columns, rows, live,
                   (double)bb_csr_nonzeros(matrix) / (double)live);
-    BB_RELEASE(&t);
-    BB_RELEASE(&s);
-    bb_temperature_grid_destroy(&grid);
-    bb_disc_mesh_destroy(&mesh);
 }
 
 TEST(seed_grid_conserves_heat)
@@ -64,12 +59,11 @@ TEST(quick_and_fine_grids_conserve_heat)
 
 TEST(bad_grids_are_refused)
 {
-    bb_disc_mesh *mesh = NULL;
+    autoptr(bb_disc_mesh) mesh = NULL;
     bb_temperature_grid *grid = NULL;
     bb_grid_config config = {1, 5};
     check_ok(bb_disc_mesh_periodic(4, 4, 0.1, &mesh));
     check_fails(bb_temperature_grid_create(mesh, &config, &grid), BB_INVALID, "at least 2 x 2");
     config.columns = 2;
     check_fails(bb_temperature_grid_create(mesh, &config, &grid), BB_INVALID, "periodic");
-    bb_disc_mesh_destroy(&mesh);
 }

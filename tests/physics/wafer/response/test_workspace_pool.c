@@ -6,7 +6,7 @@
 
 TEST(what_is_given_back_is_taken_again)
 {
-    bb_workspace_pool *pool = NULL;
+    autoptr(bb_workspace_pool) pool = NULL;
     double *taken[3] = {NULL, NULL, NULL};
     check_ok(bb_workspace_pool_create(5, &pool));
     check_ok(bb_workspace_pool_take(pool, &taken[0]));
@@ -31,8 +31,6 @@ TEST(what_is_given_back_is_taken_again)
     bb_workspace_pool_give(pool, &taken[0]);
     bb_workspace_pool_give(pool, &taken[1]);
     bb_workspace_pool_destroy(&pool);
-    bb_workspace_pool_destroy(&pool);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 static bb_status use(void *context, bb_index index)
@@ -53,12 +51,11 @@ done:
 
 TEST(threads_share_a_pool)
 {
-    bb_workspace_pool *pool = NULL;
+    autoptr(bb_workspace_pool) pool = NULL;
     check_ok(bb_threads_set(4));
     check_ok(bb_workspace_pool_create(100, &pool));
     bb_index before = bb_memory_blocks();
     check_ok(bb_thread_for(2000, use, pool));
     assert_true(bb_memory_blocks() - before <= 4);
-    bb_workspace_pool_destroy(&pool);
     bb_threads_stop();
 }

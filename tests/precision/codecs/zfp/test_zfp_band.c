@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "core/random.h"
 #include "precision/codecs/zfp/zfp_band.h"
 #include "tests/precision/coded.h"
@@ -115,7 +114,7 @@ TEST(streams_are_those_of_libzfp)
         size_t bytes = (size_t)size_of(shape) * sizeof *values;
         fill(shape, 3, values);
         for (int mode = 0; mode < MODES; ++mode) {
-            bb_zfp_band band = {0};
+            autorelease(bb_zfp_band) band = {0};
             bb_zfp_settings settings = settings_of(mode, shape->dimensions);
             bitstream *bits = stream_open(buffer, sizeof buffer);
             zfp_stream *zfp = zfp_stream_open(bits);
@@ -138,7 +137,6 @@ TEST(streams_are_those_of_libzfp)
             zfp_field_free(field);
             zfp_stream_close(zfp);
             stream_close(bits);
-            bb_zfp_band_release(&band);
         }
     }
 }
@@ -147,12 +145,11 @@ TEST(zeros_cost_one_bit_a_block)
 {
     const bb_zfp_shape shape = {2, 64, 64, 1, 1};
     bb_zfp_settings settings = settings_of(4, 2);
-    bb_zfp_band band = {0};
+    autorelease(bb_zfp_band) band = {0};
     memset(values, 0, sizeof values);
     check_ok(bb_zfp_band_encode(settings, &shape, values, NULL, &band));
     assert_int_equal(band.bits, 256);
     assert_int_equal(band.bytes, 32);
-    bb_zfp_band_release(&band);
 }
 
 // A page that cannot be read follows the last byte that a decoder may touch.
@@ -176,7 +173,7 @@ TEST(decoders_stay_inside_corrupt_streams)
         fill(shape, 4, values);
         for (int mode = 0; mode < MODES; ++mode) {
             bb_zfp_settings settings = settings_of(mode, shape->dimensions);
-            bb_zfp_band band = {0};
+            autorelease(bb_zfp_band) band = {0};
             unsigned char *region = NULL;
             size_t region_bytes = 0;
             check_ok(bb_zfp_band_encode(settings, shape, values, NULL, &band));
@@ -198,7 +195,6 @@ TEST(decoders_stay_inside_corrupt_streams)
                 ++decoded;
             }
             assert_int_equal(munmap(region, region_bytes), 0);
-            bb_zfp_band_release(&band);
         }
     }
     assert_true(decoded >= 3000);
@@ -208,7 +204,7 @@ TEST(corrupt_indices_are_refused_and_survived)
 {
     const bb_zfp_shape *shape = &shapes[7];
     bb_zfp_settings settings = settings_of(4, 3);
-    bb_zfp_band band = {0};
+    autorelease(bb_zfp_band) band = {0};
     fill(shape, 5, values);
     check_ok(bb_zfp_band_encode(settings, shape, values, NULL, &band));
     uint32_t kept = band.offsets[3];
@@ -230,7 +226,6 @@ TEST(corrupt_indices_are_refused_and_survived)
     band.bases[0] = 0;
     band.bits = 8 * (uint64_t)band.bytes + 1;
     check_fails(bb_zfp_band_check(settings, shape, &band), BB_INVALID, "in a stream of");
-    bb_zfp_band_release(&band);
 }
 
 // Mean error over that of unbiased errors of the same size, in standard deviations.

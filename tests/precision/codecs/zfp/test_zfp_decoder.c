@@ -16,13 +16,12 @@ static double ours[MOST_VALUES + 1];
 
 static void check_decoder(const bb_zfp_stream *stream, const bb_zfp_index *index)
 {
-    bb_zfp_decoder *decoder = NULL;
+    autoptr(bb_zfp_decoder) decoder = NULL;
     double seconds = -1.0;
     memset(ours, 0xa5, sizeof ours);
     check_ok(bb_zfp_decoder_create(cpu, stream, index, 1, &decoder));
     check_ok(bb_zfp_decoder_run(decoder, ours, &seconds));
     assert_true(seconds >= 0.0);
-    bb_zfp_decoder_destroy(&decoder);
 }
 
 static void check_array(random_bits *random, bool with_index)
@@ -96,7 +95,7 @@ TEST(truncated_streams_are_errors)
         int dimensions = 1 + (int)(i % 4);
         code_array(&random, (int)draw_below(&random, MODE_COUNT), dimensions, i % 8 >= 4,
                    (int)draw_below(&random, KIND_COUNT), &coded);
-        bb_zfp_index index = {0};
+        autorelease(bb_zfp_index) index = {0};
         check_ok(bb_zfp_index_create(&coded.stream, 4, &index));
         // Whole blocks of zeros are what is behind the end.
         bb_zfp_stream cut = coded.stream;
@@ -107,14 +106,12 @@ TEST(truncated_streams_are_errors)
         memcpy(exact, coded.bytes, cut.size);
         cut.bytes = exact;
         check_fails(bb_zfp_stream_decode(&cut, ours), BB_INVALID, "zfp");
-        bb_zfp_decoder *decoder = NULL;
+        autoptr(bb_zfp_decoder) decoder = NULL;
         bb_status status = bb_zfp_decoder_create(cpu, &cut, &index, 1, &decoder);
         if (status == BB_OK) {
             status = bb_zfp_decoder_run(decoder, ours, NULL);
         }
         assert_int_equal(status, BB_INVALID);
-        bb_zfp_decoder_destroy(&decoder);
-        bb_zfp_index_release(&index);
         BB_RELEASE(&exact);
     }
 }
@@ -127,8 +124,8 @@ TEST(flipped_bits_are_errors_or_values)
     for (bb_index i = 0; i < arrays / 4; ++i) {
         code_array(&random, 1 + (int)(i % 4), 1 + (int)(i / 4 % 4), i % 32 >= 16,
                    (int)(i / 32 % KIND_COUNT), &coded);
-        bb_zfp_index index = {0};
-        bb_zfp_decoder *decoder = NULL;
+        autorelease(bb_zfp_index) index = {0};
+        autoptr(bb_zfp_decoder) decoder = NULL;
         check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
         bb_index bit = draw_below(&random, (bb_index)coded.stream.bits);
         coded.bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
@@ -141,8 +138,6 @@ TEST(flipped_bits_are_errors_or_values)
         assert_int_equal(((unsigned char *)ours)[coded.value_bytes], 0xa5);
         ++flips;
         found += indexed == BB_INVALID;
-        bb_zfp_decoder_destroy(&decoder);
-        bb_zfp_index_release(&index);
     }
     print_message("  variable rate: %td of %td flipped bits found by the index\n", found, flips);
     assert_true(10 * found > flips);
@@ -152,7 +147,7 @@ TEST(wrong_indexes_are_errors)
 {
     random_bits random = {seed};
     for (bb_index i = 0; i < arrays / 20; ++i) {
-        bb_zfp_index index = {0};
+        autorelease(bb_zfp_index) index = {0};
         bb_zfp_decoder *decoder = NULL;
         code_array(&random, MODE_ACCURACY, 1 + (int)(i % 4), i % 8 >= 4, 0, &coded);
         check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
@@ -168,7 +163,6 @@ TEST(wrong_indexes_are_errors)
         ++index.runs;
         check_fails(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder), BB_INVALID,
                     "zfp index");
-        bb_zfp_index_release(&index);
     }
 }
 
@@ -214,7 +208,7 @@ TEST(positions_have_64_bits)
     const size_t size = (size_t)BLOCKS * BLOCK_BYTES;
     unsigned char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    float *out = NULL;
+    autofree float *out = NULL;
     assert_true(bytes != MAP_FAILED);
     check_ok(BB_ALLOCATE(4 * BLOCKS, &out));
     const bb_zfp_stream stream = {.bytes = bytes,
@@ -242,7 +236,6 @@ TEST(positions_have_64_bits)
         check_close((double)cursor[3], -4.0, 1e-6, 1.0);
         assert_true(cursor[-1] == 0.0F);
     }
-    BB_RELEASE(&out);
     assert_int_equal(munmap(bytes, size), 0);
 }
 
@@ -259,7 +252,7 @@ TEST(bands_of_a_matrix_decode_together)
         bb_zfp_stream streams[MOST_BANDS];
         bb_zfp_index indexes[MOST_BANDS] = {0};
         bb_zfp_decoder *decoder = NULL;
-        bb_coded_matrix *matrix = NULL;
+        autoptr(bb_coded_matrix) matrix = NULL;
         bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
         bb_matrix_layout layout = {
             .rows = ROWS, .columns = COLUMNS, .mesh_columns = ACROSS, .row_columns = 6};
@@ -296,7 +289,6 @@ TEST(bands_of_a_matrix_decode_together)
         for (bb_index band = 0; band < bands; ++band) {
             bb_zfp_index_release(&indexes[band]);
         }
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 

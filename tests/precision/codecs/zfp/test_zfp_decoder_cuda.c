@@ -127,7 +127,7 @@ TEST(broken_streams_give_the_answer_of_the_cpu)
     random_bits random = {11};
     char message[256];
     for (bb_index i = 0; i < flips; ++i) {
-        bb_zfp_index index = {0};
+        autorelease(bb_zfp_index) index = {0};
         code_array(&random, 1 + (int)(i % 4), 1 + (int)(i / 4 % 4), i % 32 >= 16,
                    (int)(i / 32 % KIND_COUNT), &coded);
         check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
@@ -149,7 +149,6 @@ TEST(broken_streams_give_the_answer_of_the_cpu)
         } else {
             assert_string_equal(bb_status_message(), message);
         }
-        bb_zfp_index_release(&index);
     }
 }
 
@@ -161,7 +160,7 @@ TEST(large_arrays)
                                    {2, 510, 301, 1, 1},
                                    {3, 101, 43, 37, 1},
                                    {4, 36, 21, 13, 11}};
-    float *values = NULL, *theirs = NULL, *ours = NULL;
+    autofree float *values = NULL, *theirs = NULL, *ours = NULL;
     unsigned char *bytes = NULL;
     const bb_index limit = 200000, room = 1 << 21;
     check_ok(BB_ALLOCATE(limit, &values));
@@ -188,17 +187,15 @@ TEST(large_arrays)
         assert_true(zfp_decompress(zfp, field) > 0);
         const size_t value_bytes = (size_t)bb_zfp_stream_values(&stream) * sizeof *ours;
         for (bb_index run_blocks = 1; run_blocks <= 16; run_blocks *= 4) {
-            bb_zfp_index index = {0};
+            autorelease(bb_zfp_index) index = {0};
             check_ok(bb_zfp_index_create(&stream, run_blocks, &index));
             check_ok(decode_on(gpu, &stream, &index, value_bytes, ours));
             assert_memory_equal(ours, theirs, value_bytes);
-            bb_zfp_index_release(&index);
         }
         zfp_field_free(field);
         zfp_stream_close(zfp);
         stream_close(bits);
     }
-    BB_RELEASE(&values);
     BB_RELEASE(&theirs);
     BB_RELEASE(&ours);
     BB_RELEASE(&bytes);

@@ -226,7 +226,7 @@ static void forget(repeated *rounds)
 
 static void check_problem(const problem *task)
 {
-    repeated all = {.copies = 0};
+    autocall(forget) repeated all = {.copies = 0};
     bb_zfp_decoder *decoder = NULL;
     void *values = NULL;
     double seconds = 0.0;
@@ -248,7 +248,6 @@ static void check_problem(const problem *task)
                   bb_zfp_stream_values(&all.whole), bytes, all.whole.bits, seconds);
     bb_zfp_decoder_destroy(&decoder);
     bb_device_release(gpu, &values);
-    forget(&all);
 }
 
 TEST(values_of_a_fixed_rate_have_64_bit_numbers)

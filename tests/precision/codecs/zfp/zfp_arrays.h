@@ -4,7 +4,6 @@
 #ifndef BB_TESTS_PRECISION_CODECS_ZFP_ZFP_ARRAYS_H
 #define BB_TESTS_PRECISION_CODECS_ZFP_ZFP_ARRAYS_H
 
-#include "core/memory.h"
 #include "precision/codecs/zfp/zfp_decoder.h"
 #include "tests/check.h"
 

@@ -35,8 +35,8 @@ TEST(a_profile_that_is_learned_exactly_costs_nothing)
 {
     const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
     const driver_case study = {CONFIG_AO_SMALL, {"learn.source=profile"}};
-    bb_results *without = driver_results(&plain);
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) without = driver_results(&plain);
+    autoptr(bb_results) results = driver_results(&study);
     assert_null(bb_results_find(without, "learn/height"));
     assert_string_equal(bb_results_note_text(results, "learn", "status"), "ok");
     check_strengths(results, 1e-8);
@@ -47,8 +47,6 @@ TEST(a_profile_that_is_learned_exactly_costs_nothing)
         assert_true(known[i] == strehl[i]);
         check_close(loss[i], 0.0, 1e-10, 1.0);
     }
-    bb_results_destroy(&without);
-    bb_results_destroy(&results);
 }
 
 // Layers where there are none: the best fit to the slopes, and a loss that is no rounding.
@@ -60,8 +58,8 @@ TEST_FULL(wrong_heights_cost_strehl)
         CONFIG_AO_SMALL,
         {"learn.source=profile", "learn.heights_m=[30.0, 8000.0]", "learn.apply=false"}};
     const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
-    bb_results *without = driver_results(&plain);
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) without = driver_results(&plain);
+    autoptr(bb_results) results = driver_results(&study);
     assert_true(isnan(learned(results, "learn/strength_true")[1]));
     assert_true(learned(results, "learn/strength")[1] > 0.1);
     assert_true(learned(results, "learn/residual")[0] > 1e-3);
@@ -75,15 +73,13 @@ TEST_FULL(wrong_heights_cost_strehl)
     results = driver_results(&idle);
     assert_true(driver_number(results, "strehl", "hp2") == driver_number(without, "strehl", "hp2"));
     assert_null(bb_results_find(results, "learn/strehl_loss"));
-    bb_results_destroy(&results);
-    bb_results_destroy(&without);
 }
 
 TEST(what_cannot_be_told_apart_is_an_outcome)
 {
     const driver_case study = {
         CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_string_equal(driver_text(results, "status", "reference"), "underdetermined");
     assert_string_equal(driver_text(results, "status", "hp3"), "underdetermined");
     assert_true(isnan(driver_number(results, "strehl", "reference")));
@@ -91,7 +87,6 @@ TEST(what_cannot_be_told_apart_is_an_outcome)
     assert_non_null(strstr(bb_results_note_text(results, "learn", "status_detail"),
                            "do not tell the layer at 1250"));
     assert_true(isnan(learned(results, "learn/strength")[0]));
-    bb_results_destroy(&results);
 }
 
 // What --dump Cmm writes is learned from as the analytic covariance itself.
@@ -170,10 +165,9 @@ TEST_FULL(memory_that_runs_out_is_an_error)
                                 "monte_carlo.screen_oversize=1.5",
                                 "learn.outer_scale_range_m=[24.9, 25.1]", "learn.separation=1.0e-6",
                                 "pipelines=[{name: reference, arithmetic: dp}]"}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     bb_threads_stop();
     allocation_walk("ao with learn", driver_run_alone, config, 1499, 5);
-    bb_config_destroy(&config);
 }
 
 TEST(keys_are_held_to_each_other)

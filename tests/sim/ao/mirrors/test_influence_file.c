@@ -86,9 +86,8 @@ static int enter(void **state)
 static void strehl_of(const char *mirrors, double out[DIRECTIONS])
 {
     const driver_case study = {CONFIG, {ALONE, mirrors}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     memcpy(out, driver_dataset(results, "strehl_by")->numbers, DIRECTIONS * sizeof *out);
-    bb_results_destroy(&results);
 }
 
 static double compare(const double *a, const double *b)
@@ -161,24 +160,22 @@ TEST_FULL(an_asymmetric_mirror_is_not_its_transpose)
                   fabs(strehl[0] - turned[0]));
     assert_true(compare(strehl, turned) > 1e-3);
     driver_check_threads(&study);
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     driver_check_output_plan(&study, results);
     assert_true(driver_dataset(results, "mirrors_actuators")->numbers[0] == 140.0);
     assert_true(driver_dataset(results, "mirror_actuators")->numbers[1] == 40.0);
     assert_true(driver_dataset(results, "mirror_spacing_m")->numbers[1] == 0.2);
     assert_true(isnan(driver_dataset(results, "mirror_spacing_m")->numbers[0]));
     assert_true(isnan(driver_dataset(results, "mirror_pitch_m")->numbers[1]));
-    bb_results_destroy(&results);
 }
 
 // An idle actuator is a mode without a slope: one of 249 more is left out for each.
 TEST(idle_actuators_stay_at_rest)
 {
     const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: idle")}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_true(driver_dataset(results, "mirrors_dropped_modes")->numbers[0] == 5.0);
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
-    bb_results_destroy(&results);
 }
 
 // A run and a plan alike.
@@ -187,13 +184,11 @@ static void check_refused(const driver_case *study, bb_status code, const char *
     const bb_run_options options = {.threads = 2};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     bb_results *results = NULL;
-    bb_plan plan = {0};
-    bb_config *config = driver_config(study);
+    autorelease(bb_plan) plan = {0};
+    autoptr(bb_config) config = driver_config(study);
     check_fails(driver_run_loaded(config, 2, &results), code, words);
     assert_null(results);
     check_fails(ao->plan(bb_config_study(config), &options, &plan), code, words);
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 TEST(files_that_cannot_be_are_refused)
@@ -272,7 +267,7 @@ TEST_FULL(beams_past_the_grid_need_functions_that_have_ended)
                   "of the peak at the rim of the grid, 5.15 m from the axis along x, expected at "
                   "most 0.01: targets[1] sees the conjugate at 11000 m out to 5.33324 m");
     study.overrides[1] = KEYS("file: dm.h5, dataset: sharp");
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     bb_results_destroy(&results);
     driver_case timed = {CONFIG,
                          {ALONE, KEYS("file: dm.h5, dataset: high0.1"), "score=pairs",
@@ -284,7 +279,6 @@ TEST_FULL(beams_past_the_grid_need_functions_that_have_ended)
     timed.overrides[1] = KEYS("file: dm.h5, dataset: sharp");
     results = driver_results(&timed);
     assert_true(driver_dataset(results, "strehl_time_domain")->numbers[0] > 0.0);
-    bb_results_destroy(&results);
 }
 
 TEST(the_plan_counts_the_samples)
@@ -292,9 +286,9 @@ TEST(the_plan_counts_the_samples)
     const bb_run_options options = {.threads = 1};
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     const driver_case study = {CONFIG, {ALONE, KEYS("file: dm.h5, dataset: high0.05")}};
-    bb_plan plan = {0};
-    bb_results *results = NULL;
-    bb_config *config = driver_config(&study);
+    autorelease(bb_plan) plan = {0};
+    autoptr(bb_results) results = NULL;
+    autoptr(bb_config) config = driver_config(&study);
     check_ok(ao->plan(bb_config_study(config), &options, &plan));
     assert_non_null(strstr(bb_text_string(&plan.lines), "2 with 249 actuators"));
     const double before = (double)bb_memory_bytes();
@@ -305,9 +299,6 @@ TEST(the_plan_counts_the_samples)
     print_message("planned %.1f MB, taken %.1f MB\n", 1e-6 * planned, 1e-6 * peak);
     assert_true(peak > 149.0 * 205.0 * 205.0 * sizeof(double));
     assert_true(planned >= peak && planned < 2.0 * peak);
-    bb_results_destroy(&results);
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 // A loop of frames multiplies by the commands of such a mirror.
@@ -318,14 +309,11 @@ TEST(a_loop_of_frames_has_them)
                                 "arithmetic: dp, storage: fp16, scale: row}]",
                                 KEYS("file: dm.h5, dataset: oblong"), "realtime.frames=2",
                                 "realtime.warm_up_frames=0", "realtime.rate_hz=0"}};
-    bb_text table = {0};
-    bb_config *config = driver_config(&study);
-    bb_results *results = empty_results();
+    autorelease(bb_text) table = {0};
+    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
     assert_non_null(strstr(bb_text_string(&table), "140"));
-    bb_text_release(&table);
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
 }
 
 // A checkpoint is of the samples that it was made with.
@@ -333,7 +321,7 @@ TEST(restarts_know_the_file)
 {
     const driver_case study = {CONFIG, {ALONE, KEYS("file: kept.h5, dataset: tiny")}};
     bb_text subjects[2] = {{0}, {0}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     for (int k = 0; k < 2; ++k) {
         assert_int_equal(system(k == 0 ? "cp dm.h5 kept.h5" : "cp high.fits kept.h5"), 0);
         check_ok(bb_ao_restart_subject(bb_config_study(config), &subjects[k]));
@@ -342,7 +330,6 @@ TEST(restarts_know_the_file)
     assert_string_not_equal(bb_text_string(&subjects[0]), bb_text_string(&subjects[1]));
     bb_text_release(&subjects[0]);
     bb_text_release(&subjects[1]);
-    bb_config_destroy(&config);
 }
 
 static bb_status load_alone(void *context)
@@ -368,7 +355,7 @@ TEST_FULL(no_failed_allocation_is_lost)
          "guide_stars=[{kind: lgs, altitude_km: 90.0, x_arcsec: 9.0, y_arcsec: 2.0}]",
          "solver.tile=12", KEYS("file: dm.h5, dataset: tiny")}};
     check_ok(bb_threads_set(1));
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     allocation_walk("influence functions of a dataset", load_alone, config, 1, 3);
     bb_config_destroy(&config);
 #ifdef BB_HAVE_CFITSIO
@@ -380,7 +367,6 @@ TEST_FULL(no_failed_allocation_is_lost)
 #endif
     check_ok(driver_load(&small, &config));
     allocation_walk("a run with influence functions", driver_run_alone, config, 29, 4);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.enter = enter, .leave = driver_leave_folder, .is_quiet = true);

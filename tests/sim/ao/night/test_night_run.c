@@ -25,14 +25,13 @@ TEST_FULL(one_profile_in_another)
                                     cases[k].last, "night.hours=6.0", "night.sample_minutes=360.0",
                                     "night.scored_hours=1.0", "night.policies=[snapshot]",
                                     "night.ages_minutes=[360.0]", "night.latency_s=[0.0]"}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         const double own = of_night(results, "strehl_moment")->numbers[0];
         const double strehl = own - of_night(results, "aged_loss")->numbers[0];
         print_message("%s in %s: %.7f, its own %.7f\n", cases[k].first + 11, cases[k].last + 9,
                       strehl, own);
         check_close(own, cases[k].own, 2e-6, 1.0);
         check_close(strehl, cases[k].strehl, 2e-6, 1.0);
-        bb_results_destroy(&results);
     }
 }
 
@@ -47,14 +46,13 @@ TEST_FULL(a_smooth_drift_costs_the_square_of_the_age)
                                 "night.scored_hours=4.5", "night.policies=[snapshot]",
                                 "night.ages_minutes=[2.0, 10.0, 30.0, 60.0]",
                                 "night.latency_s=[0.0]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double *worst = of_night(results, "worst_aged_loss")->numbers;
     for (int a = 0; a < 4; ++a) {
         print_message("at most %.2e, expected %.1e\n", worst[a], expected[a]);
         check_relative(worst[a], expected[a], 0.15);
     }
     check_relative(worst[1] / worst[0], 25.0, 0.1);
-    bb_results_destroy(&results);
 }
 
 // A night that does not change is the study: all corrections, scores and terms of the small case,
@@ -89,7 +87,7 @@ TEST_FULL(a_night_that_stays_is_the_study)
              cases[k][1] != NULL ? cases[k][1] : cases[k][0],
              cases[k][2] != NULL ? cases[k][2] : cases[k][0],
              cases[k][3] != NULL ? cases[k][3] : cases[k][0]}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         const bb_dataset *moment = of_night(results, "strehl_moment");
         const bb_index samples = moment->shape[1];
         const double *stale = of_night(results, "worst_staleness_loss")->numbers;
@@ -102,14 +100,13 @@ TEST_FULL(a_night_that_stays_is_the_study)
                 assert_true(fabs(stale[p * 3 + q]) < (p == 0 ? 1e-9 : 1e-4));
             }
         }
-        bb_results_destroy(&results);
     }
 }
 
 TEST_FULL(no_age_and_no_wait_cost_nothing_exactly)
 {
     const driver_case study = {SMALL, {NULL}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const bb_dataset *stale = of_night(results, "staleness_loss");
     const bb_dataset *worst = of_night(results, "worst_staleness_loss");
     const bb_dataset *aged = of_night(results, "aged_loss");
@@ -124,14 +121,13 @@ TEST_FULL(no_age_and_no_wait_cost_nothing_exactly)
     }
     assert_true(of_night(results, "precision_loss")->numbers[0] == 0.0);
     assert_false(of_night(results, "latency")->measured);
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(bits_do_not_depend_on_threads)
 {
     const driver_case study = {SMALL, {"night.learning_frames=1000", "night.latency_s=[45.0]"}};
-    bb_results *one = NULL;
-    bb_results *two = driver_results(&study);
+    autoptr(bb_results) one = NULL;
+    autoptr(bb_results) two = driver_results(&study);
     bb_index compared = 0;
     check_ok(driver_run(&study, 1, &one));
     for (bb_index i = 0; i < bb_results_count(one); ++i) {
@@ -145,14 +141,12 @@ TEST_FULL(bits_do_not_depend_on_threads)
         }
     }
     assert_true(compared > 12);
-    bb_results_destroy(&one);
-    bb_results_destroy(&two);
 }
 
 TEST_FULL(a_measured_latency_is_marked_so)
 {
     const driver_case study = {SMALL, {"night.latency_s=[]", ALONE}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     static const char *const measured[] = {"latency", "strehl", "staleness_loss", "aged_loss"};
     for (size_t k = 0; k < sizeof measured / sizeof *measured; ++k) {
         assert_true(of_night(results, measured[k])->measured);
@@ -160,7 +154,6 @@ TEST_FULL(a_measured_latency_is_marked_so)
     assert_true(of_night(results, "latency")->numbers[0] ==
                 driver_number(results, "solve_time_s", "reference"));
     assert_false(of_night(results, "strehl_moment")->measured);
-    bb_results_destroy(&results);
 }
 
 // A pipeline that breaks down in the study has no Strehl ratio in the night, and others do.
@@ -172,7 +165,7 @@ TEST(failures_are_counted)
          "pipelines=[{name: reference, arithmetic: dp}, {name: lost, arithmetic: hp3}]",
          "sensors.read_noise_e=0.0", "sensors.lgs.flux_ph_per_m2_s=1.0e12",
          "sensors.lgs.tilt_variance_arcsec2=1.0e3"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const bb_dataset *failed = of_night(results, "failed");
     const double samples = (double)of_night(results, "time")->count;
     assert_string_not_equal(driver_text(results, "status", "lost"), "ok");
@@ -180,7 +173,6 @@ TEST(failures_are_counted)
         assert_true(failed->numbers[q] == 0.0 && failed->numbers[3 + q] == samples);
         assert_true(isnan(of_night(results, "staleness_loss")->numbers[3 + q]));
     }
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(memory_may_run_out_anywhere)
@@ -191,9 +183,8 @@ TEST_FULL(memory_may_run_out_anywhere)
                                 "night.sample_minutes=30.0", "night.ages_minutes=[30.0]",
                                 "error_terms.fitting=false", ALONE}};
     bb_threads_stop(); // the walk counts blocks without them
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     allocation_walk("a night", driver_run_alone, config, 151, 4);
-    bb_config_destroy(&config);
 }
 
 // The plan counts the layers' covariances, and every solve and pass.
@@ -212,10 +203,9 @@ TEST(a_night_is_planned)
     for (int k = 0; k < 3; ++k) {
         plan[k] = (bb_plan){0};
         const bb_run_options options = {.threads = 1};
-        bb_config *config = driver_config(&cases[k]);
+        autoptr(bb_config) config = driver_config(&cases[k]);
         check_ok(bb_experiment_find(&bb_experiments, "ao")
                      ->plan(bb_config_study(config), &options, &plan[k]));
-        bb_config_destroy(&config);
     }
     // 61 scored samples; the moments and snapshots of 118 to 240 min are 63, shrunk profiles 61 at
     // each age and 61 as the cadence has no age: those are moments. The mean is one.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which reconstructor is in use when, and what it is made of, by hand.
-#include "core/memory.h"
 #include "sim/ao/night/night_schedule.h"
 #include "tests/check.h"
 
@@ -67,8 +66,8 @@ TEST(recipes_are_those_of_the_definitions)
 {
     const bb_night_config night = night_of(BB_NIGHT_MEAN_PAST, 2);
     const double latency_s[] = {0.0, 90.0};
-    bb_night_scores scores = {0};
-    bb_night_use *uses = NULL;
+    autorelease(bb_night_scores) scores = {0};
+    autofree bb_night_use *uses = NULL;
     bb_index count = 0;
     check_ok(bb_night_scores_create(&night, 2, &scores));
     check_ok(bb_night_schedule_create(&night, latency_s, &scores, &uses, &count));
@@ -104,19 +103,17 @@ TEST(recipes_are_those_of_the_definitions)
         assert_true(!bb_night_schedule_same(&uses[i - 1], &uses[i]) ||
                     uses[i - 1].sample <= uses[i].sample);
     }
-    BB_RELEASE(&uses);
-    bb_night_scores_release(&scores);
 }
 
 // One layer of strength 1 at the start and 5 at 40 min: 1 + t / 10 min.
 TEST(profiles_are_mixed_by_trust)
 {
     const bb_profile_row rows[] = {{0.0, 0.0, 1.0, NAN, 25.0}, {2400.0, 0.0, 5.0, NAN, 25.0}};
-    bb_profile_series series = {0};
+    autorelease(bb_profile_series) series = {0};
     check_ok(bb_profile_series_create(rows, 2, &series));
     for (int mean = 0; mean < 2; ++mean) {
         const bb_night_config night = night_of((bb_night_mean)mean, 2);
-        bb_night_profiles profiles = {0};
+        autorelease(bb_night_profiles) profiles = {0};
         check_ok(bb_night_profiles_create(&night, &series, 1, &profiles));
         const bb_night_recipe recipes[] = {{1500000000, 1.0, true},  // 25 min: 3.5
                                            {1500000000, 0.0, true},  // samples 1, 2, 3; or 3, 4, 5
@@ -128,9 +125,7 @@ TEST(profiles_are_mixed_by_trust)
             check_ok(bb_night_profiles_mix(&profiles, &recipes[k], &strength));
             check_relative(strength, expected[mean][k], 1e-14);
         }
-        bb_night_profiles_release(&profiles);
     }
-    bb_profile_series_release(&series);
 }
 
 // What is known has no error; what is learned has the one of its time, in a mean as well.
@@ -139,8 +134,8 @@ TEST(learned_profiles_have_errors)
     const bb_profile_row row = {0.0, 0.0, 1.0, NAN, 25.0};
     bb_night_config night = night_of(BB_NIGHT_MEAN_PAST, 0);
     night.learning_frames = 480;
-    bb_profile_series series = {0};
-    bb_night_profiles profiles = {0};
+    autorelease(bb_profile_series) series = {0};
+    autorelease(bb_night_profiles) profiles = {0};
     double known, first, second, mean;
     check_ok(bb_profile_series_create(&row, 1, &series));
     check_ok(bb_night_profiles_create(&night, &series, 3, &profiles));
@@ -154,6 +149,4 @@ TEST(learned_profiles_have_errors)
     assert_true(known == 1.0 && first != 1.0 && second != 1.0 && first != second);
     assert_true(fabs(log(first)) < 0.2 && fabs(log(second)) < 0.2);
     check_relative(mean, 0.5 * (first + second), 1e-15);
-    bb_night_profiles_release(&profiles);
-    bb_profile_series_release(&series);
 }

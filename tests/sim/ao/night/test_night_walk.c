@@ -16,11 +16,10 @@ TEST_FULL(learned_strengths_cost_what_they_did)
              "night.sample_minutes=12.0", "night.hours=8.0", "night.policies=[snapshot]",
              "night.latency_s=[0.0]",
              k == 0 ? "night.learning_frames=480" : "night.learning_frames=4800"}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         loss[k] = of_night(results, "staleness_loss")->numbers[0];
         print_message("%s: mean %.2e, worst %.2e\n", study.overrides[8], loss[k],
                       of_night(results, "worst_staleness_loss")->numbers[0]);
-        bb_results_destroy(&results);
     }
     assert_true(loss[0] > 3e-5 && loss[0] < 6e-5);
     check_relative(loss[0] / loss[1], 10.0, 0.3); // the same errors, of a smaller deviation
@@ -41,7 +40,7 @@ TEST_FULL(a_walk_costs_what_it_did)
                                     "night.source=walk", "night.sample_minutes=10.0",
                                     "night.scored_hours=2.0", "night.mean=scored",
                                     "night.ages_minutes=[30.0, 120.0]", "night.latency_s=[0.0]"}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(&study);
         const double *aged = of_night(results, "aged_loss")->numbers; // [policies][ages]
         print_message("seed %d: snapshot %.2e, %.2e, mean %.2e, shrink %.2e, %.2e\n", seed, aged[0],
                       aged[1], aged[2], aged[4], aged[5]);
@@ -50,7 +49,6 @@ TEST_FULL(a_walk_costs_what_it_did)
         snapshot[1] += 0.25 * aged[1];
         mean += 0.25 * aged[2];
         shrunk += 0.25 * aged[5];
-        bb_results_destroy(&results);
     }
     assert_true(snapshot[0] > 3e-3 && snapshot[0] < 9e-3); // 4.2e-3, 4.4e-3 there
     assert_true(snapshot[1] > 5e-3 && snapshot[1] < 2e-2); // 5e-3, 14e-3

@@ -12,14 +12,13 @@
 
 static double *load(const char *file, const char *dataset, bb_index *rows, bb_index *columns)
 {
-    bb_matrix_file *matrix = opened(file, dataset);
+    autoclose(bb_matrix_file) matrix = opened(file, dataset);
     const bb_matrix_source *source = bb_matrix_file_source(matrix);
     double *values = NULL;
     *rows = source->rows;
     *columns = source->columns;
     check_ok(BB_ALLOCATE(*rows * *columns, &values));
     check_ok(bb_matrix_source_load(source, values));
-    bb_matrix_file_close(&matrix);
     return values;
 }
 
@@ -34,7 +33,7 @@ static void check_against_dump(rig *self, int pipeline, bb_index number, const f
         char dataset[48];
         bb_index rows, columns;
         (void)snprintf(dataset, sizeof dataset, "/operators/R_%d_%d", pipeline, t);
-        double *r = load("scored.h5", dataset, &rows, &columns);
+        autofree double *r = load("scored.h5", dataset, &rows, &columns);
         assert_int_equal(columns, loop->matrices.slopes);
         for (bb_index i = 0; i < rows; ++i) {
             double y = 0.0;
@@ -49,7 +48,6 @@ static void check_against_dump(rig *self, int pipeline, bb_index number, const f
                         magnitude);
         }
         begin += rows;
-        BB_RELEASE(&r);
     }
     assert_int_equal(begin, loop->matrices.commands);
 }
@@ -77,7 +75,7 @@ TEST(commands_are_those_of_what_is_scored)
     check_against_dump(&scaled, 3, 0, step(&scaled, 0));
     rig_close(&scaled);
     // Slopes have the covariance's variances; what the filter takes out is a part of them.
-    double *cmm = load("scored.h5", "/operators/Cmm", &n, &columns);
+    autofree double *cmm = load("scored.h5", "/operators/Cmm", &n, &columns);
     double common = 0.0;
     for (bb_index j = 0; j < n; ++j) {
         const double own = self.loop->matrices.own[j];
@@ -85,7 +83,6 @@ TEST(commands_are_those_of_what_is_scored)
         check_relative(own * own + pow(self.loop->matrices.common[j], 2.0), cmm[j * n + j], 1e-9);
     }
     assert_true(common > 0.0);
-    BB_RELEASE(&cmm);
     rig_close(&self);
 }
 
@@ -95,7 +92,7 @@ TEST(slopes_are_spread_as_the_covariance_says)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, "realtime.pipeline=fp16", "realtime.delay_frames=2"}};
-    rig self;
+    autocall(rig_close) rig self;
     double sum = 0.0;
     double distance = NAN;
     rig_open(&self, &study, 1);
@@ -112,7 +109,6 @@ TEST(slopes_are_spread_as_the_covariance_says)
     // At rest again: commands are held back for two frames.
     assert_true(step(&self, 0)[0] == 0.0F && step(&self, 1)[0] == 0.0F);
     assert_true(step(&self, 2)[0] != 0.0F);
-    rig_close(&self);
 }
 
 TEST(threads_change_no_bit)
@@ -121,9 +117,9 @@ TEST(threads_change_no_bit)
         {CONFIG_AO_SMALL, {PIPELINES, "realtime.controller=integrator", "realtime.gain=0.4"}},
         {CONFIG_AO_SMALL, {PIPELINES, DRAWN, "realtime.targets=2"}}};
     for (int c = 0; c < 2; ++c) {
-        float *one = NULL;
+        autofree float *one = NULL;
         for (bb_index threads = 1; threads <= 2; ++threads) {
-            rig self;
+            autocall(rig_close) rig self;
             const float *commands = NULL;
             rig_open(&self, &cases[c], threads);
             const bb_index count = self.loop->matrices.commands;
@@ -135,9 +131,7 @@ TEST(threads_change_no_bit)
                 memcpy(one, commands, (size_t)count * sizeof *one);
             }
             assert_memory_equal(one, commands, (size_t)count * sizeof *one);
-            rig_close(&self);
         }
-        BB_RELEASE(&one);
     }
 }
 
@@ -146,7 +140,7 @@ TEST(drawn_matrices_are_as_they_are_asked_for)
 {
     const driver_case study = {CONFIG_AO_SMALL,
                                {PIPELINES, DRAWN, "realtime.pipeline=fp16", "realtime.targets=3"}};
-    rig self;
+    autocall(rig_close) rig self;
     double distance = NAN;
     double square = 0.0;
     double row[401];
@@ -178,7 +172,6 @@ TEST(drawn_matrices_are_as_they_are_asked_for)
     check_relative(square, expected, 0.06);
     check_ok(bb_frame_loop_compare(self.loop, &distance));
     assert_true(distance > 0.0 && distance < 1e-6);
-    rig_close(&self);
 }
 
 TEST(what_a_loop_cannot_do_is_said)
@@ -188,8 +181,8 @@ TEST(what_a_loop_cannot_do_is_said)
     const driver_case nothing = {CONFIG_AO_SMALL, {NULL}};
     const driver_case narrow = {
         CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16", "pipelines.2.accumulate=fp16"}};
-    bb_text table = {0};
-    bb_config *config = driver_config(&nothing);
+    autorelease(bb_text) table = {0};
+    autoptr(bb_config) config = driver_config(&nothing);
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_INVALID,
                 "no pipeline stores its reconstructor, which a loop multiplies");
     bb_config_destroy(&config);
@@ -200,8 +193,6 @@ TEST(what_a_loop_cannot_do_is_said)
     check_ok(driver_load(&narrow, &config));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
                 "pipeline fp16, accumulate: a loop of frames sums in fp64 or fp32");
-    bb_config_destroy(&config);
-    bb_text_release(&table);
 }
 
 // The command, its table and its file; what is drawn is said.
@@ -222,12 +213,12 @@ TEST(the_command_prints_and_writes)
 TEST(reports_are_declared)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
-    bb_frame_measurement measured;
-    bb_text table = {0};
-    rig self;
+    autorelease(bb_frame_measurement) measured;
+    autorelease(bb_text) table = {0};
+    autocall(rig_close) rig self;
     rig_open(&self, &study, 1);
     check_ok(bb_frame_measurement_take(self.loop, &measured));
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_ao_realtime_report(self.loop, &measured, results, &table));
     driver_check_declared(bb_experiment_find(&bb_experiments, "ao"), results);
     assert_true(bb_results_find(results, "results/steps")->numbers[0] == 40.0);
@@ -242,10 +233,6 @@ TEST(reports_are_declared)
     measured.count = 0;
     check_fails(bb_ao_realtime_report(self.loop, &measured, results, &table), BB_INVALID,
                 "interrupted before the first measured frame");
-    bb_text_release(&table);
-    bb_results_destroy(&results);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 // Peak of a loop of drawn matrices from its making to its comparison: within the plan and half.
@@ -258,8 +245,8 @@ TEST(a_plan_holds_what_a_loop_takes)
                                     "realtime.size={commands: 300, slopes: 4001}",
                                     "realtime.targets=2"}};
         const bb_ao_realtime_extent extent = {.threads = 2.0};
-        bb_frame_measurement measured;
-        rig self;
+        autorelease(bb_frame_measurement) measured;
+        autocall(rig_close) rig self;
         const size_t bare = bb_memory_bytes();
         bb_config *config = driver_config(&study);
         const size_t keys = bb_memory_bytes() - bare;
@@ -273,8 +260,6 @@ TEST(a_plan_holds_what_a_loop_takes)
                 .host_bytes;
         print_message("%s: peak %.0f, need %.0f\n", storages[s], peak, need);
         assert_true(peak <= need && need <= 2.0 * peak);
-        bb_frame_measurement_release(&measured);
-        rig_close(&self);
     }
 }
 
@@ -313,10 +298,9 @@ TEST(a_plan_deals_the_rows)
                                         "realtime.size={commands: 3000, slopes: 4001}",
                                         k == 0 ? "realtime.gpus=1" : "realtime.gpus=2"}};
             const bb_ao_realtime_extent extent = {.threads = 2.0};
-            bb_config *config = driver_config(&study);
+            autoptr(bb_config) config = driver_config(&study);
             bytes[k] = bb_ao_realtime_plan_need(bb_config_study(config), &extent, (bb_need){0})
                            .device_bytes;
-            bb_config_destroy(&config);
         }
         check_close(bytes[1] / bytes[0], cases[c].share, 0.1, 1.0);
     }
@@ -331,17 +315,15 @@ TEST(a_plan_names_the_sizes)
         const driver_case study = {
             CONFIG_AO_SMALL, {PIPELINES, asked[k], k == 2 ? "realtime.pipeline=both" : "title=x"}};
         const bb_run_options options = {.threads = 1};
-        bb_plan plan = {0};
+        autorelease(bb_plan) plan = {0};
         char line[80];
-        rig self;
+        autocall(rig_close) rig self;
         rig_open(&self, &study, 1);
         check_ok(bb_experiment_find(&bb_experiments, "ao")
                      ->plan(bb_config_study(self.config), &options, &plan));
         (void)snprintf(line, sizeof line, "%td commands from %td slopes",
                        self.loop->matrices.commands, self.loop->matrices.slopes);
         assert_non_null(strstr(bb_text_string(&plan.lines), line));
-        bb_plan_release(&plan);
-        rig_close(&self);
     }
 }
 
@@ -349,13 +331,11 @@ TEST(a_plan_names_the_sizes)
 static bb_status run_alone(void *context)
 {
     bb_status status = BB_OK;
-    bb_results *results = NULL;
-    bb_text table = {0};
+    autoptr(bb_results) results = NULL;
+    autorelease(bb_text) table = {0};
     BB_TRY(bb_results_create(&results));
     BB_TRY(bb_ao_realtime_run(bb_config_study(context), results, &table));
 done:
-    bb_text_release(&table);
-    bb_results_destroy(&results);
     return status;
 }
 
@@ -365,9 +345,8 @@ TEST_FULL(no_failed_allocation_is_lost)
                                {PIPELINES, "realtime.frames=2", "realtime.warm_up_frames=0",
                                 "realtime.rate_hz=0", "realtime.size={commands: 5, slopes: 40}"}};
     check_ok(bb_threads_set(1));
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     allocation_walk("a loop of frames", run_alone, config, 1, 20);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

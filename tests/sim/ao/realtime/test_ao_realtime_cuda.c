@@ -31,19 +31,16 @@ TEST(frames_are_those_of_the_cpu)
                                    {"device=cuda", "solver.tile=128", pipelines, sizes[k % 2],
                                     "realtime.frames=300", "realtime.rate_hz=0",
                                     "realtime.delay_frames=1", "realtime.controller=integrator"}};
-        bb_text table = {0};
+        autorelease(bb_text) table = {0};
         check_ok(bb_threads_set(2));
-        bb_config *config = driver_config(&study);
-        bb_results *results = empty_results();
+        autoptr(bb_config) config = driver_config(&study);
+        autoptr(bb_results) results = empty_results();
         check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
         const double distance = bb_results_find(results, "results/commands_distance")->numbers[0];
         print_message("%s, %s: %.2g\n", storages[k / 2], sizes[k % 2], distance);
         assert_true(distance < 2e-6);
         assert_true(bb_results_find(results, "results/held_frames")->numbers[0] == 0.0);
         assert_true(bb_results_find(results, "results/steps")->numbers[0] == 300.0);
-        bb_text_release(&table);
-        bb_results_destroy(&results);
-        bb_config_destroy(&config);
     }
 }
 
@@ -56,12 +53,12 @@ TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
                                 "arithmetic: dp, storage: fp16}]",
                                 "realtime.size={commands: 60, slopes: 401}", "realtime.frames=300",
                                 "realtime.rate_hz=2000", "realtime.clock=device"}};
-    bb_device *gpu = NULL;
-    bb_frame_loop *loop = NULL;
-    bb_frame_measurement measured;
+    autoclose(bb_device) gpu = NULL;
+    autoptr(bb_frame_loop) loop = NULL;
+    autorelease(bb_frame_measurement) measured;
     (void)state;
     check_ok(bb_threads_set(2));
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     const bb_ao_study *ao = bb_config_study(config);
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
@@ -78,10 +75,6 @@ TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
                     record->release + record->latency >
                         measured.records[k - 1].release + measured.records[k - 1].latency);
     }
-    bb_frame_measurement_release(&measured);
-    bb_frame_loop_destroy(&loop);
-    bb_device_close(&gpu);
-    bb_config_destroy(&config);
 }
 
 // Rows dealt over two devices, those of one GPU where there is no other; by the GPUs' clocks too.
@@ -100,7 +93,7 @@ TEST(shared_rows_give_the_products)
         bb_frame_loop *loop = NULL;
         bb_frame_measurement measured;
         check_ok(bb_threads_set(2));
-        bb_config *config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(&study);
         const bb_ao_study *ao = bb_config_study(config);
         const bb_factor_pipeline *pipelines = ao->pipelines.items;
         const bb_index other = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 1 ? 1 : 0;
@@ -120,7 +113,6 @@ TEST(shared_rows_give_the_products)
         bb_frame_loop_destroy(&loop);
         bb_device_close(&gpus[0]);
         bb_device_close(&gpus[1]);
-        bb_config_destroy(&config);
     }
 }
 

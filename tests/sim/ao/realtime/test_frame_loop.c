@@ -11,7 +11,7 @@ TEST(shared_rows_give_the_same_commands)
         {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}},
         {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16"}}};
     for (int c = 0; c < 3; ++c) {
-        rig one;
+        autocall(rig_close) rig one;
         rig_open(&one, &cases[c], 2);
         bb_device *const devices[2] = {one.cpu, one.cpu};
         rig two = {.cpu = one.cpu};
@@ -25,18 +25,16 @@ TEST(shared_rows_give_the_same_commands)
                     one.loop->operator_bytes);
         BB_RELEASE(&two.commands);
         bb_frame_loop_destroy(&two.loop);
-        rig_close(&one);
     }
 }
 
 TEST(devices_are_counted)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, DRAWN}};
-    rig self;
+    autocall(rig_close) rig self;
     bb_frame_loop *loop = NULL;
     rig_open(&self, &study, 1);
     bb_device *const devices[1] = {self.cpu};
     check_fails(bb_frame_loop_create(self.loop->study, self.loop->pipeline, 0, devices, &loop),
                 BB_INVALID, "0 devices of a frame, expected 1 to 8");
-    rig_close(&self);
 }

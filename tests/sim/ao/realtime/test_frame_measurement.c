@@ -72,9 +72,9 @@ static void measure(const driver_case *study, bb_index slow, bb_index signalled,
 TEST(a_frame_that_is_late_is_counted)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
-    bb_frame_measurement measured;
+    autorelease(bb_frame_measurement) measured;
     bb_frame_table table;
-    rig self;
+    autocall(rig_close) rig self;
     measure(&study, 5 + 21, 0, &measured, &self);
     assert_int_equal(measured.count, 40);
     assert_int_equal(measured.held, 0);
@@ -97,8 +97,6 @@ TEST(a_frame_that_is_late_is_counted)
     check_close(table.worst[0].latency, 2.5e-3, 5e-6, 1.0);
     // Clopper and Pearson for 2 of 40.
     check_close(table.latency.miss_bound, 0.14915, 1e-4, 1.0);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 // By the device's clock frames are posted ahead, and each keeps its own release: nothing runs for
@@ -109,9 +107,9 @@ TEST(a_frame_that_is_posted_ahead_keeps_its_release)
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.clock=device"}};
     const driver_case polled = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
     char policy[BB_HOST_TEXT];
-    bb_frame_measurement measured;
+    autorelease(bb_frame_measurement) measured;
     bb_frame_table table;
-    rig self;
+    autocall(rig_close) rig self;
     measure(&polled, 0, 0, &measured, &self);
     memcpy(policy, measured.host.thread.policy, sizeof policy);
     bb_frame_measurement_release(&measured);
@@ -133,15 +131,13 @@ TEST(a_frame_that_is_posted_ahead_keeps_its_release)
     }
     check_ok(bb_frame_table_sum_up(self.loop, &measured, &table));
     assert_true(table.latency.misses == 1.0 && table.worst[0].frame == 21.0);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 TEST(frames_back_to_back_do_not_wait)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
-    bb_frame_measurement measured;
-    rig self;
+    autorelease(bb_frame_measurement) measured;
+    autocall(rig_close) rig self;
     measure(&study, 0, 0, &measured, &self);
     assert_int_equal(measured.count, 40);
     assert_int_equal(sleeps, 0);
@@ -149,22 +145,18 @@ TEST(frames_back_to_back_do_not_wait)
     for (bb_index k = 1; k < 40; ++k) {
         assert_true(measured.records[k].release > measured.records[k - 1].release);
     }
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 // The frame under way is still measured.
 TEST(an_interrupt_ends_it_early)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
-    bb_frame_measurement measured;
-    rig self;
+    autorelease(bb_frame_measurement) measured;
+    autocall(rig_close) rig self;
     check_ok(bb_interrupt_install());
     measure(&study, 0, 5 + 13, &measured, &self);
     assert_true(measured.interrupted);
     assert_int_equal(measured.count, 13);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 // Those that are posted are lost: the loop is at rest, and nobody waits for their releases.
@@ -172,8 +164,8 @@ TEST(an_interrupt_loses_what_is_posted)
 {
     const driver_case study = {
         CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.clock=device", "realtime.delay_frames=1"}};
-    bb_frame_measurement measured;
-    rig self;
+    autorelease(bb_frame_measurement) measured;
+    autocall(rig_close) rig self;
     check_ok(bb_interrupt_install());
     measure(&study, 0, 0, &measured, &self);
     bb_frame_measurement_release(&measured);
@@ -184,16 +176,14 @@ TEST(an_interrupt_loses_what_is_posted)
     assert_int_equal(measured.count, 22);
     check_close(measured.wall_seconds, 21e-3, 5e-6, 1.0);
     assert_true(step(&self, 0)[0] == 0.0F && step(&self, 1)[0] != 0.0F);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 // Slopes that are not finite, or whose products are not, are counted where they come.
 TEST(held_frames_are_counted)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
-    bb_frame_measurement measured;
-    rig self;
+    autorelease(bb_frame_measurement) measured;
+    autocall(rig_close) rig self;
     rig_open(&self, &study, 1);
     check_ok(bb_frame_measurement_take(self.loop, &measured));
     assert_int_equal(measured.held, 0);
@@ -201,8 +191,6 @@ TEST(held_frames_are_counted)
     self.loop->slopes[3 * self.loop->matrices.slopes + 17] = NAN; // of every eighth frame
     check_ok(bb_frame_measurement_take(self.loop, &measured));
     assert_int_equal(measured.held, 5); // 8, 16 .. 40 of frames 5 to 44 less 5: 3 mod 8
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 TEST_GROUP(.leave = driver_leave);

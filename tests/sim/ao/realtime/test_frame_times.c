@@ -132,7 +132,7 @@ TEST_FULL(frames_are_released_at_their_rate)
                                 {PIPELINES, "frame_times={frames: 200, warm_up_frames: 50}"}};
     const driver_case unpaced = {CONFIG_AO_SMALL,
                                  {PIPELINES, "frame_times={frames: 200, rate_hz: 0.0}"}};
-    bb_results *results = on_a_clock(&paced, 5 + 21, 0);
+    autoptr(bb_results) results = on_a_clock(&paced, 5 + 21, 0);
     assert_int_equal(sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
     check_close(number(results, 0, "both"), 0.5, 4.5, 1.0);
     check_close(number(results, 1, "both"), 500.0, 5.0, 1.0);
@@ -147,7 +147,6 @@ TEST_FULL(frames_are_released_at_their_rate)
     results = on_a_clock(&unpaced, 0, 0);
     assert_int_equal(sleeps, 0);
     assert_true(number(results, 2, "fp16") > 0.0);
-    bb_results_destroy(&results);
 }
 
 // A run has no half of its frames to tell: a signal ends it as at any other time.
@@ -268,16 +267,17 @@ static void step(bb_frame_loop *loop, bb_index frame, float *commands)
 // leaves.
 static void commands_are_those_of_realtime(const driver_case *study, int matrices)
 {
-    rig self, other;
-    bb_frame_loop *realtime = NULL;
+    autocall(rig_close) rig self;
+    autocall(rig_close) rig other;
+    autoptr(bb_frame_loop) realtime = NULL;
+    autofree float *expected = NULL;
+    autofree float *got = NULL;
     rig_pose(&self, study);
     rig_solve(&self);
     rig_store(&self);
     check_ok(bb_frame_loop_create(self.study, &self.pipeline, 1, &self.cpu, &realtime));
     const bb_index commands = realtime->matrices.commands;
     const bb_index slopes = realtime->matrices.slopes;
-    float *expected = NULL;
-    float *got = NULL;
     check_ok(BB_ALLOCATE(commands, &expected));
     check_ok(BB_ALLOCATE(commands, &got));
     assert_int_equal(self.loop->matrices.count, matrices);
@@ -292,8 +292,6 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
         assert_true(expected[0] != 0.0F && expected[commands - 1] != 0.0F);
         assert_memory_equal(got, expected, (size_t)commands * sizeof(float));
     }
-    BB_RELEASE(&expected);
-    BB_RELEASE(&got);
     rig_pose(&other, study);
     rig_solve(&other);
     check_ok(bb_ao_storage_round(&other.storage, &other.pipeline, 0, &other.evaluation));
@@ -306,9 +304,6 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
         }
     }
     assert_true(self.evaluation.common.operator_bytes == other.evaluation.common.operator_bytes);
-    rig_close(&other);
-    bb_frame_loop_destroy(&realtime);
-    rig_close(&self);
 }
 
 TEST_FULL(what_is_stored_runs)
@@ -347,7 +342,7 @@ TEST(a_plan_holds_what_frames_take)
         {"device=cpu", "frame_times.frames=100",
          "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: "
          "{codec: integer, bits: 8, rounding: sweep}, column_scale: remainder, filter: means}]"}};
-    rig self;
+    autocall(rig_close) rig self;
     bb_frame_measurement measured = {0};
     rig_pose(&self, &study);
     rig_solve(&self);
@@ -383,7 +378,6 @@ TEST(a_plan_holds_what_frames_take)
     bb_frame_measurement_release(&measured);
     timed.frame_times.frames = 0;
     assert_true(bb_ao_realtime_plan_times(&timed, &extent).host_bytes == 0.0);
-    rig_close(&self);
 }
 
 TEST(tables_and_plans_have_them)
@@ -409,13 +403,12 @@ TEST(no_failed_allocation_is_lost)
                                {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
                                 "frame_times={frames: 2, warm_up_frames: 0, rate_hz: 0.0}",
                                 PIPELINES, "realtime.pipeline=fp16"}};
-    rig self;
+    autocall(rig_close) rig self;
     rig_pose(&self, &study);
     rig_solve(&self);
     check_ok(bb_threads_set(1));
     allocation_walk("frame times", store_and_run, &self, 1, 20);
     assert_true(self.evaluation.frame_times_s[0] > 0.0);
-    rig_close(&self);
 }
 
 TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);

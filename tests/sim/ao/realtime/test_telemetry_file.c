@@ -64,7 +64,7 @@ TEST(frames_are_replayed_in_a_circle)
                                 "pipelines.2.slopes=fp32", "realtime.telemetry.file=t.h5"}};
     double row[SLOPES];
     float first[FRAMES][60];
-    rig self;
+    autocall(rig_close) rig self;
     rig_open(&self, &study, 2);
     assert_int_equal(self.loop->sets, FRAMES);
     for (bb_index j = 0; j < SLOPES; ++j) {
@@ -87,13 +87,12 @@ TEST(frames_are_replayed_in_a_circle)
         }
         assert_memory_equal(commands, first[k % FRAMES], sizeof first[0]);
     }
-    rig_close(&self);
 }
 
 static void load(const char *file, const char *dataset, float values[FRAMES * SLOPES])
 {
     const bb_telemetry_config config = {file, dataset};
-    bb_telemetry_file telemetry;
+    autorelease(bb_telemetry_file) telemetry;
     bb_index frames = 0;
     check_ok(bb_telemetry_file_inspect(&config, SLOPES, &frames));
     check_ok(bb_telemetry_file_load(&config, SLOPES, &telemetry));
@@ -101,7 +100,6 @@ static void load(const char *file, const char *dataset, float values[FRAMES * SL
     assert_int_equal(telemetry.frames, FRAMES);
     assert_int_equal(telemetry.slopes, SLOPES);
     memcpy(values, telemetry.values, FRAMES * SLOPES * sizeof *values);
-    bb_telemetry_file_release(&telemetry);
 }
 
 TEST(values_are_those_of_the_file)
@@ -116,7 +114,7 @@ TEST(values_are_those_of_the_file)
         {"t.fits", NULL, 0.0},    {"t.fits", "1", 0.0},     {"mas.data", NULL, 0x1p-23},
 #endif
     };
-    float *values = NULL;
+    autofree float *values = NULL;
     check_ok(BB_ALLOCATE(FRAMES * SLOPES, &values));
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         load(cases[k].file, cases[k].dataset, values);
@@ -127,7 +125,6 @@ TEST(values_are_those_of_the_file)
                         fabs(expected) + 1e-9);
         }
     }
-    BB_RELEASE(&values);
 }
 
 // Two of five frames hold the commands of the one before; the comparison takes one that is finite.
@@ -139,16 +136,14 @@ TEST(frames_that_are_not_finite_hold_commands)
         const driver_case study = {CONFIG_AO_SMALL,
                                    {PIPELINES, DRAWN, "realtime.frames=20", "realtime.rate_hz=0",
                                     "realtime.warm_up_frames=0", datasets[k]}};
-        bb_frame_measurement measured;
-        rig self;
+        autorelease(bb_frame_measurement) measured;
+        autocall(rig_close) rig self;
         rig_open(&self, &study, 2);
         check_ok(bb_frame_measurement_take(self.loop, &measured));
         assert_int_equal(measured.count, 20);
         assert_int_equal(measured.held, held[k]);
         assert_true(k == 1 ? isnan(measured.distance)
                            : measured.distance > 0.0 && measured.distance < 1e-6);
-        bb_frame_measurement_release(&measured);
-        rig_close(&self);
     }
 }
 
@@ -228,8 +223,8 @@ TEST(a_plan_holds_the_file)
         CONFIG_AO_SMALL,
         {PIPELINES, DRAWN, "realtime.pipeline=fp16", "realtime.frames=100", FROM("many")}};
     const bb_ao_realtime_extent extent = {.threads = 2.0, .telemetry = 300.0};
-    bb_frame_measurement measured;
-    rig self;
+    autorelease(bb_frame_measurement) measured;
+    autocall(rig_close) rig self;
     const size_t bare = bb_memory_bytes();
     bb_config *config = driver_config(&study);
     const size_t keys = bb_memory_bytes() - bare;
@@ -245,15 +240,12 @@ TEST(a_plan_holds_the_file)
     print_message("peak %.0f, need %.0f, of which a reader %.0f\n", peak, need, reading);
     assert_true(reading == 8.0 * 300.0 * SLOPES);
     assert_true(peak <= need && need - reading <= 2.0 * peak);
-    bb_frame_measurement_release(&measured);
-    rig_close(&self);
 }
 
 static bb_status load_alone(void *context)
 {
-    bb_telemetry_file telemetry;
+    autorelease(bb_telemetry_file) telemetry;
     const bb_status status = bb_telemetry_file_load(context, SLOPES, &telemetry);
-    bb_telemetry_file_release(&telemetry);
     return status;
 }
 
@@ -261,10 +253,9 @@ static bb_status open_alone(void *context)
 {
     bb_status status = BB_OK;
     const rig *self = context;
-    bb_frame_loop *loop = NULL;
+    autoptr(bb_frame_loop) loop = NULL;
     BB_TRY(bb_frame_loop_create(self->loop->study, self->loop->pipeline, 1, &self->cpu, &loop));
 done:
-    bb_frame_loop_destroy(&loop);
     return status;
 }
 
@@ -273,7 +264,7 @@ TEST(no_failed_allocation_is_lost)
     bb_telemetry_config files[] = {{"t.h5", "mas"}, {"t.fits", NULL}};
     const driver_case study = {
         CONFIG_AO_SMALL, {PIPELINES, "realtime.size={commands: 5, slopes: 401}", FROM("slopes")}};
-    rig self;
+    autocall(rig_close) rig self;
     bb_threads_stop();
     allocation_walk("telemetry in HDF5", load_alone, &files[0], 1, 1);
 #ifdef BB_HAVE_CFITSIO
@@ -282,7 +273,6 @@ TEST(no_failed_allocation_is_lost)
     rig_open(&self, &study, 1);
     bb_threads_stop();
     allocation_walk("a loop of telemetry", open_alone, &self, 1, 5);
-    rig_close(&self);
 }
 
 TEST_GROUP(.enter = begin, .leave = driver_leave_folder);

@@ -20,9 +20,8 @@ static bb_results *run(const char *const *overrides, bb_index threads)
     for (int i = 0; overrides[i] != NULL; ++i) {
         study.overrides[i] = overrides[i];
     }
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     check_ok(driver_run_loaded(config, threads, &results));
-    bb_config_destroy(&config);
     return results;
 }
 
@@ -80,7 +79,7 @@ static void check_interval(const bb_results *results, bb_index realisations)
 TEST_FULL(moao_in_open_loop)
 {
     static const char *const overrides[] = {NULL};
-    bb_results *results = run(overrides, 2);
+    autoptr(bb_results) results = run(overrides, 2);
     check_interval(results, 64);
     // 1.65 um towards the first target: six sigma from what has no delay.
     assert_true(numbers(results, "strehl_pairs")[0] - numbers(results, "strehl_time_domain")[0] >
@@ -90,16 +89,14 @@ TEST_FULL(moao_in_open_loop)
                    18.0 * cos(137.50776405003785 * M_PI / 180.0), 1e-14);
     check_relative(numbers(results, "layer_wind_y_m_per_s")[1],
                    18.0 * sin(137.50776405003785 * M_PI / 180.0), 1e-14);
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(glao_in_closed_loop)
 {
     static const char *const overrides[] = {"correction=glao", CLOSED,
                                             "time_domain.realisations=40", NULL};
-    bb_results *results = run(overrides, 2);
+    autoptr(bb_results) results = run(overrides, 2);
     check_interval(results, 40);
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(mcao_in_closed_loop)
@@ -111,9 +108,8 @@ TEST_FULL(mcao_in_closed_loop)
         CLOSED,
         "time_domain.realisations=40",
         NULL};
-    bb_results *results = run(overrides, 2);
+    autoptr(bb_results) results = run(overrides, 2);
     check_interval(results, 40);
-    bb_results_destroy(&results);
 }
 
 // Commands of one mirror as they stand, modes that it drops and all, and slopes of few bits whose
@@ -134,9 +130,8 @@ TEST_FULL(stored_commands_and_narrow_products)
         const char *const open[] = {pipelines, NULL};
         const char *const closed[] = {pipelines, "correction=glao", CLOSED,
                                       "time_domain.realisations=40", NULL};
-        bb_results *results = run(k == 0 ? open : closed, 2);
+        autoptr(bb_results) results = run(k == 0 ? open : closed, 2);
         check_interval(results, k == 0 ? 64 : 40);
-        bb_results_destroy(&results);
     }
 }
 
@@ -160,8 +155,8 @@ TEST_FULL(closed_and_open_loops_score_alike)
                                     QUICK,
                                     "time_domain.loop=open",
                                     NULL};
-        bb_results *a = run(closed, 1);
-        bb_results *b = run(open, 1);
+        autoptr(bb_results) a = run(closed, 1);
+        autoptr(bb_results) b = run(open, 1);
         const bb_dataset *dataset = driver_dataset(a, "strehl_time_domain_whole");
         for (bb_index i = 0; i < (k < 2 ? 1 : DIRECTIONS); ++i) {
             check_relative(dataset->numbers[i], numbers(b, "strehl_time_domain_whole")[i], 1e-12);
@@ -172,8 +167,6 @@ TEST_FULL(closed_and_open_loops_score_alike)
                        1e-12);
         check_relative(numbers(a, "strehl_whole_delayed")[0], numbers(b, "strehl_whole_delayed")[0],
                        1e-12);
-        bb_results_destroy(&a);
-        bb_results_destroy(&b);
     }
 }
 
@@ -203,18 +196,15 @@ TEST(a_gain_is_a_sum_over_frames)
                                          NULL};
     static const double correctable[] = {0.70057, 0.65282};
     static const double whole[] = {0.49460, 0.46198};
-    bb_results *a = run(settled, 1);
-    bb_results *b = run(started, 1);
-    bb_results *c = run(direct, 1);
+    autoptr(bb_results) a = run(settled, 1);
+    autoptr(bb_results) b = run(started, 1);
+    autoptr(bb_results) c = run(direct, 1);
     for (int t = 0; t < DIRECTIONS; ++t) {
         check_close(numbers(a, "strehl_pairs_delayed")[t], correctable[t], 5e-4, 1.0);
         check_close(numbers(a, "strehl_whole_delayed")[t], whole[t], 3e-4, 1.0);
         check_relative(numbers(b, "strehl_whole_delayed")[t], numbers(c, "strehl_whole_delayed")[t],
                        1e-12);
     }
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
-    bb_results_destroy(&c);
 }
 
 // An exposure of a whole frame smears little of a pupil; another delay is another score.
@@ -223,9 +213,9 @@ TEST_FULL(times_count)
     static const char *const instant[] = {ALONE, QUICK, NULL};
     static const char *const smeared[] = {ALONE, QUICK, "time_domain.exposure_ms=8.0", NULL};
     static const char *const late[] = {ALONE, QUICK, "time_domain.delay_ms=12.0", NULL};
-    bb_results *a = run(instant, 1);
-    bb_results *b = run(smeared, 1);
-    bb_results *c = run(late, 1);
+    autoptr(bb_results) a = run(instant, 1);
+    autoptr(bb_results) b = run(smeared, 1);
+    autoptr(bb_results) c = run(late, 1);
     const double *residual = numbers(a, "residual_rms_time_domain_nm");
     assert_true(numbers(b, "residual_rms_time_domain_nm")[0] != residual[0]);
     check_relative(numbers(b, "residual_rms_time_domain_nm")[0], residual[0], 0.1);
@@ -234,9 +224,6 @@ TEST_FULL(times_count)
     assert_true(numbers(c, "strehl_whole_delayed")[0] < numbers(a, "strehl_whole_delayed")[0]);
     check_relative(numbers(a, "strehl_whole_delayed")[0], numbers(a, "strehl_pairs_whole")[0],
                    1e-12);
-    bb_results_destroy(&a);
-    bb_results_destroy(&b);
-    bb_results_destroy(&c);
 }
 
 // A delay on a single layer at height h is a direction: what a correction of the first target is
@@ -262,39 +249,35 @@ TEST(a_delay_is_a_direction_upwind)
                                      "time_domain.wind_direction_deg=[35.0]",
                                      targets,
                                      NULL};
-    bb_results *results = run(overrides, 2);
+    autoptr(bb_results) results = run(overrides, 2);
     const double *pairs = numbers(results, "strehl_pairs");
     const double delayed = numbers(results, "strehl_pairs_delayed")[0];
     print_message("delayed %.6f; now %.6f, upwind %.6f, downwind %.6f\n", delayed, pairs[0],
                   pairs[1], pairs[2]);
     check_relative(delayed, pairs[1], 1e-8);
     assert_true(fabs(pairs[2] - pairs[1]) > 5e-4 && delayed < pairs[0] - 0.01);
-    bb_results_destroy(&results);
 }
 
 TEST_FULL(threads_change_nothing)
 {
     static const char *const overrides[] = {"correction=ltao", CLOSED, QUICK, NULL};
-    bb_results *one = run(overrides, 1);
-    bb_results *two = run(overrides, 2);
+    autoptr(bb_results) one = run(overrides, 1);
+    autoptr(bb_results) two = run(overrides, 2);
     const size_t bytes = COUNT * sizeof(double);
     assert_memory_equal(numbers(one, "strehl_time_domain"), numbers(two, "strehl_time_domain"),
                         bytes);
     assert_memory_equal(numbers(one, "strehl_pairs_delayed"), numbers(two, "strehl_pairs_delayed"),
                         bytes);
-    bb_results_destroy(&one);
-    bb_results_destroy(&two);
 }
 
 TEST(nothing_is_run_unasked)
 {
     static const char *const overrides[] = {ALONE, "time_domain.frames=0", NULL};
-    bb_results *results = run(overrides, 1);
+    autoptr(bb_results) results = run(overrides, 1);
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         assert_null(strstr(bb_results_dataset(results, i)->name, "time_domain"));
         assert_null(strstr(bb_results_dataset(results, i)->name, "delayed"));
     }
-    bb_results_destroy(&results);
 }
 
 TEST_GROUP(.end = bb_threads_stop);

@@ -2,7 +2,6 @@
 //
 // Libraries beside kernels: what a call finds is held to the kernel's result, the fastest that
 // counts is what the row tells.
-#include "core/memory.h"
 #include "core/thread.h"
 #include "sim/bench/peers/kernel_peers.h"
 #include "tests/solvers/kernels/program_fixture.h"
@@ -30,10 +29,10 @@ static const peers_case cases[] = {
 // What is told beside the kernel's 1 s, with its result, or with another where `by` is not 0.
 static bb_bench_outcome tell(const peers_case *test, double by)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     bb_bench_outcome outcome = {.best_s = 1.0, .library_s = NAN, .library_ratio = NAN};
-    bb_device *device = NULL;
-    bb_kernel_peers *peers = NULL;
+    autoclose(bb_device) device = NULL;
+    autoptr(bb_kernel_peers) peers = NULL;
     double blocks[3][ELEMENTS];
     void *addresses[] = {blocks[0], blocks[1], blocks[2]};
     char path[64];
@@ -55,9 +54,6 @@ static bb_bench_outcome tell(const peers_case *test, double by)
         &peers));
     check_ok(bb_kernel_peers_measure(peers));
     bb_kernel_peers_tell(peers, &outcome);
-    bb_kernel_peers_destroy(&peers);
-    bb_device_close(&device);
-    fixture_release(&fixture);
     return outcome;
 }
 

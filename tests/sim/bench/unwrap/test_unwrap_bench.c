@@ -66,31 +66,28 @@ static phase_map make_map(bb_index columns, bb_index rows, double noise)
 
 static bb_index count_wrong(const phase_map *map)
 {
-    bb_unwrap_parts parts;
+    autorelease(bb_unwrap_parts) parts;
     check_ok(bb_unwrap_parts_create(map->mask, map->columns, map->rows, &parts));
     const bb_index wrong = phase_map_wrong(map, &parts);
-    bb_unwrap_parts_release(&parts);
     return wrong;
 }
 
 // Columns and rows differ, and are odd.
 TEST(the_transform_is_right_on_odd_sizes)
 {
-    phase_map map = make_map(121, 75, 0.3);
-    bb_unwrap_dct *dct = NULL;
+    autocall(phase_map_release) phase_map map = make_map(121, 75, 0.3);
+    autoptr(bb_unwrap_dct) dct = NULL;
     double seconds = 0.0;
     check_ok(bb_unwrap_dct_create(map.columns, map.rows, &dct));
     check_ok(bb_unwrap_dct_run(dct, map.wrapped, map.phase, &seconds));
     assert_int_equal(count_wrong(&map), 0);
-    bb_unwrap_dct_destroy(&dct);
-    phase_map_release(&map);
 }
 
 // Three cycles are enough for a smooth phase, and weights that are made anew keep it.
 TEST(the_loops_are_right_on_odd_sizes)
 {
-    phase_map map = make_map(121, 75, 0.5);
-    bb_unwrap_loops *loops = NULL;
+    autocall(phase_map_release) phase_map map = make_map(121, 75, 0.5);
+    autoptr(bb_unwrap_loops) loops = NULL;
     double seconds = 0.0;
     check_ok(bb_unwrap_loops_create(map.columns, map.rows, &loops));
     check_ok(bb_unwrap_loops_run(loops, &(bb_unwrap_counts){.cycles = 4}, map.wrapped, map.phase,
@@ -100,6 +97,4 @@ TEST(the_loops_are_right_on_odd_sizes)
         loops, &(bb_unwrap_counts){.cycles = 4, .reweighted = 3, .reweight_cycles = 4}, map.wrapped,
         map.phase, &seconds));
     assert_int_equal(count_wrong(&map), 0);
-    bb_unwrap_loops_destroy(&loops);
-    phase_map_release(&map);
 }

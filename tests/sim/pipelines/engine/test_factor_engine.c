@@ -13,8 +13,8 @@ TEST_FULL(tiles_in_a_file_give_the_same_results)
 {
     const driver_case in_memory = {CONFIG_AO_SMALL, {NULL}};
     const driver_case in_file = {CONFIG_AO_SMALL, {SOME_TILES}};
-    bb_results *expected = driver_results(&in_memory);
-    bb_results *found = driver_results(&in_file);
+    autoptr(bb_results) expected = driver_results(&in_memory);
+    autoptr(bb_results) found = driver_results(&in_file);
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         const char *digest = driver_text(found, "factor_digest", names[i]);
         assert_int_equal(strlen(digest), 16);
@@ -28,8 +28,6 @@ TEST_FULL(tiles_in_a_file_give_the_same_results)
     }
     assert_string_not_equal(driver_text(found, "factor_digest", "sp"),
                             driver_text(found, "factor_digest", "hp2"));
-    bb_results_destroy(&expected);
-    bb_results_destroy(&found);
 }
 
 static void check_refused(const char *key, const char *sentence)
@@ -55,15 +53,13 @@ TEST(what_this_program_cannot_do_is_refused)
 
 TEST(a_limit_that_is_too_small_is_refused_with_what_is_needed)
 {
-    bb_plan plan = {0};
+    autorelease(bb_plan) plan = {0};
     const bb_run_options options = {.threads = 1};
     const driver_case study = {CONFIG_AO_SMALL, {"solver.memory_limit_gb=0.000001"}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     check_fails(experiment->plan(bb_config_study(config), &options, &plan), BB_INVALID,
                 "pipeline reference: solver.memory_limit_gb = 1e-06, expected at least");
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 TEST_GROUP(.leave = driver_leave);

@@ -216,13 +216,13 @@ static bool has_part(const char *path, const char *part)
 TEST(a_reconstructor_of_all_targets_is_exported)
 {
     static const char *const corrections[] = {"correction=glao", "correction=ltao"};
-    bb_results *own = export_targets("moao", "correction=moao", NULL);
+    autoptr(bb_results) own = export_targets("moao", "correction=moao", NULL);
     const double *first = bb_results_find(own, "operators/R_0_0")->numbers;
     const double *second = bb_results_find(own, "operators/R_0_1")->numbers;
     assert_true(has_part("moao.fits", "R_0_1") && has_part("moao.fits", "TRUTH_SLOPES_1"));
     for (int c = 0; c < 2; ++c) {
         const char *path = c == 0 ? "glao.fits" : "ltao.fits";
-        bb_results *all = export_targets(c == 0 ? "glao" : "ltao", corrections[c], NULL);
+        autoptr(bb_results) all = export_targets(c == 0 ? "glao" : "ltao", corrections[c], NULL);
         const bb_dataset *r = bb_results_find(all, "operators/R_0_0");
         bb_fits_image image;
         check_ok(bb_fits_image_load(path, "R_0_0", 1 << 20, &image));
@@ -241,9 +241,7 @@ TEST(a_reconstructor_of_all_targets_is_exported)
         file = open_part_of(path, "TRUTH_SLOPES_0");
         assert_true(number_of(file, "NAXIS2") == (double)r->shape[0]);
         close_part(file);
-        bb_results_destroy(&all);
     }
-    bb_results_destroy(&own);
 }
 
 // Column `number` of a table has the values of a dataset.
@@ -314,7 +312,7 @@ TEST(commands_have_their_unit_and_actuators)
 // 44 actuators at the corners of 6 lenslets, 29 points of a grid of 1 m within 3.104 m.
 TEST(commands_of_several_mirrors_are_exported)
 {
-    bb_results *made = export_targets(
+    autoptr(bb_results) made = export_targets(
         "mcao", "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.0}]");
     check_commands("mcao.fits", "R_0_0", 73.0);
     const bb_dataset *mirror = bb_results_find(made, "actuators_0/mirror");
@@ -330,7 +328,6 @@ TEST(commands_of_several_mirrors_are_exported)
     assert_true(number_of(file, "GSALT3") == 12.0 && number_of(file, "GSALT4") == 15.0);
     assert_false(has_key(file, "GSALT0"));
     close_part(file);
-    bb_results_destroy(&made);
 }
 
 // Columns STAR and AXIS of the table are those that the operator's columns have.

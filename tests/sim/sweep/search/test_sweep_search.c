@@ -9,9 +9,9 @@
 // Runs generations to the end and gives their number; `points` that were run.
 static bb_index search(const char *sweep, const char *folder, bb_index *points, bb_text *answer)
 {
-    bb_sweep_plan *plan = toy_planned(sweep, folder);
+    autoptr(bb_sweep_plan) plan = toy_planned(sweep, folder);
     const bb_index count = plan->sweep->point_count;
-    bool *wanted = NULL;
+    autofree bool *wanted = NULL;
     bool finished = false;
     bb_index generations = 0;
     check_ok(BB_ZEROED(count, &wanted));
@@ -33,15 +33,11 @@ static bb_index search(const char *sweep, const char *folder, bb_index *points, 
         assert_true(finished || (advanced && open > 0));
         ++generations;
     }
-    bb_sweep_progress progress = toy_progress(plan);
-    bb_collection *collection = NULL;
+    autorelease(bb_sweep_progress) progress = toy_progress(plan);
+    autoptr(bb_collection) collection = NULL;
     check_ok(bb_collection_read(plan, &progress, &collection));
     answer->length = 0;
     check_ok(bb_sweep_search_answer(collection, answer));
-    bb_collection_destroy(&collection);
-    bb_sweep_progress_release(&progress);
-    BB_RELEASE(&wanted);
-    bb_sweep_plan_destroy(&plan);
     return generations;
 }
 
@@ -57,7 +53,7 @@ static void expect(const bb_text *answer, const char *text)
 TEST(bisection_finds_the_fewest_bits)
 {
     bb_index points = 0;
-    bb_text answer = {0};
+    autorelease(bb_text) answer = {0};
     const bb_index generations =
         search("sweep: {axes: {air.r0_m: [1, 3]}, shards: 1, search: {minimise: bits_per_value, "
                "over: {pipelines.a.width: {from: 0, to: 40, step: 1}}, "
@@ -69,13 +65,12 @@ TEST(bisection_finds_the_fewest_bits)
     // The ends, then halves of 40: six at most.
     assert_in_range(generations, 5, 7);
     assert_true(points == 2 * (2 + generations - 1));
-    bb_text_release(&answer);
 }
 
 TEST(each_condition_has_its_own_answer)
 {
     bb_index points = 0;
-    bb_text answer = {0};
+    autorelease(bb_text) answer = {0};
     (void)search("sweep: {axes: {air.r0_m: [1, 3, 100]}, shards: 6, search: {"
                  "over: {pipelines.a.width: {from: 0, to: 40, step: 1}}, "
                  "subject_to: {price: {at_most: 1e-3}}, across: each}}\n",
@@ -83,7 +78,6 @@ TEST(each_condition_has_its_own_answer)
     expect(&answer, "pipelines.a.width = 10: bits_per_value 11");
     expect(&answer, "pipelines.a.width = 12: bits_per_value 13");
     expect(&answer, "pipelines.a.width = 17: bits_per_value 18");
-    bb_text_release(&answer);
 }
 
 // A search that a signal ended between its generations, or within one, is collected as partial.
@@ -94,13 +88,13 @@ TEST(unfinished_searches_are_partial)
         "{pipelines.a.width: {from: 0, to: 40, step: 1}}, subject_to: {price: {at_most: 1e-3}}, "
         "across: all}}\n";
     static const bool first_point[2 * 41] = {true};
-    bb_text answer = {0};
-    bb_results *results = NULL;
+    autorelease(bb_text) answer = {0};
+    autoptr(bb_results) results = NULL;
     bb_shard_report report;
     bb_index open = 0, generation = 0;
     bool advanced = false, finished = false;
     bool wanted[2 * 41];
-    bb_sweep_plan *plan = toy_planned(sweep, "ended");
+    autoptr(bb_sweep_plan) plan = toy_planned(sweep, "ended");
     bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1, .wanted = first_point};
     const bb_sweep_collect_request collect = {.plan = plan, .within = NAN};
     check_ok(bb_shard_run(&request, &report));
@@ -126,9 +120,6 @@ TEST(unfinished_searches_are_partial)
     }
     check_ok(bb_sweep_collect_results(&collect, &results));
     assert_string_equal(bb_results_note_text(results, "", "status"), "complete");
-    bb_results_destroy(&results);
-    bb_text_release(&answer);
-    bb_sweep_plan_destroy(&plan);
 }
 
 #define LADDER                                                                                     \
@@ -139,7 +130,7 @@ TEST(unfinished_searches_are_partial)
 TEST(more_shards_take_fewer_generations)
 {
     bb_index points = 0;
-    bb_text answer = {0};
+    autorelease(bb_text) answer = {0};
     char sweep[400];
     (void)snprintf(sweep, sizeof sweep, LADDER, 1);
     const bb_index alone = search(sweep, "alone", &points, &answer);
@@ -149,13 +140,12 @@ TEST(more_shards_take_fewer_generations)
     expect(&answer, "pipelines.a.width = 10:");
     assert_in_range(alone, 10, 12);
     assert_in_range(many, 3, 4); // 900 in parts of 30, and those in single steps
-    bb_text_release(&answer);
 }
 
 TEST(what_cannot_be_found_is_said)
 {
     bb_index points = 0;
-    bb_text answer = {0};
+    autorelease(bb_text) answer = {0};
     assert_int_equal(search("sweep: {axes: {air.r0_m: [1]}, search: {"
                             "over: {pipelines.a.width: [0, 1, 2, 3]}, "
                             "subject_to: {price: {at_most: 1e-3}}}}\n",
@@ -175,7 +165,6 @@ TEST(what_cannot_be_found_is_said)
                  "minimise: operator_bytes, subject_to: {price: {at_most: 100}}}}\n",
                  "fails", &points, &answer);
     expect(&answer, "air.r0_m = 1: operator_bytes 3e+06");
-    bb_text_release(&answer);
 }
 
 TEST(wrong_searches_are_refused)

@@ -31,9 +31,9 @@ TEST(a_wide_hood_warms_the_wafer_evenly)
             {"clamp.exchange_w_per_m2_k=0.0", "scan.dose_mj_per_cm2=0.0", "scan.order=given",
              "scan.sequence=[50, 49]", "scan.fields=[1]", steppings[k],
              "hood={exchange_w_per_m2_k: 800, width_mm: 500, height_mm: 500, rise_k: 2.5}"}};
-        bb_config *config = NULL;
-        bb_heat_simulation simulation;
-        bb_wafer_problem *problem = problem_of(&study, &config);
+        autoptr(bb_config) config = NULL;
+        autorelease(bb_heat_simulation) simulation;
+        autoptr(bb_wafer_problem) problem = problem_of(&study, &config);
         check_ok(bb_heat_simulation_open(problem, &simulation));
         double z = 800.0 * 2e-3 / CAPACITY;
         double factor = k == 0 ? 1.0 - z : (1.0 - 0.5 * z) / (1.0 + 0.5 * z);
@@ -50,9 +50,6 @@ TEST(a_wide_hood_warms_the_wafer_evenly)
         double gap = bb_ledger_close(&simulation.ledger, problem->thermal, t);
         check_close(gap, 0.0, 1e-13, simulation.ledger.stored_wafer);
         check_relative(-simulation.ledger.lost_hood, simulation.ledger.stored_wafer, 1e-13);
-        bb_heat_simulation_release(&simulation);
-        bb_wafer_problem_destroy(&problem);
-        bb_config_destroy(&config);
     }
 }
 
@@ -73,9 +70,9 @@ TEST_FULL(energy_is_accounted_for_everywhere)
          {"ring={width_mm: 12.0, gap_exchange_w_per_m2_k: 0}", "mesh.substeps=2"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        bb_config *config = NULL;
-        bb_wafer_heating heating;
-        bb_wafer_problem *problem = problem_of(&cases[c], &config);
+        autoptr(bb_config) config = NULL;
+        autorelease(bb_wafer_heating) heating;
+        autoptr(bb_wafer_problem) problem = problem_of(&cases[c], &config);
         check_ok(bb_wafer_heating_run(problem, &heating));
         double clipped = 0.0;
         double worst = 0.0;
@@ -96,9 +93,6 @@ TEST_FULL(energy_is_accounted_for_everywhere)
         if (c == 2) {
             assert_true(clipped < 1e-12);
         }
-        bb_wafer_heating_release(&heating);
-        bb_wafer_problem_destroy(&problem);
-        bb_config_destroy(&config);
     }
 }
 
@@ -112,7 +106,7 @@ TEST(a_ring_apart_leaves_the_wafer_alone)
         {CONFIG_WAFER_SMALL, {"ring={width_mm: 15.0, gap_exchange_w_per_m2_k: 1.0e+4}"}},
     };
     bb_config *config = NULL;
-    bb_wafer_heating plain;
+    autorelease(bb_wafer_heating) plain;
     const driver_case bare = {CONFIG_WAFER_SMALL, {NULL}};
     bb_wafer_problem *problem = problem_of(&bare, &config);
     check_ok(bb_wafer_heating_run(problem, &plain));
@@ -120,16 +114,14 @@ TEST(a_ring_apart_leaves_the_wafer_alone)
     bb_config_destroy(&config);
     size_t count = (size_t)(2 * plain.light_steps * plain.cell_count);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        bb_wafer_heating heating;
+        autorelease(bb_wafer_heating) heating;
         problem = problem_of(&cases[c], &config);
         check_ok(bb_wafer_heating_run(problem, &heating));
         bool same = memcmp(heating.inputs, plain.inputs, count * sizeof(double)) == 0;
         assert_true(same == (c < 2));
-        bb_wafer_heating_release(&heating);
         bb_wafer_problem_destroy(&problem);
         bb_config_destroy(&config);
     }
-    bb_wafer_heating_release(&plain);
 }
 
 static double entry(const bb_results *results, const char *name, bb_index exposure)
@@ -150,11 +142,11 @@ TEST(the_ledger_is_published_by_exposure)
 {
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
-    bb_config *config = NULL;
-    bb_wafer_heating heating;
-    bb_wafer_problem *problem = problem_of(&study, &config);
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_wafer_heating) heating;
+    autoptr(bb_wafer_problem) problem = problem_of(&study, &config);
     check_ok(bb_wafer_heating_run(problem, &heating));
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_wafer_heating_publish(&heating, results));
     for (bb_index f = 0; f < 3; ++f) {
         double lost = entry(results, "lost_j", f);
@@ -169,10 +161,6 @@ TEST(the_ledger_is_published_by_exposure)
         assert_true(entry(results, "clipped_j", f) >= 0.0);
         assert_true(f == 0 || put > entry(results, "deposited_j", f - 1));
     }
-    bb_results_destroy(&results);
-    bb_wafer_heating_release(&heating);
-    bb_wafer_problem_destroy(&problem);
-    bb_config_destroy(&config);
 }
 
 TEST(implicit_steps_and_hood_keep_their_bits)

@@ -45,7 +45,7 @@ TEST(every_exposure_has_its_dose)
                                {"scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]",
                                 "scan.doses=[{exposure: 1, dose_mj_per_cm2: 75.0}]"}};
     const double fields[] = {1.0, 2.5, 1.0};
-    heated scene;
+    autocall(drop) heated scene;
     heat(&study, &scene);
     double total = 0.0;
     assert_int_equal(scene.heating.exposed_count, 3);
@@ -54,7 +54,6 @@ TEST(every_exposure_has_its_dose)
         check_relative(scene.heating.ledgers[f].deposited, total, 1e-10);
         assert_true(fabs(scene.heating.imbalance[f]) < 1e-12);
     }
-    drop(&scene);
 }
 
 // Forward Euler: halving the substep halves the error of the temperatures; heat is kept.
@@ -100,7 +99,7 @@ TEST_FULL(energy_is_accounted_for)
         {CONFIG_WAFER_SMALL, {"clamp.water_exchange_w_per_m2_k=0.0"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        heated scene;
+        autocall(drop) heated scene;
         heat(&cases[c], &scene);
         double worst = 0.0;
         double clipped = 0.0;
@@ -122,7 +121,6 @@ TEST_FULL(energy_is_accounted_for)
         assert_true((last->lost > 0.0) == (c < 2));
         print_message("%td exposures, %.4g J, imbalance at most %.1e\n",
                       scene.heating.exposed_count, last->deposited, worst);
-        drop(&scene);
     }
 }
 
@@ -130,8 +128,8 @@ TEST(heating_is_linear_in_the_dose)
 {
     const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case twice = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
-    heated a;
-    heated b;
+    autocall(drop) heated a;
+    autocall(drop) heated b;
     heat(&once, &a);
     heat(&twice, &b);
     bb_index count = 2 * a.heating.light_steps * a.heating.cell_count;
@@ -141,8 +139,6 @@ TEST(heating_is_linear_in_the_dose)
         check_relative(b.heating.inputs[i], 2.0 * a.heating.inputs[i], 1e-12);
     }
     assert_true(peak > 0.01 && peak < 1.0); // K, of 30 mJ/cm2 in 775 um of silicon: 0.23 at most
-    drop(&a);
-    drop(&b);
 }
 
 // Temperatures of a scored field are those of the wafer then, whichever fields are scored.
@@ -150,8 +146,8 @@ TEST(scored_fields_do_not_disturb)
 {
     const driver_case many = {CONFIG_WAFER_SMALL, {"scan.fields=[0, 1, 2]"}};
     const driver_case one = {CONFIG_WAFER_SMALL, {"scan.fields=[2]"}};
-    heated a;
-    heated b;
+    autocall(drop) heated a;
+    autocall(drop) heated b;
     heat(&many, &a);
     heat(&one, &b);
     assert_int_equal(a.heating.exposed_count, 3);
@@ -162,8 +158,6 @@ TEST(scored_fields_do_not_disturb)
                             bb_wafer_heating_input(&b.heating, 0, step), bytes);
     }
     assert_memory_equal(a.heating.ledgers, b.heating.ledgers, 3 * sizeof *a.heating.ledgers);
-    drop(&a);
-    drop(&b);
 }
 
 // The first light step starts from a cold wafer: its input is half of what stands at its end, which
@@ -174,7 +168,7 @@ TEST(inputs_are_means_over_a_step)
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}};
-    heated scene;
+    autocall(drop) heated scene;
     heat(&study, &scene);
     const bb_wafer_material_config *wafer = scene.physics.wafer;
     double per_area =
@@ -193,7 +187,6 @@ TEST(inputs_are_means_over_a_step)
     }
     // Halfway through the last step all but the last tail of the slit is in.
     check_relative(before, total, 1e-2);
-    drop(&scene);
 }
 
 static void fail_everywhere(const driver_case *study)

@@ -57,7 +57,7 @@ TEST_FULL(the_ledger_closes_over_wafers)
           "mesh.stepping=crank-nicolson"}},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        heated scene;
+        autocall(drop) heated scene;
         heat(&cases[c], &scene);
         const bb_wafer_heating *all = &scene.heating;
         assert_int_equal(all->exposed_count, (all->wafer_count - 1) * 3 + (c == 2 ? 2 : 3));
@@ -81,7 +81,6 @@ TEST_FULL(the_ledger_closes_over_wafers)
             capacity += scene.problem->thermal->capacity[i];
         }
         check_close(brought, (double)all->wafer_count * rise * capacity, 1e-12, capacity);
-        drop(&scene);
     }
 }
 
@@ -91,8 +90,8 @@ TEST(the_first_wafer_is_as_if_alone)
     const driver_case one = {CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES}};
     const driver_case two = {CONFIG_WAFER_SMALL,
                              {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}};
-    heated a;
-    heated b;
+    autocall(drop) heated a;
+    autocall(drop) heated b;
     heat(&one, &a);
     heat(&two, &b);
     const bb_wafer_probes *probes = &a.heating.probes;
@@ -113,8 +112,6 @@ TEST(the_first_wafer_is_as_if_alone)
         more = fmax(more, warm[j] - cold[j]);
     }
     assert_true(more > 1e-5);
-    drop(&a);
-    drop(&b);
 }
 
 // Without conduction in the clamp every rise falls by one factor: Crank-Nicolson's.
@@ -123,7 +120,7 @@ TEST(the_bare_clamp_cools_at_its_rate)
     const driver_case study = {
         CONFIG_WAFER_SMALL,
         {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0", "wafers={count: 2, exchange_s: 3.0}"}};
-    heated scene;
+    autocall(drop) heated scene;
     heat(&study, &scene);
     const double z = 3000.0 * 10e-3 / (2e6 * 8e-3);
     const double kept = pow((1.0 - 0.5 * z) / (1.0 + 0.5 * z), 300.0);
@@ -135,7 +132,6 @@ TEST(the_bare_clamp_cools_at_its_rate)
         capacity += scene.problem->thermal->capacity[scene.problem->thermal->node_count + i];
     }
     check_relative(scene.heating.wafers[1].clamp_rise, rest * kept / capacity, 1e-10);
-    drop(&scene);
 }
 
 // The longer the wait, the nearer to a cold clamp.
@@ -147,12 +143,11 @@ TEST_FULL(carry_over_fades)
     double met[3];
     for (int k = 0; k < 3; ++k) {
         const driver_case study = {CONFIG_WAFER_SMALL, {THREE_FIELDS, waits[k]}};
-        heated scene;
+        autocall(drop) heated scene;
         heat(&study, &scene);
         assert_true(scene.heating.wafers[0].clamp_joules == 0.0);
         assert_true(isnan(scene.heating.wafers[1].unloaded_joules));
         met[k] = scene.heating.wafers[1].clamp_joules;
-        drop(&scene);
     }
     assert_true(met[0] > met[1] && met[1] > met[2] && met[2] > 0.0 && met[2] < 1e-3 * met[0]);
 }
@@ -161,7 +156,7 @@ TEST(probes_follow_wafer_and_clamp)
 {
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     driver_check_output_plan(&study, results);
     const bb_dataset *time = bb_results_find(results, "probes/time_s");
     const bb_dataset *wafer = bb_results_find(results, "probes/wafer");
@@ -185,7 +180,6 @@ TEST(probes_follow_wafer_and_clamp)
     const bb_dataset *met = bb_results_find(results, "wafers/clamp_at_load_j");
     assert_int_equal(met->count, 2);
     assert_true(met->numbers[1] > 0.0);
-    bb_results_destroy(&results);
 }
 
 TEST(bits_do_not_depend_on_threads)

@@ -186,7 +186,7 @@ TEST(the_table_has_the_wafers)
         "|mean| + 3 sigma, wafer 0 ",           "|mean| + 3 sigma, wafer 2 ",
         "wafer to wafer: st.dev. of the mean ", "wafer to wafer: st.dev. at a point ",
         "wafer to wafer: largest of those ",    "|mean| + 3 sigma, all wafers "};
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_overlay_table_write(lot, &text));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
         assert_non_null(strstr(bb_text_string(&text), lines[i]));
@@ -194,7 +194,6 @@ TEST(the_table_has_the_wafers)
     bb_text_release(&text);
     check_ok(bb_overlay_table_write(lasts[WAFERS - 1], &text));
     assert_null(strstr(bb_text_string(&text), "wafer to wafer"));
-    bb_text_release(&text);
 }
 
 TEST(output_is_planned_and_bits_keep)

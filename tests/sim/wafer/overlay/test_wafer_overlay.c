@@ -84,17 +84,15 @@ TEST(the_reference_may_be_late_itself)
                                {"scan.fields=[0]",
                                 "pipelines=[" REFERENCE
                                 ", delivery: {late_steps: 1}}, {name: fp32" SEED "}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     const double *late = driver_row(results, "overlay_headline_nm", "reference");
     const double *fp32 = driver_row(results, "overlay_headline_nm", "fp32");
     assert_true(late[RESIDUAL] > 1e3 * fp32[RESIDUAL] && late[NUMERICAL] == 0.0);
     assert_true(late[RAW] == driver_row(results, "overlay_x_nm", "reference")[0] ||
                 late[RAW] == driver_row(results, "overlay_y_nm", "reference")[0]);
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_overlay_table_write(results, &text));
     assert_non_null(strstr(bb_text_string(&text), " points of 1 field, rms of the reference"));
-    bb_text_release(&text);
-    bb_results_destroy(&results);
 }
 
 // What stood in the file before says the same.
@@ -143,7 +141,7 @@ TEST(the_table_has_every_error)
                                         "corrections late by 1 light step, 0 missed\n",
                                         "corrections late by 0 light steps, 8 missed\n",
                                         "(exposure "};
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_overlay_table_write(usual, &text));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
         if (strstr(bb_text_string(&text), lines[i]) == NULL) {
@@ -152,13 +150,11 @@ TEST(the_table_has_every_error)
         }
     }
     bb_text_release(&text);
-    bb_results *none = empty_results();
+    autoptr(bb_results) none = empty_results();
     check_ok(bb_overlay_table_write(none, &text));
     assert_int_equal(text.length, 0);
     check_ok(bb_results_values(none, "results/overlay_statistics_nm", "nm", "", "", NULL));
     check_fails(bb_overlay_table_write(none, &text), BB_INVALID, "without 'results/pipeline'");
-    bb_results_destroy(&none);
-    bb_text_release(&text);
 }
 
 static void walk(const char *arguments)
@@ -202,10 +198,9 @@ TEST(xdmf_stands_beside)
         {"x.h5.old", "x.h5.old.xdmf"},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
-        char *path = NULL;
+        autofree char *path = NULL;
         check_ok(bb_xdmf_path(pairs[i][0], &path));
         assert_string_equal(path, pairs[i][1]);
-        BB_RELEASE(&path);
     }
 }
 

@@ -46,7 +46,7 @@ bb_status bb_control_loop_create(bb_device *device, const bb_loop_system *system
                                  bb_control_loop **out)
 {
     bb_status status = BB_OK;
-    bb_control_loop *loop = NULL;
+    autoptr(bb_control_loop) loop = NULL;
     (void)device;
     BB_TRY(BB_ZEROED(1, &loop));
     loop->system = *system;
@@ -65,7 +65,6 @@ bb_status bb_control_loop_create(bb_device *device, const bb_loop_system *system
     *out = loop;
     loop = NULL;
 done:
-    bb_control_loop_destroy(&loop);
     return status;
 }
 

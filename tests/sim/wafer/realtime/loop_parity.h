@@ -115,10 +115,10 @@ static inline const double *dwell_means(const truth *reference, const bb_wafer_l
 {
     const bb_slit_grid *slit = &reference->problem->slit;
     bb_dwell *dwell = reference->problem->dwells[field];
-    bb_coded_operator *operation = NULL;
-    double *window = NULL;
+    autoptr(bb_coded_operator) operation = NULL;
+    autofree double *window = NULL;
     double seconds = 0.0;
-    bb_coded_matrix *matrix = NULL;
+    autoptr(bb_coded_matrix) matrix = NULL;
     bb_coding_report report;
     check_ok(BB_ALLOCATE(slit->window_points, &window));
     check_ok(bb_loop_part_encode(reference->study, reference->problem, loop->pipeline, field, axis,
@@ -132,9 +132,6 @@ static inline const double *dwell_means(const truth *reference, const bb_wafer_l
                                          window, &seconds));
         bb_dwell_add(dwell, step, window);
     }
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&matrix);
-    BB_RELEASE(&window);
     return dwell->mean;
 }
 
@@ -142,8 +139,8 @@ static inline void check_field(const truth *reference, bb_wafer_loop *loop, bb_i
 {
     const bb_index cells = reference->heating.cell_count;
     const bb_index count = reference->problem->dwells[field]->count;
-    float *x = NULL;
-    double *z = NULL;
+    autofree float *x = NULL;
+    autofree double *z = NULL;
     check_ok(BB_ALLOCATE(cells, &x));
     check_ok(BB_ALLOCATE(LOOP_AXES * loop->points, &z));
     check_ok(bb_control_loop_reading(loop->parts[0].loop, x));
@@ -159,8 +156,6 @@ static inline void check_field(const truth *reference, bb_wafer_loop *loop, bb_i
                       loop->pipeline->name, field, "xyz"[axis], reading, away);
         assert_true(away <= output_bound);
     }
-    BB_RELEASE(&x);
-    BB_RELEASE(&z);
 }
 
 // All steps from rest, each waited for and fields checked, or a field's queued at once; `z`
@@ -169,7 +164,7 @@ static inline void run_all(const truth *reference, bb_wafer_loop *loop, bool che
                            float *state)
 {
     const bb_index size = reference->problem->thermal->size;
-    float *other = NULL;
+    autofree float *other = NULL;
     check_ok(BB_ALLOCATE(size, &other));
     check_ok(bb_wafer_loop_reset(loop));
     for (bb_index period = 0; period < loop->period_count; ++period) {
@@ -190,7 +185,6 @@ static inline void run_all(const truth *reference, bb_wafer_loop *loop, bool che
         check_ok(bb_control_loop_state(loop->parts[g].loop, other));
         assert_memory_equal(state, other, (size_t)size * sizeof *state);
     }
-    BB_RELEASE(&other);
 }
 
 // How a loop is run, of the keys of realtime.
@@ -217,7 +211,7 @@ static inline loop_answer answer_of(const truth *reference, bb_index pipeline, c
 {
     const bb_product_pipeline *pipelines = reference->study->pipelines.items;
     bb_wafer_study study = *reference->study;
-    bb_wafer_loop *loop = NULL;
+    autoptr(bb_wafer_loop) loop = NULL;
     loop_answer out[2] = {{.size = reference->problem->thermal->size}};
     study.realtime.matrices = way->matrices;
     study.realtime.gpus = way->gpus;
@@ -238,7 +232,6 @@ static inline loop_answer answer_of(const truth *reference, bb_index pipeline, c
     assert_memory_equal(out[0].z, out[1].z, (size_t)out[0].count * sizeof *out->z);
     assert_memory_equal(out[0].state, out[1].state, (size_t)out[0].size * sizeof *out->state);
     release_answer(&out[1]);
-    bb_wafer_loop_destroy(&loop);
     return out[0];
 }
 
@@ -253,26 +246,23 @@ static inline void check_same(const loop_answer *a, const loop_answer *b)
 // Every pipeline but the reference.
 static inline void check_parity(bb_device_kind kind, const driver_case *what)
 {
-    truth reference;
+    autocall(close_truth) truth reference;
     open_truth(kind, what, &reference);
     for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
         const loop_way plain = {BB_LOOP_RESIDENT, 1, reference.devices};
-        loop_answer answer = answer_of(&reference, pipeline, &plain);
-        release_answer(&answer);
+        autocall(release_answer) loop_answer answer = answer_of(&reference, pipeline, &plain);
     }
-    close_truth(&reference);
 }
 
 // What `bitbudget realtime` publishes of a study on a GPU. Owner of both: the caller.
 static inline bb_results *run_harness(const driver_case *study, bb_config **config)
 {
-    bb_text table = {0};
+    autorelease(bb_text) table = {0};
     check_ok(bb_threads_set(2));
     check_ok(driver_load(study, config));
     bb_results *results = empty_results();
     check_ok(bb_wafer_realtime_run(bb_config_study(*config), results, &table));
     print_message("%s", bb_text_string(&table));
-    bb_text_release(&table);
     return results;
 }
 

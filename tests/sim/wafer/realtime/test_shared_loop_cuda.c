@@ -24,27 +24,24 @@ static void compare(const truth *reference, bb_index pipeline, int matrices)
     bb_device *here[BB_LOOP_GPUS] = {reference->devices[0], reference->devices[0],
                                      reference->devices[0]};
     const loop_way one = {matrices, 1, here};
-    loop_answer answer = answer_of(reference, pipeline, &one);
+    autocall(release_answer) loop_answer answer = answer_of(reference, pipeline, &one);
     for (bb_index gpus = 2; gpus <= LOOP_AXES && gpus <= there; ++gpus) {
         const loop_way apart = {matrices, gpus, reference->devices};
         const loop_way together = {matrices, gpus, here};
-        loop_answer shared = answer_of(reference, pipeline, &apart);
-        loop_answer same = answer_of(reference, pipeline, &together);
+        autocall(release_answer) loop_answer shared = answer_of(reference, pipeline, &apart);
+        autocall(release_answer) loop_answer same = answer_of(reference, pipeline, &together);
         check_same(&shared, &same);
         if (tiles) {
             check_same(&shared, &answer);
         } else {
             check_near(&shared, &answer);
         }
-        release_answer(&shared);
-        release_answer(&same);
     }
-    release_answer(&answer);
 }
 
 TEST(gpus_agree)
 {
-    truth reference;
+    autocall(close_truth) truth reference;
     open_truth(BB_DEVICE_CUDA, layout, &reference);
     for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
         const bb_product_pipeline *pipelines = reference.study->pipelines.items;
@@ -53,7 +50,6 @@ TEST(gpus_agree)
             compare(&reference, pipeline, BB_LOOP_STREAMED);
         }
     }
-    close_truth(&reference);
 }
 
 TEST(the_harness_measures_every_gpu)
@@ -63,14 +59,12 @@ TEST(the_harness_measures_every_gpu)
                                 "realtime.steps=300", "realtime.warm_up_steps=20",
                                 "realtime.pipeline=e4m3", "realtime.matrices=streamed",
                                 "realtime.gpus=2"}};
-    bb_config *config = NULL;
-    bb_results *results = run_harness(&study, &config);
+    autoptr(bb_config) config = NULL;
+    autoptr(bb_results) results = run_harness(&study, &config);
     const double *stages = driver_dataset(results, "stage_p50_us")->numbers;
     for (int gpu = 0; gpu < 2; ++gpu) { // of light steps
         assert_true(stages[(2 + gpu) * BB_STEP_STAGES + BB_STEP_PRODUCTS] > 0.0);
     }
-    bb_results_destroy(&results);
-    bb_config_destroy(&config);
 }
 
 static int begin(void)

@@ -25,7 +25,7 @@ static const driver_case layouts[] = {
 TEST_FULL(outputs_do_not_depend_on_mode_or_devices)
 {
     for (size_t layout = 0; layout < sizeof layouts / sizeof *layouts; ++layout) {
-        truth reference;
+        autocall(close_truth) truth reference;
         open_truth(BB_DEVICE_CPU, &layouts[layout], &reference);
         const bb_product_pipeline *pipelines = reference.study->pipelines.items;
         emulated_know(reference.study, reference.problem, &pipelines[E4M3], reference.cpu);
@@ -34,13 +34,11 @@ TEST_FULL(outputs_do_not_depend_on_mode_or_devices)
         for (int way = 1; way < 6; way += layout == 0 ? 1 : 4) {
             const loop_way other = {way % 2 == 0 ? BB_LOOP_RESIDENT : BB_LOOP_STREAMED, 1 + way / 2,
                                     reference.devices};
-            loop_answer got = answer_of(&reference, E4M3, &other);
+            autocall(release_answer) loop_answer got = answer_of(&reference, E4M3, &other);
             check_same(&got, &expected);
-            release_answer(&got);
         }
         release_answer(&expected);
         emulated_forget();
-        close_truth(&reference);
     }
 }
 
@@ -85,9 +83,9 @@ static void run_period(bb_wafer_loop *loop, bb_index period, double *z)
 TEST(fields_out_of_turn_are_sent_for)
 {
     static const bb_index order[] = {0, 1, 2, 0, 1, 1, 0, 2, 2, 0};
-    rig own;
+    autocall(close_rig) rig own;
     double *z[3] = {NULL, NULL, NULL};
-    double *again = NULL;
+    autofree double *again = NULL;
     open_rig(&layouts[1], 2, &own);
     const bb_index count = LOOP_AXES * own.loop->points;
     check_ok(BB_ALLOCATE(count, &again));
@@ -110,8 +108,6 @@ TEST(fields_out_of_turn_are_sent_for)
     for (int field = 0; field < 3; ++field) {
         BB_RELEASE(&z[field]);
     }
-    BB_RELEASE(&again);
-    close_rig(&own);
 }
 
 // Fields of 8 steps, a step a millisecond.
@@ -140,8 +136,8 @@ static bb_index check_waits(const bb_realtime_measurement *measured, int gpus)
 
 static void check_report(const rig *own, const bb_realtime_measurement *measured, bool late)
 {
-    bb_text table = {0};
-    bb_results *results = empty_results();
+    autorelease(bb_text) table = {0};
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_wafer_realtime_report(own->loop, measured, results, &table));
     print_message("%s", bb_text_string(&table));
     driver_check_declared(&bb_wafer_experiment, results);
@@ -178,8 +174,6 @@ static void check_report(const rig *own, const bb_realtime_measurement *measured
     check_ok(bb_image_build(results, &image, &bytes));
     assert_true(bytes > 0);
     BB_RELEASE(&image);
-    bb_results_destroy(&results);
-    bb_text_release(&table);
 }
 
 // Copies of 1 ms are there; those that take longer than a field's steps, released or back to back,
@@ -190,8 +184,8 @@ TEST_FULL(matrices_that_come_late_show)
     check_ok(bb_hdf5_library_start());
     for (int gpus = 1; gpus <= 3; gpus += 2) {
         for (int late = 0; late < 2; ++late) {
-            rig own;
-            bb_realtime_measurement measured;
+            autocall(close_rig) rig own;
+            autorelease(bb_realtime_measurement) measured;
             emulated_copy_s = late == 1 ? 12e-3 + 1.5 * steps : 1e-3;
             open_rig(&short_fields, gpus, &own);
             check_ok(bb_realtime_measurement_take(own.loop, &measured));
@@ -200,8 +194,6 @@ TEST_FULL(matrices_that_come_late_show)
             const bb_index waits = check_waits(&measured, gpus);
             assert_int_equal(waits, late == 1 ? 20 : 0);
             check_report(&own, &measured, late == 1);
-            bb_realtime_measurement_release(&measured);
-            close_rig(&own);
         }
     }
     emulated_copy_s = 0.0;

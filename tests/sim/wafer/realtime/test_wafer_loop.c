@@ -17,7 +17,7 @@
 static void refuse(const char *override, const char *pipeline, const char *sentence)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {override, "response.axes=[x, y]"}};
-    bb_config *config = driver_config(&test_case);
+    autoptr(bb_config) config = driver_config(&test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     bb_index which = 0;
@@ -29,7 +29,6 @@ static void refuse(const char *override, const char *pipeline, const char *sente
     } else {
         check_fails(bb_realtime_plan_check(study, &pipelines[which]), BB_UNSUPPORTED, sentence);
     }
-    bb_config_destroy(&config);
 }
 
 TEST(what_the_loop_cannot_do_is_said)
@@ -79,10 +78,9 @@ TEST(a_study_on_the_cpu_is_refused)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}};
     bb_text table = {0};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     check_fails(bb_wafer_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
                 "device: the loop runs on a cuda device");
-    bb_config_destroy(&config);
 }
 
 // Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
@@ -139,9 +137,9 @@ static void check_numbers(const bb_results *results)
 static void report_of(const char *release, double period_us)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}};
-    bb_text table = {0};
-    bb_realtime_measurement measured;
-    bb_config *config = driver_config(&test_case);
+    autorelease(bb_text) table = {0};
+    autorelease(bb_realtime_measurement) measured;
+    autoptr(bb_config) config = driver_config(&test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_problem problem = {.scored_count = 2};
     const bb_wafer_loop loop = {.study = study,
@@ -151,7 +149,7 @@ static void report_of(const char *release, double period_us)
                                 .axes = 2,
                                 .gpus = 1};
     invent(&measured, 70);
-    bb_results *results = empty_results();
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_wafer_realtime_report(&loop, &measured, results, &table));
     print_message("%s", bb_text_string(&table));
     assert_non_null(strstr(bb_text_string(&table), "pipeline e4m3, 2 axes, 2 fields"));
@@ -176,10 +174,6 @@ static void report_of(const char *release, double period_us)
     check_ok(bb_image_build(results, &image, &bytes));
     assert_true(bytes > 0);
     BB_RELEASE(&image);
-    bb_realtime_measurement_release(&measured);
-    bb_results_destroy(&results);
-    bb_text_release(&table);
-    bb_config_destroy(&config);
 }
 
 // There is no period back to back.
@@ -225,10 +219,10 @@ static void check_records(const bb_realtime_measurement *measured, bool fixed)
 // The harness on the emulation, of pipeline e4m3.
 static void run(const driver_case *test_case, bb_realtime_measurement *measured)
 {
-    bb_device *cpu = NULL;
-    bb_wafer_problem *problem = NULL;
-    bb_wafer_loop *loop = NULL;
-    bb_config *config = driver_config(test_case);
+    autoclose(bb_device) cpu = NULL;
+    autoptr(bb_wafer_problem) problem = NULL;
+    autoptr(bb_wafer_loop) loop = NULL;
+    autoptr(bb_config) config = driver_config(test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
@@ -237,16 +231,12 @@ static void run(const driver_case *test_case, bb_realtime_measurement *measured)
     check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], &cpu, 0, &loop));
     assert_int_equal(loop->steps, STEPS);
     check_ok(bb_realtime_measurement_take(loop, measured));
-    bb_wafer_loop_destroy(&loop);
-    bb_wafer_problem_destroy(&problem);
-    bb_device_close(&cpu);
-    bb_config_destroy(&config);
 }
 
 // Runs it and looks at the records.
 static void measure(const driver_case *study, bb_index count, bool fixed, bool interrupted)
 {
-    bb_realtime_measurement measured;
+    autorelease(bb_realtime_measurement) measured;
     run(study, &measured);
     assert_int_equal(measured.count, count);
     assert_int_equal(measured.interrupted, interrupted);
@@ -258,7 +248,6 @@ static void measure(const driver_case *study, bb_index count, bool fixed, bool i
     assert_true(interrupted ? isnan(measured.field.each) && isnan(measured.field.queued)
                             : measured.field.each > 0.0 && measured.field.queued > 0.0);
     assert_true(isnan(measured.field.transfer) && isnan(measured.field.measured.period));
-    bb_realtime_measurement_release(&measured);
 }
 
 #define MEASURED "realtime.pipeline=e4m3", "realtime.steps=150", "realtime.warm_up_steps=12"
@@ -283,7 +272,7 @@ TEST_FULL(the_device_keeps_the_times)
     static const bb_index minimum[] = {0, 2, -1};
     for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
         const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}};
-        bb_realtime_measurement measured;
+        autorelease(bb_realtime_measurement) measured;
         emulated_slow_in = 12 + 41;
         emulated_stall_in = 60;
         emulated_ahead = queued[i];
@@ -299,7 +288,6 @@ TEST_FULL(the_device_keeps_the_times)
             check_close(record->stage[BB_STEP_HOST], 1e-6 + late, 1e-12, 1.0);
             assert_int_equal(record->step, (k + 12) % STEPS);
         }
-        bb_realtime_measurement_release(&measured);
     }
 }
 
@@ -308,7 +296,7 @@ TEST_FULL(the_device_keeps_steps_back_to_back)
 {
     const driver_case study = {CONFIG_WAFER_SMALL,
                                {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}};
-    bb_realtime_measurement measured;
+    autorelease(bb_realtime_measurement) measured;
     emulated_slow_in = 12 + 41;
     run(&study, &measured);
     assert_int_equal(measured.count, 150);
@@ -318,20 +306,18 @@ TEST_FULL(the_device_keeps_steps_back_to_back)
         check_close(record->latency, k == 40 ? 2.515e-3 : 15e-6, 1e-12, 1.0);
         check_close(record->release, 15e-6 * (double)k + (k > 40 ? 2.5e-3 : 0.0), 1e-12, 1.0);
     }
-    bb_realtime_measurement_release(&measured);
 }
 
 // What was queued before it is still measured: of 40 steps those after the warm-up.
 TEST(an_interrupt_leaves_the_queue_to_be_seen)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}};
-    bb_realtime_measurement measured;
+    autorelease(bb_realtime_measurement) measured;
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
     run(&study, &measured);
     assert_true(measured.interrupted);
     assert_int_equal(measured.count, 28);
-    bb_realtime_measurement_release(&measured);
 }
 
 // The step under way is still measured: 12 before, and 28 of those asked for.

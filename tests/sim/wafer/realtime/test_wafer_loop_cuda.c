@@ -18,7 +18,7 @@ TEST(the_loop_agrees_with_the_offline_path)
 // sums have bits of their own.
 TEST(modes_and_parts_agree)
 {
-    truth reference;
+    autocall(close_truth) truth reference;
     open_truth(BB_DEVICE_CUDA, layout, &reference);
     for (bb_index pipeline = 1; pipeline < reference.study->pipelines.count; ++pipeline) {
         const bb_product_pipeline *pipelines = reference.study->pipelines.items;
@@ -28,16 +28,14 @@ TEST(modes_and_parts_agree)
         for (int gpus = 1; gpus <= LOOP_AXES; ++gpus) {
             const loop_way resident = {BB_LOOP_RESIDENT, gpus, here};
             const loop_way streamed = {BB_LOOP_STREAMED, gpus, here};
-            loop_answer stays = answer_of(&reference, pipeline, &resident);
+            autocall(release_answer) loop_answer stays = answer_of(&reference, pipeline, &resident);
             if (streams) {
-                loop_answer crosses = answer_of(&reference, pipeline, &streamed);
+                autocall(release_answer) loop_answer crosses =
+                    answer_of(&reference, pipeline, &streamed);
                 check_same(&crosses, &stays);
-                release_answer(&crosses);
             }
-            release_answer(&stays);
         }
     }
-    close_truth(&reference);
 }
 
 static void check_table_1(const bb_results *results)
@@ -64,8 +62,8 @@ TEST(the_harness_measures_every_step)
         const driver_case study = {CONFIG_WAFER_SMALL,
                                    {"device=cuda", PIPELINES, releases[i],
                                     "realtime.warm_up_steps=20", "realtime.pipeline=e4m3"}};
-        bb_config *config = NULL;
-        bb_results *results = run_harness(&study, &config);
+        autoptr(bb_config) config = NULL;
+        autoptr(bb_results) results = run_harness(&study, &config);
         const double *steps = driver_dataset(results, "steps")->numbers;
         assert_true(steps[0] == 300.0 && steps[1] + steps[2] + steps[3] == 300.0);
         assert_true(steps[1] > 0.0 && steps[2] > 0.0 && steps[3] > 0.0);
@@ -75,8 +73,6 @@ TEST(the_harness_measures_every_step)
         if (i >= 4) {
             check_table_1(results);
         }
-        bb_results_destroy(&results);
-        bb_config_destroy(&config);
     }
 }
 

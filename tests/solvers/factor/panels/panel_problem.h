@@ -32,7 +32,7 @@ typedef struct solved {
 
 static inline void scale_matrix(bb_index n, double *a, double *scale)
 {
-    double *diagonal = dense_new(n);
+    autofree double *diagonal = dense_new(n);
     for (bb_index i = 0; i < n; ++i) {
         diagonal[i] = a[i * n + i];
     }
@@ -40,7 +40,6 @@ static inline void scale_matrix(bb_index n, double *a, double *scale)
     for (bb_index i = 0; i < n * n; ++i) {
         a[i] *= scale[i / n] * scale[i % n];
     }
-    BB_RELEASE(&diagonal);
 }
 
 static inline void pose(problem *posed, bb_index n, double condition, double *a)
@@ -98,7 +97,7 @@ static inline void run_on(const problem *posed, const bb_panel_plan *arithmetic,
     bb_panel_times times;
     given on[BB_PANEL_GPUS] = {{NULL, NULL}};
     bb_panel_sources sources[BB_PANEL_GPUS];
-    double *b = dense_new(posed->sides * posed->n + 1);
+    autofree double *b = dense_new(posed->sides * posed->n + 1);
     for (bb_index i = 0; i < posed->sides * posed->n; ++i) {
         b[i] = posed->scale == NULL ? posed->b[i] : posed->b[i] / posed->scale[i % posed->n];
     }
@@ -130,7 +129,6 @@ static inline void run_on(const problem *posed, const bb_panel_plan *arithmetic,
         bb_device_source_destroy(&on[g].matrix);
         bb_device_source_destroy(&on[g].side);
     }
-    BB_RELEASE(&b);
 }
 
 static inline void run(const problem *posed, const bb_panel_plan *arithmetic, solved *out)

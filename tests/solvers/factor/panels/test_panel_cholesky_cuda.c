@@ -15,9 +15,8 @@ static bool left_out(int c)
 static double factor_error(const posed *p)
 {
     const bb_index n = p->matrix_problem.n;
-    double *rest = remainder_of(n, p->matrix_problem.a, p->found.lower);
+    autofree double *rest = remainder_of(n, p->matrix_problem.a, p->found.lower);
     double error = dense_norm(n * n, rest) / dense_norm(n * n, p->matrix_problem.a);
-    BB_RELEASE(&rest);
     return error;
 }
 
@@ -29,13 +28,12 @@ static double result_error(const posed *p)
     if (items == 0) {
         return 0.0;
     }
-    double *rest = dense_new(items);
+    autofree double *rest = dense_new(items);
     memcpy(rest, p->matrix_problem.b, (size_t)items * sizeof *rest);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)p->matrix_problem.sides, (int)n,
                 (int)n, -1.0, p->found.x, (int)n, p->matrix_problem.a, (int)n, 1.0, rest, (int)n);
     double error = dense_norm(items, rest) /
                    (dense_norm(items, p->found.x) * dense_norm(n * n, p->matrix_problem.a));
-    BB_RELEASE(&rest);
     return error;
 }
 
@@ -56,11 +54,10 @@ TEST(every_arithmetic_factors_and_solves)
     static const bb_index sizes[] = {1, 2, 127, 128, 129, 500, 1000, 1153, 2100};
     for (size_t s = few ? 4 : 0; s < (few ? 6 : sizeof sizes / sizeof *sizes); ++s) {
         for (int c = 0; c < CASES; ++c) {
-            posed p;
+            autocall(finish) posed p;
             start(&p, sizes[s], sizes[s] % 3 == 0 ? 0 : 1 + sizes[s] / 4, cases[c].noise);
             solve(&p, &cases[c].plan);
             check_errors(&p, c);
-            finish(&p);
         }
     }
 }
@@ -108,7 +105,7 @@ TEST(a_map_chooses_the_products_of_every_block)
             {.arithmetic = variants[v], .block = 256},
         };
         double errors[3];
-        posed p;
+        autocall(finish) posed p;
         start(&p, 1500, 64, 0.5);
         for (int i = 0; i < 3; ++i) {
             solve(&p, &plans[i]);
@@ -118,7 +115,6 @@ TEST(a_map_chooses_the_products_of_every_block)
         print_message("%s: x3 %.1e, mixed %.1e, uniform %.1e\n",
                       bb_variant_describe(variants[v])->name, errors[0], errors[1], errors[2]);
         assert_true(errors[0] < 0.1 * errors[1] && errors[1] < errors[2]);
-        finish(&p);
     }
 }
 
@@ -195,7 +191,7 @@ TEST(three_zones_stand_in_one_factorization)
     static unsigned char map[ZONED_BLOCKS * ZONED_BLOCKS];
     const size_t bytes = (size_t)(ZONED_N * (bb_index)ZONED_N) * sizeof(double);
     double *found[ZONED];
-    posed p;
+    autocall(finish) posed p;
     if (few) {
         skip();
     }
@@ -228,7 +224,6 @@ TEST(three_zones_stand_in_one_factorization)
     for (int z = 0; z < ZONED; ++z) {
         BB_RELEASE(&found[z]);
     }
-    finish(&p);
 }
 
 // All blocks light are sweeps that follow, none is sweeps in three products: the same bits.
@@ -250,7 +245,7 @@ TEST(light_sweeps_are_between_the_others)
     const bb_index n = few ? 400 : 1500;
     const size_t bytes = (size_t)(200 * n) * sizeof(double);
     double *found[5];
-    posed p;
+    autocall(finish) posed p;
     start(&p, n, 200, 0.05);
     for (int i = 0; i < 5; ++i) {
         solve(&p, &plans[i]);
@@ -265,7 +260,6 @@ TEST(light_sweeps_are_between_the_others)
     for (int i = 0; i < 5; ++i) {
         BB_RELEASE(&found[i]);
     }
-    finish(&p);
 }
 
 static void check_breakdown(posed *p, const bb_panel_plan *plan, bb_index row, double pivot,

@@ -8,9 +8,8 @@
 
 static double backward_error(bb_index n, const double *a, const double *lower)
 {
-    double *rest = remainder_of(n, a, lower);
+    autofree double *rest = remainder_of(n, a, lower);
     double error = dense_norm(n * n, rest) / dense_norm(n * n, a);
-    BB_RELEASE(&rest);
     return error;
 }
 
@@ -18,12 +17,12 @@ static double backward_error(bb_index n, const double *a, const double *lower)
 static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
                              const bb_policy_map *map, double *a)
 {
-    bb_tile_matrix *matrix = NULL;
+    autoptr(bb_tile_matrix) matrix = NULL;
     bb_outcome outcome = {0};
     bb_view view = bb_view_matrix(a, n, n);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     const bb_tile_plan plan = {.tile_size = tile, .arithmetic = variant, .map = map};
-    double *lower = dense_new(n * n);
+    autofree double *lower = dense_new(n * n);
     check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
@@ -35,8 +34,6 @@ static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
         }
     }
     double error = backward_error(n, a, lower);
-    bb_tile_matrix_destroy(&matrix);
-    BB_RELEASE(&lower);
     return error;
 }
 
@@ -50,8 +47,8 @@ TEST(the_cpu_emulates_the_errors)
         for (int which = 0; which < 2; ++which) {
             const bb_panel_plan arithmetic = {.arithmetic = variants[v], .block = BLOCK};
             spd_matrix matrix;
-            solved found;
-            double *scale = dense_new(N);
+            autocall(release_solved) solved found;
+            autofree double *scale = dense_new(N);
             const double roundoff = bb_variant_unit_roundoff(variants[v]);
             spd_create(6, N, roundoff, &matrix);
             if (which == 1) { // every block matters; definite in fp8 too
@@ -67,8 +64,6 @@ TEST(the_cpu_emulates_the_errors)
                           bb_variant_describe(variants[v])->name,
                           which == 1 ? "covariance" : "type 6", error, emulated);
             apart += !(error < 3.0 * emulated && emulated < 3.0 * error);
-            release_solved(&found);
-            BB_RELEASE(&scale);
             BB_RELEASE(&matrix.a);
         }
     }
@@ -81,10 +76,10 @@ TEST(the_cpu_emulates_three_zones)
     enum { N = 1000, BLOCK = 128, BLOCKS = 8 };
     bb_variant table[BLOCKS * (BLOCKS + 1) / 2];
     unsigned char blocks[BLOCKS * BLOCKS] = {0};
-    bb_policy_map *map = NULL;
-    double *a = dense_new(N * N);
-    double *scale = dense_new(N);
-    solved found;
+    autoptr(bb_policy_map) map = NULL;
+    autofree double *a = dense_new(N * N);
+    autofree double *scale = dense_new(N);
+    autocall(release_solved) solved found;
     for (int i = 0; i < BLOCKS; ++i) {
         for (int j = 0; j <= i; ++j) {
             const bb_variant variant = i - j < 2   ? BB_VARIANT_SP
@@ -107,10 +102,6 @@ TEST(the_cpu_emulates_three_zones)
     const double emulated = emulated_error(N, BLOCK, BB_VARIANT_HP2, map, a);
     print_message("three zones: %.2e on the GPU, %.2e emulated\n", error, emulated);
     assert_true(error < 3.0 * emulated && emulated < 3.0 * error);
-    release_solved(&found);
-    bb_policy_map_destroy(&map);
-    BB_RELEASE(&scale);
-    BB_RELEASE(&a);
 }
 
 enum { DEPTH = 1024, PANEL = DEPTH, COUNT = DEPTH + 2 * PANEL };
@@ -123,8 +114,8 @@ static double half_sum(double c, double first, double part)
     const bb_index r = DEPTH + PANEL + 9;
     const bb_panel_plan arithmetic = {.arithmetic = BB_VARIANT_HP3, .block = PANEL};
     const double wide = ldexp(1.0, -(-ilogb(part) / 2)); // both factors are powers of two
-    double *a = dense_new((bb_index)COUNT * COUNT);
-    solved found;
+    autofree double *a = dense_new((bb_index)COUNT * COUNT);
+    autocall(release_solved) solved found;
     for (bb_index i = 0; i < COUNT; ++i) {
         a[i * COUNT + i] = i < DEPTH ? 1.0 : 16384.0;
     }
@@ -139,8 +130,6 @@ static double half_sum(double c, double first, double part)
     run(&posed, &arithmetic, &found);
     assert_int_equal(found.outcome.kind, BB_OUTCOME_OK);
     const double sum = found.lower[r * COUNT + s] * found.lower[s * COUNT + s];
-    release_solved(&found);
-    BB_RELEASE(&a);
     return sum;
 }
 

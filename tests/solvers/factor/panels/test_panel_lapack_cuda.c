@@ -47,10 +47,9 @@ static bb_index block_of(bb_index n)
 
 static double factor_ratio(const problem *task, const double *lower, double roundoff)
 {
-    double *rest = remainder_of(task->n, task->a, lower);
+    autofree double *rest = remainder_of(task->n, task->a, lower);
     double ratio = spd_norm(task->n, task->n, rest) /
                    ((double)task->n * spd_norm(task->n, task->n, task->a) * roundoff);
-    BB_RELEASE(&rest);
     return ratio;
 }
 
@@ -89,7 +88,7 @@ static void side_ratios(const problem *task, const double *x, double roundoff, r
 {
     const bb_index n = task->n;
     const double norm = spd_norm(n, n, task->a);
-    double *rest = dense_new(SIDES * n);
+    autofree double *rest = dense_new(SIDES * n);
     memcpy(rest, task->b, (size_t)(SIDES * n) * sizeof *rest);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, SIDES, (int)n, (int)n, -1.0, x, (int)n,
                 task->a, (int)n, 1.0, rest, (int)n);
@@ -105,7 +104,6 @@ static void side_ratios(const problem *task, const double *x, double roundoff, r
             larger(out->residual, cblas_dasum((int)n, rest + s * n, 1) / (norm * size * roundoff));
         out->solution = larger(out->solution, error / (largest * task->condition * roundoff));
     }
-    BB_RELEASE(&rest);
 }
 
 // Failures are counted, so that one run shows all of them.
@@ -133,7 +131,7 @@ static ratios measure(const problem *task, const bb_panel_plan *arithmetic, cons
 {
     const double roundoff = bb_variant_unit_roundoff(arithmetic->arithmetic);
     ratios out = {0.0, 0.0, 0.0};
-    solved found;
+    autocall(release_solved) solved found;
     bb_panel_plan plan = *arithmetic;
     plan.block = block_of(task->n);
     run(task, &plan, &found);
@@ -145,14 +143,13 @@ static ratios measure(const problem *task, const bb_panel_plan *arithmetic, cons
         expect(out.factor < threshold && out.residual < threshold && out.solution < threshold, task,
                arithmetic, name, &out, "");
     }
-    release_solved(&found);
     return out;
 }
 
 static void check_indefinite(const spd_matrix *matrix, const bb_panel_plan *arithmetic)
 {
     char row[32];
-    solved found;
+    autocall(release_solved) solved found;
     const problem task = {.n = matrix->n, .a = matrix->a};
     bb_panel_plan plan = *arithmetic;
     plan.block = block_of(task.n);
@@ -163,7 +160,6 @@ static void check_indefinite(const spd_matrix *matrix, const bb_panel_plan *arit
                     matrix->n, found.outcome.detail, row);
         ++failures;
     }
-    release_solved(&found);
 }
 
 // A matrix of one type, scaled, and its problem. Types 8 and 9 leave the range of fp32, so scaling
@@ -191,17 +187,16 @@ static void renew(posed *p, int type, bb_index n, double roundoff)
     p->roundoff = roundoff;
     spd_create(type, n, roundoff, &p->matrix);
     if (p->matrix.zero_row < 0) {
-        double *scale = dense_new(n);
+        autofree double *scale = dense_new(n);
         scale_matrix(n, p->matrix.a, scale);
         pose(&p->matrix_problem, n, p->matrix.condition, p->matrix.a);
-        BB_RELEASE(&scale);
     }
 }
 
 static void check_type(int type, bb_index n, ratios *worst)
 {
     char name[32];
-    posed p = {.roundoff = 0.0};
+    autocall(drop) posed p = {.roundoff = 0.0};
     (void)snprintf(name, sizeof name, "type %d", type);
     for (int v = 0; v < ARITHMETICS; ++v) {
         renew(&p, type, n, bb_variant_unit_roundoff(arithmetics[v].arithmetic));
@@ -214,7 +209,6 @@ static void check_type(int type, bb_index n, ratios *worst)
         worst[v].residual = fmax(worst[v].residual, found.residual);
         worst[v].solution = fmax(worst[v].solution, found.solution);
     }
-    drop(&p);
 }
 
 static void check_sizes(const bb_index *sizes, size_t count)
@@ -261,9 +255,9 @@ TEST(graded_diagonals_cost_nothing)
     enum { N = 300 };
     for (int v = 0; v < ARITHMETICS; ++v) {
         spd_matrix matrix;
-        problem task;
-        double *graded = dense_new((bb_index)N * N);
-        double *scale = dense_new(N);
+        autocall(release_problem) problem task;
+        autofree double *graded = dense_new((bb_index)N * N);
+        autofree double *scale = dense_new(N);
         spd_create(2, N, bb_variant_unit_roundoff(arithmetics[v].arithmetic), &matrix);
         for (bb_index i = 0; i < (bb_index)N * N; ++i) {
             double exponent = (double)(i / N + i % N) / (N - 1); // 0 to 2
@@ -276,9 +270,6 @@ TEST(graded_diagonals_cost_nothing)
         task.given = graded;
         task.scale = scale;
         (void)measure(&task, &arithmetics[v], "graded");
-        release_problem(&task);
-        BB_RELEASE(&graded);
-        BB_RELEASE(&scale);
         BB_RELEASE(&matrix.a);
     }
     expect_none();
@@ -290,9 +281,9 @@ TEST(permuted_rows_are_as_accurate)
     enum { N = 600, STRIDE = 97 }; // coprime
     for (int v = 0; v < ARITHMETICS; ++v) {
         double condition = 0.1 / bb_variant_unit_roundoff(arithmetics[v].arithmetic);
-        double *a = dense_new((bb_index)N * N);
-        double *permuted = dense_new((bb_index)N * N);
-        double *scale = dense_new(N);
+        autofree double *a = dense_new((bb_index)N * N);
+        autofree double *permuted = dense_new((bb_index)N * N);
+        autofree double *scale = dense_new(N);
         problem straight, other;
         // A covariance: neighbours correlate, so that the order decides which blocks are small.
         dense_covariance(N, 5.0, fmin(15.0 / condition, 8.0), a);
@@ -307,9 +298,6 @@ TEST(permuted_rows_are_as_accurate)
         assert_true(second.residual < fmax(10.0 * first.residual, 1.0));
         release_problem(&straight);
         release_problem(&other);
-        BB_RELEASE(&a);
-        BB_RELEASE(&permuted);
-        BB_RELEASE(&scale);
     }
     expect_none();
 }
@@ -330,7 +318,7 @@ TEST(nan_is_found_in_every_block)
             const bb_index mirrored = places[p][1] * N + places[p][0];
             const double kept = matrix.a[index];
             const problem task = {.n = N, .a = matrix.a};
-            solved found;
+            autocall(release_solved) solved found;
             matrix.a[index] = matrix.a[mirrored] = NAN;
             run(&task, &plan, &found);
             if (found.outcome.kind != BB_OUTCOME_NON_FINITE) {
@@ -340,7 +328,6 @@ TEST(nan_is_found_in_every_block)
                 ++failures;
             }
             matrix.a[index] = matrix.a[mirrored] = kept;
-            release_solved(&found);
         }
     }
     BB_RELEASE(&matrix.a);

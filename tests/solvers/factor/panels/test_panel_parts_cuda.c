@@ -29,8 +29,8 @@ static int differences(const solved *one, const solved *parts, bb_index n, bb_in
 // All cases, so that a message names each that differs.
 static int compare_parts(bb_index count, bb_device *const *gpus, int c, bb_index n, bb_index sides)
 {
-    posed p;
-    solved parts;
+    autocall(finish) posed p;
+    autocall(release_solved) solved parts;
     start(&p, n, sides, cases[c].noise);
     solve(&p, &cases[c].plan);
     run_on(&p.matrix_problem, &cases[c].plan, count, gpus, &parts);
@@ -40,8 +40,6 @@ static int compare_parts(bb_index count, bb_device *const *gpus, int c, bb_index
                       bb_variant_names[cases[c].plan.arithmetic], cases[c].plan.block, n, sides,
                       count);
     }
-    release_solved(&parts);
-    finish(&p);
     return found;
 }
 
@@ -76,14 +74,12 @@ TEST(a_map_of_variants_is_shared)
             }
         }
         const bb_panel_plan plan = {.arithmetic = BB_VARIANT_HP1, .block = 256, .variants = map};
-        posed p;
-        solved parts;
+        autocall(finish) posed p;
+        autocall(release_solved) solved parts;
         start(&p, 3000, v * 64, 0.5);
         solve(&p, &plan);
         run_on(&p.matrix_problem, &plan, 3, devices, &parts);
         assert_int_equal(differences(&p.found, &parts, 3000, v * 64), 0);
-        release_solved(&parts);
-        finish(&p);
     }
 }
 
@@ -95,11 +91,11 @@ static void read_factor(const posed *p, bb_index count, const bb_panel_plan *sha
     const bb_index n = task->n;
     const size_t bytes = (size_t)((n - first) * WIDTH) * sizeof(double);
     bb_panel_plan plan = *shape;
-    bb_panel_cholesky *factor = NULL;
+    autoptr(bb_panel_cholesky) factor = NULL;
     bb_panel_times times;
     bb_outcome outcome = {0};
     bb_panel_sources sources[PARTS] = {{0}};
-    bb_device_source *twin = NULL;
+    autoptr(bb_device_source) twin = NULL;
     void *on_gpu = NULL;
     bb_view view = bb_view_matrix(task->given, n, n);
     bb_matrix_source matrix = bb_matrix_source_dense(&view, "A", "1");
@@ -117,8 +113,6 @@ static void read_factor(const posed *p, bb_index count, const bb_panel_plan *sha
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
     check_ok(bb_device_download(gpu, columns, on_gpu, bytes));
     bb_device_release(gpu, &on_gpu);
-    bb_panel_cholesky_destroy(&factor);
-    bb_device_source_destroy(&twin);
 }
 
 TEST(pivots_and_columns_come_from_every_part)
@@ -129,10 +123,10 @@ TEST(pivots_and_columns_come_from_every_part)
     const bb_index n = 1153;
     const bb_index first = 300;
     const bb_index items = (n - first) * WIDTH;
-    double *pivots = dense_new(2 * n);
-    double *columns = dense_new(2 * items);
+    autofree double *pivots = dense_new(2 * n);
+    autofree double *columns = dense_new(2 * items);
     for (size_t c = 0; c < sizeof plans / sizeof *plans; ++c) {
-        posed p;
+        autocall(finish) posed p;
         start(&p, n, 0, 0.5);
         solve(&p, &plans[c]);
         read_factor(&p, 1, &plans[c], first, pivots, columns);
@@ -142,10 +136,7 @@ TEST(pivots_and_columns_come_from_every_part)
         for (bb_index i = 0; i < n; ++i) {
             check_relative(pivots[i], p.found.lower[i * n + i] / p.scale[i], 1e-6);
         }
-        finish(&p);
     }
-    BB_RELEASE(&pivots);
-    BB_RELEASE(&columns);
 }
 
 // In a row of each of three parts, and after it the same factorization again without.
@@ -157,7 +148,7 @@ TEST(a_breakdown_in_any_part_names_its_row)
         for (int kind = 0; kind < 2; ++kind) {
             for (int c = 0; c < CASES; ++c) {
                 char place[32];
-                posed p;
+                autocall(finish) posed p;
                 start(&p, 1153, 10, cases[c].noise);
                 p.given[rows[i] * 1153 + rows[i]] = pivots[kind];
                 run_on(&p.matrix_problem, &cases[c].plan, 3, devices, &p.found);
@@ -165,7 +156,6 @@ TEST(a_breakdown_in_any_part_names_its_row)
                 assert_int_equal(p.found.outcome.kind,
                                  kind == 0 ? BB_OUTCOME_NOT_SPD : BB_OUTCOME_NON_FINITE);
                 assert_non_null(strstr(p.found.outcome.detail, place));
-                finish(&p);
             }
         }
     }

@@ -31,8 +31,8 @@ static int differences(const solved *one, const solved *other, bb_index n, bb_in
 
 static int compare(const bb_panel_plan *shape, double noise, bb_index n, bb_index sides)
 {
-    posed p;
-    solved swapped;
+    autocall(finish) posed p;
+    autocall(release_solved) solved swapped;
     bb_panel_plan plan = *shape;
     start(&p, n, sides, noise);
     solve(&p, &plan);
@@ -43,8 +43,6 @@ static int compare(const bb_panel_plan *shape, double noise, bb_index n, bb_inde
         print_message("differ: %s, block %td, run %td, n %td, %td rows of B\n",
                       bb_variant_names[plan.arithmetic], plan.block, plan.run, n, sides);
     }
-    release_solved(&swapped);
-    finish(&p);
     return found;
 }
 
@@ -71,16 +69,14 @@ TEST(a_run_does_not_cut_what_is_rounded)
 {
     static const bb_variant rounded[] = {BB_VARIANT_HP2, BB_VARIANT_HP3};
     for (int v = 0; v < 2; ++v) {
-        posed p;
-        solved other;
+        autocall(finish) posed p;
+        autocall(release_solved) solved other;
         bb_panel_plan plan = {.arithmetic = rounded[v], .block = 384, .diagonal_follows = true};
         start(&p, 3000, 0, 0.5);
         solve(&p, &plan);
         plan.run = 1024;
         run_on(&p.matrix_problem, &plan, 1, &gpu, &other);
         assert_int_equal(differences(&p.found, &other, 3000, 0), 0);
-        release_solved(&other);
-        finish(&p);
     }
 }
 
@@ -115,8 +111,8 @@ static void read_factor(const problem *task, const bb_panel_plan *shape, bb_inde
     const size_t bytes = (size_t)((n - first) * WIDTH) * sizeof(double);
     bb_view view = bb_view_matrix(task->given != NULL ? task->given : task->a, n, n);
     bb_matrix_source matrix = bb_matrix_source_dense(&view, "A", "1");
-    bb_device_source *twin = NULL;
-    bb_panel_cholesky *factor = NULL;
+    autoptr(bb_device_source) twin = NULL;
+    autoptr(bb_panel_cholesky) factor = NULL;
     bb_panel_times times;
     void *on_gpu = NULL;
     bb_panel_plan plan = *shape;
@@ -135,8 +131,6 @@ static void read_factor(const problem *task, const bb_panel_plan *shape, bb_inde
         check_ok(bb_device_download(gpu, out->columns, on_gpu, bytes));
         bb_device_release(gpu, &on_gpu);
     }
-    bb_panel_cholesky_destroy(&factor);
-    bb_device_source_destroy(&twin);
 }
 
 static void release_reading(reading *one)
@@ -162,7 +156,7 @@ static void check_bytes(const bb_panel_traffic *traffic, bb_index n, bb_index bl
 TEST(columns_and_bytes_are_read)
 {
     enum { N = 3584, FIRST = 300 };
-    posed p;
+    autocall(finish) posed p;
     reading one, swapped;
     bb_panel_plan plan = {.arithmetic = BB_VARIANT_HP1, .block = 256, .run = 1024};
     start(&p, N, 0, 0.05);
@@ -175,13 +169,12 @@ TEST(columns_and_bytes_are_read)
     assert_true(one.traffic.host_to_device_bytes == 0.0);
     release_reading(&one);
     release_reading(&swapped);
-    finish(&p);
 }
 
 TEST(a_breakdown_is_the_same)
 {
     enum { N = 2000, ROW = 1300 };
-    posed p;
+    autocall(finish) posed p;
     reading one, swapped;
     bb_panel_plan plan = {.arithmetic = BB_VARIANT_X3, .block = 128, .run = 512};
     start(&p, N, 0, 0.05);
@@ -194,14 +187,13 @@ TEST(a_breakdown_is_the_same)
     assert_string_equal(one.outcome.detail, swapped.outcome.detail);
     release_reading(&one);
     release_reading(&swapped);
-    finish(&p);
 }
 
 // One object factors a matrix, sweeps, and factors it again.
 TEST(a_second_factor_is_the_first)
 {
     enum { N = 2600, ROWS = 40 };
-    posed p;
+    autocall(finish) posed p;
     solved found[2];
     bb_panel_cholesky *factor = NULL;
     bb_device_source *twins[2] = {NULL, NULL};
@@ -233,7 +225,6 @@ TEST(a_second_factor_is_the_first)
     bb_device_source_destroy(&twins[1]);
     release_solved(&found[0]);
     release_solved(&found[1]);
-    finish(&p);
 }
 
 TEST(what_cannot_be_swapped_is_refused)

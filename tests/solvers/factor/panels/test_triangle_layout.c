@@ -2,7 +2,6 @@
 //
 // The folded triangle: every block of the strictly lower triangle has a place of its own inside
 // the rectangle of one part, and no more room is taken than its blocks and half a block column.
-#include "core/memory.h"
 #include "solvers/factor/panels/triangle_layout.h"
 #include "tests/check.h"
 

@@ -11,8 +11,8 @@ static float *a, *panel;
 static int setup(void **state)
 {
     (void)state;
-    double *draws = dense_new((ROWS + COLUMNS) * DEPTH);
-    float *b = NULL;
+    autofree double *draws = dense_new((ROWS + COLUMNS) * DEPTH);
+    autofree float *b = NULL;
     dense_random((ROWS + COLUMNS) * DEPTH, 5, draws);
     check_ok(BB_ALLOCATE(ROWS * DEPTH, &a));
     check_ok(BB_ALLOCATE(COLUMNS * DEPTH, &b));
@@ -25,8 +25,6 @@ static int setup(void **state)
     b[3 * DEPTH + 7] = INFINITY;
     b[4 * DEPTH + 9] = NAN;
     bb_half_product_pack(b, COLUMNS, DEPTH, panel);
-    BB_RELEASE(&draws);
-    BB_RELEASE(&b);
     return 0;
 }
 

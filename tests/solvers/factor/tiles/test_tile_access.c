@@ -122,7 +122,7 @@ static bb_tile_matrix *factored(int c)
 TEST(brought_tiles_give_the_same_bits)
 {
     for (int c = 0; c < CASES; ++c) {
-        bb_tile_matrix *matrix = factored(c);
+        autoptr(bb_tile_matrix) matrix = factored(c);
         vault held = {.failing = -1};
         const bb_tile_access access = {
             .bring_row = bring_row, .bring_column = bring_column, .leave = leave, .context = &held};
@@ -139,7 +139,6 @@ TEST(brought_tiles_give_the_same_bits)
             assert_true(held.is_empty);
         }
         give_back(&held, matrix);
-        bb_tile_matrix_destroy(&matrix);
     }
     check_ok(bb_threads_set(1));
 }
@@ -147,7 +146,7 @@ TEST(brought_tiles_give_the_same_bits)
 // A process sweeps its own blocks; those of the others are as they were until they are gathered.
 TEST(a_team_deals_the_right_hand_sides)
 {
-    bb_tile_matrix *matrix = factored(1);
+    autoptr(bb_tile_matrix) matrix = factored(1);
     vault held = {.failing = -1};
     bb_tile_access access = {.bring_row = bring_row,
                              .bring_column = bring_column,
@@ -173,12 +172,11 @@ TEST(a_team_deals_the_right_hand_sides)
     }
     bb_team_join(NULL);
     give_back(&held, matrix);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 TEST(a_line_that_is_gone_is_an_error)
 {
-    bb_tile_matrix *matrix = factored(1);
+    autoptr(bb_tile_matrix) matrix = factored(1);
     vault held = {.failing = 3};
     const bb_tile_access access = {
         .bring_row = bring_row, .bring_column = bring_column, .leave = leave, .context = &held};
@@ -189,7 +187,6 @@ TEST(a_line_that_is_gone_is_an_error)
     assert_true(held.is_empty);
     assert_memory_equal(found, given, sizeof found);
     give_back(&held, matrix);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 static int start(void **state)

@@ -33,8 +33,8 @@ static double value_at(const bb_tile_matrix *matrix, bb_index i, bb_index j)
 static double backward_error(const bb_tile_matrix *factor, const double *a)
 {
     bb_index n = factor->n;
-    double *l = dense_new(n * n);
-    double *residual = dense_new(n * n);
+    autofree double *l = dense_new(n * n);
+    autofree double *residual = dense_new(n * n);
     for (bb_index i = 0; i < n; ++i) {
         for (bb_index j = 0; j <= i; ++j) {
             l[i * n + j] = value_at(factor, i, j);
@@ -44,8 +44,6 @@ static double backward_error(const bb_tile_matrix *factor, const double *a)
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)n, (int)n, (int)n, -1.0, l, (int)n, l,
                 (int)n, 1.0, residual, (int)n);
     double error = dense_norm(n * n, residual) / dense_norm(n * n, a);
-    BB_RELEASE(&l);
-    BB_RELEASE(&residual);
     return error;
 }
 
@@ -65,7 +63,7 @@ TEST(factors_have_the_error_of_their_variant)
     const bb_index sizes[] = {1, 2, 3, 5, 31, 32, 33, 200};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         bb_index n = sizes[s];
-        double *a = dense_new(n * n);
+        autofree double *a = dense_new(n * n);
         dense_covariance(n, 20.0, 0.3, a); // fp8 needs this much noise
         for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
             bb_outcome outcome = {0};
@@ -73,13 +71,11 @@ TEST(factors_have_the_error_of_their_variant)
             if (cases[c].variant == BB_VARIANT_DP) {
                 plan.policy.kind = BB_POLICY_UNIFORM;
             }
-            bb_tile_matrix *matrix = load(a, n, &plan);
+            autoptr(bb_tile_matrix) matrix = load(a, n, &plan);
             check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
             assert_int_equal(outcome.kind, BB_OUTCOME_OK);
             check_close(backward_error(matrix, a), 0.0, cases[c].bound, 1.0);
-            bb_tile_matrix_destroy(&matrix);
         }
-        BB_RELEASE(&a);
     }
 }
 
@@ -89,7 +85,7 @@ TEST(variants_differ_in_the_expected_order)
     enum { N = 200 };
     const bb_variant order[] = {BB_VARIANT_DP, BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_HP2,
                                 BB_VARIANT_HP3};
-    double *a = dense_new(N * N);
+    autofree double *a = dense_new(N * N);
     double previous = 0.0;
     dense_covariance(N, 20.0, 0.05, a);
     for (int v = 0; v < 5; ++v) {
@@ -98,48 +94,42 @@ TEST(variants_differ_in_the_expected_order)
         if (v == 0) {
             plan.policy.kind = BB_POLICY_UNIFORM;
         }
-        bb_tile_matrix *matrix = load(a, N, &plan);
+        autoptr(bb_tile_matrix) matrix = load(a, N, &plan);
         check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
         double error = backward_error(matrix, a);
         assert_true(error > previous);
         previous = error;
-        bb_tile_matrix_destroy(&matrix);
     }
-    BB_RELEASE(&a);
 }
 
 TEST(dp_agrees_with_lapack)
 {
     enum { N = 150, M = 37 };
-    double *a = dense_new(N * N);
-    double *x = dense_new(M * N);
-    double *expected = dense_new(M * N);
+    autofree double *a = dense_new(N * N);
+    autofree double *x = dense_new(M * N);
+    autofree double *expected = dense_new(M * N);
     bb_outcome outcome = {0};
     dense_covariance(N, 30.0, 0.01, a);
     dense_random(M * N, 4, x);
     memcpy(expected, x, (size_t)(M * N) * sizeof *x);
     bb_tile_plan plan = plan_of(BB_VARIANT_DP, 40);
     plan.policy.kind = BB_POLICY_UNIFORM;
-    bb_tile_matrix *matrix = load(a, N, &plan);
+    autoptr(bb_tile_matrix) matrix = load(a, N, &plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     check_ok(bb_tile_cholesky_solve(matrix, M, x));
     assert_int_equal(LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', N, M, a, N, expected, N), 0);
     for (bb_index i = 0; i < M * N; ++i) {
         check_close(x[i], expected[i], 1e-10, 1.0 + fabs(expected[i]));
     }
-    bb_tile_matrix_destroy(&matrix);
-    BB_RELEASE(&a);
-    BB_RELEASE(&x);
-    BB_RELEASE(&expected);
 }
 
 // Errors of a factor and a solve with a plan, relative to fp64.
 static void errors_of(const bb_tile_plan *plan, double *factor_error, double *solve_error)
 {
     enum { N = 200, M = 140 };
-    double *a = dense_new(N * N);
-    double *x = dense_new(M * N);
-    double *expected = dense_new(M * N);
+    autofree double *a = dense_new(N * N);
+    autofree double *x = dense_new(M * N);
+    autofree double *expected = dense_new(M * N);
     bb_outcome outcome = {0};
     dense_covariance(N, 20.0, 0.3, a);
     dense_random(M * N, 4, x);
@@ -147,7 +137,7 @@ static void errors_of(const bb_tile_plan *plan, double *factor_error, double *so
         x[i] *= 1e-7; // below fp16's range
         expected[i] = x[i];
     }
-    bb_tile_matrix *matrix = load(a, N, plan);
+    autoptr(bb_tile_matrix) matrix = load(a, N, plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     *factor_error = backward_error(matrix, a);
@@ -158,10 +148,6 @@ static void errors_of(const bb_tile_plan *plan, double *factor_error, double *so
         x[i] -= expected[i];
     }
     *solve_error = dense_norm(M * N, x) / norm;
-    bb_tile_matrix_destroy(&matrix);
-    BB_RELEASE(&a);
-    BB_RELEASE(&x);
-    BB_RELEASE(&expected);
 }
 
 // Diagonal updates and sweeps that follow the variant: as accurate as fp32 in x3, of the variant's
@@ -231,13 +217,13 @@ TEST(certificates_bound_the_error)
     enum { N = 300 };
     const bb_variant variants[] = {BB_VARIANT_DP,  BB_VARIANT_SP, BB_VARIANT_TF32, BB_VARIANT_BF16,
                                    BB_VARIANT_HP1, BB_VARIANT_X3, BB_VARIANT_FP8};
-    double *a = dense_new(N * N);
+    autofree double *a = dense_new(N * N);
     dense_covariance(N, 20.0, 0.4, a);
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
         bb_outcome outcome = {0};
         bb_tile_plan plan = {
             .tile_size = 48, .arithmetic = variants[v], .policy = {.diagonal = BB_POLICY_FOLLOW}};
-        bb_tile_matrix *matrix = load(a, N, &plan);
+        autoptr(bb_tile_matrix) matrix = load(a, N, &plan);
         check_relative(matrix->norm, dense_norm(N * N, a), 1e-12);
         check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
         assert_int_equal(outcome.kind, BB_OUTCOME_OK);
@@ -247,15 +233,12 @@ TEST(certificates_bound_the_error)
                       error, certificate);
         assert_true(error <= certificate + 5e-7);
         assert_true(variants[v] <= BB_VARIANT_SP ? certificate == 0.0 : certificate < 32.0 * error);
-        bb_tile_matrix_destroy(&matrix);
     }
     bb_tile_plan rounded = {.tile_size = 48, .arithmetic = BB_VARIANT_HP2};
     bb_outcome outcome = {0};
-    bb_tile_matrix *matrix = load(a, N, &rounded);
+    autoptr(bb_tile_matrix) matrix = load(a, N, &rounded);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_true(isnan(matrix->work.certificate));
-    bb_tile_matrix_destroy(&matrix);
-    BB_RELEASE(&a);
 }
 
 // Right-hand sides that excite the smallest eigenvalues give solutions 1e6 times as large, beyond
@@ -263,16 +246,16 @@ TEST(certificates_bound_the_error)
 TEST(sweeps_stay_in_range)
 {
     enum { N = 150, M = 3 };
-    double *a = dense_new(N * N);
-    double *x = dense_new(M * N);
-    double *expected = dense_new(M * N);
+    autofree double *a = dense_new(N * N);
+    autofree double *x = dense_new(M * N);
+    autofree double *expected = dense_new(M * N);
     bb_outcome outcome = {0};
     spd_spectrum(N, 1e6, 5, a);
     dense_random(M * N, 4, x);
     memcpy(expected, x, (size_t)(M * N) * sizeof *x);
     const bb_tile_plan plan = {
         .tile_size = 48, .arithmetic = BB_VARIANT_X3, .sweeps = BB_POLICY_SWEEPS_FOLLOW};
-    bb_tile_matrix *matrix = load(a, N, &plan);
+    autoptr(bb_tile_matrix) matrix = load(a, N, &plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     check_ok(bb_tile_cholesky_solve(matrix, M, x));
@@ -283,29 +266,23 @@ TEST(sweeps_stay_in_range)
         x[i] -= expected[i];
     }
     check_close(dense_norm(M * N, x), 0.0, 1e6 * 0x1p-22, norm);
-    bb_tile_matrix_destroy(&matrix);
-    BB_RELEASE(&a);
-    BB_RELEASE(&x);
-    BB_RELEASE(&expected);
 }
 
 static void breakdown(bb_index row, double value, bb_outcome_kind kind, const char *detail)
 {
     enum { N = 100 };
-    double *a = dense_new(N * N);
+    autofree double *a = dense_new(N * N);
     bb_outcome outcome = {0};
     dense_covariance(N, 3.0, 0.1, a);
     a[row * N + row] = value;
     bb_tile_plan plan = plan_of(BB_VARIANT_HP1, 32);
-    bb_tile_matrix *matrix = load(a, N, &plan);
+    autoptr(bb_tile_matrix) matrix = load(a, N, &plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, kind);
     if (strstr(outcome.detail, detail) == NULL) {
         print_error("'%s' lacks '%s'\n", outcome.detail, detail);
         fail();
     }
-    bb_tile_matrix_destroy(&matrix);
-    BB_RELEASE(&a);
 }
 
 TEST(breakdowns_name_tile_and_row)
@@ -320,17 +297,17 @@ TEST(breakdowns_name_tile_and_row)
 TEST(bits_do_not_depend_on_threads)
 {
     enum { N = 300, M = 70 };
-    double *a = dense_new(N * N);
-    double *right = dense_new(M * N);
-    double *first = dense_new(M * N);
-    double *x = dense_new(M * N);
+    autofree double *a = dense_new(N * N);
+    autofree double *right = dense_new(M * N);
+    autofree double *first = dense_new(M * N);
+    autofree double *x = dense_new(M * N);
     dense_covariance(N, 40.0, 0.02, a);
     dense_random(M * N, 9, right);
     for (bb_index threads = 1; threads <= 4; threads *= 2) {
         bb_outcome outcome = {0};
         bb_tile_plan plan = plan_of(BB_VARIANT_HP1, 48);
         check_ok(bb_threads_set(threads));
-        bb_tile_matrix *matrix = load(a, N, &plan);
+        autoptr(bb_tile_matrix) matrix = load(a, N, &plan);
         memcpy(x, right, (size_t)(M * N) * sizeof *x);
         check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
         check_ok(bb_tile_cholesky_solve(matrix, M, x));
@@ -338,11 +315,6 @@ TEST(bits_do_not_depend_on_threads)
             memcpy(first, x, (size_t)(M * N) * sizeof *x);
         }
         assert_memory_equal(first, x, (size_t)(M * N) * sizeof *x);
-        bb_tile_matrix_destroy(&matrix);
     }
     bb_threads_stop();
-    BB_RELEASE(&a);
-    BB_RELEASE(&right);
-    BB_RELEASE(&first);
-    BB_RELEASE(&x);
 }

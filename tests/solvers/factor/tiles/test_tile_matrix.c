@@ -41,16 +41,15 @@ TEST(scale_is_applied_before_rounding)
         diagonal[i] = 1.3;
     }
     check_ok(bb_scaling_unit_diagonal(diagonal, N, scale));
-    bb_tile_matrix *matrix = load(scale, BB_VARIANT_SP, (bb_policy_config){0});
+    autoptr(bb_tile_matrix) matrix = load(scale, BB_VARIANT_SP, (bb_policy_config){0});
     const bb_tile *tile = bb_tile_matrix_at(matrix, 1, 1);
     check_close(tile->f32[3 * 10 + 3], 1.0, 1e-7, 1.0);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 TEST(policy_gives_each_tile_its_variant)
 {
     bb_policy_config band = {.kind = BB_POLICY_BAND, .width = 2, .inside = BB_VARIANT_DP};
-    bb_tile_matrix *matrix = load(NULL, BB_VARIANT_HP3, band);
+    autoptr(bb_tile_matrix) matrix = load(NULL, BB_VARIANT_HP3, band);
     assert_int_equal(bb_tile_matrix_at(matrix, 0, 0)->variant, BB_VARIANT_DP);
     assert_int_equal(bb_tile_matrix_at(matrix, 1, 0)->variant, BB_VARIANT_DP);
     assert_int_equal(bb_tile_matrix_at(matrix, 2, 0)->variant, BB_VARIANT_HP3);
@@ -61,19 +60,17 @@ TEST(policy_gives_each_tile_its_variant)
     // A diagonal tile is never narrower than fp32.
     matrix = load(NULL, BB_VARIANT_HP3, (bb_policy_config){0});
     assert_int_equal(bb_tile_matrix_at(matrix, 2, 2)->variant, BB_VARIANT_SP);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 TEST(tiles_larger_than_the_matrix_are_the_matrix)
 {
     bb_tile_plan plan = {.tile_size = 65536, .arithmetic = BB_VARIANT_SP};
-    bb_tile_matrix *matrix = NULL;
+    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view = bb_view_matrix(values, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
     assert_int_equal(matrix->tile_size, N);
     assert_int_equal(matrix->tile_rows, 1);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 TEST(sources_that_are_not_square_are_refused)
@@ -105,7 +102,7 @@ static bool is_even(const void *context, bb_index row, bb_index column)
 // Values of its own tiles, formats and sizes of all; with all norms two shares are one matrix.
 TEST(shares_add_up_to_the_matrix)
 {
-    bb_tile_matrix *complete = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
+    autoptr(bb_tile_matrix) complete = load(NULL, BB_VARIANT_HP2, (bb_policy_config){0});
     bb_view view = bb_view_matrix(values, N, N);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2};
@@ -113,7 +110,7 @@ TEST(shares_add_up_to_the_matrix)
     uint64_t digest = 0;
     for (bb_index part = 0; part < 2; ++part) {
         const bb_tile_share share = {.holds = is_even, .context = &part};
-        bb_tile_matrix *matrix = NULL;
+        autoptr(bb_tile_matrix) matrix = NULL;
         check_ok(bb_tile_matrix_create_share(&source, NULL, &plan, &share, &matrix));
         for (bb_index t = 0; t < 6; ++t) {
             norms[t] += matrix->tiles[t].norm;
@@ -124,7 +121,6 @@ TEST(shares_add_up_to_the_matrix)
         digest ^= digest_of(matrix);
         bb_tile_matrix_set_norms(matrix, norms);
         assert_true(part == 0 || matrix->norm == complete->norm);
-        bb_tile_matrix_destroy(&matrix);
     }
     assert_true(digest == digest_of(complete));
     // What lies above the diagonal is not the matrix's; on it and in another tile it is.
@@ -135,5 +131,4 @@ TEST(shares_add_up_to_the_matrix)
     digest = digest_of(complete);
     bb_tile_matrix_at(complete, 2, 0)->f32[3] += 1.0F;
     assert_true(digest != digest_of(complete));
-    bb_tile_matrix_destroy(&complete);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Panels small enough to be counted by hand, and counts that must agree however wide they are.
-#include "core/memory.h"
 #include "solvers/factor/tiles/tile_panels.h"
 #include "solvers/factor/tiles/tile_store.h"
 #include "tests/check.h"
@@ -39,7 +38,7 @@ TEST(panels_are_as_wide_as_memory)
 {
     static const bb_index first[] = {0, 2, 3, 5, 6};
     static const bb_index stage[] = {0, 2, 5, 10, 16};
-    bb_tile_panels panels;
+    autorelease(bb_tile_panels) panels;
     check_ok(bb_tile_panels_create(6, 12, one_byte, NULL, &panels));
     assert_int_equal(panels.count, 4);
     assert_memory_equal(panels.first, first, sizeof first);
@@ -58,8 +57,6 @@ TEST(panels_are_as_wide_as_memory)
     assert_int_equal(panels.count, 1);
     assert_int_equal(panels.first[1], 6);
     assert_int_equal(panels.stage[1], 6);
-    bb_tile_panels_release(&panels);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Each cell once, row by row.
@@ -88,7 +85,7 @@ TEST(counts_agree)
 {
     enum { ROWS = 9 };
     for (size_t limit = bb_tile_panels_least(ROWS, one_byte, NULL); limit < 50; ++limit) {
-        bb_tile_panels panels;
+        autorelease(bb_tile_panels) panels;
         bb_index updates = 0;
         check_ok(bb_tile_panels_create(ROWS, limit, one_byte, NULL, &panels));
         for (bb_index p = 0; p < panels.count; ++p) {
@@ -107,6 +104,5 @@ TEST(counts_agree)
                              ROWS - 1 - panels.first[p]);
         }
         assert_int_equal(updates, (ROWS - 1) * ROWS * (ROWS + 1) / 6); // sum of j (ROWS - j)
-        bb_tile_panels_release(&panels);
     }
 }

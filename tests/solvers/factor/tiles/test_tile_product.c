@@ -7,7 +7,7 @@
 static float product_of(bb_variant variant, bb_index depth, float *a, float *b, float c,
                         bb_index accumulate_k)
 {
-    bb_tile_workspace workspace;
+    autorelease(bb_tile_workspace) workspace;
     bb_tile row_tile = {
         .variant = BB_VARIANT_SP, .format = BB_FORMAT_FP32, .rows = 1, .columns = depth, .f32 = a};
     bb_tile column_tile = {
@@ -19,7 +19,6 @@ static float product_of(bb_variant variant, bb_index depth, float *a, float *b, 
     (void)bb_tile_convert(&row_tile, bb_tile_operand_of(variant), a_operand);
     (void)bb_tile_convert(&column_tile, bb_tile_operand_of(variant), b_operand);
     bb_tile_product(variant, a_operand, b_operand, depth, &out, &workspace);
-    bb_tile_workspace_release(&workspace);
     return c;
 }
 

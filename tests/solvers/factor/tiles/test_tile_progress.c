@@ -33,8 +33,8 @@ static void solve(bb_log_level level, bb_index threads, double *x)
     static const bb_clock clock = {look, sleep_not};
     const bb_tile_plan plan = {
         .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = {.kind = BB_POLICY_UNIFORM}};
-    double *a = dense_new(N * N);
-    bb_tile_matrix *matrix = NULL;
+    autofree double *a = dense_new(N * N);
+    autoptr(bb_tile_matrix) matrix = NULL;
     bb_outcome outcome = {0};
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -63,15 +63,13 @@ static void solve(bb_log_level level, bb_index threads, double *x)
     rewind(file);
     written[fread(written, 1, sizeof written - 1, file)] = '\0';
     (void)fclose(file);
-    bb_tile_matrix_destroy(&matrix);
-    BB_RELEASE(&a);
 }
 
 // On one thread every task of the factorization and every block of the solves is told of, in
 // percent that rise from the first to the last; 175 tasks and 4 blocks here.
 TEST(steps_rise_to_the_end)
 {
-    double *x = dense_new(SIDES * N);
+    autofree double *x = dense_new(SIDES * N);
     double last = -1.0;
     int lines = 0;
     int below_half = 0;
@@ -86,20 +84,17 @@ TEST(steps_rise_to_the_end)
     }
     assert_true(last == 100.0);
     assert_true(below_half >= 170 && lines - below_half >= 4);
-    BB_RELEASE(&x);
 }
 
 // Neither what is told nor who does it is in the numbers.
 TEST(the_bits_do_not_depend_on_it)
 {
-    double *told = dense_new(SIDES * N);
-    double *quiet = dense_new(SIDES * N);
+    autofree double *told = dense_new(SIDES * N);
+    autofree double *quiet = dense_new(SIDES * N);
     solve(BB_LOG_QUIET, 1, quiet);
     assert_string_equal(written, "");
     for (bb_index threads = 1; threads <= 3; ++threads) {
         solve(BB_LOG_NORMAL, threads, told);
         assert_memory_equal(told, quiet, SIDES * N * sizeof *told);
     }
-    BB_RELEASE(&told);
-    BB_RELEASE(&quiet);
 }

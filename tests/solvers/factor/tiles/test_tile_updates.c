@@ -64,12 +64,11 @@ TEST(certificates_of_two_tile_rows_are_those_by_hand)
     double a[16];
     two_tile_rows(0.5, a);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-        bb_tile_matrix *matrix = factored(4, a, 2, cases[k].variant, NULL);
+        autoptr(bb_tile_matrix) matrix = factored(4, a, 2, cases[k].variant, NULL);
         double lost = cases[k].spacing;
         double expected = (cases[k].product_error + 2.0 * lost + lost * lost) / 3.0;
         check_relative(matrix->norm, 3.0, 1e-15);
         check_relative(matrix->work.certificate, expected, 1e-12);
-        bb_tile_matrix_destroy(&matrix);
     }
 }
 
@@ -80,11 +79,10 @@ TEST(underflow_is_most_of_a_small_tiles_certificate)
 {
     double a[16];
     two_tile_rows(0x1p-26, a);
-    bb_tile_matrix *matrix = factored(4, a, 2, BB_VARIANT_HP1, NULL);
+    autoptr(bb_tile_matrix) matrix = factored(4, a, 2, BB_VARIANT_HP1, NULL);
     double expected = 0x1p-47 + (2.0 + 0x1p-11) * 0x1p-11 * 0x1p-50;
     check_relative(matrix->work.certificate * matrix->norm, expected, 1e-12);
     assert_true(matrix->work.certificate * matrix->norm > 0x1p-50);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 // L = [1; 1/2 1; 1/4 1/2 1] in tiles of one value: products of norm 1/4 into (1, 1), 1/8 into
@@ -97,12 +95,11 @@ TEST(certificates_add_products_and_count_the_upper_triangle)
 {
     double a[9];
     memcpy(a, three, sizeof a);
-    bb_tile_matrix *matrix = factored(3, a, 1, BB_VARIANT_BF16, NULL);
+    autoptr(bb_tile_matrix) matrix = factored(3, a, 1, BB_VARIANT_BF16, NULL);
     double error = (2.0 + 0x1p-8) * 0x1p-8;
     double squares = 1.0 / 16.0 + 2.0 / 64.0 + 25.0 / 256.0;
     double norm = sqrt(1.0 + 1.5625 + 1.72265625 + 2.0 * (0.25 + 0.0625 + 0.390625));
     check_relative(matrix->work.certificate, error * sqrt(squares) / norm, 1e-12);
-    bb_tile_matrix_destroy(&matrix);
 }
 
 // Every rounding of a product at its largest and all of one sign: b = 1 + u is halfway and goes to
@@ -123,7 +120,7 @@ TEST(certificates_are_tight_where_roundings_agree)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         double b = cases[k].b;
         double a[4] = {1.0, b, b, 1.0 + cases[k].kept}; // L_11 = 1
-        bb_tile_matrix *matrix = factored(2, a, 1, cases[k].variant, NULL);
+        autoptr(bb_tile_matrix) matrix = factored(2, a, 1, cases[k].variant, NULL);
         double l10 = (double)bb_tile_matrix_at(matrix, 1, 0)->f32[0];
         double l11 = (double)bb_tile_matrix_at(matrix, 1, 1)->f32[0];
         assert_true(l11 == 1.0);
@@ -134,7 +131,6 @@ TEST(certificates_are_tight_where_roundings_agree)
         print_message("%s: certificate %.2f times the error\n",
                       bb_variant_describe(cases[k].variant)->name, certificate / error);
         assert_true(error <= certificate && certificate <= 4.0 * error);
-        bb_tile_matrix_destroy(&matrix);
     }
 }
 
@@ -149,13 +145,12 @@ TEST(flops_are_those_of_n_cubed_over_three)
     for (bb_index rows = 2; rows <= 3; ++rows) {
         bb_index n = rows * TILE;
         dense_covariance(n, 3.0, 0.5, a);
-        bb_tile_matrix *matrix = factored(n, a, TILE, BB_VARIANT_HP1, NULL);
+        autoptr(bb_tile_matrix) matrix = factored(n, a, TILE, BB_VARIANT_HP1, NULL);
         double panels = (double)rows / 3.0 + (double)(rows * (rows - 1) / 2);
         double products = bb_tile_cholesky_flops(n, 0) - panels * cube;
         check_relative(products, (rows == 2 ? 1.0 : 5.0) * cube, 1e-14);
         check_relative(matrix->work.flops[BB_VARIANT_HP1], products, 1e-14);
         assert_true(matrix->work.flops[BB_VARIANT_SP] == 0.0);
-        bb_tile_matrix_destroy(&matrix);
     }
 }
 
@@ -172,10 +167,9 @@ TEST(products_change_variant_at_two_roundoffs)
                                    .variants = variants,
                                    .product_bound = bounds[k],
                                    .product_variant = BB_VARIANT_HP1};
-        bb_tile_matrix *matrix = factored(3, a, 1, BB_VARIANT_HP1, &map);
+        autoptr(bb_tile_matrix) matrix = factored(3, a, 1, BB_VARIANT_HP1, &map);
         assert_true(matrix->work.flops[BB_VARIANT_HP1] == (k == 0 ? 2.0 : 0.0));
         assert_true(matrix->work.flops[BB_VARIANT_X3] == (k == 0 ? 0.0 : 2.0));
         assert_true(matrix->work.flops[BB_VARIANT_SP] == 3.0);
-        bb_tile_matrix_destroy(&matrix);
     }
 }

@@ -40,14 +40,13 @@ TEST(test_texts_are_refused)
 
 static bool is_legal(const char *text, bb_device_kind kind, const char *file, const char *type)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     bb_choice choice;
     char why[160] = "";
     fixture_make_file(&fixture, file, "T", type);
     check_ok(bb_choice_read(text, &choice));
     const bool legal = bb_choice_is_legal(&choice, kind, &fixture.program, why, sizeof why);
     assert_int_equal(legal, why[0] == '\0');
-    fixture_release(&fixture);
     return legal;
 }
 
@@ -142,7 +141,7 @@ TEST(test_defaults_are_legal)
     };
     (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture;
         fixture_make_file(&fixture, files[i], "T", "DP");
         for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
             check_default(&fixture.program, (bb_device_kind)kind,
@@ -150,19 +149,17 @@ TEST(test_defaults_are_legal)
         }
         check_default(&fixture.program, BB_DEVICE_OPENCL,
                       bb_choice_default_processor(&fixture.program));
-        fixture_release(&fixture);
     }
 }
 
 static void check_processor_default(const char *file, const char *text)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     char written[BB_CHOICE_TEXT_BYTES];
     fixture_make_file(&fixture, file, "T", "SP");
     const bb_choice choice = bb_choice_default_processor(&fixture.program);
     bb_choice_write(&choice, written);
     assert_string_equal(written, text);
-    fixture_release(&fixture);
 }
 
 // Loops of neighbours in memory; lines of a stencil stay with one core.
@@ -180,7 +177,7 @@ TEST(test_devices_have_their_defaults)
 {
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         program_fixture fixture;
-        bb_device *device = NULL;
+        autoclose(bb_device) device = NULL;
         if (bb_device_count((bb_device_kind)kind, NULL, 0) == 0) {
             continue;
         }
@@ -189,6 +186,5 @@ TEST(test_devices_have_their_defaults)
         const bb_choice choice = bb_choice_default_on(device, &fixture.program);
         assert_int_equal(choice.tile > 0, bb_device_is_processor(device));
         fixture_release(&fixture);
-        bb_device_close(&device);
     }
 }

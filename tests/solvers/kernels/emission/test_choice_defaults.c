@@ -19,10 +19,9 @@ static void set_sizes(program_fixture *fixture, const bb_benchmark_set *set)
 
 static bb_choice default_of(program_fixture *fixture, bb_device_kind kind)
 {
-    bb_binding sizes = {.program = NULL};
+    autorelease(bb_binding) sizes = {.program = NULL};
     check_ok(bb_binding_create_sizes(&fixture->program, fixture->data, NULL, &sizes));
     const bb_choice choice = bb_choice_default_gpu(kind, &sizes);
-    bb_binding_release(&sizes);
     return choice;
 }
 
@@ -68,7 +67,7 @@ TEST(benchmark_data_have_their_variants)
 {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         const bb_kernel_manager *manager = manager_of(rows[i].kernel);
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture;
         make_manager(&fixture, manager, rows[i].type);
         for (int set = 0; set < 3; ++set) {
             char name[80];
@@ -77,14 +76,13 @@ TEST(benchmark_data_have_their_variants)
             set_sizes(&fixture, &manager->sets[set]);
             check_variant(&fixture, name, rows[i].variants[set]);
         }
-        fixture_release(&fixture);
     }
 }
 
 static void check_sound(const bb_kernel_manager *manager, program_fixture *fixture,
                         bb_device_kind kind)
 {
-    bb_candidates list = {0};
+    autorelease(bb_candidates) list = {0};
     const bb_candidate_wish wish = {.group_items = 0};
     char why[160] = "";
     check_ok(bb_candidates_create(kind, &fixture->program, &wish, &list));
@@ -101,7 +99,6 @@ static void check_sound(const bb_kernel_manager *manager, program_fixture *fixtu
                      is_tried ? why : "the tuner does not try it");
         }
     }
-    bb_candidates_release(&list);
 }
 
 // Legal, in the kernel's order of sums, and among the variants that the tuner compares.
@@ -110,24 +107,22 @@ TEST(variants_are_sound)
     const bb_kernel_manager *managers = NULL;
     const int count = bb_kernel_manager_table(&managers);
     for (int i = 0; i < count; ++i) {
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture;
         make_manager(&fixture, &managers[i], i % 2 == 0 ? "SP" : "DP");
         check_sound(&managers[i], &fixture, BB_DEVICE_CUDA);
         check_sound(&managers[i], &fixture, BB_DEVICE_OPENCL);
-        fixture_release(&fixture);
     }
 }
 
 static void check_product(const char *type, bb_index columns, bb_index items, bb_index lines,
                           const char *expected)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     make_manager(&fixture, manager_of("gemm"), type);
     fixture_bind(&fixture, "A", items, lines, NULL);
     fixture_bind(&fixture, "B", columns, items, NULL);
     fixture_bind(&fixture, "C", columns, lines, NULL);
     check_variant(&fixture, type, expected);
-    fixture_release(&fixture);
 }
 
 // Two products at once need twice the boxes: in fp64 as many rows would be 52 KiB.
@@ -140,7 +135,7 @@ TEST(boxes_of_two_products_fit_local_memory)
         "  C[column, row] = s\n";
     static const bb_type_binding types[] = {{"T", "DP"}};
     static const char *const objects[] = {"A", "B", "C", "D", "E"};
-    program_fixture fixture = {.data = {{0}}};
+    autocall(fixture_release) program_fixture fixture = {.data = {{0}}};
     check_ok(bb_notation_reader_read(text, (bb_index)strlen(text), "two.kernel", &fixture.problems,
                                      &fixture.description));
     check_ok(
@@ -149,7 +144,6 @@ TEST(boxes_of_two_products_fit_local_memory)
         fixture_bind(&fixture, objects[i], 1024, 1024, NULL);
     }
     check_variant(&fixture, "two products", "group16x16-points4-rows4-local");
-    fixture_release(&fixture);
 }
 
 // Work-groups for all processors first; boxes of complex matrices that fit local memory.
@@ -164,13 +158,12 @@ TEST(products_by_size)
 
 static void check_product_by_vector(bb_index columns, bb_index lines, const char *expected)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     make_manager(&fixture, manager_of("gemv"), "SP");
     fixture_bind(&fixture, "A", columns, lines, NULL);
     fixture_bind(&fixture, "b", columns, 1, NULL);
     fixture_bind(&fixture, "c", lines, 1, NULL);
     check_variant(&fixture, "gemv", expected);
-    fixture_release(&fixture);
 }
 
 // Chunks of 8192 columns are work-groups where 32 work-items a row do not fill the device: 2^18
@@ -198,12 +191,11 @@ TEST(stencils_by_size)
                  {2896, "group64x4-points4-blocked"},
                  {2047, "group64x4-points2-blocked"},
                  {1448, "group32x8"}};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     make_manager(&fixture, manager_of("laplace5"), "SP");
     for (size_t i = 0; i < sizeof sides / sizeof sides[0]; ++i) {
         fixture_bind(&fixture, "u", sides[i].side, sides[i].side, NULL);
         fixture_bind(&fixture, "v", sides[i].side, sides[i].side, NULL);
         check_variant(&fixture, "laplace5", sides[i].variant);
     }
-    fixture_release(&fixture);
 }

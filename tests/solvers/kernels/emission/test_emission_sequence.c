@@ -2,15 +2,13 @@
 //
 // What may be a step of a sequence, what a row of its table holds, what its text says.
 #include "core/device/build.h"
-#include "core/memory.h"
 #include "tests/solvers/kernels/emission/sequence_texts.h"
 
 static bool text_serves(const char *text, bb_index columns, bb_index rows, int64_t number)
 {
-    bound_text bound;
+    autocall(bound_text_release) bound_text bound;
     bound_text_make(&bound, text, "SP", columns, rows, number);
     const bool serves = bb_emission_sequence_serves(&bound.binding);
-    bound_text_release(&bound);
     return serves;
 }
 
@@ -142,8 +140,8 @@ TEST(rows_hold_what_a_step_takes)
 // Halves that a number does not fill are left to the next one.
 TEST(whole_numbers_take_half_a_word)
 {
-    bound_text bound;
-    bb_emission_sequence sequence;
+    autocall(bound_text_release) bound_text bound;
+    autorelease(bb_emission_sequence) sequence;
     uint64_t row[32];
     uint32_t numbers[64];
     char place = 0;
@@ -178,15 +176,13 @@ TEST(whole_numbers_take_half_a_word)
     memcpy(numbers, row, sizeof numbers);
     assert_int_equal(numbers[6], 5);
     assert_int_equal(numbers[7], UINT32_MAX);
-    bb_emission_sequence_release(&sequence);
-    bound_text_release(&bound);
 }
 
 // A complex number takes two words, of which the next value knows.
 TEST(complex_numbers_take_two_words)
 {
-    bound_text bound;
-    bb_emission_sequence sequence;
+    autocall(bound_text_release) bound_text bound;
+    autorelease(bb_emission_sequence) sequence;
     uint64_t row[32];
     uint32_t numbers[64];
     double parts[2];
@@ -204,8 +200,6 @@ TEST(complex_numbers_take_two_words)
     memcpy(parts, &numbers[12], sizeof parts);
     assert_true(parts[0] == 0.5 && parts[1] == -3.0);
     assert_int_equal(numbers[16], 2);
-    bb_emission_sequence_release(&sequence);
-    bound_text_release(&bound);
 }
 
 // Whole numbers are of 32 bits; nothing keeps what a step has written from the next.

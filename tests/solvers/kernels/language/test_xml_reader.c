@@ -13,9 +13,10 @@
 
 TEST(listing_2_of_the_seed_is_read)
 {
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     add_kernel_file("configs/kernels/listing2.xml", &text);
-    bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
+    autorelease(bb_description) description =
+        read_kernel(bb_xml_reader_read, bb_text_string(&text));
     const bb_element *children = description.root->first->next;
     const bb_element *iterator = children->first;
     const bb_element *block = iterator->last;
@@ -32,8 +33,6 @@ TEST(listing_2_of_the_seed_is_read)
     assert_int_equal(block->places[BB_DESCRIPTION_NUM_IN].column, 37);
     assert_int_equal(block->places[BB_DESCRIPTION_FUNCTION].line, 13);
     assert_int_equal(block->places[BB_DESCRIPTION_FUNCTION].column, 31);
-    bb_description_release(&description);
-    bb_text_release(&text);
 }
 
 TEST(canonical_files_are_written_as_they_are)
@@ -42,16 +41,14 @@ TEST(canonical_files_are_written_as_they_are)
                                         "prolong",   "restrict", "sweep"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
         char path[100];
-        bb_text text = {0};
-        bb_text again = {0};
+        autorelease(bb_text) text = {0};
+        autorelease(bb_text) again = {0};
         (void)snprintf(path, sizeof path, "tests/solvers/kernels/lowered/%s.xml", names[i]);
         add_kernel_file(path, &text);
-        bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
+        autorelease(bb_description) description =
+            read_kernel(bb_xml_reader_read, bb_text_string(&text));
         check_ok(bb_description_write(&description, &again));
         assert_string_equal(bb_text_string(&again), bb_text_string(&text));
-        bb_description_release(&description);
-        bb_text_release(&again);
-        bb_text_release(&text);
     }
 }
 
@@ -166,7 +163,7 @@ static bb_text many_rules(int count)
 
 TEST(many_elements_take_time_in_proportion)
 {
-    bb_text text = many_rules(100000);
+    autorelease(bb_text) text = many_rules(100000);
     const clock_t start = clock();
     bb_description description = read_kernel(bb_xml_reader_read, bb_text_string(&text));
     const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
@@ -183,8 +180,6 @@ TEST(many_elements_take_time_in_proportion)
         bb_xml_reader_read(text.data, BB_DESCRIPTION_MAX_BYTES + 1, "k", &problems, &description),
         BB_INVALID, "expected at most 33554432");
     assert_int_equal(problems.count, 0);
-    bb_text_release(&text);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 TEST(memory_that_runs_out_is_told)

@@ -59,8 +59,8 @@ typedef struct numerical_part {
 static inline void numerical_check(const char *file, const numerical_part *parts, int count,
                                    double parameter)
 {
-    program_fixture fixture;
-    void *expected = NULL;
+    autocall(fixture_release) program_fixture fixture;
+    autocall(bb_memory_release) void *expected = NULL;
     const bb_numerical_object *result = parts[count - 1].object;
     const bb_element_type type = bb_numerical_object_type(result);
     const bb_index elements =
@@ -81,8 +81,6 @@ static inline void numerical_check(const char *file, const numerical_part *parts
     fixture.parameters[0] = (bb_scalar){{parameter, 0.0}, 0};
     fixture_evaluate(&fixture);
     assert_memory_equal(numerical_read(parts[count - 1].object), expected, (size_t)bytes);
-    fixture_release(&fixture);
-    bb_memory_release(&expected);
 }
 
 /// Elements of a matrix of the cases.
@@ -155,9 +153,9 @@ static inline void numerical_check_traffic(const bb_numerical_object *object, bb
 static void nothing_crosses_twice(void **state)
 {
     const numerical_task *task = *state;
-    bb_numerical_object *a = numerical_draw(task, BB_ELEMENT_DP, 50, 4, 1);
-    bb_numerical_object *b = numerical_make(task, BB_ELEMENT_DP, 50, 4);
-    bb_numerical_object *c = numerical_make(task, BB_ELEMENT_DP, 50, 4);
+    autoptr(bb_numerical_object) a = numerical_draw(task, BB_ELEMENT_DP, 50, 4, 1);
+    autoptr(bb_numerical_object) b = numerical_make(task, BB_ELEMENT_DP, 50, 4);
+    autoptr(bb_numerical_object) c = numerical_make(task, BB_ELEMENT_DP, 50, 4);
     void *elements = NULL;
     numerical_check_traffic(a, 0, 0); // what the host wrote waits for its first use
     check_ok(bb_numerical_object_scale(a, 2.0, b));
@@ -187,17 +185,14 @@ static void nothing_crosses_twice(void **state)
     check_ok(bb_numerical_object_host(c, BB_NUMERICAL_CHANGE, &elements));
     numerical_check_traffic(c, 0, 2); // the host's were stale
     assert_true(((double *)elements)[7] == ((const double *)numerical_read(a))[7]);
-    bb_numerical_object_destroy(&a);
-    bb_numerical_object_destroy(&b);
-    bb_numerical_object_destroy(&c);
 }
 
 static void new_objects_are_zeros_that_do_not_cross(void **state)
 {
     const numerical_task *task = *state;
-    bb_numerical_object *a = numerical_make(task, BB_ELEMENT_DP, 9, 1);
-    bb_numerical_object *b = numerical_make(task, BB_ELEMENT_DP, 9, 1);
-    bb_numerical_object *c = numerical_draw(task, BB_ELEMENT_DP, 9, 1, 3);
+    autoptr(bb_numerical_object) a = numerical_make(task, BB_ELEMENT_DP, 9, 1);
+    autoptr(bb_numerical_object) b = numerical_make(task, BB_ELEMENT_DP, 9, 1);
+    autoptr(bb_numerical_object) c = numerical_draw(task, BB_ELEMENT_DP, 9, 1, 3);
     assert_true(((const double *)numerical_read(a))[8] == 0.0);
     check_ok(bb_numerical_object_add(a, c, b)); // looked at before
     numerical_check_traffic(a, 0, 0);
@@ -209,15 +204,12 @@ static void new_objects_are_zeros_that_do_not_cross(void **state)
     check_ok(bb_numerical_object_copy(a, b)); // not looked at
     numerical_check_traffic(a, 0, 0);
     assert_true(((const double *)numerical_read(b))[8] == 0.0);
-    bb_numerical_object_destroy(&a);
-    bb_numerical_object_destroy(&b);
-    bb_numerical_object_destroy(&c);
 }
 
 static void what_does_not_go_together_is_refused(void **state)
 {
     const numerical_task *task = *state;
-    bb_kernel_context *other = NULL;
+    autoptr(bb_kernel_context) other = NULL;
     bb_numerical_object *foreign = NULL, *none = NULL;
     bb_numerical_object *a = numerical_draw(task, BB_ELEMENT_DP, 9, 4, 1);
     bb_numerical_object *b = numerical_draw(task, BB_ELEMENT_DP, 4, 9, 2);
@@ -249,7 +241,6 @@ static void what_does_not_go_together_is_refused(void **state)
     for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i) {
         bb_numerical_object_destroy(&all[i]);
     }
-    bb_kernel_context_destroy(&other);
 }
 
 static inline int numerical_setup(void **state)

@@ -154,7 +154,7 @@ static inline int scene_compare(const scene *made)
 /// A sequence of all launches, joined, queued twice, is the launches; returns its runs.
 static inline bb_index scene_check(const scene *made)
 {
-    bb_kernel_sequence *sequence = NULL;
+    autoptr(bb_kernel_sequence) sequence = NULL;
     check_ok(bb_kernel_sequence_join(made->launches, made->launch_count, &sequence));
     const bb_index runs = bb_kernel_sequence_runs(sequence);
     scene_expect(made, 2);
@@ -162,7 +162,6 @@ static inline bb_index scene_check(const scene *made)
     check_ok(bb_kernel_sequence_queue(sequence));
     check_ok(bb_kernel_sequence_queue(sequence));
     assert_true(scene_compare(made) > 0);
-    bb_kernel_sequence_destroy(&sequence);
     return runs;
 }
 
@@ -315,7 +314,7 @@ TEST(cycles_have_the_bits_of_single_launches)
 /// The text is compiled once for all numbers of steps; records know what compiled it.
 TEST(steps_share_a_text)
 {
-    scene made;
+    autocall(scene_close) scene made;
     bb_kernel_sequence *sequences[2] = {NULL, NULL};
     scene_open(&made);
     cycle_add(&made, &cycle_single, 16, 16);
@@ -335,14 +334,13 @@ TEST(steps_share_a_text)
     bb_kernel_sequence_destroy(&sequences[0]);
     bb_kernel_sequence_destroy(&sequences[1]);
     assert_true(bb_kernel_context_compiler(made.context)[0] != '\0');
-    scene_close(&made);
 }
 
 /// Sums, many points and numbers that 32 bits do not hold stand alone, in their places.
 TEST(what_does_not_serve_stands_alone)
 {
     enum { FEW = BB_EMISSION_SEQUENCE_POINTS };
-    scene made;
+    autocall(scene_close) scene made;
     const bb_scalar numbers[] = {whole_scalar(3), whole_scalar(4), whole_scalar(5)};
     const scene_types single = {{"T", "SP"}};
     scene_open(&made);
@@ -367,13 +365,12 @@ TEST(what_does_not_serve_stands_alone)
     cycle_sweep(&made, &cycle_single, &grid, 1);
     // 3 joined, many, 1, norm, 3 joined, product, 1
     assert_int_equal(scene_check(&made), 7);
-    scene_close(&made);
 }
 
 /// Colours count modulo 2: one far from 0 is as good, but sums with it need more than 32 bits.
 TEST(far_numbers_stand_alone)
 {
-    scene made;
+    autocall(scene_close) scene made;
     const bb_scalar colours[] = {whole_scalar(0), whole_scalar(INT32_MAX - 1)};
     scene_open(&made);
     const int framed = scene_field_add(&made, BB_ELEMENT_DP, 8, 8);
@@ -383,13 +380,12 @@ TEST(far_numbers_stand_alone)
                      (const int[]){framed, u, -1}, false, &colours[i / 2]);
     }
     assert_int_equal(scene_check(&made), 3);
-    scene_close(&made);
 }
 
 /// Points that are left out, boundaries at one size and none at the next, complex factors.
 TEST(points_that_are_left_out_stay)
 {
-    scene made;
+    autocall(scene_close) scene made;
     const bb_scalar factor = {.parts = {0.75, -1.5}};
     const cycle_types types = cycle_single;
     scene_open(&made);
@@ -405,7 +401,6 @@ TEST(points_that_are_left_out_stay)
                      (const int[]){a, b, -1}, false, &factor);
     }
     assert_int_equal(scene_check(&made), 1);
-    scene_close(&made);
 }
 
 static inline bb_status queue_sequence(void *context)
@@ -416,9 +411,9 @@ static inline bb_status queue_sequence(void *context)
 /// Recorded, a sequence is the launches once more.
 TEST(sequences_are_recorded)
 {
-    scene made;
-    bb_kernel_sequence *sequence = NULL;
-    bb_device_graph *graph = NULL;
+    autocall(scene_close) scene made;
+    autoptr(bb_kernel_sequence) sequence = NULL;
+    autoptr(bb_device_graph) graph = NULL;
     scene_open(&made);
     cycle_add(&made, &cycle_double, 12, 10);
     check_ok(bb_kernel_sequence_join(made.launches, made.launch_count, &sequence));
@@ -429,15 +424,12 @@ TEST(sequences_are_recorded)
     check_ok(bb_device_graph_replay(graph));
     check_ok(bb_device_graph_replay(graph));
     assert_true(scene_compare(&made) > 0);
-    bb_device_graph_destroy(&graph);
-    bb_kernel_sequence_destroy(&sequence);
-    scene_close(&made);
 }
 
 TEST(short_sequences_are_what_they_are)
 {
-    scene made;
-    bb_kernel_sequence *sequence = NULL;
+    autocall(scene_close) scene made;
+    autoptr(bb_kernel_sequence) sequence = NULL;
     scene_open(&made);
     check_ok(bb_kernel_sequence_create(NULL, 0, &sequence));
     check_ok(bb_kernel_sequence_queue(sequence));
@@ -448,8 +440,6 @@ TEST(short_sequences_are_what_they_are)
     assert_int_equal(scene_check(&made), 1);
     check_ok(bb_kernel_sequence_join(made.launches, 1, &sequence));
     assert_string_equal(bb_kernel_sequence_source(sequence), "");
-    bb_kernel_sequence_destroy(&sequence);
-    scene_close(&made);
 }
 
 static inline int sequence_cases_begin(bb_device_kind kind)

@@ -6,8 +6,8 @@
 // On the cpu a launch costs little: nothing is joined unless a test asks for it.
 TEST(processors_queue_each_launch)
 {
-    scene made;
-    bb_kernel_sequence *sequence = NULL;
+    autocall(scene_close) scene made;
+    autoptr(bb_kernel_sequence) sequence = NULL;
     scene_open(&made);
     cycle_add(&made, &cycle_single, 6, 5);
     check_ok(bb_kernel_sequence_create(made.launches, made.launch_count, &sequence));
@@ -17,8 +17,6 @@ TEST(processors_queue_each_launch)
     scene_start(&made);
     check_ok(bb_kernel_sequence_queue(sequence));
     assert_true(scene_compare(&made) > 0);
-    bb_kernel_sequence_destroy(&sequence);
-    scene_close(&made);
 }
 
 TEST(one_context_has_all_launches)

@@ -16,8 +16,7 @@ typedef struct sizes {
 static void expect_with(const char *text, const sizes *objects, const int *parameters,
                         const char *lines)
 {
-    program_fixture fixture;
-    const bb_index blocks = bb_memory_blocks();
+    autocall(fixture_release) program_fixture fixture;
     fixture_make(&fixture, text, NULL, NULL);
     for (int i = 0; i < fixture.program.object_count; ++i) {
         fixture.data[i] =
@@ -27,8 +26,6 @@ static void expect_with(const char *text, const sizes *objects, const int *param
         fixture.parameters[i] = (bb_scalar){.integer = parameters[i]};
     }
     fixture_check_binding(&fixture, lines);
-    fixture_release(&fixture);
-    assert_int_equal(bb_memory_blocks(), blocks);
 }
 
 static void expect_sizes(const char *text, const sizes *objects, const char *lines)
@@ -134,7 +131,7 @@ TEST(skipping_reads_guard)
 // Compressed rows: the last row's end and every column are looked at.
 TEST(compressed_rows_are_held_to_their_data)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     int32_t starts[] = {0, 2, 2, 4};
     int32_t columns[] = {0, 4, 1, 2};
     float values[4] = {0};
@@ -171,7 +168,6 @@ TEST(compressed_rows_are_held_to_their_data)
     // No row has elements.
     starts[1] = starts[2] = starts[3] = 0;
     fixture_check_binding(&fixture, "");
-    fixture_release(&fixture);
 }
 
 TEST(indices_that_the_kernel_writes_may_be_any)
@@ -207,18 +203,16 @@ TEST(integers_that_wrap_are_not_trusted)
 TEST(selectors_that_overflow_are_refused)
 {
     static const sizes same[] = {{4, 1, NULL}, {4, 1, NULL}};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make(&fixture,
                  "kernel K (u, v: vector SP)\nfor x in v.size\n"
                  "  v[x] = u[4611686018427387904 * x * 2]\n",
                  NULL, NULL);
     fixture.data[0] = fixture.data[1] = (bb_program_data){same[0].columns, 1, NULL};
-    bb_binding binding = {.program = NULL};
+    autorelease(bb_binding) binding = {.program = NULL};
     check_ok(bb_binding_create(&fixture.program, fixture.data, NULL, &fixture.problems, &binding));
     assert_true(fixture.problems.count > 0);
     assert_non_null(strstr(bb_text_string(&fixture.problems.lines), "reads u beyond its edge"));
-    bb_binding_release(&binding);
-    fixture_release(&fixture);
 }
 
 // A colour reads the other; one that reads its own is refused.
@@ -382,9 +376,9 @@ TEST(a_kernel_may_have_no_object)
 
 TEST(bytes_are_those_that_must_cross)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     float block[12] = {0};
-    bb_binding binding = {.program = NULL};
+    autorelease(bb_binding) binding = {.program = NULL};
     fixture_make_file(&fixture, "configs/kernels/gemv.kernel", "T", "SP");
     fixture_bind(&fixture, "A", 4, 3, block);
     fixture_bind(&fixture, "b", 4, 1, block);
@@ -393,15 +387,13 @@ TEST(bytes_are_those_that_must_cross)
                                &fixture.problems, &binding));
     fixture_check_sound(&fixture);
     assert_true(bb_binding_bytes(&binding) == 4.0 * (12 + 4 + 3));
-    bb_binding_release(&binding);
-    fixture_release(&fixture);
 }
 
 // The ranges of a binding without its checks, and without elements.
 TEST(sizes_alone_give_ranges)
 {
-    program_fixture fixture;
-    bb_binding bound = {.program = NULL};
+    autocall(fixture_release) program_fixture fixture;
+    autorelease(bb_binding) bound = {.program = NULL};
     const bb_scalar three = {.integer = 3};
     fixture_make(&fixture,
                  "kernel K (n: INT32; u, v: vector SP)\nfor x in n * v.size\n  v[x] = u[x + 1]\n",
@@ -414,6 +406,4 @@ TEST(sizes_alone_give_ranges)
     bb_binding_release(&bound);
     check_ok(bb_binding_create_sizes(&fixture.program, fixture.data, NULL, &bound));
     assert_int_equal(bound.ranges[0], 7);
-    bb_binding_release(&bound);
-    fixture_release(&fixture);
 }

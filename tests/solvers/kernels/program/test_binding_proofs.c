@@ -17,8 +17,8 @@ typedef struct bound_size {
 static void check_says(const char *text, const bound_size *sizes, int64_t parameter,
                        const char *problem)
 {
-    program_fixture fixture;
-    bb_binding binding = {.program = NULL};
+    autocall(fixture_release) program_fixture fixture;
+    autorelease(bb_binding) binding = {.program = NULL};
     fixture_make(&fixture, text, NULL, NULL);
     for (; sizes->name != NULL; ++sizes) {
         fixture_bind(&fixture, sizes->name, sizes->columns, 1,
@@ -32,8 +32,6 @@ static void check_says(const char *text, const bound_size *sizes, int64_t parame
         print_error("%s: '%s', expected '%s'\n", text, lines, problem != NULL ? problem : "");
         fail();
     }
-    bb_binding_release(&binding);
-    fixture_release(&fixture);
 }
 
 TEST(integers_of_objects_reach_what_they_are)

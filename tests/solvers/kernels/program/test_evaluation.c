@@ -48,7 +48,7 @@ TEST(listing_2_multiplies_a_matrix_and_a_vector)
             matrix[i][k] = i + 10 * k + 0.1;
         }
     }
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make_file(&fixture, LISTING, "USED_FLOAT", "DP");
     fixture_bind(&fixture, "A", 5, 3, matrix);
     fixture_bind(&fixture, "b", 5, 1, vector);
@@ -57,7 +57,6 @@ TEST(listing_2_multiplies_a_matrix_and_a_vector)
     for (int i = 0; i < 3; ++i) {
         assert_true(product[i] == ordered_dot(matrix[i], vector, 5));
     }
-    fixture_release(&fixture);
 }
 
 TEST(long_rows_are_summed_in_the_declared_order)
@@ -86,7 +85,7 @@ TEST(long_rows_are_summed_in_the_declared_order)
 TEST(sizes_that_do_not_fit_are_told_with_what_is_reached)
 {
     float numbers[16] = {0};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make_file(&fixture, LISTING, "USED_FLOAT", "SP");
     fixture_bind(&fixture, "A", 4, 3, numbers);
     fixture_bind(&fixture, "b", 3, 1, numbers);
@@ -95,20 +94,18 @@ TEST(sizes_that_do_not_fit_are_told_with_what_is_reached)
                           "k:11:7: access_b reads b beyond its edge: element 0 to 3 of 0 to "
                           "2; a boundary says what is there (clamp, zero, mirror, "
                           "periodic, skip)\n");
-    fixture_release(&fixture);
 }
 
 TEST(nothing_comes_of_an_empty_row)
 {
     float product[2] = {7.0F, 7.0F};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make_file(&fixture, LISTING, "USED_FLOAT", "SP");
     fixture_bind(&fixture, "A", 0, 2, NULL);
     fixture_bind(&fixture, "b", 0, 1, NULL);
     fixture_bind(&fixture, "c", 2, 1, product);
     fixture_evaluate(&fixture);
     assert_true(product[0] == 0.0F && product[1] == 0.0F);
-    fixture_release(&fixture);
 }
 
 // Numbers of INT32 go into sums of DP, whose parts are of DP.
@@ -117,7 +114,7 @@ TEST(declared_parts_join_in_the_type_of_the_sums)
     enum { COUNT = 3 * 8192 + 5 };
     static int32_t numbers[COUNT];
     double sums[2] = {0.0, 0.0};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make(&fixture,
                  "<ParallelAlgorithm name='k' dimensions='1' ICFType='DP' ICFInit='0; 0'"
                  " ICF='#acc(0) + #in(0); #acc(1) + #in(1)' ICFAssociative='true'>"
@@ -143,7 +140,6 @@ TEST(declared_parts_join_in_the_type_of_the_sums)
     fixture_bind(&fixture, "s", 1, 1, sums);
     fixture_evaluate(&fixture);
     assert_true(sums[0] == sums[1]);
-    fixture_release(&fixture);
 }
 
 TEST(statements_run_in_the_order_they_are_written)
@@ -151,7 +147,7 @@ TEST(statements_run_in_the_order_they_are_written)
     double u[2] = {10.0, 20.0};
     double d[2] = {1.0, 2.0};
     double c[2] = {0.0, 0.0};
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make_file(&fixture, "tests/solvers/kernels/cases/after.kernel", "T", "DP");
     fixture_bind(&fixture, "u", 2, 1, u);
     fixture_bind(&fixture, "d", 2, 1, d);
@@ -160,5 +156,4 @@ TEST(statements_run_in_the_order_they_are_written)
     for (int i = 0; i < 2; ++i) {
         assert_true(c[i] == d[i] + 1.0 && u[i] == 2.0 * c[i]);
     }
-    fixture_release(&fixture);
 }

@@ -54,7 +54,7 @@ static void read_expectations(const char *text, expectations *out)
 static void check_file(const char *name)
 {
     char path[300];
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     bb_problems problems = {0};
     bb_description description;
     bb_program program = {.name = NULL};
@@ -79,7 +79,6 @@ static void check_file(const char *name)
     bb_description_release(&description);
     bb_problems_release(&problems);
     bb_text_release(&expected.lines);
-    bb_text_release(&text);
 }
 
 TEST(every_bad_file_says_what_it_must)
@@ -96,7 +95,6 @@ TEST(every_bad_file_says_what_it_must)
     }
     free(names);
     assert_true(checked >= LEAST_FILES);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Reads a text and makes its program, which is refused at once with `message`.
@@ -150,14 +148,13 @@ TEST(too_large_descriptions_are_refused)
     refuse_large(&objects, "a kernel of 100000 DataObjects and Parameters; at most 1024");
     refuse_large(&children, "a kernel of 100000 children; at most 4096");
     refuse_large(&rules, "more than 200000 elements in one description");
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // As many wrong connections as there are elements: each is found, a hundred are told.
 TEST(many_mistakes_are_told_in_part)
 {
-    bb_text text = {0};
-    program_fixture fixture;
+    autorelease(bb_text) text = {0};
+    autocall(fixture_release) program_fixture fixture;
     check_ok(bb_text_add(&text, "%s</DataObjects>\n<Children/>\n<Connections>\n", frame));
     for (int i = 0; i < MANY; ++i) {
         check_ok(
@@ -167,26 +164,22 @@ TEST(many_mistakes_are_told_in_part)
     fixture_try_text(&fixture, bb_text_string(&text), NULL, NULL);
     assert_int_equal(fixture.problems.count, MANY);
     assert_null(strstr(bb_text_string(&fixture.problems.lines), "'a100'"));
-    fixture_release(&fixture);
-    bb_text_release(&text);
-    assert_int_equal(bb_memory_blocks(), 0);
 }
 
 // Names of a list's steps, each followed by a blank.
 static void check_list(const bb_program *program, const bb_step_list *list, const char *names)
 {
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     for (int i = 0; i < list->count; ++i) {
         check_ok(bb_text_add(&text, "%s ", program->steps[list->steps[i]].name));
     }
     assert_string_equal(bb_text_string(&text), names);
-    bb_text_release(&text);
 }
 
 // Sizes on the host, points, iterations, and what is done once.
 TEST(steps_stand_where_they_run)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make(&fixture,
                  "kernel K (A: matrix SP; v, norm: vector SP)\n"
                  "for y in (A.rows + 1) / 2\n"
@@ -206,7 +199,6 @@ TEST(steps_stand_where_they_run)
     assert_true(program->iterators[0].reduction.product >= 0);
     assert_true(program->objects[0].is_read && !program->objects[0].is_written);
     assert_true(program->objects[2].is_written && !program->objects[2].is_read);
-    fixture_release(&fixture);
 }
 
 static const char two_functions[] =
@@ -232,19 +224,18 @@ TEST(rules_order_what_connections_leave_open)
         "<OrderingRules><Rule first=\"w\" second=\"f\"/></OrderingRules>"};
     static const char *const orders[] = {"f g w ", "g f w ", "g w f "};
     for (int i = 0; i < 3; ++i) {
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture;
         char text[2000];
         (void)snprintf(text, sizeof text, two_functions, rules[i]);
         fixture_make(&fixture, text, NULL, NULL);
         check_list(&fixture.program, &fixture.program.body, orders[i]);
-        fixture_release(&fixture);
     }
 }
 
 // A point is left out as a whole: the read that may skip stands before every write.
 TEST(skipping_reads_come_before_writes)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     fixture_make(&fixture,
                  "kernel K (u, v, w: vector SP)\n"
                  "for x in v.size\n"
@@ -252,7 +243,6 @@ TEST(skipping_reads_come_before_writes)
                  "  v[x] = u[x + 1 | skip]\n",
                  NULL, NULL);
     check_list(&fixture.program, &fixture.program.body, "read_u_4 write_w_3 write_v_5 ");
-    fixture_release(&fixture);
 }
 
 // A FunctionBlock narrows, also a sum that is wider than what it ends in; integers widen.
@@ -268,8 +258,7 @@ TEST(types_widen_by_themselves)
          "  s: DP = sum (k in u.size) u[k]\n  v[x] = s\n"),
     };
     for (size_t i = 0; i < sizeof good / sizeof good[0]; ++i) {
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture;
         fixture_make(&fixture, good[i], NULL, NULL);
-        fixture_release(&fixture);
     }
 }

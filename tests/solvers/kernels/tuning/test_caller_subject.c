@@ -33,12 +33,11 @@ static int count_shapes(void (*check)(const bb_verification_case *item))
 {
     const bb_tuning_subject *table = bb_caller_subject_table(subject);
     for (int i = 0; i < table->shape_count; ++i) {
-        bb_verification_case item = {.answer_count = 0};
+        autorelease(bb_verification_case) item = {.answer_count = 0};
         check_ok(bb_verification_case_create(table, i, &item));
         assert_int_equal(item.shape.count, fixture.program.object_count);
         assert_true(item.binding.ranges[0] > 0 && item.binding.ranges[1] > 0);
         check(&item);
-        bb_verification_case_release(&item);
     }
     return table->shape_count;
 }
@@ -320,7 +319,7 @@ TEST(more_objects_than_fit_are_refused)
     enum { OBJECTS = BB_TRIAL_OBJECTS + 1 };
     bb_program_data data[OBJECTS];
     bb_caller_subject *none = NULL;
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     (void)state;
     check_ok(bb_text_add(&text, "kernel Many (a0"));
     for (int i = 0; i < OBJECTS; ++i) {
@@ -334,5 +333,4 @@ TEST(more_objects_than_fit_are_refused)
                 BB_INVALID, "kernel Many has 33 objects, expected at most 32");
     assert_null(none);
     fixture_release(&fixture);
-    bb_text_release(&text);
 }

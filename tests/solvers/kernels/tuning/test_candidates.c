@@ -31,8 +31,8 @@ static void check_list(bb_device_kind kind, const bb_program *program, const bb_
 
 static void check_kind(bb_device_kind kind, const bb_program *program)
 {
-    bb_candidates few = {0};
-    bb_candidates exhaustive = {0};
+    autorelease(bb_candidates) few = {0};
+    autorelease(bb_candidates) exhaustive = {0};
     const bb_candidate_wish short_wish = {.group_items = 0};
     const bb_candidate_wish long_wish = {.is_exhaustive = true};
     check_ok(bb_candidates_create(kind, program, &short_wish, &few));
@@ -47,8 +47,6 @@ static void check_kind(bb_device_kind kind, const bb_program *program)
         assert_true(few.count >= 8 && exhaustive.count > 2 * few.count);
         check_list(kind, program, &exhaustive);
     }
-    bb_candidates_release(&few);
-    bb_candidates_release(&exhaustive);
 }
 
 TEST_FULL(every_kernel_has_candidates)
@@ -57,19 +55,18 @@ TEST_FULL(every_kernel_has_candidates)
     const int count = bb_kernel_manager_table(&managers);
     (void)state;
     for (int i = 0; i < count; i += 2) { // add, laplace9, max, gemv-transposed, spmv
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture;
         make_manager(&fixture, &managers[i], "SP");
         for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
             check_kind((bb_device_kind)kind, &fixture.program);
         }
-        fixture_release(&fixture);
     }
 }
 
 TEST(a_wish_narrows_or_widens)
 {
-    program_fixture fixture;
-    bb_candidates list = {0};
+    autocall(fixture_release) program_fixture fixture;
+    autorelease(bb_candidates) list = {0};
     const bb_candidate_wish processor = {.is_processor = true};
     const bb_candidate_wish small = {.group_items = 64};
     const bb_candidate_wish reorders = {.may_reorder = true};
@@ -98,24 +95,20 @@ TEST(a_wish_narrows_or_widens)
         others += list.choices[i].order.lanes > 0;
     }
     assert_true(others >= 4);
-    bb_candidates_release(&list);
-    fixture_release(&fixture);
 }
 
 TEST(every_failing_allocation_is_an_error)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     const bb_candidate_wish wish = {.may_reorder = true};
     bb_status status = BB_MEMORY;
     (void)state;
     make_manager(&fixture, manager_of("add"), "SP");
     for (bb_index k = 1; status != BB_OK; ++k) {
-        bb_candidates list = {0};
+        autorelease(bb_candidates) list = {0};
         bb_memory_fail_at(k);
         status = bb_candidates_create(BB_DEVICE_CUDA, &fixture.program, &wish, &list);
         bb_memory_fail_at(0);
         assert_true(status == BB_OK || status == BB_MEMORY);
-        bb_candidates_release(&list);
     }
-    fixture_release(&fixture);
 }

@@ -47,8 +47,8 @@ static bool is_over(void *context)
 static void tune(const char *name, notes *kept, bool recalls, double seconds,
                  bb_tuning_outcome *out)
 {
-    bb_manager_subject *subject = NULL;
-    bb_tuning *tuning = NULL;
+    autoptr(bb_manager_subject) subject = NULL;
+    autoptr(bb_tuning) tuning = NULL;
     const bool reorders = strcmp(name, "gemv") == 0;
     const bb_candidate_wish wish = {.may_reorder = reorders};
     const bb_tuning_listener listener = {kept, take, recalls ? recall : NULL,
@@ -60,8 +60,6 @@ static void tune(const char *name, notes *kept, bool recalls, double seconds,
     assert_int_equal(out->candidates, bb_tuning_candidate_count(tuning, false) +
                                           bb_tuning_candidate_count(tuning, true));
     assert_int_equal(bb_tuning_candidate_count(tuning, true) > 0, reorders);
-    bb_tuning_destroy(&tuning);
-    bb_manager_subject_destroy(&subject);
 }
 
 TEST(a_kernel_ends_with_a_winner)
@@ -151,10 +149,10 @@ TEST(what_failed_when_it_ran_is_left_alone)
 
 TEST(a_callers_kernel_ends_with_a_winner)
 {
-    program_fixture fixture;
+    autocall(fixture_release) program_fixture fixture;
     notes kept = {.count = 0};
-    bb_caller_subject *subject = NULL;
-    bb_tuning *tuning = NULL;
+    autoptr(bb_caller_subject) subject = NULL;
+    autoptr(bb_tuning) tuning = NULL;
     bb_tuning_outcome found;
     const bb_candidate_wish wish = {.is_exhaustive = false};
     const bb_tuning_listener listener = {.context = &kept, .take = take};
@@ -173,9 +171,6 @@ TEST(a_callers_kernel_ends_with_a_winner)
     assert_true(found.is_complete && found.has_best);
     assert_int_equal(found.failed, 0);
     check_close(kept.records[0].bytes, 3.0 * 96.0 * 40.0 * 8.0, 0.0, 1.0); // u once, v both ways
-    bb_tuning_destroy(&tuning);
-    bb_caller_subject_destroy(&subject);
-    fixture_release(&fixture);
 }
 
 TEST(types_are_checked)

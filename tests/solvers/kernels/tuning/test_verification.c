@@ -13,10 +13,10 @@
 static void verify(const char *name, const char *type, const char *text, const char *variant,
                    bb_trial *out)
 {
-    program_fixture other;
-    bb_manager_subject *subject = NULL;
-    bb_verification *verification = NULL;
-    bb_assembled_kernel *kernel = NULL;
+    autocall(fixture_release) program_fixture other;
+    autoptr(bb_manager_subject) subject = NULL;
+    autoptr(bb_verification) verification = NULL;
+    autoptr(bb_assembled_kernel) kernel = NULL;
     const bb_kernel_manager *manager = manager_of(name);
     bb_choice choice;
     bool is_inside[16];
@@ -40,10 +40,6 @@ static void verify(const char *name, const char *type, const char *text, const c
     check_ok(bb_verification_create(bb_manager_subject_table(subject), &verification));
     check_ok(bb_assembled_kernel_create(cpu, &other.program, is_inside, &choice, &kernel));
     check_ok(bb_verification_check(verification, cpu, &choice, is_inside, kernel, out));
-    bb_assembled_kernel_destroy(&kernel);
-    bb_verification_destroy(&verification);
-    fixture_release(&other);
-    bb_manager_subject_destroy(&subject);
 }
 
 TEST(every_kernel_is_right)

@@ -39,7 +39,7 @@ static inline void product_check(const product_task *task, bb_coded_operator *as
 {
     double got[PRODUCT_ROWS], expected[PRODUCT_ROWS];
     double seconds = 0.0;
-    bb_coded_operator *law = NULL;
+    autoptr(bb_coded_operator) law = NULL;
     check_ok(bb_coded_operator_create(task->cpu, matrix, arithmetic, &law));
     check_ok(bb_coded_operator_apply(law, row, rows, task->x, expected, &seconds));
     check_ok(bb_coded_operator_apply(assembled, row, rows, task->x, got, &seconds));
@@ -52,7 +52,6 @@ static inline void product_check(const product_task *task, bb_coded_operator *as
         assert_true(magnitude > 0.0 && expected[i] != 0.0);
         assert_true(fabs(got[i] - expected[i]) <= bound * magnitude);
     }
-    bb_coded_operator_destroy(&law);
 }
 
 static void products_agree_with_the_cpu(void **state)
@@ -61,8 +60,8 @@ static void products_agree_with_the_cpu(void **state)
     const bb_format formats[] = {BB_FORMAT_FP64, BB_FORMAT_FP32};
     for (int k = 0; k < 6; ++k) {
         const bb_gemv_arithmetic arithmetic = product_kinds[k % 3];
-        bb_coded_matrix *matrix = product_matrix(task, formats[k / 3]);
-        bb_coded_operator *assembled = NULL;
+        autoptr(bb_coded_matrix) matrix = product_matrix(task, formats[k / 3]);
+        autoptr(bb_coded_operator) assembled = NULL;
         check_ok(bb_coded_operator_assemble(task->context, matrix, arithmetic, &assembled));
         product_check(task, assembled, matrix, arithmetic, 0, PRODUCT_ROWS);
         product_check(task, assembled, matrix, arithmetic, 5, 20);
@@ -71,8 +70,6 @@ static void products_agree_with_the_cpu(void **state)
         assert_int_equal(bb_coded_operator_bytes(assembled),
                          bb_coded_matrix_bytes(matrix) - PRODUCT_ROWS * sizeof(double));
         assert_true(bb_coded_operator_compiler(assembled)[0] != '\0');
-        bb_coded_operator_destroy(&assembled);
-        bb_coded_matrix_destroy(&matrix);
     }
     assert_int_equal(bb_kernel_context_readied(task->context), 6);
 }
@@ -82,19 +79,17 @@ static void operators_share_a_kernel(void **state)
 {
     const product_task *task = *state;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    bb_coded_matrix *matrix = product_matrix(task, BB_FORMAT_FP32);
-    bb_coded_operator *first = NULL, *second = NULL;
+    autoptr(bb_coded_matrix) matrix = product_matrix(task, BB_FORMAT_FP32);
+    autoptr(bb_coded_operator) first = NULL, *second = NULL;
     double y[2][PRODUCT_ROWS];
     double seconds = 0.0;
     check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &first));
     const bb_index compiled = bb_kernel_context_readied(task->context);
     check_ok(bb_coded_operator_assemble(task->context, matrix, mixed, &second));
     assert_int_equal(bb_kernel_context_readied(task->context), compiled);
-    bb_coded_matrix_destroy(&matrix);
     check_ok(bb_coded_operator_apply(first, 0, PRODUCT_ROWS, task->x, y[0], &seconds));
     check_ok(bb_coded_operator_apply(second, 0, PRODUCT_ROWS, task->x, y[1], &seconds));
     assert_memory_equal(y[0], y[1], sizeof y[0]);
-    bb_coded_operator_destroy(&first);
     bb_coded_operator_destroy(&second);
 }
 
@@ -103,11 +98,11 @@ static void what_is_not_there_is_refused(void **state)
     const product_task *task = *state;
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_gemv_arithmetic narrow = {BB_FORMAT_FP64, BB_FORMAT_FP32};
-    bb_coded_operator *assembled = NULL;
+    autoptr(bb_coded_operator) assembled = NULL;
     double y[PRODUCT_ROWS];
     double seconds = 0.0;
-    bb_coded_matrix *half = product_matrix(task, BB_FORMAT_FP16);
-    bb_coded_matrix *matrix = product_matrix(task, BB_FORMAT_FP32);
+    autoptr(bb_coded_matrix) half = product_matrix(task, BB_FORMAT_FP16);
+    autoptr(bb_coded_matrix) matrix = product_matrix(task, BB_FORMAT_FP32);
     check_fails(bb_coded_operator_assemble(task->context, half, mixed, &assembled), BB_UNSUPPORTED,
                 "storage fp16: products there are of fp64 and fp32");
     check_fails(bb_coded_operator_assemble(task->context, matrix, narrow, &assembled),
@@ -122,9 +117,6 @@ static void what_is_not_there_is_refused(void **state)
     double *product = y;
     check_fails(bb_coded_operator_queue(&assembled, 1, &window, task->x, &product, NULL),
                 BB_UNSUPPORTED, "an assembled one");
-    bb_coded_operator_destroy(&assembled);
-    bb_coded_matrix_destroy(&half);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 static inline int product_setup(void **state)

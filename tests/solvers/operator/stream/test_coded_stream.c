@@ -38,9 +38,8 @@ TEST(int8_of_mx_lies_as_bfp_of_8_bits)
     bb_coded_stream *streams[2] = {NULL, NULL};
     const char *const texts[] = {"mx element=int8", "bfp bits=8"};
     for (int k = 0; k < 2; ++k) {
-        bb_coded_matrix *matrix = encoded(texts[k], values);
+        autoptr(bb_coded_matrix) matrix = encoded(texts[k], values);
         check_ok(create(matrix, &streams[k]));
-        bb_coded_matrix_destroy(&matrix);
     }
     assert_true(bb_coded_stream_alike(streams[0], streams[1]));
     const size_t bytes = bb_coded_stream_bytes(streams[0], BB_STREAM_RUNS);
@@ -55,16 +54,14 @@ TEST(int8_of_mx_lies_as_bfp_of_8_bits)
 TEST(units_below_normal_numbers_are_refused)
 {
     static double values[ROWS * COLUMNS];
-    bb_coded_stream *stream = NULL;
+    autoptr(bb_coded_stream) stream = NULL;
     values[COLUMNS + 5] = 0x1p-121;
-    bb_coded_matrix *matrix = encoded("mx element=int8", values);
+    autoptr(bb_coded_matrix) matrix = encoded("mx element=int8", values);
     check_fails(create(matrix, &stream), BB_UNSUPPORTED, "int8 of 2^-127 in row 1");
     bb_coded_matrix_destroy(&matrix);
     values[COLUMNS + 5] = 0x1p-120; // and zeros have no unit
     matrix = encoded("mx element=int8", values);
     check_ok(create(matrix, &stream));
-    bb_coded_stream_destroy(&stream);
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // Value i of block b of a part of a row in planes of `bits`, as a decoder of plane_core.h sees it.
@@ -93,9 +90,9 @@ TEST(integers_lie_in_planes)
     dense_random((bb_index)ROWS * COLUMNS, 5, values);
     for (int bits = 2; bits <= 16; bits += bits == 7 ? 2 : 1) {
         char text[40];
-        bb_coded_stream *stream = NULL;
+        autoptr(bb_coded_stream) stream = NULL;
         (void)snprintf(text, sizeof text, "integer bits=%d", bits);
-        bb_coded_matrix *matrix = encoded(text, values);
+        autoptr(bb_coded_matrix) matrix = encoded(text, values);
         check_ok(create(matrix, &stream));
         const bb_stream_operand operand = bb_coded_stream_task(stream, BB_STREAM_RUNS).operand[0];
         assert_int_equal(bb_coded_stream_bytes(stream, BB_STREAM_RUNS), 2 * ROWS * 128 * bits);
@@ -118,8 +115,6 @@ TEST(integers_lie_in_planes)
         for (int row = 0; row < ROWS; ++row) {
             assert_true(operand.steps[row] == bb_coded_matrix_row_step(matrix, row));
         }
-        bb_coded_stream_destroy(&stream);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -130,7 +125,7 @@ TEST(quotients_of_a_band_have_one_width)
     enum { MANY = 40 };
     static double values[MANY * COLUMNS];
     for (int k = 0; k < 3; ++k) {
-        bb_coded_stream *stream = NULL;
+        autoptr(bb_coded_stream) stream = NULL;
         const bb_matrix_layout layout = {.rows = MANY, .columns = COLUMNS};
         for (int i = 0; i < MANY * COLUMNS; ++i) {
             const int row = i / COLUMNS;
@@ -138,7 +133,7 @@ TEST(quotients_of_a_band_have_one_width)
             values[i] = row == 3 ? 0.0 : ldexp(0.9, row % 8 + wide);
         }
         bb_codec_config config = codec_of("quantiser tolerance=0.5");
-        bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
+        autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
         check_ok(create(matrix, &stream));
         assert_int_equal(bb_coded_stream_sums_in_limbs(stream), k < 2);
         const bb_stream_place *lies = bb_coded_stream_task(stream, BB_STREAM_RUNS).operand[0].lies;
@@ -161,8 +156,6 @@ TEST(quotients_of_a_band_have_one_width)
                                  lrint(values[row * COLUMNS + 32 * b + natural]));
             }
         }
-        bb_coded_stream_destroy(&stream);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -180,8 +173,8 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
         values[i] = ldexp(values[i], i / COLUMNS % 7); // scales differ from row to row
     }
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
-        bb_coded_stream *matrix_stream = NULL;
-        bb_coded_stream *part = NULL;
+        autoptr(bb_coded_stream) matrix_stream = NULL;
+        autoptr(bb_coded_stream) part = NULL;
         bb_codec_config config = codec_of(texts[k]);
         const bool scaled = bb_codec_takes_row_scale(&config);
         bb_coded_matrix *matrix =
@@ -213,8 +206,6 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
             assert_true(part_operand.steps == NULL ||
                         part_operand.steps[row] == matrix_operand.steps[FIRST + row]);
         }
-        bb_coded_stream_destroy(&matrix_stream);
-        bb_coded_stream_destroy(&part);
         bb_coded_matrix_destroy(&matrix);
     }
 }
@@ -353,9 +344,9 @@ TEST(wide_quotients_lie_in_two_parts)
 {
     static double values[WIDE_ROWS * WIDE_COLUMNS];
     fill_wide(1U << 0 | 1U << 8, values);
-    bb_coded_matrix *matrix = quantised(WIDE_COLUMNS, values);
+    autoptr(bb_coded_matrix) matrix = quantised(WIDE_COLUMNS, values);
     for (int first = 0; first <= 17; first += 17) {
-        bb_coded_stream *stream = NULL;
+        autoptr(bb_coded_stream) stream = NULL;
         check_ok(bb_coded_stream_create(cpu, matrix, first, WIDE_ROWS - first, &stream));
         const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
         assert_true(bb_coded_stream_sums_in_limbs(stream));
@@ -365,23 +356,19 @@ TEST(wide_quotients_lie_in_two_parts)
         assert_int_equal(task.sources[1], 8);
         check_parts(stream, matrix, first);
         check_words(stream, matrix, first);
-        bb_coded_stream_destroy(&stream);
     }
-    bb_coded_matrix_destroy(&matrix);
 }
 
 // Whether limbs take a matrix, and with how many upper tiles.
 static bool takes_limbs(bb_index columns, double *values, bb_index uppers)
 {
-    bb_coded_stream *stream = NULL;
-    bb_coded_matrix *matrix = quantised(columns, values);
+    autoptr(bb_coded_stream) stream = NULL;
+    autoptr(bb_coded_matrix) matrix = quantised(columns, values);
     check_ok(create(matrix, &stream));
     const bool takes = bb_coded_stream_sums_in_limbs(stream);
     const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
     assert_int_equal(task.tiles, (columns + 1023) / 1024 + uppers);
     assert_false(bb_coded_stream_fits_fp32(stream));
-    bb_coded_stream_destroy(&stream);
-    bb_coded_matrix_destroy(&matrix);
     return takes;
 }
 
@@ -412,9 +399,8 @@ TEST(matrices_share_limbs_of_the_same_tiles)
     bb_coded_stream *streams[COUNT] = {NULL};
     for (int k = 0; k < COUNT; ++k) {
         fill_wide(tiles[k], values);
-        bb_coded_matrix *matrix = quantised(WIDE_COLUMNS, values);
+        autoptr(bb_coded_matrix) matrix = quantised(WIDE_COLUMNS, values);
         check_ok(create(matrix, &streams[k]));
-        bb_coded_matrix_destroy(&matrix);
     }
     for (int k = 0; k < COUNT * COUNT; ++k) {
         const int a = k / COUNT;
@@ -440,7 +426,7 @@ TEST(what_a_matrix_takes_is_planned)
         for (int i = 0; i < MANY * ACROSS; ++i) {
             values[i] = i % ACROSS < tiles * 1024 ? 1.5e9 : 3e4;
         }
-        bb_coded_matrix *matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
+        autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
         const size_t before = bb_memory_bytes();
         check_ok(create(matrix, &stream));
         const double held = (double)(bb_memory_bytes() - before);
@@ -450,7 +436,6 @@ TEST(what_a_matrix_takes_is_planned)
         assert_true(held <= need.device_bytes);
         bb_coded_stream_destroy(&stream);
         assert_int_equal(bb_memory_bytes(), before);
-        bb_coded_matrix_destroy(&matrix);
     }
 }
 
@@ -458,10 +443,9 @@ TEST(codecs_without_a_layout_are_refused)
 {
     static double values[ROWS * COLUMNS];
     bb_coded_stream *stream = NULL;
-    bb_coded_matrix *matrix = encoded("mx element=e4m3", values);
+    autoptr(bb_coded_matrix) matrix = encoded("mx element=e4m3", values);
     check_fails(create(matrix, &stream), BB_UNSUPPORTED,
                 "storage mx: no streamed products on a GPU");
-    bb_coded_matrix_destroy(&matrix);
 }
 
 TEST_GROUP(.begin = open_cpu, .end = close_cpu);
