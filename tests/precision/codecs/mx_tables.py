@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes mx_tables.h: what ml_dtypes makes of the elements and blocks of codec mx.
+"""Writes mx_tables.h: what ml_dtypes makes of blocks of codec mx.
 
     pip install ml_dtypes numpy && tests/precision/codecs/mx_tables.py > tests/precision/codecs/mx_tables.h
 
-Element values are those of ml_dtypes; a block's scale is computed here from the MX specification's
-sentence (section 6.3), its elements are ml_dtypes' casts of the scaled values, clipped first: casts
+A block's scale is computed here from the MX specification's sentence (section 6.3), its elements are ml_dtypes' casts of the scaled values, clipped first: casts
 of e4m3fn and e5m2 do not saturate. Quotients of nvfp4 are rounded here, to ml_dtypes' values.
 """
 import re
@@ -21,7 +20,6 @@ ELEMENTS = {
     "e2m3": (ml_dtypes.float6_e2m3fn, 2, 7.5),
     "e2m1": (ml_dtypes.float4_e2m1fn, 2, 6.0),
 }
-BITS = {"e4m3": 8, "e5m2": 8, "e3m2": 6, "e2m3": 6, "e2m1": 4}
 BLOCKS = 8
 
 
@@ -87,13 +85,6 @@ def main():
     print("/// Elements that share a scale, in hexadecimal: two digits each, the sign in the code's "
           "highest\n/// bit; of int8 two's complement.\n"
           "typedef struct mx_block {\n    double scale;\n    const char *codes;\n} mx_block;\n")
-    print("// Values of the codes without the sign.")
-    for name, (dtype, _, largest) in ELEMENTS.items():
-        codes = numpy.arange(2 ** BITS[name], dtype=numpy.uint8).view(dtype).astype(numpy.float64)
-        positive, negative = codes.reshape(2, -1)
-        held = [v for v in positive if v <= largest]
-        assert all(numpy.signbit(negative)) and list(-negative[:len(held)]) == held
-        show(f"double mx_values_{name}[{len(held)}]", held, exact)
     show("double mx_inputs[8 * 32]", x.ravel(), exact)
     for name, (dtype, emax, largest) in ELEMENTS.items():
         out = []

@@ -31,20 +31,27 @@ static const struct {
     const char *text;
     int block_columns, sign_bit; // no sign bit: int8
     const mx_block *blocks;
-    const double *values; // without the sign
-    int count;
+    int mantissa_bits, bias;
+    int count; // of codes without the sign
 } formats[] = {
-#define VALUES(name) mx_values_##name, sizeof mx_values_##name / sizeof(double)
-    {"mx element=e4m3", COLUMNS, 0x80, mx_blocks_e4m3, VALUES(e4m3)},
-    {"mx element=e5m2", COLUMNS, 0x80, mx_blocks_e5m2, VALUES(e5m2)},
-    {"mx element=e3m2", COLUMNS, 0x20, mx_blocks_e3m2, VALUES(e3m2)},
-    {"mx element=e2m3 block_scale=e8m0", COLUMNS, 0x20, mx_blocks_e2m3, VALUES(e2m3)},
-    {"mx element=e2m1", COLUMNS, 0x08, mx_blocks_e2m1, VALUES(e2m1)},
-    {"mx element=e2m1 block_scale=nvfp4", NVFP4_COLUMNS, 0x08, mx_blocks_nvfp4, VALUES(e2m1)},
-    {"mx element=int8", COLUMNS, 0, mx_blocks_int8, NULL, 0},
-#undef VALUES
+    {"mx element=e4m3", COLUMNS, 0x80, mx_blocks_e4m3, 3, 7, 127},
+    {"mx element=e5m2", COLUMNS, 0x80, mx_blocks_e5m2, 2, 15, 124},
+    {"mx element=e3m2", COLUMNS, 0x20, mx_blocks_e3m2, 2, 3, 32},
+    {"mx element=e2m3 block_scale=e8m0", COLUMNS, 0x20, mx_blocks_e2m3, 3, 1, 32},
+    {"mx element=e2m1", COLUMNS, 0x08, mx_blocks_e2m1, 1, 1, 8},
+    {"mx element=e2m1 block_scale=nvfp4", NVFP4_COLUMNS, 0x08, mx_blocks_nvfp4, 1, 1, 8},
+    {"mx element=int8", COLUMNS, 0, mx_blocks_int8, 0, 0, 0},
 };
 enum { FORMATS = sizeof formats / sizeof *formats, INT8 = FORMATS - 1 };
+
+// Value of a code without the sign; exponent 0 has subnormals (OCP MX specification 5.3).
+static double value_of(int f, int code)
+{
+    const int bits = formats[f].mantissa_bits;
+    const int exponent = code >> bits;
+    const int mantissa = code % (1 << bits) + (exponent > 0 ? 1 << bits : 0);
+    return ldexp(mantissa, (exponent > 0 ? exponent : 1) - formats[f].bias - bits);
+}
 
 // Value of an element in the reference's row of blocks.
 static double reference(int f, bb_index row, int column)
@@ -59,7 +66,7 @@ static double reference(int f, bb_index row, int column)
     }
     const unsigned sign = code & (unsigned)formats[f].sign_bit;
     assert_in_range(code - sign, 0, formats[f].count - 1);
-    const double value = formats[f].values[code - sign] * block->scale;
+    const double value = value_of(f, (int)(code - sign)) * block->scale;
     return (float)(sign != 0 ? -value : value); // nvfp4 rounds to fp32, others are exact
 }
 
@@ -85,11 +92,11 @@ TEST(every_value_of_an_element_is_held)
     for (int f = 0; f < FORMATS; ++f) {
         const int count = formats[f].block_columns == COLUMNS ? formats[f].count : 0;
         for (int begin = 0; begin < 2 * count; begin += COLUMNS - 1) {
-            double values[COLUMNS] = {formats[f].values[count - 1]};
+            double values[COLUMNS] = {value_of(f, count - 1)};
             double got[COLUMNS];
             for (int i = 1; i < COLUMNS && begin + i - 1 < 2 * count; ++i) {
                 const int k = begin + i - 1;
-                values[i] = k < count ? formats[f].values[k] : -formats[f].values[k - count];
+                values[i] = k < count ? value_of(f, k) : -value_of(f, k - count);
             }
             autoptr(bb_coded_matrix) matrix = encoded(formats[f].text, 1, COLUMNS, values);
             bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, got);
