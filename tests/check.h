@@ -57,6 +57,42 @@ static inline void check_close_at(double got, double expected, double bound, con
     }
 }
 
+/// check_close for each of `count` doubles.
+#define check_all_close(got, expected, count, tolerance, scale)                                    \
+    check_all_at((got), (expected), (count), (tolerance)*fabs(scale), 0.0, #got, __FILE__, __LINE__)
+
+/// check_relative for each of `count` doubles.
+#define check_all_relative(got, expected, count, tolerance)                                        \
+    check_all_at((got), (expected), (count), 0.0, (tolerance), #got, __FILE__, __LINE__)
+
+static inline void check_all_at(const double *got, const double *expected, bb_index count,
+                                double bound, double tolerance, const char *what, const char *file,
+                                int line)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        const double allowed = bound + tolerance * fabs(expected[i]);
+        if (!(fabs(got[i] - expected[i]) <= allowed)) {
+            print_error("element %td of\n", i);
+            check_close_at(got[i], expected[i], allowed, what, file, line);
+        }
+    }
+}
+
+/// Each of `count` doubles is NaN.
+#define check_all_nan(values, count)                                                               \
+    check_all_nan_at((values), (count), #values, __FILE__, __LINE__)
+
+static inline void check_all_nan_at(const double *values, bb_index count, const char *what,
+                                    const char *file, int line)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        if (!isnan(values[i])) {
+            print_error("%s[%td]: got %.17g, expected NaN\n", what, i, values[i]);
+            _fail(file, line);
+        }
+    }
+}
+
 /// The call succeeds; otherwise the message and trace are printed.
 #define check_ok(call)                                                                             \
     do {                                                                                           \
@@ -76,6 +112,43 @@ static inline void check_close_at(double got, double expected, double bound, con
             _fail(__FILE__, __LINE__);                                                             \
         }                                                                                          \
     } while (0)
+
+/// Lets each allocation of a task fail in turn. The task must then return BB_MEMORY and leave
+/// nothing allocated; the walk ends where it succeeds with no failure.
+///
+///     bb_status status = BB_OK;
+///     for (failing_allocation walk = {0}; fail_next(&walk, status);) {
+///         autoptr(bb_scene) scene = NULL;
+///         status = bb_scene_create(&config, &scene);
+///     }
+typedef struct failing_allocation {
+    bb_index k;      ///< the one that fails, from 1
+    bb_index stride; ///< to the next one; 0 for 1
+    bb_index blocks; ///< before the walk
+} failing_allocation;
+
+static inline int fail_next(failing_allocation *walk, bb_status status)
+{
+    const int happened = bb_memory_failure_happened();
+    bb_memory_fail_at(0);
+    if (walk->k == 0) {
+        walk->blocks = bb_memory_blocks();
+        walk->k = 1;
+    } else {
+        const bb_index kept = bb_memory_blocks() - walk->blocks;
+        if (status != (happened ? BB_MEMORY : BB_OK) || kept != 0) {
+            print_error("allocation %td fails: %s, %td blocks kept\n", walk->k,
+                        bb_status_name(status), kept);
+            fail();
+        }
+        if (!happened) {
+            return 0;
+        }
+        walk->k += walk->stride > 0 ? walk->stride : 1;
+    }
+    bb_memory_fail_at(walk->k);
+    return 1;
+}
 
 /// Writes a text file.
 static inline void write_text(const char *path, const char *text)

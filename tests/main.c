@@ -74,6 +74,13 @@ static int count_leaks(const test_group *group, bb_index before)
     return leaks != 0;
 }
 
+static int stop_threads(void **state)
+{
+    (void)state;
+    bb_threads_stop();
+    return 0;
+}
+
 static int run_group(test_group *group)
 {
     const test_options *options = &group->options;
@@ -91,6 +98,11 @@ static int run_group(test_group *group)
     if (options->threads > 0 && bb_threads_set(options->threads) != BB_OK) {
         print_error("%s\n", bb_status_message());
         return 1;
+    }
+    for (size_t i = 0; i < group->count && options->threads == 0; ++i) {
+        if (group->tests[i].teardown_func == NULL) {
+            group->tests[i].teardown_func = stop_threads;
+        }
     }
     if (options->run != NULL) {
         code = options->run();

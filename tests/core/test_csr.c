@@ -64,5 +64,4 @@ TEST(product_has_the_same_bits_with_any_threads)
     check_ok(bb_threads_set(4));
     check_ok(bb_csr_multiply(&matrix, x, many));
     assert_memory_equal(one, many, sizeof one);
-    bb_threads_stop();
 }

@@ -21,7 +21,6 @@ TEST(large_arrays_are_looked_through_by_all_threads)
         assert_int_equal(bb_stage_inspect("here", values, LARGE), 1 << 20);
         values[LARGE - 1] = values[1 << 20] = values[(1 << 21) + 5] = 0.0;
     }
-    bb_threads_stop();
 }
 
 // What was looked at elsewhere is read only where it is not finite, or a test plants something.

@@ -31,7 +31,6 @@ TEST(every_index_is_visited_once)
             assert_int_equal(visits[i], 20);
         }
     }
-    bb_threads_stop();
 }
 
 static bb_status fail_from_100(void *context, bb_index index)
@@ -48,7 +47,6 @@ TEST(failure_comes_back_with_its_message)
     check_ok(bb_threads_set(3));
     check_fails(bb_thread_for(COUNT, fail_from_100, NULL), BB_INVALID, "failed");
     check_ok(bb_thread_for(100, fail_from_100, NULL));
-    bb_threads_stop();
 }
 
 static bb_status nested(void *context, bb_index index)
@@ -65,7 +63,6 @@ TEST(nested_loops_run_on_their_thread)
     for (int i = 0; i < 10; ++i) {
         assert_int_equal(visits[i], 50);
     }
-    bb_threads_stop();
 }
 
 static bb_status cover(void *context, bb_index begin, bb_index end)
@@ -108,7 +105,6 @@ TEST(the_caller_is_no_worker)
     check_ok(bb_thread_for(2, meet, NULL));
     assert_int_equal(atomic_load(&workers), 1);
     assert_false(bb_thread_is_worker());
-    bb_threads_stop();
 }
 
 TEST(thread_counts_out_of_range_are_refused)
@@ -121,7 +117,6 @@ TEST(blas_runs_on_one_thread)
     openblas_set_num_threads(2);
     check_ok(bb_threads_set(2));
     assert_int_equal(openblas_get_num_threads(), 1);
-    bb_threads_stop();
 }
 
 TEST(copies_are_whole)
@@ -161,5 +156,4 @@ TEST(a_child_process_finds_no_lock_held)
         assert_int_equal(waitpid(child, &how, 0), child);
         assert_int_equal(how, 0);
     }
-    bb_threads_stop();
 }

@@ -254,7 +254,6 @@ TEST(threads_do_not_change_a_bit)
             bad = bb_coded_matrix_non_finite(matrix);
         }
     }
-    check_ok(bb_threads_set(1));
 }
 
 TEST(every_failed_allocation_is_survived)

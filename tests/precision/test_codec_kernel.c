@@ -43,11 +43,9 @@ static int fill(void **state)
     return 0;
 }
 
-static int release(void **state)
+static void release(void)
 {
-    (void)state;
     BB_RELEASE(&values);
-    return 0;
 }
 
 static bb_error_norms assess(bb_index dimensions, double *bits_per_value)
@@ -84,4 +82,4 @@ TEST(fixed_accuracy_costs_what_the_paper_reports)
     assert_true(norms.max_error > 5.0e-13 && norms.max_error < 5.8e-13);
 }
 
-TEST_GROUP(.enter = fill, .leave = release);
+TEST_GROUP(.enter = fill, .end = release);

@@ -60,7 +60,6 @@ TEST_FULL(every_benchmark_is_recorded)
     }
     check_stored_bits(results, cases, count);
     bb_device_close(&setup.device);
-    bb_threads_stop();
 }
 
 static const char *const repeated[] = {"gemv-fp32",    "gemv-blas-s",   "gemv-low-rank",

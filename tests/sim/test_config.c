@@ -360,11 +360,10 @@ TEST(pyyaml_reads_resolved_copies)
     uint64_t index = 1u << 20;
     for (int round = 0; round < 6; ++round) {
         random_study drawn;
-        bb_text text = {0};
+        autorelease(bb_text) text = {0};
         draw_study(&drawn, &index);
         check_ok(bb_emission_write(&toy_schema, &drawn.study, false, &text));
         write_text("r.yaml", text.data);
-        bb_text_release(&text);
         int how = system("/usr/bin/python3 read.py");
         if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
             skip();

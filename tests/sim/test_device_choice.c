@@ -196,4 +196,4 @@ TEST(results_say_which_device_computed)
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

@@ -64,7 +64,7 @@ TEST(prices_of_two_definitions_are_told)
 {
     static const double price = 0.1;
     bb_results *files[2];
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     for (int side = 0; side < 2; ++side) {
         files[side] = empty_results();
         check_ok(bb_results_values(files[side], "results/strehl_loss", "1",
@@ -85,7 +85,6 @@ TEST(prices_of_two_definitions_are_told)
     check_ok(bb_comparison_write_origins(
         &(bb_comparison){pair.experiment, {files[0], files[0]}, {"a.h5", "a.h5"}, 0.0}, &text));
     assert_null(strstr(bb_text_string(&text), "definition"));
-    bb_text_release(&text);
     bb_results_destroy(&files[0]);
     bb_results_destroy(&files[1]);
 }

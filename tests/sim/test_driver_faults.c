@@ -183,4 +183,4 @@ TEST(a_finite_element_run)
     walk("wafer, fem, on two threads", &study, 2, every.fem_pair);
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

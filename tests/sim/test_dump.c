@@ -63,17 +63,15 @@ TEST_FULL(wafer_rows_round_trip)
 {
     char first[BB_DIGEST_BYTES];
     char second[BB_DIGEST_BYTES];
-    bb_results *made = NULL;
+    autoptr(bb_results) made = NULL;
     check_ok(bb_reader_read("rows.h5", &made));
     CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q", "-o",
          "again.h5");
-    bb_results *read = results_in("again.h5");
+    autoptr(bb_results) read = results_in("again.h5");
     assert_null(strstr(run.printed, "made for another study"));
     check_ok(bb_results_digest(made, true, first));
     check_ok(bb_results_digest(read, true, second));
     assert_string_equal(first, second);
-    bb_results_destroy(&made);
-    bb_results_destroy(&read);
     CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5",
          "response.grid.columns=41", "-q", "-o", "other.h5");
     program_expect(&run, 2, "dataset '/operators/C_x_0'");
@@ -124,10 +122,10 @@ TEST_FULL(rows_in_zfp_round_trip)
     struct stat stored;
     CALL("run", CONFIG_WAFER_SMALL, "dump.filter=zfp", "dump.tolerance_m_per_k=1e-14", "-q", "-o",
          "zfp.h5", "--dump", "rows");
-    bb_results *made = results_in("zfp.h5");
+    autoptr(bb_results) made = results_in("zfp.h5");
     CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5", "-q", "-o",
          "from_zfp.h5");
-    bb_results *read = results_in("from_zfp.h5");
+    autoptr(bb_results) read = results_in("from_zfp.h5");
     double error = largest_difference("rows.h5", "zfp.h5", "/operators/C_x_0");
     assert_int_equal(stat("rows.h5", &plain), 0);
     assert_int_equal(stat("zfp.h5", &stored), 0);
@@ -140,8 +138,6 @@ TEST_FULL(rows_in_zfp_round_trip)
     double two = driver_row(read, "overlay_x_nm", "reference")[0];
     check_relative(two, one, 1e-3);
     assert_true(one != two);
-    bb_results_destroy(&made);
-    bb_results_destroy(&read);
     // As many cells on another mesh are other cells.
     CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5",
          "response.grid={columns: 37, rows: 40}", "-q", "-o", "turned.h5");
@@ -179,7 +175,7 @@ TEST(a_product_study_takes_them)
                "  - {name: zfp, storage: {codec: zfp, mode: accuracy, tolerance_of_range: 1.0e-4, "
                "dimensions: 4}, multiply: fp32, accumulate: fp64}\n");
     CALL("run", "product.yaml", "-q", "-o", "product.h5");
-    bb_results *results = results_in("product.h5");
+    autoptr(bb_results) results = results_in("product.h5");
     assert_true(driver_number(results, "qoi_relative_error", "reference") == 0.0);
     double fp32 = driver_number(results, "qoi_relative_error", "fp32");
     double bfp8 = driver_number(results, "qoi_relative_error", "bfp8");
@@ -190,7 +186,6 @@ TEST(a_product_study_takes_them)
     assert_true(zfp > fp32 && zfp < 1e-2);
     assert_true(driver_number(results, "worst_relative_error", "bfp8") >= bfp8);
     assert_true(driver_number(results, "bits_per_value", "fp32") == 32.0);
-    bb_results_destroy(&results);
     CALL("check", "product.yaml");
     program_expect(&run, 0, "matrix");
     CALL("run", "product.yaml", "matrix.dataset=/operators/C_q", "-o", "none.h5");
@@ -256,7 +251,7 @@ TEST(a_reconstructor_study_takes_covariances)
 {
     CALL("run", CONFIG_AO_SMALL, "solver.lgs_tilt=constant_block", "-q", "-o", "ao.h5", "--dump",
          "Cmm,Ctm,Ctt,R");
-    bb_results *made = results_in("ao.h5");
+    autoptr(bb_results) made = results_in("ao.h5");
     write_text("reconstructor.yaml",
                "experiment: reconstructor\n"
                "covariance: {file: ao.h5, dataset: /operators/Cmm}\n"
@@ -268,7 +263,7 @@ TEST(a_reconstructor_study_takes_covariances)
                "  - {name: sp, arithmetic: sp}\n"
                "  - {name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}\n");
     CALL("run", "reconstructor.yaml", "machine.price_usd=1e9", "-q", "-o", "reconstructor.h5");
-    bb_results *read = results_in("reconstructor.h5");
+    autoptr(bb_results) read = results_in("reconstructor.h5");
     double sp = driver_number(read, "qoi_relative_error", "sp");
     double hp1 = driver_number(read, "qoi_relative_error", "hp1");
     print_message("errors of R: sp %.1e, hp1 %.1e; of variance: %.1e, %.1e\n", sp, hp1,
@@ -283,8 +278,6 @@ TEST(a_reconstructor_study_takes_covariances)
     const double cost = driver_number(read, "cost_usd", "hp1");
     check_close(cost, driver_number(read, "wall_s", "hp1") * 1e9 / (5.0 * 365.25 * 86400.0), 1e-12,
                 cost);
-    bb_results_destroy(&made);
-    bb_results_destroy(&read);
     CALL("run", "reconstructor.yaml", "covariance.dataset=/operators/Ctm_0", "-o", "x.h5");
     program_expect(&run, 2, "expected a square matrix");
     assert_int_equal(

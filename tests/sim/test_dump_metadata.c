@@ -119,14 +119,12 @@ TEST(rows_in_other_units_give_the_same)
     program_expect(&run, 0, "results: by_m.h5");
     run_rows("micro.h5", "by_um.h5");
     program_expect(&run, 0, "results: by_um.h5");
-    bb_results *metres = NULL;
-    bb_results *microns = NULL;
+    autoptr(bb_results) metres = NULL;
+    autoptr(bb_results) microns = NULL;
     check_ok(bb_reader_read("by_m.h5", &metres));
     check_ok(bb_reader_read("by_um.h5", &microns));
     check_relative(driver_dataset(microns, "overlay_reference_rms_nm")->numbers[0],
                    driver_dataset(metres, "overlay_reference_rms_nm")->numbers[0], 1e-12);
-    bb_results_destroy(&metres);
-    bb_results_destroy(&microns);
     edit_rows("kelvin.h5", "g['C_x_0'].attrs['units']='K'");
     run_rows("kelvin.h5", "none.h5");
     program_expect(&run, 2,

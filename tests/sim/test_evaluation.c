@@ -16,18 +16,14 @@ TEST(starts_with_nothing_known)
                               evaluation.fp32_bytes,         evaluation.flops,
                               evaluation.flops_dense,        evaluation.encode_seconds,
                               evaluation.solve_seconds,      evaluation.energy_joules};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-        assert_true(isnan(numbers[i]));
-    }
+    check_all_nan(numbers, sizeof numbers / sizeof *numbers);
 }
 
 TEST(unset_is_nan)
 {
     double *values = NULL;
     check_ok(bb_evaluation_unset(5, &values));
-    for (int i = 0; i < 5; ++i) {
-        assert_true(isnan(values[i]));
-    }
+    check_all_nan(values, 5);
     BB_RELEASE(&values);
     check_ok(bb_evaluation_unset(0, &values));
     assert_null(values);
@@ -37,16 +33,12 @@ TEST(ao_starts_with_nothing_known)
 {
     bb_ao_evaluation evaluation;
     check_ok(bb_ao_evaluation_create("a", 2, 3, 0, 1, &evaluation));
-    for (int i = 0; i < 6; ++i) {
-        assert_true(isnan(evaluation.strehl[i]));
-    }
+    check_all_nan(evaluation.strehl, 6);
     for (int t = 0; t < 2; ++t) {
         assert_null(evaluation.r[t]);
         assert_true(isnan(evaluation.residual_m[t]));
     }
-    for (int i = 0; i < BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS; ++i) {
-        assert_true(isnan(evaluation.psf[i]));
-    }
+    check_all_nan(evaluation.psf, BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS);
     bb_ao_evaluation_release(&evaluation, 2);
     bb_ao_evaluation_release(&evaluation, 2); // once is enough, twice is fine
 }
@@ -201,5 +193,3 @@ TEST(nothing_lost_and_nothing_stored_are_told_apart)
     assert_true(isnan(driver_number(results, "psnr_db", "tiles")));
 #undef PIPELINES
 }
-
-TEST_GROUP(.leave = driver_leave);

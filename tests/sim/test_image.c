@@ -118,11 +118,10 @@ static void add_configuration(bb_results *results)
 
 TEST(xarray_opens_them_with_both_engines)
 {
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     add_configuration(results);
     check_ok(bb_provenance_end(results));
     write_file(results, "c.h5");
-    bb_results_destroy(&results);
     int how = system("/usr/bin/python3 '" BB_SOURCE_DIR "/tests/sim/read_with_xarray.py' c.h5");
     if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
         skip();

@@ -32,9 +32,7 @@ static void expect_unset(const bb_results *results, const char *path)
 {
     const bb_dataset *dataset = bb_results_find(results, path);
     assert_non_null(dataset);
-    for (bb_index i = 0; i < dataset->count; ++i) {
-        assert_true(isnan(dataset->numbers[i]));
-    }
+    check_all_nan(dataset->numbers, dataset->count);
 }
 
 TEST(an_infinite_covariance_is_the_outcome_of_all)

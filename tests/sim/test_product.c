@@ -213,7 +213,6 @@ TEST(dumped_products_are_those_of_the_dumped_matrix)
     assert_true(largest > 1e-5 && largest <= 0x1p-11);
     assert_string_equal(operator_of(results, "C_1")->source->unit, "m/K");
     assert_string_equal(operator_of(results, "Y_1")->source->unit, "m/K"); // of pure numbers
-    bb_threads_stop();
 }
 
 // Nothing is known of a format by a matrix of zeros, and nothing is wrong with it either.

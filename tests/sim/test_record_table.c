@@ -187,7 +187,7 @@ TEST(kept_files_stand_for_tables)
     bb_problems problems = {0};
     autoptr(bb_config_base) base = NULL;
     bb_config_base *again = NULL;
-    bb_config *config = NULL;
+    autoptr(bb_config) config = NULL;
     bb_config_file files[4];
     write_text("kept.csv", table);
     put_study("kept.yaml", "  layout: kept.csv\n");
@@ -209,7 +209,6 @@ TEST(kept_files_stand_for_tables)
     const bb_field_place *places = study->scan.layout.items;
     assert_int_equal(study->scan.layout.count, 2);
     assert_true(places[0].dose_mj_per_cm2 == 12.5 && places[1].dose_mj_per_cm2 == 41.25);
-    bb_config_destroy(&config);
     bb_config_base_destroy(&again);
     request.file_count = 2;
     check_fails(bb_config_base_read(&request, &problems, &again), BB_IO,

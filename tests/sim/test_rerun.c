@@ -221,12 +221,11 @@ TEST(other_files_are_refused)
 {
     unsigned char *image = NULL;
     bb_index bytes = 0;
-    bb_results *results = fixture_results();
+    autoptr(bb_results) results = fixture_results();
     check_ok(bb_provenance_end(results));
     check_ok(bb_image_build(results, &image, &bytes));
     check_ok(bb_file_write("bare.h5", false, image, bytes));
     BB_RELEASE(&image);
-    bb_results_destroy(&results);
     CALL("rerun", "bare.h5");
     program_expect(&run, 3, "cannot rerun 'bare.h5': no file of 'bitbudget run'");
     CALL("rerun", "none.h5");

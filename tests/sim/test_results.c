@@ -11,9 +11,7 @@ TEST(datasets_hold_what_was_given)
     assert_true(dataset->numbers[3] == 4.0);
     assert_string_equal(dataset->axes[1], "wavelength");
     const bb_dataset *energy = bb_results_find(results, "results/energy_j");
-    for (bb_index i = 0; i < energy->count; ++i) {
-        assert_true(isnan(energy->numbers[i]));
-    }
+    check_all_nan(energy->numbers, energy->count);
     check_ok(bb_results_set(results, "results/energy_j", 2, 5.0));
     assert_true(energy->numbers[2] == 5.0);
     check_ok(bb_results_set_text(results, "results/status", 0, "non_finite"));

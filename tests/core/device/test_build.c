@@ -338,11 +338,10 @@ TEST(odd_compilers_are_survived, .setup_func = forget)
 TEST(words_without_end_are_cut, .setup_func = forget)
 {
     bb_build *build = NULL;
-    char *log = NULL;
+    autofree char *log = NULL;
     pretend("yes 'one more line' | head -c 1000000; exec cc \"$@\"");
     check_ok(bb_build_create(device_under_test, tiny, &log, &build));
     assert_int_equal(strlen(log), 65536);
-    BB_RELEASE(&log);
     bb_build_destroy(&build);
     pretend_no_more();
 }
@@ -375,10 +374,9 @@ TEST(compilers_have_the_usual_signals, .setup_func = forget)
     path[length] = '\0';
     assert_int_equal(setenv("BB_CC", path, 1), 0);
     bb_build *build = NULL;
-    char *log = NULL;
+    autofree char *log = NULL;
     check_fails(bb_build_create(device_under_test, tiny, &log, &build), BB_INVALID,
                 "error: SIGCHLD 1, SIGPIPE 1, SIGTERM 1");
-    BB_RELEASE(&log);
     assert_int_equal(sigprocmask(SIG_SETMASK, &found, NULL), 0);
     (void)signal(SIGCHLD, child);
     (void)signal(SIGPIPE, pipe);
@@ -486,7 +484,7 @@ static int begin(void)
     (void)setenv("BITBUDGET_CACHE", "off", 1); // here the compiler is under test
     (void)unsetenv("BB_CC");
     if (mkdtemp(home) == NULL || mkdtemp(scripts) == NULL || setenv("TMPDIR", home, 1) != 0 ||
-        bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK || bb_threads_set(2) != BB_OK) {
+        bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {
         return 1;
     }
     return build_tests_begin(cpu, &c_texts);
@@ -496,9 +494,8 @@ static void end(void)
 {
     bb_build_destroy(&entries);
     bb_device_close(&cpu);
-    bb_threads_stop();
     (void)rmdir(home);
     (void)rmdir(scripts);
 }
 
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = begin, .end = end, .threads = 2);

@@ -36,13 +36,7 @@ TEST(the_timer_reads_the_clock)
 
 static int begin(void)
 {
-    return bb_threads_set(2) == BB_OK ? device_tests_begin(BB_DEVICE_CPU) : 1;
+    return device_tests_begin(BB_DEVICE_CPU);
 }
 
-static void end(void)
-{
-    device_tests_end();
-    bb_threads_stop();
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = begin, .end = device_tests_end, .threads = 2);

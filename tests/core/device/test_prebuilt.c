@@ -5,7 +5,6 @@
 #include "core/device/build_ops.h"
 #include "core/device/host_compiler.h"
 #include "core/device/prebuilt.h"
-#include "core/memory.h"
 #include "core/thread.h"
 #include "tests/core/device/counted_compiler.h"
 
@@ -249,23 +248,16 @@ TEST(forms_may_be_links, .setup_func = ready)
 // Of each allocation, where a form is made and where it is read.
 TEST(allocations_that_fail_leave_nothing, .setup_func = ready)
 {
-    const bb_index held = bb_memory_blocks();
     for (int pass = 0; pass < 2; ++pass) {
-        bool happened = true;
-        bb_index count = 0;
-        while (happened) {
-            bb_build *built = NULL;
-            bb_memory_fail_at(++count);
-            bb_status status = pass == 0 ? bb_prebuilt_start_making(forms) : BB_OK;
+        failing_allocation walk = {0};
+        bb_status status = BB_OK;
+        while (fail_next(&walk, status)) {
+            autoptr(bb_build) built = NULL;
+            status = pass == 0 ? bb_prebuilt_start_making(forms) : BB_OK;
             status = status == BB_OK ? build(other_text, &built) : status;
-            happened = bb_memory_failure_happened() != 0;
-            bb_memory_fail_at(0);
-            assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
-            bb_build_destroy(&built);
             bb_prebuilt_stop_making();
-            assert_int_equal(bb_memory_blocks(), held);
         }
-        assert_true(count > 5);
+        assert_true(walk.k > 5);
         assert_int_equal(setenv("BB_CC", "/nowhere/cc", 1), 0);
     }
 }
@@ -273,7 +265,7 @@ TEST(allocations_that_fail_leave_nothing, .setup_func = ready)
 static int begin(void)
 {
     if (mkdtemp(root) == NULL || setenv("BITBUDGET_CACHE", "off", 1) != 0 ||
-        bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK || bb_threads_set(2) != BB_OK) {
+        bb_device_open(BB_DEVICE_CPU, 0, &cpu) != BB_OK) {
         return 1;
     }
     (void)snprintf(forms, sizeof forms, "%s/forms", root);
@@ -287,10 +279,9 @@ static int leave(void **state)
 {
     (void)state;
     bb_device_close(&cpu);
-    bb_threads_stop();
     char command[64];
     (void)snprintf(command, sizeof command, "rm -rf %s", root);
     return system(command);
 }
 
-TEST_GROUP(.begin = begin, .leave = leave, .commands = "cc");
+TEST_GROUP(.begin = begin, .leave = leave, .threads = 2, .commands = "cc");

@@ -324,7 +324,7 @@ static void hold_learning(const scene *s, const bb_tomography *problem)
 static void hold_tomography(scene *s)
 {
     const bb_error_terms_config terms = {.fitting = true, .aliasing = true};
-    bb_tomography *problem = NULL;
+    autoptr(bb_tomography) problem = NULL;
     bb_need making, held;
     s->config.error_terms = &terms;
     check_ok(bb_tomography_need(&s->config, BB_LGS_TILT_UPDATE, s->threads, &making, &held));
@@ -339,7 +339,6 @@ static void hold_tomography(scene *s)
     hold_whole(s, problem);
     hold_frames(s, problem);
     hold_learning(s, problem);
-    bb_tomography_destroy(&problem);
     s->config.error_terms = NULL;
 }
 
@@ -379,7 +378,7 @@ static void hold_commands(const scene *s)
               NEED_LOOSENESS);
     const bb_index n = s->guides.measurement_count;
     const bb_index actuators = commands->stack.actuator_count;
-    double *side = doubles(actuators * n);
+    autofree double *side = doubles(actuators * n);
     need_start();
     check_ok(bb_mirror_commands_gather(commands, ctm, side));
     need_stop();
@@ -387,7 +386,6 @@ static void hold_commands(const scene *s)
         bb_mirror_commands_gather_need(m, n, (double)actuators, 2.0 * m, s->threads),
         bb_slope_covariance_fill_need(&truth[0], &s->guides, s->threads));
     need_hold("mirror_commands, gathered", gathering, NEED_LOOSENESS);
-    BB_RELEASE(&side);
     bb_mirror_commands_destroy(&commands);
     for (bb_index t = 0; t < TARGETS; ++t) {
         bb_slope_covariance_destroy(&covariance[t]);

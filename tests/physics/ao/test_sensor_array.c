@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/ao/ao_check.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/sensor_array.h"
@@ -178,20 +177,11 @@ TEST_FULL(every_failed_allocation_is_reported)
 {
     const ao_case c = case_nx456();
     const bb_ao_config config = case_config(&c);
-    const bb_index blocks = bb_memory_blocks();
-    int failed = 1;
-    for (bb_index k = 1; failed; ++k) {
-        bb_atmosphere atmosphere = {0};
-        bb_sensor_array guides = {0};
-        bb_tilt_vectors tilts = {0};
-        bb_memory_fail_at(k);
-        const bb_status status = create_all(&config, &atmosphere, &guides, &tilts);
-        failed = bb_memory_failure_happened();
-        bb_memory_fail_at(0);
-        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-        bb_tilt_vectors_release(&tilts);
-        bb_sensor_array_release(&guides);
-        bb_atmosphere_release(&atmosphere);
-        assert_int_equal(bb_memory_blocks(), blocks);
+    bb_status status = BB_OK;
+    for (failing_allocation walk = {0}; fail_next(&walk, status);) {
+        autorelease(bb_atmosphere) atmosphere = {0};
+        autorelease(bb_sensor_array) guides = {0};
+        autorelease(bb_tilt_vectors) tilts = {0};
+        status = create_all(&config, &atmosphere, &guides, &tilts);
     }
 }

@@ -127,9 +127,7 @@ TEST(targets_differ_in_where_they_look)
     bb_index m = problem->targets[0].ctt->rows;
     bb_index n = problem->cmm->rows;
     double moved = 0.0;
-    for (bb_index i = 0; i < m * m; ++i) {
-        check_close(ctt[1][i], ctt[0][i], 1e-12, ctt[0][0]);
-    }
+    check_all_close(ctt[1], ctt[0], m * m, 1e-12, ctt[0][0]);
     for (bb_index i = 0; i < m * n; ++i) {
         moved = fmax(moved, fabs(ctm[1][i] - ctm[0][i]));
         // Cauchy and Schwarz, whatever the directions.
@@ -212,18 +210,12 @@ TEST_FULL(every_allocation_may_fail)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    bb_index k = 0;
-    for (bool failed = true; failed;) {
-        bb_tomography *problem = NULL;
-        bb_memory_fail_at(++k);
-        bb_status status = bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem);
-        failed = bb_memory_failure_happened() != 0;
-        bb_memory_fail_at(0);
-        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-        assert_true(failed == (problem == NULL));
-        bb_tomography_destroy(&problem);
-        assert_int_equal(bb_memory_blocks(), 0);
+    failing_allocation walk = {0};
+    bb_status status = BB_OK;
+    while (fail_next(&walk, status)) {
+        autoptr(bb_tomography) problem = NULL;
+        status = bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem);
+        assert_true((status == BB_OK) == (problem != NULL));
     }
-    print_message("%td allocations failed in turn\n", k - 1);
-    assert_true(k > 50);
+    assert_true(walk.k > 50);
 }

@@ -3,7 +3,6 @@
 // What the covariance does not know: slopes of every mode against differences of its wavefront, on
 // aligned grids and on one that is magnified, turned and shifted, by both slope models; the drift
 // of a sodium layer against the elongation of its spot; which star has which.
-#include "core/memory.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/laser_star.h"
 #include "physics/ao/unknown_modes.h"
@@ -241,16 +240,9 @@ TEST(stars_have_the_modes_of_their_kind)
 
 TEST_FULL(every_failed_allocation_is_reported)
 {
-    const bb_index blocks = bb_memory_blocks();
-    int failed = 1;
-    for (bb_index k = 1; failed; ++k) {
-        rig self;
-        bb_memory_fail_at(k);
-        const bb_status status = make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self);
-        failed = bb_memory_failure_happened();
-        bb_memory_fail_at(0);
-        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-        release(&self);
-        assert_int_equal(bb_memory_blocks(), blocks);
+    bb_status status = BB_OK;
+    for (failing_allocation walk = {0}; fail_next(&walk, status);) {
+        autocall(release) rig self;
+        status = make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &self);
     }
 }

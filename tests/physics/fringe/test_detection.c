@@ -192,9 +192,7 @@ TEST(what_does_not_fit_saturates_and_is_counted)
     bb_frames_quantise(&frames, 1, &saturated);
     assert_int_equal(saturated, 2);
     static const double expected[] = {0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0};
-    for (int k = 0; k < 7; ++k) {
-        assert_true(values[k] == expected[k]);
-    }
+    check_all_close(values, expected, 7, 0.0, 1.0);
     assert_true(isnan(values[7]));
     frames.intensity = copy;
     bb_frames_quantise(&frames, BB_INTEGER_UNSET, NULL);

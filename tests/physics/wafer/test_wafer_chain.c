@@ -160,23 +160,17 @@ TEST_FULL(a_field_has_the_expected_overlay)
 
 TEST(every_allocation_may_fail)
 {
-    chain links;
-    bb_index blocks = bb_memory_blocks();
     bb_grid_config cells = {20, 20};
     bb_grid_config points = {5, 9};
-    bb_index k = 0;
-    for (bool failed = true; failed;) {
-        bb_memory_fail_at(++k);
-        bb_status got = create(0.003, cells, points, &links);
-        if (got == BB_OK) {
-            got = run_field(&links, 44, NULL);
+    failing_allocation walk = {0};
+    bb_status status = BB_OK;
+    while (fail_next(&walk, status)) {
+        chain links;
+        status = create(0.003, cells, points, &links);
+        if (status == BB_OK) {
+            status = run_field(&links, 44, NULL);
             destroy(&links);
         }
-        failed = bb_memory_failure_happened() != 0;
-        bb_memory_fail_at(0);
-        assert_int_equal(got, failed ? BB_MEMORY : BB_OK);
-        assert_int_equal(bb_memory_blocks(), blocks);
     }
-    print_message("%td allocations failed in turn\n", k - 1);
-    assert_true(k > 30);
+    assert_true(walk.k > 30);
 }

@@ -352,20 +352,14 @@ TEST_FULL(every_allocation_may_fail)
         }
         bb_wafer_config config = config_of(&c);
         // The tables of the kernel take a tenth of a second: in strides there.
-        bb_index stride = generators[generator] == (int)BB_GENERATOR_KERNEL ? 7 : 1;
-        bb_index k = 1;
-        for (bool failed = true; failed; k += stride) {
-            bb_wafer_problem *problem = NULL;
-            bb_memory_fail_at(k);
-            bb_status status = bb_wafer_problem_create(&config, &problem);
-            failed = bb_memory_failure_happened() != 0;
-            bb_memory_fail_at(0);
-            assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-            assert_true(failed == (problem == NULL));
-            bb_wafer_problem_destroy(&problem);
-            assert_int_equal(bb_memory_blocks(), 0);
+        failing_allocation walk = {.stride =
+                                       generators[generator] == (int)BB_GENERATOR_KERNEL ? 7 : 1};
+        bb_status status = BB_OK;
+        while (fail_next(&walk, status)) {
+            autoptr(bb_wafer_problem) problem = NULL;
+            status = bb_wafer_problem_create(&config, &problem);
+            assert_true((status == BB_OK) == (problem != NULL));
         }
-        print_message("up to %td allocations, every %td failed\n", k, stride);
-        assert_true(k > 40);
+        assert_true(walk.k > 40);
     }
 }

@@ -169,27 +169,4 @@ static inline bb_coded_matrix *response_encode_by_four(const response *rows,
     return matrix;
 }
 
-/// Every allocation of coding 24 rows of 2560 fails in turn: an error of memory, and nothing is
-/// kept.
-static inline void response_fails_without_memory(const response *rows,
-                                                 const bb_codec_config *config)
-{
-    bb_index blocks = bb_memory_blocks();
-    bool done = false;
-    for (bb_index k = 1; !done; ++k) {
-        bb_coded_matrix *matrix = NULL;
-        bb_memory_fail_at(k);
-        bb_status status =
-            bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &rows->layout, &matrix);
-        if (status == BB_OK) {
-            status = bb_coded_matrix_encode(matrix, 0, bb_view_matrix(rows->values, 24, 2560));
-        }
-        done = status == BB_OK;
-        assert_true(done || status == BB_MEMORY);
-        bb_coded_matrix_destroy(&matrix);
-        assert_int_equal(bb_memory_blocks(), blocks);
-    }
-    bb_memory_fail_at(0);
-}
-
 #endif

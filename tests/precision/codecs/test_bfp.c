@@ -133,9 +133,7 @@ TEST(what_cannot_be_held_is_counted)
     assert_int_equal(bb_coded_matrix_underflowed(matrix), 2);
     assert_int_equal(bb_coded_matrix_saturated(matrix), 0);
     bb_coded_matrix_decode(matrix, 0, 0, 96, back);
-    for (int i = 0; i < 64; ++i) {
-        assert_true(isnan(back[i]));
-    }
+    check_all_nan(back, 64);
     assert_true(back[64] == 0x1p-122 && back[65] == 0.0 && back[66] == 0.0);
 }
 

@@ -311,7 +311,7 @@ TEST(clips_are_asked_for_and_bounded)
 {
     char text[200];
     double values[40] = {8.0};
-    bb_coded_matrix *matrix = NULL;
+    autoptr(bb_coded_matrix) matrix = NULL;
     const bb_matrix_layout layout = {.rows = 1, .columns = 40};
     bb_codec_config config = codec_of("integer bits=4 clip=best");
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
@@ -332,7 +332,6 @@ TEST(clips_are_asked_for_and_bounded)
     values[3] = NAN;
     check_fails(bb_coded_matrix_clip_row(matrix, 0, 0, values), BB_INVALID,
                 "row 0, column 3 is nan");
-    bb_coded_matrix_destroy(&matrix);
     config = codec_of("integer bits=4 clip=none");
     assert_int_equal(bb_codec_clip_count(&config), 1);
     bb_codec_describe(&config, text, sizeof text);

@@ -3,6 +3,7 @@
 #include "precision/codecs/transform.h"
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/precision/coded.h"
+#include "tests/precision/failed_allocations.h"
 
 // Root mean square error of every block over the tolerance, and of every value over its bound;
 // returns the larger of the two largest.
@@ -98,9 +99,7 @@ TEST(a_block_by_hand)
     // A word of the map, one of widths, four coefficients of 4 bits in 4 words, and the index.
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (1 + 1 + 4 + 2));
     bb_coded_matrix_decode(matrix, 0, 0, 4, out);
-    for (int i = 0; i < 4; ++i) {
-        check_close(out[i], values[i], 1e-14, 1.0);
-    }
+    check_all_close(out, values, 4, 1e-14, 1.0);
 }
 
 // Every width with the extremes of it, at every lane.
@@ -210,10 +209,9 @@ TEST_FULL(bits_follow_smoothness)
     bb_codec_config config = response_transform(1e-4);
     autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     config.codec = bb_codec_find("quantiser");
-    bb_coded_matrix *quotients = low_rank_encode(&rows, &config);
+    autoptr(bb_coded_matrix) quotients = low_rank_encode(&rows, &config);
     assert_true(response_bits(&rows, matrix) < 0.35 * response_bits(&rows, quotients));
     bb_coded_matrix_destroy(&matrix);
-    bb_coded_matrix_destroy(&quotients);
     for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
         rows.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
@@ -228,7 +226,7 @@ TEST(no_memory_is_an_error)
 {
     autorelease(response) rows = response_make(3, 8, 64, 40, 1.0);
     const bb_codec_config config = response_transform(1e-4);
-    response_fails_without_memory(&rows, &config);
+    survive_failed_allocations(&config, &rows.layout, rows.values);
 }
 
 TEST(keys_are_checked)

@@ -154,4 +154,4 @@ TEST(promises_are_kept_and_verified)
     }
 }
 
-TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);
+TEST_GROUP(.begin = needs_cuda);

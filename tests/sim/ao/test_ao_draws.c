@@ -21,8 +21,8 @@ TEST_FULL(draw_0_is_the_study_without_draws)
                                {"pipelines=[" PIPELINE("reference", "dp", "4") ", " PIPELINE(
                                     "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "4") "]",
                                 NULL}};
-    bb_results *plain = driver_results(&once);
-    bb_results *four = driver_results(&drawn);
+    autoptr(bb_results) plain = driver_results(&once);
+    autoptr(bb_results) four = driver_results(&drawn);
     for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
         const bb_dataset *expected = driver_dataset(plain, same[i]);
         const bb_dataset *got = driver_dataset(four, same[i]);
@@ -37,8 +37,6 @@ TEST_FULL(draw_0_is_the_study_without_draws)
     // dp draws the same answer.
     assert_true(driver_number(four, "price_std", "reference") < 1e-12);
     assert_true(fabs(driver_number(four, "price_worst", "reference")) < 1e-12);
-    bb_results_destroy(&plain);
-    bb_results_destroy(&four);
     driver_check_threads(&drawn);
 }
 
@@ -123,5 +121,3 @@ TEST_FULL(promises_hold_in_every_draw)
     assert_true(driver_number(results, "relative_cost", "many") >
                 driver_number(results, "relative_cost", "one"));
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -266,5 +266,3 @@ TEST_FULL(the_plan_counts_the_mirrors)
         assert_true(planned >= peak && planned < 2.0 * peak);
     }
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -145,5 +145,3 @@ TEST(device_memory_is_planned_in_every_build)
     plan_case(&cpu, 2, &plan);
     assert_true(plan.device_bytes == 0.0);
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -128,5 +128,3 @@ TEST_FULL(allocations_may_fail_anywhere)
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 67, 20);
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -316,4 +316,4 @@ TEST_FULL(allocations_may_fail_anywhere)
     allocation_walk("promised storage", driver_run_alone, config, 211, 20);
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

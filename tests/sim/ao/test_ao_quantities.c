@@ -145,7 +145,7 @@ TEST(dumped_operators_have_coordinates)
 {
     const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
     const bb_run_options options = {.threads = 1, .dump = "Cmm,Ctm"};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(&study);
     autoptr(bb_results) results = empty_results();
     check_ok(bb_threads_set(1));
     const bb_experiment *experiment =
@@ -172,7 +172,6 @@ TEST(dumped_operators_have_coordinates)
     check_close(x->numbers[1], -2.0 / 3.0, 1e-12, 1.0);
     assert_int_equal(find(results, "truth_slopes_1/axis")->count, 64);
     bb_results_destroy(&results);
-    bb_config_destroy(&config);
     results = driver_results(&study);
     assert_null(bb_results_find(results, "slopes/star"));
 }
@@ -251,5 +250,3 @@ TEST(dumped_commands_have_actuators)
     }
     assert_null(bb_results_find(results, "actuators_1/actuator"));
 }
-
-TEST_GROUP(.leave = driver_leave);

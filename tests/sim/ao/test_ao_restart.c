@@ -142,11 +142,10 @@ static void resume_everywhere(const driver_case *study, int before, const char *
 
 TEST_FULL(every_pipeline_is_gone_on_from)
 {
-    bb_results *results = driver_results(&mixed);
+    autoptr(bb_results) results = driver_results(&mixed);
     assert_string_equal(driver_text(results, "status", "fp8"), "not_spd");
     assert_string_equal(driver_text(results, "status", "kept"), "ok");
     assert_true(driver_number(results, "draws", "hp2") == 3.0);
-    bb_results_destroy(&results);
     resume_everywhere(&mixed, 0, mixed_order, NULL);
 }
 

@@ -66,4 +66,4 @@ TEST(sweeps_repeat_bit_for_bit)
     }
 }
 
-TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);
+TEST_GROUP(.begin = needs_cuda);

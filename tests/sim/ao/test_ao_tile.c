@@ -85,4 +85,4 @@ TEST(a_plan_says_the_tile_of_cuda_once)
     assert_null(strstr(said + 1, "solver.tile"));
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

@@ -55,13 +55,12 @@ TEST(ltao_decays_off_the_axis)
 // The ground layer alone: little Strehl ratio, but energy in a box over the whole field.
 TEST_FULL(glao_serves_the_whole_field)
 {
-    bb_results *glao = run_few(BB_SOURCE_DIR "/configs/ao/glao.yaml");
+    autoptr(bb_results) glao = run_few(BB_SOURCE_DIR "/configs/ao/glao.yaml");
     const bb_dataset *energy = driver_dataset(glao, "ensquared_energy");
     assert_int_equal(energy->shape[1], 5);
     for (bb_index i = 0; i < energy->count; i += 3) {
         assert_true(energy->numbers[i] > 0.02 && energy->numbers[i + 2] > energy->numbers[i]);
     }
-    bb_results_destroy(&glao);
     autoptr(bb_results) moao = run_few(BB_SOURCE_DIR "/configs/ao/mosaic-wide.yaml");
     assert_true(driver_number(moao, "strehl", "reference") > 0.0);
 }

@@ -259,10 +259,4 @@ TEST_FULL(rounding_keeps_out_of_reference_slopes)
     hold(PIPELINE(SCALED), inflations, &moved, (const double[]){1.37e-3, 5.1e-4, 8.1e-5}, 2.0);
 }
 
-static int begin(void)
-{
-    check_ok(bb_threads_set(2));
-    return 0;
-}
-
-TEST_GROUP(.begin = begin, .end = bb_threads_stop);
+TEST_GROUP(.threads = 2);

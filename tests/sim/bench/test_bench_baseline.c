@@ -82,8 +82,8 @@ TEST_FULL(a_baseline_that_is_made_can_be_read)
     char *names[] = {(char[]){"kernel-emit"}};
     bb_bench_setup setup = {.quick = true, .threads = 1, .cpu_only = true};
     bb_bench_baseline baseline = {0};
-    bb_results *results = NULL;
-    bb_text text = {0};
+    autoptr(bb_results) results = NULL;
+    autorelease(bb_text) text = {0};
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     check_ok(bb_results_create(&results));
     check_ok(bb_bench_baseline_record(&setup, names, 1, results, &text));
@@ -101,8 +101,6 @@ TEST_FULL(a_baseline_that_is_made_can_be_read)
     check_ok(bb_results_create(&results));
     check_fails(bb_bench_baseline_record(&setup, names, 1, results, &text), BB_INVALID,
                 "none of the benchmarks has a ratio");
-    bb_text_release(&text);
-    bb_results_destroy(&results);
     bb_device_close(&setup.device);
 }
 

@@ -14,7 +14,6 @@ TEST(every_row_names_what_there_is)
     const bb_bench_case *cases = NULL;
     const bb_index count = bb_bench_cases(&cases);
     int rows = 0;
-    (void)state;
     for (bb_index i = 0; i < count; ++i) {
         char name[32] = "";
         char type[8] = "";
@@ -56,7 +55,6 @@ TEST(rows_of_the_grid_have_five_points)
                                     {ROWS, 1, x},
                                     {ROWS, 1, y}};
     autocall(fixture_release) program_fixture fixture;
-    (void)state;
     make_manager(&fixture, manager, "SP");
     bb_kernel_manager_fill(&fixture.program, odd, data);
     assert_int_equal(row_start[0], 0);
@@ -76,7 +74,6 @@ TEST(a_sparse_row_is_measured)
     const bb_bench_case *cases = NULL;
     const bb_index count = bb_bench_cases(&cases);
     int found = 0;
-    (void)state;
     for (bb_index i = 0; i < count; ++i) {
         bb_bench_outcome outcome = {.library_s = NAN, .library_ratio = NAN};
         if (strncmp(cases[i].name, "kernel-spmv5-", 13) != 0) {

@@ -447,7 +447,7 @@ static void hold_studies(void)
     enum { ROUND = sizeof which / sizeof *which };
     coverage met = {0};
     for (uint64_t number = first_study; totals.accepted < studies; ++number) {
-        bb_text problems = {0};
+        autorelease(bb_text) problems = {0};
         study_make(&draft, seed, number, bb_experiments.rows[which[number % ROUND]]);
         bool too_large = false;
         bool accepted = is_accepted(&problems, &too_large);
@@ -461,7 +461,6 @@ static void hold_studies(void)
             problems.length = 0;
             accepted = is_accepted(&problems, &too_large);
         }
-        bb_text_release(&problems);
         if (accepted && too_large) {
             ++totals.too_large;
         } else if (accepted) {

@@ -67,4 +67,4 @@ TEST_FULL(ao)
     plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

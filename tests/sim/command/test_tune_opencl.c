@@ -20,7 +20,6 @@ TEST_FULL(what_is_tuned_is_taken)
     int tried = 0;
     int right = 0;
     int wrong = -1;
-    (void)state;
     write_text("coarsen.kernel", text);
     const char *const tune[PROGRAM_ARGUMENTS] = {"tune",     "coarsen.kernel", "T=SP", SIZES,
                                                  "--device", "opencl",         "-q"};

@@ -63,10 +63,9 @@ TEST(the_users_own_files_come_first)
     write_text("ao/quick.yaml", "");
     expect_found("ao/quick", "ao/quick.yaml");
     write_text("ao/quick", "");
-    char *found = NULL;
+    autofree char *found = NULL;
     check_ok(bb_study_file_find("ao/quick", &found));
     assert_string_equal(found, "ao/quick");
-    BB_RELEASE(&found);
     assert_int_equal(unlink("ao/quick") + unlink("ao/quick.yaml") + unlink("configs/ao/quick") +
                          unlink("configs/ao/quick.yaml"),
                      0);
@@ -108,7 +107,7 @@ TEST(names_are_listed_once_and_sorted)
 
 TEST(a_copy_names_files_where_they_are)
 {
-    bb_text copy = {0};
+    autorelease(bb_text) copy = {0};
     char expected[1024];
     char *here = getcwd(NULL, 0);
     write_text("share/configs/w/based.yaml",
@@ -130,7 +129,6 @@ TEST(a_copy_names_files_where_they_are)
     bb_text_release(&copy);
     write_text("share/configs/w/based.yaml", "a: [\n");
     check_fails(bb_study_file_copy("share/configs/w/based.yaml", &copy), BB_INVALID, "not YAML");
-    bb_text_release(&copy);
     assert_int_equal(unlink("share/configs/w/based.yaml"), 0);
     free(here);
 }

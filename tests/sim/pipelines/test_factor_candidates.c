@@ -43,14 +43,12 @@ static int prepare(void **state)
     return 0;
 }
 
-static int finish(void **state)
+static void finish(void)
 {
-    (void)state;
     bb_factor_problem_release(&problem);
     BB_RELEASE(&norms);
     BB_RELEASE(&a);
     BB_RELEASE(&b);
-    return 0;
 }
 
 static bb_factor_pipeline promise_of(bb_variant arithmetic, bb_variant inside)
@@ -292,4 +290,4 @@ TEST(one_tile_has_no_mixtures)
     assert_int_equal(candidates.mixtures, 0);
 }
 
-TEST_GROUP(.enter = prepare, .leave = finish);
+TEST_GROUP(.enter = prepare, .end = finish);

@@ -69,9 +69,7 @@ TEST(exact_formats_draw_the_same_answer)
     multiply(&fp64, 0, plain, &bits);
     for (bb_index d = 1; d < 4; ++d) {
         multiply(&fp64, d, drawn, &bits);
-        for (int i = 0; i < ROWS; ++i) {
-            check_relative(drawn[i], plain[i], 1e-12);
-        }
+        check_all_relative(drawn, plain, ROWS, 1e-12);
     }
 }
 
@@ -171,4 +169,4 @@ static int enter(void **state)
     return 0;
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave);
+TEST_GROUP(.enter = enter);

@@ -158,7 +158,7 @@ TEST_FULL(ao_gives_its_kinds)
 static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
 {
     autorelease(bb_figure) figure;
-    bb_figure last;
+    autorelease(bb_figure) last;
     char value[64];
     const bb_dataset *inputs = bb_results_find(scene->results, "operators/S_8");
     const bb_dataset *rises = bb_results_find(scene->results, "temperature/exposure_8");
@@ -170,7 +170,6 @@ static void heat_is_drawn_at_any_step(bb_plot_scene *scene)
     make(scene, "heat", &figure);
     assert_string_equal(bb_text_string(&figure.data), bb_text_string(&last.data));
     bb_figure_release(&figure);
-    bb_figure_release(&last);
     scene->step = 1;
     make(scene, "heat", &figure);
     has(&figure.script, "light step 1 of ");
@@ -200,7 +199,7 @@ TEST_FULL(wafer_gives_its_kinds)
                                         "probes"};
     autoptr(bb_results) results = NULL;
     bb_plot_scene scene = {.step = 0};
-    bb_figure figure;
+    autorelease(bb_figure) figure;
     char line[128];
     CALL_OK("run", BB_SOURCE_DIR "/configs/wafer/quick.yaml", "mesh.spacing_mm=5",
             "response.slit_points={columns: 3, rows: 3}", "metrology={columns: 3, rows: 5}",
@@ -222,7 +221,6 @@ TEST_FULL(wafer_gives_its_kinds)
     bb_figure_release(&figure);
     make(&scene, "heat", &figure);
     has(&figure.script, "last light step of exposure 14.");
-    bb_figure_release(&figure);
     heat_is_drawn_at_any_step(&scene);
 }
 

@@ -137,7 +137,7 @@ TEST(options_of_other_kinds_are_refused)
 TEST(answers_name_the_worst_point)
 {
     autorelease(bb_swept) swept;
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     check_ok(bb_swept_read(results, bb_experiment_find(&bb_experiments, "ao"), &swept));
     check_ok(bb_swept_answer(&swept, NAN, &text));
     assert_string_equal(text.data, "4 of 5 choices finish at every condition. Fewest bytes of "
@@ -146,7 +146,6 @@ TEST(answers_name_the_worst_point)
     bb_text_release(&text);
     check_ok(bb_swept_answer(&swept, 1e-5, &text));
     has(&text, "with strehl loss of at most 1e-05 at every condition: sp, 4 MB, ");
-    bb_text_release(&text);
     assert_int_equal(bb_swept_best(&swept, -1.0), -1);
     // What the pictures take as a price is what the statistics were made of.
     for (bb_index i = 0; i < swept.choice_count; ++i) {

@@ -143,7 +143,7 @@ TEST(incomplete_plans_are_collected_on_request_only)
     autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..4, shards: 2}\n", "part");
     bb_sweep_collect_request collect = {
         .plan = plan, .csv = "part.csv", .output = "part.h5", .within = NAN};
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     check_ok(bb_hdf5_library_start());
     check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "no point is done");
     const bb_shard_request request = {
@@ -162,7 +162,6 @@ TEST(incomplete_plans_are_collected_on_request_only)
     assert_string_equal(bb_results_note_text(results, "", "status_reason"),
                         "2 of 4 planned points were run");
     assert_true(isnan(find(results, "statistics/safe")->numbers[0])); // two points may yet fail
-    bb_results_destroy(&results);
     run_python("import h5py\na = h5py.File('part.h5').attrs\n"
                "assert a['points_planned'] == 4 and a['points_run'] == 2\n");
 }

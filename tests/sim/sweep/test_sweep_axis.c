@@ -159,7 +159,7 @@ TEST(coordinates_are_named_by_the_last_part)
 
 TEST(pipelines_are_found_by_name_and_number)
 {
-    bb_config *config = NULL;
+    autoptr(bb_config) config = NULL;
     bb_problems problems = {0};
     bb_sweep_plan *plan = toy_planned(
         "sweep: {axes: {pipelines.b.width: [3, 4], pipelines.1.width: [6, 7]}}\n", NULL);
@@ -169,7 +169,6 @@ TEST(pipelines_are_found_by_name_and_number)
     assert_int_equal(lines[2].width, 3); // the last axis is the fastest
     assert_int_equal(lines[1].width, 7);
     assert_int_equal(lines[0].width, 0);
-    bb_config_destroy(&config);
     bb_sweep_plan_destroy(&plan);
     toy_refused("sweep: {axes: {pipelines.c.width: [3, 4]}}\n", "pipelines");
 }

@@ -122,5 +122,3 @@ TEST(what_does_not_change_is_kept)
         bb_warm_allow(0.0);
     }
 }
-
-TEST_GROUP(.leave = driver_leave);

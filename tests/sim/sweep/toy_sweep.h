@@ -233,7 +233,7 @@ static inline bb_status toy_try_plan(const char *base, const char *sweep, const 
 {
     bb_status status = BB_OK;
     char text[8192];
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_status_record record;
     const bb_sweep_plan_request request = {.path = "plan.yaml", .threads = 1};
     (void)snprintf(text, sizeof text, "%s%s", base, sweep);
@@ -249,7 +249,6 @@ static inline bb_status toy_try_plan(const char *base, const char *sweep, const 
     }
 done:
     bb_status_save(&record);
-    bb_problems_release(&problems);
     if (status != BB_OK) {
         bb_sweep_plan_destroy(out);
     }

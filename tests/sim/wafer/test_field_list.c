@@ -17,7 +17,7 @@ typedef struct listing {
 static void list(const char *const *overrides, bb_index count, listing *out)
 {
     bb_problems problems = {0};
-    bb_config *config = NULL;
+    autoptr(bb_config) config = NULL;
     *out = (listing){0};
     if (bb_experiment_load(&bb_experiments, CONFIG_WAFER_SMALL, overrides, count, &problems,
                            &config) != BB_OK) {
@@ -25,7 +25,6 @@ static void list(const char *const *overrides, bb_index count, listing *out)
         fail();
     }
     check_ok(bb_field_list_write(bb_config_study(config), &out->text));
-    bb_config_destroy(&config);
     for (char *line = out->text.data; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n');
         assert_non_null(end);

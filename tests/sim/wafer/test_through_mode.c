@@ -328,8 +328,8 @@ TEST_FULL(its_moment_bends_the_plate)
 {
     const driver_case one = {CONFIG_WAFER_SMALL, {PLATE}};
     const driver_case two = {CONFIG_WAFER_SMALL, {PLATE, "mesh.through_thickness=two_mode"}};
-    bb_results *mean = driver_results(&one);
-    bb_results *drop = driver_results(&two);
+    autoptr(bb_results) mean = driver_results(&one);
+    autoptr(bb_results) drop = driver_results(&two);
     driver_check_output_plan(&two, drop);
     for (int axis = 0; axis < 3; ++axis) {
         double rms[2];
@@ -344,8 +344,6 @@ TEST_FULL(its_moment_bends_the_plate)
                 2.0 * driver_number(mean, "flops", "reference"));
     assert_true(driver_number(drop, "qoi_relative_error", "single") < 1e-5);
     assert_true(driver_number(drop, "certificate_violations", "single") == 0.0);
-    bb_results_destroy(&mean);
-    bb_results_destroy(&drop);
     driver_check_threads(&two);
 }
 
@@ -359,4 +357,4 @@ TEST(rows_without_a_moment_are_refused)
     check_ok(driver_load(&flat, &config));
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

@@ -70,4 +70,4 @@ TEST_FULL(orders_are_those_of_the_theory)
     assert_non_null(strstr(bb_text_string(&table), "crank-nicolson"));
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

@@ -157,11 +157,10 @@ TEST(no_expansion_is_no_overlay)
 TEST(a_step_over_the_limit_is_refused)
 {
     bb_results *results = NULL;
-    bb_config *config = driver_config(&small);
+    autoptr(bb_config) config = driver_config(&small);
     const bb_wafer_study *study = bb_config_study(config);
     double limit_ms = 1e3 * bb_thermal_wafer_limit(&study->wafer, &study->clamp, &study->hood,
                                                    1e-3 * study->mesh.spacing_mm);
-    bb_config_destroy(&config);
     check_close(limit_ms, 47.64, 1e-4, 47.64);
     char below[64];
     char above[64];
@@ -200,9 +199,7 @@ TEST(x_and_y_are_enough)
                         driver_row(flat, "displacement_nm", "fp16") + points,
                         (size_t)points * sizeof(double));
     const double *heights = driver_dataset(flat, "height_error_nm")->numbers;
-    for (bb_index p = 0; p < 8; ++p) {
-        assert_true(isnan(heights[p]));
-    }
+    check_all_nan(heights, 8);
 }
 
 static double difference(const bb_results *a, const bb_results *b, const char *name)

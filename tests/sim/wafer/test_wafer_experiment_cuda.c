@@ -78,7 +78,6 @@ TEST(the_file_names_the_kernels)
 {
     bb_device *device = NULL;
     bb_device_report report;
-    (void)state;
     check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &device));
     check_ok(bb_device_describe(device, &report));
     bb_device_close(&device);
@@ -88,4 +87,4 @@ TEST(the_file_names_the_kernels)
     assert_string_equal(note, report.kernels);
 }
 
-TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);
+TEST_GROUP(.begin = needs_cuda);

@@ -54,4 +54,4 @@ TEST(displacements_agree_with_the_cpu)
     assert_null(bb_results_note_text(opencl_results, "provenance", "device_cpu_compiler"));
 }
 
-TEST_GROUP(.begin = needs_opencl, .is_quiet = true, .leave = driver_leave);
+TEST_GROUP(.begin = needs_opencl, .is_quiet = true);

@@ -92,10 +92,9 @@ static int kind_of(const stand *bench, const char *path)
 {
     bb_heating_place place;
     bb_checkpoint *checkpoint = NULL;
-    bb_text subject = {0};
+    autorelease(bb_text) subject = {0};
     check_ok(bb_wafer_restart_subject(bb_config_study(bench->config), &subject));
     check_ok(bb_checkpoint_open(path, bb_text_string(&subject), &checkpoint));
-    bb_text_release(&subject);
     check_ok(bb_checkpoint_take(checkpoint, &place, sizeof place));
     bb_checkpoint_close(&checkpoint);
     if (place.rested < bench->problem->rest_steps) {

@@ -88,9 +88,9 @@ static double probed_factor_ratio(const problem *task, const bb_tile_matrix *fac
     enum { PROBES = 3 };
     bb_index n = task->n;
     double worst = 0.0;
-    double *v = dense_new(n);
-    double *y = dense_new(n);
-    double *z = dense_new(n);
+    autofree double *v = dense_new(n);
+    autofree double *y = dense_new(n);
+    autofree double *z = dense_new(n);
     for (uint64_t p = 0; p < PROBES; ++p) {
         dense_random(n, 77 + p, v);
         memset(y, 0, (size_t)n * sizeof *y);
@@ -108,9 +108,6 @@ static double probed_factor_ratio(const problem *task, const bb_tile_matrix *fac
         }
         worst = fmax(worst, dense_norm(n, z) / dense_norm(n, v) * (double)n);
     }
-    BB_RELEASE(&v);
-    BB_RELEASE(&y);
-    BB_RELEASE(&z);
     return worst / ((double)n * spd_norm(n, n, task->a) * roundoff);
 }
 
@@ -249,7 +246,6 @@ TEST_FULL(a_thousand_rows_hold_every_type)
     const bb_index sizes[] = {1000};
     check_ok(bb_threads_set(2));
     check_sizes(sizes, 1);
-    bb_threads_stop();
 }
 
 TEST(no_rows_are_refused)
@@ -282,7 +278,6 @@ TEST_FULL(four_thousand_rows_hold_where_it_matters)
                       bb_variant_names[variants[v]], found.factor, found.residual, found.solution);
         BB_RELEASE(&matrix.a);
     }
-    bb_threads_stop();
 }
 
 // Diagonals from 1e-30 to 1e30: the unit diagonal undoes the grading, so nothing is lost.

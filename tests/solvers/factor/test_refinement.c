@@ -30,19 +30,17 @@ static void setup(fixture *f, bb_index n, bb_index m, double condition)
             f->a[i * n + j] *= pow(10.0, -3.0 * (double)(i + j) / (double)n);
         }
     }
-    double *diagonal = dense_new(n);
+    autofree double *diagonal = dense_new(n);
     for (bb_index i = 0; i < n; ++i) {
         diagonal[i] = f->a[i * n + i];
     }
     check_ok(bb_scaling_unit_diagonal(diagonal, n, f->scale));
-    BB_RELEASE(&diagonal);
     dense_random(m * n, 11, f->b);
     memcpy(f->expected, f->b, (size_t)(m * n) * sizeof *f->b);
-    double *copy = dense_new(n * n);
+    autofree double *copy = dense_new(n * n);
     memcpy(copy, f->a, (size_t)(n * n) * sizeof *copy);
     assert_int_equal(
         LAPACKE_dposv(LAPACK_COL_MAJOR, 'L', (int)n, (int)m, copy, (int)n, f->expected, (int)n), 0);
-    BB_RELEASE(&copy);
     f->view = bb_view_matrix(f->a, n, n);
     f->source = bb_matrix_source_dense(&f->view, "A", "1");
 }
@@ -261,7 +259,6 @@ TEST(bits_do_not_depend_on_threads)
             assert_memory_equal(first, x, (size_t)(f.m * f.n) * sizeof *x);
         }
     }
-    bb_threads_stop();
 }
 
 TEST(wrong_use_is_refused)

@@ -310,9 +310,7 @@ TEST(a_product_is_that_of_the_host)
     weighed_multiply(ROWS, ITEMS, COLUMNS, weights, values, expected);
     check_ok(bb_residual_scorer_create(1, devices, &s.sources[0], &scorer));
     check_ok(bb_residual_scorer_multiply(scorer, ROWS, COLUMNS, weights, ITEMS, values, out));
-    for (int i = 0; i < ROWS * ITEMS; ++i) {
-        check_close(out[i], expected[i], 1e-12, 100.0);
-    }
+    check_all_close(out, expected, ROWS * ITEMS, 1e-12, 100.0);
 }
 
 TEST(a_projection_is_a_product_of_three)
@@ -394,14 +392,7 @@ static int begin(void)
         devices[g] = gpu;
     }
     set_spreads();
-    check_ok(bb_threads_set(bb_threads_available() < 16 ? bb_threads_available() : 16));
     return 0;
 }
 
-static void end(void)
-{
-    bb_threads_stop();
-    close_devices();
-}
-
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = begin, .end = close_devices, .threads = 16);

@@ -219,7 +219,6 @@ TEST(words_do_not_depend_on_tiles_or_threads)
         }
         memcpy(first, i == 0 ? q : first, sizeof *q * M * N);
     }
-    check_ok(bb_threads_set(1));
 }
 
 // What a block was told of, and whether it is rounded from its last column on.

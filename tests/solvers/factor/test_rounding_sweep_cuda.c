@@ -210,9 +210,7 @@ TEST(columns_are_those_of_the_factor)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         start(cases[c].arithmetic, 128, &p);
         check_ok(bb_panel_cholesky_pivots(p.panels, pivots));
-        for (int k = 0; k < N; ++k) {
-            check_relative(pivots[k], p.pivots[k], 1e3 * cases[c].error);
-        }
+        check_all_relative(pivots, p.pivots, N, 1e3 * cases[c].error);
         for (size_t s = 0; s < sizeof places / sizeof *places; ++s) {
             const bb_index first = places[s][0];
             const bb_index width = places[s][1];
@@ -269,9 +267,7 @@ TEST(blocks_of_any_width_are_told_of_what_they_want)
         check_ok(i == 0 ? bb_rounding_sweep(p.tiles, &step, M, q, NULL)
                         : bb_rounding_sweep_panels(gpu, p.panels, N, &step, M, q, NULL));
     }
-    for (int k = 0; k < M * N; ++k) {
-        check_close(told[1][k], told[0][k], 1e-7, 1.0);
-    }
+    check_all_close(told[1], told[0], M * N, 1e-7, 1.0);
     finish(&p);
     BB_RELEASE(&told[0]);
     BB_RELEASE(&told[1]);
@@ -289,18 +285,12 @@ TEST(wide_blocks_are_refused)
 
 static int begin(void)
 {
-    const int code = first_device_open(BB_DEVICE_CUDA, &gpu);
-    if (code != 0) {
-        return code;
-    }
-    check_ok(bb_threads_set(2));
-    return 0;
+    return first_device_open(BB_DEVICE_CUDA, &gpu);
 }
 
 static void end(void)
 {
-    bb_threads_stop();
     bb_device_close(&gpu);
 }
 
-TEST_GROUP(.begin = begin, .end = end);
+TEST_GROUP(.begin = begin, .end = end, .threads = 2);

@@ -128,7 +128,7 @@ static inline void add_block(random_program *program, bb_text *out, int scope, b
     int inputs = narrowed != NULL ? 1 : draw_of(program, 5);
     const int outputs = narrowed != NULL || chance(program, 75) ? 1 : 2 + draw_of(program, 2);
     bb_element_type result = type;
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     for (int k = 0; k < inputs; ++k) {
         taken[k] = narrowed != NULL ? narrowed : draw_emitter(program, scope, false);
         if (taken[k] == NULL) {
@@ -155,7 +155,6 @@ static inline void add_block(random_program *program, bb_text *out, int scope, b
                          number, inputs, outputs, type_name(type)));
     add_escaped(out, bb_text_string(&text));
     check_ok(bb_text_add(out, ";\"/>\n"));
-    bb_text_release(&text);
     for (int k = 0; k < inputs; ++k) {
         connect(program, taken[k], "c", number, "in", k);
     }
@@ -340,7 +339,7 @@ static inline void add_range(random_program *program, bb_text *out, const char *
 
 static inline void add_iterator(random_program *program, bb_text *out)
 {
-    bb_text children = {0};
+    autorelease(bb_text) children = {0};
     const int number = ++program->iterators;
     const int dimensions = 1 + chance(program, 30);
     int accumulators = 0;
@@ -365,7 +364,6 @@ static inline void add_iterator(random_program *program, bb_text *out)
     check_ok(bb_text_add(out, "<IteratorBlock name=\"s%d\" dimensions=\"%d\"", number, dimensions));
     add_icf(program, out, type, "s", number, number, &accumulators);
     check_ok(bb_text_add(out, ">\n%s</IteratorBlock>\n", bb_text_string(&children)));
-    bb_text_release(&children);
     for (int k = 0; k < accumulators; ++k) {
         emit(program, type, RANDOM_BODY, "s$.out($)", number, k);
     }

@@ -23,7 +23,6 @@ TEST(threads_change_no_bit)
         }
         assert_memory_equal(one, commands, sizeof one);
     }
-    check_ok(bb_threads_set(1));
 }
 
 // Frames that are posted wait for their time; one whose time is over begins at once, after those

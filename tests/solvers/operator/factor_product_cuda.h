@@ -125,7 +125,7 @@ static inline void replay(const bb_codec_config *config)
     autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, config);
     autoptr(bb_coded_operator) operation = NULL;
     autofree double *host_x = dense_new(COLUMNS);
-    float *narrow = NULL;
+    autofree float *narrow = NULL;
     void *x = NULL;
     void *y = NULL;
     double found[ROWS], expected[ROWS];
@@ -165,7 +165,6 @@ static inline void replay(const bb_codec_config *config)
     cuda_ok(cudaGraphExecDestroy(plan));
     cuda_ok(cudaGraphDestroy(graph));
     cuda_ok(cudaStreamDestroy(stream));
-    BB_RELEASE(&narrow);
     bb_device_release(gpu, &x);
     bb_device_release(gpu, &y);
 }

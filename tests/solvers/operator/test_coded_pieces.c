@@ -85,7 +85,6 @@ TEST(products_are_those_of_decoded_rows)
             }
         }
     }
-    check_ok(bb_threads_set(1));
 }
 
 TEST_GROUP(.enter = fill);

@@ -43,9 +43,7 @@ TEST(a_bad_x_reaches_every_row)
         x[kind == 0 ? 0 : 61 * 23 + 30] = kind == 0 ? INFINITY : NAN;
         for (int how = 0; how < WAYS; ++how) {
             apply(gpu, matrix, &ways[how], 3, 110, x, y);
-            for (int i = 0; i < 110; ++i) {
-                assert_true(isnan(y[i]));
-            }
+            check_all_nan(y, 110);
         }
     }
 }
@@ -135,9 +133,7 @@ TEST(axes_of_one_launch_are_each_their_own)
         for (int j = 0; j < AXES; ++j) {
             assert_memory_equal(found[j], again[j], bytes);
             apply(gpu, matrices[j], &ways[1], window.row, window.rows, host_x, expected);
-            for (bb_index i = 0; i < window.rows; ++i) {
-                check_close(found[j][i], expected[i], 1e-12, magnitude[j] * COLUMNS);
-            }
+            check_all_close(found[j], expected, window.rows, 1e-12, magnitude[j] * COLUMNS);
         }
     }
     for (int j = 0; j < AXES; ++j) {

@@ -145,7 +145,6 @@ TEST(implicit_steps_balance_on_any_threads)
         }
         assert_memory_equal(bb_stepper_state(stepper), kept, N * sizeof *kept);
     }
-    bb_threads_stop();
 }
 
 TEST(gradients_solve_and_say_when_they_cannot)

@@ -105,11 +105,10 @@ TEST(agrees_with_adaptive_quadrature)
 // section 2.5 of the reference, five digits).
 static double variance(double size_m, double outer_scale_m)
 {
-    bb_structure_table table = {0};
+    autorelease(bb_structure_table) table = {0};
     check_ok(bb_structure_table_create(outer_scale_m, &table));
     const bb_edge_pair pair = bb_edge_pair_make(0.0, 0.5 * size_m, 0.0, 0.5 * size_m);
     const double value = average(table, &pair, size_m, 0.0) - average(table, &pair, 0.0, 0.0);
-    bb_structure_table_release(&table);
     return value / (4.0 * BB_PI * BB_PI * pow(size_m, 5.0 / 3.0));
 }
 

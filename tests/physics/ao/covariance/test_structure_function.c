@@ -40,7 +40,7 @@ TEST(matches_the_forty_digit_values)
         {10.0, 688.071979648172},   {20.0, 795.790531319968}, {39.0, 807.448133618495},
         {1.0e5, 807.569966932023},
     };
-    bb_structure_table table = {0};
+    autorelease(bb_structure_table) table = {0};
     check_ok(bb_structure_table_create(25.0, &table));
     const double strength = pow(0.157, -5.0 / 3.0);
     for (size_t i = 0; i < sizeof reference / sizeof reference[0]; ++i) {
@@ -48,7 +48,6 @@ TEST(matches_the_forty_digit_values)
         check_relative(strength * bb_structure_function(r, 25.0), reference[i][1], 1e-13);
         check_relative(strength * bb_structure_table_value(table, r * r), reference[i][1], 1e-13);
     }
-    bb_structure_table_release(&table);
     // mpmath, 40 digits, r0 = 1 m, L0 = 100 m.
     check_relative(bb_structure_function(0.25, 100.0), 0.54533613178959490391, 1e-14);
     check_relative(bb_structure_function(30.0, 100.0), 276.22155550097404891, 1e-14);

@@ -126,9 +126,7 @@ TEST(fft_and_sum_of_waves_agree)
     check_ok(bb_screen_axis_create(&screen, false, 48, position, NULL, BB_SCREEN_POINT, &y));
     check_ok(bb_phase_screen_plane(&screen, amplitudes, plane));
     check_ok(bb_phase_screen_add(&screen, amplitudes, &x, &y, grid));
-    for (int k = 0; k < 48 * 48; ++k) {
-        check_close(grid[k], plane[k], 1e-11, 1.0);
-    }
+    check_all_close(grid, plane, 48 * 48, 1e-11, 1.0);
 }
 
 // One value of a screen at x by y, taken along x and y as said.

@@ -66,12 +66,8 @@ TEST(skies_begin_as_frames)
     check_ok(bb_flow_sampler_look(flow, BB_FRAME_WHOLE, 0.0, 0.0, 5, 8, &moved));
     const bb_index n = s.problem->guides.measurement_count;
     const bb_index m = s.problem->targets[0].truth.measurement_count;
-    for (bb_index i = 0; i < n; ++i) {
-        check_close(moved.guides[i], frame.guides[i], 1e-14, 1.0);
-    }
-    for (bb_index i = 0; i < m; ++i) {
-        check_close(moved.truth[0][i], frame.truth[0][i], 1e-14, 1.0);
-    }
+    check_all_close(moved.guides, frame.guides, n, 1e-14, 1.0);
+    check_all_close(moved.truth[0], frame.truth[0], m, 1e-14, 1.0);
     check_close(moved.phase[0][300], frame.phase[0][300], 1e-18, 1.0);
     // Parts leave each other alone.
     check_ok(bb_flow_sampler_look(flow, BB_FRAME_TARGETS, 0.02, 0.0, 5, 9, &moved));
@@ -176,9 +172,7 @@ TEST(a_drift_is_a_direction)
     const double entries = bb_slope_covariance_entries(&truth[0], &guides);
     const double direct = bb_slope_covariance_direct_entries(&truth[0], &guides);
     assert_true(direct > 0.0 && direct < entries); // both ways are walked
-    for (bb_index k = 0; k < (bb_index)entries; ++k) {
-        check_close(matrix[0][k], matrix[1][k], 1e-12, 0.1);
-    }
+    check_all_close(matrix[0], matrix[1], (bb_index)entries, 1e-12, 0.1);
     for (int t = 0; t < 2; ++t) {
         BB_RELEASE(&matrix[t]);
         bb_sensor_array_release(&truth[t]);

@@ -151,9 +151,7 @@ TEST(natural_stars_see_above_laser_stars)
     bb_learn_task task = task_of(&config, problem->cmm);
     task.height_m = high_m;
     check_ok(bb_learn_fit(&task, &learned));
-    for (int l = 0; l < LAYERS; ++l) {
-        check_relative(learned.strength[l], strengths[l], 1e-8);
-    }
+    check_all_relative(learned.strength, strengths, LAYERS, 1e-8);
     bb_learned_profile_release(&learned);
     // Without natural stars none does.
     bb_tomography_destroy(&problem);
@@ -217,9 +215,7 @@ TEST(noise_and_tilts_do_not_bias)
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
     task.source = problem->cmm;
     check_ok(bb_learn_fit(&task, &noisy));
-    for (int l = 0; l < LAYERS; ++l) {
-        check_relative(noisy.strength[l], quiet.strength[l], 1e-8);
-    }
+    check_all_relative(noisy.strength, quiet.strength, LAYERS, 1e-8);
     check_relative(noisy.tilt_arcsec2[0], 7.0, 1e-8);
     assert_true(noisy.noise_arcsec2[2] > 10.0 * quiet.noise_arcsec2[2]);
 }
@@ -255,7 +251,6 @@ TEST_FULL(frames_teach_within_their_error)
     bb_learn_frames_release(&frames);
     bb_frame_sampler_destroy(&sampler);
     problem->target_count = c.target_count;
-    check_ok(bb_threads_set(1));
 }
 
 TEST(what_cannot_be_fitted_is_refused)

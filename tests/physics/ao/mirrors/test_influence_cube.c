@@ -131,7 +131,7 @@ TEST(slopes_are_those_of_the_function_that_was_sampled)
 {
     ao_case c = case_mcao();
     bb_influence_cube cubes[2] = {{0}};
-    bb_atmosphere atmosphere = {0};
+    autorelease(bb_atmosphere) atmosphere = {0};
     bb_sensor_array arrays[2] = {{0}};
     bb_mirror_stack stack = {0};
     double worst = 0.0;
@@ -171,7 +171,6 @@ TEST(slopes_are_those_of_the_function_that_was_sampled)
     bb_sensor_array_release(&arrays[0]);
     bb_sensor_array_release(&arrays[1]);
     bb_mirror_stack_release(&stack);
-    bb_atmosphere_release(&atmosphere);
     BB_RELEASE(&cubes[1].values);
 }
 
@@ -279,7 +278,7 @@ static bb_index tell(const ao_case *c, bb_plate_mode *first)
     bb_sensor_array truth[MOST_TARGETS] = {{0}};
     const bb_sensor *truths[MOST_TARGETS];
     bb_mirror_commands *commands = NULL;
-    bb_plate_mode *modes = NULL;
+    autofree bb_plate_mode *modes = NULL;
     bb_index count = 0;
     check_ok(bb_atmosphere_create(&c->atmosphere, 0.0, &atmosphere));
     for (bb_index t = 0; t < c->target_count; ++t) {
@@ -289,7 +288,6 @@ static bb_index tell(const ao_case *c, bb_plate_mode *first)
     check_ok(bb_mirror_commands_create(&config, truths, &commands));
     check_ok(bb_plate_scale_find(commands, &modes, &count));
     *first = count > 0 ? modes[0] : (bb_plate_mode){0};
-    BB_RELEASE(&modes);
     bb_mirror_commands_destroy(&commands);
     for (bb_index t = 0; t < c->target_count; ++t) {
         bb_sensor_array_release(&truth[t]);

@@ -216,7 +216,6 @@ TEST(sides_and_estimates_are_products)
     }
     BB_RELEASE(&again);
     BB_RELEASE(&seen);
-    bb_threads_stop();
 }
 
 // The square of a weak mode's ratio is its share of the largest eigenvalue: by the slopes that the

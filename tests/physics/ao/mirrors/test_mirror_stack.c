@@ -98,9 +98,7 @@ TEST(a_mirror_at_the_pupil_is_the_same_in_all_directions)
         assert_memory_equal(axis, other, (size_t)items * sizeof *axis);
     }
     // Slopes reach 0.25 arcsec per volt.
-    for (bb_index i = 0; i < items; ++i) {
-        check_close(axis[i], expected[i], 1e-14, 1.0);
-    }
+    check_all_close(axis, expected, items, 1e-14, 1.0);
 }
 
 // From (20, 0) a mirror at 11 km is seen shifted by 1.07 m: moving its actuators against that is
@@ -257,7 +255,5 @@ TEST(guide_stars_see_mirrors_as_layers)
     check_ok(BB_ALLOCATE(items, &matrix));
     check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
     check_ok(bb_mirror_stack_interaction(&ground, &s.truth[3].sensors[0], matrix));
-    for (bb_index i = 0; i < items; ++i) {
-        check_close(matrix[i], expected[i], 1e-14, 1.0);
-    }
+    check_all_close(matrix, expected, items, 1e-14, 1.0);
 }

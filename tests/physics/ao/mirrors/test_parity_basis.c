@@ -133,7 +133,6 @@ TEST_FULL(an_annulus_has_four_blocks)
         assert_int_equal(blocks_of(&s), 4);
         compare(&s);
     }
-    bb_threads_stop();
 }
 
 // A full square without some of its pixels: where those are is what symmetry is left.
@@ -168,7 +167,6 @@ TEST(a_mask_has_what_its_shape_leaves)
     assert_int_equal(blocks_without(above, 2), 2);
     assert_int_equal(blocks_without(turned, 2), 2);
     assert_int_equal(blocks_without(all, 4), 4);
-    bb_threads_stop();
 }
 
 TEST(equal_modes_leave_none_weak)

@@ -164,7 +164,7 @@ TEST(layers_have_outer_scales_of_their_own)
                                         &mixed));
     check_ok(bb_layer_tomography_set(mixed, strength, NULL));
     const bb_index m = alone[0]->targets[0].ctt->rows;
-    double *sum = zeros(m * m);
+    autofree double *sum = zeros(m * m);
     for (int k = 0; k < 2; ++k) {
         autofree double *part = doubles(m * m);
         check_ok(bb_matrix_source_load(alone[k]->targets[0].ctt, part));
@@ -179,7 +179,6 @@ TEST(layers_have_outer_scales_of_their_own)
         distance(alone[0]->targets[0].ctt, alone[1]->targets[0].ctt); // scales matter
     print_message("mixed: %.1e, between the two scales %.2g\n", off, apart);
     assert_true(off < 1e-13 && apart > 1e-3);
-    BB_RELEASE(&sum);
     bb_layer_tomography_destroy(&mixed);
     bb_tomography_destroy(&alone[0]);
     bb_tomography_destroy(&alone[1]);

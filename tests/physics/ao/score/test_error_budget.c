@@ -23,7 +23,7 @@ TEST(noise_is_what_it_adds_to_the_covariance)
     autocall(chain_release) chain clean = chain_assemble(&c, false);
     autoptr(bb_tomography) problem = NULL;
     check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
-    bb_csr sparse = {0};
+    autorelease(bb_csr) sparse = {0};
     check_ok(bb_error_budget_noise(problem, &sparse));
     assert_int_equal(sparse.rows, noisy.n);
     autofree double *noise = zeros(noisy.n * noisy.n);
@@ -32,7 +32,6 @@ TEST(noise_is_what_it_adds_to_the_covariance)
             noise[row * noisy.n + sparse.column[e]] = sparse.value[e];
         }
     }
-    bb_csr_release(&sparse);
     double largest = 0.0;
     double crossed = 0.0;
     for (bb_index k = 0; k < noisy.n * noisy.n; ++k) {

@@ -170,9 +170,7 @@ TEST(all_points_make_the_direct_sum)
     print_message("Strehl %.6f and %.6f, rms %.3f nm; point by point %.6f, %.6f, %.3f nm\n",
                   got.strehl[0], got.strehl[1], 1e9 * got.rms_m, direct.strehl[0], direct.strehl[1],
                   1e9 * direct.rms_m);
-    for (int w = 0; w < WAVELENGTHS; ++w) {
-        check_relative(got.strehl[w], direct.strehl[w], 1e-11);
-    }
+    check_all_relative(got.strehl, direct.strehl, WAVELENGTHS, 1e-11);
     check_relative(got.rms_m, direct.rms_m, 1e-11);
 }
 

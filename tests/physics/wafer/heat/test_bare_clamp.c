@@ -63,9 +63,7 @@ TEST(rows_sum_to_the_loss_to_the_water)
     const bb_csr *a = &entries[0].bare->conductance;
     const bb_csr *b = &entries[1].bare->conductance;
     assert_int_equal(bb_csr_nonzeros(a), bb_csr_nonzeros(b));
-    for (bb_index i = 0; i < bb_csr_nonzeros(a); ++i) {
-        check_close(a->value[i], b->value[i], 1e-12, 1.0);
-    }
+    check_all_close(a->value, b->value, bb_csr_nonzeros(a), 1e-12, 1.0);
     drop(&entries[0]);
     drop(&entries[1]);
 }

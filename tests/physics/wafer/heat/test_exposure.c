@@ -74,9 +74,7 @@ TEST(parts_make_up_a_step)
             }
         }
         double total = bb_exposure_energy(exposure, step, 1, energy);
-        for (bb_index i = 0; i < exposure->count; ++i) {
-            check_close(sum[i], energy[i], 1e-12, total);
-        }
+        check_all_close(sum, energy, exposure->count, 1e-12, total);
         BB_RELEASE(&sum);
     }
 }

@@ -67,9 +67,7 @@ TEST(six_parameters_are_found_back)
     bb_overlay_points points = view(&c, POINTS);
     check_ok(bb_overlay_fit_model(BB_OVERLAY_WAFER_6, &points, &fit, c.residual_x, c.residual_y));
     assert_int_equal(fit.outcome.kind, BB_OUTCOME_OK);
-    for (int k = 0; k < 6; ++k) {
-        check_relative(fit.parameter[k], p[k], 1e-12);
-    }
+    check_all_relative(fit.parameter, p, 6, 1e-12);
     for (int i = 0; i < POINTS; ++i) {
         check_close(c.residual_x[i], 0.0, 1e-22, 1.0);
         check_close(c.residual_y[i], 0.0, 1e-22, 1.0);
@@ -92,9 +90,7 @@ TEST(ten_parameters_are_found_back)
     bb_overlay_fit fit;
     bb_overlay_points points = view(&c, POINTS);
     check_ok(bb_overlay_fit_model(BB_OVERLAY_WAFER_10, &points, &fit, c.residual_x, c.residual_y));
-    for (int k = 0; k < 10; ++k) {
-        check_relative(fit.parameter[k], p[k], 1e-12);
-    }
+    check_all_relative(fit.parameter, p, 10, 1e-12);
 }
 
 // A residual is orthogonal to the model, and raw leaves everything.
@@ -218,9 +214,7 @@ TEST(a_cubic_is_found_back)
     assert_int_equal(bb_overlay_model_parameters(BB_OVERLAY_FIELD_CUBIC), 20);
     for (int f = 0; f < FIELDS; ++f) {
         assert_int_equal(each[f].parameter_count, 20);
-        for (int i = 0; i < 20; ++i) {
-            check_relative(each[f].parameter[i], k[i], 1e-6);
-        }
+        check_all_relative(each[f].parameter, k, 20, 1e-6);
     }
     for (int i = 0; i < A_FIELD; ++i) {
         points.x[i] = points.field_x[i] + 0.005 * (i % 3 - 1);

@@ -138,7 +138,7 @@ static double scored(const setup *scene, bb_index columns, double x, double y)
     double window[9 * 27];
     bb_index cells = scene->grid->cell_count;
     check_ok(bb_slit_grid_make(&config, scene->scan, &with.slit));
-    double *rows = doubles(with.slit.window_points * cells);
+    autofree double *rows = doubles(with.slit.window_points * cells);
     check_ok(bb_fem_response_make(scene->mesh, scene->membrane, scene->grid, &with.slit,
                                   scene->field, BB_AXIS_X, &fem));
     bb_index offset = 0;
@@ -153,7 +153,6 @@ static double scored(const setup *scene, bb_index columns, double x, double y)
             window[p] += rows[p * cells + j] * 0.1;
         }
     }
-    BB_RELEASE(&rows);
     return bb_slit_grid_interpolate(&with.slit, scene->field, offset, window, x, y);
 }
 

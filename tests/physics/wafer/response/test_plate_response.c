@@ -22,7 +22,7 @@ typedef struct setup {
 static setup make(double spacing, const bb_burl_config *burls)
 {
     setup scene = {0};
-    double *springs = NULL;
+    autofree double *springs = NULL;
     bb_grid_config cells = {64, 60};
     bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
@@ -32,7 +32,6 @@ static setup make(double spacing, const bb_burl_config *burls)
         check_ok(bb_burl_map_fill(burls, scene.mesh, springs));
     }
     check_ok(bb_coupled_plate_create(scene.mesh, &plate, springs, NULL, &scene.plate));
-    BB_RELEASE(&springs);
     check_ok(bb_temperature_grid_create(scene.mesh, &cells, &scene.grid));
     scene.scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, scene.scan, &scene.slit));
@@ -206,7 +205,6 @@ TEST(threads_leave_the_bits)
     assert_memory_equal(all_values[0], all_values[1], (size_t)items * sizeof(double));
     BB_RELEASE(&all_values[0]);
     BB_RELEASE(&all_values[1]);
-    check_ok(bb_threads_set(1));
 }
 
 // Displacement of slit point `point` under a Gaussian in the middle of the wafer.

@@ -67,7 +67,6 @@ TEST(entries_do_not_depend_on_block_or_threads)
             }
         }
     }
-    bb_threads_stop();
 }
 
 typedef struct edge {

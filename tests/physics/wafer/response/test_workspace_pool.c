@@ -57,5 +57,4 @@ TEST(threads_share_a_pool)
     bb_index before = bb_memory_blocks();
     check_ok(bb_thread_for(2000, use, pool));
     assert_true(bb_memory_blocks() - before <= 4);
-    bb_threads_stop();
 }

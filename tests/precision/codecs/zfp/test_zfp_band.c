@@ -240,9 +240,8 @@ static double bias(const bb_codec_config *config)
         double u = bb_random_uniform(6, BB_STREAM_SELF_TEST, (uint64_t)i);
         original[i] = 1.0 + 1e-2 * u;
     }
-    bb_coded_matrix *matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, original);
+    autoptr(bb_coded_matrix) matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, original);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, back);
-    bb_coded_matrix_destroy(&matrix);
     for (bb_index i = 0; i < COLUMNS; ++i) {
         sum += back[i] - original[i];
         squares += (back[i] - original[i]) * (back[i] - original[i]);

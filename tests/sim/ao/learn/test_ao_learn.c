@@ -140,7 +140,7 @@ TEST_FULL(frames_teach_on_any_number_of_threads)
         CONFIG_AO_SMALL,
         {"learn.source=frames", "learn.frames=160", "monte_carlo.pixels_per_subaperture=16",
          "monte_carlo.screen_oversize=2.0", "seed=5", "learn.outer_scale_range_m=[10.0, 80.0]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     for (int l = 0; l < 2; ++l) {
         check_close(learned(results, "learn/strength")[l],
                     learned(results, "learn/strength_true")[l], 3.5,
@@ -151,7 +151,6 @@ TEST_FULL(frames_teach_on_any_number_of_threads)
                   learned(results, "learn/outer_scale_sigma")[0],
                   learned(results, "learn/strehl_loss")[0]);
     assert_true(fabs(learned(results, "learn/strehl_loss")[0]) < 1e-2);
-    bb_results_destroy(&results);
     driver_check_threads(&study);
 }
 

@@ -223,5 +223,3 @@ TEST(a_night_is_planned)
         bb_plan_release(&plan[k]);
     }
 }
-
-TEST_GROUP(.leave = driver_leave);

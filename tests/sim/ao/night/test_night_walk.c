@@ -55,5 +55,3 @@ TEST_FULL(a_walk_costs_what_it_did)
     assert_true(mean > 2e-3 && mean < 8e-3);               // 2.7e-3, 7.5e-3
     assert_true(mean < snapshot[1] && shrunk < snapshot[1]);
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -23,7 +23,6 @@ TEST(frames_are_those_of_the_cpu)
                                            "{codec: quantiser, tolerance: 1.0e-3}",
                                            "e5m2"};
     static const char *const sizes[] = {"title=x", "realtime.size={commands: 60, slopes: 401}"};
-    (void)state;
     for (size_t k = 0; k < 2 * sizeof storages / sizeof *storages; ++k) {
         char pipelines[256];
         (void)snprintf(pipelines, sizeof pipelines, PIPELINES, storages[k / 2]);
@@ -56,7 +55,6 @@ TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
     autoclose(bb_device) gpu = NULL;
     autoptr(bb_frame_loop) loop = NULL;
     autorelease(bb_frame_measurement) measured;
-    (void)state;
     check_ok(bb_threads_set(2));
     autoptr(bb_config) config = driver_config(&study);
     const bb_ao_study *ao = bb_config_study(config);
@@ -116,4 +114,4 @@ TEST(shared_rows_give_the_products)
     }
 }
 
-TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);
+TEST_GROUP(.begin = needs_cuda);

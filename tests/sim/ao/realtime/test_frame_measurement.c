@@ -192,5 +192,3 @@ TEST(held_frames_are_counted)
     check_ok(bb_frame_measurement_take(self.loop, &measured));
     assert_int_equal(measured.held, 5); // 8, 16 .. 40 of frames 5 to 44 less 5: 3 mod 8
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -279,5 +279,3 @@ TEST(nothing_is_run_unasked)
         assert_null(strstr(bb_results_dataset(results, i)->name, "delayed"));
     }
 }
-
-TEST_GROUP(.end = bb_threads_stop);

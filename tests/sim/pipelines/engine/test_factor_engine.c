@@ -32,15 +32,13 @@ TEST_FULL(tiles_in_a_file_give_the_same_results)
 
 static void check_refused(const char *key, const char *sentence)
 {
-    bb_config *config = NULL;
-    bb_problems problems = {0};
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_problems) problems = {0};
     const char *const overrides[] = {key};
     assert_int_equal(
         bb_experiment_load(&bb_experiments, CONFIG_AO_SMALL, overrides, 1, &problems, &config),
         BB_INVALID);
     assert_non_null(strstr(bb_text_string(&problems.lines), sentence));
-    bb_problems_release(&problems);
-    bb_config_destroy(&config);
     bb_status_clear();
 }
 
@@ -61,5 +59,3 @@ TEST(a_limit_that_is_too_small_is_refused_with_what_is_needed)
     check_fails(experiment->plan(bb_config_study(config), &options, &plan), BB_INVALID,
                 "pipeline reference: solver.memory_limit_gb = 1e-06, expected at least");
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -249,7 +249,7 @@ static void check_column(const char *path, const char *part, int number, const c
                          const bb_dataset *expected)
 {
     fitsfile *file = open_part_of(path, part);
-    double *values = NULL;
+    autofree double *values = NULL;
     int code = 0;
     int found = 0;
     char name[16];
@@ -262,7 +262,6 @@ static void check_column(const char *path, const char *part, int number, const c
     (void)fits_read_col(file, TDOUBLE, number, 1, 1, expected->count, NULL, values, NULL, &code);
     assert_int_equal(code, 0);
     assert_memory_equal(values, expected->numbers, (size_t)expected->count * sizeof *values);
-    BB_RELEASE(&values);
     close_part(file);
 }
 
@@ -281,7 +280,7 @@ TEST(commands_have_their_unit_and_actuators)
 {
     static const char *const titles[] = {"MIRROR", "HEIGHT", "X", "Y"};
     static const char *const members[] = {"mirror", "height_m", "x_m", "y_m"};
-    bb_results *made = export_targets(
+    autoptr(bb_results) made = export_targets(
         "own",
         "pipelines=[{name: reference, arithmetic: dp}, {name: rtc, arithmetic: dp, operator: "
         "commands, storage: {codec: integer, bits: 12, rounding: sweep}}]",
@@ -298,7 +297,6 @@ TEST(commands_have_their_unit_and_actuators)
     check_text(file, "CTYPE2", "TRUTH");
     close_part(file);
     assert_true(has_part("own.fits", "TRUTH_SLOPES_0"));
-    bb_results_destroy(&made);
     char rows[32];
     const hid_t dumped = H5Fopen("own.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
     const hid_t r = H5Dopen2(dumped, "operators/R_1_1", H5P_DEFAULT);

@@ -171,4 +171,4 @@ TEST(implicit_steps_and_hood_keep_their_bits)
     driver_check_threads(&study);
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

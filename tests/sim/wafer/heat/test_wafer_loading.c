@@ -207,4 +207,4 @@ TEST(what_cannot_be_probed_is_refused)
     }
 }
 
-TEST_GROUP(.leave = driver_leave, .is_quiet = true);
+TEST_GROUP(.is_quiet = true);

@@ -120,7 +120,7 @@ bb_status bb_field_image_take(bb_field_stream *stream, bb_coded_operator *const 
                               bb_field_image **out)
 {
     bb_status status = BB_OK;
-    double *x = NULL;
+    autofree double *x = NULL;
     double *y[2] = {NULL, NULL};
     const size_t bytes = (size_t)bb_coded_operator_rows(operators[0]) * sizeof **y;
     BB_TRY(BB_ZEROED(1, out));
@@ -138,7 +138,6 @@ bb_status bb_field_image_take(bb_field_stream *stream, bb_coded_operator *const 
         assert_non_null((*out)->own[axis]);
     }
 done:
-    BB_RELEASE(&x);
     BB_RELEASE(&y[0]);
     BB_RELEASE(&y[1]);
     return status;

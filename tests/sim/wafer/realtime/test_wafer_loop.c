@@ -370,4 +370,4 @@ static int begin(void)
     return 0;
 }
 
-TEST_GROUP(.begin = begin, .leave = driver_leave);
+TEST_GROUP(.begin = begin);

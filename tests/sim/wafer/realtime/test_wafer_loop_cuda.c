@@ -85,4 +85,4 @@ static int begin(void)
     return needs_cuda();
 }
 
-TEST_GROUP(.begin = begin, .leave = driver_leave);
+TEST_GROUP(.begin = begin);

@@ -60,9 +60,9 @@ static double probed_factor_ratio(const problem *task, const double *lower, doub
     enum { PROBES = 3 };
     const int n = (int)task->n;
     double worst = 0.0;
-    double *v = dense_new(n);
-    double *y = dense_new(n);
-    double *z = dense_new(n);
+    autofree double *v = dense_new(n);
+    autofree double *y = dense_new(n);
+    autofree double *z = dense_new(n);
     for (uint64_t p = 0; p < PROBES; ++p) {
         dense_random(n, 77 + p, v);
         memcpy(y, v, (size_t)n * sizeof *y);
@@ -73,9 +73,6 @@ static double probed_factor_ratio(const problem *task, const double *lower, doub
         double found = dense_norm(n, z) / dense_norm(n, v) * (double)n;
         worst = isnan(found) ? NAN : fmax(worst, found);
     }
-    BB_RELEASE(&v);
-    BB_RELEASE(&y);
-    BB_RELEASE(&z);
     return worst / ((double)n * spd_norm(n, n, task->a) * roundoff);
 }
 

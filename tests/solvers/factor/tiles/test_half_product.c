@@ -28,12 +28,10 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
-    (void)state;
     BB_RELEASE(&a);
     BB_RELEASE(&panel);
-    return 0;
 }
 
 static void multiply(const bb_half_kernel *kernel, bb_index run, bool from_c, float *c)
@@ -117,4 +115,4 @@ TEST(sums_may_start_from_c)
     assert_true(different > ROWS * COLUMNS / 4);
 }
 
-TEST_GROUP(.enter = setup, .leave = teardown);
+TEST_GROUP(.enter = setup, .end = teardown);

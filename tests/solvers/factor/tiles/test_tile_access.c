@@ -140,7 +140,6 @@ TEST(brought_tiles_give_the_same_bits)
         }
         give_back(&held, matrix);
     }
-    check_ok(bb_threads_set(1));
 }
 
 // A process sweeps its own blocks; those of the others are as they were until they are gathered.

@@ -316,5 +316,4 @@ TEST(bits_do_not_depend_on_threads)
         }
         assert_memory_equal(first, x, (size_t)(M * N) * sizeof *x);
     }
-    bb_threads_stop();
 }

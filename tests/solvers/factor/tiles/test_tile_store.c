@@ -367,22 +367,17 @@ TEST(failed_allocations_release_all)
     bb_tile tiles[2] = {{.format = BB_FORMAT_FP32, .rows = ROWS, .columns = ROWS},
                         {.format = BB_FORMAT_FP64, .rows = ROWS, .columns = ROWS}};
     const bb_tile_store_place place = {.limit = 3 * FLOATS, .folder = folder};
-    bool failed = true;
-    for (bb_index k = 1; failed; ++k) {
-        bb_tile_store *store = NULL;
+    failing_allocation walk = {0};
+    bb_status status = BB_OK;
+    while (fail_next(&walk, status)) {
+        autoptr(bb_tile_store) store = NULL;
         bool held = false;
-        bb_memory_fail_at(k);
-        bb_status status = bb_tile_store_create(tiles, 2, &place, &store);
+        status = bb_tile_store_create(tiles, 2, &place, &store);
         for (bb_index t = 0; t < 2 && status == BB_OK; ++t) {
             status = bb_tile_store_hold(store, t, BB_TILE_READ, 1, &held);
         }
-        failed = bb_memory_failure_happened() != 0;
-        bb_memory_fail_at(0);
-        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-        assert_true(failed || k == 6); // store, table, scratch, two buffers
-        bb_tile_store_destroy(&store);
-        assert_int_equal(bb_memory_blocks(), 0);
     }
+    assert_int_equal(walk.k, 6); // store, table, scratch, two buffers
 }
 
 TEST_GROUP(.enter = enter, .leave = leave);

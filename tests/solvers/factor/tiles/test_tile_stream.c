@@ -313,24 +313,18 @@ TEST(failing_files_end_the_factorization)
 
 TEST(failed_allocations_end_the_factorization)
 {
-    bool failed = true;
+    bb_status status = BB_OK;
     bb_tile_plan plan = {.tile_size = 64, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
     plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
-    for (bb_index k = 1; failed; ++k) {
+    for (failing_allocation walk = {0}; fail_next(&walk, status);) {
         bb_outcome outcome = {0};
-        bb_tile_matrix *matrix = NULL;
+        autoptr(bb_tile_matrix) matrix = NULL;
         bb_view view;
         const bb_matrix_source source = source_of(&view);
-        bb_memory_fail_at(k);
-        bb_status status = bb_tile_matrix_create(&source, NULL, &plan, &matrix);
+        status = bb_tile_matrix_create(&source, NULL, &plan, &matrix);
         if (status == BB_OK) {
             status = bb_tile_cholesky_factor(matrix, 4, &outcome);
         }
-        failed = bb_memory_failure_happened() != 0;
-        bb_memory_fail_at(0);
-        assert_int_equal(status, failed ? BB_MEMORY : BB_OK);
-        bb_tile_matrix_destroy(&matrix);
-        assert_int_equal(bb_memory_blocks(), 0);
     }
 }
 
@@ -361,7 +355,7 @@ TEST(breakdowns_end_the_stream)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
         bb_outcome outcome = {0};
-        bb_tile_matrix *matrix = NULL;
+        autoptr(bb_tile_matrix) matrix = NULL;
         bb_view view;
         const bb_matrix_source source = source_of(&view);
         const double usual = values[rows[i] * (N + 1)];
@@ -373,7 +367,6 @@ TEST(breakdowns_end_the_stream)
         assert_int_equal(outcome.kind, BB_OUTCOME_NOT_SPD);
         assert_int_equal(matrix->work.factored, rows[i] / TILE * TILE);
         assert_int_equal(bb_tile_store_holders(matrix->store), 0);
-        bb_tile_matrix_destroy(&matrix);
         bb_threads_stop();
         values[rows[i] * (N + 1)] = usual;
     }

@@ -31,7 +31,6 @@ TEST(test_texts_are_refused)
         "tile",     "tile512-",  "tile512-tile512", "group64x4-fast",
         "tile-512", "tile512x2", "points4 ",        "tile99999999999999999999",
         "order4"};
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         bb_choice choice;
         check_fails(bb_choice_read(texts[i], &choice), BB_INVALID, texts[i]);
@@ -110,7 +109,6 @@ TEST(test_variants_fit_their_programs)
         {CASES "fading.xml", "group32x4-order64x8192", BB_DEVICE_CUDA, false},
         {CASES "fading.xml", "group1x1-order64x8192", BB_DEVICE_CUDA, false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
         if (is_legal(rows[i].text, rows[i].kind, rows[i].file, "SP") != rows[i].legal) {
             fail_msg("%s of %s: expected %d", rows[i].text, rows[i].file, rows[i].legal);
@@ -139,7 +137,6 @@ TEST(test_defaults_are_legal)
         CASES "accumulate.kernel",
         CASES "fading.xml",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof files / sizeof files[0]; ++i) {
         autocall(fixture_release) program_fixture fixture;
         fixture_make_file(&fixture, files[i], "T", "DP");

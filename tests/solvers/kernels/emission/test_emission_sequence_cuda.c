@@ -10,12 +10,10 @@ TEST(nvrtc_takes_the_text)
 {
     bound_text bound[2];
     bb_emission_sequence sequence;
-    bb_text log = {0};
-    char *image = NULL;
+    autorelease(bb_text) log = {0};
+    autofree char *image = NULL;
     sequence_text_make(BB_EMISSION_CUDA, bound, &sequence);
     check_ok(bb_nvrtc_compile(bb_text_string(&sequence.source), "sm_90", &log, &image));
-    BB_RELEASE(&image);
-    bb_text_release(&log);
     bb_emission_sequence_release(&sequence);
     bound_text_release(&bound[0]);
     bound_text_release(&bound[1]);

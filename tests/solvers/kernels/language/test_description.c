@@ -142,12 +142,11 @@ static void add_children(bb_description *description, bb_element *parent, unsign
     for (int i = 0; i < BB_CONSTRUCT_COUNT; ++i) {
         const bool section = i >= BB_CONSTRUCT_DATA_OBJECTS && i <= BB_CONSTRUCT_ORDERING_RULES;
         for (unsigned k = section ? 1 : next_random(seed) % 4; k > 0 && depth < 4; --k) {
-            bb_problems ignored = {0};
+            autorelease(bb_problems) ignored = {0};
             bb_element *child = NULL;
             check_ok(bb_description_add(description, parent,
                                         bb_description_construct_name((bb_construct)i),
                                         (bb_place){"k", 1, 1}, &ignored, &child));
-            bb_problems_release(&ignored);
             if (child != NULL) {
                 fill(description, child, seed);
                 add_children(description, child, seed, depth + 1);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "tests/solvers/kernels/parsed_text.h"
 
 TEST(test_selectors)
@@ -162,20 +161,13 @@ TEST(test_limits)
 TEST(test_memory)
 {
     const bb_expression_rules rules = selector(2);
-    for (bb_index k = 1;; ++k) {
-        parsed got = {0};
-        bb_memory_fail_at(k);
-        const bb_status status =
-            bb_expression_parse("colour + v0, v1", "selector", (bb_place){"a", 1, 1}, &rules,
-                                &got.arena, &got.problems, &got.expression);
-        const bool happened = bb_memory_failure_happened();
-        bb_memory_fail_at(0);
-        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
-        assert_int_equal(got.expression.count, happened ? 0 : 4);
-        release(&got);
-        if (!happened) {
-            assert_true(k > 4);
-            break;
-        }
+    failing_allocation walk = {0};
+    bb_status status = BB_OK;
+    while (fail_next(&walk, status)) {
+        autocall(release) parsed got = {0};
+        status = bb_expression_parse("colour + v0, v1", "selector", (bb_place){"a", 1, 1}, &rules,
+                                     &got.arena, &got.problems, &got.expression);
+        assert_int_equal(got.expression.count, status == BB_OK ? 4 : 0);
     }
+    assert_true(walk.k > 4);
 }

@@ -382,7 +382,7 @@ TEST_FULL(test_random_expressions)
 {
     trial *samples = calloc(EXPRESSIONS, sizeof *samples);
     assert_non_null(samples);
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     bool met[BB_OPERATION_COUNT] = {false};
     check_ok(bb_expression_print_helpers(&bb_expression_dialect_c, &text));
     check_ok(bb_text_add(&text, "typedef struct { double parts[2]; int64_t integer; } scalar;\n"));
@@ -402,7 +402,6 @@ TEST_FULL(test_random_expressions)
         release(&samples[k].parsed);
     }
     assert_int_equal(dlclose(library), 0);
-    bb_text_release(&text);
     free(samples);
 }
 

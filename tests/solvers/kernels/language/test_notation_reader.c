@@ -308,7 +308,7 @@ TEST(hostile_texts_take_time_in_proportion)
 
 TEST(depth_and_length_are_bounded)
 {
-    bb_text text = {0};
+    autorelease(bb_text) text = {0};
     bb_problems problems = {0};
     bb_description description;
     for (int depth = 63; depth <= 64; ++depth) {
@@ -338,7 +338,6 @@ TEST(depth_and_length_are_bounded)
     assert_int_equal(problems.count, 1);
     bb_description_release(&description);
     bb_problems_release(&problems);
-    bb_text_release(&text);
     check_fails(
         bb_notation_reader_read("", BB_NOTATION_READER_MAX_BYTES + 1, "k", &problems, &description),
         BB_INVALID, "expected at most 1048576");
@@ -351,17 +350,14 @@ TEST(every_beginning_of_a_text)
         FOR "let q = 2*x + n\ns: DP = sum (k in c[x + 1], j in 2) a[q, j|skip] * 1.5e-3\n"
             "m = max fabs(s)\nv[0] = m <= 0 ? -1 : !m // end\n";
     for (size_t length = 0; length < sizeof text; ++length) {
-        bb_problems problems = {0};
-        bb_description description;
+        autorelease(bb_problems) problems = {0};
+        autorelease(bb_description) description;
         char *bytes = malloc(length + (length == 0));
         assert_non_null(bytes);
         memcpy(bytes, text, length);
         check_ok(bb_notation_reader_read(bytes, (bb_index)length, "k", &problems, &description));
         assert_true(problems.count > 0 || description.root != NULL);
         free(bytes);
-        bb_description_release(&description);
-        bb_problems_release(&problems);
-        assert_int_equal(bb_memory_blocks(), 0);
     }
 }
 
@@ -369,17 +365,11 @@ TEST(memory_that_runs_out_is_told)
 {
     static const char text[] = FOR "let q = 2*x + n\ns = sum (k in 2) a[q, k] * b[k, q]\n"
                                    "v[x] = s\nt = zz\n";
-    bb_status status = BB_MEMORY;
-    for (bb_index k = 1; status != BB_OK; ++k) {
-        bb_problems problems = {0};
-        bb_description description;
-        assert_true(k < 1000);
-        bb_memory_fail_at(k);
+    bb_status status = BB_OK;
+    for (failing_allocation walk = {0}; fail_next(&walk, status);) {
+        autorelease(bb_problems) problems = {0};
+        autorelease(bb_description) description;
         status = bb_notation_reader_read(text, sizeof text - 1, "k", &problems, &description);
-        assert_true(status == BB_MEMORY || !bb_memory_failure_happened());
-        bb_memory_fail_at(0);
-        bb_description_release(&description);
-        bb_problems_release(&problems);
-        assert_int_equal(bb_memory_blocks(), 0);
+        assert_true(walk.k < 1000);
     }
 }

@@ -3,7 +3,6 @@
 // A context keeps a kernel for each choice of types, and compiles again only where sizes come that
 // the kept text does not serve.
 #include "core/device/device.h"
-#include "core/memory.h"
 #include "solvers/kernels/objects/numerical_object.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
@@ -246,19 +245,12 @@ done:
 
 TEST(allocations_that_fail_leave_nothing, .setup_func = setup, .teardown_func = teardown)
 {
-    const bb_index held = bb_memory_blocks();
-    bool happened = true;
-    bb_index count = 0;
-    while (happened) {
-        bb_memory_fail_at(++count);
-        const bb_status status = scale_vector();
-        happened = bb_memory_failure_happened() != 0;
-        bb_memory_fail_at(0);
-        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
-        assert_int_equal(bb_memory_blocks(), held);
+    failing_allocation walk = {0};
+    bb_status status = BB_OK;
+    while (fail_next(&walk, status)) {
+        status = scale_vector();
     }
-    assert_true(count > 20);
-    print_message("%td allocations\n", count - 1);
+    assert_true(walk.k > 20);
 }
 
 TEST(unknown_kernels_and_types_are_refused, .setup_func = setup, .teardown_func = teardown)

@@ -55,8 +55,8 @@ static void check_file(const char *name)
 {
     char path[300];
     autorelease(bb_text) text = {0};
-    bb_problems problems = {0};
-    bb_description description;
+    autorelease(bb_problems) problems = {0};
+    autorelease(bb_description) description;
     bb_program program = {.name = NULL};
     expectations expected = {.type_count = 0};
     (void)snprintf(path, sizeof path, "tests/configs/kernels/bad/%s", name);
@@ -76,8 +76,6 @@ static void check_file(const char *name)
                     bb_text_string(&expected.lines));
         fail();
     }
-    bb_description_release(&description);
-    bb_problems_release(&problems);
     bb_text_release(&expected.lines);
 }
 
@@ -100,8 +98,8 @@ TEST(every_bad_file_says_what_it_must)
 // Reads a text and makes its program, which is refused at once with `message`.
 static void refuse_large(bb_text *text, const char *message)
 {
-    bb_problems problems = {0};
-    bb_description description;
+    autorelease(bb_problems) problems = {0};
+    autorelease(bb_description) description;
     bb_program program = {.name = NULL};
     const bb_status status =
         bb_xml_reader_read(bb_text_string(text), text->length, "k", &problems, &description);
@@ -113,8 +111,6 @@ static void refuse_large(bb_text *text, const char *message)
         assert_int_equal(status, BB_INVALID);
         assert_non_null(strstr(bb_status_message(), message));
     }
-    bb_description_release(&description);
-    bb_problems_release(&problems);
     bb_text_release(text);
 }
 

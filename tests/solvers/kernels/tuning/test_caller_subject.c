@@ -182,7 +182,6 @@ TEST(integers_are_made_up_below_what_binds)
 {
     bb_index limit = 0;
     bb_trial_data set = {.count = 0};
-    (void)state;
     make("kernel Gather (a: vector T; index: vector INT32; b: vector T)\nfor k in b.size\n"
          "  b[k] = a[index[k]]\n");
     fixture_bind(&fixture, "a", 500, 1, NULL);
@@ -241,7 +240,6 @@ TEST(ranges_need_data)
     static float value[ENTRIES], x[ROWS], y[ROWS];
     bb_trial_data set = {.count = 0};
     bb_index limit = 0;
-    (void)state;
     filled_rows = 0;
     make(sparse_text);
     fixture_bind(&fixture, "start", ROWS + 1, 1, NULL);
@@ -281,7 +279,6 @@ TEST(ranges_need_data)
 TEST(what_cannot_be_tuned_says_why)
 {
     bb_caller_subject *none = NULL;
-    (void)state;
     make("kernel Far (a: vector T; index: vector INT32; b: vector T)\nfor k in b.size\n"
          "  b[k] = a[index[k] + 500]\n");
     fixture_bind(&fixture, "a", 500, 1, NULL);
@@ -320,7 +317,6 @@ TEST(more_objects_than_fit_are_refused)
     bb_program_data data[OBJECTS];
     bb_caller_subject *none = NULL;
     autorelease(bb_text) text = {0};
-    (void)state;
     check_ok(bb_text_add(&text, "kernel Many (a0"));
     for (int i = 0; i < OBJECTS; ++i) {
         data[i] = (bb_program_data){100, 1, NULL};

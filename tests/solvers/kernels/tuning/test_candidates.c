@@ -53,7 +53,6 @@ TEST_FULL(every_kernel_has_candidates)
 {
     const bb_kernel_manager *managers = NULL;
     const int count = bb_kernel_manager_table(&managers);
-    (void)state;
     for (int i = 0; i < count; i += 2) { // add, laplace9, max, gemv-transposed, spmv
         autocall(fixture_release) program_fixture fixture;
         make_manager(&fixture, &managers[i], "SP");
@@ -72,7 +71,6 @@ TEST(a_wish_narrows_or_widens)
     const bb_candidate_wish reorders = {.may_reorder = true};
     int others = 0;
     int loops = 0;
-    (void)state;
     make_manager(&fixture, manager_of("gemv"), "SP");
     check_ok(bb_candidates_create(BB_DEVICE_OPENCL, &fixture.program, &processor, &list));
     assert_true(list.count > 1 && list.count <= 1 + 16); // the default beside them
@@ -102,7 +100,6 @@ TEST(every_failing_allocation_is_an_error)
     autocall(fixture_release) program_fixture fixture;
     const bb_candidate_wish wish = {.may_reorder = true};
     bb_status status = BB_MEMORY;
-    (void)state;
     make_manager(&fixture, manager_of("add"), "SP");
     for (bb_index k = 1; status != BB_OK; ++k) {
         autorelease(bb_candidates) list = {0};

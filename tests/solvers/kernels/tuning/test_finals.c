@@ -10,7 +10,6 @@ TEST(the_fastest_enter_in_order)
     static const int expected[] = {1, 3, 5};
     bb_finalist finalists[3];
     int count = 0;
-    (void)state;
     for (int i = 0; i < 6; ++i) {
         bb_finals_enter(finalists, 3, &count, (bb_finalist){.number = i, .least_s = seconds[i]});
     }
@@ -24,7 +23,6 @@ TEST(equal_times_keep_the_earlier)
 {
     bb_finalist finalists[2];
     int count = 0;
-    (void)state;
     for (int i = 0; i < 4; ++i) {
         bb_finals_enter(finalists, 2, &count, (bb_finalist){.number = i, .least_s = 1.0});
     }
@@ -39,7 +37,6 @@ TEST(a_later_one_must_be_faster_beyond_the_noise)
         {.number = 4, .times = {0.9, 0.9, 1.1, 1.1}},         // half of the rounds
         {.number = 7, .times = {0.999, 0.999, 0.999, 0.999}}, // by too little
     };
-    (void)state;
     assert_int_equal(bb_finals_decide(finalists, 3, 4), 0);
     finalists[1].times[2] = 0.99; // three quarters
     assert_int_equal(bb_finals_decide(finalists, 3, 4), 1);

@@ -67,7 +67,6 @@ TEST(a_kernel_ends_with_a_winner)
     notes kept = {.count = 0};
     notes again;
     bb_tuning_outcome found;
-    (void)state;
     tune("add", &kept, false, 1e6, &found);
     assert_true(found.is_complete && found.has_best && !found.has_reordered);
     assert_int_equal(found.failed, 0);
@@ -93,7 +92,6 @@ TEST(other_orders_of_sums_win_apart)
     notes kept = {.count = 0};
     bb_tuning_outcome found;
     int others = 0;
-    (void)state;
     tune("gemv", &kept, false, 1e6, &found);
     for (int i = 0; i < kept.count; ++i) {
         assert_true(kept.records[i].trial.status <= BB_TRIAL_SLOW);
@@ -109,7 +107,6 @@ TEST(time_and_the_listener_end_it)
     notes kept = {.count = 0};
     notes two = {.limit = 2};
     bb_tuning_outcome found;
-    (void)state;
     tune("add", &kept, false, 0.0, &found);
     assert_int_equal(kept.count, 0);
     assert_false(found.is_complete || found.has_best);
@@ -127,7 +124,6 @@ TEST(what_failed_when_it_ran_is_left_alone)
     notes kept = {.count = 0};
     notes again;
     bb_tuning_outcome found;
-    (void)state;
     tune("add", &kept, false, 1e6, &found);
     const bb_tuning_record failed = {.choice = kept.records[1].choice,
                                      .trial = {BB_TRIAL_RUN, "lost"},
@@ -156,7 +152,6 @@ TEST(a_callers_kernel_ends_with_a_winner)
     bb_tuning_outcome found;
     const bb_candidate_wish wish = {.is_exhaustive = false};
     const bb_tuning_listener listener = {.context = &kept, .take = take};
-    (void)state;
     fixture_make(&fixture,
                  "kernel Blend (u, v: matrix T; w: T)\nfor x in u.columns, y in u.rows\n"
                  "  v[x, y] = u[x, y] + w * (v[x, y] - u[x, y])\n",
@@ -176,7 +171,6 @@ TEST(a_callers_kernel_ends_with_a_winner)
 TEST(types_are_checked)
 {
     bb_manager_subject *subject = NULL;
-    (void)state;
     check_fails(bb_manager_subject_create(manager_of("add"), "HP", &subject), BB_INVALID,
                 "unknown type 'HP'");
     assert_null(subject);

@@ -46,7 +46,6 @@ TEST(every_kernel_is_right)
 {
     const bb_kernel_manager *managers = NULL;
     const int count = bb_kernel_manager_table(&managers);
-    (void)state;
     for (int i = 0; i < count; ++i) {
         bb_trial trial;
         verify(managers[i].name, i % 2 == 0 ? "SP" : "DP", NULL, NULL, &trial);
@@ -60,7 +59,6 @@ TEST(every_kernel_is_right)
 TEST(another_order_of_sums_has_its_own_bits)
 {
     bb_trial trial;
-    (void)state;
     verify("gemv", "SP", NULL, "tile16-order32x2048", &trial);
     assert_int_equal(trial.status, BB_TRIAL_RIGHT);
     verify("l2norm", "DP", NULL, "group1x1-order16x1024", &trial);
@@ -70,7 +68,6 @@ TEST(another_order_of_sums_has_its_own_bits)
 TEST(other_numbers_are_wrong)
 {
     bb_trial trial;
-    (void)state;
     verify("add", "SP",
            "kernel Add (A, B, C: matrix T)\nfor x in C.columns, y in C.rows\n"
            "  C[x, y] = A[x, y] - B[x, y]\n",
@@ -89,7 +86,6 @@ TEST(other_numbers_are_wrong)
 TEST(what_lies_beside_an_object_is_seen)
 {
     bb_trial trial;
-    (void)state;
     verify("add", "DP",
            "kernel Add (A, B, C: matrix T)\nfor x in C.columns, y in C.rows\n"
            "  C[x + 1, y | clamp] = A[x, y] + B[x, y]\n",
@@ -109,7 +105,6 @@ TEST(elements_are_compared_to_the_bit)
     const float minus[] = {1.0F, -0.0F, NAN};
     const float nan[] = {1.0F, 0.0F, -NAN};
     bb_index first = -1;
-    (void)state;
     assert_true(bb_verification_equal(BB_ELEMENT_SP, zero, zero, 3, &first));
     assert_true(bb_verification_equal(BB_ELEMENT_SP, zero, nan, 3, &first));
     assert_int_equal(first, -1);
@@ -121,7 +116,6 @@ TEST(elements_are_compared_to_the_bit)
 TEST(failures_of_the_host_are_none_of_a_variant)
 {
     bb_trial trial = {.status = BB_TRIAL_RIGHT};
-    (void)state;
     assert_false(bb_trial_is_failure(BB_MEMORY, &trial));
     assert_false(bb_trial_is_failure(BB_IO, &trial));
     assert_int_equal(trial.status, BB_TRIAL_RIGHT);
