@@ -10,8 +10,6 @@
 #include "tests/sim/toy.h"
 
 #include <fcntl.h>
-#include <hdf5.h>
-#include <hdf5_hl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -2,7 +2,6 @@
 //
 // bitbudget diff: keys by path, results by pipeline, and the exit code that a script asks for.
 #include "sim/config/key_difference.h"
-#include "sim/hdf5_library.h"
 #include "sim/output/comparison.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"

@@ -4,9 +4,7 @@
 #include "core/stage.h"
 #include "sim/dump.h"
 #include "sim/hdf5_filter.h"
-#include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
-#include "sim/output/image.h"
 #include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
 

@@ -3,7 +3,6 @@
 // Every allocation of a run fails once, from the configuration to the file: no crash, nothing kept,
 // and no file under the final name.
 #include "core/memory.h"
-#include "sim/hdf5_library.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"

@@ -2,7 +2,6 @@
 //
 // What is written is what is read, by our reader and by xarray with both of its engines.
 #include "core/memory.h"
-#include "sim/hdf5_library.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"

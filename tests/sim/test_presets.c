@@ -3,7 +3,6 @@
 // The configurations that are shipped, through the built program as a user runs it: what `check`
 // promises of memory, exit codes, and the numbers in the file against golden ones.
 #include "core/device/device.h"
-#include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "tests/sim/preset.h"
 

@@ -5,7 +5,6 @@
 #include "core/random.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/file.h"
-#include "sim/output/image.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 

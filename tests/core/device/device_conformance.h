@@ -144,7 +144,7 @@ TEST(locked_memory_is_copied)
     skip_opencl();
     const size_t bytes = ((size_t)65 << 20) + 12345;
     void *block = NULL, *copy = NULL;
-    unsigned char *sent = NULL, *received = NULL;
+    autofree unsigned char *sent = NULL, *received = NULL;
     check_ok(BB_ALLOCATE((bb_index)bytes, &sent));
     check_ok(BB_ALLOCATE((bb_index)bytes, &received));
     block = sent;
@@ -163,8 +163,6 @@ TEST(locked_memory_is_copied)
     check_ok(bb_device_host_lock(device_under_test, block, 0)); // nothing
     check_ok(bb_device_wait(device_under_test));                // no error was left behind
     bb_device_release(device_under_test, &copy);
-    BB_RELEASE(&sent);
-    BB_RELEASE(&received);
 }
 
 // Sizes around a warp, a block and a range; NaN and infinities of both signs.

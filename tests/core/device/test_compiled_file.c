@@ -9,7 +9,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/thread.h"
 #include "tests/core/device/device_conformance.h"
 #include "tests/manual_clock.h"
 

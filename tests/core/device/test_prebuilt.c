@@ -5,10 +5,8 @@
 #include "core/device/build_ops.h"
 #include "core/device/host_compiler.h"
 #include "core/device/prebuilt.h"
-#include "core/thread.h"
 #include "tests/core/device/counted_compiler.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

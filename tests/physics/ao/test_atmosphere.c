@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/ao/ao_constants.h"
 #include "physics/ao/atmosphere.h"
 #include "tests/check.h"
 

@@ -165,7 +165,7 @@ TEST(slopes_are_those_of_the_wavefront)
 // airmass is in its range twice, and once in the drift along it.
 TEST(a_drift_moves_spots_as_depth_stretches_them)
 {
-    rig zenith, low;
+    autocall(release) rig zenith, low;
     check_ok(make(0.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &zenith));
     check_ok(make(60.0, BB_SLOPE_POINT_DIFFERENCE, &every_kind, &low));
     const bb_sensor *laser = &low.guides.sensors[1];
@@ -179,8 +179,6 @@ TEST(a_drift_moves_spots_as_depth_stretches_them)
         check_relative(hypot(x, y), bb_laser_star_elongation_arcsec(&star, distance), 1e-12);
         check_relative(slope_of(&zenith, 1, BB_AXIS_X, i, 2), 2.0 * x, 1e-9);
     }
-    release(&zenith);
-    release(&low);
 }
 
 // Slopes of focus, both astigmatisms, and of those against the others by symmetry; coma and trefoil

@@ -2,8 +2,6 @@
 #include "core/memory.h"
 #include "tests/precision/coded.h"
 
-#include <float.h>
-
 static bb_coded_matrix *encoded(const char *text, bb_row_scale scale, bb_index rows,
                                 bb_index columns, double *values)
 {

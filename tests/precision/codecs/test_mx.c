@@ -2,8 +2,6 @@
 #include "tests/precision/codecs/mx_tables.h"
 #include "tests/precision/coded.h"
 
-#include <float.h>
-
 enum { COLUMNS = 32 };
 
 static bb_coded_matrix *encoded(const char *text, bb_index rows, bb_index columns,

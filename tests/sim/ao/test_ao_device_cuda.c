@@ -3,7 +3,6 @@
 // nx456 on a cuda device against the cpu: Strehl ratios of every arithmetic, and targets in parts;
 // promises, found and verified there.
 #include "core/device/device.h"
-#include "precision/variant.h"
 #include "sim/ao/ao_plan.h"
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"

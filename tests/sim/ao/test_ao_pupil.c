@@ -2,7 +2,6 @@
 //
 // Masks of the pupil from the user's files: an asymmetric one through the driver, and what is
 // refused in which words.
-#include "sim/ao/ao_pupil.h"
 #include "sim/hdf5_library.h"
 #include "tests/sim/driver.h"
 

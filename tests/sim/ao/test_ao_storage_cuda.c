@@ -2,7 +2,6 @@
 //
 // Reconstructors of nx456 rounded in the sweep with products on a GPU, against the cpu and against
 // what is known of it: traces of residual covariances over the exact one.
-#include "core/device/device.h"
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"
 

@@ -2,7 +2,6 @@
 //
 // The shipped configurations of thousands of measurements.
 #include "sim/hdf5_library.h"
-#include "sim/output/image.h"
 #include "tests/sim/preset.h"
 
 TEST_FULL(vlt_3136)

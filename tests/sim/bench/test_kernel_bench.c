@@ -2,7 +2,6 @@
 //
 // Rows of kernels in the table of benchmarks: each names a kernel with benchmark data, a type and a
 // set that there is, on the device of its name; a quick run of a sparse one ends with a time.
-#include "core/thread.h"
 #include "sim/bench/bench.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/solvers/kernels/manager_program.h"

@@ -6,7 +6,6 @@
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "sim/output/file.h"
-#include "sim/output/image.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 

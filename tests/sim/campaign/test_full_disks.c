@@ -3,7 +3,6 @@
 // A row of small disks under whole runs: the output fits and is whole, or the run ends with exit
 // code 3 and leaves nothing, or whole results whose XDMF did not fit, and an older file stays as it
 // was.
-#include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"

@@ -4,7 +4,6 @@
 // and a file that stood there before stands there still, until the new one takes its place.
 #include "core/clock.h"
 #include "core/random.h"
-#include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "tests/nightly.h"
 #include "tests/sim/driver.h"

@@ -10,7 +10,6 @@
 // Studies are numbered: SEED 1 NUMBER repeats one.
 #include "sim/hdf5_library.h"
 #include "sim/output/file.h"
-#include "sim/output/image.h"
 #include "sim/output/reader.h"
 #include "tests/nightly.h"
 #include "tests/sim/campaign/study_generator.h"

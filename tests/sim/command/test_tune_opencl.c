@@ -2,7 +2,6 @@
 //
 // A kernel of the user's own, tuned on the host's OpenCL device: every variant is right, and a run
 // of it takes the winner.
-#include "core/device/device.h"
 #include "tests/first_device.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"

@@ -2,7 +2,6 @@
 //
 // Which variants a run's kernels take of a file of measured ones, what its results say of them, and
 // the same again by what the results say.
-#include "core/log.h"
 #include "sim/kernels/kernel_variants.h"
 #include "solvers/kernels/emission/emission.h"
 #include "tests/sim/fixture.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shipped records: which files are read, and which records hold for which device.
-#include "core/log.h"
 #include "sim/kernels/shipped_wisdom.h"
 #include "solvers/kernels/emission/emission.h"
 #include "solvers/kernels/kernel_manager.h"

@@ -2,7 +2,6 @@
 //
 // Files of measured variants: records come back as they were written, torn and hostile files, two
 // writers at once, and which record is taken.
-#include "core/log.h"
 #include "core/memory.h"
 #include "sim/kernels/wisdom.h"
 #include "solvers/kernels/emission/emission.h"

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "sim/pipelines/factor_candidates.h"
 #include "sim/pipelines/factor_map.h"
-#include "solvers/factor/tiles/tile_matrix.h"
 #include "tests/solvers/dense.h"
 
 enum { N = 300, M = 5, TILE = 16, TILES = 19 };

@@ -8,7 +8,6 @@
 #include "tests/solvers/dense.h"
 
 #include <cblas.h>
-#include <lapacke.h>
 #include <unistd.h>
 
 enum { N = 300, M = 7, TILE = 32, TILES = 10 };

@@ -5,7 +5,6 @@
 #include "sim/report/placement.h"
 #include "tests/sim/fixture.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 static void said(bb_figure_format format, const char *text, const char *expected)

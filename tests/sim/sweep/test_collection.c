@@ -3,7 +3,6 @@
 // Collections: every number of every point in its place, and what is said of choices.
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
-#include "sim/pipelines/failure_bound.h"
 #include "sim/sweep/choice_statistics.h"
 #include "tests/sim/sweep/toy_sweep.h"
 

@@ -2,7 +2,6 @@
 //
 // Warm workers: whatever becomes of one, the item that it was at ends as what it was, and all
 // others are done.
-#include "core/clock.h"
 #include "sim/sweep/crew.h"
 #include "tests/sim/sweep/toy_sweep.h"
 

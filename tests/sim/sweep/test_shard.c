@@ -2,7 +2,6 @@
 //
 // What a shard makes of points that fail, and lines on disk whatever happened to them.
 #include "core/random.h"
-#include "sim/sweep/record_file.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
 #include <dirent.h>

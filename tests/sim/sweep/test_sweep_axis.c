@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The axes of a sweep: which values a plan's words mean, and what is refused.
-#include "sim/config/scalar.h"
 #include "sim/sweep/sweep_samples.h"
 #include "tests/sim/sweep/toy_sweep.h"
 

@@ -5,7 +5,6 @@
 // study with it: its moment bends the plate, and what has no moment is refused.
 #include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
-#include "physics/wafer/heat/through_mode.h"
 #include "solvers/step/stepper.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 #include "tests/sim/driver.h"

@@ -3,7 +3,6 @@
 // The wafer driver from configuration to results, on a coarse mesh: what holds bit for bit, how
 // errors order by format, and how they scale.
 #include "physics/wafer/heat/thermal.h"
-#include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
 

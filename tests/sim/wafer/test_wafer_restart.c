@@ -3,7 +3,6 @@
 // Exact restart: from checkpoints of every kind of place a run goes on to the same bits; what does
 // not fit is refused; a run that a signal ends leaves a whole one.
 #include "sim/command.h"
-#include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/wafer/wafer_restart.h"
 #include "tests/sim/driver.h"

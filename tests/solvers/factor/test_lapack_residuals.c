@@ -309,7 +309,7 @@ TEST(permuted_rows_are_as_accurate)
         double condition = 0.1 / bb_variant_unit_roundoff((bb_variant)v);
         autofree double *a = dense_new((bb_index)N * N);
         autofree double *permuted = dense_new((bb_index)N * N);
-        problem straight, other;
+        autocall(release) problem straight, other;
         // A covariance: neighbours correlate, so that the order decides which tiles are small.
         dense_covariance(N, 5.0, fmin(15.0 / condition, 8.0), a);
         scale_matrix(N, a);
@@ -322,8 +322,6 @@ TEST(permuted_rows_are_as_accurate)
         const ratios first = measure(&straight, &plan, "straight");
         const ratios second = measure(&other, &plan, "permuted");
         assert_true(second.residual < fmax(10.0 * first.residual, 1.0));
-        release(&straight);
-        release(&other);
     }
 }
 

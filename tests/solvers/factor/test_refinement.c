@@ -4,7 +4,6 @@
 #include "solvers/factor/refinement.h"
 #include "tests/solvers/spd_matrices.h"
 
-#include <cblas.h>
 #include <lapacke.h>
 
 // A problem, its factor in some variant and its solution by LAPACK.

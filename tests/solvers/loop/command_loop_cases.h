@@ -264,7 +264,7 @@ TEST(slopes_are_rounded_after_the_filter)
 TEST(the_integrator_has_its_closed_form)
 {
     enum { FRAMES = 40, DELAY = 3 };
-    rig plain, self;
+    autocall(rig_close) rig plain, self;
     float y[MATRICES * ROWS];
     const double gain = 0.3;
     rig_open(&plain, (bb_command_system){0});
@@ -285,8 +285,6 @@ TEST(the_integrator_has_its_closed_form)
         const float *commands = run(&self);
         assert_true(k == DELAY ? commands[0] != 0.0F : commands[0] == 0.0F);
     }
-    rig_close(&plain);
-    rig_close(&self);
 }
 
 // What is not a number, on its way in or out, leaves the commands as they were.

@@ -9,8 +9,6 @@
 #include "tests/precision/coded.h"
 #include "tests/solvers/operator/path_bound.h"
 
-#include <float.h>
-
 enum { ROWS = 8, COLUMNS = 5000, MOST_RUNS = 2 };
 
 typedef struct fixture {

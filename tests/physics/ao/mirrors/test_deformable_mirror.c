@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/subapertures.h"
 #include "tests/physics/doubles.h"
@@ -95,10 +94,6 @@ static void compare_with_singular_values(double obstruction, bb_index lenslets, 
     print_message("%td lenslets, %td of %td modes dropped: %.2g of the peak\n", lenslets, k - kept,
                   k, worst / peak);
     assert_true(worst < 1e-10 * peak);
-    BB_RELEASE(&u);
-    BB_RELEASE(&s);
-    BB_RELEASE(&vt);
-    BB_RELEASE(&expected);
 }
 
 TEST(projector_is_the_truncated_pseudo_inverse)

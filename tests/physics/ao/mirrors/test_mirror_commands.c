@@ -127,9 +127,6 @@ TEST(commands_minimise_the_weighted_residual)
                   cblas_dnrm2(k, rest, 1));
     assert_true(cblas_dnrm2(k, rest, 1) < 1e-10 * cblas_dnrm2(k, v, 1));
     assert_true(cblas_dnrm2(k, v, 1) > 1.0);
-    BB_RELEASE(&v);
-    BB_RELEASE(&gradient);
-    BB_RELEASE(&rest);
 }
 
 // With the condition of the one mirror its projector is the limit of all directions and weights.
@@ -214,8 +211,6 @@ TEST(sides_and_estimates_are_products)
     for (int p = 0; p < 5; ++p) {
         BB_RELEASE(&values[p]);
     }
-    BB_RELEASE(&again);
-    BB_RELEASE(&seen);
 }
 
 // The square of a weak mode's ratio is its share of the largest eigenvalue: by the slopes that the

@@ -3,7 +3,6 @@
 // The problem of mixed layers against the one that is made for their strengths at once: every
 // entry of every matrix, noise, tilts and error terms.
 #include "core/memory.h"
-#include "core/thread.h"
 #include "physics/ao/night/layer_tomography.h"
 #include "tests/need.h"
 #include "tests/physics/ao/cases.h"

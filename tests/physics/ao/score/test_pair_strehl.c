@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/thread.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/mirror_shape.h"
 #include "physics/ao/score/pair_strehl.h"

@@ -2,7 +2,6 @@
 //
 // Kept factors: a hit gives the same bits, a file that is cut, changed or foreign is made anew, and
 // what the key depends on.
-#include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/response/coupled_plate.h"
 #include "tests/physics/wafer/wafer_defaults.h"

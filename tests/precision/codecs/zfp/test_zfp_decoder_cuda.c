@@ -196,8 +196,6 @@ TEST(large_arrays)
         zfp_stream_close(zfp);
         stream_close(bits);
     }
-    BB_RELEASE(&theirs);
-    BB_RELEASE(&ours);
     BB_RELEASE(&bytes);
 }
 

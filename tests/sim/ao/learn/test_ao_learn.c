@@ -2,7 +2,6 @@
 //
 // The learn step through the driver: what a study without it keeps, what learning costs, and the
 // round trip of a covariance through a file.
-#include "sim/hdf5_library.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"

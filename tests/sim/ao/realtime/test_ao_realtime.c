@@ -5,7 +5,6 @@
 // planned and reported.
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
-#include "sim/output/image.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
 #include "tests/sim/dumped.h"

@@ -3,7 +3,6 @@
 // Slopes of the user's in the loop of frames: replayed in a circle, to the bit as the file has
 // them, from HDF5 and FITS, in three units; frames that are not finite; what is refused, in which
 // words, and what is planned.
-#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/ao/realtime/telemetry_file.h"
 #include "tests/sim/allocation_walk.h"

@@ -2,7 +2,6 @@
 //
 // Libraries beside kernels: what a call finds is held to the kernel's result, the fastest that
 // counts is what the row tells.
-#include "core/thread.h"
 #include "sim/bench/peers/kernel_peers.h"
 #include "tests/solvers/kernels/program_fixture.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who factors, and where tiles are, does not change results; what cannot be is refused by name.
-#include "sim/pipelines/engine/factor_engine.h"
 #include "tests/sim/driver.h"
 
 // Of the small study 126 kB of tiles in fp64, 63 kB in fp32.

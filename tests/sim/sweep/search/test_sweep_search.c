@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches: the best step is the one that the prices of the toy say, found in few generations.
-#include "sim/hdf5_library.h"
 #include "sim/sweep/search/sweep_search.h"
 #include "sim/sweep/sweep_collect.h"
 #include "tests/sim/sweep/toy_sweep.h"

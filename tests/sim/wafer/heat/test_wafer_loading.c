@@ -3,7 +3,6 @@
 // Wafers in a row: the ledger closes over all of them, the first is as if alone, what the clamp
 // keeps is what the next one meets, and probes follow it all.
 #include "sim/wafer/heat/wafer_heating.h"
-#include "sim/wafer/heat/wafer_loading.h"
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
 

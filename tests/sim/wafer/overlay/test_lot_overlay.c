@@ -3,7 +3,6 @@
 // Every wafer of a lot scored: each is what it is as the last of a shorter lot, what is reported of
 // the last one does not change, and the spread agrees with the displacements that it is of.
 #include "sim/wafer/overlay/overlay_table.h"
-#include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 
 #define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"

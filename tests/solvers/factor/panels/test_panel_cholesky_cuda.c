@@ -66,7 +66,7 @@ TEST(results_repeat_bit_for_bit)
 {
     const bb_index n = few ? 400 : 1500;
     for (int c = 0; c < CASES; ++c) {
-        posed p, again;
+        autocall(finish) posed p, again;
         if (left_out(c)) {
             continue;
         }
@@ -76,8 +76,6 @@ TEST(results_repeat_bit_for_bit)
         solve(&again, &cases[c].plan);
         assert_memory_equal(p.found.lower, again.found.lower, (size_t)(n * n) * sizeof(double));
         assert_memory_equal(p.found.x, again.found.x, (size_t)(200 * n) * sizeof(double));
-        finish(&p);
-        finish(&again);
     }
 }
 
@@ -142,7 +140,7 @@ TEST(a_map_of_one_variant_changes_no_bit)
         skip();
     }
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
-        posed p, mapped;
+        autocall(finish) posed p, mapped;
         bb_panel_plan plan = {.arithmetic = variants[v], .block = ZONED_BLOCK};
         start(&p, ZONED_N, 64, 0.5);
         start(&mapped, ZONED_N, 64, 0.5);
@@ -154,8 +152,6 @@ TEST(a_map_of_one_variant_changes_no_bit)
         assert_int_equal(p.found.outcome.kind, BB_OUTCOME_OK);
         assert_memory_equal(p.found.lower, mapped.found.lower, bytes);
         assert_memory_equal(p.found.x, mapped.found.x, 64 * ZONED_N * sizeof(double));
-        finish(&p);
-        finish(&mapped);
     }
 }
 

@@ -157,7 +157,7 @@ TEST(columns_and_bytes_are_read)
 {
     enum { N = 3584, FIRST = 300 };
     autocall(finish) posed p;
-    reading one, swapped;
+    autocall(release_reading) reading one, swapped;
     bb_panel_plan plan = {.arithmetic = BB_VARIANT_HP1, .block = 256, .run = 1024};
     start(&p, N, 0, 0.05);
     read_factor(&p.matrix_problem, &plan, FIRST, &one);
@@ -167,15 +167,13 @@ TEST(columns_and_bytes_are_read)
     assert_memory_equal(one.columns, swapped.columns, (N - FIRST) * WIDTH * sizeof(double));
     check_bytes(&swapped.traffic, N, plan.block, plan.run);
     assert_true(one.traffic.host_to_device_bytes == 0.0);
-    release_reading(&one);
-    release_reading(&swapped);
 }
 
 TEST(a_breakdown_is_the_same)
 {
     enum { N = 2000, ROW = 1300 };
     autocall(finish) posed p;
-    reading one, swapped;
+    autocall(release_reading) reading one, swapped;
     bb_panel_plan plan = {.arithmetic = BB_VARIANT_X3, .block = 128, .run = 512};
     start(&p, N, 0, 0.05);
     p.given[ROW * N + ROW] *= -1.0;
@@ -185,8 +183,6 @@ TEST(a_breakdown_is_the_same)
     assert_int_equal(one.outcome.kind, BB_OUTCOME_NOT_SPD);
     assert_int_equal(swapped.outcome.kind, BB_OUTCOME_NOT_SPD);
     assert_string_equal(one.outcome.detail, swapped.outcome.detail);
-    release_reading(&one);
-    release_reading(&swapped);
 }
 
 // One object factors a matrix, sweeps, and factors it again.

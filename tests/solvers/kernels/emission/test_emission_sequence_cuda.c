@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Texts of sequences are CUDA C++, as NVRTC says, which needs no GPU.
-#include "core/device/device.h"
 #include "core/device/nvrtc_cuda.h"
-#include "core/memory.h"
 #include "tests/solvers/kernels/emission/sequence_texts.h"
 
 TEST(nvrtc_takes_the_text)

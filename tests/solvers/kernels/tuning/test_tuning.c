@@ -3,7 +3,6 @@
 // Tuning on the cpu: a winner among what is right, a record of each, an end in time, nothing tried
 // twice.
 #include "core/clock.h"
-#include "core/thread.h"
 #include "solvers/kernels/tuning/caller_subject.h"
 #include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/tuning.h"

@@ -2,10 +2,8 @@
 //
 // Right variants of every kernel pass on the cpu; other numbers, a write beside an object and
 // another text than that of the choice are found.
-#include "core/thread.h"
 #include "solvers/kernels/tuning/manager_subject.h"
 #include "solvers/kernels/tuning/verification.h"
-#include "solvers/kernels/tuning/verification_case.h"
 #include "tests/cpu_device.h"
 #include "tests/solvers/kernels/manager_program.h"
 
