@@ -10,6 +10,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -127,7 +128,7 @@ typedef struct failing_allocation {
     bb_index blocks; ///< before the walk
 } failing_allocation;
 
-static inline int fail_next(failing_allocation *walk, bb_status status)
+static inline bool fail_next(failing_allocation *walk, bb_status status)
 {
     const int happened = bb_memory_failure_happened();
     bb_memory_fail_at(0);
@@ -142,12 +143,12 @@ static inline int fail_next(failing_allocation *walk, bb_status status)
             fail();
         }
         if (!happened) {
-            return 0;
+            return false;
         }
         walk->k += walk->stride > 0 ? walk->stride : 1;
     }
     bb_memory_fail_at(walk->k);
-    return 1;
+    return true;
 }
 
 /// Writes a text file.
@@ -180,8 +181,9 @@ typedef struct test_options {
     CMFixtureFunction enter; ///< fixtures of the group, as cmocka's
     CMFixtureFunction leave;
     int (*run)(void);     ///< runs the group instead of cmocka; returns the exit code
-    int is_quiet;         ///< no log lines
-    int threads;          ///< threads of the pool, stopped after the group; 0: no pool
+    bool is_quiet;        ///< no log lines
+    bool has_folder;      ///< runs in a folder of its own, which is removed afterwards
+    int threads;          ///< threads of the pool; 0: those that a test sets, until it ends
     const char *commands; ///< required programs, "cc gnuplot"; skipped where one is missing
 } test_options;
 
@@ -228,11 +230,6 @@ static test_group test_full_group __attribute__((unused)) = {.name = BB_TEST_GRO
 /// A test of the set `full`, which ./setup test leaves out: whole studies, long searches. It is in
 /// a group <noun>_full of its own, with the options of the file's group.
 #define TEST_FULL(function, ...) TEST_OF(test_full_group, function, __VA_ARGS__)
-
-/// Adds a test whose function is defined elsewhere, or once more with another state.
-#define TEST_CASE(function, ...)                                                                   \
-    TEST_ADD(test_this_group, .name = #function, .test_func = function, __VA_ARGS__)               \
-    struct test_group
 
 /// Sets the options of the file's group, as .enter = enter.
 #define TEST_GROUP(...)                                                                            \

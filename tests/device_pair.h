@@ -7,8 +7,6 @@
 #include "core/device/device.h"
 #include "tests/first_device.h"
 
-#include <stdbool.h>
-
 #ifdef BB_HAVE_CUDA
 #include <cuda_runtime_api.h>
 #endif

@@ -12,6 +12,7 @@
 #include "core/thread.h"
 #include "tests/check.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -117,13 +118,30 @@ static int run_group(test_group *group)
     return code != 0 ? code : count_leaks(group, blocks);
 }
 
+static int run_in_folder(test_group *group)
+{
+    char path[] = "scratch-XXXXXX";
+    char command[64];
+    if (!group->options.has_folder) {
+        return run_group(group);
+    }
+    const int here = open(".", O_RDONLY | O_DIRECTORY);
+    if (here < 0 || mkdtemp(path) == NULL || chdir(path) != 0) {
+        perror(path);
+        return 1;
+    }
+    const int code = run_group(group);
+    (void)snprintf(command, sizeof command, "rm -rf %s", path);
+    return fchdir(here) != 0 || close(here) != 0 || system(command) != 0 ? 1 : code;
+}
+
 static int run_in_child(test_group *group)
 {
     int how = 0;
     (void)fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        exit(run_group(group));
+        exit(run_in_folder(group));
     }
     if (child < 0 || waitpid(child, &how, 0) != child) {
         perror(group->name);
@@ -176,7 +194,7 @@ int main(int count, char **arguments)
     }
     for (test_group *group = groups; group != NULL; group = group->next) {
         if (strcmp(group->name, arguments[1]) == 0) {
-            return run_group(group);
+            return run_in_folder(group);
         }
     }
     (void)fprintf(stderr, "no group '%s'; --list names them\n", arguments[1]);

@@ -10,20 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int enter(void **state)
-{
-    static char folder[] = "disk-file-XXXXXX";
-    *state = folder;
-    return mkdtemp(folder) == NULL ? -1 : chdir(folder);
-}
-
-static int leave(void **state)
-{
-    char command[64];
-    (void)snprintf(command, sizeof command, "rm -rf %s", (const char *)*state);
-    return chdir("..") + system(command);
-}
-
 TEST(names_differ_and_fit_a_folder)
 {
     char first[BB_DISK_PATH_BYTES];
@@ -169,4 +155,4 @@ TEST(folders_of_roots_owner_may_be_above)
     }
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true);

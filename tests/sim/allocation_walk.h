@@ -11,8 +11,6 @@
 #include "tests/check.h"
 #include "tests/nightly.h"
 
-#include <stdbool.h>
-
 /// Does its work, releases all of it, and says how it went.
 typedef bb_status (*allocation_task)(void *context);
 

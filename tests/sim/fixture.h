@@ -83,6 +83,12 @@ static inline bb_status fixture_write(const char *temporary, void *context)
     return bb_image_write(context, temporary);
 }
 
+/// Starts the HDF5 library before the tests of a group.
+static inline int fixture_start_hdf5(void)
+{
+    return bb_hdf5_library_start() == BB_OK ? 0 : 1;
+}
+
 /// Fixture: makes a folder below the build folder and goes there.
 static inline int fixture_enter(void **state)
 {

@@ -7,7 +7,6 @@
 #include "tests/check.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -128,12 +128,6 @@ TEST(what_stood_there_stays_where_it_cannot_be_replaced)
     check_fails(bb_checkpoint_write(".", SUBJECT, &piece, 1), BB_IO, "no regular file");
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    return fixture_leave(NULL) + (bb_memory_blocks() == 0 ? 0 : -1);
-}
-
 // A clock that goes on by a second whenever it is read: a save takes one.
 static int64_t seconds;
 
@@ -176,4 +170,4 @@ TEST(dear_saves_are_put_off)
     bb_clock_set(NULL);
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = leave);
+TEST_GROUP(.has_folder = true);

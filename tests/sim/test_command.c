@@ -65,14 +65,12 @@ static const bb_experiment toy_rows[] = {
 static const bb_experiment *const toy_list[] = {&toy_rows[0], &toy_rows[1]};
 static const bb_experiment_table toys = {toy_list, 2};
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     check_ok(bb_hdf5_library_start());
     command_line_experiments = &toys;
-    int entered = fixture_enter(NULL);
     write_text("a.yaml", "experiment: toy\nrecords: [{name: a, grid: 5}]\n");
-    return entered;
+    return 0;
 }
 
 TEST(usage_errors_exit_with_2)
@@ -358,4 +356,4 @@ TEST(what_is_run_may_be_a_result_or_a_stream)
     (void)close(kept);
 }
 
-TEST_GROUP(.enter = enter, .leave = fixture_leave);
+TEST_GROUP(.begin = begin, .has_folder = true);

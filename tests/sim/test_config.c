@@ -420,4 +420,4 @@ TEST(failing_allocations_leave_nothing_behind)
     assert_true(failures > 20);
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

@@ -154,4 +154,4 @@ TEST_FULL(the_exit_code_tells)
     program_expect(&run, 2, "1 operands");
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

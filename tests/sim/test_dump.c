@@ -20,11 +20,9 @@ static bb_results *results_in(const char *file)
 }
 
 // With rows and inputs of a wafer in "rows.h5".
-static int enter_with_rows(void **state)
+static int enter_with_rows(void)
 {
-    if (fixture_enter_hdf5(state) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows,inputs");
     return run.code;
 }
@@ -408,4 +406,4 @@ TEST(unknown_operators_are_refused_before_the_run)
     program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows,inputs");
 }
 
-TEST_GROUP(.enter = enter_with_rows, .leave = driver_leave_folder);
+TEST_GROUP(.begin = enter_with_rows, .has_folder = true);

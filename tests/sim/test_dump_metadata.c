@@ -6,11 +6,9 @@
 #include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
 
-static int enter_with_rows(void **state)
+static int enter_with_rows(void)
 {
-    if (fixture_enter_hdf5(state) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows");
     program_expect(&run, 0, "results: ");
     return 0;
@@ -250,4 +248,4 @@ TEST(resolved_copies_run_in_other_folders)
     assert_int_equal(system("sh folders.sh " BB_BINARY_DIR "/bitbudget"), 0);
 }
 
-TEST_GROUP(.enter = enter_with_rows, .leave = driver_leave_folder);
+TEST_GROUP(.begin = enter_with_rows, .has_folder = true);

@@ -73,4 +73,4 @@ TEST(every_allocation_of_reading_fails_once)
     }
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -21,13 +21,12 @@ enum { BYTES = 1 << 20, KILLS = 60 };
 
 static unsigned char pattern[BYTES];
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     for (int i = 0; i < BYTES; ++i) {
         pattern[i] = (unsigned char)(i * 7 + i / 251);
     }
-    return bb_interrupt_install() == BB_OK ? fixture_enter(NULL) : -1;
+    return bb_interrupt_install() == BB_OK ? 0 : -1;
 }
 
 static bool is_whole(const char *path)
@@ -323,4 +322,4 @@ TEST(a_signal_before_the_name_removes_the_part)
     assert_int_equal(count_files(".", ".factor"), 1);
 }
 
-TEST_GROUP(.enter = enter, .leave = fixture_leave);
+TEST_GROUP(.begin = begin, .has_folder = true);

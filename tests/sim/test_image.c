@@ -128,4 +128,4 @@ TEST(xarray_opens_them_with_both_engines)
     assert_int_equal(how, 0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

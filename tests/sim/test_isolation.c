@@ -84,4 +84,4 @@ TEST(children_end_with_their_parent)
     assert_int_equal(access("late.html", F_OK), -1);
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

@@ -142,4 +142,4 @@ TEST(a_diagonal_that_is_not_positive_is_the_outcome_of_all)
     }
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -241,4 +241,4 @@ TEST(check_plans_for_another_machine)
     program_expect(&run, 4, "desk: GPUs of 24.0 GB, the largest pipeline needs");
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = driver_leave_folder);
+TEST_GROUP(.has_folder = true);

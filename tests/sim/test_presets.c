@@ -221,4 +221,4 @@ TEST(plans_hold_the_loop_in_real_time)
     assert_true(strtod(strstr(host, "at most ") + strlen("at most "), NULL) > 4430.0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

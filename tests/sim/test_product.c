@@ -33,12 +33,9 @@ static bb_results *run_in(double unit)
     return driver_results(&study);
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     write_text("product.yaml",
                "experiment: product\ndevice: cpu\nvectors: 3\n"
                "matrix: {file: none.h5, dataset: /operators/C}\npipelines:\n"
@@ -222,4 +219,4 @@ TEST(a_matrix_of_zeros_has_no_error)
     assert_true(driver_number(results, "qoi_relative_error", "fp16") == 0.0);
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .has_folder = true);

@@ -64,4 +64,4 @@ TEST(libraries_and_processor_are_recorded)
     print_message("processor: %s\n", report.name);
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

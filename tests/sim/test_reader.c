@@ -14,7 +14,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,22 +23,19 @@ static unsigned char *image;
 static bb_index image_bytes;
 static char digest[BB_DIGEST_BYTES];
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     check_ok(bb_hdf5_library_start());
     autoptr(bb_results) results = fixture_results();
     check_ok(bb_provenance_end(results));
     check_ok(bb_results_digest(results, false, digest));
     check_ok(bb_image_build(results, &image, &image_bytes));
-    return fixture_enter(NULL);
+    return 0;
 }
 
-static int leave(void **state)
+static void leave(void)
 {
-    (void)state;
     BB_RELEASE(&image);
-    return fixture_leave(NULL);
 }
 
 // In a child: reads m.h5 and holds what it reads, where it reads anything, to the digest.
@@ -331,4 +327,4 @@ TEST(names_are_texts)
     }
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true, .begin = begin, .end = leave);

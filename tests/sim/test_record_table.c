@@ -215,4 +215,4 @@ TEST(kept_files_stand_for_tables)
                 "table 'kept.csv' is not among the 2 files that were kept");
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

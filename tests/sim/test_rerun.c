@@ -19,12 +19,9 @@ static program_run run;
 static const char study_file[] = CONFIG_WAFER_SMALL;
 
 // rows.h5 holds dumped rows, study.h5 the results of a study that reads them.
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     CALL("run", study_file, "-q", "-o", "rows.h5", "--dump", "rows");
     if (run.code == 0) {
         CALL("run", study_file, "response.generator=file", "response.file=rows.h5",
@@ -236,4 +233,4 @@ TEST(other_files_are_refused)
     program_expect(&run, 2, "nonsense");
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .has_folder = true);

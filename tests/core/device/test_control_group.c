@@ -7,22 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "control-group-XXXXXX";
-
-static int enter(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) == NULL ? -1 : chdir(folder);
-}
-
-static int leave(void **state)
-{
-    char command[64];
-    (void)state;
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    return chdir("..") + system(command);
-}
-
 static void write_file(const char *path, const char *text)
 {
     char command[256];
@@ -71,4 +55,4 @@ TEST(no_limit_is_infinite)
     assert_true(isinf(bb_control_group_memory("none", "n")));
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true);

@@ -226,4 +226,4 @@ TEST(options_are_held_to_their_rules)
     assert_int_equal(system("cmp rare new"), 0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);

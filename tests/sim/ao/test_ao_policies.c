@@ -18,10 +18,9 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static void teardown(void)
 {
     bb_results_destroy(&results);
-    return driver_leave(state);
 }
 
 // The trace is n (unit diagonal), and the eigenvalues give ||A||_F, hence the noise floor behind
@@ -133,4 +132,4 @@ TEST_FULL(bits_do_not_depend_on_threads)
     driver_check_threads(&policies);
 }
 
-TEST_GROUP(.enter = setup, .leave = teardown);
+TEST_GROUP(.enter = setup, .end = teardown);

@@ -47,12 +47,9 @@ static const char script[] = "import h5py, numpy as n\n"
                              "q = p.astype('>f4'); q[3, 4] = n.nan; write('nan.fits', q, -32)\n"
                              "open('text.fits', 'w').write('no image')\n";
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     run_python(script);
     return 0;
 }
@@ -208,4 +205,4 @@ TEST_FULL(fits_images_are_masks_too)
 #endif
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = begin, .has_folder = true, .is_quiet = true);

@@ -349,4 +349,4 @@ TEST(damaged_checkpoints_are_refused)
     check_fails(open_as(&study, "pipe"), BB_IO, "it is a FIFO, expected a regular file");
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);

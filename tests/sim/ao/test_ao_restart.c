@@ -313,4 +313,4 @@ TEST_FULL(any_allocation_may_fail)
     allocation_walk("ao gone on", go_on, config, 211, 9);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);

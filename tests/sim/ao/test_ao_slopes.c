@@ -56,4 +56,4 @@ TEST(tilt_sensors_of_mcao_average_their_gradients)
     }
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

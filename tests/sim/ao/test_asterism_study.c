@@ -148,4 +148,4 @@ TEST(a_ring_is_changed_by_overrides)
     }
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

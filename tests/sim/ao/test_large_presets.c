@@ -64,4 +64,4 @@ TEST_FULL(glao_serves_the_whole_field)
     assert_true(driver_number(moao, "strehl", "reference") > 0.0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

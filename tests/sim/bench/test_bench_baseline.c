@@ -104,4 +104,4 @@ TEST_FULL(a_baseline_that_is_made_can_be_read)
     bb_device_close(&setup.device);
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

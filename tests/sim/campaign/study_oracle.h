@@ -9,7 +9,6 @@
 #include "tests/check.h"
 
 #include <hdf5.h>
-#include <stdbool.h>
 
 /// A dataset of /results over `pipeline` and maybe more, under status ok.
 typedef struct study_rule {

@@ -190,12 +190,9 @@ done:
     return status;
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     autoptr(bb_config) config = driver_config(&wafer);
     check_ok(write_rows(config));
     bb_config_destroy(&config);
@@ -204,4 +201,4 @@ static int enter(void **state)
     return 0;
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = begin, .has_folder = true, .is_quiet = true);

@@ -108,4 +108,4 @@ TEST(older_files_stay)
     assert_int_equal(umount("disk"), 0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -113,4 +113,4 @@ TEST_FULL(instants_of_a_run_that_dumps)
     campaign(dumping, (int)nightly_or(KILLS / 4, KILLS / 16));
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -148,9 +148,7 @@ static void make_tables(void)
 static int enter(void **state)
 {
     (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     bb_log_set_level(BB_LOG_QUIET);
     CALL_OK("run", CONFIG_FRINGE_SMALL, "-q", "--dump", "phase,maps", "-o", "seen.h5");
     CALL_OK("run", CONFIG_AO_SMALL, "sensors.lenslets=4", "guide_stars.2.lenslets=3", "-q",
@@ -514,4 +512,4 @@ static int begin(void)
     return 0;
 }
 
-TEST_GROUP(.begin = begin, .enter = enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .enter = enter, .has_folder = true);

@@ -286,12 +286,11 @@ TEST_FULL(kernels_of_the_users_are_tuned)
     expect("bitbudget tune ./no.kernel T=DP --set a=9", 3, "cannot read './no.kernel'");
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     command_line_experiments = &none;
     check_ok(bb_hdf5_library_start());
-    return fixture_enter(NULL);
+    return 0;
 }
 
-TEST_GROUP(.enter = enter, .leave = fixture_leave);
+TEST_GROUP(.begin = begin, .has_folder = true);

@@ -88,21 +88,18 @@ TEST_FULL(shipped_kernels_run_as_they_were_prebuilt)
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     command_line_experiments = &bb_experiments;
     check_ok(bb_hdf5_library_start());
     const char *named = getenv("BITBUDGET_CACHE");
     cache = named == NULL ? NULL : strdup(named);
-    return fixture_enter(NULL);
+    return 0;
 }
 
-static int leave(void **state)
+static void leave(void)
 {
-    (void)state;
     free(cache);
-    return fixture_leave(NULL);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .commands = "cc");
+TEST_GROUP(.has_folder = true, .begin = begin, .end = leave, .commands = "cc");

@@ -35,4 +35,4 @@ TEST_FULL(what_is_tuned_is_taken)
     program_expect(&run, 0, " of another device\n");
 }
 
-TEST_GROUP(.begin = needs_opencl, .enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.begin = needs_opencl, .has_folder = true);

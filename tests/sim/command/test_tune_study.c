@@ -20,14 +20,11 @@ static const char study_text[] =
     "zernike_terms: 0\n"
     "pipelines: [{name: truth, arithmetic: fp64}, {name: fp32}]\n";
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     command_line_experiments = &bb_experiments;
-    return bb_hdf5_library_start() == BB_OK && fixture_enter(NULL) == 0 &&
-                   setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0
-               ? 0
-               : -1;
+    check_ok(bb_hdf5_library_start());
+    return setenv("XDG_CONFIG_HOME", "/nowhere", 1);
 }
 
 static double number_of(const bb_results *results, const char *path, bb_index pipeline)
@@ -114,4 +111,4 @@ TEST(what_cannot_be_is_refused)
     assert_int_not_equal(access("o.yaml", F_OK), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .has_folder = true);

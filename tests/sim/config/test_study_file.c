@@ -9,13 +9,11 @@
 #include <sys/stat.h>
 
 // A share folder with three studies and a table, and nothing of the user's.
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     static const char *const folders[] = {
         "share", "share/configs", "share/configs/ao", "share/configs/w", "configs", "configs/ao",
         "ao"};
-    int entered = fixture_enter(NULL);
     for (size_t i = 0; i < sizeof folders / sizeof *folders; ++i) {
         assert_int_equal(mkdir(folders[i], 0777), 0);
     }
@@ -24,14 +22,12 @@ static int enter(void **state)
     write_text("share/configs/w/quick.yaml", "experiment: w\n");
     write_text("share/configs/w/doses.csv", "1\n");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
-    return entered;
+    return 0;
 }
 
-static int leave(void **state)
+static void leave(void)
 {
-    (void)state;
     (void)unsetenv("BITBUDGET_SHARE");
-    return fixture_leave(NULL);
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -201,4 +197,4 @@ TEST_FULL(shipped_studies_work_from_anywhere)
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true, .begin = begin, .end = leave);

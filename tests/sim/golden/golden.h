@@ -10,8 +10,6 @@
 
 #include "tests/sim/driver.h"
 
-#include <stdbool.h>
-
 static inline bool golden_holds(const bb_results *results, const char *line)
 {
     char dataset[64];

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-static char path[] = "/tmp/bb-csv-XXXXXX";
+static const char path[] = "table.csv";
 
 static void write_bytes(const char *bytes, size_t count)
 {
@@ -12,19 +12,6 @@ static void write_bytes(const char *bytes, size_t count)
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, count, file), count);
     assert_int_equal(fclose(file), 0);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    int descriptor = mkstemp(path);
-    return descriptor < 0 || close(descriptor) != 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return unlink(path);
 }
 
 static void check_cell(const bb_csv_cell *cell, const char *text, int line, int column)
@@ -216,4 +203,4 @@ TEST(sizes_are_limited)
     free(text);
 }
 
-TEST_GROUP(.enter = setup, .leave = teardown);
+TEST_GROUP(.has_folder = true);

@@ -244,4 +244,4 @@ TEST(axes_of_one_pixel_do_not_count)
 
 #endif
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

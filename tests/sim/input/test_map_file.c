@@ -106,4 +106,4 @@ TEST_FULL(damaged_files_are_survived)
     assert_true(refused > 0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

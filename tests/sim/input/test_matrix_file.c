@@ -42,24 +42,14 @@ static void write_foreign(const char *path, const char *line)
     assert_int_equal(system(command), 0);
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         values[i] = bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     write_operator("whole.h5");
     return 0;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    bb_threads_stop();
-    return fixture_leave(NULL);
 }
 
 static bb_status open_place(const char *file, const char *dataset, bool symmetric,
@@ -394,4 +384,4 @@ TEST_FULL(damaged_files_never_give_wrong_values)
     free(mutant);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true, .begin = begin);

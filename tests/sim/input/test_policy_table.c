@@ -2,22 +2,7 @@
 #include "sim/input/policy_table.h"
 #include "tests/check.h"
 
-#include <unistd.h>
-
-static char path[] = "/tmp/bb-table-XXXXXX";
-
-static int setup(void **state)
-{
-    (void)state;
-    int descriptor = mkstemp(path);
-    return descriptor < 0 || close(descriptor) != 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
+static const char path[] = "variants.txt";
 
 TEST(rows_counts_and_comments_are_read)
 {
@@ -75,4 +60,4 @@ TEST(what_is_wrong_is_named_with_its_line)
     check_fails(bb_policy_table_read("/tmp", &table), BB_IO, "not a regular file");
 }
 
-TEST_GROUP(.enter = setup, .leave = teardown);
+TEST_GROUP(.has_folder = true);

@@ -139,4 +139,4 @@ TEST(frames_of_a_camera_are_refused)
     check_fails(bb_live_dataset_open("u.h5", &dataset), BB_INVALID, "packed by scale_factor");
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -13,23 +13,18 @@ static const char ordered[] = "group1x1-order32x1024";
 static bb_device *device;
 static float vector[ELEMENTS];
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     for (int k = 0; k < ELEMENTS; ++k) {
         vector[k] = 1.0F / (float)(k % 97 + 3);
     }
-    return fixture_enter(NULL) == 0 && setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0 &&
-                   bb_device_open(BB_DEVICE_CPU, 0, &device) == BB_OK
-               ? 0
-               : -1;
+    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    return setenv("XDG_CONFIG_HOME", "/nowhere", 1);
 }
 
-static int leave(void **state)
+static void leave(void)
 {
-    (void)state;
     bb_device_close(&device);
-    return fixture_leave(NULL);
 }
 
 // Records of a kernel's default, and of another order of sums, which was faster.
@@ -224,4 +219,4 @@ TEST(damaged_files)
     assert_null(variants);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true, .begin = begin, .end = leave);

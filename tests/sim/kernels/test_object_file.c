@@ -364,4 +364,4 @@ TEST(what_was_written_is_stored)
     assert_int_equal(system("test -z \"$(ls -A | grep part)\""), 0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -48,9 +48,8 @@ static void append(const char *file, const char *device, bb_index columns, const
     check_ok(bb_wisdom_file_append(path, &record));
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    const int entered = fixture_enter(state);
     make_manager(&program, manager_of("gemv"), "SP");
     append("a.yaml", "G", 300, "group64x1", BB_EMISSION_VERSION);
     append("b.yaml", "H", 100, "group32x1", BB_EMISSION_VERSION);
@@ -58,14 +57,13 @@ static int enter(void **state)
     append("b.yaml", "H", 300, "group32x4-order64x512", BB_EMISSION_VERSION);
     append("b.yaml", "H", 300, "group32x8", BB_EMISSION_VERSION - 1);
     write_text("share/configs/kernels/tuned/notes.txt", "no records\n");
-    return entered + setenv("BITBUDGET_SHARE", "share", 1);
+    return setenv("BITBUDGET_SHARE", "share", 1);
 }
 
-static int leave(void **state)
+static void leave(void)
 {
     (void)unsetenv("BITBUDGET_SHARE");
     fixture_release(&program);
-    return fixture_leave(state);
 }
 
 static void check_choice(const bb_wisdom_key *wanted, const char *variant, const char *origin)
@@ -183,4 +181,4 @@ TEST(shipped_files_are_current)
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
 }
 
-TEST_GROUP(.is_quiet = true, .enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true, .is_quiet = true, .begin = begin, .end = leave);

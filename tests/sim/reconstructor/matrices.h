@@ -10,7 +10,7 @@
 
 // mine.h5: correlations that fall with distance, not stationary, and little noise; what is
 // estimated lies between the measurements.
-static inline int matrices_enter(void **state)
+static inline int matrices_begin(void)
 {
     static const char script[] =
         "import h5py, numpy\n"
@@ -29,9 +29,7 @@ static inline int matrices_enter(void **state)
                                 "truth_covariance: {file: mine.h5, dataset: Ctt}\n"
                                 "solver: {tile: 16}\npipelines:\n"
                                 "  - {name: reference, arithmetic: dp}\n";
-    if (fixture_enter_hdf5(state) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     write_text("mine.yaml", study);
     run_python(script);
     return 0;

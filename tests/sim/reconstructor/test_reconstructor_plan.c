@@ -5,18 +5,16 @@
 #include "tests/sim/reconstructor/matrices.h"
 
 // Rows so many that scoring takes more of a GPU than the factorization; most were never written.
-static int write_many_rows(void **state)
+static int write_many_rows(void)
 {
     static const char script[] = "import h5py\n"
                                  "with h5py.File('mine.h5', 'a') as file:\n"
                                  "    for name, columns in ('many', 120), ('manytt', 6000):\n"
                                  "        file.create_dataset(name, (6000, columns), 'f8', "
                                  "chunks=(100, 100))[:100, :100] = 1\n";
-    if (matrices_enter(state) != 0) {
-        return -1;
-    }
+    const int code = matrices_begin();
     run_python(script);
-    return 0;
+    return code;
 }
 
 TEST(scores_on_a_gpu_are_planned)
@@ -36,4 +34,4 @@ TEST(scores_on_a_gpu_are_planned)
     check_close(plan.device_bytes, scores, 0.5, 1.0);
 }
 
-TEST_GROUP(.enter = write_many_rows, .leave = driver_leave_folder);
+TEST_GROUP(.begin = write_many_rows, .has_folder = true);

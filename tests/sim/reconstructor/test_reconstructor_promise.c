@@ -127,4 +127,4 @@ TEST_FULL(allocations_may_fail_anywhere)
     allocation_walk("promise", driver_run_alone, config, 67, 10);
 }
 
-TEST_GROUP(.enter = matrices_enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = matrices_begin, .has_folder = true);

@@ -143,4 +143,4 @@ TEST(the_first_column_may_be_the_first)
     }
 }
 
-TEST_GROUP(.enter = matrices_enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = matrices_begin, .has_folder = true);

@@ -119,16 +119,14 @@ done:
 
 static bb_results *results; // of the group
 
-static inline int sweep_fixture_enter(void **state)
+static inline int sweep_fixture_begin(void)
 {
-    // First the folder: leaving removes the one where the test is.
-    return fixture_enter(state) == 0 && sweep_fixture_write(&results) == BB_OK ? 0 : -1;
+    return sweep_fixture_write(&results) == BB_OK ? 0 : -1;
 }
 
-static inline int sweep_fixture_leave(void **state)
+static inline void sweep_fixture_end(void)
 {
     bb_results_destroy(&results);
-    return fixture_leave(state);
 }
 
 #endif

@@ -130,4 +130,4 @@ TEST(a_gnuplot_that_hangs_is_ended)
     assert_int_equal(access("bad.svg", F_OK), -1);
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

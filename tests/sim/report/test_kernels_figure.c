@@ -145,4 +145,4 @@ TEST(other_kinds_take_one_file)
                    17.0, "several files are of kernels; 'roofline' draws one");
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

@@ -440,4 +440,4 @@ TEST_FULL(a_night_gives_its_pictures)
     has(&figure.data, line);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -124,4 +124,4 @@ TEST(the_table_shows_what_its_seed_saw)
     assert_true(number_of(results, "product_flops_per_usd", "Tesla P100 PCIe") > 1.5 * gpu);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

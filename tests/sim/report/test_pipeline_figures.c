@@ -166,13 +166,11 @@ TEST(program_delivers_no_part)
     assert_int_equal(access("part.svg", F_OK), -1);
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     unsigned char *image = NULL;
     bb_index bytes = 0;
-    int failed = fixture_enter(NULL);
-    failed = failed || bb_results_create(&results) != BB_OK || fixture_fill(results) != BB_OK;
+    int failed = bb_results_create(&results) != BB_OK || fixture_fill(results) != BB_OK;
     failed = failed || bb_hdf5_library_start() != BB_OK || bb_provenance_end(results) != BB_OK;
     failed = failed || bb_image_build(results, &image, &bytes) != BB_OK;
     failed = failed || bb_file_write("f.h5", false, image, bytes) != BB_OK;
@@ -180,11 +178,9 @@ static int enter(void **state)
     return failed;
 }
 
-static int leave(void **state)
+static void leave(void)
 {
-    (void)state;
     bb_results_destroy(&results);
-    return fixture_leave(NULL);
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.has_folder = true, .begin = begin, .end = leave);

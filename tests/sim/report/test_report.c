@@ -142,4 +142,4 @@ TEST_FULL(program_reports_a_run)
                      0);
 }
 
-TEST_GROUP(.enter = sweep_fixture_enter, .leave = sweep_fixture_leave);
+TEST_GROUP(.begin = sweep_fixture_begin, .end = sweep_fixture_end, .has_folder = true);

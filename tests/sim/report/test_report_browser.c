@@ -136,5 +136,5 @@ TEST(runs_show_and_sort)
     shoot("a", 1200, "3");
 }
 
-TEST_GROUP(.enter = sweep_fixture_enter, .leave = sweep_fixture_leave,
+TEST_GROUP(.begin = sweep_fixture_begin, .end = sweep_fixture_end, .has_folder = true,
            .commands = "chromium gnuplot");

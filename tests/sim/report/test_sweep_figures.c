@@ -242,4 +242,4 @@ TEST(program_shows_and_draws)
     call((const char *const[6]){"plot", "s.h5", "--kind", "pareto", "-o", "b.tex"}, 0, "b.tex");
 }
 
-TEST_GROUP(.enter = sweep_fixture_enter, .leave = sweep_fixture_leave);
+TEST_GROUP(.begin = sweep_fixture_begin, .end = sweep_fixture_end, .has_folder = true);

@@ -367,4 +367,4 @@ TEST(xarray_opens_a_collection_with_both_engines)
     assert_int_equal(how, 0);
 }
 
-TEST_GROUP(.enter = toy_enter, .leave = toy_leave);
+TEST_GROUP(.begin = toy_begin, .has_folder = true);

@@ -234,4 +234,4 @@ TEST(workers_end_with_the_process_that_has_them)
     }
 }
 
-TEST_GROUP(.enter = toy_enter, .leave = toy_leave);
+TEST_GROUP(.begin = toy_begin, .has_folder = true);

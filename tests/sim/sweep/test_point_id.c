@@ -217,4 +217,4 @@ TEST(a_random_seed_is_drawn_when_it_is_planned)
     assert_true(seeds[0] == seeds[1] && seeds[0] == seeds[2]);
 }
 
-TEST_GROUP(.enter = toy_enter, .leave = toy_leave);
+TEST_GROUP(.begin = toy_begin, .has_folder = true);

@@ -328,4 +328,4 @@ TEST_FULL(kills_cost_the_points_under_way_alone)
     (void)count_tries();
 }
 
-TEST_GROUP(.enter = toy_enter, .leave = toy_leave);
+TEST_GROUP(.begin = toy_begin, .has_folder = true);

@@ -55,7 +55,6 @@ TEST(what_stands_over_points_of_the_wafer_is_kept)
 // replaced.
 TEST(a_finished_sweep_is_shown)
 {
-    static program_run run;
     write_plan("fringe.yaml", "{seeds: 1..2}");
     CALL("sweep", "plan.yaml", "-o", "done.h5");
     program_expect(&run, 0, "results: done.h5");
@@ -76,4 +75,4 @@ TEST(a_finished_sweep_is_shown)
     program_expect(&run, 3, "'done' has another plan");
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

@@ -149,4 +149,4 @@ TEST(a_job_says_what_memory_it_has)
     assert_int_equal(unsetenv("SLURM_CPUS_ON_NODE"), 0);
 }
 
-TEST_GROUP(.enter = toy_enter, .leave = toy_leave);
+TEST_GROUP(.begin = toy_begin, .has_folder = true);

@@ -240,4 +240,4 @@ TEST(exclusions_leave_combinations_out)
     bb_sweep_plan_destroy(&plan);
 }
 
-TEST_GROUP(.enter = toy_enter, .leave = toy_leave);
+TEST_GROUP(.begin = toy_begin, .has_folder = true);

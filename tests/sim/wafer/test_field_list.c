@@ -134,4 +134,4 @@ TEST(check_prints_them)
     program_expect(&run, 2, "--fields: a study of ao exposes no fields");
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

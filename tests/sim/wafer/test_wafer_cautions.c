@@ -253,11 +253,10 @@ TEST(a_plan_counts_what_a_run_has)
     }
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     bb_log_set_level(BB_LOG_QUIET);
-    return fixture_enter(NULL);
+    return 0;
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .has_folder = true);

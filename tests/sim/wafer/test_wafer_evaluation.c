@@ -70,4 +70,4 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
 #undef REFERENCE
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = driver_leave_folder);
+TEST_GROUP(.has_folder = true);

@@ -350,4 +350,4 @@ TEST(other_experiments_have_no_checkpoints)
     program_expect(&run, 2, "--checkpoint-every -1, expected a number of at least 0");
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);

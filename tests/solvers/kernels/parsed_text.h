@@ -7,8 +7,6 @@
 #include "solvers/kernels/language/expression.h"
 #include "tests/check.h"
 
-#include <stdbool.h>
-
 typedef struct parsed {
     bb_arena arena;
     bb_problems problems;

@@ -7,8 +7,6 @@
 #include "solvers/step/stepper.h"
 #include "tests/check.h"
 
-#include <stdbool.h>
-
 // A chain of `n` unknowns joined by conductances of 1, the first with 0.5 to the outside.
 static void chain(bb_index n, bb_csr *out)
 {

@@ -4,8 +4,6 @@
 #include "physics/ao/frames/frame_controller.h"
 #include "tests/check.h"
 
-#include <stdbool.h>
-
 enum { ROWS = 2, SLOPES = 3, FRAMES = 12 };
 static const double q[ROWS * SLOPES] = {0.5, -1.0, 0.25, 2.0, 0.125, -0.75};
 static const double seen[SLOPES * ROWS] = {1.5, -0.5, 0.75, 0.3, -1.1, 0.9};

@@ -6,7 +6,6 @@
 
 #include <cblas.h>
 #include <lapacke.h>
-#include <stdbool.h>
 
 TEST(actuators_stand_on_the_lenslet_corners)
 {

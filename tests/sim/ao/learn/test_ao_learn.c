@@ -177,4 +177,4 @@ TEST(keys_are_held_to_each_other)
     assert_int_equal(driver_load(&range, &config), BB_INVALID);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);

@@ -73,12 +73,9 @@ static const char script[] =
     "write('rad.fits', fine[:3].astype('>f4'), -32, card=\"BUNIT   = 'rad     '\")\n"
     "open('text.h5', 'w').write('no file')\n";
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     run_python(script);
     return 0;
 }
@@ -369,4 +366,4 @@ TEST_FULL(no_failed_allocation_is_lost)
     allocation_walk("a run with influence functions", driver_run_alone, config, 29, 4);
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder, .is_quiet = true);
+TEST_GROUP(.begin = begin, .has_folder = true, .is_quiet = true);

@@ -348,4 +348,4 @@ TEST_FULL(no_failed_allocation_is_lost)
     allocation_walk("a loop of frames", run_alone, config, 1, 20);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -411,4 +411,4 @@ TEST(no_failed_allocation_is_lost)
     assert_true(self.evaluation.frame_times_s[0] > 0.0);
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -40,11 +40,9 @@ static const char script[] =
     "write('t.fits', s); write('mas.data', 1e3 * s, \"BUNIT   = 'mas     '\")\n"
     "write('narrow.fits', s[:, 1:])\n";
 
-static int begin(void **state)
+static int begin(void)
 {
-    if (fixture_enter_hdf5(state) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     run_python(script);
     return 0;
 }
@@ -274,4 +272,4 @@ TEST(no_failed_allocation_is_lost)
     allocation_walk("a loop of telemetry", open_alone, &self, 1, 5);
 }
 
-TEST_GROUP(.enter = begin, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .has_folder = true);

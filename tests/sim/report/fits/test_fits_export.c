@@ -26,17 +26,15 @@ TEST(a_build_without_cfitsio_says_so)
     assert_true(is_absent("a.fits"));
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.has_folder = true, .begin = fixture_start_hdf5);
 
 #else
 
 static bb_results *results; // of full.h5, operators included
 
-static int make_files(void **state)
+static int make_files(void)
 {
-    if (fixture_enter_hdf5(state) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     CALL("run", CONFIG_AO_SMALL, "-q", "-o", "full.h5", "--dump", "R,pupil,Cmm,Ctm,Ctt",
          "images=all", "pipelines.hp2.arithmetic=fp8", "title=50 % of \xc3\xa9toiles");
     program_expect(&run, 0, "results: full.h5");
@@ -50,10 +48,9 @@ static int make_files(void **state)
     return bb_reader_read_all("full.h5", "", &results) == BB_OK ? 0 : -1;
 }
 
-static int drop_files(void **state)
+static void drop_files(void)
 {
     bb_results_destroy(&results);
-    return driver_leave_folder(state);
 }
 
 static const bb_dataset *find(const char *path)
@@ -585,6 +582,6 @@ TEST(mistakes_are_refused)
     assert_int_not_equal(system("ls -A | grep -q part$"), 0);
 }
 
-TEST_GROUP(.enter = make_files, .leave = drop_files);
+TEST_GROUP(.begin = make_files, .end = drop_files, .has_folder = true);
 
 #endif

@@ -185,4 +185,4 @@ TEST(wrong_searches_are_refused)
     }
 }
 
-TEST_GROUP(.enter = toy_enter, .leave = toy_leave);
+TEST_GROUP(.begin = toy_begin, .has_folder = true);

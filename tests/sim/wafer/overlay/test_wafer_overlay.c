@@ -27,19 +27,15 @@ static const driver_case deliveries = {
     CONFIG_WAFER_SMALL, {PIPELINES, "scan.fields=[4, 6, 7, 15]", "metrology.columns=7"}};
 static bb_results *usual;
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
-    if (bb_hdf5_library_start() != BB_OK || fixture_enter(NULL) != 0) {
-        return -1;
-    }
+    check_ok(bb_hdf5_library_start());
     return driver_run(&deliveries, 2, &usual) == BB_OK ? 0 : -1;
 }
 
-static int leave(void **state)
+static void leave(void)
 {
     bb_results_destroy(&usual);
-    return driver_leave_folder(state);
 }
 
 static double headline(const char *pipeline, int error)
@@ -204,4 +200,4 @@ TEST(xdmf_stands_beside)
     }
 }
 
-TEST_GROUP(.enter = enter, .leave = leave, .is_quiet = true);
+TEST_GROUP(.has_folder = true, .begin = begin, .end = leave, .is_quiet = true);
