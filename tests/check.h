@@ -104,6 +104,27 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
         }                                                                                          \
     } while (0)
 
+/// A new object: new_object(bb_thermal, mesh, &SILICON) is what bb_thermal_create(mesh, &SILICON,
+/// &out) made; or a new array, with items that are not set or zero. Owner: the caller.
+#define new_object(type, ...)  new_by(type, type##_create(__VA_ARGS__, &new_))
+#define new_array(type, count) new_by(type, BB_ALLOCATE((count), &new_))
+#define new_zeros(type, count) new_by(type, BB_ZEROED((count), &new_))
+
+#define new_by(type, call)                                                                         \
+    __extension__({                                                                                \
+        type *new_ = NULL;                                                                         \
+        check_ok(call);                                                                            \
+        new_;                                                                                      \
+    })
+
+/// The same of a struct that owns what it points to.
+#define new_struct(type, ...)                                                                      \
+    __extension__({                                                                                \
+        type new_ = {0};                                                                           \
+        check_ok(type##_create(__VA_ARGS__, &new_));                                               \
+        new_;                                                                                      \
+    })
+
 /// The call fails with `code` and a message that contains `text`.
 #define check_fails(call, code, text)                                                              \
     do {                                                                                           \

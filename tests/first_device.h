@@ -28,6 +28,22 @@ static inline int needs_opencl(void)
     return needs_device(BB_DEVICE_OPENCL);
 }
 
+/// Owner: the caller.
+static inline bb_device *open_device(bb_device_kind kind)
+{
+    bb_device *device = NULL;
+    check_ok(bb_device_open(kind, 0, &device));
+    return device;
+}
+
+/// Owner: the caller, who releases it by bb_device_release.
+static inline void *allocate_on(bb_device *device, size_t bytes)
+{
+    void *block = NULL;
+    check_ok(bb_device_allocate(device, bytes, &block));
+    return block;
+}
+
 /// 0 and the device, which the caller closes; else the exit code, with the reason printed.
 static inline int first_device_open(bb_device_kind kind, bb_device **out)
 {

@@ -6,8 +6,7 @@ TEST(blocks_are_aligned_and_counted)
 {
     bb_index before = bb_memory_blocks();
     size_t bytes_before = bb_memory_bytes();
-    double *values = NULL;
-    check_ok(BB_ALLOCATE(100, &values));
+    double *values = new_array(double, 100);
     assert_int_equal((uintptr_t)values % BB_ALIGNMENT, 0);
     assert_int_equal(bb_memory_blocks(), before + 1);
     assert_int_equal(bb_memory_bytes(), bytes_before + 800);
@@ -20,10 +19,8 @@ TEST(blocks_are_aligned_and_counted)
 TEST(the_peak_starts_again_from_what_is_held)
 {
     const size_t before = bb_memory_bytes();
-    autofree double *held = NULL;
-    double *passing = NULL;
-    check_ok(BB_ALLOCATE(100, &held));
-    check_ok(BB_ALLOCATE(1000, &passing));
+    autofree double *held = new_array(double, 100);
+    double *passing = new_array(double, 1000);
     BB_RELEASE(&passing);
     bb_memory_peak_reset();
     assert_int_equal(bb_memory_peak_bytes(), before + 800);
@@ -34,8 +31,7 @@ TEST(the_peak_starts_again_from_what_is_held)
 
 TEST(zeroed_is_zero_and_resize_keeps)
 {
-    autofree int *values = NULL;
-    check_ok(BB_ZEROED(10, &values));
+    autofree int *values = new_zeros(int, 10);
     assert_int_equal(values[9], 0);
     values[3] = 7;
     check_ok(bb_memory_resize(1000, sizeof *values, (void **)&values));
@@ -60,10 +56,9 @@ TEST(overflow_and_negative_counts_are_refused)
 
 TEST(injected_failure_hits_the_kth)
 {
-    autofree double *first = NULL;
     autofree double *second = NULL;
     bb_memory_fail_at(2);
-    check_ok(BB_ALLOCATE(1, &first));
+    autofree double *first = new_array(double, 1);
     check_fails(BB_ALLOCATE(1, &second), BB_MEMORY, "host memory exhausted: 8 bytes");
     assert_true(bb_memory_failure_happened());
     check_ok(BB_ALLOCATE(1, &second));

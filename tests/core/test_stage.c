@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "core/stage.h"
 #include "core/thread.h"
 #include "tests/check.h"
@@ -9,8 +8,7 @@ enum { LARGE = (1 << 22) + 77 };
 // The lowest index, with any number of threads.
 TEST(large_arrays_are_looked_through_by_all_threads)
 {
-    autofree double *values = NULL;
-    check_ok(BB_ZEROED(LARGE, &values));
+    autofree double *values = new_zeros(double, LARGE);
     for (bb_index threads = 1; threads <= 4; threads += 3) {
         check_ok(bb_threads_set(threads));
         assert_int_equal(bb_stage_inspect("here", values, LARGE), -1);

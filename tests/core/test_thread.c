@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "core/thread.h"
 #include "tests/check.h"
 
@@ -122,10 +121,8 @@ TEST(blas_runs_on_one_thread)
 TEST(copies_are_whole)
 {
     enum { BYTES = (3 << 20) + 17 };
-    autofree char *source = NULL;
-    autofree char *target = NULL;
-    check_ok(BB_ALLOCATE(BYTES, &source));
-    check_ok(BB_ZEROED(BYTES, &target));
+    autofree char *source = new_array(char, BYTES);
+    autofree char *target = new_zeros(char, BYTES);
     for (int i = 0; i < BYTES; ++i) {
         source[i] = (char)(i % 251);
     }

@@ -107,13 +107,12 @@ TEST(programs_run_in_the_folder)
 {
     static const char *const arguments[] = {"sh", "-c", "cat given; echo $WORD >&2; exit 3", NULL};
     static const char *const environment[] = {"PATH=/bin:/usr/bin", "WORD=said", NULL};
-    bb_work_folder *folder = NULL;
     char said[64] = "";
     size_t bytes = 0;
     bb_work_end end;
     bb_work_program program = {
         .arguments = arguments, .environment = environment, .seconds = 100.0};
-    check_ok(bb_work_folder_create("run in", &folder));
+    bb_work_folder *folder = new_object(bb_work_folder, "run in");
     check_ok(bb_work_folder_write(folder, "given", "one\n", 4));
     check_fails(bb_work_folder_write(folder, "given", "two\n", 4), BB_IO, "File exists");
     check_ok(bb_work_folder_run(folder, &program, said, sizeof said, &bytes, &end));
@@ -136,22 +135,20 @@ TEST(programs_run_in_the_folder)
 // Group folders of clusters: new folders in them inherit the set-group-ID bit.
 TEST(a_parent_with_the_group_bit_serves)
 {
-    bb_work_folder *folder = NULL;
     assert_int_equal(mkdir("group", 0770) + chmod("group", 02770) + setenv("TMPDIR", "group", 1),
                      0);
-    check_ok(bb_work_folder_create("test in", &folder));
+    bb_work_folder *folder = new_object(bb_work_folder, "test in");
     bb_work_folder_remove(&folder);
     assert_int_equal(rmdir("group") + setenv("TMPDIR", ".", 1), 0); // nothing is left in it
 }
 
 TEST(late_programs_are_ended_with_their_children)
 {
-    bb_work_folder *folder = NULL;
     char said[16];
     size_t bytes = 0;
     bb_work_end end;
     const bb_work_program program = {.arguments = sleeping, .seconds = 0.3};
-    check_ok(bb_work_folder_create("sleep in", &folder));
+    bb_work_folder *folder = new_object(bb_work_folder, "sleep in");
     check_ok(bb_work_folder_run(folder, &program, said, sizeof said, &bytes, &end));
     assert_true(end.is_late);
     assert_true(is_gone(wait_for_number("process")));
@@ -207,8 +204,7 @@ TEST(programs_end_with_a_process_that_is_killed)
 // A forked process has none of its parent's folders.
 TEST(a_child_leaves_the_folders_of_its_parent)
 {
-    bb_work_folder *folder = NULL;
-    check_ok(bb_work_folder_create("keep", &folder));
+    bb_work_folder *folder = new_object(bb_work_folder, "keep");
     const pid_t child = fork();
     if (child == 0) {
         bb_work_folder_forget();

@@ -10,15 +10,13 @@
 /// Values that are not set.
 static inline double *doubles(bb_index count)
 {
-    double *values = NULL;
-    check_ok(BB_ALLOCATE(count, &values));
+    double *values = new_array(double, count);
     return values;
 }
 
 static inline double *zeros(bb_index count)
 {
-    double *values = NULL;
-    check_ok(BB_ZEROED(count, &values));
+    double *values = new_zeros(double, count);
     return values;
 }
 

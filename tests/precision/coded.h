@@ -19,9 +19,8 @@ static inline bb_codec_config codec_of(const char *text)
 static inline bb_coded_matrix *coded_matrix(const bb_codec_config *config, bb_row_scale scale,
                                             const bb_matrix_layout *layout, const double *values)
 {
-    bb_coded_matrix *matrix = NULL;
     const bb_view view = bb_view_matrix((double *)(uintptr_t)values, layout->rows, layout->columns);
-    check_ok(bb_coded_matrix_create(config, scale, layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, config, scale, layout);
     check_ok(bb_coded_matrix_encode(matrix, 0, view));
     return matrix;
 }

@@ -18,10 +18,9 @@ static void fill(double *values)
 
 static bb_coded_matrix *encoded(int codec, bb_row_scale scale, double *values)
 {
-    bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain((bb_format)codec);
     bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
-    check_ok(bb_coded_matrix_create(&config, scale, &layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, &config, scale, &layout);
     check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, 1, COLUMNS)));
     check_ok(bb_coded_matrix_encode(matrix, 1, bb_view_matrix(values + COLUMNS, 2, COLUMNS)));
     return matrix;
@@ -64,10 +63,10 @@ TEST(unscaled_fp16_underflows_entirely)
 
 TEST(bytes_count_words_and_scales)
 {
-    autoptr(bb_coded_matrix) matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_E4M3);
     bb_matrix_layout layout = {.rows = 10, .columns = 100};
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
+    autoptr(bb_coded_matrix) matrix =
+        new_object(bb_coded_matrix, &config, BB_ROW_SCALE_ROW, &layout);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 10 * 100 + 10 * 8);
     bb_coded_matrix_destroy(&matrix);
     check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
@@ -156,9 +155,9 @@ TEST(bands_groups_and_pieces_follow_the_dimensions)
     const bb_index pieces[] = {2048, 24, 24, 24};
     for (bb_index d = 1; d <= 4; ++d) {
         bb_index rows[BB_GROUP_ROWS];
-        autoptr(bb_coded_matrix) matrix = NULL;
         bb_codec_config config = zfp_with(BB_ZFP_PRECISION, 12.0, NAN, d);
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        autoptr(bb_coded_matrix) matrix =
+            new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
         assert_int_equal(bb_coded_matrix_band(matrix), bands[d - 1]);
         assert_int_equal(bb_coded_matrix_group_count(matrix), groups[d - 1]);
         assert_int_equal(bb_coded_matrix_piece_columns(matrix), pieces[d - 1]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Every codec on data that is hard for it: what it declares holds, or the values are NaN.
-#include "core/memory.h"
 #include "core/thread.h"
 #include "precision/coded_matrix.h"
 #include "tests/nightly.h"
@@ -11,9 +10,8 @@
 
 static codec_rows rows_of_all;
 
-static int list_configs(void **state)
+static int list_configs(void)
 {
-    (void)state;
     codec_rows_list(&rows_of_all);
     return 0;
 }
@@ -31,8 +29,7 @@ static bb_status encode_bands(void *context, bb_index begin, bb_index end)
 static bb_coded_matrix *encoded(const bb_codec_config *config, const bb_matrix_layout *layout,
                                 double *values)
 {
-    bb_coded_matrix *matrix = NULL;
-    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, config, BB_ROW_SCALE_NONE, layout);
     void *context[2] = {matrix, values};
     check_ok(bb_thread_ranges(layout->rows, bb_coded_matrix_band(matrix), encode_bands, context));
     return matrix;
@@ -180,15 +177,12 @@ static void check_piece(const bb_coded_matrix *matrix, const double *values, bb_
 
 static void check_matrix(const bb_codec_config *config, const bb_matrix_layout *layout, int kinds)
 {
-    autofree double *values = NULL;
-    autofree double *wide = NULL;
-    autofree float *narrow = NULL;
-    check_ok(BB_ALLOCATE(layout->rows * layout->columns, &values));
+    autofree double *values = new_array(double, layout->rows * layout->columns);
     adversarial_fill(values, layout->rows, layout->columns, kinds);
     autoptr(bb_coded_matrix) matrix = encoded(config, layout, values);
     bb_index stride = bb_coded_matrix_piece_columns(matrix);
-    check_ok(BB_ALLOCATE(BB_GROUP_ROWS * stride, &wide));
-    check_ok(BB_ALLOCATE(BB_GROUP_ROWS * stride, &narrow));
+    autofree double *wide = new_array(double, BB_GROUP_ROWS *stride);
+    autofree float *narrow = new_array(float, BB_GROUP_ROWS *stride);
     bb_index seen = 0;
     for (bb_index g = 0; g < bb_coded_matrix_group_count(matrix); ++g) {
         bb_index rows[BB_GROUP_ROWS];
@@ -266,4 +260,4 @@ TEST(every_failed_allocation_is_survived)
     }
 }
 
-TEST_GROUP(.enter = list_configs);
+TEST_GROUP(.begin = list_configs);

@@ -16,9 +16,8 @@ enum { ACROSS = 150, DOWN = 200, COLUMNS = ACROSS * DOWN, POINTS = 378, EVERY = 
 
 static double *values;
 
-static int fill(void **state)
+static int fill(void)
 {
-    (void)state;
     const double lambda = 40.0;
     double minimum = INFINITY;
     double maximum = -INFINITY;
@@ -82,4 +81,4 @@ TEST(fixed_accuracy_costs_what_the_paper_reports)
     assert_true(norms.max_error > 5.0e-13 && norms.max_error < 5.8e-13);
 }
 
-TEST_GROUP(.enter = fill, .end = release);
+TEST_GROUP(.begin = fill, .end = release);

@@ -13,9 +13,8 @@ enum { BLOCK = 32 };
 static codec_rows rows_of_all;
 static double values[COUNT];
 
-static int prepare(void **state)
+static int prepare(void)
 {
-    (void)state;
     codec_rows_list(&rows_of_all);
     adversarial_fill(values, ROWS, COLUMNS, ADVERSARIAL_FINITE);
     for (int kind = 0; kind < ADVERSARIAL_FINITE; ++kind) { // a row of each
@@ -29,8 +28,7 @@ static int prepare(void **state)
 static bb_coded_matrix *created(const bb_codec_config *config, bb_row_scale scale)
 {
     const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
-    bb_coded_matrix *matrix = NULL;
-    check_ok(bb_coded_matrix_create(config, scale, &layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, config, scale, &layout);
     return matrix;
 }
 
@@ -246,8 +244,8 @@ TEST(ranges_by_hand)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config config = codec_of(cases[c].text);
         const bb_matrix_layout layout = {.rows = 1, .columns = 64};
-        autoptr(bb_coded_matrix) matrix = NULL;
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        autoptr(bb_coded_matrix) matrix =
+            new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
         check_ok(bb_coded_matrix_fix_row(matrix, 0, row));
         const double got = bb_coded_matrix_round(matrix, 0, cases[c].column, cases[c].value);
         if (got != cases[c].expected) {
@@ -309,8 +307,8 @@ TEST(rows_beyond_the_range_are_held_at_its_end)
         double row[3] = {1e300, -1e200, 1.0};
         double chosen[3];
         double got[3];
-        autoptr(bb_coded_matrix) matrix = NULL;
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        autoptr(bb_coded_matrix) matrix =
+            new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
         check_ok(bb_coded_matrix_fix_row(matrix, 0, row));
         for (int j = 0; j < 3; ++j) {
             chosen[j] = bb_coded_matrix_round(matrix, 0, j, row[j]);
@@ -423,4 +421,4 @@ TEST(what_cannot_be_is_refused)
                 BB_INVALID, "its columns are not rounded one by one");
 }
 
-TEST_GROUP(.enter = prepare);
+TEST_GROUP(.begin = prepare);

@@ -26,13 +26,12 @@ static void fill(double *panel)
 
 TEST(needs_cover_every_codec)
 {
-    autofree double *panel = NULL;
     const bb_matrix_layout layout = {.rows = ROWS,
                                      .columns = COLUMNS,
                                      .mesh_columns = ACROSS,
                                      .row_columns = ROW_COLUMNS,
                                      .range = 1.0};
-    check_ok(BB_ALLOCATE(ROWS * COLUMNS, &panel));
+    autofree double *panel = new_array(double, ROWS *COLUMNS);
     fill(panel);
     rows.width.brief = true;
     codec_rows_list(&rows);

@@ -62,11 +62,10 @@ static bb_policy_config rule(bb_policy_kind kind)
 // u = 2^-11: a tile is small up to eps ||A|| / (3 u) = 0.122 with eps = 1e-4.
 TEST(tile_norms_choose_by_the_rule)
 {
-    autoptr(bb_policy_map) map = NULL;
     double shares[BB_VARIANT_COUNT];
     bb_policy_config policy = rule(BB_POLICY_TILE_NORM);
     policy.tolerance = 1e-4;
-    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    autoptr(bb_policy_map) map = new_object(bb_policy_map, &policy, BB_VARIANT_HP1, &facts);
     assert_int_equal(bb_policy_map_at(map, 0, 0), BB_VARIANT_SP);
     assert_int_equal(bb_policy_map_at(map, 1, 0), BB_VARIANT_HP1);
     assert_int_equal(bb_policy_map_at(map, 2, 0), BB_VARIANT_HP1);
@@ -86,9 +85,8 @@ TEST(tile_norms_choose_by_the_rule)
 // eps ||A|| = c lambda = 0.005, over 3^2 tiles, or sqrt(4 3) times that.
 TEST(products_have_the_bound_of_the_noise_floor)
 {
-    autoptr(bb_policy_map) map = NULL;
     bb_policy_config policy = rule(BB_POLICY_PRODUCT);
-    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    autoptr(bb_policy_map) map = new_object(bb_policy_map, &policy, BB_VARIANT_HP1, &facts);
     check_relative(map->tolerance, 0.005 / facts.norm, 1e-14);
     check_relative(map->product_bound, 0.005 / 9.0, 1e-14);
     assert_int_equal(map->product_variant, BB_VARIANT_HP1);
@@ -104,10 +102,9 @@ TEST(tables_are_taken_tile_by_tile)
     const bb_variant table[6] = {BB_VARIANT_HP1, BB_VARIANT_FP8, BB_VARIANT_DP,
                                  BB_VARIANT_HP2, BB_VARIANT_X3,  BB_VARIANT_HP3};
     bb_policy_facts with_table = facts;
-    autoptr(bb_policy_map) map = NULL;
     bb_policy_config policy = rule(BB_POLICY_TABLE);
     with_table.table = table;
-    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &with_table, &map));
+    autoptr(bb_policy_map) map = new_object(bb_policy_map, &policy, BB_VARIANT_HP1, &with_table);
     assert_int_equal(bb_policy_map_at(map, 0, 0), BB_VARIANT_SP);
     assert_int_equal(bb_policy_map_at(map, 1, 0), BB_VARIANT_FP8);
     assert_int_equal(bb_policy_map_at(map, 1, 1), BB_VARIANT_DP);

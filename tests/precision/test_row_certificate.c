@@ -2,7 +2,6 @@
 //
 // Bounds of coded rows: by hand, on every kind of codec with ordinary and adversarial vectors, and
 // how much of them an x that is aligned with the error reaches.
-#include "core/memory.h"
 #include "precision/row_certificate.h"
 #include "tests/precision/adversarial.h"
 #include "tests/precision/coded.h"
@@ -186,8 +185,7 @@ static bb_codec_config config_of(int which)
 
 TEST(no_codec_passes_its_bound)
 {
-    autofree fixture *given = NULL;
-    check_ok(BB_ZEROED(1, &given));
+    autofree fixture *given = new_zeros(fixture, 1);
     for (int hard = 0; hard < 2; ++hard) {
         for (int c = 0; c < CODECS; ++c) {
             double aligned = 1.0;

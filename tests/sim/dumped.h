@@ -9,8 +9,6 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
-static program_run run;
-
 static inline bb_matrix_file *opened(const char *file, const char *dataset)
 {
     const bb_matrix_place place = {file, dataset};

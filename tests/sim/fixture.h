@@ -7,7 +7,9 @@
 
 #include "core/schema.h"
 #include "sim/hdf5_library.h"
+#include "sim/output/file.h"
 #include "sim/output/image.h"
+#include "sim/output/reader.h"
 #include "sim/output/results.h"
 #include "tests/check.h"
 
@@ -75,6 +77,23 @@ static inline bb_results *fixture_results(void)
     bb_results *results = empty_results();
     check_ok(fixture_fill(results));
     return results;
+}
+
+/// Results of a file. Owner: the caller.
+static inline bb_results *read_results(const char *path)
+{
+    bb_results *results = NULL;
+    check_ok(bb_reader_read(path, &results));
+    return results;
+}
+
+/// Writes results to a file, which it replaces.
+static inline void write_results(const bb_results *results, const char *path)
+{
+    autofree unsigned char *image = NULL;
+    bb_index bytes = 0;
+    check_ok(bb_image_build(results, &image, &bytes));
+    check_ok(bb_file_write(path, true, image, bytes));
 }
 
 /// Writes results (`context`), for bb_file_write_by.

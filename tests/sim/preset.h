@@ -10,14 +10,12 @@
 #include "tests/sim/program.h"
 
 static const double MOST_BYTES = 2e9; // of a quick run
-static program_run run;
 
 // Peak memory that `check` announces, bytes.
 static inline double planned_bytes(const char *config)
 {
     static const char key[] = "memory on the host";
-    CALL("check", config, "device=cpu");
-    program_expect(&run, 0, key);
+    CALL_EXPECT(0, key, "check", config, "device=cpu");
     return 1e6 * strtod(strstr(run.printed, key) + strlen(key), NULL);
 }
 
@@ -25,8 +23,8 @@ static inline bb_results *run_preset(const char *config)
 {
     bb_results *results = NULL;
     double planned = planned_bytes(config);
-    CALL("run", config, "device=cpu", "-q", "--force", "--threads", "2", "-o", "preset.h5");
-    program_expect(&run, 0, "results: preset.h5");
+    CALL_EXPECT(0, "results: preset.h5", "run", config, "device=cpu", "-q", "--force", "--threads",
+                "2", "-o", "preset.h5");
     print_message("%s: %.0f MB taken, %.0f MB planned\n", strrchr(config, '/') + 1,
                   1e-6 * run.peak_bytes, 1e-6 * planned);
     if (!program_is_instrumented()) {

@@ -19,6 +19,8 @@ typedef struct program_run {
     char printed[PROGRAM_OUTPUT_BYTES];
 } program_run;
 
+static program_run run __attribute__((unused)); // the last one of CALL
+
 /// Runs build/bitbudget with arguments up to the first NULL; both streams go to the file "printed".
 static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
 {
@@ -47,16 +49,17 @@ static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], 
     (void)fclose(file);
 }
 
-/// Runs build/bitbudget with these arguments into `run`, a program_run of the test.
+/// Runs build/bitbudget with these arguments into `run`.
 #define CALL(...) program_call((const char *const[PROGRAM_ARGUMENTS]){__VA_ARGS__}, &run)
 
-/// The same, for calls that must succeed.
-#define CALL_OK(...) (CALL(__VA_ARGS__), program_expect(&run, 0, ""))
+/// The same, for calls that must end with an exit code and print a text, or succeed.
+#define CALL_EXPECT(code, text, ...) (CALL(__VA_ARGS__), program_expect(&run, (code), (text)))
+#define CALL_OK(...)                 CALL_EXPECT(0, "", __VA_ARGS__)
 
-static inline void program_expect(const program_run *run, int code, const char *text)
+static inline void program_expect(const program_run *got, int code, const char *text)
 {
-    if (run->code != code || strstr(run->printed, text) == NULL) {
-        print_error("exit %d, expected %d, with '%s' in:\n%s", run->code, code, text, run->printed);
+    if (got->code != code || strstr(got->printed, text) == NULL) {
+        print_error("exit %d, expected %d, with '%s' in:\n%s", got->code, code, text, got->printed);
         fail();
     }
 }

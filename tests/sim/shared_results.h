@@ -64,8 +64,7 @@ static inline void shared_results_make(const bb_config *config, shared_results_c
 {
     static char program[] = "tests";
     char *arguments[] = {program};
-    autoptr(bb_results) results = NULL;
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_provenance_begin(results, config, bb_config_study(config), 1, arguments, 2));
     check_ok(compute(config, results));
     check_ok(bb_provenance_end(results));

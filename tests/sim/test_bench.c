@@ -6,6 +6,7 @@
 #include "sim/bench/bench.h"
 #include "sim/energy.h"
 #include "tests/powercap_tree.h"
+#include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
 
 // Stored bits a value, scales included, as the detail of a row has them: "21 x 4096, 32.02 bits".
@@ -36,12 +37,11 @@ static void check_stored_bits(const bb_results *results, const bb_bench_case *ca
 TEST_FULL(every_benchmark_is_recorded)
 {
     bb_bench_setup setup = {.quick = true, .threads = 2};
-    autoptr(bb_results) results = NULL;
     autorelease(bb_text) table = {0};
     const bb_bench_case *cases = NULL;
     bb_index count = bb_bench_cases(&cases);
     check_ok(bb_threads_set(2));
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     check_ok(bb_bench_run(&setup, NULL, 0, results, &table));
     const bb_dataset *best = bb_results_find(results, "results/best_s");
@@ -149,12 +149,11 @@ static bb_status work_briefly(void *context)
 // 0.07 J a call, which does four repetitions; the idle power is the tree's.
 TEST(a_call_of_several_repetitions_is_divided)
 {
-    autoptr(bb_results) results = NULL;
     bb_bench_outcome outcome = {0};
     int calls = 0;
     powercap_start();
     assert_int_equal(setenv("BITBUDGET_POWERCAP", powercap.root, 1), 0);
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     bb_energy_want(true);
     check_ok(bb_bench_take_energy(BB_DEVICE_CPU, work_briefly, &calls, 4.0, "a rest", &outcome));
     check_ok(bb_energy_note(results));
@@ -192,18 +191,13 @@ TEST(medians_by_hand)
 
 TEST(the_command_writes_a_file_and_keeps_it)
 {
-    program_run run;
-    CALL("bench", "gemv-fp16", "thermal-step", "--quick", "-o", "bench.h5", "--force", "--threads",
-         "2");
-    program_expect(&run, 0, "results: bench.h5");
+    CALL_EXPECT(0, "results: bench.h5", "bench", "gemv-fp16", "thermal-step", "--quick", "-o",
+                "bench.h5", "--force", "--threads", "2");
     program_expect(&run, 0, "thermal-step");
-    CALL("bench", "--quick", "-o", "bench.h5");
-    program_expect(&run, 3, "bench.h5");
-    CALL("bench", "gemv-fp61", "--quick", "-o", "new.h5");
-    program_expect(&run, 2, "no benchmark 'gemv-fp61' (did you mean gemv-fp64?)");
-    CALL("show", "bench.h5");
-    program_expect(&run, 3, "a file of 'bitbudget bench'");
-    CALL("bench", "--list");
-    program_expect(&run, 0, "cholesky-hp3");
+    CALL_EXPECT(3, "bench.h5", "bench", "--quick", "-o", "bench.h5");
+    CALL_EXPECT(2, "no benchmark 'gemv-fp61' (did you mean gemv-fp64?)", "bench", "gemv-fp61",
+                "--quick", "-o", "new.h5");
+    CALL_EXPECT(3, "a file of 'bitbudget bench'", "show", "bench.h5");
+    CALL_EXPECT(0, "cholesky-hp3", "bench", "--list");
     (void)unlink("bench.h5");
 }

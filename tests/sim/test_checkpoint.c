@@ -3,7 +3,6 @@
 // Checkpoints read back to the same bytes; what is not whole, not a checkpoint, or another's is
 // refused with a sentence.
 #include "core/clock.h"
-#include "core/memory.h"
 #include "sim/restart.h"
 #include "tests/sim/fixture.h"
 

@@ -117,8 +117,7 @@ static void put_gap(bb_device_gaps *gaps, const char *name, const char *reason)
 TEST(pipelines_without_a_form_are_refused_by_reason)
 {
     static const char *const names[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
-    const driver_case study = {CONFIG_AO_SMALL, {NULL}};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(CASE(CONFIG_AO_SMALL, {NULL}));
     autorelease(bb_problems) problems = {0};
     bb_device_gaps gaps = {.count = 0};
     put_gap(&gaps, "reference", "");
@@ -157,8 +156,7 @@ TEST(wafers_know_their_size)
     static const char *const paths[] = {CONFIG_WAFER_SMALL,
                                         BB_SOURCE_DIR "/configs/wafer/quick.yaml"};
     for (size_t i = 0; i < 2; ++i) {
-        const driver_case study = {paths[i], {"device=auto"}};
-        autoptr(bb_config) config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(CASE(paths[i], {"device=auto"}));
         bb_wafer_study resolved;
         check_ok(bb_wafer_plan_resolve(bb_config_study(config), &resolved));
         assert_int_equal(bb_device_choice_wish(resolved.common.device, -1),
@@ -190,9 +188,8 @@ TEST(wafer_computes_on_a_gpu)
 
 TEST(results_say_which_device_computed)
 {
-    const driver_case study = {CONFIG_AO_SMALL,
-                               {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_AO_SMALL, {"device=auto", "targets=[{x_arcsec: 0, y_arcsec: 0}]"}));
     assert_string_equal(driver_text(results, "device", "reference"), "cpu");
 }
 

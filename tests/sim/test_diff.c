@@ -6,7 +6,6 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
-static program_run run;
 static const char study_file[] = CONFIG_WAFER_SMALL;
 static const char ao_file[] = CONFIG_AO_SMALL;
 
@@ -134,24 +133,20 @@ TEST_FULL(the_exit_code_tells)
     CALL("run", study_file, "-q", "-o", "one.h5");
     CALL("run", study_file, "-q", "-o", "two.h5", "--threads", "1");
     CALL("run", study_file, "-q", "-o", "three.h5", "pipelines.6.storage=e5m2", "title=another");
-    CALL("diff", "one.h5", "two.h5");
-    program_expect(&run, 0, "configuration: equal\nresults but times: equal\n");
+    CALL_EXPECT(0, "configuration: equal\nresults but times: equal\n", "diff", "one.h5", "two.h5");
     program_expect(&run, 0, " in both\n");
-    CALL("diff", "one.h5", "three.h5");
-    program_expect(&run, 1, "configuration: 2 keys differ\n  title: a small wafer study");
+    CALL_EXPECT(1, "configuration: 2 keys differ\n  title: a small wafer study", "diff", "one.h5",
+                "three.h5");
     program_expect(&run, 1, "  pipelines.e4m3.storage.codec: e4m3 in one, e5m2 in three\n");
     program_expect(&run, 1, "  e4m3: overlay_error_x_nm ");
     program_expect(&run, 1, "digest of all but times: ");
     assert_null(strstr(run.printed, "bitbudget: "));
-    CALL("diff", "one.h5", "three.h5", "--tolerance", "-1");
-    program_expect(&run, 2, "--tolerance -1, expected a number of at least 0");
+    CALL_EXPECT(2, "--tolerance -1, expected a number of at least 0", "diff", "one.h5", "three.h5",
+                "--tolerance", "-1");
     CALL("run", ao_file, "-q", "-o", "ao.h5");
-    CALL("diff", "one.h5", "ao.h5");
-    program_expect(&run, 2, "'one.h5' is of experiment wafer, 'ao.h5' of ao");
-    CALL("diff", "one.h5", "none.h5");
-    program_expect(&run, 3, "cannot compare 'none.h5': No such file");
-    CALL("diff", "one.h5");
-    program_expect(&run, 2, "1 operands");
+    CALL_EXPECT(2, "'one.h5' is of experiment wafer, 'ao.h5' of ao", "diff", "one.h5", "ao.h5");
+    CALL_EXPECT(3, "cannot compare 'none.h5': No such file", "diff", "one.h5", "none.h5");
+    CALL_EXPECT(2, "1 operands", "diff", "one.h5");
 }
 
 TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

@@ -45,9 +45,8 @@ static void check_agrees(const char *override, int code, const char *words)
     static const char *const commands[] = {"run", "check"};
     static char said[sizeof run.printed];
     for (int c = 0; c < 2; ++c) {
-        CALL(commands[c], CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5",
-             override, "-q", "-o", "refused.h5");
-        program_expect(&run, code, words);
+        CALL_EXPECT(code, words, commands[c], CONFIG_WAFER_SMALL, "response.generator=file",
+                    "response.file=rows.h5", override, "-q", "-o", "refused.h5");
         if (c == 1) {
             assert_string_equal(run.printed, said);
         }
@@ -59,8 +58,7 @@ TEST_FULL(wafer_rows_round_trip)
 {
     char first[BB_DIGEST_BYTES];
     char second[BB_DIGEST_BYTES];
-    autoptr(bb_results) made = NULL;
-    check_ok(bb_reader_read("rows.h5", &made));
+    autoptr(bb_results) made = read_results("rows.h5");
     CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q", "-o",
          "again.h5");
     autoptr(bb_results) read = results_in("again.h5");
@@ -68,15 +66,15 @@ TEST_FULL(wafer_rows_round_trip)
     check_ok(bb_results_digest(made, true, first));
     check_ok(bb_results_digest(read, true, second));
     assert_string_equal(first, second);
-    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5",
-         "response.grid.columns=41", "-q", "-o", "other.h5");
-    program_expect(&run, 2, "dataset '/operators/C_x_0'");
+    CALL_EXPECT(2, "dataset '/operators/C_x_0'", "run", CONFIG_WAFER_SMALL,
+                "response.generator=file", "response.file=rows.h5", "response.grid.columns=41",
+                "-q", "-o", "other.h5");
     check_agrees("response.grid.columns=41", 2, "slit points of a field x ");
     check_agrees("response.grid={columns: 37, rows: 40}", 2, "expected the 37 columns of resp");
     check_agrees("scan.fields=[1]", 3, "no dataset '/operators/C_x_1'");
     check_agrees("scan.fields=[0, 3]", 3, "no dataset '/operators/C_x_3'");
-    CALL("check", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=nowhere.h5");
-    program_expect(&run, 3, "'nowhere.h5': No such file");
+    CALL_EXPECT(3, "'nowhere.h5': No such file", "check", CONFIG_WAFER_SMALL,
+                "response.generator=file", "response.file=nowhere.h5");
     assert_int_not_equal(access("other.h5", F_OK), 0);
 }
 
@@ -88,11 +86,10 @@ static double largest_difference(const char *plain, const char *stored, const ch
     autoclose(bb_matrix_file) two = opened(stored, dataset);
     const bb_matrix_source *a = bb_matrix_file_source(one);
     const bb_matrix_source *b = bb_matrix_file_source(two);
-    autofree double *values = NULL;
     double largest = 0.0;
     assert_int_equal(a->rows, b->rows);
     assert_int_equal(a->columns, b->columns);
-    check_ok(BB_ALLOCATE(2 * a->columns, &values));
+    autofree double *values = new_array(double, 2 * a->columns);
     double *others = values + a->columns;
     for (bb_index row = 0; row < a->rows; ++row) {
         const bb_index part = 1 + row * 7 % (a->columns - 1);
@@ -135,21 +132,20 @@ TEST_FULL(rows_in_zfp_round_trip)
     check_relative(two, one, 1e-3);
     assert_true(one != two);
     // As many cells on another mesh are other cells.
-    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5",
-         "response.grid={columns: 37, rows: 40}", "-q", "-o", "turned.h5");
-    program_expect(&run, 2, "lines of 40 cells, expected the 37 of response.grid");
+    CALL_EXPECT(2, "lines of 40 cells, expected the 37 of response.grid", "run", CONFIG_WAFER_SMALL,
+                "response.generator=file", "response.file=zfp.h5",
+                "response.grid={columns: 37, rows: 40}", "-q", "-o", "turned.h5");
 }
 
 // Without the plugin a run that wants it ends before it computes, and names the package.
 TEST(without_the_plugin_the_package_is_named)
 {
     (void)setenv("HDF5_PLUGIN_PATH", "/nonexistent", 1);
-    CALL("run", CONFIG_WAFER_SMALL, "dump.filter=zfp", "-q", "-o", "none.h5", "--dump", "rows");
-    program_expect(&run, 3, "hdf5-filter-plugin-zfp-serial");
+    CALL_EXPECT(3, "hdf5-filter-plugin-zfp-serial", "run", CONFIG_WAFER_SMALL, "dump.filter=zfp",
+                "-q", "-o", "none.h5", "--dump", "rows");
     if (access("zfp.h5", F_OK) == 0) {
-        CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=zfp.h5", "-q",
-             "-o", "none.h5");
-        program_expect(&run, 3, "hdf5-filter-plugin-zfp-serial");
+        CALL_EXPECT(3, "hdf5-filter-plugin-zfp-serial", "run", CONFIG_WAFER_SMALL,
+                    "response.generator=file", "response.file=zfp.h5", "-q", "-o", "none.h5");
     }
     (void)unsetenv("HDF5_PLUGIN_PATH");
     assert_int_not_equal(access("none.h5", F_OK), 0);
@@ -182,10 +178,9 @@ TEST(a_product_study_takes_them)
     assert_true(zfp > fp32 && zfp < 1e-2);
     assert_true(driver_number(results, "worst_relative_error", "bfp8") >= bfp8);
     assert_true(driver_number(results, "bits_per_value", "fp32") == 32.0);
-    CALL("check", "product.yaml");
-    program_expect(&run, 0, "matrix");
-    CALL("run", "product.yaml", "matrix.dataset=/operators/C_q", "-o", "none.h5");
-    program_expect(&run, 3, "no dataset '/operators/C_q'");
+    CALL_EXPECT(0, "matrix", "check", "product.yaml");
+    CALL_EXPECT(3, "no dataset '/operators/C_q'", "run", "product.yaml",
+                "matrix.dataset=/operators/C_q", "-o", "none.h5");
 }
 
 // Draw 0 is the study without draws; the others are of its size, and fp64's are the same.
@@ -238,8 +233,8 @@ TEST(a_layout_that_does_not_fit_is_refused_by_check)
         CALL("check", "product.yaml", wrong[i].key);
         program_expect(&run, i == 2 ? 3 : 2, wrong[i].words);
     }
-    CALL("check", "product.yaml", "--dump", "R");
-    program_expect(&run, 2, "one of the operators of this experiment: Y,C");
+    CALL_EXPECT(2, "one of the operators of this experiment: Y,C", "check", "product.yaml",
+                "--dump", "R");
 }
 
 // Covariances of an ao study without its physics: the same factor, so the same reconstructor.
@@ -274,16 +269,16 @@ TEST(a_reconstructor_study_takes_covariances)
     const double cost = driver_number(read, "cost_usd", "hp1");
     check_close(cost, driver_number(read, "wall_s", "hp1") * 1e9 / (5.0 * 365.25 * 86400.0), 1e-12,
                 cost);
-    CALL("run", "reconstructor.yaml", "covariance.dataset=/operators/Ctm_0", "-o", "x.h5");
-    program_expect(&run, 2, "expected a square matrix");
+    CALL_EXPECT(2, "expected a square matrix", "run", "reconstructor.yaml",
+                "covariance.dataset=/operators/Ctm_0", "-o", "x.h5");
     assert_int_equal(
         system("cp ao.h5 mixed.h5 && /usr/bin/python3 -c \"import h5py\n"
                "h5py.File('mixed.h5','r+')['operators/Ctm_0'].attrs['units']='nm^2'\""),
         0);
-    CALL("check", "reconstructor.yaml", "cross_covariance.file=mixed.h5");
-    program_expect(&run, 2,
-                   "'mixed.h5', dataset '/operators/Ctm_0': values in nm^2, those beside it in "
-                   "arcsec^2");
+    CALL_EXPECT(2,
+                "'mixed.h5', dataset '/operators/Ctm_0': values in nm^2, those beside it in "
+                "arcsec^2",
+                "check", "reconstructor.yaml", "cross_covariance.file=mixed.h5");
 }
 
 static void read_operator(const char *file, const char *dataset, bb_index *items, double **out)
@@ -343,9 +338,8 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
 // A reconstructor with a NaN would be refused when the file is read back, and the run lost.
 TEST(failed_pipelines_give_no_reconstructor)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     const bb_run_options options = {.threads = 1, .dump = "R"};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(CASE(CONFIG_AO_SMALL, {NULL}));
     autoptr(bb_results) results = empty_results();
     bb_stage_plant("reconstructor", NAN, 7);
     const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
@@ -402,8 +396,8 @@ TEST_FULL(the_pupil_round_trips)
 
 TEST(unknown_operators_are_refused_before_the_run)
 {
-    CALL("run", CONFIG_WAFER_SMALL, "--dump", "Cmm", "-o", "never.h5");
-    program_expect(&run, 2, "'Cmm' is not one of the operators of this experiment: rows,inputs");
+    CALL_EXPECT(2, "'Cmm' is not one of the operators of this experiment: rows,inputs", "run",
+                CONFIG_WAFER_SMALL, "--dump", "Cmm", "-o", "never.h5");
 }
 
 TEST_GROUP(.begin = enter_with_rows, .has_folder = true);

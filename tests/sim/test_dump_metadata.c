@@ -3,14 +3,12 @@
 // What dumped rows say of where they come from: rows of other grids are refused, those of another
 // study named, those of the user's taken as they are.
 #include "sim/output/image.h"
-#include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
 
 static int enter_with_rows(void)
 {
     check_ok(bb_hdf5_library_start());
-    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows");
-    program_expect(&run, 0, "results: ");
+    CALL_EXPECT(0, "results: ", "run", CONFIG_WAFER_SMALL, "-q", "-o", "rows.h5", "--dump", "rows");
     return 0;
 }
 
@@ -28,9 +26,9 @@ TEST(rows_of_other_grids_are_refused)
          "made with row_columns = 6, expected the 3 columns of slit points"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q",
-             "-o", "other.h5", cases[c].keys[0], cases[c].keys[1]);
-        program_expect(&run, 2, cases[c].words);
+        CALL_EXPECT(2, cases[c].words, "run", CONFIG_WAFER_SMALL, "response.generator=file",
+                    "response.file=rows.h5", "-q", "-o", "other.h5", cases[c].keys[0],
+                    cases[c].keys[1]);
         assert_int_not_equal(access("other.h5", F_OK), 0);
     }
 }
@@ -52,9 +50,9 @@ TEST_FULL(rows_of_another_study_are_named)
         {{"scan.dose_mj_per_cm2=31", "mesh.substeps=2"}, NULL},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q",
-             "--force", "-o", "named.h5", cases[c].keys[0], cases[c].keys[1]);
-        program_expect(&run, 0, cases[c].words == NULL ? "results: " : cases[c].words);
+        CALL_EXPECT(0, cases[c].words == NULL ? "results: " : cases[c].words, "run",
+                    CONFIG_WAFER_SMALL, "response.generator=file", "response.file=rows.h5", "-q",
+                    "--force", "-o", "named.h5", cases[c].keys[0], cases[c].keys[1]);
         assert_true(cases[c].words != NULL || strstr(run.printed, "another study") == NULL);
     }
 }
@@ -83,9 +81,8 @@ TEST(rows_without_metadata_are_taken)
     assert_true(bb_matrix_file_metadata(files[0])->mesh_rows == 0.0);
     assert_string_equal(bb_matrix_file_metadata(files[0])->made_for, "");
     bb_matrix_file_close(&files[0]);
-    CALL("run", CONFIG_WAFER_SMALL, "response.generator=file", "response.file=mine.h5",
-         "wafer.thickness_um=700", "-q", "-o", "from_mine.h5");
-    program_expect(&run, 0, "results: from_mine.h5");
+    CALL_EXPECT(0, "results: from_mine.h5", "run", CONFIG_WAFER_SMALL, "response.generator=file",
+                "response.file=mine.h5", "wafer.thickness_um=700", "-q", "-o", "from_mine.h5");
     assert_null(strstr(run.printed, "another study"));
 }
 
@@ -117,10 +114,8 @@ TEST(rows_in_other_units_give_the_same)
     program_expect(&run, 0, "results: by_m.h5");
     run_rows("micro.h5", "by_um.h5");
     program_expect(&run, 0, "results: by_um.h5");
-    autoptr(bb_results) metres = NULL;
-    autoptr(bb_results) microns = NULL;
-    check_ok(bb_reader_read("by_m.h5", &metres));
-    check_ok(bb_reader_read("by_um.h5", &microns));
+    autoptr(bb_results) metres = read_results("by_m.h5");
+    autoptr(bb_results) microns = read_results("by_um.h5");
     check_relative(driver_dataset(microns, "overlay_reference_rms_nm")->numbers[0],
                    driver_dataset(metres, "overlay_reference_rms_nm")->numbers[0], 1e-12);
     edit_rows("kelvin.h5", "g['C_x_0'].attrs['units']='K'");
@@ -207,8 +202,7 @@ TEST(names_of_pipelines_are_no_axes)
                "  - {name: reference, storage: fp64, multiply: fp64, accumulate: fp64}\n"
                "  - {name: y, storage: fp32, multiply: fp64, accumulate: fp64}\n"
                "  - {name: z, storage: fp16, scale: row, multiply: fp64, accumulate: fp64}\n");
-    CALL("run", "decode.yaml", "-q", "--dump", "C");
-    program_expect(&run, 0, "results: outputs/product-decode.h5");
+    CALL_EXPECT(0, "results: outputs/product-decode.h5", "run", "decode.yaml", "-q", "--dump", "C");
     for (size_t i = 0; i < sizeof datasets / sizeof *datasets; ++i) {
         autoclose(bb_matrix_file) file = opened("outputs/product-decode.h5", datasets[i]);
         assert_int_equal(bb_matrix_file_axis(file), 0);

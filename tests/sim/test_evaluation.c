@@ -174,9 +174,8 @@ TEST(nothing_lost_and_nothing_stored_are_told_apart)
     "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
     "{name: tiles, storage: {codec: low_rank, tolerance: 1e-13}, multiply: fp32, "                 \
     "accumulate: fp64}]"
-    const driver_case study = {CONFIG_WAFER_SMALL, {PIPELINES}};
     const driver_case zero = {CONFIG_WAFER_SMALL, {PIPELINES, "wafer.expansion_per_k=0.0"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG_WAFER_SMALL, {PIPELINES}));
     assert_true(isinf(driver_number(results, "psnr_db", "reference")));
     assert_true(isinf(driver_number(results, "psnr_zfp_db", "reference")));
     assert_true(isfinite(driver_number(results, "psnr_db", "tiles")));

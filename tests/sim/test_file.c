@@ -279,7 +279,7 @@ int rename(const char *source, const char *target)
     return renameat(AT_FDCWD, source, AT_FDCWD, target);
 }
 
-static void write_results(void)
+static void write_fixture(void)
 {
     check_ok(bb_file_write("victim.h5", true, pattern, BYTES));
 }
@@ -292,14 +292,13 @@ static void store_factor(void)
     double value[] = {1.0, 1.0};
     static const int64_t order[] = {0, 1};
     const bb_upper_triangle identity = {2, start, row, value};
-    autoptr(bb_plate_factor) factor = NULL;
-    check_ok(bb_plate_factor_create(&identity, order, &factor));
+    autoptr(bb_plate_factor) factor = new_object(bb_plate_factor, &identity, order);
     check_ok(bb_plate_factor_store(factor, ".", (bb_factor_key){1, 2}));
 }
 
 TEST(a_signal_before_the_name_removes_the_part)
 {
-    void (*const writers[])(void) = {write_results, store_factor};
+    void (*const writers[])(void) = {write_fixture, store_factor};
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     (void)unlink("victim.h5");
     for (int i = 0; i < 6; ++i) {

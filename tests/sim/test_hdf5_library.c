@@ -77,10 +77,9 @@ TEST(booleans_are_two_words_over_a_byte)
     }
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     return bb_hdf5_library_start() == BB_OK ? 0 : -1;
 }
 
-TEST_GROUP(.enter = enter);
+TEST_GROUP(.begin = begin);

@@ -11,15 +11,6 @@
 #include <hdf5.h>
 #include <sys/wait.h>
 
-static void write_file(const bb_results *results, const char *path)
-{
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
-    check_ok(bb_image_build(results, &image, &bytes));
-    check_ok(bb_file_write(path, true, image, bytes));
-    BB_RELEASE(&image);
-}
-
 static void compare(const bb_dataset *got, const bb_dataset *expected)
 {
     assert_non_null(got);
@@ -40,10 +31,9 @@ static void compare(const bb_dataset *got, const bb_dataset *expected)
 TEST(files_read_back_bit_for_bit)
 {
     autoptr(bb_results) results = fixture_results();
-    autoptr(bb_results) back = NULL;
     check_ok(bb_provenance_end(results));
-    write_file(results, "a.h5");
-    check_ok(bb_reader_read("a.h5", &back));
+    write_results(results, "a.h5");
+    autoptr(bb_results) back = read_results("a.h5");
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         const bb_dataset *expected = bb_results_dataset(results, i);
         char path[200];
@@ -62,7 +52,7 @@ TEST(other_schemas_are_told_apart)
     hid_t file = -1;
     check_ok(bb_results_note(results, "", "schema_version", "1"));
     check_ok(bb_provenance_end(results));
-    write_file(results, "old.h5");
+    write_results(results, "old.h5");
     file = H5Fopen("old.h5", H5F_ACC_RDWR, H5P_DEFAULT);
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
@@ -79,7 +69,7 @@ TEST(other_schemas_are_told_apart)
             bb_results_find(results, "results/overlay_error_x_nm"));
     bb_results_destroy(&back);
     check_ok(bb_results_note(results, "", "schema_version", "3"));
-    write_file(results, "new.h5");
+    write_results(results, "new.h5");
     check_fails(bb_reader_read("new.h5", &back), BB_IO, "schema 3, expected 1 or 2");
 }
 
@@ -87,15 +77,15 @@ TEST(unfinished_results_are_refused)
 {
     autoptr(bb_results) results = fixture_results();
     bb_results *back = NULL;
-    write_file(results, "b.h5");
+    write_results(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "no attribute 'status'");
     check_ok(bb_provenance_end(results));
     check_ok(bb_results_note(results, "", "status", "running"));
-    write_file(results, "b.h5");
+    write_results(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "status 'running'");
     check_ok(bb_results_note(results, "", "status", "complete"));
     check_ok(bb_results_set(results, "results/by", 0, 1.5));
-    write_file(results, "b.h5");
+    write_results(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "damaged: the results have digest");
     assert_null(back);
 }
@@ -104,8 +94,7 @@ TEST(unfinished_results_are_refused)
 static void add_configuration(bb_results *results)
 {
     enum { LONG = 80000 };
-    autofree char *text = NULL;
-    check_ok(BB_ZEROED(LONG, &text));
+    autofree char *text = new_zeros(char, LONG);
     memset(text, '#', LONG - 1);
     const char *names[] = {"a.yaml"};
     const char *texts[] = {text};
@@ -120,7 +109,7 @@ TEST(xarray_opens_them_with_both_engines)
     autoptr(bb_results) results = fixture_results();
     add_configuration(results);
     check_ok(bb_provenance_end(results));
-    write_file(results, "c.h5");
+    write_results(results, "c.h5");
     int how = system("/usr/bin/python3 '" BB_SOURCE_DIR "/tests/sim/read_with_xarray.py' c.h5");
     if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
         skip();

@@ -85,8 +85,8 @@ TEST(a_rule_without_a_floor_of_noise_is_underdetermined)
 // The dump is what one looks at then.
 TEST(an_infinite_covariance_is_dumped)
 {
-    CALL("run", CONFIG_AO_SMALL, DIM, "--dump", "Cmm,R", "-q", "-o", "infinite.h5");
-    program_expect(&run, 0, "non_finite, Cmm without tilts, diagonal 0: inf");
+    CALL_EXPECT(0, "non_finite, Cmm without tilts, diagonal 0: inf", "run", CONFIG_AO_SMALL, DIM,
+                "--dump", "Cmm,R", "-q", "-o", "infinite.h5");
     assert_int_equal(
         system("/usr/bin/python3 -c \"import h5py, numpy; "
                "numpy.testing.assert_(numpy.isinf(h5py.File('infinite.h5')['operators/Cmm'][0, "

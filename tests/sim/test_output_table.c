@@ -2,7 +2,7 @@
 //
 // Declared results: what a table publishes from records, refuses, finds again and lists.
 #include "sim/output/output_table.h"
-#include "tests/check.h"
+#include "tests/sim/fixture.h"
 
 enum { RECORDS = 2, TARGETS = 3 };
 
@@ -102,11 +102,10 @@ TEST(records_become_columns)
 
 TEST(a_single_record_leaves_out_what_it_has_not)
 {
-    autoptr(bb_results) results = NULL;
     const double heights[] = {0.0, 5000.0};
     const bb_output_fill fill = {.name = "hp1"};
     single layers = {.heights = heights, .count = 2, .sum = 5000.0};
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_output_table_publish(&singles, &layers, &fill, results));
     assert_int_equal(bb_results_find(results, "layers/height")->count, 2);
     assert_true(bb_results_find(results, "layers/layer")->numbers[1] == 1.0);
@@ -118,10 +117,9 @@ TEST(a_single_record_leaves_out_what_it_has_not)
 
 TEST(indices_and_names_need_no_member)
 {
-    autoptr(bb_results) results = NULL;
     const double errors[3][2] = {{1, 2}, {3, 4}, {5, 6}};
     const single layers = {.count = 4};
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(
         bb_output_table_publish_records(&directions, errors, sizeof *errors, 3, NULL, results));
     check_ok(bb_output_table_publish(&indices, &layers, NULL, results));

@@ -5,8 +5,6 @@
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
-static program_run run;
-
 TEST(what_does_not_fit_is_said)
 {
     char line[BB_PLAN_LINE] = "?";
@@ -37,13 +35,11 @@ TEST(check_and_run_refuse_what_no_machine_has)
 {
     static const char grid[] = "response.grid={columns: 20000, rows: 20000}";
     static const char slit[] = "response.slit_points={columns: 1000, rows: 1000}";
-    CALL("check", CONFIG_WAFER_SMALL, grid, slit);
-    program_expect(&run, 4, "TB, this machine has ");
+    CALL_EXPECT(4, "TB, this machine has ", "check", CONFIG_WAFER_SMALL, grid, slit);
     program_expect(&run, 4, "memory on the host"); // the plan, all the same
-    CALL("run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5");
-    program_expect(&run, 4, "times that is not tried");
-    CALL("check", CONFIG_WAFER_SMALL);
-    program_expect(&run, 0, "memory on the host");
+    CALL_EXPECT(4, "times that is not tried", "run", CONFIG_WAFER_SMALL, grid, slit, "-q",
+                "--resume", "missing", "-o", "a.h5");
+    CALL_EXPECT(0, "memory on the host", "check", CONFIG_WAFER_SMALL);
     assert_null(strstr(run.printed, "this machine has"));
 }
 
@@ -57,11 +53,10 @@ TEST(check_and_run_warn_of_what_may_be_swapped)
     check_ok(bb_plan_machine_bytes(&bytes));
     const int rows = (int)(4.0 * bytes / (16.0 * points * 10.0));
     (void)snprintf(grid, sizeof grid, "response.grid={columns: 10, rows: %d}", rows);
-    CALL("check", CONFIG_WAFER_SMALL, grid, slit);
-    program_expect(&run, 0, "  memory: ");
+    CALL_EXPECT(0, "  memory: ", "check", CONFIG_WAFER_SMALL, grid, slit);
     // It stops before it computes, at a checkpoint that is not there.
-    CALL("run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume", "missing", "-o", "a.h5");
-    program_expect(&run, 3, "B, this machine has ");
+    CALL_EXPECT(3, "B, this machine has ", "run", CONFIG_WAFER_SMALL, grid, slit, "-q", "--resume",
+                "missing", "-o", "a.h5");
 }
 
 // Under `ulimit -v` OpenBLAS would try for ever: ctest's limit of time ends a test that waits.
@@ -142,11 +137,11 @@ TEST(what_is_hopeless_is_refused)
 // Grids are counted before sizes that suit FFTW are looked for: without, this has no end.
 TEST(check_refuses_screens_without_bounds)
 {
-    CALL("check", CONFIG_AO_SMALL, "telescope.diameter_m=1e-9");
-    program_expect(&run, 2, "telescope.diameter_m = 1e-9: expected a number in [0.01, 200] m");
-    CALL("check", CONFIG_AO_SMALL, "telescope.diameter_m=0.01", "monte_carlo={frames: 10}",
-         "guide_stars.0.x_arcsec=3600");
-    program_expect(&run, 2, "points along an edge, expected at most 1048576");
+    CALL_EXPECT(2, "telescope.diameter_m = 1e-9: expected a number in [0.01, 200] m", "check",
+                CONFIG_AO_SMALL, "telescope.diameter_m=1e-9");
+    CALL_EXPECT(2, "points along an edge, expected at most 1048576", "check", CONFIG_AO_SMALL,
+                "telescope.diameter_m=0.01", "monte_carlo={frames: 10}",
+                "guide_stars.0.x_arcsec=3600");
 }
 
 // Plan of the small study with one pipeline on a GPU, or with none where `device` is NULL, without
@@ -180,11 +175,10 @@ TEST(the_device_holds_what_runs_there)
 
 TEST(check_speaks_of_the_device_where_run_uses_it)
 {
-    CALL("check", CONFIG_WAFER_SMALL, "realtime.pipeline=fp16");
-    program_expect(&run, 0, "realtime, device memory");
+    CALL_EXPECT(0, "realtime, device memory", "check", CONFIG_WAFER_SMALL,
+                "realtime.pipeline=fp16");
     assert_null(strstr(run.printed, "memory on the device"));
-    CALL("check", CONFIG_WAFER_SMALL, "pipelines.4.device=cuda");
-    program_expect(&run, 0, "memory on the device");
+    CALL_EXPECT(0, "memory on the device", "check", CONFIG_WAFER_SMALL, "pipelines.4.device=cuda");
 }
 
 TEST(a_file_describes_a_machine)
@@ -234,11 +228,11 @@ TEST(check_plans_for_another_machine)
 {
     static const char shipped[] = BB_SOURCE_DIR "/examples/machines/h200-node.yaml";
     static const char study[] = BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml";
-    CALL("check", study, "--device", "cuda", "--machine", shipped);
-    program_expect(&run, 0, "memory on the device");
+    CALL_EXPECT(0, "memory on the device", "check", study, "--device", "cuda", "--machine",
+                shipped);
     write_text("machine.yaml", "name: desk\nmemory_gb: 256\ngpus: 1\ngpu_memory_gb: 24\n");
-    CALL("check", study, "--device", "cuda", "--machine", "machine.yaml");
-    program_expect(&run, 4, "desk: GPUs of 24.0 GB, the largest pipeline needs");
+    CALL_EXPECT(4, "desk: GPUs of 24.0 GB, the largest pipeline needs", "check", study, "--device",
+                "cuda", "--machine", "machine.yaml");
 }
 
 TEST_GROUP(.has_folder = true);

@@ -3,7 +3,6 @@
 // The configurations that are shipped, through the built program as a user runs it: what `check`
 // promises of memory, exit codes, and the numbers in the file against golden ones.
 #include "core/device/device.h"
-#include "sim/output/reader.h"
 #include "tests/sim/preset.h"
 
 TEST(ao_quick)
@@ -50,11 +49,10 @@ TEST(estimates_hold_elsewhere)
 // A lost definiteness is recorded and is no failure of the program.
 TEST(a_numerical_failure_exits_with_0)
 {
-    autoptr(bb_results) results = NULL;
-    CALL("run", CONFIG_NX456, "solver.scale=none", "device=cpu", "solver.lgs_tilt=constant_block",
-         "pipelines.5.draws=1", "pipelines.7.draws=1", "--force", "-o", "failed.h5");
-    program_expect(&run, 0, "pipeline hp2: not_spd, tile (");
-    check_ok(bb_reader_read("failed.h5", &results));
+    CALL_EXPECT(0, "pipeline hp2: not_spd, tile (", "run", CONFIG_NX456, "solver.scale=none",
+                "device=cpu", "solver.lgs_tilt=constant_block", "pipelines.5.draws=1",
+                "pipelines.7.draws=1", "--force", "-o", "failed.h5");
+    autoptr(bb_results) results = read_results("failed.h5");
     assert_string_equal(driver_text(results, "status", "hp2"), "not_spd");
     assert_string_equal(driver_text(results, "status", "hp3"), "not_spd");
     assert_true(isnan(driver_number(results, "strehl", "hp3")));
@@ -74,10 +72,10 @@ TEST(an_absent_device_exits_with_5)
     static const char *const wishes[] = {"device=cuda", "pipelines.1.device=cuda", "--device=cuda"};
     need_no_gpu();
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; ++i) {
-        CALL("run", CONFIG_AO_SMALL, wishes[i], "-o", "absent.h5");
-        program_expect(&run, 5, "device cuda is absent: ");
-        CALL("run", CONFIG_WAFER_SMALL, wishes[i], "-o", "absent.h5");
-        program_expect(&run, 5, "device cuda is absent: ");
+        CALL_EXPECT(5, "device cuda is absent: ", "run", CONFIG_AO_SMALL, wishes[i], "-o",
+                    "absent.h5");
+        CALL_EXPECT(5, "device cuda is absent: ", "run", CONFIG_WAFER_SMALL, wishes[i], "-o",
+                    "absent.h5");
         assert_int_equal(access("absent.h5", F_OK), -1);
     }
 }
@@ -117,8 +115,8 @@ TEST(an_absent_device_is_said_first_and_alone)
     expect_absent_alone(&run);
     CALL("bench", "none", "--device=cuda");
     expect_absent_alone(&run);
-    CALL("run", CONFIG_AO_SMALL, "device=cuda", "device=cpu", "solver.tile=none");
-    program_expect(&run, 2, "solver.tile = none: ");
+    CALL_EXPECT(2, "solver.tile = none: ", "run", CONFIG_AO_SMALL, "device=cuda", "device=cpu",
+                "solver.tile=none");
 }
 
 // The same of a device that the study's file names.
@@ -145,28 +143,27 @@ TEST(an_absent_device_of_a_file_is_said_first_and_alone)
 TEST(check_says_first_that_a_device_is_absent)
 {
     need_no_gpu();
-    CALL("check", CONFIG_AO_SMALL, "--device=cuda");
-    program_expect(&run, 0, "; the plan is for a host that has one\nao: ");
+    CALL_EXPECT(0, "; the plan is for a host that has one\nao: ", "check", CONFIG_AO_SMALL,
+                "--device=cuda");
 }
 
 // The choice of auto is printed once, with why it is not a faster one: these studies are small.
 TEST(auto_prints_its_choice)
 {
-    CALL("run", CONFIG_AO_SMALL, "device=auto", "--force", "-o", "auto.h5");
-    program_expect(&run, 0, "device auto: cpu, ");
+    CALL_EXPECT(0, "device auto: cpu, ", "run", CONFIG_AO_SMALL, "device=auto", "--force", "-o",
+                "auto.h5");
     const char *said = strstr(run.printed, "device auto: ");
     assert_null(strstr(said + 1, "device auto: "));
-    CALL("run", CONFIG_WAFER_SMALL, "device=auto", "--force", "-o", "auto.h5");
-    program_expect(&run, 0, "device auto: cpu, ");
-    CALL("run", CONFIG_AO_SMALL, "--force", "-o", "auto.h5");
-    program_expect(&run, 0, "results: auto.h5");
+    CALL_EXPECT(0, "device auto: cpu, ", "run", CONFIG_WAFER_SMALL, "device=auto", "--force", "-o",
+                "auto.h5");
+    CALL_EXPECT(0, "results: auto.h5", "run", CONFIG_AO_SMALL, "--force", "-o", "auto.h5");
     assert_null(strstr(run.printed, "device auto"));
 }
 
 TEST(a_bad_study_exits_with_2)
 {
-    CALL("run", CONFIG_WAFER_SMALL, "mesh.step_ms=200.0", "-o", "bad.h5");
-    program_expect(&run, 2, "mesh.step_ms = 200: expected at most 47.63 ms");
+    CALL_EXPECT(2, "mesh.step_ms = 200: expected at most 47.63 ms", "run", CONFIG_WAFER_SMALL,
+                "mesh.step_ms=200.0", "-o", "bad.h5");
     assert_int_equal(access("bad.h5", F_OK), -1);
 }
 
@@ -174,15 +171,14 @@ TEST(a_bad_study_exits_with_2)
 // 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
 TEST(plans_state_what_is_required)
 {
-    CALL("check", BB_SOURCE_DIR "/configs/wafer/seed-fast.yaml", "device=cpu");
-    program_expect(&run, 0, "in 50 ms: T 292202 with 15.5 entries a row, S 256000, M 378");
+    CALL_EXPECT(0, "in 50 ms: T 292202 with 15.5 entries a row, S 256000, M 378", "check",
+                BB_SOURCE_DIR "/configs/wafer/seed-fast.yaml", "device=cpu");
     program_expect(&run, 0, "20.40 GFLOP a field, 407.9 GFLOP/s; an axis 144.7 GFLOP/s");
     program_expect(&run, 0, "2112 MiB a field and axis, 44.3 GB/s");
     program_expect(&run, 0, "period 197.8 ms, latency 231.0 ms, over the budget of 50 ms");
     program_expect(&run, 0, "49 % less, decoding 66.7 ms is 57 % of it");
-    CALL("check", BB_SOURCE_DIR "/configs/wafer/seed-slow.yaml", "machine.link_gb_per_s=100",
-         "machine.budget_ms=0");
-    program_expect(&run, 0, "in 110 ms: ");
+    CALL_EXPECT(0, "in 110 ms: ", "check", BB_SOURCE_DIR "/configs/wafer/seed-slow.yaml",
+                "machine.link_gb_per_s=100", "machine.budget_ms=0");
     program_expect(&run, 0, "decoding is slower than the link");
 }
 
@@ -194,8 +190,8 @@ TEST(plans_state_what_is_required)
 TEST(plans_hold_the_loop_in_real_time)
 {
     static const char key[] = "realtime, device memory";
-    CALL("check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "device=cpu", KERNEL);
-    program_expect(&run, 0, "e4m3, 2 sets of 3 axes on the device, 3322.4 MB");
+    CALL_EXPECT(0, "e4m3, 2 sets of 3 axes on the device, 3322.4 MB", "check",
+                BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "device=cpu", KERNEL);
     double device = strtod(strstr(run.printed, key) + strlen(key), NULL);
     assert_true(device > 3322.4 && device < 1.05 * 3322.4);
     const char *host = strstr(run.printed, "realtime, host memory");
@@ -204,9 +200,9 @@ TEST(plans_hold_the_loop_in_real_time)
     assert_true(strtod(host + strlen("realtime, host memory"), NULL) < 1500.0);
     // All six on the host, and on each GPU those of an axis: two slots, and one on its way to the
     // host.
-    CALL("check", BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "realtime.matrices=streamed",
-         "realtime.gpus=3", KERNEL);
-    program_expect(&run, 0, "e4m3, 2 sets of 3 axes streamed from the host, 3322.4 MB");
+    CALL_EXPECT(0, "e4m3, 2 sets of 3 axes streamed from the host, 3322.4 MB", "check",
+                BB_SOURCE_DIR "/configs/wafer/realtime-slow.yaml", "realtime.matrices=streamed",
+                "realtime.gpus=3", KERNEL);
     device = strtod(strstr(run.printed, key) + strlen(key), NULL);
     assert_true(device > 3.0 * 553.7 && device < 1.05 * 3.0 * 553.7 + 40.0);
     program_expect(&run, 0, "MB on each of 3");

@@ -47,25 +47,22 @@ static int begin(void)
 // Files that keys name are read, and those of a sweep's folder; no output goes there.
 TEST(results_replace_no_input)
 {
-    program_run run;
     write_matrix(1.0);
     write_text("sweep.yaml",
                "base: product.yaml\nmatrix: {file: matrix.h5}\nsweep: {seeds: 1..2}\n");
-    CALL("run", "product.yaml", "matrix.file=matrix.h5", "-o", "matrix.h5", "--force");
-    program_expect(&run, 2, "output 'matrix.h5' is the file 'matrix.h5' that is read");
-    CALL("sweep", "sweep.yaml", "-o", "matrix.h5", "--force");
-    program_expect(&run, 2, "/matrix.h5' that is read");
-    CALL("sweep", "sweep.yaml", "-o", "points.h5", "--csv", "product.yaml", "--force");
-    program_expect(&run, 2, "/product.yaml' that is read");
+    CALL_EXPECT(2, "output 'matrix.h5' is the file 'matrix.h5' that is read", "run", "product.yaml",
+                "matrix.file=matrix.h5", "-o", "matrix.h5", "--force");
+    CALL_EXPECT(2, "/matrix.h5' that is read", "sweep", "sweep.yaml", "-o", "matrix.h5", "--force");
+    CALL_EXPECT(2, "/product.yaml' that is read", "sweep", "sweep.yaml", "-o", "points.h5", "--csv",
+                "product.yaml", "--force");
     CALL_OK("sweep", "sweep.yaml", "-o", "points.h5", "--jobs", "1", "-q");
     assert_int_equal(system("sha256sum matrix.h5 *.yaml points/plan.json > before"), 0);
-    CALL("sweep", "collect", "points", "-o", "points/plan.json", "--force");
-    program_expect(&run, 2, "/plan.json' that is read");
-    CALL("sweep", "collect", "points", "--csv", "sweep.yaml", "--force");
-    program_expect(&run, 2, "/sweep.yaml' that is read");
+    CALL_EXPECT(2, "/plan.json' that is read", "sweep", "collect", "points", "-o",
+                "points/plan.json", "--force");
+    CALL_EXPECT(2, "/sweep.yaml' that is read", "sweep", "collect", "points", "--csv", "sweep.yaml",
+                "--force");
     assert_int_equal(link("points/plan.json", "plan.html"), 0);
-    CALL("report", "points", "-o", "plan.html", "--force");
-    program_expect(&run, 2, "/plan.json' that is read");
+    CALL_EXPECT(2, "/plan.json' that is read", "report", "points", "-o", "plan.html", "--force");
     CALL_OK("sweep", "collect", "points", "-o", "points.h5", "--force");
     assert_int_equal(system("sha256sum --status -c before"), 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/device/device.h"
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
+#include "tests/first_device.h"
 #include "tests/sim/fixture.h"
 
 static bb_results *record(int count, char *const *arguments)
@@ -56,9 +56,8 @@ TEST(libraries_and_processor_are_recorded)
         print_message("%s: %s\n", names[i], version);
         assert_true(strpbrk(version, "123456789") != NULL);
     }
-    autoclose(bb_device) cpu = NULL;
     bb_device_report report;
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    autoclose(bb_device) cpu = open_device(BB_DEVICE_CPU);
     check_ok(bb_device_describe(cpu, &report));
     assert_string_equal(bb_results_note_text(results, "provenance", "processor"), report.name);
     print_message("processor: %s\n", report.name);

@@ -75,8 +75,7 @@ TEST(truncated_files_are_refused)
 TEST_FULL(flipped_bits_are_seen_or_harmless)
 {
     bb_index refused = 0;
-    unsigned char *mutant = NULL;
-    check_ok(BB_ALLOCATE(image_bytes, &mutant));
+    unsigned char *mutant = new_array(unsigned char, image_bytes);
     for (uint64_t i = 0; i < MUTANTS; ++i) {
         uint32_t words[4];
         memcpy(mutant, image, (size_t)image_bytes);
@@ -104,13 +103,9 @@ TEST(foreign_files_are_refused)
     check_fails(bb_reader_read("none.h5", &results), BB_IO, "No such file");
     check_fails(bb_reader_read(".", &results), BB_IO, "not a regular file");
     // HDF5, but not ours.
-    unsigned char *foreign = NULL;
-    bb_index bytes = 0;
     check_ok(bb_results_create(&results));
     check_ok(bb_results_note(results, "", "title", "someone else's"));
-    check_ok(bb_image_build(results, &foreign, &bytes));
-    check_ok(bb_file_write("foreign.h5", false, foreign, bytes));
-    BB_RELEASE(&foreign);
+    write_results(results, "foreign.h5");
     bb_results_destroy(&results);
     check_fails(bb_reader_read("foreign.h5", &results), BB_IO, "not a result file of bitbudget");
     assert_null(results);

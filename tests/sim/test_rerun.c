@@ -15,7 +15,6 @@
 #include <hdf5_hl.h>
 #include <sys/stat.h>
 
-static program_run run;
 static const char study_file[] = CONFIG_WAFER_SMALL;
 
 // rows.h5 holds dumped rows, study.h5 the results of a study that reads them.
@@ -43,24 +42,21 @@ TEST(a_file_is_enough)
     // From another folder, without the configuration's.
     assert_int_equal(mkdir("elsewhere", 0777), 0);
     assert_int_equal(chdir("elsewhere"), 0);
-    CALL("rerun", "../study.h5", "--verify", "-q");
-    program_expect(&run, 0, expected);
+    CALL_EXPECT(0, expected, "rerun", "../study.h5", "--verify", "-q");
     assert_int_not_equal(access("outputs", F_OK), 0);
     // What is written under the default name is not written over.
-    CALL("rerun", "../study.h5", "-q");
-    program_expect(&run, 0, "results: outputs/study-rerun.h5");
-    CALL("rerun", "../study.h5", "-q");
-    program_expect(&run, 3, "'outputs/study-rerun.h5' exists");
-    CALL("rerun", "outputs/study-rerun.h5", "--verify", "-q", "-o", "third.h5");
-    program_expect(&run, 0, "results: third.h5");
+    CALL_EXPECT(0, "results: outputs/study-rerun.h5", "rerun", "../study.h5", "-q");
+    CALL_EXPECT(3, "'outputs/study-rerun.h5' exists", "rerun", "../study.h5", "-q");
+    CALL_EXPECT(0, "results: third.h5", "rerun", "outputs/study-rerun.h5", "--verify", "-q", "-o",
+                "third.h5");
     program_expect(&run, 0, expected);
     assert_int_equal(chdir(".."), 0);
 }
 
 TEST(what_differs_is_told)
 {
-    CALL("rerun", "study.h5", "--verify", "-q", "pipelines.1.storage=e4m3");
-    program_expect(&run, 1, "different:\n");
+    CALL_EXPECT(1, "different:\n", "rerun", "study.h5", "--verify", "-q",
+                "pipelines.1.storage=e4m3");
     program_expect(&run, 1, ": overlay_error_x_nm ");
     program_expect(&run, 1, "compression_ratio: 1 of ");
     program_expect(&run, 1, "likely causes");
@@ -68,23 +64,19 @@ TEST(what_differs_is_told)
     assert_null(strstr(run.printed, "solve_time_s"));
     assert_null(strstr(run.printed, "bitbudget:"));
     // Its pipelines are asked for by name: order is no difference of prices.
-    CALL("rerun", "study.h5", "--verify", "-q", "pipelines.1.name=other");
-    program_expect(&run, 1, "  other: only in this run\n");
+    CALL_EXPECT(1, "  other: only in this run\n", "rerun", "study.h5", "--verify", "-q",
+                "pipelines.1.name=other");
 }
 
 TEST_FULL(inputs_are_held_to_their_digests)
 {
     assert_int_equal(rename("rows.h5", "moved.h5"), 0);
-    CALL("rerun", "study.h5", "--verify", "-q");
-    program_expect(&run, 3, "/rows.h5': No such file");
+    CALL_EXPECT(3, "/rows.h5': No such file", "rerun", "study.h5", "--verify", "-q");
     program_expect(&run, 3, "1 file that its study names is gone or changed; name another");
-    CALL("rerun", "study.h5", "--verify", "-q", "response.file=moved.h5");
-    program_expect(&run, 0, "equal: ");
-    CALL("run", study_file, "response.grid.columns=41", "-q", "-o", "rows.h5", "--force", "--dump",
-         "rows");
-    program_expect(&run, 0, "results: ");
-    CALL("rerun", "study.h5", "-q");
-    program_expect(&run, 3, "response.file: '");
+    CALL_EXPECT(0, "equal: ", "rerun", "study.h5", "--verify", "-q", "response.file=moved.h5");
+    CALL_EXPECT(0, "results: ", "run", study_file, "response.grid.columns=41", "-q", "-o",
+                "rows.h5", "--force", "--dump", "rows");
+    CALL_EXPECT(3, "response.file: '", "rerun", "study.h5", "-q");
     program_expect(&run, 3, "' has changed: digest ");
     assert_int_equal(rename("moved.h5", "rows.h5"), 0);
 }
@@ -125,14 +117,10 @@ static void put_texts(hid_t file, const char *path, hsize_t count, const char *s
 // Every command that reads provenance names the dataset that is not as it was written.
 static void refuse(const char *file, const char *expected)
 {
-    CALL("rerun", file, "--verify", "-q");
-    program_expect(&run, 3, expected);
-    CALL("report", file, "-o", "page.html", "-q");
-    program_expect(&run, 3, expected);
-    CALL("diff", file, "study.h5");
-    program_expect(&run, 3, expected);
-    CALL("export", file, "-o", "x.fits");
-    program_expect(&run, 3, expected);
+    CALL_EXPECT(3, expected, "rerun", file, "--verify", "-q");
+    CALL_EXPECT(3, expected, "report", file, "-o", "page.html", "-q");
+    CALL_EXPECT(3, expected, "diff", file, "study.h5");
+    CALL_EXPECT(3, expected, "export", file, "-o", "x.fits");
     assert_int_equal(access("page.html", F_OK), -1);
 }
 
@@ -191,8 +179,7 @@ TEST(folders_of_a_file_are_ignored)
                "pipelines: [{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}]\n");
     CALL_OK("run", "plate.yaml", "-o", "plate.h5", "-q");
     assert_int_equal(system("test -n \"$(ls kept)\" && rm -r kept"), 0);
-    CALL("rerun", "plate.h5", "--verify");
-    program_expect(&run, 0, "equal: all but times, to the bit");
+    CALL_EXPECT(0, "equal: all but times, to the bit", "rerun", "plate.h5", "--verify");
     program_expect(&run, 0, "'cache_folder' of 'plate.h5:/provenance/config_resolved' is ignored");
     assert_int_equal(access("kept", F_OK), -1);
     CALL_OK("rerun", "plate.h5", "--verify", "-q", "response.cache_folder=mine");
@@ -216,21 +203,13 @@ TEST(swap_folders_of_a_file_are_ignored)
 
 TEST(other_files_are_refused)
 {
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
     autoptr(bb_results) results = fixture_results();
     check_ok(bb_provenance_end(results));
-    check_ok(bb_image_build(results, &image, &bytes));
-    check_ok(bb_file_write("bare.h5", false, image, bytes));
-    BB_RELEASE(&image);
-    CALL("rerun", "bare.h5");
-    program_expect(&run, 3, "cannot rerun 'bare.h5': no file of 'bitbudget run'");
-    CALL("rerun", "none.h5");
-    program_expect(&run, 3, "cannot rerun 'none.h5': No such file");
-    CALL("rerun", study_file);
-    program_expect(&run, 3, "not an HDF5 file");
-    CALL("rerun", "study.h5", "nonsense=1");
-    program_expect(&run, 2, "nonsense");
+    write_results(results, "bare.h5");
+    CALL_EXPECT(3, "cannot rerun 'bare.h5': no file of 'bitbudget run'", "rerun", "bare.h5");
+    CALL_EXPECT(3, "cannot rerun 'none.h5': No such file", "rerun", "none.h5");
+    CALL_EXPECT(3, "not an HDF5 file", "rerun", study_file);
+    CALL_EXPECT(2, "nonsense", "rerun", "study.h5", "nonsense=1");
 }
 
 TEST_GROUP(.begin = begin, .has_folder = true);

@@ -2,7 +2,7 @@
 //
 // The CSV beside a result file: its name, and a group's columns to the last bit.
 #include "sim/output/sheet.h"
-#include "tests/check.h"
+#include "tests/sim/fixture.h"
 
 TEST(names_stand_beside_the_result)
 {
@@ -24,9 +24,8 @@ TEST(columns_read_back)
     static const double rise[] = {1.0 / 3.0, NAN};
     static const double table[] = {1.0, 2.0, 3.0, 4.0};
     static const char *const words[] = {"a", "b"};
-    autoptr(bb_results) results = NULL;
     autorelease(bb_text) text = {0};
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_sheet_build(results, "probes", &text));
     assert_int_equal(text.length, 0);
     check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 2, time));
@@ -57,9 +56,8 @@ TEST(steps_of_the_axis_stay_apart)
         {{0.1, 0.1, NAN}, "time_s,a_k\n0.1,1\n0.1,2\nnan,3\n"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        autoptr(bb_results) results = NULL;
         autorelease(bb_text) text = {0};
-        check_ok(bb_results_create(&results));
+        autoptr(bb_results) results = empty_results();
         check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 3, cases[c].time));
         check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", value));
         check_ok(bb_sheet_build(results, "probes", &text));

@@ -5,7 +5,6 @@
 #define BB_TESTS_SOLVERS_DENSE_H
 
 #include "core/matrix_source.h"
-#include "core/memory.h"
 #include "core/random.h"
 #include "core/thread.h"
 #include "tests/check.h"
@@ -40,8 +39,7 @@ static inline double dense_norm(bb_index count, const double *a)
 
 static inline double *dense_new(bb_index count)
 {
-    double *values = NULL;
-    check_ok(BB_ZEROED(count, &values));
+    double *values = new_zeros(double, count);
     return values;
 }
 

@@ -39,8 +39,7 @@ static inline void sparse_narrow(bb_index count, const double *source, float *ta
 
 static inline float *sparse_floats(bb_index count)
 {
-    float *values = NULL;
-    check_ok(BB_ZEROED(count, &values));
+    float *values = new_zeros(float, count);
     return values;
 }
 

@@ -8,6 +8,7 @@
 #include "solvers/factor/tiles/tile_cholesky.h"
 #include "solvers/operator/coded_operator.h"
 #include "solvers/step/stepper.h"
+#include "tests/first_device.h"
 #include "tests/precision/codec_rows.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
@@ -27,7 +28,6 @@ static void expect_in(const bb_outcome *outcome, const char *words)
 
 static bb_tile_matrix *load(double *a, bb_variant variant)
 {
-    bb_tile_matrix *matrix = NULL;
     const bb_tile_plan plan = {
         .tile_size = TILE,
         .arithmetic = variant,
@@ -36,7 +36,7 @@ static bb_tile_matrix *load(double *a, bb_variant variant)
                    .inside = BB_VARIANT_SP}};
     bb_view view = bb_view_matrix(a, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    bb_tile_matrix *matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     return matrix;
 }
 
@@ -123,11 +123,11 @@ TEST(low_rank_parts)
     check_ok(bb_tile_cholesky_factor(factor, 4, &total));
     for (int p = 0; p < PLANTS; ++p) {
         bb_outcome outcome = {0};
-        autoptr(bb_low_rank_update) update = NULL;
         const bb_low_rank part = {1, u, &variance};
         dense_random(N, 5, u);
         u[31] = plants[p];
-        check_ok(bb_low_rank_update_create(factor, NULL, &part, &outcome, &update));
+        autoptr(bb_low_rank_update) update =
+            new_object(bb_low_rank_update, factor, NULL, &part, &outcome);
         expect_in(&outcome, "low-rank update: core is not finite");
     }
 }
@@ -186,9 +186,8 @@ TEST(steps_in_time)
     }
     check_ok(bb_csr_assemble(POINTS, POINTS, &list, &matrix));
     for (int p = 0; p < PLANTS; ++p) {
-        autoptr(bb_stepper) stepper = NULL;
         const int32_t where = 3;
-        check_ok(bb_stepper_create(&matrix, b, &stepper));
+        autoptr(bb_stepper) stepper = new_object(bb_stepper, &matrix, b);
         check_ok(bb_stepper_step(stepper, 1, &where, &plants[p]));
         for (bb_index step = 0; step < 4; ++step) {
             assert_int_equal(bb_outcome_first_non_finite(bb_stepper_state(stepper), POINTS), 3);
@@ -210,9 +209,8 @@ static const bb_gemv_arithmetic kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP64},
 // What the rows of the codec table take, one number each.
 static codec_rows coded = {.width = {.brief = true}};
 
-static int list_codecs(void **state)
+static int list_codecs(void)
 {
-    (void)state;
     codec_rows_list(&coded);
     return 0;
 }
@@ -232,9 +230,9 @@ static bb_coded_matrix *encode(int k, bb_index row, bb_index column, double valu
 static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic,
                   const double *x, double *y)
 {
-    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
+    autoptr(bb_coded_operator) operation =
+        new_object(bb_coded_operator, device, matrix, arithmetic);
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
 }
 
@@ -242,10 +240,9 @@ static void apply(bb_device *device, const bb_coded_matrix *matrix, bb_gemv_arit
 TEST(inputs_of_products)
 {
     static const bb_index places[] = {0, MESH, MESH + ZEROS / 2 + 3, COLUMNS - 1};
-    autoclose(bb_device) device = NULL;
     double x[COLUMNS];
     double y[ROWS];
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     for (int k = 0; k < coded.count; ++k) {
         autoptr(bb_coded_matrix) matrix = encode(k, 0, 0, 1.0);
         for (size_t run = 0; run < 3 * PLANTS * sizeof places / sizeof places[0]; ++run) {
@@ -269,10 +266,9 @@ TEST(inputs_of_products)
 // In the matrix: counted, and the row's product is not finite.
 TEST(values_of_matrices)
 {
-    autoclose(bb_device) device = NULL;
     double x[COLUMNS];
     double y[ROWS];
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     dense_random(COLUMNS, 2, x);
     for (int k = 0; k < coded.count; ++k) {
         char codec[64];
@@ -297,4 +293,4 @@ TEST(values_of_matrices)
     }
 }
 
-TEST_GROUP(.enter = list_codecs);
+TEST_GROUP(.begin = list_codecs);

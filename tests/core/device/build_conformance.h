@@ -44,8 +44,7 @@ typedef struct fenced {
 
 static inline void put(const void *values, size_t bytes, fenced *out)
 {
-    autofree uint8_t *image = NULL;
-    check_ok(BB_ALLOCATE((bb_index)(bytes + MARGIN), &image));
+    autofree uint8_t *image = new_array(uint8_t, (bb_index)(bytes + MARGIN));
     memset(image, CANARY, bytes + MARGIN);
     memcpy(image, values, bytes);
     out->bytes = bytes;
@@ -56,8 +55,7 @@ static inline void put(const void *values, size_t bytes, fenced *out)
 
 static inline void take(fenced *from_device, void *values)
 {
-    autofree uint8_t *image = NULL;
-    check_ok(BB_ALLOCATE((bb_index)(from_device->bytes + MARGIN), &image));
+    autofree uint8_t *image = new_array(uint8_t, (bb_index)(from_device->bytes + MARGIN));
     check_ok(bb_device_download(device_under_test, image, from_device->block,
                                 from_device->bytes + MARGIN));
     for (size_t i = 0; i < MARGIN; ++i) {

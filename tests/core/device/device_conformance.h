@@ -45,11 +45,10 @@ TEST(bytes_survive_the_round_trip)
 {
     enum { N = 100003 };
     static uint8_t sent[N], received[N];
-    void *block = NULL;
     for (int i = 0; i < N; ++i) {
         sent[i] = (uint8_t)(i * 37);
     }
-    check_ok(bb_device_allocate(device_under_test, N, &block));
+    void *block = allocate_on(device_under_test, N);
     check_ok(bb_device_upload(device_under_test, block, sent, N));
     check_ok(bb_device_download(device_under_test, received, block, N));
     assert_memory_equal(sent, received, N);
@@ -67,13 +66,11 @@ TEST(large_arrays_go_through_two_buffers)
     enum { BUFFER = 4096, SIZES = 6, LARGEST = 5 * BUFFER + 17 };
     static const size_t sizes[SIZES] = {0, 1, BUFFER, BUFFER + 1, 2 * BUFFER, LARGEST};
     static uint8_t sent[LARGEST], received[LARGEST + 1];
-    bb_transfer *transfer = NULL;
-    void *block = NULL;
     for (int i = 0; i < LARGEST; ++i) {
         sent[i] = (uint8_t)(i * 43 + i / 256);
     }
-    check_ok(bb_device_allocate(device_under_test, LARGEST, &block));
-    check_ok(bb_transfer_create(device_under_test, BUFFER, &transfer));
+    void *block = allocate_on(device_under_test, LARGEST);
+    bb_transfer *transfer = new_object(bb_transfer, device_under_test, BUFFER);
     for (int i = 0; i < SIZES; ++i) {
         memset(received, 0xa5, sizeof received);
         check_ok(bb_transfer_upload(transfer, block, sent, sizes[i]));
@@ -172,17 +169,15 @@ TEST(non_finite_values_are_counted)
     const bb_index sizes[] = {0, 1, 31, 32, 33, 255, 257, 65536, 1000003};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
         bb_index count = sizes[s];
-        autofree double *values = NULL;
-        void *block = NULL;
         uint64_t expected = 0;
         uint64_t found = 99;
-        check_ok(BB_ALLOCATE(count, &values));
+        autofree double *values = new_array(double, count);
         for (bb_index i = 0; i < count; ++i) {
             int odd = i % 1009 == 7;
             expected += (uint64_t)odd;
             values[i] = !odd ? (double)i : i % 3 == 0 ? NAN : i % 3 == 1 ? INFINITY : -INFINITY;
         }
-        check_ok(bb_device_allocate(device_under_test, (size_t)count * 8, &block));
+        void *block = allocate_on(device_under_test, (size_t)count * 8);
         check_ok(bb_device_upload(device_under_test, block, values, (size_t)count * 8));
         check_ok(bb_non_finite_count(device_under_test, block, BB_F64, count, &found));
         assert_int_equal(found, expected);
@@ -193,9 +188,8 @@ TEST(non_finite_values_are_counted)
 TEST(timer_measures_work)
 {
     enum { BYTES = 64 << 20 };
-    void *block = NULL;
     double seconds = -1.0;
-    check_ok(bb_device_allocate(device_under_test, BYTES, &block));
+    void *block = allocate_on(device_under_test, BYTES);
     check_ok(bb_device_timer_start(device_under_test));
     check_ok(bb_device_zero(device_under_test, block, BYTES));
     check_ok(bb_device_timer_stop(device_under_test, &seconds));
@@ -225,12 +219,10 @@ TEST(a_graph_repeats_its_work)
 {
     skip_opencl();
     char values[64], read[64];
-    void *block = NULL;
-    bb_device_graph *graph = NULL;
     memset(values, 7, sizeof values);
-    check_ok(bb_device_allocate(device_under_test, sizeof values, &block));
+    void *block = allocate_on(device_under_test, sizeof values);
     halves work = {block, sizeof values};
-    check_ok(bb_device_graph_create(device_under_test, zero_first_half, &work, &graph));
+    bb_device_graph *graph = new_object(bb_device_graph, device_under_test, zero_first_half, &work);
     for (int i = 0; i < 2; ++i) {
         check_ok(bb_device_upload(device_under_test, block, values, sizeof values));
         check_ok(bb_device_graph_replay(graph));

@@ -132,10 +132,9 @@ TEST(ranges_are_of_the_grain, .setup_func = forget)
     static const char source[] =
         "void note(const void *const *a, long begin, long end) {\n"
         "  for (long i = begin; i < end; ++i) ((long *)a[0])[i] = end - begin;\n}\n";
-    autoptr(bb_build) build = NULL;
     long got[100];
     const bb_launch_argument arguments[] = {{.block = got}};
-    check_ok(bb_build_create(device_under_test, source, NULL, &build));
+    autoptr(bb_build) build = new_object(bb_build, device_under_test, source, NULL);
     check_ok(bb_build_launch(build, "note", (bb_launch_shape){{20, 5}, {1, 1}, 30}, arguments, 1));
     for (int i = 0; i < 100; ++i) {
         assert_int_equal(got[i], i < 90 ? 30 : 10);
@@ -237,13 +236,12 @@ TEST(compilers_are_found_from_here, .setup_func = forget)
 
 TEST(refused_native_code_is_left_out, .setup_func = forget)
 {
-    autoptr(bb_build) build = NULL;
     pretend("for word; do\n"
             "  if [ \"$word\" = -march=native ]; then\n"
             "    echo \"cc1: error: bad value 'native' for '-march=' switch\" >&2; exit 1\n"
             "  fi\ndone\nexec cc \"$@\"");
     char *log = NULL;
-    check_ok(bb_build_create(device_under_test, tiny, &log, &build));
+    autoptr(bb_build) build = new_object(bb_build, device_under_test, tiny, &log);
     assert_null(strstr(bb_build_compiler(build), "-march"));
     assert_null(log);
     bb_build_destroy(&build);
@@ -337,10 +335,9 @@ TEST(odd_compilers_are_survived, .setup_func = forget)
 
 TEST(words_without_end_are_cut, .setup_func = forget)
 {
-    bb_build *build = NULL;
     autofree char *log = NULL;
     pretend("yes 'one more line' | head -c 1000000; exec cc \"$@\"");
-    check_ok(bb_build_create(device_under_test, tiny, &log, &build));
+    bb_build *build = new_object(bb_build, device_under_test, tiny, &log);
     assert_int_equal(strlen(log), 65536);
     bb_build_destroy(&build);
     pretend_no_more();

@@ -4,6 +4,7 @@
 // first GPU; skipped where there is none.
 #include "core/device/nvrtc_cuda.h"
 #include "tests/core/device/build_conformance.h"
+#include "tests/first_device.h"
 
 static const build_dialect cuda_texts = {
     .entries = "#define ENTRY extern \"C\" __global__ void\n"
@@ -85,12 +86,10 @@ TEST(every_allocation_of_nvrtc_may_fail)
 
 TEST(grids_beyond_the_limits_are_refused)
 {
-    autoptr(bb_build) build = NULL;
-    void *block = NULL;
     const float a = 1.0F;
     const int32_t count = 0;
-    check_ok(bb_build_create(gpu, cuda_texts.entries, NULL, &build));
-    check_ok(bb_device_allocate(gpu, 64, &block));
+    autoptr(bb_build) build = new_object(bb_build, gpu, cuda_texts.entries, NULL);
+    void *block = allocate_on(gpu, 64);
     const bb_launch_argument arguments[] = {
         {.block = block}, {.block = block}, SCALAR(a), SCALAR(count)};
     const bb_launch_shape tall = {{1, 65536}, {1, 1}, 1};
@@ -143,14 +142,12 @@ TEST(what_is_shared_outlives_the_first_user)
 // Where the driver tells what an entry takes.
 TEST(arguments_are_checked)
 {
-    autoptr(bb_build) build = NULL;
-    void *block = NULL;
     const double wide = 1.0;
     const float narrow = 1.0F;
     const int32_t count = 0;
     const bb_launch_shape shape = {{1, 1}, {1, 1}, 1};
-    check_ok(bb_build_create(gpu, cuda_texts.entries, NULL, &build));
-    check_ok(bb_device_allocate(gpu, 64, &block));
+    autoptr(bb_build) build = new_object(bb_build, gpu, cuda_texts.entries, NULL);
+    void *block = allocate_on(gpu, 64);
     const bb_launch_argument arguments[][5] = {
         {{.block = block}, {.block = block}, SCALAR(wide), SCALAR(count)},
         {{.block = block}, {.block = block}, SCALAR(narrow), SCALAR(count), SCALAR(count)}};

@@ -4,6 +4,7 @@
 // is none.
 #include "tests/core/device/build_conformance.h"
 #include "tests/core/device/device_conformance.h"
+#include "tests/first_device.h"
 
 static const build_dialect opencl_texts = {
     .entries =
@@ -38,13 +39,11 @@ static bb_device *opencl;
 
 TEST(arguments_are_checked)
 {
-    autoptr(bb_build) build = NULL;
-    void *block = NULL;
     const float narrow = 1.0F;
     const double wide = 1.0;
     const int32_t count = 1;
-    check_ok(bb_build_create(opencl, opencl_texts.entries, NULL, &build));
-    check_ok(bb_device_allocate(opencl, 64, &block));
+    autoptr(bb_build) build = new_object(bb_build, opencl, opencl_texts.entries, NULL);
+    void *block = allocate_on(opencl, 64);
     const bb_launch_argument arguments[][5] = {
         {{.block = block}, {.block = block}, SCALAR(wide), SCALAR(count)},
         {{.block = block}, {.block = block}, SCALAR(narrow), SCALAR(count), SCALAR(count)}};
@@ -96,8 +95,7 @@ TEST(kernels_have_their_own_forms)
 {
     uint64_t found = 0;
     bb_index items = 0;
-    void *block = NULL;
-    check_ok(bb_device_allocate(opencl, 64, &block));
+    void *block = allocate_on(opencl, 64);
     check_fails(bb_non_finite_count(opencl, block, BB_F64, 8, &found), BB_UNSUPPORTED,
                 "kernel non_finite has no form on device opencl");
     bb_device_release(opencl, &block);
@@ -109,9 +107,8 @@ TEST(kernels_have_their_own_forms)
 TEST(what_is_held_is_not_free)
 {
     bb_device_report before, meanwhile, after;
-    void *block = NULL;
     check_ok(bb_device_describe(opencl, &before));
-    check_ok(bb_device_allocate(opencl, 1 << 20, &block));
+    void *block = allocate_on(opencl, 1 << 20);
     check_ok(bb_device_describe(opencl, &meanwhile));
     bb_device_release(opencl, &block);
     check_ok(bb_device_describe(opencl, &after));
@@ -122,10 +119,8 @@ TEST(what_is_held_is_not_free)
 // Two devices open at once, and the memory of an open one is its own.
 TEST(opened_devices_are_apart)
 {
-    autoclose(bb_device) other = NULL;
-    void *block = NULL;
-    check_ok(bb_device_open(BB_DEVICE_OPENCL, 0, &other));
-    check_ok(bb_device_allocate(other, 0, &block));
+    autoclose(bb_device) other = open_device(BB_DEVICE_OPENCL);
+    void *block = allocate_on(other, 0);
     assert_null(block);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/core/device/device_conformance.h"
+#include "tests/first_device.h"
 #include "tests/manual_clock.h"
 
 TEST(absent_devices_say_why)
@@ -22,9 +23,8 @@ TEST(absent_devices_say_why)
 
 TEST(the_timer_reads_the_clock)
 {
-    autoclose(bb_device) device = NULL;
     double seconds = NAN;
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     manual_clock_start();
     check_ok(bb_device_timer_start(device));
     manual_clock_advance(250000000);

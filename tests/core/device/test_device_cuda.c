@@ -32,8 +32,7 @@ static enum cudaMemoryType kind_of(const void *block)
 TEST(memory_is_page_locked)
 {
     enum { BYTES = 5000000 };
-    unsigned char *block = NULL;
-    check_ok(BB_ALLOCATE(BYTES, &block));
+    unsigned char *block = new_array(unsigned char, BYTES);
     assert_int_equal(kind_of(block), cudaMemoryTypeUnregistered);
     check_ok(bb_device_host_lock(device_under_test, block, BYTES));
     assert_int_equal(kind_of(block), cudaMemoryTypeHost);

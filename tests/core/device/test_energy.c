@@ -2,6 +2,7 @@
 //
 // Joules by RAPL's counters, on a tree that the test makes and moves, and a clock that it sets.
 #include "core/device/energy.h"
+#include "tests/first_device.h"
 #include "tests/powercap_tree.h"
 
 static const double WORK_WATTS = 100.0;
@@ -54,8 +55,7 @@ static int leave(void **state)
 
 static void open_meter(bb_energy_meter **meter, char reason[200])
 {
-    autoclose(bb_device) cpu = NULL;
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
+    autoclose(bb_device) cpu = open_device(BB_DEVICE_CPU);
     check_ok(bb_energy_meter_open(cpu, reason, 200, meter));
 }
 

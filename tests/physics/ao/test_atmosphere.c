@@ -78,8 +78,7 @@ TEST(layers_of_the_user_are_kept)
     bb_layer_config layers[] = {{50.0, 20.0, NAN}, {9000.0, 0.0, NAN}, {11000.0, 5.0, NAN}};
     const bb_atmosphere_config config = {
         .profile = -1, .layers = {layers, 3}, .outer_scale_m = 30.0, .r0_m = NAN};
-    autorelease(bb_atmosphere) atmosphere = {0};
-    check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &config, 0.0);
     assert_int_equal(atmosphere.layer_count, 3);
     check_relative(atmosphere.r0_m, pow(25.0, -0.6), 1e-14);
     assert_true(atmosphere.strength[1] == 0.0 && atmosphere.height_m[2] == 11000.0);
@@ -97,8 +96,7 @@ TEST(seeing_is_a_fried_parameter)
                                    .r0_m = NAN,
                                    .seeing_arcsec = 0.8,
                                    .seeing_wavelength_nm = 650.0};
-    autorelease(bb_atmosphere) atmosphere = {0};
-    check_ok(bb_atmosphere_create(&config, 40.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &config, 40.0);
     bb_atmosphere expected =
         make(BB_PROFILE_ESO_MEDIAN, bb_atmosphere_r0_of_seeing(0.8, 650e-9), 40.0);
     // At zenith as r0, which the zenith angle then lowers.
@@ -117,9 +115,8 @@ TEST(layers_by_cn2_have_their_fried_parameter)
                                          .outer_scale_m = 25.0,
                                          .r0_m = NAN,
                                          .seeing_arcsec = NAN};
-    autorelease(bb_atmosphere) atmosphere = {0};
     check_relative(bb_atmosphere_layer_strength(&layers[0]), 26.7189930, 1e-8);
-    check_ok(bb_atmosphere_create(&config, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &config, 0.0);
     check_relative(atmosphere.r0_m, 0.121832158914, 1e-11);
     bb_atmosphere_release(&atmosphere);
     check_ok(bb_atmosphere_create(&config, 60.0, &atmosphere));

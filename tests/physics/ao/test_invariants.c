@@ -6,11 +6,10 @@
 
 static double strehl(const chain *k, double diameter_m, bb_index lenslets, double wavelength_m)
 {
-    autoptr(bb_point_spread) spread = NULL;
     double rms_m = NAN;
     bb_outcome outcome = {0};
-    check_ok(bb_point_spread_create(diameter_m, &(bb_pupil){.obstruction = 0.2}, lenslets, NAN,
-                                    &spread));
+    autoptr(bb_point_spread) spread =
+        new_object(bb_point_spread, diameter_m, &(bb_pupil){.obstruction = 0.2}, lenslets, NAN);
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     autofree double *correlation = doubles(pixels * pixels);
     chain_wavefront(spread, k->cee, correlation, &rms_m, &outcome);

@@ -78,9 +78,8 @@ static void hold_sensors(const scene *s)
 static void hold_unknown_modes(const scene *s)
 {
     static const bb_unknown_modes_config config = {0.1, 400.0, 25.0};
-    autorelease(bb_unknown_modes) modes = {0};
     need_start();
-    check_ok(bb_unknown_modes_create(&s->guides, 1.0, &config, &modes));
+    autorelease(bb_unknown_modes) modes = new_struct(bb_unknown_modes, &s->guides, 1.0, &config);
     need_stop();
     need_hold("unknown_modes",
               bb_unknown_modes_need(modes.rows, bb_unknown_modes_count(&s->guides, &config)),
@@ -90,11 +89,10 @@ static void hold_unknown_modes(const scene *s)
 static void hold_covariance(const scene *s, const char *what, const bb_sensor_array *columns)
 {
     char text[64];
-    autoptr(bb_slope_covariance) covariance = NULL;
     const bb_slope_covariance_parts parts = {
         .name = "C", .atmosphere = &s->atmosphere, .rows = &s->guides, .columns = columns};
     need_start();
-    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    autoptr(bb_slope_covariance) covariance = new_object(bb_slope_covariance, &parts);
     need_stop();
     need_hold(what, bb_slope_covariance_need(&s->guides, columns, s->threads), NEED_LOOSENESS);
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
@@ -109,10 +107,10 @@ static void hold_covariance(const scene *s, const char *what, const bb_sensor_ar
 
 static void hold_tables(const scene *s)
 {
-    autorelease(bb_displacement_table) table = {0};
     const bb_sensor *sensor = &s->guides.sensors[0];
     need_start();
-    check_ok(bb_displacement_table_create(&s->atmosphere, sensor, sensor, &table));
+    autorelease(bb_displacement_table) table =
+        new_struct(bb_displacement_table, &s->atmosphere, sensor, sensor);
     need_stop();
     need_hold("displacement_table",
               bb_displacement_table_need(sensor->lenslets, s->guides.layer_count), NEED_LOOSENESS);
@@ -123,10 +121,10 @@ static void hold_tables(const scene *s)
 
 static void hold_mirror(const scene *s)
 {
-    autorelease(bb_deformable_mirror) mirror = {0};
     const bb_index lenslets = s->truth.sensors[0].lenslets;
     need_start();
-    check_ok(bb_deformable_mirror_create(8.0, &s->pupil, lenslets, NAN, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &s->pupil, lenslets, NAN);
     need_stop();
     need_hold("deformable_mirror", bb_deformable_mirror_need(&s->pupil, lenslets), NEED_LOOSENESS);
     assert_int_equal(bb_deformable_mirror_actuators(&s->pupil, lenslets), mirror.actuator_count);
@@ -137,11 +135,10 @@ static void hold_mirror(const scene *s)
 
 static void hold_point_spread(const scene *s)
 {
-    autoptr(bb_point_spread) spread = NULL;
     autorelease(bb_pair_strehl) pairs = {0};
     const bb_index lenslets = s->truth.sensors[0].lenslets;
     need_start();
-    check_ok(bb_point_spread_create(8.0, &s->pupil, lenslets, NAN, &spread));
+    autoptr(bb_point_spread) spread = new_object(bb_point_spread, 8.0, &s->pupil, lenslets, NAN);
     need_stop();
     need_hold("point_spread", bb_point_spread_need(&s->pupil, lenslets), NEED_LOOSENESS);
     need_stop_held();
@@ -188,11 +185,10 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     const double own = (double)mirror->actuator_count;
     const bb_whole_extent extent = {mirror->lenslets, own, own, (double)m, &s->guides};
     const bb_whole_look look = {1.0, NULL};
-    autoptr(bb_whole_residual) whole = NULL;
     double strehl[WAVELENGTHS];
     bb_outcome outcome = {0};
     need_start();
-    check_ok(bb_whole_residual_create(problem, 0, NULL, 1, &look, &whole));
+    autoptr(bb_whole_residual) whole = new_object(bb_whole_residual, problem, 0, NULL, 1, &look);
     need_stop();
     need_hold("whole_residual", bb_whole_residual_need(&extent, s->threads), NEED_LOOSENESS);
     need_stop_held();
@@ -252,12 +248,11 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     const bb_index n = s->guides.measurement_count;
     const bb_index m = s->truth.measurement_count;
     const double points = (double)bb_point_spread_layout(problem->targets[0].spread)->pupil_points;
-    autoptr(bb_frame_sampler) sampler = NULL;
     autorelease(bb_learn_frames) learned = {0};
     bb_frame_mean correctable[WAVELENGTHS], whole[WAVELENGTHS], fitting;
     double psf[PIXELS * PIXELS];
     need_start();
-    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
+    autoptr(bb_frame_sampler) sampler = new_object(bb_frame_sampler, problem, &screens);
     need_stop();
     const bb_frame_sampler_extent extent = {.frames = FRAMES,
                                             .layers = (double)s->atmosphere.layer_count,
@@ -324,12 +319,11 @@ static void hold_learning(const scene *s, const bb_tomography *problem)
 static void hold_tomography(scene *s)
 {
     const bb_error_terms_config terms = {.fitting = true, .aliasing = true};
-    autoptr(bb_tomography) problem = NULL;
     bb_need making, held;
     s->config.error_terms = &terms;
     check_ok(bb_tomography_need(&s->config, BB_LGS_TILT_UPDATE, s->threads, &making, &held));
     need_start();
-    check_ok(bb_tomography_create(&s->config, BB_LGS_TILT_UPDATE, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &s->config, BB_LGS_TILT_UPDATE);
     need_stop();
     need_hold("tomography", making, NEED_LOOSENESS);
     need_stop_held();
@@ -351,7 +345,6 @@ static void hold_commands(const scene *s)
     const bb_sensor *truths[TARGETS];
     bb_slope_covariance *covariance[TARGETS] = {NULL};
     const bb_matrix_source *ctm[TARGETS];
-    bb_mirror_commands *commands = NULL;
     add_target(&c, 15.0, -3.0);
     add_target(&c, 5.0, 20.0);
     c.targets[1].weight = 0.0;
@@ -369,7 +362,7 @@ static void hold_commands(const scene *s)
     }
     const double m = (double)truth[0].measurement_count;
     need_start();
-    check_ok(bb_mirror_commands_create(&config, truths, &commands));
+    bb_mirror_commands *commands = new_object(bb_mirror_commands, &config, truths);
     need_stop();
     need_hold("mirror_commands", bb_mirror_commands_need(&config, 3.0 * m, 2.0 * m),
               NEED_LOOSENESS);

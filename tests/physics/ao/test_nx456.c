@@ -69,8 +69,8 @@ typedef struct score {
 
 static score score_residual(const chain *k, double condition, bb_index dropped_modes)
 {
-    autoptr(bb_point_spread) spread = NULL;
-    check_ok(bb_point_spread_create(39.0, &(bb_pupil){.obstruction = 0.2}, 10, condition, &spread));
+    autoptr(bb_point_spread) spread =
+        new_object(bb_point_spread, 39.0, &(bb_pupil){.obstruction = 0.2}, 10, condition);
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     assert_int_equal(grid->pixels, 512);
     assert_int_equal(grid->pixels_per_lenslet, 18);

@@ -205,9 +205,8 @@ TEST(the_annulus_leaves_the_subapertures_of_the_centre_rule)
 
 static double *limited_image(const double *mask, bb_index edge, bb_point_spread_grid *grid)
 {
-    autoptr(bb_point_spread) spread = NULL;
     const bb_pupil pupil = {.obstruction = 0.14, .mask = mask, .edge = edge, .threshold = 0.5};
-    check_ok(bb_point_spread_create(8.0, &pupil, 6, NAN, &spread));
+    autoptr(bb_point_spread) spread = new_object(bb_point_spread, 8.0, &pupil, 6, NAN);
     *grid = *bb_point_spread_layout(spread);
     autofree double *correlation = allocate(grid->pixels * grid->pixels);
     double *image = allocate(grid->pixels * grid->pixels);
@@ -359,12 +358,11 @@ TEST(covariances_are_those_of_the_subapertures_left)
 
 static double case_strehl(const ao_case *c, double *rms_m)
 {
-    autoptr(bb_point_spread) spread = NULL;
     bb_outcome outcome = {0};
     autocall(chain_release) chain k = chain_run(c, true);
     const bb_ao_config config = case_config(c);
     const bb_pupil pupil = bb_ao_config_pupil(&config);
-    check_ok(bb_point_spread_create(8.0, &pupil, 6, NAN, &spread));
+    autoptr(bb_point_spread) spread = new_object(bb_point_spread, 8.0, &pupil, 6, NAN);
     const bb_index pixels = bb_point_spread_layout(spread)->pixels;
     autofree double *correlation = allocate(pixels * pixels);
     chain_wavefront(spread, k.cee, correlation, rms_m, &outcome);

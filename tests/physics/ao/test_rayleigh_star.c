@@ -111,8 +111,7 @@ TEST(tilt_is_unknown)
     autocall(release) seen s;
     const ao_case c = beacon(0.0, BB_GUIDE_STAR_RAYLEIGH);
     look(&s, &c);
-    autorelease(bb_tilt_vectors) tilts = {0};
-    check_ok(bb_tilt_vectors_create(&s.guides, false, &tilts));
+    autorelease(bb_tilt_vectors) tilts = new_struct(bb_tilt_vectors, &s.guides, false);
     assert_int_equal(tilts.columns, 2);
     assert_true(tilts.variance[0] == 0.7);
 }
@@ -132,8 +131,7 @@ TEST(at_zenith_it_is_any_laser_star)
                                                  .columns = &s.guides,
                                                  .noise = &s.noise,
                                                  .tilt_blocks = true};
-        autoptr(bb_slope_covariance) covariance = NULL;
-        check_ok(bb_slope_covariance_create(&parts, &covariance));
+        autoptr(bb_slope_covariance) covariance = new_object(bb_slope_covariance, &parts);
         n = s.guides.measurement_count;
         check_ok(BB_ALLOCATE(n * n, &values[k]));
         check_ok(bb_matrix_source_fill(bb_slope_covariance_source(covariance), 0, 0,

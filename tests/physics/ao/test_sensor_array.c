@@ -51,10 +51,9 @@ TEST(sensors_follow_one_another_with_their_own_lenslets)
     add_target(&c, -3.0, 4.0);
     c.targets[0].lenslets = 29;
     const bb_ao_config config = case_config(&c);
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) guides = {0};
     autorelease(bb_sensor_array) truth = {0};
-    check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, config.atmosphere, 0.0);
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
     assert_int_equal(guides.measurement_count, 2 * (196 + 76));
@@ -87,9 +86,8 @@ TEST(layers_above_a_laser_star_have_no_scale)
     add_star(&c, BB_GUIDE_STAR_LGS, 0.0, 0.0);
     c.stars[0].settings.altitude_km = 10.0;
     const bb_ao_config config = case_config(&c);
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) guides = {0};
-    check_ok(bb_atmosphere_create(config.atmosphere, 60.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, config.atmosphere, 60.0);
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     // Both height and altitude grow with the airmass.
     check_relative(guides.sensors[0].star.altitude_m, 20000.0, 1e-14);
@@ -106,12 +104,10 @@ TEST(natural_stars_have_no_tilt_vectors)
     add_star(&c, BB_GUIDE_STAR_LGS, 9.0, 0.0);
     c.stars[1].settings.tilt_variance_arcsec2 = 0.0;
     const bb_ao_config config = case_config(&c);
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) guides = {0};
-    autorelease(bb_tilt_vectors) tilts = {0};
-    check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, config.atmosphere, 0.0);
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
-    check_ok(bb_tilt_vectors_create(&guides, false, &tilts));
+    autorelease(bb_tilt_vectors) tilts = new_struct(bb_tilt_vectors, &guides, false);
     assert_int_equal(tilts.columns, 0);
 }
 
@@ -143,11 +139,10 @@ TEST(slopes_of_large_or_few_lenslets_are_averaged)
         c.stars[0].slope_model = rows[i].star;
         add_target(&c, 0.0, 0.0);
         const bb_ao_config config = case_config(&c);
-        autorelease(bb_atmosphere) atmosphere = {0};
         autorelease(bb_sensor_array) guides = {0};
         autorelease(bb_sensor_array) truth = {0};
         check_ok(bb_ao_check(&config));
-        check_ok(bb_atmosphere_create(config.atmosphere, 0.0, &atmosphere));
+        autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, config.atmosphere, 0.0);
         check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
         check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
         assert_int_equal(bb_sensor_averages(&guides.sensors[0]), rows[i].averages);

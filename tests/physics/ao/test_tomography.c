@@ -34,8 +34,7 @@ TEST(sources_have_the_shapes_of_the_sensors)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) problem = NULL;
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     bb_index n = problem->cmm->rows;
     assert_int_equal(n, 6 * problem->guides.sensors[0].count);
     assert_int_equal(problem->cmm->columns, n);
@@ -62,10 +61,8 @@ TEST(tilts_complete_the_core)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) split = NULL;
-    autoptr(bb_tomography) blocks = NULL;
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &split));
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &blocks));
+    autoptr(bb_tomography) split = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
+    autoptr(bb_tomography) blocks = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     bb_index n = split->cmm->rows;
     assert_int_equal(split->tilts.columns, 4); // two axes of two laser stars
     assert_int_equal(split->tilts.rows, n);
@@ -97,10 +94,8 @@ TEST(unknown_tilts_leave_the_core)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) split = NULL;
-    autoptr(bb_tomography) unknown = NULL;
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &split));
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UNKNOWN, &unknown));
+    autoptr(bb_tomography) split = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
+    autoptr(bb_tomography) unknown = new_object(bb_tomography, &config, BB_LGS_TILT_UNKNOWN);
     const bb_index n = split->cmm->rows;
     assert_ptr_equal(unknown->cmm, unknown->cmm_core);
     assert_int_equal(unknown->tilts.columns, 4);
@@ -120,8 +115,7 @@ TEST(targets_differ_in_where_they_look)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) problem = NULL;
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     double *ctt[2] = {whole(problem->targets[0].ctt), whole(problem->targets[1].ctt)};
     double *ctm[2] = {whole(problem->targets[0].ctm), whole(problem->targets[1].ctm)};
     bb_index m = problem->targets[0].ctt->rows;
@@ -146,11 +140,10 @@ static void check_rating(bb_score kind)
 {
     const ao_case c = small_case();
     const bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) problem = NULL;
     double strehl[2] = {NAN, NAN};
     bb_tomography_score score = {.kind = kind, .strehl = strehl};
     bb_outcome outcome = {0};
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     bb_index m = problem->targets[0].ctt->rows;
     bb_index pixels = bb_point_spread_layout(problem->targets[0].spread)->pixels;
     autofree double *cee = zeros(m * m);
@@ -189,12 +182,11 @@ TEST(a_residual_far_from_stationary_has_no_price)
     bb_ao_config config = case_config(&c);
     const bb_mirror_config mirror = {.condition = 100.0};
     config.mirror = &mirror;
-    autoptr(bb_tomography) problem = NULL;
     double strehl = 0.0;
     const double wavelength_m = 1.65e-6;
     bb_tomography_score score = {.kind = BB_SCORE_STATIONARY, .strehl = &strehl};
     bb_outcome outcome = {0};
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     const bb_index m = problem->targets[2].ctt->rows;
     autofree double *cee = zeros(m * m);
     for (bb_index i = 0; i < m; ++i) {

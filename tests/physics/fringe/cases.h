@@ -50,9 +50,8 @@ static inline bb_fringe_config fringe_case(bb_index columns, bb_index rows)
 
 static inline bb_scene *make_scene(const bb_fringe_config *config, uint64_t seed, bb_index draw)
 {
-    bb_scene *scene = NULL;
     check_ok(bb_fringe_check(config));
-    check_ok(bb_scene_create(config, seed, draw, &scene));
+    bb_scene *scene = new_object(bb_scene, config, seed, draw);
     return scene;
 }
 

@@ -117,11 +117,10 @@ TEST(a_part_without_phase_is_all_wrong)
 TEST(many_values_are_counted)
 {
     enum { MANY = 60000, PARTS = 7, SPREAD = 3000 };
-    autofree int32_t *parts = NULL;
     bb_index(*tallies)[SPREAD] = NULL;
     autofree double *far = doubles(MANY);
     autofree double *flat = zeros(MANY);
-    check_ok(BB_ALLOCATE(MANY, &parts));
+    autofree int32_t *parts = new_array(int32_t, MANY);
     check_ok(BB_ZEROED(PARTS, &tallies));
     for (int i = 0; i < MANY; ++i) {
         const double drawn = bb_random_uniform(3, BB_STREAM_SELF_TEST, (uint64_t)i);

@@ -147,9 +147,8 @@ TEST(carre_knows_all_quadrants)
     for (int k = 0; k < 8; ++k) {
         scene->phase[k] = M_PI * (k - 3) / 4.0; // -3/4 pi .. pi
     }
-    autoptr(bb_frames) frames = NULL;
     double phase[8];
-    check_ok(bb_frames_create(&c, scene, 1, 0, &frames));
+    autoptr(bb_frames) frames = new_object(bb_frames, &c, scene, 1, 0);
     check_close(frames->steps_rad[0], -0.75 * M_PI, 1e-15, 1.0);
     check_ok(bb_detection_run(&c.detection, frames, phase, NULL));
     for (int k = 0; k < 8; ++k) {

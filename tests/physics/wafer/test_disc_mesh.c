@@ -5,8 +5,7 @@
 // docs/manual/physics-wafer.md 2.3 item 9.
 TEST(wafer_has_the_known_counts)
 {
-    autoptr(bb_disc_mesh) mesh = NULL;
-    check_ok(bb_disc_mesh_create(0.150, 0.0005, &mesh));
+    autoptr(bb_disc_mesh) mesh = new_object(bb_disc_mesh, 0.150, 0.0005);
     assert_int_equal(mesh->columns, 600);
     assert_int_equal(mesh->cell_count, 282792);
     assert_int_equal(mesh->node_count, 283993);
@@ -20,8 +19,7 @@ TEST(wafer_has_the_known_counts)
 
 TEST(maps_agree_with_each_other)
 {
-    autoptr(bb_disc_mesh) mesh = NULL;
-    check_ok(bb_disc_mesh_create(0.0103, 0.001, &mesh));
+    autoptr(bb_disc_mesh) mesh = new_object(bb_disc_mesh, 0.0103, 0.001);
     for (bb_index i = 0; i < mesh->node_count; ++i) {
         bb_index index = mesh->node_row[i] * mesh->node_columns + mesh->node_column[i];
         assert_int_equal(mesh->node_at[index], i);

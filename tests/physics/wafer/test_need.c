@@ -39,13 +39,12 @@ static void leave(scene *s)
 
 static void hold_heat(const scene *s, int through)
 {
-    bb_clamp_grid *grid = NULL;
     autoptr(bb_thermal) thermal = NULL;
     bb_mesh_config config = mesh_config;
     config.through_thickness = through;
     const double ratio = s->clamp.spacing_mm / config.spacing_mm;
     need_start();
-    check_ok(bb_clamp_grid_create(s->mesh, 1e-3 * s->clamp.spacing_mm, &grid));
+    bb_clamp_grid *grid = new_object(bb_clamp_grid, s->mesh, 1e-3 * s->clamp.spacing_mm);
     need_stop();
     need_hold("clamp_grid", bb_clamp_grid_need(s->nodes, ratio), NEED_LOOSENESS);
     need_stop_held();
@@ -63,9 +62,8 @@ static void hold_heat(const scene *s, int through)
 
 static void hold_kernel(const scene *s, const bb_temperature_grid *grid)
 {
-    autoptr(bb_response) response = NULL;
     need_start();
-    check_ok(bb_response_create(&SILICON, &s->clamp, grid, &response));
+    autoptr(bb_response) response = new_object(bb_response, &SILICON, &s->clamp, grid);
     need_stop();
     need_hold("response", bb_response_need(&SILICON, &s->clamp, &grid_config, 0.150),
               NEED_LOOSENESS);
@@ -74,10 +72,9 @@ static void hold_kernel(const scene *s, const bb_temperature_grid *grid)
 // CHOLMOD's part is at least the values of the factor.
 static void hold_membrane(const scene *s, const bb_temperature_grid *grid, const bb_slit_grid *slit)
 {
-    autoptr(bb_membrane) membrane = NULL;
     bb_fem_response rows;
     need_start();
-    check_ok(bb_membrane_create(s->mesh, &SILICON, &s->clamp, &membrane));
+    autoptr(bb_membrane) membrane = new_object(bb_membrane, s->mesh, &SILICON, &s->clamp);
     need_stop();
     need_peak += 8 * (size_t)bb_membrane_factor_values(membrane);
     need_hold("membrane", bb_membrane_need(s->nodes), NEED_LOOSENESS);
@@ -99,10 +96,9 @@ static void hold_plate(const scene *s, const bb_temperature_grid *grid, const bb
 {
     const bb_index modes = 2;
     const bb_plate plate = bb_plate_make(&SILICON, &s->clamp);
-    autoptr(bb_coupled_plate) coupled = NULL;
     bb_plate_response rows;
     need_start();
-    check_ok(bb_coupled_plate_create(s->mesh, &plate, NULL, NULL, &coupled));
+    autoptr(bb_coupled_plate) coupled = new_object(bb_coupled_plate, s->mesh, &plate, NULL, NULL);
     need_stop();
     need_peak += (size_t)bb_plate_factor_peak_bytes(coupled->factor);
     need_hold("coupled_plate", bb_coupled_plate_need(s->nodes), NEED_LOOSENESS);
@@ -125,12 +121,10 @@ static void hold_response(const scene *s)
     const bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
     const bb_metrology_config metrology = {.columns = 13, .rows = 11};
     bb_slit_grid slit;
-    autoptr(bb_temperature_grid) grid = NULL;
-    bb_dwell *dwell = NULL;
     autoptr(bb_scan) scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, scan, &slit));
     need_start();
-    check_ok(bb_temperature_grid_create(s->mesh, &grid_config, &grid));
+    autoptr(bb_temperature_grid) grid = new_object(bb_temperature_grid, s->mesh, &grid_config);
     need_stop();
     need_hold("temperature_grid", bb_temperature_grid_need(&grid_config, s->nodes, spacing, 0.150),
               NEED_LOOSENESS);
@@ -138,7 +132,7 @@ static void hold_response(const scene *s)
     need_hold("temperature_grid, held",
               bb_temperature_grid_held(&grid_config, s->nodes, spacing, 0.150), NEED_LOOSENESS);
     need_start();
-    check_ok(bb_dwell_create(&slit, scan->fields, &metrology, &dwell));
+    bb_dwell *dwell = new_object(bb_dwell, &slit, scan->fields, &metrology);
     need_stop();
     need_hold("dwell", bb_dwell_need(&metrology), NEED_LOOSENESS);
     bb_dwell_destroy(&dwell);

@@ -94,7 +94,6 @@ TEST(circle_area_is_exact)
 
 TEST(a_given_order_and_doses_are_kept)
 {
-    autoptr(bb_scan) scan = NULL;
     bb_index sequence[] = {50, 3, 95};
     bb_field_dose doses[] = {{2, 71.0}, {0, 0.0}};
     bb_scan_config config = FAST_SCAN;
@@ -102,7 +101,7 @@ TEST(a_given_order_and_doses_are_kept)
     config.sequence = (bb_list){sequence, 3};
     config.doses = (bb_list){doses, 2};
     autoptr(bb_scan) meander = fast_scan();
-    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    autoptr(bb_scan) scan = new_object(bb_scan, &config, 1e-3);
     const double expected[] = {0.0, 300.0, 710.0};
     assert_int_equal(scan->field_count, 3);
     for (bb_index e = 0; e < 3; ++e) {
@@ -147,11 +146,10 @@ TEST(bad_scans_are_refused)
 // edge of rows lies on y = 0.
 TEST(an_offset_shifts_the_grid)
 {
-    autoptr(bb_scan) scan = NULL;
     bb_scan_config config = FAST_SCAN;
     config.offset_x_mm = -13.0;
     config.offset_y_mm = 16.5;
-    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    autoptr(bb_scan) scan = new_object(bb_scan, &config, 1e-3);
     double area = 0.0;
     for (bb_index e = 0; e < scan->field_count; ++e) {
         const bb_field *field = &scan->fields[e];
@@ -168,7 +166,6 @@ TEST(an_offset_shifts_the_grid)
 // The grid's own fields as a layout, shuffled, give the grid's scan.
 TEST(a_layout_of_the_grid_is_the_grid)
 {
-    autoptr(bb_scan) scan = NULL;
     bb_field_place places[96];
     bb_scan_config config = FAST_SCAN;
     autoptr(bb_scan) grid = fast_scan();
@@ -184,7 +181,7 @@ TEST(a_layout_of_the_grid_is_the_grid)
     config.layout = (bb_list){places, 96};
     config.offset_x_mm = -5.0;
     config.offset_y_mm = 2.0;
-    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    autoptr(bb_scan) scan = new_object(bb_scan, &config, 1e-3);
     assert_int_equal(scan->field_count, 96);
     for (bb_index e = 0; e < 96; ++e) {
         const bb_field *field = &scan->fields[e];
@@ -200,7 +197,6 @@ TEST(a_layout_of_the_grid_is_the_grid)
 TEST(a_layout_says_dose_and_direction)
 {
     enum { U = BB_INTEGER_UNSET };
-    autoptr(bb_scan) scan = NULL;
     bb_field_place places[] = {{0.0, 0.0, 41.0, BB_DIRECTION_DOWN, U},
                                {26.0005, 0.0, NAN, BB_DIRECTION_PLUS_ONE, U},
                                {-25.9995, 0.0, 0.0, BB_DIRECTION_ONE, U},
@@ -209,7 +205,7 @@ TEST(a_layout_says_dose_and_direction)
     const bool up[] = {false, true, true, false};
     bb_scan_config config = FAST_SCAN;
     config.layout = (bb_list){places, 4};
-    check_ok(bb_scan_create(&config, 1e-3, &scan));
+    autoptr(bb_scan) scan = new_object(bb_scan, &config, 1e-3);
     for (bb_index e = 0; e < 4; ++e) {
         check_close(scan->fields[e].dose, doses[e], 1e-13, 410.0);
         assert_int_equal(scan->fields[e].up, up[e]);

@@ -132,13 +132,12 @@ TEST(scored_points_are_never_extrapolated)
     };
     double before = 0.0;
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
-        autoptr(bb_scan) scan = NULL;
         bb_slit_grid grid;
         bb_scan_config with = FAST_SCAN;
         with.light_steps = cases[c].light;
         bb_response_config config = response(cases[c].columns, cases[c].rows);
         config.field_rows = cases[c].field_rows;
-        check_ok(bb_scan_create(&with, 1e-3, &scan));
+        autoptr(bb_scan) scan = new_object(bb_scan, &with, 1e-3);
         check_ok(bb_slit_grid_make(&config, scan, &grid));
         before = fmax(before, extrapolation(&grid, &cases[c].points));
         const bb_index limit = grid.field_rows;

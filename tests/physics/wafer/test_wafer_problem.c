@@ -61,10 +61,9 @@ static bb_wafer_config config_of(const wafer_case *c)
 TEST(scored_fields_are_those_asked_for)
 {
     wafer_case c;
-    autoptr(bb_wafer_problem) problem = NULL;
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
-    check_ok(bb_wafer_problem_create(&config, &problem));
+    autoptr(bb_wafer_problem) problem = new_object(bb_wafer_problem, &config);
     assert_int_equal(problem->scored_count, 2);
     assert_int_equal(problem->scored[0], 1);
     assert_int_equal(problem->scored[1], 44);
@@ -114,7 +113,6 @@ TEST(fields_beyond_the_kernel_are_found_beforehand)
     static const char beyond[] =
         "a field at (-13, -33) mm reaches 91.4129 mm over the grid, expected at most 84.8528";
     wafer_case c;
-    bb_wafer_problem *problem = NULL;
     bb_wafer_rows rows = {0};
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
@@ -125,7 +123,7 @@ TEST(fields_beyond_the_kernel_are_found_beforehand)
     c.fields[0] = 0;
     c.scan.fields.count = 1;
     check_fails(bb_wafer_problem_check_fields(&config), BB_INVALID, beyond);
-    check_ok(bb_wafer_problem_create(&config, &problem));
+    bb_wafer_problem *problem = new_object(bb_wafer_problem, &config);
     check_fails(bb_wafer_problem_rows(problem, 0, BB_AXIS_X, &rows), BB_INVALID, beyond);
     bb_wafer_problem_destroy(&problem);
     c.response.generator = BB_GENERATOR_FEM;
@@ -139,16 +137,14 @@ TEST(fields_beyond_the_kernel_are_found_beforehand)
 TEST(both_generators_give_rows)
 {
     wafer_case c;
-    autoptr(bb_wafer_problem) kernel = NULL;
-    autoptr(bb_wafer_problem) fem = NULL;
     bb_wafer_rows rows[2];
     double *values[2] = {NULL, NULL};
     coarse_case(&c);
     c.fields[1] = 48;
     bb_wafer_config config = config_of(&c);
-    check_ok(bb_wafer_problem_create(&config, &kernel));
+    autoptr(bb_wafer_problem) kernel = new_object(bb_wafer_problem, &config);
     c.response.generator = BB_GENERATOR_FEM;
-    check_ok(bb_wafer_problem_create(&config, &fem));
+    autoptr(bb_wafer_problem) fem = new_object(bb_wafer_problem, &config);
     assert_non_null(fem->membrane);
     for (int axis = 0; axis < 2; ++axis) {
         check_ok(bb_wafer_problem_rows(kernel, 1, axis, &rows[0]));
@@ -201,14 +197,12 @@ static double row_difference(const bb_wafer_rows *a, const bb_wafer_rows *b)
 TEST(height_by_fem_is_the_kernels)
 {
     wafer_case c;
-    autoptr(bb_wafer_problem) kernel = NULL;
-    autoptr(bb_wafer_problem) fem = NULL;
     bb_wafer_rows rows[2];
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
-    check_ok(bb_wafer_problem_create(&config, &kernel));
+    autoptr(bb_wafer_problem) kernel = new_object(bb_wafer_problem, &config);
     c.response.generator = BB_GENERATOR_FEM;
-    check_ok(bb_wafer_problem_create(&config, &fem));
+    autoptr(bb_wafer_problem) fem = new_object(bb_wafer_problem, &config);
     check_ok(bb_wafer_problem_rows(kernel, 1, BB_AXIS_Z, &rows[0]));
     check_ok(bb_wafer_problem_rows(fem, 1, BB_AXIS_Z, &rows[1]));
     assert_true(row_difference(&rows[0], &rows[1]) == 0.0);
@@ -224,17 +218,14 @@ TEST(height_by_fem_is_the_kernels)
 TEST_FULL(the_plate_gives_rows_of_all_axes)
 {
     wafer_case c;
-    autoptr(bb_wafer_problem) kernel = NULL;
-    autoptr(bb_wafer_problem) fem = NULL;
-    autoptr(bb_wafer_problem) plate = NULL;
     bb_wafer_rows rows[2];
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
-    check_ok(bb_wafer_problem_create(&config, &kernel));
+    autoptr(bb_wafer_problem) kernel = new_object(bb_wafer_problem, &config);
     c.response.generator = BB_GENERATOR_FEM;
-    check_ok(bb_wafer_problem_create(&config, &fem));
+    autoptr(bb_wafer_problem) fem = new_object(bb_wafer_problem, &config);
     c.response.generator = BB_GENERATOR_PLATE;
-    check_ok(bb_wafer_problem_create(&config, &plate));
+    autoptr(bb_wafer_problem) plate = new_object(bb_wafer_problem, &config);
     assert_non_null(plate->plate);
     assert_null(plate->membrane);
     for (int axis = 0; axis < 3; ++axis) {
@@ -310,10 +301,9 @@ TEST(both_keys_of_scatter_are_one)
 TEST(restriction_keeps_heat)
 {
     wafer_case c;
-    autoptr(bb_wafer_problem) problem = NULL;
     coarse_case(&c);
     bb_wafer_config config = config_of(&c);
-    check_ok(bb_wafer_problem_create(&config, &problem));
+    autoptr(bb_wafer_problem) problem = new_object(bb_wafer_problem, &config);
     autofree double *states = zeros(problem->thermal->size);
     autofree double *cells = doubles(problem->grid->cell_count);
     double nodes = 0.0;

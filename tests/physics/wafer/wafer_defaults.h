@@ -48,16 +48,14 @@ static const bb_scan_config FAST_SCAN = {
 /// The fast scan in steps of 1 ms. Owner: the caller.
 static inline bb_scan *fast_scan(void)
 {
-    bb_scan *scan = NULL;
-    check_ok(bb_scan_create(&FAST_SCAN, 1e-3, &scan));
+    bb_scan *scan = new_object(bb_scan, &FAST_SCAN, 1e-3);
     return scan;
 }
 
 /// Owner: the caller.
 static inline bb_disc_mesh *disc_mesh(double radius, double spacing)
 {
-    bb_disc_mesh *mesh = NULL;
-    check_ok(bb_disc_mesh_create(radius, spacing, &mesh));
+    bb_disc_mesh *mesh = new_object(bb_disc_mesh, radius, spacing);
     return mesh;
 }
 

@@ -70,8 +70,7 @@ static inline bb_codec_config response_transform(double tolerance)
 
 static inline bb_coded_matrix *low_rank_encode(const response *rows, const bb_codec_config *config)
 {
-    bb_coded_matrix *matrix = NULL;
-    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &rows->layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, config, BB_ROW_SCALE_NONE, &rows->layout);
     check_ok(bb_coded_matrix_encode(
         matrix, 0, bb_view_matrix(rows->values, rows->layout.rows, rows->layout.columns)));
     return matrix;
@@ -91,12 +90,10 @@ static inline void response_decodes_one_way(const response *answer, const bb_cod
     const bb_index columns = answer->layout.columns;
     const bb_index width = bb_coded_matrix_piece_columns(matrix);
     double row[61 * 47], part[500];
-    autofree double *wide = NULL;
-    autofree float *narrow = NULL;
     assert_int_equal(width, 61 * lines);
     assert_int_equal(bb_coded_matrix_band(matrix), 20);
-    check_ok(BB_ALLOCATE(BB_GROUP_ROWS * width, &wide));
-    check_ok(BB_ALLOCATE(BB_GROUP_ROWS * width, &narrow));
+    autofree double *wide = new_array(double, BB_GROUP_ROWS *width);
+    autofree float *narrow = new_array(float, BB_GROUP_ROWS *width);
     for (bb_index g = 0; g < bb_coded_matrix_group_count(matrix); ++g) {
         bb_index rows[BB_GROUP_ROWS];
         bb_index count = bb_coded_matrix_group_rows(matrix, g, rows);
@@ -159,9 +156,8 @@ static inline bb_status response_encode_band(void *context, bb_index band)
 static inline bb_coded_matrix *response_encode_by_four(const response *rows,
                                                        const bb_codec_config *config)
 {
-    bb_coded_matrix *matrix = NULL;
     check_ok(bb_threads_set(4));
-    check_ok(bb_coded_matrix_create(config, BB_ROW_SCALE_NONE, &rows->layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, config, BB_ROW_SCALE_NONE, &rows->layout);
     const bb_index band = bb_coded_matrix_band(matrix);
     response_coding work = {rows, matrix};
     check_ok(bb_thread_for((rows->layout.rows + band - 1) / band, response_encode_band, &work));

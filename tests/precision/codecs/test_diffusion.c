@@ -37,8 +37,7 @@ static bb_status encode_rows(void *context, bb_index begin, bb_index end)
 static bb_coded_matrix *encoded(const bb_codec_config *config, bb_row_scale scale,
                                 const bb_matrix_layout *layout, double *source)
 {
-    bb_coded_matrix *matrix = NULL;
-    check_ok(bb_coded_matrix_create(config, scale, layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, config, scale, layout);
     void *context[2] = {matrix, source};
     check_ok(bb_thread_ranges(layout->rows, 1, encode_rows, context));
     return matrix;

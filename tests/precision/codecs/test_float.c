@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "tests/precision/coded.h"
 
 static bb_coded_matrix *encoded(const char *text, bb_row_scale scale, bb_index rows,
@@ -41,10 +40,8 @@ TEST(formats_are_special_cases)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_format_info *info = bb_format_describe(cases[c].format);
         const bb_index count = 8 * (bb_index)cases[c].words;
-        autofree double *values = NULL;
-        autofree double *got = NULL;
-        check_ok(BB_ALLOCATE(count, &values));
-        check_ok(BB_ALLOCATE(count, &got));
+        autofree double *values = new_array(double, count);
+        autofree double *got = new_array(double, count);
         for (uint32_t w = 0; w < cases[c].words; ++w) {
             double pair[2];
             for (uint32_t k = 0; k < 2; ++k) {

@@ -287,13 +287,13 @@ TEST(a_row_takes_its_best_clip)
     int taken[CLIPS] = {0};
     make_tails(values);
     for (int bits = 2; bits <= 8; ++bits) {
-        autoptr(bb_coded_matrix) matrix = NULL;
         const double top = ldexp(1.0, bits - 1) - 1.0;
         bb_index beyond = 0;
         bb_codec_config config = codec_of("integer clip=best");
         config.bits = bits;
         assert_int_equal(bb_codec_clip_count(&config), CLIPS);
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        autoptr(bb_coded_matrix) matrix =
+            new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
         for (bb_index i = 0; i < CLIPPED_ROWS; ++i) {
             const int best = best_clip(values + i * MOST_COLUMNS, top);
             beyond += check_row(matrix, i, values + i * MOST_COLUMNS, best, top);
@@ -311,7 +311,6 @@ TEST(clips_are_asked_for_and_bounded)
 {
     char text[200];
     double values[40] = {8.0};
-    autoptr(bb_coded_matrix) matrix = NULL;
     const bb_matrix_layout layout = {.rows = 1, .columns = 40};
     bb_codec_config config = codec_of("integer bits=4 clip=best");
     assert_true(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
@@ -323,7 +322,8 @@ TEST(clips_are_asked_for_and_bounded)
     // The largest value may be clipped to a third of it.
     const double bound = bb_codec_bound(&config, NAN, 1.0, 8.0);
     check_relative(bound, 8.0 * (1.0 - 0.32), 1e-6);
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    autoptr(bb_coded_matrix) matrix =
+        new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
     check_ok(bb_coded_matrix_clip_row(matrix, 0, CLIPS - 1, values));
     assert_true(8.0 - bb_coded_matrix_round(matrix, 0, 0, 8.0) <= bound);
     check_fails(bb_coded_matrix_clip_row(matrix, 0, CLIPS, values), BB_INVALID,

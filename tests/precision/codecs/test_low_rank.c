@@ -10,9 +10,8 @@ enum { TILES = 1024 };
 static double worst_tile(const response *rows, const bb_coded_matrix *matrix, double tolerance)
 {
     const bb_low_rank_mesh *mesh = bb_coded_matrix_low_rank_mesh(matrix);
-    autofree double *row = NULL;
     double worst = 0.0;
-    check_ok(BB_ALLOCATE(rows->layout.columns, &row));
+    autofree double *row = new_array(double, rows->layout.columns);
     for (bb_index b = 0; b < bb_coded_matrix_low_rank_bands(matrix); ++b) {
         const bb_low_rank_band *band = bb_coded_matrix_low_rank_band(matrix, b);
         double squares[TILES] = {0.0};

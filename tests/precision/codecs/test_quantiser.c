@@ -68,12 +68,11 @@ TEST(what_does_not_fit_is_raw_or_poisoned)
 
 TEST(tolerance_of_range_is_made_absolute)
 {
-    bb_coded_matrix *matrix = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
     bb_matrix_layout layout = {.rows = 1, .columns = 64, .range = 2e-8};
     config.codec = bb_codec_find("quantiser");
     config.tolerance_of_range = 1e-4;
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
     char sentence[128];
     const bb_codec_config *resolved = bb_coded_matrix_config(matrix);
     check_relative(resolved->tolerance, 2e-12, 1e-15);

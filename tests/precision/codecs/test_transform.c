@@ -11,9 +11,8 @@ static double worst_block(const response *rows, const bb_coded_matrix *matrix, d
 {
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
     bb_index columns = rows->layout.columns;
-    autofree double *decoded = NULL;
     double worst = 0.0;
-    check_ok(BB_ALLOCATE(rows->layout.rows * columns, &decoded));
+    autofree double *decoded = new_array(double, rows->layout.rows *columns);
     for (bb_index i = 0; i < rows->layout.rows; ++i) {
         bb_coded_matrix_decode(matrix, i, 0, columns, decoded + i * columns);
     }

@@ -49,12 +49,11 @@ TEST(a_tile_is_rounded_up)
     static const char *const tiles[] = {"solver.tile=76", "solver.tile=128", "solver.tile=auto"};
     double strehl[3];
     for (int i = 0; i < 3; ++i) {
-        const driver_case study = {
+        autoptr(bb_results) results = driver_results(CASE(
             CONFIG_NX456,
             {"device=cuda", tiles[i],
              "pipelines=[{name: reference, arithmetic: dp, device: cpu}, {name: band, arithmetic: "
-             "hp1, policy: {kind: band, width: 2, inside: x3}}]"}};
-        autoptr(bb_results) results = driver_results(&study);
+             "hp1, policy: {kind: band, width: 2, inside: x3}}]"}));
         assert_string_equal(driver_text(results, "device", "band"), "cuda");
         assert_string_equal(driver_text(results, "status", "band"), "ok");
         check_close(driver_number(results, "tile_size", "reference"), 128.0, 1e-12, 1.0);
@@ -79,11 +78,10 @@ TEST(auto_takes_cuda_where_a_matrix_is_large)
 
 TEST(a_device_that_is_too_small_is_told_before_any_work)
 {
-    const driver_case study = {BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml",
-                               {"sensors.lenslets=400"}};
     const bb_run_options options = {.threads = 1};
     autorelease(bb_plan) plan = {0};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE(BB_SOURCE_DIR "/configs/ao/mosaic-100368.yaml", {"sensors.lenslets=400"}));
     check_ok(bb_ao_plan(bb_config_study(config), &options, &plan));
     check_fails(bb_plan_require_device(&plan), BB_MEMORY, "are free"); // as check and run do
 }
@@ -136,9 +134,8 @@ TEST(promises_are_kept_and_verified)
         {"tight", 1e-5, 0.25},
         {"exact", 1e-300, 0.91},
     };
-    const driver_case study = {BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
-                               {"device=cuda", "solver.tile=128", PROMISES}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(
+        BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", {"device=cuda", "solver.tile=128", PROMISES}));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *name = cases[i].name;
         const double loss = driver_number(results, "strehl_loss", name);

@@ -42,12 +42,10 @@ TEST_FULL(draw_0_is_the_study_without_draws)
 
 TEST_FULL(some_draws_lost_are_unsafe)
 {
-    const driver_case study = {CONFIG_NX456,
-                               {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
-                                    "hp3", "hp3", "32") ", " PIPELINE("bf16", "bf16", "4") "]",
-                                NULL}};
     autorelease(bb_text) table = {0};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_NX456, {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
+                               "hp3", "hp3", "32") ", " PIPELINE("bf16", "bf16", "4") "]"}));
     double failed = driver_number(results, "draws_failed", "hp3");
     print_message("hp3: %.0f of 32, bound %.2f, %s\n", failed,
                   driver_number(results, "failure_bound", "hp3"),
@@ -75,12 +73,10 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
         char scale[64];
         (void)snprintf(scale, sizeof scale, "atmosphere.outer_scale_m=%.7f",
                        25.0 * (1.0 + 0.00045 * (2.0 * (i + 0.5) / MEMBERS - 1.0)));
-        const driver_case member = {
+        autoptr(bb_results) results = driver_results(CASE(
             CONFIG_NX456,
             {scale, "solver.dither=0.04",
-             "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
-             NULL}};
-        autoptr(bb_results) results = driver_results(&member);
+             "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "1") "]"}));
         losses[i] = driver_number(results, "strehl_loss", "hp2");
         mean += losses[i] / MEMBERS;
     }
@@ -88,12 +84,10 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
         deviation += (losses[i] - mean) * (losses[i] - mean) / (MEMBERS - 1);
     }
     deviation = sqrt(deviation);
-    const driver_case drawn = {
+    autoptr(bb_results) results = driver_results(CASE(
         CONFIG_NX456,
         {"solver.dither=0.04",
-         "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "64") "]",
-         NULL}};
-    autoptr(bb_results) results = driver_results(&drawn);
+         "pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE("hp2", "hp2", "64") "]"}));
     double drawn_mean = driver_number(results, "price_mean", "hp2");
     double drawn_deviation = driver_number(results, "price_std", "hp2");
     print_message("problems %.3e +- %.1e, draws %.3e +- %.1e\n", mean, deviation, drawn_mean,
@@ -105,13 +99,12 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
 // A promise of what the plain factorization just keeps is not kept by it where draws are worse.
 TEST_FULL(promises_hold_in_every_draw)
 {
-    const driver_case study = {
-        CONFIG_NX456,
-        {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, policy: "
-         "{kind: promise, inside: x3, price: 2e-3}}, {name: many, arithmetic: hp2, draws: "
-         "8, policy: {kind: promise, inside: x3, price: 2e-3}}]",
-         "solver.dither=0", NULL}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_NX456,
+             {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, policy: "
+              "{kind: promise, inside: x3, price: 2e-3}}, {name: many, arithmetic: hp2, draws: "
+              "8, policy: {kind: promise, inside: x3, price: 2e-3}}]",
+              "solver.dither=0"}));
     print_message("one: %s\nmany: %s\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"));
     assert_true(driver_number(results, "price_worst", "many") <= 2e-3);

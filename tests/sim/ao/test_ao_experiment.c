@@ -29,8 +29,7 @@ TEST(targets_share_one_factor)
     assert_int_equal(dataset->rank, 3);
     assert_int_equal(dataset->shape[1], 2);
     for (bb_index t = 0; t < 2; ++t) {
-        const driver_case alone = {CONFIG_AO_SMALL, {single[t]}};
-        autoptr(bb_results) one = driver_results(&alone);
+        autoptr(bb_results) one = driver_results(CASE(CONFIG_AO_SMALL, {single[t]}));
         const bb_dataset *alone_by = driver_dataset(one, "strehl_by");
         const bb_dataset *alone_rms = driver_dataset(one, "residual_rms_by_nm");
         assert_int_equal(alone_by->shape[1], 1);
@@ -116,8 +115,7 @@ TEST(bytes_and_operations_are_those_of_the_tiles)
 // Numbers of an independent numpy computation of the case (tests/physics/ao/test_nx456.c).
 TEST(nx456_matches_the_reference)
 {
-    const driver_case study = {CONFIG_NX456, {"device=cpu", once}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG_NX456, {"device=cpu", once}));
     const double *values = driver_row(results, "strehl_by", "reference");
     double residual = driver_number(results, "residual_rms_nm", "reference");
     print_message("nx456: Strehl %.6f at 1.65 um, %.6f at 2.2 um, residual %.3f nm\n", values[0],
@@ -176,9 +174,8 @@ static void check_failed(const bb_results *results, const char *name)
 
 TEST(a_lost_definiteness_is_a_result)
 {
-    const driver_case study = {
-        CONFIG_NX456, {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", once}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(
+        CONFIG_NX456, {"device=cpu", "solver.scale=none", "solver.lgs_tilt=constant_block", once}));
     check_failed(results, "hp2");
     check_failed(results, "hp3");
     static const char *const finish[] = {"reference", "sp", "tf32", "hp1"};

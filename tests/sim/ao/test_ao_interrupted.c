@@ -4,7 +4,6 @@
 // stays, a sentence says what it keeps, and the program goes on from it.
 #include "sim/command.h"
 #include "sim/interrupt.h"
-#include "sim/output/reader.h"
 #include "tests/sim/ao/keeping.h"
 #include "tests/sim/program.h"
 
@@ -65,11 +64,9 @@ static bool printed_has(const char *text)
 
 static void expect_file(const char *expected, const char *path)
 {
-    autoptr(bb_results) uninterrupted = NULL;
-    autoptr(bb_results) results = NULL;
     char digests[2][BB_DIGEST_BYTES];
-    check_ok(bb_reader_read(expected, &uninterrupted));
-    check_ok(bb_reader_read(path, &results));
+    autoptr(bb_results) uninterrupted = read_results(expected);
+    autoptr(bb_results) results = read_results(path);
     check_ok(bb_results_digest(uninterrupted, true, digests[0]));
     check_ok(bb_results_digest(results, true, digests[1]));
     assert_string_equal(digests[1], digests[0]);

@@ -52,12 +52,11 @@ TEST(seeing_is_that_of_the_line_of_sight)
 
 TEST(a_missing_covariance_is_found)
 {
-    const driver_case study = {CONFIG_LEARN,
-                               {"learn.source=covariance_file", "learn.covariance.file=none.h5",
-                                "learn.covariance.dataset=/operators/Cmm"}};
     const bb_run_options options = {.threads = 1};
     autorelease(bb_plan) plan = {0};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE(CONFIG_LEARN, {"learn.source=covariance_file", "learn.covariance.file=none.h5",
+                            "learn.covariance.dataset=/operators/Cmm"}));
     const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_IO,
                 "'none.h5': No such file");
@@ -140,8 +139,7 @@ TEST(device_memory_is_planned_in_every_build)
         plan_case(&cases[i], 2, &plan);
         check_relative(1e-9 * plan.device_bytes, expected_gb[i], 1e-4);
     }
-    const driver_case cpu = {BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}};
     autorelease(bb_plan) plan;
-    plan_case(&cpu, 2, &plan);
+    plan_case(CASE(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}), 2, &plan);
     assert_true(plan.device_bytes == 0.0);
 }

@@ -10,11 +10,9 @@
 
 static bb_results *results;
 
-static int setup(void **state)
+static int setup(void)
 {
-    (void)state;
-    const driver_case policies = {CONFIG_POLICIES, {NULL}};
-    results = driver_results(&policies);
+    results = driver_results(CASE(CONFIG_POLICIES, {NULL}));
     return 0;
 }
 
@@ -101,8 +99,7 @@ TEST(shares_add_up_to_one)
 // One tile is factored without a product: its shares and their cost are unset, not 0 over 0.
 TEST(one_tile_has_no_products)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {"solver.tile=4096"}};
-    autoptr(bb_results) single = driver_results(&study);
+    autoptr(bb_results) single = driver_results(CASE(CONFIG_AO_SMALL, {"solver.tile=4096"}));
     const bb_dataset *shares = driver_dataset(single, "product_share");
     for (bb_index i = 0; i < shares->count; ++i) {
         assert_true(isnan(shares->numbers[i]) && !signbit(shares->numbers[i]));
@@ -132,4 +129,4 @@ TEST_FULL(bits_do_not_depend_on_threads)
     driver_check_threads(&policies);
 }
 
-TEST_GROUP(.enter = setup, .end = teardown);
+TEST_GROUP(.begin = setup, .end = teardown);

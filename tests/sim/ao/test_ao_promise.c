@@ -82,15 +82,14 @@ TEST_FULL(trials_are_recorded)
 // A promise holds for every target and wavelength, or for the first if that is what is asked.
 TEST(promises_hold_everywhere_or_first)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"pipelines=[{name: reference, arithmetic: dp}, "
-         "{name: all, arithmetic: fp8, policy: {kind: promise, price: 2e-5}}, "
-         "{name: first, arithmetic: fp8, policy: {kind: promise, price: 2e-5, over: "
-         "first}}, "
-         "{name: listed, arithmetic: fp8, policy: {kind: promise, price: 2e-5, variants: "
-         "[bf16, x3]}}]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_AO_SMALL,
+             {"pipelines=[{name: reference, arithmetic: dp}, "
+              "{name: all, arithmetic: fp8, policy: {kind: promise, price: 2e-5}}, "
+              "{name: first, arithmetic: fp8, policy: {kind: promise, price: 2e-5, over: "
+              "first}}, "
+              "{name: listed, arithmetic: fp8, policy: {kind: promise, price: 2e-5, variants: "
+              "[bf16, x3]}}]"}));
     const double *reference = driver_row(results, "strehl_by", "reference");
     const double *values = driver_row(results, "strehl_by", "all");
     for (int i = 0; i < 4; ++i) { // two targets at two wavelengths
@@ -108,8 +107,7 @@ TEST(promises_hold_everywhere_or_first)
 
 TEST(runs_without_promises_list_no_trials)
 {
-    const driver_case small = {CONFIG_AO_SMALL, {NULL}};
-    autoptr(bb_results) results = driver_results(&small);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG_AO_SMALL, {NULL}));
     assert_null(bb_results_find(results, "promise/trial"));
 }
 

@@ -260,12 +260,11 @@ TEST_FULL(a_shake_test_is_a_score_beside)
 
 TEST_FULL(threads_do_not_change_a_bit)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"shake_test_arcsec=0.1",
-         "pipelines=[" REFERENCE ", " ASKING("found", "draws: 2, " SCALED, "1e-3") ", " ASKING(
-             "commands", "operator: commands, storage: integer", "1e-3") "]"}};
-    driver_check_threads(&study);
+    driver_check_threads(
+        CASE(CONFIG_AO_SMALL,
+             {"shake_test_arcsec=0.1",
+              "pipelines=[" REFERENCE ", " ASKING("found", "draws: 2, " SCALED, "1e-3") ", " ASKING(
+                  "commands", "operator: commands, storage: integer", "1e-3") "]"}));
 }
 
 // The plan knows the trials, and that they take time.

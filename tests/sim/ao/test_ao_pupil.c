@@ -184,8 +184,7 @@ TEST_FULL(fits_images_are_masks_too)
     memcpy(digest, bb_results_note_text(results, "provenance", "pupil_digest"), sizeof digest);
     bb_results_destroy(&results);
     for (int k = 0; k < 3; ++k) {
-        const driver_case image = {CONFIG_AO_SMALL, {good[k]}};
-        results = driver_results(&image);
+        results = driver_results(CASE(CONFIG_AO_SMALL, {good[k]}));
         assert_string_equal(bb_results_note_text(results, "provenance", "pupil"),
                             strchr(good[k], '=') + 1);
         assert_string_equal(bb_results_note_text(results, "provenance", "pupil_digest"), digest);
@@ -193,8 +192,7 @@ TEST_FULL(fits_images_are_masks_too)
         bb_results_destroy(&results);
     }
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
-        const driver_case study = {CONFIG_AO_SMALL, {bad[k].file}};
-        check_refused(&study, bad[k].code, bad[k].words);
+        check_refused(CASE(CONFIG_AO_SMALL, {bad[k].file}), bad[k].code, bad[k].words);
     }
 #else
     (void)bad;

@@ -24,19 +24,17 @@ static double number(const bb_results *results, const char *path)
 // Published for ESO's median profile: 0.644 arcsec, 2.30 arcsec, 5.35 ms.
 TEST(the_atmosphere_has_its_usual_numbers)
 {
-    const driver_case median = {CONFIG_AO_SMALL,
-                                {ALONE, "atmosphere={profile: eso-median, outer_scale_m: 25.0}",
-                                 "telescope.zenith_angle_deg=0.0", "sensors.lenslets=4",
-                                 "guide_stars.2.lenslets=4"}};
-    autoptr(bb_results) results = driver_results(&median);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_AO_SMALL,
+             {ALONE, "atmosphere={profile: eso-median, outer_scale_m: 25.0}",
+              "telescope.zenith_angle_deg=0.0", "sensors.lenslets=4", "guide_stars.2.lenslets=4"}));
     check_close(number(results, "system/r0_m"), 0.157, 1e-6, 1.0);
     check_close(number(results, "system/seeing_arcsec"), 0.644, 1e-3, 1.0);
     check_close(number(results, "system/theta0_arcsec"), 2.30, 0.01, 1.0);
     check_close(number(results, "system/tau0_ms"), 5.35, 0.03, 1.0);
     bb_results_destroy(&results);
     // Without wind the coherence time is unknown, and the dataset says why.
-    const driver_case calm = {CONFIG_AO_SMALL, {ALONE}};
-    results = driver_results(&calm);
+    results = driver_results(CASE(CONFIG_AO_SMALL, {ALONE}));
     assert_true(isnan(number(results, "system/tau0_ms")));
     assert_non_null(strstr(find(results, "system/tau0_ms")->long_name, "NaN without either"));
     bb_results_destroy(&results);
@@ -74,8 +72,7 @@ TEST(the_plan_has_them)
 // By hand: F = 10^(2.9 - 0.4 m) T d^2 t B 1e4, var = 0.32 s^2 / F + 0.82 (ron / (F pixel))^2 s^4.
 TEST(sensors_have_flux_and_noise)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {ALONE}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG_AO_SMALL, {ALONE}));
     const double size = 8.0 / 5.0;
     const double flux = pow(10.0, 2.9 - 0.4 * 12.5) * 0.425 * size * size * 4e-3 * 3300.0 * 1e4;
     check_relative(find(results, "system/flux_e")->numbers[2], flux, 1e-12);
@@ -93,12 +90,11 @@ TEST(the_budget_adds_up)
     static const char *const scores[] = {"score=pairs", "score=stationary", "score=pairs"};
     for (int k = 0; k < 3; ++k) {
         const bool exact = k == 2;
-        const driver_case study = {
-            CONFIG_NX456,
-            {"device=cpu", ALONE, scores[k],
-             exact ? "error_terms.fitting=true" : "error_terms.fitting=false",
-             "error_terms.frame_delay_ms=2.0", "error_terms.wind_m_per_s=[8.0, 20.0]"}};
-        autoptr(bb_results) results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(
+            CASE(CONFIG_NX456,
+                 {"device=cpu", ALONE, scores[k],
+                  exact ? "error_terms.fitting=true" : "error_terms.fitting=false",
+                  "error_terms.frame_delay_ms=2.0", "error_terms.wind_m_per_s=[8.0, 20.0]"}));
         assert_true(driver_dataset(results, "actuators")->numbers[0] == 100.0);
         assert_true(driver_dataset(results, "dropped_modes")->numbers[0] == 5.0);
         const double *budget = driver_dataset(results, "error_budget_nm")->numbers;
@@ -120,9 +116,8 @@ TEST(the_budget_adds_up)
 TEST(images_of_every_target_and_wavelength)
 {
     enum { EDGE = 128 };
-    const driver_case first = {CONFIG_AO_SMALL, {ALONE}};
     const driver_case all = {CONFIG_AO_SMALL, {ALONE, "images=all"}};
-    autoptr(bb_results) a = driver_results(&first);
+    autoptr(bb_results) a = driver_results(CASE(CONFIG_AO_SMALL, {ALONE}));
     autoptr(bb_results) b = driver_results(&all);
     assert_null(bb_results_find(a, "results/psf_target_0"));
     const bb_dataset *one = driver_dataset(a, "psf");
@@ -211,13 +206,11 @@ static void check_corners(const bb_results *results, bb_index *k)
 
 TEST(dumped_commands_have_actuators)
 {
-    const driver_case own = {
-        CONFIG_AO_SMALL,
-        {"pipelines=[{name: reference, arithmetic: dp}, {name: rtc, arithmetic: "
-         "dp, operator: commands, storage: {codec: integer, bits: 12, rounding: "
-         "sweep}}]"}};
     bb_index k = 0;
-    autoptr(bb_results) results = dump_reconstructors(&own);
+    autoptr(bb_results) results = dump_reconstructors(CASE(
+        CONFIG_AO_SMALL, {"pipelines=[{name: reference, arithmetic: dp}, {name: rtc, arithmetic: "
+                          "dp, operator: commands, storage: {codec: integer, bits: 12, rounding: "
+                          "sweep}}]"}));
     check_corners(results, &k);
     assert_int_equal(k, find(results, "actuators_0/actuator")->count);
     assert_int_equal(find(results, "actuators_1/actuator")->count, k);
@@ -232,10 +225,9 @@ TEST(dumped_commands_have_actuators)
     }
     bb_results_destroy(&results);
     // Two mirrors, the second on a grid of 1.5 m.
-    const driver_case mcao = {
-        CONFIG_AO_SMALL,
-        {ALONE, "correction=mcao", "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.5}]"}};
-    results = dump_reconstructors(&mcao);
+    results = dump_reconstructors(
+        CASE(CONFIG_AO_SMALL, {ALONE, "correction=mcao",
+                               "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.5}]"}));
     k = 0;
     check_corners(results, &k);
     const bb_index count = find(results, "actuators_0/actuator")->count;

@@ -111,10 +111,8 @@ TEST(other_builds_are_refused)
 TEST(other_experiments_are_refused)
 {
     static const driver_case ao = {CONFIG_AO_SMALL, {NULL}};
-    static program_run run;
-    CALL("run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]", "-q", "-o",
-         "heated.h5", "--checkpoint", "heated");
-    program_expect(&run, 0, "results: ");
+    CALL_EXPECT(0, "results: ", "run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]",
+                "-q", "-o", "heated.h5", "--checkpoint", "heated");
     check_fails(open_as(&ao, "heated"), BB_INVALID,
                 "checkpoint 'heated' is of experiment wafer, this study is of ao");
 }

@@ -24,9 +24,8 @@ static void check_same(const bb_results *a, const bb_results *b, const char *nam
 // presets have more.
 static void check_frames(const char *path, const char *frames)
 {
-    const driver_case study = {path,
-                               {"device=cpu", frames, "monte_carlo.pixels_per_subaperture=24"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results =
+        driver_results(CASE(path, {"device=cpu", frames, "monte_carlo.pixels_per_subaperture=24"}));
     const bb_dataset *sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas");
     const bb_dataset *frame = driver_dataset(results, "strehl_monte_carlo");
     const bb_dataset *pairs = driver_dataset(results, "strehl_pairs");
@@ -107,12 +106,11 @@ TEST(strehl_ratios_are_of_the_whole_residual)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         for (int k = 0; k < (isnan(cases[i].independent) ? 1 : 2); ++k) {
-            const driver_case study = {
-                cases[i].path,
-                {"device=cpu", "monte_carlo.frames=0", "time_domain.frames=0", ALONE_PIPELINE,
-                 cases[i].delay,
-                 k == 0 ? "error_terms.combination=exact" : "error_terms.combination=independent"}};
-            autoptr(bb_results) results = driver_results(&study);
+            autoptr(bb_results) results = driver_results(
+                CASE(cases[i].path, {"device=cpu", "monte_carlo.frames=0", "time_domain.frames=0",
+                                     ALONE_PIPELINE, cases[i].delay,
+                                     k == 0 ? "error_terms.combination=exact"
+                                            : "error_terms.combination=independent"}));
             const double strehl = driver_number(results, "strehl", "reference");
             check_close(strehl, k == 0 ? cases[i].whole : cases[i].independent, 3e-4, 1.0);
             assert_string_equal(bb_results_note_text(results, "results/strehl", "definition"),
@@ -125,10 +123,9 @@ TEST(strehl_ratios_are_of_the_whole_residual)
 // By numpy on a comb of 71 points, whose value still rises by 1e-4 from 61.
 TEST(the_least_variance_has_a_strehl_ratio_of_its_own)
 {
-    const driver_case study = {
-        CONFIG("monte-carlo-single"),
-        {"device=cpu", "monte_carlo.frames=0", "error_terms.minimum_variance=true"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results =
+        driver_results(CASE(CONFIG("monte-carlo-single"), {"device=cpu", "monte_carlo.frames=0",
+                                                           "error_terms.minimum_variance=true"}));
     const double best = driver_dataset(results, "strehl_minimum_variance")->numbers[0];
     check_close(best, 0.5076, 3e-4, 1.0);
     assert_true(best > driver_number(results, "strehl", "reference") + 0.03);
@@ -146,9 +143,8 @@ TEST(frames_do_not_depend_on_threads)
 
 TEST(boxes_are_off_by_default)
 {
-    const driver_case plain = {CONFIG_AO_SMALL, {FEW}};
     const driver_case boxed = {CONFIG_AO_SMALL, {FEW, "ensquared_mas=[50.0, 100.0, 400.0]"}};
-    autoptr(bb_results) a = driver_results(&plain);
+    autoptr(bb_results) a = driver_results(CASE(CONFIG_AO_SMALL, {FEW}));
     autoptr(bb_results) b = driver_results(&boxed);
     check_same(a, b, "strehl_by");
     check_same(a, b, "psf");
@@ -177,9 +173,8 @@ static void check_terms(const char *score)
     const double best = driver_number(without, "strehl", "reference");
     const double minimum = driver_number(without, "residual_rms_nm", "reference");
     for (int k = -1; k < 3; ++k) {
-        const driver_case one = {CONFIG_AO_SMALL,
-                                 {FEW, score, k < 0 ? "error_terms.fitting=false" : terms[k]}};
-        autoptr(bb_results) results = driver_results(&one);
+        autoptr(bb_results) results = driver_results(
+            CASE(CONFIG_AO_SMALL, {FEW, score, k < 0 ? "error_terms.fitting=false" : terms[k]}));
         const double strehl = driver_number(results, "strehl", "reference");
         const double residual = driver_number(results, "residual_rms_nm", "reference");
         const double wavenumber = 2.0 * M_PI / 1650.0;
@@ -207,10 +202,9 @@ TEST(more_lenslets_are_no_worse)
     double strehl[3];
     double residual[3];
     for (int k = 0; k < 3; ++k) {
-        const driver_case study = {
-            CONFIG_AO_SMALL,
-            {FEW, lenslets[k], "guide_stars.2.lenslets=4", "telescope.obstruction=0.0"}};
-        autoptr(bb_results) results = driver_results(&study);
+        autoptr(bb_results) results =
+            driver_results(CASE(CONFIG_AO_SMALL, {FEW, lenslets[k], "guide_stars.2.lenslets=4",
+                                                  "telescope.obstruction=0.0"}));
         strehl[k] = driver_number(results, "strehl", "reference");
         residual[k] = driver_number(results, "residual_rms_nm", "reference");
         print_message("%s: %.4f, %.0f nm\n", lenslets[k], strehl[k], residual[k]);
@@ -223,8 +217,7 @@ TEST_FULL(one_target_is_corrected_alike)
     static const char *const others[] = {"correction=ltao", "correction=glao"};
     static const char *const targets[] = {ALONE, TWINS};
     for (int t = 0; t < 2; ++t) {
-        const driver_case moao = {CONFIG_AO_SMALL, {FEW, targets[t]}};
-        autoptr(bb_results) a = driver_results(&moao);
+        autoptr(bb_results) a = driver_results(CASE(CONFIG_AO_SMALL, {FEW, targets[t]}));
         for (int k = 0; k < 2; ++k) {
             const driver_case other = {CONFIG_AO_SMALL, {FEW, targets[t], others[k]}};
             autoptr(bb_results) b = driver_results(&other);
@@ -243,8 +236,7 @@ TEST(moao_is_best_for_every_target)
     static const char *const names[] = {"correction=moao", "correction=ltao", "correction=glao"};
     double strehl[3][2];
     for (int k = 0; k < 3; ++k) {
-        const driver_case study = {CONFIG_AO_SMALL, {FEW, wide, names[k]}};
-        autoptr(bb_results) results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(CASE(CONFIG_AO_SMALL, {FEW, wide, names[k]}));
         const double *values = driver_row(results, "strehl_by", "reference");
         strehl[k][0] = values[0];
         strehl[k][1] = values[2];

@@ -12,17 +12,14 @@
 // 6 x 6 lenslets of 1.33 m, 5 x 5 of 1.6 m, two targets.
 TEST(point_differences_of_large_lenslets_are_warned_of)
 {
-    static program_run run;
-    CALL("run", STUDY, ONE, "-o", "a.h5");
-    program_expect(&run, 0, "Strehl ratio");
+    CALL_EXPECT(0, "Strehl ratio", "run", STUDY, ONE, "-o", "a.h5");
     assert_null(strstr(run.printed, WARNS));
-    CALL("run", STUDY, ONE, "guide_stars.2.slope_model=point_difference", "-o", "b.h5");
-    program_expect(&run, 0, WARNS "5 lenslets of 1.6 m in guide_stars[2] and 0 other sensor(s)");
-    CALL("run", STUDY, ONE, "sensors.slope_model=point_difference", "-o", "c.h5");
-    program_expect(&run, 0, WARNS "6 lenslets of 1.33 m in guide_stars[0] and 4 other sensor(s)");
-    CALL("run", STUDY, ONE, "sensors.lenslets=8", "sensors.slope_model=point_difference",
-         "guide_stars.2.lenslets=8", "-o", "d.h5");
-    program_expect(&run, 0, "Strehl ratio");
+    CALL_EXPECT(0, WARNS "5 lenslets of 1.6 m in guide_stars[2] and 0 other sensor(s)", "run",
+                STUDY, ONE, "guide_stars.2.slope_model=point_difference", "-o", "b.h5");
+    CALL_EXPECT(0, WARNS "6 lenslets of 1.33 m in guide_stars[0] and 4 other sensor(s)", "run",
+                STUDY, ONE, "sensors.slope_model=point_difference", "-o", "c.h5");
+    CALL_EXPECT(0, "Strehl ratio", "run", STUDY, ONE, "sensors.lenslets=8",
+                "sensors.slope_model=point_difference", "guide_stars.2.lenslets=8", "-o", "d.h5");
     assert_null(strstr(run.printed, WARNS));
 }
 
@@ -33,8 +30,7 @@ TEST(point_differences_of_large_lenslets_are_warned_of)
 
 static void read_strehl(const char *model, double strehl[5])
 {
-    const driver_case study = {MCAO, {FEW, model}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(MCAO, {FEW, model}));
     memcpy(strehl, driver_dataset(results, "strehl_by")->numbers, 5 * sizeof *strehl);
 }
 

@@ -228,13 +228,12 @@ TEST(low_rank_is_held_in_the_norm)
     static const char *const names[] = {"plain", "scaled", "apart"};
     const double tolerance = 3e-3;
     const double limit = tolerance * tolerance * 152.0 * 912.0;
-    const driver_case study = {
-        CONFIG_NX456,
-        {"rounding_inflation.tilt_arcsec2=0", "score=stationary",
-         "pipelines=[{name: reference, arithmetic: dp}, {name: plain, arithmetic: dp, " TILES
-         "}}, {name: scaled, arithmetic: dp, column_scale: deviation, " TILES
-         "}}, {name: apart, arithmetic: dp, filter: means, " TILES "}}]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_NX456,
+             {"rounding_inflation.tilt_arcsec2=0", "score=stationary",
+              "pipelines=[{name: reference, arithmetic: dp}, {name: plain, arithmetic: dp, " TILES
+              "}}, {name: scaled, arithmetic: dp, column_scale: deviation, " TILES
+              "}}, {name: apart, arithmetic: dp, filter: means, " TILES "}}]"}));
     const double exact = driver_number(results, "residual_trace_arcsec2", "reference");
     for (int k = 0; k < 3; ++k) {
         const double excess = driver_number(results, "residual_trace_arcsec2", names[k]) - exact;

@@ -15,8 +15,7 @@ TEST(auto_is_the_default_and_is_written_out)
     static const char *const keys[] = {"solver.tile=auto", "solver.tile=24"};
     static const char *const lines[] = {"  tile: auto\n", "  tile: 24\n"};
     for (int i = 0; i < 2; ++i) {
-        const driver_case study = {CONFIG_AO_SMALL, {keys[i]}};
-        autoptr(bb_config) config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(CASE(CONFIG_AO_SMALL, {keys[i]}));
         const bb_ao_study *ao = bb_config_study(config);
         autorelease(bb_text) text = {0};
         assert_int_equal(ao->solver.common.tile, i == 0 ? BB_INTEGER_UNSET : 24);
@@ -60,8 +59,7 @@ TEST(studies_know_their_size)
 {
     static const char *const paths[] = {CONFIG_AO_SMALL, BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml"};
     for (int i = 0; i < 2; ++i) {
-        const driver_case study = {paths[i], {"device=auto"}};
-        autoptr(bb_config) config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(CASE(paths[i], {"device=auto"}));
         bb_ao_study resolved;
         check_ok(bb_ao_extent_resolve(bb_config_study(config), &resolved));
         assert_int_equal(bb_device_choice_wish(resolved.common.device, -1),
@@ -72,12 +70,11 @@ TEST(studies_know_their_size)
 // Tile (7, 0) of the spectrum is there in tiles of 20, and not in those of 128.
 TEST(a_plan_says_the_tile_of_cuda_once)
 {
-    const driver_case study = {CONFIG_AO_SMALL,
-                               {"device=cuda", PIPELINES, "solver.tile=20",
-                                "solver.spectrum.tiles=[{row: 7, column: 0}]"}};
     const bb_run_options options = {.threads = 1};
     autorelease(bb_plan) plan = {0};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config =
+        driver_config(CASE(CONFIG_AO_SMALL, {"device=cuda", PIPELINES, "solver.tile=20",
+                                             "solver.spectrum.tiles=[{row: 7, column: 0}]"}));
     check_ok(bb_ao_plan(bb_config_study(config), &options, &plan));
     const char *text = bb_text_string(&plan.lines);
     const char *said = strstr(text, "solver.tile = 20: CUDA needs a multiple of 128, 128 is used");

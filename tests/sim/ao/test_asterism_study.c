@@ -22,8 +22,7 @@ static void put_study(const char *name, const char *lines)
 
 static void run(const char *study, char digest[BB_DIGEST_BYTES])
 {
-    const driver_case one = {study, {NULL}};
-    autoptr(bb_results) results = driver_results(&one);
+    autoptr(bb_results) results = driver_results(CASE(study, {NULL}));
     check_ok(bb_results_digest(results, true, digest));
 }
 

@@ -34,10 +34,8 @@ TEST(seed_cases_are_planned)
 // An instrument's preset with lenslets that take a second.
 static bb_results *run_few(const char *path)
 {
-    const driver_case study = {path,
-                               {"device=cpu", "sensors.lenslets=8", "solver.tile=64",
-                                "pipelines=[{name: reference, arithmetic: dp}]"}};
-    return driver_results(&study);
+    return driver_results(CASE(path, {"device=cpu", "sensors.lenslets=8", "solver.tile=64",
+                                      "pipelines=[{name: reference, arithmetic: dp}]"}));
 }
 
 // One correction for all directions: the best where it was made for, and no directions forgotten.

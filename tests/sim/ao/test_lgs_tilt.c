@@ -69,8 +69,7 @@ TEST(unknown_tilts_are_annihilated_and_the_limit_of_known_ones)
     bb_results_destroy(&results);
     double before = INFINITY;
     for (int k = 0; k < 3; ++k) {
-        const driver_case known = {CONFIG_NX456, {"device=cpu", few, variances[k]}};
-        results = reconstructor(&known, r);
+        results = reconstructor(CASE(CONFIG_NX456, {"device=cpu", few, variances[k]}), r);
         const double off = fabs(driver_number(results, "strehl", "reference") - strehl);
         for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
             r[i] -= limit[i];
@@ -112,11 +111,10 @@ TEST_FULL(constant_blocks_need_whole_tiles)
         {"solver.tile=196", "solver.lgs_tilt=constant_block", "ok", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        const driver_case study = {
-            BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
-            {"device=cpu", cases[i].tile, cases[i].tilt,
-             "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]", NULL}};
-        autoptr(bb_results) results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(
+            CASE(BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml",
+                 {"device=cpu", cases[i].tile, cases[i].tilt,
+                  "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}]"}));
         assert_string_equal(driver_text(results, "status", "hp2"), cases[i].status);
         assert_non_null(strstr(driver_text(results, "status_detail", "hp2"), cases[i].detail));
     }

@@ -88,8 +88,7 @@ static void rig_close(rig *self)
 
 static double *dense(const bb_matrix_source *source)
 {
-    double *values = NULL;
-    check_ok(BB_ALLOCATE(source->rows * source->columns, &values));
+    double *values = new_array(double, source->rows * source->columns);
     check_ok(
         bb_matrix_source_fill(source, 0, 0, bb_view_matrix(values, source->rows, source->columns)));
     return values;
@@ -113,8 +112,7 @@ static double trace_in(const rig *self, const bb_matrix_source *source)
 static double *seen(const rig *self, const double *r, const bb_unknown_modes *modes)
 {
     const int count = (int)modes->columns;
-    double *out = NULL;
-    check_ok(BB_ALLOCATE(self->m * modes->columns, &out));
+    double *out = new_array(double, self->m * modes->columns);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)self->m, count, (int)self->n, 1.0,
                 r, (int)self->n, modes->vectors, count, 0.0, out, count);
     for (bb_index i = 0; i < self->m * modes->columns; ++i) {
@@ -190,15 +188,13 @@ static priced price(const char *inflation, const char *pipelines,
 {
     static const bb_unknown_modes_config none = {0};
     autocall(rig_close) rig self;
-    autorelease(bb_unknown_modes) still = {0};
-    autorelease(bb_unknown_modes) modes = {0};
     double exact_trace, trace, ignored;
     rig_open(&self, inflation, pipelines);
     const bb_sensor_array *guides = &self.problem->guides;
     const double airmass = self.problem->atmosphere.airmass;
     const double *stored = self.evaluation.r[0];
-    check_ok(bb_unknown_modes_create(guides, airmass, &none, &still));
-    check_ok(bb_unknown_modes_create(guides, airmass, moved, &modes));
+    autorelease(bb_unknown_modes) still = new_struct(bb_unknown_modes, guides, airmass, &none);
+    autorelease(bb_unknown_modes) modes = new_struct(bb_unknown_modes, guides, airmass, moved);
     priced out = {0};
     out.loss = strehl(&self, self.exact, &still, &exact_trace);
     out.loss -= strehl(&self, stored, &still, &trace);

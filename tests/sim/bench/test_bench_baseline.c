@@ -50,12 +50,11 @@ static bb_status compare(const char *ratio, char *name, bb_index *slower, bb_tex
     bb_status status = BB_OK;
     bb_bench_setup setup = {.quick = true, .threads = 1, .cpu_only = true};
     autorelease(bb_bench_baseline) baseline = {0};
-    autoptr(bb_results) results = NULL;
     char row[96];
     (void)snprintf(row, sizeof row, "{name: kernel-emit, ratio: %s, spread: 0.02}", ratio);
     write_baseline(row);
     check_ok(bb_bench_baseline_read("baseline.yaml", &baseline));
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     status = bb_bench_baseline_compare(&setup, &baseline, &name, name == NULL ? 0 : 1, results,
                                        table, slower);
@@ -82,10 +81,9 @@ TEST_FULL(a_baseline_that_is_made_can_be_read)
     char *names[] = {(char[]){"kernel-emit"}};
     bb_bench_setup setup = {.quick = true, .threads = 1, .cpu_only = true};
     bb_bench_baseline baseline = {0};
-    autoptr(bb_results) results = NULL;
     autorelease(bb_text) text = {0};
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_bench_baseline_record(&setup, names, 1, results, &text));
     FILE *file = fopen("baseline.yaml", "w");
     (void)fputs(bb_text_string(&text), file);

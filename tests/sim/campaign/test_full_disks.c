@@ -3,7 +3,6 @@
 // A row of small disks under whole runs: the output fits and is whole, or the run ends with exit
 // code 3 and leaves nothing, or whole results whose XDMF did not fit, and an older file stays as it
 // was.
-#include "sim/output/reader.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
@@ -38,14 +37,12 @@ static int count_files(void)
 
 static void check_whole(const char *path)
 {
-    autoptr(bb_results) results = NULL;
-    check_ok(bb_reader_read(path, &results));
+    autoptr(bb_results) results = read_results(path);
 }
 
 // Runs on a disk of `kilobytes`; returns whether the output fitted.
 static bool run_on(bb_index kilobytes, const char *dump)
 {
-    static program_run run;
     CALL("run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]", "-q", "-o",
          "disk/out.h5", dump == NULL ? NULL : "--dump", dump);
     bool fitted = run.code == 0;
@@ -95,14 +92,12 @@ TEST_FULL(operators_on_ever_larger_disks)
 // An older file under the name survives a replacement that does not fit.
 TEST(older_files_stay)
 {
-    static program_run run;
     if (!mount_disk(1024)) {
         skip();
     }
     assert_true(run_on(1024, NULL));
-    CALL("run", CONFIG_WAFER_SMALL, "-q", "--force", "-o", "disk/out.h5", "--dump", "rows",
-         "device=cpu");
-    program_expect(&run, 3, "bitbudget: ");
+    CALL_EXPECT(3, "bitbudget: ", "run", CONFIG_WAFER_SMALL, "-q", "--force", "-o", "disk/out.h5",
+                "--dump", "rows", "device=cpu");
     check_whole("disk/out.h5");
     assert_int_equal(count_files(), 2);
     assert_int_equal(umount("disk"), 0);

@@ -76,7 +76,6 @@ static int sweep_leftovers(void)
 // Kills at instants drawn over the time that a whole run takes.
 static void campaign(const char *const arguments[PROGRAM_ARGUMENTS], int kills)
 {
-    static program_run run;
     int multiple = 0;
     int leftovers = 0;
     double begin = bb_clock_seconds();

@@ -10,7 +10,6 @@
 // Studies are numbered: SEED 1 NUMBER repeats one.
 #include "sim/hdf5_library.h"
 #include "sim/output/file.h"
-#include "sim/output/reader.h"
 #include "tests/nightly.h"
 #include "tests/sim/campaign/study_generator.h"
 #include "tests/sim/campaign/study_oracle.h"
@@ -34,7 +33,6 @@ static uint64_t seed = 1;
 static bb_index studies = STUDIES;
 static uint64_t first_study;
 static study_draft draft;
-static program_run run;
 static char refused_text[PROGRAM_OUTPUT_BYTES];
 
 // What was set at least once in a study that ran, "ao pipelines.policy.kind=band".
@@ -359,8 +357,7 @@ static void hold_files(void)
     char digests[2][BB_DIGEST_BYTES];
     study_verdict verdict = "";
     for (int f = 0; f < 2; ++f) {
-        autoptr(bb_results) results = NULL;
-        check_ok(bb_reader_read(files[f], &results));
+        autoptr(bb_results) results = read_results(files[f]);
         check_ok(bb_results_digest(results, true, digests[f]));
         if (f == 0) {
             study_judge(results, verdict);

@@ -15,7 +15,6 @@ static const char text[] = "kernel Coarsen (fine, coarse: matrix T)\n"
 
 TEST_FULL(what_is_tuned_is_taken)
 {
-    static program_run run;
     int tried = 0;
     int right = 0;
     int wrong = -1;
@@ -29,10 +28,9 @@ TEST_FULL(what_is_tuned_is_taken)
     assert_true(tried > 5 && right == tried && wrong == 0);
     program_call(tune, &run);
     program_expect(&run, 0, "as known");
-    CALL("kernel", "explain", "coarsen.kernel", "T=SP", SIZES, "--device", "opencl");
-    program_expect(&run, 0, "from: wisdom exact, set own of o.yaml\n");
-    CALL("kernel", "explain", "coarsen.kernel", "T=SP", SIZES);
-    program_expect(&run, 0, " of another device\n");
+    CALL_EXPECT(0, "from: wisdom exact, set own of o.yaml\n", "kernel", "explain", "coarsen.kernel",
+                "T=SP", SIZES, "--device", "opencl");
+    CALL_EXPECT(0, " of another device\n", "kernel", "explain", "coarsen.kernel", "T=SP", SIZES);
 }
 
 TEST_GROUP(.begin = needs_opencl, .has_folder = true);

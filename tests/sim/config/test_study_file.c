@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Studies by name: what is looked at first, what is listed, and copies that stand anywhere.
-#include "core/memory.h"
 #include "sim/config/study_file.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"
@@ -131,18 +130,15 @@ TEST(a_copy_names_files_where_they_are)
 
 TEST(a_build_tree_has_its_studies)
 {
-    static program_run run;
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
     CALL("check", "ao/quick"); // from a folder of the test
     program_expect(&run, 0, "outputs/ao-quick.h5");
     // A base by its name; the result runs again where neither study is.
     write_text("mine.yaml", "base: ao/quick\nsensors: {lenslets: 6}\nsolver: {tile: 64}\n"
                             "pipelines: [{name: reference, arithmetic: fp64}]\n");
-    CALL("run", "mine.yaml", "-q", "--force", "-o", "mine.h5");
-    program_expect(&run, 0, "Reference: Strehl ratio");
+    CALL_EXPECT(0, "Reference: Strehl ratio", "run", "mine.yaml", "-q", "--force", "-o", "mine.h5");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1) + unlink("mine.yaml"), 0);
-    CALL("rerun", "mine.h5", "-q", "--force", "--verify", "-o", "again.h5");
-    program_expect(&run, 0, "");
+    CALL_OK("rerun", "mine.h5", "-q", "--force", "--verify", "-o", "again.h5");
     assert_int_equal(unlink("mine.h5"), 0);
     // A file beside it comes first, a folder of that name does not count.
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1) + mkdir("own", 0777) +
@@ -151,8 +147,7 @@ TEST(a_build_tree_has_its_studies)
                      0);
     write_text("own/ao/quick.yaml", "base: ao/nx456\nseed: 4242\n");
     write_text("own/mine.yaml", "base: ao/quick\n");
-    CALL("config", "--resolved", "own/mine.yaml");
-    program_expect(&run, 0, "seed: 4242");
+    CALL_EXPECT(0, "seed: 4242", "config", "--resolved", "own/mine.yaml");
     program_expect(&run, 0, "nx456");
     assert_int_equal(unlink("own/ao/quick.yaml") + unlink("own/mine.yaml") +
                          rmdir("own/ao/ao/nx456") + rmdir("own/ao/ao") + rmdir("own/ao") +
@@ -171,10 +166,8 @@ TEST(a_build_tree_has_its_studies)
 // base and tables lie beside it, and a copy of it.
 TEST_FULL(shipped_studies_work_from_anywhere)
 {
-    static program_run run;
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
-    CALL("new", "--list");
-    program_expect(&run, 0, "wafer/layout");
+    CALL_EXPECT(0, "wafer/layout", "new", "--list");
     program_expect(&run, 0, "Strehl ratio against number formats, 8 m telescope, 5 guide stars\n");
     bb_shipped_names known = {0};
     bb_index lines = 0;
@@ -184,16 +177,12 @@ TEST_FULL(shipped_studies_work_from_anywhere)
     }
     assert_int_equal(lines, known.count);
     bb_shipped_names_release(&known);
-    CALL("check", "wafer/layout");
-    program_expect(&run, 0, "outputs/wafer-layout.h5");
-    CALL("new", "wafer/layout", "copy.yaml");
-    program_expect(&run, 0, "configuration: copy.yaml\n");
-    CALL("check", "copy.yaml");
-    program_expect(&run, 0, "outputs/wafer-copy.h5");
+    CALL_EXPECT(0, "outputs/wafer-layout.h5", "check", "wafer/layout");
+    CALL_EXPECT(0, "configuration: copy.yaml\n", "new", "wafer/layout", "copy.yaml");
+    CALL_EXPECT(0, "outputs/wafer-copy.h5", "check", "copy.yaml");
     CALL("config", "--resolved", "copy");
     program_expect(&run, 0, "  layout:\n"); // of the table, whose rows it holds
-    CALL("sweep", "ao/quick", "--list");
-    program_expect(&run, 2, "configs/ao/quick.yaml:1:1: no map 'sweep:'");
+    CALL_EXPECT(2, "configs/ao/quick.yaml:1:1: no map 'sweep:'", "sweep", "ao/quick", "--list");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1), 0);
 }
 

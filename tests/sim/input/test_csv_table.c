@@ -14,6 +14,15 @@ static void write_bytes(const char *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
+// Owner: the caller.
+static bb_csv_table *table_of(const char *text)
+{
+    bb_csv_table *table = NULL;
+    write_text(path, text);
+    check_ok(bb_csv_table_read(path, &table));
+    return table;
+}
+
 static void check_cell(const bb_csv_cell *cell, const char *text, int line, int column)
 {
     assert_string_equal(cell->text, text);
@@ -23,15 +32,13 @@ static void check_cell(const bb_csv_cell *cell, const char *text, int line, int 
 
 TEST(names_and_cells_have_their_places)
 {
-    bb_csv_table *table = NULL;
-    write_text(path, "# fields of lot 7\n"
-                     "\n"
-                     "x_mm,y_mm , direction\n"
-                     "  -13.0,0.5,\tup\n"
-                     ",,\n"
-                     "   # none here\n"
-                     "13.0,, down\n");
-    check_ok(bb_csv_table_read(path, &table));
+    bb_csv_table *table = table_of("# fields of lot 7\n"
+                                   "\n"
+                                   "x_mm,y_mm , direction\n"
+                                   "  -13.0,0.5,\tup\n"
+                                   ",,\n"
+                                   "   # none here\n"
+                                   "13.0,, down\n");
     assert_int_equal(table->column_count, 3);
     assert_int_equal(table->row_count, 2);
     check_cell(&table->names[1], "y_mm", 3, 6);
@@ -49,21 +56,17 @@ TEST(names_and_cells_have_their_places)
 
 TEST(a_table_of_names_alone_has_no_row)
 {
-    autoptr(bb_csv_table) table = NULL;
-    write_text(path, "seed");
-    check_ok(bb_csv_table_read(path, &table));
+    autoptr(bb_csv_table) table = table_of("seed");
     assert_int_equal(table->column_count, 1);
     assert_int_equal(table->row_count, 0);
 }
 
 TEST(quotes_hold_commas_blanks_and_quotes)
 {
-    autoptr(bb_csv_table) table = NULL;
-    write_text(path, "\"name, long\", b\n"
-                     "\" a #1, \"\"2\"\" \" ,\"\"\n"
-                     "\"\",\"x\" \n"
-                     "\"\",\n");
-    check_ok(bb_csv_table_read(path, &table));
+    autoptr(bb_csv_table) table = table_of("\"name, long\", b\n"
+                                           "\" a #1, \"\"2\"\" \" ,\"\"\n"
+                                           "\"\",\"x\" \n"
+                                           "\"\",\n");
     assert_int_equal(table->row_count, 2);
     check_cell(&table->names[0], "name, long", 1, 1);
     check_cell(bb_csv_table_cell(table, 0, 0), " a #1, \"2\" ", 2, 1);
@@ -74,16 +77,14 @@ TEST(quotes_hold_commas_blanks_and_quotes)
 // Spreadsheets write their errors as #N/A, #REF! and #DIV/0!: those are cells.
 TEST(a_comment_begins_a_line)
 {
-    autoptr(bb_csv_table) table = NULL;
-    write_text(path, "#x,y\n"
-                     "x,y\n"
-                     "1,#REF!\n"
-                     "#N/A is what is missing, here\n"
-                     "#NOTE\n"
-                     "#1,2\n"
-                     "##,\n"
-                     "2 # two,#N/A\n");
-    check_ok(bb_csv_table_read(path, &table));
+    autoptr(bb_csv_table) table = table_of("#x,y\n"
+                                           "x,y\n"
+                                           "1,#REF!\n"
+                                           "#N/A is what is missing, here\n"
+                                           "#NOTE\n"
+                                           "#1,2\n"
+                                           "##,\n"
+                                           "2 # two,#N/A\n");
     assert_int_equal(table->row_count, 2);
     check_cell(bb_csv_table_cell(table, 0, 1), "#REF!", 3, 3);
     check_cell(bb_csv_table_cell(table, 1, 0), "2 # two", 8, 1);
@@ -94,14 +95,12 @@ TEST(semicolons_come_with_decimal_commas)
 {
     static const char *const cells[] = {"-13.0",  "0.5",  "1,5 mm", "+.5",  "5.", "1,2,3",
                                         "1.5e-3", "2.E4", "1,5e",   "a, b", "",   ","};
-    autoptr(bb_csv_table) table = NULL;
-    write_text(path, "# 1,2\n"
-                     "x_mm; \"y;mm\" ;note\n"
-                     "-13,0;0,5;1,5 mm\n"
-                     "\"+,5\";5, ;1,2,3\n"
-                     "1,5e-3;2,E4;1,5e\n"
-                     "\"a, b\";;,\n");
-    check_ok(bb_csv_table_read(path, &table));
+    autoptr(bb_csv_table) table = table_of("# 1,2\n"
+                                           "x_mm; \"y;mm\" ;note\n"
+                                           "-13,0;0,5;1,5 mm\n"
+                                           "\"+,5\";5, ;1,2,3\n"
+                                           "1,5e-3;2,E4;1,5e\n"
+                                           "\"a, b\";;,\n");
     assert_int_equal(table->column_count, 3);
     assert_string_equal(table->names[1].text, "y;mm");
     for (int i = 0; i < 12; ++i) {
@@ -120,13 +119,11 @@ TEST(semicolons_come_with_decimal_commas)
 
 TEST(byte_order_mark_and_line_ends_of_spreadsheets_are_read)
 {
-    autoptr(bb_csv_table) table = NULL;
-    write_text(path, "\xef\xbb\xbf"
-                     "a,b\r\n"
-                     "1,2\r\n"
-                     "\r\n"
-                     "3,4\r");
-    check_ok(bb_csv_table_read(path, &table));
+    autoptr(bb_csv_table) table = table_of("\xef\xbb\xbf"
+                                           "a,b\r\n"
+                                           "1,2\r\n"
+                                           "\r\n"
+                                           "3,4\r");
     assert_int_equal(table->row_count, 2);
     check_cell(&table->names[0], "a", 1, 1);
     check_cell(&table->names[1], "b", 1, 3);

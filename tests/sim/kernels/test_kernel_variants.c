@@ -65,12 +65,10 @@ done:
 static float find_norm(const bb_kernel_keys *keys, const bb_kernel_wish *wish, bb_results **out)
 {
     float norm = 0.0F;
-    autoptr(bb_kernel_variants) variants = NULL;
-    autoptr(bb_kernel_context) context = NULL;
     const bb_kernel_use use = {.file = "l2norm.kernel", .types = {{"T", "SP"}}, .type_count = 1};
     void *blocks[] = {vector, &norm};
-    check_ok(bb_kernel_variants_create(keys, wish, &variants));
-    check_ok(bb_kernel_context_create(device, &context));
+    autoptr(bb_kernel_variants) variants = new_object(bb_kernel_variants, keys, wish);
+    autoptr(bb_kernel_context) context = new_object(bb_kernel_context, device);
     check_ok(bb_kernel_variants_join(variants, context));
     for (int shorter = 1; shorter >= 0; --shorter) {
         const bb_program_data sizes[] = {{ELEMENTS - shorter, 1, NULL}, {1, 1, NULL}};

@@ -4,7 +4,7 @@
 // stand along their axes.
 #include "sim/experiment.h"
 #include "sim/output/provenance.h"
-#include "tests/check.h"
+#include "tests/sim/fixture.h"
 
 typedef struct layer {
     double height_m;
@@ -210,8 +210,7 @@ TEST(digests_do_not_see_it_and_a_table_declares_it)
 {
     char before[BB_DIGEST_BYTES];
     char after[BB_DIGEST_BYTES];
-    autoptr(bb_results) results = NULL;
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_results_values(results, "results/total", "1", "a value", "", &study.length_m));
     check_ok(bb_results_digest(results, false, before));
     check_ok(bb_provenance_study(&toy_schema, &study, results));

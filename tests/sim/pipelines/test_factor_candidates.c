@@ -16,9 +16,8 @@ static const bb_matrix_source *sides[1] = {&b_source};
 static const bb_factor_solver_config solver = {.tile = TILE};
 static bb_factor_problem problem, measured; // measured: with the norms of its tiles
 
-static int prepare(void **state)
+static int prepare(void)
 {
-    (void)state;
     a = dense_new(N * N);
     b = dense_new(M * N);
     // Not stationary, so that no two tiles have one norm.
@@ -289,4 +288,4 @@ TEST(one_tile_has_no_mixtures)
     assert_int_equal(candidates.mixtures, 0);
 }
 
-TEST_GROUP(.enter = prepare, .end = finish);
+TEST_GROUP(.begin = prepare, .end = finish);

@@ -146,8 +146,7 @@ TEST(a_mixed_map_is_no_more_than_planned)
 {
     const bb_factor_solver_config limited = {.tile = 1024, .gpus = 1, .memory_limit_gb = 70.0};
     const bb_index blocks = (200000 + 1023) / 1024;
-    unsigned char *map = NULL;
-    check_ok(BB_ALLOCATE(blocks * blocks, &map));
+    unsigned char *map = new_array(unsigned char, blocks *blocks);
     memset(map, BB_VARIANT_HP2, (size_t)(blocks * blocks));
     map[blocks] = BB_VARIANT_X3;
     bb_panel_plan plan = {.n = 200000,

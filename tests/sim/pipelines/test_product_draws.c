@@ -162,11 +162,10 @@ TEST_FULL(the_wafer_has_draws)
     driver_check_threads(&thrice);
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     prepare();
     return 0;
 }
 
-TEST_GROUP(.enter = enter);
+TEST_GROUP(.begin = begin);

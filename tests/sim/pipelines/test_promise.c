@@ -3,7 +3,7 @@
 // The search of a promise over a callback with known prices: what is tried, what is found, and that
 // no draw is left out.
 #include "sim/pipelines/promise.h"
-#include "tests/check.h"
+#include "tests/sim/fixture.h"
 
 enum { STEPS = 9, DRAWS = 4 };
 
@@ -84,9 +84,8 @@ static const bb_promise_ladder ladder = {STEPS, steps, make};
 TEST(a_ladder_is_bisected_for_its_first_step)
 {
     for (int first = 0; first <= STEPS; ++first) {
-        autoptr(bb_promise_trials) trials = NULL;
         shelf goods = halving();
-        check_ok(bb_promise_trials_create(STEPS, &trials));
+        autoptr(bb_promise_trials) trials = new_object(bb_promise_trials, STEPS);
         bb_promise_search search = search_of(&goods, trials, ldexp(1.0, -first), 1);
         check_ok(bb_promise_bisect(&search, &ladder));
         assert_int_equal(search.found, first < STEPS);
@@ -102,10 +101,9 @@ TEST(a_ladder_is_bisected_for_its_first_step)
 // Where the price is not monotone the cheapest of those that were tried counts, not the last.
 TEST(the_cheapest_that_was_tried_is_found)
 {
-    autoptr(bb_promise_trials) trials = NULL;
     shelf goods = halving();
     goods.costs[0] = 9.0;
-    check_ok(bb_promise_trials_create(3, &trials));
+    autoptr(bb_promise_trials) trials = new_object(bb_promise_trials, 3);
     bb_promise_search search = search_of(&goods, trials, 1.0, 1);
     for (int s = 0; s < 3; ++s) {
         bb_promise_candidate candidate;
@@ -169,9 +167,8 @@ TEST(candidates_that_were_computed_are_taken)
         {0.1, 4.0, true, false},  {0.4, 2.0, true, true},   {0.7, 0.5, false, false},
     };
     enum { CASES = sizeof cases / sizeof *cases };
-    autoptr(bb_promise_trials) trials = NULL;
     shelf goods = halving();
-    check_ok(bb_promise_trials_create(CASES, &trials));
+    autoptr(bb_promise_trials) trials = new_object(bb_promise_trials, CASES);
     bb_promise_search search = search_of(&goods, trials, 0.5, 1);
     for (int i = 0; i < CASES; ++i) {
         const bb_promise_candidate candidate = {"goods", 0.0, NULL};
@@ -201,12 +198,11 @@ TEST(every_draw_keeps_the_promise)
         {{NAN, 0.2, 0.2, 0.1}, false, NAN, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        autoptr(bb_promise_trials) trials = NULL;
         bb_promise_candidate candidate;
         bool kept = false;
         shelf goods = halving();
         memcpy(goods.prices[2], cases[i].prices, sizeof cases[i].prices);
-        check_ok(bb_promise_trials_create(1, &trials));
+        autoptr(bb_promise_trials) trials = new_object(bb_promise_trials, 1);
         bb_promise_search search = search_of(&goods, trials, 0.5, DRAWS);
         make(steps, 2, &candidate);
         check_ok(bb_promise_try(&search, &candidate, &kept));
@@ -232,12 +228,11 @@ TEST(no_draw_is_wrong_beyond_its_limit)
         {{0.0, 0.0, NAN, 0.0}, 9.0, false, NAN, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        autoptr(bb_promise_trials) trials = NULL;
         bb_promise_candidate candidate;
         bool kept = false;
         shelf goods = halving();
         memcpy(goods.wrong, cases[i].wrong, sizeof cases[i].wrong);
-        check_ok(bb_promise_trials_create(1, &trials));
+        autoptr(bb_promise_trials) trials = new_object(bb_promise_trials, 1);
         bb_promise_search search = search_of(&goods, trials, 0.5, DRAWS);
         search.wrong = wrong;
         search.wrong_limit = cases[i].limit;
@@ -252,10 +247,9 @@ TEST(no_draw_is_wrong_beyond_its_limit)
 
 TEST(errors_of_the_callback_end_the_search)
 {
-    autoptr(bb_promise_trials) trials = NULL;
     shelf goods = halving();
     goods.answer = BB_IO;
-    check_ok(bb_promise_trials_create(STEPS, &trials));
+    autoptr(bb_promise_trials) trials = new_object(bb_promise_trials, STEPS);
     bb_promise_search search = search_of(&goods, trials, 0.5, 1);
     assert_int_equal(bb_promise_bisect(&search, &ladder), BB_IO);
     assert_int_equal(goods.computed, 1);
@@ -279,11 +273,9 @@ TEST(trials_are_listed_as_the_experiment_declares)
                                           .rows = rows + 2,
                                           .count = 2};
     static const bb_promise_tables tables = {&candidates, &price};
-    autoptr(bb_promise_trials) trials = NULL;
-    autoptr(bb_results) results = NULL;
     shelf goods = halving();
-    check_ok(bb_promise_trials_create(STEPS, &trials));
-    check_ok(bb_results_create(&results));
+    autoptr(bb_promise_trials) trials = new_object(bb_promise_trials, STEPS);
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_promise_trials_publish(trials, names, &tables, results));
     assert_null(bb_results_find(results, "promise/trial"));
     bb_promise_search search = search_of(&goods, trials, 0.25, 1);

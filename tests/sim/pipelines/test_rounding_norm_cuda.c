@@ -60,16 +60,14 @@ TEST(the_twin_fills_what_the_host_fills)
     static posed p;
     for (int filtered = 0; filtered < 2; ++filtered) {
         bb_matrix_source source;
-        autoptr(bb_device_source) twin = NULL;
-        void *block = NULL;
         const size_t bytes = (size_t)N * N * sizeof(double);
         autofree double *wanted = dense_new((bb_index)N * N);
         autofree double *found = dense_new((bb_index)N * N);
         start(filtered == 1, &p);
         check_ok(bb_rounding_norm_source(&p.norm, &source));
         check_ok(bb_matrix_source_load(&source, wanted));
-        check_ok(bb_device_source_create(&source, gpu, &twin));
-        check_ok(bb_device_allocate(gpu, bytes, &block));
+        autoptr(bb_device_source) twin = new_object(bb_device_source, &source, gpu);
+        void *block = allocate_on(gpu, bytes);
         check_ok(bb_device_source_fill(twin, NULL, 0, 0, bb_device_matrix(block, BB_F64, N, N, N)));
         assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
         check_ok(bb_device_download(gpu, found, block, bytes));

@@ -77,10 +77,9 @@ TEST(ladders_are_bisected_side_by_side)
     const bb_list list = {pipelines, 4};
     prices shop = {0};
     const bb_storage_search_task task = {&shop, compute, adopt};
-    autoptr(bb_storage_search) search = NULL;
     bb_codec_config storage;
     bb_outcome outcome;
-    check_ok(bb_storage_search_create(&list, BB_DEVICE_CPU, &search));
+    autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
     assert_true(bb_storage_search_wanted(search));
     check_ok(bb_storage_search_run(search, &task));
     assert_int_equal(shop.passes, PASSES_MOST);
@@ -106,8 +105,7 @@ TEST(errors_of_the_callback_end_the_search)
     const bb_list list = {pipelines, 1};
     prices shop = {.answer = BB_IO};
     const bb_storage_search_task task = {&shop, compute, adopt};
-    autoptr(bb_storage_search) search = NULL;
-    check_ok(bb_storage_search_create(&list, BB_DEVICE_CPU, &search));
+    autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
     assert_int_equal(bb_storage_search_run(search, &task), BB_IO);
     assert_int_equal(shop.passes, 1);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Statistics of latencies by hand: quantiles, bounds on rates, worst steps, histogram, series.
-#include "core/memory.h"
 #include "sim/realtime/latency.h"
 #include "tests/check.h"
 
@@ -134,11 +133,3 @@ TEST(a_series_covers_all_steps)
     check_ok(bb_latency_blocks(3, records, 3, begin, median, maximum));
     assert_true(median[1] == records[1].latency && maximum[1] == records[1].latency);
 }
-
-static int leave(void **state)
-{
-    (void)state;
-    return bb_memory_blocks() == 0 ? 0 : -1;
-}
-
-TEST_GROUP(.leave = leave);

@@ -19,13 +19,12 @@ static int write_many_rows(void)
 
 TEST(scores_on_a_gpu_are_planned)
 {
-    const driver_case study = {"mine.yaml",
-                               {"device=cuda", "solver.tile=128",
-                                "cross_covariance={file: mine.h5, dataset: many}",
-                                "truth_covariance={file: mine.h5, dataset: manytt}", NULL}};
     const bb_run_options options = {.threads = 1};
     autorelease(bb_plan) plan = {0};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config =
+        driver_config(CASE("mine.yaml", {"device=cuda", "solver.tile=128",
+                                         "cross_covariance={file: mine.h5, dataset: many}",
+                                         "truth_covariance={file: mine.h5, dataset: manytt}"}));
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->plan(bb_config_study(config), &options, &plan));

@@ -118,10 +118,9 @@ TEST(what_cannot_be_kept_says_so)
 
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    const driver_case small = {
-        "mine.yaml",
-        {"pipelines=[{name: reference, arithmetic: dp}, " PROMISE("tight", "1e-6") ", draws: 2}]"}};
-    autoptr(bb_config) config = driver_config(&small);
+    autoptr(bb_config) config =
+        driver_config(CASE("mine.yaml", {"pipelines=[{name: reference, arithmetic: dp}, " PROMISE(
+                                            "tight", "1e-6") ", draws: 2}]"}));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 67, 10);

@@ -91,10 +91,8 @@ static void reverse_nx456(void)
         "with h5py.File('reversed.h5', 'w') as file:\n"
         "    file['Cmm'], file['Ctt'] = wide, t\n"
         "    file['Ctm'] = numpy.hstack([numpy.zeros((len(m), 16)), m[:, ::-1]])\n";
-    static program_run run;
-    CALL("run", CONFIG_NX456, "--device", "cpu", "--dump", "Cmm,Ctm,Ctt", "-o", "nx.h5", "-q",
-         "pipelines=[{name: reference, arithmetic: dp}]");
-    program_expect(&run, 0, "nx.h5");
+    CALL_EXPECT(0, "nx.h5", "run", CONFIG_NX456, "--device", "cpu", "--dump", "Cmm,Ctm,Ctt", "-o",
+                "nx.h5", "-q", "pipelines=[{name: reference, arithmetic: dp}]");
     run_python(script);
 }
 

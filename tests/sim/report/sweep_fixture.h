@@ -99,29 +99,18 @@ done:
     return status;
 }
 
-/// Both, whole, as results and as the file s.h5 of the present folder.
-static inline bb_status sweep_fixture_write(bb_results **out)
-{
-    bb_status status = BB_OK;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
-    BB_TRY(bb_hdf5_library_start());
-    BB_TRY(bb_results_create(out));
-    BB_TRY(sweep_fixture_fill(*out));
-    BB_TRY(sweep_fixture_judge(*out));
-    BB_TRY(bb_provenance_end(*out));
-    BB_TRY(bb_image_build(*out, &image, &bytes));
-    BB_TRY(bb_file_write("s.h5", false, image, bytes));
-done:
-    BB_RELEASE(&image);
-    return status;
-}
-
 static bb_results *results; // of the group
 
+/// Both, whole, as results and as the file s.h5 of the present folder.
 static inline int sweep_fixture_begin(void)
 {
-    return sweep_fixture_write(&results) == BB_OK ? 0 : -1;
+    check_ok(bb_hdf5_library_start());
+    results = empty_results();
+    check_ok(sweep_fixture_fill(results));
+    check_ok(sweep_fixture_judge(results));
+    check_ok(bb_provenance_end(results));
+    write_results(results, "s.h5");
+    return 0;
 }
 
 static inline void sweep_fixture_end(void)

@@ -11,8 +11,6 @@
 
 #include <sys/stat.h>
 
-static program_run run;
-
 // All formats, half of them at each of two sizes; one after the other where sanitizers take long.
 #ifdef BB_SANITIZED
 enum { FORMATS_A_KIND = 1 };
@@ -36,8 +34,7 @@ static void draw(const char *file, const char *kind)
 
 static void list_has(const char *file, const char *expected)
 {
-    CALL("plot", "--list", file);
-    program_expect(&run, 0, expected);
+    CALL_EXPECT(0, expected, "plot", "--list", file);
 }
 
 static void read_scene(const char *file, bb_results **results, bb_plot_scene *out)
@@ -364,11 +361,11 @@ TEST(a_table_of_machines_gives_its_picture)
     assert_int_equal(system("grep -q 'as the table states' m.svg && ! grep -q ', results ' m.svg"),
                      0);
     list_has(BB_SOURCE_DIR "/configs/machines.yaml", "machines           rooflines");
-    CALL("plot", "nothing.yaml", "--kind", "machines", "-o", "a.pdf", "--force");
-    program_expect(&run, 3, "nothing.yaml");
-    CALL("plot", BB_SOURCE_DIR "/configs/machines.yaml", "--kind", "pareto", "-o", "a.pdf",
-         "--force");
-    program_expect(&run, 2, "expected a file of 'bitbudget run'");
+    CALL_EXPECT(3, "nothing.yaml", "plot", "nothing.yaml", "--kind", "machines", "-o", "a.pdf",
+                "--force");
+    CALL_EXPECT(2, "expected a file of 'bitbudget run'", "plot",
+                BB_SOURCE_DIR "/configs/machines.yaml", "--kind", "pareto", "-o", "a.pdf",
+                "--force");
 }
 
 // By what it holds, under any name; a study is none.
@@ -377,14 +374,12 @@ TEST(tables_of_machines_are_known_by_content)
     static const char table[] = BB_SOURCE_DIR "/configs/machines.yaml";
     assert_int_equal(system("cp " BB_SOURCE_DIR "/configs/machines.yaml own.yml"), 0);
     list_has("own.yml", "machines           rooflines");
-    CALL("new", table, "copy.yaml");
-    program_expect(&run, 2, "is a table of machines, no study");
+    CALL_EXPECT(2, "is a table of machines, no study", "new", table, "copy.yaml");
     assert_int_not_equal(access("copy.yaml", F_OK), 0);
-    CALL("plot", "--list", BB_SOURCE_DIR "/tests/configs/small/ao.yaml");
-    program_expect(&run, 3, "not an HDF5 file");
+    CALL_EXPECT(3, "not an HDF5 file", "plot", "--list",
+                BB_SOURCE_DIR "/tests/configs/small/ao.yaml");
     assert_int_equal(system("printf 'title: t\\nmachines: [{name: a}]\\n' > bad.yaml"), 0);
-    CALL("plot", "--list", "bad.yaml");
-    program_expect(&run, 2, "cannot plot 'bad.yaml': bad.yaml:");
+    CALL_EXPECT(2, "cannot plot 'bad.yaml': bad.yaml:", "plot", "--list", "bad.yaml");
     assert_null(strstr(run.printed, "\n\n"));
 }
 
@@ -404,10 +399,9 @@ TEST(bench_gives_bars_of_kernels)
     list_has("add.h5", "kernels            what kernels reach");
     CALL_OK("plot", "add.h5", "gemv.h5", "--kind", "kernels", "-o", "a.svg", "--force", "-q");
     assert_int_equal(system("grep -q '>add<' a.svg && grep -q '>gemv<' a.svg"), 0);
-    CALL("plot", "--list", "add.h5", "gemv.h5");
-    program_expect(&run, 2, "--list is of one file, 2 are named");
-    CALL("plot", "add.h5", "none.h5", "--kind", "kernels", "-o", "a.svg", "--force");
-    program_expect(&run, 3, "cannot plot 'none.h5'");
+    CALL_EXPECT(2, "--list is of one file, 2 are named", "plot", "--list", "add.h5", "gemv.h5");
+    CALL_EXPECT(3, "cannot plot 'none.h5'", "plot", "add.h5", "none.h5", "--kind", "kernels", "-o",
+                "a.svg", "--force");
 }
 
 // The reference's first sample and the last age of the last pipeline and policy, to the digit.

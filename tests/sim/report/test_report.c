@@ -8,8 +8,6 @@
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 
-static program_run run;
-
 static void has(const bb_text *text, const char *expected)
 {
     if (strstr(bb_text_string(text), expected) == NULL) {

@@ -8,7 +8,6 @@
 
 enum { COMMAND_BYTES = 2000, PAGE_BYTES = 1 << 23 };
 
-static program_run run;
 static char page[PAGE_BYTES];
 
 #define CHROMIUM                                                                                   \

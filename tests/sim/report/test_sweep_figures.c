@@ -6,8 +6,6 @@
 #include "tests/sim/program.h"
 #include "tests/sim/report/sweep_fixture.h"
 
-static program_run run;
-
 static bb_plot_scene scene_of(void)
 {
     return (bb_plot_scene){.results = results,
@@ -130,8 +128,8 @@ TEST(options_of_other_kinds_are_refused)
         check_fails(bb_plot_draw(&scenes[i], i < 4 ? "pareto" : "lines", &figure), BB_INVALID,
                     refused[i]);
     }
-    CALL("plot", "s.h5", "--kind", "pareto", "--value", "price", "-o", "no.svg");
-    program_expect(&run, 2, "--value is of heatmap and lines");
+    CALL_EXPECT(2, "--value is of heatmap and lines", "plot", "s.h5", "--kind", "pareto", "--value",
+                "price", "-o", "no.svg");
 }
 
 TEST(answers_name_the_worst_point)

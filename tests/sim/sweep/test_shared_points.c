@@ -17,14 +17,11 @@ static void write_plan(const char *study, const char *sweep)
 // The reference of the second point is that of the first, its time too: a shard keeps it.
 TEST(a_shard_keeps_what_its_points_share)
 {
-    static program_run run;
     static char lines[1 << 17];
     char times[2][40] = {"", "-"};
     write_plan("ao.yaml", "{axes: {pipelines.hp3.policy.width: [1, 3]}}");
-    CALL("sweep", "plan", "plan.yaml", "kept");
-    program_expect(&run, 0, "2 points");
-    CALL("sweep", "run", "kept", "--jobs", "1");
-    program_expect(&run, 0, "2 points done");
+    CALL_EXPECT(0, "2 points", "sweep", "plan", "plan.yaml", "kept");
+    CALL_EXPECT(0, "2 points done", "sweep", "run", "kept", "--jobs", "1");
     assert_int_equal(system("cat kept/shards/*.jsonl > lines"), 0);
     FILE *file = fopen("lines", "r");
     assert_non_null(file);
@@ -43,12 +40,9 @@ TEST(a_shard_keeps_what_its_points_share)
 // Their axis is called as the number of a sweep's point once was.
 TEST(what_stands_over_points_of_the_wafer_is_kept)
 {
-    static program_run run;
     write_plan("wafer.yaml", "{axes: {scan.dose_mj_per_cm2: [20, 30]}, keep: [displacement_nm]}");
-    CALL("sweep", "plan.yaml", "-o", "all.h5");
-    program_expect(&run, 0, "results: all.h5");
-    CALL("show", "all.h5");
-    program_expect(&run, 0, "failed");
+    CALL_EXPECT(0, "results: all.h5", "sweep", "plan.yaml", "-o", "all.h5");
+    CALL_EXPECT(0, "failed", "show", "all.h5");
 }
 
 // A sweep that was run before is a result; results of another plan, or not complete, are not

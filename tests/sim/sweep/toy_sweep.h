@@ -5,7 +5,6 @@
 #ifndef BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
 #define BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
 
-#include "core/memory.h"
 #include "sim/interrupt.h"
 #include "sim/study.h"
 #include "sim/sweep/shard.h"

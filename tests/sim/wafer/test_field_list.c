@@ -126,12 +126,11 @@ TEST(every_field_of_the_grid_is_there)
 
 TEST(check_prints_them)
 {
-    program_run run;
-    CALL("check", CONFIG_WAFER_SMALL, "scan.fields=[3]", "--fields");
-    program_expect(&run, 0, "exposure     x [mm]");
+    CALL_EXPECT(0, "exposure     x [mm]", "check", CONFIG_WAFER_SMALL, "scan.fields=[3]",
+                "--fields");
     program_expect(&run, 0, "3v*");
-    CALL("check", CONFIG_AO_SMALL, "--fields");
-    program_expect(&run, 2, "--fields: a study of ao exposes no fields");
+    CALL_EXPECT(2, "--fields: a study of ao exposes no fields", "check", CONFIG_AO_SMALL,
+                "--fields");
 }
 
 TEST_GROUP(.has_folder = true);

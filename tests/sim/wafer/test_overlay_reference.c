@@ -123,11 +123,9 @@ TEST(an_even_wafer_cools_exponentially)
 // rest. Bit for bit, as before there were references.
 TEST_FULL(a_wafer_at_rest_has_one_reference)
 {
-    const driver_case usual = {CONFIG_WAFER_SMALL, {TWO}};
-    const driver_case absolute = {CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}};
     const driver_case later = {CONFIG_WAFER_SMALL, {TWO, "metrology.alignment_s=0.01"}};
-    const driver_case *const cases[] = {&absolute, &later};
-    autoptr(bb_results) a = driver_results(&usual);
+    const driver_case *const cases[] = {CASE(CONFIG_WAFER_SMALL, {TWO, WATER, ABSOLUTE}), &later};
+    autoptr(bb_results) a = driver_results(CASE(CONFIG_WAFER_SMALL, {TWO}));
     const bb_dataset *expected = driver_dataset(a, "displacement_nm");
     for (size_t c = 0; c < 2; ++c) {
         autoptr(bb_results) b = driver_results(cases[c]);
@@ -144,9 +142,8 @@ TEST(lots_are_aligned_wafer_by_wafer)
     "scan.order=given", "scan.sequence=[50, 49]", "scan.fields=[0]", "response.axes=[x, y]", TWO,  \
         "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.1, scored: all}"
     enum { WAFERS = 3, AXES = 2, SPREADS = 4, DIRECTIONS = 3 };
-    const driver_case raw = {CONFIG_WAFER_SMALL, {LOT}};
     const driver_case centred = {CONFIG_WAFER_SMALL, {LOT, "metrology.lot_mean=true"}};
-    autoptr(bb_results) a = driver_results(&raw);
+    autoptr(bb_results) a = driver_results(CASE(CONFIG_WAFER_SMALL, {LOT}));
     autoptr(bb_results) b = driver_results(&centred);
     const bb_index points = driver_dataset(a, "point")->count;
     const double *u = driver_dataset(a, "wafer_displacement_nm")->numbers;
@@ -182,12 +179,11 @@ TEST(lots_are_aligned_wafer_by_wafer)
 // what the lot has in common.
 TEST(draws_of_a_lot_are_centred_each)
 {
-    const driver_case centred = {
+    autoptr(bb_results) results = driver_results(CASE(
         CONFIG_WAFER_SMALL,
         {LOT, "metrology.lot_mean=true",
          "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: "
-         "drawn, storage: {codec: bfp, bits: 8}, draws: 4, multiply: fp32, accumulate: fp64}]"}};
-    autoptr(bb_results) results = driver_results(&centred);
+         "drawn, storage: {codec: bfp, bits: 8}, draws: 4, multiply: fp32, accumulate: fp64}]"}));
     const double price = fmax(driver_number(results, "overlay_error_x_nm", "drawn"),
                               driver_number(results, "overlay_error_y_nm", "drawn"));
     print_message("%g nm as it is, %g nm the worst of 4 draws\n", price,
@@ -198,8 +194,7 @@ TEST(draws_of_a_lot_are_centred_each)
 // The loop on a GPU starts from a wafer at rest and says so.
 TEST(the_loop_takes_wafers_at_the_waters_temperature)
 {
-    const driver_case test_case = {CONFIG_WAFER_SMALL, {TWO, HOT}};
-    autoptr(bb_config) config = driver_config(&test_case);
+    autoptr(bb_config) config = driver_config(CASE(CONFIG_WAFER_SMALL, {TWO, HOT}));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     check_fails(bb_realtime_plan_check(study, &pipelines[1]), BB_UNSUPPORTED,

@@ -240,11 +240,9 @@ TEST(the_limit_bounds_the_spectrum)
         enter(cases[c].spacing, cases[c].exchange, 0.0, BB_STEPPING_EXPLICIT, step, &bench);
         check_relative(bench.thermal->stable_step, step, 1e-14);
         const bb_index size = bench.thermal->size;
-        autofree double *x = NULL;
-        autofree double *y = NULL;
         double minimum = 0.0;
-        check_ok(BB_ALLOCATE(size, &x));
-        check_ok(BB_ALLOCATE(size, &y));
+        autofree double *x = new_array(double, size);
+        autofree double *y = new_array(double, size);
         for (bb_index i = 0; i < size; ++i) {
             const bb_index node = i % bench.thermal->node_count;
             x[i] =
@@ -280,8 +278,7 @@ TEST(the_system_is_symmetric)
     setting.through_thickness = BB_THROUGH_TWO_MODE;
     check_ok(bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &two));
     const bb_index size = two->size;
-    autofree double *dense = NULL;
-    check_ok(BB_ZEROED(size * size, &dense));
+    autofree double *dense = new_zeros(double, size *size);
     for (bb_index row = 0; row < size; ++row) {
         for (bb_index i = two->conductance.row_start[row]; i < two->conductance.row_start[row + 1];
              ++i) {
@@ -325,9 +322,8 @@ static void measure(const bb_results *results, const bb_results *other, int axis
 
 TEST_FULL(its_moment_bends_the_plate)
 {
-    const driver_case one = {CONFIG_WAFER_SMALL, {PLATE}};
     const driver_case two = {CONFIG_WAFER_SMALL, {PLATE, "mesh.through_thickness=two_mode"}};
-    autoptr(bb_results) mean = driver_results(&one);
+    autoptr(bb_results) mean = driver_results(CASE(CONFIG_WAFER_SMALL, {PLATE}));
     autoptr(bb_results) drop = driver_results(&two);
     driver_check_output_plan(&two, drop);
     for (int axis = 0; axis < 3; ++axis) {

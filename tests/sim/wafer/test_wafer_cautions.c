@@ -38,10 +38,9 @@ static bb_wafer_edge_loss loss_of(const driver_case *study)
 // study gets by default are rows with it.
 TEST_FULL(the_default_has_the_edge)
 {
-    const driver_case usual = {CONFIG_WAFER_SMALL, {WHOLE}};
     const driver_case fem = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=fem"}};
     const driver_case kernel = {CONFIG_WAFER_SMALL, {WHOLE, "response.generator=kernel"}};
-    autoptr(bb_results) a = driver_results(&usual);
+    autoptr(bb_results) a = driver_results(CASE(CONFIG_WAFER_SMALL, {WHOLE}));
     autoptr(bb_results) b = driver_results(&fem);
     autoptr(bb_results) c = driver_results(&kernel);
     const bb_wafer_edge_loss loss = loss_of(&kernel);
@@ -83,11 +82,9 @@ TEST(estimates_are_of_the_right_size)
 static void expect(const char *fields, const char *generator, const char *axes, const char *text)
 {
     static const char *const commands[] = {"run", "check"};
-    static program_run run;
     for (int c = 0; c < 2; ++c) {
-        CALL(commands[c], CONFIG_WAFER_SMALL, ONE, fields, generator, axes, "-q",
-             c == 0 ? "-o" : NULL, "edge.h5", "--force");
-        program_expect(&run, 0, text == NULL ? "" : text);
+        CALL_EXPECT(0, text == NULL ? "" : text, commands[c], CONFIG_WAFER_SMALL, ONE, fields,
+                    generator, axes, "-q", c == 0 ? "-o" : NULL, "edge.h5", "--force");
         if (text == NULL) {
             assert_null(strstr(run.printed, "no edge"));
         }
@@ -119,13 +116,11 @@ TEST_FULL(coarse_meshes_say_what_they_cost)
     for (int s = 0; s < 3; ++s) {
         bb_results_destroy(&results[s]);
     }
-    static program_run run;
-    CALL("check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.7");
-    program_expect(&run, 0,
-                   "mesh.spacing_mm = 1.7 is coarser than scan.slit_width_mm = 1.6, so "
-                   "that about 0.12 nm");
-    CALL("check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.6");
-    program_expect(&run, 0, "thermal");
+    CALL_EXPECT(0,
+                "mesh.spacing_mm = 1.7 is coarser than scan.slit_width_mm = 1.6, so "
+                "that about 0.12 nm",
+                "check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.7");
+    CALL_EXPECT(0, "thermal", "check", CONFIG_WAFER_SMALL, "mesh.spacing_mm=1.6");
     assert_null(strstr(run.printed, "coarser"));
 }
 
@@ -164,12 +159,10 @@ TEST(a_height_without_edge_is_no_warning)
 TEST(rows_of_a_wafer_that_does_not_expand_lack_nothing)
 {
     static const char *const commands[] = {"run", "check"};
-    static program_run run;
     for (int c = 0; c < 2; ++c) {
-        CALL(commands[c], CONFIG_WAFER_SMALL, ONE, "scan.fields=[40]", "response.generator=kernel",
-             "wafer.expansion_per_k=0", "mesh.spacing_mm=2.0", c == 0 ? "-o" : NULL, "still.h5",
-             "--force");
-        program_expect(&run, 0, "");
+        CALL_OK(commands[c], CONFIG_WAFER_SMALL, ONE, "scan.fields=[40]",
+                "response.generator=kernel", "wafer.expansion_per_k=0", "mesh.spacing_mm=2.0",
+                c == 0 ? "-o" : NULL, "still.h5", "--force");
         assert_null(strstr(run.printed, "no edge"));
         assert_null(strstr(run.printed, "coarser"));
         assert_null(strstr(run.printed, "nan %"));
@@ -179,12 +172,10 @@ TEST(rows_of_a_wafer_that_does_not_expand_lack_nothing)
 // `run` and `check` refuse the overrides in the same words.
 static void expect_refused(const char *const overrides[4], const char *words)
 {
-    static program_run run;
     static char said[PROGRAM_OUTPUT_BYTES];
     for (int c = 0; c < 2; ++c) {
-        CALL(c == 0 ? "run" : "check", CONFIG_WAFER_SMALL, "-q", "-o", "refused.h5", overrides[0],
-             overrides[1], overrides[2], overrides[3]);
-        program_expect(&run, 2, words);
+        CALL_EXPECT(2, words, c == 0 ? "run" : "check", CONFIG_WAFER_SMALL, "-q", "-o",
+                    "refused.h5", overrides[0], overrides[1], overrides[2], overrides[3]);
         if (c == 1) {
             assert_string_equal(run.printed, said);
         }
@@ -214,10 +205,8 @@ TEST(steps_are_refused_alike)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         expect_refused(cases[i].overrides, cases[i].words);
     }
-    static program_run run;
-    CALL("check", CONFIG_WAFER_SMALL, "clamp.thickness_mm=0.1", "clamp.exchange_w_per_m2_k=1e5",
-         "mesh.step_ms=1.96");
-    program_expect(&run, 0, "thermal");
+    CALL_EXPECT(0, "thermal", "check", CONFIG_WAFER_SMALL, "clamp.thickness_mm=0.1",
+                "clamp.exchange_w_per_m2_k=1e5", "mesh.step_ms=1.96");
 }
 
 // A plate whose burls are all missing is held by nothing: check says so as run does.
@@ -226,9 +215,7 @@ TEST(a_wafer_on_no_burl_is_refused)
 #define BURLS "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: "
     static const char *const none[4] = {"response.generator=plate", BURLS "0.9999999}"};
     expect_refused(none, "clamp.burls: all of them are missing under the wafer");
-    static program_run run;
-    CALL("check", CONFIG_WAFER_SMALL, "response.generator=plate", BURLS "0.5}");
-    program_expect(&run, 0, "plate");
+    CALL_EXPECT(0, "plate", "check", CONFIG_WAFER_SMALL, "response.generator=plate", BURLS "0.5}");
 }
 
 // T of Equations 3 and 4 is what the thermal model of a run has, with ring and two modes too.
@@ -238,16 +225,14 @@ TEST(a_plan_counts_what_a_run_has)
         {"response.axes=[x, y]", NULL, NULL},
         {"response.axes=[x, y]", "ring.width_mm=9.0", "mesh.through_thickness=two_mode"},
     };
-    static program_run run;
     for (int c = 0; c < 2; ++c) {
-        const driver_case study = {CONFIG_WAFER_SMALL,
-                                   {overrides[c][0], overrides[c][1], overrides[c][2]}};
         autoptr(bb_wafer_problem) problem = NULL;
-        autoptr(bb_config) config = driver_config(&study);
+        autoptr(bb_config) config = driver_config(
+            CASE(CONFIG_WAFER_SMALL, {overrides[c][0], overrides[c][1], overrides[c][2]}));
         const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(config));
         check_ok(bb_wafer_problem_create_heat(&physics, &problem));
-        CALL("check", CONFIG_WAFER_SMALL, overrides[c][0], overrides[c][1], overrides[c][2]);
-        program_expect(&run, 0, " ms: T ");
+        CALL_EXPECT(0, " ms: T ", "check", CONFIG_WAFER_SMALL, overrides[c][0], overrides[c][1],
+                    overrides[c][2]);
         const double unknowns = strtod(strstr(run.printed, " ms: T ") + 7, NULL);
         assert_int_equal((bb_index)unknowns, problem->thermal->size);
     }

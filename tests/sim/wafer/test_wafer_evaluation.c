@@ -7,31 +7,30 @@
 // Steps of 1e-15 of the range: coefficients beyond 32 bits, which poison their blocks.
 TEST(a_pipeline_that_fails_is_warned_of)
 {
-    static program_run run;
-    CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]",
-         "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: "
-         "fine, "
-         "storage: {codec: transform, tolerance_of_range: 1.0e-15}, multiply: fp32, accumulate: "
-         "fp64}]",
-         "-q", "-o", "failed.h5");
-    program_expect(&run, 0, "warning: pipeline fine: non_finite, displacement x, field 0");
+    CALL_EXPECT(
+        0, "warning: pipeline fine: non_finite, displacement x, field 0", "run", CONFIG_WAFER_SMALL,
+        "scan.fields=[0]",
+        "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, {name: "
+        "fine, "
+        "storage: {codec: transform, tolerance_of_range: 1.0e-15}, multiply: fp32, accumulate: "
+        "fp64}]",
+        "-q", "-o", "failed.h5");
     program_expect(&run, 0, "warning: pipeline fine: its codec cannot hold ");
 }
 
 // Rows of a file need not be zero off the wafer: what is lost is a part of all of them.
 TEST(no_more_than_all_values_underflow)
 {
-    static program_run run;
-    CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "-q", "-o", "rows.h5", "--dump", "rows");
-    program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
+    CALL_EXPECT(0, "fp16 unscaled: 100 % of the operator's values underflowed", "run",
+                CONFIG_WAFER_SMALL, "scan.fields=[0]", "-q", "-o", "rows.h5", "--dump", "rows");
     run_python("import h5py, numpy\n"
                "with h5py.File('rows.h5') as rows, h5py.File('mine.h5', 'w') as mine:\n"
                "    for name, item in rows['operators'].items():\n"
                "        if item.ndim == 2:\n"
                "            mine['operators/' + name] = numpy.full(item.shape, 1e-9)\n");
-    CALL("run", CONFIG_WAFER_SMALL, "scan.fields=[0]", "response.generator=file",
-         "response.file=mine.h5", "-q", "-o", "lost.h5");
-    program_expect(&run, 0, "fp16 unscaled: 100 % of the operator's values underflowed");
+    CALL_EXPECT(0, "fp16 unscaled: 100 % of the operator's values underflowed", "run",
+                CONFIG_WAFER_SMALL, "scan.fields=[0]", "response.generator=file",
+                "response.file=mine.h5", "-q", "-o", "lost.h5");
 }
 
 // What a tolerance of the range comes to is known with the matrix: that pipeline has no price, all

@@ -11,9 +11,8 @@
 static const driver_case small = {CONFIG_WAFER_SMALL, {NULL}};
 static bb_results *usual; // of the small case
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     return driver_run(&small, 2, &usual) == BB_OK ? 0 : -1;
 }
 
@@ -132,9 +131,8 @@ TEST(overlay_is_linear_in_the_dose)
 // The heat over the dose, of what reflects as of what brings light beside the band; none without.
 TEST_FULL(overlay_is_linear_in_the_absorption)
 {
-    const driver_case half = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}};
     const driver_case none = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}};
-    autoptr(bb_results) a = driver_results(&half);
+    autoptr(bb_results) a = driver_results(CASE(CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}));
     autoptr(bb_results) b = driver_results(&none);
     check_doubled(a, usual, "overlay_x_nm", 1e-12);
     assert_true(driver_row(b, "overlay_x_nm", "reference")[0] == 0.0);
@@ -175,10 +173,9 @@ TEST(a_step_over_the_limit_is_refused)
 
 TEST(x_and_y_are_enough)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL, {"response.axes=[x, y]"}};
     const driver_case turned = {CONFIG_WAFER_SMALL, {"response.axes=[y, x]"}};
     const bb_results *results = usual;
-    autoptr(bb_results) flat = driver_results(&study);
+    autoptr(bb_results) flat = driver_results(CASE(CONFIG_WAFER_SMALL, {"response.axes=[x, y]"}));
     autoptr(bb_results) swapped = driver_results(&turned);
     assert_int_equal(driver_dataset(flat, "axis")->count, 2);
     assert_int_equal(driver_dataset(results, "axis")->count, 3);
@@ -259,13 +256,11 @@ TEST(the_plate_agrees_with_both)
 
 TEST_FULL(all_fields_are_scored)
 {
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {"scan.fields=all", "mesh.spacing_mm=6.0", "response.axes=[x, y]",
-         "response.grid={columns: 20, rows: 19}", "metrology.columns=3",
-         "pipelines=[" REFERENCE
-         ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(
+        CONFIG_WAFER_SMALL, {"scan.fields=all", "mesh.spacing_mm=6.0", "response.axes=[x, y]",
+                             "response.grid={columns: 20, rows: 19}", "metrology.columns=3",
+                             "pipelines=[" REFERENCE
+                             ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp64}]"}));
     const bb_dataset *field = driver_dataset(results, "point_field");
     const bb_dataset *imbalance = bb_results_find(results, "energy/imbalance");
     const bb_dataset *state_of = driver_dataset(results, "overlay_status");
@@ -293,8 +288,7 @@ TEST_FULL(all_fields_are_scored)
 // Fields of one height leave a parameter of the ten open: those numbers are NaN with a reason.
 TEST(what_points_do_not_determine_is_nan)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL, {"scan.fields=[6]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG_WAFER_SMALL, {"scan.fields=[6]"}));
     const bb_dataset *states = driver_dataset(results, "overlay_status");
     const bb_dataset *details = driver_dataset(results, "correction_detail");
     bb_index models = states->shape[1];
@@ -319,9 +313,8 @@ TEST_FULL(tolerances_belong_to_a_field)
                                          "scan.fields=[0, 2]"};
     double bytes[3];
     for (int index = 0; index < 3; ++index) {
-        const driver_case study = {CONFIG_WAFER_SMALL,
-                                   {"mesh.spacing_mm=6.0", fields[index], pipelines}};
-        autoptr(bb_results) results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(
+            CASE(CONFIG_WAFER_SMALL, {"mesh.spacing_mm=6.0", fields[index], pipelines}));
         bytes[index] = driver_number(results, "operator_bytes", "quantiser");
     }
     assert_true(bytes[0] != bytes[1]);
@@ -370,9 +363,8 @@ TEST(an_overflow_is_a_result)
 {
     static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm", "height_error_nm", "energy_j"};
-    const driver_case study = {CONFIG_WAFER_SMALL,
-                               {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_WAFER_SMALL, {"wafer.density_kg_per_m3=1.0e-38", "mesh.step_ms=1.0e-40"}));
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
     assert_string_equal(driver_text(results, "status", "fp64 again"), "ok");
     assert_true(driver_number(results, "overlay_error_x_nm", "fp64 again") == 0.0);
@@ -476,4 +468,4 @@ TEST(certificates_hold)
     }
 }
 
-TEST_GROUP(.enter = enter, .end = leave, .is_quiet = true);
+TEST_GROUP(.begin = begin, .end = leave, .is_quiet = true);

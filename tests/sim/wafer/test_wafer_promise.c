@@ -18,9 +18,8 @@ static const driver_case usual = {
 
 static bb_results *searched; // of the usual case
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     return driver_run(&usual, 2, &searched) == BB_OK ? 0 : -1;
 }
 
@@ -82,8 +81,7 @@ TEST(what_is_found_is_what_it_says_to_the_bit)
                    "pipelines=[" REFERENCE FP16
                    "{name: found, storage: {codec: %s, tolerance_of_range: %g}" SUMS "]",
                    codec, trial_number(searched, "promise/tolerance", best));
-    const driver_case told = {CONFIG_WAFER_SMALL, {pipelines}};
-    autoptr(bb_results) plain = driver_results(&told);
+    autoptr(bb_results) plain = driver_results(CASE(CONFIG_WAFER_SMALL, {pipelines}));
     bb_index compared = 0;
     for (bb_index i = 0; i < bb_results_count(plain); ++i) {
         const bb_dataset *expected = bb_results_dataset(plain, i);
@@ -106,12 +104,11 @@ TEST(what_is_found_is_what_it_says_to_the_bit)
 // Beside one that is kept: the study goes on, and the pipeline has no numbers.
 TEST(what_nothing_keeps_is_recorded)
 {
-    const driver_case study = {
+    autoptr(bb_results) results = driver_results(CASE(
         CONFIG_WAFER_SMALL,
         {QUICK, "pipelines=[" REFERENCE
                 "{name: never, draws: 2, promise: {price: 1e-30, codecs: [bfp, {codec: zfp, mode: "
-                "rate}]}" SUMS ", {name: loose, promise: {price: 1.0, codecs: [bfp]}" SUMS "]"}};
-    autoptr(bb_results) results = driver_results(&study);
+                "rate}]}" SUMS ", {name: loose, promise: {price: 1.0, codecs: [bfp]}" SUMS "]"}));
     assert_string_equal(driver_text(results, "status", "never"), "not_converged");
     assert_string_equal(driver_text(results, "status_detail", "never"),
                         "promise of 1e-30 nm: not kept by any of 9 trials");
@@ -188,11 +185,10 @@ TEST(prices_are_those_of_the_results)
 // A single point has no sigma, so no storage has a price: nothing is searched.
 TEST(a_price_needs_two_points)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL,
-                               {QUICK, "scan.fields=[40]", "metrology={columns: 1, rows: 1}",
-                                "pipelines=[" REFERENCE "{name: found, promise: {price: 1}" SUMS
-                                "]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_WAFER_SMALL,
+             {QUICK, "scan.fields=[40]", "metrology={columns: 1, rows: 1}",
+              "pipelines=[" REFERENCE "{name: found, promise: {price: 1}" SUMS "]"}));
     assert_string_equal(driver_text(results, "status", "found"), "underdetermined");
     assert_string_equal(driver_text(results, "status_detail", "found"),
                         "promise: no sigma from 1 scored point");
@@ -267,4 +263,4 @@ TEST_FULL(allocations_may_fail_anywhere)
     allocation_walk("promise", driver_run_alone, config, 307, 20);
 }
 
-TEST_GROUP(.enter = enter, .end = leave, .is_quiet = true);
+TEST_GROUP(.begin = begin, .end = leave, .is_quiet = true);

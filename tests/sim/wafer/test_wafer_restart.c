@@ -3,7 +3,6 @@
 // Exact restart: from checkpoints of every kind of place a run goes on to the same bits; what does
 // not fit is refused; a run that a signal ends leaves a whole one.
 #include "sim/command.h"
-#include "sim/output/reader.h"
 #include "sim/wafer/wafer_restart.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
@@ -295,8 +294,7 @@ static int call(const char *output, const char *option, const char *file, int en
 
 static void digest_of(const char *path, char out[BB_DIGEST_BYTES])
 {
-    autoptr(bb_results) results = NULL;
-    check_ok(bb_reader_read(path, &results));
+    autoptr(bb_results) results = read_results(path);
     check_ok(bb_results_digest(results, true, out));
 }
 
@@ -343,11 +341,10 @@ TEST_FULL(the_program_goes_on_after_a_signal)
 
 TEST(other_experiments_have_no_checkpoints)
 {
-    program_run run;
-    CALL("run", BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a");
-    program_expect(&run, 2, "experiment product has no checkpoints; having them: wafer, ao");
-    CALL("run", CONFIG_WAFER_SMALL, "--checkpoint-every", "-1");
-    program_expect(&run, 2, "--checkpoint-every -1, expected a number of at least 0");
+    CALL_EXPECT(2, "experiment product has no checkpoints; having them: wafer, ao", "run",
+                BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a");
+    CALL_EXPECT(2, "--checkpoint-every -1, expected a number of at least 0", "run",
+                CONFIG_WAFER_SMALL, "--checkpoint-every", "-1");
 }
 
 TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);

@@ -75,14 +75,13 @@ static bb_matrix_source source(void)
 
 static bb_policy_map *map_of(const factor_case *given)
 {
-    bb_policy_map *map = NULL;
     const bb_policy_facts facts = {.tile_rows = TILE_ROWS,
                                    .tile_size = TILE,
                                    .tile_norms = norms,
                                    .norm = bb_tile_norms_sum(TILE_ROWS, norms),
                                    .noise_floor = NAN,
                                    .table = turns};
-    check_ok(bb_policy_map_create(&given->policy, given->arithmetic, &facts, &map));
+    bb_policy_map *map = new_object(bb_policy_map, &given->policy, given->arithmetic, &facts);
     return map;
 }
 

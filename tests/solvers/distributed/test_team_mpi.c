@@ -59,8 +59,7 @@ TEST(bytes_come_from_the_root)
 {
     enum { COUNT = 100003 };
     const bb_team *team = bb_team_joined();
-    unsigned char *bytes = NULL;
-    check_ok(BB_ALLOCATE(COUNT, &bytes));
+    unsigned char *bytes = new_array(unsigned char, COUNT);
     for (int root = 0; root < team->size; ++root) {
         for (int i = 0; i < COUNT; ++i) {
             bytes[i] = (unsigned char)(i * 7 + team->rank);

@@ -139,11 +139,10 @@ static void side_ratios(const problem *task, const bb_tile_matrix *factor, doubl
 
 static bb_tile_matrix *factor(const problem *task, const bb_tile_plan *plan, bb_outcome *outcome)
 {
-    bb_tile_matrix *matrix = NULL;
     bb_view view = bb_view_matrix(task->a, task->n, task->n);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     *outcome = (bb_outcome){0};
-    check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    bb_tile_matrix *matrix = new_object(bb_tile_matrix, &source, NULL, plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, outcome));
     return matrix;
 }

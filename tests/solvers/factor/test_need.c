@@ -44,11 +44,10 @@ static bb_tile_matrix *hold_factor(const fixture *f, const char *what, const bb_
 {
     char text[64];
     bb_outcome outcome = {0};
-    bb_tile_matrix *factor = NULL;
     bb_variant given[BB_VARIANT_COUNT];
     const int count = bb_policy_variants(&plan->policy, plan->arithmetic, given);
     need_start();
-    check_ok(bb_tile_matrix_create(&f->source, NULL, plan, &factor));
+    bb_tile_matrix *factor = new_object(bb_tile_matrix, &f->source, NULL, plan);
     need_stop();
     (void)snprintf(text, sizeof text, "tile_matrix, %s", what);
     need_hold(text, bb_tile_matrix_need(plan, N, f->threads), NEED_LOOSENESS);
@@ -99,8 +98,7 @@ static void hold_refinement(const fixture *f)
     const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1};
     static const char *const names[] = {"refinement, ir", "refinement, cg", "refinement, gmres"};
     bb_outcome outcome = {0};
-    autoptr(bb_tile_matrix) factor = NULL;
-    check_ok(bb_tile_matrix_create(&f->source, NULL, &plan, &factor));
+    autoptr(bb_tile_matrix) factor = new_object(bb_tile_matrix, &f->source, NULL, &plan);
     check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
     for (int method = BB_REFINE_IR; method <= BB_REFINE_GMRES; ++method) {
         bb_refinement refinement = {
@@ -122,15 +120,14 @@ static void hold_update(const fixture *f)
     const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_DP};
     const double variances[COLUMNS] = {1.0, 2.0, 3.0, INFINITY};
     bb_outcome outcome = {0};
-    autoptr(bb_tile_matrix) factor = NULL;
-    autoptr(bb_low_rank_update) update = NULL;
     autofree double *vectors = dense_new(N * COLUMNS);
     dense_random(N * COLUMNS, 5, vectors);
     const bb_low_rank part = {COLUMNS, vectors, variances};
-    check_ok(bb_tile_matrix_create(&f->source, NULL, &plan, &factor));
+    autoptr(bb_tile_matrix) factor = new_object(bb_tile_matrix, &f->source, NULL, &plan);
     check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
     need_start();
-    check_ok(bb_low_rank_update_create(factor, NULL, &part, &outcome, &update));
+    autoptr(bb_low_rank_update) update =
+        new_object(bb_low_rank_update, factor, NULL, &part, &outcome);
     check_ok(bb_reconstructor_solve(factor, NULL, update, M, f->b, &outcome));
     need_stop();
     need_hold("low_rank_update", bb_low_rank_update_need(N, COLUMNS, M), NEED_LOOSENESS);
@@ -149,8 +146,7 @@ static void hold_sweep(const fixture *f)
     const bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_DP};
     const bb_rounding_step step = {.round = keep};
     bb_outcome outcome = {0};
-    autoptr(bb_tile_matrix) factor = NULL;
-    check_ok(bb_tile_matrix_create(&f->source, NULL, &plan, &factor));
+    autoptr(bb_tile_matrix) factor = new_object(bb_tile_matrix, &f->source, NULL, &plan);
     check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
     need_start();
     check_ok(bb_rounding_sweep(factor, &step, M, f->b, NULL));

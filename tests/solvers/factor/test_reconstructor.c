@@ -66,8 +66,6 @@ static void reconstruct(const double *with_variances, bb_variant variant, double
 {
     double diagonal[N], scale[N];
     bb_outcome outcome = {0};
-    autoptr(bb_low_rank_update) update = NULL;
-    autoptr(bb_tile_matrix) factor = NULL;
     bb_low_rank part = {RANK, u, with_variances};
     bb_tile_plan plan = {.tile_size = 32, .arithmetic = variant};
     bb_view a_view = bb_view_matrix(a, N, N);
@@ -76,9 +74,10 @@ static void reconstruct(const double *with_variances, bb_variant variant, double
         diagonal[i] = a[i * N + i];
     }
     check_ok(bb_scaling_unit_diagonal(diagonal, N, scale));
-    check_ok(bb_tile_matrix_create(&a_source, scale, &plan, &factor));
+    autoptr(bb_tile_matrix) factor = new_object(bb_tile_matrix, &a_source, scale, &plan);
     check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));
-    check_ok(bb_low_rank_update_create(factor, scale, &part, &outcome, &update));
+    autoptr(bb_low_rank_update) update =
+        new_object(bb_low_rank_update, factor, scale, &part, &outcome);
     memcpy(r, b, (size_t)M * N * sizeof *r);
     check_ok(bb_reconstructor_solve(factor, scale, update, M, r, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);

@@ -99,12 +99,11 @@ static double distance(const scene *s, const double *a, const double *b)
 static void compare(bb_index n, bb_index m)
 {
     autocall(close_scene) scene s;
-    autoptr(bb_residual_scorer) scorer = NULL;
     open_scene(n, m, &s);
     autofree double *first = dense_new(m * m);
     autofree double *second = dense_new(m * m);
     bb_residual_task task = {.r = s.r, .ctm = &s.ctm, .ctt = &s.ctt, .cee = first};
-    check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
+    autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.cmm);
     check_ok(bb_residual_scorer_score(scorer, 1, &task));
     assert_true(distance(&s, first, s.cee) <= 1e-11 * dense_norm(m * m, s.cee));
     task.cee = second;
@@ -129,11 +128,10 @@ TEST(residuals_agree_with_the_cpu)
 TEST(weighed_estimates_are_scored_as_plain_ones)
 {
     autocall(weighed_close) weighed_scene s;
-    autoptr(bb_residual_scorer) scorer = NULL;
     autofree double *again = dense_new(WEIGHED_ROWS * WEIGHED_ROWS);
     weighed_open(&s);
     check_ok(bb_residual_covariance(&s.sources[0], WEIGHED_TASKS, s.plain));
-    check_ok(bb_residual_scorer_create(1, devices, &s.sources[0], &scorer));
+    autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.sources[0]);
     check_ok(bb_residual_scorer_score(scorer, WEIGHED_TASKS, s.weighed));
     weighed_hold(&s, 1e-11);
     bb_residual_task alone = s.weighed[3];
@@ -212,12 +210,11 @@ static void score_into(bb_residual_scorer *scorer, const scene *s, estimates *e,
 static int differences(bb_index count, bb_device *const *gpus, const scene *s, estimates *e)
 {
     int found = 0;
-    bb_residual_scorer *scorer = NULL;
     double *cee[KINDS];
     for (int t = 0; t < KINDS; ++t) {
         cee[t] = dense_new(e->edge * e->edge);
     }
-    check_ok(bb_residual_scorer_create(count, gpus, &s->cmm, &scorer));
+    bb_residual_scorer *scorer = new_object(bb_residual_scorer, count, gpus, &s->cmm);
     score_into(scorer, s, e, cee);
     bb_residual_scorer_destroy(&scorer);
     for (int t = 0; t < KINDS; ++t) {
@@ -234,13 +231,12 @@ static int differences(bb_index count, bb_device *const *gpus, const scene *s, e
 static void score_alone(const scene *s, estimates *e)
 {
     const bb_index items = e->edge * e->edge;
-    bb_residual_scorer *scorer = NULL;
     double *expected[KINDS];
     for (int t = 0; t < KINDS; ++t) {
         expected[t] = dense_new(items);
     }
     score_into(NULL, s, e, expected);
-    check_ok(bb_residual_scorer_create(1, devices, &s->cmm, &scorer));
+    bb_residual_scorer *scorer = new_object(bb_residual_scorer, 1, devices, &s->cmm);
     score_into(scorer, s, e, e->cee);
     bb_residual_scorer_destroy(&scorer);
     for (int t = 0; t < KINDS; ++t) {
@@ -299,7 +295,6 @@ TEST(a_product_is_that_of_the_host)
 {
     enum { ROWS = 13, COLUMNS = 1100, ITEMS = 57 };
     autocall(weighed_close) weighed_scene s;
-    autoptr(bb_residual_scorer) scorer = NULL;
     autofree double *weights = dense_new(ROWS * COLUMNS);
     autofree double *values = dense_new(COLUMNS * ITEMS);
     autofree double *expected = dense_new(ROWS * ITEMS);
@@ -308,7 +303,7 @@ TEST(a_product_is_that_of_the_host)
     dense_random(ROWS * COLUMNS, 31, weights);
     dense_random(COLUMNS * ITEMS, 32, values);
     weighed_multiply(ROWS, ITEMS, COLUMNS, weights, values, expected);
-    check_ok(bb_residual_scorer_create(1, devices, &s.sources[0], &scorer));
+    autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.sources[0]);
     check_ok(bb_residual_scorer_multiply(scorer, ROWS, COLUMNS, weights, ITEMS, values, out));
     check_all_close(out, expected, ROWS * ITEMS, 1e-12, 100.0);
 }
@@ -316,7 +311,6 @@ TEST(a_product_is_that_of_the_host)
 TEST(a_projection_is_a_product_of_three)
 {
     enum { ROWS = 37, COLUMNS = 91 };
-    autoptr(bb_residual_scorer) scorer = NULL;
     autofree double *weights = dense_new(ROWS * COLUMNS);
     autofree double *symmetric = dense_new(COLUMNS * COLUMNS);
     autofree double *out = dense_new(ROWS * ROWS);
@@ -328,7 +322,7 @@ TEST(a_projection_is_a_product_of_three)
                                   .name = "Cmm",
                                   .unit = "1",
                                   .fill = fill_covariance};
-    check_ok(bb_residual_scorer_create(1, devices, &cmm, &scorer));
+    autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &cmm);
     check_ok(bb_residual_scorer_congruence(scorer, ROWS, COLUMNS, weights, symmetric, out));
     for (bb_index i = 0; i < ROWS; ++i) {
         for (bb_index j = 0; j < ROWS; ++j) {
@@ -347,7 +341,6 @@ TEST(a_projection_is_a_product_of_three)
 TEST(noise_alone_agrees_with_the_cpu)
 {
     autocall(close_scene) scene s;
-    autoptr(bb_residual_scorer) scorer = NULL;
     autorelease(bb_triplets) list = {0};
     autorelease(bb_csr) sparse = {0};
     open_scene(1100, 23, &s);
@@ -360,7 +353,7 @@ TEST(noise_alone_agrees_with_the_cpu)
     autofree double *expected = dense_new(s.m * s.m);
     autofree double *cee = dense_new(s.m * s.m);
     check_ok(bb_residual_noise(&sparse, s.m, s.r, expected));
-    check_ok(bb_residual_scorer_create(1, devices, &s.cmm, &scorer));
+    autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.cmm);
     check_ok(bb_residual_scorer_noise(scorer, &sparse, s.m, s.r, cee));
     assert_true(distance(&s, cee, expected) <= 1e-12 * dense_norm(s.m * s.m, expected));
 }

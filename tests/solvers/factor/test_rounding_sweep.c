@@ -338,12 +338,11 @@ TEST(a_factor_in_fp32_is_refused)
 {
     autofree double *a = dense_new((bb_index)N * N);
     double r[N] = {0.0};
-    autoptr(bb_tile_matrix) factor = NULL;
     spd_spectrum(N, 10.0, 3, a);
     bb_view view = bb_view_matrix(a, N, N);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     const bb_tile_plan plan = {.tile_size = 32, .arithmetic = BB_VARIANT_SP};
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &factor));
+    autoptr(bb_tile_matrix) factor = new_object(bb_tile_matrix, &source, NULL, &plan);
     const bb_rounding_step step = {.round = round_to_nothing};
     check_fails(bb_rounding_sweep(factor, &step, 1, r, NULL), BB_INVALID, "is not fp64");
     bb_tile_matrix_destroy(&factor);

@@ -111,14 +111,13 @@ enum { CODINGS = sizeof codings / sizeof *codings };
 static double sweep(const posed *p, const coding *how, bool on_device, double *q)
 {
     const bb_matrix_layout layout = {.rows = M, .columns = N};
-    autoptr(bb_coded_matrix) matrix = NULL;
     double excess[M];
     double sum = 0.0;
     for (int i = 0; i < M * N; ++i) {
         q[i] = p->r[i] * (how->column_scales ? p->pivots[i % N] : 1.0);
     }
     bb_codec_config config = codec_of(how->codec);
-    check_ok(bb_coded_matrix_create(&config, how->row_scale, &layout, &matrix));
+    autoptr(bb_coded_matrix) matrix = new_object(bb_coded_matrix, &config, how->row_scale, &layout);
     for (int i = 0; i < M; ++i) {
         check_ok(bb_coded_matrix_fix_row(matrix, i, q + (bb_index)i * N));
     }
@@ -216,8 +215,7 @@ TEST(columns_are_those_of_the_factor)
             const bb_index width = places[s][1];
             const bb_index items = (N - first) * width;
             autofree double *found = dense_new(items);
-            void *block = NULL;
-            check_ok(bb_device_allocate(gpu, (size_t)items * sizeof *found, &block));
+            void *block = allocate_on(gpu, (size_t)items * sizeof *found);
             check_ok(bb_panel_cholesky_columns(p.panels, NULL, first, width, block, width));
             assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
             check_ok(bb_device_download(gpu, found, block, (size_t)items * sizeof *found));

@@ -53,9 +53,8 @@ static void check_block(const posed *p, bb_type type, bb_index row, bb_index col
 {
     const bb_index stride = columns + 3;
     const size_t bytes = (size_t)(rows * stride) * bb_type_bytes(type);
-    void *block = NULL;
     autofree double *found = dense_new(rows * stride);
-    check_ok(bb_device_allocate(gpu, bytes, &block));
+    void *block = allocate_on(gpu, bytes);
     check_ok(bb_device_zero(gpu, block, bytes));
     check_ok(bb_device_wait(gpu));
     check_ok(bb_device_source_fill(p->twin, NULL, row, column,

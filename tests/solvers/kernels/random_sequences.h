@@ -44,8 +44,6 @@ static inline bool random_step_create(uint64_t seed, random_step *out)
 // All steps in one launch; returns how many differ from what the evaluator makes.
 static inline int check_sequence(bb_device *device, random_step steps[RANDOM_STEPS])
 {
-    autoptr(bb_assembled_sequence) sequence = NULL;
-    autoptr(bb_build) build = NULL;
     bb_assembled_step assembled[RANDOM_STEPS];
     int wrong = 0;
     for (int i = 0; i < RANDOM_STEPS; ++i) {
@@ -53,8 +51,10 @@ static inline int check_sequence(bb_device *device, random_step steps[RANDOM_STE
         check_ok(bb_evaluation_run(&steps[i].binding));
         assembled[i] = (bb_assembled_step){&steps[i].binding, steps[i].blocks};
     }
-    check_ok(bb_assembled_sequence_create(device, assembled, RANDOM_STEPS, &sequence));
-    check_ok(bb_build_create(device, bb_assembled_sequence_source(sequence), NULL, &build));
+    autoptr(bb_assembled_sequence) sequence =
+        new_object(bb_assembled_sequence, device, assembled, RANDOM_STEPS);
+    autoptr(bb_build) build =
+        new_object(bb_build, device, bb_assembled_sequence_source(sequence), NULL);
     check_ok(bb_assembled_sequence_launch(sequence, build, 0, RANDOM_STEPS));
     for (int i = 0; i < RANDOM_STEPS; ++i) {
         download(&steps[i].test, device, steps[i].blocks);

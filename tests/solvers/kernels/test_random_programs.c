@@ -2,6 +2,7 @@
 //
 // Programs by chance: what binding proves holds at every point, order does not matter, what is
 // written as XML is the same program, and compiled kernels give the evaluator's bits.
+#include "tests/first_device.h"
 #include "tests/nightly.h"
 #include "tests/solvers/kernels/random_check.h"
 
@@ -29,7 +30,6 @@ TEST(lines_end_where_the_space_ends)
     float v[COLUMNS * ROWS + REST];
     autocall(fixture_release) program_fixture fixture;
     autorelease(bb_binding) binding = {.program = NULL};
-    autoclose(bb_device) device = NULL;
     autoptr(bb_assembled_kernel) kernel = NULL;
     for (int i = 0; i < COLUMNS * ROWS + REST; ++i) {
         v[i] = 77.0F;
@@ -43,7 +43,7 @@ TEST(lines_end_where_the_space_ends)
     fixture_bind(&fixture, "v", COLUMNS, ROWS, v);
     check_ok(bb_binding_create(&fixture.program, fixture.data, NULL, &fixture.problems, &binding));
     fixture_check_sound(&fixture);
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     check_ok(
         bb_assembled_kernel_create(device, &fixture.program, binding.is_inside, NULL, &kernel));
     check_ok(bb_assembled_kernel_launch(kernel, &binding, (void *[]){u, v}));

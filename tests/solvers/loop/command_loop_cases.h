@@ -202,7 +202,6 @@ TEST(means_are_multiplied_apart)
 TEST(columns_may_have_scales)
 {
     autocall(rig_close) rig self;
-    autoptr(bb_command_loop) loop = NULL;
     bb_command_frame frame;
     double x[COLUMNS];
     double means[GROUPS];
@@ -221,7 +220,7 @@ TEST(columns_may_have_scales)
                                       .means = (const float *const *)self.means,
                                       .scales = scales,
                                       .gain = 1.0};
-    check_ok(bb_command_loop_create(device, &system, &loop));
+    autoptr(bb_command_loop) loop = new_object(bb_command_loop, device, &system);
     put_slopes(&self, 12);
     step(&self, loop, &frame);
     expect_x(&self, x, means);

@@ -65,10 +65,9 @@ TEST(the_need_is_what_it_takes)
                                       .means = (const float *const *)self.means,
                                       .gain = 0.5,
                                       .delay = 2};
-    autoptr(bb_command_loop) loop = NULL;
     bb_memory_peak_reset();
     const size_t before = bb_memory_bytes();
-    check_ok(bb_command_loop_create(device, &system, &loop));
+    autoptr(bb_command_loop) loop = new_object(bb_command_loop, device, &system);
     const double peak = (double)(bb_memory_peak_bytes() - before);
     const double need =
         bb_command_loop_need(COLUMNS, (double)MATRICES * ROWS, GROUPS, 0.0, 2, BB_DEVICE_CPU)
@@ -76,16 +75,14 @@ TEST(the_need_is_what_it_takes)
     assert_true(peak <= need && need <= 2.0 * peak);
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    bb_device_close(&device);
-    return bb_memory_blocks() == 0 ? 0 : -1;
-}
-
 static int begin(void)
 {
     return first_device_open(BB_DEVICE_CPU, &device);
 }
 
-TEST_GROUP(.begin = begin, .leave = leave);
+static void end(void)
+{
+    bb_device_close(&device);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

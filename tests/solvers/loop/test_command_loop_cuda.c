@@ -72,7 +72,6 @@ TEST(many_matrices_share_a_frame)
     enum { MANY = 10 };
     autocall(rig_close) rig self;
     bb_command_frame frame;
-    autoptr(bb_command_loop) loop = NULL;
     bb_coded_operator *operators[MANY];
     rig_open(&self, (bb_command_system){0});
     for (int t = 0; t < MANY; ++t) {
@@ -80,7 +79,7 @@ TEST(many_matrices_share_a_frame)
     }
     const bb_command_system system = {
         .matrix_count = MANY, .operators = operators, .reference = self.reference, .gain = 1.0};
-    check_ok(bb_command_loop_create(device, &system, &loop));
+    autoptr(bb_command_loop) loop = new_object(bb_command_loop, device, &system);
     put_slopes(&self, 40);
     const float *few = run(&self);
     step(&self, loop, &frame);
@@ -92,17 +91,14 @@ TEST(many_matrices_share_a_frame)
     }
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    bb_device_close(&device);
-    bb_threads_stop();
-    return bb_memory_blocks() == 0 ? 0 : -1;
-}
-
 static int begin(void)
 {
     return first_device_open(BB_DEVICE_CUDA, &device);
 }
 
-TEST_GROUP(.begin = begin, .leave = leave);
+static void end(void)
+{
+    bb_device_close(&device);
+}
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -260,11 +260,4 @@ TEST(what_does_not_fit_is_refused)
                 "9 devices of a frame, expected 1 to 8");
 }
 
-static int leave(void **state)
-{
-    (void)state;
-    bb_device_close(&cpu);
-    return bb_memory_blocks() == 0 ? 0 : -1;
-}
-
-TEST_GROUP(.begin = open_cpu, .leave = leave);
+TEST_GROUP(.begin = open_cpu, .end = close_cpu);

@@ -400,18 +400,14 @@ TEST(periods_that_do_not_fit_are_refused)
     check_fails(bb_control_loop_begin(system.loop, 0), BB_INVALID, "period 0 of a control loop");
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
-    return bb_device_open(BB_DEVICE_CUDA, 0, &gpu) == BB_OK ? 0 : -1;
+    return first_device_open(BB_DEVICE_CUDA, &gpu);
 }
 
-static int leave(void **state)
+static void end(void)
 {
-    (void)state;
     bb_device_close(&gpu);
-    bb_threads_stop();
-    return bb_memory_blocks() == 0 ? 0 : -1;
 }
 
-TEST_GROUP(.begin = needs_cuda, .enter = enter, .leave = leave);
+TEST_GROUP(.begin = begin, .end = end);

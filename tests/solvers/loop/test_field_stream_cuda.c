@@ -25,9 +25,8 @@ static bb_coded_matrix *draw(int seed, const bb_codec_config *config)
 
 static bb_coded_operator *operator_of(const bb_coded_matrix *matrix)
 {
-    bb_coded_operator *out = NULL;
-    check_ok(bb_coded_operator_create(gpu, matrix,
-                                      (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP64}, &out));
+    bb_coded_operator *out = new_object(bb_coded_operator, gpu, matrix,
+                                        (bb_gemv_arithmetic){BB_FORMAT_FP32, BB_FORMAT_FP64});
     check_ok(bb_coded_operator_sum_in_runs(out, 32));
     return out;
 }
@@ -49,7 +48,6 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
 {
     bb_coded_matrix *matrix[FIELDS][AXES], *blank;
     bb_coded_operator *own[FIELDS][AXES], *slots[BB_FIELD_SLOTS][AXES];
-    bb_field_stream *stream = NULL;
     bb_field_image *image[FIELDS];
     autofree double *x = dense_new(columns);
     dense_random(columns, 99, x);
@@ -57,7 +55,7 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
     for (int k = 0; k < BB_FIELD_SLOTS * AXES; ++k) {
         slots[k / AXES][k % AXES] = operator_of(blank);
     }
-    check_ok(bb_field_stream_create(gpu, AXES, &slots[0][0], &stream));
+    bb_field_stream *stream = new_object(bb_field_stream, gpu, AXES, &slots[0][0]);
     for (int field = 0; field < FIELDS; ++field) {
         for (int axis = 0; axis < AXES; ++axis) {
             matrix[field][axis] = draw(10 * field + axis, config);

@@ -77,12 +77,3 @@ TEST(rows_over_the_limit_stand_apart)
     // 26 lines of 32 entries and 25 apart, 8 bytes each; two starts or marks a slice and long row.
     assert_true(bb_sliced_rows_bytes(&rows) == 8.0 * (26 * 32 + 25) + 4.0 * (2 * 2 + 2 * 1));
 }
-
-static int leave(void **state)
-{
-    (void)state;
-    bb_threads_stop();
-    return bb_memory_blocks() == 0 ? 0 : -1;
-}
-
-TEST_GROUP(.leave = leave);

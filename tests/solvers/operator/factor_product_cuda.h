@@ -27,9 +27,9 @@ static const way ways[WAYS] = {
 static inline void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how,
                          bb_index row, bb_index rows, const double *x, double *y)
 {
-    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
+    autoptr(bb_coded_operator) operation =
+        new_object(bb_coded_operator, device, matrix, how->arithmetic);
     check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
 }
@@ -123,21 +123,18 @@ static inline void replay(const bb_codec_config *config)
     enum { ROWS = 91, COLUMNS = 128 * 125, HALF = 45 };
     autorelease(response) rows = response_make(7, 13, 128, 125, 1.0);
     autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, config);
-    autoptr(bb_coded_operator) operation = NULL;
     autofree double *host_x = dense_new(COLUMNS);
-    autofree float *narrow = NULL;
-    void *x = NULL;
-    void *y = NULL;
     double found[ROWS], expected[ROWS];
     double seconds = 0.0;
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t plan;
-    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    autoptr(bb_coded_operator) operation =
+        new_object(bb_coded_operator, gpu, matrix, ways[2].arithmetic);
     check_ok(bb_coded_operator_sum_in_runs(operation, 32));
-    check_ok(BB_ALLOCATE(COLUMNS, &narrow));
-    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
-    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    autofree float *narrow = new_array(float, COLUMNS);
+    void *x = allocate_on(gpu, COLUMNS * sizeof *narrow);
+    void *y = allocate_on(gpu, ROWS * sizeof(double));
     double *halves[] = {y, (double *)y + HALF};
     cuda_ok(cudaStreamCreate(&stream));
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));

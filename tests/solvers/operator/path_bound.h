@@ -5,7 +5,6 @@
 #ifndef BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
 #define BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
 
-#include "core/memory.h"
 #include "solvers/operator/product_rounding.h"
 #include "tests/check.h"
 
@@ -20,11 +19,9 @@ static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_ari
     const bb_sum_rounding rounding =
         bb_product_rounding(bb_coded_matrix_config(matrix), arithmetic, run, columns);
     const bb_vector_norms norms = bb_vector_norms_of(x, columns);
-    autofree bb_row_rounding *paths = NULL;
-    autofree double *values = NULL;
     double worst = 0.0;
-    check_ok(BB_ALLOCATE(step, &paths));
-    check_ok(BB_ALLOCATE(columns, &values));
+    autofree bb_row_rounding *paths = new_array(bb_row_rounding, step);
+    autofree double *values = new_array(double, columns);
     for (bb_index i = row; i < row + rows; ++i) {
         bb_row_certificate certificate = bb_row_certificate_start(1.0);
         long double sum = 0.0L;

@@ -5,6 +5,7 @@
 // be chosen without a look only where |c x| < 2^128 for every word: |c| < 2^67 for what is called
 // finite (units of bfp8 up to 2^60 times 127), hence |x| <= 2^61; the operator stops at 2^50.
 #include "solvers/operator/coded_operator.h"
+#include "tests/first_device.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
@@ -31,17 +32,15 @@ static double product_of(const bb_codec_config *config, double value, double lar
 {
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
-    autoclose(bb_device) device = NULL;
-    autoptr(bb_coded_operator) operation = NULL;
     double c[ROWS * COLUMNS], x[COLUMNS], y[ROWS], row[COLUMNS];
     double seconds = 0.0;
     for (int i = 0; i < ROWS * COLUMNS; ++i) {
         c[i] = value;
         x[i % COLUMNS] = i % COLUMNS == PLACE ? large : 1.0;
     }
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     autoptr(bb_coded_matrix) matrix = coded_matrix(config, BB_ROW_SCALE_NONE, &layout, c);
-    check_ok(bb_coded_operator_create(device, matrix, seed, &operation));
+    autoptr(bb_coded_operator) operation = new_object(bb_coded_operator, device, matrix, seed);
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, row);
     assert_true(row[PLACE] == value);

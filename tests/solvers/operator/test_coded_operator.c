@@ -34,9 +34,9 @@ static int teardown(void **state)
 static void apply(const bb_coded_matrix *matrix, bb_gemv_arithmetic arithmetic, bb_index row,
                   bb_index rows, double *y)
 {
-    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(device, matrix, arithmetic, &operation));
+    autoptr(bb_coded_operator) operation =
+        new_object(bb_coded_operator, device, matrix, arithmetic);
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
     assert_true(seconds >= 0.0);
 }

@@ -79,9 +79,9 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static void apply(bb_device *device, const bb_coded_matrix *matrix, const way *how, bb_index row,
                   bb_index rows, const double *x, double *y)
 {
-    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &operation));
+    autoptr(bb_coded_operator) operation =
+        new_object(bb_coded_operator, device, matrix, how->arithmetic);
     check_ok(bb_coded_operator_sum_in_runs(operation, how->run));
     check_ok(bb_coded_operator_apply(operation, row, rows, x, y, &seconds));
     assert_true(seconds > 0.0);
@@ -310,10 +310,10 @@ TEST(any_rows_have_the_same_bits_again)
     autocall(forget) problem task = draw(150, 5000);
     bb_codec_config config = codec(BB_FORMAT_E4M3);
     autoptr(bb_coded_matrix) matrix = encode(&task, &config);
-    autoptr(bb_coded_operator) operation = NULL;
     double first[101], again[101], expected[101];
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(gpu, matrix, ways[1].arithmetic, &operation));
+    autoptr(bb_coded_operator) operation =
+        new_object(bb_coded_operator, gpu, matrix, ways[1].arithmetic);
     for (bb_index row = 0; row < 49; row += few ? 21 : 7) {
         check_ok(bb_coded_operator_apply(operation, row, 101, task.x, first, &seconds));
         check_ok(bb_coded_operator_apply(operation, 48 - row, 3, task.x, again, &seconds));
@@ -358,11 +358,10 @@ static void queue_turns(bb_coded_operator *operation, bb_index rows, problem *ta
     static float narrow[ACROSS];
     const size_t bytes = (size_t)rows * sizeof(double);
     void *x[SETS] = {NULL, NULL};
-    void *y = NULL;
     double seconds = 0.0;
     cudaStream_t stream;
     cuda_ok(cudaStreamCreate(&stream));
-    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    void *y = allocate_on(gpu, sizeof found);
     for (int set = 0; set < SETS; ++set) {
         dense_random(ACROSS, 20 + (uint64_t)set, task->x);
         for (int j = 0; j < ACROSS; ++j) {
@@ -404,8 +403,8 @@ TEST(products_that_overlap_keep_their_x)
         for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
             bb_codec_config config = codec(codecs[c]);
             autoptr(bb_coded_matrix) matrix = encode(&task, &config);
-            autoptr(bb_coded_operator) operation = NULL;
-            check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+            autoptr(bb_coded_operator) operation =
+                new_object(bb_coded_operator, gpu, matrix, ways[2].arithmetic);
             check_ok(bb_coded_operator_sum_in_runs(operation, 64));
             queue_turns(operation, windows[w], &task);
         }
@@ -419,19 +418,17 @@ TEST(a_captured_graph_replays_the_product)
     autocall(forget) problem task = draw(ROWS, COLUMNS);
     bb_codec_config config = codec(BB_FORMAT_COUNT + 4);
     autoptr(bb_coded_matrix) matrix = encode(&task, &config);
-    autoptr(bb_coded_operator) operation = NULL;
-    void *x = NULL;
-    void *y = NULL;
     double found[ROWS], expected[ROWS];
     float narrow[COLUMNS];
     double seconds = 0.0;
     cudaStream_t stream;
     cudaGraph_t graph;
     cudaGraphExec_t plan;
-    check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation));
+    autoptr(bb_coded_operator) operation =
+        new_object(bb_coded_operator, gpu, matrix, ways[2].arithmetic);
     check_ok(bb_coded_operator_sum_in_runs(operation, 64));
-    check_ok(bb_device_allocate(gpu, sizeof narrow, &x));
-    check_ok(bb_device_allocate(gpu, ROWS * sizeof(double), &y));
+    void *x = allocate_on(gpu, sizeof narrow);
+    void *y = allocate_on(gpu, ROWS * sizeof(double));
     cuda_ok(cudaStreamCreate(&stream));
     cuda_ok(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
     double *halves[] = {y, (double *)y + HALF};
@@ -472,15 +469,12 @@ TEST(three_products_share_a_launch)
         problem task[3];
         bb_coded_matrix *matrix[3];
         bb_coded_operator *operation[3];
-        void *x = NULL;
-        void *row = NULL;
         void *y[3] = {NULL, NULL, NULL};
         int32_t first = FIRST;
         bb_codec_config config = codec(chosen[c]);
-        autofree float *narrow = NULL;
-        check_ok(BB_ALLOCATE(COLUMNS, &narrow));
-        check_ok(bb_device_allocate(gpu, COLUMNS * sizeof *narrow, &x));
-        check_ok(bb_device_allocate(gpu, sizeof first, &row));
+        autofree float *narrow = new_array(float, COLUMNS);
+        void *x = allocate_on(gpu, COLUMNS * sizeof *narrow);
+        void *row = allocate_on(gpu, sizeof first);
         check_ok(bb_device_upload(gpu, row, &first, sizeof first));
         for (int i = 0; i < 3; ++i) {
             task[i] = (problem){ROWS, COLUMNS, dense_new(ROWS * COLUMNS), dense_new(COLUMNS)};

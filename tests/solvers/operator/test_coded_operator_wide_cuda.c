@@ -74,8 +74,7 @@ static void forget(problem *task)
 static bb_coded_operator *operator_of(const problem *task, bb_device *device,
                                       bb_gemv_arithmetic arithmetic, bb_index run)
 {
-    bb_coded_operator *out = NULL;
-    check_ok(bb_coded_operator_create(device, task->matrix, arithmetic, &out));
+    bb_coded_operator *out = new_object(bb_coded_operator, device, task->matrix, arithmetic);
     check_ok(bb_coded_operator_sum_in_runs(out, run));
     return out;
 }
@@ -115,8 +114,8 @@ static void expect_close(const problem *task, bb_index run, bool in_limbs, bb_in
 
 static bool is_in_limbs(const problem *task)
 {
-    autoptr(bb_device_matrix) matrix = NULL;
-    check_ok(bb_device_matrix_create(gpu, task->matrix, 0, task->rows, &matrix));
+    autoptr(bb_device_matrix) matrix =
+        new_object(bb_device_matrix, gpu, task->matrix, 0, task->rows);
     const bb_coded_stream *stream = bb_device_matrix_stream(matrix);
     const bool found = bb_coded_stream_sums_in_limbs(stream);
     const size_t bytes = bb_device_matrix_bytes(matrix, BB_STREAM_LIMBS);
@@ -203,13 +202,10 @@ static void queue_three(const unsigned tiles[3], bool in_limbs)
     const size_t x_bytes = SHARED_COLUMNS * sizeof(float);
     problem task[3];
     bb_coded_operator *operation[3];
-    autofree float *narrow = NULL;
-    void *x = NULL;
-    void *row = NULL;
     void *y[3] = {NULL, NULL, NULL};
-    check_ok(BB_ALLOCATE(SHARED_COLUMNS, &narrow));
-    check_ok(bb_device_allocate(gpu, x_bytes, &x));
-    check_ok(bb_device_allocate(gpu, sizeof first, &row));
+    autofree float *narrow = new_array(float, SHARED_COLUMNS);
+    void *x = allocate_on(gpu, x_bytes);
+    void *row = allocate_on(gpu, sizeof first);
     check_ok(bb_device_upload(gpu, row, &first, sizeof first));
     for (int i = 0; i < 3; ++i) {
         task[i] = draw(SHARED_ROWS, SHARED_COLUMNS, tiles[i]);

@@ -5,6 +5,7 @@
 #include "core/random.h"
 #include "core/thread.h"
 #include "solvers/operator/coded_operator.h"
+#include "tests/first_device.h"
 #include "tests/precision/coded.h"
 
 enum { ROWS = 30, COLUMNS = 1045, MESH = 55, ROW_COLUMNS = 5, LANES = 16, KINDS = 3, CODECS = 8 };
@@ -14,9 +15,8 @@ static const bb_gemv_arithmetic kinds[KINDS] = {{BB_FORMAT_FP64, BB_FORMAT_FP64}
                                                 {BB_FORMAT_FP32, BB_FORMAT_FP64},
                                                 {BB_FORMAT_FP32, BB_FORMAT_FP32}};
 
-static int fill(void **state)
+static int fill(void)
 {
-    (void)state;
     for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
         c[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
@@ -63,19 +63,18 @@ TEST(products_are_those_of_decoded_rows)
 {
     bb_matrix_layout layout = {
         .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = ROW_COLUMNS};
-    autoclose(bb_device) device = NULL;
     double row[COLUMNS], y[ROWS];
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     check_ok(bb_threads_set(2));
     for (int k = 0; k < CODECS; ++k) {
         bb_codec_config config = config_of(k);
         autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, c);
         for (int a = 0; a < KINDS; ++a) {
-            autoptr(bb_coded_operator) operation = NULL;
             double seconds = 0.0;
             bb_index first = 7; // a window that begins and ends inside groups
             bb_index count = 16;
-            check_ok(bb_coded_operator_create(device, matrix, kinds[a], &operation));
+            autoptr(bb_coded_operator) operation =
+                new_object(bb_coded_operator, device, matrix, kinds[a]);
             check_ok(bb_coded_operator_apply(operation, first, count, x, y, &seconds));
             for (bb_index i = 0; i < count; ++i) {
                 bb_coded_matrix_decode(matrix, first + i, 0, COLUMNS, row);
@@ -87,4 +86,4 @@ TEST(products_are_those_of_decoded_rows)
     }
 }
 
-TEST_GROUP(.enter = fill);
+TEST_GROUP(.begin = fill);

@@ -2,33 +2,29 @@
 //
 // Sums in runs on the cpu: the order that solvers/operator/coded_operator.h promises, by hand.
 #include "solvers/operator/coded_operator.h"
+#include "tests/cpu_device.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 5, COLUMNS = 70001, LANES = 16 };
 
 static const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-static bb_device *device;
 static double *c, *x;
 
-static int setup(void **state)
+static int begin(void)
 {
-    (void)state;
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     c = dense_new((bb_index)ROWS * COLUMNS);
     x = dense_new(COLUMNS);
     dense_random((bb_index)ROWS * COLUMNS, 1, c);
     dense_random(COLUMNS, 2, x);
-    return 0;
+    return open_cpu();
 }
 
-static int teardown(void **state)
+static void end(void)
 {
-    (void)state;
-    bb_device_close(&device);
+    close_cpu();
     BB_RELEASE(&c);
     BB_RELEASE(&x);
-    return 0;
 }
 
 static bb_coded_matrix *encoded(int codec, double bits)
@@ -67,8 +63,7 @@ static double by_hand(const bb_coded_matrix *matrix, bb_index row, bb_index run,
     return wide[0];
 }
 
-TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup,
-     .teardown_func = teardown)
+TEST(runs_are_promoted_in_the_order_that_is_promised)
 {
     const struct {
         int codec;
@@ -82,8 +77,7 @@ TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup,
     static const bb_index runs[] = {32, 96, 1024};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
         autoptr(bb_coded_matrix) matrix = encoded(kinds[k].codec, kinds[k].bits);
-        autoptr(bb_coded_operator) operation = NULL;
-        check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
+        autoptr(bb_coded_operator) operation = new_object(bb_coded_operator, cpu, matrix, mixed);
         for (int r = 0; r < 3; ++r) {
             double y[ROWS];
             double seconds = 0.0;
@@ -97,13 +91,12 @@ TEST(runs_are_promoted_in_the_order_that_is_promised, .setup_func = setup,
     }
 }
 
-TEST(one_is_every_product_by_itself, .setup_func = setup, .teardown_func = teardown)
+TEST(one_is_every_product_by_itself)
 {
     double first[ROWS], runs[ROWS], again[ROWS];
     double seconds = 0.0;
     autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP32, 0.0);
-    autoptr(bb_coded_operator) operation = NULL;
-    check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
+    autoptr(bb_coded_operator) operation = new_object(bb_coded_operator, cpu, matrix, mixed);
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, first, &seconds));
     check_ok(bb_coded_operator_sum_in_runs(operation, 64));
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, runs, &seconds));
@@ -113,12 +106,11 @@ TEST(one_is_every_product_by_itself, .setup_func = setup, .teardown_func = teard
     assert_memory_not_equal(first, runs, sizeof first);
 }
 
-TEST(other_runs_are_refused, .setup_func = setup, .teardown_func = teardown)
+TEST(other_runs_are_refused)
 {
     const bb_gemv_arithmetic narrow = {BB_FORMAT_FP32, BB_FORMAT_FP32};
     autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP32, 0.0);
-    autoptr(bb_coded_operator) operation = NULL;
-    check_ok(bb_coded_operator_create(device, matrix, mixed, &operation));
+    autoptr(bb_coded_operator) operation = new_object(bb_coded_operator, cpu, matrix, mixed);
     check_fails(bb_coded_operator_sum_in_runs(operation, 16), BB_UNSUPPORTED,
                 "runs of 16 products");
     check_fails(bb_coded_operator_sum_in_runs(operation, 2048), BB_UNSUPPORTED,
@@ -127,7 +119,9 @@ TEST(other_runs_are_refused, .setup_func = setup, .teardown_func = teardown)
     check_fails(bb_coded_operator_queue(&operation, 1, &(bb_coded_window){0, 1, NULL}, x, &y, NULL),
                 BB_UNSUPPORTED, "this operator is the cpu's");
     bb_coded_operator_destroy(&operation);
-    check_ok(bb_coded_operator_create(device, matrix, narrow, &operation));
+    check_ok(bb_coded_operator_create(cpu, matrix, narrow, &operation));
     check_fails(bb_coded_operator_sum_in_runs(operation, 32), BB_UNSUPPORTED,
                 "for fp32 products and fp64 sums");
 }
+
+TEST_GROUP(.begin = begin, .end = end);

@@ -11,9 +11,8 @@ enum { COLUMNS = 65536 + 13, ROWS = BB_SPAN_ROWS, WORD = 8 };
 static unsigned char *words, *exponents;
 static float *x;
 
-static int setup(void **state)
+static int begin(void)
 {
-    (void)state;
     autofree double *draws = dense_new(COLUMNS);
     dense_random(COLUMNS, 3, draws);
     check_ok(BB_ALLOCATE(ROWS * COLUMNS * WORD, &words));
@@ -25,13 +24,11 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static void end(void)
 {
-    (void)state;
     BB_RELEASE(&words);
     BB_RELEASE(&exponents);
     BB_RELEASE(&x);
-    return 0;
 }
 
 // Row r of a storage: word r + j of the format's words in turn, or random bits for wider ones; with
@@ -107,7 +104,7 @@ static void compare(const bb_span_kernel *kernel, const bb_span_kernel *law, int
     }
 }
 
-TEST(every_kernel_has_the_bits_of_the_portable_one, .setup_func = setup, .teardown_func = teardown)
+TEST(every_kernel_has_the_bits_of_the_portable_one)
 {
     const bb_span_kernel *kernels = NULL;
     bb_index count = bb_span_kernels(&kernels);
@@ -177,3 +174,5 @@ TEST(every_word_is_decoded_alone)
         }
     }
 }
+
+TEST_GROUP(.begin = begin, .end = end);

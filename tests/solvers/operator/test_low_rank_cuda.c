@@ -37,14 +37,12 @@ TEST(jobs_of_one_launch_are_each_their_own)
     static const bb_index counts[JOBS] = {91, 1, 29};
     bb_coded_matrix *matrices[JOBS] = {NULL};
     bb_low_rank_stream *streams[JOBS] = {NULL};
-    void *x = NULL;
-    void *y = NULL;
     double found[JOBS][ROWS], expected[ROWS];
     autofree double *host_x = dense_new(COLUMNS);
     bb_low_rank_task task = {.sums = BB_STREAM_EACH, .count = JOBS};
     dense_random(COLUMNS, 5, host_x);
-    check_ok(bb_device_allocate(gpu, COLUMNS * sizeof(double), &x));
-    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    void *x = allocate_on(gpu, COLUMNS * sizeof(double));
+    void *y = allocate_on(gpu, sizeof found);
     check_ok(bb_device_zero(gpu, y, sizeof found));
     check_ok(bb_device_upload(gpu, x, host_x, COLUMNS * sizeof(double)));
     for (int j = 0; j < JOBS; ++j) {

@@ -95,12 +95,11 @@ static void replay(const bb_low_rank_stream *stream, const double *x, bb_index r
 static void compare(const response *rows, const bb_codec_config *config)
 {
     autoptr(bb_coded_matrix) matrix = low_rank_encode(rows, config);
-    autoptr(bb_low_rank_stream) stream = NULL;
     autofree double *x = dense_new(rows->layout.columns);
     autofree double *row = dense_new(rows->layout.columns);
     autofree double *y = dense_new(rows->layout.rows);
     dense_random(rows->layout.columns, 5, x);
-    check_ok(bb_low_rank_stream_create(cpu, matrix, &stream));
+    autoptr(bb_low_rank_stream) stream = new_object(bb_low_rank_stream, cpu, matrix);
     size_t bytes = bb_low_rank_stream_bytes(stream);
     size_t padding = 28 * (size_t)bb_coded_matrix_low_rank_bands(matrix);
     assert_true(bytes >= bb_coded_matrix_bytes(matrix) &&

@@ -25,9 +25,8 @@ static void fill(void)
 static void apply(bb_device *cpu, const bb_coded_matrix *matrix, bb_format multiply)
 {
     const bb_gemv_arithmetic arithmetic = {multiply, multiply};
-    autoptr(bb_coded_operator) operation = NULL;
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(cpu, matrix, arithmetic, &operation));
+    autoptr(bb_coded_operator) operation = new_object(bb_coded_operator, cpu, matrix, arithmetic);
     check_ok(bb_coded_operator_apply(operation, 0, ROWS, x, y, &seconds));
 }
 

@@ -2,9 +2,9 @@
 //
 // A-priori rounding of products against products with the same stored values in extended precision:
 // every arithmetic, runs, codecs that multiply in blocks, operands that underflow.
-#include "core/memory.h"
 #include "core/random.h"
 #include "solvers/operator/product_rounding.h"
+#include "tests/first_device.h"
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/operator/path_bound.h"
@@ -74,11 +74,9 @@ TEST(rounding_is_within_its_bound)
     const int codecs[] = {BB_FORMAT_FP64, BB_FORMAT_FP32,       BB_FORMAT_FP16,
                           BB_FORMAT_E4M3, bb_codec_find("bfp"), bb_codec_find("quantiser")};
     static const double sizes[] = {1e-9, 1.0, 1e-38};
-    autofree fixture *given = NULL;
-    autoclose(bb_device) device = NULL;
     double worst[3] = {0.0};
-    check_ok(BB_ZEROED(1, &given));
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autofree fixture *given = new_zeros(fixture, 1);
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     for (size_t trial = 0; trial < 3 * 3 * (sizeof codecs / sizeof *codecs); ++trial) {
         const double size = sizes[trial % 3];
         bb_codec_config config = bb_codec_plain(BB_FORMAT_FP64);
@@ -97,10 +95,10 @@ TEST(rounding_is_within_its_bound)
         certify(given, matrix);
         for (int a = 0; a < 3; ++a) {
             for (int runs = 0; runs < (a == 1 ? MOST_RUNS : 1); ++runs) {
-                bb_coded_operator *operation = NULL;
                 double seconds = 0.0;
                 bb_index run = runs == 0 ? 1 : 128;
-                check_ok(bb_coded_operator_create(device, matrix, arithmetics[a], &operation));
+                bb_coded_operator *operation =
+                    new_object(bb_coded_operator, device, matrix, arithmetics[a]);
                 check_ok(bb_coded_operator_sum_in_runs(operation, run));
                 check_ok(bb_coded_operator_apply(operation, 0, ROWS, given->x, given->y, &seconds));
                 bb_coded_operator_destroy(&operation);
@@ -129,10 +127,8 @@ static void multiply_factors(bb_device *device, const response *answer,
     bb_index rows = answer->layout.rows;
     bb_index columns = answer->layout.columns;
     autoptr(bb_coded_matrix) matrix = low_rank_encode(answer, config);
-    autofree double *x = NULL;
-    autofree double *y = NULL;
-    check_ok(BB_ALLOCATE(columns, &x));
-    check_ok(BB_ALLOCATE(rows, &y));
+    autofree double *x = new_array(double, columns);
+    autofree double *y = new_array(double, rows);
     for (int kind = 0; kind < 3; ++kind) {
         for (bb_index j = 0; j < columns; ++j) {
             double noise = bb_random_normal(13, BB_STREAM_SELF_TEST, (uint64_t)j);
@@ -140,9 +136,9 @@ static void multiply_factors(bb_device *device, const response *answer,
             x[j] *= size;
         }
         for (int a = 0; a < 3; ++a) {
-            bb_coded_operator *operation = NULL;
             double seconds = 0.0;
-            check_ok(bb_coded_operator_create(device, matrix, in_formats[a], &operation));
+            bb_coded_operator *operation =
+                new_object(bb_coded_operator, device, matrix, in_formats[a]);
             check_ok(bb_coded_operator_apply(operation, 0, rows, x, y, &seconds));
             bb_coded_operator_destroy(&operation);
             worst[a] = fmax(worst[a],
@@ -154,8 +150,7 @@ static void multiply_factors(bb_device *device, const response *answer,
 TEST_FULL(factors_round_within_their_bound)
 {
     static const double sizes[] = {1e-9, 1.0, 1e-17};
-    autoclose(bb_device) device = NULL;
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     for (int which = 0; which < 2; ++which) {
         double worst[3] = {0.0};
         bb_index unbounded = 0;
@@ -186,13 +181,11 @@ TEST_FULL(factors_round_within_their_bound)
 TEST(factors_that_overflow_or_are_bad_are_not_bounded)
 {
     enum { COUNT = 61 * 47 };
-    autoclose(bb_device) device = NULL;
     double x[COUNT], y[77];
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
     for (int trial = 0; trial < 4; ++trial) {
         autorelease(response) rows = response_make(7, 11, 61, 47, 1.0);
         bb_codec_config config = low_rank(1e-4);
-        autoptr(bb_coded_operator) operation = NULL;
         bb_index unbounded = 0;
         double seconds = 0.0;
         config.codec = trial % 2 == 0 ? bb_codec_find("low_rank") : bb_codec_find("transform");
@@ -203,7 +196,8 @@ TEST(factors_that_overflow_or_are_bad_are_not_bounded)
             rows.values[row * COUNT + 30 * 61 + 40] = NAN;
         }
         autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
-        check_ok(bb_coded_operator_create(device, matrix, in_formats[1], &operation));
+        autoptr(bb_coded_operator) operation =
+            new_object(bb_coded_operator, device, matrix, in_formats[1]);
         check_ok(bb_coded_operator_apply(operation, 0, 77, x, y, &seconds));
         (void)path_bound_check(matrix, in_formats[1], 1, 0, 77, x, y, &unbounded);
         assert_int_equal(unbounded, 77);

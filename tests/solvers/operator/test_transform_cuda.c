@@ -95,15 +95,13 @@ TEST(axes_of_one_launch_are_each_their_own)
     static const bb_index windows[][2] = {{0, 91}, {13, 1}, {40, 29}};
     bb_coded_matrix *matrices[AXES] = {NULL};
     bb_coded_operator *operations[AXES] = {NULL};
-    void *x = NULL;
-    void *y = NULL;
     double found[AXES][ROWS], again[AXES][ROWS], expected[ROWS];
     double magnitude[AXES] = {0.0};
     float narrow[COLUMNS];
     autofree double *host_x = dense_new(COLUMNS);
     dense_random(COLUMNS, 5, host_x);
-    check_ok(bb_device_allocate(gpu, sizeof narrow, &x));
-    check_ok(bb_device_allocate(gpu, sizeof found, &y));
+    void *x = allocate_on(gpu, sizeof narrow);
+    void *y = allocate_on(gpu, sizeof found);
     for (int j = 0; j < COLUMNS; ++j) {
         narrow[j] = (float)host_x[j];
     }
@@ -151,8 +149,7 @@ TEST(what_differs_is_refused)
     bb_codec_config config = transform(1e-4);
     bb_coded_matrix *matrices[2] = {NULL};
     bb_coded_operator *operations[2] = {NULL};
-    void *memory = NULL;
-    check_ok(bb_device_allocate(gpu, 61 * 47 * sizeof(double), &memory));
+    void *memory = allocate_on(gpu, 61 * 47 * sizeof(double));
     for (int j = 0; j < 2; ++j) {
         matrices[j] = low_rank_encode(&rows, &config);
         check_ok(bb_coded_operator_create(gpu, matrices[j], ways[0].arithmetic, &operations[j]));

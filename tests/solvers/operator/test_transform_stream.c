@@ -198,13 +198,11 @@ static void replay(const bb_transform_stream *const *streams, int count, const d
 {
     for (bb_index done = 0; done < rows;) {
         bb_transform_task task;
-        autofree bool *met = NULL;
-        autofree bool *none = NULL;
         bb_index taken = bb_transform_stream_task(streams, count, row + done, rows - done, &task);
         assert_true(taken > 0 && taken <= rows - done);
         task.x = x;
-        check_ok(BB_ZEROED(columns, &met));
-        check_ok(BB_ZEROED(columns, &none));
+        autofree bool *met = new_zeros(bool, columns);
+        autofree bool *none = new_zeros(bool, columns);
         for (uint32_t block = 0; block < task.blocks; ++block) {
             for (int j = 0; j < count; ++j) {
                 for (uint32_t i = 0; i < task.rows; ++i) {
@@ -252,11 +250,10 @@ static void check_rows(const bb_coded_matrix *matrix, const double *x, bb_index 
 static void compare(const response *answer, const bb_codec_config *config)
 {
     autoptr(bb_coded_matrix) matrix = low_rank_encode(answer, config);
-    autoptr(bb_transform_stream) stream = NULL;
     autofree double *x = dense_new(answer->layout.columns);
     autofree double *y = dense_new(answer->layout.rows);
     dense_random(answer->layout.columns, 5, x);
-    check_ok(bb_transform_stream_create(cpu, matrix, &stream));
+    autoptr(bb_transform_stream) stream = new_object(bb_transform_stream, cpu, matrix);
     const bb_transform_stream *alone = stream;
     for (bb_index first = 0; first < answer->layout.rows; first += 23) {
         bb_index rows = answer->layout.rows - first;
@@ -356,11 +353,10 @@ TEST(poison_reaches_its_blocks_rows_alone)
     double x[2560] = {0.0};
     double y[24];
     double *target = y;
-    autoptr(bb_transform_stream) stream = NULL;
     config.band_lines = 2;
     rows.values[10 * 2560 + 25 * 64 + 40] = NAN;
     autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
-    check_ok(bb_transform_stream_create(cpu, matrix, &stream));
+    autoptr(bb_transform_stream) stream = new_object(bb_transform_stream, cpu, matrix);
     const bb_transform_stream *alone = stream;
     replay(&alone, 1, x, 0, 24, 2560, &target);
     for (int i = 0; i < 24; ++i) {

@@ -24,8 +24,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static bb_coded_operator *open_operator(bb_device *device, const bb_coded_matrix *matrix,
                                         const way *how)
 {
-    bb_coded_operator *out = NULL;
-    check_ok(bb_coded_operator_create(device, matrix, how->arithmetic, &out));
+    bb_coded_operator *out = new_object(bb_coded_operator, device, matrix, how->arithmetic);
     check_ok(bb_coded_operator_sum_in_runs(out, how->run));
     return out;
 }

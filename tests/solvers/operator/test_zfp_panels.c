@@ -107,11 +107,10 @@ static void compare(const bb_coded_matrix *matrix, const replay *record, const d
 {
     const bb_zfp_task *task = record->task;
     const bb_gemv_arithmetic seed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
-    autoptr(bb_coded_operator) operation = NULL;
     autofree double *row = dense_new(record->columns);
     autofree double *expected = dense_new(task->rows);
     double seconds = 0.0;
-    check_ok(bb_coded_operator_create(cpu, matrix, seed, &operation));
+    autoptr(bb_coded_operator) operation = new_object(bb_coded_operator, cpu, matrix, seed);
     check_ok(bb_coded_operator_apply(operation, task->row, task->rows, x, expected, &seconds));
     for (bb_index i = 0; i < task->rows; ++i) {
         const bb_zfp_row_place place = bb_zfp_row_place_of(&task->cut, task->row + i);
@@ -140,11 +139,10 @@ static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *pan
 {
     bb_zfp_task task = bb_zfp_panels_task(panels, row, rows);
     const bb_index count = bb_coded_matrix_rows(matrix) * bb_coded_matrix_columns(matrix);
-    autofree float *narrow = NULL;
     replay record = {.task = &task,
                      .columns = bb_coded_matrix_columns(matrix),
                      .matrix_rows = bb_coded_matrix_rows(matrix)};
-    check_ok(BB_ZEROED(record.columns, &narrow));
+    autofree float *narrow = new_zeros(float, record.columns);
     check_ok(BB_ZEROED(count, &record.values));
     check_ok(BB_ZEROED(count, &record.seen));
     record.sums = dense_new(bb_zfp_panels_place_count(&task.cut, task.slabs.count));
@@ -164,10 +162,9 @@ static void check_shape(const zfp_shape *shape, int dimensions, const zfp_kind *
     autofree double *values = zfp_values(shape, 1);
     autofree double *x = dense_new(zfp_columns(shape));
     autoptr(bb_coded_matrix) matrix = zfp_encode(shape, dimensions, kind, values);
-    autoptr(bb_zfp_panels) panels = NULL;
     const bb_index rows = zfp_rows(shape);
     dense_random(zfp_columns(shape), 2, x);
-    check_ok(bb_zfp_panels_create(cpu, matrix, &panels));
+    autoptr(bb_zfp_panels) panels = new_object(bb_zfp_panels, cpu, matrix);
     check_window(matrix, panels, x, 0, rows);
     check_window(matrix, panels, x, rows - 1, 1);
     check_window(matrix, panels, x, rows / 3, rows / 2);
@@ -213,9 +210,8 @@ TEST(poisoned_rows_have_no_scale)
     values[29 * zfp_columns(&shape) + 1] = NAN;
     for (int dimensions = 1; dimensions <= 4; ++dimensions) {
         autoptr(bb_coded_matrix) matrix = zfp_encode(&shape, dimensions, &zfp_kinds[3], values);
-        autoptr(bb_zfp_panels) panels = NULL;
         autofree double *row = dense_new(zfp_columns(&shape));
-        check_ok(bb_zfp_panels_create(cpu, matrix, &panels));
+        autoptr(bb_zfp_panels) panels = new_object(bb_zfp_panels, cpu, matrix);
         const double *scales = bb_zfp_panels_task(panels, 0, 30).operand[0].scales;
         for (bb_index i = 0; i < 30; ++i) {
             bool poisoned = false;

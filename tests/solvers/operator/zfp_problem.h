@@ -55,7 +55,6 @@ static inline double *zfp_values(const zfp_shape *shape, uint64_t seed)
 static inline bb_coded_matrix *zfp_encode(const zfp_shape *shape, int dimensions,
                                           const zfp_kind *kind, const double *values)
 {
-    bb_coded_matrix *out = NULL;
     bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
     const bb_matrix_layout layout = {.rows = zfp_rows(shape),
                                      .columns = zfp_columns(shape),
@@ -69,7 +68,7 @@ static inline bb_coded_matrix *zfp_encode(const zfp_shape *shape, int dimensions
     } else if (kind->mode != BB_ZFP_REVERSIBLE) {
         config.bits = kind->parameter;
     }
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &out));
+    bb_coded_matrix *out = new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
     check_ok(bb_coded_matrix_encode(
         out, 0, bb_view_matrix((double *)(uintptr_t)values, layout.rows, layout.columns)));
     return out;

@@ -9,8 +9,7 @@ TEST(a_stepper_takes_what_it_says)
     bb_triplets list = {0};
     autorelease(bb_csr) matrix = {0};
     bb_stepper *stepper = NULL;
-    autofree double *diagonal = NULL;
-    check_ok(BB_ALLOCATE(N, &diagonal));
+    autofree double *diagonal = new_array(double, N);
     need_start();
     for (bb_index i = 0; i < N; ++i) {
         diagonal[i] = 1.0;

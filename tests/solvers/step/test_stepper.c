@@ -7,7 +7,6 @@ TEST(steps_by_hand)
 {
     autorelease(bb_triplets) list = {0};
     autorelease(bb_csr) a;
-    bb_stepper *stepper = NULL;
     double b[2] = {2.0, 7.0};
     double u[1] = {3.0};
     int32_t where[1] = {0};
@@ -15,7 +14,7 @@ TEST(steps_by_hand)
     check_ok(bb_triplets_add(&list, 1, 0, 1.0));
     check_ok(bb_triplets_add(&list, 1, 1, 1.0));
     check_ok(bb_csr_assemble(2, 2, &list, &a));
-    check_ok(bb_stepper_create(&a, b, &stepper));
+    bb_stepper *stepper = new_object(bb_stepper, &a, b);
     check_ok(bb_stepper_step(stepper, 1, where, u));
     check_ok(bb_stepper_step(stepper, 1, where, u));
     check_ok(bb_stepper_step(stepper, 0, NULL, NULL));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Crank-Nicolson steps and moving exchange: by hand, in order, in balance.
-#include "core/memory.h"
 #include "core/thread.h"
 #include "solvers/step/shifted_cg.h"
 #include "solvers/step/stepper.h"
@@ -26,7 +25,6 @@ TEST(explicit_exchange_by_hand)
 {
     autorelease(bb_triplets) list = {0};
     autorelease(bb_csr) a;
-    autoptr(bb_stepper) stepper = NULL;
     const double b = 2.0;
     const double u = 1.0;
     const double g = 0.25;
@@ -34,7 +32,7 @@ TEST(explicit_exchange_by_hand)
     const bb_stepper_input input = {1, &where, &u, 1, &where, &g, 3.0, 0};
     check_ok(bb_triplets_add(&list, 0, 0, 0.5));
     check_ok(bb_csr_assemble(1, 1, &list, &a));
-    check_ok(bb_stepper_create(&a, &b, &stepper));
+    autoptr(bb_stepper) stepper = new_object(bb_stepper, &a, &b);
     check_ok(bb_stepper_advance(stepper, &input));
     assert_true(bb_stepper_state(stepper)[0] == 3.5);
     assert_true(bb_stepper_exchanged(stepper)[0] == 0.0);
@@ -113,11 +111,9 @@ TEST(implicit_steps_balance_on_any_threads)
 {
     enum { N = 9000 };
     autorelease(bb_csr) s;
-    autofree double *m = NULL;
-    autofree double *kept = NULL;
     chain(N, &s);
-    check_ok(BB_ALLOCATE(N, &m));
-    check_ok(BB_ALLOCATE(N, &kept));
+    autofree double *m = new_array(double, N);
+    autofree double *kept = new_array(double, N);
     for (bb_index i = 0; i < N; ++i) {
         m[i] = 1.0 + 0.5 * sin((double)i);
     }
@@ -149,7 +145,6 @@ TEST(gradients_solve_and_say_when_they_cannot)
 {
     enum { N = 300 };
     autorelease(bb_csr) s;
-    bb_shifted_cg *solver = NULL;
     double d[N];
     double b[N];
     double x[N];
@@ -159,7 +154,7 @@ TEST(gradients_solve_and_say_when_they_cannot)
         d[i] = 0.01;
         b[i] = i % 7 - 3.0;
     }
-    check_ok(bb_shifted_cg_create(&s, 2.0, &solver));
+    bb_shifted_cg *solver = new_object(bb_shifted_cg, &s, 2.0);
     check_ok(bb_shifted_cg_solve(solver, d, b, 1e-13, x));
     check_ok(bb_csr_multiply(&s, x, product));
     for (int i = 0; i < N; ++i) {

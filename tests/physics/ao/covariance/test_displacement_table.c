@@ -84,11 +84,11 @@ TEST(tables_match_a_direct_evaluation)
     for (size_t t = 0; t < sizeof pairs / sizeof pairs[0]; ++t) {
         const bb_sensor *a = &k.sensors.sensors[pairs[t][0]];
         const bb_sensor *b = &k.sensors.sensors[pairs[t][1]];
-        autorelease(bb_displacement_table) table = {0};
         double worst = 0.0;
         double peak = 0.0;
         assert_true(bb_displacement_table_serves(a, b, 3));
-        check_ok(bb_displacement_table_create(&k.atmosphere, a, b, &table));
+        autorelease(bb_displacement_table) table =
+            new_struct(bb_displacement_table, &k.atmosphere, a, b);
         for (bb_index p = 0; p < a->count; p += 3) {
             for (bb_index q = 0; q < b->count; ++q) {
                 const bb_index index = table.centre + a->site[p] - b->site[q];
@@ -119,8 +119,8 @@ TEST(the_table_of_a_sensor_and_itself_is_even)
     enter(&k);
     for (int s = 0; s < 3; s += 2) {
         const bb_sensor *sensor = &k.sensors.sensors[s];
-        autorelease(bb_displacement_table) table = {0};
-        check_ok(bb_displacement_table_create(&k.atmosphere, sensor, sensor, &table));
+        autorelease(bb_displacement_table) table =
+            new_struct(bb_displacement_table, &k.atmosphere, sensor, sensor);
         for (bb_index d = 0; d <= table.centre; ++d) {
             const bb_index forth = table.centre + d;
             const bb_index back = table.centre - d;

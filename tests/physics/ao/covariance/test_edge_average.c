@@ -79,8 +79,7 @@ TEST(agrees_with_adaptive_quadrature)
     uint64_t index = 0;
     gsl_set_error_handler_off();
     for (int o = 0; o < 3; ++o) {
-        autorelease(bb_structure_table) table = {0};
-        check_ok(bb_structure_table_create(outer_scales[o], &table));
+        autorelease(bb_structure_table) table = new_struct(bb_structure_table, outer_scales[o]);
         const double scale = bb_structure_function(0.5, outer_scales[o]); // slope variance x d^2
         for (int k = 0; k < 5; ++k) {
             const double angle = angles[k] * BB_PI / 180.0;
@@ -105,8 +104,7 @@ TEST(agrees_with_adaptive_quadrature)
 // section 2.5 of the reference, five digits).
 static double variance(double size_m, double outer_scale_m)
 {
-    autorelease(bb_structure_table) table = {0};
-    check_ok(bb_structure_table_create(outer_scale_m, &table));
+    autorelease(bb_structure_table) table = new_struct(bb_structure_table, outer_scale_m);
     const bb_edge_pair pair = bb_edge_pair_make(0.0, 0.5 * size_m, 0.0, 0.5 * size_m);
     const double value = average(table, &pair, size_m, 0.0) - average(table, &pair, 0.0, 0.0);
     return value / (4.0 * BB_PI * BB_PI * pow(size_m, 5.0 / 3.0));

@@ -121,14 +121,12 @@ static double direct(const ao_case *c, const slope *a, const slope *b)
 static double worst_lone_entry(const ao_case *c, const bb_ao_config *config, const slope *guides,
                                int n)
 {
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) sensors = {0};
-    autoptr(bb_slope_covariance) covariance = NULL;
-    check_ok(bb_atmosphere_create(config->atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, config->atmosphere, 0.0);
     check_ok(bb_sensor_array_create_guides(config, &atmosphere, &sensors));
     const bb_slope_covariance_parts parts = {
         .name = "Cmm", .atmosphere = &atmosphere, .rows = &sensors, .columns = &sensors};
-    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    autoptr(bb_slope_covariance) covariance = new_object(bb_slope_covariance, &parts);
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
     assert_int_equal(source->rows, n);
     const bb_index half = sensors.sensors[1].first;
@@ -448,11 +446,9 @@ static void compare_tiles(int slope_model)
     ao_case c = case_asymmetric();
     c.sensors.slope_model = slope_model;
     const bb_ao_config config = case_config(&c);
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) guides = {0};
     autorelease(bb_measurement_noise) noise = {0};
-    autoptr(bb_slope_covariance) covariance = NULL;
-    check_ok(bb_atmosphere_create(config.atmosphere, 25.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, config.atmosphere, 25.0);
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     check_ok(bb_measurement_noise_create(&guides, &atmosphere, &noise));
     const bb_slope_covariance_parts parts = {.name = "Cmm",
@@ -461,7 +457,7 @@ static void compare_tiles(int slope_model)
                                              .columns = &guides,
                                              .noise = &noise,
                                              .tilt_blocks = true};
-    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    autoptr(bb_slope_covariance) covariance = new_object(bb_slope_covariance, &parts);
     const bb_matrix_source *source = bb_slope_covariance_source(covariance);
     assert_true(source->symmetric);
     assert_string_equal(source->unit, "arcsec^2");
@@ -491,9 +487,7 @@ TEST(tilt_vectors_are_the_tilt_blocks)
 {
     const ao_case c = case_asymmetric();
     autocall(chain_release) chain k = chain_assemble(&c, true);
-    autorelease(bb_tilt_vectors) tilts = {0};
-    autoptr(bb_slope_covariance) bare_covariance = NULL;
-    check_ok(bb_tilt_vectors_create(&k.guides, false, &tilts));
+    autorelease(bb_tilt_vectors) tilts = new_struct(bb_tilt_vectors, &k.guides, false);
     assert_int_equal(tilts.rows, k.n);
     assert_int_equal(tilts.columns, 6);
     const bb_slope_covariance_parts parts = {.name = "Cmm",
@@ -501,7 +495,7 @@ TEST(tilt_vectors_are_the_tilt_blocks)
                                              .rows = &k.guides,
                                              .columns = &k.guides,
                                              .noise = &k.noise};
-    check_ok(bb_slope_covariance_create(&parts, &bare_covariance));
+    autoptr(bb_slope_covariance) bare_covariance = new_object(bb_slope_covariance, &parts);
     autofree double *bare = chain_dense(bare_covariance);
     for (bb_index i = 0; i < k.n; ++i) {
         for (bb_index j = 0; j < k.n; ++j) {

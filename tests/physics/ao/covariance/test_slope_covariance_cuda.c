@@ -34,11 +34,9 @@ static void compare(const bb_device_source *twin, const bb_matrix_source *host, 
 {
     const bb_index stride = w.columns + w.gap;
     const size_t bytes = (size_t)(w.rows * stride) * bb_type_bytes(type);
-    unsigned char *got = NULL;
-    void *block = NULL;
     autofree double *expected = doubles(w.rows * w.columns);
-    check_ok(BB_ALLOCATE((bb_index)bytes, &got));
-    check_ok(bb_device_allocate(gpu, bytes, &block));
+    unsigned char *got = new_array(unsigned char, (bb_index)bytes);
+    void *block = allocate_on(gpu, bytes);
     check_ok(bb_device_zero(gpu, block, bytes));
     check_ok(
         bb_matrix_source_fill(host, w.row, w.column, bb_view_matrix(expected, w.rows, w.columns)));
@@ -68,8 +66,7 @@ static bb_index draw(bb_index count, uint64_t index)
 // The whole matrix, then windows of any size, place and stride.
 static void compare_source(const bb_matrix_source *host)
 {
-    autoptr(bb_device_source) twin = NULL;
-    check_ok(bb_device_source_create(host, gpu, &twin));
+    autoptr(bb_device_source) twin = new_object(bb_device_source, host, gpu);
     assert_true(twin->symmetric == host->symmetric && twin->rows == host->rows);
     for (int t = 0; t < 2; ++t) {
         const bb_type type = t == 0 ? BB_F64 : BB_F32;
@@ -112,8 +109,7 @@ TEST(vlt_3136_has_the_bits_of_the_host)
     autocall(sources_release) sources s = {0};
     sources_create(&c, &s);
     const bb_matrix_source *host = bb_slope_covariance_source(s.covariance[SOURCE_CMM]);
-    autoptr(bb_device_source) twin = NULL;
-    check_ok(bb_device_source_create(host, gpu, &twin));
+    autoptr(bb_device_source) twin = new_object(bb_device_source, host, gpu);
     compare(twin, host, (window){0, 0, host->rows, host->columns, 0}, BB_F64);
     compare(twin, host, (window){1033, 517, 1024, 1024, 0}, BB_F32);
 }

@@ -40,8 +40,7 @@ TEST(matches_the_forty_digit_values)
         {10.0, 688.071979648172},   {20.0, 795.790531319968}, {39.0, 807.448133618495},
         {1.0e5, 807.569966932023},
     };
-    autorelease(bb_structure_table) table = {0};
-    check_ok(bb_structure_table_create(25.0, &table));
+    autorelease(bb_structure_table) table = new_struct(bb_structure_table, 25.0);
     const double strength = pow(0.157, -5.0 / 3.0);
     for (size_t i = 0; i < sizeof reference / sizeof reference[0]; ++i) {
         const double r = reference[i][0];
@@ -83,8 +82,7 @@ TEST(slope_covariances_match_the_forty_digit_values)
         {5.0, 3.0, -0.000763269674134051, 0.000649981285080921, -0.00132636003526293},
         {10.0, 0.0, -0.000776389841564086, 0.000360663919359661, 0.0},
     };
-    autorelease(bb_structure_table) table = {0};
-    check_ok(bb_structure_table_create(25.0, &table));
+    autorelease(bb_structure_table) table = new_struct(bb_structure_table, 25.0);
     const double angle = BB_R0_WAVELENGTH_M * BB_ARCSEC_PER_RADIAN / (2.0 * BB_PI);
     const double factor = pow(0.157, -5.0 / 3.0) * angle * angle / 0.25;
     const double peak = reference[0][2];
@@ -120,8 +118,7 @@ TEST(far_slope_covariances_are_smooth)
         {24.0, -0.0014713719037232840592, -0.00020345317990159048942},
         {60.0, -2.462315882373955974e-7, -1.2865481036314258942e-8},
     };
-    autorelease(bb_structure_table) table = {0};
-    check_ok(bb_structure_table_create(25.0, &table));
+    autorelease(bb_structure_table) table = new_struct(bb_structure_table, 25.0);
     const double peak = bb_structure_function(0.5, 25.0);
     for (size_t i = 0; i < sizeof reference / sizeof reference[0]; ++i) {
         const double u = reference[i][0];
@@ -145,8 +142,7 @@ TEST(table_reaches_the_rounding_of_the_exact_function)
     double worst_covariance = 0.0;
     for (size_t l = 0; l < 4; ++l) {
         const double outer_scale = outer_scales[l];
-        autorelease(bb_structure_table) table = {0};
-        check_ok(bb_structure_table_create(outer_scale, &table));
+        autorelease(bb_structure_table) table = new_struct(bb_structure_table, outer_scale);
         const double peak = bb_structure_function(0.45, outer_scale);
         for (uint64_t i = 0; i < 5000; ++i) {
             const double r =

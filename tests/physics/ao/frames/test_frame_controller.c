@@ -30,8 +30,7 @@ TEST(commands_are_weighted_estimates)
     static const double gains[] = {1.0, 0.6, 0.25};
     for (int g = 0; g < 3; ++g) {
         const bb_control_law law = law_of(gains[g], 2.4, 0.0, NULL);
-        autorelease(bb_frame_controller) loop = {0};
-        check_ok(bb_frame_controller_create(&law, &loop));
+        autorelease(bb_frame_controller) loop = new_struct(bb_frame_controller, &law);
         for (int run = 0; run < 2; ++run) { // a restart leaves nothing
             bb_frame_controller_restart(&loop);
             for (int k = 0; k < FRAMES; ++k) {
@@ -60,10 +59,8 @@ TEST(closed_and_open_loops_command_alike)
     for (size_t c = 0; c < sizeof times / sizeof *times; ++c) {
         const bb_control_law open = law_of(times[c][0], times[c][1], times[c][2], NULL);
         const bb_control_law closed = law_of(times[c][0], times[c][1], times[c][2], seen);
-        autorelease(bb_frame_controller) a = {0};
-        autorelease(bb_frame_controller) b = {0};
-        check_ok(bb_frame_controller_create(&open, &a));
-        check_ok(bb_frame_controller_create(&closed, &b));
+        autorelease(bb_frame_controller) a = new_struct(bb_frame_controller, &open);
+        autorelease(bb_frame_controller) b = new_struct(bb_frame_controller, &closed);
         for (int k = 0; k < FRAMES; ++k) {
             const double frame[SLOPES] = {slope(k, 0), slope(k, 1), slope(k, 2)};
             const double *expected = bb_frame_controller_step(&a, frame);
@@ -85,9 +82,8 @@ TEST(an_exposure_sees_commands_as_they_arrive)
         const double delay = times[c][0];
         const double exposure = times[c][1];
         const bb_control_law law = law_of(1.0, delay, exposure, seen);
-        autorelease(bb_frame_controller) loop = {0};
         double sent[FRAMES];
-        check_ok(bb_frame_controller_create(&law, &loop));
+        autorelease(bb_frame_controller) loop = new_struct(bb_frame_controller, &law);
         for (int k = 0; k < FRAMES; ++k) {
             const double frame[SLOPES] = {slope(k, 0), slope(k, 1), slope(k, 2)};
             sent[k] = bb_frame_controller_step(&loop, frame)[0];
@@ -116,6 +112,5 @@ TEST(a_loop_without_time_is_refused)
         assert_int_equal(bb_frame_controller_create(&law, &loop), BB_INVALID);
     }
     const bb_control_law instant = law_of(1.0, 0.0, 0.0, NULL);
-    autorelease(bb_frame_controller) loop = {0};
-    check_ok(bb_frame_controller_create(&instant, &loop));
+    autorelease(bb_frame_controller) loop = new_struct(bb_frame_controller, &instant);
 }

@@ -38,17 +38,15 @@ static campaign run(const ao_case *c, const double *r, const double *cee, bb_ind
     const bb_ao_config config = case_config(c);
     const bb_monte_carlo_config screens = {
         .frames = frames, .pixels_per_subaperture = 24, .screen_oversize = 3.0, .subharmonics = 4};
-    autoptr(bb_tomography) problem = NULL;
-    autoptr(bb_frame_sampler) sampler = NULL;
     bb_outcome outcome = {0};
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY, .strehl = out.stationary};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .strehl = out.pairs};
-    check_ok(bb_tomography_create(&config, true, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, true);
     check_ok(
         bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &stationary, &outcome));
     check_ok(bb_tomography_rate(problem, 0, cee, WAVELENGTHS, wavelengths_m, &score, &outcome));
     out.rms_m = score.residual_rms;
-    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
+    autoptr(bb_frame_sampler) sampler = new_object(bb_frame_sampler, problem, &screens);
     bb_monte_carlo_estimate estimate = {
         .r = r, .correctable = out.correctable, .total = out.total, .psf = out.psf};
     const bb_monte_carlo_task task = {.seed = 11,
@@ -110,11 +108,9 @@ TEST(mirrors_together_correct_by_their_surfaces)
     const bb_ao_config config = case_config(&c);
     const bb_monte_carlo_config screens = {
         .frames = 2, .pixels_per_subaperture = 8, .screen_oversize = 2.0, .subharmonics = 4};
-    autoptr(bb_tomography) problem = NULL;
-    autoptr(bb_frame_sampler) sampler = NULL;
     check_ok(bb_ao_check(&config));
-    check_ok(bb_tomography_create(&config, true, &problem));
-    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, true);
+    autoptr(bb_frame_sampler) sampler = new_object(bb_frame_sampler, problem, &screens);
     const bb_index n = problem->cmm->columns;
     const bb_index slopes = problem->targets[0].ctm->rows * n;
     const bb_index commands = problem->commands->stack.actuator_count * n;
@@ -179,17 +175,15 @@ TEST(slopes_have_their_covariance)
     const bb_ao_config config = case_config(&c);
     const bb_monte_carlo_config screens = {
         .frames = 1, .pixels_per_subaperture = 24, .screen_oversize = 3.0, .subharmonics = 4};
-    autoptr(bb_tomography) problem = NULL;
-    autoptr(bb_frame_sampler) sampler = NULL;
     autorelease(bb_frame) frame = {0};
-    check_ok(bb_tomography_create(&config, true, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, true);
     const bb_index n = problem->cmm->rows;
     const bb_index m = problem->targets[0].ctm->rows;
     autofree double *expected = doubles(n * n + m * n);
     autofree double *sum = zeros(n * n + m * n);
     check_ok(bb_matrix_source_load(problem->cmm, expected));
     check_ok(bb_matrix_source_load(problem->targets[0].ctm, expected + n * n));
-    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
+    autoptr(bb_frame_sampler) sampler = new_object(bb_frame_sampler, problem, &screens);
     check_ok(bb_frame_create(sampler, &frame));
     for (uint64_t f = 0; f < FRAMES; ++f) {
         check_ok(bb_frame_draw(sampler, 2, f, &frame));

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/ao/covariance/structure_function.h"
 #include "physics/ao/frames/phase_screen.h"
 #include "tests/physics/doubles.h"
@@ -16,8 +15,7 @@ static bb_phase_screen make(bb_index points)
 
 static bb_amplitude *draw(const bb_phase_screen *screen, uint64_t seed, uint64_t number)
 {
-    bb_amplitude *amplitudes = NULL;
-    check_ok(BB_ALLOCATE(screen->waves, &amplitudes));
+    bb_amplitude *amplitudes = new_array(bb_amplitude, screen->waves);
     bb_phase_screen_draw(screen, 1.0, seed, number, amplitudes);
     return amplitudes;
 }
@@ -81,10 +79,10 @@ TEST(drawn_screens_have_it_too)
     for (int i = 0; i < POINTS; ++i) {
         position[i] = 0.333 * i - 4.0;
     }
-    autorelease(bb_screen_axis) x = {0};
-    autorelease(bb_screen_axis) y = {0};
-    check_ok(bb_screen_axis_create(&screen, true, POINTS, position, NULL, BB_SCREEN_POINT, &x));
-    check_ok(bb_screen_axis_create(&screen, false, POINTS, position, NULL, BB_SCREEN_POINT, &y));
+    autorelease(bb_screen_axis) x =
+        new_struct(bb_screen_axis, &screen, true, POINTS, position, NULL, BB_SCREEN_POINT);
+    autorelease(bb_screen_axis) y =
+        new_struct(bb_screen_axis, &screen, false, POINTS, position, NULL, BB_SCREEN_POINT);
     double sum = 0.0;
     double squares = 0.0;
     for (uint64_t s = 0; s < SCREENS; ++s) {
@@ -120,10 +118,10 @@ TEST(fft_and_sum_of_waves_agree)
     for (int i = 0; i < 48; ++i) {
         position[i] = pixel_m * (i - 24);
     }
-    autorelease(bb_screen_axis) x = {0};
-    autorelease(bb_screen_axis) y = {0};
-    check_ok(bb_screen_axis_create(&screen, true, 48, position, NULL, BB_SCREEN_POINT, &x));
-    check_ok(bb_screen_axis_create(&screen, false, 48, position, NULL, BB_SCREEN_POINT, &y));
+    autorelease(bb_screen_axis) x =
+        new_struct(bb_screen_axis, &screen, true, 48, position, NULL, BB_SCREEN_POINT);
+    autorelease(bb_screen_axis) y =
+        new_struct(bb_screen_axis, &screen, false, 48, position, NULL, BB_SCREEN_POINT);
     check_ok(bb_phase_screen_plane(&screen, amplitudes, plane));
     check_ok(bb_phase_screen_add(&screen, amplitudes, &x, &y, grid));
     check_all_close(grid, plane, 48 * 48, 1e-11, 1.0);
@@ -133,11 +131,11 @@ TEST(fft_and_sum_of_waves_agree)
 static double taken(const bb_phase_screen *screen, const bb_amplitude *amplitudes, double at_x,
                     double at_y, double width, bb_screen_taken along_x, bb_screen_taken along_y)
 {
-    autorelease(bb_screen_axis) x = {0};
-    autorelease(bb_screen_axis) y = {0};
     double value = 0.0;
-    check_ok(bb_screen_axis_create(screen, true, 1, &at_x, &width, along_x, &x));
-    check_ok(bb_screen_axis_create(screen, false, 1, &at_y, &width, along_y, &y));
+    autorelease(bb_screen_axis) x =
+        new_struct(bb_screen_axis, screen, true, 1, &at_x, &width, along_x);
+    autorelease(bb_screen_axis) y =
+        new_struct(bb_screen_axis, screen, false, 1, &at_y, &width, along_y);
     check_ok(bb_phase_screen_add(screen, amplitudes, &x, &y, &value));
     return value;
 }

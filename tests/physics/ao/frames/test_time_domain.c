@@ -54,13 +54,12 @@ static void leave(scene *s)
 TEST(skies_begin_as_frames)
 {
     autocall(leave) scene s;
-    autoptr(bb_flow_sampler) flow = NULL;
     autorelease(bb_frame) frame = {0};
     autorelease(bb_frame) moved = {0};
     enter(5, &s);
     check_ok(bb_frame_create(s.sampler, &frame));
     check_ok(bb_frame_create(s.sampler, &moved));
-    check_ok(bb_flow_sampler_create(s.sampler, winds, &flow));
+    autoptr(bb_flow_sampler) flow = new_object(bb_flow_sampler, s.sampler, winds);
     check_ok(bb_frame_draw(s.sampler, 5, 8, &frame));
     bb_flow_sampler_start(flow, 5, 8);
     check_ok(bb_flow_sampler_look(flow, BB_FRAME_WHOLE, 0.0, 0.0, 5, 8, &moved));
@@ -86,8 +85,6 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
     double drift[LAYERS][2];
     autocall(leave) scene s;
     autorelease(bb_sensor_array) late = {0};
-    autoptr(bb_slope_covariance) covariance = NULL;
-    autoptr(bb_flow_sampler) flow = NULL;
     autorelease(bb_frame) frame = {0};
     enter(4, &s);
     const bb_index n = s.problem->guides.measurement_count;
@@ -102,13 +99,13 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
                                              .atmosphere = &s.problem->atmosphere,
                                              .rows = &late,
                                              .columns = &s.problem->guides};
-    check_ok(bb_slope_covariance_create(&parts, &covariance));
+    autoptr(bb_slope_covariance) covariance = new_object(bb_slope_covariance, &parts);
     autofree double *expected = chain_dense(covariance);
     autofree double *still = doubles(m * n);
     check_ok(bb_matrix_source_load(s.problem->targets[0].ctm, still));
     autofree double *sum = zeros(m * n);
     check_ok(bb_frame_create(s.sampler, &frame));
-    check_ok(bb_flow_sampler_create(s.sampler, winds, &flow));
+    autoptr(bb_flow_sampler) flow = new_object(bb_flow_sampler, s.sampler, winds);
     for (uint64_t f = 0; f < SKIES; ++f) {
         bb_flow_sampler_start(flow, 2, f);
         check_ok(bb_flow_sampler_look(flow, BB_FRAME_GUIDES, 1.0, 0.0, 2, f, &frame));
@@ -150,23 +147,21 @@ TEST(a_drift_is_a_direction)
     c.targets[c.target_count].x_arcsec += step_arcsec;
     c.targets[c.target_count++].y_arcsec -= 2.0 * step_arcsec;
     const bb_ao_config config = case_config(&c);
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) guides = {0};
     bb_sensor_array truth[2] = {0};
     double *matrix[2];
-    check_ok(bb_atmosphere_create(&c.atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &c.atmosphere, 0.0);
     check_ok(bb_sensor_array_create_guides(&config, &atmosphere, &guides));
     const double offset = 8000.0 * step_arcsec / BB_ARCSEC_PER_RADIAN;
     const double drift[1][2] = {{offset, -2.0 * offset}};
     for (int t = 0; t < 2; ++t) {
-        autoptr(bb_slope_covariance) covariance = NULL;
         check_ok(bb_sensor_array_create_truth(&config, t, &atmosphere, &truth[t]));
         if (t == 0) {
             bb_sensor_array_drift(&truth[t], drift);
         }
         const bb_slope_covariance_parts parts = {
             .name = "Ctm", .atmosphere = &atmosphere, .rows = &truth[t], .columns = &guides};
-        check_ok(bb_slope_covariance_create(&parts, &covariance));
+        autoptr(bb_slope_covariance) covariance = new_object(bb_slope_covariance, &parts);
         matrix[t] = chain_dense(covariance);
     }
     const double entries = bb_slope_covariance_entries(&truth[0], &guides);

@@ -53,10 +53,9 @@ TEST(known_strengths_come_back)
     bb_layer_config layers[LAYERS];
     const ao_case c = asymmetric_case(layers);
     const bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) problem = NULL;
     autorelease(bb_learned_profile) learned = {0};
     double worst = 0.0;
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     const bb_learn_task task = task_of(&config, problem->cmm);
     check_ok(bb_learn_fit(&task, &learned));
     assert_int_equal(learned.outcome.kind, BB_OUTCOME_OK);
@@ -91,9 +90,8 @@ TEST(absent_layers_get_nothing)
     const bb_ao_config config = case_config(&c);
     const double more_m[LAYERS + 2] = {0.0, 2000.0, 4000.0, 7500.0, 11000.0};
     const double expected[LAYERS + 2] = {18.0, 0.0, 4.5, 0.0, 7.25};
-    autoptr(bb_tomography) problem = NULL;
     autorelease(bb_learned_profile) learned = {0};
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     bb_learn_task task = task_of(&config, problem->cmm);
     task.layer_count = LAYERS + 2;
     task.height_m = more_m;
@@ -111,9 +109,8 @@ TEST_FULL(the_outer_scale_comes_back)
     ao_case c = asymmetric_case(layers);
     c.atmosphere.outer_scale_m = 17.0;
     const bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) problem = NULL;
     autorelease(bb_learned_profile) learned = {0};
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     bb_learn_task task = task_of(&config, problem->cmm);
     task.outer_scale_low_m = 8.0;
     task.outer_scale_high_m = 80.0;
@@ -145,9 +142,8 @@ TEST(natural_stars_see_above_laser_stars)
     c.stars[3].x_arcsec = -6.0;
     c.stars[3].y_arcsec = 5.0;
     bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) problem = NULL;
     autorelease(bb_learned_profile) learned = {0};
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     bb_learn_task task = task_of(&config, problem->cmm);
     task.height_m = high_m;
     check_ok(bb_learn_fit(&task, &learned));
@@ -170,9 +166,8 @@ TEST(layers_too_close_are_named)
     ao_case c = asymmetric_case(layers);
     bb_ao_config config = case_config(&c);
     const double close_m[LAYERS] = {0.0, 11000.0, 11020.0};
-    autoptr(bb_tomography) problem = NULL;
     autorelease(bb_learned_profile) learned = {0};
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     bb_learn_task task = task_of(&config, problem->cmm);
     task.height_m = close_m;
     check_ok(bb_learn_fit(&task, &learned));
@@ -198,10 +193,9 @@ TEST(noise_and_tilts_do_not_bias)
     bb_layer_config layers[LAYERS];
     ao_case c = asymmetric_case(layers);
     bb_ao_config config = case_config(&c);
-    autoptr(bb_tomography) problem = NULL;
     autorelease(bb_learned_profile) quiet = {0};
     autorelease(bb_learned_profile) noisy = {0};
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     bb_learn_task task = task_of(&config, problem->cmm);
     check_ok(bb_learn_fit(&task, &quiet));
     check_ok(bb_threads_set(2));
@@ -227,14 +221,12 @@ TEST_FULL(frames_teach_within_their_error)
     const bb_ao_config config = case_config(&c);
     const bb_monte_carlo_config screens = {
         .frames = 0, .pixels_per_subaperture = 16, .screen_oversize = 2.0, .subharmonics = 4};
-    autoptr(bb_tomography) problem = NULL;
-    bb_frame_sampler *sampler = NULL;
     bb_learn_frames frames = {0};
     bb_learned_profile learned = {0};
     check_ok(bb_threads_set(2));
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_CONSTANT_BLOCK, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_CONSTANT_BLOCK);
     problem->target_count = 0; // no phase over pupils is wanted
-    check_ok(bb_frame_sampler_create(problem, &screens, &sampler));
+    bb_frame_sampler *sampler = new_object(bb_frame_sampler, problem, &screens);
     check_ok(bb_learn_frames_draw(sampler, 3, 0, 480, &frames));
     bb_learn_task task = task_of(&config, frames.source);
     task.source_count = BB_LEARN_BATCHES;

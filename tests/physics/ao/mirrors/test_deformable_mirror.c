@@ -9,8 +9,8 @@
 
 TEST(actuators_stand_on_the_lenslet_corners)
 {
-    autorelease(bb_deformable_mirror) mirror = {0};
-    check_ok(bb_deformable_mirror_create(39.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 39.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN);
     // 100 actuators, 5 modes dropped: independent numbers of the 39 m check case.
     assert_int_equal(mirror.actuator_count, 100);
     assert_int_equal(mirror.dropped_modes, 5);
@@ -60,9 +60,9 @@ TEST(mirrors_beyond_lapack_are_refused)
 // The truncated pseudo-inverse by the singular values of the whole interaction matrix, two ways.
 static void compare_with_singular_values(double obstruction, bb_index lenslets, double condition)
 {
-    autorelease(bb_deformable_mirror) mirror = {0};
     const bb_pupil pupil = {.obstruction = obstruction};
-    check_ok(bb_deformable_mirror_create(8.0, &pupil, lenslets, condition, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &pupil, lenslets, condition);
     const bb_index m = mirror.measurement_count;
     const bb_index k = mirror.actuator_count;
     const bb_index rank = m < k ? m : k;
@@ -114,8 +114,8 @@ TEST(influence_couples_a_fifth_to_the_neighbour)
 
 TEST(interaction_is_the_point_difference)
 {
-    autorelease(bb_deformable_mirror) mirror = {0};
-    check_ok(bb_deformable_mirror_create(6.0, &(bb_pupil){.obstruction = 0.0}, 3, NAN, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 6.0, &(bb_pupil){.obstruction = 0.0}, 3, NAN);
     // 3 x 3 lenslets of 2 m, all nine centres inside (0.943), 16 corners less the four far ones.
     assert_int_equal(mirror.measurement_count, 18);
     assert_int_equal(mirror.actuator_count, 16);
@@ -134,8 +134,8 @@ TEST(interaction_is_the_point_difference)
 // Dx D is the orthogonal projector on the modes kept: symmetric, idempotent, of their trace.
 TEST(projector_inverts_the_modes_kept)
 {
-    autorelease(bb_deformable_mirror) mirror = {0};
-    check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 8, NAN, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &(bb_pupil){.obstruction = 0.2}, 8, NAN);
     const bb_index a = mirror.actuator_count;
     const bb_index m = mirror.measurement_count;
     autofree double *interaction = doubles(m * a);
@@ -168,9 +168,8 @@ TEST(projector_inverts_the_modes_kept)
 // Share of a plane's voltages that the projector gives back.
 static double tilt_kept(bb_index lenslets, double condition)
 {
-    autorelease(bb_deformable_mirror) mirror = {0};
-    check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, lenslets, condition,
-                                         &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &(bb_pupil){.obstruction = 0.2}, lenslets, condition);
     const bb_index m = mirror.measurement_count;
     const bb_index a = mirror.actuator_count;
     autofree double *interaction = doubles(m * a);

@@ -131,7 +131,6 @@ TEST(slopes_are_those_of_the_function_that_was_sampled)
 {
     ao_case c = case_mcao();
     bb_influence_cube cubes[2] = {{0}};
-    autorelease(bb_atmosphere) atmosphere = {0};
     bb_sensor_array arrays[2] = {{0}};
     bb_mirror_stack stack = {0};
     double worst = 0.0;
@@ -145,7 +144,7 @@ TEST(slopes_are_those_of_the_function_that_was_sampled)
     c.influences = cubes;
     const bb_ao_config config = case_config(&c);
     check_ok(bb_ao_check(&config));
-    check_ok(bb_atmosphere_create(&c.atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &c.atmosphere, 0.0);
     check_ok(bb_mirror_stack_create(&config, &stack));
     assert_int_equal(stack.actuator_count, 103);
     check_relative(bb_mirror_stack_actuators(&config), 103.0, 1e-15);
@@ -233,13 +232,12 @@ TEST(a_grid_reaches_what_is_corrected)
 {
     ao_case c = case_mcao();
     bb_influence_cube cube = sample(oblong, 2, 101, 102, 0.1);
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) truth = {0};
     autorelease(bb_mirror_stack) stack = {0};
     add_own_mirror(&c, 11000.0);
     c.influences = &cube;
     const bb_ao_config config = case_config(&c);
-    check_ok(bb_atmosphere_create(&c.atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &c.atmosphere, 0.0);
     check_ok(bb_mirror_stack_create(&config, &stack));
     check_ok(bb_sensor_array_create_truth(&config, 2, &atmosphere, &truth)); // along y
     check_fails(bb_mirror_stack_cover(&stack, truth.sensors, true, "targets[2]"), BB_INVALID,
@@ -274,18 +272,16 @@ static double as_upper(bb_index actuator, double x, double y)
 static bb_index tell(const ao_case *c, bb_plate_mode *first)
 {
     const bb_ao_config config = case_config(c);
-    autorelease(bb_atmosphere) atmosphere = {0};
     bb_sensor_array truth[MOST_TARGETS] = {{0}};
     const bb_sensor *truths[MOST_TARGETS];
-    bb_mirror_commands *commands = NULL;
     autofree bb_plate_mode *modes = NULL;
     bb_index count = 0;
-    check_ok(bb_atmosphere_create(&c->atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &c->atmosphere, 0.0);
     for (bb_index t = 0; t < c->target_count; ++t) {
         check_ok(bb_sensor_array_create_truth(&config, t, &atmosphere, &truth[t]));
         truths[t] = truth[t].sensors;
     }
-    check_ok(bb_mirror_commands_create(&config, truths, &commands));
+    bb_mirror_commands *commands = new_object(bb_mirror_commands, &config, truths);
     check_ok(bb_plate_scale_find(commands, &modes, &count));
     *first = count > 0 ? modes[0] : (bb_plate_mode){0};
     bb_mirror_commands_destroy(&commands);

@@ -132,8 +132,8 @@ TEST(commands_minimise_the_weighted_residual)
 // With the condition of the one mirror its projector is the limit of all directions and weights.
 TEST(one_mirror_at_the_pupil_has_the_projector_of_one)
 {
-    autorelease(bb_deformable_mirror) mirror = {0};
-    check_ok(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &(bb_pupil){.obstruction = 0.2}, 10, NAN);
     for (int directions = 1; directions <= 5; directions += 4) {
         ao_case c = case_mcao();
         autocall(leave) scene s;
@@ -298,7 +298,6 @@ TEST(a_condition_apart_from_plate_scale_is_not_told_of)
 TEST(mirrors_that_move_nothing_are_refused)
 {
     ao_case c = case_mcao();
-    autorelease(bb_atmosphere) atmosphere = {0};
     autorelease(bb_sensor_array) truth = {0};
     bb_mirror_commands *commands = NULL;
     c.telescope.obstruction = 0.0;
@@ -307,7 +306,7 @@ TEST(mirrors_that_move_nothing_are_refused)
     c.mirrors_condition = 100.0;
     add_mirror(&c, 0.0, 20.0);
     const bb_ao_config config = case_config(&c);
-    check_ok(bb_atmosphere_create(&c.atmosphere, 0.0, &atmosphere));
+    autorelease(bb_atmosphere) atmosphere = new_struct(bb_atmosphere, &c.atmosphere, 0.0);
     check_ok(bb_sensor_array_create_truth(&config, 0, &atmosphere, &truth));
     const bb_sensor *const truths[1] = {truth.sensors};
     check_fails(bb_mirror_commands_create(&config, truths, &commands), BB_INVALID,

@@ -84,11 +84,11 @@ TEST(a_mirror_at_the_pupil_is_the_same_in_all_directions)
 {
     ao_case c = case_mcao();
     autocall(leave) scene s;
-    autorelease(bb_deformable_mirror) mirror = {0};
     const bb_pupil pupil = {.obstruction = 0.2};
     add_mirror(&c, 0.0, NAN);
     enter(&c, &s);
-    check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &pupil, 10, NAN);
     const bb_index items = mirror.measurement_count * mirror.actuator_count;
     autofree double *expected = doubles(items);
     check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, expected));
@@ -215,7 +215,6 @@ TEST(guide_stars_see_mirrors_as_layers)
     autocall(leave) scene s;
     autorelease(bb_sensor_array) guides = {0};
     autorelease(bb_mirror_stack) ground = {0};
-    autorelease(bb_deformable_mirror) mirror = {0};
     autofree double *matrix = NULL;
     const bb_pupil pupil = {.obstruction = 0.2};
     const bb_index layer = 1; // at 4500 m
@@ -248,7 +247,8 @@ TEST(guide_stars_see_mirrors_as_layers)
         }
     }
     BB_RELEASE(&matrix);
-    check_ok(bb_deformable_mirror_create(8.0, &pupil, 10, NAN, &mirror));
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &pupil, 10, NAN);
     check_ok(bb_mirror_stack_of_pupil(&mirror, &ground));
     const bb_index items = mirror.measurement_count * mirror.actuator_count;
     autofree double *expected = doubles(items);

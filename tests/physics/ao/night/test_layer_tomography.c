@@ -97,23 +97,21 @@ static void compare_problems(bb_lgs_tilt tilt, bool with_terms, double held_byte
     bb_layer_config layers[LAYERS];
     bb_error_terms_config terms = all_terms(&none);
     bb_error_terms_config known_terms = all_terms(&wind);
-    autoptr(bb_tomography) base = NULL;
-    autoptr(bb_tomography) expected = NULL;
-    autoptr(bb_layer_tomography) mixed = NULL;
     autorelease(bb_profile_series) series = {0};
     add_target(&c, -14.0, 6.0);
     c.targets[1].lenslets = 4;
     bb_ao_config config = case_config(&c);
     config.error_terms = with_terms ? &known_terms : NULL;
     start_series(&series);
-    check_ok(bb_tomography_create(&config, tilt, &base));
+    autoptr(bb_tomography) base = new_object(bb_tomography, &config, tilt);
     ao_case changed = c;
     state_strengths(&changed, layers);
     bb_ao_config known = case_config(&changed);
     known.error_terms = with_terms ? &known_terms : NULL;
-    check_ok(bb_tomography_create(&known, tilt, &expected));
+    autoptr(bb_tomography) expected = new_object(bb_tomography, &known, tilt);
     config.error_terms = with_terms ? &terms : NULL;
-    check_ok(bb_layer_tomography_create(&config, tilt, base, 2, &series, held_bytes, &mixed));
+    autoptr(bb_layer_tomography) mixed =
+        new_object(bb_layer_tomography, &config, tilt, base, 2, &series, held_bytes);
     const bb_tomography *got = bb_layer_tomography_problem(mixed);
     check_ok(bb_layer_tomography_set(mixed, winds, NULL)); // other strengths before
     check_ok(bb_layer_tomography_set(mixed, strengths, winds));
@@ -148,19 +146,17 @@ TEST(layers_have_outer_scales_of_their_own)
     const bb_profile_row rows[] = {{0.0, 4000.0, 2.0, NAN, 25.0}, {0.0, 4000.0, 3.0, NAN, 60.0}};
     static const bb_layer_config layer[] = {{4000.0, 1.0, NAN}};
     const double strength[] = {2.0, 3.0};
-    bb_layer_tomography *mixed = NULL;
-    autorelease(bb_profile_series) series = {0};
     bb_tomography *alone[2] = {NULL, NULL};
     ao_case c = case_asymmetric();
     c.atmosphere.layers = (bb_list){(void *)(uintptr_t)layer, 1};
     bb_ao_config config = case_config(&c);
-    check_ok(bb_profile_series_create(rows, 2, &series));
+    autorelease(bb_profile_series) series = new_struct(bb_profile_series, rows, 2);
     for (int k = 0; k < 2; ++k) {
         c.atmosphere.outer_scale_m = rows[k].outer_scale_m;
         check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &alone[k]));
     }
-    check_ok(bb_layer_tomography_create(&config, BB_LGS_TILT_UPDATE, alone[0], 1, &series, HELD,
-                                        &mixed));
+    bb_layer_tomography *mixed =
+        new_object(bb_layer_tomography, &config, BB_LGS_TILT_UPDATE, alone[0], 1, &series, HELD);
     check_ok(bb_layer_tomography_set(mixed, strength, NULL));
     const bb_index m = alone[0]->targets[0].ctt->rows;
     autofree double *sum = zeros(m * m);
@@ -192,11 +188,10 @@ TEST(memory_is_what_was_said)
     bb_ao_config config = case_config(&c);
     config.error_terms = &terms;
     autorelease(bb_profile_series) series = {0};
-    autoptr(bb_tomography) base = NULL;
     bb_layer_tomography *mixed = NULL;
     bb_need making, held, filling;
     start_series(&series);
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &base));
+    autoptr(bb_tomography) base = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     for (int holds = 0; holds < 2; ++holds) {
         const double limit = holds ? HELD : 0.0;
         check_ok(
@@ -226,10 +221,9 @@ TEST_FULL(memory_may_run_out_anywhere)
     add_target(&c, 5.0, -3.0);
     const bb_ao_config config = case_config(&c);
     autorelease(bb_profile_series) series = {0};
-    autoptr(bb_tomography) base = NULL;
     bb_layer_tomography *mixed = NULL;
     start_series(&series);
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &base));
+    autoptr(bb_tomography) base = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     const size_t before = bb_memory_bytes();
     for (int holds = 0; holds < 2; ++holds) {
         bb_index failures = 0;

@@ -21,8 +21,7 @@ TEST(noise_is_what_it_adds_to_the_covariance)
     const bb_ao_config config = case_config(&c);
     autocall(chain_release) chain noisy = chain_assemble(&c, true);
     autocall(chain_release) chain clean = chain_assemble(&c, false);
-    autoptr(bb_tomography) problem = NULL;
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     autorelease(bb_csr) sparse = {0};
     check_ok(bb_error_budget_noise(problem, &sparse));
     assert_int_equal(sparse.rows, noisy.n);
@@ -62,9 +61,8 @@ TEST(terms_add_up)
         .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}};
     bb_ao_config config = case_config(&c);
     config.error_terms = &terms;
-    autoptr(bb_tomography) problem = NULL;
     bb_error_budget budget;
-    check_ok(bb_tomography_create(&config, BB_LGS_TILT_UPDATE, &problem));
+    autoptr(bb_tomography) problem = new_object(bb_tomography, &config, BB_LGS_TILT_UPDATE);
     check_ok(bb_error_budget_of_terms(&terms, problem, 0, &budget));
     const bb_tomography_target *target = &problem->targets[0];
     assert_true(budget.fitting > 0.0 && budget.lag > 0.0 && budget.aliasing == 0.0);

@@ -78,11 +78,10 @@ TEST(energy_in_a_box_is_a_share_of_all_that_passes)
     static double mask[FINE * FINE];
     const double diameter = 4.0;
     const double wavelength = 1.65e-6;
-    autoptr(bb_point_spread) spread = NULL;
     draw_spiders(mask);
-    check_ok(bb_point_spread_create(
-        diameter, &(bb_pupil){.obstruction = 0.3, .mask = mask, .edge = FINE, .threshold = 0.5}, 8,
-        NAN, &spread));
+    autoptr(bb_point_spread) spread = new_object(
+        bb_point_spread, diameter,
+        &(bb_pupil){.obstruction = 0.3, .mask = mask, .edge = FINE, .threshold = 0.5}, 8, NAN);
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     autofree double *correlation = NULL; // no residual
     check_ok(BB_ZEROED(grid->pixels * grid->pixels, &correlation));

@@ -219,11 +219,11 @@ static double found(const scene *s, const bb_pair_field *field, bb_index k, bb_i
 TEST(pairs_have_the_residual_of_plain_sums)
 {
     autocall(close_scene) scene s;
-    autoptr(bb_whole_residual) whole = NULL;
     autofree double *twisted = NULL;
     bb_pair_field field = {0};
     open_scene(false, &s);
-    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
+    autoptr(bb_whole_residual) whole =
+        new_object(bb_whole_residual, s.problem, 0, NULL, 1, &carried);
     const bb_whole_estimate estimate = {whole, s.r, NULL};
     check_ok(bb_whole_residual_field(&estimate, BB_RESIDUAL_SLOPES, s.voltages, &twisted, &field));
     const bb_pair_comb *comb = field.comb;
@@ -274,12 +274,12 @@ TEST(commands_leave_what_slopes_do)
 TEST(without_a_correction_the_image_is_seeing_limited)
 {
     autocall(close_scene) scene s;
-    autoptr(bb_whole_residual) whole = NULL;
     double strehl = NAN;
     bb_outcome outcome = {0};
     open_scene(false, &s);
     set_residual(&s, 0.0);
-    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
+    autoptr(bb_whole_residual) whole =
+        new_object(bb_whole_residual, s.problem, 0, NULL, 1, &carried);
     const bb_whole_estimate estimate = {whole, s.r, NULL};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .estimate = &estimate, .strehl = &strehl};
     check_ok(bb_tomography_rate(s.problem, 0, s.cee, 1, &wavelength_m, &score, &outcome));
@@ -305,13 +305,12 @@ TEST(without_a_correction_the_image_is_seeing_limited)
 TEST(the_correctable_part_stays)
 {
     autocall(close_scene) scene s;
-    autoptr(bb_whole_residual) whole = NULL;
     double strehl[2] = {NAN, NAN};
     double correctable[2] = {NAN, NAN};
     double rms[2];
     bb_outcome outcome = {0};
     open_scene(false, &s);
-    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &still, &whole));
+    autoptr(bb_whole_residual) whole = new_object(bb_whole_residual, s.problem, 0, NULL, 1, &still);
     const bb_whole_estimate estimate = {whole, s.r, NULL};
     for (int k = 0; k < 2; ++k) {
         bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
@@ -349,9 +348,9 @@ static double residual_of(const scene *s, const bb_whole_residual *whole, const 
 TEST(projected_phases_lead_to_the_least_variance)
 {
     autocall(close_scene) scene s;
-    autoptr(bb_whole_residual) whole = NULL;
     open_scene(false, &s);
-    check_ok(bb_whole_residual_create(s.problem, 0, NULL, 1, &carried, &whole));
+    autoptr(bb_whole_residual) whole =
+        new_object(bb_whole_residual, s.problem, 0, NULL, 1, &carried);
     const bb_index items = s.actuators * s.n;
     const int n = (int)s.n;
     const int actuators = (int)s.actuators;

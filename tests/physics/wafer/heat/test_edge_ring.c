@@ -22,10 +22,9 @@ TEST(ring_and_wafer_make_up_a_disc)
 {
     static const double spacings[] = {0.0005, 0.00073, 0.003};
     for (int k = 0; k < 3; ++k) {
-        autoptr(bb_edge_ring) ring = NULL;
         autoptr(bb_disc_mesh) wafer = disc_mesh(0.150, spacings[k]);
         autoptr(bb_disc_mesh) mesh = disc_mesh(0.170, spacings[k]);
-        check_ok(bb_edge_ring_create(wafer, &SILICON, &RING, &ring));
+        autoptr(bb_edge_ring) ring = new_object(bb_edge_ring, wafer, &SILICON, &RING);
         assert_int_equal(ring->mesh->cell_count + wafer->cell_count, mesh->cell_count);
         const bb_index shift = (ring->mesh->columns - wafer->columns) / 2;
         double sum = 0.0;
@@ -67,13 +66,10 @@ TEST(dose_is_shared)
     static const double widths[] = {5.0, 60.0};
     for (int k = 0; k < 2; ++k) {
         bb_ring_config config = RING;
-        autoptr(bb_edge_ring) ring = NULL;
-        autoptr(bb_exposure) on_wafer = NULL;
-        autoptr(bb_exposure) on_ring = NULL;
         config.width_mm = widths[k];
-        check_ok(bb_edge_ring_create(wafer, &SILICON, &config, &ring));
-        check_ok(bb_exposure_create(wafer, scan, 0, 1.0, &on_wafer));
-        check_ok(bb_exposure_create(ring->mesh, scan, 0, 1.0, &on_ring));
+        autoptr(bb_edge_ring) ring = new_object(bb_edge_ring, wafer, &SILICON, &config);
+        autoptr(bb_exposure) on_wafer = new_object(bb_exposure, wafer, scan, 0, 1.0);
+        autoptr(bb_exposure) on_ring = new_object(bb_exposure, ring->mesh, scan, 0, 1.0);
         const bb_field *field = &on_wafer->field;
         const double reach = 0.150 + 1e-3 * widths[k];
         double beside = bb_field_area_inside(reach, field->x - 0.013, field->x + 0.013,
@@ -101,13 +97,12 @@ static double entry(const bb_csr *matrix, bb_index row, bb_index column)
 // K + H is symmetric to the bit, its rows sum to the losses, and A of explicit steps is made of it.
 TEST(conductance_is_symmetric_and_keeps_heat)
 {
-    autoptr(bb_edge_ring) ring = NULL;
     autoptr(bb_thermal) implicit = NULL;
     autoptr(bb_thermal) explicit = NULL;
     autoptr(bb_disc_mesh) wafer = disc_mesh(0.030, 0.001);
     bb_wafer_material_config small = SILICON;
     small.diameter_mm = 60.0;
-    check_ok(bb_edge_ring_create(wafer, &small, &RING, &ring));
+    autoptr(bb_edge_ring) ring = new_object(bb_edge_ring, wafer, &small, &RING);
     bb_thermal_setting setting = {.ring = ring, .stepping = BB_STEPPING_CRANK_NICOLSON};
     // Ten times over the explicit limit.
     check_ok(
@@ -135,13 +130,12 @@ TEST(conductance_is_symmetric_and_keeps_heat)
 // Heat mirrored in y = 0 over wafer and ring stays mirrored; the ledger closes.
 TEST(mirrored_heat_stays_mirrored)
 {
-    autoptr(bb_edge_ring) ring = NULL;
     autoptr(bb_thermal) thermal = NULL;
     bb_ledger ledger = {0};
     bb_wafer_material_config small = SILICON;
     small.diameter_mm = 60.0;
     autoptr(bb_disc_mesh) wafer = disc_mesh(0.030, 0.001);
-    check_ok(bb_edge_ring_create(wafer, &small, &RING, &ring));
+    autoptr(bb_edge_ring) ring = new_object(bb_edge_ring, wafer, &small, &RING);
     const bb_thermal_setting setting = {.ring = ring};
     check_ok(bb_thermal_create_in(wafer, &small, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &thermal));
     autofree double *t = zeros(thermal->size);

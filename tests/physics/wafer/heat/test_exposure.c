@@ -61,9 +61,8 @@ TEST(covered_nodes_get_exactly_the_dose)
 TEST(parts_make_up_a_step)
 {
     autocall(drop) setup scene = make(0.0007);
-    autoptr(bb_exposure) exposure = NULL;
     double *sum = NULL;
-    check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &exposure));
+    autoptr(bb_exposure) exposure = new_object(bb_exposure, scene.mesh, scene.scan, 41, 1.0);
     autofree double *energy = doubles(exposure->count);
     for (bb_index step = 0; step < 34; step += 11) {
         check_ok(BB_ZEROED(exposure->count, &sum));
@@ -82,8 +81,7 @@ TEST(parts_make_up_a_step)
 TEST(power_is_steady_and_follows_absorption)
 {
     autocall(drop) setup scene = make(0.0007);
-    autoptr(bb_exposure) exposure = NULL;
-    check_ok(bb_exposure_create(scene.mesh, scene.scan, 40, 1.25, &exposure));
+    autoptr(bb_exposure) exposure = new_object(bb_exposure, scene.mesh, scene.scan, 40, 1.25);
     autofree double *energy = doubles(exposure->count);
     double expected = 1.25 * 300.0 * 0.026 * scene.scan->speed * 1e-3;
     for (bb_index step = 6; step < 28; ++step) {
@@ -94,9 +92,8 @@ TEST(power_is_steady_and_follows_absorption)
 TEST(edge_fields_report_what_they_lose)
 {
     autocall(drop) setup scene = make(0.0005);
-    autoptr(bb_exposure) exposure = NULL;
     double dose = 300.0 * 0.026 * 0.033;
-    check_ok(bb_exposure_create(scene.mesh, scene.scan, 0, 1.0, &exposure));
+    autoptr(bb_exposure) exposure = new_object(bb_exposure, scene.mesh, scene.scan, 0, 1.0);
     assert_true(exposure->clipped > 0.2 * dose && exposure->clipped < dose);
     check_relative(exposure->clipped + exposure->total, dose, 1e-13);
     const bb_field *field = &exposure->field;
@@ -109,11 +106,11 @@ TEST(edge_fields_report_what_they_lose)
 TEST(ledger_closes_over_fields)
 {
     autocall(drop) setup scene = make(0.001);
-    autoptr(bb_thermal) thermal = NULL;
     bb_exposure *exposure = NULL;
     double *energy = NULL;
     bb_ledger ledger = {0};
-    check_ok(bb_thermal_create(scene.mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, scene.mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3);
     autofree double *t = zeros(thermal->size);
     autofree double *next = zeros(thermal->size);
     double highest = 0.0;
@@ -171,14 +168,13 @@ static double put_map(bb_dose_point points[6], bb_scan_config *config)
 TEST(a_map_gives_each_cell_its_dose)
 {
     autocall(drop) setup scene = {NULL, NULL};
-    autoptr(bb_exposure) exposure = NULL;
     bb_dose_point points[6];
     bb_scan_config config = FAST_SCAN;
     const double mean = put_map(points, &config);
     check_ok(bb_disc_mesh_create(0.150, 0.0007, &scene.mesh));
     check_ok(bb_scan_create(&config, 1e-3, &scene.scan));
     check_relative(bb_dose_map_mean(scene.scan->dose_map), mean, 1e-14);
-    check_ok(bb_exposure_create(scene.mesh, scene.scan, 44, 1.25, &exposure));
+    autoptr(bb_exposure) exposure = new_object(bb_exposure, scene.mesh, scene.scan, 44, 1.25);
     autofree double *energy = zeros(exposure->count);
     autofree double *sum = zeros(exposure->count);
     const bb_field *field = &exposure->field;
@@ -215,13 +211,12 @@ TEST(a_map_gives_each_cell_its_dose)
 TEST(a_map_is_clipped_with_its_field)
 {
     autocall(drop) setup scene = {NULL, NULL};
-    autoptr(bb_exposure) exposure = NULL;
     bb_dose_point points[6];
     bb_scan_config config = FAST_SCAN;
     const double mean = put_map(points, &config);
     check_ok(bb_disc_mesh_create(0.150, 0.001, &scene.mesh));
     check_ok(bb_scan_create(&config, 1e-3, &scene.scan));
-    check_ok(bb_exposure_create(scene.mesh, scene.scan, 0, 1.0, &exposure));
+    autoptr(bb_exposure) exposure = new_object(bb_exposure, scene.mesh, scene.scan, 0, 1.0);
     assert_true(exposure->clipped > 0.1 * exposure->total);
     check_relative(exposure->clipped + exposure->total, 300.0 * mean * 0.026 * 0.033, 1e-12);
 }
@@ -230,15 +225,12 @@ TEST(a_map_is_clipped_with_its_field)
 TEST(a_map_of_one_is_no_map)
 {
     autocall(drop) setup scene = make(0.0007);
-    autoptr(bb_scan) mapped = NULL;
-    autoptr(bb_exposure) plain = NULL;
-    autoptr(bb_exposure) exposure = NULL;
     bb_dose_point point = {2.0, -3.0, 1.0};
     bb_scan_config config = FAST_SCAN;
     config.dose_map = (bb_list){&point, 1};
-    check_ok(bb_scan_create(&config, 1e-3, &mapped));
-    check_ok(bb_exposure_create(scene.mesh, scene.scan, 41, 1.0, &plain));
-    check_ok(bb_exposure_create(scene.mesh, mapped, 41, 1.0, &exposure));
+    autoptr(bb_scan) mapped = new_object(bb_scan, &config, 1e-3);
+    autoptr(bb_exposure) plain = new_object(bb_exposure, scene.mesh, scene.scan, 41, 1.0);
+    autoptr(bb_exposure) exposure = new_object(bb_exposure, scene.mesh, mapped, 41, 1.0);
     assert_int_equal(exposure->count, plain->count);
     autofree double *energy = zeros(plain->count);
     autofree double *expected = zeros(plain->count);

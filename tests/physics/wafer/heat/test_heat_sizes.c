@@ -23,11 +23,9 @@ TEST(counts_are_those_of_the_meshes)
         wafer.diameter_mm = diameters[i / 42];
         clamp.spacing_mm = fmax(coarse[i / 7 % 6], mesh.spacing_mm);
         ring.width_mm = 2.5 * mesh.spacing_mm;
-        autoptr(bb_clamp_grid) grid = NULL;
-        autoptr(bb_edge_ring) around = NULL;
         autoptr(bb_disc_mesh) disc = disc_mesh(0.5e-3 * wafer.diameter_mm, 1e-3 * mesh.spacing_mm);
-        check_ok(bb_clamp_grid_create(disc, 1e-3 * clamp.spacing_mm, &grid));
-        check_ok(bb_edge_ring_create(disc, &wafer, &ring, &around));
+        autoptr(bb_clamp_grid) grid = new_object(bb_clamp_grid, disc, 1e-3 * clamp.spacing_mm);
+        autoptr(bb_edge_ring) around = new_object(bb_edge_ring, disc, &wafer, &ring);
         const bb_heat_sizes sizes = bb_heat_sizes_of(&wafer, &mesh, &clamp, &ring);
         assert_int_equal((bb_index)sizes.nodes, disc->node_count);
         assert_int_equal((bb_index)sizes.clamp, grid->node_count);

@@ -97,14 +97,13 @@ TEST(follows_the_slit)
 
 TEST(limits_the_step)
 {
-    autoptr(bb_thermal) bare = NULL;
     bb_thermal *covered = NULL;
     const double capacity = 2330.0 * 712.0 * 775e-6;
     const bb_thermal_setting setting = {.hood_exchange = 4e4};
     bb_hood_config strong = HOOD;
     strong.exchange_w_per_m2_k = 4e4;
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &bare));
+    autoptr(bb_thermal) bare = new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3);
     check_ok(
         bb_thermal_create_in(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &setting, &covered));
     check_relative(2.0 / covered->stable_step - 2.0 / bare->stable_step, 4e4 / capacity, 1e-10);

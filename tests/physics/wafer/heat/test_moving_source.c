@@ -45,9 +45,9 @@ TEST(moving_heat_is_rosenthals)
                                        {-0.01, 0.005, 2e-3},
                                        {-0.02, 0.0, 2e-3}};
     autoptr(bb_disc_mesh) mesh = NULL;
-    autoptr(bb_thermal) thermal = NULL;
     check_ok(bb_disc_mesh_rectangle(270, 120, 0.0005, &mesh));
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, step, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, step);
     autofree double *t = zeros(thermal->size);
     autofree double *next = zeros(thermal->size);
     double x = 0.030;

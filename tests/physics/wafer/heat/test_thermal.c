@@ -21,9 +21,9 @@ static void advance(const bb_thermal *thermal, double **state, double **scratch,
 
 TEST_FULL(wafer_step_matrix_conserves_and_keeps_sign)
 {
-    autoptr(bb_thermal) thermal = NULL;
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.150, 0.0005);
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3);
     // docs/manual/physics-wafer.md 1.3: 12.34 entries a wafer row, limits 1.40 and 1.05 ms. Its
     // 8,193 clamp unknowns belong to cells with all corners inside; counted independently for ours:
     // 8,209.
@@ -63,9 +63,9 @@ TEST(long_steps_are_refused_with_the_limit)
 // The largest eigenvalue of I - A, by power iteration from a checkerboard, stays under the bound.
 TEST(limit_is_safe_and_sharp)
 {
-    autoptr(bb_thermal) thermal = NULL;
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.3e-3, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.3e-3);
     autofree double *x = zeros(thermal->size);
     autofree double *y = zeros(thermal->size);
     for (bb_index i = 0; i < mesh->node_count; ++i) {
@@ -97,12 +97,11 @@ TEST(limit_is_safe_and_sharp)
 static double cosine_error(bb_index cells, bb_index steps)
 {
     autoptr(bb_disc_mesh) mesh = NULL;
-    autoptr(bb_thermal) thermal = NULL;
     double side = 0.024;
     double total = 0.016;
     check_ok(bb_disc_mesh_periodic(cells, cells, side / (double)cells, &mesh));
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, total / (double)steps,
-                               &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, total / (double)steps);
     autofree double *x = doubles(thermal->size);
     autofree double *y = doubles(thermal->size);
     double q = 2.0 * PI / side;
@@ -134,9 +133,9 @@ TEST(cosine_decays_at_second_and_first_order)
 // docs/manual/physics-wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
 TEST(point_heat_spreads_as_a_gaussian)
 {
-    autoptr(bb_thermal) thermal = NULL;
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.030, 0.0005);
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.25e-3, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.25e-3);
     autofree double *x = zeros(thermal->size);
     autofree double *y = zeros(thermal->size);
     int32_t centre = mesh->node_at[60 * mesh->node_columns + 60];
@@ -159,10 +158,10 @@ TEST(disc_modes_decay_at_their_rates)
         int order;
         double zero;
     } modes[] = {{1, 1.84118378}, {2, 3.05423693}, {0, 3.83170597}, {0, 7.01558667}};
-    autoptr(bb_thermal) thermal = NULL;
     double radius = 0.050;
     autoptr(bb_disc_mesh) mesh = disc_mesh(radius, 0.0005);
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.5e-3, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_ISOTHERMAL, 0.5e-3);
     autofree double *x = doubles(thermal->size);
     autofree double *y = doubles(thermal->size);
     for (int m = 0; m < 4; ++m) {
@@ -200,10 +199,10 @@ TEST(disc_modes_decay_at_their_rates)
 // Wafer and clamp: a spot turned by a quarter has its heat turned by a quarter.
 TEST(a_quarter_turn_turns_the_heat)
 {
-    autoptr(bb_thermal) thermal = NULL;
     double *x[2] = {NULL};
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3);
     autofree double *y = doubles(thermal->size);
     const bb_index stride = mesh->node_columns;
     const bb_index spot[2] = {mesh->node_at[30 * stride + 25],
@@ -225,10 +224,10 @@ TEST(a_quarter_turn_turns_the_heat)
 
 TEST(mirrored_heat_stays_mirrored_and_adds_up)
 {
-    autoptr(bb_thermal) thermal = NULL;
     double *x[3] = {NULL};
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
-    check_ok(bb_thermal_create(mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3, &thermal));
+    autoptr(bb_thermal) thermal =
+        new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1e-3);
     autofree double *y = doubles(thermal->size);
     bb_index stride = mesh->node_columns;
     bb_index indices[2] = {mesh->node_at[30 * stride + 25], mesh->node_at[30 * stride + 55]};

@@ -28,13 +28,12 @@ static const bb_overlay_field fields[FIELDS] = {
 TEST(fields_and_parts_by_hand)
 {
     static const double shift[FIELDS] = {1.0, 2.0, 3.0, 5.0};
-    autoptr(bb_overlay_report) report = NULL;
     const bb_overlay_points points = points_of();
     for (int i = 0; i < POINTS; ++i) {
         dx[i] = 1e-9 * shift[i / A_FIELD];
         dy[i] = i % 2 == 0 ? 1e-9 : -1e-9;
     }
-    check_ok(bb_overlay_report_create(&points, FIELDS, fields, &report));
+    autoptr(bb_overlay_report) report = new_object(bb_overlay_report, &points, FIELDS, fields);
     for (int f = 0; f < FIELDS; ++f) {
         check_relative(report->fields[f].x.m3s, shift[f], 1e-12);
         check_relative(report->fields[f].y.m3s, 3.0 * sqrt(30.0 / 29.0), 1e-12);
@@ -61,14 +60,13 @@ TEST(fields_and_parts_by_hand)
 // Two fields, headlines of 1 and 2: the median is their mean; a field of one point has none.
 TEST(a_field_of_one_point_has_no_headline)
 {
-    bb_overlay_report *report = NULL;
     const bb_overlay_field few[] = {{30, true, true}, {30, true, true}, {1, true, true}};
     bb_overlay_points points = points_of();
     points.count = 61;
     for (int i = 0; i < 61; ++i) {
         dx[i] = 1e-9 * (1 + i / A_FIELD);
     }
-    check_ok(bb_overlay_report_create(&points, 3, few, &report));
+    bb_overlay_report *report = new_object(bb_overlay_report, &points, 3, few);
     assert_true(isnan(report->field_headlines[2]));
     check_relative(report->median, 1.5, 1e-12);
     assert_int_equal(report->worst_field, 1);
@@ -82,7 +80,6 @@ TEST(a_field_of_one_point_has_no_headline)
 // their sum is what the last one removes.
 TEST(the_mean_square_splits_by_models)
 {
-    autoptr(bb_overlay_report) report = NULL;
     const bb_overlay_points points = points_of();
     for (int i = 0; i < POINTS; ++i) {
         double u = x[i] - field_x[i];
@@ -90,7 +87,7 @@ TEST(the_mean_square_splits_by_models)
         dx[i] = 2e-9 + 3e-8 * x[i] + 2e-7 * u + 1e-9 * sin(40.0 * field_x[i]) + 8e-3 * u * u * u;
         dy[i] = 1e-8 * y[i] - 1e-7 * v * (1.0 + field_y[i] / 0.1) + 5e-6 * u * v;
     }
-    check_ok(bb_overlay_report_create(&points, FIELDS, fields, &report));
+    autoptr(bb_overlay_report) report = new_object(bb_overlay_report, &points, FIELDS, fields);
     double sum = 0.0;
     assert_true(report->removed[BB_OVERLAY_RAW] == 0.0);
     for (int m = 1; m < BB_OVERLAY_MODELS; ++m) {
@@ -105,9 +102,8 @@ TEST(the_mean_square_splits_by_models)
 
 TEST(nothing_to_correct_is_zero)
 {
-    autoptr(bb_overlay_report) report = NULL;
     const bb_overlay_points points = points_of();
-    check_ok(bb_overlay_report_create(&points, FIELDS, fields, &report));
+    autoptr(bb_overlay_report) report = new_object(bb_overlay_report, &points, FIELDS, fields);
     assert_true(report->headline == 0.0 && report->worst == 0.0 && report->wafer.rms == 0.0);
     assert_true(report->nce[BB_OVERLAY_FIELD_6].x.m3s == 0.0);
     assert_true(isnan(report->removed[BB_OVERLAY_WAFER_6])); // a share of nothing

@@ -331,10 +331,9 @@ TEST(coupled_orders_are_2_and_1)
 // With k_n so large that w = 0 what is left is the membrane.
 TEST(stiff_springs_leave_the_membrane)
 {
-    autoptr(bb_membrane) membrane = NULL;
     bb_plate plate = silicon(CLAMP.tangential_stiffness_n_per_m3, 1e20);
     autocall(drop) setup scene = make_disc(0.004, &plate);
-    check_ok(bb_membrane_create(scene.mesh, &SILICON, &CLAMP, &membrane));
+    autoptr(bb_membrane) membrane = new_object(bb_membrane, scene.mesh, &SILICON, &CLAMP);
     autofree double *u = doubles(2 * scene.mesh->node_count);
     for (bb_index i = 0; i < scene.mesh->node_count; ++i) {
         scene.t[i] = sin(3.0 + 0.37 * (double)i);

@@ -1,60 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/memory.h"
 #include "physics/wafer/response/fem_response.h"
 #include "physics/wafer/response/response.h"
-#include "tests/physics/wafer/wafer_defaults.h"
+#include "tests/physics/wafer/response/slit_scene.h"
 
-typedef struct setup {
-    bb_disc_mesh *mesh;
-    bb_membrane *membrane;
-    bb_temperature_grid *grid;
-    bb_scan *scan;
-    bb_slit_grid slit;
-    const bb_field *field; // next to the middle of the wafer
-} setup;
-
-static setup make(double spacing)
+static slit_scene make(double spacing)
 {
-    setup scene = {0};
-    bb_grid_config cells = {64, 60};
-    bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
-    check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
+    slit_scene scene = slit_scene_make(spacing);
     check_ok(bb_membrane_create(scene.mesh, &SILICON, &CLAMP, &scene.membrane));
-    check_ok(bb_temperature_grid_create(scene.mesh, &cells, &scene.grid));
-    scene.scan = fast_scan();
-    check_ok(bb_slit_grid_make(&config, scene.scan, &scene.slit));
-    scene.field = scene.scan->fields;
-    while (scene.field->row != 0 || scene.field->column != 0) {
-        ++scene.field;
-    }
     return scene;
-}
-
-static void drop(setup *scene)
-{
-    bb_scan_destroy(&scene->scan);
-    bb_temperature_grid_destroy(&scene->grid);
-    bb_membrane_destroy(&scene->membrane);
-    bb_disc_mesh_destroy(&scene->mesh);
-}
-
-// T_i = sum_j a_ij S_j / m_i: what the rows hold for the temperatures between S and the nodes.
-static void spread(const setup *scene, const double *s, double *t)
-{
-    const bb_csr *matrix = &scene->grid->restriction;
-    memset(t, 0, (size_t)scene->mesh->node_count * sizeof *t);
-    for (bb_index j = 0; j < matrix->rows; ++j) {
-        for (bb_index i = matrix->row_start[j]; i < matrix->row_start[j + 1]; ++i) {
-            bb_index node = matrix->column[i];
-            t[node] +=
-                scene->grid->area[j] * matrix->value[i] * s[j] / scene->mesh->node_area[node];
-        }
-    }
 }
 
 TEST(rows_are_forward_solves_and_blocks_agree)
 {
-    autocall(drop) setup scene = make(0.003);
+    autorelease(slit_scene) scene = make(0.003);
     bb_index cells = scene.grid->cell_count;
     bb_fem_response fem;
     autofree double *s = doubles(cells);
@@ -65,7 +23,7 @@ TEST(rows_are_forward_solves_and_blocks_agree)
     for (bb_index j = 0; j < cells; ++j) {
         s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
-    spread(&scene, s, t);
+    slit_scene_spread(&scene, s, t);
     check_ok(bb_membrane_solve(scene.membrane, t, u));
     for (int axis = 0; axis < 2; ++axis) {
         check_ok(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit,
@@ -95,12 +53,11 @@ TEST(rows_are_forward_solves_and_blocks_agree)
 // Far from the edge both generators give the same displacement under heat around the field.
 TEST(kernel_and_fem_agree_inside)
 {
-    autocall(drop) setup scene = make(0.002);
+    autorelease(slit_scene) scene = make(0.002);
     bb_index cells = scene.grid->cell_count;
-    autoptr(bb_response) response = NULL;
     bb_field_response kernel;
     bb_fem_response fem;
-    check_ok(bb_response_create(&SILICON, &CLAMP, scene.grid, &response));
+    autoptr(bb_response) response = new_object(bb_response, &SILICON, &CLAMP, scene.grid);
     autofree double *rows = doubles(2 * cells);
     check_ok(bb_field_response_make(response, &scene.slit, scene.field, BB_AXIS_X, &kernel));
     check_ok(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit, scene.field,
@@ -130,10 +87,10 @@ TEST(kernel_and_fem_agree_inside)
 
 // u along x at (x, y) of the field under a uniform rise of 0.1 K, from the slit points of a window
 // with `columns` columns.
-static double scored(const setup *scene, bb_index columns, double x, double y)
+static double scored(const slit_scene *scene, bb_index columns, double x, double y)
 {
     bb_response_config config = {.slit_points = {columns, 9}, .field_rows = 51};
-    setup with = *scene;
+    slit_scene with = *scene;
     bb_fem_response fem;
     double window[9 * 27];
     bb_index cells = scene->grid->cell_count;
@@ -160,7 +117,7 @@ static double scored(const setup *scene, bb_index columns, double x, double y)
 // columns over 26 mm, and 27 that stand 1 mm apart.
 TEST_FULL(few_columns_do_near_the_rim)
 {
-    autocall(drop) setup scene = make(0.002);
+    autorelease(slit_scene) scene = make(0.002);
     scene.field = scene.scan->fields;
     double worst = 0.0;
     double peak = 0.0;
@@ -184,7 +141,7 @@ TEST_FULL(few_columns_do_near_the_rim)
 
 TEST(height_is_refused)
 {
-    autocall(drop) setup scene = make(0.005);
+    autorelease(slit_scene) scene = make(0.005);
     bb_fem_response fem;
     check_fails(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit,
                                      scene.field, BB_AXIS_Z, &fem),

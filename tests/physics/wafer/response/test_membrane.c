@@ -43,11 +43,9 @@ TEST(element_is_the_known_square)
 
 TEST(dissection_is_a_permutation)
 {
-    autofree int32_t *order = NULL;
-    autofree int32_t *seen = NULL;
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.020, 0.0005);
-    check_ok(BB_ALLOCATE(mesh->node_count, &order));
-    check_ok(BB_ZEROED(mesh->node_count, &seen));
+    autofree int32_t *order = new_array(int32_t, mesh->node_count);
+    autofree int32_t *seen = new_zeros(int32_t, mesh->node_count);
     for (bb_index leaf = 2; leaf <= 8; ++leaf) {
         bb_dissection_order(mesh, leaf, order);
         for (bb_index i = 0; i < mesh->node_count; ++i) {

@@ -20,9 +20,8 @@ static bb_disc_mesh *make_mesh(void)
 
 static bb_coupled_plate *make_plate(const bb_disc_mesh *mesh, const char *folder)
 {
-    bb_coupled_plate *made = NULL;
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
-    check_ok(bb_coupled_plate_create(mesh, &plate, NULL, folder, &made));
+    bb_coupled_plate *made = new_object(bb_coupled_plate, mesh, &plate, NULL, folder);
     return made;
 }
 

@@ -8,63 +8,22 @@
 #include "physics/wafer/response/plate_response.h"
 #include "physics/wafer/response/plate_sample.h"
 #include "physics/wafer/response/response.h"
-#include "tests/physics/wafer/wafer_defaults.h"
+#include "tests/physics/wafer/response/slit_scene.h"
 
-typedef struct setup {
-    bb_disc_mesh *mesh;
-    bb_coupled_plate *plate;
-    bb_temperature_grid *grid;
-    bb_scan *scan;
-    bb_slit_grid slit;
-    const bb_field *field; // next to the middle of the wafer
-} setup;
-
-static setup make(double spacing, const bb_burl_config *burls)
+static slit_scene make(double spacing, const bb_burl_config *burls)
 {
-    setup scene = {0};
+    slit_scene scene = slit_scene_make(spacing);
     autofree double *springs = NULL;
-    bb_grid_config cells = {64, 60};
-    bb_response_config config = {.slit_points = {5, 9}, .field_rows = BB_INTEGER_UNSET};
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
-    check_ok(bb_disc_mesh_create(0.150, spacing, &scene.mesh));
     if (burls != NULL) {
         check_ok(BB_ALLOCATE(scene.mesh->cell_count, &springs));
         check_ok(bb_burl_map_fill(burls, scene.mesh, springs));
     }
     check_ok(bb_coupled_plate_create(scene.mesh, &plate, springs, NULL, &scene.plate));
-    check_ok(bb_temperature_grid_create(scene.mesh, &cells, &scene.grid));
-    scene.scan = fast_scan();
-    check_ok(bb_slit_grid_make(&config, scene.scan, &scene.slit));
-    scene.field = scene.scan->fields;
-    while (scene.field->row != 0 || scene.field->column != 0) {
-        ++scene.field;
-    }
     return scene;
 }
 
-static void drop(setup *scene)
-{
-    bb_scan_destroy(&scene->scan);
-    bb_temperature_grid_destroy(&scene->grid);
-    bb_coupled_plate_destroy(&scene->plate);
-    bb_disc_mesh_destroy(&scene->mesh);
-}
-
-// T_i = sum_j a_ij S_j / m_i: what the rows hold for the temperatures between S and the nodes.
-static void spread(const setup *scene, const double *s, double *t)
-{
-    const bb_csr *matrix = &scene->grid->restriction;
-    memset(t, 0, (size_t)scene->mesh->node_count * sizeof *t);
-    for (bb_index j = 0; j < matrix->rows; ++j) {
-        for (bb_index i = matrix->row_start[j]; i < matrix->row_start[j + 1]; ++i) {
-            bb_index node = matrix->column[i];
-            t[node] +=
-                scene->grid->area[j] * matrix->value[i] * s[j] / scene->mesh->node_area[node];
-        }
-    }
-}
-
-static void solve(const setup *scene, const double *t, double *x)
+static void solve(const slit_scene *scene, const double *t, double *x)
 {
     autofree double *right = doubles(BB_PLATE_UNKNOWNS * scene->mesh->node_count);
     bb_coupled_plate_load(scene->plate, t, NULL, right);
@@ -72,7 +31,8 @@ static void solve(const setup *scene, const double *t, double *x)
 }
 
 // E (T_S - T_nodes) at a slit point: the part of z that rows take from the centres of cells.
-static double local_change(const setup *scene, const double *s, const double *t, bb_index point)
+static double local_change(const slit_scene *scene, const double *s, const double *t,
+                           bb_index point)
 {
     bb_plate_sample sample;
     bb_index cell[4];
@@ -93,7 +53,7 @@ static double local_change(const setup *scene, const double *s, const double *t,
 TEST(the_second_block_is_of_moments)
 {
     enum { ROWS = 9 };
-    autocall(drop) setup scene = make(0.005, NULL);
+    autorelease(slit_scene) scene = make(0.005, NULL);
     const bb_index cells = scene.grid->cell_count;
     bb_plate_response one;
     bb_plate_response two;
@@ -108,7 +68,7 @@ TEST(the_second_block_is_of_moments)
     for (bb_index j = 0; j < cells; ++j) {
         tau[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
-    spread(&scene, tau, spread_tau);
+    slit_scene_spread(&scene, tau, spread_tau);
     bb_coupled_plate_load(scene.plate, cold, spread_tau, right);
     check_ok(bb_coupled_plate_solve(scene.plate, right, x));
     for (int axis = 0; axis < 3; ++axis) {
@@ -145,7 +105,7 @@ TEST(rows_are_forward_solves_and_blocks_agree)
 {
     const bb_burl_config burls = {
         .pitch_mm = 7.0, .footprint_mm = 5.0, .scatter = 0.2, .missing_fraction = 0.05, .seed = 1};
-    autocall(drop) setup scene = make(0.005, &burls);
+    autorelease(slit_scene) scene = make(0.005, &burls);
     bb_index cells = scene.grid->cell_count;
     bb_plate_response plate;
     autofree double *s = doubles(cells);
@@ -156,7 +116,7 @@ TEST(rows_are_forward_solves_and_blocks_agree)
     for (bb_index j = 0; j < cells; ++j) {
         s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
     }
-    spread(&scene, s, t);
+    slit_scene_spread(&scene, s, t);
     solve(&scene, t, x);
     for (int axis = 0; axis < 3; ++axis) {
         bb_plate_response_make(scene.plate, scene.grid, &scene.slit, scene.field, axis, 1, &plate);
@@ -190,7 +150,7 @@ TEST(threads_leave_the_bits)
     bb_index items = 0;
     for (int run = 0; run < 2; ++run) {
         check_ok(bb_threads_set(run == 0 ? 1 : 3));
-        setup scene = make(0.008, NULL);
+        slit_scene scene = make(0.008, NULL);
         bb_plate_response plate;
         bb_plate_response_make(scene.plate, scene.grid, &scene.slit, scene.field, BB_AXIS_Z, 1,
                                &plate);
@@ -208,7 +168,7 @@ TEST(threads_leave_the_bits)
 }
 
 // Displacement of slit point `point` under a Gaussian in the middle of the wafer.
-static double heated(const setup *scene, const bb_matrix_source *source, bb_index point)
+static double heated(const slit_scene *scene, const bb_matrix_source *source, bb_index point)
 {
     bb_index cells = scene->grid->cell_count;
     double sum = 0.0;
@@ -229,9 +189,8 @@ static double heated(const setup *scene, const bb_matrix_source *source, bb_inde
 TEST_FULL(kernel_and_plate_agree_inside)
 {
     static const double bound[3] = {1e-2, 2e-2, 1.2e-2};
-    autocall(drop) setup scene = make(0.0025, NULL);
-    autoptr(bb_response) response = NULL;
-    check_ok(bb_response_create(&SILICON, &CLAMP, scene.grid, &response));
+    autorelease(slit_scene) scene = make(0.0025, NULL);
+    autoptr(bb_response) response = new_object(bb_response, &SILICON, &CLAMP, scene.grid);
     for (int axis = 0; axis < 3; ++axis) {
         bb_field_response kernel;
         bb_plate_response plate;
@@ -255,7 +214,7 @@ TEST_FULL(kernel_and_plate_agree_inside)
 // two burls further, over its largest value: both move by whole burls and cells.
 static double variance_under_translation(const bb_burl_config *burls)
 {
-    autocall(drop) setup scene = make(0.004, burls);
+    autorelease(slit_scene) scene = make(0.004, burls);
     double worst = 0.0;
     double peak = 0.0;
     double *value[2] = {NULL, NULL};

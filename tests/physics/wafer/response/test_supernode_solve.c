@@ -2,7 +2,6 @@
 //
 // The panel solve against cholmod_l_solve on the stiffness of a coarse coupled plate, sparse
 // right-hand sides against dense ones, and index arrays that do not hold together.
-#include "core/memory.h"
 #include "physics/wafer/response/plate_assembly.h"
 #include "physics/wafer/response/supernode_solve.h"
 #include "tests/physics/wafer/wafer_defaults.h"
@@ -23,11 +22,10 @@ static setup make(void)
     setup scene = {0};
     bb_plate plate = bb_plate_make(&SILICON, &CLAMP);
     bb_plate_element element;
-    autofree int64_t *order = NULL;
     check_ok(bb_disc_mesh_create(0.150, 0.006, &scene.mesh));
     bb_plate_element_make(&plate, scene.mesh->spacing, &element);
     check_ok(bb_plate_assemble(scene.mesh, &element, NULL, &scene.matrix));
-    check_ok(BB_ALLOCATE(scene.matrix.unknowns, &order));
+    autofree int64_t *order = new_array(int64_t, scene.matrix.unknowns);
     check_ok(bb_plate_order(scene.mesh, order));
     check_ok(bb_plate_factor_create(&scene.matrix, order, &scene.factor));
     scene.view = bb_plate_factor_supernodes(scene.factor);
@@ -129,19 +127,17 @@ TEST(broken_indices_are_refused)
 {
     autocall(drop) setup scene = make();
     bb_supernodes broken = *scene.view;
-    autofree int64_t *first = NULL;
-    autofree int64_t *row = NULL;
     check_ok(bb_supernodes_check(scene.view));
     broken.unknowns += 1;
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "do not cover its unknowns");
     broken = *scene.view;
-    check_ok(BB_ALLOCATE(broken.count + 1, &first));
+    autofree int64_t *first = new_array(int64_t, broken.count + 1);
     memcpy(first, broken.first, (size_t)(broken.count + 1) * sizeof *first);
     first[3] = first[2];
     broken.first = first;
     check_fails(bb_supernodes_check(&broken), BB_INVALID, "supernode 2 of the factor");
     broken = *scene.view;
-    check_ok(BB_ALLOCATE(broken.row_count, &row));
+    autofree int64_t *row = new_array(int64_t, broken.row_count);
     memcpy(row, broken.row, (size_t)broken.row_count * sizeof *row);
     row[broken.row_start[1] - 1] = broken.unknowns;
     broken.row = row;

@@ -5,11 +5,9 @@
 // Rows sum to 1 or are empty, areas add up, heat is conserved, live cells of a row are one run.
 static void check_grid(double spacing, bb_index columns, bb_index rows)
 {
-    autoptr(bb_disc_mesh) mesh = NULL;
-    autoptr(bb_temperature_grid) grid = NULL;
     bb_grid_config config = {columns, rows};
-    check_ok(bb_disc_mesh_create(0.150, spacing, &mesh));
-    check_ok(bb_temperature_grid_create(mesh, &config, &grid));
+    autoptr(bb_disc_mesh) mesh = new_object(bb_disc_mesh, 0.150, spacing);
+    autoptr(bb_temperature_grid) grid = new_object(bb_temperature_grid, mesh, &config);
     autofree double *t = doubles(mesh->node_count);
     autofree double *s = doubles(grid->cell_count);
     double heat = 0.0;

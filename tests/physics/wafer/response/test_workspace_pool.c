@@ -6,9 +6,8 @@
 
 TEST(what_is_given_back_is_taken_again)
 {
-    autoptr(bb_workspace_pool) pool = NULL;
     double *taken[3] = {NULL, NULL, NULL};
-    check_ok(bb_workspace_pool_create(5, &pool));
+    autoptr(bb_workspace_pool) pool = new_object(bb_workspace_pool, 5);
     check_ok(bb_workspace_pool_take(pool, &taken[0]));
     check_ok(bb_workspace_pool_take(pool, &taken[1]));
     assert_ptr_not_equal(taken[0], taken[1]);
@@ -51,9 +50,8 @@ done:
 
 TEST(threads_share_a_pool)
 {
-    autoptr(bb_workspace_pool) pool = NULL;
     check_ok(bb_threads_set(4));
-    check_ok(bb_workspace_pool_create(100, &pool));
+    autoptr(bb_workspace_pool) pool = new_object(bb_workspace_pool, 100);
     bb_index before = bb_memory_blocks();
     check_ok(bb_thread_for(2000, use, pool));
     assert_true(bb_memory_blocks() - before <= 4);

@@ -16,10 +16,9 @@ static double ours[MOST_VALUES + 1];
 
 static void check_decoder(const bb_zfp_stream *stream, const bb_zfp_index *index)
 {
-    autoptr(bb_zfp_decoder) decoder = NULL;
     double seconds = -1.0;
     memset(ours, 0xa5, sizeof ours);
-    check_ok(bb_zfp_decoder_create(cpu, stream, index, 1, &decoder));
+    autoptr(bb_zfp_decoder) decoder = new_object(bb_zfp_decoder, cpu, stream, index, 1);
     check_ok(bb_zfp_decoder_run(decoder, ours, &seconds));
     assert_true(seconds >= 0.0);
 }
@@ -95,8 +94,7 @@ TEST(truncated_streams_are_errors)
         int dimensions = 1 + (int)(i % 4);
         code_array(&random, (int)draw_below(&random, MODE_COUNT), dimensions, i % 8 >= 4,
                    (int)draw_below(&random, KIND_COUNT), &coded);
-        autorelease(bb_zfp_index) index = {0};
-        check_ok(bb_zfp_index_create(&coded.stream, 4, &index));
+        autorelease(bb_zfp_index) index = new_struct(bb_zfp_index, &coded.stream, 4);
         // Whole blocks of zeros are what is behind the end.
         bb_zfp_stream cut = coded.stream;
         cut.size = (size_t)draw_below(&random, (bb_index)cut.size);
@@ -124,15 +122,13 @@ TEST(flipped_bits_are_errors_or_values)
     for (bb_index i = 0; i < arrays / 4; ++i) {
         code_array(&random, 1 + (int)(i % 4), 1 + (int)(i / 4 % 4), i % 32 >= 16,
                    (int)(i / 32 % KIND_COUNT), &coded);
-        autorelease(bb_zfp_index) index = {0};
-        autoptr(bb_zfp_decoder) decoder = NULL;
-        check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
+        autorelease(bb_zfp_index) index = new_struct(bb_zfp_index, &coded.stream, 2);
         bb_index bit = draw_below(&random, (bb_index)coded.stream.bits);
         coded.bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
         memset(ours, 0xa5, sizeof ours);
         bb_status serial = bb_zfp_stream_decode(&coded.stream, ours);
         assert_true(serial == BB_OK || serial == BB_INVALID);
-        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder));
+        autoptr(bb_zfp_decoder) decoder = new_object(bb_zfp_decoder, cpu, &coded.stream, &index, 1);
         bb_status indexed = bb_zfp_decoder_run(decoder, ours, NULL);
         assert_true(indexed == BB_OK || indexed == BB_INVALID);
         assert_int_equal(((unsigned char *)ours)[coded.value_bytes], 0xa5);
@@ -147,13 +143,11 @@ TEST(wrong_indexes_are_errors)
 {
     random_bits random = {seed};
     for (bb_index i = 0; i < arrays / 20; ++i) {
-        autorelease(bb_zfp_index) index = {0};
-        bb_zfp_decoder *decoder = NULL;
         code_array(&random, MODE_ACCURACY, 1 + (int)(i % 4), i % 8 >= 4, 0, &coded);
-        check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
+        autorelease(bb_zfp_index) index = new_struct(bb_zfp_index, &coded.stream, 2);
         bb_index run = draw_below(&random, index.runs);
         index.lengths[run] ^= (uint16_t)(1u << draw_below(&random, 16));
-        check_ok(bb_zfp_decoder_create(cpu, &coded.stream, &index, 1, &decoder));
+        bb_zfp_decoder *decoder = new_object(bb_zfp_decoder, cpu, &coded.stream, &index, 1);
         check_fails(bb_zfp_decoder_run(decoder, ours, NULL), BB_INVALID, "does not end where");
         bb_zfp_decoder_destroy(&decoder);
         index.bases[0] = draw(&random) | UINT64_C(1) << 40; // far behind the end
@@ -208,9 +202,8 @@ TEST(positions_have_64_bits)
     const size_t size = (size_t)BLOCKS * BLOCK_BYTES;
     unsigned char *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    autofree float *out = NULL;
     assert_true(bytes != MAP_FAILED);
-    check_ok(BB_ALLOCATE(4 * BLOCKS, &out));
+    autofree float *out = new_array(float, 4 * BLOCKS);
     const bb_zfp_stream stream = {.bytes = bytes,
                                   .size = size,
                                   .bits = 8 * (uint64_t)size,
@@ -251,8 +244,6 @@ TEST(bands_of_a_matrix_decode_together)
     for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
         bb_zfp_stream streams[MOST_BANDS];
         bb_zfp_index indexes[MOST_BANDS] = {0};
-        bb_zfp_decoder *decoder = NULL;
-        autoptr(bb_coded_matrix) matrix = NULL;
         bb_codec_config config = bb_codec_plain(BB_FORMAT_FP32);
         bb_matrix_layout layout = {
             .rows = ROWS, .columns = COLUMNS, .mesh_columns = ACROSS, .row_columns = 6};
@@ -260,7 +251,8 @@ TEST(bands_of_a_matrix_decode_together)
         config.mode = BB_ZFP_ACCURACY;
         config.tolerance = 1e-5;
         config.dimensions = dimensions;
-        check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix));
+        autoptr(bb_coded_matrix) matrix =
+            new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
         bb_index bands = ROWS / bb_coded_matrix_band(matrix);
         check_fails(bb_coded_matrix_zfp_stream(matrix, 0, &streams[0]), BB_INVALID, "not encoded");
         check_ok(bb_coded_matrix_encode(matrix, 0, bb_view_matrix(values, ROWS, COLUMNS)));
@@ -268,7 +260,7 @@ TEST(bands_of_a_matrix_decode_together)
             check_ok(bb_coded_matrix_zfp_stream(matrix, band, &streams[band]));
             check_ok(bb_zfp_index_create(&streams[band], 3, &indexes[band]));
         }
-        check_ok(bb_zfp_decoder_create(cpu, streams, indexes, bands, &decoder));
+        bb_zfp_decoder *decoder = new_object(bb_zfp_decoder, cpu, streams, indexes, bands);
         check_ok(bb_zfp_decoder_run(decoder, out, NULL));
         for (bb_index r = 0; r < ROWS; ++r) {
             bb_coded_matrix_decode(matrix, r, 0, COLUMNS, row);

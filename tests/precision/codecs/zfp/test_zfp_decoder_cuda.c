@@ -18,12 +18,10 @@ static double on_host[MOST_VALUES], on_gpu[MOST_VALUES + 1];
 static bb_status decode_on(bb_device *device, const bb_zfp_stream *stream,
                            const bb_zfp_index *index, size_t bytes, void *out)
 {
-    bb_zfp_decoder *decoder = NULL;
-    void *values = NULL;
     const size_t guarded = bytes + 8;
-    check_ok(bb_device_allocate(device, guarded, &values));
+    void *values = allocate_on(device, guarded);
     check_ok(bb_device_zero(device, values, guarded));
-    check_ok(bb_zfp_decoder_create(device, stream, index, 1, &decoder));
+    bb_zfp_decoder *decoder = new_object(bb_zfp_decoder, device, stream, index, 1);
     bb_status status = bb_zfp_decoder_run(decoder, values, NULL);
     unsigned char guard[8];
     check_ok(bb_device_download(device, out, values, bytes));
@@ -61,14 +59,13 @@ static void decode_together(bb_index count, bb_index run_blocks)
 {
     bb_zfp_stream streams[MOST_TOGETHER];
     bb_zfp_index indexes[MOST_TOGETHER];
-    bb_zfp_decoder *decoder = NULL;
     const size_t bytes = (size_t)count * together.array[0].value_bytes + GUARD_BYTES;
     for (bb_index k = 0; k < count; ++k) {
         streams[k] = together.array[k].stream;
         check_ok(bb_zfp_index_create(&streams[k], run_blocks, &indexes[k]));
     }
     check_ok(bb_device_upload(gpu, together.room, together.poison, bytes));
-    check_ok(bb_zfp_decoder_create(gpu, streams, indexes, count, &decoder));
+    bb_zfp_decoder *decoder = new_object(bb_zfp_decoder, gpu, streams, indexes, count);
     check_ok(bb_zfp_decoder_run(decoder, together.room, NULL));
     check_ok(bb_device_download(gpu, together.found, together.room, bytes));
     assert_memory_equal(together.found + bytes - GUARD_BYTES, together.poison, GUARD_BYTES);
@@ -127,10 +124,9 @@ TEST(broken_streams_give_the_answer_of_the_cpu)
     random_bits random = {11};
     char message[256];
     for (bb_index i = 0; i < flips; ++i) {
-        autorelease(bb_zfp_index) index = {0};
         code_array(&random, 1 + (int)(i % 4), 1 + (int)(i / 4 % 4), i % 32 >= 16,
                    (int)(i / 32 % KIND_COUNT), &coded);
-        check_ok(bb_zfp_index_create(&coded.stream, 2, &index));
+        autorelease(bb_zfp_index) index = new_struct(bb_zfp_index, &coded.stream, 2);
         bb_index bit = draw_below(&random, (bb_index)coded.stream.bits);
         coded.bytes[bit / 8] ^= (unsigned char)(1u << (bit % 8));
         if (i % 3 == 0 && index.lengths != NULL) {
@@ -161,12 +157,11 @@ TEST(large_arrays)
                                    {3, 101, 43, 37, 1},
                                    {4, 36, 21, 13, 11}};
     autofree float *values = NULL, *theirs = NULL, *ours = NULL;
-    unsigned char *bytes = NULL;
     const bb_index limit = 200000, room = 1 << 21;
     check_ok(BB_ALLOCATE(limit, &values));
     check_ok(BB_ALLOCATE(limit, &theirs));
     check_ok(BB_ALLOCATE(limit, &ours));
-    check_ok(BB_ALLOCATE(room, &bytes));
+    unsigned char *bytes = new_array(unsigned char, room);
     for (bb_index i = 0; i < limit; ++i) {
         values[i] = sinf(0.01F * (float)(i % 512)) / (1.0F + 1e-3F * (float)(i / 512));
     }
@@ -187,8 +182,7 @@ TEST(large_arrays)
         assert_true(zfp_decompress(zfp, field) > 0);
         const size_t value_bytes = (size_t)bb_zfp_stream_values(&stream) * sizeof *ours;
         for (bb_index run_blocks = 1; run_blocks <= 16; run_blocks *= 4) {
-            autorelease(bb_zfp_index) index = {0};
-            check_ok(bb_zfp_index_create(&stream, run_blocks, &index));
+            autorelease(bb_zfp_index) index = new_struct(bb_zfp_index, &stream, run_blocks);
             check_ok(decode_on(gpu, &stream, &index, value_bytes, ours));
             assert_memory_equal(ours, theirs, value_bytes);
         }

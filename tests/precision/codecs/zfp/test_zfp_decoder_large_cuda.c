@@ -186,11 +186,9 @@ static void repeat_stream(repeated *rounds)
 // Some periods at a time.
 static void expect_periods(const repeated *rounds, const void *values)
 {
-    unsigned char *found = NULL;
-    unsigned char *expected = NULL;
     bb_index limit = 1 + (1 << 24) / (bb_index)rounds->value_bytes;
-    check_ok(BB_ALLOCATE(limit * (bb_index)rounds->value_bytes, &found));
-    check_ok(BB_ALLOCATE(limit * (bb_index)rounds->value_bytes, &expected));
+    unsigned char *found = new_array(unsigned char, limit *(bb_index)rounds->value_bytes);
+    unsigned char *expected = new_array(unsigned char, limit *(bb_index)rounds->value_bytes);
     for (bb_index copy = 0; copy < limit; ++copy) {
         memcpy(expected + (size_t)copy * rounds->value_bytes, rounds->theirs, rounds->value_bytes);
     }
@@ -227,8 +225,6 @@ static void forget(repeated *rounds)
 static void check_problem(const problem *task)
 {
     autocall(forget) repeated all = {.copies = 0};
-    bb_zfp_decoder *decoder = NULL;
-    void *values = NULL;
     double seconds = 0.0;
     code_period(task, &all);
     size_whole(task, &all);
@@ -239,8 +235,8 @@ static void check_problem(const problem *task)
     }
     repeat_stream(&all);
     const size_t bytes = (size_t)all.copies * all.value_bytes;
-    check_ok(bb_zfp_decoder_create(gpu, &all.whole, &all.whole_index, 1, &decoder));
-    check_ok(bb_device_allocate(gpu, bytes + GUARD_BYTES, &values));
+    bb_zfp_decoder *decoder = new_object(bb_zfp_decoder, gpu, &all.whole, &all.whole_index, 1);
+    void *values = allocate_on(gpu, bytes + GUARD_BYTES);
     check_ok(bb_device_zero(gpu, values, bytes + GUARD_BYTES));
     check_ok(bb_zfp_decoder_run(decoder, values, &seconds));
     expect_periods(&all, values);

@@ -32,9 +32,8 @@ static void check_strengths(const bb_results *results, double tolerance)
 // The reconstructor of a profile that was learned exactly is the one of the true profile.
 TEST(a_profile_that_is_learned_exactly_costs_nothing)
 {
-    const driver_case plain = {CONFIG_AO_SMALL, {NULL}};
     const driver_case study = {CONFIG_AO_SMALL, {"learn.source=profile"}};
-    autoptr(bb_results) without = driver_results(&plain);
+    autoptr(bb_results) without = driver_results(CASE(CONFIG_AO_SMALL, {NULL}));
     autoptr(bb_results) results = driver_results(&study);
     assert_null(bb_results_find(without, "learn/height"));
     assert_string_equal(bb_results_note_text(results, "learn", "status"), "ok");
@@ -76,9 +75,8 @@ TEST_FULL(wrong_heights_cost_strehl)
 
 TEST(what_cannot_be_told_apart_is_an_outcome)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(
+        CONFIG_AO_SMALL, {"learn.source=profile", "learn.heights_m=[30.0, 12500.0, 12501.0]"}));
     assert_string_equal(driver_text(results, "status", "reference"), "underdetermined");
     assert_string_equal(driver_text(results, "status", "hp3"), "underdetermined");
     assert_true(isnan(driver_number(results, "strehl", "reference")));
@@ -91,7 +89,6 @@ TEST(what_cannot_be_told_apart_is_an_outcome)
 // What --dump Cmm writes is learned from as the analytic covariance itself.
 TEST_FULL(a_dumped_covariance_teaches_the_same)
 {
-    static program_run run;
     const driver_case study = {CONFIG_AO_SMALL,
                                {"learn.source=covariance_file", "learn.covariance.file=c.h5",
                                 "learn.covariance.dataset=/operators/Cmm"}};
@@ -102,8 +99,7 @@ TEST_FULL(a_dumped_covariance_teaches_the_same)
                                {"learn.source=covariance_file", "learn.covariance.file=c.h5",
                                 "learn.covariance.dataset=/operators/Cmm", "sensors.lenslets=5"}};
     bb_results *results = NULL;
-    CALL("run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm", "-o", "c.h5");
-    program_expect(&run, 0, "c.h5");
+    CALL_EXPECT(0, "c.h5", "run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm", "-o", "c.h5");
     results = driver_results(&study);
     check_strengths(results, 1e-8);
     check_close(learned(results, "learn/strehl_loss")[0], 0.0, 1e-10, 1.0);
@@ -116,20 +112,17 @@ TEST_FULL(a_dumped_covariance_teaches_the_same)
 // not there.
 TEST(plans_refuse_what_a_run_would)
 {
-    static program_run run;
     static const char *const commands[] = {"check", "run"};
-    CALL("run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm", "-o", "stars.h5");
-    program_expect(&run, 0, "stars.h5");
+    CALL_EXPECT(0, "stars.h5", "run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm", "-o", "stars.h5");
     for (int c = 0; c < 2; ++c) {
-        CALL(commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
-             "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/Cmm",
-             "sensors.lenslets=5", "-o", "five.h5");
-        program_expect(&run, 2, "learn: a covariance of ");
+        CALL_EXPECT(2, "learn: a covariance of ", commands[c], CONFIG_AO_SMALL,
+                    "learn.source=covariance_file", "learn.covariance.file=stars.h5",
+                    "learn.covariance.dataset=/operators/Cmm", "sensors.lenslets=5", "-o",
+                    "five.h5");
         assert_non_null(strstr(run.printed, "those of the guide stars"));
-        CALL(commands[c], CONFIG_AO_SMALL, "learn.source=covariance_file",
-             "learn.covariance.file=stars.h5", "learn.covariance.dataset=/operators/none", "-o",
-             "none.h5");
-        program_expect(&run, 3, "no dataset '/operators/none'");
+        CALL_EXPECT(3, "no dataset '/operators/none'", commands[c], CONFIG_AO_SMALL,
+                    "learn.source=covariance_file", "learn.covariance.file=stars.h5",
+                    "learn.covariance.dataset=/operators/none", "-o", "none.h5");
     }
 }
 

@@ -82,8 +82,7 @@ static int begin(void)
 
 static void strehl_of(const char *mirrors, double out[DIRECTIONS])
 {
-    const driver_case study = {CONFIG, {ALONE, mirrors}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG, {ALONE, mirrors}));
     memcpy(out, driver_dataset(results, "strehl_by")->numbers, DIRECTIONS * sizeof *out);
 }
 
@@ -231,8 +230,7 @@ TEST(files_that_cannot_be_are_refused)
 #endif
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        const driver_case study = {CONFIG, {ALONE, bad[i].mirrors}};
-        check_refused(&study, bad[i].code, bad[i].words);
+        check_refused(CASE(CONFIG, {ALONE, bad[i].mirrors}), bad[i].code, bad[i].words);
     }
 }
 
@@ -243,12 +241,11 @@ TEST(failures_say_where_the_file_is_named)
     write_text("study.yaml", "base: " CONFIG "\nmirrors:\n  - {height_m: 0.0}\n"
                              "  - height_m: 11000.0\n    influence: {file: none.h5}\n");
     for (int k = 0; k < 2; ++k) {
-        program_run run;
-        CALL(commands[k], "study.yaml");
-        program_expect(&run, 3, "study.yaml:5:16: mirrors[1].influence: 'none.h5': No such file");
-        CALL(commands[k], "study.yaml", "mirrors.1.influence.file=dm.h5",
-             "mirrors.1.influence.dataset=bare");
-        program_expect(&run, 2, "mirrors[1].influence: spacing_m is missing, and dataset 'bare'");
+        CALL_EXPECT(3, "study.yaml:5:16: mirrors[1].influence: 'none.h5': No such file",
+                    commands[k], "study.yaml");
+        CALL_EXPECT(2, "mirrors[1].influence: spacing_m is missing, and dataset 'bare'",
+                    commands[k], "study.yaml", "mirrors.1.influence.file=dm.h5",
+                    "mirrors.1.influence.dataset=bare");
     }
 }
 
@@ -301,13 +298,12 @@ TEST(the_plan_counts_the_samples)
 // A loop of frames multiplies by the commands of such a mirror.
 TEST(a_loop_of_frames_has_them)
 {
-    const driver_case study = {CONFIG,
-                               {"pipelines=[{name: reference, arithmetic: dp}, {name: fp16, "
-                                "arithmetic: dp, storage: fp16, scale: row}]",
-                                KEYS("file: dm.h5, dataset: oblong"), "realtime.frames=2",
-                                "realtime.warm_up_frames=0", "realtime.rate_hz=0"}};
     autorelease(bb_text) table = {0};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config =
+        driver_config(CASE(CONFIG, {"pipelines=[{name: reference, arithmetic: dp}, {name: fp16, "
+                                    "arithmetic: dp, storage: fp16, scale: row}]",
+                                    KEYS("file: dm.h5, dataset: oblong"), "realtime.frames=2",
+                                    "realtime.warm_up_frames=0", "realtime.rate_hz=0"}));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_ao_realtime_run(bb_config_study(config), results, &table));
     assert_non_null(strstr(bb_text_string(&table), "140"));

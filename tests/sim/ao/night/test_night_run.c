@@ -20,12 +20,11 @@ TEST_FULL(one_profile_in_another)
         {"night.from=eso-median", "night.to=eso-q4", 0.506928, 0.498921},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
-        const driver_case study = {CONFIG_NX456,
-                                   {"device=cpu", ALONE, "night.source=drift", cases[k].first,
-                                    cases[k].last, "night.hours=6.0", "night.sample_minutes=360.0",
-                                    "night.scored_hours=1.0", "night.policies=[snapshot]",
-                                    "night.ages_minutes=[360.0]", "night.latency_s=[0.0]"}};
-        autoptr(bb_results) results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(
+            CASE(CONFIG_NX456, {"device=cpu", ALONE, "night.source=drift", cases[k].first,
+                                cases[k].last, "night.hours=6.0", "night.sample_minutes=360.0",
+                                "night.scored_hours=1.0", "night.policies=[snapshot]",
+                                "night.ages_minutes=[360.0]", "night.latency_s=[0.0]"}));
         const double own = of_night(results, "strehl_moment")->numbers[0];
         const double strehl = own - of_night(results, "aged_loss")->numbers[0];
         print_message("%s in %s: %.7f, its own %.7f\n", cases[k].first + 11, cases[k].last + 9,
@@ -40,13 +39,11 @@ TEST_FULL(one_profile_in_another)
 TEST_FULL(a_smooth_drift_costs_the_square_of_the_age)
 {
     const double expected[] = {8e-7, 2e-5, 2.2e-4, 1.1e-3};
-    const driver_case study = {CONFIG_NX456,
-                               {"device=cpu", ALONE, "night.source=drift", "night.from=eso-q1",
-                                "night.to=eso-q4", "night.hours=6.0", "night.sample_minutes=90.0",
-                                "night.scored_hours=4.5", "night.policies=[snapshot]",
-                                "night.ages_minutes=[2.0, 10.0, 30.0, 60.0]",
-                                "night.latency_s=[0.0]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(
+        CONFIG_NX456, {"device=cpu", ALONE, "night.source=drift", "night.from=eso-q1",
+                       "night.to=eso-q4", "night.hours=6.0", "night.sample_minutes=90.0",
+                       "night.scored_hours=4.5", "night.policies=[snapshot]",
+                       "night.ages_minutes=[2.0, 10.0, 30.0, 60.0]", "night.latency_s=[0.0]"}));
     const double *worst = of_night(results, "worst_aged_loss")->numbers;
     for (int a = 0; a < 4; ++a) {
         print_message("at most %.2e, expected %.1e\n", worst[a], expected[a]);
@@ -74,7 +71,7 @@ TEST_FULL(a_night_that_stays_is_the_study)
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         const bool walks = k == 4; // with the winds of eris-10, and no strength to walk
-        const driver_case study = {
+        autoptr(bb_results) results = driver_results(CASE(
             SMALL,
             {"solver.scale=unit_diagonal", "night.ages_minutes=[]", "night.sample_minutes=30.0",
              "pipelines=[{name: reference, arithmetic: dp}, {name: bits, arithmetic: dp, "
@@ -86,8 +83,7 @@ TEST_FULL(a_night_that_stays_is_the_study)
              walks ? "night.source=walk" : layers, cases[k][0],
              cases[k][1] != NULL ? cases[k][1] : cases[k][0],
              cases[k][2] != NULL ? cases[k][2] : cases[k][0],
-             cases[k][3] != NULL ? cases[k][3] : cases[k][0]}};
-        autoptr(bb_results) results = driver_results(&study);
+             cases[k][3] != NULL ? cases[k][3] : cases[k][0]}));
         const bb_dataset *moment = of_night(results, "strehl_moment");
         const bb_index samples = moment->shape[1];
         const double *stale = of_night(results, "worst_staleness_loss")->numbers;
@@ -105,8 +101,7 @@ TEST_FULL(a_night_that_stays_is_the_study)
 
 TEST_FULL(no_age_and_no_wait_cost_nothing_exactly)
 {
-    const driver_case study = {SMALL, {NULL}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(SMALL, {NULL}));
     const bb_dataset *stale = of_night(results, "staleness_loss");
     const bb_dataset *worst = of_night(results, "worst_staleness_loss");
     const bb_dataset *aged = of_night(results, "aged_loss");
@@ -145,8 +140,7 @@ TEST_FULL(bits_do_not_depend_on_threads)
 
 TEST_FULL(a_measured_latency_is_marked_so)
 {
-    const driver_case study = {SMALL, {"night.latency_s=[]", ALONE}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(SMALL, {"night.latency_s=[]", ALONE}));
     static const char *const measured[] = {"latency", "strehl", "staleness_loss", "aged_loss"};
     for (size_t k = 0; k < sizeof measured / sizeof *measured; ++k) {
         assert_true(of_night(results, measured[k])->measured);
@@ -159,13 +153,11 @@ TEST_FULL(a_measured_latency_is_marked_so)
 // A pipeline that breaks down in the study has no Strehl ratio in the night, and others do.
 TEST(failures_are_counted)
 {
-    const driver_case study = {
-        SMALL,
-        {"solver.scale=none", "solver.lgs_tilt=constant_block", "night.ages_minutes=[]",
-         "pipelines=[{name: reference, arithmetic: dp}, {name: lost, arithmetic: hp3}]",
-         "sensors.read_noise_e=0.0", "sensors.lgs.flux_ph_per_m2_s=1.0e12",
-         "sensors.lgs.tilt_variance_arcsec2=1.0e3"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(SMALL, {"solver.scale=none", "solver.lgs_tilt=constant_block", "night.ages_minutes=[]",
+                     "pipelines=[{name: reference, arithmetic: dp}, {name: lost, arithmetic: hp3}]",
+                     "sensors.read_noise_e=0.0", "sensors.lgs.flux_ph_per_m2_s=1.0e12",
+                     "sensors.lgs.tilt_variance_arcsec2=1.0e3"}));
     const bb_dataset *failed = of_night(results, "failed");
     const double samples = (double)of_night(results, "time")->count;
     assert_string_not_equal(driver_text(results, "status", "lost"), "ok");

@@ -109,8 +109,7 @@ TEST(recipes_are_those_of_the_definitions)
 TEST(profiles_are_mixed_by_trust)
 {
     const bb_profile_row rows[] = {{0.0, 0.0, 1.0, NAN, 25.0}, {2400.0, 0.0, 5.0, NAN, 25.0}};
-    autorelease(bb_profile_series) series = {0};
-    check_ok(bb_profile_series_create(rows, 2, &series));
+    autorelease(bb_profile_series) series = new_struct(bb_profile_series, rows, 2);
     for (int mean = 0; mean < 2; ++mean) {
         const bb_night_config night = night_of((bb_night_mean)mean, 2);
         autorelease(bb_night_profiles) profiles = {0};
@@ -134,10 +133,9 @@ TEST(learned_profiles_have_errors)
     const bb_profile_row row = {0.0, 0.0, 1.0, NAN, 25.0};
     bb_night_config night = night_of(BB_NIGHT_MEAN_PAST, 0);
     night.learning_frames = 480;
-    autorelease(bb_profile_series) series = {0};
     autorelease(bb_night_profiles) profiles = {0};
     double known, first, second, mean;
-    check_ok(bb_profile_series_create(&row, 1, &series));
+    autorelease(bb_profile_series) series = new_struct(bb_profile_series, &row, 1);
     check_ok(bb_night_profiles_create(&night, &series, 3, &profiles));
     const bb_night_recipe recipes[] = {
         {600000000, 1.0, true}, {0, 1.0, false}, {600000000, 1.0, false}, {600000000, 0.0, false}};

@@ -35,12 +35,11 @@ TEST_FULL(a_walk_costs_what_it_did)
     for (int seed = 1; seed <= 4; ++seed) {
         char text[24];
         (void)snprintf(text, sizeof text, "seed=%d", seed);
-        const driver_case study = {CONFIG_NX456,
-                                   {"device=cpu", ALONE, text, "atmosphere.profile=eris-10",
-                                    "night.source=walk", "night.sample_minutes=10.0",
-                                    "night.scored_hours=2.0", "night.mean=scored",
-                                    "night.ages_minutes=[30.0, 120.0]", "night.latency_s=[0.0]"}};
-        autoptr(bb_results) results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(
+            CASE(CONFIG_NX456,
+                 {"device=cpu", ALONE, text, "atmosphere.profile=eris-10", "night.source=walk",
+                  "night.sample_minutes=10.0", "night.scored_hours=2.0", "night.mean=scored",
+                  "night.ages_minutes=[30.0, 120.0]", "night.latency_s=[0.0]"}));
         const double *aged = of_night(results, "aged_loss")->numbers; // [policies][ages]
         print_message("seed %d: snapshot %.2e, %.2e, mean %.2e, shrink %.2e, %.2e\n", seed, aged[0],
                       aged[1], aged[2], aged[4], aged[5]);

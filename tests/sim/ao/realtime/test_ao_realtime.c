@@ -13,10 +13,9 @@ static double *load(const char *file, const char *dataset, bb_index *rows, bb_in
 {
     autoclose(bb_matrix_file) matrix = opened(file, dataset);
     const bb_matrix_source *source = bb_matrix_file_source(matrix);
-    double *values = NULL;
     *rows = source->rows;
     *columns = source->columns;
-    check_ok(BB_ALLOCATE(*rows * *columns, &values));
+    double *values = new_array(double, *rows **columns);
     check_ok(bb_matrix_source_load(source, values));
     return values;
 }
@@ -57,9 +56,8 @@ TEST(commands_are_those_of_what_is_scored)
     const driver_case commands = {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}};
     rig self, scaled;
     bb_index n, columns;
-    CALL("run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q", "-o", "scored.h5", "--dump",
-         "Cmm,R");
-    program_expect(&run, 0, "");
+    CALL_OK("run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q", "-o", "scored.h5", "--dump",
+            "Cmm,R");
     rig_open(&self, &study, 2);
     assert_string_equal(self.loop->pipeline->name, "both");
     assert_int_equal(self.loop->matrices.count, 2);
@@ -197,25 +195,23 @@ TEST(what_a_loop_cannot_do_is_said)
 // The command, its table and its file; what is drawn is said.
 TEST(the_command_prints_and_writes)
 {
-    CALL("realtime", CONFIG_AO_SMALL, PIPELINES, PACED, "-o", "frames.h5", "-q");
-    program_expect(&run, 0, "60 commands from 401 slopes, integer 8 in the sweep");
+    CALL_EXPECT(0, "60 commands from 401 slopes, integer 8 in the sweep", "realtime",
+                CONFIG_AO_SMALL, PIPELINES, PACED, "-o", "frames.h5", "-q");
     program_expect(&run, 0, "1 matrix drawn at random, for times alone: nothing is solved");
     program_expect(&run, 0, "means of 16 groups of slopes are multiplied apart, in fp32");
     program_expect(&run, 0, "40 frames at 1000 Hz by the host's clock");
-    CALL("realtime", CONFIG_AO_SMALL, PIPELINES, "realtime.frames=10", "realtime.rate_hz=0");
-    program_expect(&run, 0, "10 frames back to back");
+    CALL_EXPECT(0, "10 frames back to back", "realtime", CONFIG_AO_SMALL, PIPELINES,
+                "realtime.frames=10", "realtime.rate_hz=0");
     assert_null(strstr(run.printed, "drawn"));
-    CALL("plot", "frames.h5", "--kind", "latency", "-o", "frames.svg");
-    program_expect(&run, 0, "");
+    CALL_OK("plot", "frames.h5", "--kind", "latency", "-o", "frames.svg");
 }
 
 TEST(reports_are_declared)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
     autorelease(bb_frame_measurement) measured;
     autorelease(bb_text) table = {0};
     autocall(rig_close) rig self;
-    rig_open(&self, &study, 1);
+    rig_open(&self, CASE(CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}), 1);
     check_ok(bb_frame_measurement_take(self.loop, &measured));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_ao_realtime_report(self.loop, &measured, results, &table));
@@ -270,16 +266,16 @@ TEST(a_plan_holds_what_a_loop_takes)
 
 TEST(gpus_of_the_cpu_are_refused)
 {
-    CALL("realtime", CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2", "realtime.frames=10",
-         "device=cpu", "-q");
-    program_expect(&run, 2, "realtime.gpus = 2: of no effect on the cpu, expected 1");
-    CALL("realtime", CONFIG_AO_SMALL, OF_THE_CPU, DRAWN, "realtime.gpus=2", "device=auto", "-q");
-    program_expect(&run, 2, "realtime.gpus = 2: pipeline p runs on the cpu, expected 1");
-    CALL("check", CONFIG_AO_SMALL, PIPELINES, "realtime.size={commands: 3, slopes: 40}",
-         "realtime.gpus=4");
-    program_expect(&run, 2,
-                   "realtime.gpus = 4: expected at most one for each of "
-                   "realtime.size.commands = 3");
+    CALL_EXPECT(2, "realtime.gpus = 2: of no effect on the cpu, expected 1", "realtime",
+                CONFIG_AO_SMALL, PIPELINES, DRAWN, "realtime.gpus=2", "realtime.frames=10",
+                "device=cpu", "-q");
+    CALL_EXPECT(2, "realtime.gpus = 2: pipeline p runs on the cpu, expected 1", "realtime",
+                CONFIG_AO_SMALL, OF_THE_CPU, DRAWN, "realtime.gpus=2", "device=auto", "-q");
+    CALL_EXPECT(2,
+                "realtime.gpus = 4: expected at most one for each of "
+                "realtime.size.commands = 3",
+                "check", CONFIG_AO_SMALL, PIPELINES, "realtime.size={commands: 3, slopes: 40}",
+                "realtime.gpus=4");
 }
 
 // Each GPU has its part of the rows, but of a form that is copied whole all of them.
@@ -292,12 +288,11 @@ TEST(a_plan_deals_the_rows)
     for (int c = 0; c < 2; ++c) {
         double bytes[2];
         for (int k = 0; k < 2; ++k) {
-            const driver_case study = {CONFIG_AO_SMALL,
-                                       {cases[c].pipelines, "device=cuda", "solver.tile=128",
-                                        "realtime.size={commands: 3000, slopes: 4001}",
-                                        k == 0 ? "realtime.gpus=1" : "realtime.gpus=2"}};
             const bb_ao_realtime_extent extent = {.threads = 2.0};
-            autoptr(bb_config) config = driver_config(&study);
+            autoptr(bb_config) config = driver_config(
+                CASE(CONFIG_AO_SMALL, {cases[c].pipelines, "device=cuda", "solver.tile=128",
+                                       "realtime.size={commands: 3000, slopes: 4001}",
+                                       k == 0 ? "realtime.gpus=1" : "realtime.gpus=2"}));
             bytes[k] = bb_ao_realtime_plan_need(bb_config_study(config), &extent, (bb_need){0})
                            .device_bytes;
         }

@@ -52,15 +52,13 @@ TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
                                 "arithmetic: dp, storage: fp16}]",
                                 "realtime.size={commands: 60, slopes: 401}", "realtime.frames=300",
                                 "realtime.rate_hz=2000", "realtime.clock=device"}};
-    autoclose(bb_device) gpu = NULL;
-    autoptr(bb_frame_loop) loop = NULL;
     autorelease(bb_frame_measurement) measured;
     check_ok(bb_threads_set(2));
     autoptr(bb_config) config = driver_config(&study);
     const bb_ao_study *ao = bb_config_study(config);
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
-    check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpu));
-    check_ok(bb_frame_loop_create(ao, &pipelines[1], 1, &gpu, &loop));
+    autoclose(bb_device) gpu = open_device(BB_DEVICE_CUDA);
+    autoptr(bb_frame_loop) loop = new_object(bb_frame_loop, ao, &pipelines[1], 1, &gpu);
     check_ok(bb_frame_measurement_take(loop, &measured));
     assert_int_equal(measured.count, 300);
     assert_int_equal(measured.held, 0);
@@ -88,7 +86,6 @@ TEST(shared_rows_give_the_products)
              "realtime.frames=300", "realtime.rate_hz=2000",
              c == 0 ? "realtime.clock=host" : "realtime.clock=device"}};
         bb_device *gpus[2] = {NULL, NULL};
-        bb_frame_loop *loop = NULL;
         bb_frame_measurement measured;
         check_ok(bb_threads_set(2));
         autoptr(bb_config) config = driver_config(&study);
@@ -97,7 +94,7 @@ TEST(shared_rows_give_the_products)
         const bb_index other = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 1 ? 1 : 0;
         check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpus[0]));
         check_ok(bb_device_open(BB_DEVICE_CUDA, other, &gpus[1]));
-        check_ok(bb_frame_loop_create(ao, &pipelines[1], 2, gpus, &loop));
+        bb_frame_loop *loop = new_object(bb_frame_loop, ao, &pipelines[1], 2, gpus);
         check_ok(bb_frame_measurement_take(loop, &measured));
         print_message("distance %.1e on GPUs 0 and %td\n", measured.distance, other);
         // Sums of quotients are exact: 0 where all commands round to the same fp32.

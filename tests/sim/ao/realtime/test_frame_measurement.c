@@ -71,11 +71,10 @@ static void measure(const driver_case *study, bb_index slow, bb_index signalled,
 // late and misses it too, the one after is 0.5 ms late and does not.
 TEST(a_frame_that_is_late_is_counted)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
     autorelease(bb_frame_measurement) measured;
     bb_frame_table table;
     autocall(rig_close) rig self;
-    measure(&study, 5 + 21, 0, &measured, &self);
+    measure(CASE(CONFIG_AO_SMALL, {PIPELINES, PACED}), 5 + 21, 0, &measured, &self);
     assert_int_equal(measured.count, 40);
     assert_int_equal(measured.held, 0);
     assert_false(measured.interrupted);

@@ -269,17 +269,15 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
 {
     autocall(rig_close) rig self;
     autocall(rig_close) rig other;
-    autoptr(bb_frame_loop) realtime = NULL;
-    autofree float *expected = NULL;
-    autofree float *got = NULL;
     rig_pose(&self, study);
     rig_solve(&self);
     rig_store(&self);
-    check_ok(bb_frame_loop_create(self.study, &self.pipeline, 1, &self.cpu, &realtime));
+    autoptr(bb_frame_loop) realtime =
+        new_object(bb_frame_loop, self.study, &self.pipeline, 1, &self.cpu);
     const bb_index commands = realtime->matrices.commands;
     const bb_index slopes = realtime->matrices.slopes;
-    check_ok(BB_ALLOCATE(commands, &expected));
-    check_ok(BB_ALLOCATE(commands, &got));
+    autofree float *expected = new_array(float, commands);
+    autofree float *got = new_array(float, commands);
     assert_int_equal(self.loop->matrices.count, matrices);
     assert_int_equal(self.loop->matrices.commands, commands);
     assert_int_equal(self.loop->matrices.slopes, slopes);
@@ -382,12 +380,10 @@ TEST(a_plan_holds_what_frames_take)
 
 TEST(tables_and_plans_have_them)
 {
-    CALL("check", CONFIG_AO_SMALL, PIPELINES, "frame_times.frames=30");
-    program_expect(&run, 0, "30 frames of each storage at 1000 Hz");
-    CALL("run", CONFIG_AO_SMALL, PIPELINES, "frame_times.frames=30", "-q", "-o", "timed.h5");
-    program_expect(&run, 0, "");
-    CALL("show", "timed.h5", "--columns", "frame_p50_us");
-    program_expect(&run, 0, "frame_p50_us [us]");
+    CALL_EXPECT(0, "30 frames of each storage at 1000 Hz", "check", CONFIG_AO_SMALL, PIPELINES,
+                "frame_times.frames=30");
+    CALL_OK("run", CONFIG_AO_SMALL, PIPELINES, "frame_times.frames=30", "-q", "-o", "timed.h5");
+    CALL_EXPECT(0, "frame_p50_us [us]", "show", "timed.h5", "--columns", "frame_p50_us");
 }
 
 // An allocation that fails, whichever it is, is an error and leaves nothing behind.
@@ -399,12 +395,11 @@ static bb_status store_and_run(void *context)
 
 TEST(no_failed_allocation_is_lost)
 {
-    const driver_case study = {CONFIG_AO_SMALL,
-                               {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-                                "frame_times={frames: 2, warm_up_frames: 0, rate_hz: 0.0}",
-                                PIPELINES, "realtime.pipeline=fp16"}};
     autocall(rig_close) rig self;
-    rig_pose(&self, &study);
+    rig_pose(&self, CASE(CONFIG_AO_SMALL,
+                         {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+                          "frame_times={frames: 2, warm_up_frames: 0, rate_hz: 0.0}", PIPELINES,
+                          "realtime.pipeline=fp16"}));
     rig_solve(&self);
     check_ok(bb_threads_set(1));
     allocation_walk("frame times", store_and_run, &self, 1, 20);

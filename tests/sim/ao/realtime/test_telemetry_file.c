@@ -111,8 +111,7 @@ TEST(values_are_those_of_the_file)
         {"t.fits", NULL, 0.0},    {"t.fits", "1", 0.0},     {"mas.data", NULL, 0x1p-23},
 #endif
     };
-    autofree float *values = NULL;
-    check_ok(BB_ALLOCATE(FRAMES * SLOPES, &values));
+    autofree float *values = new_array(float, FRAMES *SLOPES);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         load(cases[k].file, cases[k].dataset, values);
         for (bb_index i = 0; i < FRAMES * SLOPES; ++i) {

@@ -3,6 +3,7 @@
 // Libraries beside kernels: what a call finds is held to the kernel's result, the fastest that
 // counts is what the row tells.
 #include "sim/bench/peers/kernel_peers.h"
+#include "tests/first_device.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 enum { COLUMNS = 37, ROWS = 11, ELEMENTS = COLUMNS * ROWS };
@@ -30,8 +31,6 @@ static bb_bench_outcome tell(const peers_case *test, double by)
 {
     autocall(fixture_release) program_fixture fixture;
     bb_bench_outcome outcome = {.best_s = 1.0, .library_s = NAN, .library_ratio = NAN};
-    autoclose(bb_device) device = NULL;
-    autoptr(bb_kernel_peers) peers = NULL;
     double blocks[3][ELEMENTS];
     void *addresses[] = {blocks[0], blocks[1], blocks[2]};
     char path[64];
@@ -47,10 +46,10 @@ static bb_bench_outcome tell(const peers_case *test, double by)
     fixture_evaluate(&fixture);
     memcpy(blocks, numbers, sizeof blocks);
     blocks[fixture.program.object_count - 1][0] += by;
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
-    check_ok(bb_kernel_peers_create(
-        &(bb_kernel_peers_task){device, 2, test->kernel, &fixture.program, fixture.data, addresses},
-        &peers));
+    autoclose(bb_device) device = open_device(BB_DEVICE_CPU);
+    autoptr(bb_kernel_peers) peers = new_object(
+        bb_kernel_peers, &(bb_kernel_peers_task){device, 2, test->kernel, &fixture.program,
+                                                 fixture.data, addresses});
     check_ok(bb_kernel_peers_measure(peers));
     bb_kernel_peers_tell(peers, &outcome);
     return outcome;

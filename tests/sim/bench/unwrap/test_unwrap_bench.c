@@ -76,9 +76,8 @@ static bb_index count_wrong(const phase_map *map)
 TEST(the_transform_is_right_on_odd_sizes)
 {
     autocall(phase_map_release) phase_map map = make_map(121, 75, 0.3);
-    autoptr(bb_unwrap_dct) dct = NULL;
     double seconds = 0.0;
-    check_ok(bb_unwrap_dct_create(map.columns, map.rows, &dct));
+    autoptr(bb_unwrap_dct) dct = new_object(bb_unwrap_dct, map.columns, map.rows);
     check_ok(bb_unwrap_dct_run(dct, map.wrapped, map.phase, &seconds));
     assert_int_equal(count_wrong(&map), 0);
 }
@@ -87,9 +86,8 @@ TEST(the_transform_is_right_on_odd_sizes)
 TEST(the_loops_are_right_on_odd_sizes)
 {
     autocall(phase_map_release) phase_map map = make_map(121, 75, 0.5);
-    autoptr(bb_unwrap_loops) loops = NULL;
     double seconds = 0.0;
-    check_ok(bb_unwrap_loops_create(map.columns, map.rows, &loops));
+    autoptr(bb_unwrap_loops) loops = new_object(bb_unwrap_loops, map.columns, map.rows);
     check_ok(bb_unwrap_loops_run(loops, &(bb_unwrap_counts){.cycles = 4}, map.wrapped, map.phase,
                                  &seconds));
     assert_int_equal(count_wrong(&map), 0);

@@ -10,9 +10,8 @@ static const char *const names[] = {"reference", "dp again", "sp", "hp2", "hp3"}
 
 TEST_FULL(tiles_in_a_file_give_the_same_results)
 {
-    const driver_case in_memory = {CONFIG_AO_SMALL, {NULL}};
     const driver_case in_file = {CONFIG_AO_SMALL, {SOME_TILES}};
-    autoptr(bb_results) expected = driver_results(&in_memory);
+    autoptr(bb_results) expected = driver_results(CASE(CONFIG_AO_SMALL, {NULL}));
     autoptr(bb_results) found = driver_results(&in_file);
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         const char *digest = driver_text(found, "factor_digest", names[i]);

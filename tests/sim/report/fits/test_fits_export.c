@@ -21,8 +21,8 @@ static bool is_absent(const char *path)
 
 TEST(a_build_without_cfitsio_says_so)
 {
-    CALL("export", "a.h5", "-o", "a.fits");
-    program_expect(&run, 2, "this build writes no FITS files: install libcfitsio-dev");
+    CALL_EXPECT(2, "this build writes no FITS files: install libcfitsio-dev", "export", "a.h5",
+                "-o", "a.fits");
     assert_true(is_absent("a.fits"));
 }
 
@@ -35,11 +35,10 @@ static bb_results *results; // of full.h5, operators included
 static int make_files(void)
 {
     check_ok(bb_hdf5_library_start());
-    CALL("run", CONFIG_AO_SMALL, "-q", "-o", "full.h5", "--dump", "R,pupil,Cmm,Ctm,Ctt",
-         "images=all", "pipelines.hp2.arithmetic=fp8", "title=50 % of \xc3\xa9toiles");
-    program_expect(&run, 0, "results: full.h5");
-    CALL("run", CONFIG_AO_SMALL, "-q", "-o", "bare.h5");
-    program_expect(&run, 0, "results: bare.h5");
+    CALL_EXPECT(0, "results: full.h5", "run", CONFIG_AO_SMALL, "-q", "-o", "full.h5", "--dump",
+                "R,pupil,Cmm,Ctm,Ctt", "images=all", "pipelines.hp2.arithmetic=fp8",
+                "title=50 % of \xc3\xa9toiles");
+    CALL_EXPECT(0, "results: bare.h5", "run", CONFIG_AO_SMALL, "-q", "-o", "bare.h5");
     CALL("export", "full.h5", "-o", "full.fits");
     // Of the pipeline that failed there is nothing, which is said.
     program_expect(&run, 0, "export: full.fits");
@@ -246,7 +245,6 @@ static void check_column(const char *path, const char *part, int number, const c
                          const bb_dataset *expected)
 {
     fitsfile *file = open_part_of(path, part);
-    autofree double *values = NULL;
     int code = 0;
     int found = 0;
     char name[16];
@@ -255,7 +253,7 @@ static void check_column(const char *path, const char *part, int number, const c
     assert_true(number_of(file, "NAXIS2") == (double)expected->count);
     assert_int_equal(fits_get_colnum(file, CASESEN, name, &found, &code), 0);
     assert_int_equal(found, number);
-    check_ok(BB_ALLOCATE(expected->count, &values));
+    autofree double *values = new_array(double, expected->count);
     (void)fits_read_col(file, TDOUBLE, number, 1, 1, expected->count, NULL, values, NULL, &code);
     assert_int_equal(code, 0);
     assert_memory_equal(values, expected->numbers, (size_t)expected->count * sizeof *values);
@@ -411,14 +409,13 @@ TEST(a_study_takes_a_part_as_its_matrix)
                                 "pipelines:\n  - {name: reference, storage: fp64, multiply: fp64, "
                                 "accumulate: fp64}\n";
     write_text("product.yaml", study);
-    CALL("run", "product.yaml", "-q", "-o", "product.h5");
-    program_expect(&run, 0, "results: product.h5");
+    CALL_EXPECT(0, "results: product.h5", "run", "product.yaml", "-q", "-o", "product.h5");
 }
 
 TEST(parts_and_pipelines_are_chosen)
 {
-    CALL("export", "full.h5", "-o", "one.fits", "--pipeline", "sp", "--parts", "R");
-    program_expect(&run, 0, "export: one.fits");
+    CALL_EXPECT(0, "export: one.fits", "export", "full.h5", "-o", "one.fits", "--pipeline", "sp",
+                "--parts", "R");
     bb_fits_image image;
     check_ok(bb_fits_image_load("one.fits", "R_2_0", 1 << 20, &image));
     BB_RELEASE(&image.values);
@@ -431,8 +428,8 @@ TEST(what_failed_is_not_there)
     bb_fits_image image;
     check_fails(bb_fits_image_load("full.fits", "R_3_0", 1 << 20, &image), BB_IO, "no part");
     check_fails(bb_fits_image_load("full.fits", "PSF_3_0_0", 1 << 20, &image), BB_IO, "no part");
-    CALL("export", "full.h5", "-o", "x.fits", "--pipeline", "hp2");
-    program_expect(&run, 2, "none of its pipelines that are asked for finished");
+    CALL_EXPECT(2, "none of its pipelines that are asked for finished", "export", "full.h5", "-o",
+                "x.fits", "--pipeline", "hp2");
     assert_true(is_absent("x.fits"));
 }
 
@@ -449,10 +446,8 @@ TEST(bare_files_have_whole_headers)
     title[sizeof title - 2] = 'z';
     title[sizeof title - 1] = '\0';
     (void)snprintf(argument, sizeof argument, "title=%s", title);
-    CALL("run", CONFIG_AO_SMALL, "-q", "-o", "long.h5", argument);
-    program_expect(&run, 0, "results: long.h5");
-    CALL("export", "long.h5", "-o", "long.fits", "--parts", "psf");
-    program_expect(&run, 0, "export: long.fits");
+    CALL_EXPECT(0, "results: long.h5", "run", CONFIG_AO_SMALL, "-q", "-o", "long.h5", argument);
+    CALL_EXPECT(0, "export: long.fits", "export", "long.h5", "-o", "long.fits", "--parts", "psf");
     fitsfile *file = open_part_of("long.fits", "PSF_2_0_0");
     assert_int_equal(fits_read_key_longstr(file, "TITLE", &found, NULL, &code), 0);
     assert_string_equal(found, title);
@@ -463,40 +458,36 @@ TEST(bare_files_have_whole_headers)
 
 TEST_FULL(what_is_missing_is_told_with_its_remedy)
 {
-    CALL("export", "bare.h5", "-o", "bare.fits");
-    program_expect(&run, 2,
-                   "'bare.h5' has no reconstructor: 'bitbudget rerun bare.h5 --dump R,pupil -o "
-                   "NEW.h5' makes a file that has; --parts psf exports the images alone");
+    CALL_EXPECT(2,
+                "'bare.h5' has no reconstructor: 'bitbudget rerun bare.h5 --dump R,pupil -o "
+                "NEW.h5' makes a file that has; --parts psf exports the images alone",
+                "export", "bare.h5", "-o", "bare.fits");
     assert_true(is_absent("bare.fits"));
-    CALL("export", "bare.h5", "-o", "bare.fits", "--parts", "pupil");
-    program_expect(&run, 2, "'bare.h5' has no pupil");
-    CALL("export", "bare.h5", "-o", "bare.fits", "--parts", "psf");
-    program_expect(&run, 0, "export: bare.fits");
+    CALL_EXPECT(2, "'bare.h5' has no pupil", "export", "bare.h5", "-o", "bare.fits", "--parts",
+                "pupil");
+    CALL_EXPECT(0, "export: bare.fits", "export", "bare.h5", "-o", "bare.fits", "--parts", "psf");
     bb_fits_image image;
     check_ok(bb_fits_image_load("bare.fits", "PSF_0_0_0", 1 << 20, &image));
     BB_RELEASE(&image.values);
-    CALL("rerun", "bare.h5", "-q", "--dump", "R,pupil", "-o", "new.h5");
-    program_expect(&run, 0, "results: new.h5");
-    CALL("export", "new.h5", "-o", "new.fits");
-    program_expect(&run, 0, "export: new.fits");
+    CALL_EXPECT(0, "results: new.h5", "rerun", "bare.h5", "-q", "--dump", "R,pupil", "-o",
+                "new.h5");
+    CALL_EXPECT(0, "export: new.fits", "export", "new.h5", "-o", "new.fits");
 }
 
 TEST_FULL(other_experiments_have_what_they_have)
 {
-    CALL("run", CONFIG_WAFER_SMALL, "-q", "-o", "wafer.h5");
-    program_expect(&run, 0, "results: wafer.h5");
-    CALL("export", "wafer.h5", "-o", "wafer.fits");
-    program_expect(&run, 2, "'wafer.h5' is of wafer, which has no reconstructor, image or pupil");
+    CALL_EXPECT(0, "results: wafer.h5", "run", CONFIG_WAFER_SMALL, "-q", "-o", "wafer.h5");
+    CALL_EXPECT(2, "'wafer.h5' is of wafer, which has no reconstructor, image or pupil", "export",
+                "wafer.h5", "-o", "wafer.fits");
     assert_true(is_absent("wafer.fits"));
     // A reconstructor of matrices of the user's: no telescope, no slopes, no images.
-    CALL("run", BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml", "-q", "-o", "matrix.h5",
-         "--dump", "R", "covariance.file=full.h5", "cross_covariance.file=full.h5",
-         "truth_covariance.file=full.h5");
-    program_expect(&run, 0, "results: matrix.h5");
-    CALL("export", "matrix.h5", "-o", "matrix.fits");
-    program_expect(&run, 0, "export: matrix.fits");
-    CALL("export", "matrix.h5", "-o", "matrix.fits", "--force", "--parts", "psf");
-    program_expect(&run, 2, "studies of this experiment have no psf");
+    CALL_EXPECT(0, "results: matrix.h5", "run",
+                BB_SOURCE_DIR "/tests/configs/small/reconstructor.yaml", "-q", "-o", "matrix.h5",
+                "--dump", "R", "covariance.file=full.h5", "cross_covariance.file=full.h5",
+                "truth_covariance.file=full.h5");
+    CALL_EXPECT(0, "export: matrix.fits", "export", "matrix.h5", "-o", "matrix.fits");
+    CALL_EXPECT(2, "studies of this experiment have no psf", "export", "matrix.h5", "-o",
+                "matrix.fits", "--force", "--parts", "psf");
     bb_fits_image image;
     check_ok(bb_fits_image_load("matrix.fits", "R_1_0", 1 << 20, &image));
     assert_string_equal(image.unit, "");
@@ -516,8 +507,7 @@ TEST(foreign_groups_are_not_trusted)
     assert_true(H5Ldelete(odd, "slopes/axis", 0) >= 0);
     assert_true(H5Ldelete(odd, "system/pupil_pixel_m", 0) >= 0);
     assert_true(H5Fclose(odd) >= 0);
-    CALL("export", "odd.h5", "-o", "odd.fits");
-    program_expect(&run, 0, "export: odd.fits");
+    CALL_EXPECT(0, "export: odd.fits", "export", "odd.h5", "-o", "odd.fits");
     // The order of slopes is not said where the file does not bear it out.
     assert_int_equal(fits_open_diskfile(&file, "odd.fits", READONLY, &code), 0);
     char name[] = "R_2_1";
@@ -536,11 +526,10 @@ TEST(pipelines_that_finished_have_all_parts)
     const hid_t file = H5Fopen("less.h5", H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(H5Ldelete(file, "operators/R_2_1", H5P_DEFAULT) >= 0);
     assert_true(H5Fclose(file) >= 0);
-    CALL("export", "less.h5", "-o", "less.fits");
-    program_expect(&run, 2, "'less.h5' has no R_2_1, yet its pipeline sp is ok");
+    CALL_EXPECT(2, "'less.h5' has no R_2_1, yet its pipeline sp is ok", "export", "less.h5", "-o",
+                "less.fits");
     assert_true(is_absent("less.fits"));
-    CALL("export", "less.h5", "-o", "less.fits", "--parts", "psf");
-    program_expect(&run, 0, "export: less.fits");
+    CALL_EXPECT(0, "export: less.fits", "export", "less.h5", "-o", "less.fits", "--parts", "psf");
     // Images are under the digest of the file, so one is taken out of what was read.
     const bb_dataset *psf = find("results/psf_target_0");
     double *pixel = &psf->numbers[2 * (psf->count / psf->shape[0])];
@@ -554,30 +543,25 @@ TEST(pipelines_that_finished_have_all_parts)
 
 TEST(mistakes_are_refused)
 {
-    CALL("export", "full.h5");
-    program_expect(&run, 2, "export needs -o FILE.fits");
-    CALL("export", "full.h5", "-o", "full.h5");
-    program_expect(&run, 2, "expected a name that ends in .fits or .fit");
-    CALL("export", "full.h5", "-o", "new.fits.gz");
-    program_expect(&run, 2, "expected a name that ends in .fits or .fit");
-    CALL("export", "full.h5", "-o", "full.fits");
-    program_expect(&run, 3, "output 'full.fits' exists");
-    CALL("export", "full.h5", "-o", "x.fits", "--parts", "R,psff");
-    program_expect(&run, 2, "--parts R,psff: 'psff', expected of R,psf,pupil");
-    CALL("export", "full.h5", "-o", "x.fits", "--pipeline", "hp7");
-    program_expect(&run, 2, "no pipeline 'hp7' (did you mean hp2?)");
-    CALL("export", "full.h5", "-o", "x.fits", "--pipeline", "sp,nosuch");
-    program_expect(&run, 2, "--pipeline nosuch: no pipeline 'nosuch'");
-    CALL("export", "none.h5", "-o", "x.fits");
-    program_expect(&run, 3, "cannot export 'none.h5'");
-    CALL("export", "full.fits", "-o", "full.fits", "--force");
-    program_expect(&run, 2, "output 'full.fits' is the file");
-    CALL("export", "full.fits", "-o", "x.fits");
-    program_expect(&run, 3, "not an HDF5 file");
+    CALL_EXPECT(2, "export needs -o FILE.fits", "export", "full.h5");
+    CALL_EXPECT(2, "expected a name that ends in .fits or .fit", "export", "full.h5", "-o",
+                "full.h5");
+    CALL_EXPECT(2, "expected a name that ends in .fits or .fit", "export", "full.h5", "-o",
+                "new.fits.gz");
+    CALL_EXPECT(3, "output 'full.fits' exists", "export", "full.h5", "-o", "full.fits");
+    CALL_EXPECT(2, "--parts R,psff: 'psff', expected of R,psf,pupil", "export", "full.h5", "-o",
+                "x.fits", "--parts", "R,psff");
+    CALL_EXPECT(2, "no pipeline 'hp7' (did you mean hp2?)", "export", "full.h5", "-o", "x.fits",
+                "--pipeline", "hp7");
+    CALL_EXPECT(2, "--pipeline nosuch: no pipeline 'nosuch'", "export", "full.h5", "-o", "x.fits",
+                "--pipeline", "sp,nosuch");
+    CALL_EXPECT(3, "cannot export 'none.h5'", "export", "none.h5", "-o", "x.fits");
+    CALL_EXPECT(2, "output 'full.fits' is the file", "export", "full.fits", "-o", "full.fits",
+                "--force");
+    CALL_EXPECT(3, "not an HDF5 file", "export", "full.fits", "-o", "x.fits");
     // Cut in the middle: no file, and no temporary one.
     assert_int_equal(system("head -c 300000 full.h5 > cut.h5"), 0);
-    CALL("export", "cut.h5", "-o", "x.fits");
-    program_expect(&run, 3, "cannot export 'cut.h5'");
+    CALL_EXPECT(3, "cannot export 'cut.h5'", "export", "cut.h5", "-o", "x.fits");
     assert_true(is_absent("x.fits"));
     assert_int_not_equal(system("ls -A | grep -q part$"), 0);
 }

@@ -10,10 +10,9 @@ static bb_index search(const char *sweep, const char *folder, bb_index *points, 
 {
     autoptr(bb_sweep_plan) plan = toy_planned(sweep, folder);
     const bb_index count = plan->sweep->point_count;
-    autofree bool *wanted = NULL;
     bool finished = false;
     bb_index generations = 0;
-    check_ok(BB_ZEROED(count, &wanted));
+    autofree bool *wanted = new_zeros(bool, count);
     *points = 0;
     while (!finished) {
         bb_index generation = 0;

@@ -11,11 +11,10 @@ static const double CAPACITY = 2330.0 * 712.0 * 775e-6;
 
 static bb_wafer_problem *problem_of(const driver_case *study, bb_config **config)
 {
-    bb_wafer_problem *problem = NULL;
     check_ok(bb_threads_set(2));
     check_ok(driver_load(study, config));
     const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(*config));
-    check_ok(bb_wafer_problem_create(&physics, &problem));
+    bb_wafer_problem *problem = new_object(bb_wafer_problem, &physics);
     return problem;
 }
 
@@ -107,8 +106,7 @@ TEST(a_ring_apart_leaves_the_wafer_alone)
     };
     bb_config *config = NULL;
     autorelease(bb_wafer_heating) plain;
-    const driver_case bare = {CONFIG_WAFER_SMALL, {NULL}};
-    bb_wafer_problem *problem = problem_of(&bare, &config);
+    bb_wafer_problem *problem = problem_of(CASE(CONFIG_WAFER_SMALL, {NULL}), &config);
     check_ok(bb_wafer_heating_run(problem, &plain));
     bb_wafer_problem_destroy(&problem);
     bb_config_destroy(&config);
@@ -140,11 +138,10 @@ static double entry(const bb_results *results, const char *name, bb_index exposu
 // What stands in the file balances by itself, exposure by exposure.
 TEST(the_ledger_is_published_by_exposure)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL,
-                               {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
     autoptr(bb_config) config = NULL;
     autorelease(bb_wafer_heating) heating;
-    autoptr(bb_wafer_problem) problem = problem_of(&study, &config);
+    autoptr(bb_wafer_problem) problem = problem_of(
+        CASE(CONFIG_WAFER_SMALL, {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}), &config);
     check_ok(bb_wafer_heating_run(problem, &heating));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_wafer_heating_publish(&heating, results));
@@ -165,10 +162,9 @@ TEST(the_ledger_is_published_by_exposure)
 
 TEST(implicit_steps_and_hood_keep_their_bits)
 {
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {"mesh.stepping=crank-nicolson", "hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}};
-    driver_check_threads(&study);
+    driver_check_threads(
+        CASE(CONFIG_WAFER_SMALL, {"mesh.stepping=crank-nicolson", "hood.exchange_w_per_m2_k=300",
+                                  "ring.width_mm=9.0"}));
 }
 
 TEST_GROUP(.is_quiet = true);

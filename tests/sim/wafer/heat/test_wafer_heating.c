@@ -64,9 +64,8 @@ TEST(substeps_converge_to_first_order)
     heated scene[4];
     double errors[3];
     for (int s = 0; s < 4; ++s) {
-        const driver_case study = {CONFIG_WAFER_SMALL,
-                                   {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}};
-        heat(&study, &scene[s]);
+        heat(CASE(CONFIG_WAFER_SMALL, {"scan.fields=[2]", "mesh.step_ms=8.0", substeps[s]}),
+             &scene[s]);
         assert_true(fabs(scene[s].heating.imbalance[2]) < 1e-12);
         check_relative(scene[s].heating.ledgers[2].deposited, scene[0].heating.ledgers[2].deposited,
                        1e-12);
@@ -126,11 +125,10 @@ TEST_FULL(energy_is_accounted_for)
 
 TEST(heating_is_linear_in_the_dose)
 {
-    const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case twice = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
     autocall(drop) heated a;
     autocall(drop) heated b;
-    heat(&once, &a);
+    heat(CASE(CONFIG_WAFER_SMALL, {NULL}), &a);
     heat(&twice, &b);
     bb_index count = 2 * a.heating.light_steps * a.heating.cell_count;
     double peak = 0.0;
@@ -144,11 +142,10 @@ TEST(heating_is_linear_in_the_dose)
 // Temperatures of a scored field are those of the wafer then, whichever fields are scored.
 TEST(scored_fields_do_not_disturb)
 {
-    const driver_case many = {CONFIG_WAFER_SMALL, {"scan.fields=[0, 1, 2]"}};
     const driver_case one = {CONFIG_WAFER_SMALL, {"scan.fields=[2]"}};
     autocall(drop) heated a;
     autocall(drop) heated b;
-    heat(&many, &a);
+    heat(CASE(CONFIG_WAFER_SMALL, {"scan.fields=[0, 1, 2]"}), &a);
     heat(&one, &b);
     assert_int_equal(a.heating.exposed_count, 3);
     assert_int_equal(b.heating.exposed_count, 3);
@@ -165,11 +162,10 @@ TEST(scored_fields_do_not_disturb)
 TEST(inputs_are_means_over_a_step)
 {
     // No exchange, so that all heat stays in the wafer; a field that is whole.
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}};
     autocall(drop) heated scene;
-    heat(&study, &scene);
+    heat(CASE(CONFIG_WAFER_SMALL,
+              {"clamp.exchange_w_per_m2_k=0.0", "scan.usable_radius_mm=40.0", "scan.fields=[0]"}),
+         &scene);
     const bb_wafer_material_config *wafer = scene.physics.wafer;
     double per_area =
         wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * 1e-6 * wafer->thickness_um;

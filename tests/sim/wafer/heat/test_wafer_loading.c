@@ -116,11 +116,10 @@ TEST(the_first_wafer_is_as_if_alone)
 // Without conduction in the clamp every rise falls by one factor: Crank-Nicolson's.
 TEST(the_bare_clamp_cools_at_its_rate)
 {
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0", "wafers={count: 2, exchange_s: 3.0}"}};
     autocall(drop) heated scene;
-    heat(&study, &scene);
+    heat(CASE(CONFIG_WAFER_SMALL, {THREE_FIELDS, "clamp.conductivity_w_per_m_k=0.0",
+                                   "wafers={count: 2, exchange_s: 3.0}"}),
+         &scene);
     const double z = 3000.0 * 10e-3 / (2e6 * 8e-3);
     const double kept = pow((1.0 - 0.5 * z) / (1.0 + 0.5 * z), 300.0);
     const double rest = scene.heating.ledgers[2].stored_clamp;
@@ -141,9 +140,8 @@ TEST_FULL(carry_over_fades)
                                         "wafers={count: 2, exchange_s: 50.0}"};
     double met[3];
     for (int k = 0; k < 3; ++k) {
-        const driver_case study = {CONFIG_WAFER_SMALL, {THREE_FIELDS, waits[k]}};
         autocall(drop) heated scene;
-        heat(&study, &scene);
+        heat(CASE(CONFIG_WAFER_SMALL, {THREE_FIELDS, waits[k]}), &scene);
         assert_true(scene.heating.wafers[0].clamp_joules == 0.0);
         assert_true(isnan(scene.heating.wafers[1].unloaded_joules));
         met[k] = scene.heating.wafers[1].clamp_joules;
@@ -199,9 +197,8 @@ TEST(what_cannot_be_probed_is_refused)
                                       "wafers.scored=first",
                                       "probes=[{name: a, layer: ring}]"};
     for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
-        const driver_case study = {CONFIG_WAFER_SMALL, {bad[k]}};
         bb_config *config = NULL;
-        assert_int_equal(driver_load(&study, &config), BB_INVALID);
+        assert_int_equal(driver_load(CASE(CONFIG_WAFER_SMALL, {bad[k]}), &config), BB_INVALID);
         assert_null(config);
     }
 }

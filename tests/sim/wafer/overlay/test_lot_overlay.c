@@ -29,9 +29,8 @@ static const driver_case last_scored[WAFERS] = {
 static bb_results *lot;
 static bb_results *lasts[WAFERS];
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     bool good = driver_run(&all_scored, 2, &lot) == BB_OK;
     for (int w = 0; w < WAFERS; ++w) {
         good = good && driver_run(&last_scored[w], 2, &lasts[w]) == BB_OK;
@@ -200,4 +199,4 @@ TEST(output_is_planned_and_bits_keep)
     driver_check_threads(&all_scored);
 }
 
-TEST_GROUP(.enter = enter, .end = leave, .is_quiet = true);
+TEST_GROUP(.begin = begin, .end = leave, .is_quiet = true);

@@ -76,11 +76,10 @@ TEST(late_and_missed_corrections_cost)
 // A late reference is scored against the truth, which is never late.
 TEST(the_reference_may_be_late_itself)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL,
-                               {"scan.fields=[0]",
-                                "pipelines=[" REFERENCE
-                                ", delivery: {late_steps: 1}}, {name: fp32" SEED "}]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_WAFER_SMALL,
+             {"scan.fields=[0]",
+              "pipelines=[" REFERENCE ", delivery: {late_steps: 1}}, {name: fp32" SEED "}]"}));
     const double *late = driver_row(results, "overlay_headline_nm", "reference");
     const double *fp32 = driver_row(results, "overlay_headline_nm", "fp32");
     assert_true(late[RESIDUAL] > 1e3 * fp32[RESIDUAL] && late[NUMERICAL] == 0.0);
@@ -169,12 +168,11 @@ static void walk(const char *arguments)
 // and have a temperature each.
 TEST(xdmf_names_what_there_is)
 {
-    static program_run run;
     const char *const plain[PROGRAM_ARGUMENTS] = {
         "run", CONFIG_WAFER_SMALL, "pipelines=[" REFERENCE "}]", "-q", "-o", "bare", NULL};
-    CALL("run", CONFIG_WAFER_SMALL, "pipelines=[" REFERENCE "}, {name: \"a<'b'&c\"" SEED "}]", "-q",
-         "-o", "seen.h5", "--dump", "inputs");
-    program_expect(&run, 0, "results: seen.h5");
+    CALL_EXPECT(0, "results: seen.h5", "run", CONFIG_WAFER_SMALL,
+                "pipelines=[" REFERENCE "}, {name: \"a<'b'&c\"" SEED "}]", "-q", "-o", "seen.h5",
+                "--dump", "inputs");
     program_call(plain, &run);
     program_expect(&run, 0, "results: bare");
     // A description that exists is kept, as results are.

@@ -116,11 +116,10 @@ static inline const double *dwell_means(const truth *reference, const bb_wafer_l
     const bb_slit_grid *slit = &reference->problem->slit;
     bb_dwell *dwell = reference->problem->dwells[field];
     autoptr(bb_coded_operator) operation = NULL;
-    autofree double *window = NULL;
     double seconds = 0.0;
     autoptr(bb_coded_matrix) matrix = NULL;
     bb_coding_report report;
-    check_ok(BB_ALLOCATE(slit->window_points, &window));
+    autofree double *window = new_array(double, slit->window_points);
     check_ok(bb_loop_part_encode(reference->study, reference->problem, loop->pipeline, field, axis,
                                  &report, &matrix));
     check_ok(bb_product_pipeline_operator(loop->pipeline, reference->cpu, matrix, &operation));
@@ -139,10 +138,8 @@ static inline void check_field(const truth *reference, bb_wafer_loop *loop, bb_i
 {
     const bb_index cells = reference->heating.cell_count;
     const bb_index count = reference->problem->dwells[field]->count;
-    autofree float *x = NULL;
-    autofree double *z = NULL;
-    check_ok(BB_ALLOCATE(cells, &x));
-    check_ok(BB_ALLOCATE(LOOP_AXES * loop->points, &z));
+    autofree float *x = new_array(float, cells);
+    autofree double *z = new_array(double, LOOP_AXES * loop->points);
     check_ok(bb_control_loop_reading(loop->parts[0].loop, x));
     check_ok(bb_wafer_loop_outputs(loop, z));
     double reading = distance_f32(
@@ -164,8 +161,7 @@ static inline void run_all(const truth *reference, bb_wafer_loop *loop, bool che
                            float *state)
 {
     const bb_index size = reference->problem->thermal->size;
-    autofree float *other = NULL;
-    check_ok(BB_ALLOCATE(size, &other));
+    autofree float *other = new_array(float, size);
     check_ok(bb_wafer_loop_reset(loop));
     for (bb_index period = 0; period < loop->period_count; ++period) {
         check_ok(bb_wafer_loop_begin(loop, period));
@@ -211,12 +207,11 @@ static inline loop_answer answer_of(const truth *reference, bb_index pipeline, c
 {
     const bb_product_pipeline *pipelines = reference->study->pipelines.items;
     bb_wafer_study study = *reference->study;
-    autoptr(bb_wafer_loop) loop = NULL;
     loop_answer out[2] = {{.size = reference->problem->thermal->size}};
     study.realtime.matrices = way->matrices;
     study.realtime.gpus = way->gpus;
-    check_ok(bb_wafer_loop_create(&study, reference->problem, &pipelines[pipeline], way->devices, 0,
-                                  &loop));
+    autoptr(bb_wafer_loop) loop = new_object(bb_wafer_loop, &study, reference->problem,
+                                             &pipelines[pipeline], way->devices, 0);
     assert_int_equal(loop->period_count,
                      reference->problem->scored[reference->problem->scored_count - 1] + 1);
     out[0].count = loop->period_count * LOOP_AXES * loop->points;

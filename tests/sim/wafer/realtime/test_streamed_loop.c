@@ -85,10 +85,9 @@ TEST(fields_out_of_turn_are_sent_for)
     static const bb_index order[] = {0, 1, 2, 0, 1, 1, 0, 2, 2, 0};
     autocall(close_rig) rig own;
     double *z[3] = {NULL, NULL, NULL};
-    autofree double *again = NULL;
     open_rig(&layouts[1], 2, &own);
     const bb_index count = LOOP_AXES * own.loop->points;
-    check_ok(BB_ALLOCATE(count, &again));
+    autofree double *again = new_array(double, count);
     emulated_copies = 0;
     for (size_t i = 0; i < sizeof order / sizeof *order; ++i) {
         const bb_index field = order[i];

@@ -8,6 +8,7 @@
 #include "sim/output/image.h"
 #include "sim/wafer/realtime/realtime_plan.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
+#include "tests/first_device.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
 
@@ -45,10 +46,9 @@ TEST(what_the_loop_cannot_do_is_said)
 
 TEST(the_pipeline_is_chosen_by_name)
 {
-    const driver_case plain = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case named = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf16"}};
     const driver_case wrong = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf61"}};
-    bb_config *config = driver_config(&plain);
+    bb_config *config = driver_config(CASE(CONFIG_WAFER_SMALL, {NULL}));
     assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 1);
     bb_config_destroy(&config);
     check_ok(driver_load(&named, &config));
@@ -219,16 +219,13 @@ static void check_records(const bb_realtime_measurement *measured, bool fixed)
 // The harness on the emulation, of pipeline e4m3.
 static void run(const driver_case *test_case, bb_realtime_measurement *measured)
 {
-    autoclose(bb_device) cpu = NULL;
-    autoptr(bb_wafer_problem) problem = NULL;
-    autoptr(bb_wafer_loop) loop = NULL;
     autoptr(bb_config) config = driver_config(test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_config physics = bb_wafer_study_physics(study);
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &cpu));
-    check_ok(bb_wafer_problem_create(&physics, &problem));
+    autoclose(bb_device) cpu = open_device(BB_DEVICE_CPU);
+    autoptr(bb_wafer_problem) problem = new_object(bb_wafer_problem, &physics);
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    check_ok(bb_wafer_loop_create(study, problem, &pipelines[6], &cpu, 0, &loop));
+    autoptr(bb_wafer_loop) loop = new_object(bb_wafer_loop, study, problem, &pipelines[6], &cpu, 0);
     assert_int_equal(loop->steps, STEPS);
     check_ok(bb_realtime_measurement_take(loop, measured));
 }

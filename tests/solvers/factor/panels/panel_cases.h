@@ -92,4 +92,16 @@ static inline void solve(posed *p, const bb_panel_plan *plan)
     run(&p->matrix_problem, plan, &p->found);
 }
 
+/// What a factorization takes of the GPU, in `parts` of it, is what was planned.
+static inline void check_panel_memory(int parts, bb_device **devices, const bb_panel_plan *plan)
+{
+    bb_device_report before, after;
+    check_ok(bb_device_describe(gpu, &before));
+    bb_panel_cholesky *factor = new_object(bb_panel_cholesky, parts, devices, plan);
+    check_ok(bb_device_describe(gpu, &after));
+    bb_panel_cholesky_destroy(&factor);
+    const double taken = (double)before.free_memory_bytes - (double)after.free_memory_bytes;
+    check_relative(taken, parts * bb_panel_plan_need(plan, parts).device_bytes, 0.05);
+}
+
 #endif

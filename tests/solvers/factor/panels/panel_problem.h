@@ -70,11 +70,10 @@ static inline void release_solved(solved *found)
 static inline void read_result(const problem *posed, bb_panel_cholesky *factor, solved *out)
 {
     bb_panel_times times = {0};
-    void *on_gpu = NULL;
     const size_t bytes = (size_t)(posed->sides * posed->n) * sizeof(double);
     out->x = dense_new(posed->sides * posed->n);
     check_ok(bb_panel_cholesky_sweep(factor, &times));
-    check_ok(bb_device_allocate(gpu, bytes, &on_gpu));
+    void *on_gpu = allocate_on(gpu, bytes);
     check_ok(bb_panel_cholesky_result(factor, on_gpu));
     check_ok(bb_device_download(gpu, out->x, on_gpu, bytes));
     bb_device_release(gpu, &on_gpu);
@@ -93,7 +92,6 @@ static inline void run_on(const problem *posed, const bb_panel_plan *arithmetic,
                           bb_device *const *devices, solved *out)
 {
     bb_panel_plan plan = *arithmetic;
-    bb_panel_cholesky *factor = NULL;
     bb_panel_times times;
     given on[BB_PANEL_GPUS] = {{NULL, NULL}};
     bb_panel_sources sources[BB_PANEL_GPUS];
@@ -115,7 +113,7 @@ static inline void run_on(const problem *posed, const bb_panel_plan *arithmetic,
         sources[g] = (bb_panel_sources){on[g].matrix, posed->sides > 0 ? 1 : 0,
                                         (const bb_device_source *const *)&on[g].side};
     }
-    check_ok(bb_panel_cholesky_create(gpus, devices, &plan, &factor));
+    bb_panel_cholesky *factor = new_object(bb_panel_cholesky, gpus, devices, &plan);
     check_ok(bb_panel_cholesky_factor(factor, sources, posed->scale, &out->outcome, &times));
     if (out->outcome.kind == BB_OUTCOME_OK) {
         out->lower = dense_new(posed->n * posed->n);

@@ -17,13 +17,12 @@ static double backward_error(bb_index n, const double *a, const double *lower)
 static double emulated_error(bb_index n, bb_index tile, bb_variant variant,
                              const bb_policy_map *map, double *a)
 {
-    autoptr(bb_tile_matrix) matrix = NULL;
     bb_outcome outcome = {0};
     bb_view view = bb_view_matrix(a, n, n);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     const bb_tile_plan plan = {.tile_size = tile, .arithmetic = variant, .map = map};
     autofree double *lower = dense_new(n * n);
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     for (bb_index i = 0; i < n; ++i) {
@@ -76,7 +75,6 @@ TEST(the_cpu_emulates_three_zones)
     enum { N = 1000, BLOCK = 128, BLOCKS = 8 };
     bb_variant table[BLOCKS * (BLOCKS + 1) / 2];
     unsigned char blocks[BLOCKS * BLOCKS] = {0};
-    autoptr(bb_policy_map) map = NULL;
     autofree double *a = dense_new(N * N);
     autofree double *scale = dense_new(N);
     autocall(release_solved) solved found;
@@ -91,7 +89,7 @@ TEST(the_cpu_emulates_three_zones)
     }
     const bb_policy_config policy = {.kind = BB_POLICY_TABLE};
     const bb_policy_facts facts = {.tile_rows = BLOCKS, .tile_size = BLOCK, .table = table};
-    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP2, &facts, &map));
+    autoptr(bb_policy_map) map = new_object(bb_policy_map, &policy, BB_VARIANT_HP2, &facts);
     dense_covariance(N, 200.0, 0.3, a);
     scale_matrix(N, a, scale);
     const problem task = {.n = N, .a = a};

@@ -91,24 +91,21 @@ static void read_factor(const posed *p, bb_index count, const bb_panel_plan *sha
     const bb_index n = task->n;
     const size_t bytes = (size_t)((n - first) * WIDTH) * sizeof(double);
     bb_panel_plan plan = *shape;
-    autoptr(bb_panel_cholesky) factor = NULL;
     bb_panel_times times;
     bb_outcome outcome = {0};
     bb_panel_sources sources[PARTS] = {{0}};
-    autoptr(bb_device_source) twin = NULL;
-    void *on_gpu = NULL;
     bb_view view = bb_view_matrix(task->given, n, n);
     bb_matrix_source matrix = bb_matrix_source_dense(&view, "A", "1");
     plan.n = n;
-    check_ok(bb_device_source_create(&matrix, gpu, &twin));
+    autoptr(bb_device_source) twin = new_object(bb_device_source, &matrix, gpu);
     for (bb_index g = 0; g < count; ++g) {
         sources[g].matrix = twin;
     }
-    check_ok(bb_panel_cholesky_create(count, devices, &plan, &factor));
+    autoptr(bb_panel_cholesky) factor = new_object(bb_panel_cholesky, count, devices, &plan);
     check_ok(bb_panel_cholesky_factor(factor, sources, task->scale, &outcome, &times));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     check_ok(bb_panel_cholesky_pivots(factor, pivots));
-    check_ok(bb_device_allocate(gpu, bytes, &on_gpu));
+    void *on_gpu = allocate_on(gpu, bytes);
     check_ok(bb_panel_cholesky_columns(factor, NULL, first, WIDTH, on_gpu, WIDTH));
     assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
     check_ok(bb_device_download(gpu, columns, on_gpu, bytes));
@@ -166,16 +163,9 @@ TEST(memory_of_parts_is_planned)
 {
     static const bb_variant variants[] = {BB_VARIANT_SP, BB_VARIANT_HP1, BB_VARIANT_X3};
     for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
-        bb_panel_cholesky *factor = NULL;
-        bb_device_report before, after;
         const bb_panel_plan plan = {
             .n = 30000, .block = 1024, .sides = 2000, .arithmetic = variants[v]};
-        check_ok(bb_device_describe(gpu, &before));
-        check_ok(bb_panel_cholesky_create(2, devices, &plan, &factor));
-        check_ok(bb_device_describe(gpu, &after));
-        bb_panel_cholesky_destroy(&factor);
-        const double taken = (double)before.free_memory_bytes - (double)after.free_memory_bytes;
-        check_relative(taken, 2.0 * bb_panel_plan_need(&plan, 2).device_bytes, 0.05);
+        check_panel_memory(2, devices, &plan);
     }
 }
 

@@ -111,16 +111,14 @@ static void read_factor(const problem *task, const bb_panel_plan *shape, bb_inde
     const size_t bytes = (size_t)((n - first) * WIDTH) * sizeof(double);
     bb_view view = bb_view_matrix(task->given != NULL ? task->given : task->a, n, n);
     bb_matrix_source matrix = bb_matrix_source_dense(&view, "A", "1");
-    autoptr(bb_device_source) twin = NULL;
-    autoptr(bb_panel_cholesky) factor = NULL;
     bb_panel_times times;
     void *on_gpu = NULL;
     bb_panel_plan plan = *shape;
     *out = (reading){.pivots = dense_new(n), .columns = dense_new((n - first) * WIDTH)};
     plan.n = n;
-    check_ok(bb_device_source_create(&matrix, gpu, &twin));
+    autoptr(bb_device_source) twin = new_object(bb_device_source, &matrix, gpu);
     const bb_panel_sources sources = {twin, 0, NULL};
-    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
+    autoptr(bb_panel_cholesky) factor = new_object(bb_panel_cholesky, 1, &gpu, &plan);
     check_ok(bb_panel_cholesky_factor(factor, &sources, task->scale, &out->outcome, &times));
     out->traffic = bb_panel_cholesky_traffic(factor);
     if (out->outcome.kind == BB_OUTCOME_OK) {
@@ -191,7 +189,6 @@ TEST(a_second_factor_is_the_first)
     enum { N = 2600, ROWS = 40 };
     autocall(finish) posed p;
     solved found[2];
-    bb_panel_cholesky *factor = NULL;
     bb_device_source *twins[2] = {NULL, NULL};
     bb_panel_times times;
     const bb_panel_plan plan = {.n = N,
@@ -207,7 +204,7 @@ TEST(a_second_factor_is_the_first)
     check_ok(bb_device_source_create(&matrix, gpu, &twins[0]));
     check_ok(bb_device_source_create(&side, gpu, &twins[1]));
     const bb_panel_sources sources = {twins[0], 1, (const bb_device_source *const *)&twins[1]};
-    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
+    bb_panel_cholesky *factor = new_object(bb_panel_cholesky, 1, &gpu, &plan);
     for (int round = 0; round < 2; ++round) {
         found[round] = (solved){.lower = dense_new((bb_index)N * N)};
         check_ok(
@@ -237,16 +234,9 @@ TEST(what_cannot_be_swapped_is_refused)
 // What is taken on the GPU is what was planned.
 TEST(memory_is_planned)
 {
-    bb_panel_cholesky *factor = NULL;
-    bb_device_report before, after;
     const bb_panel_plan plan = {
         .n = 40000, .block = 1024, .arithmetic = BB_VARIANT_HP1, .swapped = true};
-    check_ok(bb_device_describe(gpu, &before));
-    check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &factor));
-    check_ok(bb_device_describe(gpu, &after));
-    bb_panel_cholesky_destroy(&factor);
-    const double taken = (double)before.free_memory_bytes - (double)after.free_memory_bytes;
-    check_relative(taken, bb_panel_plan_need(&plan, 1).device_bytes, 0.05);
+    check_panel_memory(1, &gpu, &plan);
 }
 
 TEST_GROUP(.begin = open_devices, .end = close_devices);

@@ -38,7 +38,6 @@ static inline ptrdiff_t swap_file_cached_bytes(void)
 {
     struct stat file;
     struct statfs system;
-    unsigned char *pages = NULL;
     const int descriptor = swap_file_find("self");
     const bb_index page = sysconf(_SC_PAGESIZE);
     ptrdiff_t bytes = 0;
@@ -50,7 +49,7 @@ static inline ptrdiff_t swap_file_cached_bytes(void)
     }
     void *view = mmap(NULL, (size_t)file.st_size, PROT_READ, MAP_SHARED, descriptor, 0);
     assert_true(view != MAP_FAILED);
-    check_ok(BB_ALLOCATE((file.st_size + page - 1) / page, &pages));
+    unsigned char *pages = new_array(unsigned char, (file.st_size + page - 1) / page);
     assert_int_equal(mincore(view, (size_t)file.st_size, pages), 0);
     for (bb_index i = 0; i < (file.st_size + page - 1) / page; ++i) {
         bytes += pages[i] & 1 ? page : 0;

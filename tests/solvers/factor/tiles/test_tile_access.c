@@ -102,7 +102,6 @@ static bb_status hand_over(int root, void *values, size_t bytes)
 
 static bb_tile_matrix *factored(int c)
 {
-    bb_tile_matrix *matrix = NULL;
     bb_outcome outcome = {0};
     const bb_view view = bb_view_matrix(a, N, N);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
@@ -111,7 +110,7 @@ static bb_tile_matrix *factored(int c)
                                .policy = cases[c].policy,
                                .sweeps = cases[c].sweeps,
                                .sweep_energy = 0.05};
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    bb_tile_matrix *matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     memcpy(expected, given, sizeof expected);
@@ -188,12 +187,11 @@ TEST(a_line_that_is_gone_is_an_error)
     give_back(&held, matrix);
 }
 
-static int start(void **state)
+static int start(void)
 {
-    (void)state;
     dense_covariance(N, 20.0, 0.3, a);
     dense_random(M * N, 4, given);
     return 0;
 }
 
-TEST_GROUP(.enter = start);
+TEST_GROUP(.begin = start);

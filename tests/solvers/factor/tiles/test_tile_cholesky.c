@@ -14,10 +14,9 @@ static bb_tile_plan plan_of(bb_variant arithmetic, bb_index tile)
 
 static bb_tile_matrix *load(double *a, bb_index n, const bb_tile_plan *plan)
 {
-    bb_tile_matrix *matrix = NULL;
     bb_view view = bb_view_matrix(a, n, n);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
-    check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    bb_tile_matrix *matrix = new_object(bb_tile_matrix, &source, NULL, plan);
     return matrix;
 }
 

@@ -10,11 +10,10 @@ static double values[N * N];
 static bb_tile_matrix *load(const double *scale, bb_variant arithmetic, bb_policy_config policy)
 {
     bb_tile_plan plan = {.tile_size = TILE, .arithmetic = arithmetic, .policy = policy};
-    bb_tile_matrix *matrix = NULL;
     bb_view view = bb_view_matrix(values, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     dense_covariance(N, 5.0, 0.3, values);
-    check_ok(bb_tile_matrix_create(&source, scale, &plan, &matrix));
+    bb_tile_matrix *matrix = new_object(bb_tile_matrix, &source, scale, &plan);
     return matrix;
 }
 
@@ -65,10 +64,9 @@ TEST(policy_gives_each_tile_its_variant)
 TEST(tiles_larger_than_the_matrix_are_the_matrix)
 {
     bb_tile_plan plan = {.tile_size = 65536, .arithmetic = BB_VARIANT_SP};
-    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view = bb_view_matrix(values, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     assert_int_equal(matrix->tile_size, N);
     assert_int_equal(matrix->tile_rows, 1);
 }

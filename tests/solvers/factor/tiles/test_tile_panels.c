@@ -38,8 +38,7 @@ TEST(panels_are_as_wide_as_memory)
 {
     static const bb_index first[] = {0, 2, 3, 5, 6};
     static const bb_index stage[] = {0, 2, 5, 10, 16};
-    autorelease(bb_tile_panels) panels;
-    check_ok(bb_tile_panels_create(6, 12, one_byte, NULL, &panels));
+    autorelease(bb_tile_panels) panels = new_struct(bb_tile_panels, 6, 12, one_byte, NULL);
     assert_int_equal(panels.count, 4);
     assert_memory_equal(panels.first, first, sizeof first);
     assert_memory_equal(panels.stage, stage, sizeof stage);
@@ -85,9 +84,9 @@ TEST(counts_agree)
 {
     enum { ROWS = 9 };
     for (size_t limit = bb_tile_panels_least(ROWS, one_byte, NULL); limit < 50; ++limit) {
-        autorelease(bb_tile_panels) panels;
         bb_index updates = 0;
-        check_ok(bb_tile_panels_create(ROWS, limit, one_byte, NULL, &panels));
+        autorelease(bb_tile_panels) panels =
+            new_struct(bb_tile_panels, ROWS, limit, one_byte, NULL);
         for (bb_index p = 0; p < panels.count; ++p) {
             for (bb_index k = 0; k < panels.first[p + 1]; ++k) {
                 const bb_index below = k < panels.first[p] ? panels.first[p] : k + 1;

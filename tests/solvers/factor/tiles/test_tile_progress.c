@@ -34,7 +34,6 @@ static void solve(bb_log_level level, bb_index threads, double *x)
     const bb_tile_plan plan = {
         .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = {.kind = BB_POLICY_UNIFORM}};
     autofree double *a = dense_new(N * N);
-    autoptr(bb_tile_matrix) matrix = NULL;
     bb_outcome outcome = {0};
     FILE *file = tmpfile();
     assert_non_null(file);
@@ -49,7 +48,7 @@ static void solve(bb_log_level level, bb_index threads, double *x)
     bb_log_set_level(level);
     bb_clock_set(&clock);
     bb_log_progress_step("solving", "hp1", 0, 2);
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     bb_log_progress_part(0.0, 0.5);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     bb_log_progress_part(0.5, 1.0);

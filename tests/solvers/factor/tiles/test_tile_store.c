@@ -18,9 +18,8 @@ enum { ROWS = 40, ITEMS = ROWS * ROWS, COUNT = 6, FLOATS = ITEMS * 4, SECTOR = 4
 // A folder of this test's own, so that others' files are not counted.
 static char folder[] = "tile_store-XXXXXX";
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     return mkdtemp(folder) == NULL ? -1 : 0;
 }
 
@@ -208,14 +207,13 @@ TEST(held_tiles_stay)
 TEST(buffers_stay_within_the_limit)
 {
     bb_tile tiles[COUNT];
-    autoptr(bb_tile_store) store = NULL;
     const bb_tile_store_place place = {.limit = 3 * FLOATS, .folder = folder};
     for (bb_index t = 0; t < COUNT; ++t) {
         tiles[t] = (bb_tile){
             .format = t % 2 == 0 ? BB_FORMAT_FP64 : BB_FORMAT_BF16, .rows = ROWS, .columns = ROWS};
     }
     bb_memory_peak_reset();
-    check_ok(bb_tile_store_create(tiles, COUNT, &place, &store));
+    autoptr(bb_tile_store) store = new_object(bb_tile_store, tiles, COUNT, &place);
     const size_t beside = bb_memory_bytes();
     for (bb_index i = 0; i < 5 * COUNT; ++i) {
         const bb_index t = i * i % COUNT;
@@ -380,4 +378,4 @@ TEST(failed_allocations_release_all)
     assert_int_equal(walk.k, 6); // store, table, scratch, two buffers
 }
 
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.begin = begin, .leave = leave);

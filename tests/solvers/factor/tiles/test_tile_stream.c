@@ -21,9 +21,8 @@ static bb_matrix_source source_of(bb_view *view)
     return bb_matrix_source_dense(view, "A", "1");
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     dense_covariance(N, 20.0, 0.3, values); // fp8 needs this much noise
     return 0;
 }
@@ -40,10 +39,9 @@ static factored factor_with(const bb_tile_plan *plan)
 {
     factored out = {0};
     bb_outcome outcome = {0};
-    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view;
     const bb_matrix_source source = source_of(&view);
-    check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, plan);
     out.loaded = bb_tile_matrix_traffic(matrix);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
@@ -114,14 +112,13 @@ TEST_FULL(bands_have_the_bits_of_memory)
 TEST(tables_have_the_bits_of_memory)
 {
     bb_variant table[TILES];
-    autoptr(bb_policy_map) map = NULL;
     for (bb_index t = 0; t < TILES; ++t) {
         table[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
     }
     const bb_policy_config policy = {.kind = BB_POLICY_TABLE, .diagonal = BB_POLICY_FOLLOW};
     const bb_policy_facts facts = {
         .tile_rows = TILE_ROWS, .tile_size = TILE, .noise_floor = NAN, .table = table};
-    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    autoptr(bb_policy_map) map = new_object(bb_policy_map, &policy, BB_VARIANT_HP1, &facts);
     const bb_tile_plan plan = {
         .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = policy, .map = map};
     hold_same("table", &plan);
@@ -132,7 +129,6 @@ TEST(products_chosen_by_norms_have_the_bits_of_memory)
 {
     double norms[TILES];
     bb_view view;
-    autoptr(bb_policy_map) map = NULL;
     const bb_matrix_source source = source_of(&view);
     check_ok(bb_tile_norms(&source, NULL, TILE, norms));
     const bb_policy_config policy = {.kind = BB_POLICY_PRODUCT,
@@ -145,7 +141,7 @@ TEST(products_chosen_by_norms_have_the_bits_of_memory)
                                    .tile_norms = norms,
                                    .norm = bb_tile_norms_sum(TILE_ROWS, norms),
                                    .noise_floor = NAN};
-    check_ok(bb_policy_map_create(&policy, BB_VARIANT_HP1, &facts, &map));
+    autoptr(bb_policy_map) map = new_object(bb_policy_map, &policy, BB_VARIANT_HP1, &facts);
     const bb_tile_plan plan = {
         .tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .policy = policy, .map = map};
     const factored expected = factor_with(&plan);
@@ -159,10 +155,9 @@ TEST(products_chosen_by_norms_have_the_bits_of_memory)
 static bb_tile_traffic solve_with(const bb_tile_plan *plan, double *x)
 {
     bb_outcome outcome = {0};
-    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view;
     const bb_matrix_source source = source_of(&view);
-    check_ok(bb_tile_matrix_create(&source, NULL, plan, &matrix));
+    autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     const bb_tile_traffic before = bb_tile_matrix_traffic(matrix);
@@ -244,8 +239,8 @@ TEST(reads_are_those_of_the_panels)
         const factored stored = factor_with(&plan);
         const double tiles = stored.traffic.read_bytes / SECTOR;
         double floor = stored.loaded.written_bytes / SECTOR;
-        autorelease(bb_tile_panels) panels;
-        check_ok(bb_tile_panels_create(TILE_ROWS, limit, bytes_of, NULL, &panels));
+        autorelease(bb_tile_panels) panels =
+            new_struct(bb_tile_panels, TILE_ROWS, limit, bytes_of, NULL);
         for (bb_index p = 0; p < panels.count; ++p) {
             floor += (double)(panels.first[p] * (TILE_ROWS - panels.first[p]));
         }
@@ -264,14 +259,13 @@ TEST(memory_stays_within_the_limit)
     bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP2, .memory_limit = 1};
     bb_variant given[BB_VARIANT_COUNT];
     bb_outcome outcome = {0};
-    autoptr(bb_tile_matrix) matrix = NULL;
     bb_view view;
     const bb_matrix_source source = source_of(&view);
     const int count = bb_policy_variants(&plan.policy, plan.arithmetic, given);
     const bb_need scratch = bb_tile_cholesky_factor_need(&plan, N, count, given, 1.0);
     plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
     need_start();
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     assert_true(swap_file_cached_bytes() <= 0);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     need_stop(); // its buffers may be full by now only
@@ -292,13 +286,12 @@ TEST(failing_files_end_the_factorization)
     for (bb_index threads = 1; threads <= 2; ++threads) {
         bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
         bb_outcome outcome = {0};
-        bb_tile_matrix *matrix = NULL;
         bb_view view;
         uint64_t digest = 0;
         const bb_matrix_source source = source_of(&view);
         plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
         check_ok(bb_threads_set(threads));
-        check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+        bb_tile_matrix *matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
         const int nothing = open("/dev/null", O_RDONLY);
         assert_true(dup2(nothing, swap_file_find("self")) >= 0);
         assert_int_equal(close(nothing), 0);
@@ -355,14 +348,13 @@ TEST(breakdowns_end_the_stream)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         bb_tile_plan plan = {.tile_size = TILE, .arithmetic = BB_VARIANT_HP1, .memory_limit = 1};
         bb_outcome outcome = {0};
-        autoptr(bb_tile_matrix) matrix = NULL;
         bb_view view;
         const bb_matrix_source source = source_of(&view);
         const double usual = values[rows[i] * (N + 1)];
         values[rows[i] * (N + 1)] = -1.0;
         plan.memory_limit = bb_tile_plan_least_memory(&plan, N);
         check_ok(bb_threads_set(2));
-        check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+        autoptr(bb_tile_matrix) matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
         check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
         assert_int_equal(outcome.kind, BB_OUTCOME_NOT_SPD);
         assert_int_equal(matrix->work.factored, rows[i] / TILE * TILE);
@@ -372,4 +364,4 @@ TEST(breakdowns_end_the_stream)
     }
 }
 
-TEST_GROUP(.enter = enter);
+TEST_GROUP(.begin = begin);

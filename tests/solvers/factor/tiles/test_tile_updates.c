@@ -8,7 +8,6 @@
 static bb_tile_matrix *factored(bb_index n, double *a, bb_index tile, bb_variant variant,
                                 const bb_policy_map *map)
 {
-    bb_tile_matrix *matrix = NULL;
     bb_outcome outcome = {0};
     bb_view view = bb_view_matrix(a, n, n);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
@@ -16,7 +15,7 @@ static bb_tile_matrix *factored(bb_index n, double *a, bb_index tile, bb_variant
                                .arithmetic = variant,
                                .policy = {.diagonal = BB_POLICY_FOLLOW},
                                .map = map};
-    check_ok(bb_tile_matrix_create(&source, NULL, &plan, &matrix));
+    bb_tile_matrix *matrix = new_object(bb_tile_matrix, &source, NULL, &plan);
     check_ok(bb_tile_cholesky_factor(matrix, 4, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     return matrix;

@@ -82,10 +82,9 @@ TEST(benchmark_data_have_their_variants)
 static void check_sound(const bb_kernel_manager *manager, program_fixture *fixture,
                         bb_device_kind kind)
 {
-    autorelease(bb_candidates) list = {0};
     const bb_candidate_wish wish = {.group_items = 0};
     char why[160] = "";
-    check_ok(bb_candidates_create(kind, &fixture->program, &wish, &list));
+    autorelease(bb_candidates) list = new_struct(bb_candidates, kind, &fixture->program, &wish);
     for (int set = 0; set < BB_BENCHMARK_COUNT; ++set) {
         bool is_tried = set == BB_BENCHMARK_SMALL;
         set_sizes(fixture, &manager->sets[set]);

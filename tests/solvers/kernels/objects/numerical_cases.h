@@ -209,14 +209,13 @@ static void new_objects_are_zeros_that_do_not_cross(void **state)
 static void what_does_not_go_together_is_refused(void **state)
 {
     const numerical_task *task = *state;
-    autoptr(bb_kernel_context) other = NULL;
     bb_numerical_object *foreign = NULL, *none = NULL;
     bb_numerical_object *a = numerical_draw(task, BB_ELEMENT_DP, 9, 4, 1);
     bb_numerical_object *b = numerical_draw(task, BB_ELEMENT_DP, 4, 9, 2);
     bb_numerical_object *single = numerical_make(task, BB_ELEMENT_SP, 9, 4);
     bb_numerical_object *x = numerical_make(task, BB_ELEMENT_DP, 9, 1);
     bb_numerical_object *y = numerical_make(task, BB_ELEMENT_DP, 4, 1);
-    check_ok(bb_kernel_context_create(task->device, &other));
+    autoptr(bb_kernel_context) other = new_object(bb_kernel_context, task->device);
     check_ok(bb_numerical_object_matrix(other, BB_ELEMENT_DP, 9, 4, &foreign));
     check_fails(bb_numerical_object_copy(a, a), BB_INVALID, "operand 1 is the result");
     check_fails(bb_numerical_object_add(foreign, a, a), BB_INVALID, "of another context");

@@ -413,13 +413,13 @@ TEST(sequences_are_recorded)
 {
     autocall(scene_close) scene made;
     autoptr(bb_kernel_sequence) sequence = NULL;
-    autoptr(bb_device_graph) graph = NULL;
     scene_open(&made);
     cycle_add(&made, &cycle_double, 12, 10);
     check_ok(bb_kernel_sequence_join(made.launches, made.launch_count, &sequence));
     scene_expect(&made, 2);
     scene_start(&made);
-    check_ok(bb_device_graph_create(made.device, queue_sequence, sequence, &graph));
+    autoptr(bb_device_graph) graph =
+        new_object(bb_device_graph, made.device, queue_sequence, sequence);
     scene_start(&made);
     check_ok(bb_device_graph_replay(graph));
     check_ok(bb_device_graph_replay(graph));
@@ -429,9 +429,8 @@ TEST(sequences_are_recorded)
 TEST(short_sequences_are_what_they_are)
 {
     autocall(scene_close) scene made;
-    autoptr(bb_kernel_sequence) sequence = NULL;
     scene_open(&made);
-    check_ok(bb_kernel_sequence_create(NULL, 0, &sequence));
+    autoptr(bb_kernel_sequence) sequence = new_object(bb_kernel_sequence, NULL, 0);
     check_ok(bb_kernel_sequence_queue(sequence));
     assert_int_equal(bb_kernel_sequence_runs(sequence), 0);
     bb_kernel_sequence_destroy(&sequence);

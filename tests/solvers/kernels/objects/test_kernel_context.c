@@ -182,7 +182,6 @@ static float find_norm(wishes *said, int rounds)
 {
     static float vector[NORM_ELEMENTS];
     float norm = 0.0F;
-    autoptr(bb_kernel_context) made = NULL;
     const bb_kernel_use use = {.file = "l2norm.kernel", .types = {{"T", "SP"}}, .type_count = 1};
     const bb_program_data sizes[] = {{NORM_ELEMENTS, 1, NULL}, {1, 1, NULL}};
     const bb_program_data shorter[] = {{NORM_ELEMENTS - 1, 1, NULL}, {1, 1, NULL}};
@@ -190,7 +189,7 @@ static float find_norm(wishes *said, int rounds)
     for (int k = 0; k < NORM_ELEMENTS; ++k) {
         vector[k] = 1.0F / (float)(k % 97 + 3);
     }
-    check_ok(bb_kernel_context_create(device, &made));
+    autoptr(bb_kernel_context) made = new_object(bb_kernel_context, device);
     bb_kernel_context_set_chooser(made, &(bb_kernel_chooser){said, choose, fall_back});
     check_ok(bb_kernel_context_run(made, &use, shorter, NULL, blocks));
     for (int round = 0; round < rounds; ++round) {

@@ -7,10 +7,10 @@
 TEST(processors_queue_each_launch)
 {
     autocall(scene_close) scene made;
-    autoptr(bb_kernel_sequence) sequence = NULL;
     scene_open(&made);
     cycle_add(&made, &cycle_single, 6, 5);
-    check_ok(bb_kernel_sequence_create(made.launches, made.launch_count, &sequence));
+    autoptr(bb_kernel_sequence) sequence =
+        new_object(bb_kernel_sequence, made.launches, made.launch_count);
     assert_int_equal(bb_kernel_sequence_runs(sequence), made.launch_count);
     assert_string_equal(bb_kernel_sequence_source(sequence), "");
     scene_expect(&made, 1);

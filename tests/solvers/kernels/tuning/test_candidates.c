@@ -31,12 +31,10 @@ static void check_list(bb_device_kind kind, const bb_program *program, const bb_
 
 static void check_kind(bb_device_kind kind, const bb_program *program)
 {
-    autorelease(bb_candidates) few = {0};
-    autorelease(bb_candidates) exhaustive = {0};
     const bb_candidate_wish short_wish = {.group_items = 0};
     const bb_candidate_wish long_wish = {.is_exhaustive = true};
-    check_ok(bb_candidates_create(kind, program, &short_wish, &few));
-    check_ok(bb_candidates_create(kind, program, &long_wish, &exhaustive));
+    autorelease(bb_candidates) few = new_struct(bb_candidates, kind, program, &short_wish);
+    autorelease(bb_candidates) exhaustive = new_struct(bb_candidates, kind, program, &long_wish);
     check_list(kind, program, &few);
     assert_true(few.count <= 80);
     assert_true(exhaustive.count >= few.count);
@@ -65,14 +63,14 @@ TEST_FULL(every_kernel_has_candidates)
 TEST(a_wish_narrows_or_widens)
 {
     autocall(fixture_release) program_fixture fixture;
-    autorelease(bb_candidates) list = {0};
     const bb_candidate_wish processor = {.is_processor = true};
     const bb_candidate_wish small = {.group_items = 64};
     const bb_candidate_wish reorders = {.may_reorder = true};
     int others = 0;
     int loops = 0;
     make_manager(&fixture, manager_of("gemv"), "SP");
-    check_ok(bb_candidates_create(BB_DEVICE_OPENCL, &fixture.program, &processor, &list));
+    autorelease(bb_candidates) list =
+        new_struct(bb_candidates, BB_DEVICE_OPENCL, &fixture.program, &processor);
     assert_true(list.count > 1 && list.count <= 1 + 16); // the default beside them
     assert_int_equal(list.choices[0].tile, bb_choice_default_processor(&fixture.program).tile);
     for (int i = 0; i < list.count; ++i) {

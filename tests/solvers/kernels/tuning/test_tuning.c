@@ -46,14 +46,13 @@ static bool is_over(void *context)
 static void tune(const char *name, notes *kept, bool recalls, double seconds,
                  bb_tuning_outcome *out)
 {
-    autoptr(bb_manager_subject) subject = NULL;
-    autoptr(bb_tuning) tuning = NULL;
     const bool reorders = strcmp(name, "gemv") == 0;
     const bb_candidate_wish wish = {.may_reorder = reorders};
     const bb_tuning_listener listener = {kept, take, recalls ? recall : NULL,
                                          kept->limit > 0 ? is_over : NULL};
-    check_ok(bb_manager_subject_create(manager_of(name), "SP", &subject));
-    check_ok(bb_tuning_create(cpu, bb_manager_subject_table(subject), &wish, &tuning));
+    autoptr(bb_manager_subject) subject = new_object(bb_manager_subject, manager_of(name), "SP");
+    autoptr(bb_tuning) tuning =
+        new_object(bb_tuning, cpu, bb_manager_subject_table(subject), &wish);
     check_ok(
         bb_tuning_run(tuning, BB_BENCHMARK_SMALL, bb_clock_seconds() + seconds, &listener, out));
     assert_int_equal(out->candidates, bb_tuning_candidate_count(tuning, false) +
@@ -146,8 +145,6 @@ TEST(a_callers_kernel_ends_with_a_winner)
 {
     autocall(fixture_release) program_fixture fixture;
     notes kept = {.count = 0};
-    autoptr(bb_caller_subject) subject = NULL;
-    autoptr(bb_tuning) tuning = NULL;
     bb_tuning_outcome found;
     const bb_candidate_wish wish = {.is_exhaustive = false};
     const bb_tuning_listener listener = {.context = &kept, .take = take};
@@ -158,9 +155,10 @@ TEST(a_callers_kernel_ends_with_a_winner)
     fixture_bind(&fixture, "u", 96, 40, NULL);
     fixture_bind(&fixture, "v", 96, 40, NULL);
     fixture.parameters[0].parts[0] = 0.25;
-    check_ok(bb_caller_subject_create(&fixture.program, "own", fixture.data, fixture.parameters,
-                                      &fixture.problems, &subject));
-    check_ok(bb_tuning_create(cpu, bb_caller_subject_table(subject), &wish, &tuning));
+    autoptr(bb_caller_subject) subject =
+        new_object(bb_caller_subject, &fixture.program, "own", fixture.data, fixture.parameters,
+                   &fixture.problems);
+    autoptr(bb_tuning) tuning = new_object(bb_tuning, cpu, bb_caller_subject_table(subject), &wish);
     check_ok(bb_tuning_run(tuning, 0, bb_clock_seconds() + 1e6, &listener, &found));
     assert_true(found.is_complete && found.has_best);
     assert_int_equal(found.failed, 0);

@@ -12,13 +12,10 @@ static void verify(const char *name, const char *type, const char *text, const c
                    bb_trial *out)
 {
     autocall(fixture_release) program_fixture other;
-    autoptr(bb_manager_subject) subject = NULL;
-    autoptr(bb_verification) verification = NULL;
-    autoptr(bb_assembled_kernel) kernel = NULL;
     const bb_kernel_manager *manager = manager_of(name);
     bb_choice choice;
     bool is_inside[16];
-    check_ok(bb_manager_subject_create(manager, type, &subject));
+    autoptr(bb_manager_subject) subject = new_object(bb_manager_subject, manager, type);
     const bb_program *program = bb_manager_subject_table(subject)->program;
     if (text != NULL) {
         fixture_make(&other, text, "T", type);
@@ -35,8 +32,10 @@ static void verify(const char *name, const char *type, const char *text, const c
     if (variant != NULL) {
         check_ok(bb_choice_read(variant, &choice));
     }
-    check_ok(bb_verification_create(bb_manager_subject_table(subject), &verification));
-    check_ok(bb_assembled_kernel_create(cpu, &other.program, is_inside, &choice, &kernel));
+    autoptr(bb_verification) verification =
+        new_object(bb_verification, bb_manager_subject_table(subject));
+    autoptr(bb_assembled_kernel) kernel =
+        new_object(bb_assembled_kernel, cpu, &other.program, is_inside, &choice);
     check_ok(bb_verification_check(verification, cpu, &choice, is_inside, kernel, out));
 }
 

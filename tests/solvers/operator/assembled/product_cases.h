@@ -24,10 +24,9 @@ static const bb_gemv_arithmetic product_kinds[] = {{BB_FORMAT_FP64, BB_FORMAT_FP
 
 static inline bb_coded_matrix *product_matrix(const product_task *task, bb_format format)
 {
-    bb_coded_matrix *matrix = NULL;
     const bb_codec_config config = bb_codec_plain(format);
     const bb_matrix_layout layout = {.rows = PRODUCT_ROWS, .columns = PRODUCT_COLUMNS};
-    check_ok(bb_coded_matrix_create(&config, BB_ROW_SCALE_ROW, &layout, &matrix));
+    bb_coded_matrix *matrix = new_object(bb_coded_matrix, &config, BB_ROW_SCALE_ROW, &layout);
     check_ok(
         bb_coded_matrix_encode(matrix, 0, bb_view_matrix(task->c, PRODUCT_ROWS, PRODUCT_COLUMNS)));
     return matrix;
@@ -39,8 +38,7 @@ static inline void product_check(const product_task *task, bb_coded_operator *as
 {
     double got[PRODUCT_ROWS], expected[PRODUCT_ROWS];
     double seconds = 0.0;
-    autoptr(bb_coded_operator) law = NULL;
-    check_ok(bb_coded_operator_create(task->cpu, matrix, arithmetic, &law));
+    autoptr(bb_coded_operator) law = new_object(bb_coded_operator, task->cpu, matrix, arithmetic);
     check_ok(bb_coded_operator_apply(law, row, rows, task->x, expected, &seconds));
     check_ok(bb_coded_operator_apply(assembled, row, rows, task->x, got, &seconds));
     for (bb_index i = 0; i < rows; ++i) {

@@ -174,13 +174,12 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
     }
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
         autoptr(bb_coded_stream) matrix_stream = NULL;
-        autoptr(bb_coded_stream) part = NULL;
         bb_codec_config config = codec_of(texts[k]);
         const bool scaled = bb_codec_takes_row_scale(&config);
         bb_coded_matrix *matrix =
             coded_matrix(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, values);
         check_ok(create(matrix, &matrix_stream));
-        check_ok(bb_coded_stream_create(cpu, matrix, FIRST, SOME, &part));
+        autoptr(bb_coded_stream) part = new_object(bb_coded_stream, cpu, matrix, FIRST, SOME);
         const bb_stream_task task = bb_coded_stream_task(part, BB_STREAM_RUNS);
         const bb_stream_operand matrix_operand =
             bb_coded_stream_task(matrix_stream, BB_STREAM_RUNS).operand[0];
@@ -346,8 +345,8 @@ TEST(wide_quotients_lie_in_two_parts)
     fill_wide(1U << 0 | 1U << 8, values);
     autoptr(bb_coded_matrix) matrix = quantised(WIDE_COLUMNS, values);
     for (int first = 0; first <= 17; first += 17) {
-        autoptr(bb_coded_stream) stream = NULL;
-        check_ok(bb_coded_stream_create(cpu, matrix, first, WIDE_ROWS - first, &stream));
+        autoptr(bb_coded_stream) stream =
+            new_object(bb_coded_stream, cpu, matrix, first, WIDE_ROWS - first);
         const bb_stream_task task = bb_coded_stream_task(stream, BB_STREAM_LIMBS);
         assert_true(bb_coded_stream_sums_in_limbs(stream));
         assert_false(bb_coded_stream_fits_fp32(stream));
