@@ -29,7 +29,7 @@
 //   autoclose(bb_device) device = NULL;   bb_device_close(&device), of a bb_device *
 //   autofree double *values = NULL;       BB_RELEASE(&values)
 //   autocall(drop) scene scene = {0};     drop(&scene)
-#define autocall(function) __attribute__((cleanup(function)))
+#define autocall(function) __attribute__((unused, cleanup(function)))
 #define autoptr(type)      autocall(type##_destroy) type *
 #define autorelease(type)  autocall(type##_release) type
 #define autoclose(type)    autocall(type##_close) type *
