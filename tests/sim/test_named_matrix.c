@@ -4,7 +4,7 @@
 #include "tests/sim/program.h"
 #include "tests/sim/reconstructor/matrices.h"
 
-static int enter(void **state)
+static int begin(void)
 {
     static const char script[] = "import h5py, numpy\n"
                                  "with h5py.File('mine.h5', 'a') as file:\n"
@@ -13,8 +13,9 @@ static int enter(void **state)
                                  "    file['few'] = numpy.ones((7, 119))\n"
                                  "    file['odd'] = file['Ctm'][:]\n"
                                  "    file['odd'].attrs['units'] = 'furlong'\n";
-    if (matrices_enter(state) != 0) {
-        return -1;
+    const int code = matrices_begin();
+    if (code != 0) {
+        return code;
     }
     run_python(script);
     write_text("product.yaml",
@@ -53,7 +54,6 @@ TEST(messages_name_the_key_of_a_matrix)
          "{columns: 3, rows: 3}}",
          ": response.file: 'mine.h5', dataset '/operators/"},
     };
-    static program_run run;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         CALL("check", cases[i].study, cases[i].override);
         if (run.code != 2 && run.code != 3) {
@@ -64,4 +64,4 @@ TEST(messages_name_the_key_of_a_matrix)
     }
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .has_folder = true);

@@ -144,7 +144,6 @@ TEST_FULL(users_are_told)
 TEST(a_height_without_edge_is_no_warning)
 {
     static const char *const commands[] = {"run", "check"};
-    static program_run run;
     for (int c = 0; c < 2; ++c) {
         CALL(commands[c], CONFIG_WAFER_SMALL, ONE, "scan.fields=[40]", "response.generator=fem",
              "response.axes=[x, y, z]", c == 0 ? "-o" : NULL, "height.h5", "--force");
