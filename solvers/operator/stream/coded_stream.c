@@ -357,10 +357,8 @@ static bb_status take_workspace(bb_coded_stream *stream)
     // Read once before they are written, for the instructions' sake.
     BB_TRY(bb_device_zero(stream->device, stream->sums, bytes));
     if (stream->in_limbs) {
-        const size_t limb_bytes = (size_t)limb_tiles * BB_STREAM_CUT_BYTES;
-        BB_TRY(bb_device_allocate(stream->device, limb_bytes, &stream->limbs));
-        // Copied with the gaps between them, which nothing writes.
-        BB_TRY(bb_device_zero(stream->device, stream->limbs, limb_bytes));
+        BB_TRY(bb_device_allocate(stream->device, (size_t)limb_tiles * BB_STREAM_CUT_BYTES,
+                                  &stream->limbs));
     }
     BB_TRY(bb_device_allocate(stream->device, sizeof(bb_stream_counts), &stream->counts));
     BB_TRY(bb_device_zero(stream->device, stream->counts, sizeof(bb_stream_counts)));

@@ -248,5 +248,5 @@ TEST(bad_layouts_are_refused)
     check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.doses: expected none");
     config.doses.count = 0;
     config.order = BB_SCAN_GIVEN;
-    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.order: given, expected");
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.order: expected meander");
 }

@@ -361,7 +361,8 @@ static void queue_turns(bb_coded_operator *operation, bb_index rows, problem *ta
     double seconds = 0.0;
     cudaStream_t stream;
     cuda_ok(cudaStreamCreate(&stream));
-    void *y = allocate_on(gpu, sizeof found);
+    void *y = allocate_on(gpu, sizeof found); // all of it is downloaded
+    check_ok(bb_device_zero(gpu, y, sizeof found));
     for (int set = 0; set < SETS; ++set) {
         dense_random(ACROSS, 20 + (uint64_t)set, task->x);
         for (int j = 0; j < ACROSS; ++j) {
