@@ -34,12 +34,13 @@ namespace stream
 constexpr int band_rows = BB_STREAM_BAND; // of a warp
 constexpr int quarters = 4;               // of a tile's columns
 constexpr int cut_threads = lanes * quarters;
+// For 32 registers a thread, which have room beside a block that multiplies where they overlap.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
-constexpr int cut_blocks_of_registers = 1; // nothing overlaps
+constexpr int cut_blocks_of_registers = 1;
 #else
-constexpr int cut_blocks_of_registers = 16; // 32 registers a thread, for which there is room
+constexpr int cut_blocks_of_registers = 16;
 #endif
-constexpr double upper_weight = 65536.0;    // of x in an upper tile
+constexpr double upper_weight = 65536.0; // of x in an upper tile
 /// Of a run's quarters, by turn, a group's rows.
 struct band_sums {
     double values[2][quarters][warps * 4];
