@@ -367,7 +367,8 @@ static bb_status make_room(const char *place)
          entries != NULL && count < BB_COMPILED_FILE_LIMIT && (entry = readdir(entries)) != NULL;) {
         struct stat about;
         if (is_object(entry->d_name) && fstatat(dirfd(entries), entry->d_name, &about, 0) == 0) {
-            (void)snprintf(files[count].name, sizeof files[count].name, "%s", entry->d_name);
+            (void)snprintf(files[count].name, sizeof files->name, "%.*s",
+                           (int)sizeof files->name - 1, entry->d_name);
             files[count++].used = about.st_mtim;
         }
     }
