@@ -103,6 +103,20 @@ __device__ __forceinline__ columns_of_x columns_of_tile(const bb_stream_task &ta
             static_cast<int>(left < S::columns ? left : S::columns)};
 }
 
+/// A lane's columns of a quarter of a tile, in the order of read_x's chunks.
+template <class S, int Turns>
+__device__ __forceinline__ void load_quarter(const columns_of_x &source, int quarter, int lane,
+                                             float4 (&x)[Turns])
+{
+    constexpr int chunks = S::values / 4; // of a lane of read_x
+#pragma unroll
+    for (int k = 0; k < Turns; ++k) {
+        const int unit = (quarter * Turns + k) * lanes + lane;
+        const int owner = unit / chunks;
+        x[k] = source.four(owner * chunks + bb_coded_stream_chunk(chunks, owner, unit % chunks));
+    }
+}
+
 /// Tiles of x, a block every gridDim.x-th. All blocks are there before the products' are. Where
 /// registers have room, the next tile's x is on its way while one is cut.
 template <class S, class Way>
@@ -119,7 +133,8 @@ __global__ void __launch_bounds__(cut_threads, cut_blocks_of_registers)
     hopper::let_next_kernel_start();
     hopper::wait_for_kernel_before();
     if constexpr (ahead) {
-        Way::load(columns_of_tile<S>(task, static_cast<int>(blockIdx.x)), quarter, lane, next);
+        load_quarter<S>(columns_of_tile<S>(task, static_cast<int>(blockIdx.x)), quarter, lane,
+                        next);
     }
     for (int index = static_cast<int>(blockIdx.x); index < task_job.parts.tiles; index += stride) {
         unsigned char *tile = task.limbs + static_cast<size_t>(index) * cut_tile<Way>::bytes;
@@ -127,10 +142,10 @@ __global__ void __launch_bounds__(cut_threads, cut_blocks_of_registers)
         if constexpr (ahead) {
             x[0] = next[0];
             if (index + stride < task_job.parts.tiles) {
-                Way::load(columns_of_tile<S>(task, index + stride), quarter, lane, next);
+                load_quarter<S>(columns_of_tile<S>(task, index + stride), quarter, lane, next);
             }
         } else {
-            Way::load(columns_of_tile<S>(task, index), quarter, lane, x);
+            load_quarter<S>(columns_of_tile<S>(task, index), quarter, lane, x);
         }
         typename Way::mark mark = Way::cut(x, tile, quarter, lane);
         if constexpr (S::varies) { // exact, and beyond fp32's range

@@ -162,19 +162,6 @@ template <class S> struct digits_of_integers {
         }
     }
 
-    static __device__ __forceinline__ void load(const columns_of_x &source, int quarter, int lane,
-                                                float4 (&x)[turns])
-    {
-        constexpr int chunks = S::values / 4; // of a lane of read_x
-#pragma unroll
-        for (int k = 0; k < turns; ++k) {
-            const int unit = (quarter * turns + k) * lanes + lane;
-            const int owner = unit / chunks;
-            x[k] =
-                source.four(owner * chunks + bb_coded_stream_chunk(chunks, owner, unit % chunks));
-        }
-    }
-
     static __device__ __forceinline__ mark cut(const float4 (&x)[turns], unsigned char *out,
                                                int quarter, int lane)
     {

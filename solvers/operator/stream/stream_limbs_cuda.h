@@ -128,18 +128,6 @@ template <class S, class Halves> struct limbs_of_floats {
         return bits_of(pair);
     }
 
-    __device__ __forceinline__ static void load(const columns_of_x &source, int quarter, int lane,
-                                                float4 (&x)[turns])
-    {
-#pragma unroll
-        for (int k = 0; k < turns; ++k) {
-            const int unit = (quarter * turns + k) * lanes + lane;
-            const int owner = unit / chunks;
-            x[k] =
-                source.four(owner * chunks + bb_coded_stream_chunk(chunks, owner, unit % chunks));
-        }
-    }
-
     __device__ __forceinline__ static mark cut(const float4 (&x)[turns], unsigned char *out,
                                                int quarter, int lane)
     {
