@@ -117,6 +117,7 @@ typedef struct bb_stream_operand {
 
 /// What blocks of a product have done.
 typedef struct bb_stream_counts {
+    unsigned cutting;   ///< turns of tiles whose x is cut into limbs, taken
     unsigned cut;       ///< tiles whose x is in limbs
     unsigned turns;     ///< taken
     unsigned published; ///< blocks whose sums are in their places

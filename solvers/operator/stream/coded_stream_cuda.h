@@ -18,7 +18,8 @@
 // Floor: the bytes of the matrix. Beside them are the first stage's latency and add_places;
 // launches overlap (programmatic dependent launch): the next product's producers fill their rings
 // while this one's places are added, a stage at a time, for what the memory is flooded with is what
-// add_places waits behind.
+// add_places waits behind. Both kernels lie on a multiprocessor together: 17 warps of 96 registers
+// leave one of 32 in the sub-partition that has five of them.
 //
 // Order of the sums of a row: a lane's columns of a tile in the order of its chunks
 // (coded_stream.h), tiles ascending within a run, lanes in a tree of halves, places in strides of
@@ -66,7 +67,7 @@ __device__ __forceinline__ void read_x(const Product *x, int lane, Product (&out
 /// The end of a block's multiplying warps: tells add_places that its sums are in their places.
 __device__ __forceinline__ void publish(const job &task_job)
 {
-    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(warps * lanes) : "memory");
+    barrier_of_warps();
     if (threadIdx.x == 0) {
         __threadfence();
         atomicAdd(&task_job.task.counts->published, 1U);
@@ -83,7 +84,7 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
             __nanosleep(64);
         }
         if (atomicAdd(&counts->known, 1U) == gridDim.x - 1U) {
-            *counts = {0U, 0U, 0U, 0U};
+            counts->turns = counts->published = counts->known = 0U;
         }
     }
     __syncthreads();
@@ -95,6 +96,7 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
 __device__ __forceinline__ void forget_cut(bb_stream_counts *counts)
 {
     atomicExch(&counts->cut, 0U);
+    atomicExch(&counts->cutting, 0U);
     __threadfence();
 }
 
@@ -193,7 +195,7 @@ template <class S, class Sums> struct consumer {
     __device__ __forceinline__ void work(stage_control *control, const unsigned char *stages)
     {
         ring_place stage_place = {0, 0};
-        plain_x<S, product>::await(task_job);
+        plain_x<S, product>::await(task_job, control);
         sums.start(task_job.task);
         while (true) {
             hopper::barrier_wait(&control->full[stage_place.slot], stage_place.parity);
@@ -307,48 +309,37 @@ __device__ __forceinline__ double scale_of(const job &task_job, const row_places
                : own.scales[first_row_of(task_job) + place.row];
 }
 
-/// A lane's places of its rows, `first` and every `stride`-th after it, added in order. Loads are
+/// A lane's places of its row, `first` and every `stride`-th after it, added in order. Loads are
 /// issued together: one after another they take 5 us of a product of 384 rows.
-__device__ __forceinline__ void add_own_places(const row_places (&place)[adding_rows], int first,
-                                               int stride, double (&total)[adding_rows])
+__device__ __forceinline__ double add_own_places(const row_places &place, int first, int stride)
 {
-    int most = 0;
-#pragma unroll
-    for (int r = 0; r < adding_rows; ++r) {
-        most = max(most, place[r].count);
-    }
-    for (int begin = first; begin < most; begin += adding_loads * stride) {
-        double values[adding_loads][adding_rows];
+    double total = 0.0;
+    for (int begin = first; begin < place.count; begin += adding_loads * stride) {
+        double values[adding_loads];
 #pragma unroll
         for (int k = 0; k < adding_loads; ++k) {
-#pragma unroll
-            for (int r = 0; r < adding_rows; ++r) {
-                const int i = begin + k * stride;
-                values[k][r] = i < place[r].count ? __ldcg(place[r].places + i) : 0.0;
-            }
+            const int i = begin + k * stride;
+            values[k] = i < place.count ? __ldcg(place.places + i) : 0.0;
         }
 #pragma unroll
         for (int k = 0; k < adding_loads; ++k) {
-#pragma unroll
-            for (int r = 0; r < adding_rows; ++r) {
-                total[r] += values[k][r];
-            }
+            total += values[k];
         }
     }
+    return total;
 }
 
-/// y from the places. `row_lanes` lanes add those of a row, a warp `adding_rows` times as many rows
-/// as it has room for, whose loads are under way together, and the next of them after all warps'
-/// ones.
-static __global__ void __launch_bounds__(lanes *adding_warps)
+/// y from the places. `row_lanes` lanes add those of a row, a warp as many rows as it has room for,
+/// and the next of them after all warps' ones.
+static __global__ void __launch_bounds__(lanes *adding_warps, adding_fit)
     add_places(const __grid_constant__ job task_job, int rows_of_group, int row_lanes)
 {
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const int rows_of_warp = lanes / row_lanes;
     const int warp =
         static_cast<int>(blockIdx.x) * adding_warps + static_cast<int>(threadIdx.x) / lanes;
-    const int stride = static_cast<int>(gridDim.x) * adding_warps * adding_rows * rows_of_warp;
-    const int own = warp * adding_rows * rows_of_warp;
+    const int stride = static_cast<int>(gridDim.x) * adding_warps * rows_of_warp;
+    const int own = warp * rows_of_warp;
     const int end = task_job.task.operands * static_cast<int>(task_job.task.rows);
     if (threadIdx.x == 0) {
         if (blockIdx.x == 0) {
@@ -356,35 +347,23 @@ static __global__ void __launch_bounds__(lanes *adding_warps)
         }
         hopper::let_next_kernel_start();
     }
-    row_places place[adding_rows];
-    double scale[adding_rows];
-    // Once before the sums are there, so that the instructions are, and the scales.
+    row_places place = {};
+    double scale = 1.0;
+    // Once before the sums are there, so that the instructions are, and the scale.
     for (int begin = own - stride; begin < end; begin += stride) {
-        double total[adding_rows] = {};
         if (begin != own) {
-#pragma unroll
-            for (int r = 0; r < adding_rows; ++r) {
-                const int line = (begin < 0 ? own : begin) + r * rows_of_warp + lane / row_lanes;
-                place[r] = places_of(task_job, rows_of_group, line);
-                scale[r] = scale_of(task_job, place[r]);
-            }
+            place =
+                places_of(task_job, rows_of_group, (begin < 0 ? own : begin) + lane / row_lanes);
+            scale = scale_of(task_job, place);
         }
-        add_own_places(place, lane % row_lanes, row_lanes, total);
+        double total = add_own_places(place, lane % row_lanes, row_lanes);
         for (int half = row_lanes / 2; half > 0; half /= 2) {
-#pragma unroll
-            for (int r = 0; r < adding_rows; ++r) {
-                total[r] += __shfl_xor_sync(everyone, total[r], half);
-            }
+            total += __shfl_xor_sync(everyone, total, half);
         }
         if (begin < 0) {
             await_sums(task_job.task.counts, static_cast<unsigned>(task_job.parts.blocks));
-            continue;
-        }
-#pragma unroll
-        for (int r = 0; r < adding_rows; ++r) {
-            if (lane % row_lanes == 0 && place[r].count > 0) {
-                task_job.task.operand[place[r].operand].y[place[r].row] = total[r] / scale[r];
-            }
+        } else if (lane % row_lanes == 0 && place.count > 0) {
+            task_job.task.operand[place.operand].y[place.row] = total / scale;
         }
     }
 }
@@ -396,6 +375,19 @@ inline bb_status describe_device(int *maximum)
     BB_CUDA_TRY(cudaGetDevice(&device));
     BB_CUDA_TRY(cudaDeviceGetAttribute(maximum, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     return BB_OK;
+}
+
+// What blocks have ahead when pieces run out is what they finish apart by; short stages, on the
+// other hand, are bound by their producer, which has no time to wait for it.
+inline int late_stages_of(int bytes)
+{
+    constexpr int short_stage = 30000;
+    constexpr int late_bytes = 150000;
+    constexpr int least = 3;
+    if (bytes < short_stage) {
+        return most_stages;
+    }
+    return late_bytes / bytes > least ? late_bytes / bytes : least;
 }
 
 template <class S>
@@ -412,6 +404,7 @@ stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stag
     out.x_at = (rows + align - 1) / align * align;
     out.bytes = out.x_at + (x_bytes + align - 1) / align * align;
     out.stages = room / out.bytes < stages ? room / out.bytes : stages;
+    out.late_stages = late_stages_of(out.bytes);
     out.whole_columns = task.columns / of_16 * of_16;
     return out;
 }
@@ -463,17 +456,16 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
     void (*const kernel)(job) = of_sm_90 ? plan.kernel : plan.staged;
     BB_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
     const int row_lanes = bb_stream_partition_row_lanes(&task_job.parts);
-    const bb_index taken = adding_warps * adding_rows * (lanes / row_lanes); // by a block at once
+    const bb_index taken = adding_warps * (lanes / row_lanes); // by a block at once
     const bb_index adding = (task.operands * task.rows + taken - 1) / taken;
     const bb_index limit_blocks = static_cast<bb_index>(adding_blocks) * task.blocks;
     const auto blocks_of = [](bb_index count) { return dim3(static_cast<unsigned>(count)); };
     cudaError_t error = cudaSuccess;
-    if (plan.cut != nullptr) {
+    if (plan.cut != nullptr && !of_sm_90) {
         const dim3 cutting(static_cast<unsigned>(plan.cut_threads));
         const bb_index room = cutting_blocks * static_cast<bb_index>(task.blocks);
         const bb_index blocks = task.tiles < room ? task.tiles : room;
-        error =
-            hopper::launch({blocks_of(blocks), cutting, 0, queue, of_sm_90}, plan.cut, task_job);
+        error = hopper::launch({blocks_of(blocks), cutting, 0, queue, false}, plan.cut, task_job);
     }
     if (error == cudaSuccess) {
         const size_t room = static_cast<size_t>(bytes);

@@ -3,7 +3,7 @@
 // For .cu files only: products of stored values of 16 bits and fewer on tensor cores, the sums
 // BB_STREAM_LIMBS of coded_stream.h over the ring of stream_producer_cuda.h.
 //
-// x is cut into limbs once, by cut_x with a warp for a quarter of a tile's columns, and lies in
+// x is cut into limbs once a product, by a warp for each quarter of a tile's columns, and lies in
 // memory as the products take it: blocks that cut it for themselves do so for every group of rows,
 // by warps that take longer than a stage of 4 bits does. In multiply_bands a warp takes 16 rows, a
 // band, and a quarter of a tile's columns; a tile's x comes into the ring with the rows. How x is
@@ -11,9 +11,10 @@
 // integers (stream_digits_cuda.h). A tile's sums are weighted and added in fp64; the quarters of a
 // band meet in shared memory at the end of a run.
 //
-// multiply_bands is there while cut_x waits for x, its ring filled with rows of a block's first
-// run, and goes on when all tiles are said to be cut, not at that one's end, which is a microsecond
-// later.
+// The warps that multiply cut x first, four tiles a block, while the ring is filled with rows of
+// the block's first run, and the producer goes on when all tiles are said to be cut. A kernel
+// before it that cuts x takes 2 to 4 us more (docs/lab/performance.md, 7); multiply_bands_staged
+// has one.
 //
 // A Way<S> of a storage S has
 //   mark                   what the cutting warp says of its quarter
@@ -34,12 +35,6 @@ namespace stream
 constexpr int band_rows = BB_STREAM_BAND; // of a warp
 constexpr int quarters = 4;               // of a tile's columns
 constexpr int cut_threads = lanes * quarters;
-// For 32 registers a thread, which have room beside a block that multiplies where they overlap.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
-constexpr int cut_blocks_of_registers = 1;
-#else
-constexpr int cut_blocks_of_registers = 16;
-#endif
 constexpr double upper_weight = 65536.0; // of x in an upper tile
 /// Of a run's quarters, by turn, a group's rows.
 struct band_sums {
@@ -117,50 +112,74 @@ __device__ __forceinline__ void load_quarter(const columns_of_x &source, int qua
     }
 }
 
-/// Tiles of x, a block every gridDim.x-th. All blocks are there before the products' are. Where
-/// registers have room, the next tile's x is on its way while one is cut.
+/// Tile `index` of x into limbs, by a warp for each quarter.
 template <class S, class Way>
-__global__ void __launch_bounds__(cut_threads, cut_blocks_of_registers)
-    cut_x(const __grid_constant__ job task_job)
+__device__ __forceinline__ void cut_tile_of_x(const bb_stream_task &task, int index, int quarter,
+                                              int lane)
 {
-    constexpr bool ahead = Way::turns == 1;
-    const bb_stream_task &task = task_job.task;
+    unsigned char *tile = task.limbs + static_cast<size_t>(index) * cut_tile<Way>::bytes;
+    float4 x[Way::turns];
+    load_quarter<S>(columns_of_tile<S>(task, index), quarter, lane, x);
+    typename Way::mark mark = Way::cut(x, tile, quarter, lane);
+    if constexpr (S::varies) { // exact, and beyond fp32's range
+        mark.scale *= cut_source<S>(task, index).is_upper ? upper_weight : 1.0;
+    }
+    if (lane == 0) {
+        cut_tile<Way>::marks(tile)[quarter] = mark;
+    }
+}
+
+/// Before blocks of multiply_staged: tiles of x, a block every gridDim.x-th.
+template <class S, class Way>
+__global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job task_job)
+{
     const int quarter = static_cast<int>(threadIdx.x) / lanes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
-    const int stride = static_cast<int>(gridDim.x);
-    unsigned count = 0;
-    float4 next[Way::turns];
-    hopper::let_next_kernel_start();
-    hopper::wait_for_kernel_before();
-    if constexpr (ahead) {
-        load_quarter<S>(columns_of_tile<S>(task, static_cast<int>(blockIdx.x)), quarter, lane,
-                        next);
+    for (int index = static_cast<int>(blockIdx.x); index < task_job.parts.tiles;
+         index += static_cast<int>(gridDim.x)) {
+        cut_tile_of_x<S, Way>(task_job.task, index, quarter, lane);
     }
-    for (int index = static_cast<int>(blockIdx.x); index < task_job.parts.tiles; index += stride) {
-        unsigned char *tile = task.limbs + static_cast<size_t>(index) * cut_tile<Way>::bytes;
-        float4 x[Way::turns];
-        if constexpr (ahead) {
-            x[0] = next[0];
-            if (index + stride < task_job.parts.tiles) {
-                load_quarter<S>(columns_of_tile<S>(task, index + stride), quarter, lane, next);
-            }
-        } else {
-            load_quarter<S>(columns_of_tile<S>(task, index), quarter, lane, x);
-        }
-        typename Way::mark mark = Way::cut(x, tile, quarter, lane);
-        if constexpr (S::varies) { // exact, and beyond fp32's range
-            mark.scale *= cut_source<S>(task, index).is_upper ? upper_weight : 1.0;
-        }
-        if (lane == 0) {
-            cut_tile<Way>::marks(tile)[quarter] = mark;
-        }
-        ++count;
-    }
-    hopper::memory_before_copies();
-    __syncthreads();
+}
+
+/// The same by the warps that multiply, four tiles a turn. Turns are drawn, so that blocks that are
+/// there need not wait for those that are not: the first ahead of x.
+template <class S, class Way>
+__device__ __forceinline__ void cut_by_turns(const job &task_job, stage_control *control, int warp,
+                                             int lane)
+{
+    constexpr int together = warps / quarters; // tiles
+    bb_stream_counts *counts = task_job.task.counts;
+    unsigned next = 0;
+    int count = 0;
     if (threadIdx.x == 0) {
-        __threadfence();
-        atomicAdd(&task_job.task.counts->cut, count);
+        next = atomicAdd(&counts->cutting, 1U);
+    }
+    hopper::wait_for_kernel_before();
+    for (int turn = 0;; turn ^= 1) {
+        if (threadIdx.x == 0) {
+            control->cutting[turn] = next;
+        }
+        barrier_of_warps();
+        const int first = static_cast<int>(control->cutting[turn]) * together;
+        if (first >= task_job.parts.tiles) {
+            break;
+        }
+        if (threadIdx.x == 0) {
+            next = atomicAdd(&counts->cutting, 1U);
+        }
+        const int index = first + warp / quarters;
+        if (index < task_job.parts.tiles) {
+            cut_tile_of_x<S, Way>(task_job.task, index, warp % quarters, lane);
+        }
+        count += min(together, task_job.parts.tiles - first);
+        hopper::memory_before_copies();
+    }
+    if (threadIdx.x == 0) {
+        if (count > 0) {
+            __threadfence();
+            atomicAdd(&counts->cut, static_cast<unsigned>(count));
+        }
+        hopper::barrier_arrive(&control->has_cut);
     }
 }
 
@@ -178,9 +197,11 @@ template <class Way> struct limbs_of_x {
     }
 
     /// Tiles that are cut are this product's: forget_cut has been before these blocks could start.
-    /// That all are says, too, that the kernel before cut_x is over: so may add_places start.
-    static __device__ __forceinline__ void await(const job &task_job)
+    /// That all are says, too, that the kernel before is over: so may add_places start. The block's
+    /// own last turn has been drawn, or it would be counted after they are forgotten.
+    static __device__ __forceinline__ void await(const job &task_job, stage_control *control)
     {
+        hopper::barrier_wait(&control->has_cut, 0);
         cuda::atomic_ref<unsigned, cuda::thread_scope_device> cut(task_job.task.counts->cut);
         while (cut.load(cuda::memory_order_acquire) < static_cast<unsigned>(task_job.parts.tiles)) {
             __nanosleep(32);
@@ -294,6 +315,7 @@ __global__ void __launch_bounds__(threads, 1) multiply_bands(const __grid_consta
     }
     __syncthreads();
     if (warp < warps) {
+        cut_by_turns<S, Way>(task_job, &control, warp, lane);
         band_consumer<Way> consumer(task_job, warp, lane);
         consumer.work(&control, &own, stages);
     } else if (lane == 0) {

@@ -15,13 +15,16 @@ namespace stream
 constexpr int lanes = BB_STREAM_LANES;
 constexpr int warps = BB_STREAM_WARPS; // that multiply
 constexpr int threads = lanes * (warps + 1);
-constexpr int adding_warps = 4;  // of a block of add_places
-constexpr int adding_rows = 2;   // of a lane of it, or of the lanes that share a row
-constexpr int adding_loads = 8;  // of a lane of it and a row, at once
-constexpr int adding_blocks = 4; // of it on a multiprocessor, at most
-// Of cut_x on a multiprocessor: registers have room for these next to a block that multiplies. With
-// more, the next product's blocks start no sooner than this one's end.
-constexpr int cutting_blocks = 2;
+constexpr int adding_warps = 4;   // of a block of add_places
+constexpr int adding_loads = 8;   // of a lane of it, at once
+constexpr int adding_blocks = 4;  // of it on a multiprocessor, at most
+constexpr int cutting_blocks = 2; // of cut_x on a multiprocessor
+// For 32 registers a thread of add_places, which have room beside a block that multiplies.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+constexpr int adding_fit = 1;
+#else
+constexpr int adding_fit = 16;
+#endif
 constexpr int most_stages = 12;
 constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
@@ -47,12 +50,15 @@ struct stage_control {
     uint64_t full[most_stages];
     uint64_t empty[most_stages];
     uint64_t landed[most_stages]; // rows that were brought ahead of their x
+    uint64_t has_cut;             // the block has drawn its last turn of tiles of x to be cut
+    unsigned cutting[2];          // its turns
     stage_note notes[most_stages];
 };
 
 /// A stage: the rows (quantiser: their places, then their units), then x of the tile.
 struct stage_shape {
     int stages;
+    int late_stages; // of them, filled ahead of those multiplied once pieces go by turn
     int bytes;
     int units_at; // quantiser
     int x_at;
@@ -109,7 +115,14 @@ __device__ __forceinline__ void start_barriers(const job &task_job, stage_contro
         hopper::barrier_start(&control->landed[s], 1);
         hopper::barrier_start(&control->empty[s], warps);
     }
+    hopper::barrier_start(&control->has_cut, 1);
     hopper::barrier_starts_visible();
+}
+
+/// Of the warps that multiply.
+__device__ __forceinline__ void barrier_of_warps()
+{
+    asm volatile("bar.sync %0, %1;" ::"n"(barrier_of_sums), "n"(warps * lanes) : "memory");
 }
 
 /// x as the products take it, of a tile: as it is, in whole 16 bytes and the rest one by one.
@@ -143,7 +156,7 @@ template <class S, class Product> struct plain_x {
 
     /// add_places may start then and no sooner: until the kernel before is over, the counts are
     /// those of the product before. Each thread waits before it lets.
-    static __device__ __forceinline__ void await(const job &)
+    static __device__ __forceinline__ void await(const job &, stage_control *)
     {
         hopper::wait_for_kernel_before();
         hopper::let_next_kernel_start();
@@ -174,11 +187,12 @@ template <class S, class X> struct producer {
     bool is_there; // whether there is a next tile
     int index;     // of the block's next even run
     int turn;      // drawn ahead of its time
+    bool is_late;  // whether pieces go by turn
 
     __device__ __forceinline__ producer(const job &all, stage_control *ring, unsigned char *memory)
         : task_job(all), control(ring), stages(memory),
           first_row(first_row_of(all)), stage_place{0, 0}, next(), begin(0), is_there(false),
-          index(0), turn(0)
+          index(0), turn(0), is_late(false)
     {
     }
 
@@ -223,6 +237,7 @@ template <class S, class X> struct producer {
             return false;
         }
         draw_turn();
+        is_late = true;
         return true;
     }
     __device__ __forceinline__ void draw_turn()
@@ -333,7 +348,7 @@ template <class S, class X> struct producer {
             copy_rows(&control->landed[count], false, false);
             stage_place.advance(task_job.shape.stages);
         }
-        X::await(task_job);
+        X::await(task_job, control);
         draw_turn();
         stage_place = {0, 0};
         for (int k = 0; k < count; ++k) {
@@ -348,6 +363,17 @@ template <class S, class X> struct producer {
         }
     }
 
+    // Waits until no more than late_stages are ahead.
+    __device__ __forceinline__ void keep_few_ahead()
+    {
+        const int few = task_job.shape.late_stages;
+        if (is_late && few < task_job.shape.stages) {
+            const bool wraps = stage_place.slot < few;
+            const int slot = stage_place.slot - few + (wraps ? task_job.shape.stages : 0);
+            hopper::barrier_wait(&control->empty[slot], stage_place.parity ^ (wraps ? 1U : 0U));
+        }
+    }
+
     __device__ __forceinline__ void finish()
     {
         hopper::barrier_wait(&control->empty[stage_place.slot], stage_place.parity ^ 1U);
@@ -359,6 +385,7 @@ template <class S, class X> struct producer {
     {
         start();
         while (is_there) {
+            keep_few_ahead();
             copy_rows(&control->full[stage_place.slot], true, true);
             stage_place.advance(task_job.shape.stages);
         }
