@@ -161,6 +161,17 @@ TEST(a_slit_of_odd_width_agrees_with_the_cpu)
     }
 }
 
+// More tiles of x than all blocks cut at once.
+TEST(a_slit_of_many_tiles_agrees_with_the_cpu)
+{
+    static const int chosen[] = {BB_FORMAT_E4M3, BFP, INTEGER8, QUANTISER};
+    autocall(forget) problem task = draw(7, few ? 20001 : 600001);
+    for (size_t k = 0; k < sizeof chosen / sizeof *chosen; ++k) {
+        bb_codec_config config = codec(chosen[k]);
+        compare(&task, &config, &ways[2], 0, task.rows);
+    }
+}
+
 // Quotients of up to 16 bits, which limbs take: bands of every width, rows of zeros among them,
 // groups of rows that are one stage and those that are two, and windows that begin within a band.
 TEST(bands_of_the_quantiser_agree_with_the_cpu)
@@ -410,6 +421,47 @@ TEST(products_that_overlap_keep_their_x)
             queue_turns(operation, windows[w], &task);
         }
     }
+}
+
+// Two operators, a queue each: blocks of both cut x and wait for others that cut it.
+TEST(products_of_two_queues_share_the_gpu)
+{
+    enum { ROWS = 64, QUEUES = 2 };
+    autocall(forget) problem task = draw(ROWS, ACROSS);
+    bb_codec_config config = codec(BB_FORMAT_E4M3);
+    autoptr(bb_coded_matrix) matrix = encode(&task, &config);
+    autofree float *narrow = new_array(float, ACROSS);
+    for (int j = 0; j < ACROSS; ++j) {
+        narrow[j] = (float)task.x[j];
+    }
+    void *x = allocate_on(gpu, ACROSS * sizeof *narrow);
+    check_ok(bb_device_upload(gpu, x, narrow, ACROSS * sizeof *narrow));
+    check_ok(bb_device_wait(gpu));
+    bb_coded_operator *operation[QUEUES];
+    cudaStream_t stream[QUEUES];
+    void *y[QUEUES];
+    double found[ROWS], expected[ROWS];
+    for (int q = 0; q < QUEUES; ++q) {
+        check_ok(bb_coded_operator_create(gpu, matrix, ways[2].arithmetic, &operation[q]));
+        check_ok(bb_coded_operator_sum_in_runs(operation[q], 64));
+        cuda_ok(cudaStreamCreate(&stream[q]));
+        y[q] = allocate_on(gpu, sizeof found);
+    }
+    apply(gpu, matrix, &(way){ways[2].arithmetic, 64}, 0, ROWS, task.x, expected);
+    for (int turn = 0; turn < TURNS * QUEUES; ++turn) {
+        int q = turn % QUEUES;
+        check_ok(bb_coded_operator_queue(&operation[q], 1, &(bb_coded_window){0, ROWS, NULL}, x,
+                                         (double *const *)&y[q], (bb_queue *)stream[q]));
+    }
+    for (int q = 0; q < QUEUES; ++q) {
+        cuda_ok(cudaStreamSynchronize(stream[q]));
+        check_ok(bb_device_download(gpu, found, y[q], sizeof found));
+        assert_memory_equal(found, expected, sizeof found);
+        cuda_ok(cudaStreamDestroy(stream[q]));
+        bb_coded_operator_destroy(&operation[q]);
+        bb_device_release(gpu, &y[q]);
+    }
+    bb_device_release(gpu, &x);
 }
 
 // Two products of one graph, launched three times with another x each time.
