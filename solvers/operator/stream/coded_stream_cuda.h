@@ -377,19 +377,6 @@ inline bb_status describe_device(int *maximum)
     return BB_OK;
 }
 
-// What blocks have ahead when pieces run out is what they finish apart by; short stages, on the
-// other hand, are bound by their producer, which has no time to wait for it.
-inline int late_stages_of(int bytes)
-{
-    constexpr int short_stage = 30000;
-    constexpr int late_bytes = 150000;
-    constexpr int least = 3;
-    if (bytes < short_stage) {
-        return most_stages;
-    }
-    return late_bytes / bytes > least ? late_bytes / bytes : least;
-}
-
 template <class S>
 stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stages)
 {
@@ -404,7 +391,6 @@ stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stag
     out.x_at = (rows + align - 1) / align * align;
     out.bytes = out.x_at + (x_bytes + align - 1) / align * align;
     out.stages = room / out.bytes < stages ? room / out.bytes : stages;
-    out.late_stages = late_stages_of(out.bytes);
     out.whole_columns = task.columns / of_16 * of_16;
     return out;
 }

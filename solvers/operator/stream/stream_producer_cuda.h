@@ -26,6 +26,7 @@ constexpr int adding_fit = 1;
 constexpr int adding_fit = 16;
 #endif
 constexpr int most_stages = 12;
+constexpr int late_stages = 4;         // ahead once pieces go by turn: by these blocks finish apart
 constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
 
@@ -58,7 +59,6 @@ struct stage_control {
 /// A stage: the rows (quantiser: their places, then their units), then x of the tile.
 struct stage_shape {
     int stages;
-    int late_stages; // of them, filled ahead of those multiplied once pieces go by turn
     int bytes;
     int units_at; // quantiser
     int x_at;
@@ -363,14 +363,18 @@ template <class S, class X> struct producer {
         }
     }
 
-    // Waits until no more than late_stages are ahead.
-    __device__ __forceinline__ void keep_few_ahead()
+    // Waits until fewer than late_stages are ahead, of values of 8 bits: wider ones have no more,
+    // and of narrower ones the producer has no time to wait.
+    __device__ __forceinline__ void wait_when_late()
     {
-        const int few = task_job.shape.late_stages;
-        if (is_late && few < task_job.shape.stages) {
-            const bool wraps = stage_place.slot < few;
-            const int slot = stage_place.slot - few + (wraps ? task_job.shape.stages : 0);
-            hopper::barrier_wait(&control->empty[slot], stage_place.parity ^ (wraps ? 1U : 0U));
+        constexpr bool has_time = !S::varies && !S::of_any_bits && S::row_bytes / S::columns == 1;
+        if constexpr (has_time) {
+            if (is_late && late_stages < task_job.shape.stages) {
+                const bool wraps = stage_place.slot < late_stages;
+                const int slot = stage_place.slot - late_stages;
+                hopper::barrier_wait(&control->empty[wraps ? slot + task_job.shape.stages : slot],
+                                     stage_place.parity ^ (wraps ? 1U : 0U));
+            }
         }
     }
 
@@ -385,7 +389,7 @@ template <class S, class X> struct producer {
     {
         start();
         while (is_there) {
-            keep_few_ahead();
+            wait_when_late();
             copy_rows(&control->full[stage_place.slot], true, true);
             stage_place.advance(task_job.shape.stages);
         }
