@@ -113,7 +113,7 @@ bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input 
     if (study->input.file == NULL) {
         goto done;
     }
-    BB_TRY(bb_map_file_inspect(&data, &map));
+    BB_TRY(bb_study_name_failure(bb_map_file_inspect(&data, &map), "input.file"));
     out->rows = map.rows;
     out->columns = map.columns;
     out->steps = map.steps;
@@ -122,8 +122,8 @@ bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input 
     } else {
         BB_TRY(check_phase(study));
     }
-    BB_TRY(check_beside(&mask, out));
-    BB_TRY(check_beside(&truth, out));
+    BB_TRY(bb_study_name_failure(check_beside(&mask, out), "input.mask"));
+    BB_TRY(bb_study_name_failure(check_beside(&truth, out), "input.truth"));
 done:
     return status;
 }
