@@ -125,6 +125,15 @@ static inline void check_all_nan_at(const double *values, bb_index count, const 
         new_;                                                                                      \
     })
 
+/// Sets values[i] to an expression of i, for each i from 0 to count - 1:
+/// fill_array(x, 8, i, sin(0.1 * (double)i)).
+#define fill_array(values, count, i, expression)                                                   \
+    do {                                                                                           \
+        for (bb_index i = 0; (i) < (bb_index)(count); ++(i)) {                                     \
+            (values)[i] = (expression);                                                            \
+        }                                                                                          \
+    } while (0)
+
 /// The call fails with `code` and a message that contains `text`.
 #define check_fails(call, code, text)                                                              \
     do {                                                                                           \

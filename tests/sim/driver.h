@@ -52,6 +52,28 @@ static inline bb_config *driver_config(const driver_case *study)
     return config;
 }
 
+static inline const bb_experiment *driver_experiment(const bb_config *config)
+{
+    return bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+}
+
+/// Plans a run of a loaded configuration on so many threads. Owner of `out`, zero or released
+/// before: the caller.
+static inline bb_status driver_plan_loaded(const bb_config *config, bb_index threads, bb_plan *out)
+{
+    const bb_run_options options = {.threads = threads};
+    *out = (bb_plan){0};
+    return driver_experiment(config)->plan(bb_config_study(config), &options, out);
+}
+
+/// The same of a case.
+static inline bb_status driver_plan(const driver_case *study, bb_index threads, bb_plan *out)
+{
+    autoptr(bb_config) config = driver_config(study);
+    const bb_status status = driver_plan_loaded(config, threads, out);
+    return status;
+}
+
 /// Every dataset of the results is declared by a table of the experiment.
 static inline void driver_check_declared(const bb_experiment *experiment, const bb_results *results)
 {
@@ -76,8 +98,7 @@ static inline bb_status driver_run_into(const bb_config *config, bb_index thread
 {
     bb_status status = BB_OK;
     const bb_run_options options = {.threads = threads};
-    const bb_experiment *experiment =
-        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
+    const bb_experiment *experiment = driver_experiment(config);
     BB_TRY(bb_threads_set(threads));
     BB_TRY(experiment->run(bb_config_study(config), &options, results));
     driver_check_declared(experiment, results);
@@ -134,14 +155,7 @@ static inline bb_results *driver_results(const driver_case *study)
 
 static inline const bb_dataset *driver_dataset(const bb_results *results, const char *name)
 {
-    char path[128];
-    (void)snprintf(path, sizeof path, "results/%s", name);
-    const bb_dataset *dataset = bb_results_find(results, path);
-    if (dataset == NULL) {
-        print_error("no dataset %s\n", path);
-        fail();
-    }
-    return dataset;
+    return dataset_in(results, "results", name);
 }
 
 static inline bb_index driver_pipeline(const bb_results *results, const char *pipeline)
@@ -194,37 +208,37 @@ static inline void driver_check_threads(const driver_case *study)
     assert_string_equal(digest[0], digest[1]);
 }
 
+/// The plan has a text, and its host memory is 1 to 2 times the peak of a run on one thread, which
+/// is returned in bytes.
+static inline double driver_check_memory_plan(const driver_case *study, const char *text)
+{
+    autorelease(bb_plan) plan = {0};
+    autoptr(bb_results) results = NULL;
+    autoptr(bb_config) config = driver_config(study);
+    check_ok(driver_plan_loaded(config, 1, &plan));
+    assert_non_null(strstr(bb_text_string(&plan.lines), text));
+    const double before = (double)bb_memory_bytes();
+    bb_memory_peak_reset();
+    check_ok(driver_run_loaded(config, 1, &results));
+    const double peak = (double)bb_memory_peak_bytes() - before;
+    const double planned = plan.host_bytes - BB_PLAN_PROGRAM_BYTES;
+    print_message("planned %.1f MB, taken %.1f MB\n", 1e-6 * planned, 1e-6 * peak);
+    assert_true(planned >= peak && planned < 2.0 * peak);
+    return peak;
+}
+
 /// What the plan says of the output is within a factor of 2 of the data in the results.
 static inline void driver_check_output_plan(const driver_case *study, const bb_results *results)
 {
-    autoptr(bb_config) config = NULL;
     autorelease(bb_plan) plan = {0};
-    const bb_run_options options = {.threads = 2};
     double bytes = 0.0;
-    check_ok(driver_load(study, &config));
-    const bb_experiment *experiment =
-        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
-    check_ok(experiment->plan(bb_config_study(config), &options, &plan));
+    check_ok(driver_plan(study, 2, &plan));
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
         bytes += dataset->is_text ? 0.0 : 8.0 * (double)dataset->count;
     }
     print_message("%.0f bytes of data, %.0f planned\n", bytes, plan.output_bytes);
     assert_true(plan.output_bytes > 0.5 * bytes && plan.output_bytes < 2.0 * bytes);
-}
-
-/// Group teardown: the pool of threads ends.
-static inline int driver_leave(void **state)
-{
-    (void)state;
-    bb_threads_stop();
-    return 0;
-}
-
-/// Group teardown: the same, and the folder of fixture_enter is removed.
-static inline int driver_leave_folder(void **state)
-{
-    return fixture_leave(state) + driver_leave(state);
 }
 
 #endif

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What several tests of sim/ share: results of a wafer run filled by hand, a folder of their own,
-// and a configuration schema with a key of every kind.
+// What several tests of sim/ share: results of a wafer run filled by hand, results in files, and
+// their datasets by path.
 #ifndef BB_TESTS_SIM_FIXTURE_H
 #define BB_TESTS_SIM_FIXTURE_H
 
-#include "core/schema.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
@@ -87,6 +86,41 @@ static inline bb_results *read_results(const char *path)
     return results;
 }
 
+/// A dataset by its path, "group/name"; it must be there.
+static inline const bb_dataset *dataset_at(const bb_results *results, const char *path)
+{
+    const bb_dataset *dataset = bb_results_find(results, path);
+    if (dataset == NULL) {
+        print_error("no dataset %s\n", path);
+        fail();
+    }
+    return dataset;
+}
+
+/// The same by group and name.
+static inline const bb_dataset *dataset_in(const bb_results *results, const char *group,
+                                           const char *name)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", group, name);
+    return dataset_at(results, path);
+}
+
+/// Numbers of a dataset.
+static inline const double *numbers_at(const bb_results *results, const char *path)
+{
+    return dataset_at(results, path)->numbers;
+}
+
+/// Results of every group of a file, with the operators of these names (NULL: none, "": all).
+/// Owner: the caller.
+static inline bb_results *read_all_results(const char *path, const char *operators)
+{
+    bb_results *results = NULL;
+    check_ok(bb_reader_read_all(path, operators, &results));
+    return results;
+}
+
 /// Writes results to a file, which it replaces.
 static inline void write_results(const bb_results *results, const char *path)
 {
@@ -106,32 +140,6 @@ static inline bb_status fixture_write(const char *temporary, void *context)
 static inline int fixture_start_hdf5(void)
 {
     return bb_hdf5_library_start() == BB_OK ? 0 : 1;
-}
-
-/// Fixture: makes a folder below the build folder and goes there.
-static inline int fixture_enter(void **state)
-{
-    (void)state;
-    static char path[] = BB_BINARY_DIR "/tests/scratch-XXXXXX";
-    char *made = mkdtemp(path);
-    return made == NULL ? -1 : chdir(made);
-}
-
-/// The same, with the HDF5 library started.
-static inline int fixture_enter_hdf5(void **state)
-{
-    return bb_hdf5_library_start() == BB_OK ? fixture_enter(state) : -1;
-}
-
-/// Fixture: leaves the folder and removes it with its files.
-static inline int fixture_leave(void **state)
-{
-    (void)state;
-    char *here = getcwd(NULL, 0);
-    char command[4200];
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", here);
-    free(here);
-    return chdir(BB_BINARY_DIR) + system(command);
 }
 
 #endif

@@ -62,14 +62,13 @@ TEST(an_override_replaces_the_alternatives_of_its_key)
 // So are axes of a sweep, whose points would else be those of the last one.
 TEST(two_overrides_do_not_replace_one_another)
 {
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_config *config = NULL;
     const char *const overrides[] = {"atmosphere.r0_m=0.1", "atmosphere.seeing_arcsec=0.8"};
     write_study("one.yaml", "ao.yaml", "title: one");
     check_fails(bb_experiment_load(&bb_experiments, "one.yaml", overrides, 2, &problems, &config),
                 BB_INVALID, "one.yaml");
     assert_non_null(strstr(bb_text_string(&problems.lines), "seeing_arcsec = 0.8 beside r0_m"));
-    bb_problems_release(&problems);
 }
 
 TEST(a_file_replaces_the_alternatives_of_its_bases)
@@ -77,7 +76,7 @@ TEST(a_file_replaces_the_alternatives_of_its_bases)
     write_study("deep.yaml", "ao.yaml", "atmosphere: {r0_m: 0.15}");
     write_study("middle.yaml", "deep.yaml", "atmosphere: {seeing_arcsec: 0.8}");
     write_study("top.yaml", "middle.yaml", "title: over two bases");
-    bb_config *config = loaded("top.yaml", NULL, 0);
+    autoptr(bb_config) config = loaded("top.yaml", NULL, 0);
     assert_true(study_of(config)->atmosphere.seeing_arcsec == 0.8);
     assert_true(isnan(study_of(config)->atmosphere.r0_m));
     bb_config_destroy(&config);
@@ -85,18 +84,16 @@ TEST(a_file_replaces_the_alternatives_of_its_bases)
     config = loaded("again.yaml", NULL, 0);
     assert_true(study_of(config)->atmosphere.r0_m == 0.2);
     assert_true(isnan(study_of(config)->atmosphere.seeing_arcsec));
-    bb_config_destroy(&config);
 }
 
 TEST(alternatives_of_one_file_are_refused)
 {
-    bb_problems problems = {0};
+    autorelease(bb_problems) problems = {0};
     bb_config *config = NULL;
     write_study("both.yaml", "ao.yaml", "atmosphere: {r0_m: 0.15, seeing_arcsec: 0.8}");
     check_fails(bb_experiment_load(&bb_experiments, "both.yaml", NULL, 0, &problems, &config),
                 BB_INVALID, "both.yaml");
     assert_non_null(strstr(bb_text_string(&problems.lines), "seeing_arcsec = 0.8 beside r0_m"));
-    bb_problems_release(&problems);
 }
 
 static bb_index check_keys(const bb_schema *schema)
@@ -127,4 +124,4 @@ TEST(tables_name_alternatives_that_they_have)
     }
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);

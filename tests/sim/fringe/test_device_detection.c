@@ -10,35 +10,27 @@
 static void check_scene(const bb_fringe_config *physics, bb_unwrap_detection_config config,
                         double bound)
 {
-    bb_scene *scene = make_scene(physics, 3, 0);
-    bb_frames *frames = NULL;
+    autoptr(bb_scene) scene = make_scene(physics, 3, 0);
     const bb_index points = scene->columns * scene->rows;
-    check_ok(bb_frames_create(physics, scene, 3, 0, &frames));
+    autoptr(bb_frames) frames = new_object(bb_frames, physics, scene, 3, 0);
     bb_frames_quantise(frames, 12, NULL);
-    uint16_t *counts = calloc((size_t)(frames->steps * points), sizeof *counts);
-    double *expected = calloc((size_t)points, sizeof *expected);
+    autofree uint16_t *counts = new_zeros(uint16_t, frames->steps * points);
+    autofree double *expected = new_zeros(double, points);
     for (bb_index i = 0; i < frames->steps * points; ++i) {
         counts[i] = isnan(frames->intensity[i]) ? 0 : (uint16_t)rint(4095.0 * frames->intensity[i]);
     }
     if (frames->steps == 4) {
         bb_detection_weights(4, frames->steps_rad, config.cosines, config.sines);
-        for (int n = 0; n < 4; ++n) {
-            config.sines[n] = -config.sines[n];
-        }
+        fill_array(config.sines, 4, n, -config.sines[n]);
     }
     config.frames = frames->steps;
     check_ok(bb_detection_run(&physics->detection, frames, expected, NULL));
-    double *phase = detect(&config, scene->mask, scene->columns, scene->rows, counts);
+    autofree double *phase = detect(&config, scene->mask, scene->columns, scene->rows, counts);
     for (bb_index p = 0; p < points; ++p) {
         if (scene->mask[p] != 0) {
             check_close(bb_detection_wrap(phase[p] - expected[p]), 0.0, bound, 1.0);
         }
     }
-    free(counts);
-    free(expected);
-    free(phase);
-    bb_frames_destroy(&frames);
-    bb_scene_destroy(&scene);
 }
 
 static bb_fringe_config disc_case(void)
@@ -71,4 +63,4 @@ TEST_FULL(a_carrier_is_as_in_double)
     check_scene(&physics, config, 1e-4);
 }
 
-TEST_GROUP(.enter = open_context, .end = bb_threads_stop, .leave = close_context);
+TEST_GROUP(.enter = open_context, .leave = close_context, .threads = 2);

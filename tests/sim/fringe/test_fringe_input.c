@@ -7,52 +7,31 @@
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
 
-#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define CONFIG CONFIG_FRINGE_SMALL
 #define PLAIN  "pipelines=[{name: reference, arithmetic: fp64}]"
 
 enum { COLUMNS = 96, ROWS = 72, POINTS = COLUMNS * ROWS };
 
 // Runs lines of Python with h5py: `f` is in.h5, new; `a` small.h5, a run with --dump phase; t and
 // w its truth and wrapped phase.
-static void write_input(const char *lines)
-{
-    char script[4000];
-    const int length = snprintf(script, sizeof script,
-                                "import h5py, numpy as n\n"
-                                "f = h5py.File('in.h5', 'w')\n"
-                                "a = h5py.File('small.h5', 'r')\n"
-                                "t = a['operators/phase_truth'][:]\n"
-                                "w = a['operators/phase_wrapped'][:]\n"
-                                "%s\n",
-                                lines);
-    assert_in_range(length, 1, sizeof script - 1);
-    run_python(script);
-}
+#define INPUT(lines)                                                                               \
+    run_python("import h5py, numpy as n\n"                                                         \
+               "f = h5py.File('in.h5', 'w')\n"                                                     \
+               "a = h5py.File('small.h5', 'r')\n"                                                  \
+               "t = a['operators/phase_truth'][:]\n"                                               \
+               "w = a['operators/phase_wrapped'][:]\n" lines "\n")
 
-static int enter_with_a_run(void **state)
+static int run_small_study(void **state)
 {
-    if (fixture_enter_hdf5(state) != 0) {
-        return -1;
-    }
+    (void)state;
     CALL("run", CONFIG, "-o", "small.h5", "--dump", "phase", PLAIN);
     return run.code;
-}
-
-static const double *map_of(const bb_results *results, const char *path)
-{
-    const bb_dataset *map = bb_results_find(results, path);
-    if (map == NULL) {
-        print_error("no dataset %s\n", path);
-        fail();
-    }
-    return map->numbers;
 }
 
 // Runs the small study on in.h5.
 static bb_results *results_of(const char *input, const char *pipelines, const char *extra)
 {
-    const driver_case study = {CONFIG, {input, pipelines, "zernike_terms=0", extra}};
-    return driver_results(&study);
+    return driver_results(CASE(CONFIG, {input, pipelines, "zernike_terms=0", extra}));
 }
 
 static double fact(const bb_results *results, const char *name)
@@ -60,41 +39,47 @@ static double fact(const bb_results *results, const char *name)
     return driver_dataset(results, name)->numbers[0];
 }
 
-TEST(a_dumped_phase_gives_its_bits_again)
+static const double *unwrapped(const bb_results *results)
 {
-    bb_results *first = NULL, *second = NULL;
-    // The spectrum is of no effect.
-    CALL("run", CONFIG, "-o", "again.h5", PLAIN, "size={columns: 5, rows: 7}",
-         "surface.spectrum={rms_nm: 1, low_cycles: 9, high_cycles: 8}",
-         "input={file: small.h5, dataset: /operators/phase_wrapped}");
-    program_expect(&run, 0, "results: ");
-    check_ok(bb_reader_read_all("small.h5", NULL, &first));
-    check_ok(bb_reader_read_all("again.h5", NULL, &second));
-    const double *before = map_of(first, "maps/unwrapped");
-    const double *after = map_of(second, "maps/unwrapped");
+    return numbers_at(results, "maps/unwrapped");
+}
+
+// Two phases are equal, with NaN at the same points. Returns the number of finite points.
+static bb_index check_same(const double *got, const double *expected)
+{
     bb_index points = 0;
     for (bb_index p = 0; p < POINTS; ++p) {
-        assert_true(before[p] == after[p] || (isnan(before[p]) && isnan(after[p])));
-        points += isfinite(after[p]);
+        assert_true(got[p] == expected[p] || (isnan(got[p]) && isnan(expected[p])));
+        points += isfinite(got[p]);
     }
-    assert_true(points > 3000);
+    return points;
+}
+
+TEST(a_dumped_phase_gives_its_bits_again)
+{
+    // The spectrum is of no effect.
+    CALL_EXPECT(0, "results: ", "run", CONFIG, "-o", "again.h5", PLAIN,
+                "size={columns: 5, rows: 7}",
+                "surface.spectrum={rms_nm: 1, low_cycles: 9, high_cycles: 8}",
+                "input={file: small.h5, dataset: /operators/phase_wrapped}");
+    autoptr(bb_results) first = read_all_results("small.h5", NULL);
+    autoptr(bb_results) second = read_all_results("again.h5", NULL);
+    assert_true(check_same(unwrapped(second), unwrapped(first)) > 3000);
     assert_true(isnan(fact(second, "wrong_cycles")) && fact(second, "wrong_cycles_reference") == 0);
     assert_true(isnan(fact(second, "full_scale")) && isnan(fact(second, "wavefront_error_nm")));
     assert_null(bb_results_find(second, "maps/truth"));
     for (int j = 0; j < 11; ++j) { // over the disc of the file's size
-        assert_true(map_of(first, "results/zernike_nm")[j] ==
-                    map_of(second, "results/zernike_nm")[j]);
+        assert_true(numbers_at(first, "results/zernike_nm")[j] ==
+                    numbers_at(second, "results/zernike_nm")[j]);
     }
     assert_non_null(bb_results_find(second, "provenance/input_digest"));
-    bb_results_destroy(&first);
-    bb_results_destroy(&second);
 }
 
 // The answer to a turned phase is the turned answer, but for the piston of each part.
 static void check_turned(const bb_results *turned, const double *upright, bool transposed)
 {
-    const double *phase = map_of(turned, "maps/unwrapped");
-    const double *parts = map_of(turned, "maps/parts");
+    const double *phase = unwrapped(turned);
+    const double *parts = numbers_at(turned, "maps/parts");
     double offsets[2] = {NAN, NAN};
     bb_index points = 0;
     for (bb_index p = 0; p < POINTS; ++p) {
@@ -115,36 +100,32 @@ static void check_turned(const bb_results *turned, const double *upright, bool t
 
 TEST(turned_phases_have_turned_answers)
 {
-    static const char input[] = "input={file: in.h5}";
-    bb_results *upright = NULL;
-    check_ok(bb_reader_read_all("small.h5", NULL, &upright));
-    write_input("f['wrapped'] = n.rot90(w)");
-    bb_results *turned = results_of(input, PLAIN, NULL);
-    check_turned(turned, map_of(upright, "maps/unwrapped"), true);
-    bb_results_destroy(&turned);
-    write_input("f['wrapped'] = n.fliplr(w)");
-    turned = results_of(input, PLAIN, NULL);
-    check_turned(turned, map_of(upright, "maps/unwrapped"), false);
-    bb_results_destroy(&turned);
-    bb_results_destroy(&upright);
+    autoptr(bb_results) upright = read_all_results("small.h5", NULL);
+    INPUT("f['wrapped'] = n.rot90(w)");
+    autoptr(bb_results) turned = results_of("input={file: in.h5}", PLAIN, NULL);
+    check_turned(turned, unwrapped(upright), true);
+    INPUT("f['wrapped'] = n.fliplr(w)");
+    autoptr(bb_results) mirrored = results_of("input={file: in.h5}", PLAIN, NULL);
+    check_turned(mirrored, unwrapped(upright), false);
 }
 
 // A hole of NaN, a stripe that the mask takes out, a truth that is not known everywhere; in single
 // precision, from 0 to 2 pi.
 TEST(holes_and_masks_are_left_out)
 {
-    write_input("w = n.where(w < 0, w + 2 * n.pi, w)\n"
-                "w[30:40, 20:28] = n.nan\n"
-                "w[50, 30] = n.inf\n"
-                "m = n.ones(w.shape, dtype=bool)\n"
-                "m[20] = False\n"
-                "t[21:25] = n.nan\n"
-                "f['wrapped'] = w.astype('f4')\n"
-                "f['mask'] = m\n"
-                "f['truth'] = t");
-    bb_results *results = results_of("input={file: in.h5, mask: /mask, truth: truth}", PLAIN, NULL);
-    const double *phase = map_of(results, "maps/unwrapped");
-    const double *truth = map_of(results, "maps/truth");
+    INPUT("w = n.where(w < 0, w + 2 * n.pi, w)\n"
+          "w[30:40, 20:28] = n.nan\n"
+          "w[50, 30] = n.inf\n"
+          "m = n.ones(w.shape, dtype=bool)\n"
+          "m[20] = False\n"
+          "t[21:25] = n.nan\n"
+          "f['wrapped'] = w.astype('f4')\n"
+          "f['mask'] = m\n"
+          "f['truth'] = t");
+    autoptr(bb_results) results =
+        results_of("input={file: in.h5, mask: /mask, truth: truth}", PLAIN, NULL);
+    const double *phase = unwrapped(results);
+    const double *truth = numbers_at(results, "maps/truth");
     assert_true(fact(results, "wrong_cycles") == 0.0 && fact(results, "missing") == 0.0);
     assert_true(fact(results, "parts") == 4.0); // two, each cut by the stripe
     assert_true(isnan(phase[35 * COLUMNS + 24]) && isnan(phase[50 * COLUMNS + 30]));
@@ -152,28 +133,24 @@ TEST(holes_and_masks_are_left_out)
         assert_true(isnan(phase[20 * COLUMNS + column]));
     }
     assert_true(isfinite(phase[22 * COLUMNS + 40]) && isnan(truth[22 * COLUMNS + 40]));
-    bb_results_destroy(&results);
 }
 
-static const char frames[] = "s = n.array([0, 1.1, 2.3, 3.9, 5.2])\n"
-                             "i = 0.5 + 0.4 * n.cos(t + s[:, None, None])\n"
-                             "i[:, n.isnan(t)] = 0.5\n"
-                             "i[0, 0, 0] = 1\n"
-                             "f['truth'] = t\n";
-
+#define STEPS                                                                                      \
+    "s = n.array([0, 1.1, 2.3, 3.9, 5.2])\n"                                                       \
+    "i = 0.5 + 0.4 * n.cos(t + s[:, None, None])\n"                                                \
+    "i[:, n.isnan(t)] = 0.5\n"                                                                     \
+    "i[0, 0, 0] = 1\n"                                                                             \
+    "f['truth'] = t\n"
 #define FRAMES                                                                                     \
     "input={file: in.h5, dataset: /frames, truth: /truth, steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}"
 
 TEST(frames_of_any_steps_give_their_phase)
 {
-    char lines[512];
-    (void)snprintf(lines, sizeof lines, "%s%s", frames, "f['frames'] = i");
-    write_input(lines);
-    bb_results *results = results_of(FRAMES, PLAIN, NULL);
+    INPUT(STEPS "f['frames'] = i");
+    autoptr(bb_results) results = results_of(FRAMES, PLAIN, NULL);
     assert_true(fact(results, "wrong_cycles") == 0.0 && fact(results, "full_scale") == 1.0);
     assert_true(fact(results, "wavefront_error_nm") < 1e-9);
-    assert_true(map_of(results, "maps/interferogram")[36 * COLUMNS + 30] > 0.0);
-    bb_results_destroy(&results);
+    assert_true(numbers_at(results, "maps/interferogram")[36 * COLUMNS + 30] > 0.0);
 }
 
 // Of a 12-bit camera in 16-bit words; a pipeline stores two bits of it.
@@ -181,11 +158,8 @@ TEST(frames_of_integers_have_their_full_scale)
 {
     static const char pipelines[] = "pipelines=[{name: reference, arithmetic: fp64}, "
                                     "{name: coarse, bits: 2, draws: 3}]";
-    char lines[512];
-    (void)snprintf(lines, sizeof lines, "%s%s", frames,
-                   "f['frames'] = n.rint(4095 * i).astype('u2')");
-    write_input(lines);
-    bb_results *results = results_of(FRAMES, pipelines, NULL);
+    INPUT(STEPS "f['frames'] = n.rint(4095 * i).astype('u2')");
+    autoptr(bb_results) results = results_of(FRAMES, pipelines, NULL);
     assert_true(fact(results, "full_scale") == 4095.0);
     const double fine = driver_number(results, "wavefront_error_nm", "reference");
     // A level over sqrt(12), sqrt(2 / 5) of it over 0.4, 50.4 nm a radian; steps are not even.
@@ -193,12 +167,10 @@ TEST(frames_of_integers_have_their_full_scale)
     assert_true(driver_number(results, "wavefront_error_nm", "coarse") > 100.0 * fine);
     assert_true(driver_number(results, "bits", "coarse") == 2.0);
     assert_true(driver_number(results, "draws", "coarse") == 1.0);
-    bb_results_destroy(&results);
-    results = results_of("input={file: in.h5, dataset: frames, full_scale: 8190, "
-                         "steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}",
-                         PLAIN, "detection.least_modulation=0.19");
-    assert_true(fact(results, "full_scale") == 8190.0 && fact(results, "points") > 3000.0);
-    bb_results_destroy(&results);
+    autoptr(bb_results) given = results_of("input={file: in.h5, dataset: frames, full_scale: 8190, "
+                                           "steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}",
+                                           PLAIN, "detection.least_modulation=0.19");
+    assert_true(fact(given, "full_scale") == 8190.0 && fact(given, "points") > 3000.0);
 }
 
 // A hot pixel outside the mask, or one whose number is undefined, is no measure of the camera.
@@ -211,116 +183,90 @@ TEST(masked_pixels_set_no_full_scale)
         double full_scale;
     } cases[] = {{"clean", 4095}, {"hot", 4095}, {"fill", 4095}, {"floats", 1}};
     double error = NAN;
-    char lines[1024];
-    (void)snprintf(lines, sizeof lines, "%s%s", frames,
-                   "m = n.ones(t.shape, bool); m[0, :9] = False; m[20:40, 30] = False\n"
-                   "i[0, 0, 0] = 0.5; h = 20, 30; c = n.rint(4095 * i).astype('u2')\n"
-                   "k = c.copy(); k[2][h] = 65535; z = c / 4095; z[2][h] = 1e4\n"
-                   "f['mask'] = m; f['clean'] = c; f['hot'] = k; f['fill'] = k; f['floats'] = z\n"
-                   "f['fill'].attrs['_FillValue'] = n.uint16(65535)");
-    write_input(lines);
+    INPUT(STEPS "m = n.ones(t.shape, bool); m[0, :9] = False; m[20:40, 30] = False\n"
+                "i[0, 0, 0] = 0.5; h = 20, 30; c = n.rint(4095 * i).astype('u2')\n"
+                "k = c.copy(); k[2][h] = 65535; z = c / 4095; z[2][h] = 1e4\n"
+                "f['mask'] = m; f['clean'] = c; f['hot'] = k; f['fill'] = k; f['floats'] = z\n"
+                "f['fill'].attrs['_FillValue'] = n.uint16(65535)");
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         char input[160];
         (void)snprintf(input, sizeof input,
                        "input={file: in.h5, dataset: %s, mask: mask, truth: truth, "
                        "steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}",
                        cases[k].dataset);
-        bb_results *results = results_of(input, pipelines, "detection.least_modulation=0.05");
+        autoptr(bb_results) results =
+            results_of(input, pipelines, "detection.least_modulation=0.05");
         assert_true(fact(results, "full_scale") == cases[k].full_scale);
-        assert_true(isnan(map_of(results, "maps/unwrapped")[30 * COLUMNS + 30]));
+        assert_true(isnan(unwrapped(results)[30 * COLUMNS + 30]));
         const double coarse = driver_number(results, "wavefront_error_nm", "coarse");
         error = k == 0 ? coarse : error;
         check_relative(coarse, error, 1e-12);
-        bb_results_destroy(&results);
     }
 }
 
 // Of a phase nothing outside the mask is looked at; packed and undefined numbers are read as such.
 TEST(undefined_and_masked_phases_are_left_out)
 {
-    static const char *const keys[] = {"dataset: wrapped, mask: mask", "dataset: fill",
-                                       "dataset: packed, mask: filled"};
-    bb_results *results[3];
-    write_input("m = n.isfinite(w); m[30] = False; w[~m] = n.nan\n"
-                "f['mask'] = m.astype('u1'); f['filled'] = n.where(m, 1, 255).astype('u1')\n"
-                "f['filled'].attrs['_FillValue'] = n.uint8(255)\n"
-                "f['wrapped'] = n.where(m, w, -9999)\n"
-                "f['fill'] = f['wrapped'][:]; f['fill'].attrs['_FillValue'] = -9999.0\n"
-                "f['packed'] = n.where(m, n.rint(1e4 * w), 0).astype('i2')\n"
-                "f['packed'].attrs.update(scale_factor=1e-4, units=n.bytes_('Radians '))\n"
-                "f['truth'] = t");
-    for (int k = 0; k < 3; ++k) {
-        char input[96];
-        (void)snprintf(input, sizeof input, "input={file: in.h5, %s, truth: truth}", keys[k]);
-        results[k] = results_of(input, PLAIN, NULL);
-        assert_true(fact(results[k], "wrong_cycles") == 0.0);
-    }
-    const double *one = map_of(results[0], "maps/unwrapped");
+    INPUT("m = n.isfinite(w); m[30] = False; w[~m] = n.nan\n"
+          "f['mask'] = m.astype('u1'); f['filled'] = n.where(m, 1, 255).astype('u1')\n"
+          "f['filled'].attrs['_FillValue'] = n.uint8(255)\n"
+          "f['wrapped'] = n.where(m, w, -9999)\n"
+          "f['fill'] = f['wrapped'][:]; f['fill'].attrs['_FillValue'] = -9999.0\n"
+          "f['packed'] = n.where(m, n.rint(1e4 * w), 0).astype('i2')\n"
+          "f['packed'].attrs.update(scale_factor=1e-4, units=n.bytes_('Radians '))\n"
+          "f['truth'] = t");
+#define WRAPPED(keys) results_of("input={file: in.h5, " keys ", truth: truth}", PLAIN, NULL)
+    autoptr(bb_results) masked = WRAPPED("dataset: wrapped, mask: mask");
+    autoptr(bb_results) filled = WRAPPED("dataset: fill");
+    autoptr(bb_results) packed = WRAPPED("dataset: packed, mask: filled");
+    const double *phase = unwrapped(masked);
+    check_same(unwrapped(filled), phase);
     for (bb_index p = 0; p < POINTS; ++p) {
-        const double two = map_of(results[1], "maps/unwrapped")[p];
-        const double packed = map_of(results[2], "maps/unwrapped")[p];
-        assert_true(one[p] == two || (isnan(one[p]) && isnan(two)));
-        assert_true(isnan(one[p]) ? isnan(packed) : fabs(one[p] - packed) < 1e-3);
-    }
-    for (int k = 0; k < 3; ++k) {
-        bb_results_destroy(&results[k]);
+        const double near = unwrapped(packed)[p];
+        assert_true(isnan(phase[p]) ? isnan(near) : fabs(phase[p] - near) < 1e-3);
     }
 }
 
 TEST(four_frames_suit_carre)
 {
-    write_input("s = 0.7 * n.array([-3, -1, 1, 3])\n"
-                "f['frames'] = 100 * (1 + n.cos(t + s[:, None, None]))\n"
-                "f['truth'] = t");
-    bb_results *results = results_of("input={file: in.h5, dataset: frames, truth: truth}", PLAIN,
-                                     "detection.algorithm=carre");
+    INPUT("s = 0.7 * n.array([-3, -1, 1, 3])\n"
+          "f['frames'] = 100 * (1 + n.cos(t + s[:, None, None]))\n"
+          "f['truth'] = t");
+    autoptr(bb_results) results = results_of("input={file: in.h5, dataset: frames, truth: truth}",
+                                             PLAIN, "detection.algorithm=carre");
     assert_true(fact(results, "wrong_cycles") == 0.0);
     assert_true(fact(results, "wavefront_error_nm") < 1e-4);
-    bb_results_destroy(&results);
 }
+
+#define QUARTER "detection={algorithm: carrier, carrier: {x: 0.25, y: 0}}"
 
 // A quarter of a cycle a column, which is taken out.
 TEST(a_frame_with_a_carrier_gives_its_phase)
 {
-    write_input("y, x = n.mgrid[0:72, 0:96]\n"
-                "t = t * 0 + 3 * n.sin(x / 20) + 6 * n.cos(y / 15)\n"
-                "f['frame'] = 100 * (1 + n.cos(t + n.pi / 2 * x))[None]\n"
-                "f['truth'] = t\n"
-                "f['mask'] = n.isfinite(t)");
-    bb_results *results =
-        results_of("input={file: in.h5, dataset: frame, truth: truth, mask: mask}", PLAIN,
-                   "detection={algorithm: carrier, carrier: {x: 0.25, y: 0}}");
+    INPUT("y, x = n.mgrid[0:72, 0:96]\n"
+          "t = t * 0 + 3 * n.sin(x / 20) + 6 * n.cos(y / 15)\n"
+          "f['frame'] = 100 * (1 + n.cos(t + n.pi / 2 * x))[None]\n"
+          "f['truth'] = t\n"
+          "f['mask'] = n.isfinite(t)");
+    autoptr(bb_results) results =
+        results_of("input={file: in.h5, dataset: frame, truth: truth, mask: mask}", PLAIN, QUARTER);
     assert_true(fact(results, "points") > 2000.0);
     assert_true(fact(results, "wrong_cycles") == 0.0);
-    bb_results_destroy(&results);
 }
 
 // What a camera sees beside the pupil is not in the pupil's phase.
 TEST(what_is_masked_is_in_no_window)
 {
-    static const char *const datasets[] = {"frame", "lit"};
-    bb_results *results[2];
-    write_input("y, x = n.mgrid[0:72, 0:96]\n"
-                "m = n.isfinite(t)\n"
-                "t = t * 0 + 3 * n.sin(x / 20) + 6 * n.cos(y / 15)\n"
-                "f['frame'] = (100 * (1 + n.cos(t + n.pi / 2 * x)))[None]\n"
-                "f['lit'] = n.where(m, 100 * (1 + n.cos(t + n.pi / 2 * x)), 777.0)[None]\n"
-                "f['mask'] = m");
-    for (int i = 0; i < 2; ++i) {
-        char input[96];
-        (void)snprintf(input, sizeof input,
-                       "input={file: in.h5, dataset: %s, mask: mask, full_scale: 1000}",
-                       datasets[i]);
-        results[i] =
-            results_of(input, PLAIN, "detection={algorithm: carrier, carrier: {x: 0.25, y: 0}}");
-    }
-    const double *one = map_of(results[0], "maps/unwrapped");
-    const double *two = map_of(results[1], "maps/unwrapped");
-    for (bb_index p = 0; p < (bb_index)72 * 96; ++p) {
-        assert_true(one[p] == two[p] || (isnan(one[p]) && isnan(two[p])));
-    }
-    bb_results_destroy(&results[0]);
-    bb_results_destroy(&results[1]);
+    INPUT("y, x = n.mgrid[0:72, 0:96]\n"
+          "m = n.isfinite(t)\n"
+          "t = t * 0 + 3 * n.sin(x / 20) + 6 * n.cos(y / 15)\n"
+          "f['frame'] = (100 * (1 + n.cos(t + n.pi / 2 * x)))[None]\n"
+          "f['lit'] = n.where(m, 100 * (1 + n.cos(t + n.pi / 2 * x)), 777.0)[None]\n"
+          "f['mask'] = m");
+#define MASKED(frame) "input={file: in.h5, mask: mask, full_scale: 1000, dataset: " frame "}"
+    autoptr(bb_results) dark = results_of(MASKED("frame"), PLAIN, QUARTER);
+    autoptr(bb_results) lit = results_of(MASKED("lit"), PLAIN, QUARTER);
+    check_same(unwrapped(lit), unwrapped(dark));
 }
 
 static void check_refused(const char *input, const char *extra, bb_status code, const char *text)
@@ -332,20 +278,20 @@ static void check_refused(const char *input, const char *extra, bb_status code, 
 
 TEST(what_does_not_fit_is_refused)
 {
-    write_input("f['wrapped'] = w\n"
-                "f['mask'] = n.zeros(w.shape, dtype='u1')\n"
-                "f['narrow'] = n.ones((72, 95), dtype='u1')\n"
-                "f['truth'] = n.full(w.shape, n.nan)\n"
-                "f['short'] = t[1:]\n"
-                "f['height'] = t\n"
-                "f['height'].attrs['units'] = n.bytes_('nm')\n"
-                "f['nothing'] = n.full(w.shape, n.nan)\n"
-                "f['codes'] = n.ones(w.shape, dtype='i4')\n"
-                "f['unwrapped'] = 0.2 * n.arange(72)[:, None] + 0 * w\n"
-                "f['degrees'] = n.degrees(w)\n"
-                "f['between'] = n.where(w > 3, 3.2, w)\n"
-                "f['over'] = n.where(w < 0, w + 2 * n.pi, w) + 0.01\n"
-                "f['frames'] = n.ones((5,) + w.shape)");
+    INPUT("f['wrapped'] = w\n"
+          "f['mask'] = n.zeros(w.shape, dtype='u1')\n"
+          "f['narrow'] = n.ones((72, 95), dtype='u1')\n"
+          "f['truth'] = n.full(w.shape, n.nan)\n"
+          "f['short'] = t[1:]\n"
+          "f['height'] = t\n"
+          "f['height'].attrs['units'] = n.bytes_('nm')\n"
+          "f['nothing'] = n.full(w.shape, n.nan)\n"
+          "f['codes'] = n.ones(w.shape, dtype='i4')\n"
+          "f['unwrapped'] = 0.2 * n.arange(72)[:, None] + 0 * w\n"
+          "f['degrees'] = n.degrees(w)\n"
+          "f['between'] = n.where(w > 3, 3.2, w)\n"
+          "f['over'] = n.where(w < 0, w + 2 * n.pi, w) + 0.01\n"
+          "f['frames'] = n.ones((5,) + w.shape)");
     static const struct {
         const char *input, *extra;
         bb_status code;
@@ -404,32 +350,27 @@ TEST(keys_that_do_not_fit_are_refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const char *const overrides[] = {cases[i][0], PLAIN, cases[i][1]};
-        bb_problems problems = {0};
+        autorelease(bb_problems) problems = {0};
         bb_config *config = NULL;
         assert_int_equal(bb_experiment_load(&bb_experiments, CONFIG, overrides,
                                             cases[i][1] == NULL ? 2 : 3, &problems, &config),
                          BB_INVALID);
         assert_int_equal(problems.count, 1);
         assert_non_null(strstr(bb_text_string(&problems.lines), cases[i][2]));
-        bb_problems_release(&problems);
     }
 }
 
 static bb_status open_and_release(void *context)
 {
-    bb_fringe_input input = {0};
+    autorelease(bb_fringe_input) input = {0};
     const bb_status status = bb_fringe_input_open(context, &input);
-    bb_fringe_input_release(&input);
     return status;
 }
 
 TEST(allocations_may_fail)
 {
     double steps[] = {0.0, 1.1, 2.3, 3.9, 5.2};
-    char lines[512];
-    (void)snprintf(lines, sizeof lines, "%s%s", frames,
-                   "f['frames'] = i\nf['mask'] = n.isfinite(t)");
-    write_input(lines);
+    INPUT(STEPS "f['frames'] = i\nf['mask'] = n.isfinite(t)");
     bb_fringe_study study = {.input = {.file = "in.h5",
                                        .dataset = "frames",
                                        .mask = "mask",
@@ -439,4 +380,4 @@ TEST(allocations_may_fail)
     allocation_walk("an input of frames", open_and_release, &study, 1, 5);
 }
 
-TEST_GROUP(.enter = enter_with_a_run, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .enter = run_small_study, .has_folder = true);

@@ -4,31 +4,25 @@
 #include "core/memory.h"
 #include "sim/fringe/fringe_maps.h"
 #include "tests/sim/allocation_walk.h"
+#include "tests/sim/fixture.h"
 
 static const double turn = 6.283185307179586;
 
 static bb_fringe_pipeline pipelines[] = {{.name = "reference"}, {.name = "fp16"}};
 static const bb_fringe_study study = {.pipelines = {pipelines, 2}};
 
-static const double *map_of(const bb_results *results, const char *path)
-{
-    const bb_dataset *map = bb_results_find(results, path);
-    assert_non_null(map);
-    return map->numbers;
-}
-
 // Five points to the right of a gap, three to its left, first; the middle row of the right part is
 // a turn off, and everything a bit.
 enum { COLUMNS = 4, ROWS = 3, POINTS = COLUMNS * ROWS };
 static const unsigned char mask[POINTS] = {1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1};
 
+// Owner of `*out`, whatever the status: the caller.
 static bb_status gather(bb_results **out)
 {
     bb_status status = BB_OK;
     double truth[POINTS], phase[POINTS], zeros[POINTS] = {0.0};
-    bb_fringe_maps *maps = NULL;
-    bb_results *results = NULL;
-    bb_unwrap_parts parts = {0};
+    autoptr(bb_fringe_maps) maps = NULL;
+    autorelease(bb_unwrap_parts) parts = {0};
     BB_TRY(bb_unwrap_parts_create(mask, COLUMNS, ROWS, &parts));
     for (int p = 0; p < POINTS; ++p) {
         const bool right = p % COLUMNS >= 2;
@@ -43,23 +37,18 @@ static bb_status gather(bb_results **out)
     BB_TRY(bb_fringe_maps_take(maps, 0, true, &parts, truth, truth));
     BB_TRY(bb_fringe_maps_take(maps, 1, false, &parts, phase, truth));
     BB_TRY(bb_fringe_maps_take(maps, 0, true, &parts, phase, truth));
-    BB_TRY(bb_results_create(&results));
-    BB_TRY(bb_fringe_maps_publish(maps, results));
-    *out = results;
-    results = NULL;
+    BB_TRY(bb_results_create(out));
+    BB_TRY(bb_fringe_maps_publish(maps, *out));
 done:
-    bb_results_destroy(&results);
-    bb_fringe_maps_destroy(&maps);
-    bb_unwrap_parts_release(&parts);
     return status;
 }
 
 TEST(pistons_are_of_the_most_frequent_cycle)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     check_ok(gather(&results));
-    const double *error = map_of(results, "maps/error") + POINTS;
-    const double *unwrapped = map_of(results, "maps/unwrapped") + POINTS;
+    const double *error = numbers_at(results, "maps/error") + POINTS;
+    const double *unwrapped = numbers_at(results, "maps/unwrapped") + POINTS;
     for (int p = 0; p < POINTS; ++p) {
         if (mask[p] == 0) {
             assert_true(isnan(error[p]) && isnan(unwrapped[p]));
@@ -68,15 +57,16 @@ TEST(pistons_are_of_the_most_frequent_cycle)
         }
     }
     check_close(unwrapped[2], 1.4 + 3.0 * turn + 0.25, 1e-12, turn);
-    const double *part = map_of(results, "parts/part"), *sizes = map_of(results, "parts/points");
-    const double *piston = map_of(results, "parts/piston");
+    const double *part = numbers_at(results, "parts/part"),
+                 *sizes = numbers_at(results, "parts/points");
+    const double *piston = numbers_at(results, "parts/piston");
     assert_true(part[0] == 1.0 && part[1] == 0.0 && sizes[0] == 5.0 && sizes[1] == 3.0);
     check_close(piston[0], 3.0 * turn + 0.25, 1e-12, turn);
     check_close(piston[1], -2.0 * turn - 0.5, 1e-12, turn);
-    assert_true(map_of(results, "maps/parts")[0] == 0.0 && map_of(results, "maps/parts")[2] == 1.0);
+    assert_true(numbers_at(results, "maps/parts")[0] == 0.0 &&
+                numbers_at(results, "maps/parts")[2] == 1.0);
     assert_null(bb_results_find(results, "maps/interferogram"));
-    assert_true(map_of(results, "maps/stride")[0] == 1.0);
-    bb_results_destroy(&results);
+    assert_true(numbers_at(results, "maps/stride")[0] == 1.0);
 }
 
 // 257 x 3 points are kept by threes, 100 parts by their largest 64.
@@ -85,9 +75,7 @@ TEST(large_maps_are_thinned)
     enum { WIDE = 257, HIGH = 3, PARTS = 64 };
     static unsigned char stripes[WIDE * HIGH];
     static double values[WIDE * HIGH];
-    bb_fringe_maps *maps = NULL;
-    bb_results *results = NULL;
-    bb_unwrap_parts parts;
+    autorelease(bb_unwrap_parts) parts = {0};
     for (int p = 0; p < WIDE * HIGH; ++p) { // every second column, of which the last are higher
         stripes[p] = p % WIDE % 2 == 0 && (p / WIDE == 0 || p % WIDE > 200);
         values[p] = p;
@@ -95,31 +83,27 @@ TEST(large_maps_are_thinned)
     check_ok(bb_unwrap_parts_create(stripes, WIDE, HIGH, &parts));
     const bb_fringe_sight sight = {
         .interferogram = values, .wrapped = values, .quality = values, .parts = &parts};
-    check_ok(bb_fringe_maps_create(&study, WIDE, HIGH, &maps));
+    autoptr(bb_fringe_maps) maps = new_object(bb_fringe_maps, &study, WIDE, HIGH);
     check_ok(bb_fringe_maps_see(maps, &sight));
-    check_ok(bb_results_create(&results));
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_fringe_maps_publish(maps, results));
-    assert_true(map_of(results, "maps/stride")[0] == 3.0);
+    assert_true(numbers_at(results, "maps/stride")[0] == 3.0);
     const bb_dataset *wrapped = bb_results_find(results, "maps/wrapped");
     assert_true(wrapped->shape[0] == 1 && wrapped->shape[1] == 86);
-    assert_true(wrapped->numbers[85] == 255.0 && map_of(results, "maps/column")[85] == 255.0);
-    assert_true(isnan(map_of(results, "maps/unwrapped")[0])); // of no pipeline yet
+    assert_true(wrapped->numbers[85] == 255.0 && numbers_at(results, "maps/column")[85] == 255.0);
+    assert_true(isnan(numbers_at(results, "maps/unwrapped")[0])); // of no pipeline yet
     const bb_dataset *sizes = bb_results_find(results, "parts/points");
     assert_int_equal(sizes->count, PARTS);
     assert_true(sizes->numbers[0] == 3.0 && sizes->numbers[27] == 3.0 && sizes->numbers[28] == 1.0);
-    assert_true(map_of(results, "parts/part")[28] == 0.0);
+    assert_true(numbers_at(results, "parts/part")[28] == 0.0);
     assert_null(bb_results_find(results, "maps/truth"));
-    bb_results_destroy(&results);
-    bb_fringe_maps_destroy(&maps);
-    bb_unwrap_parts_release(&parts);
 }
 
 static bb_status gather_and_release(void *context)
 {
     (void)context;
-    bb_results *results = NULL;
+    autoptr(bb_results) results = NULL;
     const bb_status status = gather(&results);
-    bb_results_destroy(&results);
     return status;
 }
 

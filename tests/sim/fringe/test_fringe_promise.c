@@ -2,21 +2,16 @@
 //
 // Promises of fringe: what is found keeps the price in every draw and is what a study of those
 // slots computes, to the bit; what nothing keeps; what is listed, planned and refused.
-#include "sim/experiment.h"
 #include "sim/fringe/fringe_promise.h"
 #include "sim/fringe/fringe_slots.h"
 #include "tests/sim/driver.h"
 
-#define CONFIG    BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define CONFIG    CONFIG_FRINGE_SMALL
 #define REFERENCE "{name: reference, arithmetic: fp64}, "
 
 static const bb_dataset *trials_of(const bb_results *results, const char *name)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "promise/%s", name);
-    const bb_dataset *found = bb_results_find(results, path);
-    assert_non_null(found);
-    return found;
+    return dataset_in(results, "promise", name);
 }
 
 static const char *detail_of(const bb_results *results, const char *pipeline)
@@ -27,9 +22,8 @@ static const char *detail_of(const bb_results *results, const char *pipeline)
 // The cheapest of the trials that kept the promise is the pipeline's row.
 TEST(what_is_found_keeps_the_promise)
 {
-    const driver_case study = {CONFIG,
-                               {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}));
     const bb_dataset *kept = trials_of(results, "kept");
     const bb_dataset *bytes = trials_of(results, "operator_bytes");
     const bb_dataset *price = trials_of(results, "wavefront_error_reference_nm");
@@ -53,30 +47,26 @@ TEST(what_is_found_keeps_the_promise)
     assert_true(driver_number(results, "compression_ratio", "asks") > 1.5);
     assert_non_null(strstr(detail_of(results, "asks"), trials_of(results, "slots")->texts[best]));
     assert_non_null(strstr(detail_of(results, "asks"), "promise of 1 nm kept: gradient fp16, "));
-    bb_results_destroy(&results);
 }
 
 // What a user writes who takes the slots from the detail of a promise.
 TEST(what_is_found_is_computed_as_any_pipeline)
 {
-    const driver_case asked = {
-        CONFIG,
-        {"pipelines=[" REFERENCE "{name: asks, bits: 8, draws: 3, promise: {price: 1.0}}]"}};
-    const driver_case given = {CONFIG,
-                               {"pipelines=[" REFERENCE
-                                "{name: asks, arithmetic: fp64, bits: 8, draws: 3, "
-                                "gradient: {arithmetic: fp32, storage: fp16}, smoother: "
-                                "{arithmetic: fp32, storage: e4m3}, "
-                                "residual: {arithmetic: fp32, storage: fp16}, transfer: "
-                                "{arithmetic: fp32, storage: e4m3}, "
-                                "congruence: {arithmetic: fp32, storage: fp16}}]"}};
     static const char *const same[] = {"wrong_cycles",   "wavefront_error_nm",
                                        "operator_bytes", "wavefront_error_reference_nm",
                                        "bits",           "draws",
                                        "price_mean",     "failure_bound",
                                        "scale_rad"};
-    bb_results *found = driver_results(&asked);
-    bb_results *fixed = driver_results(&given);
+    autoptr(bb_results) found =
+        driver_results(CASE(CONFIG, {"pipelines=[" REFERENCE
+                                     "{name: asks, bits: 8, draws: 3, promise: {price: 1.0}}]"}));
+    autoptr(bb_results) fixed = driver_results(
+        CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, arithmetic: fp64, bits: 8, draws: 3, "
+                      "gradient: {arithmetic: fp32, storage: fp16}, smoother: "
+                      "{arithmetic: fp32, storage: e4m3}, "
+                      "residual: {arithmetic: fp32, storage: fp16}, transfer: "
+                      "{arithmetic: fp32, storage: e4m3}, "
+                      "congruence: {arithmetic: fp32, storage: fp16}}]"}));
     assert_non_null(strstr(detail_of(found, "asks"),
                            "gradient fp16, smoother e4m3, residual fp16, transfer e4m3, "
                            "congruence fp16;"));
@@ -85,21 +75,17 @@ TEST(what_is_found_is_computed_as_any_pipeline)
                     0.0, 1.0);
     }
     assert_true(driver_number(found, "draws", "asks") == 3.0);
-    assert_memory_equal(bb_results_find(found, "maps/unwrapped")->numbers,
-                        bb_results_find(fixed, "maps/unwrapped")->numbers,
-                        (size_t)bb_results_find(fixed, "maps/unwrapped")->count * sizeof(double));
-    bb_results_destroy(&found);
-    bb_results_destroy(&fixed);
+    const bb_dataset *map = dataset_at(fixed, "maps/unwrapped");
+    assert_memory_equal(numbers_at(found, "maps/unwrapped"), map->numbers,
+                        (size_t)map->count * sizeof(double));
 }
 
 // Two bits of camera cost 20 nm: no number keeps less.
 TEST(what_nothing_keeps_has_no_numbers)
 {
-    const driver_case study = {CONFIG,
-                               {"pipelines=[" REFERENCE
-                                "{name: asks, bits: 2, draws: 2, promise: {price: 0.01}}, "
-                                "{name: fp32}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(
+        CONFIG, {"pipelines=[" REFERENCE "{name: asks, bits: 2, draws: 2, promise: {price: 0.01}}, "
+                 "{name: fp32}]"}));
     assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
     assert_non_null(strstr(detail_of(results, "asks"),
                            "promise of 0.01 nm, 0 wrong cycles: not kept with DP in every slot, "
@@ -109,25 +95,21 @@ TEST(what_nothing_keeps_has_no_numbers)
     assert_int_equal(trials_of(results, "kept")->count, 1);
     assert_true(trials_of(results, "kept")->numbers[0] == 0.0);
     assert_true(driver_number(results, "wrong_cycles", "fp32") == 0.0);
-    bb_results_destroy(&results);
 }
 
 // Two bits of a weak camera see no phase in half of the pupil: what is lost counts as wrong.
 TEST(a_lost_point_keeps_no_promise)
 {
-    const driver_case study = {CONFIG,
-                               {"camera.contrast=0.26", "camera.mean=0.4",
-                                "pipelines=[" REFERENCE
-                                "{name: asks, bits: 2, promise: {price: 40.0}}, "
-                                "{name: two-bits, bits: 2}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG, {"camera.contrast=0.26", "camera.mean=0.4",
+                      "pipelines=[" REFERENCE "{name: asks, bits: 2, promise: {price: 40.0}}, "
+                      "{name: two-bits, bits: 2}]"}));
     const double missing = driver_number(results, "missing", "two-bits");
     assert_true(missing > 0.0);
     assert_true(driver_number(results, "missing", "reference") == 0.0);
     assert_true(driver_number(results, "wrong_cycles", "two-bits") >= missing);
     assert_true(driver_number(results, "wrong_cycles_reference", "two-bits") >= missing);
     assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
-    bb_results_destroy(&results);
 }
 
 // Noise that one draw survives and another does not: a price that any phase keeps is not enough.
@@ -136,88 +118,63 @@ TEST(no_price_makes_up_for_a_cycle)
     static const char noisy[] = "surface.noise_rad=0.9";
     const driver_case strict = {
         CONFIG, {noisy, "pipelines=[" REFERENCE "{name: asks, bits: 3, promise: {price: 1.0e6}}]"}};
-    const driver_case lax = {CONFIG,
-                             {noisy, "pipelines=[" REFERENCE "{name: asks, bits: 3, "
-                                     "promise: {price: 1.0e6, wrong_cycles: 1000000}}]"}};
-    bb_results *results = driver_results(&strict);
+    autoptr(bb_results) results = driver_results(&strict);
     assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
     assert_true(trials_of(results, "wrong_cycles_reference")->numbers[0] > 0.0);
-    bb_results_destroy(&results);
-    results = driver_results(&lax);
-    assert_string_equal(driver_text(results, "status", "asks"), "ok");
-    assert_true(driver_number(results, "wrong_cycles_reference", "asks") > 0.0);
+    autoptr(bb_results) loose =
+        driver_results(CASE(CONFIG, {noisy, "pipelines=[" REFERENCE "{name: asks, bits: 3, "
+                                            "promise: {price: 1.0e6, wrong_cycles: 1000000}}]"}));
+    assert_string_equal(driver_text(loose, "status", "asks"), "ok");
+    assert_true(driver_number(loose, "wrong_cycles_reference", "asks") > 0.0);
     // Not a byte everywhere: gradients or residuals of a byte do not converge, at any price.
-    assert_true(driver_number(results, "compression_ratio", "asks") > 2.0);
-    bb_results_destroy(&results);
+    assert_true(driver_number(loose, "compression_ratio", "asks") > 2.0);
 }
 
 // What draw 0 keeps, and another one not, is not found.
 TEST(every_draw_counts)
 {
-    const driver_case one = {CONFIG,
-                             {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}};
-    const driver_case drawn = {
-        CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 5, promise: {price: 1.0}}]"}};
-    bb_results *first = driver_results(&one);
-    bb_results *worst = driver_results(&drawn);
+    autoptr(bb_results) first = driver_results(
+        CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, promise: {price: 1.0}}]"}));
+    autoptr(bb_results) worst = driver_results(
+        CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 5, promise: {price: 1.0}}]"}));
     assert_true(driver_number(worst, "operator_bytes", "asks") >
                 driver_number(first, "operator_bytes", "asks"));
     assert_true(driver_number(worst, "draws", "asks") == 5.0);
     assert_true(driver_number(worst, "price_worst", "asks") == 0.0);   // wrong cycles
     assert_true(driver_number(worst, "failure_bound", "asks") < 0.46); // 1 - 0.05^(1/5) = 0.451
-    bb_results_destroy(&first);
-    bb_results_destroy(&worst);
 }
 
 TEST(results_do_not_depend_on_threads)
 {
-    const driver_case study = {
-        CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 2, promise: {price: 0.5}}]"}};
-    driver_check_threads(&study);
+    driver_check_threads(
+        CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 2, promise: {price: 0.5}}]"}));
 }
 
 TEST(plans_say_what_is_searched)
 {
+    autorelease(bb_plan) plan = {0};
+    autorelease(bb_plan) plain = {0};
     const driver_case study = {
         CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 4, promise: {price: 0.5}}]"}};
-    const driver_case plain = {CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 4}]"}};
-    const driver_case *const cases[] = {&study, &plain};
-    double bytes[2], seconds[2];
-    for (int i = 0; i < 2; ++i) {
-        const bb_run_options options = {.threads = 1};
-        bb_plan plan = {.estimated_seconds = NAN};
-        bb_config *config = driver_config(cases[i]);
-        check_ok(bb_experiment_find(&bb_experiments, "fringe")
-                     ->plan(bb_config_study(config), &options, &plan));
-        if (i == 0) {
-            assert_non_null(strstr(bb_text_string(&plan.lines),
-                                   "promise of 0.5 nm and 0 wrong cycles in 4 draws, up to 31 "
-                                   "trials, slots at most "));
-        }
-        bytes[i] = plan.host_bytes;
-        seconds[i] = plan.estimated_seconds;
-        bb_plan_release(&plan);
-        bb_config_destroy(&config);
-    }
+    check_ok(driver_plan(&study, 1, &plan));
+    check_ok(
+        driver_plan(CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, draws: 4}]"}), 1, &plain));
+    assert_non_null(strstr(bb_text_string(&plan.lines),
+                           "promise of 0.5 nm and 0 wrong cycles in 4 draws, up to 31 "
+                           "trials, slots at most "));
     // Three phases of the reference beside that at hand, and fields of fp64 in both: the
     // reference's.
-    check_close(bytes[0] - bytes[1], 3.0 * 8.0 * 96 * 72, 1e-9, 1.0);
-    assert_true(seconds[0] > 1.5 * seconds[1]);
+    check_close(plan.host_bytes - plain.host_bytes, 3.0 * 8.0 * 96 * 72, 1e-9, 1.0);
+    assert_true(plan.estimated_seconds > 1.5 * plain.estimated_seconds);
 }
 
 // A stream cannot wait for a search.
 TEST(a_stream_takes_none)
 {
-    const driver_case study = {CONFIG,
-                               {"pipelines=[" REFERENCE "{name: asks, promise: {price: 0.5}}]"}};
     const bb_live_options options = {.frames = 1, .rate_hz = NAN, .patience_s = NAN};
     bb_text table = {0};
-    bb_config *config = driver_config(&study);
-    assert_int_equal(bb_experiment_find(&bb_experiments, "fringe")
-                         ->live(bb_config_study(config), &options, NULL, &table),
-                     BB_INVALID);
-    assert_non_null(strstr(bb_status_message(), "pipelines.1.promise: the numbers of asks are"));
-    bb_config_destroy(&config);
+    autoptr(bb_config) config = driver_config(
+        CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, promise: {price: 0.5}}]"}));
+    check_fails(driver_experiment(config)->live(bb_config_study(config), &options, NULL, &table),
+                BB_INVALID, "pipelines.1.promise: the numbers of asks are");
 }
-
-TEST_GROUP(.leave = driver_leave);

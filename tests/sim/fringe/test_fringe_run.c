@@ -2,15 +2,13 @@
 //
 // The fringe driver end to end: what pipelines lose, draws, parts, dumps, and what is refused.
 #include "sim/fringe/fringe_plan.h"
-#include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
 
-#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define CONFIG CONFIG_FRINGE_SMALL
 
 TEST(pipelines_lose_what_their_numbers_do)
 {
-    const driver_case study = {CONFIG, {NULL}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG, {NULL}));
     assert_true(driver_number(results, "wrong_cycles", "reference") == 0.0);
     assert_true(driver_number(results, "wrong_cycles_reference", "reference") == 0.0);
     assert_true(driver_number(results, "wavefront_error_reference_nm", "reference") == 0.0);
@@ -30,23 +28,20 @@ TEST(pipelines_lose_what_their_numbers_do)
     assert_true(driver_dataset(results, "parts")->numbers[0] == 2.0);
     const double scale = driver_number(results, "scale_rad", "reference");
     assert_true(scale > 0.3 && scale < 0.55); // sqrt(2) times the noise of 0.3 rad, and curvature
-    bb_results_destroy(&results);
 }
 
 TEST(draws_are_other_noise)
 {
     const driver_case study = {CONFIG, {"surface.noise_rad=0.75", "pipelines.1.draws=6"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_true(driver_number(results, "draws", "fp32") == 6.0);
     assert_true(driver_number(results, "draws_failed", "fp32") == 0.0);
     assert_true(driver_number(results, "price_mean", "fp32") >= 0.0);
-    bb_results_destroy(&results);
 }
 
 TEST(plans_leave_out_conjugate_gradients)
 {
-    CALL("check", CONFIG);
-    program_expect(&run, 0, "conjugate gradients");
+    CALL_EXPECT(0, "conjugate gradients", "check", CONFIG);
     assert_non_null(strstr(run.printed, "not in the time; up to 2000 steps a least squares"));
 }
 
@@ -57,39 +52,32 @@ TEST(phases_are_verified)
     static const char *const cycles[] = {"unwrap={cycles: 1, reweight: 0}",
                                          "unwrap={cycles: 2, reweight: 0}"};
     for (int i = 0; i < 2; ++i) {
-        const driver_case study = {CONFIG, {cycles[i]}};
-        bb_results *results = driver_results(&study);
+        autoptr(bb_results) results = driver_results(CASE(CONFIG, {cycles[i]}));
         assert_string_equal(driver_text(results, "status", "fp16-u"), statuses[i]);
         assert_true((driver_number(results, "wrong_cycles", "fp16-u") == 0.0) == (i == 1));
-        bb_results_destroy(&results);
     }
 }
 
 TEST(fitted_polynomials_are_those_of_the_surface)
 {
-    const driver_case study = {CONFIG,
-                               {"surface.noise_rad=0", "camera.noise=0",
-                                "surface.tilt_fringes={x: 0, y: 0}",
-                                "pupil={kind: disc, diameter: 0.97}"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG, {"surface.noise_rad=0", "camera.noise=0", "surface.tilt_fringes={x: 0, y: 0}",
+                      "pupil={kind: disc, diameter: 0.97}"}));
     const double *fit = driver_dataset(results, "zernike_nm")->numbers;
     check_close(fit[3], 300.0, 1e-6, 300.0);
     check_close(fit[6], -90.0, 1e-6, 300.0);
     check_close(fit[7], 0.0, 1e-6, 300.0);
-    bb_results_destroy(&results);
 }
 
 TEST(results_do_not_depend_on_threads)
 {
-    const driver_case study = {CONFIG, {"surface.noise_rad=0.7"}};
-    driver_check_threads(&study);
+    driver_check_threads(CASE(CONFIG, {"surface.noise_rad=0.7"}));
 }
 
 TEST(phases_are_dumped)
 {
-    CALL("run", CONFIG, "-o", "small.h5", "--dump", "phase");
-    program_expect(&run, 0, "results: ");
-    bb_matrix_file *phase = NULL;
+    CALL_EXPECT(0, "results: ", "run", CONFIG, "-o", "small.h5", "--dump", "phase");
+    autoclose(bb_matrix_file) phase = NULL;
     const bb_matrix_place place = {"small.h5", "/operators/phase_fp16_u"};
     const bb_matrix_place quality = {"small.h5", "/operators/quality"};
     check_ok(bb_matrix_file_open_header(&place, "phase", &phase));
@@ -100,13 +88,6 @@ TEST(phases_are_dumped)
     assert_int_equal(bb_matrix_file_open_header(&quality, "quality", &phase), BB_IO);
 }
 
-static const bb_dataset *map_of(const bb_results *results, const char *path)
-{
-    const bb_dataset *map = bb_results_find(results, path);
-    assert_non_null(map);
-    return map;
-}
-
 // 150 x 72 points are kept by twos; what is kept is what is dumped there.
 TEST(maps_are_the_whole_ones_thinned)
 {
@@ -115,20 +96,18 @@ TEST(maps_are_the_whole_ones_thinned)
                                          "operators/interferogram", "operators/phase_fp16_u"};
     static const char *const thinned[] = {"maps/truth", "maps/wrapped",       "maps/quality",
                                           "maps/parts", "maps/interferogram", "maps/unwrapped"};
-    CALL("run", CONFIG, "--force", "size={columns: 150, rows: 73}", "-o", "small.h5", "--dump",
-         "phase,maps");
-    program_expect(&run, 0, "results: ");
-    bb_results *results = NULL;
-    check_ok(bb_reader_read_all("small.h5", "", &results));
-    assert_true(map_of(results, "maps/stride")->numbers[0] == 2.0);
-    assert_true(map_of(results, "maps/column")->numbers[74] == 148.0);
-    assert_true(map_of(results, "maps/row")->numbers[36] == 72.0);
+    CALL_EXPECT(0, "results: ", "run", CONFIG, "--force", "size={columns: 150, rows: 73}", "-o",
+                "small.h5", "--dump", "phase,maps");
+    autoptr(bb_results) results = read_all_results("small.h5", "");
+    assert_true(numbers_at(results, "maps/stride")[0] == 2.0);
+    assert_true(numbers_at(results, "maps/column")[74] == 148.0);
+    assert_true(numbers_at(results, "maps/row")[36] == 72.0);
     for (int i = 0; i < 6; ++i) {
-        const double *values = map_of(results, dumped[i])->numbers;
-        const bb_dataset *map = map_of(results, thinned[i]);
+        const double *values = numbers_at(results, dumped[i]);
+        const bb_dataset *map = dataset_at(results, thinned[i]);
         const double *kept = map->numbers + map->count - 37 * 75; // the last pipeline's
         bb_index points = 0;
-        assert_int_equal(map_of(results, dumped[i])->shape[1], 150);
+        assert_int_equal(dataset_at(results, dumped[i])->shape[1], 150);
         for (bb_index p = 0; p < 37 * 75; ++p) {
             const double value = values[p / 75 * 2 * 150 + p % 75 * 2];
             assert_true(kept[p] == value || (isnan(kept[p]) && isnan(value)));
@@ -136,17 +115,15 @@ TEST(maps_are_the_whole_ones_thinned)
         }
         assert_true(points > 500);
     }
-    bb_results_destroy(&results);
 }
 
 // What camera-2 is off by is its error alone: no piston, no whole turn.
 TEST(errors_are_without_pistons)
 {
-    const driver_case study = {CONFIG, {"surface.noise_rad=0.1"}};
-    bb_results *results = driver_results(&study);
-    const bb_dataset *error = map_of(results, "maps/error");
-    const bb_dataset *parts = map_of(results, "maps/parts");
-    const bb_dataset *sizes = map_of(results, "parts/points");
+    autoptr(bb_results) results = driver_results(CASE(CONFIG, {"surface.noise_rad=0.1"}));
+    const bb_dataset *error = dataset_at(results, "maps/error");
+    const bb_dataset *parts = dataset_at(results, "maps/parts");
+    const bb_dataset *sizes = dataset_at(results, "parts/points");
     const bb_index points = 96 * 72;
     assert_int_equal(error->count, 4 * points);
     double sums[2] = {0.0, 0.0}, largest = 0.0, counts[2] = {0.0, 0.0};
@@ -165,15 +142,13 @@ TEST(errors_are_without_pistons)
     assert_true(counts[0] == sizes->numbers[0] || counts[1] == sizes->numbers[0]);
     assert_true(counts[0] + counts[1] == sizes->numbers[0] + sizes->numbers[1]);
     assert_true(sizes->numbers[0] >= sizes->numbers[1] && sizes->count == 2);
-    bb_results_destroy(&results);
 }
 
 // Runs a ramp along x of so many fringes over 96 columns, and returns what it warned of.
 static const char *warned_of(const char *tilt, const char *noise)
 {
-    CALL("run", CONFIG, "--force", "-o", "small.h5", "surface.zernike=[]", tilt, noise,
-         "pipelines=[{name: reference, arithmetic: fp64}]", "zernike_terms=0");
-    program_expect(&run, 0, "results: ");
+    CALL_EXPECT(0, "results: ", "run", CONFIG, "--force", "-o", "small.h5", "surface.zernike=[]",
+                tilt, noise, "pipelines=[{name: reference, arithmetic: fp64}]", "zernike_terms=0");
     return strstr(run.printed, "warning");
 }
 
@@ -185,59 +160,48 @@ TEST(what_nothing_decides_is_warned_of)
     assert_non_null(text);
     assert_non_null(strstr(text, "% of the differences of neighbours are beyond 0.8 pi"));
     assert_null(strstr(text, "rejected"));
-    const driver_case jump = {CONFIG,
-                              {"pupil={kind: rectangle}", "surface.zernike=[]",
-                               "surface.tilt_fringes={x: 0, y: 0}", "surface.noise_rad=0.1",
-                               "surface.steps=[{kind: edge, height_nm: 145, x: 0.75}]"}};
-    bb_results *results = driver_results(&jump);
+    autoptr(bb_results) results =
+        driver_results(CASE(CONFIG, {"pupil={kind: rectangle}", "surface.zernike=[]",
+                                     "surface.tilt_fringes={x: 0, y: 0}", "surface.noise_rad=0.1",
+                                     "surface.steps=[{kind: edge, height_nm: 145, x: 0.75}]"}));
     check_close(driver_dataset(results, "hanging_share")->numbers[0], 0.25, 1e-3, 1.0);
     assert_true(driver_dataset(results, "steep_share")->numbers[0] < 1e-3);
-    bb_results_destroy(&results);
 }
 
 TEST(no_frames_have_no_interferogram)
 {
     const driver_case study = {
         CONFIG, {"detection={algorithm: none}", "pipelines=[{name: reference, arithmetic: fp64}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(&study);
     assert_null(bb_results_find(results, "maps/interferogram"));
-    (void)map_of(results, "maps/wrapped");
-    bb_results_destroy(&results);
+    (void)dataset_at(results, "maps/wrapped");
 }
 
 // A mask without a point is an error with a sentence, a single row has an answer.
 TEST(edges_of_the_possible)
 {
-    const driver_case row = {CONFIG,
-                             {"size={columns: 40, rows: 1}", "pupil={kind: rectangle}",
-                              "surface={tilt_fringes: {x: 5, y: 0}}", "zernike_terms=0"}};
     const driver_case nothing = {CONFIG, {"pupil={kind: rectangle, dead_share: 0.9999999999}"}};
-    bb_results *results = driver_results(&row);
+    autoptr(bb_results) results =
+        driver_results(CASE(CONFIG, {"size={columns: 40, rows: 1}", "pupil={kind: rectangle}",
+                                     "surface={tilt_fringes: {x: 5, y: 0}}", "zernike_terms=0"}));
     assert_true(driver_number(results, "wrong_cycles", "fp32") == 0.0);
     bb_results_destroy(&results);
-    assert_int_equal(driver_run(&nothing, 2, &results), BB_INVALID);
-    assert_non_null(strstr(bb_status_message(), "without a point"));
+    check_fails(driver_run(&nothing, 2, &results), BB_INVALID, "without a point");
     // The plan finds it too, by the same words.
-    bb_config *config = driver_config(&nothing);
-    bb_plan plan = {0};
-    const bb_run_options options = {.threads = 1};
-    check_fails(bb_fringe_plan(bb_config_study(config), &options, &plan), BB_INVALID,
+    autorelease(bb_plan) plan = {0};
+    check_fails(driver_plan(&nothing, 1, &plan), BB_INVALID,
                 "without a point: there is no phase to unwrap");
-    bb_plan_release(&plan);
-    bb_config_destroy(&config);
 }
 
 // A camera of one bit sees frames of one value: the pipeline has no answer, and the others have
 // theirs, with draws and dumps.
 TEST(constant_frames_are_one_pipelines_outcome)
 {
-    const driver_case study = {
-        CONFIG,
-        {"size={columns: 32, rows: 32}", "surface={zernike: [{j: 4, rms_nm: 100}]}",
-         "camera={bits: 12, contrast: 0.2, mean: 0.2}", "pupil={kind: rectangle}",
-         "pipelines=[{name: reference, arithmetic: fp64}, {name: dark, bits: 1, draws: 2}, "
-         "{name: fp32, arithmetic: fp32}]"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(
+        CONFIG, {"size={columns: 32, rows: 32}", "surface={zernike: [{j: 4, rms_nm: 100}]}",
+                 "camera={bits: 12, contrast: 0.2, mean: 0.2}", "pupil={kind: rectangle}",
+                 "pipelines=[{name: reference, arithmetic: fp64}, {name: dark, bits: 1, draws: 2}, "
+                 "{name: fp32, arithmetic: fp32}]"}));
     const bb_index dark = driver_pipeline(results, "dark");
     assert_string_equal(driver_dataset(results, "status")->texts[dark], "underdetermined");
     assert_non_null(strstr(driver_dataset(results, "status_detail")->texts[dark],
@@ -252,8 +216,8 @@ TEST(constant_frames_are_one_pipelines_outcome)
         CONFIG,
         {"surface={zernike: [{j: 4, rms_nm: 100}]}", "camera={bits: 12, contrast: 0.2, mean: 0.2}",
          "detection.least_modulation=0.99", "pipelines=[{name: reference, arithmetic: fp64}]"}};
-    assert_int_equal(driver_run(&blind, 2, &results), BB_INVALID);
-    assert_non_null(strstr(bb_status_message(), "pipeline reference: no point has a phase"));
+    check_fails(driver_run(&blind, 2, &results), BB_INVALID,
+                "pipeline reference: no point has a phase");
 }
 
 TEST(what_cannot_be_is_refused)
@@ -272,4 +236,4 @@ TEST(what_cannot_be_is_refused)
     }
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = driver_leave_folder);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

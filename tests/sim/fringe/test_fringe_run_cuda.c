@@ -4,17 +4,15 @@
 #include "tests/first_device.h"
 #include "tests/sim/driver.h"
 
-#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define CONFIG CONFIG_FRINGE_SMALL
 
 TEST(auto_takes_cuda)
 {
-    const driver_case study = {CONFIG, {"device=auto"}};
-    bb_results *results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(CASE(CONFIG, {"device=auto"}));
     const bb_dataset *device = driver_dataset(results, "device");
     for (bb_index p = 0; p < device->count; ++p) {
         assert_string_equal(device->texts[p], "cuda");
     }
-    bb_results_destroy(&results);
 }
 
-TEST_GROUP(.begin = needs_cuda, .leave = driver_leave);
+TEST_GROUP(.begin = needs_cuda);

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A study on an OpenCL device has the cpu's numbers, bit for bit.
-#include "core/device/device.h"
+#include "tests/first_device.h"
 #include "tests/sim/driver.h"
-
-#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
 
 TEST_FULL(opencl_has_the_bits_of_the_cpu)
 {
-    char reason[256] = "";
-    if (bb_device_count(BB_DEVICE_OPENCL, reason, sizeof reason) == 0) {
-        print_message("skipped: %s\n", reason);
-        skip();
-    }
-    const driver_case cpu = {CONFIG, {"surface.noise_rad=0.7", "pipelines.1.draws=1"}};
-    const driver_case opencl = {CONFIG,
-                                {"surface.noise_rad=0.7", "pipelines.1.draws=1", "device=opencl"}};
-    bb_results *first = driver_results(&cpu);
-    bb_results *second = driver_results(&opencl);
+#define NOISY "surface.noise_rad=0.7", "pipelines.1.draws=1"
+    autoptr(bb_results) first = driver_results(CASE(CONFIG_FRINGE_SMALL, {NOISY}));
+    autoptr(bb_results) second =
+        driver_results(CASE(CONFIG_FRINGE_SMALL, {NOISY, "device=opencl"}));
     bb_index compared = 0;
     for (bb_index i = 0; i < bb_results_count(first); ++i) {
         const bb_dataset *one = bb_results_dataset(first, i);
@@ -30,8 +22,6 @@ TEST_FULL(opencl_has_the_bits_of_the_cpu)
         }
     }
     assert_true(compared > 100);
-    bb_results_destroy(&first);
-    bb_results_destroy(&second);
 }
 
-TEST_GROUP(.leave = driver_leave);
+TEST_GROUP(.begin = needs_opencl);

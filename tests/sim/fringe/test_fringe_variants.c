@@ -6,9 +6,9 @@
 #include "sim/kernels/kernel_variants.h"
 #include "sim/output/reader.h"
 #include "sim/sweep/point_id.h"
-#include "solvers/kernels/emission/emission.h"
 #include "tests/sim/command_line.h"
 #include "tests/sim/driver.h"
+#include "tests/sim/kernels/best_record.h"
 
 static char wisdom_path[] = "variants.yaml";
 static const char kernel[] = "unwrap-row-sums";
@@ -21,22 +21,10 @@ static const char study_text[] = "experiment: fringe\n"
                                  "zernike_terms: 0\n"
                                  "pipelines: [{name: reference, arithmetic: fp64}]\n";
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     command_line_experiments = &bb_experiments;
-    return bb_hdf5_library_start() == BB_OK && fixture_enter(NULL) == 0 &&
-                   setenv("XDG_CONFIG_HOME", "/nowhere", 1) == 0
-               ? 0
-               : -1;
-}
-
-static void write_file(const char *path, const char *how, const char *text)
-{
-    FILE *file = fopen(path, how);
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    return fixture_start_hdf5() + setenv("XDG_CONFIG_HOME", "/nowhere", 1);
 }
 
 // A record of another variant of one kernel.
@@ -49,26 +37,7 @@ static bb_status append(void *path, bb_device *device, const bb_kernel_site *sit
         goto done;
     }
     BB_TRY(bb_wisdom_find_compiler(device, key.compiler, sizeof key.compiler));
-    const bb_wisdom_record record = {.version = BB_WISDOM_VERSION,
-                                     .kernel = key.kernel,
-                                     .program = key.program,
-                                     .code = BB_EMISSION_VERSION,
-                                     .types = key.types,
-                                     .device = (int)key.device,
-                                     .architecture = key.report.architecture,
-                                     .name = key.report.name,
-                                     .driver =
-                                         key.report.driver[0] != '\0' ? key.report.driver : NULL,
-                                     .compiler = key.compiler,
-                                     .set = "own",
-                                     .sizes = {key.sizes, key.size_count},
-                                     .variant = variant,
-                                     .status = BB_TRIAL_BEST,
-                                     .least_s = 1.0,
-                                     .median_s = 1.0,
-                                     .bytes = 8.0,
-                                     .samples = 5,
-                                     .date = "2026-01-31T12:00:00Z"};
+    const bb_wisdom_record record = best_record(&key, key.sizes, variant);
     BB_TRY(bb_wisdom_file_append(path, &record));
 done:
     return status;
@@ -77,45 +46,39 @@ done:
 // Variant and origin of the kernel in a result file.
 static void check_variant(const char *path, const char *expected, const char *origin)
 {
-    bb_results *results = NULL;
+    autoptr(bb_results) results = read_all_results(path, NULL);
+    const bb_dataset *names = dataset_at(results, "kernels/name");
+    const bb_dataset *variants = dataset_at(results, "kernels/variant");
     bb_index found = 0;
-    check_ok(bb_reader_read_all(path, NULL, &results));
-    const bb_dataset *names = bb_results_find(results, "kernels/name");
-    assert_non_null(names);
     assert_true(names->count > 10);
     for (bb_index i = 0; i < names->count; ++i) {
         if (strcmp(names->texts[i], kernel) == 0) {
             ++found;
-            assert_string_equal(bb_results_find(results, "kernels/variant")->texts[i], expected);
-            assert_string_equal(bb_results_find(results, "kernels/origin")->texts[i], origin);
+            assert_string_equal(variants->texts[i], expected);
+            assert_string_equal(dataset_at(results, "kernels/origin")->texts[i], origin);
         } else {
-            assert_string_not_equal(bb_results_find(results, "kernels/variant")->texts[i], variant);
+            assert_string_not_equal(variants->texts[i], variant);
         }
     }
     assert_int_equal(found, 1);
-    bb_results_destroy(&results);
 }
 
 static void find_id(char id[BB_DIGEST_BYTES])
 {
     bb_point_files files = {0};
-    const driver_case study = {"study.yaml", {"kernels.wisdom=variants.yaml"}};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(CASE("study.yaml", {"kernels.wisdom=variants.yaml"}));
     check_ok(bb_point_id(config, BB_DEVICE_CPU, &files, id));
-    bb_config_destroy(&config);
 }
 
 TEST(a_result_is_repeated_by_its_variants)
 {
     char ids[2][BB_DIGEST_BYTES];
-    const driver_case study = {"study.yaml", {NULL}};
     const bb_kernel_wish recorder = {.context = wisdom_path, .meet = append};
     const bb_run_options options = {.threads = 1, .kernels = &recorder};
-    write_file("study.yaml", "w", study_text);
-    bb_config *config = driver_config(&study);
+    write_text("study.yaml", study_text);
+    bb_config *config = driver_config(CASE("study.yaml", {NULL}));
     bb_results *results = empty_results();
-    check_ok(bb_experiment_find(&bb_experiments, "fringe")
-                 ->run(bb_config_study(config), &options, results));
+    check_ok(driver_experiment(config)->run(bb_config_study(config), &options, results));
     bb_results_destroy(&results);
     bb_config_destroy(&config);
     expect("bitbudget run study.yaml kernels.wisdom=variants.yaml -o a.h5", 0,
@@ -123,7 +86,7 @@ TEST(a_result_is_repeated_by_its_variants)
     check_variant("a.h5", variant, "wisdom, these sizes");
     find_id(ids[0]);
     // Other records: another study, but the result says what ran.
-    write_file(wisdom_path, "a", "# more\n");
+    assert_int_equal(system("echo '# more' >> variants.yaml"), 0);
     find_id(ids[1]);
     assert_string_not_equal(ids[0], ids[1]);
     expect("bitbudget rerun a.h5 --verify -o b.h5 -q", 0, "equal: all but times, to the bit");
@@ -136,4 +99,4 @@ TEST(a_result_is_repeated_by_its_variants)
     expect("bitbudget check study.yaml kernels.reorder=true", 2, "expected kernels.wisdom too");
 }
 
-TEST_GROUP(.enter = enter, .leave = driver_leave_folder);
+TEST_GROUP(.begin = begin, .has_folder = true);

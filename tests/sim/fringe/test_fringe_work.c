@@ -5,7 +5,7 @@
 #include "sim/fringe/fringe_work.h"
 #include "tests/sim/driver.h"
 
-#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define CONFIG CONFIG_FRINGE_SMALL
 enum { FP32 = 1 }; // pipeline of the study
 
 static bb_fringe_evaluation try_draw(bb_fringe_work *work, bb_index draw)
@@ -20,9 +20,8 @@ static bb_fringe_evaluation try_draw(bb_fringe_work *work, bb_index draw)
 
 TEST(references_of_kept_draws_stay)
 {
-    const driver_case study = {CONFIG, {NULL}};
-    bb_fringe_work work = {.kept = 0};
-    bb_config *config = driver_config(&study);
+    autocall(bb_fringe_work_close) bb_fringe_work work = {.kept = 0};
+    autoptr(bb_config) config = driver_config(CASE(CONFIG, {NULL}));
     check_ok(bb_fringe_work_open(bb_config_study(config), NULL, 1, &work));
     const double error = try_draw(&work, 0).wavefront_error_reference_nm;
     assert_true(error > 0.0 && error < 0.1);
@@ -37,25 +36,18 @@ TEST(references_of_kept_draws_stay)
     }
     assert_true(try_draw(&work, 0).wrong_cycles_reference > 100.0);
     assert_true(try_draw(&work, 0).wrong_cycles == 0.0);
-    bb_fringe_work_close(&work);
-    bb_config_destroy(&config);
 }
 
 // A reference that is tried is computed once, as any draw of it in a run.
 TEST(the_reference_is_its_own)
 {
-    const driver_case study = {CONFIG, {NULL}};
-    bb_fringe_work work = {.kept = 0};
+    autocall(bb_fringe_work_close) bb_fringe_work work = {.kept = 0};
     bb_fringe_evaluation out = {.zernike_nm = NULL};
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(CASE(CONFIG, {NULL}));
     check_ok(bb_fringe_work_open(bb_config_study(config), NULL, 0, &work));
     const bb_fringe_pipeline record = work.pipelines[work.reference];
     check_ok(bb_fringe_work_try(&work, work.reference, &record, 2, &out));
     assert_true(out.wrong_cycles_reference == 0.0 && out.wavefront_error_reference_nm == 0.0);
     assert_memory_equal(work.phase, bb_fringe_work_reference(&work),
                         (size_t)work.points * sizeof *work.phase);
-    bb_fringe_work_close(&work);
-    bb_config_destroy(&config);
 }
-
-TEST_GROUP(.leave = driver_leave);

@@ -3,8 +3,8 @@
 // Which variants a run's kernels take of a file of measured ones, what its results say of them, and
 // the same again by what the results say.
 #include "sim/kernels/kernel_variants.h"
-#include "solvers/kernels/emission/emission.h"
 #include "tests/sim/fixture.h"
+#include "tests/sim/kernels/best_record.h"
 
 enum { ELEMENTS = 5000 };
 
@@ -15,9 +15,7 @@ static float vector[ELEMENTS];
 
 static int begin(void)
 {
-    for (int k = 0; k < ELEMENTS; ++k) {
-        vector[k] = 1.0F / (float)(k % 97 + 3);
-    }
+    fill_array(vector, ELEMENTS, k, 1.0F / (float)(k % 97 + 3));
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &device));
     return setenv("XDG_CONFIG_HOME", "/nowhere", 1);
 }
@@ -36,25 +34,9 @@ static bb_status append(void *path, bb_device *where, const bb_kernel_site *site
     BB_TRY(bb_wisdom_find_compiler(where, key.compiler, sizeof key.compiler));
     const char *variants[] = {"group1x1", ordered};
     for (int i = 0; i < 2; ++i) {
-        bb_wisdom_record record = {.version = BB_WISDOM_VERSION,
-                                   .kernel = key.kernel,
-                                   .program = key.program,
-                                   .code = BB_EMISSION_VERSION,
-                                   .types = key.types,
-                                   .device = (int)key.device,
-                                   .architecture = key.report.architecture,
-                                   .name = key.report.name,
-                                   .compiler = key.compiler,
-                                   .set = "own",
-                                   .sizes = {key.sizes, key.size_count},
-                                   .variant = variants[i],
-                                   .status = BB_TRIAL_BEST,
-                                   .least_s = i == 0 ? 2.0 : 1.0,
-                                   .median_s = 2.0,
-                                   .bytes = 8.0,
-                                   .samples = 5,
-                                   .date = "2026-01-31T12:00:00Z"};
-        record.driver = key.report.driver[0] != '\0' ? key.report.driver : NULL;
+        bb_wisdom_record record = best_record(&key, key.sizes, variants[i]);
+        record.least_s = i == 0 ? 2.0 : 1.0;
+        record.median_s = 2.0;
         BB_TRY(bb_wisdom_file_append(path, &record));
     }
 done:
@@ -83,8 +65,8 @@ static float find_norm(const bb_kernel_keys *keys, const bb_kernel_wish *wish, b
 
 static const char *text_of(const bb_results *results, const char *path, bb_index item)
 {
-    const bb_dataset *found = bb_results_find(results, path);
-    assert_true(found != NULL && found->is_text && item < found->count);
+    const bb_dataset *found = dataset_at(results, path);
+    assert_true(found->is_text && item < found->count);
     return found->texts[item];
 }
 

@@ -2,9 +2,9 @@
 //
 // Shipped records: which files are read, and which records hold for which device.
 #include "sim/kernels/shipped_wisdom.h"
-#include "solvers/kernels/emission/emission.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/sim/fixture.h"
+#include "tests/sim/kernels/best_record.h"
 #include "tests/solvers/kernels/manager_program.h"
 
 enum { RECORDS_OF_H = 3 };
@@ -25,25 +25,11 @@ static void append(const char *file, const char *device, bb_index columns, const
 {
     char path[128];
     bb_index sizes[] = {columns, columns, columns, 1, columns, 1};
-    const bb_wisdom_record record = {.version = BB_WISDOM_VERSION,
-                                     .kernel = "gemv",
-                                     .program = "p",
-                                     .code = code,
-                                     .types = "T=SP",
-                                     .device = BB_DEVICE_CUDA,
-                                     .architecture = "sm_90",
-                                     .name = device,
-                                     .driver = "1",
-                                     .compiler = "older",
-                                     .set = "seed",
-                                     .sizes = {sizes, 6},
-                                     .variant = variant,
-                                     .status = BB_TRIAL_BEST,
-                                     .least_s = 1.0,
-                                     .median_s = 1.0,
-                                     .bytes = 12.0,
-                                     .samples = 5,
-                                     .date = "2026-01-31T12:00:00Z"};
+    bb_wisdom_record record = best_record(&key, sizes, variant);
+    record.code = code;
+    record.name = device;
+    record.driver = "1";
+    record.compiler = "older";
     (void)snprintf(path, sizeof path, "%s/%s", folder, file);
     check_ok(bb_wisdom_file_append(path, &record));
 }

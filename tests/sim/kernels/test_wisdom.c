@@ -3,8 +3,7 @@
 // Files of measured variants: records come back as they were written, torn and hostile files, two
 // writers at once, and which record is taken.
 #include "core/memory.h"
-#include "sim/kernels/wisdom.h"
-#include "solvers/kernels/emission/emission.h"
+#include "tests/sim/kernels/best_record.h"
 #include "tests/solvers/kernels/manager_program.h"
 
 #include <sys/stat.h>
@@ -28,25 +27,9 @@ static const bb_wisdom_key key = {.kernel = "add",
 
 static bb_wisdom_record record_of(const char *variant, bb_trial_status status, double seconds)
 {
-    bb_wisdom_record record = {.version = BB_WISDOM_VERSION,
-                               .kernel = "add",
-                               .program = "p",
-                               .code = BB_EMISSION_VERSION,
-                               .types = "T=SP",
-                               .device = BB_DEVICE_CUDA,
-                               .architecture = "sm_90",
-                               .name = "H",
-                               .driver = "1",
-                               .compiler = "c",
-                               .set = "seed",
-                               .sizes = {sizes, 6},
-                               .variant = variant,
-                               .status = (int)status,
-                               .least_s = seconds,
-                               .median_s = seconds,
-                               .bytes = 12.0,
-                               .samples = 5,
-                               .date = "2026-01-31T12:00:00Z"};
+    bb_wisdom_record record = best_record(&key, sizes, variant);
+    record.status = (int)status;
+    record.least_s = record.median_s = seconds;
     check_ok(bb_choice_read(variant, &record.choice));
     return record;
 }

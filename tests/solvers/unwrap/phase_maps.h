@@ -68,7 +68,6 @@ static inline double phase_of_slope(double x, double y)
 typedef double (*phase_function)(double x, double y);
 
 /// Heights are of 1024 columns; smaller maps are as much lower, so that slopes stay.
-
 static inline void phase_map_fill(phase_map *map, phase_function function)
 {
     for (bb_index p = 0; p < map->columns * map->rows; ++p) {
@@ -78,6 +77,44 @@ static inline void phase_map_fill(phase_map *map, phase_function function)
         map->truth[p] = function(x, y) * (double)map->columns / 1024.0;
         map->mask[p] = function != phase_of_zernikes || (r2 <= 0.96 && r2 >= 0.09);
     }
+}
+
+static inline void phase_map_add_noise(phase_map *map, double sigma, uint64_t seed)
+{
+    for (bb_index p = 0; p < map->columns * map->rows; ++p) {
+        map->truth[p] += sigma * bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)p);
+    }
+}
+
+/// A map of a function with noise of so many rad. Owner: the caller.
+static inline phase_map phase_map_of(phase_function function, bb_index columns, bb_index rows,
+                                     double noise, uint64_t seed)
+{
+    phase_map map = phase_map_create(columns, rows);
+    phase_map_fill(&map, function);
+    if (noise > 0.0) {
+        phase_map_add_noise(&map, noise, seed);
+    }
+    return map;
+}
+
+/// Points that a mask has.
+typedef bool (*mask_function)(bb_index x, bb_index y);
+
+static inline void phase_map_set_mask(phase_map *map, mask_function in)
+{
+    fill_array(map->mask, map->columns * map->rows, p, in(p % map->columns, p / map->columns));
+}
+
+/// A steep freeform of 128 x 128 points on a mask. Owner: the caller.
+static inline phase_map phase_map_steep(mask_function in)
+{
+    phase_map map = phase_map_of(phase_of_freeform, 128, 128, 0.0, 1);
+    for (bb_index p = 0; p < 128 * 128; ++p) {
+        map.truth[p] *= 4.0;
+    }
+    phase_map_set_mask(&map, in);
+    return map;
 }
 
 /// Below the middle a ramp that starts in the middle and reaches 5 rad at the right edge.
@@ -112,11 +149,10 @@ static inline bool in_crossed_disc(bb_index x, bb_index y)
     return hypot(dx, dy) < 60.0 && ((x != 64 && y != 64) || is_joint);
 }
 
-static inline void phase_map_add_noise(phase_map *map, double sigma, uint64_t seed)
+static inline bool in_whole_map(bb_index x, bb_index y)
 {
-    for (bb_index p = 0; p < map->columns * map->rows; ++p) {
-        map->truth[p] += sigma * bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)p);
-    }
+    (void)x, (void)y;
+    return true;
 }
 
 /// Pairs of opposite vortices, one above the other, with a cut of one turn between the two.

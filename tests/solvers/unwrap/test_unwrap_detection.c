@@ -28,13 +28,12 @@ static void check_angles(bb_format arithmetic, double bound)
         frames[2 * POINTS + p] = (uint16_t)(32768 - c);
         frames[3 * POINTS + p] = (uint16_t)(32768 + s);
     }
-    double *phase = detect(&config, mask, COLUMNS, ROWS, frames);
+    autofree double *phase = detect(&config, mask, COLUMNS, ROWS, frames);
     for (int p = 0; p < POINTS; ++p) {
         const double truth =
             atan2((double)(frames[3 * POINTS + p] - 32768), (double)(frames[p] - 32768));
         check_close(phase[p], truth, bound, 1.0);
     }
-    free(phase);
 }
 
 TEST(four_frames_give_the_angle)
@@ -57,15 +56,15 @@ static void check_halves(bb_index columns, bb_index rows)
                                                .window_px = 1,
                                                .window = {1.0}};
     const bb_index points = columns * rows;
-    uint16_t *frame = calloc((size_t)points, sizeof *frame);
-    unsigned char *mask = calloc((size_t)points, 1);
+    autofree uint16_t *frame = new_zeros(uint16_t, points);
+    autofree unsigned char *mask = new_zeros(unsigned char, points);
     double mean = 0.0;
     for (bb_index p = 0; p < points; ++p) {
         mask[p] = 1;
         frame[p] = levels[(p + p / LEVELS) % LEVELS];
         mean += (double)frame[p] / (double)points;
     }
-    double *phase = detect(&config, mask, columns, rows, frame);
+    autofree double *phase = detect(&config, mask, columns, rows, frame);
     for (bb_index p = 0; p < points; ++p) {
         const double swing = (double)frame[p] - mean;
         const double angle =
@@ -74,9 +73,6 @@ static void check_halves(bb_index columns, bb_index rows)
         const double truth = atan2(-swing * sin(angle), swing * cos(angle));
         check_close(cos(phase[p] - truth), 1.0, 1e-9, 1.0);
     }
-    free(frame);
-    free(mask);
-    free(phase);
 }
 
 TEST(halves_of_words_are_pixels)
@@ -92,9 +88,8 @@ TEST(frames_that_are_alike_have_angle_zero)
     const bb_unwrap_detection_config config = four_steps(BB_FORMAT_FP32);
     const unsigned char mask[2] = {1, 1};
     const uint16_t frames[8] = {9, 0, 9, 0, 9, 0, 9, 0};
-    double *phase = detect(&config, mask, 2, 1, frames);
+    autofree double *phase = detect(&config, mask, 2, 1, frames);
     assert_true(phase[0] == 0.0 && phase[1] == 0.0);
-    free(phase);
 }
 
 TEST(what_cannot_be_is_refused)
@@ -112,4 +107,4 @@ TEST(what_cannot_be_is_refused)
     assert_null(detection);
 }
 
-TEST_GROUP(.enter = open_context, .end = bb_threads_stop, .leave = close_context);
+TEST_GROUP(.enter = open_context, .leave = close_context, .threads = 2);

@@ -1,38 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The maps of docs/lab/unwrap.md at 1024 x 1024 and 4096 x 4096, in single precision.
-#include "core/thread.h"
-#include "solvers/kernels/objects/kernel_context.h"
-#include "solvers/unwrap/unwrap.h"
-#include "tests/solvers/unwrap/phase_maps.h"
 #include "tests/solvers/unwrap/unwrap_context.h"
 
 // Unwraps a map, prints what came out and returns the wrong points; the map is released.
 static bb_index unwrap(const char *name, phase_map *map)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
-    bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
-    phase_map_wrap(map);
-    check_ok(bb_unwrap_create(context, &config, map->mask, map->columns, map->rows, &unwrapper));
-    check_ok(bb_unwrap_run(unwrapper, map->wrapped, map->phase, &report));
+    autoptr(bb_unwrap) unwrapper = unwrap_map(map, &config, &report);
     const bb_index wrong = phase_map_wrong(map, bb_unwrap_parts_of(unwrapper));
     print_message("%s, %td x %td: %td wrong, %td cycles, %td times reweighted, %.0f ms\n", name,
                   map->columns, map->rows, wrong, report.cycles, report.reweighted,
                   1e3 * report.solve_seconds);
-    bb_unwrap_destroy(&unwrapper);
     phase_map_release(map);
     return wrong;
 }
 
 static phase_map make(phase_function function, bb_index edge, double noise, uint64_t seed)
 {
-    phase_map map = phase_map_create(edge, edge);
-    phase_map_fill(&map, function);
-    if (noise > 0.0) {
-        phase_map_add_noise(&map, noise, seed);
-    }
-    return map;
+    return phase_map_of(function, edge, edge, noise, seed);
 }
 
 TEST(smooth_and_noisy_maps_are_right)
@@ -94,4 +81,4 @@ TEST(sixteen_million_points_are_right)
     assert_int_equal(unwrap("hills", &map), 0);
 }
 
-TEST_GROUP(.enter = open_context, .leave = close_context);
+TEST_GROUP(.enter = open_context, .leave = close_context, .threads = 2);

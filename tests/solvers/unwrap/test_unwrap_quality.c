@@ -1,31 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the edges of a run say of each point, and what they leave in doubt.
-#include "core/thread.h"
-#include "solvers/kernels/objects/kernel_context.h"
 #include "solvers/unwrap/unwrap_quality.h"
-#include "tests/solvers/unwrap/phase_maps.h"
 #include "tests/solvers/unwrap/unwrap_context.h"
 
 // Unwraps a map's truth; `quality` [rows][columns] and `doubt` of that run.
 static void judge(phase_map *map, const bb_unwrap_config *config, double *quality,
-                  bb_unwrap_doubt *doubt, bb_unwrap_report *report)
+                  bb_unwrap_doubt *doubt)
 {
-    bb_unwrap *unwrapper = NULL;
-    phase_map_wrap(map);
-    check_ok(bb_unwrap_create(context, config, map->mask, map->columns, map->rows, &unwrapper));
-    check_ok(bb_unwrap_run(unwrapper, map->wrapped, map->phase, report));
+    bb_unwrap_report report;
+    autoptr(bb_unwrap) unwrapper = unwrap_map(map, config, &report);
     check_ok(bb_unwrap_quality_map(unwrapper, quality));
     check_ok(bb_unwrap_quality_doubt(unwrapper, doubt));
-    bb_unwrap_destroy(&unwrapper);
 }
 
 static phase_map ramp(bb_index columns, bb_index rows, double slope)
 {
     phase_map map = phase_map_create(columns, rows);
-    for (bb_index p = 0; p < columns * rows; ++p) {
-        map.truth[p] = slope * (double)(p % columns);
-    }
+    fill_array(map.truth, columns * rows, p, slope * (double)(p % columns));
     return map;
 }
 
@@ -40,15 +32,13 @@ TEST(steep_slopes_are_counted)
     static double quality[64 * 60];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
-        bb_unwrap_report report;
         bb_unwrap_doubt doubt;
-        phase_map map = ramp(64, 60, cases[i].slope);
+        autorelease(phase_map) map = ramp(64, 60, cases[i].slope);
         phase_map_add_noise(&map, cases[i].noise, 3);
-        judge(&map, &config, quality, &doubt, &report);
+        judge(&map, &config, quality, &doubt);
         print_message("slope %g, noise %g: %g steep, %g hanging\n", cases[i].slope, cases[i].noise,
                       doubt.steep_share, doubt.hanging_share);
         assert_true(doubt.steep_share >= cases[i].least && doubt.steep_share <= cases[i].most);
-        phase_map_release(&map);
     }
 }
 
@@ -57,15 +47,13 @@ static void check_block(bb_index columns, double hanging)
 {
     static double quality[64 * 60];
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
-    bb_unwrap_report report;
     bb_unwrap_doubt doubt;
-    phase_map map = ramp(64, 60, 0.0);
+    autorelease(phase_map) map = ramp(64, 60, 0.0);
     for (bb_index p = 0; p < columns * 4; ++p) {
         map.truth[(30 + p / columns) * 64 + 20 + p % columns] = 3.0;
     }
-    judge(&map, &config, quality, &doubt, &report);
+    judge(&map, &config, quality, &doubt);
     check_close(doubt.hanging_share, hanging, 1e-12, 1.0);
-    phase_map_release(&map);
 }
 
 TEST(small_regions_are_noise)
@@ -79,18 +67,16 @@ static void check_step(bb_index end, bb_index reweight, double hanging)
 {
     static double quality[64 * 60];
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
-    bb_unwrap_report report;
     bb_unwrap_doubt doubt;
-    phase_map map = ramp(64, 60, 0.0);
+    autorelease(phase_map) map = ramp(64, 60, 0.0);
     config.method.reweight = reweight;
     for (bb_index p = 0; p < 64 * 60; ++p) {
         const double height = p / 64 < end ? 2.9 : 2.9 * (double)(59 - p / 64) / (double)(60 - end);
         map.truth[p] += p % 64 >= 40 ? height : 0.0;
     }
-    judge(&map, &config, quality, &doubt, &report);
+    judge(&map, &config, quality, &doubt);
     check_close(doubt.hanging_share, hanging, 1e-12, 1.0);
     assert_true(doubt.steep_share == 0.0); // all of them were rejected
-    phase_map_release(&map);
 }
 
 TEST(points_behind_rejected_edges_hang)
@@ -106,13 +92,12 @@ TEST(quality_is_the_mean_weight_of_edges)
     enum { EDGE = 32, SPIKE = 10 * EDGE + 12, ALONE = 31 * EDGE + 31 };
     static double quality[EDGE * EDGE];
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
-    bb_unwrap_report report;
     bb_unwrap_doubt doubt;
-    phase_map map = ramp(EDGE, EDGE, 0.1);
+    autorelease(phase_map) map = ramp(EDGE, EDGE, 0.1);
     map.truth[SPIKE] += 2.0;
     map.mask[ALONE - 1] = map.mask[ALONE - EDGE] = 0;
     config.method.reweight = 0;
-    judge(&map, &config, quality, &doubt, &report);
+    judge(&map, &config, quality, &doubt);
     check_close(quality[SPIKE], 0.001, 1e-12, 1.0);
     static const int beside[] = {SPIKE - 1, SPIKE + 1, SPIKE - EDGE, SPIKE + EDGE};
     for (int i = 0; i < 4; ++i) {
@@ -121,10 +106,9 @@ TEST(quality_is_the_mean_weight_of_edges)
     assert_true(quality[0] == 1.0 && quality[ALONE] == 0.0 && isnan(quality[ALONE - 1]));
     assert_true(doubt.hanging_share == 0.0); // a single point
     config.method.reweight = 12;
-    judge(&map, &config, quality, &doubt, &report);
+    judge(&map, &config, quality, &doubt);
     assert_true(quality[SPIKE] < 0.5 && quality[0] > 0.95 && quality[0] <= 1.0);
     assert_true(quality[SPIKE + 1] < quality[SPIKE + 2]);
-    phase_map_release(&map);
 }
 
 TEST(single_precision_says_the_same)
@@ -133,16 +117,12 @@ TEST(single_precision_says_the_same)
     for (int i = 0; i < 2; ++i) {
         const bb_unwrap_config config =
             bb_unwrap_config_plain(i == 0 ? BB_FORMAT_FP64 : BB_FORMAT_FP32);
-        bb_unwrap_report report;
         bb_unwrap_doubt doubt;
-        phase_map map = ramp(48, 40, 0.7);
+        autorelease(phase_map) map = ramp(48, 40, 0.7);
         phase_map_add_noise(&map, 0.3, 4);
-        judge(&map, &config, quality[i], &doubt, &report);
-        phase_map_release(&map);
+        judge(&map, &config, quality[i], &doubt);
     }
-    for (bb_index p = 0; p < 48 * 40; ++p) {
-        check_close(quality[1][p], quality[0][p], 1e-3, 1.0);
-    }
+    check_all_close(quality[1], quality[0], 48 * 40, 1e-3, 1.0);
 }
 
-TEST_GROUP(.enter = open_context, .leave = close_context);
+TEST_GROUP(.enter = open_context, .leave = close_context, .threads = 2);

@@ -3,9 +3,4 @@
 // Queues, graphs and runs of an unwrapper on the cpu.
 #include "tests/solvers/unwrap/queue_cases.h"
 
-static int run(void)
-{
-    return queue_cases_on(BB_DEVICE_CPU);
-}
-
-TEST_GROUP(.run = run);
+TEST_GROUP(.enter = open_context, .leave = close_context, .threads = 2);

@@ -3,9 +3,10 @@
 // Queues, graphs and runs of an unwrapper on OpenCL; skipped where there is no such device.
 #include "tests/solvers/unwrap/queue_cases.h"
 
-static int run(void)
+static int begin(void)
 {
-    return queue_cases_on(BB_DEVICE_OPENCL);
+    device_kind = BB_DEVICE_OPENCL;
+    return needs_device(device_kind);
 }
 
-TEST_GROUP(.run = run);
+TEST_GROUP(.begin = begin, .enter = open_context, .leave = close_context, .threads = 2);

@@ -9,8 +9,6 @@
 #include "sim/fringe/live/live_lanes.h"
 #include "tests/sim/driver.h"
 
-#define LANES_CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
-
 enum { LANES_PHASES = 7, LANES_DRAWS = 4 };
 
 /// What phases and their reports are of a stream of a study on a device.
@@ -20,28 +18,31 @@ typedef struct lanes_answer {
     double rejected[LANES_PHASES];
 } lanes_answer;
 
+static inline void lanes_answer_release(lanes_answer *answer)
+{
+    BB_RELEASE(&answer->phases);
+}
+
 // The source's next frames in memory of their own, that the device likes.
 static inline void lanes_take(void *source, bb_device *device, bb_live_frames *out)
 {
-    bb_live_frames lent = {.device = device};
+    autorelease(bb_live_frames) lent = {.device = device};
     bb_live_event event = BB_LIVE_NOTHING;
     check_ok(bb_live_synthetic.take(source, &lent, &event));
     *out = (bb_live_frames){.device = device};
     check_ok(bb_live_frames_shape(out, lent.count, lent.columns, lent.rows));
     out->bits = lent.bits;
     memcpy(out->counts, lent.counts, (size_t)out->room * sizeof *out->counts);
-    bb_live_frames_release(&lent);
 }
 
 static inline void lanes_make(const bb_fringe_study *study, bb_live_lanes *lanes,
                               const bb_live_frames *frames, lanes_answer *out)
 {
     out->points = frames->columns * frames->rows;
-    out->phases = calloc((size_t)(LANES_PHASES * out->points), sizeof *out->phases);
-    unsigned char *mask = calloc((size_t)out->points, 1);
+    out->phases = new_zeros(double, LANES_PHASES * out->points);
+    autofree unsigned char *mask = new_zeros(unsigned char, out->points);
     check_ok(bb_live_pipeline_mask(study, frames, NULL, mask));
     check_ok(bb_live_lanes_make(lanes, frames, mask));
-    free(mask);
 }
 
 // Of frames that are overwritten once their phase is finished.
@@ -57,16 +58,15 @@ static inline void lanes_finish(bb_live_pipeline *pipeline, bb_index k, bb_live_
 }
 
 /// Runs the draws of the study's scene in turn through the first pipeline that is not the
-/// reference, so many phases at once. Owner: the caller, free.
+/// reference, so many phases at once. Owner: the caller.
 static inline lanes_answer lanes_run(const driver_case *study, bb_index overlap)
 {
-    bb_live_lanes *lanes = NULL;
     void *source = NULL;
     bb_live_frames flights[LANES_PHASES] = {{0}};
     lanes_answer answer = {0};
-    bb_config *config = driver_config(study);
+    autoptr(bb_config) config = driver_config(study);
     const bb_fringe_study *fringe = bb_config_study(config);
-    check_ok(bb_live_lanes_create(fringe, NULL, overlap, NULL, &lanes));
+    autoptr(bb_live_lanes) lanes = new_object(bb_live_lanes, fringe, NULL, overlap, NULL);
     assert_int_equal(bb_live_lanes_overlap(lanes), overlap);
     bb_device *device = bb_live_lanes_device(lanes);
     const bb_live_request request = {.study = fringe, .count = 4, .device = device};
@@ -88,32 +88,26 @@ static inline lanes_answer lanes_run(const driver_case *study, bb_index overlap)
     bb_live_lanes_clear(lanes);
     assert_null(lane->turns[0]);
     bb_live_synthetic.close(&source);
-    bb_live_lanes_destroy(&lanes);
-    bb_config_destroy(&config);
     return answer;
 }
 
 static const char *const lanes_few = "unwrap={cycles: 4, reweight: 0}",
                          *const lanes_odd = "size={columns: 95, rows: 71}";
 
-/// Every phase is the same to the bit however many are on their way at once, and another than the
-/// one before it.
+/// On "device=...": every phase is the same to the bit however many are on their way at once, and
+/// another than the one before it.
 static inline void lanes_check_overlap(const char *device)
 {
-    char where[32];
-    (void)snprintf(where, sizeof where, "device=%s", device);
-    const driver_case study = {
-        LANES_CONFIG, {"unwrap={cycles: 4, reweight: 0}", "size={columns: 95, rows: 71}", where}};
-    const lanes_answer one = lanes_run(&study, 1);
+    const driver_case study = {CONFIG_FRINGE_SMALL, {lanes_few, lanes_odd, device}};
+    autorelease(lanes_answer) one = lanes_run(&study, 1);
     const size_t bytes = (size_t)one.points * sizeof *one.phases;
     for (bb_index overlap = 2; overlap <= BB_LIVE_MOST_OVERLAP; ++overlap) {
-        const lanes_answer several = lanes_run(&study, overlap);
+        autorelease(lanes_answer) several = lanes_run(&study, overlap);
         for (int k = 0; k < LANES_PHASES; ++k) {
             assert_memory_equal(several.phases + k * one.points, one.phases + k * one.points,
                                 bytes);
             assert_true(several.rejected[k] == one.rejected[k]);
         }
-        free(several.phases);
     }
     for (int k = 1; k < LANES_PHASES; ++k) {
         assert_true(one.rejected[k] > 0.0);
@@ -121,14 +115,6 @@ static inline void lanes_check_overlap(const char *device)
                     0);
     }
     assert_memory_equal(one.phases, one.phases + LANES_DRAWS * one.points, bytes);
-    free(one.phases);
-}
-
-static inline int lanes_enter(void **state)
-{
-    (void)state;
-    bb_log_set_level(BB_LOG_SILENT);
-    return bb_threads_set(2) == BB_OK ? 0 : -1;
 }
 
 #endif

@@ -19,17 +19,18 @@ static inline int32_t stream_pixel(int k, int x, int y)
     return (17 * k + 3 * x + 7 * y) % 251;
 }
 
-/// Writes frames first, first + 1, ... of a shape as /frames of an HDF5 file, of 16-bit integers;
-/// `bits` of 0: without the attribute.
-static inline void stream_write_file(const char *path, const int32_t *counts, int frames,
-                                     int columns, int rows, double bits)
+/// Writes frames of a shape as /frames of an HDF5 file, stored as `type`. Without counts they are
+/// only declared; `bits` of 0: without the attribute.
+static inline void stream_write_as(hid_t type, const char *path, const int32_t *counts, int frames,
+                                   int columns, int rows, double bits)
 {
     const hsize_t shape[3] = {(hsize_t)frames, (hsize_t)rows, (hsize_t)columns};
     const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     const hid_t space = H5Screate_simple(3, shape, NULL);
     const hid_t set =
-        H5Dcreate2(file, "/frames", H5T_STD_U16LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Dwrite(set, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts) >= 0);
+        H5Dcreate2(file, "/frames", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(counts == NULL ||
+                H5Dwrite(set, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts) >= 0);
     if (bits > 0.0) {
         const hid_t scalar = H5Screate(H5S_SCALAR);
         const hid_t note =
@@ -43,10 +44,17 @@ static inline void stream_write_file(const char *path, const int32_t *counts, in
     assert_true(H5Fclose(file) >= 0);
 }
 
-/// Frames of stream_pixel; owner: the caller, free.
+/// The same of 16-bit integers.
+static inline void stream_write_file(const char *path, const int32_t *counts, int frames,
+                                     int columns, int rows, double bits)
+{
+    stream_write_as(H5T_STD_U16LE, path, counts, frames, columns, rows, bits);
+}
+
+/// Frames of stream_pixel. Owner: the caller.
 static inline int32_t *stream_frames(int first, int frames, int columns, int rows)
 {
-    int32_t *counts = calloc((size_t)(frames * columns * rows), sizeof *counts);
+    int32_t *counts = new_zeros(int32_t, frames * columns * rows);
     for (int i = 0; i < frames * columns * rows; ++i) {
         counts[i] = stream_pixel(first + i / (columns * rows), i % columns, i / columns % rows);
     }

@@ -75,44 +75,52 @@ static bb_status take_from_camera(void *state, bb_live_frames *frames, bb_live_e
     return status;
 }
 
-static bb_live_source_kind kind_of(bool waits)
+static bb_live_source_kind source = {.name = "camera",
+                                     .poll_s = 0.001,
+                                     .open = open_camera,
+                                     .close = close_camera,
+                                     .take = take_from_camera};
+
+// Phases of one frame from the camera, which wait or not; `held` of them at once.
+static bb_live_acquisition *start(bool waits, double rate_hz, bb_index held)
 {
-    return (bb_live_source_kind){.name = "camera",
-                                 .waits = waits,
-                                 .poll_s = 0.001,
-                                 .open = open_camera,
-                                 .close = close_camera,
-                                 .take = take_from_camera};
+    const bb_live_request request = {.count = 1};
+    bb_live_acquisition *acquisition = NULL;
+    source.waits = waits;
+    check_ok(bb_live_acquisition_start(&source, &request, rate_hz, held, &acquisition));
+    return acquisition;
+}
+
+// The next phase, or the event that comes instead.
+static const bb_live_frames *take(bb_live_acquisition *acquisition, bb_live_event *event)
+{
+    const bb_live_frames *frames = NULL;
+    do {
+        check_ok(bb_live_acquisition_take(acquisition, 0.05, &frames, event));
+        assert_true((frames != NULL) == (*event == BB_LIVE_TAKEN));
+    } while (*event == BB_LIVE_NOTHING);
+    return frames;
 }
 
 static void expect(bb_live_acquisition *acquisition, int32_t number)
 {
-    const bb_live_frames *frames = NULL;
     bb_live_event event = BB_LIVE_NOTHING;
-    while (event == BB_LIVE_NOTHING) {
-        check_ok(bb_live_acquisition_take(acquisition, 0.05, &frames, &event));
-    }
+    const bb_live_frames *frames = take(acquisition, &event);
     assert_int_equal(event, BB_LIVE_TAKEN);
     assert_int_equal(frames->counts[0], number);
 }
 
 TEST(frames_that_wait_are_all_taken)
 {
-    const bb_live_source_kind kind = kind_of(true);
-    const bb_live_request request = {.count = 1};
-    const bb_live_frames *frames = NULL;
     bb_live_event event = BB_LIVE_TAKEN;
-    bb_live_acquisition *acquisition = NULL;
     reset(PHASES, true, false);
-    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
+    bb_live_acquisition *acquisition = start(true, 0.0, 1);
     for (int k = 0; k < PHASES; ++k) {
         expect(acquisition, k);
         assert_null(bb_live_acquisition_truth(acquisition, 0));
     }
-    while (event != BB_LIVE_ENDED) {
-        check_ok(bb_live_acquisition_take(acquisition, 0.05, &frames, &event));
-        assert_null(frames);
-    }
+    assert_null(take(acquisition, &event));
+    assert_int_equal(event, BB_LIVE_ENDED);
     assert_int_equal(bb_live_acquisition_dropped(acquisition), 10); // those of the source alone
     bb_live_acquisition_stop(&acquisition);
     assert_null(acquisition);
@@ -122,17 +130,13 @@ TEST(frames_that_wait_are_all_taken)
 TEST(frames_stand_while_they_are_held)
 {
     enum { HELD = 3 };
-    const bb_live_source_kind kind = kind_of(true);
-    const bb_live_request request = {.count = 1};
-    const bb_live_frames *held[PHASES] = {NULL};
+    const bb_live_frames *held[PHASES];
     bb_live_event event = BB_LIVE_NOTHING;
-    bb_live_acquisition *acquisition = NULL;
     reset(PHASES, true, false);
-    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, HELD, &acquisition));
+    bb_live_acquisition *acquisition = start(true, 0.0, HELD);
     for (int k = 0; k < PHASES; ++k) {
-        while (held[k] == NULL) {
-            check_ok(bb_live_acquisition_take(acquisition, 0.05, &held[k], &event));
-        }
+        held[k] = take(acquisition, &event);
+        assert_non_null(held[k]);
         (void)usleep(2000); // the thread goes on meanwhile
         for (int i = k < HELD ? 0 : k - HELD + 1; i <= k; ++i) {
             assert_int_equal(held[i]->counts[0], i);
@@ -172,11 +176,12 @@ static void allow(int count)
 // Whatever was taken between its frames, a phase is put together in one place.
 TEST(a_phase_may_come_in_parts)
 {
-    bb_live_source_kind kind = kind_of(true);
+    bb_live_source_kind kind = source;
     const bb_live_request request = {.count = 2};
     const bb_live_frames *frames = NULL;
     bb_live_event event = BB_LIVE_NOTHING;
     bb_live_acquisition *acquisition = NULL;
+    kind.waits = true;
     kind.take = take_in_parts;
     reset(0, false, false);
     check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
@@ -192,13 +197,10 @@ TEST(a_phase_may_come_in_parts)
 
 TEST(a_camera_goes_on_and_the_newest_is_taken)
 {
-    const bb_live_source_kind kind = kind_of(false);
-    const bb_live_request request = {.count = 1};
     const bb_live_frames *frames = NULL;
     bb_live_event event = BB_LIVE_TAKEN;
-    bb_live_acquisition *acquisition = NULL;
     reset(0, false, false);
-    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
+    bb_live_acquisition *acquisition = start(false, 0.0, 1);
     check_ok(bb_live_acquisition_take(acquisition, 0.01, &frames, &event));
     assert_int_equal(event, BB_LIVE_NOTHING);
     assert_null(frames);
@@ -215,11 +217,8 @@ TEST(a_camera_goes_on_and_the_newest_is_taken)
 
 TEST(a_rate_releases_frames_that_would_wait)
 {
-    const bb_live_source_kind kind = kind_of(true);
-    const bb_live_request request = {.count = 1};
-    bb_live_acquisition *acquisition = NULL;
     reset(PHASES, true, false);
-    check_ok(bb_live_acquisition_start(&kind, &request, 2000.0, 1, &acquisition));
+    bb_live_acquisition *acquisition = start(true, 2000.0, 1);
     expect_dropped(acquisition, PHASES - 1 + 10); // all but the last are replaced
     expect(acquisition, PHASES - 1);
     bb_live_acquisition_stop(&acquisition);
@@ -227,13 +226,10 @@ TEST(a_rate_releases_frames_that_would_wait)
 
 TEST(failures_come_behind_what_was_taken)
 {
-    const bb_live_source_kind kind = kind_of(true);
-    const bb_live_request request = {.count = 1};
     const bb_live_frames *frames = NULL;
     bb_live_event event = BB_LIVE_NOTHING;
-    bb_live_acquisition *acquisition = NULL;
     reset(1, true, true);
-    check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
+    bb_live_acquisition *acquisition = start(true, 0.0, 1);
     expect(acquisition, 0);
     bb_status status = BB_OK;
     while (event != BB_LIVE_ENDED) {
@@ -247,12 +243,9 @@ TEST(failures_come_behind_what_was_taken)
 // A thread that waits to hand frames over, or for a late release, can be stopped.
 TEST(it_stops_at_any_time)
 {
-    const bb_live_request request = {.count = 1};
     for (int late = 0; late < 2; ++late) {
-        const bb_live_source_kind kind = kind_of(true);
-        bb_live_acquisition *acquisition = NULL;
         reset(PHASES, false, false);
-        check_ok(bb_live_acquisition_start(&kind, &request, late ? 0.001 : 0.0, 1, &acquisition));
+        bb_live_acquisition *acquisition = start(true, late ? 0.001 : 0.0, 1);
         for (int try = 0; try < 20000 && count_given() < 2; ++try) {
             (void)usleep(1000);
         }

@@ -33,9 +33,7 @@ static void show(bb_live_view *view, bb_index frame, const char *state)
 {
     static double phase[ROWS * COLUMNS];
     const bb_live_facts facts = facts_of(frame, state);
-    for (int i = 0; i < ROWS * COLUMNS; ++i) {
-        phase[i] = i % COLUMNS == 0 ? NAN : 0.04 * (i % COLUMNS);
-    }
+    fill_array(phase, ROWS * COLUMNS, i, i % COLUMNS == 0 ? NAN : 0.04 * (i % COLUMNS));
     check_ok(bb_live_view_show(view, COLUMNS, ROWS, phase, &facts));
 }
 
@@ -76,7 +74,7 @@ static void add_probe(void)
 
 TEST(the_page_shows_what_comes)
 {
-    bb_live_view *view = NULL;
+    autoclose(bb_live_view) view = NULL;
     check_ok(bb_live_view_open("view", "a <title> & \"more\"", 0.02, &view));
     assert_true(bb_live_view_is_due(view));
     show(view, 5, "running");
@@ -85,9 +83,7 @@ TEST(the_page_shows_what_comes)
     assert_int_equal(system(CHROMIUM "--virtual-time-budget=6000 --window-size=500,900 --dump-dom "
                                      "file://$PWD/view/probe.html > dom 2> log"),
                      0);
-    if (system("! grep CONSOLE log") != 0) {
-        fail();
-    }
+    assert_int_equal(system("! grep CONSOLE log"), 0);
     read_page("dom");
     expect("PROBE 60 x 40 frame 17 wide false bold 0 END");
     expect("id=\"rms\">34.1 nm<");
@@ -97,7 +93,6 @@ TEST(the_page_shows_what_comes)
     expect("id=\"rejected\">1.50 %<");
     expect("id=\"wrong\">-<");
     expect("id=\"state\">running<");
-    bb_live_view_close(&view);
 }
 
 TEST(it_stays_when_the_stream_is_over)
@@ -116,4 +111,4 @@ TEST(it_stays_when_the_stream_is_over)
     assert_null(view);
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave, .commands = "chromium");
+TEST_GROUP(.commands = "chromium", .has_folder = true);

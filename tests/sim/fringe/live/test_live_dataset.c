@@ -9,19 +9,9 @@ enum { FRAMES = 4, COLUMNS = 3, ROWS = 2, POINTS = COLUMNS * ROWS, VALUES = FRAM
 // Frames of pixels of 32 bits with a sign, the last of which is `last`, others 7.
 static void put_signed_file(const char *path, int32_t last)
 {
-    const hsize_t shape[3] = {FRAMES, ROWS, COLUMNS};
     int32_t values[VALUES];
-    for (int i = 0; i < VALUES; ++i) {
-        values[i] = i < VALUES - 1 ? 7 : last;
-    }
-    const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    const hid_t space = H5Screate_simple(3, shape, NULL);
-    const hid_t set =
-        H5Dcreate2(file, "/frames", H5T_STD_I32BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    assert_true(H5Dwrite(set, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    (void)H5Dclose(set);
-    (void)H5Sclose(space);
-    assert_true(H5Fclose(file) >= 0);
+    fill_array(values, VALUES, i, i < VALUES - 1 ? 7 : last);
+    stream_write_as(H5T_STD_I32BE, path, values, FRAMES, COLUMNS, ROWS, 0.0);
 }
 
 static bb_status read_last(uint16_t counts[2 * POINTS])
@@ -49,4 +39,4 @@ TEST(all_of_16_bits_is_read_and_no_more)
     check_fails(read_last(counts), BB_INVALID, "frame 3 has a pixel below 0, expected 0..65535");
 }
 
-TEST_GROUP(.enter = fixture_enter_hdf5, .leave = fixture_leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true);

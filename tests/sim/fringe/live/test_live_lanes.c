@@ -4,16 +4,14 @@
 
 TEST(phases_do_not_depend_on_how_many_are_on_their_way)
 {
-    lanes_check_overlap("cpu");
+    lanes_check_overlap("device=cpu");
 }
 
 TEST(lanes_are_those_that_are_named)
 {
-    const driver_case study = {LANES_CONFIG, {NULL}};
-    bb_live_lanes *lanes = NULL;
-    bb_config *config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(CASE(CONFIG_FRINGE_SMALL, {NULL}));
     const bb_fringe_study *fringe = bb_config_study(config);
-    check_ok(bb_live_lanes_create(fringe, "fp16-u,fp32", 0, NULL, &lanes));
+    bb_live_lanes *lanes = new_object(bb_live_lanes, fringe, "fp16-u,fp32", 0, NULL);
     assert_int_equal(bb_live_lanes_count(lanes), 2);
     assert_int_equal(bb_live_lanes_overlap(lanes), 1);
     assert_string_equal(bb_live_lanes_at(lanes, 0)->name, "fp16-u");
@@ -25,7 +23,6 @@ TEST(lanes_are_those_that_are_named)
     check_fails(bb_live_lanes_create(fringe, "fp32", 5, NULL, &lanes), BB_INVALID,
                 "--overlap 5, expected 1..4");
     assert_null(lanes);
-    bb_config_destroy(&config);
 }
 
-TEST_GROUP(.enter = lanes_enter, .leave = driver_leave);
+TEST_GROUP(.is_quiet = true, .threads = 2);

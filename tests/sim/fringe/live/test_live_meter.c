@@ -21,7 +21,7 @@ TEST(quantiles_are_ranks)
 
 TEST(a_line_is_about_what_came_since_the_last)
 {
-    bb_live_meter meter = {0};
+    autorelease(bb_live_meter) meter = {0};
     bb_live_quantiles found;
     bb_index count = 0;
     for (int k = 0; k < 10; ++k) {
@@ -35,13 +35,12 @@ TEST(a_line_is_about_what_came_since_the_last)
     assert_true(count == 2 && found.p50 == 2.0 && found.p99 == 3.0 && found.max == 3.0);
     check_ok(bb_live_meter_recent(&meter, &count, &found));
     assert_true(count == 0 && isnan(found.p50));
-    bb_live_meter_release(&meter);
 }
 
 // Beyond its room the first go; the greatest of all stays known.
 TEST(the_last_ones_are_kept)
 {
-    bb_live_meter meter = {0};
+    autorelease(bb_live_meter) meter = {0};
     bb_live_quantiles found;
     check_ok(bb_live_meter_add(&meter, 9e9));
     for (bb_index k = 0; k < BB_LIVE_LATENCIES; ++k) {
@@ -51,5 +50,4 @@ TEST(the_last_ones_are_kept)
     check_ok(bb_live_meter_all(&meter, &found));
     assert_true(found.p50 == BB_LIVE_LATENCIES / 2 - 1);
     assert_true(found.max == 9e9);
-    bb_live_meter_release(&meter);
 }

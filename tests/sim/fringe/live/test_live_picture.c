@@ -43,11 +43,12 @@ static const unsigned char *find_chunk(const unsigned char *png, bb_index bytes,
     return found;
 }
 
-// The bytes of stored blocks, held to Adler's sum; owner: the caller, free.
-static unsigned char *unpack(const unsigned char *data, size_t length, size_t *out)
+// The bytes of stored blocks of a picture, held to Adler's sum. Owner: the caller.
+static unsigned char *unpack(const unsigned char *png, bb_index png_bytes, size_t *out)
 {
-    unsigned char *bytes = malloc(length);
-    size_t place = 2;
+    size_t place = 2, length = 0;
+    const unsigned char *data = find_chunk(png, png_bytes, "IDAT", &length);
+    unsigned char *bytes = new_array(unsigned char, (bb_index)length);
     uint32_t a = 1, b = 0;
     bool last = false;
     *out = 0;
@@ -72,7 +73,7 @@ static unsigned char *unpack(const unsigned char *data, size_t length, size_t *o
 TEST(values_become_colours)
 {
     const double values[2][3] = {{-1.0, 0.0, 0.5}, {1.0, NAN, 7.0}};
-    unsigned char *png = NULL;
+    autofree unsigned char *png = NULL;
     bb_index bytes = 0;
     size_t length = 0, size = 0;
     check_ok(bb_live_picture_draw(3, 2, values[0], 0.0, 1.0, &png, &bytes));
@@ -84,52 +85,43 @@ TEST(values_become_colours)
     assert_true(palette[2] > palette[0] && palette[3 * 254] > palette[3 * 254 + 2]); // blue to red
     const unsigned char *clear = find_chunk(png, bytes, "tRNS", &length);
     assert_true(length == 256 && clear[254] == 255 && clear[255] == 0);
-    const unsigned char *data = find_chunk(png, bytes, "IDAT", &length);
-    unsigned char *lines = unpack(data, length, &size);
+    autofree unsigned char *lines = unpack(png, bytes, &size);
     const unsigned char expected[8] = {0, 0, 0, 127, 0, 254, 255, 254};
     assert_int_equal(size, 8);
     assert_memory_equal(lines, expected, 8);
-    free(lines);
-    BB_RELEASE(&png);
 }
 
 TEST(flat_maps_and_empty_ones_are_drawn)
 {
     const double values[2] = {3.0, NAN};
-    unsigned char *png = NULL;
-    bb_index bytes = 0;
-    size_t length = 0, size = 0;
     for (int i = 0; i < 2; ++i) {
+        autofree unsigned char *png = NULL;
+        bb_index bytes = 0;
+        size_t size = 0;
         check_ok(bb_live_picture_draw(2, 1, values, i == 0 ? 3.0 : NAN, i == 0 ? 3.0 : NAN, &png,
                                       &bytes));
-        const unsigned char *data = find_chunk(png, bytes, "IDAT", &length);
-        unsigned char *lines = unpack(data, length, &size);
+        autofree unsigned char *lines = unpack(png, bytes, &size);
         assert_true(size == 3 && lines[2] == 255);
-        free(lines);
-        BB_RELEASE(&png);
     }
 }
 
 TEST(large_maps_are_thinned)
 {
     enum { COLUMNS = 2050, ROWS = 700 };
-    double *values = calloc((size_t)COLUMNS * ROWS, sizeof *values);
+    static double values[COLUMNS * ROWS];
     unsigned char *png = NULL;
     bb_index bytes = 0;
     size_t length = 0, size = 0;
-    for (int i = 0; i < COLUMNS * ROWS; ++i) {
-        values[i] = i % COLUMNS % 255;
-    }
+    fill_array(values, COLUMNS * ROWS, i, i % COLUMNS % 255);
     check_ok(bb_live_picture_draw(COLUMNS, ROWS, values, 0.0, 255.0, &png, &bytes));
     const unsigned char *head = find_chunk(png, bytes, "IHDR", &length);
     assert_true(number_at(head) == 684 && number_at(head + 4) == 234); // every third
-    const unsigned char *data = find_chunk(png, bytes, "IDAT", &length);
-    unsigned char *lines = unpack(data, length, &size);
+    unsigned char *lines = unpack(png, bytes, &size);
     assert_int_equal(size, 685 * 234); // three blocks
     for (int x = 0; x < 684; ++x) {
         assert_int_equal(lines[685 * 233 + 1 + x], 3 * x % 255);
     }
-    free(lines);
+    BB_RELEASE(&lines);
     BB_RELEASE(&png);
     for (bb_index k = 1; k <= 2; ++k) {
         bb_memory_fail_at(k);
@@ -138,6 +130,5 @@ TEST(large_maps_are_thinned)
         bb_memory_fail_at(0);
         assert_null(png);
     }
-    free(values);
     assert_int_equal(bb_memory_blocks(), 0);
 }

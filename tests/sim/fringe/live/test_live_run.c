@@ -15,7 +15,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-#define CONFIG BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
+#define CONFIG CONFIG_FRINGE_SMALL
 #define FEW    "unwrap={cycles: 4, reweight: 0}"
 
 enum { COLUMNS = 96, ROWS = 72, POINTS = COLUMNS * ROWS };
@@ -31,19 +31,25 @@ static bb_status run_stream(const driver_case *study, const bb_live_options *opt
                             bb_results **results, bb_text *text)
 {
     bb_status status = BB_OK;
-    bb_config *config = NULL;
-    bb_text table = {0};
+    autoptr(bb_config) config = NULL;
+    autorelease(bb_text) table = {0};
     BB_TRY(driver_load(study, &config));
     BB_TRY(bb_results_create(results));
     BB_TRY(bb_live_run(bb_config_study(config), options, *results, text == NULL ? &table : text));
     driver_check_declared(&bb_fringe_experiment, *results);
 done:
-    bb_text_release(&table);
-    bb_config_destroy(&config);
     if (status != BB_OK) {
         bb_results_destroy(results);
     }
     return status;
+}
+
+// Results of a stream that succeeds. Owner: the caller.
+static bb_results *stream(const driver_case *study, const bb_live_options *options)
+{
+    bb_results *results = NULL;
+    check_ok(run_stream(study, options, &results, NULL));
+    return results;
 }
 
 // A phase at a time, and several.
@@ -52,50 +58,32 @@ enum { OVERLAPS = sizeof overlaps / sizeof overlaps[0] };
 
 static double number(const bb_results *results, const char *name, bb_index place)
 {
-    const bb_dataset *found = NULL;
-    for (bb_index i = 0; i < bb_results_count(results); ++i) {
-        const bb_dataset *dataset = bb_results_dataset(results, i);
-        if (strcmp(dataset->group, "live") == 0 && strcmp(dataset->name, name) == 0) {
-            found = dataset;
-        }
-    }
-    if (found == NULL) {
-        print_error("no live/%s\n", name);
-    }
-    assert_non_null(found);
-    return found->numbers[place];
+    return dataset_in(results, "live", name)->numbers[place];
 }
 
 // What the small study's camera stores of a draw: [4][ROWS][COLUMNS], 10 bits.
 static int32_t *make_counts(bb_index draw)
 {
-    const driver_case study = {CONFIG, {NULL}};
-    bb_scene *scene = NULL;
-    bb_frames *frames = NULL;
-    int32_t *counts = calloc((size_t)4 * POINTS, sizeof *counts);
-    bb_config *config = driver_config(&study);
+    int32_t *counts = new_zeros(int32_t, 4 * POINTS);
+    autoptr(bb_config) config = driver_config(CASE(CONFIG, {NULL}));
     const bb_fringe_study *fringe = bb_config_study(config);
-    check_ok(bb_scene_create(&fringe->physics, 1, draw, &scene));
-    check_ok(bb_frames_create(&fringe->physics, scene, 1, draw, &frames));
+    autoptr(bb_scene) scene = new_object(bb_scene, &fringe->physics, 1, draw);
+    autoptr(bb_frames) frames = new_object(bb_frames, &fringe->physics, scene, 1, draw);
     bb_frames_quantise(frames, 10, NULL);
     for (int i = 0; i < 4 * POINTS; ++i) {
         const double value = frames->intensity[i];
         counts[i] = isfinite(value) ? (int32_t)rint(1023.0 * value) : 0;
     }
-    bb_frames_destroy(&frames);
-    bb_scene_destroy(&scene);
-    bb_config_destroy(&config);
     return counts;
 }
 
 TEST(the_scene_is_unwrapped_rightly)
 {
-    const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual(NULL, 6);
-    bb_results *results = NULL;
-    bb_text table = {0};
+    autoptr(bb_results) results = NULL;
+    autorelease(bb_text) table = {0};
     options.pipelines = "fp32,fp16-u";
-    check_ok(run_stream(&study, &options, &results, &table));
+    check_ok(run_stream(CASE(CONFIG, {FEW}), &options, &results, &table));
     assert_true(number(results, "phases", 0) == 6.0);
     assert_true(number(results, "dropped", 0) == 0.0);
     assert_true(number(results, "sizes", 0) == 1.0);
@@ -115,55 +103,46 @@ TEST(the_scene_is_unwrapped_rightly)
         strstr(bb_text_string(&table), "synthetic: 96 x 72 pixels of 10 bits, 4 frames"));
     assert_non_null(strstr(bb_text_string(&table), "6 phases in "));
     assert_non_null(strstr(bb_text_string(&table), "fp16-u"));
-    bb_text_release(&table);
-    bb_results_destroy(&results);
 }
 
 // Of a surface that a window of seven pixels resolves.
 TEST_FULL(a_carrier_is_a_stream_too)
 {
-    const driver_case study = {CONFIG,
-                               {FEW, "detection={algorithm: carrier}", "surface.noise_rad=0",
-                                "surface.tilt_fringes={x: 1, y: -2}",
-                                "surface.zernike=[{j: 4, rms_nm: 60.0}]", "size.columns=120",
-                                "pupil={kind: rectangle}"}};
     const bb_live_options options = usual(NULL, 3);
-    bb_results *results = NULL;
-    check_ok(run_stream(&study, &options, &results, NULL));
+    autoptr(bb_results) results =
+        stream(CASE(CONFIG,
+                    {FEW, "detection={algorithm: carrier}", "surface.noise_rad=0",
+                     "surface.tilt_fringes={x: 1, y: -2}", "surface.zernike=[{j: 4, rms_nm: 60.0}]",
+                     "size.columns=120", "pupil={kind: rectangle}"}),
+               &options);
     assert_true(number(results, "frames", 0) == 1.0);
     assert_true(number(results, "scored", 0) >= 1.0);
     assert_true(number(results, "wrong_points", 0) == 0.0);
-    bb_results_destroy(&results);
 }
 
 TEST(a_file_ends_with_its_last_whole_phase)
 {
     const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual("file:frames.h5", 0);
-    bb_results *results = NULL;
-    int32_t *counts = make_counts(0);
-    int32_t *repeated = calloc((size_t)10 * POINTS, sizeof *repeated);
+    autofree int32_t *counts = make_counts(0);
+    autofree int32_t *repeated = new_zeros(int32_t, 10 * POINTS);
     for (int k = 0; k < 10; ++k) {
         memcpy(repeated + k * POINTS, counts + k % 4 * POINTS, POINTS * sizeof *counts);
     }
     stream_write_file("frames.h5", repeated, 10, COLUMNS, ROWS, 10.0);
-    check_ok(run_stream(&study, &options, &results, NULL));
+    autoptr(bb_results) results = stream(&study, &options);
     assert_true(number(results, "phases", 0) == 2.0);
     assert_true(number(results, "dropped", 0) == 0.0);
     assert_true(number(results, "scored", 0) == 0.0); // nobody knows the truth
-    bb_results_destroy(&results);
     options = usual("loop:frames.h5", 7);
-    check_ok(run_stream(&study, &options, &results, NULL));
-    assert_true(number(results, "phases", 0) == 7.0);
-    bb_results_destroy(&results);
-    free(counts);
-    free(repeated);
+    autoptr(bb_results) endless = stream(&study, &options);
+    assert_true(number(endless, "phases", 0) == 7.0);
 }
 
-// The last phase, as its page shows it; owner: the caller, free.
+// The last phase, as its page shows it; owner: the caller.
 static char *read_picture(const char *path, size_t *length)
 {
-    char *bytes = calloc(1 << 20, 1);
+    char *bytes = new_zeros(char, 1 << 20);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     *length = fread(bytes, 1, 1 << 20, file);
@@ -175,38 +154,33 @@ static char *read_picture(const char *path, size_t *length)
 TEST_FULL(phases_in_flight_change_no_result)
 {
     enum { DRAWS = 5, MOST = 4 };
-    const driver_case study = {CONFIG, {FEW}};
-    int32_t *stored = calloc((size_t)DRAWS * 4 * POINTS, sizeof *stored);
+    autofree int32_t *stored = new_zeros(int32_t, DRAWS * 4 * POINTS);
     for (int draw = 0; draw < DRAWS; ++draw) {
-        int32_t *counts = make_counts(draw);
+        autofree int32_t *counts = make_counts(draw);
         memcpy(stored + draw * 4 * POINTS, counts, (size_t)4 * POINTS * sizeof *counts);
-        free(counts);
     }
     stream_write_file("draws.h5", stored, 4 * DRAWS, COLUMNS, ROWS, 10.0);
-    free(stored);
     for (int frames = 2; frames <= DRAWS + 1; ++frames) {
         char *pictures[MOST];
         size_t lengths[MOST];
         double rejected[MOST];
         for (int i = 0; i < MOST; ++i) {
             bb_live_options options = usual("file:draws.h5", frames);
-            bb_results *results = NULL;
             options.view = "page3";
             options.overlap = i + 1;
-            check_ok(run_stream(&study, &options, &results, NULL));
+            autoptr(bb_results) results = stream(CASE(CONFIG, {FEW}), &options);
             assert_true(number(results, "phases", 0) == fmin(frames, DRAWS));
             assert_true(number(results, "latency_ms", (bb_index)fmin(frames, DRAWS) - 1) > 0.0);
             rejected[i] = number(results, "rejected_share", 0);
             pictures[i] = read_picture("page3/wavefront.png", &lengths[i]);
-            bb_results_destroy(&results);
         }
         for (int i = 1; i < MOST; ++i) {
             assert_true(rejected[i] == rejected[0]);
             assert_int_equal(lengths[i], lengths[0]);
             assert_memory_equal(pictures[i], pictures[0], lengths[0]);
-            free(pictures[i]);
+            BB_RELEASE(&pictures[i]);
         }
-        free(pictures[0]);
+        BB_RELEASE(&pictures[0]);
     }
 }
 
@@ -217,60 +191,48 @@ TEST(each_phase_has_its_own_truth)
     double wrong = NAN; // of the first phase alone
     for (int i = -1; i < OVERLAPS; ++i) {
         bb_live_options options = usual(NULL, i < 0 ? 1 : 5);
-        bb_results *results = NULL;
         options.overlap = i < 0 ? 1 : overlaps[i];
-        check_ok(run_stream(&study, &options, &results, NULL));
+        autoptr(bb_results) results = stream(&study, &options);
         if (i < 0) {
             wrong = number(results, "wrong_points", 0);
             assert_true(wrong > 0.0);
         } else if (number(results, "scored", 0) == 1.0) { // one a second
             assert_true(number(results, "wrong_points", 0) == wrong);
         }
-        bb_results_destroy(&results);
     }
 }
 
-// Four frames of a tilt, of any shape.
-static void put_tilt(const char *path, int columns, int rows)
+// Four frames of a tilt, of any shape; dark at an amplitude of 0.
+static void put_tilt(const char *path, int columns, int rows, int amplitude)
 {
-    int32_t *counts = calloc((size_t)(4 * columns * rows), sizeof *counts);
+    autofree int32_t *counts = new_zeros(int32_t, 4 * columns * rows);
     for (int i = 0; i < 4 * columns * rows; ++i) {
         const double phase = 0.3 * (i % columns) + 0.5 * M_PI * (i / (columns * rows));
-        counts[i] = (int32_t)rint(100.0 + 80.0 * cos(phase));
+        counts[i] = (int32_t)rint(amplitude * (1.25 + cos(phase)));
     }
     stream_write_pgm(path, counts, 4, columns, rows, 255);
-    free(counts);
 }
 
 TEST(frames_may_change_their_size_and_be_broken)
 {
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
     bb_live_options options = usual("directory:sizes", 0);
-    bb_results *results = NULL;
     assert_int_equal(mkdir("sizes", 0777), 0);
-    put_tilt("sizes/1.pgm", 60, 40);
+    put_tilt("sizes/1.pgm", 60, 40, 80);
     write_text("sizes/2.pgm", "P5\n60 40\n255\nnot whole");
-    put_tilt("sizes/3.pgm", 60, 40);
-    put_tilt("sizes/4.pgm", 33, 47);
-    put_tilt("sizes/5.pgm", 33, 47);
-    put_tilt("sizes/6.pgm", 60, 40);
+    put_tilt("sizes/3.pgm", 60, 40, 80);
+    put_tilt("sizes/4.pgm", 33, 47, 80);
+    put_tilt("sizes/5.pgm", 33, 47, 80);
+    put_tilt("sizes/6.pgm", 60, 40, 80);
     write_text("sizes/end", "");
     for (int i = 0; i < OVERLAPS; ++i) {
         options.overlap = overlaps[i];
-        check_ok(run_stream(&study, &options, &results, NULL));
+        autoptr(bb_results) results = stream(&study, &options);
         assert_true(number(results, "overlap", 0) == (double)overlaps[i]);
         assert_true(number(results, "phases", 0) == 5.0);
         assert_true(number(results, "sizes", 0) == 3.0);
         assert_true(number(results, "columns", 0) == 60.0 && number(results, "bits", 0) == 8.0);
-        bb_results_destroy(&results);
     }
-}
-
-static void put_dark(const char *path, int columns, int rows)
-{
-    int32_t *counts = calloc((size_t)(4 * columns * rows), sizeof *counts);
-    stream_write_pgm(path, counts, 4, columns, rows, 255);
-    free(counts);
 }
 
 // Without fringes there is no mask: the next phase may have some.
@@ -282,20 +244,19 @@ TEST(dark_phases_are_dropped)
     const bb_index held = bb_memory_blocks();
     options.patience_s = 0.1;
     assert_int_equal(mkdir("dark", 0777), 0);
-    put_dark("dark/1.pgm", 60, 40);
+    put_tilt("dark/1.pgm", 60, 40, 0);
     check_fails(run_stream(&study, &options, &results, NULL), BB_IO,
                 "before its first phase: the first frames have no pixel in the pupil");
     options = usual("loop:dark.h5", 0);
     options.patience_s = 0.1;
-    int32_t *counts = calloc((size_t)4 * 60 * 40, sizeof *counts);
+    static const int32_t counts[4 * 60 * 40] = {0};
     stream_write_file("dark.h5", counts, 4, 60, 40, 8.0);
-    free(counts);
     check_fails(run_stream(&study, &options, &results, NULL), BB_IO, "before its first phase");
     options = usual("directory:dark", 0);
-    put_tilt("dark/2.pgm", 60, 40);
-    put_dark("dark/3.pgm", 32, 32);
-    put_tilt("dark/4.pgm", 60, 40);
-    put_tilt("dark/5.pgm", 32, 32);
+    put_tilt("dark/2.pgm", 60, 40, 80);
+    put_tilt("dark/3.pgm", 32, 32, 0);
+    put_tilt("dark/4.pgm", 60, 40, 80);
+    put_tilt("dark/5.pgm", 32, 32, 80);
     write_text("dark/end", "");
     check_ok(run_stream(&study, &options, &results, NULL));
     assert_true(number(results, "phases", 0) == 3.0);
@@ -307,42 +268,38 @@ TEST(dark_phases_are_dropped)
 
 TEST(an_error_comes_behind_the_summary)
 {
-    const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual("file:broken.h5", 0);
     bb_results *results = NULL;
     bb_text table = {0};
-    int32_t *counts = make_counts(0);
-    int32_t *repeated = calloc((size_t)8 * POINTS, sizeof *repeated);
+    autofree int32_t *counts = make_counts(0);
+    autofree int32_t *repeated = new_zeros(int32_t, 8 * POINTS);
     memcpy(repeated, counts, (size_t)4 * POINTS * sizeof *counts);
     repeated[7 * POINTS] = 5000; // beyond 10 bits
     stream_write_file("broken.h5", repeated, 8, COLUMNS, ROWS, 10.0);
     for (int i = 0; i < OVERLAPS; ++i) {
         options.overlap = overlaps[i];
-        check_fails(run_stream(&study, &options, &results, &table), BB_INVALID,
+        check_fails(run_stream(CASE(CONFIG, {FEW}), &options, &results, &table), BB_INVALID,
                     "frame 7 has a pixel of 5000");
         assert_non_null(strstr(bb_text_string(&table), "1 phases in "));
         bb_text_release(&table);
     }
-    free(counts);
-    free(repeated);
 }
 
 TEST(a_stream_that_stalls_ends_when_patience_does)
 {
     const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
     bb_live_options options = usual("directory:stall", 0);
-    bb_results *results = NULL;
+    bb_results *none = NULL;
     options.patience_s = 0.3;
     assert_int_equal(mkdir("stall", 0777), 0);
-    check_fails(run_stream(&study, &options, &results, NULL), BB_IO,
+    check_fails(run_stream(&study, &options, &none, NULL), BB_IO,
                 "the stream ended before its first phase");
-    put_tilt("stall/1.pgm", 60, 40);
+    put_tilt("stall/1.pgm", 60, 40, 80);
     for (int i = 0; i < OVERLAPS; ++i) {
         options.overlap = overlaps[i];
-        check_ok(run_stream(&study, &options, &results, NULL));
+        autoptr(bb_results) results = stream(&study, &options);
         assert_true(number(results, "phases", 0) == 1.0);
         assert_true(number(results, "stalls", 0) == 1.0);
-        bb_results_destroy(&results);
     }
 }
 
@@ -365,7 +322,7 @@ static void *act_later(void *context)
         (void)usleep(2000);
     }
     if (task->puts != NULL) {
-        put_tilt("late.part", 60, 40);
+        put_tilt("late.part", 60, 40, 80);
         (void)rename("late.part", task->puts);
     } else {
         (void)kill(getpid(), SIGINT);
@@ -375,27 +332,23 @@ static void *act_later(void *context)
 
 TEST(frames_may_come_late)
 {
-    const driver_case study = {CONFIG, {FEW, "pupil={kind: rectangle}"}};
     bb_live_options options = usual("directory:late", 2);
-    bb_results *results = NULL;
     later task = {"page1/state.js", "late/2.pgm"};
     pthread_t thread;
     options.view = "page1";
     assert_int_equal(mkdir("late", 0777), 0);
-    put_tilt("late/1.pgm", 60, 40);
+    put_tilt("late/1.pgm", 60, 40, 80);
     assert_int_equal(pthread_create(&thread, NULL, act_later, &task), 0);
-    check_ok(run_stream(&study, &options, &results, NULL));
+    autoptr(bb_results) results = stream(CASE(CONFIG, {FEW, "pupil={kind: rectangle}"}), &options);
     (void)pthread_join(thread, NULL);
     assert_true(number(results, "phases", 0) == 2.0);
-    bb_results_destroy(&results);
 }
 
 TEST(an_interrupt_ends_with_the_summary)
 {
-    const driver_case study = {CONFIG, {FEW}};
     bb_live_options options = usual(NULL, 0);
-    bb_results *results = NULL;
-    bb_text table = {0};
+    autoptr(bb_results) results = NULL;
+    autorelease(bb_text) table = {0};
     later task = {"page2/state.js", NULL};
     pthread_t thread;
     options.view = "page2";
@@ -403,12 +356,10 @@ TEST(an_interrupt_ends_with_the_summary)
     options.overlap = 2;
     check_ok(bb_interrupt_install());
     assert_int_equal(pthread_create(&thread, NULL, act_later, &task), 0);
-    check_ok(run_stream(&study, &options, &results, &table));
+    check_ok(run_stream(CASE(CONFIG, {FEW}), &options, &results, &table));
     (void)pthread_join(thread, NULL);
     assert_true(number(results, "phases", 0) >= 1.0);
     assert_non_null(strstr(bb_text_string(&table), "; interrupted"));
-    bb_text_release(&table);
-    bb_results_destroy(&results);
 }
 
 static char segment_name[64];
@@ -416,35 +367,31 @@ static char segment_name[64];
 static void *write_frames(void *context)
 {
     const stream_segment *camera = context;
-    int32_t *counts = make_counts(0);
+    autofree int32_t *counts = make_counts(0);
     for (int k = 0; k < 40; ++k) {
         stream_segment_put(camera, counts + k % 4 * POINTS);
         (void)usleep(500);
     }
     atomic_store(&camera->header->ended, 1);
-    free(counts);
     return NULL;
 }
 
 // Every phase was processed or counted as dropped, but for those before the stream was ready.
 TEST(a_camera_is_not_waited_for)
 {
-    const driver_case study = {CONFIG, {FEW}};
     char source[80];
     pthread_t thread;
-    bb_results *results = NULL;
     (void)snprintf(segment_name, sizeof segment_name, "/bb-stream-%ld", (long)getpid());
     (void)snprintf(source, sizeof source, "shm:%s", segment_name);
     bb_live_options options = usual(source, 0);
     options.overlap = 2;
-    stream_segment camera = stream_segment_make(segment_name, COLUMNS, ROWS, 10, 12);
+    autocall(stream_segment_remove) stream_segment camera =
+        stream_segment_make(segment_name, COLUMNS, ROWS, 10, 12);
     assert_int_equal(pthread_create(&thread, NULL, write_frames, &camera), 0);
-    check_ok(run_stream(&study, &options, &results, NULL));
+    autoptr(bb_results) results = stream(CASE(CONFIG, {FEW}), &options);
     (void)pthread_join(thread, NULL);
     const double phases = number(results, "phases", 0), dropped = number(results, "dropped", 0);
     assert_true(phases >= 1.0 && dropped >= 0.0 && phases + dropped <= 10.0);
-    bb_results_destroy(&results);
-    stream_segment_remove(&camera);
 }
 
 TEST(what_cannot_be_streamed_is_refused)
@@ -480,19 +427,4 @@ TEST(what_cannot_be_streamed_is_refused)
     assert_int_equal(bb_memory_blocks(), held);
 }
 
-static int enter(void **state)
-{
-    (void)state;
-    bb_log_set_level(BB_LOG_SILENT);
-    check_ok(bb_hdf5_library_start()); // before the first file of the test's own
-    return bb_threads_set(2) == BB_OK ? fixture_enter(NULL) : -1;
-}
-
-static int leave(void **state)
-{
-    (void)state;
-    bb_threads_stop();
-    return fixture_leave(NULL);
-}
-
-TEST_GROUP(.enter = enter, .leave = leave);
+TEST_GROUP(.begin = fixture_start_hdf5, .is_quiet = true, .has_folder = true, .threads = 2);

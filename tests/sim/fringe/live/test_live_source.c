@@ -19,12 +19,26 @@ enum { COUNT = 4 };
 
 static char segment_name[64];
 
-static void *open_source(const bb_live_source_kind *kind, const char *place)
+// An open source and its last frames.
+typedef struct feed {
+    const bb_live_source_kind *kind;
+    void *source;
+    bb_live_frames frames;
+} feed;
+
+static feed open_feed(const bb_live_source_kind *kind, const char *place)
 {
-    void *source = NULL;
+    feed opened = {.kind = kind};
     const bb_live_request request = {.place = place, .count = COUNT};
-    check_ok(kind->open(&request, &source));
-    return source;
+    check_ok(kind->open(&request, &opened.source));
+    return opened;
+}
+
+static void close_feed(feed *opened)
+{
+    opened->kind->close(&opened->source);
+    assert_null(opened->source);
+    bb_live_frames_release(&opened->frames);
 }
 
 static bb_status open_status(const bb_live_source_kind *kind, const char *place)
@@ -38,11 +52,11 @@ static bb_status open_status(const bb_live_source_kind *kind, const char *place)
 }
 
 // The next event; frames are those from `first` on.
-static void expect_frames(const bb_live_source_kind *kind, void *source, bb_live_frames *frames,
-                          int first, bb_index columns, bb_index rows)
+static void expect_frames(feed *opened, int first, bb_index columns, bb_index rows)
 {
+    const bb_live_frames *frames = &opened->frames;
     bb_live_event event = BB_LIVE_NOTHING;
-    check_ok(kind->take(source, frames, &event));
+    check_ok(opened->kind->take(opened->source, &opened->frames, &event));
     assert_int_equal(event, BB_LIVE_TAKEN);
     assert_int_equal(frames->count, COUNT);
     assert_int_equal(frames->columns, columns);
@@ -54,36 +68,39 @@ static void expect_frames(const bb_live_source_kind *kind, void *source, bb_live
     }
 }
 
-static void expect_event(const bb_live_source_kind *kind, void *source, bb_live_frames *frames,
-                         bb_live_event expected)
+static void expect_event(feed *opened, bb_live_event expected)
 {
     bb_live_event event = BB_LIVE_TAKEN;
-    check_ok(kind->take(source, frames, &event));
+    check_ok(opened->kind->take(opened->source, &opened->frames, &event));
     assert_int_equal(event, expected);
+}
+
+// Nothing is taken, and the message has a text.
+static void expect_left_out(feed *opened, const char *text)
+{
+    expect_event(opened, BB_LIVE_NOTHING);
+    assert_non_null(strstr(bb_status_message(), text));
 }
 
 static void put_file(const char *path, int first, int frames, int columns, int rows, double bits)
 {
-    int32_t *counts = stream_frames(first, frames, columns, rows);
+    autofree int32_t *counts = stream_frames(first, frames, columns, rows);
     stream_write_file(path, counts, frames, columns, rows, bits);
-    free(counts);
 }
 
 static void put_pgm(const char *path, int first, int frames, int columns, int rows, int largest)
 {
-    int32_t *counts = stream_frames(first, frames, columns, rows);
+    autofree int32_t *counts = stream_frames(first, frames, columns, rows);
     stream_write_pgm(path, counts, frames, columns, rows, largest);
-    free(counts);
 }
 
 static void put_segment(const stream_segment *segment, int first, int frames)
 {
     const int columns = (int)segment->header->columns, rows = (int)segment->header->rows;
-    int32_t *counts = stream_frames(first, frames, columns, rows);
+    autofree int32_t *counts = stream_frames(first, frames, columns, rows);
     for (int k = 0; k < frames; ++k) {
         stream_segment_put(segment, counts + k * columns * rows);
     }
-    free(counts);
 }
 
 TEST(sources_are_named)
@@ -106,28 +123,22 @@ TEST(sources_are_named)
 
 TEST(a_file_is_played_once_or_in_a_loop)
 {
-    bb_live_frames frames = {0};
     put_file("a.h5", 0, 10, 7, 5, 12.0); // the last two make no phase
-    void *source = open_source(&bb_live_file, "a.h5");
-    expect_frames(&bb_live_file, source, &frames, 0, 7, 5);
-    assert_int_equal(frames.bits, 12);
-    assert_int_equal(frames.draw, -1);
-    expect_frames(&bb_live_file, source, &frames, 4, 7, 5);
-    expect_event(&bb_live_file, source, &frames, BB_LIVE_ENDED);
-    expect_event(&bb_live_file, source, &frames, BB_LIVE_ENDED);
-    bb_live_file.close(&source);
-    assert_null(source);
-    source = open_source(&bb_live_loop, "a.h5");
+    autocall(close_feed) feed opened = open_feed(&bb_live_file, "a.h5");
+    expect_frames(&opened, 0, 7, 5);
+    assert_int_equal(opened.frames.bits, 12);
+    assert_int_equal(opened.frames.draw, -1);
+    expect_frames(&opened, 4, 7, 5);
+    expect_event(&opened, BB_LIVE_ENDED);
+    expect_event(&opened, BB_LIVE_ENDED);
+    autocall(close_feed) feed endless = open_feed(&bb_live_loop, "a.h5");
     for (int k = 0; k < 5; ++k) {
-        expect_frames(&bb_live_loop, source, &frames, k % 2 * 4, 7, 5);
+        expect_frames(&endless, k % 2 * 4, 7, 5);
     }
-    bb_live_loop.close(&source);
-    bb_live_frames_release(&frames);
 }
 
 TEST(files_that_are_no_frames_are_refused)
 {
-    bb_live_frames frames = {0};
     bb_live_event event = BB_LIVE_NOTHING;
     check_fails(open_status(&bb_live_file, "nowhere.h5"), BB_IO, "nowhere.h5");
     put_file("few.h5", 0, 3, 7, 5, 0.0);
@@ -140,45 +151,39 @@ TEST(files_that_are_no_frames_are_refused)
     check_fails(open_status(&bb_live_file, "odd.h5"), BB_INVALID,
                 "attribute bits of /frames is 17, expected 1..16");
     put_file("late.h5", 0, 8, 7, 5, 0.0);
-    void *source = open_source(&bb_live_file, "late.h5");
-    expect_frames(&bb_live_file, source, &frames, 0, 7, 5);
-    assert_int_equal(frames.bits, 16);
-    bb_live_file.close(&source);
-    int32_t *counts = stream_frames(0, 8, 7, 5);
+    autocall(close_feed) feed opened = open_feed(&bb_live_file, "late.h5");
+    expect_frames(&opened, 0, 7, 5);
+    assert_int_equal(opened.frames.bits, 16);
+    close_feed(&opened);
+    autofree int32_t *counts = stream_frames(0, 8, 7, 5);
     counts[200] = 300; // of the second phase: found when it comes
     stream_write_file("late.h5", counts, 8, 7, 5, 8.0);
-    free(counts);
-    source = open_source(&bb_live_file, "late.h5");
-    expect_frames(&bb_live_file, source, &frames, 0, 7, 5);
-    check_fails(bb_live_file.take(source, &frames, &event), BB_INVALID,
+    opened = open_feed(&bb_live_file, "late.h5");
+    expect_frames(&opened, 0, 7, 5);
+    check_fails(bb_live_file.take(opened.source, &opened.frames, &event), BB_INVALID,
                 "frame 5 has a pixel of 300, expected 0..255");
-    bb_live_file.close(&source);
-    bb_live_frames_release(&frames);
 }
 
 TEST(a_folder_is_read_by_name)
 {
-    bb_live_frames frames = {0};
     assert_int_equal(mkdir("in", 0777), 0);
-    void *source = open_source(&bb_live_directory, "in");
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    autocall(close_feed) feed opened = open_feed(&bb_live_directory, "in");
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_pgm("in/b.pgm", 2, 2, 6, 4, 255); // the second half of a phase
     put_file("in/a.h5", 0, 2, 6, 4, 8.0);
     put_pgm("in/c.pgm.part", 0, 4, 6, 4, 255); // not yet there
-    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
-    assert_int_equal(frames.bits, 8);
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    expect_frames(&opened, 0, 6, 4);
+    assert_int_equal(opened.frames.bits, 8);
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_pgm("in/d.pgm", 8, 9, 6, 4, 1000); // two phases and a frame
-    expect_frames(&bb_live_directory, source, &frames, 8, 6, 4);
-    assert_int_equal(frames.bits, 10);
-    expect_frames(&bb_live_directory, source, &frames, 12, 6, 4);
+    expect_frames(&opened, 8, 6, 4);
+    assert_int_equal(opened.frames.bits, 10);
+    expect_frames(&opened, 12, 6, 4);
     put_pgm("in/e.pgm", 20, 4, 3, 8, 255); // another size: the frame before it goes
-    expect_frames(&bb_live_directory, source, &frames, 20, 3, 8);
+    expect_frames(&opened, 20, 3, 8);
     put_pgm("in/a2.pgm", 0, 4, 3, 8, 255); // behind what was read
     write_text("in/end", "");
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_ENDED);
-    bb_live_directory.close(&source);
-    bb_live_frames_release(&frames);
+    expect_event(&opened, BB_LIVE_ENDED);
     check_fails(open_status(&bb_live_directory, "away"), BB_IO, "cannot open folder 'away'");
 }
 
@@ -222,15 +227,14 @@ TEST(fits_files_are_frames_too)
     static const char *const wide[] = {"NAXIS1  =              1000000", NULL};
     static const char *const more[] = {"NAXIS2  =                   50", NULL};
     static const char *const none[] = {NULL};
-    bb_live_frames frames = {0};
     assert_int_equal(mkdir("fits", 0777), 0);
-    void *source = open_source(&bb_live_directory, "fits");
+    autocall(close_feed) feed opened = open_feed(&bb_live_directory, "fits");
     put_fits("fits/a.fits", 3, 4, 7, 5, 2, zero);
-    expect_frames(&bb_live_directory, source, &frames, 3, 7, 5);
-    assert_int_equal(frames.bits, 16);
+    expect_frames(&opened, 3, 7, 5);
+    assert_int_equal(opened.frames.bits, 16);
     put_fits("fits/b.fits", 5, 4, 40, 90, 4, bits); // more than one block
-    expect_frames(&bb_live_directory, source, &frames, 5, 40, 90);
-    assert_int_equal(frames.bits, 12);
+    expect_frames(&opened, 5, 40, 90);
+    assert_int_equal(opened.frames.bits, 12);
     for (int k = 0; k < 4; ++k) {
         char path[32];
         // By its first bytes, whatever it is called.
@@ -240,8 +244,8 @@ TEST(fits_files_are_frames_too)
                                 : "fits");
         put_fits(path, 9 + k, 1, 6, 4, 1, none);
     }
-    expect_frames(&bb_live_directory, source, &frames, 9, 6, 4);
-    assert_int_equal(frames.bits, 8);
+    expect_frames(&opened, 9, 6, 4);
+    assert_int_equal(opened.frames.bits, 8);
     const struct {
         const char *path, *const *cards, *said;
         int bytes;
@@ -253,11 +257,8 @@ TEST(fits_files_are_frames_too)
                  {"fits/i.fits", none, "has a pixel of -", 2}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; ++i) {
         put_fits(wrong[i].path, 0, 4, 6, 4, wrong[i].bytes, wrong[i].cards);
-        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-        assert_non_null(strstr(bb_status_message(), wrong[i].said));
+        expect_left_out(&opened, wrong[i].said);
     }
-    bb_live_directory.close(&source);
-    bb_live_frames_release(&frames);
 }
 
 // The word of a sum as FITS forms it, by division: bytes stand for powers of 256 modulo 2^32 - 1.
@@ -282,39 +283,35 @@ TEST(fits_files_are_held_to_blank_and_checksums)
     const char *const sums[] = {sum, check, NULL}, *const blanks[] = {
                                                        "BZERO   =                32768", blank,
                                                        NULL};
-    bb_live_frames frames = {0};
     assert_int_equal(mkdir("held", 0777), 0);
-    void *source = open_source(&bb_live_directory, "held");
+    autocall(close_feed) feed opened = open_feed(&bb_live_directory, "held");
     for (int bytes = 1; bytes <= 2; ++bytes) { // BLANK is of numbers as they are stored
         (void)snprintf(blank, sizeof blank, "BLANK   = %20d",
                        stream_pixel(2, 3, 1) - (bytes == 2 ? 32768 : 0));
         put_fits(bytes == 1 ? "held/a.fits" : "held/a2.fits", 2, 4, 6, 4, bytes,
                  blanks + 2 - bytes);
-        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-        assert_non_null(strstr(bb_status_message(), "is undefined"));
+        expect_left_out(&opened, "is undefined");
         assert_non_null(strstr(bb_status_message(), ", its BLANK"));
     }
     put_fits("held/b.fits", 0, 4, 6, 4, 1, (const char *const[]){NULL});
     const uint64_t data = sum_of("held/b.fits", HEAD, 2L * HEAD);
-    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    expect_frames(&opened, 0, 6, 4);
     (void)snprintf(sum, sizeof sum, "DATASUM = '%llu'", (unsigned long long)data);
     (void)snprintf(check, sizeof check, "COMMENT");
     put_fits("held/c.fits", 0, 4, 6, 4, 1, sums);
-    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    expect_frames(&opened, 0, 6, 4);
     (void)snprintf(sum, sizeof sum, "DATASUM = '        '"); // undefined
     (void)snprintf(check, sizeof check, "CHECKSUM= '        '");
     put_fits("held/c2.fits", 0, 4, 6, 4, 1, sums);
-    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    expect_frames(&opened, 0, 6, 4);
     (void)snprintf(check, sizeof check, "COMMENT");
     (void)snprintf(sum, sizeof sum, "DATASUM = '%llu'", (unsigned long long)data + 1);
     put_fits("held/d.fits", 0, 4, 6, 4, 1, sums);
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-    assert_non_null(strstr(bb_status_message(), "damaged: its data do not match its DATASUM"));
+    expect_left_out(&opened, "damaged: its data do not match its DATASUM");
     (void)snprintf(sum, sizeof sum, "COMMENT");
     (void)snprintf(check, sizeof check, "CHECKSUM= '0000000000000000'");
     put_fits("held/e.fits", 0, 4, 6, 4, 1, sums);
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-    assert_non_null(strstr(bb_status_message(), "header and data do not match its CHECKSUM"));
+    expect_left_out(&opened, "header and data do not match its CHECKSUM");
 #ifdef BB_HAVE_CFITSIO
     fitsfile *file = NULL; // checksums by another program
     int code = 0;
@@ -324,10 +321,8 @@ TEST(fits_files_are_held_to_blank_and_checksums)
     (void)fits_write_chksum(file, &code);
     (void)fits_close_file(file, &code);
     assert_int_equal(code + rename("f.fits", "held/f.fits"), 0);
-    expect_frames(&bb_live_directory, source, &frames, 0, 6, 4);
+    expect_frames(&opened, 0, 6, 4);
 #endif
-    bb_live_directory.close(&source);
-    bb_live_frames_release(&frames);
 }
 
 TEST(what_cannot_be_read_is_left_out)
@@ -340,35 +335,29 @@ TEST(what_cannot_be_read_is_left_out)
                                         "P5\n2 2\n40\nzzzz",
                                         "",
                                         "P5\n2 2\n255"};
-    bb_live_frames frames = {0};
     char path[32];
     assert_int_equal(mkdir("bad", 0777), 0);
-    void *source = open_source(&bb_live_directory, "bad");
+    autocall(close_feed) feed opened = open_feed(&bb_live_directory, "bad");
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; ++i) {
         (void)snprintf(path, sizeof path, "bad/%zu.pgm", i);
         write_text(path, texts[i]);
-        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-        assert_non_null(strstr(bb_status_message(), path));
+        expect_left_out(&opened, path);
     }
     write_text("bad/s.fits", "SIMPLE  =                    T");
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-    assert_non_null(strstr(bb_status_message(), "its header has no end"));
+    expect_left_out(&opened, "its header has no end");
     write_text("bad/t.h5", "no HDF5");
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_pgm("bad/u.pgm", 0, 1, 6, 4, 255);
     put_pgm("bad/u.pgm", 0, 1, 4, 6, 255); // two shapes in a file
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_pgm("bad/v.pgm", 4, 4, 6, 4, 255);
-    expect_frames(&bb_live_directory, source, &frames, 4, 6, 4);
-    bb_live_directory.close(&source);
-    bb_live_frames_release(&frames);
+    expect_frames(&opened, 4, 6, 4);
 }
 
 // Files of any number of frames, and with blanks at their end.
 TEST(long_files_are_taken_phase_after_phase)
 {
     static const char *const none[] = {NULL};
-    bb_live_frames frames = {0};
     assert_int_equal(mkdir("long", 0777), 0);
     put_file("long/a.h5", 0, 22, 6, 4, 8.0);
     put_pgm("long/b.pgm", 22, 21, 6, 4, 255);
@@ -376,74 +365,53 @@ TEST(long_files_are_taken_phase_after_phase)
     (void)fputs(" \n\n", file);
     (void)fclose(file);
     put_fits("long/c.fits", 43, 21, 6, 4, 1, none);
-    void *source = open_source(&bb_live_directory, "long");
+    autocall(close_feed) feed opened = open_feed(&bb_live_directory, "long");
     for (int first = 0; first < 64; first += 4) {
-        expect_frames(&bb_live_directory, source, &frames, first, 6, 4);
+        expect_frames(&opened, first, 6, 4);
     }
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-    bb_live_directory.close(&source);
-    bb_live_frames_release(&frames);
+    expect_event(&opened, BB_LIVE_NOTHING);
+    close_feed(&opened);
     assert_int_equal(bb_memory_blocks(), 0);
-}
-
-static void put_declared(const char *path, hsize_t frames, hsize_t edge)
-{
-    const hsize_t shape[3] = {frames, edge, edge};
-    const hid_t made = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
-    const hid_t space = H5Screate_simple(3, shape, NULL);
-    const hid_t set =
-        H5Dcreate2(made, "/frames", H5T_STD_U8LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    (void)H5Dclose(set);
-    (void)H5Sclose(space);
-    (void)H5Fclose(made);
 }
 
 // Nobody waits for a FIFO's writer, or takes the memory that a small file asks for.
 TEST(what_declares_or_waits_is_left_out)
 {
     static const char *const fifos[] = {"wait/a.pgm", "wait/b.fits", "wait/c.h5"};
-    bb_live_frames frames = {0};
     assert_int_equal(mkdir("wait", 0777), 0);
-    void *source = open_source(&bb_live_directory, "wait");
+    autocall(close_feed) feed opened = open_feed(&bb_live_directory, "wait");
     for (size_t i = 0; i < sizeof fifos / sizeof fifos[0]; ++i) {
         assert_int_equal(mkfifo(fifos[i], 0600), 0);
         (void)alarm(10);
-        expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+        expect_event(&opened, BB_LIVE_NOTHING);
         (void)alarm(0);
         assert_non_null(strstr(bb_status_message(), fifos[i]));
     }
-    int32_t *counts = stream_frames(0, 24, 6, 4);
+    autofree int32_t *counts = stream_frames(0, 24, 6, 4);
     counts[23 * 24] = 300; // behind what is read before
     stream_write_file("wait/c2.h5", counts, 24, 6, 4, 8.0);
     counts[15 * 24] = 300;
     stream_write_file("wait/c3.h5", counts, 24, 6, 4, 8.0);
-    free(counts);
     for (int first = 0; first < 20; first += 4) {
-        expect_frames(&bb_live_directory, source, &frames, first, 6, 4);
+        expect_frames(&opened, first, 6, 4);
     }
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING); // nor any of c3
+    expect_event(&opened, BB_LIVE_NOTHING); // nor any of c3
     assert_non_null(strstr(bb_status_message(), "frame 15 has a pixel of 300"));
-    put_declared("wait/d.h5", 16, 16384);
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
-    assert_non_null(strstr(bb_status_message(), "declares 4294967296 bytes"));
+    stream_write_as(H5T_STD_U8LE, "wait/d.h5", NULL, 16, 16384, 16384, 0.0);
+    expect_left_out(&opened, "declares 4294967296 bytes");
     write_text("wait/e.pgm", "P5\n16384 16384\n255\n1");
     bb_memory_fail_at(1); // no memory is asked for
-    expect_event(&bb_live_directory, source, &frames, BB_LIVE_NOTHING);
+    expect_event(&opened, BB_LIVE_NOTHING);
     bb_memory_fail_at(0);
     assert_non_null(strstr(bb_status_message(), "ends after 1 of 268435456 bytes"));
-    bb_live_directory.close(&source);
-    bb_live_frames_release(&frames);
     check_fails(open_status(&bb_live_file, "wait/c.h5"), BB_IO, "wait/c.h5");
 }
 
 static void *take_wrong_file(void *context)
 {
     bb_live_event *event = context;
-    bb_live_frames frames = {0};
-    void *source = open_source(&bb_live_directory, "quiet");
-    check_ok(bb_live_directory.take(source, &frames, event));
-    bb_live_directory.close(&source);
-    bb_live_frames_release(&frames);
+    autocall(close_feed) feed opened = open_feed(&bb_live_directory, "quiet");
+    check_ok(bb_live_directory.take(opened.source, &opened.frames, event));
     return NULL;
 }
 
@@ -472,73 +440,65 @@ TEST(hdf5_says_nothing_of_its_own)
 
 TEST(shared_memory_gives_the_newest_phase)
 {
-    bb_live_frames frames = {0};
-    stream_segment camera = stream_segment_make(segment_name, 6, 5, 12, 9);
-    void *source = open_source(&bb_live_segment, segment_name + 1); // with or without the slash
-    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    autocall(stream_segment_remove) stream_segment camera =
+        stream_segment_make(segment_name, 6, 5, 12, 9);
+    autocall(close_feed) feed opened =
+        open_feed(&bb_live_segment, segment_name + 1); // with or without the slash
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_segment(&camera, 0, 3);
-    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_segment(&camera, 3, 2);
-    expect_frames(&bb_live_segment, source, &frames, 0, 6, 5);
-    assert_int_equal(frames.bits, 12);
-    assert_int_equal(frames.passed, 0);
-    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    expect_frames(&opened, 0, 6, 5);
+    assert_int_equal(opened.frames.bits, 12);
+    assert_int_equal(opened.frames.passed, 0);
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_segment(&camera, 5, 12); // to frame 16: phases 4 and 8 are gone by
-    expect_frames(&bb_live_segment, source, &frames, 12, 6, 5);
-    assert_int_equal(frames.passed, 2);
+    expect_frames(&opened, 12, 6, 5);
+    assert_int_equal(opened.frames.passed, 2);
     // Frame 21 is being written where 12 stood, so phase 12 to 15 is safe and 16 to 19 as well.
     put_segment(&camera, 17, 3);
-    expect_frames(&bb_live_segment, source, &frames, 16, 6, 5);
+    expect_frames(&opened, 16, 6, 5);
     atomic_store(&camera.header->ended, 1);
-    expect_event(&bb_live_segment, source, &frames, BB_LIVE_ENDED);
-    bb_live_segment.close(&source);
-    bb_live_frames_release(&frames);
-    stream_segment_remove(&camera);
+    expect_event(&opened, BB_LIVE_ENDED);
 }
 
 TEST(a_writer_may_count_from_the_start_again)
 {
-    bb_live_frames frames = {0};
-    stream_segment camera = stream_segment_make(segment_name, 6, 5, 8, 9);
-    void *source = open_source(&bb_live_segment, segment_name);
+    autocall(stream_segment_remove) stream_segment camera =
+        stream_segment_make(segment_name, 6, 5, 8, 9);
+    autocall(close_feed) feed opened = open_feed(&bb_live_segment, segment_name);
     put_segment(&camera, 0, 8);
-    expect_frames(&bb_live_segment, source, &frames, 4, 6, 5);
+    expect_frames(&opened, 4, 6, 5);
     atomic_store(&camera.header->sequence, 0);
     put_segment(&camera, 40, 3);
-    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+    expect_event(&opened, BB_LIVE_NOTHING);
     put_segment(&camera, 43, 1);
-    expect_frames(&bb_live_segment, source, &frames, 40, 6, 5);
-    assert_int_equal(frames.passed, 0);
-    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
-    bb_live_segment.close(&source);
-    bb_live_frames_release(&frames);
-    stream_segment_remove(&camera);
+    expect_frames(&opened, 40, 6, 5);
+    assert_int_equal(opened.frames.passed, 0);
+    expect_event(&opened, BB_LIVE_NOTHING);
 }
 
 TEST(a_camera_may_change_its_size)
 {
-    bb_live_frames frames = {0};
     stream_segment old = stream_segment_make(segment_name, 6, 5, 8, 8);
-    void *source = open_source(&bb_live_segment, segment_name);
+    autocall(close_feed) feed opened = open_feed(&bb_live_segment, segment_name);
     put_segment(&old, 0, 4);
-    stream_segment fresh = stream_segment_make(segment_name, 3, 9, 16, 8);
+    autocall(stream_segment_remove) stream_segment fresh =
+        stream_segment_make(segment_name, 3, 9, 16, 8);
     put_segment(&fresh, 30, 4);
-    expect_frames(&bb_live_segment, source, &frames, 0, 6, 5);
-    assert_int_equal(frames.bits, 8);
-    expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING); // it changes over
-    expect_frames(&bb_live_segment, source, &frames, 30, 3, 9);
-    assert_int_equal(frames.bits, 16);
-    bb_live_segment.close(&source);
-    bb_live_frames_release(&frames);
+    expect_frames(&opened, 0, 6, 5);
+    assert_int_equal(opened.frames.bits, 8);
+    expect_event(&opened, BB_LIVE_NOTHING); // it changes over
+    expect_frames(&opened, 30, 3, 9);
+    assert_int_equal(opened.frames.bits, 16);
     (void)munmap(old.header, old.length);
-    stream_segment_remove(&fresh);
 }
 
 TEST(hostile_segments_are_refused)
 {
-    bb_live_frames frames = {0};
     check_fails(open_status(&bb_live_segment, "/bb-nobody-has-this"), BB_IO, "cannot open shared");
-    stream_segment camera = stream_segment_make(segment_name, 6, 5, 8, 8);
+    autocall(stream_segment_remove) stream_segment camera =
+        stream_segment_make(segment_name, 6, 5, 8, 8);
     camera.header->slots = 9; // more than it holds
     check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "has 9 slots");
     camera.header->slots = 7;
@@ -551,22 +511,19 @@ TEST(hostile_segments_are_refused)
     camera.header->version = 2;
     check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "BBFRAMES, version 1");
     camera.header->version = 1;
-    void *source = open_source(&bb_live_segment, segment_name);
+    autocall(close_feed) feed opened = open_feed(&bb_live_segment, segment_name);
     put_segment(&camera, 0, 4);
     camera.header->columns = 4000; // after it was opened: the copy counts
-    expect_frames(&bb_live_segment, source, &frames, 0, 6, 5);
+    expect_frames(&opened, 0, 6, 5);
     camera.header->columns = 6;
     put_segment(&camera, 4, 4);
     const int file = shm_open(segment_name, O_RDWR, 0);
     for (off_t length = 80; length >= 0; length -= 80) { // what is cut is not read, nor nothing
         assert_int_equal(ftruncate(file, length), 0);
-        expect_event(&bb_live_segment, source, &frames, BB_LIVE_NOTHING);
+        expect_event(&opened, BB_LIVE_NOTHING);
         check_fails(open_status(&bb_live_segment, segment_name), BB_INVALID, "shared memory");
     }
     (void)close(file);
-    bb_live_segment.close(&source);
-    bb_live_frames_release(&frames);
-    stream_segment_remove(&camera);
 }
 
 TEST(shapes_are_held)
@@ -598,13 +555,11 @@ TEST(shapes_are_held)
     assert_int_equal(bb_memory_blocks(), 0);
 }
 
-static int enter(void **state)
+static int begin(void)
 {
-    (void)state;
     bb_log_set_level(BB_LOG_SILENT);
-    check_ok(bb_hdf5_library_start()); // before the first file of the test's own
     (void)snprintf(segment_name, sizeof segment_name, "/bb-live-%ld", (long)getpid());
-    return fixture_enter(NULL);
+    return fixture_start_hdf5(); // before the first file of the test's own
 }
 
-TEST_GROUP(.enter = enter, .leave = fixture_leave);
+TEST_GROUP(.begin = begin, .has_folder = true);

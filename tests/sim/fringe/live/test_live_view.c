@@ -32,4 +32,4 @@ TEST(pages_are_made_anew)
     assert_int_equal(system("ls -A view | grep -c '^[.]'"), 256); // no part is left
 }
 
-TEST_GROUP(.enter = fixture_enter, .leave = fixture_leave);
+TEST_GROUP(.has_folder = true);
