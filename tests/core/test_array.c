@@ -5,9 +5,7 @@
 TEST(blocks_address_the_parent)
 {
     double values[12];
-    for (int i = 0; i < 12; ++i) {
-        values[i] = i;
-    }
+    fill_array(values, 12, i, i);
     bb_view block = bb_view_block(bb_view_matrix(values, 3, 4), 1, 2, 1, 3);
     assert_true(bb_view_row(block, 1)[2] == 11.0);
     assert_true(bb_view_row(block, 0)[0] == 5.0);

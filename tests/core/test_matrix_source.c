@@ -28,9 +28,7 @@ TEST(blocks_that_leave_the_matrix_are_refused)
 TEST(whole_matrix_is_loaded)
 {
     static double values[50 * 3], loaded[50 * 3];
-    for (int i = 0; i < 150; ++i) {
-        values[i] = i;
-    }
+    fill_array(values, 150, i, i);
     bb_view matrix = bb_view_matrix(values, 50, 3);
     bb_matrix_source source = bb_matrix_source_dense(&matrix, "C", "1");
     check_ok(bb_matrix_source_load(&source, loaded));

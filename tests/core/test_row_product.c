@@ -25,12 +25,8 @@ TEST(ragged_ranges_cover_all_rows)
 {
     double a[ROWS * DEPTH];
     double b[DEPTH * COLUMNS];
-    for (int i = 0; i < ROWS * DEPTH; ++i) {
-        a[i] = i % 11 - 5;
-    }
-    for (int i = 0; i < DEPTH * COLUMNS; ++i) {
-        b[i] = i % 7 - 3;
-    }
+    fill_array(a, ROWS * DEPTH, i, i % 11 - 5);
+    fill_array(b, DEPTH * COLUMNS, i, i % 7 - 3);
     for (int threads = 1; threads <= 3; ++threads) {
         double c[(ROWS + 1) * COLUMNS] = {0.0};
         check_ok(bb_threads_set(threads));

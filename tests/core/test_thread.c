@@ -123,9 +123,7 @@ TEST(copies_are_whole)
     enum { BYTES = (3 << 20) + 17 };
     autofree char *source = new_array(char, BYTES);
     autofree char *target = new_zeros(char, BYTES);
-    for (int i = 0; i < BYTES; ++i) {
-        source[i] = (char)(i % 251);
-    }
+    fill_array(source, BYTES, i, (char)(i % 251));
     check_ok(bb_threads_set(3));
     check_ok(bb_thread_copy(target, source, BYTES));
     check_ok(bb_thread_copy(target, source, 0));

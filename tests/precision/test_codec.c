@@ -130,9 +130,7 @@ TEST(fixed_rate_takes_the_bits_it_says)
     const double rates[] = {2.25, 8.0, 12.5, 32.0};
     bb_matrix_layout layout = {.rows = 16, .columns = 64, .mesh_columns = 8, .row_columns = 4};
     static double values[16 * 64];
-    for (int i = 0; i < 16 * 64; ++i) {
-        values[i] = sin(0.1 * i);
-    }
+    fill_array(values, 16 * 64, i, sin(0.1 * i));
     for (bb_index dimensions = 1; dimensions <= 4; ++dimensions) {
         for (int i = 0; i < 4; ++i) {
             bb_codec_config config = zfp_with(BB_ZFP_RATE, rates[i], NAN, dimensions);

@@ -143,9 +143,7 @@ static void zeros_leave_the_row_as_it_was(const bb_codec_config *config, bb_row_
     static double chosen[COUNT], zeros[COUNT], got[COUNT];
     autoptr(bb_coded_matrix) matrix = created(config, scale);
     fix_all(matrix);
-    for (int i = 0; i < COUNT; ++i) {
-        chosen[i] = rounded(matrix, i, values[i]);
-    }
+    fill_array(chosen, COUNT, i, rounded(matrix, i, values[i]));
     check_ok(bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(zeros, ROWS, COLUMNS)));
     decode_all(matrix, got);
     for (int i = 0; i < COUNT; ++i) {
@@ -310,9 +308,7 @@ TEST(rows_beyond_the_range_are_held_at_its_end)
         autoptr(bb_coded_matrix) matrix =
             new_object(bb_coded_matrix, &config, BB_ROW_SCALE_NONE, &layout);
         check_ok(bb_coded_matrix_fix_row(matrix, 0, row));
-        for (int j = 0; j < 3; ++j) {
-            chosen[j] = bb_coded_matrix_round(matrix, 0, j, row[j]);
-        }
+        fill_array(chosen, 3, j, bb_coded_matrix_round(matrix, 0, j, row[j]));
         assert_true(chosen[0] > 0x1p126 && chosen[0] <= (double)FLT_MAX && chosen[1] == -chosen[0]);
         check_ok(bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(chosen, 1, 3)));
         bb_coded_matrix_decode(matrix, 0, 0, 3, got);
@@ -401,9 +397,7 @@ TEST(what_cannot_be_is_refused)
                 BB_INVALID, "does not fit a coded matrix");
     // What is not finite in the end is counted and poisons its block, the other rows stand.
     fix_all(matrix);
-    for (int i = 0; i < COUNT; ++i) {
-        copy[i] = rounded(matrix, i, copy[i]);
-    }
+    fill_array(copy, COUNT, i, rounded(matrix, i, copy[i]));
     check_ok(bb_coded_matrix_encode_fixed(matrix, 0, bb_view_matrix(copy, ROWS, COLUMNS)));
     assert_int_equal(bb_coded_matrix_non_finite(matrix), 1);
     decode_all(matrix, got);

@@ -11,9 +11,7 @@ TEST(rows_lie_between_least_and_one)
 {
     static double scale[COUNT];
     double sum = 0.0;
-    for (int i = 0; i < COUNT; ++i) {
-        scale[i] = 2.0;
-    }
+    fill_array(scale, COUNT, i, 2.0);
     bb_draw_scale(7, BB_STREAM_DRAW, 3, BB_DRAW_LEAST, COUNT, scale);
     for (int i = 0; i < COUNT; ++i) {
         assert_true(scale[i] > 2.0 * 0.96 && scale[i] < 2.0);

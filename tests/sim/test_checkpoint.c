@@ -15,9 +15,7 @@ static double numbers[VALUES];
 
 static void write_one(const char *path)
 {
-    for (int i = 0; i < VALUES; ++i) {
-        numbers[i] = sin(0.1 * i);
-    }
+    fill_array(numbers, VALUES, i, sin(0.1 * i));
     const bb_index place = 17;
     const bb_checkpoint_piece pieces[] = {
         {&place, sizeof place}, {NULL, 0}, {numbers, sizeof numbers}};

@@ -267,9 +267,7 @@ static void draw_study(random_study *out, uint64_t *index)
         out->numbers[i] = draw(index) / 7.0 - 9.0;
         out->integers[i] = (bb_index)draw(index) - 5;
     }
-    for (int i = 0; i < TOY_WORDS; ++i) {
-        out->words[i] = i;
-    }
+    fill_array(out->words, TOY_WORDS, i, i);
     study->grid = (toy_grid){1 + draw(index) % 100, 1 + draw(index) % 100};
     study->extra = (toy_grid){draw(index) % 2 == 0 ? BB_INTEGER_UNSET : 5, 7};
     study->records = (bb_list){out->records, 1 + draw(index) % 3};

@@ -23,9 +23,7 @@ static unsigned char pattern[BYTES];
 
 static int begin(void)
 {
-    for (int i = 0; i < BYTES; ++i) {
-        pattern[i] = (unsigned char)(i * 7 + i / 251);
-    }
+    fill_array(pattern, BYTES, i, (unsigned char)(i * 7 + i / 251));
     return bb_interrupt_install() == BB_OK ? 0 : -1;
 }
 

@@ -63,8 +63,8 @@ TEST(counts_are_whole)
                    {"results/wrong_cycles_reference", "1", {0.0, 3.0, NAN}},
                    {"results/operator_bytes", "byte", {8e6, 4e6, 2e6}},
                    {"results/compression_ratio", "1", {0.5, 1.0, 2.0}}};
-    bb_text text = {0};
-    bb_results *results = empty_results();
+    autorelease(bb_text) text = {0};
+    autoptr(bb_results) results = empty_results();
     check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 3, names));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
         check_ok(bb_results_values(results, columns[i].path, columns[i].unit, "a column",
@@ -74,8 +74,6 @@ TEST(counts_are_whole)
     assert_non_null(strstr(text.data, "Reference: wrong cycles against the truth 746, 8.000 MB."));
     assert_non_null(strstr(text.data, "fp16 (wrong cycles 3, 4.000 MB)."));
     assert_non_null(strstr(text.data, "\n* fp16                  3  4.000   1.000\n"));
-    bb_text_release(&text);
-    bb_results_destroy(&results);
 }
 
 // Prices that are not of one definition stand side by side: each file's is told.

@@ -30,8 +30,7 @@ static void expect_throughout(const bb_results *results, const char *status, con
 
 static void expect_unset(const bb_results *results, const char *path)
 {
-    const bb_dataset *dataset = bb_results_find(results, path);
-    assert_non_null(dataset);
+    const bb_dataset *dataset = dataset_at(results, path);
     check_all_nan(dataset->numbers, dataset->count);
 }
 
@@ -124,18 +123,16 @@ TEST(a_diagonal_that_is_not_positive_is_the_outcome_of_all)
     static const double entries[] = {0.0, -1.0};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; ++i) {
         char detail[64];
-        const driver_case scaled = {"mine.yaml", {SPECTRUM}};
-        const driver_case unscaled = {"mine.yaml", {SPECTRUM, "solver.scale=none"}};
         write_covariance(entries[i]);
         (void)snprintf(detail, sizeof detail, "Cmm, diagonal 5: %g, expected a positive value",
                        entries[i]);
-        autoptr(bb_results) results = driver_results(&scaled);
+        autoptr(bb_results) results = driver_results(CASE("mine.yaml", {SPECTRUM}));
         expect_throughout(results, "not_spd", detail);
         expect_unset(results, "results/variance_loss");
         expect_unset(results, "spectrum/eigenvalue");
         assert_true(driver_number(results, "draws_failed", "sp") == 3.0);
         bb_results_destroy(&results);
-        results = driver_results(&unscaled);
+        results = driver_results(CASE("mine.yaml", {SPECTRUM, "solver.scale=none"}));
         assert_string_equal(driver_text(results, "status", "reference"), "not_spd");
         const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
         assert_true(values->numbers[0] == 1.0 && values->numbers[N - 1] == entries[i]);

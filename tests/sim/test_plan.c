@@ -148,14 +148,10 @@ TEST(check_refuses_screens_without_bounds)
 // x, y and what kernels sum in (solvers/operator/coded_operator.c).
 static double device_bytes(const char *device, double *values)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL, {device}};
-    const bb_run_options options = {.threads = 1};
     autorelease(bb_plan) plan = {0};
     double points = 0.0;
     double cells = 0.0;
-    autoptr(bb_config) config = driver_config(&study);
-    check_ok(bb_experiment_find(&bb_experiments, "wafer")
-                 ->plan(bb_config_study(config), &options, &plan));
+    check_ok(driver_plan(CASE(CONFIG_WAFER_SMALL, {device}), 1, &plan));
     const char *line = strstr(bb_text_string(&plan.lines), "  response ");
     assert_non_null(line);
     assert_int_equal(sscanf(line, " response %lf points x %lf cells", &points, &cells), 2);

@@ -28,9 +28,8 @@ static void write_matrix(double unit)
 
 static bb_results *run_in(double unit)
 {
-    const driver_case study = {"product.yaml", {"matrix.file=matrix.h5"}};
     write_matrix(unit);
-    return driver_results(&study);
+    return driver_results(CASE("product.yaml", {"matrix.file=matrix.h5"}));
 }
 
 static int begin(void)
@@ -133,12 +132,11 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
     static const double units[] = {0.0, 0x1p-1060, 0x1p-300, 0x1p300, 1.0};
     for (size_t c = 0; c < sizeof codecs / sizeof *codecs; ++c) {
         for (size_t u = 0; u < sizeof units / sizeof *units; ++u) {
-            const driver_case study = {
-                "product.yaml", {"matrix.file=matrix.h5", "layout.mesh_columns=8", codecs[c][1]}};
             const bool zfp = strcmp(codecs[c][0], "zfp") == 0;
             const bool held = units[u] == 1.0 || (zfp && units[u] > 0.0);
             write_matrix(units[u]);
-            autoptr(bb_results) results = driver_results(&study);
+            autoptr(bb_results) results = driver_results(CASE(
+                "product.yaml", {"matrix.file=matrix.h5", "layout.mesh_columns=8", codecs[c][1]}));
             const char *word = driver_text(results, "status", codecs[c][0]);
             assert_true((strcmp(word, "not_held") == 0) == !held);
             if (!held) {
@@ -178,11 +176,10 @@ TEST(dumped_products_are_those_of_the_dumped_matrix)
 {
     static double held[ROWS * COLUMNS];
     static double y[3 * ROWS];
-    const driver_case study = {"product.yaml",
-                               {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}};
     const bb_run_options options = {.threads = 1, .dump = "Y,C"};
     write_matrix(1.0);
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE("product.yaml", {"matrix.file=matrix.h5", "seed=5", "pipelines.1.draws=2"}));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_experiment_find(&bb_experiments, "product")
                  ->run(bb_config_study(config), &options, results));

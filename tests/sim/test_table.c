@@ -159,11 +159,9 @@ static void check_loss_marks(const double losses[3], const char *marks)
     static const char *const names[] = {"reference", "fp32", "fp16"};
     static const double bytes[] = {8e6, 4e6, 2e6};
     double strehls[3];
-    bb_text text = {0};
-    bb_results *results = empty_results();
-    for (int i = 0; i < 3; ++i) {
-        strehls[i] = 0.5 - losses[i];
-    }
+    autorelease(bb_text) text = {0};
+    autoptr(bb_results) results = empty_results();
+    fill_array(strehls, 3, i, 0.5 - losses[i]);
     check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 3, names));
     check_ok(bb_results_values(results, "results/strehl", "1", "Strehl", "pipeline", strehls));
     check_ok(bb_results_values(results, "results/strehl_loss", "1", "loss", "pipeline", losses));
@@ -178,8 +176,6 @@ static void check_loss_marks(const double losses[3], const char *marks)
             fail();
         }
     }
-    bb_results_destroy(&results);
-    bb_text_release(&text);
 }
 
 // A negative loss is no gain over the reference; one within its rounding is none.

@@ -23,9 +23,7 @@ static inline void dense_covariance(bb_index n, double length, double noise, dou
 
 static inline void dense_random(bb_index count, uint64_t seed, double *out)
 {
-    for (bb_index i = 0; i < count; ++i) {
-        out[i] = bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)i);
-    }
+    fill_array(out, count, i, bb_random_normal(seed, BB_STREAM_SELF_TEST, (uint64_t)i));
 }
 
 static inline double dense_norm(bb_index count, const double *a)

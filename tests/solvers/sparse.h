@@ -32,9 +32,7 @@ static inline void sparse_random(bb_index rows, bb_index columns, bb_index minim
 
 static inline void sparse_narrow(bb_index count, const double *source, float *target)
 {
-    for (bb_index i = 0; i < count; ++i) {
-        target[i] = (float)source[i];
-    }
+    fill_array(target, count, i, (float)source[i]);
 }
 
 static inline float *sparse_floats(bb_index count)

@@ -45,9 +45,7 @@ TEST(bytes_survive_the_round_trip)
 {
     enum { N = 100003 };
     static uint8_t sent[N], received[N];
-    for (int i = 0; i < N; ++i) {
-        sent[i] = (uint8_t)(i * 37);
-    }
+    fill_array(sent, N, i, (uint8_t)(i * 37));
     void *block = allocate_on(device_under_test, N);
     check_ok(bb_device_upload(device_under_test, block, sent, N));
     check_ok(bb_device_download(device_under_test, received, block, N));
@@ -66,9 +64,7 @@ TEST(large_arrays_go_through_two_buffers)
     enum { BUFFER = 4096, SIZES = 6, LARGEST = 5 * BUFFER + 17 };
     static const size_t sizes[SIZES] = {0, 1, BUFFER, BUFFER + 1, 2 * BUFFER, LARGEST};
     static uint8_t sent[LARGEST], received[LARGEST + 1];
-    for (int i = 0; i < LARGEST; ++i) {
-        sent[i] = (uint8_t)(i * 43 + i / 256);
-    }
+    fill_array(sent, LARGEST, i, (uint8_t)(i * 43 + i / 256));
     void *block = allocate_on(device_under_test, LARGEST);
     bb_transfer *transfer = new_object(bb_transfer, device_under_test, BUFFER);
     for (int i = 0; i < SIZES; ++i) {

@@ -5,6 +5,7 @@
 #include "tests/first_device.h"
 #include "tests/powercap_tree.h"
 
+static char reason[200];
 static const double WORK_WATTS = 100.0;
 static const double HARD_WATTS = 900.0;
 
@@ -53,20 +54,21 @@ static int leave(void **state)
     return powercap_stop();
 }
 
-static void open_meter(bb_energy_meter **meter, char reason[200])
+// The meter of the cpu, NULL with a reason where there is none. Owner: the caller.
+static bb_energy_meter *open_meter(void)
 {
     autoclose(bb_device) cpu = open_device(BB_DEVICE_CPU);
-    check_ok(bb_energy_meter_open(cpu, reason, 200, meter));
+    bb_energy_meter *meter = NULL;
+    check_ok(bb_energy_meter_open(cpu, reason, sizeof reason, &meter));
+    return meter;
 }
 
 // Package and memory count, the cores within the package and the second driver's zones do not; both
 // counters wrap several times, at times of their own.
 TEST(counters_add_up_through_their_ends, .setup_func = enter, .teardown_func = leave)
 {
-    char reason[200] = "";
     double joules = 0.0;
-    autoclose(bb_energy_meter) meter = NULL;
-    open_meter(&meter, reason);
+    autoclose(bb_energy_meter) meter = open_meter();
     assert_non_null(meter);
     for (int second = 0; second < 300; ++second) {
         powercap_pass(20000000, WORK_WATTS);
@@ -77,11 +79,9 @@ TEST(counters_add_up_through_their_ends, .setup_func = enter, .teardown_func = l
 
 TEST(work_is_repeated_until_the_counter_tells, .setup_func = enter, .teardown_func = leave)
 {
-    char reason[200] = "";
-    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
-    open_meter(&meter, reason);
+    autoclose(bb_energy_meter) meter = open_meter();
     check_ok(bb_energy_meter_measure(meter, work, &calls, &cost));
     assert_int_equal(cost.repetitions, calls);
     assert_true(0.7 * calls >= BB_ENERGY_TICKS && 0.7 * (calls - 2) < BB_ENERGY_TICKS);
@@ -95,11 +95,9 @@ TEST(work_is_repeated_until_the_counter_tells, .setup_func = enter, .teardown_fu
 // 20 ms of work pass the end of the package's counter twice and more.
 TEST(ends_of_the_counter_are_seen_between_repetitions, .setup_func = enter, .teardown_func = leave)
 {
-    char reason[200] = "";
-    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
-    open_meter(&meter, reason);
+    autoclose(bb_energy_meter) meter = open_meter();
     check_ok(bb_energy_meter_measure(meter, work_hard, &calls, &cost));
     assert_true(0.75e6 * 0.7e-3 * calls * HARD_WATTS > 2.0 * POWERCAP_RANGE_UJ);
     check_close(cost.joules, 0.63, 0.05, 0.63);
@@ -110,11 +108,9 @@ TEST(ends_of_the_counter_are_seen_between_repetitions, .setup_func = enter, .tea
 TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter,
      .teardown_func = leave)
 {
-    char reason[200] = "";
-    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
-    open_meter(&meter, reason);
+    autoclose(bb_energy_meter) meter = open_meter();
     check_ok(bb_energy_meter_measure(meter, work_long, &calls, &cost));
     assert_true(isnan(cost.joules) && calls == 2);
     assert_non_null(strstr(cost.unknown, "wrap around twice"));
@@ -125,11 +121,9 @@ TEST(a_repetition_that_outlasts_the_counter_tells_nothing, .setup_func = enter,
 
 TEST(a_counter_that_stands_still_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
-    char reason[200] = "";
-    autoclose(bb_energy_meter) meter = NULL;
     bb_energy_cost cost;
     int calls = 0;
-    open_meter(&meter, reason);
+    autoclose(bb_energy_meter) meter = open_meter();
     powercap.still = true;
     check_ok(bb_energy_meter_measure(meter, work, &calls, &cost));
     assert_true(isnan(cost.joules));
@@ -147,11 +141,9 @@ static bb_status stop_counter(void *context)
 // Also where it moved before.
 TEST(a_counter_that_stops_tells_nothing, .setup_func = enter, .teardown_func = leave)
 {
-    autoclose(bb_energy_meter) meter = NULL;
-    char reason[200] = "";
     bb_energy_cost cost;
     int calls = 0;
-    open_meter(&meter, reason);
+    autoclose(bb_energy_meter) meter = open_meter();
     check_ok(bb_energy_meter_measure(meter, work, &calls, &cost));
     assert_true(cost.joules > 0.0);
     // While it is measured, and before.
@@ -164,11 +156,10 @@ TEST(a_counter_that_stops_tells_nothing, .setup_func = enter, .teardown_func = l
 
 TEST(what_is_missing_has_a_reason, .setup_func = enter, .teardown_func = leave)
 {
-    char reason[200] = "";
     char path[200];
     bb_energy_meter *meter = NULL;
     bb_energy_set_root("/nowhere");
-    open_meter(&meter, reason);
+    meter = open_meter();
     assert_null(meter);
     assert_string_equal(reason, "no RAPL counters: /nowhere: No such file or directory");
     bb_energy_set_root(powercap.root);
@@ -177,7 +168,7 @@ TEST(what_is_missing_has_a_reason, .setup_func = enter, .teardown_func = leave)
                        zone == 0 ? "intel-rapl:0" : "intel-rapl:0:1");
         assert_int_equal(unlink(path), 0);
     }
-    open_meter(&meter, reason);
+    meter = open_meter();
     assert_null(meter);
     assert_non_null(strstr(reason, "cannot be read: root alone may"));
 }

@@ -70,9 +70,7 @@ static void compute(const char *maker, float y[COUNT])
     static float x[COUNT];
     autoptr(bb_build) built = NULL;
     const bb_launch_argument arguments[] = {{.block = y}, {.block = x}};
-    for (int i = 0; i < COUNT; ++i) {
-        x[i] = sinf((float)i);
-    }
+    fill_array(x, COUNT, i, sinf((float)i));
     check_ok(build(number_text, &built));
     assert_int_equal(strncmp(bb_build_compiler(built), maker, strlen(maker)), 0);
     check_ok(bb_build_launch(built, "numbers", (bb_launch_shape){{COUNT, 1}, {1, 1}, COUNT},

@@ -68,9 +68,7 @@ TEST(fine_masks_are_averaged_and_coarse_ones_repeated)
     // 3 x 3 pixels a point, one column of them dark: the points along it see two thirds.
     double fine[27 * 27];
     double drawn[9 * 9];
-    for (int i = 0; i < 27 * 27; ++i) {
-        fine[i] = i % 27 == 13 ? 0.0 : 1.0;
-    }
+    fill_array(fine, 27 * 27, i, i % 27 == 13 ? 0.0 : 1.0);
     bb_pupil_draw(&(bb_pupil){.mask = fine, .edge = 27}, 9, drawn);
     for (int i = 0; i < 9 * 9; ++i) {
         assert_true(drawn[i] == (i % 9 == 4 ? 6.0 / 9.0 : 1.0));
@@ -324,9 +322,7 @@ TEST(covariances_are_those_of_the_subapertures_left)
     autofree double *mask = allocate(SEGMENTED * SEGMENTED);
     autofree double *open = allocate(SEGMENTED * SEGMENTED);
     draw_segmented(SEGMENTED, mask);
-    for (bb_index i = 0; i < (bb_index)SEGMENTED * SEGMENTED; ++i) {
-        open[i] = 1.0;
-    }
+    fill_array(open, (bb_index)SEGMENTED * SEGMENTED, i, 1.0);
     const ao_case masked = segmented_case(mask);
     const ao_case clear = segmented_case(open);
     autocall(chain_release) chain part = chain_assemble(&masked, true);

@@ -94,9 +94,7 @@ TEST(a_part_without_phase_is_all_wrong)
     bb_cycles cycles;
     bb_part_cycles parts[3];
     enter();
-    for (int i = 0; i < PIXELS; ++i) {
-        phase[i] = labels[i] == 1 ? NAN : phase[i];
-    }
+    fill_array(phase, PIXELS, i, labels[i] == 1 ? NAN : phase[i]);
     check_ok(bb_cycles_count(PIXELS, phase, truth, labels, 3, parts, &cycles));
     assert_int_equal(cycles.wrong, 100);
     assert_int_equal(cycles.missing, 100);
@@ -106,9 +104,7 @@ TEST(a_part_without_phase_is_all_wrong)
     assert_int_equal(cycles.wrong, 100);
     check_ok(bb_cycles_count(0, NULL, NULL, NULL, 1, parts, &cycles));
     assert_int_equal(cycles.scored, 0);
-    for (int i = 0; i < PIXELS; ++i) {
-        labels[i] = -1;
-    }
+    fill_array(labels, PIXELS, i, -1);
     check_ok(bb_cycles_count(PIXELS, phase, truth, labels, 0, NULL, &cycles));
     assert_int_equal(cycles.scored, 0);
 }

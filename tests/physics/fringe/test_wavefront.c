@@ -47,9 +47,7 @@ TEST(small_errors_survive_large_pistons)
 {
     enum { PIXELS = 1000000 };
     autofree double *phase = doubles(PIXELS);
-    for (int i = 0; i < PIXELS; ++i) {
-        phase[i] = 1e6 / 3.0 + (i % 2 == 0 ? 1e-6 : -1e-6);
-    }
+    fill_array(phase, PIXELS, i, 1e6 / 3.0 + (i % 2 == 0 ? 1e-6 : -1e-6));
     bb_wavefront w;
     check_ok(bb_wavefront_measure(PIXELS, phase, NULL, NULL, 1, 1.0, &w));
     check_relative(w.rms_nm, 1e-6, 6e-5); // 1e6 / 3 is known to 6e-11
@@ -135,9 +133,7 @@ TEST(what_is_not_determined_is_nan_with_its_reason)
     fit(&c, scene, 10, got, &reason);
     assert_string_equal(reason, "fewer pixels than polynomials");
     assert_true(isnan(got[0]) && isnan(got[9]));
-    for (bb_index i = 0; i < 1600; ++i) {
-        scene->phase[i] = i / 40 == 20 ? 1.0 : NAN;
-    }
+    fill_array(scene->phase, 1600, i, i / 40 == 20 ? 1.0 : NAN);
     fit(&c, scene, 10, got, &reason);
     assert_string_equal(reason, "the pixels do not tell the polynomials apart");
     assert_true(isnan(got[0]) && isnan(got[9]));
@@ -145,9 +141,7 @@ TEST(what_is_not_determined_is_nan_with_its_reason)
     assert_null(reason);
     check_relative(got[0], 1.0 / bb_fringe_config_rad_per_nm(&c), 1e-12);
     for (bb_index row = 1; row < 39; ++row) { // any row alone gives a piston
-        for (bb_index i = 0; i < 1600; ++i) {
-            scene->phase[i] = i / 40 == row ? 2.0 : NAN;
-        }
+        fill_array(scene->phase, 1600, i, i / 40 == row ? 2.0 : NAN);
         fit(&c, scene, 1, got, &reason);
         assert_null(reason);
         check_relative(got[0], 2.0 / bb_fringe_config_rad_per_nm(&c), 1e-12);
@@ -157,9 +151,7 @@ TEST(what_is_not_determined_is_nan_with_its_reason)
     }
     check_ok(bb_wavefront_fit(40, 40, 100.0, scene->phase, 1.0, 10, got, &reason));
     assert_string_equal(reason, "the pixels do not tell the polynomials apart");
-    for (bb_index i = 0; i < 1600; ++i) {
-        scene->phase[i] = NAN;
-    }
+    fill_array(scene->phase, 1600, i, NAN);
     fit(&c, scene, 1, got, &reason);
     assert_string_equal(reason, "fewer pixels than polynomials");
     check_fails(bb_wavefront_fit(40, 40, 20.0, scene->phase, 1.0, 0, got, &reason), BB_INVALID,

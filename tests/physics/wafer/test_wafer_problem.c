@@ -32,9 +32,7 @@ static void coarse_case(wafer_case *out)
     out->mesh.substeps = 1;
     out->scan = FAST_SCAN;
     out->metrology = POINTS;
-    for (int axis = 0; axis < 3; ++axis) {
-        out->axes[axis] = axis;
-    }
+    fill_array(out->axes, 3, axis, axis);
     out->fields[0] = 1;
     out->fields[1] = 44;
     out->clamp.spacing_mm = 5.0;
@@ -318,9 +316,7 @@ TEST(restriction_keeps_heat)
         assert_true(problem->grid->area[j] > 0.0 || cells[j] == 0.0);
     }
     check_relative(sum, nodes, 1e-12);
-    for (bb_index i = 0; i < problem->mesh->node_count; ++i) {
-        states[i] = 0.25;
-    }
+    fill_array(states, problem->mesh->node_count, i, 0.25);
     check_ok(bb_wafer_problem_restrict(problem, states, cells));
     for (bb_index j = 0; j < problem->grid->cell_count; ++j) {
         if (problem->grid->area[j] > 0.0) {

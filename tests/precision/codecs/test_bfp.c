@@ -52,9 +52,7 @@ TEST(rows_have_the_documented_layout)
 TEST(planes_stand_where_the_header_says)
 {
     // 13 bits = 8 + 4 + 1; values 0..31 times 2^7 + 1, so all fields differ.
-    for (int i = 0; i < 32; ++i) {
-        values[i] = i * 130 + 1;
-    }
+    fill_array(values, 32, i, i * 130 + 1);
     autoptr(bb_coded_matrix) matrix = encoded(13, BB_ROW_SCALE_NONE, values, 32);
     const unsigned char *row = bb_coded_matrix_bfp_row(matrix, 0);
     assert_int_equal((signed char)row[192], 0); // exponents after planes of 32, 16 and 4 bytes

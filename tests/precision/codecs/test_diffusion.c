@@ -252,9 +252,7 @@ TEST(an_underflowed_tail_keeps_its_sum)
     const double spacing = bb_format_smallest_subnormal(BB_FORMAT_E4M3);
     double sum = 0.0;
     bb_index zeros = 0;
-    for (bb_index k = 0; k < COLUMNS; ++k) {
-        values[k] = 0.2 * spacing;
-    }
+    fill_array(values, COLUMNS, k, 0.2 * spacing);
     autoptr(bb_coded_matrix) matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, values);
     bb_coded_matrix_decode(matrix, 0, 0, COLUMNS, back);
     for (bb_index k = 0; k < COLUMNS; ++k) {
@@ -271,9 +269,7 @@ TEST(saturation_carries_nothing_on)
 {
     const bb_codec_config config = codec(2, BB_ROUNDING_DIFFUSED);
     const bb_matrix_layout layout = {.rows = 1, .columns = COLUMNS, .mesh_columns = ACROSS};
-    for (bb_index k = 0; k < COLUMNS; ++k) {
-        values[k] = k % 3 == 0 ? 1e6 : k % 3 == 1 ? 447.0 : 1.0;
-    }
+    fill_array(values, COLUMNS, k, k % 3 == 0 ? 1e6 : k % 3 == 1 ? 447.0 : 1.0);
     values[7] = INFINITY;
     values[8] = NAN;
     autoptr(bb_coded_matrix) matrix = encoded(&config, BB_ROW_SCALE_NONE, &layout, values);

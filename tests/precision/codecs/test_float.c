@@ -138,9 +138,7 @@ TEST(stochastic_rounding_is_unbiased)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         int above = 0;
         int repeated = 0;
-        for (int i = 0; i < 2 * COUNT; ++i) {
-            values[i] = i == 7 ? cases[c].above : cases[c].value;
-        }
+        fill_array(values, 2 * COUNT, i, i == 7 ? cases[c].above : cases[c].value);
         autoptr(bb_coded_matrix) matrix = encoded("float exponent=4 mantissa=4 rounding=stochastic",
                                                   BB_ROW_SCALE_NONE, 2, COUNT, values);
         bb_coded_matrix_decode(matrix, 0, 0, COUNT, got);
@@ -196,9 +194,7 @@ TEST(scaled_rows_are_those_of_the_formats)
                  {"float exponent=4 mantissa=3 specials=finite", BB_FORMAT_E4M3},
                  {"float exponent=8 mantissa=7 specials=ieee", BB_FORMAT_BF16}};
     double values[64];
-    for (int i = 0; i < 64; ++i) {
-        values[i] = 3e-12 / (1.0 + i * i);
-    }
+    fill_array(values, 64, i, 3e-12 / (1.0 + i * i));
     const bb_matrix_layout layout = {.rows = 1, .columns = 64};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config plain = bb_codec_plain(cases[c].format);
@@ -217,9 +213,7 @@ TEST(more_bits_are_never_worse)
 {
     double values[64];
     double last = INFINITY;
-    for (int i = 0; i < 64; ++i) {
-        values[i] = 3e-12 / (1.0 + i * i);
-    }
+    fill_array(values, 64, i, 3e-12 / (1.0 + i * i));
     for (int mantissa = 6; mantissa <= 20; ++mantissa) {
         char text[64];
         double got[64];
@@ -243,9 +237,7 @@ TEST(scaled_rows_keep_their_bits)
     for (int c = 0; c < 3; ++c) {
         double values[64];
         double got[64];
-        for (int i = 0; i < 64; ++i) {
-            values[i] = 1e-12 * (1.0 + 0.01 * i);
-        }
+        fill_array(values, 64, i, 1e-12 * (1.0 + 0.01 * i));
         const bb_codec_config config = codec_of(texts[c]);
         autoptr(bb_coded_matrix) matrix = encoded(texts[c], BB_ROW_SCALE_ROW, 1, 64, values);
         const double scale = bb_coded_matrix_row_scale(matrix, 0);

@@ -115,9 +115,7 @@ TEST(every_word_comes_back)
     for (int bits = 2; bits <= 16; ++bits) {
         const int top = (1 << (bits - 1)) - 1;
         for (int first = -top; first <= top; first += MOST_COLUMNS - 1) {
-            for (int j = 0; j < MOST_COLUMNS; ++j) {
-                values[j] = first + j < top ? 0.25 * (first + j) : 0.25 * top;
-            }
+            fill_array(values, MOST_COLUMNS, j, first + j < top ? 0.25 * (first + j) : 0.25 * top);
             values[MOST_COLUMNS - 1] = 0.25 * top;
             autoptr(bb_coded_matrix) matrix = there_and_back(bits, MOST_COLUMNS, values, got);
             check_values(got, values, MOST_COLUMNS);

@@ -76,9 +76,7 @@ TEST(blocks_are_those_of_ml_dtypes)
             double got[COLUMNS];
             double expected[COLUMNS];
             bb_coded_matrix_decode(matrix, row, 0, COLUMNS, got);
-            for (int i = 0; i < COLUMNS; ++i) {
-                expected[i] = reference(f, row, i);
-            }
+            fill_array(expected, COLUMNS, i, reference(f, row, i));
             check_same(formats[f].text, got, expected, COLUMNS);
         }
     }
@@ -185,9 +183,7 @@ TEST(a_block_that_is_not_held_is_nan)
         const bool nv = c % 3 == 2;
         double values[2 * COLUMNS];
         double got[2 * COLUMNS];
-        for (int i = 0; i < 2 * COLUMNS; ++i) {
-            values[i] = 1.0 + i % 2;
-        }
+        fill_array(values, 2 * COLUMNS, i, 1.0 + i % 2);
         values[COLUMNS + 20] = plants[c / 3];
         autoptr(bb_coded_matrix) matrix = encoded(texts[c % 3], 1, 2 * COLUMNS, values);
         bb_coded_matrix_decode(matrix, 0, 0, 2 * COLUMNS, got);

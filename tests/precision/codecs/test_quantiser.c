@@ -38,9 +38,7 @@ TEST(zero_blocks_cost_a_byte)
 {
     static double values[256000];
     autoptr(bb_coded_matrix) matrix = NULL;
-    for (int i = 0; i < 256000; ++i) {
-        values[i] = 0.99e-12 * (i % 2 == 0 ? 1.0 : -1.0);
-    }
+    fill_array(values, 256000, i, 0.99e-12 * (i % 2 == 0 ? 1.0 : -1.0));
     matrix = encoded(1e-12, values, 1, 256000);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 8000 + 250 * 4 + 8);
 }

@@ -137,9 +137,7 @@ TEST(zeros_and_constants_are_cheap)
         assert_true(row[j] == 0.0);
     }
     bb_coded_matrix_destroy(&matrix);
-    for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
-        rows.values[i] = 0.25;
-    }
+    fill_array(rows.values, rows.layout.rows * rows.layout.columns, i, 0.25);
     matrix = low_rank_encode(&rows, &config);
     // 0.25 sqrt(5040) / 2e-4 = 88741: 18 bits, of 20; 5 words of map, 1 of widths.
     assert_int_equal(bb_coded_matrix_bytes(matrix), 4 * (33 + 32 * (5 + 1 + 20)));

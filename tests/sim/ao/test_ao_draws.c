@@ -13,15 +13,14 @@ TEST_FULL(draw_0_is_the_study_without_draws)
 {
     static const char *const same[] = {"strehl", "strehl_loss", "qoi_relative_error", "flops",
                                        "operator_bytes"};
-    const driver_case once = {CONFIG_NX456,
-                              {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
-                                   "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
-                               NULL}};
     const driver_case drawn = {CONFIG_NX456,
                                {"pipelines=[" PIPELINE("reference", "dp", "4") ", " PIPELINE(
                                     "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "4") "]",
                                 NULL}};
-    autoptr(bb_results) plain = driver_results(&once);
+    autoptr(bb_results) plain = driver_results(
+        CASE(CONFIG_NX456, {"pipelines=[" PIPELINE("reference", "dp", "1") ", " PIPELINE(
+                                "hp1", "hp1", "1") ", " PIPELINE("hp2", "hp2", "1") "]",
+                            NULL}));
     autoptr(bb_results) four = driver_results(&drawn);
     for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
         const bb_dataset *expected = driver_dataset(plain, same[i]);

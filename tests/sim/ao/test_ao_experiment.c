@@ -12,9 +12,8 @@ static const char once[] =
 
 TEST(threads_do_not_change_a_bit)
 {
-    const driver_case nx456 = {CONFIG_NX456, {"device=cpu", "solver.tile=50", once}};
     driver_check_threads(&small);
-    driver_check_threads(&nx456);
+    driver_check_threads(CASE(CONFIG_NX456, {"device=cpu", "solver.tile=50", once}));
 }
 
 // Targets are solved one after the other from one factor: a study of one of them must give the
@@ -194,10 +193,9 @@ TEST(a_lost_definiteness_is_a_result)
 // The reference goes by its name, wherever it stands in the list.
 TEST(the_reference_goes_by_its_name)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"pipelines=[{name: sp, arithmetic: sp}, {name: reference, arithmetic: dp}]"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_AO_SMALL,
+             {"pipelines=[{name: sp, arithmetic: sp}, {name: reference, arithmetic: dp}]"}));
     autoptr(bb_results) usual = driver_results(&small);
     assert_true(driver_number(results, "strehl_loss", "reference") == 0.0);
     assert_true(driver_number(results, "strehl_loss", "sp") ==

@@ -27,9 +27,7 @@ static int call(int input, int factor, const char *const options[])
     for (int i = 0; options[i] != NULL; ++i) {
         all[count++] = options[i];
     }
-    for (int i = 0; i < count; ++i) {
-        list[i] = (char *)(uintptr_t)all[i];
-    }
+    fill_array(list, count, i, (char *)(uintptr_t)all[i]);
     (void)fflush(stdout);
     bb_threads_stop();
     pid_t child = fork();
@@ -121,7 +119,6 @@ TEST(nothing_is_kept_before_a_checkpoint_is_due)
 // What a signal says that comes once `options` are looked at and before anything is computed.
 static void expect_at_start(const bb_run_options *options, const char *sentence)
 {
-    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     int how = 0;
     (void)fflush(stdout);
     bb_threads_stop();
@@ -132,7 +129,7 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
         int printed = open("printed", O_WRONLY | O_CREAT | O_TRUNC, 0666);
         (void)dup2(printed, STDERR_FILENO);
         check_ok(bb_interrupt_install());
-        bb_config *config = driver_config(&study);
+        bb_config *config = driver_config(CASE(CONFIG_AO_SMALL, {TINY, TWO}));
         bb_interrupt_loses("");
         check_ok(bb_ao_restart_open(bb_config_study(config), options, &restart));
         (void)raise(SIGTERM);
@@ -146,9 +143,8 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
 // Also before it is known what a checkpoint holds, and by its last part where its path is long.
 TEST(a_checkpoint_stands_from_the_start)
 {
-    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
     char path[BB_INTERRUPT_PATH_BYTES + 32];
-    keep(&study);
+    keep(CASE(CONFIG_AO_SMALL, {TINY, TWO}));
     expect_at_start(&(bb_run_options){.checkpoint = "new"}, "; nothing is kept yet\n");
     expect_at_start(&(bb_run_options){.checkpoint = "seen-1", .resume = "seen-1"},
                     "; its checkpoint stands: bitbudget run ... --resume 'seen-1'\n");

@@ -99,11 +99,10 @@ TEST_FULL(one_mirror_is_ltao_and_glao)
     for (int k = 0; k < 2; ++k) {
         const driver_case together = {
             CONFIG, {ALONE, GROUND, ROOT30, targets[k], "score=pairs", "error_terms.fitting=true"}};
-        const driver_case shared = {CONFIG,
-                                    {ALONE, "mirrors=[]", "mirrors_condition=100.0", corrections[k],
-                                     "score=pairs", "error_terms.fitting=true"}};
         autoptr(bb_results) one = driver_results(&together);
-        autoptr(bb_results) two = driver_results(&shared);
+        autoptr(bb_results) two = driver_results(
+            CASE(CONFIG, {ALONE, "mirrors=[]", "mirrors_condition=100.0", corrections[k],
+                          "score=pairs", "error_terms.fitting=true"}));
         const double *got = driver_dataset(one, "strehl_by")->numbers;
         const double *expected = driver_dataset(two, "strehl_by")->numbers;
         for (int q = 0; q < DIRECTIONS; ++q) {
@@ -192,18 +191,14 @@ TEST_FULL(every_pipeline_solves_the_commands)
 // lost.
 TEST_FULL(commands_follow_a_learned_profile)
 {
-    const driver_case plain = {CONFIG, {ALONE}};
-    const driver_case same = {CONFIG, {ALONE, "learn.source=profile"}};
-    const driver_case other = {CONFIG,
-                               {ALONE, "learn.source=profile", "learn.heights_m=[0.0, 2000.0]"}};
-    autoptr(bb_results) a = driver_results(&plain);
-    autoptr(bb_results) b = driver_results(&same);
-    autoptr(bb_results) c = driver_results(&other);
+    autoptr(bb_results) a = driver_results(CASE(CONFIG, {ALONE}));
+    autoptr(bb_results) b = driver_results(CASE(CONFIG, {ALONE, "learn.source=profile"}));
+    autoptr(bb_results) c = driver_results(
+        CASE(CONFIG, {ALONE, "learn.source=profile", "learn.heights_m=[0.0, 2000.0]"}));
     const double *known = driver_dataset(a, "strehl_by")->numbers;
     const double *learned = driver_dataset(b, "strehl_by")->numbers;
     const double *wrong = driver_dataset(c, "strehl_by")->numbers;
-    const bb_dataset *loss = bb_results_find(c, "learn/strehl_loss");
-    assert_non_null(loss);
+    const bb_dataset *loss = dataset_at(c, "learn/strehl_loss");
     for (int q = 0; q < DIRECTIONS; ++q) {
         check_close(learned[q], known[q], 1e-8, 1.0);
         assert_true(wrong[q] < known[q] - 0.01);
@@ -214,10 +209,9 @@ TEST_FULL(commands_follow_a_learned_profile)
 // Frames see the same residual as covariances.
 TEST_FULL(frames_agree_with_covariances)
 {
-    const driver_case study = {
-        CONFIG,
-        {ALONE, "score=pairs", "monte_carlo.frames=16", "monte_carlo.pixels_per_subaperture=16"}};
-    autoptr(bb_results) results = driver_results(&study);
+    autoptr(bb_results) results =
+        driver_results(CASE(CONFIG, {ALONE, "score=pairs", "monte_carlo.frames=16",
+                                     "monte_carlo.pixels_per_subaperture=16"}));
     const bb_dataset *sigmas = driver_dataset(results, "strehl_monte_carlo_sigmas");
     const bb_dataset *frame = driver_dataset(results, "strehl_monte_carlo");
     for (bb_index i = 0; i < sigmas->count; ++i) {
@@ -249,19 +243,6 @@ TEST_FULL(the_plan_counts_the_mirrors)
                                  {CONFIG, {ALONE, "learn.source=profile"}},
                                  {CONFIG, {ALONE, THREE, AXIS}}};
     for (int k = 0; k < 3; ++k) {
-        const bb_run_options options = {.threads = 1};
-        autorelease(bb_plan) plan = {0};
-        autoptr(bb_results) results = NULL;
-        autoptr(bb_config) config = driver_config(&cases[k]);
-        const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
-        check_ok(ao->plan(bb_config_study(config), &options, &plan));
-        assert_non_null(strstr(bb_text_string(&plan.lines), " actuators"));
-        const double before = (double)bb_memory_bytes();
-        bb_memory_peak_reset();
-        check_ok(driver_run_loaded(config, 1, &results));
-        const double peak = (double)bb_memory_peak_bytes() - before;
-        const double planned = plan.host_bytes - BB_PLAN_PROGRAM_BYTES;
-        print_message("planned %.1f MB, taken %.1f MB\n", 1e-6 * planned, 1e-6 * peak);
-        assert_true(planned >= peak && planned < 2.0 * peak);
+        (void)driver_check_memory_plan(&cases[k], " actuators");
     }
 }

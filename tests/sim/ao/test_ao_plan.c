@@ -6,27 +6,16 @@
 
 #define CONFIG_LEARN BB_SOURCE_DIR "/configs/ao/learn.yaml"
 
-static void plan_case(const driver_case *study, bb_index threads, bb_plan *out)
-{
-    const bb_run_options options = {.threads = threads};
-    *out = (bb_plan){0};
-    autoptr(bb_config) config = driver_config(study);
-    const bb_experiment *experiment =
-        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
-    check_ok(experiment->plan(bb_config_study(config), &options, out));
-}
-
 // Golden section from 10 to 100 m takes ln(ln 10 / 1e-5) / 0.4812 = 25.7 steps; two to start, one
 // to judge by, three to conclude.
 TEST(learning_is_listed)
 {
     const driver_case learning = {CONFIG_LEARN, {NULL}};
-    const driver_case off = {CONFIG_LEARN, {"learn.source=off", NULL}};
-    autorelease(bb_plan) plan;
-    plan_case(&learning, 1, &plan);
+    autorelease(bb_plan) plan = {0};
+    check_ok(driver_plan(&learning, 1, &plan));
     assert_non_null(strstr(bb_text_string(&plan.lines), "3 layers at 32 outer scales"));
     bb_plan_release(&plan);
-    plan_case(&off, 1, &plan);
+    check_ok(driver_plan(CASE(CONFIG_LEARN, {"learn.source=off", NULL}), 1, &plan));
     assert_null(strstr(bb_text_string(&plan.lines), "learning"));
 }
 
@@ -37,29 +26,25 @@ TEST(seeing_is_that_of_the_line_of_sight)
         CONFIG_AO_SMALL, {"telescope.zenith_angle_deg=30", "atmosphere.seeing_arcsec=1.0", NULL}};
     const driver_case upright = {
         CONFIG_AO_SMALL, {"telescope.zenith_angle_deg=0", "atmosphere.seeing_arcsec=1.0", NULL}};
-    bb_plan plan;
-    plan_case(&slant, 1, &plan);
+    autorelease(bb_plan) plan = {0};
+    check_ok(driver_plan(&slant, 1, &plan));
     const char *line = strstr(bb_text_string(&plan.lines), "1.090 arcsec, r0 ");
     assert_non_null(line);
     assert_non_null(strstr(line, "at 500 nm, along the line of sight, 30 deg from zenith\n"));
     bb_plan_release(&plan);
-    plan_case(&upright, 1, &plan);
+    check_ok(driver_plan(&upright, 1, &plan));
     line = strstr(bb_text_string(&plan.lines), "1.000 arcsec, r0 ");
     assert_non_null(line);
     assert_null(strstr(line, "line of sight"));
-    bb_plan_release(&plan);
 }
 
 TEST(a_missing_covariance_is_found)
 {
-    const bb_run_options options = {.threads = 1};
     autorelease(bb_plan) plan = {0};
-    autoptr(bb_config) config = driver_config(
-        CASE(CONFIG_LEARN, {"learn.source=covariance_file", "learn.covariance.file=none.h5",
-                            "learn.covariance.dataset=/operators/Cmm"}));
-    const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
-    check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_IO,
-                "'none.h5': No such file");
+    const driver_case study = {CONFIG_LEARN,
+                               {"learn.source=covariance_file", "learn.covariance.file=none.h5",
+                                "learn.covariance.dataset=/operators/Cmm"}};
+    check_fails(driver_plan(&study, 1, &plan), BB_IO, "'none.h5': No such file");
 }
 
 // Sixteen covariances of 440 slopes are held; a fit to the analytic one takes little. 1200 frames
@@ -75,7 +60,7 @@ TEST(learning_takes_memory_and_time)
     };
     bb_plan plan[5];
     for (int i = 0; i < 5; ++i) {
-        plan_case(&cases[i], 1, &plan[i]);
+        check_ok(driver_plan(&cases[i], 1, &plan[i]));
         print_message("%s %s: %.1f MB, %.2f s\n", cases[i].overrides[0],
                       cases[i].overrides[1] != NULL ? cases[i].overrides[1] : "",
                       1e-6 * plan[i].host_bytes, plan[i].estimated_seconds);
@@ -107,7 +92,7 @@ TEST(skies_take_memory_and_time)
     };
     bb_plan plan[5];
     for (int i = 0; i < 5; ++i) {
-        plan_case(&cases[i], 1, &plan[i]);
+        check_ok(driver_plan(&cases[i], 1, &plan[i]));
         print_message("%s: %.1f MB, %.2f s\n", cases[i].overrides[0], 1e-6 * plan[i].host_bytes,
                       plan[i].estimated_seconds);
     }
@@ -135,11 +120,12 @@ TEST(device_memory_is_planned_in_every_build)
     };
     const double expected_gb[] = {16.6435, 62.0294};
     for (int i = 0; i < 2; ++i) {
-        autorelease(bb_plan) plan;
-        plan_case(&cases[i], 2, &plan);
+        autorelease(bb_plan) plan = {0};
+        check_ok(driver_plan(&cases[i], 2, &plan));
         check_relative(1e-9 * plan.device_bytes, expected_gb[i], 1e-4);
     }
-    autorelease(bb_plan) plan;
-    plan_case(CASE(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}), 2, &plan);
+    autorelease(bb_plan) plan = {0};
+    check_ok(
+        driver_plan(CASE(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}), 2, &plan));
     assert_true(plan.device_bytes == 0.0);
 }

@@ -26,9 +26,8 @@ static void teardown(void)
 // not a sharp one.
 TEST(noise_floors_are_below_the_least_eigenvalue)
 {
-    const bb_dataset *values = bb_results_find(results, "spectrum/eigenvalue");
-    const bb_dataset *lines = bb_results_find(results, "spectrum/roundoff_line");
-    assert_non_null(values);
+    const bb_dataset *values = dataset_at(results, "spectrum/eigenvalue");
+    const bb_dataset *lines = dataset_at(results, "spectrum/roundoff_line");
     double trace = 0.0;
     double squares = 0.0;
     for (bb_index i = 0; i < values->count; ++i) {
@@ -48,9 +47,8 @@ TEST(noise_floors_are_below_the_least_eigenvalue)
 // Tile (0, 0) is on the diagonal: its singular values are eigenvalues, with its trace.
 TEST(tiles_have_their_singular_values)
 {
-    const bb_dataset *values = bb_results_find(results, "spectrum/tile_singular_value");
-    const bb_dataset *row = bb_results_find(results, "spectrum/tile_row");
-    assert_non_null(values);
+    const bb_dataset *values = dataset_at(results, "spectrum/tile_singular_value");
+    const bb_dataset *row = dataset_at(results, "spectrum/tile_row");
     assert_int_equal(row->count, 3);
     assert_true(row->numbers[2] == 11.0);
     double trace = 0.0;
@@ -125,8 +123,7 @@ TEST(failures_and_refinements_are_told)
 
 TEST_FULL(bits_do_not_depend_on_threads)
 {
-    const driver_case policies = {CONFIG_POLICIES, {NULL}};
-    driver_check_threads(&policies);
+    driver_check_threads(CASE(CONFIG_POLICIES, {NULL}));
 }
 
 TEST_GROUP(.begin = setup, .end = teardown);

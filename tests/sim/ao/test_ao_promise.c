@@ -54,10 +54,9 @@ TEST_FULL(promises_are_kept_and_verified)
 TEST_FULL(trials_are_recorded)
 {
     autoptr(bb_results) results = driver_results(&promises);
-    const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
-    const bb_dataset *kept = bb_results_find(results, "promise/kept");
-    const bb_dataset *loss = bb_results_find(results, "promise/strehl_loss");
-    assert_non_null(pipeline);
+    const bb_dataset *pipeline = dataset_at(results, "promise/pipeline");
+    const bb_dataset *kept = dataset_at(results, "promise/kept");
+    const bb_dataset *loss = dataset_at(results, "promise/strehl_loss");
     bb_index tight = 0;
     double found = NAN;
     double minimum = INFINITY;
@@ -114,14 +113,13 @@ TEST(runs_without_promises_list_no_trials)
 // A search of several trials and a spectrum, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-         "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-         "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}",
-         "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
-         "policy: {kind: promise, inside: x3, price: 1e-8}}]"}};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE(CONFIG_AO_SMALL,
+             {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+              "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+              "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}",
+              "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
+              "policy: {kind: promise, inside: x3, price: 1e-8}}]"}));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 67, 20);

@@ -278,13 +278,9 @@ TEST(plans_say_what_is_searched)
         "{name: rates, arithmetic: dp, storage: {codec: zfp, mode: rate, dimensions: 1}, promise: "
         "{price: 1e-3}}, {name: either, arithmetic: dp, storage: {codec: zfp, dimensions: 1}, "
         "promise: {price: 1e-3}}]"};
-    const bb_run_options options = {.threads = 1};
-    const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
     bb_plan plans[2];
-    memset(plans, 0, sizeof plans);
     for (int i = 0; i < 2; ++i) {
-        autoptr(bb_config) config = driver_config(&(driver_case){CONFIG_AO_SMALL, {pipelines[i]}});
-        check_ok(experiment->plan(bb_config_study(config), &options, &plans[i]));
+        check_ok(driver_plan(CASE(CONFIG_AO_SMALL, {pipelines[i]}), 1, &plans[i]));
     }
     const char *lines = bb_text_string(&plans[1].lines);
     assert_non_null(strstr(lines, "storage by a promise of 0.001, up to 13 trials of 3 draws"));
@@ -299,17 +295,16 @@ TEST(plans_say_what_is_searched)
 // A search that finds something and one that does not, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-         "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-         "shake_test_arcsec=0.1",
-         "pipelines=[" REFERENCE ", " ASKING(
-             "found",
-             "draws: 2, operator: commands, filter: means, column_scale: remainder, storage: "
-             "{codec: bfp, rounding: sweep}",
-             "1e-2") ", " ASKING("never", "storage: integer", "1e-13") "]"}};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE(CONFIG_AO_SMALL,
+             {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+              "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+              "shake_test_arcsec=0.1",
+              "pipelines=[" REFERENCE ", " ASKING(
+                  "found",
+                  "draws: 2, operator: commands, filter: means, column_scale: remainder, storage: "
+                  "{codec: bfp, rounding: sweep}",
+                  "1e-2") ", " ASKING("never", "storage: integer", "1e-13") "]"}));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promised storage", driver_run_alone, config, 211, 20);

@@ -97,18 +97,13 @@ TEST(masks_that_cannot_be_are_refused)
 // What is refused by a run is refused by the plan too.
 TEST(the_plan_reads_the_mask)
 {
-    const bb_run_options options = {.threads = 2};
-    const bb_experiment *ao = bb_experiment_find(&bb_experiments, "ao");
     autorelease(bb_plan) plan = {0};
-    driver_case study = with("telescope.pupil.dataset=pupil");
-    autoptr(bb_config) config = driver_config(&study);
-    check_ok(ao->plan(bb_config_study(config), &options, &plan));
+    const driver_case pupil = with("telescope.pupil.dataset=pupil");
+    const driver_case zero = with("telescope.pupil.dataset=zero");
+    check_ok(driver_plan(&pupil, 2, &plan));
     assert_non_null(strstr(bb_text_string(&plan.lines), "a mask of 120 x 120 pixels"));
     bb_plan_release(&plan);
-    bb_config_destroy(&config);
-    study = with("telescope.pupil.dataset=zero");
-    check_ok(driver_load(&study, &config));
-    check_fails(ao->plan(bb_config_study(config), &options, &plan), BB_INVALID, "pixels are 0");
+    check_fails(driver_plan(&zero, 2, &plan), BB_INVALID, "pixels are 0");
 }
 
 TEST_FULL(an_asymmetric_mask_prices_every_pipeline)

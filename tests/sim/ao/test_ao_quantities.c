@@ -6,19 +6,9 @@
 
 #define ALONE "pipelines=[{name: reference, arithmetic: dp}]"
 
-static const bb_dataset *find(const bb_results *results, const char *path)
-{
-    const bb_dataset *dataset = bb_results_find(results, path);
-    if (dataset == NULL) {
-        fail_msg("no dataset %s", path);
-        abort();
-    }
-    return dataset;
-}
-
 static double number(const bb_results *results, const char *path)
 {
-    return find(results, path)->numbers[0];
+    return dataset_at(results, path)->numbers[0];
 }
 
 // Published for ESO's median profile: 0.644 arcsec, 2.30 arcsec, 5.35 ms.
@@ -36,7 +26,7 @@ TEST(the_atmosphere_has_its_usual_numbers)
     // Without wind the coherence time is unknown, and the dataset says why.
     results = driver_results(CASE(CONFIG_AO_SMALL, {ALONE}));
     assert_true(isnan(number(results, "system/tau0_ms")));
-    assert_non_null(strstr(find(results, "system/tau0_ms")->long_name, "NaN without either"));
+    assert_non_null(strstr(dataset_at(results, "system/tau0_ms")->long_name, "NaN without either"));
     bb_results_destroy(&results);
     const driver_case wind = {CONFIG_AO_SMALL, {ALONE, "error_terms.wind_m_per_s=[10.0, 10.0]"}};
     results = driver_results(&wind);
@@ -47,11 +37,7 @@ TEST(the_atmosphere_has_its_usual_numbers)
 static void check_says_so_before(const driver_case *study, const char *line)
 {
     autorelease(bb_plan) plan = {0};
-    const bb_run_options options = {.threads = 1};
-    autoptr(bb_config) config = driver_config(study);
-    const bb_experiment *experiment =
-        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
-    check_ok(experiment->plan(bb_config_study(config), &options, &plan));
+    check_ok(driver_plan(study, 1, &plan));
     if (strstr(bb_text_string(&plan.lines), line) == NULL) {
         fail_msg("no '%s' in\n%s", line, bb_text_string(&plan.lines));
     }
@@ -75,12 +61,13 @@ TEST(sensors_have_flux_and_noise)
     autoptr(bb_results) results = driver_results(CASE(CONFIG_AO_SMALL, {ALONE}));
     const double size = 8.0 / 5.0;
     const double flux = pow(10.0, 2.9 - 0.4 * 12.5) * 0.425 * size * size * 4e-3 * 3300.0 * 1e4;
-    check_relative(find(results, "system/flux_e")->numbers[2], flux, 1e-12);
+    check_relative(dataset_at(results, "system/flux_e")->numbers[2], flux, 1e-12);
     const double seeing =
         500e-9 / number(results, "system/r0_m") * pow(500.0 / 650.0, 0.2) * 180.0 / M_PI * 3600.0;
     const double read = 0.82 * pow(3.0 / (flux * 0.3), 2.0);
     const double variance = 0.32 * seeing * seeing / flux + read * pow(seeing, 4.0);
-    check_relative(find(results, "system/slope_noise_mas")->numbers[2], 1e3 * sqrt(variance), 1e-9);
+    check_relative(dataset_at(results, "system/slope_noise_mas")->numbers[2], 1e3 * sqrt(variance),
+                   1e-9);
 }
 
 // Independent check numbers: 100 actuators, 5 dropped modes. Squares of the parts add up.
@@ -121,8 +108,8 @@ TEST(images_of_every_target_and_wavelength)
     autoptr(bb_results) b = driver_results(&all);
     assert_null(bb_results_find(a, "results/psf_target_0"));
     const bb_dataset *one = driver_dataset(a, "psf");
-    const bb_dataset *images[2] = {find(b, "results/psf_target_0"),
-                                   find(b, "results/psf_target_1")};
+    const bb_dataset *images[2] = {dataset_at(b, "results/psf_target_0"),
+                                   dataset_at(b, "results/psf_target_1")};
     assert_int_equal(images[0]->count, 2 * one->count);
     assert_memory_equal(one->numbers, images[0]->numbers, (size_t)one->count * sizeof(double));
     const double *values = driver_row(b, "strehl_by", "reference");
@@ -146,11 +133,11 @@ TEST(dumped_operators_have_coordinates)
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
     check_ok(experiment->run(bb_config_study(config), &options, results));
-    const bb_dataset *star = find(results, "slopes/star");
-    const bb_dataset *axis = find(results, "slopes/axis");
-    const bb_dataset *x = find(results, "slopes/x_m");
-    const bb_dataset *y = find(results, "slopes/y_m");
-    const bb_dataset *count = find(results, "system/subapertures");
+    const bb_dataset *star = dataset_at(results, "slopes/star");
+    const bb_dataset *axis = dataset_at(results, "slopes/axis");
+    const bb_dataset *x = dataset_at(results, "slopes/x_m");
+    const bb_dataset *y = dataset_at(results, "slopes/y_m");
+    const bb_dataset *count = dataset_at(results, "system/subapertures");
     bb_index k = 0;
     for (int s = 0; s < 3; ++s) {
         const bb_index half = (bb_index)count->numbers[s];
@@ -165,7 +152,7 @@ TEST(dumped_operators_have_coordinates)
     check_close(x->numbers[0], -2.0, 1e-12, 1.0);
     check_close(y->numbers[0], -10.0 / 3.0, 1e-12, 1.0);
     check_close(x->numbers[1], -2.0 / 3.0, 1e-12, 1.0);
-    assert_int_equal(find(results, "truth_slopes_1/axis")->count, 64);
+    assert_int_equal(dataset_at(results, "truth_slopes_1/axis")->count, 64);
     bb_results_destroy(&results);
     results = driver_results(&study);
     assert_null(bb_results_find(results, "slopes/star"));
@@ -193,12 +180,12 @@ static void check_corners(const bb_results *results, bb_index *k)
             if (radius <= 0.14 - 1.0 / 6.0 || radius >= 1.0 + 1.4 / 6.0) {
                 continue;
             }
-            check_close(find(results, "actuators_0/x_m")->numbers[*k], 4.0 / 3.0 * (i - 3), 1e-12,
-                        1.0);
-            check_close(find(results, "actuators_0/y_m")->numbers[*k], 4.0 / 3.0 * (j - 3), 1e-12,
-                        1.0);
-            assert_true(find(results, "actuators_0/mirror")->numbers[*k] == 0.0);
-            assert_true(find(results, "actuators_0/height_m")->numbers[*k] == 0.0);
+            check_close(dataset_at(results, "actuators_0/x_m")->numbers[*k], 4.0 / 3.0 * (i - 3),
+                        1e-12, 1.0);
+            check_close(dataset_at(results, "actuators_0/y_m")->numbers[*k], 4.0 / 3.0 * (j - 3),
+                        1e-12, 1.0);
+            assert_true(dataset_at(results, "actuators_0/mirror")->numbers[*k] == 0.0);
+            assert_true(dataset_at(results, "actuators_0/height_m")->numbers[*k] == 0.0);
             ++*k;
         }
     }
@@ -212,9 +199,9 @@ TEST(dumped_commands_have_actuators)
                           "dp, operator: commands, storage: {codec: integer, bits: 12, rounding: "
                           "sweep}}]"}));
     check_corners(results, &k);
-    assert_int_equal(k, find(results, "actuators_0/actuator")->count);
-    assert_int_equal(find(results, "actuators_1/actuator")->count, k);
-    assert_int_equal(find(results, "truth_slopes_0/slope")->count, 64);
+    assert_int_equal(k, dataset_at(results, "actuators_0/actuator")->count);
+    assert_int_equal(dataset_at(results, "actuators_1/actuator")->count, k);
+    assert_int_equal(dataset_at(results, "truth_slopes_0/slope")->count, 64);
     for (bb_index i = 0; i < bb_results_operator_count(results); ++i) {
         const bb_operator *r = bb_results_operator_at(results, i);
         const bool commands = strncmp(r->name, "R_1", 3) == 0;
@@ -230,14 +217,14 @@ TEST(dumped_commands_have_actuators)
                                "mirrors=[{height_m: 0.0}, {height_m: 6000.0, pitch_m: 1.5}]"}));
     k = 0;
     check_corners(results, &k);
-    const bb_index count = find(results, "actuators_0/actuator")->count;
+    const bb_index count = dataset_at(results, "actuators_0/actuator")->count;
     assert_true(count == bb_results_operator_at(results, 0)->source->rows && count > k);
     assert_non_null(strstr(bb_results_operator_at(results, 0)->long_name, "all targets"));
     for (; k < count; ++k) {
-        const double steps = find(results, "actuators_0/x_m")->numbers[k] / 1.5;
-        assert_true(find(results, "actuators_0/mirror")->numbers[k] == 1.0);
-        assert_true(find(results, "actuators_0/height_m")->numbers[k] ==
-                    find(results, "results/mirror_height_m")->numbers[1]);
+        const double steps = dataset_at(results, "actuators_0/x_m")->numbers[k] / 1.5;
+        assert_true(dataset_at(results, "actuators_0/mirror")->numbers[k] == 1.0);
+        assert_true(dataset_at(results, "actuators_0/height_m")->numbers[k] ==
+                    dataset_at(results, "results/mirror_height_m")->numbers[1]);
         assert_true(steps == round(steps));
     }
     assert_null(bb_results_find(results, "actuators_1/actuator"));

@@ -7,7 +7,6 @@
 
 TEST(other_studies_are_refused)
 {
-    static const driver_case kept = {CONFIG_AO_SMALL, {TINY, TWO}};
     static const struct {
         const char *override;
         const char *differs; // as the message says it; NULL: it fits
@@ -23,7 +22,7 @@ TEST(other_studies_are_refused)
         {"solver.tile=13", "solver ('tile: 12' there, 'tile: 13' here)"},
         {"learn.source=profile", "learn ("},
     };
-    keep(&kept);
+    keep(CASE(CONFIG_AO_SMALL, {TINY, TWO}));
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO, cases[c].override}};
         if (cases[c].differs == NULL) {
@@ -298,9 +297,9 @@ TEST(the_tile_of_a_checkpoint_is_taken)
     const bb_run_options options = {.threads = 1, .resume = "forged"};
     static char subject[1 << 14];
     parts all;
-    bb_results *got = NULL;
-    bb_results *expected = driver_results(&written);
-    bb_results *other = driver_results(&automatic);
+    autoptr(bb_results) got = NULL;
+    autoptr(bb_results) expected = driver_results(&written);
+    autoptr(bb_results) other = driver_results(&automatic);
     keep(&automatic);
     take_parts("seen-1", &all);
     assert_true(all.pieces[0].bytes < (bb_index)sizeof subject);
@@ -308,15 +307,11 @@ TEST(the_tile_of_a_checkpoint_is_taken)
     assert_int_equal(all.pieces[1].bytes, sizeof tile);
     all.pieces[1].data = &tile;
     check_ok(bb_checkpoint_write("forged", subject, all.pieces + 1, all.count - 1));
-    bb_config *config = driver_config(&automatic);
+    autoptr(bb_config) config = driver_config(&automatic);
     check_ok(run_with(config, &options, &got));
     const double *strehl = driver_row(got, "strehl", "sp");
     assert_true(*strehl == *driver_row(expected, "strehl", "sp"));
     assert_true(*strehl != *driver_row(other, "strehl", "sp"));
-    bb_config_destroy(&config);
-    bb_results_destroy(&got);
-    bb_results_destroy(&expected);
-    bb_results_destroy(&other);
 }
 
 TEST(damaged_checkpoints_are_refused)

@@ -42,9 +42,7 @@ static void solve(rig *self)
     memcpy(self->exact, evaluation->r[0], (size_t)items * sizeof(double));
     check_ok(bb_ao_storage_apply(&self->storage, pipeline, 0, evaluation));
     assert_int_equal(evaluation->common.outcome.kind, BB_OUTCOME_OK);
-    for (bb_index i = 0; i < items; ++i) {
-        self->errors[i] = evaluation->r[0][i] - self->exact[i];
-    }
+    fill_array(self->errors, items, i, evaluation->r[0][i] - self->exact[i]);
 }
 
 static void rig_open(rig *self, const char *inflation, const char *pipelines)
@@ -146,9 +144,7 @@ static double strehl(const rig *self, const double *r, const bb_unknown_modes *m
     autofree double *drift = seen(self, r, modes);
     autofree double *product = NULL; // [m][n] R Cmm - 2 Ctm
     check_ok(BB_ALLOCATE(self->m * self->n, &product));
-    for (int i = 0; i < m * n; ++i) {
-        product[i] = -2.0 * ctm[i];
-    }
+    fill_array(product, m * n, i, -2.0 * ctm[i]);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, n, 1.0, r, n, cmm, n, 1.0, product,
                 n);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, m, n, 0.5, product, n, r, n, 1.0, cee,

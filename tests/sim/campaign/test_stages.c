@@ -57,14 +57,13 @@ TEST(wafer)
 
 TEST_FULL(ao)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {NULL}};
     static const boundary boundaries[] = {
         {"diagonal", "diagonal 7", "reference"},
         {"right-hand side", "Ctm, row 0, column 7", "reference"},
         {"reconstructor", "reconstructor 0, row 0, column 7", "reference"},
         {"residual", "residual covariance of target 0, row 0", "reference"},
     };
-    plant_each(&study, boundaries, sizeof boundaries / sizeof boundaries[0]);
+    plant_each(CASE(CONFIG_AO_SMALL, {NULL}), boundaries, sizeof boundaries / sizeof boundaries[0]);
 }
 
 TEST_GROUP(.is_quiet = true);

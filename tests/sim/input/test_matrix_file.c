@@ -44,9 +44,7 @@ static void write_foreign(const char *path, const char *line)
 
 static int begin(void)
 {
-    for (int i = 0; i < ROWS * COLUMNS; ++i) {
-        values[i] = bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i);
-    }
+    fill_array(values, ROWS * COLUMNS, i, bb_random_normal(7, BB_STREAM_SELF_TEST, (uint64_t)i));
     check_ok(bb_hdf5_library_start());
     write_operator("whole.h5");
     return 0;

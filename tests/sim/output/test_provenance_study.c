@@ -124,22 +124,14 @@ static const toy study = {.length_m = 2.5,
 
 static bb_results *publish(void)
 {
-    bb_results *results = NULL;
-    check_ok(bb_results_create(&results));
+    bb_results *results = empty_results();
     check_ok(bb_provenance_study(&toy_schema, &study, results));
     return results;
 }
 
 static const bb_dataset *find(const bb_results *results, const char *name)
 {
-    char path[128];
-    (void)snprintf(path, sizeof path, "study/%s", name);
-    const bb_dataset *dataset = bb_results_find(results, path);
-    if (dataset == NULL) {
-        print_error("no %s\n", path);
-        fail();
-    }
-    return dataset;
+    return dataset_in(results, "study", name);
 }
 
 TEST(keys_are_numbers_and_texts)

@@ -30,9 +30,7 @@ static void prepare(double level)
     dense_random(M * N, 5, w);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, N, 1.0, w, N, a, N, 0.0, b, N);
     memcpy(expected, w, (size_t)M * N * sizeof *w);
-    for (int i = 0; i < N; ++i) {
-        noise[i] = level;
-    }
+    fill_array(noise, N, i, level);
     a_view = bb_view_matrix(a, N, N);
     b_view = bb_view_matrix(b, M, N);
     a_source = bb_matrix_source_dense(&a_view, "A", "1");

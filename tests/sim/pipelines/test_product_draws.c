@@ -25,9 +25,7 @@ static void prepare(void)
             values[i * COLUMNS + j] = exp(-6.0 * (u * u + v * v)) * (1.0 + 0.3 * u);
         }
     }
-    for (int j = 0; j < COLUMNS; ++j) {
-        x[j] = bb_random_normal(3, BB_STREAM_INPUT, (uint64_t)j);
-    }
+    fill_array(x, COLUMNS, j, bb_random_normal(3, BB_STREAM_INPUT, (uint64_t)j));
     view = bb_view_matrix(values, ROWS, COLUMNS);
     source = bb_matrix_source_dense(&view, "C", "1");
 }
@@ -137,10 +135,9 @@ TEST_FULL(the_wafer_has_draws)
 {
     static const char *const same[] = {"overlay_error_x_nm", "overlay_error_y_nm",
                                        "qoi_relative_error", "operator_bytes"};
-    const driver_case once = {CONFIG_WAFER_SMALL, {NULL}};
     const driver_case thrice = {CONFIG_WAFER_SMALL,
                                 {"pipelines.0.draws=3", "pipelines.4.draws=3", NULL}};
-    autoptr(bb_results) plain = driver_results(&once);
+    autoptr(bb_results) plain = driver_results(CASE(CONFIG_WAFER_SMALL, {NULL}));
     autoptr(bb_results) drawn = driver_results(&thrice);
     const bb_dataset *names = driver_dataset(plain, "pipeline");
     for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {

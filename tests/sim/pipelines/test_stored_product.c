@@ -27,9 +27,7 @@ static void start(posed *p)
     for (int i = 0; i < N; ++i) {
         p->a[i * N + i] = 1.0;
     }
-    for (int k = 0; k < M * N; ++k) {
-        p->r[k] = sin(1.0 + 0.37 * k);
-    }
+    fill_array(p->r, M * N, k, sin(1.0 + 0.37 * k));
     p->view = bb_view_matrix(p->a, N, N);
     p->source = bb_matrix_source_dense(&p->view, "A", "1");
     p->problem = (bb_factor_problem){.solver = &p->solver, .matrix = &p->source};

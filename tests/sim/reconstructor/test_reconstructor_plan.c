@@ -19,15 +19,11 @@ static int write_many_rows(void)
 
 TEST(scores_on_a_gpu_are_planned)
 {
-    const bb_run_options options = {.threads = 1};
     autorelease(bb_plan) plan = {0};
-    autoptr(bb_config) config =
-        driver_config(CASE("mine.yaml", {"device=cuda", "solver.tile=128",
-                                         "cross_covariance={file: mine.h5, dataset: many}",
-                                         "truth_covariance={file: mine.h5, dataset: manytt}"}));
-    const bb_experiment *experiment =
-        bb_experiment_find(&bb_experiments, bb_config_schema(config)->name);
-    check_ok(experiment->plan(bb_config_study(config), &options, &plan));
+    check_ok(driver_plan(CASE("mine.yaml", {"device=cuda", "solver.tile=128",
+                                            "cross_covariance={file: mine.h5, dataset: many}",
+                                            "truth_covariance={file: mine.h5, dataset: manytt}"}),
+                         1, &plan));
     const double scores = bb_residual_covariance_device_need(1, 120, 6000, 0, 0).device_bytes;
     assert_true(scores > 5e8);
     check_close(plan.device_bytes, scores, 0.5, 1.0);

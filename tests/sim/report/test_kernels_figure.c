@@ -111,8 +111,7 @@ static void expect_refused(const bb_plot_scene *scene, const char *kind, double 
 {
     autorelease(bb_figure) figure = make_figure();
     figure.width_cm = width_cm;
-    assert_int_equal(bb_plot_draw(scene, kind, &figure), BB_INVALID);
-    assert_non_null(strstr(bb_status_message(), expected));
+    check_fails(bb_plot_draw(scene, kind, &figure), BB_INVALID, expected);
 }
 
 TEST(what_has_no_bar_is_refused)

@@ -98,8 +98,7 @@ static void spectra_have_all_eigenvalues(const bb_plot_scene *scene)
 static void maps_have_the_variants_of_the_policy(const bb_plot_scene *scene)
 {
     autorelease(bb_figure) figure;
-    const bb_dataset *map = bb_results_find(scene->results, "tiles/variant_6");
-    assert_non_null(map);
+    const bb_dataset *map = dataset_at(scene->results, "tiles/variant_6");
     const bb_index tiles = map->shape[0];
     const char *const *variants =
         (const char *const *)bb_results_find(scene->results, "tiles/variant")->texts;
@@ -263,8 +262,7 @@ static double map_value(const bb_plot_scene *scene, const char *name, bb_index p
 {
     char path[64];
     (void)snprintf(path, sizeof path, "maps/%s", name);
-    const bb_dataset *map = bb_results_find(scene->results, path);
-    assert_non_null(map);
+    const bb_dataset *map = dataset_at(scene->results, path);
     const bb_index columns = map->shape[map->rank - 1];
     return map->numbers[(plane * map->shape[map->rank - 2] + row) * columns + column];
 }

@@ -17,11 +17,8 @@
 
 static double number_of(const bb_results *results, const char *name, const char *machine)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "machines/%s", name);
-    const bb_dataset *names = bb_results_find(results, "machines/machine");
-    const bb_dataset *numbers = bb_results_find(results, path);
-    assert_non_null(numbers);
+    const bb_dataset *names = dataset_at(results, "machines/machine");
+    const bb_dataset *numbers = dataset_in(results, "machines", name);
     for (bb_index m = 0; m < names->count; ++m) {
         if (strcmp(names->texts[m], machine) == 0) {
             return numbers->numbers[m];

@@ -94,9 +94,7 @@ TEST(pictures_keep_their_names_apart)
 static void call(const char *const more[8], int code, const char *expected)
 {
     const char *arguments[PROGRAM_ARGUMENTS] = {NULL};
-    for (int i = 0; i < 8; ++i) {
-        arguments[i] = more[i];
-    }
+    fill_array(arguments, 8, i, more[i]);
     program_call(arguments, &run);
     program_expect(&run, code, expected);
 }

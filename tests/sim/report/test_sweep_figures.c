@@ -218,9 +218,7 @@ TEST(negative_losses_leave_the_reference_on_the_front)
 static void call(const char *const more[6], int code, const char *expected)
 {
     const char *arguments[PROGRAM_ARGUMENTS] = {NULL};
-    for (int i = 0; i < 6; ++i) {
-        arguments[i] = more[i];
-    }
+    fill_array(arguments, 6, i, more[i]);
     program_call(arguments, &run);
     program_expect(&run, code, expected);
 }

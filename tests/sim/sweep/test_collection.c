@@ -29,16 +29,6 @@ static void release(gathered *all)
     bb_sweep_plan_destroy(&all->plan);
 }
 
-static const bb_dataset *find(const bb_results *results, const char *path)
-{
-    const bb_dataset *dataset = bb_results_find(results, path);
-    if (dataset == NULL) {
-        print_error("no %s\n", path);
-        fail();
-    }
-    return dataset;
-}
-
 TEST(a_full_sweep_is_dense)
 {
     autocall(release) gathered all;
@@ -49,7 +39,7 @@ TEST(a_full_sweep_is_dense)
     assert_true(all.collection->dense);
     autoptr(bb_results) results = empty_results();
     check_ok(bb_collection_publish(all.collection, results));
-    const bb_dataset *error = find(results, "results/toy_error");
+    const bb_dataset *error = dataset_at(results, "results/toy_error");
     assert_int_equal(error->rank, 3);
     assert_string_equal(error->axes[0], "r0_m");
     assert_string_equal(error->axes[1], "width");
@@ -62,18 +52,18 @@ TEST(a_full_sweep_is_dense)
                         row[2] == r0[i] / 4.0);
         }
     }
-    const bb_dataset *axis = find(results, "r0_m");
+    const bb_dataset *axis = dataset_at(results, "r0_m");
     assert_true(axis->is_axis && strcmp(axis->unit, "m") == 0);
     assert_memory_equal(axis->numbers, r0, sizeof r0);
-    const bb_dataset *series = find(results, "results/series");
+    const bb_dataset *series = dataset_at(results, "results/series");
     assert_int_equal(series->rank, 4);
     assert_string_equal(series->axes[3], "step");
     assert_true(series->numbers[((2 * 2 + 1) * 3 + 1) * 3 + 2] == 106.0);
-    assert_true(find(results, "step")->numbers[2] == 30.0);
-    assert_true(find(results, "results/toy_time_s")->measured);
-    assert_string_equal(find(results, "results/status")->texts[17], "ok");
-    assert_int_equal(find(results, "results/length_seen")->rank, 2);
-    assert_int_equal(strlen(find(results, "results/point_id")->texts[5]), 32);
+    assert_true(dataset_at(results, "step")->numbers[2] == 30.0);
+    assert_true(dataset_at(results, "results/toy_time_s")->measured);
+    assert_string_equal(dataset_at(results, "results/status")->texts[17], "ok");
+    assert_int_equal(dataset_at(results, "results/length_seen")->rank, 2);
+    assert_int_equal(strlen(dataset_at(results, "results/point_id")->texts[5]), 32);
 }
 
 TEST(excluded_and_failed_points_leave_runs_and_nan)
@@ -87,16 +77,17 @@ TEST(excluded_and_failed_points_leave_runs_and_nan)
     assert_false(all.collection->dense);
     autoptr(bb_results) results = empty_results();
     check_ok(bb_collection_publish(all.collection, results));
-    const bb_dataset *error = find(results, "results/toy_error");
+    const bb_dataset *error = dataset_at(results, "results/toy_error");
     assert_true(error->rank == 2 && error->shape[0] == 3 && error->shape[1] == 3);
     assert_string_equal(error->axes[0], "run");
     assert_true(error->numbers[0] == 1.0 && error->numbers[3] == 2.0 && isnan(error->numbers[6]));
-    assert_true(find(results, "run")->numbers[2] == 3.0); // the number of the point
-    assert_true(find(results, "r0_m")->numbers[2] == 2.0 &&
-                find(results, "act")->numbers[2] == 7.0);
-    assert_true(find(results, "r0_m")->is_coordinate && find(results, "act")->is_coordinate);
-    assert_string_equal(find(results, "results/point_status")->texts[2], "internal");
-    assert_string_equal(find(results, "results/status")->texts[8], "");
+    assert_true(dataset_at(results, "run")->numbers[2] == 3.0); // the number of the point
+    assert_true(dataset_at(results, "r0_m")->numbers[2] == 2.0 &&
+                dataset_at(results, "act")->numbers[2] == 7.0);
+    assert_true(dataset_at(results, "r0_m")->is_coordinate &&
+                dataset_at(results, "act")->is_coordinate);
+    assert_string_equal(dataset_at(results, "results/point_status")->texts[2], "internal");
+    assert_string_equal(dataset_at(results, "results/status")->texts[8], "");
     check_ok(bb_collection_list(all.collection, &text));
     assert_non_null(strstr(bb_text_string(&text), "point,r0_m,act,point_status,pipeline,"));
     assert_non_null(strstr(bb_text_string(&text), "\n2,2,0,done,b,"));
@@ -160,7 +151,8 @@ TEST(incomplete_plans_are_collected_on_request_only)
     assert_string_equal(bb_results_note_text(results, "", "status"), "partial");
     assert_string_equal(bb_results_note_text(results, "", "status_reason"),
                         "2 of 4 planned points were run");
-    assert_true(isnan(find(results, "statistics/safe")->numbers[0])); // two points may yet fail
+    assert_true(
+        isnan(dataset_at(results, "statistics/safe")->numbers[0])); // two points may yet fail
     run_python("import h5py\na = h5py.File('part.h5').attrs\n"
                "assert a['points_planned'] == 4 and a['points_run'] == 2\n");
 }
@@ -201,8 +193,8 @@ TEST(a_pipeline_without_a_price_has_not_failed)
                                                   "None keeps error [nm] 5 at every condition.\n"));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_choices_publish(&choices, "nm", results));
-    assert_true(find(results, "statistics/points_unpriced")->numbers[0] == 1.0);
-    assert_true(find(results, "statistics/safe")->numbers[0] == 1.0);
+    assert_true(dataset_at(results, "statistics/points_unpriced")->numbers[0] == 1.0);
+    assert_true(dataset_at(results, "statistics/safe")->numbers[0] == 1.0);
     bb_text_release(&text);
 }
 

@@ -50,23 +50,18 @@ TEST(what_stands_over_points_of_the_wafer_is_kept)
 TEST(a_finished_sweep_is_shown)
 {
     write_plan("fringe.yaml", "{seeds: 1..2}");
-    CALL("sweep", "plan.yaml", "-o", "done.h5");
-    program_expect(&run, 0, "results: done.h5");
+    CALL_EXPECT(0, "results: done.h5", "sweep", "plan.yaml", "-o", "done.h5");
     CALL("sweep", "plan.yaml", "-o", "done.h5", "--csv", "done.csv");
     program_expect(&run, 0, "all 2 runs are done in done.h5");
     program_expect(&run, 0, "2 of 2 done");
     assert_int_equal(access("done.csv", F_OK), 0);
-    CALL("sweep", "plan.yaml", "-o", "done.h5", "--force");
-    program_expect(&run, 0, "results: done.h5");
+    CALL_EXPECT(0, "results: done.h5", "sweep", "plan.yaml", "-o", "done.h5", "--force");
     assert_int_equal(system("rm done/shards/*"), 0);
-    CALL("sweep", "plan.yaml", "-o", "done.h5");
-    program_expect(&run, 3, "output 'done.h5' exists");
+    CALL_EXPECT(3, "output 'done.h5' exists", "sweep", "plan.yaml", "-o", "done.h5");
     assert_int_equal(system("echo no results >done.h5"), 0);
-    CALL("sweep", "plan.yaml", "-o", "done.h5");
-    program_expect(&run, 3, "output 'done.h5' exists");
+    CALL_EXPECT(3, "output 'done.h5' exists", "sweep", "plan.yaml", "-o", "done.h5");
     write_plan("fringe.yaml", "{seeds: 1..3}");
-    CALL("sweep", "plan.yaml", "-o", "done.h5");
-    program_expect(&run, 3, "'done' has another plan");
+    CALL_EXPECT(3, "'done' has another plan", "sweep", "plan.yaml", "-o", "done.h5");
 }
 
 TEST_GROUP(.has_folder = true);

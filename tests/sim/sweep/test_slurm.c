@@ -52,7 +52,7 @@ TEST(auto_is_the_device_that_a_run_takes)
     for (int i = 0; i < 3; ++i) {
         char base[128];
         char folder[16];
-        bb_sweep_plan *plan = NULL;
+        autoptr(bb_sweep_plan) plan = NULL;
         (void)snprintf(base, sizeof base, "experiment: toy\n%s\npipelines: [{name: a}]\n",
                        cases[i].keys);
         (void)snprintf(folder, sizeof folder, "auto%d", i);
@@ -60,10 +60,8 @@ TEST(auto_is_the_device_that_a_run_takes)
         assert_int_equal(plan->device, cases[i].device);
         const bb_slurm_request request = {
             .plan = plan, .output = "all.h5", .within = NAN, .print_only = true};
-        bb_text text = printed(&request);
+        autorelease(bb_text) text = printed(&request);
         expect(&text, "#SBATCH --gpus=1\n", cases[i].device == BB_DEVICE_CUDA);
-        bb_text_release(&text);
-        bb_sweep_plan_destroy(&plan);
     }
 }
 

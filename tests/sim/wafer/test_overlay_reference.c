@@ -95,22 +95,17 @@ static void expect_parts(const bb_results *results, const bb_results *full, doub
 TEST(an_even_wafer_cools_exponentially)
 {
     const driver_case whole_of = {CONFIG_WAFER_SMALL, {COLD, HOT, NO_HEAT, WATER, ABSOLUTE}};
-    const driver_case at_once = {CONFIG_WAFER_SMALL, {COLD, HOT, STEADY}};
-    const driver_case absolute = {CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, WATER, ABSOLUTE}};
-    const driver_case later = {CONFIG_WAFER_SMALL,
-                               {COLD, HOT, STEADY, "metrology.alignment_s=0.5"}};
-    const driver_case later_absolute = {CONFIG_WAFER_SMALL,
-                                        {COLD, HOT, STEADY, "metrology.alignment_s=0.5", ABSOLUTE}};
     autoptr(bb_results) full = driver_results(&whole_of);
     const double half = exp(-0.5 / TIME_CONSTANT);
     const struct {
         const driver_case *study;
         double metadata, start; // of u over whole, and s from gripping to the first exposure
     } cases[] = {
-        {&at_once, 1.0, 0.0},
-        {&absolute, 0.0, 0.0},
-        {&later, half, 0.5},
-        {&later_absolute, 1.0, 0.5},
+        {CASE(CONFIG_WAFER_SMALL, {COLD, HOT, STEADY}), 1.0, 0.0},
+        {CASE(CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, WATER, ABSOLUTE}), 0.0, 0.0},
+        {CASE(CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, "metrology.alignment_s=0.5"}), half, 0.5},
+        {CASE(CONFIG_WAFER_SMALL, {COLD, HOT, STEADY, "metrology.alignment_s=0.5", ABSOLUTE}), 1.0,
+         0.5},
     };
     assert_true(TIME_CONSTANT > 0.85 && TIME_CONSTANT < 0.9);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {

@@ -57,9 +57,7 @@ static void enter(double spacing, double exchange, double hood, int stepping, do
         out->node[i] = (int32_t)i;
         out->joules[i] = FLUX * step * out->mesh->node_area[i % nodes];
     }
-    for (bb_index i = 0; i < nodes; ++i) {
-        out->exchange[i] = hood * step * out->mesh->node_area[i];
-    }
+    fill_array(out->exchange, nodes, i, hood * step * out->mesh->node_area[i]);
 }
 
 static void leave(stand *bench)
@@ -256,9 +254,7 @@ TEST(the_limit_bounds_the_spectrum)
                 y[i] -= x[i];
                 largest = fmax(largest, fabs(y[i]));
             }
-            for (bb_index i = 0; i < size; ++i) {
-                x[i] = y[i] / largest;
-            }
+            fill_array(x, size, i, y[i] / largest);
             minimum = largest;
         }
         print_message("%g mm, %g W/m2 K: stable to %.4f ms, there 1 - A up to %.4f\n",

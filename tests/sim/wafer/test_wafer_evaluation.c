@@ -45,14 +45,13 @@ TEST(a_tolerance_that_is_not_held_is_an_outcome)
         "height_error_nm",    "certified_bound_nm", "bits_per_value",        "rmse",
         "saturated_values",   "overlay_x_nm",       "displacement_nm",       "residual_nm",
         "price_mean",         "price_worst",        "compression_ratio_live"};
-    const driver_case alone = {CONFIG_WAFER_SMALL,
-                               {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN "]"}};
     const driver_case tight = {
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN ", {name: tight, storage: {codec: "
                             "low_rank, tolerance_of_range: 1e-40}, multiply: fp32, accumulate: "
                             "fp64, draws: 3}]"}};
-    autoptr(bb_results) plain = driver_results(&alone);
+    autoptr(bb_results) plain = driver_results(
+        CASE(CONFIG_WAFER_SMALL, {"scan.fields=[0]", "pipelines=[" REFERENCE ", " PLAIN "]"}));
     autoptr(bb_results) results = driver_results(&tight);
     assert_string_equal(driver_text(results, "status", "tight"), "not_held");
     const char *detail = driver_text(results, "status_detail", "tight");

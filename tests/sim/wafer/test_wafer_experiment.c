@@ -23,16 +23,12 @@ static void leave(void)
 
 TEST(threads_do_not_change_a_bit)
 {
-    const driver_case fem = {CONFIG_WAFER_SMALL,
-                             {"response.generator=fem", "response.axes=[x, y]",
-                              "mesh.spacing_mm=5.0", "scan.fields=[0]"}};
-    const driver_case plate = {CONFIG_WAFER_SMALL,
-                               {"response.generator=plate", "mesh.spacing_mm=6.0",
-                                "scan.fields=[0]",
-                                "clamp.burls={pitch_mm: 12.0, footprint_mm: 6.0, scatter: 0.2}"}};
     driver_check_threads(&small);
-    driver_check_threads(&fem);
-    driver_check_threads(&plate);
+    driver_check_threads(CASE(CONFIG_WAFER_SMALL, {"response.generator=fem", "response.axes=[x, y]",
+                                                   "mesh.spacing_mm=5.0", "scan.fields=[0]"}));
+    driver_check_threads(CASE(CONFIG_WAFER_SMALL,
+                              {"response.generator=plate", "mesh.spacing_mm=6.0", "scan.fields=[0]",
+                               "clamp.burls={pitch_mm: 12.0, footprint_mm: 6.0, scatter: 0.2}"}));
 }
 
 TEST(fp64_is_the_reference_exactly)
@@ -131,9 +127,8 @@ TEST(overlay_is_linear_in_the_dose)
 // The heat over the dose, of what reflects as of what brings light beside the band; none without.
 TEST_FULL(overlay_is_linear_in_the_absorption)
 {
-    const driver_case none = {CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}};
     autoptr(bb_results) a = driver_results(CASE(CONFIG_WAFER_SMALL, {"wafer.absorption=0.5"}));
-    autoptr(bb_results) b = driver_results(&none);
+    autoptr(bb_results) b = driver_results(CASE(CONFIG_WAFER_SMALL, {"wafer.absorption=0.0"}));
     check_doubled(a, usual, "overlay_x_nm", 1e-12);
     assert_true(driver_row(b, "overlay_x_nm", "reference")[0] == 0.0);
 }
@@ -326,7 +321,7 @@ TEST_FULL(tolerances_belong_to_a_field)
 // less 6.02 dB. configs/wafer/zfp-table2.yaml has the sizes.
 TEST(zfp_modes_order_as_published)
 {
-    const driver_case study = {
+    autoptr(bb_results) results = driver_results(CASE(
         CONFIG_WAFER_SMALL,
         {"scan.fields=[0]", "response.axes=[x, y]", "mesh.spacing_mm=2.0", "mesh.step_ms=1.0",
          "response.grid={columns: 100, rows: 75}",
@@ -334,8 +329,7 @@ TEST(zfp_modes_order_as_published)
          ", {name: rate, storage: {codec: zfp, mode: rate, bits: 8.0}, multiply: fp32, accumulate: "
          "fp64}, {name: precision, storage: {codec: zfp, mode: precision, bits: 17}, multiply: "
          "fp32, accumulate: fp64}, {name: accuracy, storage: {codec: zfp, mode: accuracy, "
-         "tolerance_of_range: 6.7e-5}, multiply: fp32, accumulate: fp64}]"}};
-    autoptr(bb_results) results = driver_results(&study);
+         "tolerance_of_range: 6.7e-5}, multiply: fp32, accumulate: fp64}]"}));
     for (int axis = 0; axis < 2; ++axis) {
         double rate = driver_row(results, "rmse", "rate")[axis];
         double precision = driver_row(results, "rmse", "precision")[axis];
@@ -419,7 +413,7 @@ TEST(bytes_are_those_of_the_formats)
 // Storage of every kind, and arithmetic of every kind: no error passes its certificate.
 TEST(certificates_hold)
 {
-    const driver_case coded = {
+    autoptr(bb_results) results = driver_results(CASE(
         CONFIG_WAFER_SMALL,
         {"response.axes=[x, y]", "scan.fields=[0, 2]",
          "pipelines=[" REFERENCE ", {name: seed, storage: fp32, multiply: fp32, accumulate: fp64}"
@@ -441,8 +435,7 @@ TEST(certificates_hold)
          ", {name: blocks, storage: {codec: transform, tolerance_of_range: 1.0e-5}, "
          "multiply: fp32, accumulate: fp64}"
          ", {name: blocks-fp32, storage: {codec: transform, tolerance_of_range: 1.0e-4}, "
-         "multiply: fp32, accumulate: fp32}]"}};
-    autoptr(bb_results) results = driver_results(&coded);
+         "multiply: fp32, accumulate: fp32}]"}));
     const bb_dataset *bound = driver_dataset(results, "certified_bound_nm");
     const bb_dataset *coding = driver_dataset(results, "certified_coding_nm");
     const bb_dataset *error = driver_dataset(results, "certified_error_nm");

@@ -158,14 +158,13 @@ TEST(prices_are_those_of_the_results)
 #define LOOSE                                                                                      \
     "pipelines=[" REFERENCE "{name: told, storage: {codec: bfp, bits: 4}" SUMS                     \
     ", {name: found, promise: {price: 1e3, codecs: [bfp]}"
-    const driver_case late = {CONFIG_WAFER_SMALL,
-                              {QUICK, LOOSE ", delivery: {late_steps: 1}" SUMS "]"}};
     const driver_case lot = {
         CONFIG_WAFER_SMALL,
         {QUICK, LOOSE SUMS "]", "scan.order=given", "scan.sequence=[50, 49]", "scan.fields=[0]",
          "wafers={count: 3, exchange_s: 0.3, arrival_rise_k: 0.1, scored: all}",
          "metrology.lot_mean=true"}};
-    const driver_case *const cases[] = {&late, &lot};
+    const driver_case *const cases[] = {
+        CASE(CONFIG_WAFER_SMALL, {QUICK, LOOSE ", delivery: {late_steps: 1}" SUMS "]"}), &lot};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         autoptr(bb_results) results = driver_results(cases[i]);
         const bb_index best = find_trial(results, "found");
@@ -249,15 +248,14 @@ TEST(plans_say_what_is_searched)
 // A search of two ladders and one that finds nothing, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {QUICK, "scan.fields=[0]", "mesh.spacing_mm=10.0", "clamp.spacing_mm=10.0",
-         "scan.light_steps=3", "scan.dark_steps=3", "response.axes=[x, y]",
-         "response.grid={columns: 12, rows: 11}",
-         "pipelines=[" REFERENCE "{name: found, draws: 2, promise: {price: 1.0, codecs: "
-         "[{codec: float, exponent: 8}, bfp]}" SUMS
-         ", {name: never, promise: {price: 1e-30, codecs: [e5m2]}" SUMS "]"}};
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE(CONFIG_WAFER_SMALL,
+             {QUICK, "scan.fields=[0]", "mesh.spacing_mm=10.0", "clamp.spacing_mm=10.0",
+              "scan.light_steps=3", "scan.dark_steps=3", "response.axes=[x, y]",
+              "response.grid={columns: 12, rows: 11}",
+              "pipelines=[" REFERENCE "{name: found, draws: 2, promise: {price: 1.0, codecs: "
+              "[{codec: float, exponent: 8}, bfp]}" SUMS
+              ", {name: never, promise: {price: 1e-30, codecs: [e5m2]}" SUMS "]"}));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 307, 20);

@@ -4,8 +4,8 @@
 // not fit is refused; a run that a signal ends leaves a whole one.
 #include "sim/command.h"
 #include "sim/wafer/wafer_restart.h"
-#include "tests/sim/driver.h"
 #include "tests/sim/program.h"
+#include "tests/sim/wafer/heat/heated.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -28,31 +28,9 @@ static const driver_case furnished = {CONFIG_WAFER_SMALL,
                                        "mesh.substeps=2", "wafers.scored=all",
                                        "mesh.through_thickness=two_mode", "response.axes=[x, y]"}};
 
-typedef struct stand {
-    bb_config *config;
-    bb_wafer_problem *problem;
-    bb_wafer_heating uninterrupted; // not interrupted
-} stand;
-
-static void make(const driver_case *study, stand *out)
+static void expect_same(const heated *bench, const bb_wafer_heating *got)
 {
-    check_ok(bb_threads_set(2));
-    check_ok(driver_load(study, &out->config));
-    const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(out->config));
-    check_ok(bb_wafer_problem_create(&physics, &out->problem));
-    check_ok(bb_wafer_heating_run(out->problem, &out->uninterrupted));
-}
-
-static void drop(stand *bench)
-{
-    bb_wafer_heating_release(&bench->uninterrupted);
-    bb_wafer_problem_destroy(&bench->problem);
-    bb_config_destroy(&bench->config);
-}
-
-static void expect_same(const stand *bench, const bb_wafer_heating *got)
-{
-    const bb_wafer_heating *heating = &bench->uninterrupted;
+    const bb_wafer_heating *heating = &bench->heating;
     const size_t exposed = (size_t)heating->exposed_count;
     assert_int_equal(got->exposed_count, heating->exposed_count);
     assert_int_equal(got->probes.taken, heating->probes.taken);
@@ -71,7 +49,7 @@ static void expect_same(const stand *bench, const bb_wafer_heating *got)
                             sizeof(double));
 }
 
-static void resume(const stand *bench, const char *path)
+static void resume(const heated *bench, const char *path)
 {
     autorelease(bb_restart) restart;
     autorelease(bb_wafer_heating) heating;
@@ -86,7 +64,7 @@ static void resume(const stand *bench, const char *path)
 // dark, exchange, the end.
 enum { REST, SCORED, LIGHT, DARK, EXCHANGE, END, KINDS };
 
-static int kind_of(const stand *bench, const char *path)
+static int kind_of(const heated *bench, const char *path)
 {
     bb_heating_place place;
     bb_checkpoint *checkpoint = NULL;
@@ -98,10 +76,10 @@ static int kind_of(const stand *bench, const char *path)
     if (place.rested < bench->problem->rest_steps) {
         return REST;
     }
-    if (place.field == bench->uninterrupted.field_count) {
+    if (place.field == bench->heating.field_count) {
         return place.wafer == 1 ? END : EXCHANGE;
     }
-    if (place.step > bench->uninterrupted.light_steps) {
+    if (place.step > bench->heating.light_steps) {
         return DARK;
     }
     return place.wafer == 1 && place.field != 1 && place.step > 0 ? SCORED : LIGHT;
@@ -128,7 +106,7 @@ int rename(const char *source, const char *target)
 }
 
 // Heats with a checkpoint after every step; how many are kept.
-static int collect(const stand *bench)
+static int collect(const heated *bench)
 {
     bb_restart restart;
     bb_wafer_heating heating;
@@ -158,8 +136,8 @@ static void resume_everywhere(const driver_case *study)
     int total[KINDS] = {0};
     int met[KINDS] = {0};
     char name[32];
-    autocall(drop) stand bench;
-    make(study, &bench);
+    autocall(drop) heated bench;
+    heat(study, &bench);
     const int count = collect(&bench);
     assert_in_range(count, 1, MOST);
     for (int i = 0; i < count; ++i) {
@@ -219,8 +197,8 @@ TEST(other_configurations_are_refused)
     };
     bb_restart restart;
     bb_wafer_heating heating;
-    autocall(drop) stand bench;
-    make(&plain, &bench);
+    autocall(drop) heated bench;
+    heat(&plain, &bench);
     const bb_run_options writing = {.checkpoint = "other", .checkpoint_every_s = 1e9};
     check_ok(bb_wafer_restart_open(bb_config_study(bench.config), &writing, &restart));
     check_ok(bb_wafer_heating_resume(bench.problem, &restart, &heating));

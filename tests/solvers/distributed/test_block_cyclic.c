@@ -161,9 +161,7 @@ static void fill_values(float *values, bb_index count)
 {
     double wide[512];
     dense_random(count, 5, wide);
-    for (bb_index i = 0; i < count; ++i) {
-        values[i] = (float)wide[i];
-    }
+    fill_array(values, count, i, (float)wide[i]);
     values[3] = 0.0F;
     values[4] = -0.0F;
     values[5] = 0x1p-25F;

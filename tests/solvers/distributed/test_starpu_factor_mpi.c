@@ -317,9 +317,7 @@ static int begin(void)
     }
     dense_covariance(N, 40.0, 0.3, values);
     dense_random(SIDES * N, 5, sides);
-    for (bb_index t = 0; t < TILES; ++t) {
-        turns[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
-    }
+    fill_array(turns, TILES, t, (bb_variant)(t * 7 % BB_VARIANT_COUNT));
     const bb_matrix_source a = source();
     return bb_tile_norms(&a, NULL, TILE, norms) == BB_OK ? 0 : 1;
 }

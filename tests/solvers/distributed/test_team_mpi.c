@@ -61,9 +61,7 @@ TEST(bytes_come_from_the_root)
     const bb_team *team = bb_team_joined();
     unsigned char *bytes = new_array(unsigned char, COUNT);
     for (int root = 0; root < team->size; ++root) {
-        for (int i = 0; i < COUNT; ++i) {
-            bytes[i] = (unsigned char)(i * 7 + team->rank);
-        }
+        fill_array(bytes, COUNT, i, (unsigned char)(i * 7 + team->rank));
         check_ok(team->broadcast(root, bytes, COUNT));
         for (int i = 0; i < COUNT; ++i) {
             assert_int_equal(bytes[i], (unsigned char)(i * 7 + root));

@@ -32,9 +32,7 @@ static void scale_matrix(bb_index n, double *a)
 {
     autofree double *diagonal = dense_new(n);
     autofree double *scale = dense_new(n);
-    for (bb_index i = 0; i < n; ++i) {
-        diagonal[i] = a[i * n + i];
-    }
+    fill_array(diagonal, n, i, a[i * n + i]);
     check_ok(bb_scaling_unit_diagonal(diagonal, n, scale));
     for (bb_index i = 0; i < n * n; ++i) {
         a[i] *= scale[i / n] * scale[i % n];
@@ -312,9 +310,7 @@ TEST(permuted_rows_are_as_accurate)
         // A covariance: neighbours correlate, so that the order decides which tiles are small.
         dense_covariance(N, 5.0, fmin(15.0 / condition, 8.0), a);
         scale_matrix(N, a);
-        for (bb_index i = 0; i < (bb_index)N * N; ++i) {
-            permuted[i] = a[i / N * STRIDE % N * N + i % N * STRIDE % N];
-        }
+        fill_array(permuted, (bb_index)N * N, i, a[i / N * STRIDE % N * N + i % N * STRIDE % N]);
         pose(&straight, N, fmax(condition, 2.0), a);
         pose(&other, N, fmax(condition, 2.0), permuted);
         const bb_tile_plan plan = {.tile_size = 32, .arithmetic = (bb_variant)v};

@@ -70,9 +70,7 @@ static void reconstruct(const double *with_variances, bb_variant variant, double
     bb_tile_plan plan = {.tile_size = 32, .arithmetic = variant};
     bb_view a_view = bb_view_matrix(a, N, N);
     bb_matrix_source a_source = bb_matrix_source_dense(&a_view, "A", "1");
-    for (bb_index i = 0; i < N; ++i) {
-        diagonal[i] = a[i * N + i];
-    }
+    fill_array(diagonal, N, i, a[i * N + i]);
     check_ok(bb_scaling_unit_diagonal(diagonal, N, scale));
     autoptr(bb_tile_matrix) factor = new_object(bb_tile_matrix, &a_source, scale, &plan);
     check_ok(bb_tile_cholesky_factor(factor, 4, &outcome));

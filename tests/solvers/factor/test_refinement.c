@@ -30,9 +30,7 @@ static void setup(fixture *f, bb_index n, bb_index m, double condition)
         }
     }
     autofree double *diagonal = dense_new(n);
-    for (bb_index i = 0; i < n; ++i) {
-        diagonal[i] = f->a[i * n + i];
-    }
+    fill_array(diagonal, n, i, f->a[i * n + i]);
     check_ok(bb_scaling_unit_diagonal(diagonal, n, f->scale));
     dense_random(m * n, 11, f->b);
     memcpy(f->expected, f->b, (size_t)(m * n) * sizeof *f->b);
@@ -190,9 +188,7 @@ TEST(negative_curvature_breaks_cg_down)
     autocall(teardown) fixture f;
     setup(&f, 100, 3, 1e2);
     assert_int_equal(factor(&f, BB_VARIANT_SP).kind, BB_OUTCOME_OK);
-    for (bb_index i = 0; i < f.n * f.n; ++i) {
-        f.a[i] = -f.a[i];
-    }
+    fill_array(f.a, f.n * f.n, i, -f.a[i]);
     bb_outcome outcome = {0};
     bb_refinement refinement = refinement_of(&f, BB_REFINE_CG, 1e-10);
     check_ok(bb_refinement_solve(&refinement, f.m, f.b, &outcome));

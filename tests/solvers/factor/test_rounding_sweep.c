@@ -108,9 +108,7 @@ TEST(excess_is_that_of_the_errors)
     make_factor(a, TILE, &factor);
     fill_rows(r, &words);
     memcpy(q, r, sizeof *q * M * N);
-    for (int i = 0; i < M * N; ++i) {
-        nearest[i] = round_to_grid(&words, i / N, i % N, r[i]);
-    }
+    fill_array(nearest, M * N, i, round_to_grid(&words, i / N, i % N, r[i]));
     const bb_rounding_step step = {.round = round_to_grid, .context = &words};
     check_ok(bb_rounding_sweep(factor, &step, M, q, excess));
     check_told(excess, a, q, r);
@@ -307,9 +305,7 @@ TEST(columns_are_rounded_under_their_scales)
         const bb_tile *tile = bb_tile_matrix_at(factor, k / TILE, k / TILE);
         scales[k] = tile->f64[(k % TILE) * (tile->columns + 1)];
     }
-    for (int k = 0; k < M * N; ++k) {
-        q[k] = r[k] * scales[k % N];
-    }
+    fill_array(q, M * N, k, r[k] * scales[k % N]);
     const bb_rounding_step step = {.round = round_to_whole, .context = &width, .scales = scales};
     check_ok(bb_rounding_sweep(factor, &step, M, q, excess));
     check_relative(sum_of(excess), M * N * width * width / 12.0, 0.03);
@@ -318,9 +314,7 @@ TEST(columns_are_rounded_under_their_scales)
         q[k] /= scales[k % N];
     }
     check_told(excess, a, q, r);
-    for (int k = 0; k < N; ++k) {
-        scales[k] = 4.0;
-    }
+    fill_array(scales, N, k, 4.0);
     for (int k = 0; k < M * N; ++k) {
         q[k] = 4.0 * r[k];
         even[k] = r[k];

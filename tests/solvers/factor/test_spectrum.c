@@ -28,9 +28,7 @@ TEST(singular_values_are_of_the_tile)
 {
     enum { N = 10 };
     double a[N * N], out[4];
-    for (int i = 0; i < N * N; ++i) {
-        a[i] = (1.0 + (double)(i / N)) * (2.0 + (double)(i % N));
-    }
+    fill_array(a, N * N, i, (1.0 + (double)(i / N)) * (2.0 + (double)(i % N)));
     bb_view view = bb_view_matrix(a, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     // Rows 4 to 7 (5, 6, 7, 8), columns 1 and 2 (3, 4).
@@ -65,9 +63,7 @@ TEST(infinite_products_with_the_scale_have_none)
     double out[N], scale[N];
     autofree double *a = dense_new((bb_index)N * N);
     spd_spectrum(N, 10.0, 3, a);
-    for (int i = 0; i < N; ++i) {
-        scale[i] = 1e200;
-    }
+    fill_array(scale, N, i, 1e200);
     bb_view view = bb_view_matrix(a, N, N);
     bb_matrix_source source = bb_matrix_source_dense(&view, "A", "1");
     check_ok(bb_spectrum_eigenvalues(&source, scale, out));

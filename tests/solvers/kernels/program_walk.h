@@ -93,9 +93,7 @@ static inline void walk_create(const bb_program *program, const bb_program_data 
     for (int i = 0; i < program->host.count; ++i) {
         const bb_step *step = &program->steps[program->host.steps[i]];
         bb_scalar inputs[BB_PROGRAM_PORTS];
-        for (int k = 0; k < step->expression.inputs; ++k) {
-            inputs[k] = walk->values[step->inputs[k]];
-        }
+        fill_array(inputs, step->expression.inputs, k, walk->values[step->inputs[k]]);
         bb_expression_evaluate(&step->expression, inputs, NULL, NULL, walk->nodes,
                                &walk->values[step->output]);
     }
@@ -169,12 +167,8 @@ static inline int64_t walk_element(program_walk *walk, int number)
     bb_scalar places[2];
     int64_t element = 0;
     bool leaves = false;
-    for (int k = 0; k < step->expression.inputs; ++k) {
-        inputs[k] = walk->values[step->inputs[k]];
-    }
-    for (int k = 0; k < step->expression.name_count; ++k) {
-        parameters[k] = walk->values[step->parameters[k]];
-    }
+    fill_array(inputs, step->expression.inputs, k, walk->values[step->inputs[k]]);
+    fill_array(parameters, step->expression.name_count, k, walk->values[step->parameters[k]]);
     bb_expression_evaluate(&step->expression, inputs, NULL, parameters, walk->nodes, places);
     for (int k = step->expression.output_count - 1; k >= 0; --k) {
         const int64_t place = walk_place(step->boundary, places[k].integer, extents[k]);
@@ -320,9 +314,7 @@ static inline void walk_collect(const program_walk *walk, const bb_reduction *re
                                 walk_part *item)
 {
     item->is_taken = true;
-    for (int k = 0; k < reduction->expression.inputs; ++k) {
-        item->numbers[k] = walk->values[reduction->inputs[k]];
-    }
+    fill_array(item->numbers, reduction->expression.inputs, k, walk->values[reduction->inputs[k]]);
     if (reduction->product >= 0) {
         memcpy(item->factors, walk->factors[reduction->product], sizeof item->factors);
     }
@@ -337,9 +329,7 @@ static inline void walk_function(program_walk *walk, int number)
     const bb_step *step = &walk->program->steps[number];
     bb_scalar inputs[BB_PROGRAM_PORTS];
     int factors[2];
-    for (int k = 0; k < step->expression.inputs; ++k) {
-        inputs[k] = walk->values[step->inputs[k]];
-    }
+    fill_array(inputs, step->expression.inputs, k, walk->values[step->inputs[k]]);
     bb_expression_evaluate(&step->expression, inputs, NULL, NULL, walk->nodes,
                            &walk->values[step->output]);
     if (bb_expression_product(&step->expression, factors)) {

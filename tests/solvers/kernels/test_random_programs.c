@@ -31,9 +31,7 @@ TEST(lines_end_where_the_space_ends)
     autocall(fixture_release) program_fixture fixture;
     autorelease(bb_binding) binding = {.program = NULL};
     autoptr(bb_assembled_kernel) kernel = NULL;
-    for (int i = 0; i < COLUMNS * ROWS + REST; ++i) {
-        v[i] = 77.0F;
-    }
+    fill_array(v, COLUMNS * ROWS + REST, i, 77.0F);
     fixture_make(&fixture,
                  "kernel k (u, v: matrix SP)\n"
                  "for x in u.columns, y in u.rows\n"

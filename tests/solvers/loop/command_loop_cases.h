@@ -119,9 +119,7 @@ static inline const float *run(rig *self)
 // them.
 static inline void expect_x(rig *self, double *x, double *means)
 {
-    for (bb_index j = 0; j < COLUMNS; ++j) {
-        x[j] = (double)(self->slopes[j] - self->reference[j]);
-    }
+    fill_array(x, COLUMNS, j, (double)(self->slopes[j] - self->reference[j]));
     for (int k = 0; means != NULL && k < GROUPS; ++k) {
         means[k] = 0.0;
         for (bb_index j = group_begin[k]; j < group_begin[k + 1]; ++j) {
@@ -225,9 +223,7 @@ TEST(columns_may_have_scales)
     step(&self, loop, &frame);
     expect_x(&self, x, means);
     for (int t = 0; t < MATRICES; ++t) {
-        for (bb_index j = 0; j < COLUMNS; ++j) {
-            scaled[j] = x[j] / (double)values[t][j];
-        }
+        fill_array(scaled, COLUMNS, j, x[j] / (double)values[t][j]);
         check_matrix(&self, t, bb_command_loop_commands(loop), scaled, means, 0x1p-21);
     }
 }
@@ -243,9 +239,7 @@ TEST(slopes_are_rounded_after_the_filter)
     self.slopes[5] = 90.0F; // clipped to 7 steps
     const float *commands = run(&self);
     expect_x(&self, x, means);
-    for (bb_index j = 0; j < COLUMNS; ++j) {
-        x[j] = fmin(fmax(rint(x[j] / 0.25), -8.0), 7.0) * 0.25;
-    }
+    fill_array(x, COLUMNS, j, fmin(fmax(rint(x[j] / 0.25), -8.0), 7.0) * 0.25);
     assert_true(x[5] == 1.75);
     check_products(&self, commands, x, means, 0x1p-22);
     rig_close(&self);
@@ -253,9 +247,7 @@ TEST(slopes_are_rounded_after_the_filter)
     put_slopes(&self, 13);
     commands = run(&self);
     expect_x(&self, x, NULL);
-    for (bb_index j = 0; j < COLUMNS; ++j) {
-        x[j] = bb_format_round(BB_FORMAT_E4M3, x[j]);
-    }
+    fill_array(x, COLUMNS, j, bb_format_round(BB_FORMAT_E4M3, x[j]));
     check_products(&self, commands, x, NULL, 0.0);
 }
 

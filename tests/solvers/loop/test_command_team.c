@@ -52,9 +52,7 @@ static void rig_make(rig *self, double largest)
 
 static void put(rig *self, int frame)
 {
-    for (int j = 0; j < COLUMNS; ++j) {
-        self->slopes[j] = 150.0F + 100.0F * (float)cos(0.3 * j + frame);
-    }
+    fill_array(self->slopes, COLUMNS, j, 150.0F + 100.0F * (float)cos(0.3 * j + frame));
     bb_command_team_put(self->team, self->slopes);
 }
 

@@ -84,12 +84,8 @@ TEST(accumulating_in_fp64_pays, .setup_func = setup, .teardown_func = teardown)
     double mixed_error = 0.0, single_error = 0.0;
     autoptr(bb_coded_matrix) wide = encoded(BB_FORMAT_FP64);
     autoptr(bb_coded_matrix) matrix = encoded(BB_FORMAT_FP32);
-    for (bb_index j = 0; j < COLUMNS; ++j) {
-        x[j] = fabs(x[j]);
-    }
-    for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
-        c[i] = (float)fabs(c[i]);
-    }
+    fill_array(x, COLUMNS, j, fabs(x[j]));
+    fill_array(c, (bb_index)ROWS * COLUMNS, i, (float)fabs(c[i]));
     bb_coded_matrix_destroy(&wide);
     bb_coded_matrix_destroy(&matrix);
     wide = encoded(BB_FORMAT_FP64);

@@ -20,9 +20,7 @@ static int fill(void)
     for (bb_index i = 0; i < (bb_index)ROWS * COLUMNS; ++i) {
         c[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
     }
-    for (bb_index j = 0; j < COLUMNS; ++j) {
-        x[j] = bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)j);
-    }
+    fill_array(x, COLUMNS, j, bb_random_normal(2, BB_STREAM_SELF_TEST, (uint64_t)j));
     return 0;
 }
 

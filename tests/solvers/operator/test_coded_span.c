@@ -18,9 +18,7 @@ static int begin(void)
     check_ok(BB_ALLOCATE(ROWS * COLUMNS * WORD, &words));
     check_ok(BB_ALLOCATE(ROWS * COLUMNS, &exponents));
     check_ok(BB_ALLOCATE(COLUMNS, &x));
-    for (bb_index j = 0; j < COLUMNS; ++j) {
-        x[j] = (float)ldexp(draws[j], (int)(j % 200) - 100);
-    }
+    fill_array(x, COLUMNS, j, (float)ldexp(draws[j], (int)(j % 200) - 100));
     return 0;
 }
 

@@ -146,9 +146,7 @@ static void check_window(const bb_coded_matrix *matrix, const bb_zfp_panels *pan
     check_ok(BB_ZEROED(count, &record.values));
     check_ok(BB_ZEROED(count, &record.seen));
     record.sums = dense_new(bb_zfp_panels_place_count(&task.cut, task.slabs.count));
-    for (bb_index j = 0; j < record.columns; ++j) {
-        narrow[j] = (float)x[j];
-    }
+    fill_array(narrow, record.columns, j, (float)x[j]);
     record.x = narrow;
     play(&task, &record);
     compare(matrix, &record, x);

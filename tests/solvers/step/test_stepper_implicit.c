@@ -114,9 +114,7 @@ TEST(implicit_steps_balance_on_any_threads)
     chain(N, &s);
     autofree double *m = new_array(double, N);
     autofree double *kept = new_array(double, N);
-    for (bb_index i = 0; i < N; ++i) {
-        m[i] = 1.0 + 0.5 * sin((double)i);
-    }
+    fill_array(m, N, i, 1.0 + 0.5 * sin((double)i));
     for (bb_index threads = 1; threads <= 4; threads *= 2) {
         autoptr(bb_stepper) stepper = NULL;
         const int32_t where = 3;
@@ -161,9 +159,7 @@ TEST(gradients_solve_and_say_when_they_cannot)
         check_close(d[i] * x[i] + 2.0 * product[i], b[i], 1e-11, 3.0);
     }
     assert_true(bb_shifted_cg_iterations(solver) > 0 && bb_shifted_cg_iterations(solver) <= N);
-    for (int i = 0; i < N; ++i) {
-        d[i] = -8.5;
-    }
+    fill_array(d, N, i, -8.5);
     check_fails(bb_shifted_cg_solve(solver, d, b, 1e-13, x), BB_INVALID, "not positive definite");
     b[4] = NAN;
     check_fails(bb_shifted_cg_solve(solver, d, b, 1e-13, x), BB_INVALID, "not finite");

@@ -54,9 +54,7 @@ static members list_members(const bb_slope_segment *s, int number)
 static void map_lenslets(const bb_sensor *sensor, int32_t *subaperture)
 {
     const bb_index n = sensor->lenslets;
-    for (bb_index k = 0; k < n * n; ++k) {
-        subaperture[k] = -1;
-    }
+    fill_array(subaperture, n * n, k, -1);
     for (bb_index i = 0; i < sensor->count; ++i) {
         const bb_index site = sensor->site[i];
         subaperture[site / (2 * n - 1) * n + site % (2 * n - 1)] = (int32_t)i;
@@ -169,9 +167,7 @@ static void compare_pair(const sources *s, const bb_sensor *a, int axis_a, const
     assert_null(bb_slope_covariance_table(s->covariance[SOURCE_CMM], a, b, &work.swapped));
     autofree double *got = doubles(rows * columns);
     autofree double *expected = doubles(rows * columns);
-    for (bb_index k = 0; k < rows * columns; ++k) {
-        got[k] = NAN;
-    }
+    fill_array(got, rows * columns, k, NAN);
     map_lenslets(a, row_map);
     map_lenslets(b, column_map);
     const bb_slope_segment down = segment_of(a, row_map, axis_a, row, rows);

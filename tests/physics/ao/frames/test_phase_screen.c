@@ -76,9 +76,7 @@ TEST(drawn_screens_have_it_too)
     enum { SCREENS = 400, POINTS = 24 };
     autorelease(bb_phase_screen) screen = make(320);
     double position[POINTS];
-    for (int i = 0; i < POINTS; ++i) {
-        position[i] = 0.333 * i - 4.0;
-    }
+    fill_array(position, POINTS, i, 0.333 * i - 4.0);
     autorelease(bb_screen_axis) x =
         new_struct(bb_screen_axis, &screen, true, POINTS, position, NULL, BB_SCREEN_POINT);
     autorelease(bb_screen_axis) y =
@@ -115,9 +113,7 @@ TEST(fft_and_sum_of_waves_agree)
     double position[48];
     autofree double *plane = zeros(48 * 48);
     autofree double *grid = zeros(48 * 48);
-    for (int i = 0; i < 48; ++i) {
-        position[i] = pixel_m * (i - 24);
-    }
+    fill_array(position, 48, i, pixel_m * (i - 24));
     autorelease(bb_screen_axis) x =
         new_struct(bb_screen_axis, &screen, true, 48, position, NULL, BB_SCREEN_POINT);
     autorelease(bb_screen_axis) y =

@@ -110,9 +110,7 @@ TEST(commands_minimise_the_weighted_residual)
     check_ok(BB_ALLOCATE(s.actuators, &v));
     check_ok(BB_ALLOCATE(s.actuators, &rest));
     check_ok(BB_ZEROED(s.actuators, &gradient));
-    for (bb_index i = 0; i < commands->slope_count; ++i) {
-        t[i] = sin(0.7 * (double)(i * i % 1013));
-    }
+    fill_array(t, commands->slope_count, i, sin(0.7 * (double)(i * i % 1013)));
     cblas_dgemv(CblasRowMajor, CblasNoTrans, k, 5 * m, 1.0, commands->projector, 5 * m, t, 1, 0.0,
                 v, 1);
     for (int p = 0; p < 5; ++p) {

@@ -141,9 +141,7 @@ static int blocks_without(const bb_index (*missing)[2], bb_index count)
     enum { EDGE = 12 };
     double mask[EDGE * EDGE];
     autocall(close_scene) scene s;
-    for (int i = 0; i < EDGE * EDGE; ++i) {
-        mask[i] = 1.0;
-    }
+    fill_array(mask, EDGE * EDGE, i, 1.0);
     for (bb_index i = 0; i < count; ++i) {
         mask[missing[i][1] * EDGE + missing[i][0]] = 0.0;
     }

@@ -61,9 +61,7 @@ static void start_walk(uint64_t seed, bb_profile_series *out)
 static void logs_at(const bb_profile_series *series, double time_s, double *out)
 {
     bb_profile_series_at(series, time_s, out, NULL);
-    for (int l = 0; l < LAYERS; ++l) {
-        out[l] = log(out[l]);
-    }
+    fill_array(out, LAYERS, l, log(out[l]));
 }
 
 // Mean over layers and pairs of times of x(t) x(t + lag), t every half an hour from `first_s` on.
@@ -180,9 +178,7 @@ TEST(what_is_learned_has_independent_errors_of_its_law)
     check_close(bb_profile_series_learning_deviation(480.0), 0.05, 1e-15, 0.05);
     check_close(bb_profile_series_learning_deviation(1920.0), 0.025, 1e-15, 0.025);
     for (int k = 0; k < times; ++k) {
-        for (int l = 0; l < LAYERS; ++l) {
-            strength[l] = 3.0;
-        }
+        fill_array(strength, LAYERS, l, 3.0);
         bb_profile_series_learn(11, 0.05, 120.0 * k, LAYERS, strength);
         for (int l = 0; l < LAYERS; ++l) {
             sum += log(strength[l] / 3.0);

@@ -84,9 +84,7 @@ static point_list draw_points(const optics *o)
     autorelease(bb_mirror_shape) shape = {0};
     point_list out = {0};
     autofree double *position = doubles(points);
-    for (bb_index i = 0; i < points; ++i) {
-        position[i] = grid->pixel_m * (double)(i - middle);
-    }
+    fill_array(position, points, i, grid->pixel_m * (double)(i - middle));
     check_ok(bb_mirror_shape_create(bb_point_spread_mirror(o->spread), points, position, &shape));
     check_ok(BB_ALLOCATE(grid->pupil_pixels * actuators, &shapes));
     check_ok(BB_ALLOCATE(grid->pupil_pixels * actuators, &half));
@@ -131,9 +129,7 @@ static price rate_directly(const optics *o)
             }
         }
     }
-    for (int w = 0; w < WAVELENGTHS; ++w) {
-        out.strehl[w] = sums[w] / (total * total);
-    }
+    fill_array(out.strehl, WAVELENGTHS, w, sums[w] / (total * total));
     out.rms_m = sqrt(variance / total - piston / (total * total));
     BB_RELEASE(&all.weight);
     BB_RELEASE(&all.covariance);

@@ -47,9 +47,7 @@ TEST(what_an_estimate_leaves_of_a_tilt_is_added)
                 r[i * N + j] = i / COUNT == j / COUNT ? 0.5 * (double)share / COUNT : 0.0;
             }
         }
-        for (int k = 0; k < M * M; ++k) {
-            cee[k] = 1.0;
-        }
+        fill_array(cee, M * M, k, 1.0);
         check_ok(add(&guides, &truth, NULL, 3.0, r, cee));
         for (int i = 0; i < M; ++i) {
             for (int j = 0; j < M; ++j) {
@@ -98,12 +96,8 @@ TEST(commands_leave_what_their_slopes_do)
         .actuator_count = K, .measurement_count = M, .projector = projector};
     make(sensors, GUIDES, &guides);
     make(&target, 1, &truth);
-    for (int i = 0; i < M * N; ++i) {
-        r[i] = 0.1 * sin(1.0 + i);
-    }
-    for (int i = 0; i < K * M; ++i) {
-        projector[i] = cos(2.0 + 3.0 * i);
-    }
+    fill_array(r, M * N, i, 0.1 * sin(1.0 + i));
+    fill_array(projector, K * M, i, cos(2.0 + 3.0 * i));
     for (int k = 0; k < K; ++k) {
         for (int i = 0; i < M; ++i) {
             for (int j = 0; j < N; ++j) {

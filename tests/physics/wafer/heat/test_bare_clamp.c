@@ -77,9 +77,7 @@ TEST(an_even_rise_falls_at_the_layers_rate)
     const bb_bare_clamp *bare = entries.bare;
     autofree double *rise = doubles(bare->count);
     autofree double *through = doubles(bare->count);
-    for (bb_index i = 0; i < bare->count; ++i) {
-        rise[i] = 1.0;
-    }
+    fill_array(rise, bare->count, i, 1.0);
     check_ok(bb_csr_multiply(&bare->conductance, rise, through));
     bb_bare_clamp_book(bare, rise, &ledger);
     double clamp = 0.0;

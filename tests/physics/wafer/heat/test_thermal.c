@@ -68,9 +68,7 @@ TEST(limit_is_safe_and_sharp)
         new_object(bb_thermal, mesh, &SILICON, &CLAMP, BB_CLAMP_LAYER, 1.3e-3);
     autofree double *x = zeros(thermal->size);
     autofree double *y = zeros(thermal->size);
-    for (bb_index i = 0; i < mesh->node_count; ++i) {
-        x[i] = mesh->node_column[i] % 2 ? 1.0 : -1.0;
-    }
+    fill_array(x, mesh->node_count, i, mesh->node_column[i] % 2 ? 1.0 : -1.0);
     double rate = 0.0;
     for (int n = 0; n < 2000; ++n) {
         check_ok(bb_csr_multiply(&thermal->step_matrix, x, y));
@@ -84,9 +82,7 @@ TEST(limit_is_safe_and_sharp)
         }
         rate = dot / norm;
         double scale = 1.0 / sqrt(norm) / rate;
-        for (bb_index i = 0; i < thermal->size; ++i) {
-            x[i] = y[i] * scale;
-        }
+        fill_array(x, thermal->size, i, y[i] * scale);
     }
     double ratio = rate * thermal->stable_step / 2.0;
     print_message("largest rate over bound: %.4f\n", ratio);

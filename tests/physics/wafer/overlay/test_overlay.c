@@ -194,9 +194,7 @@ TEST(a_cubic_is_found_back)
     bb_overlay_fit fit;
     bb_overlay_fit each[FIELDS];
     double k[20];
-    for (int i = 0; i < 20; ++i) {
-        k[i] = 1e-9 * (1 + i) * pow(100.0, (i >= 2) + (i >= 6) + (i >= 12));
-    }
+    fill_array(k, 20, i, 1e-9 * (1 + i) * pow(100.0, (i >= 2) + (i >= 6) + (i >= 12)));
     for (int i = 0; i < POINTS; ++i) {
         double x = points.x[i] - points.field_x[i];
         double y = points.y[i] - points.field_y[i];
@@ -216,9 +214,7 @@ TEST(a_cubic_is_found_back)
         assert_int_equal(each[f].parameter_count, 20);
         check_all_relative(each[f].parameter, k, 20, 1e-6);
     }
-    for (int i = 0; i < A_FIELD; ++i) {
-        points.x[i] = points.field_x[i] + 0.005 * (i % 3 - 1);
-    }
+    fill_array(points.x, A_FIELD, i, points.field_x[i] + 0.005 * (i % 3 - 1));
     bb_overlay_points some = view(&points, 2 * A_FIELD + 11);
     check_ok(bb_overlay_fit_model(BB_OVERLAY_FIELD_CUBIC, &some, &fit, points.residual_x,
                                   points.residual_y));

@@ -63,9 +63,7 @@ TEST(a_field_of_one_point_has_no_headline)
     const bb_overlay_field few[] = {{30, true, true}, {30, true, true}, {1, true, true}};
     bb_overlay_points points = points_of();
     points.count = 61;
-    for (int i = 0; i < 61; ++i) {
-        dx[i] = 1e-9 * (1 + i / A_FIELD);
-    }
+    fill_array(dx, 61, i, 1e-9 * (1 + i / A_FIELD));
     bb_overlay_report *report = new_object(bb_overlay_report, &points, 3, few);
     assert_true(isnan(report->field_headlines[2]));
     check_relative(report->median, 1.5, 1e-12);

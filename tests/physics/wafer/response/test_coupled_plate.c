@@ -335,9 +335,7 @@ TEST(stiff_springs_leave_the_membrane)
     autocall(drop) setup scene = make_disc(0.004, &plate);
     autoptr(bb_membrane) membrane = new_object(bb_membrane, scene.mesh, &SILICON, &CLAMP);
     autofree double *u = doubles(2 * scene.mesh->node_count);
-    for (bb_index i = 0; i < scene.mesh->node_count; ++i) {
-        scene.t[i] = sin(3.0 + 0.37 * (double)i);
-    }
+    fill_array(scene.t, scene.mesh->node_count, i, sin(3.0 + 0.37 * (double)i));
     check_ok(bb_membrane_solve(membrane, scene.t, u));
     solve(&scene);
     double peak = 0.0;
@@ -432,9 +430,7 @@ TEST(rows_are_reciprocal)
     bb_index count = scene.mesh->node_count;
     autofree double *rows = doubles(BB_PLATE_BATCH * count);
     autofree double *again = doubles(BB_PLATE_BATCH * count);
-    for (bb_index i = 0; i < count; ++i) {
-        scene.t[i] = sin(3.0 + 0.37 * (double)i);
-    }
+    fill_array(scene.t, count, i, sin(3.0 + 0.37 * (double)i));
     solve(&scene);
     double worst = 0.0;
     for (int axis = 0; axis < 3; ++axis) {

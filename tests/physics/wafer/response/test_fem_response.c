@@ -20,9 +20,7 @@ TEST(rows_are_forward_solves_and_blocks_agree)
     autofree double *u = doubles(2 * scene.mesh->node_count);
     autofree double *rows = doubles(40 * cells);
     autofree double *part = doubles(3 * 500);
-    for (bb_index j = 0; j < cells; ++j) {
-        s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
-    }
+    fill_array(s, cells, j, scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0);
     slit_scene_spread(&scene, s, t);
     check_ok(bb_membrane_solve(scene.membrane, t, u));
     for (int axis = 0; axis < 2; ++axis) {

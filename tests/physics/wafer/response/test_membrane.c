@@ -228,9 +228,7 @@ TEST(rows_are_reciprocal)
     const double y[5] = {0.0, -0.0177, 0.0604, -0.111, 0.0};
     bb_index count = scene.mesh->node_count;
     autofree double *rows = doubles(BB_MEMBRANE_BATCH * count);
-    for (bb_index i = 0; i < count; ++i) {
-        scene.t[i] = sin(3.0 + 0.37 * (double)i);
-    }
+    fill_array(scene.t, count, i, sin(3.0 + 0.37 * (double)i));
     check_ok(bb_membrane_solve(scene.membrane, scene.t, scene.u));
     for (int axis = 0; axis < 2; ++axis) {
         check_ok(bb_membrane_rows(scene.membrane, axis, 5, x, y, rows));

@@ -183,9 +183,7 @@ TEST(the_key_is_of_all_that_matters)
     bb_factor_key keys[6];
     autoptr(bb_disc_mesh) wider = disc_mesh(0.055, 0.005);
     autofree double *springs = doubles(mesh->cell_count);
-    for (bb_index i = 0; i < mesh->cell_count; ++i) {
-        springs[i] = 1.0;
-    }
+    fill_array(springs, mesh->cell_count, i, 1.0);
     keys[0] = key_of(mesh, &plate, NULL);
     keys[1] = key_of(wider, &plate, NULL);
     keys[2] = key_of(mesh, &plate, springs);

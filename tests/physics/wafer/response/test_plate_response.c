@@ -65,9 +65,7 @@ TEST(the_second_block_is_of_moments)
     autofree double *rows = doubles(ROWS * 2 * cells);
     autofree double *plain = doubles(ROWS * cells);
     autofree double *part = doubles(ROWS * 300);
-    for (bb_index j = 0; j < cells; ++j) {
-        tau[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
-    }
+    fill_array(tau, cells, j, scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0);
     slit_scene_spread(&scene, tau, spread_tau);
     bb_coupled_plate_load(scene.plate, cold, spread_tau, right);
     check_ok(bb_coupled_plate_solve(scene.plate, right, x));
@@ -113,9 +111,7 @@ TEST(rows_are_forward_solves_and_blocks_agree)
     autofree double *x = doubles(BB_PLATE_UNKNOWNS * scene.mesh->node_count);
     autofree double *rows = doubles(40 * cells);
     autofree double *part = doubles(3 * 500);
-    for (bb_index j = 0; j < cells; ++j) {
-        s[j] = scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0;
-    }
+    fill_array(s, cells, j, scene.grid->area[j] > 0.0 ? sin(1.0 + 0.3 * (double)j) : 0.0);
     slit_scene_spread(&scene, s, t);
     solve(&scene, t, x);
     for (int axis = 0; axis < 3; ++axis) {

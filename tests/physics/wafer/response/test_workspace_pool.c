@@ -37,9 +37,7 @@ static bb_status use(void *context, bb_index index)
     bb_status status = BB_OK;
     double *taken = NULL;
     BB_TRY(bb_workspace_pool_take(context, &taken));
-    for (int i = 0; i < 100; ++i) {
-        taken[i] = (double)(index + i);
-    }
+    fill_array(taken, 100, i, (double)(index + i));
     for (int i = 0; i < 100; ++i) {
         BB_REQUIRE(taken[i] == (double)(index + i), BB_INTERNAL, "two tasks have one workspace");
     }

@@ -10,14 +10,7 @@
 
 static inline const bb_dataset *of_night(const bb_results *results, const char *name)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "night/%s", name);
-    const bb_dataset *dataset = bb_results_find(results, path);
-    if (dataset == NULL) {
-        print_error("no dataset %s\n", path);
-        fail();
-    }
-    return dataset;
+    return dataset_in(results, "night", name);
 }
 
 #endif

@@ -169,13 +169,12 @@ TEST(failures_are_counted)
 
 TEST_FULL(memory_may_run_out_anywhere)
 {
-    const driver_case study = {SMALL,
-                               {"sensors.lenslets=2", "guide_stars.2.lenslets=2", "solver.tile=12",
-                                "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-                                "night.sample_minutes=30.0", "night.ages_minutes=[30.0]",
-                                "error_terms.fitting=false", ALONE}};
     bb_threads_stop(); // the walk counts blocks without them
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE(SMALL, {"sensors.lenslets=2", "guide_stars.2.lenslets=2", "solver.tile=12",
+                     "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+                     "night.sample_minutes=30.0", "night.ages_minutes=[30.0]",
+                     "error_terms.fitting=false", ALONE}));
     allocation_walk("a night", driver_run_alone, config, 151, 4);
 }
 
@@ -193,11 +192,7 @@ TEST(a_night_is_planned)
     };
     bb_plan plan[3];
     for (int k = 0; k < 3; ++k) {
-        plan[k] = (bb_plan){0};
-        const bb_run_options options = {.threads = 1};
-        autoptr(bb_config) config = driver_config(&cases[k]);
-        check_ok(bb_experiment_find(&bb_experiments, "ao")
-                     ->plan(bb_config_study(config), &options, &plan[k]));
+        check_ok(driver_plan(&cases[k], 1, &plan[k]));
     }
     // 61 scored samples; the moments and snapshots of 118 to 240 min are 63, shrunk profiles 61 at
     // each age and 61 as the cadence has no age: those are moments. The mean is one.

@@ -45,6 +45,19 @@ static inline void rig_close(rig *self)
     bb_config_destroy(&self->config);
 }
 
+/// Opens a loop on two threads and measures it. Returns the peak of memory in bytes, without keys.
+static inline double rig_peak(rig *self, const driver_case *study, bb_frame_measurement *measured)
+{
+    const size_t bare = bb_memory_bytes();
+    bb_config *config = driver_config(study);
+    const size_t keys = bb_memory_bytes() - bare;
+    bb_config_destroy(&config);
+    bb_memory_peak_reset();
+    rig_open(self, study, 2);
+    check_ok(bb_frame_measurement_take(self->loop, measured));
+    return (double)(bb_memory_peak_bytes() - bare - keys);
+}
+
 static inline const float *step(rig *self, bb_index number)
 {
     bb_command_frame frame;

@@ -52,13 +52,12 @@ static void check_against_dump(rig *self, int pipeline, bb_index number, const f
 
 TEST(commands_are_those_of_what_is_scored)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, "realtime.accumulate=fp32"}};
     const driver_case commands = {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}};
     rig self, scaled;
     bb_index n, columns;
     CALL_OK("run", CONFIG_AO_SMALL, PIPELINES, "device=cpu", "-q", "-o", "scored.h5", "--dump",
             "Cmm,R");
-    rig_open(&self, &study, 2);
+    rig_open(&self, CASE(CONFIG_AO_SMALL, {PIPELINES, "realtime.accumulate=fp32"}), 2);
     assert_string_equal(self.loop->pipeline->name, "both");
     assert_int_equal(self.loop->matrices.count, 2);
     assert_int_equal(self.loop->matrices.group_count, 6);
@@ -174,16 +173,14 @@ TEST(drawn_matrices_are_as_they_are_asked_for)
 TEST(what_a_loop_cannot_do_is_said)
 {
     static const char *const plain[] = {PIPELINES, "learn.source=profile", NULL};
-    const driver_case learned = {CONFIG_AO_SMALL, {plain[0], plain[1]}};
-    const driver_case nothing = {CONFIG_AO_SMALL, {NULL}};
     const driver_case narrow = {
         CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16", "pipelines.2.accumulate=fp16"}};
     autorelease(bb_text) table = {0};
-    autoptr(bb_config) config = driver_config(&nothing);
+    autoptr(bb_config) config = driver_config(CASE(CONFIG_AO_SMALL, {NULL}));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_INVALID,
                 "no pipeline stores its reconstructor, which a loop multiplies");
     bb_config_destroy(&config);
-    check_ok(driver_load(&learned, &config));
+    check_ok(driver_load(CASE(CONFIG_AO_SMALL, {plain[0], plain[1]}), &config));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
                 "learn.source: a loop of frames runs the reconstructor of the true profile");
     bb_config_destroy(&config);
@@ -242,14 +239,7 @@ TEST(a_plan_holds_what_a_loop_takes)
         const bb_ao_realtime_extent extent = {.threads = 2.0};
         autorelease(bb_frame_measurement) measured;
         autocall(rig_close) rig self;
-        const size_t bare = bb_memory_bytes();
-        bb_config *config = driver_config(&study);
-        const size_t keys = bb_memory_bytes() - bare;
-        bb_config_destroy(&config);
-        bb_memory_peak_reset();
-        rig_open(&self, &study, 2);
-        check_ok(bb_frame_measurement_take(self.loop, &measured));
-        const double peak = (double)(bb_memory_peak_bytes() - bare - keys);
+        const double peak = rig_peak(&self, &study, &measured);
         const double need =
             bb_ao_realtime_plan_need(bb_config_study(self.config), &extent, (bb_need){0})
                 .host_bytes;
@@ -308,13 +298,11 @@ TEST(a_plan_names_the_sizes)
     for (int k = 0; k < 4; ++k) {
         const driver_case study = {
             CONFIG_AO_SMALL, {PIPELINES, asked[k], k == 2 ? "realtime.pipeline=both" : "title=x"}};
-        const bb_run_options options = {.threads = 1};
         autorelease(bb_plan) plan = {0};
         char line[80];
         autocall(rig_close) rig self;
         rig_open(&self, &study, 1);
-        check_ok(bb_experiment_find(&bb_experiments, "ao")
-                     ->plan(bb_config_study(self.config), &options, &plan));
+        check_ok(driver_plan_loaded(self.config, 1, &plan));
         (void)snprintf(line, sizeof line, "%td commands from %td slopes",
                        self.loop->matrices.commands, self.loop->matrices.slopes);
         assert_non_null(strstr(bb_text_string(&plan.lines), line));
@@ -335,11 +323,10 @@ done:
 
 TEST_FULL(no_failed_allocation_is_lost)
 {
-    const driver_case study = {CONFIG_AO_SMALL,
-                               {PIPELINES, "realtime.frames=2", "realtime.warm_up_frames=0",
-                                "realtime.rate_hz=0", "realtime.size={commands: 5, slopes: 40}"}};
     check_ok(bb_threads_set(1));
-    autoptr(bb_config) config = driver_config(&study);
+    autoptr(bb_config) config = driver_config(
+        CASE(CONFIG_AO_SMALL, {PIPELINES, "realtime.frames=2", "realtime.warm_up_frames=0",
+                               "realtime.rate_hz=0", "realtime.size={commands: 5, slopes: 40}"}));
     allocation_walk("a loop of frames", run_alone, config, 1, 20);
 }
 

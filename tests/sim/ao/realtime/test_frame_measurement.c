@@ -149,11 +149,10 @@ TEST(frames_back_to_back_do_not_wait)
 // The frame under way is still measured.
 TEST(an_interrupt_ends_it_early)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
     autorelease(bb_frame_measurement) measured;
     autocall(rig_close) rig self;
     check_ok(bb_interrupt_install());
-    measure(&study, 0, 5 + 13, &measured, &self);
+    measure(CASE(CONFIG_AO_SMALL, {PIPELINES, PACED}), 0, 5 + 13, &measured, &self);
     assert_true(measured.interrupted);
     assert_int_equal(measured.count, 13);
 }
@@ -180,10 +179,9 @@ TEST(an_interrupt_loses_what_is_posted)
 // Slopes that are not finite, or whose products are not, are counted where they come.
 TEST(held_frames_are_counted)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED}};
     autorelease(bb_frame_measurement) measured;
     autocall(rig_close) rig self;
-    rig_open(&self, &study, 1);
+    rig_open(&self, CASE(CONFIG_AO_SMALL, {PIPELINES, PACED}), 1);
     check_ok(bb_frame_measurement_take(self.loop, &measured));
     assert_int_equal(measured.held, 0);
     bb_frame_measurement_release(&measured);

@@ -130,8 +130,6 @@ TEST_FULL(frames_are_released_at_their_rate)
                                {PIPELINES, "frame_times={frames: 200, warm_up_frames: 5}"}};
     const driver_case warmed = {CONFIG_AO_SMALL,
                                 {PIPELINES, "frame_times={frames: 200, warm_up_frames: 50}"}};
-    const driver_case unpaced = {CONFIG_AO_SMALL,
-                                 {PIPELINES, "frame_times={frames: 200, rate_hz: 0.0}"}};
     autoptr(bb_results) results = on_a_clock(&paced, 5 + 21, 0);
     assert_int_equal(sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
     check_close(number(results, 0, "both"), 0.5, 4.5, 1.0);
@@ -144,7 +142,8 @@ TEST_FULL(frames_are_released_at_their_rate)
     results = on_a_clock(&warmed, 5 + 21, 0);
     check_close(number(results, 2, "both"), 0.5, 4.5, 1.0);
     bb_results_destroy(&results);
-    results = on_a_clock(&unpaced, 0, 0);
+    results = on_a_clock(
+        CASE(CONFIG_AO_SMALL, {PIPELINES, "frame_times={frames: 200, rate_hz: 0.0}"}), 0, 0);
     assert_int_equal(sleeps, 0);
     assert_true(number(results, 2, "fp16") > 0.0);
 }
@@ -152,14 +151,13 @@ TEST_FULL(frames_are_released_at_their_rate)
 // A run has no half of its frames to tell: a signal ends it as at any other time.
 TEST(a_signal_among_frames_ends_the_run)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, "frame_times.frames=40"}};
     int how = 0;
     bb_threads_stop(); // a child has none of them
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         check_ok(bb_interrupt_install());
-        (void)on_a_clock(&study, 0, 30);
+        (void)on_a_clock(CASE(CONFIG_AO_SMALL, {PIPELINES, "frame_times.frames=40"}), 0, 30);
         _exit(0);
     }
     assert_int_equal(waitpid(child, &how, 0), child);
@@ -195,9 +193,7 @@ static void rig_pose(rig *self, const driver_case *study)
     const bb_ao_config physics = bb_ao_study_physics(ao);
     check_ok(bb_tomography_create(&physics, (bb_lgs_tilt)ao->solver.lgs_tilt, &self->problem));
     bb_tomography *problem = self->problem;
-    for (bb_index t = 0; t < problem->target_count; ++t) {
-        self->ctm[t] = problem->targets[t].ctm;
-    }
+    fill_array(self->ctm, problem->target_count, t, problem->targets[t].ctm);
     check_ok(bb_measurement_noise_bounds(&problem->guides, &problem->noise, &self->noise));
     self->posed = (bb_factor_problem){
         .solver = &ao->solver.common,
@@ -315,19 +311,14 @@ TEST_FULL(what_is_stored_runs)
         CONFIG_NX456,
         {"device=cpu", "pipelines=[{name: reference, arithmetic: dp}, {name: int8, arithmetic: dp, "
                        "storage: {codec: integer, bits: 8, rounding: sweep}}]"}};
-    const driver_case two = {CONFIG_AO_SMALL, {PIPELINES}};
-    const driver_case rounded = {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16"}};
-    const driver_case scaled = {CONFIG_AO_SMALL, {commands}};
-    const driver_case ltao = {CONFIG_AO_SMALL, {PIPELINES, "correction=ltao"}};
-    const driver_case glao = {CONFIG_AO_SMALL, {PIPELINES, "correction=glao"}};
     const driver_case mcao = {CONFIG_AO_SMALL,
                               {PIPELINES, "correction=mcao", mirrors, "mirrors_condition=60.0"}};
     commands_are_those_of_realtime(&nx456, 1);
-    commands_are_those_of_realtime(&two, 2);
-    commands_are_those_of_realtime(&rounded, 2);
-    commands_are_those_of_realtime(&scaled, 2);
-    commands_are_those_of_realtime(&ltao, 1);
-    commands_are_those_of_realtime(&glao, 1);
+    commands_are_those_of_realtime(CASE(CONFIG_AO_SMALL, {PIPELINES}), 2);
+    commands_are_those_of_realtime(CASE(CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16"}), 2);
+    commands_are_those_of_realtime(CASE(CONFIG_AO_SMALL, {commands}), 2);
+    commands_are_those_of_realtime(CASE(CONFIG_AO_SMALL, {PIPELINES, "correction=ltao"}), 1);
+    commands_are_those_of_realtime(CASE(CONFIG_AO_SMALL, {PIPELINES, "correction=glao"}), 1);
     commands_are_those_of_realtime(&mcao, 1);
 }
 

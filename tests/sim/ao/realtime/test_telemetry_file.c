@@ -184,7 +184,6 @@ TEST(what_cannot_be_replayed_is_said)
 // A study's own reconstructor: other slopes are refused before it is solved, by `check` too.
 TEST(slopes_are_those_of_the_study)
 {
-    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES}};
     const char *const wrong[2][PROGRAM_ARGUMENTS] = {
         {"realtime", CONFIG_AO_SMALL, PIPELINES, FROM("slopes"), "-q", NULL},
         {"check", CONFIG_AO_SMALL, PIPELINES, FROM("slopes"), NULL}};
@@ -194,7 +193,7 @@ TEST(slopes_are_those_of_the_study)
         {"check", CONFIG_AO_SMALL, PIPELINES, "realtime.telemetry.file=own.h5", NULL}};
     char command[200];
     rig self;
-    rig_open(&self, &study, 1);
+    rig_open(&self, CASE(CONFIG_AO_SMALL, {PIPELINES}), 1);
     const bb_index n = self.loop->matrices.slopes;
     rig_close(&self);
     (void)snprintf(command, sizeof command,
@@ -221,14 +220,7 @@ TEST(a_plan_holds_the_file)
     const bb_ao_realtime_extent extent = {.threads = 2.0, .telemetry = 300.0};
     autorelease(bb_frame_measurement) measured;
     autocall(rig_close) rig self;
-    const size_t bare = bb_memory_bytes();
-    bb_config *config = driver_config(&study);
-    const size_t keys = bb_memory_bytes() - bare;
-    bb_config_destroy(&config);
-    bb_memory_peak_reset();
-    rig_open(&self, &study, 2);
-    check_ok(bb_frame_measurement_take(self.loop, &measured));
-    const double peak = (double)(bb_memory_peak_bytes() - bare - keys);
+    const double peak = rig_peak(&self, &study, &measured);
     const bb_ao_study *ao = bb_config_study(self.config);
     const double need = bb_ao_realtime_plan_need(ao, &extent, (bb_need){0}).host_bytes;
     const double reading =

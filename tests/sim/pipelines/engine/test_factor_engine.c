@@ -10,9 +10,8 @@ static const char *const names[] = {"reference", "dp again", "sp", "hp2", "hp3"}
 
 TEST_FULL(tiles_in_a_file_give_the_same_results)
 {
-    const driver_case in_file = {CONFIG_AO_SMALL, {SOME_TILES}};
     autoptr(bb_results) expected = driver_results(CASE(CONFIG_AO_SMALL, {NULL}));
-    autoptr(bb_results) found = driver_results(&in_file);
+    autoptr(bb_results) found = driver_results(CASE(CONFIG_AO_SMALL, {SOME_TILES}));
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
         const char *digest = driver_text(found, "factor_digest", names[i]);
         assert_int_equal(strlen(digest), 16);
@@ -50,10 +49,7 @@ TEST(what_this_program_cannot_do_is_refused)
 TEST(a_limit_that_is_too_small_is_refused_with_what_is_needed)
 {
     autorelease(bb_plan) plan = {0};
-    const bb_run_options options = {.threads = 1};
     const driver_case study = {CONFIG_AO_SMALL, {"solver.memory_limit_gb=0.000001"}};
-    autoptr(bb_config) config = driver_config(&study);
-    const bb_experiment *experiment = bb_experiment_find(&bb_experiments, "ao");
-    check_fails(experiment->plan(bb_config_study(config), &options, &plan), BB_INVALID,
+    check_fails(driver_plan(&study, 1, &plan), BB_INVALID,
                 "pipeline reference: solver.memory_limit_gb = 1e-06, expected at least");
 }

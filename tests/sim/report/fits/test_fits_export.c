@@ -54,12 +54,7 @@ static void drop_files(void)
 
 static const bb_dataset *find(const char *path)
 {
-    const bb_dataset *dataset = bb_results_find(results, path);
-    if (dataset == NULL) {
-        print_error("no %s\n", path);
-        fail();
-    }
-    return dataset;
+    return dataset_at(results, path);
 }
 
 static void check_pixels(const char *part, const double *expected, bb_index rows, bb_index columns)

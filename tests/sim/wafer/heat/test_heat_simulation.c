@@ -124,10 +124,7 @@ TEST(a_ring_apart_leaves_the_wafer_alone)
 
 static double entry(const bb_results *results, const char *name, bb_index exposure)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "energy/%s", name);
-    const bb_dataset *dataset = bb_results_find(results, path);
-    assert_non_null(dataset);
+    const bb_dataset *dataset = dataset_in(results, "energy", name);
     assert_int_equal(dataset->count, 3);
     assert_string_equal(dataset->axes[0], "exposure");
     assert_string_equal(dataset->unit, strcmp(name, "imbalance") == 0 ? "1" : "J");

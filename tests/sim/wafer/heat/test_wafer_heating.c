@@ -2,35 +2,7 @@
 //
 // The heating that all pipelines of a wafer study share: its energy is accounted for at every
 // exposure, it is linear in the dose, and what it keeps does not depend on what else is scored.
-#include "sim/wafer/heat/wafer_heating.h"
-#include "sim/wafer/wafer_study.h"
-#include "tests/sim/driver.h"
-
-// A configuration, its problem and its heating.
-typedef struct heated {
-    bb_config *config;
-    bb_wafer_config physics;
-    bb_wafer_problem *problem;
-    bb_wafer_heating heating;
-} heated;
-
-static void heat(const driver_case *test_case, heated *out)
-{
-    *out = (heated){0};
-    check_ok(bb_threads_set(2));
-    check_ok(driver_load(test_case, &out->config));
-    const bb_wafer_study *study = bb_config_study(out->config);
-    out->physics = bb_wafer_study_physics(study);
-    check_ok(bb_wafer_problem_create(&out->physics, &out->problem));
-    check_ok(bb_wafer_heating_run(out->problem, &out->heating));
-}
-
-static void drop(heated *scene)
-{
-    bb_wafer_heating_release(&scene->heating);
-    bb_wafer_problem_destroy(&scene->problem);
-    bb_config_destroy(&scene->config);
-}
+#include "tests/sim/wafer/heat/heated.h"
 
 // Energy of one whole field, J: dose times area.
 static double field_joules(const heated *scene)
@@ -125,11 +97,10 @@ TEST_FULL(energy_is_accounted_for)
 
 TEST(heating_is_linear_in_the_dose)
 {
-    const driver_case twice = {CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}};
     autocall(drop) heated a;
     autocall(drop) heated b;
     heat(CASE(CONFIG_WAFER_SMALL, {NULL}), &a);
-    heat(&twice, &b);
+    heat(CASE(CONFIG_WAFER_SMALL, {"scan.dose_mj_per_cm2=60.0"}), &b);
     bb_index count = 2 * a.heating.light_steps * a.heating.cell_count;
     double peak = 0.0;
     for (bb_index i = 0; i < count; ++i) {
@@ -142,11 +113,10 @@ TEST(heating_is_linear_in_the_dose)
 // Temperatures of a scored field are those of the wafer then, whichever fields are scored.
 TEST(scored_fields_do_not_disturb)
 {
-    const driver_case one = {CONFIG_WAFER_SMALL, {"scan.fields=[2]"}};
     autocall(drop) heated a;
     autocall(drop) heated b;
     heat(CASE(CONFIG_WAFER_SMALL, {"scan.fields=[0, 1, 2]"}), &a);
-    heat(&one, &b);
+    heat(CASE(CONFIG_WAFER_SMALL, {"scan.fields=[2]"}), &b);
     assert_int_equal(a.heating.exposed_count, 3);
     assert_int_equal(b.heating.exposed_count, 3);
     size_t bytes = (size_t)a.heating.cell_count * sizeof(double);

@@ -2,37 +2,12 @@
 //
 // Wafers in a row: the ledger closes over all of them, the first is as if alone, what the clamp
 // keeps is what the next one meets, and probes follow it all.
-#include "sim/wafer/heat/wafer_heating.h"
-#include "sim/wafer/wafer_study.h"
-#include "tests/sim/driver.h"
+#include "tests/sim/wafer/heat/heated.h"
 
 #define THREE_FIELDS "scan.order=given", "scan.sequence=[50, 49, 48]", "scan.fields=[2]"
 #define PROBES                                                                                     \
     "probes=[{name: middle}, {name: low, x_mm: -20.0, y_mm: -40.0, layer: clamp}, "                \
     "{name: wide, x_mm: 30.5, y_mm: 16.5}]"
-
-typedef struct heated {
-    bb_config *config;
-    bb_wafer_problem *problem;
-    bb_wafer_heating heating;
-} heated;
-
-static void heat(const driver_case *study, heated *out)
-{
-    *out = (heated){0};
-    check_ok(bb_threads_set(2));
-    check_ok(driver_load(study, &out->config));
-    const bb_wafer_config physics = bb_wafer_study_physics(bb_config_study(out->config));
-    check_ok(bb_wafer_problem_create(&physics, &out->problem));
-    check_ok(bb_wafer_heating_run(out->problem, &out->heating));
-}
-
-static void drop(heated *scene)
-{
-    bb_wafer_heating_release(&scene->heating);
-    bb_wafer_problem_destroy(&scene->problem);
-    bb_config_destroy(&scene->config);
-}
 
 TEST_FULL(the_ledger_closes_over_wafers)
 {
@@ -87,12 +62,11 @@ TEST_FULL(the_ledger_closes_over_wafers)
 TEST(the_first_wafer_is_as_if_alone)
 {
     const driver_case one = {CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES}};
-    const driver_case two = {CONFIG_WAFER_SMALL,
-                             {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}};
     autocall(drop) heated a;
     autocall(drop) heated b;
     heat(&one, &a);
-    heat(&two, &b);
+    heat(CASE(CONFIG_WAFER_SMALL, {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.1}"}),
+         &b);
     const bb_wafer_probes *probes = &a.heating.probes;
     assert_int_equal(probes->taken, 3 * 35);
     assert_int_equal(probes->taken, probes->capacity);
@@ -181,10 +155,9 @@ TEST(probes_follow_wafer_and_clamp)
 
 TEST(bits_do_not_depend_on_threads)
 {
-    const driver_case study = {
-        CONFIG_WAFER_SMALL,
-        {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.5}", "ring.width_mm=9.0"}};
-    driver_check_threads(&study);
+    driver_check_threads(
+        CASE(CONFIG_WAFER_SMALL,
+             {THREE_FIELDS, PROBES, "wafers={count: 2, exchange_s: 0.5}", "ring.width_mm=9.0"}));
 }
 
 TEST(what_cannot_be_probed_is_refused)

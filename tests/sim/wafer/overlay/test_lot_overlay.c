@@ -98,8 +98,7 @@ TEST(the_last_wafer_is_reported_as_ever)
         const bb_dataset *expected = bb_results_dataset(last, i);
         char path[128];
         (void)snprintf(path, sizeof path, "%s/%s", expected->group, expected->name);
-        const bb_dataset *got = bb_results_find(lot, path);
-        assert_non_null(got);
+        const bb_dataset *got = dataset_at(lot, path);
         bool skipped = expected->is_text || strstr(path, "certifi") != NULL;
         for (size_t k = 0; k < sizeof counted / sizeof *counted; ++k) {
             skipped = skipped || strcmp(expected->name, counted[k]) == 0;

@@ -46,12 +46,11 @@ TEST(what_the_loop_cannot_do_is_said)
 
 TEST(the_pipeline_is_chosen_by_name)
 {
-    const driver_case named = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf16"}};
     const driver_case wrong = {CONFIG_WAFER_SMALL, {"realtime.pipeline=bf61"}};
     bb_config *config = driver_config(CASE(CONFIG_WAFER_SMALL, {NULL}));
     assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 1);
     bb_config_destroy(&config);
-    check_ok(driver_load(&named, &config));
+    check_ok(driver_load(CASE(CONFIG_WAFER_SMALL, {"realtime.pipeline=bf16"}), &config));
     assert_int_equal(bb_wafer_study_realtime(bb_config_study(config)), 5);
     bb_config_destroy(&config);
     check_fails(driver_load(&wrong, &config), BB_INVALID, "1 problem");
@@ -61,14 +60,13 @@ TEST(the_pipeline_is_chosen_by_name)
 TEST(a_queue_of_seconds_is_refused)
 {
     const driver_case study = {CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5"}};
-    const driver_case unpaced = {
-        CONFIG_WAFER_SMALL,
-        {"realtime.release=back_to_back", "realtime.ahead=200", "realtime.period_ms=10"}};
     const driver_case more = {CONFIG_WAFER_SMALL, {"realtime.ahead=200", "realtime.period_ms=5.1"}};
     const driver_case many = {CONFIG_WAFER_SMALL, {"realtime.ahead=201"}};
     bb_config *config = driver_config(&study);
     bb_config_destroy(&config);
-    check_ok(driver_load(&unpaced, &config)); // has no period
+    check_ok(driver_load(CASE(CONFIG_WAFER_SMALL, {"realtime.release=back_to_back",
+                                                   "realtime.ahead=200", "realtime.period_ms=10"}),
+                         &config)); // has no period
     bb_config_destroy(&config);
     check_fails(driver_load(&more, &config), BB_INVALID, "1 problem");
     check_fails(driver_load(&many, &config), BB_INVALID, "1 problem");
@@ -107,9 +105,7 @@ static void invent(bb_realtime_measurement *out, bb_index count)
 
 static double number(const bb_results *results, const char *path, bb_index index)
 {
-    const bb_dataset *dataset = bb_results_find(results, path);
-    assert_non_null(dataset);
-    return dataset->numbers[index];
+    return numbers_at(results, path)[index];
 }
 
 static void check_numbers(const bb_results *results)
@@ -251,11 +247,9 @@ static void measure(const driver_case *study, bb_index count, bool fixed, bool i
 
 TEST_FULL(the_harness_takes_every_step_in_turn)
 {
-    const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED}};
-    const driver_case back_to_back = {CONFIG_WAFER_SMALL,
-                                      {MEASURED, "realtime.release=back_to_back"}};
-    measure(&fixed, 150, true, false);
-    measure(&back_to_back, 150, false, false);
+    measure(CASE(CONFIG_WAFER_SMALL, {MEASURED}), 150, true, false);
+    measure(CASE(CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back"}), 150, false,
+            false);
 }
 
 // Steps of 15 us on a clock that is emulated: latencies are exact, and a step that takes 2.5 ms
@@ -268,12 +262,11 @@ TEST_FULL(the_device_keeps_the_times)
     static const bb_index queued[] = {1, 9, 200};
     static const bb_index minimum[] = {0, 2, -1};
     for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
-        const driver_case fixed = {CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}};
         autorelease(bb_realtime_measurement) measured;
         emulated_slow_in = 12 + 41;
         emulated_stall_in = 60;
         emulated_ahead = queued[i];
-        run(&fixed, &measured);
+        run(CASE(CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}), &measured);
         assert_int_equal(measured.count, 150);
         assert_int_equal(measured.least_queued, minimum[i]);
         check_close(measured.wall_seconds, 0.149 + 15e-6, 1e-12, 1.0);
@@ -291,11 +284,10 @@ TEST_FULL(the_device_keeps_the_times)
 // Back to back, a step is released by the end of the one before.
 TEST_FULL(the_device_keeps_steps_back_to_back)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL,
-                               {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}};
     autorelease(bb_realtime_measurement) measured;
     emulated_slow_in = 12 + 41;
-    run(&study, &measured);
+    run(CASE(CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}),
+        &measured);
     assert_int_equal(measured.count, 150);
     check_close(measured.wall_seconds, 150 * 15e-6 + 2.5e-3, 1e-12, 1.0);
     for (bb_index k = 0; k < 150; ++k) {
@@ -308,11 +300,10 @@ TEST_FULL(the_device_keeps_steps_back_to_back)
 // What was queued before it is still measured: of 40 steps those after the warm-up.
 TEST(an_interrupt_leaves_the_queue_to_be_seen)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}};
     autorelease(bb_realtime_measurement) measured;
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
-    run(&study, &measured);
+    run(CASE(CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}), &measured);
     assert_true(measured.interrupted);
     assert_int_equal(measured.count, 28);
 }
@@ -320,17 +311,15 @@ TEST(an_interrupt_leaves_the_queue_to_be_seen)
 // The step under way is still measured: 12 before, and 28 of those asked for.
 TEST(an_interrupt_ends_it_early)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED}};
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
-    measure(&study, 28, true, true);
+    measure(CASE(CONFIG_WAFER_SMALL, {MEASURED}), 28, true, true);
     assert_false(bb_interrupt_noted());
 }
 
 // Before the first measured step there is nothing to keep: the program ends as anywhere else.
 TEST(an_interrupt_of_the_warm_up_ends_the_program)
 {
-    const driver_case study = {CONFIG_WAFER_SMALL, {MEASURED}};
     static const int numbers[] = {SIGINT, SIGTERM};
     for (int i = 0; i < 2; ++i) {
         bb_threads_stop();
@@ -340,7 +329,7 @@ TEST(an_interrupt_of_the_warm_up_ends_the_program)
             check_ok(bb_interrupt_install());
             emulated_signal = numbers[i];
             emulated_signal_in = 5;
-            measure(&study, 0, true, true);
+            measure(CASE(CONFIG_WAFER_SMALL, {MEASURED}), 0, true, true);
             _exit(0);
         }
         int how = 0;

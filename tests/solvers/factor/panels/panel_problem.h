@@ -33,9 +33,7 @@ typedef struct solved {
 static inline void scale_matrix(bb_index n, double *a, double *scale)
 {
     autofree double *diagonal = dense_new(n);
-    for (bb_index i = 0; i < n; ++i) {
-        diagonal[i] = a[i * n + i];
-    }
+    fill_array(diagonal, n, i, a[i * n + i]);
     check_ok(bb_scaling_unit_diagonal(diagonal, n, scale));
     for (bb_index i = 0; i < n * n; ++i) {
         a[i] *= scale[i / n] * scale[i % n];

@@ -35,9 +35,7 @@ static void teardown(void)
 static void multiply(const bb_half_kernel *kernel, bb_index run, bool from_c, float *c)
 {
     const bb_half_task task = {a, panel, c, ROWS, DEPTH, COLUMNS, STRIDE, run, from_c};
-    for (int i = 0; i < ROWS * STRIDE; ++i) {
-        c[i] = (float)i;
-    }
+    fill_array(c, ROWS * STRIDE, i, (float)i);
     kernel->multiply(&task);
 }
 

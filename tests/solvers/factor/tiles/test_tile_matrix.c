@@ -36,9 +36,7 @@ TEST(tiles_hold_rounded_values_of_their_place)
 TEST(scale_is_applied_before_rounding)
 {
     double diagonal[N], scale[N];
-    for (bb_index i = 0; i < N; ++i) {
-        diagonal[i] = 1.3;
-    }
+    fill_array(diagonal, N, i, 1.3);
     check_ok(bb_scaling_unit_diagonal(diagonal, N, scale));
     autoptr(bb_tile_matrix) matrix = load(scale, BB_VARIANT_SP, (bb_policy_config){0});
     const bb_tile *tile = bb_tile_matrix_at(matrix, 1, 1);

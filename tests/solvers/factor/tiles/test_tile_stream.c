@@ -52,9 +52,7 @@ static factored factor_with(const bb_tile_plan *plan)
     }
     check_ok(bb_tile_matrix_digest(matrix, &out.digest));
     out.work = matrix->work;
-    for (bb_index t = 0; t < TILES; ++t) {
-        out.norms[t] = matrix->tiles[t].norm;
-    }
+    fill_array(out.norms, TILES, t, matrix->tiles[t].norm);
     return out;
 }
 
@@ -112,9 +110,7 @@ TEST_FULL(bands_have_the_bits_of_memory)
 TEST(tables_have_the_bits_of_memory)
 {
     bb_variant table[TILES];
-    for (bb_index t = 0; t < TILES; ++t) {
-        table[t] = (bb_variant)(t * 7 % BB_VARIANT_COUNT);
-    }
+    fill_array(table, TILES, t, (bb_variant)(t * 7 % BB_VARIANT_COUNT));
     const bb_policy_config policy = {.kind = BB_POLICY_TABLE, .diagonal = BB_POLICY_FOLLOW};
     const bb_policy_facts facts = {
         .tile_rows = TILE_ROWS, .tile_size = TILE, .noise_floor = NAN, .table = table};

@@ -98,9 +98,7 @@ TEST(test_mistakes)
     // Characters stay whole, and bytes that are none are cut.
     char text[101];
     const bb_expression_rules any = block(BB_ELEMENT_SP);
-    for (int k = 0; k < 100; ++k) {
-        text[k] = k % 2 == 1 ? '\xB5' : '\xC2';
-    }
+    fill_array(text, 100, k, k % 2 == 1 ? '\xB5' : '\xC2');
     text[100] = '\0';
     check_mistake(text + 1, &any, "\xC2\xB5...'");
     memset(text, 0xAF, 100);

@@ -67,9 +67,7 @@ TEST(sizes_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
                                          {{COLUMNS, 1, NULL}, {COLUMNS, 1, NULL}},
                                          {{COLUMNS - 2, 3, NULL}, {COLUMNS - 2, 3, NULL}}};
     void *blocks[] = {fine, product};
-    for (int k = 0; k < ROWS * COLUMNS; ++k) {
-        fine[k] = k % 7;
-    }
+    fill_array(fine, ROWS * COLUMNS, k, k % 7);
     for (int round = 0; round < 2; ++round) {
         for (int s = 0; s < 3; ++s) {
             check_ok(bb_kernel_context_run(context, &use, sizes[s], NULL, blocks));
@@ -186,9 +184,7 @@ static float find_norm(wishes *said, int rounds)
     const bb_program_data sizes[] = {{NORM_ELEMENTS, 1, NULL}, {1, 1, NULL}};
     const bb_program_data shorter[] = {{NORM_ELEMENTS - 1, 1, NULL}, {1, 1, NULL}};
     void *blocks[] = {vector, &norm};
-    for (int k = 0; k < NORM_ELEMENTS; ++k) {
-        vector[k] = 1.0F / (float)(k % 97 + 3);
-    }
+    fill_array(vector, NORM_ELEMENTS, k, 1.0F / (float)(k % 97 + 3));
     autoptr(bb_kernel_context) made = new_object(bb_kernel_context, device);
     bb_kernel_context_set_chooser(made, &(bb_kernel_chooser){said, choose, fall_back});
     check_ok(bb_kernel_context_run(made, &use, shorter, NULL, blocks));

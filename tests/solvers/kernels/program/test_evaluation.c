@@ -12,27 +12,19 @@ static double ordered_dot(const double *a, const double *b, bb_index count)
     double lanes[128];
     bb_index parts = 0;
     for (bb_index begin = 0; begin < count; begin += 8192) {
-        for (int i = 0; i < 128; ++i) {
-            lanes[i] = 0.0;
-        }
+        fill_array(lanes, 128, i, 0.0);
         for (bb_index i = begin; i < count && i < begin + 8192; ++i) {
             lanes[i % 128] = fma(a[i], b[i], lanes[i % 128]);
         }
         for (int width = 64; width > 0; width /= 2) {
-            for (int i = 0; i < width; ++i) {
-                lanes[i] = lanes[i] + lanes[i + width];
-            }
+            fill_array(lanes, width, i, lanes[i] + lanes[i + width]);
         }
         chunks[parts++] = lanes[0];
     }
     // Up to 128 chunks each have a lane of their own.
-    for (int i = 0; i < 128; ++i) {
-        lanes[i] = i < parts ? chunks[i] : 0.0;
-    }
+    fill_array(lanes, 128, i, i < parts ? chunks[i] : 0.0);
     for (int width = 64; width > 0 && parts > 1; width /= 2) {
-        for (int i = 0; i < width; ++i) {
-            lanes[i] = lanes[i] + lanes[i + width];
-        }
+        fill_array(lanes, width, i, lanes[i] + lanes[i + width]);
     }
     return lanes[0];
 }

@@ -254,9 +254,7 @@ TEST(ranges_need_data)
     for (int row = 0; row <= ROWS; ++row) {
         start[row] = 5 * row;
     }
-    for (int k = 0; k < ENTRIES; ++k) {
-        column[k] = k % ROWS;
-    }
+    fill_array(column, ENTRIES, k, k % ROWS);
     value[3] = 2.5F;
     void *const elements[] = {start, column, value, x, y};
     for (int i = 0; i < 5; ++i) {

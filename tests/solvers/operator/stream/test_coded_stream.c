@@ -422,9 +422,7 @@ TEST(what_a_matrix_takes_is_planned)
     bb_codec_config config = codec_of("quantiser tolerance=0.5");
     for (int tiles = 2; tiles <= 8; tiles += 6) {
         bb_coded_stream *stream = NULL;
-        for (int i = 0; i < MANY * ACROSS; ++i) {
-            values[i] = i % ACROSS < tiles * 1024 ? 1.5e9 : 3e4;
-        }
+        fill_array(values, MANY * ACROSS, i, i % ACROSS < tiles * 1024 ? 1.5e9 : 3e4);
         autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
         const size_t before = bb_memory_bytes();
         check_ok(create(matrix, &stream));
