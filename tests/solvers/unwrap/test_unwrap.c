@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/thread.h"
-#include "solvers/kernels/objects/kernel_context.h"
-#include "solvers/unwrap/unwrap.h"
 #include "solvers/unwrap/unwrap_state.h"
 #include "tests/need.h"
-#include "tests/solvers/unwrap/phase_maps.h"
 #include "tests/solvers/unwrap/unwrap_context.h"
 
 // Wraps a map's truth, unwraps it, and returns the wrong points.
 static bb_index unwrap(phase_map *map, const bb_unwrap_config *config, bb_unwrap_report *report)
 {
-    bb_unwrap *unwrapper = NULL;
-    phase_map_wrap(map);
-    check_ok(bb_unwrap_create(context, config, map->mask, map->columns, map->rows, &unwrapper));
-    check_ok(bb_unwrap_run(unwrapper, map->wrapped, map->phase, report));
+    autoptr(bb_unwrap) unwrapper = unwrap_map(map, config, report);
     check_ok(bb_unwrap_verify(unwrapper, map->phase, report));
     const bb_index wrong = phase_map_wrong(map, bb_unwrap_parts_of(unwrapper));
-    bb_unwrap_destroy(&unwrapper);
     return wrong;
 }
 
@@ -24,11 +16,8 @@ static void check_right(phase_function function, bb_index columns, bb_index rows
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(columns, rows);
-    phase_map_fill(&map, function);
-    phase_map_add_noise(&map, noise, 5);
+    autorelease(phase_map) map = phase_map_of(function, columns, rows, noise, 5);
     assert_int_equal(unwrap(&map, &config, &report), 0);
-    phase_map_release(&map);
 }
 
 TEST(smooth_phases_are_right)
@@ -43,12 +32,10 @@ TEST(a_phase_that_stays_ends_reweighting)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(160, 160);
-    phase_map_fill(&map, phase_of_zernikes);
+    autorelease(phase_map) map = phase_map_of(phase_of_zernikes, 160, 160, 0.0, 1);
     assert_int_equal(unwrap(&map, &config, &report), 0);
     assert_int_equal(report.reweighted, 2);
     assert_int_equal(report.changed, 0);
-    phase_map_release(&map);
 }
 
 // Residuals of a solution in fp16 do not vanish at the colour that was swept last: left out, the
@@ -57,26 +44,21 @@ TEST(a_solution_in_fp16_does_not_drift)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(320, 240);
-    phase_map_fill(&map, phase_of_freeform);
-    phase_map_add_noise(&map, 0.2, 6);
+    autorelease(phase_map) map = phase_map_of(phase_of_freeform, 320, 240, 0.2, 6);
     config.slots[BB_UNWRAP_SMOOTHER].storage = BB_FORMAT_FP16;
     assert_int_equal(unwrap(&map, &config, &report), 0);
     assert_int_equal(report.changed, 0);
     assert_int_equal(report.reweighted, 2);
-    phase_map_release(&map);
 }
 
 TEST(a_shear_is_right)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(256, 256);
-    phase_map_fill(&map, phase_of_slope);
+    autorelease(phase_map) map = phase_map_of(phase_of_slope, 256, 256, 0.0, 1);
     phase_map_add_shear(&map);
     assert_int_equal(unwrap(&map, &config, &report), 0);
     assert_true(report.rejected_share > 0.0);
-    phase_map_release(&map);
 }
 
 TEST(noise_of_half_a_radian_is_right)
@@ -91,14 +73,11 @@ TEST(noise_of_seven_tenths_is_nearly_right)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(256, 256);
-    phase_map_fill(&map, phase_of_bumps);
-    phase_map_add_noise(&map, 0.7, 11);
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, 256, 256, 0.7, 11);
     assert_in_range(unwrap(&map, &config, &report), 0, 4); // the bar is 60 of 2^20
     assert_true(fabs(report.scale_rad - 0.7 * sqrt(2.0)) < 0.03);
     assert_true(report.limit_rad == 1.3);
     assert_true(report.rejected_share > 0.17 && report.rejected_share < 0.21);
-    phase_map_release(&map);
 }
 
 // Discs on a lattice, joined by bridges of three points.
@@ -122,28 +101,12 @@ static bool in_rooms(bb_index x, bb_index y)
     return (x % 8 != 0 && y % 8 != 0) || (is_door && x > 0 && y > 0);
 }
 
-static bool in_map(bb_index x, bb_index y)
-{
-    (void)x, (void)y;
-    return true;
-}
-
-typedef bool (*mask_function)(bb_index x, bb_index y);
-
 // Wrong points of a smooth phase on a mask of 128 x 128 points.
 static bb_index unwrap_on(mask_function mask, const bb_unwrap_config *config,
                           bb_unwrap_report *report)
 {
-    enum { SIZE = 128 };
-    phase_map map = phase_map_create(SIZE, SIZE);
-    phase_map_fill(&map, phase_of_freeform);
-    for (bb_index p = 0; p < SIZE * SIZE; ++p) {
-        map.truth[p] *= 4.0;
-        map.mask[p] = mask(p % SIZE, p / SIZE);
-    }
-    const bb_index wrong = unwrap(&map, config, report);
-    phase_map_release(&map);
-    return wrong;
+    autorelease(phase_map) map = phase_map_steep(mask);
+    return unwrap(&map, config, report);
 }
 
 // Coarse grids join points that the mask parts, so that cycles diverge there.
@@ -174,7 +137,7 @@ TEST(narrow_joints_are_right)
 static bb_index unwrap_path(double slope, const bb_unwrap_config *config, bb_unwrap_report *report)
 {
     enum { SIZE = 257, PERIOD = 3, WIDTH = 2 };
-    phase_map map = phase_map_create(SIZE, SIZE);
+    autorelease(phase_map) map = phase_map_create(SIZE, SIZE);
     for (bb_index p = 0; p < SIZE * SIZE; ++p) {
         const bb_index x = p % SIZE, y = p / SIZE, corridor = y / PERIOD;
         const bb_index along = corridor % 2 == 0 ? SIZE - 1 - x : x;
@@ -182,7 +145,6 @@ static bb_index unwrap_path(double slope, const bb_unwrap_config *config, bb_unw
         map.mask[p] = y % PERIOD < WIDTH || along >= SIZE - WIDTH;
     }
     const bb_index wrong = unwrap(&map, config, report);
-    phase_map_release(&map);
     return wrong;
 }
 
@@ -211,7 +173,7 @@ static bb_index unwrap_beside_plane(bb_index size, const bb_unwrap_config *confi
 {
     const bb_index half = size / 2, length = size - half - 1;
     const double slope = 4.0 / (double)(half * length);
-    phase_map map = phase_map_create(size, size);
+    autorelease(phase_map) map = phase_map_create(size, size);
     for (bb_index p = 0; p < size * size; ++p) {
         const bb_index x = p % size, y = p / size, along = y % 4 < 2 ? x - half : size - x;
         const bool is_corridor = y % 2 == 0 ? x > half : along == length;
@@ -220,7 +182,6 @@ static bb_index unwrap_beside_plane(bb_index size, const bb_unwrap_config *confi
                                 : 2.5 * (double)half + slope * (double)(y / 2 * length + along);
     }
     const bb_index wrong = unwrap(&map, config, report);
-    phase_map_release(&map);
     return wrong;
 }
 
@@ -282,7 +243,7 @@ TEST_FULL(narrow_slots_do_not_converge_on_narrow_joints)
                  {"lattice", in_bridged_discs},
                  {"rooms", in_rooms},
                  {"serpentine", in_serpentine},
-                 {"whole", in_map}};
+                 {"whole", in_whole_map}};
     static const narrowing slots[] = {
         {BB_UNWRAP_RESIDUAL, BB_FORMAT_E4M3}, {BB_UNWRAP_TRANSFER, BB_FORMAT_E4M3},
         {BB_UNWRAP_RESIDUAL, BB_FORMAT_E5M2}, {BB_UNWRAP_RESIDUAL, BB_FORMAT_FP16},
@@ -303,14 +264,13 @@ TEST(a_flat_phase_does_not_converge_in_few_bits)
     const narrowing what = {BB_UNWRAP_RESIDUAL, BB_FORMAT_E4M3};
     const bb_unwrap_config config = narrow(&what, 0);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(COLUMNS, ROWS);
+    autorelease(phase_map) map = phase_map_create(COLUMNS, ROWS);
     for (bb_index p = 0; p < COLUMNS * ROWS; ++p) {
         map.truth[p] = 3.5 * cos(0.5 * turn * ((double)(p % COLUMNS) + 0.5) / COLUMNS);
     }
     const bb_index wrong = unwrap(&map, &config, &report);
     assert_in_range(wrong, COLUMNS * ROWS / 20, COLUMNS * ROWS);
     check_verdict("whole", &what, wrong, COLUMNS * ROWS, &report);
-    phase_map_release(&map);
 }
 
 // The same where corrections are small from the first cycle on, with reweighting, too: its weights
@@ -335,13 +295,11 @@ TEST(a_right_phase_in_few_bits_converges)
     const narrowing what = {BB_UNWRAP_SLOTS, BB_FORMAT_E4M3};
     const bb_unwrap_config config = narrow(&what, 0);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(96, 72);
-    phase_map_fill(&map, phase_of_slope);
+    autorelease(phase_map) map = phase_map_of(phase_of_slope, 96, 72, 0.0, 1);
     phase_map_add_shear(&map);
     phase_map_add_noise(&map, 0.1, 3);
     assert_int_equal(unwrap(&map, &config, &report), 0);
     assert_true(report.converged);
-    phase_map_release(&map);
 }
 
 // Beyond a step its edges are rejected: in the first least squares they have the mean of their
@@ -350,18 +308,15 @@ TEST(rejected_edges_are_verified_by_their_mean)
 {
     enum { COLUMNS = 96, ROWS = 72 };
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
-    bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
-    phase_map map = phase_map_create(COLUMNS, ROWS);
+    autorelease(phase_map) map = phase_map_create(COLUMNS, ROWS);
     config.method.reweight = 0;
     config.slots[BB_UNWRAP_RESIDUAL].storage = BB_FORMAT_FP16;
     for (bb_index p = 0; p < COLUMNS * ROWS; ++p) {
         const bb_index x = p % COLUMNS;
         map.truth[p] = 1.5 * (double)x + (x >= 40 ? 2.5 : 0.0);
     }
-    phase_map_wrap(&map);
-    check_ok(bb_unwrap_create(context, &config, map.mask, COLUMNS, ROWS, &unwrapper));
-    check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
+    autoptr(bb_unwrap) unwrapper = unwrap_map(&map, &config, &report);
     check_ok(bb_unwrap_verify(unwrapper, map.phase, &report));
     assert_int_equal(report.converged, phase_map_wrong(&map, bb_unwrap_parts_of(unwrapper)) == 0);
     check_ok(bb_unwrap_verify(unwrapper, map.truth, &report));
@@ -369,8 +324,6 @@ TEST(rejected_edges_are_verified_by_their_mean)
     map.truth[COLUMNS * ROWS / 2] = 1e200; // an infinite energy
     check_ok(bb_unwrap_verify(unwrapper, map.truth, &report));
     assert_false(report.converged);
-    bb_unwrap_destroy(&unwrapper);
-    phase_map_release(&map);
 }
 
 // Nobody knows whether one cycle contracts, and two or three leave errors of several corrections:
@@ -380,8 +333,7 @@ TEST(few_cycles_are_verified)
     for (int i = 0; i < 6; ++i) {
         bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
         bb_unwrap_report report;
-        phase_map map = phase_map_create(128, 128);
-        phase_map_fill(&map, phase_of_freeform);
+        autorelease(phase_map) map = phase_map_of(phase_of_freeform, 128, 128, 0.0, 1);
         for (bb_index p = 0; p < 128 * 128; ++p) {
             map.truth[p] *= i < 3 ? 8.0 : 0.4; // 120 and 6 rad
         }
@@ -392,7 +344,6 @@ TEST(few_cycles_are_verified)
             fail_msg("%td cycles, case %d: %td wrong, %s", report.cycles, i, wrong,
                      report.converged ? "converged" : "not converged");
         }
-        phase_map_release(&map);
     }
 }
 
@@ -403,8 +354,7 @@ TEST(rounding_starts_no_conjugate_gradients)
     enum { SIZE = 128 };
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report, first;
-    phase_map map = phase_map_create(SIZE, SIZE);
-    phase_map_fill(&map, phase_of_slope);
+    autorelease(phase_map) map = phase_map_of(phase_of_slope, SIZE, SIZE, 0.0, 1);
     for (bb_index p = 0; p < SIZE * SIZE; ++p) {
         map.truth[p] += 2.2 * (double)(p % SIZE) - 1.9 * (double)(p / SIZE);
     }
@@ -414,7 +364,6 @@ TEST(rounding_starts_no_conjugate_gradients)
     assert_true(report.converged && first.converged);
     assert_true(report.bytes == first.bytes);
     assert_int_equal(report.cycles, first.cycles + 4 * report.reweighted);
-    phase_map_release(&map);
 }
 
 // Weights of contrast 1e12 between rooms, in single precision: no step gets on.
@@ -462,19 +411,13 @@ TEST(a_verified_run_repeats_its_bits)
     const narrowing what = {BB_UNWRAP_SLOTS, BB_FORMAT_FP16};
     const bb_unwrap_config config = narrow(&what, 3);
     static double first[COLUMNS * ROWS];
-    bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
-    phase_map map = phase_map_create(COLUMNS, ROWS);
-    phase_map_fill(&map, phase_of_bumps);
-    phase_map_add_noise(&map, 0.8, 3);
-    phase_map_wrap(&map);
-    check_ok(bb_unwrap_create(context, &config, map.mask, COLUMNS, ROWS, &unwrapper));
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, COLUMNS, ROWS, 0.8, 3);
+    autoptr(bb_unwrap) unwrapper = make_unwrapper(&map, &config);
     check_ok(bb_unwrap_run(unwrapper, map.wrapped, first, &report));
     assert_true(report.jumps > 0.0);
     check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
     assert_memory_equal(first, map.phase, sizeof first);
-    bb_unwrap_destroy(&unwrapper);
-    phase_map_release(&map);
 }
 
 // A format whose rounding exceeds a turn and one cycle alone are no solutions.
@@ -482,8 +425,7 @@ TEST(what_is_not_solved_has_not_converged)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(128, 128);
-    phase_map_fill(&map, phase_of_freeform);
+    autorelease(phase_map) map = phase_map_of(phase_of_freeform, 128, 128, 0.0, 1);
     for (bb_index p = 0; p < 128 * 128; ++p) {
         map.truth[p] *= 4.0; // e5m2 has steps of more than a turn
     }
@@ -497,7 +439,6 @@ TEST(what_is_not_solved_has_not_converged)
     config.slots[BB_UNWRAP_SMOOTHER].storage = BB_FORMAT_E5M2;
     assert_true(unwrap(&map, &config, &report) > 0);
     assert_false(report.converged);
-    phase_map_release(&map);
 }
 
 // Weights that follow rounding would have no bound of contrast.
@@ -505,16 +446,13 @@ TEST(many_reweightings_keep_a_right_phase)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(96, 96);
-    phase_map_fill(&map, phase_of_bumps);
-    phase_map_add_noise(&map, 0.7, 3);
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, 96, 96, 0.7, 3);
     config.method.reweight = 12;
     const bb_index wrong = unwrap(&map, &config, &report);
     config.method.reweight = 100;
     config.method.reweight_cycles = 1;
     assert_in_range(unwrap(&map, &config, &report), 0, wrong + 1);
     assert_true(report.converged);
-    phase_map_release(&map);
 }
 
 // Reweighting moves points on the way to the least jumps, and unweighted least squares may be
@@ -541,12 +479,9 @@ TEST(the_phase_with_the_least_jumps_is_kept)
     bb_unwrap_report report;
     bb_index wrong = 0;
     for (int k = 0; k < 3; ++k) {
-        phase_map map = phase_map_create(64, 64);
-        phase_map_fill(&map, phase_of_bumps);
-        phase_map_add_noise(&map, 0.9, seeds[k]);
+        autorelease(phase_map) map = phase_map_of(phase_of_bumps, 64, 64, 0.9, seeds[k]);
         phase_map_add_pairs(&map, 3, seeds[k]);
         wrong += unwrap(&map, &config, &report);
-        phase_map_release(&map);
     }
     assert_in_range(wrong, 0, 80);
 }
@@ -556,8 +491,7 @@ TEST(reweighting_finds_cuts_between_residues)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(256, 256);
-    phase_map_fill(&map, phase_of_bumps);
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, 256, 256, 0.0, 1);
     phase_map_add_pairs(&map, 4, 3);
     assert_int_equal(unwrap(&map, &config, &report), 0);
     assert_true(report.reweighted > 2);
@@ -565,15 +499,13 @@ TEST(reweighting_finds_cuts_between_residues)
     assert_true(unwrap(&map, &config, &report) > 0);
     assert_int_equal(report.reweighted, 0);
     assert_int_equal(report.cycles, 4); // five where a part of a cycle does less than it should
-    phase_map_release(&map);
 }
 
 TEST(each_part_has_its_piston)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(200, 160);
-    phase_map_fill(&map, phase_of_bumps);
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, 200, 160, 0.0, 1);
     phase_map_add_holes(&map, 12, 0.01, 2);
     for (bb_index y = 0; y < 160; ++y) {
         map.mask[y * 200 + 90] = map.mask[y * 200 + 91] = 0;
@@ -585,7 +517,6 @@ TEST(each_part_has_its_piston)
     for (bb_index p = 0; p < 200 * 160; ++p) {
         assert_true(isnan(map.phase[p]) == !map.mask[p]);
     }
-    phase_map_release(&map);
 }
 
 // Wherever it stands in the turn: half a turn off, noise would split the cycles.
@@ -595,14 +526,11 @@ TEST(any_piston_is_found)
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     for (int k = 0; k < PISTONS; ++k) {
-        phase_map map = phase_map_create(24, 20);
-        phase_map_fill(&map, phase_of_bumps);
-        phase_map_add_noise(&map, 0.4, 8);
+        autorelease(phase_map) map = phase_map_of(phase_of_bumps, 24, 20, 0.4, 8);
         for (bb_index p = 0; p < 24 * 20; ++p) {
             map.truth[p] += turn * k / PISTONS;
         }
         assert_int_equal(unwrap(&map, &config, &report), 0);
-        phase_map_release(&map);
     }
 }
 
@@ -611,15 +539,12 @@ TEST(the_phase_is_congruent)
 {
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(97, 64);
-    phase_map_fill(&map, phase_of_freeform);
-    phase_map_add_noise(&map, 0.6, 4);
+    autorelease(phase_map) map = phase_map_of(phase_of_freeform, 97, 64, 0.6, 4);
     (void)unwrap(&map, &config, &report);
     for (bb_index p = 0; p < 97 * 64; ++p) {
         const double turns = (map.phase[p] - map.wrapped[p]) / turn;
         assert_true(fabs(turns - rint(turns)) < 1e-14 * (1.0 + fabs(turns)));
     }
-    phase_map_release(&map);
 }
 
 // A map and its image give the same cycles: transposed, mirrored, with another piston.
@@ -628,10 +553,8 @@ TEST(images_are_unwrapped_alike)
     enum { N = 96 };
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(N, N);
-    phase_map image = phase_map_create(N, N);
-    phase_map_fill(&map, phase_of_zernikes);
-    phase_map_add_noise(&map, 0.4, 9);
+    autorelease(phase_map) map = phase_map_of(phase_of_zernikes, N, N, 0.4, 9);
+    autorelease(phase_map) image = phase_map_create(N, N);
     for (bb_index p = 0; p < N * N; ++p) {
         const bb_index other = (N - 1 - p % N) * N + p / N; // a quarter turn
         image.truth[other] = map.truth[p] + 2.0;
@@ -639,8 +562,6 @@ TEST(images_are_unwrapped_alike)
     }
     assert_int_equal(unwrap(&map, &config, &report), 0);
     assert_int_equal(unwrap(&image, &config, &report), 0);
-    phase_map_release(&map);
-    phase_map_release(&image);
 }
 
 TEST(threads_and_repetition_change_no_bit)
@@ -649,16 +570,14 @@ TEST(threads_and_repetition_change_no_bit)
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     static double first[N * N];
-    phase_map map = phase_map_create(N, N);
-    phase_map_fill(&map, phase_of_bumps);
-    phase_map_add_noise(&map, 0.7, 3);
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, N, N, 0.7, 3);
+    check_ok(bb_threads_set(2));
     (void)unwrap(&map, &config, &report);
     memcpy(first, map.phase, sizeof first);
     check_ok(bb_threads_set(1));
     (void)unwrap(&map, &config, &report);
     check_ok(bb_threads_set(2));
     assert_memory_equal(first, map.phase, sizeof first);
-    phase_map_release(&map);
 }
 
 TEST(any_size_has_an_answer)
@@ -667,12 +586,11 @@ TEST(any_size_has_an_answer)
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
-        phase_map map = phase_map_create(sizes[i][0], sizes[i][1]);
+        autorelease(phase_map) map = phase_map_create(sizes[i][0], sizes[i][1]);
         for (bb_index p = 0; p < map.columns * map.rows; ++p) {
             map.truth[p] = 0.9 * (double)p;
         }
         assert_int_equal(unwrap(&map, &config, &report), 0);
-        phase_map_release(&map);
     }
 }
 
@@ -681,8 +599,7 @@ TEST(masks_without_neighbours_have_an_answer)
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
-    phase_map map = phase_map_create(40, 30);
-    phase_map_fill(&map, phase_of_bumps);
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, 40, 30, 0.0, 1);
     for (bb_index p = 0; p < 40 * 30; ++p) { // single points, none beside another
         map.mask[p] = (p % 40 + p / 40) % 2 == 0 && p / 40 != 7;
     }
@@ -691,7 +608,6 @@ TEST(masks_without_neighbours_have_an_answer)
     memset(map.mask, 0, 40 * 30);
     check_fails(bb_unwrap_create(context, &config, map.mask, 40, 30, &unwrapper), BB_INVALID,
                 "a mask of 40 x 30 without a point: there is no phase to unwrap");
-    phase_map_release(&map);
 }
 
 // With conjugate gradients in the last case.
@@ -738,16 +654,13 @@ TEST(nothing_is_rejected_where_it_is_off)
 {
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
     bb_unwrap_report report;
-    phase_map map = phase_map_create(128, 128);
-    phase_map_fill(&map, phase_of_bumps);
-    phase_map_add_noise(&map, 0.7, 3);
+    autorelease(phase_map) map = phase_map_of(phase_of_bumps, 128, 128, 0.7, 3);
     config.method.reject = "off";
     (void)unwrap(&map, &config, &report);
     assert_true(report.rejected_share == 0.0);
     config.method.reject = "0.9";
     (void)unwrap(&map, &config, &report);
     assert_true(report.limit_rad == 0.9 && report.rejected_share > 0.3);
-    phase_map_release(&map);
 }
 
 // Narrow storage is rounded as precision/ rounds: the phase is made of values of the format.
@@ -757,8 +670,7 @@ TEST(narrow_storage_holds_values_of_its_format)
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; ++i) {
         bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
         bb_unwrap_report report;
-        phase_map map = phase_map_create(64, 48);
-        phase_map_fill(&map, phase_of_bumps);
+        autorelease(phase_map) map = phase_map_of(phase_of_bumps, 64, 48, 0.0, 1);
         for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
             config.slots[slot].storage = formats[i];
         }
@@ -768,7 +680,6 @@ TEST(narrow_storage_holds_values_of_its_format)
         }
         assert_true(report.bytes ==
                     report.fp32_bytes * bb_format_describe(formats[i])->bytes / 4.0);
-        phase_map_release(&map);
     }
 }
 
@@ -781,8 +692,7 @@ TEST(scales_are_of_both_directions)
     for (int side = 0; side < 2; ++side) {
         bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP64);
         bb_unwrap_report report;
-        phase_map map = phase_map_create(SIZE, SIZE);
-        phase_map_fill(&map, phase_of_bumps);
+        autorelease(phase_map) map = phase_map_of(phase_of_bumps, SIZE, SIZE, 0.0, 1);
         for (int p = 0; p < SIZE * SIZE; ++p) {
             const uint64_t column = (uint64_t)(p % SIZE), row = (uint64_t)(p / SIZE);
             const uint64_t noisy = side == 0 ? column : row, quiet = side == 0 ? row : column;
@@ -791,7 +701,6 @@ TEST(scales_are_of_both_directions)
         }
         (void)unwrap(&map, &config, &report);
         scales[side] = report.scale_rad;
-        phase_map_release(&map);
     }
     assert_true(scales[0] > 0.1);
     check_relative(scales[0], scales[1], 1e-3);
@@ -803,12 +712,10 @@ TEST(slots_of_two_precisions_are_right)
     for (int i = 0; i < 2 * BB_UNWRAP_SLOTS; ++i) {
         bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
         bb_unwrap_report report;
-        phase_map map = phase_map_create(40, 30);
+        autorelease(phase_map) map = phase_map_of(phase_of_bumps, 40, 30, 0.0, 1);
         bb_unwrap_numbers *slot = &config.slots[i / 2];
         *(i % 2 == 0 ? &slot->storage : &slot->arithmetic) = BB_FORMAT_FP64;
-        phase_map_fill(&map, phase_of_bumps);
         assert_int_equal(unwrap(&map, &config, &report), 0);
-        phase_map_release(&map);
     }
 }
 
