@@ -163,9 +163,8 @@ TEST(every_group_comes_back)
 {
     char path[128];
     int seeds = 0;
-    autoptr(bb_results) results = NULL;
     autoptr(bb_results) written = write_groups("groups.h5");
-    check_ok(bb_reader_read_all("groups.h5", NULL, &results));
+    autoptr(bb_results) results = read_all_results("groups.h5", NULL);
     assert_int_equal(bb_results_count(results), bb_results_count(written));
     for (bb_index i = 0; i < bb_results_count(written); ++i) {
         const bb_dataset *expected = bb_results_dataset(written, i);
@@ -185,13 +184,12 @@ TEST(every_group_comes_back)
     }
     assert_int_equal(seeds, 1);
     bb_results_destroy(&results);
-    check_ok(bb_reader_read_all("groups.h5", "", &results));
-    const bb_dataset *matrix = bb_results_find(results, "operators/C");
-    assert_non_null(matrix);
+    results = read_all_results("groups.h5", "");
+    const bb_dataset *matrix = dataset_at(results, "operators/C");
     assert_string_equal(matrix->axes[1], "C_column");
     assert_true(matrix->shape[0] == 2 && matrix->shape[1] == 3 && matrix->numbers[5] == 6.0);
     bb_results_destroy(&results);
-    check_ok(bb_reader_read_all("groups.h5", "D", &results));
+    results = read_all_results("groups.h5", "D");
     assert_null(bb_results_find(results, "operators/C"));
     assert_non_null(bb_results_find(results, "provenance/config_as_typed"));
     bb_results_destroy(&results);

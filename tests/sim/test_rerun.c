@@ -32,8 +32,7 @@ static int begin(void)
 TEST(a_file_is_enough)
 {
     char expected[64 + BB_DIGEST_BYTES];
-    bb_results *results = NULL;
-    check_ok(bb_reader_read_all("study.h5", NULL, &results));
+    bb_results *results = read_all_results("study.h5", NULL);
     (void)snprintf(expected, sizeof expected, "to the bit (digest %s)",
                    bb_results_note_text(results, "", "reproducible_digest"));
     assert_string_equal(bb_results_find(results, "provenance/input")->texts[0], "response.file");

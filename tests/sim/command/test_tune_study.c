@@ -29,15 +29,14 @@ static int begin(void)
 
 static double number_of(const bb_results *results, const char *path, bb_index pipeline)
 {
-    const bb_dataset *found = bb_results_find(results, path);
-    assert_true(found != NULL && !found->is_text && pipeline < found->count);
+    const bb_dataset *found = dataset_at(results, path);
+    assert_true(!found->is_text && pipeline < found->count);
     return found->numbers[pipeline];
 }
 
 // Its phase is the wrapped one and whole turns: the smoother may be coarse, the phase may not.
 TEST_FULL(a_study_is_found_that_runs)
 {
-    autoptr(bb_results) results = NULL;
     write_text("study.yaml", study_text);
     expect("bitbudget tune --for study.yaml --budget 2 --wisdom found.yaml -q", 0,
            "wrong cycles 0, and rms within 0.6328 nm of the reference, in 3 draws:\n");
@@ -50,7 +49,7 @@ TEST_FULL(a_study_is_found_that_runs)
     assert_non_null(strstr(printed, "confirmed by 3 whole runs, seeds 2 to 4: wrong cycles 0, "));
     assert_non_null(strstr(printed, "to be run: bitbudget run study-tuned.yaml\n"));
     expect("bitbudget run study-tuned.yaml seed=9 -o found.h5", 0, " in a measured variant");
-    check_ok(bb_reader_read_all("found.h5", NULL, &results));
+    autoptr(bb_results) results = read_all_results("found.h5", NULL);
     const bb_dataset *names = bb_results_find(results, "results/pipeline");
     assert_int_equal(names->count, 2);
     assert_string_equal(names->texts[0], "truth");
@@ -64,14 +63,13 @@ TEST_FULL(a_study_is_found_that_runs)
 // written study takes.
 TEST_FULL(what_is_taken_back_counts_no_more)
 {
-    autoptr(bb_results) results = NULL;
     char search[64];
     expect("bitbudget tune --for " BB_SOURCE_DIR "/configs/fringe/quick.yaml size.columns=48 "
            "size.rows=40 --budget 1 --wisdom back.yaml -o back-tuned.yaml -q",
            0, "of the reference, in 3 draws:\n");
     assert_int_equal(rename("printed", "back.txt"), 0);
     expect("bitbudget run back-tuned.yaml -o back.h5 -q", 0, "");
-    check_ok(bb_reader_read_all("back.h5", NULL, &results));
+    autoptr(bb_results) results = read_all_results("back.h5", NULL);
     (void)snprintf(search, sizeof search, "grep -q '^found: .*; %.4g MB$' back.txt",
                    1e-6 * number_of(results, "results/operator_bytes", 1));
     assert_int_equal(system(search), 0);

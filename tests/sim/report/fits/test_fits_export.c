@@ -180,14 +180,12 @@ static const char two_targets[] =
 static bb_results *export_targets(const char *name, const char *key, const char *other)
 {
     char files[2][32];
-    bb_results *out = NULL;
     write_text("targets.yaml", two_targets);
     (void)snprintf(files[0], sizeof files[0], "%s.h5", name);
     (void)snprintf(files[1], sizeof files[1], "%s.fits", name);
     CALL_OK("run", "targets.yaml", "-q", "-o", files[0], "--dump", "R", key, other);
     CALL_OK("export", files[0], "-o", files[1], "--parts", "R");
-    check_ok(bb_reader_read_all(files[0], "", &out));
-    return out;
+    return read_all_results(files[0], "");
 }
 
 static bool has_part(const char *path, const char *part)
