@@ -487,6 +487,7 @@ static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cy
     BB_TRY(run_section(unwrap, loading));
     if (is_first) {
         unwrap->descends = false;
+        unwrap->descent.bound.widest = 0.0; // no tree of another phase, which bits would depend on
         BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
     }
     if (!unwrap->descends) {

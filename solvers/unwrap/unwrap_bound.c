@@ -2,29 +2,46 @@
 #include "solvers/unwrap/unwrap_bound.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 
 #include <math.h>
+#include <string.h>
 
 // Classes of edges, by the exponent of the weight; the last one is without weight.
-enum { NO_EDGE = 32, CLASSES = NO_EDGE + 1 };
+enum { NO_EDGE = 32 };
 
-// Flags of the edges of a tree: to the right of a point, and below.
-enum { RIGHT = 1, BELOW = 2 };
+// Neighbours of a point along edges of its tree, and whether the point is listed.
+enum { RIGHT = 1, BELOW = 2, LEFT = 4, ABOVE = 8, NEIGHBOURS = 15, LISTED = 16 };
 
 // Bins of resistances to the root, four an octave from 2^FIRST on, and the share of points beyond
 // the widest.
 enum { BINS = 256, OCTAVE = 4, FIRST = -8 };
 static const double most_beyond = 1e-3;
 
-bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bb_unwrap_bound *out)
+// Places of a range, which one thread sums, and rows that one classifies.
+enum { GRAIN = 1 << 14, ROWS = 16 };
+
+// Work of a range of points or places.
+typedef struct range_work {
+    bb_unwrap_bound *bound;
+    const void *w[2];       // words of weights
+    unsigned char *classes; // [2][points]
+    void *residual;         // words
+} range_work;
+
+bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bool is_double, bb_unwrap_bound *out)
 {
     bb_status status = BB_OK;
-    const bb_index points = parts->columns * parts->rows;
-    *out = (bb_unwrap_bound){.parts = parts};
-    BB_TRY(BB_ALLOCATE(parts->point_count, &out->order));
+    const bb_index points = parts->point_count, ranges = points / GRAIN + 1;
+    *out = (bb_unwrap_bound){.parts = parts, .is_double = is_double};
+    BB_TRY(BB_ALLOCATE(points, &out->order));
+    BB_TRY(BB_ALLOCATE(parts->columns * parts->rows, &out->ends));
     BB_TRY(BB_ALLOCATE(points, &out->parents));
     BB_TRY(BB_ALLOCATE(points, &out->resistances));
-    BB_TRY(BB_ALLOCATE(points, &out->flows));
+    BB_TRY(BB_ALLOCATE(points + 1, &out->sums));
+    BB_TRY(BB_ALLOCATE(ranges, &out->roots));
+    BB_TRY(BB_ALLOCATE(ranges, &out->totals));
+    BB_TRY(BB_ALLOCATE(ranges, &out->energies));
 done:
     return status;
 }
@@ -32,205 +49,258 @@ done:
 void bb_unwrap_bound_release(bb_unwrap_bound *bound)
 {
     BB_RELEASE(&bound->order);
+    BB_RELEASE(&bound->ends);
     BB_RELEASE(&bound->parents);
     BB_RELEASE(&bound->resistances);
-    BB_RELEASE(&bound->flows);
+    BB_RELEASE(&bound->sums);
+    BB_RELEASE(&bound->roots);
+    BB_RELEASE(&bound->totals);
+    BB_RELEASE(&bound->energies);
+}
+
+static double read_word(const bb_unwrap_bound *bound, const void *words, bb_index p)
+{
+    return bound->is_double ? ((const double *)words)[p] : (double)((const float *)words)[p];
+}
+
+// Exponent of a positive double, from -1023 on, and the first bits behind it, as one number.
+static int leading_bits(double value, int bits)
+{
+    uint64_t word = 0;
+    memcpy(&word, &value, sizeof word);
+    return (int)(word >> (52 - bits)) - (1023 << bits);
 }
 
 static unsigned char class_of(double weight)
 {
-    int exponent = 0;
-    if (!(weight > 0.0)) {
-        return NO_EDGE;
-    }
-    (void)frexp(weight, &exponent);
-    return (unsigned char)(exponent > 0 ? 0 : exponent <= -NO_EDGE ? NO_EDGE - 1 : -exponent);
+    const int class = -1 - leading_bits(weight, 0);
+    return (unsigned char)(!(weight > 0.0)    ? NO_EDGE
+                           : class < 0        ? 0
+                           : class >= NO_EDGE ? NO_EDGE - 1
+                                              : class);
 }
 
-// Classes of the edges: 2 p to the right of point p, 2 p + 1 below.
-static void classify(const bb_unwrap_parts *parts, const double *const w[2], unsigned char *classes)
+// Classes of the edges from points of rows to the right, and below.
+static bb_status classify(void *context, bb_index begin, bb_index end)
 {
-    const bb_index columns = parts->columns, rows = parts->rows;
-    for (bb_index p = 0; p < columns * rows; ++p) {
-        const bool is_inside = parts->labels[p] >= 0;
-        const bool has_right = p % columns + 1 < columns && parts->labels[p + 1] >= 0;
-        const bool has_below = p / columns + 1 < rows && parts->labels[p + columns] >= 0;
-        classes[2 * p] = is_inside && has_right ? class_of(w[0][p]) : NO_EDGE;
-        classes[2 * p + 1] = is_inside && has_below ? class_of(w[1][p]) : NO_EDGE;
-    }
-}
-
-// Edges in the order of their classes, by a counting sort; returns how many have weight.
-static bb_index sort_edges(const unsigned char *classes, bb_index count, uint32_t *edges)
-{
-    bb_index starts[CLASSES + 1] = {0};
-    for (bb_index i = 0; i < count; ++i) {
-        ++starts[classes[i] + 1];
-    }
-    for (int class = 0; class < CLASSES; ++class) {
-        starts[class + 1] += starts[class];
-    }
-    for (bb_index i = 0; i < count; ++i) {
-        if (classes[i] != NO_EDGE) {
-            edges[starts[classes[i]]++] = (uint32_t)i;
-        }
-    }
-    return starts[NO_EDGE];
-}
-
-// Flags of the edges of Kruskal's forest. `roots` is scratch.
-static bb_status choose_edges(const bb_unwrap_parts *parts, const double *const w[2],
-                              int32_t *roots, unsigned char *flags)
-{
-    bb_status status = BB_OK;
-    const bb_index points = parts->columns * parts->rows;
-    unsigned char *classes = NULL; // [2 * points]
-    uint32_t *edges = NULL;        // [2 * points]
-    BB_TRY(BB_ALLOCATE(2 * points, &classes));
-    BB_TRY(BB_ALLOCATE(2 * points, &edges));
-    for (bb_index p = 0; p < points; ++p) {
-        roots[p] = (int32_t)p;
-    }
-    classify(parts, w, classes);
-    const bb_index count = sort_edges(classes, 2 * points, edges);
-    for (bb_index i = 0; i < count; ++i) {
-        const int32_t p = (int32_t)(edges[i] / 2);
-        const bool is_right = edges[i] % 2 == 0;
-        if (bb_unwrap_parts_join(roots, p, p + (is_right ? 1 : (int32_t)parts->columns))) {
-            flags[p] |= is_right ? RIGHT : BELOW;
-        }
-    }
-done:
-    BB_RELEASE(&classes);
-    BB_RELEASE(&edges);
-    return status;
-}
-
-// Lists the tree of a point breadth first from there; returns its points.
-static bb_index list_tree(bb_unwrap_bound *bound, const unsigned char *flags, int32_t root,
-                          int32_t *order)
-{
-    const int32_t columns = (int32_t)bound->parts->columns;
-    bb_index count = 0;
-    order[count++] = root;
-    bound->parents[root] = root;
-    for (bb_index i = 0; i < count; ++i) {
-        const int32_t p = order[i];
-        const bool has_edge[] = {(flags[p] & RIGHT) != 0, (flags[p] & BELOW) != 0,
-                                 p % columns > 0 && (flags[p - 1] & RIGHT) != 0,
-                                 p >= columns && (flags[p - columns] & BELOW) != 0};
-        const int32_t steps[] = {1, columns, -1, -columns};
-        for (int k = 0; k < 4; ++k) {
-            if (has_edge[k] && p + steps[k] != bound->parents[p]) {
-                bound->parents[p + steps[k]] = p;
-                order[count++] = p + steps[k];
+    const range_work *work = context;
+    const bb_unwrap_parts *parts = work->bound->parts;
+    const bb_index columns = parts->columns, points = columns * parts->rows;
+    for (bb_index y = begin; y < end; ++y) {
+        for (bb_index x = 0, p = y * columns; x < columns; ++x, ++p) {
+            const int32_t *labels = parts->labels;
+            const bool has_next[] = {x + 1 < columns && labels[p + 1] >= 0,
+                                     p + columns < points && labels[p + columns] >= 0};
+            for (int axis = 0; axis < 2; ++axis) {
+                work->classes[axis * points + p] =
+                    labels[p] >= 0 && has_next[axis]
+                        ? class_of(read_word(work->bound, work->w[axis], p))
+                        : NO_EDGE;
             }
         }
     }
+    return BB_OK;
+}
+
+// Marks the edges of Kruskal's forest, class by class: of equal ones rows before columns, which
+// keeps neighbours of a tree close in memory. `roots` is scratch.
+static void choose_edges(const bb_unwrap_parts *parts, const unsigned char *classes, int32_t *roots,
+                         unsigned char *flags)
+{
+    const bb_index points = parts->columns * parts->rows;
+    const unsigned char *const end = classes + 2 * points;
+    for (bb_index p = 0; p < points; ++p) {
+        roots[p] = (int32_t)p;
+    }
+    for (int class = 0; class < NO_EDGE; ++class) {
+        const unsigned char *at = classes;
+        for (; (at = memchr(at, class, (size_t)(end - at))) != NULL; ++at) {
+            const bool is_right = at - classes < points;
+            const bb_index p = at - classes - (is_right ? 0 : points);
+            const bb_index next = p + (is_right ? 1 : parts->columns);
+            if (bb_unwrap_parts_join(roots, (int32_t)p, (int32_t)next)) {
+                flags[p] |= is_right ? RIGHT : BELOW;
+                flags[next] |= is_right ? LEFT : ABOVE;
+            }
+        }
+    }
+}
+
+// Lists the tree of a point depth first, from place `count` on; returns the places then. Edges
+// lose their marks.
+static bb_index list_tree(bb_unwrap_bound *bound, unsigned char *flags, int32_t p, bb_index count)
+{
+    static const unsigned char lowest[] = {0, 0, 1, 0, 2, 0, 1, 0, 3, 0, 1, 0, 2, 0, 1, 0};
+    static const unsigned char back[] = {LEFT, ABOVE, RIGHT, BELOW};
+    const int32_t columns = (int32_t)bound->parts->columns;
+    const int32_t steps[] = {1, columns, -1, -columns}, root = (int32_t)count;
+    int32_t place = root;
+    bound->order[count] = p;
+    bound->parents[count++] = root;
+    flags[p] |= LISTED;
+    while (place != root || (flags[p] & NEIGHBOURS) != 0) {
+        const int k = lowest[flags[p] & NEIGHBOURS];
+        if ((flags[p] & NEIGHBOURS) != 0) {
+            flags[p] &= (unsigned char)~(1 << k);
+            p += steps[k];
+            flags[p] = (unsigned char)((flags[p] & ~back[k]) | LISTED);
+            bound->order[count] = p;
+            bound->parents[count] = place;
+            place = (int32_t)count++;
+        } else {
+            bound->ends[place] = (int32_t)count;
+            place = bound->parents[place];
+            p = bound->order[place];
+        }
+    }
+    bound->ends[root] = (int32_t)count;
     return count;
 }
 
-// The point whose branches have at most half of the points each, by the tree from any root. `sizes`
-// is scratch.
-static int32_t find_centre(const bb_unwrap_bound *bound, const int32_t *order, bb_index count,
-                           double *sizes)
+// Lists all trees, the first one of a part from the left end of its middle row, where others meet.
+static void list_trees(bb_unwrap_bound *bound, unsigned char *flags)
 {
-    bb_index i = count;
-    for (bb_index k = 0; k < count; ++k) {
-        sizes[order[k]] = 1.0;
+    const bb_unwrap_parts *parts = bound->parts;
+    bb_index count = 0;
+    for (bb_index part = 0, first = 0; part < parts->count; first += parts->sizes[part++]) {
+        int32_t middle = parts->order[first + parts->sizes[part] / 2];
+        while (middle % parts->columns > 0 && parts->labels[middle - 1] == part) {
+            --middle;
+        }
+        for (bb_index i = -1; i < parts->sizes[part]; ++i) {
+            const int32_t p = i < 0 ? middle : parts->order[first + i];
+            if ((flags[p] & LISTED) == 0) {
+                const bb_index root = count;
+                count = list_tree(bound, flags, p, count);
+                for (bb_index k = (root + GRAIN - 1) / GRAIN; k * GRAIN < count; ++k) {
+                    bound->roots[k] = (int32_t)root;
+                }
+            }
+        }
     }
-    while (2.0 * sizes[order[--i]] < (double)count) {
-        sizes[bound->parents[order[i]]] += sizes[order[i]];
-    }
-    return order[i];
 }
 
-// Resistance of the edge between a point and its parent.
-static double resistance_of(const bb_unwrap_bound *bound, const double *const w[2], int32_t p)
+// Resistances of the edges between points and their parents.
+static bb_status resist(void *context, bb_index begin, bb_index end)
 {
-    const int32_t parent = bound->parents[p], first = parent < p ? parent : p;
-    const int axis = parent == p + 1 || parent == p - 1 ? 0 : 1;
-    return parent == p ? 0.0 : 1.0 / w[axis][first];
+    const range_work *work = context;
+    const bb_unwrap_bound *bound = work->bound;
+    for (bb_index i = begin; i < end; ++i) {
+        const int32_t p = bound->order[i], parent = bound->order[bound->parents[i]];
+        const int axis = parent == p + 1 || parent == p - 1 ? 0 : 1;
+        bound->resistances[i] =
+            parent == p ? 0.0f
+                        : (float)(1.0 / read_word(bound, work->w[axis], parent < p ? parent : p));
+    }
+    return BB_OK;
 }
 
-// Resistances of the edges, and twice the one to the root that at most `most_beyond` of the points
-// exceed.
-static void measure(bb_unwrap_bound *bound, const double *const w[2])
+bb_status bb_unwrap_bound_measure(bb_unwrap_bound *bound, const void *wx, const void *wy)
 {
+    bb_status status = BB_OK;
     const bb_index count = bound->parts->point_count;
+    range_work work = {.bound = bound, .w = {wx, wy}};
     bb_index bins[BINS] = {0}, beyond = 0;
     int bin = BINS;
+    BB_TRY(bb_thread_ranges(count, GRAIN, resist, &work));
     for (bb_index i = 0; i < count; ++i) {
-        const int32_t p = bound->order[i];
-        int exponent = 0;
-        bound->resistances[p] = resistance_of(bound, w, p);
-        bound->flows[p] = bound->resistances[p] +
-                          (bound->parents[p] == p ? 0.0 : bound->flows[bound->parents[p]]);
-        const double fraction = 2.0 * frexp(bound->flows[p], &exponent) - 1.0;
-        const int place = OCTAVE * (exponent - FIRST) + (int)(OCTAVE * fraction);
-        ++bins[place < 0 || bound->flows[p] == 0.0 ? 0 : place < BINS ? place : BINS - 1];
+        const int32_t parent = bound->parents[i];
+        bound->sums[i] = (double)bound->resistances[i] + (parent == i ? 0.0 : bound->sums[parent]);
+        const int place = leading_bits(bound->sums[i], 2) - OCTAVE * (FIRST - 1);
+        ++bins[place < 0 ? 0 : place < BINS ? place : BINS - 1];
     }
     while (bin > 0 && (double)(beyond += bins[bin - 1]) <= most_beyond * (double)count) {
         --bin;
     }
     const double edge = ldexp(1.0 + (double)(bin % OCTAVE) / OCTAVE, bin / OCTAVE + FIRST - 1);
     bound->widest = bin == BINS ? INFINITY : 2.0 * edge;
-}
-
-bb_status bb_unwrap_bound_build(bb_unwrap_bound *bound, const double *wx, const double *wy)
-{
-    bb_status status = BB_OK;
-    const bb_unwrap_parts *parts = bound->parts;
-    const double *const w[2] = {wx, wy};
-    const bb_index points = parts->columns * parts->rows;
-    unsigned char *flags = NULL; // [points]
-    bb_index listed = 0;
-    BB_TRY(BB_ZEROED(points, &flags));
-    BB_TRY(choose_edges(parts, w, bound->parents, flags));
-    for (bb_index p = 0; p < points; ++p) {
-        bound->parents[p] = -1;
-    }
-    for (bb_index i = 0; i < parts->point_count; ++i) {
-        int32_t *order = bound->order + listed;
-        if (bound->parents[parts->order[i]] < 0) {
-            const bb_index count = list_tree(bound, flags, parts->order[i], order);
-            const int32_t centre = find_centre(bound, order, count, bound->flows);
-            listed += list_tree(bound, flags, centre, order);
-        }
-    }
-    measure(bound, w);
 done:
-    BB_RELEASE(&flags);
     return status;
 }
 
-// Takes the mean over each tree off the residual.
-static void remove_means(const bb_unwrap_bound *bound, double *residual)
+bb_status bb_unwrap_bound_build(bb_unwrap_bound *bound, const void *wx, const void *wy)
 {
-    const bb_index points = bound->parts->point_count;
-    for (bb_index begin = 0, end = 0; begin < points; begin = end) {
-        double sum = 0.0;
-        do {
-            sum += residual[bound->order[end++]];
-        } while (end < points && bound->parents[bound->order[end]] != bound->order[end]);
-        for (bb_index i = begin; i < end; ++i) {
-            residual[bound->order[i]] -= sum / (double)(end - begin);
-        }
-    }
+    bb_status status = BB_OK;
+    const bb_index points = bound->parts->columns * bound->parts->rows;
+    range_work work = {.bound = bound, .w = {wx, wy}};
+    unsigned char *flags = NULL; // [points]
+    BB_TRY(BB_ZEROED(points, &flags));
+    BB_TRY(BB_ALLOCATE(2 * points, &work.classes));
+    BB_TRY(bb_thread_ranges(bound->parts->rows, ROWS, classify, &work));
+    choose_edges(bound->parts, work.classes, bound->ends, flags);
+    list_trees(bound, flags);
+    BB_TRY(bb_unwrap_bound_measure(bound, wx, wy));
+done:
+    BB_RELEASE(&flags);
+    BB_RELEASE(&work.classes);
+    return status;
 }
 
-double bb_unwrap_bound_error(bb_unwrap_bound *bound, double *residual)
+// Sums of the residual before each place of a range, from its first on, and in all.
+static bb_status sum(void *context, bb_index begin, bb_index end)
 {
-    double energy = 0.0;
-    remove_means(bound, residual);
-    for (bb_index i = 0; i < bound->parts->point_count; ++i) {
-        bound->flows[bound->order[i]] = residual[bound->order[i]];
+    const range_work *work = context;
+    const bb_unwrap_bound *bound = work->bound;
+    double total = 0.0;
+    for (bb_index i = begin; i < end; ++i) {
+        bound->sums[i] = total;
+        total += read_word(bound, work->residual, bound->order[i]);
     }
-    for (bb_index i = bound->parts->point_count - 1; i >= 0; --i) {
-        const int32_t p = bound->order[i];
-        const double flow = bound->flows[p];
-        energy += flow * flow * bound->resistances[p];
-        bound->flows[bound->parents[p]] += bound->parents[p] == p ? 0.0 : flow;
+    bound->totals[begin / GRAIN] = total;
+    return BB_OK;
+}
+
+// Sum of the residual over a tree from a place on.
+static double sum_beyond(const bb_unwrap_bound *bound, bb_index i)
+{
+    const bb_index end = bound->ends[i];
+    return bound->sums[end] + bound->totals[end / GRAIN] -
+           (bound->sums[i] + bound->totals[i / GRAIN]);
+}
+
+// Takes the mean over each tree off the residual, and sums the energy of the flow.
+static bb_status flow(void *context, bb_index begin, bb_index end)
+{
+    const range_work *work = context;
+    const bb_unwrap_bound *bound = work->bound;
+    const bb_index root = bound->roots[begin / GRAIN];
+    double energy = 0.0, mean = sum_beyond(bound, root) / (double)(bound->ends[root] - root);
+    for (bb_index i = begin; i < end; ++i) {
+        const bb_index p = bound->order[i], count = bound->ends[i] - i;
+        if (bound->resistances[i] == 0.0f) { // a root
+            mean = sum_beyond(bound, i) / (double)count;
+        }
+        const double through = sum_beyond(bound, i) - mean * (double)count;
+        energy += through * through * (double)bound->resistances[i];
+        if (bound->is_double) {
+            ((double *)work->residual)[p] -= mean;
+        } else {
+            ((float *)work->residual)[p] = (float)((double)((float *)work->residual)[p] - mean);
+        }
     }
-    return energy == 0.0 ? 0.0 : bound->widest * energy;
+    bound->energies[begin / GRAIN] = energy;
+    return BB_OK;
+}
+
+bb_status bb_unwrap_bound_error(bb_unwrap_bound *bound, void *residual, double *error)
+{
+    bb_status status = BB_OK;
+    const bb_index count = bound->parts->point_count;
+    range_work work = {.bound = bound, .residual = residual};
+    double before = 0.0, energy = 0.0;
+    bound->totals[count / GRAIN] = 0.0; // of no place where the last range is full
+    BB_TRY(bb_thread_ranges(count, GRAIN, sum, &work));
+    bound->sums[count] = bound->totals[count / GRAIN];
+    for (bb_index k = 0; k <= count / GRAIN; ++k) {
+        const double total = bound->totals[k];
+        bound->totals[k] = before;
+        before += total;
+    }
+    BB_TRY(bb_thread_ranges(count, GRAIN, flow, &work));
+    for (bb_index k = 0; k * GRAIN < count; ++k) {
+        energy += bound->energies[k];
+    }
+    *error = energy == 0.0 ? 0.0 : bound->widest * energy;
+done:
+    return status;
 }

@@ -12,8 +12,9 @@
 //
 // for any mask and any weights, also where r B r of conjugate gradients does not show an error.
 //
-// The tree prefers large weights (Kruskal's algorithm, by the exponent of the weight). On open maps
-// the bound is some tens of times the energy.
+// The tree prefers large weights (Kruskal's algorithm, by the exponent of the weight), and bounds
+// errors with other weights, too. Its points are listed depth first, so that a flow is a difference
+// of two sums along the list. On open maps the bound is tens to hundreds of times the energy.
 #ifndef BB_SOLVERS_UNWRAP_UNWRAP_BOUND_H
 #define BB_SOLVERS_UNWRAP_UNWRAP_BOUND_H
 
@@ -21,25 +22,34 @@
 
 typedef struct bb_unwrap_bound {
     const bb_unwrap_parts *parts; ///< borrowed
-    int32_t *order;               ///< [point_count] points, each behind its parent
-    int32_t *parents;             ///< [rows][columns] parent of a point; a root is its own
-    double *resistances;          ///< [rows][columns] 1 / w of the edge to the parent; 0 of roots
-    double *flows;                ///< [rows][columns] scratch
-    double widest;                ///< largest R between points of a tree, but for a few points
+    bool is_double;               ///< words of weights and residuals are fp64, else fp32
+    int32_t *order;               ///< [point_count] points, tree by tree, depth first
+    int32_t *ends;      ///< [rows][columns], as scratch; first: place behind the points beyond
+    int32_t *parents;   ///< [point_count] place of the parent; a root's own
+    float *resistances; ///< [point_count] 1 / w of the edge to the parent; 0 of roots
+    double *sums;       ///< [point_count + 1] scratch
+    int32_t *roots;     ///< [ranges of places] root of the first point
+    double *totals, *energies; ///< [ranges of places] scratch
+    double widest; ///< largest R between points of a tree, but for a few points; 0: no tree yet
 } bb_unwrap_bound;
 
 /// Memory for trees of a mask. Errors: BB_MEMORY. Owner: the caller, who releases it whatever the
 /// status.
-BB_CHECKED bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bb_unwrap_bound *out);
+BB_CHECKED bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bool is_double,
+                                            bb_unwrap_bound *out);
 void bb_unwrap_bound_release(bb_unwrap_bound *bound);
 
-/// Trees for the weights of the edges to the right and below, [rows][columns]. Edges without weight
-/// part the points. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_unwrap_bound_build(bb_unwrap_bound *bound, const double *wx,
-                                           const double *wy);
+/// Trees for the weights of the edges to the right and below, words [rows][columns]. Edges without
+/// weight part the points. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_unwrap_bound_build(bb_unwrap_bound *bound, const void *wx, const void *wy);
 
-/// Removes the mean of the residual [rows][columns] over each tree, which least squares ignore, and
-/// bounds (e_p - e_q)^2, in rad^2, of all points but one in a thousand.
-double bb_unwrap_bound_error(bb_unwrap_bound *bound, double *residual);
+/// The same trees with other weights: their bounds hold, too. Errors: none of its own.
+BB_CHECKED bb_status bb_unwrap_bound_measure(bb_unwrap_bound *bound, const void *wx,
+                                             const void *wy);
+
+/// Removes the mean of the residual, words [rows][columns], over each tree, which least squares
+/// ignore, and bounds (e_p - e_q)^2, in rad^2, of all points but one in a thousand. Errors: none of
+/// its own.
+BB_CHECKED bb_status bb_unwrap_bound_error(bb_unwrap_bound *bound, void *residual, double *error);
 
 #endif

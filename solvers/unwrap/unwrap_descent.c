@@ -4,7 +4,6 @@
 #include "core/memory.h"
 
 #include <math.h>
-#include <string.h>
 
 // Squared energy norms relative to the solution's: stop tolerance, and bound of the true residual.
 static const double enough = 1e-10, most = 1e-6;
@@ -16,6 +15,10 @@ static const double tolerable = 0.25;
 // than this share: it falls to a third or less in 100 steps on corridors of 872,000 points.
 enum { PATIENCE = 100 };
 static const double most_kept = 0.8;
+
+// Steps that cost as much as new trees: if trees of weights before, whose bound is mostly as low,
+// do not end a descent so long after its energy does, new ones are built.
+enum { TREE_STEPS = 6 };
 
 static bb_status add_inner(bb_unwrap_descent *descent, const bb_unwrap_field *a,
                            const bb_unwrap_field *b, const bb_unwrap_field *whole,
@@ -129,9 +132,9 @@ bb_status bb_unwrap_descent_create(bb_unwrap_grids *grids, const bb_unwrap_parts
         .fields = {&grids->u, &out->zq, &out->pq, &out->p},
     };
     BB_TRY(create_fields(out));
-    BB_TRY(bb_unwrap_bound_create(parts, &out->bound));
+    BB_TRY(bb_unwrap_bound_create(parts, grids->f.format == BB_FORMAT_FP64, &out->bound));
     for (int i = 0; i < 2; ++i) {
-        BB_TRY(BB_ALLOCATE(parts->columns * parts->rows, &out->numbers[i]));
+        BB_TRY(bb_memory_allocate(1, grids->wx.bytes, &out->words[i]));
     }
     BB_TRY(add_copy(context, &grids->u, &out->u, &out->start));
     BB_TRY(add_copy(context, &out->u, &grids->u, &out->finish));
@@ -173,8 +176,8 @@ void bb_unwrap_descent_release(bb_unwrap_descent *descent)
         bb_unwrap_field_release(descent->grids->context, fields[i]);
     }
     bb_unwrap_bound_release(&descent->bound);
-    BB_RELEASE(&descent->numbers[0]);
-    BB_RELEASE(&descent->numbers[1]);
+    bb_memory_release(&descent->words[0]);
+    bb_memory_release(&descent->words[1]);
     descent->grids = NULL;
 }
 
@@ -208,52 +211,36 @@ done:
     return status;
 }
 
-// The words of a field as numbers, in place.
-static bb_status download(bb_unwrap_descent *descent, const bb_unwrap_field *field, double *numbers)
+// Trees for the weights of the grids, those of weights before or new ones, and r B r from which on
+// their bound, which the error's energy times the widest resistance does not exceed, is of use.
+static bb_status take_trees(bb_unwrap_descent *descent, bool are_new, double *next)
 {
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
-    BB_TRY(bb_device_download(device, numbers, field->block, field->bytes));
-    for (bb_index p = field->columns * field->rows - 1; field->format != BB_FORMAT_FP64 && p >= 0;
-         --p) {
-        float word = 0.0f;
-        memcpy(&word, (const char *)numbers + (size_t)p * sizeof word, sizeof word);
-        numbers[p] = (double)word;
+    const bb_unwrap_field *const w[] = {&descent->grids->wx, &descent->grids->wy};
+    void *const *words = descent->words;
+    for (int axis = 0; axis < 2; ++axis) {
+        BB_TRY(bb_device_download(device, words[axis], w[axis]->block, w[axis]->bytes));
     }
-done:
-    return status;
-}
-
-// Overwrites the numbers.
-static bb_status upload(bb_unwrap_descent *descent, double *numbers, const bb_unwrap_field *field)
-{
-    bb_status status = BB_OK;
-    bb_device *device = bb_kernel_context_device(descent->grids->context);
-    for (bb_index p = 0; field->format != BB_FORMAT_FP64 && p < field->columns * field->rows; ++p) {
-        const float word = (float)numbers[p];
-        memcpy((char *)numbers + (size_t)p * sizeof word, &word, sizeof word);
-    }
-    BB_TRY(bb_device_upload(device, field->block, numbers, field->bytes));
-    BB_TRY(bb_device_wait(device));
+    BB_TRY(are_new ? bb_unwrap_bound_build(&descent->bound, words[0], words[1])
+                   : bb_unwrap_bound_measure(&descent->bound, words[0], words[1]));
+    descent->has_old_trees = !are_new;
+    *next = tolerable / descent->bound.widest;
 done:
     return status;
 }
 
 // Bounds the square of the error of a difference, and removes the means of the residual, which no
 // solution does.
-static bb_status bound_error(bb_unwrap_descent *descent, bool is_first, double *error)
+static bb_status bound_error(bb_unwrap_descent *descent, double *error)
 {
     bb_status status = BB_OK;
-    bb_unwrap_grids *grids = descent->grids;
-    double *const *numbers = descent->numbers;
-    if (is_first) {
-        BB_TRY(download(descent, &grids->wx, numbers[0]));
-        BB_TRY(download(descent, &grids->wy, numbers[1]));
-        BB_TRY(bb_unwrap_bound_build(&descent->bound, numbers[0], numbers[1]));
-    }
-    BB_TRY(download(descent, &grids->f, numbers[0]));
-    *error = bb_unwrap_bound_error(&descent->bound, numbers[0]);
-    BB_TRY(upload(descent, numbers[0], &grids->f));
+    bb_device *device = bb_kernel_context_device(descent->grids->context);
+    const bb_unwrap_field *residual = &descent->grids->f;
+    void *words = descent->words[0];
+    BB_TRY(bb_device_download(device, words, residual->block, residual->bytes));
+    BB_TRY(bb_unwrap_bound_error(&descent->bound, words, error));
+    BB_TRY(bb_device_upload(device, residual->block, words, residual->bytes));
 done:
     return status;
 }
@@ -277,21 +264,27 @@ static bb_status descend(bb_unwrap_descent *descent, double energy, bb_index *st
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
     const bb_unwrap_field *const zeros[] = {&descent->p, &descent->q, &descent->pq};
-    double next = INFINITY, due = INFINITY; // r B r of the next bound; bound of PATIENCE steps ago
+    double next = 0.0, due = INFINITY; // r B r of the next bound; bound of PATIENCE steps ago
+    int first = 0;                     // step on which the energy ends the descent
     bool goes_on = true;
     *reached = false;
     for (size_t i = 0; i < sizeof zeros / sizeof zeros[0]; ++i) {
         BB_TRY(bb_device_zero(device, zeros[i]->block, zeros[i]->bytes));
     }
+    BB_TRY(take_trees(descent, descent->bound.widest == 0.0, &next));
     for (int i = 1; i <= BB_UNWRAP_DESCENT_STEPS && goes_on; ++i) {
         const bool is_due = i % PATIENCE == 0;
         double left = 0.0, error = 0.0;
         BB_TRY(step_on(descent, &left));
         energy = fmax(energy, left); // of a solution that starts from zero
         goes_on = isfinite(energy) && isfinite(left);
+        first = first == 0 && (is_due || left <= enough * energy) ? i : first;
         ++*steps;
+        if (goes_on && descent->has_old_trees && first > 0 && i == first + TREE_STEPS) {
+            BB_TRY(take_trees(descent, true, &next));
+        }
         if (goes_on && (is_due || left <= fmin(enough * energy, next))) {
-            BB_TRY(bound_error(descent, isinf(next), &error));
+            BB_TRY(bound_error(descent, &error));
             *reached = error <= tolerable;
             goes_on = !*reached && (!is_due || error <= most_kept * due);
             next = left * fmin(fmax(tolerable / error, 0.02), 0.5);

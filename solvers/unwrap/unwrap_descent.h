@@ -39,7 +39,8 @@ typedef struct bb_unwrap_descent {
     bb_unwrap_inner slope, residual;        ///< of f with p and z
     bb_device_graph *step;                  ///< NULL before its first use
     bb_unwrap_bound bound;                  ///< of the error, by the residual in f
-    double *numbers[2];                     ///< [rows][columns] of a field, on the host
+    bool has_old_trees;                     ///< in `bound`, of weights before
+    void *words[2];                         ///< [rows][columns] of a field, on the host
 } bb_unwrap_descent;
 
 /// Fields and steps over `grids`, whose mask has `parts`, both borrowed. Errors: BB_MEMORY, those

@@ -366,12 +366,26 @@ TEST(rounding_starts_no_conjugate_gradients)
     assert_int_equal(report.cycles, first.cycles + 4 * report.reweighted);
 }
 
+// Weights of 128 x 128 points times random powers of `contrast`.
+static void spread_weights(bb_unwrap_grids *grids, double contrast)
+{
+    static float words[128 * 128];
+    bb_unwrap_field *const weights[] = {&grids->wx, &grids->wy};
+    for (uint64_t axis = 0; axis < 2; ++axis) {
+        check_ok(bb_device_download(device, words, weights[axis]->block, sizeof words));
+        for (uint64_t p = 0; p < 128 * 128; ++p) {
+            words[p] *= (float)pow(contrast, bb_random_uniform(axis, BB_STREAM_SELF_TEST, p));
+        }
+        check_ok(bb_device_upload(device, weights[axis]->block, words, sizeof words));
+    }
+    check_ok(bb_unwrap_grids_load(grids));
+}
+
 // Weights of contrast 1e12 between rooms, in single precision: no step gets on.
 TEST(a_descent_that_stalls_ends)
 {
     enum { SIZE = 128 };
     const bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
-    static float words[SIZE * SIZE];
     bb_unwrap *unwrapper = NULL;
     bb_unwrap_report report;
     bb_unwrap_descent descent;
@@ -385,16 +399,7 @@ TEST(a_descent_that_stalls_ends)
     phase_map_wrap(&map);
     check_ok(bb_unwrap_create(context, &config, map.mask, SIZE, SIZE, &unwrapper));
     check_ok(bb_unwrap_run(unwrapper, map.wrapped, map.phase, &report));
-    for (uint64_t axis = 0; axis < 2; ++axis) {
-        const bb_unwrap_grids *grids = &unwrapper->grids;
-        const bb_unwrap_field *weights = axis == 0 ? &grids->wx : &grids->wy;
-        check_ok(bb_device_download(device, words, weights->block, weights->bytes));
-        for (uint64_t p = 0; p < SIZE * SIZE; ++p) {
-            words[p] *= (float)pow(1e-12, bb_random_uniform(axis, BB_STREAM_SELF_TEST, p));
-        }
-        check_ok(bb_device_upload(device, weights->block, words, weights->bytes));
-    }
-    check_ok(bb_unwrap_grids_load(&unwrapper->grids));
+    spread_weights(&unwrapper->grids, 1e-12);
     check_ok(bb_unwrap_descent_create(&unwrapper->grids, &unwrapper->parts, &config, &descent));
     check_ok(bb_unwrap_descent_solve(&descent, &unwrapper->divergence, &steps, &reached));
     assert_false(reached);
@@ -717,6 +722,51 @@ TEST(slots_of_two_precisions_are_right)
         *(i % 2 == 0 ? &slot->storage : &slot->arithmetic) = BB_FORMAT_FP64;
         assert_int_equal(unwrap(&map, &config, &report), 0);
     }
+}
+
+// Runs a smooth phase on a crossed disc `times` times.
+static void run_crossed_disc(bb_index reweight, int times, bb_unwrap **unwrapper)
+{
+    enum { SIZE = 128 };
+    bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
+    bb_unwrap_report report;
+    phase_map map = phase_map_create(SIZE, SIZE);
+    phase_map_fill(&map, phase_of_freeform);
+    for (bb_index p = 0; p < SIZE * SIZE; ++p) {
+        map.mask[p] = in_crossed_disc(p % SIZE, p / SIZE);
+    }
+    phase_map_wrap(&map);
+    config.method.reweight = reweight;
+    check_ok(bb_unwrap_create(context, &config, map.mask, SIZE, SIZE, unwrapper));
+    for (int i = 0; i < times; ++i) {
+        check_ok(bb_unwrap_run(*unwrapper, map.wrapped, map.phase, &report));
+    }
+    phase_map_release(&map);
+}
+
+// Trees are kept over reweightings, until weights differ so much that their bound does not end
+// conjugate gradients.
+TEST(trees_of_a_bound_are_kept_while_they_are_good)
+{
+    bb_unwrap *unwrapper = NULL;
+    bb_index steps = 0;
+    bool reached = false;
+    run_crossed_disc(12, 1, &unwrapper);
+    assert_true(unwrapper->descent.has_old_trees);
+    spread_weights(&unwrapper->grids, 1e-6);
+    check_ok(
+        bb_unwrap_descent_solve(&unwrapper->descent, &unwrapper->divergence, &steps, &reached));
+    assert_true(reached && !unwrapper->descent.has_old_trees);
+    bb_unwrap_destroy(&unwrapper);
+}
+
+// Bits of a phase do not depend on phases before.
+TEST(trees_of_another_phase_are_not_used)
+{
+    bb_unwrap *unwrapper = NULL;
+    run_crossed_disc(0, 2, &unwrapper);
+    assert_true(unwrapper->descent.grids != NULL && !unwrapper->descent.has_old_trees);
+    bb_unwrap_destroy(&unwrapper);
 }
 
 TEST_GROUP(.enter = open_context, .leave = close_context);

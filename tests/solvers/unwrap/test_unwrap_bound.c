@@ -2,11 +2,13 @@
 //
 // The bound of the error of least squares: equal to the error's energy where the mask is a path,
 // never below it elsewhere, and near it on an open map.
+#include "core/thread.h"
 #include "solvers/unwrap/unwrap_bound.h"
 #include "tests/check.h"
 #include "tests/solvers/unwrap/phase_maps.h"
 
-enum { COLUMNS = 60, ROWS = 50, POINTS = COLUMNS * ROWS };
+// More points than the ranges that threads sum, 16,384, on a path, too.
+enum { COLUMNS = 240, ROWS = 180, POINTS = COLUMNS * ROWS };
 
 // Weights, an error and its residual on a mask.
 typedef struct error_case {
@@ -58,9 +60,16 @@ static double make(bool (*in)(bb_index x, bb_index y), double least)
         made.error[p] = draw(3, p) + sin(0.05 * (double)(p % COLUMNS));
     }
     check_ok(bb_unwrap_parts_create(made.mask, COLUMNS, ROWS, &made.parts));
-    check_ok(bb_unwrap_bound_create(&made.parts, &made.bound));
+    check_ok(bb_unwrap_bound_create(&made.parts, true, &made.bound));
     check_ok(bb_unwrap_bound_build(&made.bound, made.wx, made.wy));
     return fill_residual();
+}
+
+static double bound_error(void)
+{
+    double error = NAN;
+    check_ok(bb_unwrap_bound_error(&made.bound, made.residual, &error));
+    return error;
 }
 
 static void release(void)
@@ -88,13 +97,12 @@ static bool in_sponge(bb_index x, bb_index y)
 }
 
 // The flow of a residual along a path is unique: the bound is the energy times the resistance of
-// all but three of its 1,525 points, up to a quarter of an octave and the distance from the middle.
+// nearly all of its 21,690 points, up to a quarter of an octave and the distance from the middle.
 TEST(a_path_has_its_energy_as_bound)
 {
     const double energy = make(in_path, 1.0);
     const double steps = (double)(made.parts.point_count - 1);
-    check_relative(bb_unwrap_bound_error(&made.bound, made.residual), made.bound.widest * energy,
-                   1e-12);
+    check_relative(bound_error(), made.bound.widest * energy, 1e-12);
     assert_true(made.bound.widest >= 0.99 * steps && made.bound.widest <= 1.26 * steps);
     release();
 }
@@ -106,22 +114,78 @@ TEST(bounds_are_bounds)
     static bool (*const masks[])(bb_index, bb_index) = {in_path, in_map, in_sponge};
     for (int i = 0; i < 6; ++i) {
         const double energy = make(masks[i / 2], i % 2 == 0 ? 1.0 : 1e-4);
-        const double bound = bb_unwrap_bound_error(&made.bound, made.residual);
+        const double bound = bound_error();
         assert_true(bound >= 0.999999 * energy * made.bound.widest);
         for (bb_index p = 0; p < POINTS; ++p) {
             made.residual[p] += made.mask[p] ? 0.5 + (double)made.parts.labels[p] : 0.0;
         }
-        check_relative(bb_unwrap_bound_error(&made.bound, made.residual), bound, 1e-9);
+        check_relative(bound_error(), bound, 1e-9);
         release();
     }
 }
 
-// Rows carry the residual to the first column: 36 times the energy.
+// Trees bound errors with any weights; those for the weights themselves lie nearer.
+TEST(trees_of_other_weights_have_bounds)
+{
+    const double energy = make(in_map, 1e-4);
+    const double near = bound_error();
+    for (bb_index p = 0; p < POINTS; ++p) {
+        made.wx[p] = pow(1e-4, draw(5, p));
+    }
+    check_ok(bb_unwrap_bound_build(&made.bound, made.wx, made.wy));
+    for (bb_index p = 0; p < POINTS; ++p) {
+        made.wx[p] = pow(1e-4, draw(1, p));
+    }
+    check_ok(bb_unwrap_bound_measure(&made.bound, made.wx, made.wy));
+    const double bound = bound_error();
+    assert_true(bound >= 0.999999 * energy * made.bound.widest);
+    assert_true(bound > near);
+    release();
+}
+
+// Trees of words in fp32 as of those in fp64: weights of 1, and residuals of whole numbers.
+TEST(words_may_be_single)
+{
+    static float weights[POINTS], residual[POINTS];
+    double error = NAN;
+    make(in_sponge, 1.0);
+    for (bb_index p = 0; p < POINTS; ++p) {
+        weights[p] = 1.0f;
+        residual[p] = (float)rint(9.0 * made.error[p]);
+        made.residual[p] = (double)residual[p];
+    }
+    const double expected = bound_error();
+    made.bound.is_double = false;
+    check_ok(bb_unwrap_bound_build(&made.bound, weights, weights));
+    check_ok(bb_unwrap_bound_error(&made.bound, residual, &error));
+    assert_true(error == expected && error > 0.0);
+    for (bb_index p = 0; p < POINTS; ++p) {
+        assert_true(residual[p] == (float)made.residual[p]);
+    }
+    release();
+}
+
+TEST(threads_change_no_bit_of_a_bound)
+{
+    static double first[POINTS];
+    double bounds[2];
+    for (int threads = 1; threads <= 2; ++threads) {
+        check_ok(bb_threads_set(threads));
+        make(in_map, 1e-4);
+        bounds[threads - 1] = bound_error();
+        memcpy(threads == 1 ? first : made.error, made.residual, sizeof first);
+        release();
+    }
+    assert_true(bounds[0] == bounds[1]);
+    assert_memory_equal(first, made.error, sizeof first);
+}
+
+// Rows carry the residual to the first column: 171 times the energy.
 TEST(an_open_map_has_a_near_bound)
 {
     const double energy = make(in_map, 1.0);
-    const double bound = bb_unwrap_bound_error(&made.bound, made.residual);
-    assert_true(bound < 50.0 * energy * made.bound.widest);
+    const double bound = bound_error();
+    assert_true(bound < 200.0 * energy * made.bound.widest);
     assert_true(made.bound.widest >= COLUMNS + ROWS && made.bound.widest <= 2 * (COLUMNS + ROWS));
     release();
 }
@@ -151,7 +215,7 @@ TEST(edges_without_weight_part_points)
     for (bb_index p = 0; p < POINTS; ++p) {
         made.residual[p] = p % COLUMNS < 30 ? 1.0 : -1.0;
     }
-    assert_true(bb_unwrap_bound_error(&made.bound, made.residual) == 0.0);
+    assert_true(bound_error() == 0.0);
     release();
 }
 
@@ -159,6 +223,6 @@ TEST(residuals_that_are_no_numbers_have_no_bound)
 {
     make(in_map, 1.0);
     made.residual[POINTS / 2] = NAN;
-    assert_true(isnan(bb_unwrap_bound_error(&made.bound, made.residual)));
+    assert_true(isnan(bound_error()));
     release();
 }
