@@ -92,7 +92,8 @@ TEST(a_group_has_so_many_runs)
 
 // A way of 9 x 5 points to and fro: 8 steps along each of three rows and 2 between two, from a
 // corner to the opposite one. On a staircase no way is longer than the distance. Of two parts the
-// larger detour counts: 8, and 10 from the lower right corner to the end inside.
+// larger detour counts: 8, and 10 from the lower right corner to the end inside. Then ways up and
+// down, and a part beside a point, with as many gaps as it has bends.
 TEST(detours_are_longer_than_distances)
 {
     static const struct {
@@ -115,8 +116,20 @@ TEST(detours_are_longer_than_distances)
                   "#.#.#.#.#"
                   "#.#.###.#"
                   "#.#.#...#",
-                  10}};
-    for (int i = 0; i < 3; ++i) {
+                  10},
+                 {"#.###.###"
+                  "#.#.#.#.#"
+                  "#.#.#.#.#"
+                  "#.#.#.#.#"
+                  "###.###.#",
+                  16},
+                 {"#.#......"
+                  "###......"
+                  "........."
+                  "...#....."
+                  ".........",
+                  2}};
+    for (int i = 0; i < 5; ++i) {
         unsigned char mask[45];
         bb_unwrap_parts parts;
         for (int p = 0; p < 45; ++p) {
