@@ -430,12 +430,16 @@ static bool is_winding(const bb_unwrap *unwrap)
     return 4 * unwrap->parts.detour > unwrap->parts.columns + unwrap->parts.rows;
 }
 
+static bool can_descend(const bb_unwrap *unwrap)
+{
+    return unwrap->grids.count > 1 && bb_unwrap_config_descends(&unwrap->config);
+}
+
 // Cycles have done what they can, which is not enough.
 static bool should_descend(const bb_unwrap *unwrap, const bb_unwrap_contraction *found)
 {
-    const bool is_slow = !contracts(found, slow_contraction) && !is_rounding(unwrap, found);
-    return unwrap->grids.count > 1 && bb_unwrap_config_descends(&unwrap->config) &&
-           (is_slow || is_winding(unwrap));
+    return can_descend(unwrap) && !contracts(found, slow_contraction) &&
+           !is_rounding(unwrap, found);
 }
 
 // The remaining error of the cycles, whose corrections fall as the last two do, does not change the
@@ -473,8 +477,8 @@ done:
     return status;
 }
 
-// Least squares by V-cycles; once these do not contract, by conjugate gradients to the end of the
-// run, from the solution before.
+// Least squares by V-cycles; once these do not contract, or on a pupil that winds, by conjugate
+// gradients to the end of the run, from the solution before.
 static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cycles,
                        bb_unwrap_report *report)
 {
@@ -486,7 +490,7 @@ static bb_status solve(bb_unwrap *unwrap, bb_unwrap_section loading, bb_index cy
     const double start = bb_clock_seconds();
     BB_TRY(run_section(unwrap, loading));
     if (is_first) {
-        unwrap->descends = false;
+        unwrap->descends = can_descend(unwrap) && is_winding(unwrap);
         unwrap->descent.bound.widest = 0.0; // no tree of another phase, which bits would depend on
         BB_TRY(bb_device_zero(device, solution->block, solution->bytes));
     }

@@ -724,8 +724,8 @@ TEST(slots_of_two_precisions_are_right)
     }
 }
 
-// Runs a smooth phase on a crossed disc `times` times.
-static void run_crossed_disc(bb_index reweight, int times, bb_unwrap **unwrapper)
+// Runs a smooth phase on a mask `times` times.
+static void run_on(mask_function in, bb_index reweight, int times, bb_unwrap **unwrapper)
 {
     enum { SIZE = 128 };
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
@@ -733,7 +733,7 @@ static void run_crossed_disc(bb_index reweight, int times, bb_unwrap **unwrapper
     phase_map map = phase_map_create(SIZE, SIZE);
     phase_map_fill(&map, phase_of_freeform);
     for (bb_index p = 0; p < SIZE * SIZE; ++p) {
-        map.mask[p] = in_crossed_disc(p % SIZE, p / SIZE);
+        map.mask[p] = in(p % SIZE, p / SIZE);
     }
     phase_map_wrap(&map);
     config.method.reweight = reweight;
@@ -751,7 +751,7 @@ TEST(trees_of_a_bound_are_kept_while_they_are_good)
     bb_unwrap *unwrapper = NULL;
     bb_index steps = 0;
     bool reached = false;
-    run_crossed_disc(12, 1, &unwrapper);
+    run_on(in_crossed_disc, 12, 1, &unwrapper);
     assert_true(unwrapper->descent.has_old_trees);
     spread_weights(&unwrapper->grids, 1e-6);
     check_ok(
@@ -764,9 +764,22 @@ TEST(trees_of_a_bound_are_kept_while_they_are_good)
 TEST(trees_of_another_phase_are_not_used)
 {
     bb_unwrap *unwrapper = NULL;
-    run_crossed_disc(0, 2, &unwrapper);
+    run_on(in_crossed_disc, 0, 2, &unwrapper);
     assert_true(unwrapper->descent.grids != NULL && !unwrapper->descent.has_old_trees);
     bb_unwrap_destroy(&unwrapper);
+}
+
+// Corrections of cycles are no measure there.
+TEST(winding_pupils_need_no_cycles)
+{
+    static const mask_function masks[] = {in_crossed_disc, in_serpentine};
+    for (int i = 0; i < 2; ++i) {
+        bb_unwrap *unwrapper = NULL;
+        run_on(masks[i], 12, 1, &unwrapper);
+        assert_true(unwrapper->descends && unwrapper->is_solved);
+        assert_true((unwrapper->sections[BB_SECTION_CYCLE] == NULL) == (i == 1));
+        bb_unwrap_destroy(&unwrapper);
+    }
 }
 
 TEST_GROUP(.enter = open_context, .leave = close_context);
