@@ -18,8 +18,8 @@ enum { RIGHT = 1, BELOW = 2, LEFT = 4, ABOVE = 8, NEIGHBOURS = 15, LISTED = 16 }
 enum { BINS = 256, OCTAVE = 4, FIRST = -8 };
 static const double most_beyond = 1e-3;
 
-// Places of a range, which one thread sums, and rows that one classifies.
-enum { GRAIN = 1 << 14, ROWS = 16 };
+// Rows whose edges a thread classifies.
+enum { ROWS = 16 };
 
 // Work of a range of points or places.
 typedef struct range_work {
@@ -32,16 +32,14 @@ typedef struct range_work {
 bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bool is_double, bb_unwrap_bound *out)
 {
     bb_status status = BB_OK;
-    const bb_index points = parts->point_count, ranges = points / GRAIN + 1;
+    const bb_index points = parts->point_count;
     *out = (bb_unwrap_bound){.parts = parts, .is_double = is_double};
+    out->grain = points / BB_UNWRAP_RANGES + 1;
     BB_TRY(BB_ALLOCATE(points, &out->order));
     BB_TRY(BB_ALLOCATE(parts->columns * parts->rows, &out->ends));
     BB_TRY(BB_ALLOCATE(points, &out->parents));
     BB_TRY(BB_ALLOCATE(points, &out->resistances));
     BB_TRY(BB_ALLOCATE(points + 1, &out->sums));
-    BB_TRY(BB_ALLOCATE(ranges, &out->roots));
-    BB_TRY(BB_ALLOCATE(ranges, &out->totals));
-    BB_TRY(BB_ALLOCATE(ranges, &out->energies));
 done:
     return status;
 }
@@ -53,9 +51,6 @@ void bb_unwrap_bound_release(bb_unwrap_bound *bound)
     BB_RELEASE(&bound->parents);
     BB_RELEASE(&bound->resistances);
     BB_RELEASE(&bound->sums);
-    BB_RELEASE(&bound->roots);
-    BB_RELEASE(&bound->totals);
-    BB_RELEASE(&bound->energies);
 }
 
 static double read_word(const bb_unwrap_bound *bound, const void *words, bb_index p)
@@ -74,10 +69,8 @@ static int leading_bits(double value, int bits)
 static unsigned char class_of(double weight)
 {
     const int class = -1 - leading_bits(weight, 0);
-    return (unsigned char)(!(weight > 0.0)    ? NO_EDGE
-                           : class < 0        ? 0
-                           : class >= NO_EDGE ? NO_EDGE - 1
-                                              : class);
+    const int kept = class < 0 ? 0 : class < NO_EDGE ? class : NO_EDGE - 1;
+    return (unsigned char)(weight > 0.0 ? kept : NO_EDGE);
 }
 
 // Classes of the edges from points of rows to the right, and below.
@@ -161,6 +154,7 @@ static bb_index list_tree(bb_unwrap_bound *bound, unsigned char *flags, int32_t 
 static void list_trees(bb_unwrap_bound *bound, unsigned char *flags)
 {
     const bb_unwrap_parts *parts = bound->parts;
+    const bb_index grain = bound->grain;
     bb_index count = 0;
     for (bb_index part = 0, first = 0; part < parts->count; first += parts->sizes[part++]) {
         int32_t middle = parts->order[first + parts->sizes[part] / 2];
@@ -172,7 +166,7 @@ static void list_trees(bb_unwrap_bound *bound, unsigned char *flags)
             if ((flags[p] & LISTED) == 0) {
                 const bb_index root = count;
                 count = list_tree(bound, flags, p, count);
-                for (bb_index k = (root + GRAIN - 1) / GRAIN; k * GRAIN < count; ++k) {
+                for (bb_index k = (root + grain - 1) / grain; k * grain < count; ++k) {
                     bound->roots[k] = (int32_t)root;
                 }
             }
@@ -185,9 +179,10 @@ static bb_status resist(void *context, bb_index begin, bb_index end)
 {
     const range_work *work = context;
     const bb_unwrap_bound *bound = work->bound;
+    const bb_index columns = bound->parts->columns;
     for (bb_index i = begin; i < end; ++i) {
         const int32_t p = bound->order[i], parent = bound->order[bound->parents[i]];
-        const int axis = parent == p + 1 || parent == p - 1 ? 0 : 1;
+        const int axis = parent - p == columns || p - parent == columns; // also where it is 1
         bound->resistances[i] =
             parent == p ? 0.0f
                         : (float)(1.0 / read_word(bound, work->w[axis], parent < p ? parent : p));
@@ -202,7 +197,7 @@ bb_status bb_unwrap_bound_measure(bb_unwrap_bound *bound, const void *wx, const 
     range_work work = {.bound = bound, .w = {wx, wy}};
     bb_index bins[BINS] = {0}, beyond = 0;
     int bin = BINS;
-    BB_TRY(bb_thread_ranges(count, GRAIN, resist, &work));
+    BB_TRY(bb_thread_ranges(count, bound->grain, resist, &work));
     for (bb_index i = 0; i < count; ++i) {
         const int32_t parent = bound->parents[i];
         bound->sums[i] = (double)bound->resistances[i] + (parent == i ? 0.0 : bound->sums[parent]);
@@ -236,41 +231,25 @@ done:
     return status;
 }
 
-// Sums of the residual before each place of a range, from its first on, and in all.
-static bb_status sum(void *context, bb_index begin, bb_index end)
-{
-    const range_work *work = context;
-    const bb_unwrap_bound *bound = work->bound;
-    double total = 0.0;
-    for (bb_index i = begin; i < end; ++i) {
-        bound->sums[i] = total;
-        total += read_word(bound, work->residual, bound->order[i]);
-    }
-    bound->totals[begin / GRAIN] = total;
-    return BB_OK;
-}
-
 // Sum of the residual over a tree from a place on.
 static double sum_beyond(const bb_unwrap_bound *bound, bb_index i)
 {
-    const bb_index end = bound->ends[i];
-    return bound->sums[end] + bound->totals[end / GRAIN] -
-           (bound->sums[i] + bound->totals[i / GRAIN]);
+    return bound->sums[bound->ends[i]] - bound->sums[i];
 }
 
 // Takes the mean over each tree off the residual, and sums the energy of the flow.
 static bb_status flow(void *context, bb_index begin, bb_index end)
 {
     const range_work *work = context;
-    const bb_unwrap_bound *bound = work->bound;
-    const bb_index root = bound->roots[begin / GRAIN];
-    double energy = 0.0, mean = sum_beyond(bound, root) / (double)(bound->ends[root] - root);
+    bb_unwrap_bound *bound = work->bound;
+    double energy = 0.0, mean = 0.0;
     for (bb_index i = begin; i < end; ++i) {
-        const bb_index p = bound->order[i], count = bound->ends[i] - i;
-        if (bound->resistances[i] == 0.0f) { // a root
-            mean = sum_beyond(bound, i) / (double)count;
+        const bb_index root = i == begin ? bound->roots[begin / bound->grain] : i;
+        if (i == begin || bound->resistances[i] == 0.0f) {
+            mean = sum_beyond(bound, root) / (double)(bound->ends[root] - root);
         }
-        const double through = sum_beyond(bound, i) - mean * (double)count;
+        const bb_index p = bound->order[i];
+        const double through = sum_beyond(bound, i) - mean * (double)(bound->ends[i] - i);
         energy += through * through * (double)bound->resistances[i];
         if (bound->is_double) {
             ((double *)work->residual)[p] -= mean;
@@ -278,7 +257,7 @@ static bb_status flow(void *context, bb_index begin, bb_index end)
             ((float *)work->residual)[p] = (float)((double)((float *)work->residual)[p] - mean);
         }
     }
-    bound->energies[begin / GRAIN] = energy;
+    bound->energies[begin / bound->grain] = energy;
     return BB_OK;
 }
 
@@ -287,17 +266,13 @@ bb_status bb_unwrap_bound_error(bb_unwrap_bound *bound, void *residual, double *
     bb_status status = BB_OK;
     const bb_index count = bound->parts->point_count;
     range_work work = {.bound = bound, .residual = residual};
-    double before = 0.0, energy = 0.0;
-    bound->totals[count / GRAIN] = 0.0; // of no place where the last range is full
-    BB_TRY(bb_thread_ranges(count, GRAIN, sum, &work));
-    bound->sums[count] = bound->totals[count / GRAIN];
-    for (bb_index k = 0; k <= count / GRAIN; ++k) {
-        const double total = bound->totals[k];
-        bound->totals[k] = before;
-        before += total;
+    double energy = 0.0;
+    bound->sums[0] = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        bound->sums[i + 1] = bound->sums[i] + read_word(bound, residual, bound->order[i]);
     }
-    BB_TRY(bb_thread_ranges(count, GRAIN, flow, &work));
-    for (bb_index k = 0; k * GRAIN < count; ++k) {
+    BB_TRY(bb_thread_ranges(count, bound->grain, flow, &work));
+    for (bb_index k = 0; k * bound->grain < count; ++k) {
         energy += bound->energies[k];
     }
     *error = energy == 0.0 ? 0.0 : bound->widest * energy;

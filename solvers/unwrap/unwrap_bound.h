@@ -20,6 +20,9 @@
 
 #include "solvers/unwrap/unwrap_parts.h"
 
+/// Most ranges of places that threads share.
+enum { BB_UNWRAP_RANGES = 256 };
+
 typedef struct bb_unwrap_bound {
     const bb_unwrap_parts *parts; ///< borrowed
     bool is_double;               ///< words of weights and residuals are fp64, else fp32
@@ -28,8 +31,9 @@ typedef struct bb_unwrap_bound {
     int32_t *parents;   ///< [point_count] place of the parent; a root's own
     float *resistances; ///< [point_count] 1 / w of the edge to the parent; 0 of roots
     double *sums;       ///< [point_count + 1] scratch
-    int32_t *roots;     ///< [ranges of places] root of the first point
-    double *totals, *energies; ///< [ranges of places] scratch
+    bb_index grain;     ///< places of a range
+    int32_t roots[BB_UNWRAP_RANGES];   ///< of the first place of a range
+    double energies[BB_UNWRAP_RANGES]; ///< of ranges; scratch
     double widest; ///< largest R between points of a tree, but for a few points; 0: no tree yet
 } bb_unwrap_bound;
 

@@ -132,63 +132,40 @@ done:
 // likewise for rows: it is as long as the distance of its ends.
 static bool is_convex(const bb_unwrap_parts *parts)
 {
-    const bb_index columns = parts->columns, rows = parts->rows;
-    const int32_t *labels = parts->labels;
-    bb_index left = columns, right = -1, top = rows, bottom = -1, runs = 0;
-    for (bb_index y = 0, p = 0; y < rows && parts->count == 1; ++y) {
-        for (bb_index x = 0; x < columns; ++x, ++p) {
-            if (labels[p] >= 0) {
-                runs += (x == 0 || labels[p - 1] < 0) + (y == 0 || labels[p - columns] < 0);
-                left = x < left ? x : left;
-                right = x > right ? x : right;
-                top = y < top ? y : top;
-                bottom = y;
-            }
-        }
+    const int32_t columns = (int32_t)parts->columns, *labels = parts->labels;
+    int32_t left = columns, right = 0, bottom = 0;
+    bb_index runs = 0;
+    for (bb_index i = 0; i < parts->point_count; ++i) {
+        const int32_t p = parts->order[i], x = p % columns, y = p / columns;
+        runs += (x == 0 || labels[p - 1] < 0) + (y == 0 || labels[p - columns] < 0);
+        left = x < left ? x : left;
+        right = x > right ? x : right;
+        bottom = y > bottom ? y : bottom;
     }
-    return runs == right - left + 1 + bottom - top + 1;
+    return parts->count == 1 && runs == right - left + bottom - parts->order[0] / columns + 2;
 }
 
-// Neighbours of a point within its part, and searches that have been there.
-enum { RIGHT = 1, BELOW = 2, LEFT = 4, ABOVE = 8, ONCE = 16, TWICE = 32 };
-
-static void link_points(const bb_unwrap_parts *parts, unsigned char *links)
+// Searches a part breadth first from a point, over points whose mark differs; returns the steps to
+// the last point, which `queue` [points of the part] has at its end.
+static bb_index search(const bb_unwrap_parts *parts, int32_t start, unsigned char mark,
+                       unsigned char *marks, int32_t *queue)
 {
     const bb_index columns = parts->columns, rows = parts->rows;
-    const int32_t *labels = parts->labels;
-    for (bb_index y = 0, p = 0; y < rows; ++y) {
-        for (bb_index x = 0; x < columns; ++x, ++p) {
-            if (labels[p] >= 0 && x + 1 < columns && labels[p + 1] >= 0) {
-                links[p] |= RIGHT;
-                links[p + 1] |= LEFT;
-            }
-            if (labels[p] >= 0 && y + 1 < rows && labels[p + columns] >= 0) {
-                links[p] |= BELOW;
-                links[p + columns] |= ABOVE;
-            }
-        }
-    }
-}
-
-// Searches a part breadth first from a point, for the first or the second time; returns the steps
-// to the last point, which `queue` [points of the part] has at its end.
-static bb_index search(bb_index columns, int32_t start, unsigned char time, unsigned char *links,
-                       int32_t *queue)
-{
-    const bb_index offsets[] = {1, columns, -1, -columns};
     bb_index count = 0, steps = -1;
     queue[count++] = start;
-    links[start] |= time;
+    marks[start] = mark;
     for (bb_index i = 0, end = 0; i < count; ++i) {
+        const bb_index p = queue[i], x = p % columns, y = p / columns;
+        const bool has_next[] = {x > 0, x + 1 < columns, y > 0, y + 1 < rows};
+        const bb_index next[] = {p - 1, p + 1, p - columns, p + columns};
         if (i == end) { // all points of a step are listed
             end = count;
             ++steps;
         }
         for (int k = 0; k < 4; ++k) {
-            const bb_index next = queue[i] + offsets[k];
-            if ((links[queue[i]] & (1 << k)) != 0 && (links[next] & time) == 0) {
-                links[next] |= time;
-                queue[count++] = (int32_t)next;
+            if (has_next[k] && parts->labels[next[k]] >= 0 && marks[next[k]] != mark) {
+                marks[next[k]] = mark;
+                queue[count++] = (int32_t)next[k];
             }
         }
     }
@@ -199,26 +176,24 @@ static bb_index search(bb_index columns, int32_t start, unsigned char time, unsi
 static bb_status find_detour(bb_unwrap_parts *parts)
 {
     bb_status status = BB_OK;
-    const bb_index columns = parts->columns, points = columns * parts->rows;
-    unsigned char *links = NULL; // [points]
+    unsigned char *marks = NULL; // [points]
     int32_t *queue = NULL;       // [point_count]
     if (is_convex(parts)) {
         goto done;
     }
-    BB_TRY(BB_ZEROED(points, &links));
+    BB_TRY(BB_ZEROED(parts->columns * parts->rows, &marks));
     BB_TRY(BB_ALLOCATE(parts->point_count, &queue));
-    link_points(parts, links);
     for (bb_index part = 0, first = 0; part < parts->count; first += parts->sizes[part++]) {
-        const bb_index last = parts->sizes[part] - 1;
-        (void)search(columns, parts->order[first], ONCE, links, queue);
-        const bb_index steps = search(columns, queue[last], TWICE, links, queue);
+        const bb_index last = parts->sizes[part] - 1, columns = parts->columns;
+        (void)search(parts, parts->order[first], 1, marks, queue);
+        const bb_index steps = search(parts, queue[last], 2, marks, queue);
         const bb_index along = queue[0] % columns - queue[last] % columns;
         const bb_index down = queue[0] / columns - queue[last] / columns;
         const bb_index detour = steps - (along < 0 ? -along : along) - (down < 0 ? -down : down);
         parts->detour = detour > parts->detour ? detour : parts->detour;
     }
 done:
-    BB_RELEASE(&links);
+    BB_RELEASE(&marks);
     BB_RELEASE(&queue);
     return status;
 }

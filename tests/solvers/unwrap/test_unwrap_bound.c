@@ -219,6 +219,20 @@ TEST(edges_without_weight_part_points)
     release();
 }
 
+// Five points, four edges of flow 1 and resistance 2.
+TEST(a_column_has_edges_below)
+{
+    const unsigned char mask[5] = {1, 1, 1, 1, 1};
+    const double wx[5] = {0.0}, wy[5] = {0.5, 0.5, 0.5, 0.5, 0.0};
+    double residual[5] = {1.0, 0.0, 0.0, 0.0, -1.0}, error = NAN;
+    check_ok(bb_unwrap_parts_create(mask, 1, 5, &made.parts));
+    check_ok(bb_unwrap_bound_create(&made.parts, true, &made.bound));
+    check_ok(bb_unwrap_bound_build(&made.bound, wx, wy));
+    check_ok(bb_unwrap_bound_error(&made.bound, residual, &error));
+    check_relative(error, made.bound.widest * 8.0, 1e-12);
+    release();
+}
+
 TEST(residuals_that_are_no_numbers_have_no_bound)
 {
     make(in_map, 1.0);
