@@ -70,9 +70,10 @@ BB_CHECKED bb_status bb_unwrap_create(struct bb_kernel_context *context,
                                       bb_index columns, bb_index rows, bb_unwrap **out);
 void bb_unwrap_destroy(bb_unwrap **unwrap);
 
-/// What an unwrapper and a run of it take; the fields are in `device_bytes` where `on_device`, a
-/// memory of its own, else in the host's. The seconds are those of two cores, with as many
-/// reweightings as are allowed.
+/// What an unwrapper, a run of it and its verification take; the fields are in `device_bytes` where
+/// `on_device`, a memory of its own, else in the host's. The seconds are those of two cores, with
+/// as many reweightings as are allowed. Conjugate gradients, which any run or verification may
+/// start, are in the bytes alone: their steps depend on the phase.
 bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_index rows,
                        bool on_device);
 
