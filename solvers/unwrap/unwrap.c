@@ -160,10 +160,9 @@ bb_need bb_unwrap_need(const bb_unwrap_config *config, bb_index columns, bb_inde
     const double cycles = (double)method->cycles + (double)fmin((double)method->reweight, 4.0) *
                                                        (double)method->reweight_cycles;
     const double fields = framed * words + points * 21.0; // masks, parts and their order beside
-    // Trees of the bound of conjugate gradients' errors, as they are built, and two fields.
     const bool is_double = config->slots[BB_UNWRAP_GRADIENT].storage == BB_FORMAT_FP64;
-    const double bound = 27.0 + 2.0 * (is_double ? 8.0 : 4.0);
-    const double host = points * (28.0 + bound); // parts, words on their way, a phase to verify
+    // Parts, words on their way and a phase to verify; trees as they are built and two fields.
+    const double host = points * (28.0 + 27.0 + 2.0 * (is_double ? 8.0 : 4.0));
     return (bb_need){.host_bytes = host + (on_device ? 0.0 : fields),
                      .device_bytes = on_device ? fields : 0.0,
                      .seconds = compile_s + points * cycle_s * cycles};

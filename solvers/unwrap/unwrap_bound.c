@@ -18,23 +18,19 @@ enum { RIGHT = 1, BELOW = 2, LEFT = 4, ABOVE = 8, NEIGHBOURS = 15, LISTED = 16 }
 enum { BINS = 256, OCTAVE = 4, FIRST = -8 };
 static const double most_beyond = 1e-3;
 
-// Rows whose edges a thread classifies.
-enum { ROWS = 16 };
-
 // Work of a range of points or places.
 typedef struct range_work {
     bb_unwrap_bound *bound;
     const void *w[2];       // words of weights
     unsigned char *classes; // [2][points]
-    void *residual;         // words
 } range_work;
 
 bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bool is_double, bb_unwrap_bound *out)
 {
     bb_status status = BB_OK;
     const bb_index points = parts->point_count;
-    *out = (bb_unwrap_bound){.parts = parts, .is_double = is_double};
-    out->grain = points / BB_UNWRAP_RANGES + 1;
+    *out = (bb_unwrap_bound){
+        .parts = parts, .is_double = is_double, .grain = points / BB_UNWRAP_RANGES + 1};
     BB_TRY(BB_ALLOCATE(points, &out->order));
     BB_TRY(BB_ALLOCATE(parts->columns * parts->rows, &out->ends));
     BB_TRY(BB_ALLOCATE(points, &out->parents));
@@ -73,24 +69,14 @@ static unsigned char class_of(double weight)
     return (unsigned char)(weight > 0.0 ? kept : NO_EDGE);
 }
 
-// Classes of the edges from points of rows to the right, and below.
+// Classes of the edges to the right of points, and below.
 static bb_status classify(void *context, bb_index begin, bb_index end)
 {
     const range_work *work = context;
-    const bb_unwrap_parts *parts = work->bound->parts;
-    const bb_index columns = parts->columns, points = columns * parts->rows;
-    for (bb_index y = begin; y < end; ++y) {
-        for (bb_index x = 0, p = y * columns; x < columns; ++x, ++p) {
-            const int32_t *labels = parts->labels;
-            const bool has_next[] = {x + 1 < columns && labels[p + 1] >= 0,
-                                     p + columns < points && labels[p + columns] >= 0};
-            for (int axis = 0; axis < 2; ++axis) {
-                work->classes[axis * points + p] =
-                    labels[p] >= 0 && has_next[axis]
-                        ? class_of(read_word(work->bound, work->w[axis], p))
-                        : NO_EDGE;
-            }
-        }
+    const bb_index points = work->bound->parts->columns * work->bound->parts->rows;
+    for (bb_index p = begin; p < end; ++p) {
+        work->classes[p] = class_of(read_word(work->bound, work->w[0], p));
+        work->classes[points + p] = class_of(read_word(work->bound, work->w[1], p));
     }
     return BB_OK;
 }
@@ -154,7 +140,6 @@ static bb_index list_tree(bb_unwrap_bound *bound, unsigned char *flags, int32_t 
 static void list_trees(bb_unwrap_bound *bound, unsigned char *flags)
 {
     const bb_unwrap_parts *parts = bound->parts;
-    const bb_index grain = bound->grain;
     bb_index count = 0;
     for (bb_index part = 0, first = 0; part < parts->count; first += parts->sizes[part++]) {
         int32_t middle = parts->order[first + parts->sizes[part] / 2];
@@ -164,11 +149,7 @@ static void list_trees(bb_unwrap_bound *bound, unsigned char *flags)
         for (bb_index i = -1; i < parts->sizes[part]; ++i) {
             const int32_t p = i < 0 ? middle : parts->order[first + i];
             if ((flags[p] & LISTED) == 0) {
-                const bb_index root = count;
                 count = list_tree(bound, flags, p, count);
-                for (bb_index k = (root + grain - 1) / grain; k * grain < count; ++k) {
-                    bound->roots[k] = (int32_t)root;
-                }
             }
         }
     }
@@ -221,7 +202,7 @@ bb_status bb_unwrap_bound_build(bb_unwrap_bound *bound, const void *wx, const vo
     unsigned char *flags = NULL; // [points]
     BB_TRY(BB_ZEROED(points, &flags));
     BB_TRY(BB_ALLOCATE(2 * points, &work.classes));
-    BB_TRY(bb_thread_ranges(bound->parts->rows, ROWS, classify, &work));
+    BB_TRY(bb_thread_ranges(points, points / BB_UNWRAP_RANGES + 1, classify, &work));
     choose_edges(bound->parts, work.classes, bound->ends, flags);
     list_trees(bound, flags);
     BB_TRY(bb_unwrap_bound_measure(bound, wx, wy));
@@ -231,31 +212,29 @@ done:
     return status;
 }
 
-// Sum of the residual over a tree from a place on.
-static double sum_beyond(const bb_unwrap_bound *bound, bb_index i)
+// Takes `mean` off the residual of a tree, and sums it along the places.
+static void sum_tree(bb_unwrap_bound *bound, void *residual, bb_index root, double mean)
 {
-    return bound->sums[bound->ends[i]] - bound->sums[i];
+    for (bb_index i = root; i < bound->ends[root]; ++i) {
+        const bb_index p = bound->order[i];
+        const double value = read_word(bound, residual, p) - mean;
+        bound->sums[i + 1] = bound->sums[i] + value;
+        if (bound->is_double) {
+            ((double *)residual)[p] = value;
+        } else {
+            ((float *)residual)[p] = (float)value;
+        }
+    }
 }
 
-// Takes the mean over each tree off the residual, and sums the energy of the flow.
+// Energy of the flow through the edges of a range of places.
 static bb_status flow(void *context, bb_index begin, bb_index end)
 {
-    const range_work *work = context;
-    bb_unwrap_bound *bound = work->bound;
-    double energy = 0.0, mean = 0.0;
+    bb_unwrap_bound *bound = ((const range_work *)context)->bound;
+    double energy = 0.0;
     for (bb_index i = begin; i < end; ++i) {
-        const bb_index root = i == begin ? bound->roots[begin / bound->grain] : i;
-        if (i == begin || bound->resistances[i] == 0.0f) {
-            mean = sum_beyond(bound, root) / (double)(bound->ends[root] - root);
-        }
-        const bb_index p = bound->order[i];
-        const double through = sum_beyond(bound, i) - mean * (double)(bound->ends[i] - i);
+        const double through = bound->sums[bound->ends[i]] - bound->sums[i];
         energy += through * through * (double)bound->resistances[i];
-        if (bound->is_double) {
-            ((double *)work->residual)[p] -= mean;
-        } else {
-            ((float *)work->residual)[p] = (float)((double)((float *)work->residual)[p] - mean);
-        }
     }
     bound->energies[begin / bound->grain] = energy;
     return BB_OK;
@@ -265,11 +244,14 @@ bb_status bb_unwrap_bound_error(bb_unwrap_bound *bound, void *residual, double *
 {
     bb_status status = BB_OK;
     const bb_index count = bound->parts->point_count;
-    range_work work = {.bound = bound, .residual = residual};
+    const double *sums = bound->sums;
+    range_work work = {.bound = bound};
     double energy = 0.0;
     bound->sums[0] = 0.0;
-    for (bb_index i = 0; i < count; ++i) {
-        bound->sums[i + 1] = bound->sums[i] + read_word(bound, residual, bound->order[i]);
+    for (bb_index root = 0, end = 0; root < count; root = end) {
+        end = bound->ends[root];
+        sum_tree(bound, residual, root, 0.0);
+        sum_tree(bound, residual, root, (sums[end] - sums[root]) / (double)(end - root));
     }
     BB_TRY(bb_thread_ranges(count, bound->grain, flow, &work));
     for (bb_index k = 0; k * bound->grain < count; ++k) {

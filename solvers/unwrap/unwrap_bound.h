@@ -32,7 +32,6 @@ typedef struct bb_unwrap_bound {
     float *resistances; ///< [point_count] 1 / w of the edge to the parent; 0 of roots
     double *sums;       ///< [point_count + 1] scratch
     bb_index grain;     ///< places of a range
-    int32_t roots[BB_UNWRAP_RANGES];   ///< of the first place of a range
     double energies[BB_UNWRAP_RANGES]; ///< of ranges; scratch
     double widest; ///< largest R between points of a tree, but for a few points; 0: no tree yet
 } bb_unwrap_bound;
@@ -43,8 +42,8 @@ BB_CHECKED bb_status bb_unwrap_bound_create(const bb_unwrap_parts *parts, bool i
                                             bb_unwrap_bound *out);
 void bb_unwrap_bound_release(bb_unwrap_bound *bound);
 
-/// Trees for the weights of the edges to the right and below, words [rows][columns]. Edges without
-/// weight part the points. Errors: BB_MEMORY.
+/// Trees for the weights of the edges to the right and below, words [rows][columns], 0 where there
+/// is no edge: that parts the points. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_unwrap_bound_build(bb_unwrap_bound *bound, const void *wx, const void *wy);
 
 /// The same trees with other weights: their bounds hold, too. Errors: none of its own.

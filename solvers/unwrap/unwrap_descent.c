@@ -237,10 +237,9 @@ static bb_status bound_error(bb_unwrap_descent *descent, double *error)
     bb_status status = BB_OK;
     bb_device *device = bb_kernel_context_device(descent->grids->context);
     const bb_unwrap_field *residual = &descent->grids->f;
-    void *words = descent->words[0];
-    BB_TRY(bb_device_download(device, words, residual->block, residual->bytes));
-    BB_TRY(bb_unwrap_bound_error(&descent->bound, words, error));
-    BB_TRY(bb_device_upload(device, residual->block, words, residual->bytes));
+    BB_TRY(bb_device_download(device, descent->words[0], residual->block, residual->bytes));
+    BB_TRY(bb_unwrap_bound_error(&descent->bound, descent->words[0], error));
+    BB_TRY(bb_device_upload(device, residual->block, descent->words[0], residual->bytes));
 done:
     return status;
 }

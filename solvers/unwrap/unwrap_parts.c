@@ -127,9 +127,8 @@ done:
     return status;
 }
 
-// Whether the mask is one part with unbroken rows and columns. A shortest way crosses the line
-// between two columns once in an unbroken one, since it would else go straight along it, and
-// likewise for rows: it is as long as the distance of its ends.
+// Whether the mask is one part with unbroken rows and columns. No shortest way crosses the line
+// between two of them twice there, since it would go straight along it: there are no detours.
 static bool is_convex(const bb_unwrap_parts *parts)
 {
     const int32_t columns = (int32_t)parts->columns, *labels = parts->labels;

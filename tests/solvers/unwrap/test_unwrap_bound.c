@@ -50,14 +50,24 @@ static double fill_residual(void)
     return energy;
 }
 
+// Weights of the edges of a point, 0 where there is none.
+static void set_weights(bb_index p, double right, double below)
+{
+    const bool has_right = p % COLUMNS + 1 < COLUMNS && made.mask[p + 1];
+    const bool has_below = p / COLUMNS + 1 < ROWS && made.mask[p + COLUMNS];
+    made.wx[p] = made.mask[p] && has_right ? right : 0.0;
+    made.wy[p] = made.mask[p] && has_below ? below : 0.0;
+}
+
 // Trees for a mask and weights between `least` and 1; returns the error's energy.
 static double make(bool (*in)(bb_index x, bb_index y), double least)
 {
     for (bb_index p = 0; p < POINTS; ++p) {
         made.mask[p] = in(p % COLUMNS, p / COLUMNS);
-        made.wx[p] = pow(least, draw(1, p));
-        made.wy[p] = pow(least, draw(2, p));
         made.error[p] = draw(3, p) + sin(0.05 * (double)(p % COLUMNS));
+    }
+    for (bb_index p = 0; p < POINTS; ++p) {
+        set_weights(p, pow(least, draw(1, p)), pow(least, draw(2, p)));
     }
     check_ok(bb_unwrap_parts_create(made.mask, COLUMNS, ROWS, &made.parts));
     check_ok(bb_unwrap_bound_create(&made.parts, true, &made.bound));
@@ -130,11 +140,11 @@ TEST(trees_of_other_weights_have_bounds)
     const double energy = make(in_map, 1e-4);
     const double near = bound_error();
     for (bb_index p = 0; p < POINTS; ++p) {
-        made.wx[p] = pow(1e-4, draw(5, p));
+        set_weights(p, pow(1e-4, draw(5, p)), pow(1e-4, draw(2, p)));
     }
     check_ok(bb_unwrap_bound_build(&made.bound, made.wx, made.wy));
     for (bb_index p = 0; p < POINTS; ++p) {
-        made.wx[p] = pow(1e-4, draw(1, p));
+        set_weights(p, pow(1e-4, draw(1, p)), pow(1e-4, draw(2, p)));
     }
     check_ok(bb_unwrap_bound_measure(&made.bound, made.wx, made.wy));
     const double bound = bound_error();
@@ -146,17 +156,18 @@ TEST(trees_of_other_weights_have_bounds)
 // Trees of words in fp32 as of those in fp64: weights of 1, and residuals of whole numbers.
 TEST(words_may_be_single)
 {
-    static float weights[POINTS], residual[POINTS];
+    static float weights[2][POINTS], residual[POINTS];
     double error = NAN;
     make(in_sponge, 1.0);
     for (bb_index p = 0; p < POINTS; ++p) {
-        weights[p] = 1.0f;
+        weights[0][p] = (float)made.wx[p];
+        weights[1][p] = (float)made.wy[p];
         residual[p] = (float)rint(9.0 * made.error[p]);
         made.residual[p] = (double)residual[p];
     }
     const double expected = bound_error();
     made.bound.is_double = false;
-    check_ok(bb_unwrap_bound_build(&made.bound, weights, weights));
+    check_ok(bb_unwrap_bound_build(&made.bound, weights[0], weights[1]));
     check_ok(bb_unwrap_bound_error(&made.bound, residual, &error));
     assert_true(error == expected && error > 0.0);
     for (bb_index p = 0; p < POINTS; ++p) {
@@ -195,9 +206,9 @@ TEST(trees_prefer_large_weights)
 {
     make(in_map, 1.0);
     const double open = made.bound.widest;
-    for (bb_index p = 0; p < POINTS;
-         ++p) { // 1e-3 across the columns 29 and 30, but for the last row
-        made.wx[p] = p % COLUMNS == 29 && p / COLUMNS + 1 < ROWS ? 1e-3 : 1.0;
+    // 1e-3 across the columns 29 and 30, but for the last row
+    for (bb_index p = 0; p < POINTS; ++p) {
+        set_weights(p, p % COLUMNS == 29 && p / COLUMNS + 1 < ROWS ? 1e-3 : 1.0, 1.0);
     }
     check_ok(bb_unwrap_bound_build(&made.bound, made.wx, made.wy));
     assert_true(made.bound.widest < 3.0 * open);
