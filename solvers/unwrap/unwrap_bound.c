@@ -213,12 +213,13 @@ done:
 }
 
 // Takes `mean` off the residual of a tree, and sums it along the places.
-static void sum_tree(bb_unwrap_bound *bound, void *residual, bb_index root, double mean)
+static void sum_tree(const bb_unwrap_bound *bound, void *residual, bb_index root, double mean)
 {
+    double sum = bound->sums[root];
     for (bb_index i = root; i < bound->ends[root]; ++i) {
         const bb_index p = bound->order[i];
         const double value = read_word(bound, residual, p) - mean;
-        bound->sums[i + 1] = bound->sums[i] + value;
+        bound->sums[i + 1] = sum += value;
         if (bound->is_double) {
             ((double *)residual)[p] = value;
         } else {
@@ -230,7 +231,7 @@ static void sum_tree(bb_unwrap_bound *bound, void *residual, bb_index root, doub
 // Energy of the flow through the edges of a range of places.
 static bb_status flow(void *context, bb_index begin, bb_index end)
 {
-    bb_unwrap_bound *bound = ((const range_work *)context)->bound;
+    bb_unwrap_bound *bound = context;
     double energy = 0.0;
     for (bb_index i = begin; i < end; ++i) {
         const double through = bound->sums[bound->ends[i]] - bound->sums[i];
@@ -244,16 +245,16 @@ bb_status bb_unwrap_bound_error(bb_unwrap_bound *bound, void *residual, double *
 {
     bb_status status = BB_OK;
     const bb_index count = bound->parts->point_count;
-    const double *sums = bound->sums;
-    range_work work = {.bound = bound};
     double energy = 0.0;
     bound->sums[0] = 0.0;
     for (bb_index root = 0, end = 0; root < count; root = end) {
-        end = bound->ends[root];
-        sum_tree(bound, residual, root, 0.0);
-        sum_tree(bound, residual, root, (sums[end] - sums[root]) / (double)(end - root));
+        double total = 0.0;
+        for (end = root; end < bound->ends[root]; ++end) {
+            total += read_word(bound, residual, bound->order[end]);
+        }
+        sum_tree(bound, residual, root, total / (double)(end - root));
     }
-    BB_TRY(bb_thread_ranges(count, bound->grain, flow, &work));
+    BB_TRY(bb_thread_ranges(count, bound->grain, flow, bound));
     for (bb_index k = 0; k * bound->grain < count; ++k) {
         energy += bound->energies[k];
     }

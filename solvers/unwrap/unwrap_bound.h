@@ -20,8 +20,7 @@
 
 #include "solvers/unwrap/unwrap_parts.h"
 
-/// Most ranges of places that threads share.
-enum { BB_UNWRAP_RANGES = 256 };
+enum { BB_UNWRAP_RANGES = 256 }; ///< of places that threads share, at most
 
 typedef struct bb_unwrap_bound {
     const bb_unwrap_parts *parts; ///< borrowed
