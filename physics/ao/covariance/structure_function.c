@@ -9,13 +9,31 @@
 
 static const double order = 5.0 / 6.0;
 
+// D of an outer scale, with the factors that do not depend on the distance.
+typedef struct von_karman {
+    double outer_scale_m;
+    double amplitude, limit;
+    double rising, falling; // Gamma(1 + nu), Gamma(2 - nu)
+} von_karman;
+
+static von_karman make_von_karman(double outer_scale_m)
+{
+    const double k1 = 2.0 * gsl_sf_gamma(11.0 / 6.0) * pow(2.0, -order) * pow(BB_PI, -8.0 / 3.0) *
+                      pow(4.8 * gsl_sf_gamma(1.2), order);
+    return (von_karman){.outer_scale_m = outer_scale_m,
+                        .amplitude = k1 * pow(outer_scale_m, 5.0 / 3.0),
+                        .limit = pow(2.0, -1.0 / 6.0) * gsl_sf_gamma(order),
+                        .rising = gsl_sf_gamma(1.0 + order),
+                        .falling = gsl_sf_gamma(2.0 - order)};
+}
+
 // k2 - x^nu K_nu(x) from K_nu = pi (I_-nu - I_nu) / (2 sin(nu pi)), sin(5 pi / 6) = 1/2. The first
 // term of I_-nu is k2 and is left out, so nothing is lost for small x.
-static double series(double x)
+static double series(const von_karman *law, double x)
 {
     const double quarter = 0.25 * x * x;
-    double rising = 1.0 / gsl_sf_gamma(1.0 + order);
-    double falling = quarter / gsl_sf_gamma(2.0 - order);
+    double rising = 1.0 / law->rising;
+    double falling = quarter / law->falling;
     double rising_sum = rising;
     double falling_sum = falling;
     for (int k = 1; k < 30; ++k) {
@@ -45,38 +63,33 @@ static double covariance(double x)
     return pow(x, order) * exp(-x) * step * sum;
 }
 
-static double amplitude(double outer_scale_m)
+static double law_at(const void *context, double r_m)
 {
-    const double k1 = 2.0 * gsl_sf_gamma(11.0 / 6.0) * pow(2.0, -order) * pow(BB_PI, -8.0 / 3.0) *
-                      pow(4.8 * gsl_sf_gamma(1.2), order);
-    return k1 * pow(outer_scale_m, 5.0 / 3.0);
-}
-
-static double limit(void)
-{
-    return pow(2.0, -1.0 / 6.0) * gsl_sf_gamma(order);
+    const von_karman *law = context;
+    const double x = 2.0 * BB_PI * r_m / law->outer_scale_m;
+    if (x == 0.0) {
+        return 0.0;
+    }
+    return law->amplitude * (x <= 1.0 ? series(law, x) : law->limit - covariance(x));
 }
 
 double bb_structure_function(double r_m, double outer_scale_m)
 {
-    const double x = 2.0 * BB_PI * r_m / outer_scale_m;
-    if (x == 0.0) {
-        return 0.0;
-    }
-    return amplitude(outer_scale_m) * (x <= 1.0 ? series(x) : limit() - covariance(x));
+    const von_karman law = make_von_karman(outer_scale_m);
+    return law_at(&law, r_m);
 }
 
+enum { COUNT = BB_STRUCTURE_DEGREE + 1 };
+
 // Interpolates D at the Chebyshev points of one interval of s and writes powers of the local
-// coordinate in [-1, 1]. The Chebyshev coefficients fall by a factor above 60 each, so going over
-// to powers costs no digits.
+// coordinate in [-1, 1]; cosines[k][i] is T_k at point i. The Chebyshev coefficients fall by a
+// factor above 60 each, so going over to powers costs no digits.
 static void fit_interval(bb_structure_law law, const void *context, double scale_m, double low,
-                         double width, double *powers)
+                         double width, double cosines[COUNT][COUNT], double *powers)
 {
-    enum { COUNT = BB_STRUCTURE_DEGREE + 1 };
     double values[COUNT];
     for (int i = 0; i < COUNT; ++i) {
-        const double node = cos(BB_PI * (i + 0.5) / COUNT);
-        const double s = low + 0.5 * width * (1.0 + node);
+        const double s = low + 0.5 * width * (1.0 + cosines[1][i]);
         values[i] = law(context, sqrt(s) * scale_m);
         powers[i] = 0.0;
     }
@@ -85,7 +98,7 @@ static void fit_interval(bb_structure_law law, const void *context, double scale
     for (int k = 0; k < COUNT; ++k) {
         double coefficient = 0.0;
         for (int i = 0; i < COUNT; ++i) {
-            coefficient += values[i] * cos(BB_PI * k * (i + 0.5) / COUNT);
+            coefficient += values[i] * cosines[k][i];
         }
         coefficient *= (k == 0 ? 1.0 : 2.0) / COUNT;
         double next[COUNT] = {0.0};
@@ -103,39 +116,37 @@ bb_status bb_structure_table_fit(bb_structure_law law, const void *context, doub
                                  double far, bb_structure_table *out)
 {
     bb_status status = BB_OK;
-    const bb_index terms = BB_STRUCTURE_DEGREE + 1;
     double *coefficients = NULL;
-    BB_TRY(BB_ZEROED((BB_STRUCTURE_INTERVALS + 2) * terms, &coefficients));
+    double cosines[COUNT][COUNT];
+    for (int k = 0; k < COUNT; ++k) {
+        for (int i = 0; i < COUNT; ++i) {
+            cosines[k][i] = cos(BB_PI * k * (i + 0.5) / COUNT);
+        }
+    }
+    BB_TRY(BB_ZEROED((BB_STRUCTURE_INTERVALS + 2) * COUNT, &coefficients));
     for (bb_index i = 0; i < BB_STRUCTURE_INTERVALS; ++i) {
         const int octave = BB_STRUCTURE_LOW_OCTAVE + (int)(i >> BB_STRUCTURE_SPLIT_BITS);
         const double part = (double)(i & ((1 << BB_STRUCTURE_SPLIT_BITS) - 1));
         const double width = ldexp(1.0, octave - BB_STRUCTURE_SPLIT_BITS);
-        fit_interval(law, context, scale_m, ldexp(1.0, octave) + part * width, width,
-                     coefficients + (i + 1) * terms);
+        fit_interval(law, context, scale_m, ldexp(1.0, octave) + part * width, width, cosines,
+                     coefficients + (i + 1) * COUNT);
     }
-    coefficients[(BB_STRUCTURE_INTERVALS + 1) * terms] = far;
+    coefficients[(BB_STRUCTURE_INTERVALS + 1) * COUNT] = far;
     *out = (bb_structure_table){.inverse_square_scale = 1.0 / (scale_m * scale_m),
                                 .coefficients = coefficients};
 done:
     return status;
 }
 
-static double von_karman(const void *context, double r_m)
-{
-    const double *outer_scale_m = context;
-    return bb_structure_function(r_m, *outer_scale_m);
-}
-
 bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out)
 {
-    return bb_structure_table_fit(von_karman, &outer_scale_m, outer_scale_m,
-                                  amplitude(outer_scale_m) * limit(), out);
+    const von_karman law = make_von_karman(outer_scale_m);
+    return bb_structure_table_fit(law_at, &law, outer_scale_m, law.amplitude * law.limit, out);
 }
 
 bb_need bb_structure_table_need(void)
 {
-    const double terms = BB_STRUCTURE_DEGREE + 1;
-    return (bb_need){.host_bytes = sizeof(double) * (BB_STRUCTURE_INTERVALS + 2) * terms,
+    return (bb_need){.host_bytes = sizeof(double) * (BB_STRUCTURE_INTERVALS + 2) * COUNT,
                      .seconds = 1.2e-2};
 }
 
