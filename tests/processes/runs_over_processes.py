@@ -20,6 +20,7 @@ ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "BITBUDGET_SHARE": str
                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
                "OMPI_MCA_plm": "isolated"}
 SMALL = SOURCE / "tests/configs/small"
+QUICKLY = "score=stationary"  # pairs of points, which one process sums, take three quarters of a small run
 END_S = 10.0  # in which a run is over whose process was killed
 
 
@@ -80,18 +81,19 @@ def wait_for(processes, run):
 
 
 def results_are_those_of_one_process():
-    for study, words in ((SMALL / "ao.yaml", ["solver.tile=50"]),
+    for study, words in ((SMALL / "ao.yaml", ["solver.tile=50", QUICKLY]),
                          (SMALL / "ao.yaml", ["solver.tile=50", "correction=glao"]),
                          (SMALL / "mcao.yaml", []), (SMALL / "wafer.yaml", ["pipelines="
                           "[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "
                           "{name: zfp, storage: {codec: zfp, mode: rate, bits: 16}, multiply: fp32, "
                           "accumulate: fp64, draws: 2}, {name: q, storage: {codec: quantiser, "
                           "tolerance_of_range: 1.0e-4}, multiply: fp32, accumulate: fp64}]"]),
-                         (SOURCE / "configs/ao/policies.yaml", [])):
+                         (SOURCE / "configs/ao/policies.yaml",
+                          ["sensors.lenslets=5", "solver.tile=20", "solver.spectrum.tiles=[{row: 1, column: 0}]"])):
         code, _, errors = alone("run", study, "-q", "--force", "--threads", 2, "--device", "cpu",
                                 "-o", "alone.h5", *words)
         holds(code == 0, study, errors)
-        for processes in (1, 2, 4) if words == ["solver.tile=50"] else (2,):
+        for processes in (1, 2, 4) if QUICKLY in words else (2,):
             extra = ["solver.wire=fp32"] if processes == 4 and study.stem != "wafer" else []
             code, out, errors = call(processes, "run", study, "-q", "--force", "--threads", 1,
                                      "--device", "cpu", "-o", "shared.h5", *words, *extra)
@@ -101,7 +103,7 @@ def results_are_those_of_one_process():
 
 
 def a_breakdown_is_a_result():
-    words = ["-q", "--force", "--device", "cpu", "solver.tile=50",
+    words = ["-q", "--force", "--device", "cpu", "solver.tile=50", QUICKLY,
              "pipelines=[{name: reference, arithmetic: dp}, {name: fp8, arithmetic: fp8}]"]
     code, out, errors = alone("run", SMALL / "ao.yaml", "-o", "alone.h5", *words)
     holds(code == 0 and "not_spd" in out, out, errors)
@@ -134,7 +136,7 @@ def a_sweep_gives_a_point_all_processes():
     (FOLDER / "plan.yaml").write_text(f"base: {SMALL / 'ao.yaml'}\nsweep:\n  axes:\n"
                                       "    seed: [1, 2, 3]\n")
     for folder in ("alone", "shared"):
-        code, _, errors = alone("sweep", "plan", "plan.yaml", folder, "--device", "cpu")
+        code, _, errors = alone("sweep", "plan", "plan.yaml", folder, "--device", "cpu", QUICKLY)
         holds(code == 0, errors)
     code, _, errors = alone("sweep", "run", "alone", "--threads", 1)
     holds(code == 0, errors)
@@ -205,7 +207,7 @@ def a_failure_of_one_process_ends_the_run():
     try:
         run = start(2, "run", SMALL / "ao.yaml", "-q", "--force", "--device", "cpu",
                     "--checkpoint", disk / "state.ckpt", "--checkpoint-every", "0",
-                    "solver.stall_s=0", "-o", "full.h5")
+                    "solver.stall_s=0", QUICKLY, "-o", "full.h5")
         errors = over(run, 30.0, "full.h5")
         holds("state.ckpt" in errors and "No space left" in errors, errors)
     finally:
@@ -213,7 +215,7 @@ def a_failure_of_one_process_ends_the_run():
 
 
 def what_one_process_does_is_done_by_the_first():
-    code, _, errors = alone("run", SMALL / "ao.yaml", "-q", "--force", "--device", "cpu", "-o",
+    code, _, errors = alone("run", SMALL / "ao.yaml", "-q", "--force", "--device", "cpu", QUICKLY, "-o",
                             "alone.h5")
     holds(code == 0, errors)
     code, out, errors = call(2, "rerun", "alone.h5", "-q", "--force", "-o", "rerun.h5")
