@@ -14,7 +14,7 @@ TEST(other_studies_are_refused)
         {"title=another", NULL},
         {"seed=2", "seed ('seed: 1' there, 'seed: 2' here)"},
         {"telescope.diameter_m=8.1", "telescope ('diameter_m: 8.0' there, 'diameter_m: 8.1' here)"},
-        {"score=stationary", "score ("},
+        {"score=pairs", "score ("},
         {"monte_carlo.frames=2", "monte_carlo ('frames: 0' there, 'frames: 2' here)"},
         {"device=auto", "device ("},
         {"pipelines.1.draws=2", "pipelines ("},
