@@ -49,9 +49,13 @@ TEST(estimates_hold_elsewhere)
 // A lost definiteness is recorded and is no failure of the program.
 TEST(a_numerical_failure_exits_with_0)
 {
-    CALL_EXPECT(0, "pipeline hp2: not_spd, tile (", "run", CONFIG_NX456, "solver.scale=none",
-                "device=cpu", "solver.lgs_tilt=constant_block", "pipelines.5.draws=1",
-                "pipelines.7.draws=1", "--force", "-o", "failed.h5");
+    CALL_EXPECT(
+        0, "pipeline hp2: not_spd, tile (", "run", CONFIG_NX456, "solver.scale=none", "device=cpu",
+        "solver.lgs_tilt=constant_block",
+        "pipelines=[{name: reference, arithmetic: dp}, {name: hp2, arithmetic: hp2}, {name: "
+        "hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}, {name: hp3, "
+        "arithmetic: hp3}]",
+        "--force", "-o", "failed.h5");
     autoptr(bb_results) results = read_results("failed.h5");
     assert_string_equal(driver_text(results, "status", "hp2"), "not_spd");
     assert_string_equal(driver_text(results, "status", "hp3"), "not_spd");
