@@ -134,7 +134,7 @@ TEST(a_build_tree_has_its_studies)
     CALL("check", "ao/quick"); // from a folder of the test
     program_expect(&run, 0, "outputs/ao-quick.h5");
     // A base by its name; the result runs again where neither study is.
-    write_text("mine.yaml", "base: ao/quick\nsensors: {lenslets: 6}\nsolver: {tile: 64}\n"
+    write_text("mine.yaml", "base: ao/quick\nsensors: {lenslets: 6}\nscore: stationary\n"
                             "pipelines: [{name: reference, arithmetic: fp64}]\n");
     CALL_EXPECT(0, "Reference: Strehl ratio", "run", "mine.yaml", "-q", "--force", "-o", "mine.h5");
     assert_int_equal(setenv("BITBUDGET_SHARE", "share", 1) + unlink("mine.yaml"), 0);
