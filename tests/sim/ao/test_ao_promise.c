@@ -83,7 +83,8 @@ TEST(promises_hold_everywhere_or_first)
 {
     autoptr(bb_results) results = driver_results(
         CASE(CONFIG_AO_SMALL,
-             {"pipelines=[{name: reference, arithmetic: dp}, "
+             {"score=stationary",
+              "pipelines=[{name: reference, arithmetic: dp}, "
               "{name: all, arithmetic: fp8, policy: {kind: promise, price: 2e-5}}, "
               "{name: first, arithmetic: fp8, policy: {kind: promise, price: 2e-5, over: "
               "first}}, "
@@ -113,13 +114,13 @@ TEST(runs_without_promises_list_no_trials)
 // A search of several trials and a spectrum, with allocations failing in turn.
 TEST_FULL(allocations_may_fail_anywhere)
 {
-    autoptr(bb_config) config = driver_config(
-        CASE(CONFIG_AO_SMALL,
-             {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-              "wavelengths_um=[1.65]", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
-              "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}",
-              "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
-              "policy: {kind: promise, inside: x3, price: 1e-8}}]"}));
+    autoptr(bb_config) config = driver_config(CASE(
+        CONFIG_AO_SMALL,
+        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+         "wavelengths_um=[1.65]", "score=stationary", "targets=[{x_arcsec: 3.0, y_arcsec: 1.0}]",
+         "solver.spectrum={matrix: true, tiles: [{row: 1, column: 0}]}",
+         "pipelines=[{name: reference, arithmetic: dp}, {name: promise, arithmetic: hp1, "
+         "policy: {kind: promise, inside: x3, price: 1e-8}}]"}));
     bb_log_set_level(BB_LOG_QUIET);
     bb_threads_stop(); // of the tests before
     allocation_walk("promise", driver_run_alone, config, 67, 20);
