@@ -3,6 +3,7 @@
 
 #include "sim/ao/ao_experiment.h"
 #include "sim/fringe/fringe_experiment.h"
+#include "sim/part.h"
 #include "sim/product/product_experiment.h"
 #include "sim/reconstructor/reconstructor_experiment.h"
 #include "sim/wafer/wafer_experiment.h"
@@ -17,6 +18,17 @@ static const bb_experiment *const rows[] = {
 };
 
 const bb_experiment_table bb_experiments = {rows, (bb_index)(sizeof rows / sizeof rows[0])};
+
+const bb_output_table *bb_experiment_output(const bb_experiment *experiment, bb_index index)
+{
+    const bb_output_table *const *own = experiment->outputs;
+    for (; own != NULL && *own != NULL; ++own) {
+        if (index-- == 0) {
+            return *own;
+        }
+    }
+    return experiment->parts == NULL ? NULL : bb_parts_output(experiment->parts, index);
+}
 
 const bb_experiment *bb_experiment_find(const bb_experiment_table *table, const char *name)
 {

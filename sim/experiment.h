@@ -10,6 +10,7 @@
 #include "sim/plan.h"
 
 struct bb_kernel_wish;
+struct bb_part;
 struct bb_slot_table;
 
 /// What the command line decides beside the study.
@@ -65,7 +66,9 @@ typedef struct bb_experiment {
     const char *live_help;    ///< what it processes, for the user
     const bb_column *columns; ///< [column_count] of the result table, in order
     bb_index column_count;
-    const bb_output_table *const *outputs; ///< all that its results may have, NULL ends them
+    const struct bb_part *const *parts; ///< what its studies may ask for, NULL ends them; or NULL
+    const bb_output_table *const *outputs; ///< what its results may have beside those of parts,
+                                           ///< NULL ends them; or NULL
     const char *const
         *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;
@@ -95,6 +98,9 @@ typedef struct bb_experiment_table {
 } bb_experiment_table;
 
 extern const bb_experiment_table bb_experiments;
+
+/// Table number `index` of all that an experiment's results may have, NULL past the last.
+const bb_output_table *bb_experiment_output(const bb_experiment *experiment, bb_index index);
 
 /// Row by name, NULL where there is none.
 const bb_experiment *bb_experiment_find(const bb_experiment_table *table, const char *name);

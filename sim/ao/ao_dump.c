@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_dump.h"
-
 #include "core/memory.h"
 #include "core/outcome.h"
-#include "sim/ao/ao_commands.h"
+#include "sim/ao/ao_work.h"
 #include "sim/dump.h"
 
 #include <stdio.h>
@@ -142,17 +140,19 @@ done:
     return status;
 }
 
-bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipelines,
-                     bb_ao_evaluation *evaluations, bb_results *results)
+static bb_status run(void *part_work, bb_results *results)
 {
     bb_status status = BB_OK;
+    bb_ao_work *work = part_work;
+    const char *names = work->dump;
     operands *all = NULL;
     if (names == NULL || names[0] == '\0') {
         goto done;
     }
     BB_TRY(BB_ZEROED(1, &all));
-    all->problem = *problem;
-    *problem = NULL;
+    bb_ao_scoring_release(&work->scoring); // it projects by the problem
+    all->problem = work->problem;
+    work->problem = NULL;
     BB_TRY(bb_results_keep(results, all, release));
     BB_TRY(add_covariances(names, all->problem, results));
     if (bb_dump_wanted(names, "Cmm_core")) {
@@ -163,8 +163,16 @@ bb_status bb_ao_dump(const char *names, bb_tomography **problem, bb_index pipeli
                                    bb_point_spread_pupil(all->problem->targets[0].spread)));
     }
     if (bb_dump_wanted(names, "R")) {
-        BB_TRY(add_estimates(all, pipelines, evaluations, results));
+        BB_TRY(add_estimates(all, work->study->pipelines.count, work->evaluations, results));
     }
 done:
     return status;
 }
+
+// The operators that the command line names. The problem and the estimates move into the results,
+// which keep them until the file is written: the last part.
+const bb_part bb_ao_dump_part = {
+    .name = "operators",
+    .run = run,
+    .outputs = (const bb_output_table *const[]){&bb_ao_commands_actuators, NULL},
+};

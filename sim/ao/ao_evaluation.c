@@ -2,7 +2,7 @@
 #include "sim/ao/ao_evaluation.h"
 
 #include "core/memory.h"
-#include "sim/ao/ao_whole.h"
+#include "sim/ao/ao_work.h"
 #include "sim/dump.h"
 
 #include <math.h>
@@ -145,7 +145,7 @@ static const bb_output headlines[] = {
      .member = offsetof(headline, residual_m), .scale = 1e9},
 };
 
-const bb_output_table bb_ao_evaluation_headlines = {
+static const bb_output_table headlines_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(headlines)};
 
 enum { EDGE = BB_AO_PSF_PIXELS };
@@ -161,7 +161,7 @@ static const bb_output axis_rows[] = {
     {"psf_x", "psf_x", "mas", .long_name = "offset from the optical axis"},
 };
 
-const bb_output_table bb_ao_evaluation_axes = {
+static const bb_output_table axes_outputs = {
     .title = title, .group = "results", BB_OUTPUT_ROWS(axis_rows)};
 
 #define BY_DIRECTION "pipeline, target, wavelength"
@@ -185,7 +185,7 @@ static const bb_output details[] = {
      .member = offsetof(bb_ao_evaluation, width_mas)},
 };
 
-const bb_output_table bb_ao_evaluation_details = {
+static const bb_output_table details_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(details)};
 
 static const bb_output pixel_rows[] = {
@@ -197,14 +197,14 @@ static const bb_output pixel_rows[] = {
      .note = "central 128 x 128 pixels"},
 };
 
-const bb_output_table bb_ao_evaluation_images = {
+static const bb_output_table images_outputs = {
     .title = title, .when = "With `images: all`:", .group = "results", BB_OUTPUT_ROWS(pixel_rows)};
 
 static const bb_output box_rows[] = {
     {"ensquared_box", "ensquared_box", "mas", .long_name = "width of a square box on the axis"},
 };
 
-const bb_output_table bb_ao_evaluation_boxes = {
+static const bb_output_table boxes_outputs = {
     .title = title, .when = "With `ensquared_mas`:", .group = "results", BB_OUTPUT_ROWS(box_rows)};
 
 static const bb_output ensquared[] = {
@@ -214,7 +214,7 @@ static const bb_output ensquared[] = {
      .member = offsetof(bb_ao_evaluation, ensquared)},
 };
 
-const bb_output_table bb_ao_evaluation_ensquared = {
+static const bb_output_table ensquared_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(ensquared)};
 
 static const bb_output by_frames[] = {
@@ -226,7 +226,7 @@ static const bb_output by_frames[] = {
      .member = offsetof(bb_ao_evaluation, pairs)},
 };
 
-const bb_output_table bb_ao_evaluation_by_frames = {
+static const bb_output_table by_frames_outputs = {
     .title = title,
     .when = "With `monte_carlo.frames` or `time_domain.frames`, whatever `score` is:",
     .group = "results",
@@ -238,7 +238,7 @@ static const bb_output with_terms[] = {
      .note = "absent without any", .member = offsetof(bb_ao_evaluation, pairs_with_terms)},
 };
 
-const bb_output_table bb_ao_evaluation_with_terms = {
+static const bb_output_table with_terms_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(with_terms)};
 
 // Which residual the scores are of, beside their numbers.
@@ -280,8 +280,8 @@ static bb_status publish_headlines(const bb_ao_study *study, bb_ao_evaluation *e
     }
     BB_TRY(bb_evaluations_publish(&all_evaluations, "1", results));
     BB_TRY(bb_evaluations_publish_factors(&all_evaluations, results));
-    BB_TRY(bb_output_table_publish_records(&bb_ao_evaluation_headlines, rows, sizeof *rows, count,
-                                           NULL, results));
+    BB_TRY(bb_output_table_publish_records(&headlines_outputs, rows, sizeof *rows, count, NULL,
+                                           results));
 done:
     return status;
 }
@@ -300,7 +300,7 @@ static bb_status publish_axes(const bb_ao_study *study, const bb_tomography *pro
                               bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_output_table *table = &bb_ao_evaluation_axes;
+    const bb_output_table *table = &axes_outputs;
     const double width_mas = pixel_mas(study, problem, 0, 0);
     const bb_index targets = study->targets.count;
     const bb_target_config *target = study->targets.items;
@@ -340,16 +340,15 @@ static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *p
     bb_status status = BB_OK;
     const bool has_frames = bb_ao_study_frames(study);
     if (has_frames) {
-        BB_TRY(publish_over_pipelines(&bb_ao_evaluation_by_frames, study, evaluations, results));
+        BB_TRY(publish_over_pipelines(&by_frames_outputs, study, evaluations, results));
     }
     if (has_frames && problem->targets[0].terms != NULL) {
-        BB_TRY(publish_over_pipelines(&bb_ao_evaluation_with_terms, study, evaluations, results));
+        BB_TRY(publish_over_pipelines(&with_terms_outputs, study, evaluations, results));
     }
     if (study->ensquared_mas.count > 0) {
-        BB_TRY(bb_output_table_add_axis(&bb_ao_evaluation_boxes, "ensquared_box",
-                                        study->ensquared_mas.count, study->ensquared_mas.items,
-                                        NULL, results));
-        BB_TRY(publish_over_pipelines(&bb_ao_evaluation_ensquared, study, evaluations, results));
+        BB_TRY(bb_output_table_add_axis(&boxes_outputs, "ensquared_box", study->ensquared_mas.count,
+                                        study->ensquared_mas.items, NULL, results));
+        BB_TRY(publish_over_pipelines(&ensquared_outputs, study, evaluations, results));
     }
 done:
     return status;
@@ -386,7 +385,7 @@ static bb_status publish_images(const bb_ao_study *study, const bb_tomography *p
                                 const bb_ao_evaluation *evaluations, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_output_table *table = &bb_ao_evaluation_images;
+    const bb_output_table *table = &images_outputs;
     const bb_index wavelengths = study->wavelengths_um.count;
     const bb_index size = wavelengths * EDGE * EDGE;
     char target[24];
@@ -425,17 +424,46 @@ done:
     return status;
 }
 
-bb_status bb_ao_evaluations_publish(const bb_ao_study *study, const bb_tomography *problem,
-                                    bb_ao_evaluation *evaluations, bb_results *results)
+// The quantity of interest is the Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target
+// and wavelength.
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    const bb_tomography *problem = work->problem;
+    bb_ao_evaluation *evaluations = work->evaluations;
     BB_TRY(publish_note(study, results));
     BB_TRY(publish_headlines(study, evaluations, results));
     BB_TRY(publish_axes(study, problem, results));
-    BB_TRY(publish_over_pipelines(&bb_ao_evaluation_details, study, evaluations, results));
-    BB_TRY(publish_extras(study, problem, evaluations, results));
-    BB_TRY(define_scores(study, results));
-    BB_TRY(publish_images(study, problem, evaluations, results));
+    BB_TRY(publish_over_pipelines(&details_outputs, study, evaluations, results));
 done:
     return status;
 }
+
+static bb_status run_images(void *all, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_ao_work *work = all;
+    BB_TRY(publish_extras(work->study, work->problem, work->evaluations, results));
+    BB_TRY(define_scores(work->study, results));
+    BB_TRY(publish_images(work->study, work->problem, work->evaluations, results));
+done:
+    return status;
+}
+
+const bb_part bb_ao_evaluation_part = {
+    .name = "prices",
+    .run = run,
+    .outputs =
+        (const bb_output_table *const[]){&bb_evaluation_outputs, &headlines_outputs, &axes_outputs,
+                                         &details_outputs, &bb_factor_report_axes,
+                                         &bb_factor_report_outputs, NULL},
+};
+
+const bb_part bb_ao_images_part = {
+    .name = "images",
+    .run = run_images,
+    .outputs = (const bb_output_table *const[]){&images_outputs, &boxes_outputs, &ensquared_outputs,
+                                                &by_frames_outputs, &with_terms_outputs, NULL},
+};

@@ -69,15 +69,4 @@ bool bb_ao_evaluation_is_kept(const bb_ao_study *study, const char *dump);
 /// failed.
 double bb_ao_evaluation_headline(const bb_ao_evaluation *evaluation);
 
-/// What is written, in the order of the page of outputs.
-extern const bb_output_table bb_ao_evaluation_headlines, bb_ao_evaluation_axes,
-    bb_ao_evaluation_details, bb_ao_evaluation_images, bb_ao_evaluation_boxes,
-    bb_ao_evaluation_ensquared, bb_ao_evaluation_by_frames, bb_ao_evaluation_with_terms;
-
-/// Writes /results from the evaluations [pipelines of the study]. The quantity of interest is the
-/// Strehl ratio: its error is |SR - SR_ref| / SR_ref, first target and wavelength.
-BB_CHECKED bb_status bb_ao_evaluations_publish(const bb_ao_study *study,
-                                               const bb_tomography *problem,
-                                               bb_ao_evaluation *evaluations, bb_results *results);
-
 #endif

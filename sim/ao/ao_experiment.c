@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_experiment.h"
 
-#include "sim/ao/ao_commands.h"
-#include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_plan.h"
-#include "sim/ao/ao_promise.h"
-#include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_run.h"
-#include "sim/ao/ao_sampling.h"
-#include "sim/ao/ao_scoring.h"
 #include "sim/ao/ao_study.h"
-#include "sim/ao/learn/ao_learn_publish.h"
-#include "sim/ao/night/night_publish.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/realtime/ao_realtime.h"
-#include "sim/ao/realtime/frame_times.h"
-#include "sim/ao/timeline/ao_timeline.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 
@@ -35,63 +26,80 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
     {"cost_usd", "cost [USD]", 1.0},
 };
-// clang-format off
-static const bb_output_table *const outputs[] = {
-    &bb_evaluation_outputs,
-    &bb_ao_evaluation_headlines,
-    &bb_ao_evaluation_axes,
-    &bb_ao_evaluation_details,
-    &bb_ao_quantities_mirrors,
-    &bb_ao_quantities_budget,
-    &bb_ao_storage_outputs,
-    &bb_ao_scoring_outputs,
-    &bb_ao_whole_outputs,
-    &bb_frame_times_outputs,
-    &bb_ao_mcao_outputs,
-    &bb_ao_mcao_mirrors,
-    &bb_ao_evaluation_images,
-    &bb_ao_evaluation_boxes,
-    &bb_ao_evaluation_ensquared,
-    &bb_ao_evaluation_by_frames,
-    &bb_ao_evaluation_with_terms,
-    &bb_ao_sampling_strehl,
-    &bb_ao_sampling_frames,
-    &bb_ao_timeline_strehl,
-    &bb_ao_timeline_residual,
-    &bb_ao_timeline_wind,
-    &bb_factor_report_axes,
-    &bb_factor_report_outputs,
-    &bb_promise_outputs,
-    &bb_factor_promise_outputs,
-    &bb_promise_storages,
-    &bb_ao_promise_outputs,
-    &bb_ao_quantities_seeing,
-    &bb_ao_quantities_pupil,
-    &bb_ao_quantities_sensors,
-    &bb_ao_quantities_slopes,
-    &bb_ao_quantities_truth_slopes,
-    &bb_ao_commands_actuators,
-    &bb_ao_learn_outputs,
-    &bb_ao_learn_strehl,
-    &bb_night_publish_profiles,
-    &bb_night_publish_given,
-    &bb_night_publish_given_ages,
-    &bb_night_publish_measured,
-    &bb_night_publish_measured_ages,
-    &bb_factor_spectrum_formats,
-    &bb_factor_spectrum_matrix,
-    &bb_factor_spectrum_places,
-    &bb_factor_spectrum_tiles,
-    &bb_factor_tiles_outputs,
-    &bb_frame_table_axes,
-    &bb_realtime_report_kinds,
-    &bb_frame_table_times,
-    &bb_frame_table_figures,
-    &bb_realtime_report_latencies,
-    &bb_frame_table_worst,
+
+static bb_status run_spectrum(void *work, bb_results *results)
+{
+    return bb_factor_spectrum_publish(&((bb_ao_work *)work)->factor_problem, results);
+}
+
+static bb_status need_spectrum(const void *study, const void *extent, bb_need *out)
+{
+    *out = bb_factor_spectrum_need(&((const bb_ao_study *)study)->solver.common,
+                                   ((const bb_ao_extent *)extent)->n);
+    return BB_OK;
+}
+
+static const bb_part spectrum = {
+    .name = "spectrum",
+    .need = need_spectrum,
+    .run = run_spectrum,
+    .outputs =
+        (const bb_output_table *const[]){&bb_factor_spectrum_formats, &bb_factor_spectrum_matrix,
+                                         &bb_factor_spectrum_places, &bb_factor_spectrum_tiles,
+                                         NULL},
+};
+
+static bb_status run_tiles(void *all, bb_results *results)
+{
+    const bb_ao_work *work = all;
+    const bb_list *pipelines = &work->study->pipelines;
+    return bb_factor_tiles_publish(&work->factor_problem, pipelines->items, pipelines->count,
+                                   results);
+}
+
+static const bb_part tiles = {
+    .name = "tiles",
+    .run = run_tiles,
+    .outputs = (const bb_output_table *const[]){&bb_factor_tiles_outputs, NULL},
+};
+
+static bb_status check_realtime(const void *all, const bb_config *config, bb_problems *problems)
+{
+    const bb_ao_study *study = all;
+    return bb_ao_realtime_config_check(&study->realtime, &study->pipelines, study->common.device,
+                                       config, problems);
+}
+
+static const bb_part realtime = {
+    .name = "realtime",
+    .check = check_realtime,
+    .outputs = (const bb_output_table *const[]){&bb_frame_table_axes, &bb_realtime_report_kinds,
+                                                &bb_frame_table_times, &bb_frame_table_figures,
+                                                &bb_realtime_report_latencies,
+                                                &bb_frame_table_worst, NULL},
+};
+
+// In the order in which they run.
+const bb_part *const bb_ao_parts[] = {
+    &bb_ao_evaluation_part,
+    &bb_ao_quantities_part,
+    &bb_ao_images_part,
+    &bb_ao_storage_part,
+    &bb_ao_scoring_part,
+    &bb_frame_times_part,
+    &bb_ao_whole_part,
+    &bb_ao_learning_part,
+    &bb_ao_sampling_part,
+    &bb_ao_timeline_part,
+    &bb_night_part,
+    &bb_ao_promise_part,
+    &spectrum,
+    &tiles,
+    &realtime,
+    &bb_ao_dump_part,
     NULL,
 };
-// clang-format on
+
 static const bb_column scores[] = {{"strehl", "Strehl ratio", 1.0}};
 static const char *const prices[] = {"strehl_loss"};
 
@@ -106,7 +114,7 @@ const bb_experiment bb_ao_experiment = {
     .realtime_help = "the frames of one pipeline's reconstructor, by the keys of `realtime:`",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
-    .outputs = outputs,
+    .parts = bb_ao_parts,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "strehl loss",

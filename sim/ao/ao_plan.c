@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_plan.h"
 
-#include "sim/ao/ao_evaluation.h"
-#include "sim/ao/ao_extent.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
-#include "sim/ao/timeline/ao_timeline_config.h"
-#include "sim/ao/timeline/ao_timeline_plan.h"
-#include "sim/ao/timeline/late_scores.h"
 #include "sim/dump.h"
-#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/promised_storage.h"
 #include "solvers/factor/residual_noise.h"
@@ -124,6 +118,11 @@ static bb_need noise_need(const bb_ao_extent *span)
             bb_need_together(kept, bb_need_repeated(projected, one.rows / one.most_rows))));
 }
 
+bb_need bb_ao_plan_score_need(const bb_ao_study *study, const bb_ao_extent *span, double count)
+{
+    return score_need(span, scores_on_device(study), count, 1.0);
+}
+
 // What the trials of a promised storage take beside their roundings, which are planned with those
 // of all storages: copies of what was solved and is seen, and scores.
 static bb_need search_need(const bb_ao_extent *span, bool device, double trials)
@@ -181,37 +180,6 @@ done:
     return status;
 }
 
-static bb_need frames_need(const bb_ao_study *study, const bb_ao_extent *span)
-{
-    const double estimates = (double)(study->pipelines.count * study->targets.count);
-    const bb_need sampling =
-        bb_monte_carlo_need(&span->frames, estimates, (double)study->wavelengths_um.count, 1.0,
-                            BB_AO_PSF_PIXELS, span->threads);
-    return bb_need_in_turn(bb_frame_sampler_need(&span->frames),
-                           bb_need_together(bb_frame_sampler_held(&span->frames), sampling));
-}
-
-// The controller in time: the covariances of late truth sensors and residuals of all follow it.
-static bb_need timeline_need(const bb_ao_study *study, const bb_ao_extent *span, bool device)
-{
-    const bb_ao_timeline_extent sizes = {.frames = span->frames,
-                                         .n = (double)span->n,
-                                         .truths = span->residual.most_rows,
-                                         .actuators = span->most_commands,
-                                         .together = span->actuators,
-                                         .threads = span->threads};
-    bb_need held;
-    const bb_need running = bb_ao_timeline_plan_need(study, &sizes, &held);
-    const bb_need scored = score_need(span, device, (double)study->pipelines.count, 1.0);
-    const bb_need late =
-        bb_late_scores_need(study, (double)span->n, span->m, span->cmm, span->ctm, span->whole);
-    return bb_need_together(
-        held, bb_need_in_turn(
-                  running,
-                  bb_need_together(bb_frame_sampler_held(&span->frames),
-                                   bb_need_together(span->late, bb_need_together(late, scored)))));
-}
-
 // Scores of all pipelines, and of the reference's noise.
 static bb_need scores_need(const bb_ao_study *study, const bb_ao_extent *span, double count)
 {
@@ -256,8 +224,8 @@ static bb_need storing_need(const bb_ao_study *study, const bb_ao_extent *span)
                                                            (bb_index)rows));
 }
 
-// One more solve by the reference pipeline.
-static bb_status reference_need(const bb_ao_study *study, const bb_ao_extent *span, bb_need *out)
+bb_status bb_ao_plan_reference_need(const bb_ao_study *study, const bb_ao_extent *span,
+                                    bb_need *out)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     double operator_bytes;
@@ -281,32 +249,19 @@ static bb_status sum(const bb_ao_study *study, const bb_ao_extent *span, bb_plan
     const bb_need estimates = estimates_of(span, held + (again ? 1.0 : 0.0));
     const bb_need scoring = scores_need(study, span, count);
     bb_need need = {.seconds = 0.2}; // of the solves
+    bb_need parts;
     BB_TRY(plan_solves(study, span, plan, &need));
     if (again) {
         bb_need solving;
-        BB_TRY(reference_need(study, span, &solving));
+        BB_TRY(bb_ao_plan_reference_need(study, span, &solving));
         solving = bb_need_in_turn(solving, score_need(span, device, 1.0, 1.0));
         need = bb_need_in_turn(need, bb_need_together(estimates, solving));
-    }
-    if (study->error_terms.minimum_variance) {
-        bb_need solving;
-        BB_TRY(reference_need(study, span, &solving));
-        need = bb_need_in_turn(need,
-                               bb_need_together(estimates, bb_need_together(span->best, solving)));
     }
     need = bb_need_in_turn(need, bb_need_together(estimates, storing_need(study, span)));
     need =
         bb_need_in_turn(need, bb_need_together(estimates, bb_need_together(scoring, span->truths)));
-    if (study->monte_carlo.frames > 0) {
-        need = bb_need_in_turn(need, bb_need_together(estimates, frames_need(study, span)));
-    }
-    if (study->time_domain.frames > 0) {
-        need =
-            bb_need_in_turn(need, bb_need_together(estimates, timeline_need(study, span, device)));
-    }
-    need = bb_need_in_turn(need, bb_need_together(estimates, span->night.need));
-    need = bb_need_in_turn(
-        need, bb_need_together(estimates, bb_factor_spectrum_need(&study->solver.common, span->n)));
+    BB_TRY(bb_parts_need(bb_ao_parts, study, span, estimates, &parts));
+    need = bb_need_in_turn(need, parts);
     need = bb_need_together(problems, need);
     need = bb_need_in_turn(
         bb_need_together(bb_need_together(span->held, sides_of(span, 1.0)), span->learn.need),
@@ -370,23 +325,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", span.mask_edge,
                            span.mask_edge));
     }
-    if (span.learn.trials > 0.0) {
-        BB_TRY(bb_plan_add(plan, "learning", "%.0f layers at %.0f outer scales", span.learn.layers,
-                           span.learn.trials));
-    }
-    BB_TRY(bb_night_plan_tell(&span.night, plan));
-    if (ao->monte_carlo.frames > 0) {
-        BB_TRY(bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
-                           ao->monte_carlo.frames, span.frames.screen.points,
-                           span.frames.screen.fine_points));
-    }
-    if (ao->time_domain.frames > 0) {
-        BB_TRY(bb_plan_add(plan, "time", "%td skies of %td frames at %g Hz, %g ms late, %s loop",
-                           ao->time_domain.realisations,
-                           ao->time_domain.settle_frames + ao->time_domain.frames,
-                           ao->time_domain.rate_hz, bb_ao_timeline_config_delay_ms(ao),
-                           ao->time_domain.loop == (int)BB_LOOP_CLOSED ? "closed" : "open"));
-    }
+    BB_TRY(bb_parts_tell(bb_ao_parts, ao, &span, plan));
     const bb_ao_realtime_extent frames = frame_extent_of(ao, &span);
     BB_TRY(bb_ao_realtime_plan_add(study, &frames, need, plan)); // auto of frames has no size
 done:

@@ -2,6 +2,7 @@
 #include "sim/ao/ao_promise.h"
 
 #include "core/memory.h"
+#include "sim/ao/ao_work.h"
 #include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>
@@ -156,12 +157,14 @@ static const bb_output outputs[] = {
      .member = offsetof(bb_promise_row, price)},
 };
 
-const bb_output_table bb_ao_promise_outputs = {
+static const bb_output_table promise_outputs = {
     .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(outputs)};
 
-bb_status bb_ao_promises_publish(const bb_promise_trials *trials, const bb_list *pipelines,
-                                 bb_results *results)
+// One row a trial; nothing where nothing was tried.
+static bb_status run(void *all, bb_results *results)
 {
+    const bb_ao_work *work = all;
+    const bb_list *pipelines = &work->study->pipelines;
     const bb_factor_pipeline *items = pipelines->items;
     const char *names[BB_STUDY_PIPELINES];
     bool stores = false; // a study has promises of one kind
@@ -170,6 +173,13 @@ bb_status bb_ao_promises_publish(const bb_promise_trials *trials, const bb_list 
         stores = stores || bb_promised_storage_is_given(&items[p]);
     }
     const bb_promise_tables tables = {stores ? &bb_promise_storages : &bb_factor_promise_outputs,
-                                      &bb_ao_promise_outputs};
-    return bb_promise_trials_publish(trials, names, &tables, results);
+                                      &promise_outputs};
+    return bb_promise_trials_publish(work->promises, names, &tables, results);
 }
+
+const bb_part bb_ao_promise_part = {
+    .name = "trials",
+    .run = run,
+    .outputs = (const bb_output_table *const[]){&bb_promise_outputs, &bb_factor_promise_outputs,
+                                                &bb_promise_storages, &promise_outputs, NULL},
+};

@@ -33,11 +33,4 @@ BB_CHECKED bb_status bb_ao_promise_keep(bb_promise_trials *trials, const bb_ao_p
 BB_CHECKED bb_status bb_ao_promise_store(bb_promise_trials *trials, const bb_ao_promise_task *task,
                                          bb_index pipeline, bb_ao_evaluation *evaluation);
 
-/// Writes the group /promise, one row a trial; nothing where nothing was tried.
-BB_CHECKED bb_status bb_ao_promises_publish(const bb_promise_trials *trials,
-                                            const bb_list *pipelines, bb_results *results);
-
-/// The price in /promise.
-extern const bb_output_table bb_ao_promise_outputs;
-
 #endif

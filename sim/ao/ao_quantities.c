@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "physics/ao/score/error_budget.h"
 #include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_work.h"
 #include "sim/dump.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ static const bb_output seeing_rows[] = {
      .member = offsetof(bb_ao_seeing, tau0_s), .scale = 1e3},
 };
 
-const bb_output_table bb_ao_quantities_seeing = {
+static const bb_output_table seeing_outputs = {
     .title = "/system, ao", .group = "system", BB_OUTPUT_ROWS(seeing_rows)};
 
 static const bb_output pupil_rows[] = {
@@ -66,7 +67,7 @@ static const bb_output pupil_rows[] = {
      .note = "of the operator `pupil`", .member = offsetof(bb_point_spread_grid, pixel_m)},
 };
 
-const bb_output_table bb_ao_quantities_pupil = {
+static const bb_output_table pupil_outputs = {
     .title = "/system, ao", .group = "system", BB_OUTPUT_ROWS(pupil_rows)};
 
 // What a guide star's sensor gives.
@@ -88,7 +89,7 @@ static const bb_output sensor_rows[] = {
      .member = offsetof(sensor_row, noise_mas)},
 };
 
-const bb_output_table bb_ao_quantities_sensors = {
+static const bb_output_table sensors_outputs = {
     .title = "/system, ao", .group = "system", .axes = "star", BB_OUTPUT_ROWS(sensor_rows)};
 
 static bb_status publish_sensors(const bb_tomography *problem, bb_results *results)
@@ -108,8 +109,8 @@ static bb_status publish_sensors(const bb_tomography *problem, bb_results *resul
             1e3 * bb_error_budget_slope_noise(problem, s),
         };
     }
-    BB_TRY(bb_output_table_publish_records(&bb_ao_quantities_sensors, rows, sizeof *rows, count,
-                                           NULL, results));
+    BB_TRY(bb_output_table_publish_records(&sensors_outputs, rows, sizeof *rows, count, NULL,
+                                           results));
 done:
     BB_RELEASE(&rows);
     return status;
@@ -158,7 +159,7 @@ static const bb_output budget_rows[] = {
              "the correlations of the parts, whose sum may be negative: minus the root then"},
 };
 
-const bb_output_table bb_ao_quantities_budget = {
+static const bb_output_table budget_outputs = {
     .title = "/results, ao", .group = "results", BB_OUTPUT_ROWS(budget_rows)};
 
 static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *problem,
@@ -186,9 +187,9 @@ static bb_status publish_budget(const bb_ao_study *study, const bb_tomography *p
         row[CROSS] = exact ? copysign(1e9 * sqrt(fabs(cross)), cross) : 0.0;
         row[TOTAL] = 1e9 * reference->residual_m[t];
     }
-    BB_TRY(bb_output_table_add_axis(&bb_ao_quantities_budget, "error_term", TERMS, term_names, NULL,
-                                    results));
-    BB_TRY(bb_output_table_add(&bb_ao_quantities_budget, "error_budget_nm", budget, NULL, results));
+    BB_TRY(
+        bb_output_table_add_axis(&budget_outputs, "error_term", TERMS, term_names, NULL, results));
+    BB_TRY(bb_output_table_add(&budget_outputs, "error_budget_nm", budget, NULL, results));
 done:
     BB_RELEASE(&budget);
     return status;
@@ -205,7 +206,7 @@ static const bb_output mirror_rows[] = {
      .member = offsetof(mirror_row, dropped_modes)},
 };
 
-const bb_output_table bb_ao_quantities_mirrors = {
+static const bb_output_table mirrors_outputs = {
     .title = "/results, ao", .group = "results", .axes = "target", BB_OUTPUT_ROWS(mirror_rows)};
 
 static bb_status publish_mirrors(const bb_tomography *problem, bb_results *results)
@@ -217,7 +218,7 @@ static bb_status publish_mirrors(const bb_tomography *problem, bb_results *resul
         const bb_point_spread_grid *grid = bb_point_spread_layout(problem->targets[t].spread);
         rows[t] = (mirror_row){(double)grid->actuator_count, (double)grid->dropped_modes};
     }
-    BB_TRY(bb_output_table_publish_records(&bb_ao_quantities_mirrors, rows, sizeof *rows,
+    BB_TRY(bb_output_table_publish_records(&mirrors_outputs, rows, sizeof *rows,
                                            problem->target_count, NULL, results));
 done:
     BB_RELEASE(&rows);
@@ -242,13 +243,13 @@ static const bb_output slope_rows[] = {
      .member = offsetof(slope_row, axis)},
 };
 
-const bb_output_table bb_ao_quantities_slopes = {
+static const bb_output_table slopes_outputs = {
     .title = "/slopes, ao with `--dump` of Cmm, Ctm, Ctt or R",
     .group = "slopes",
     .axes = "slope",
     BB_OUTPUT_ROWS(slope_rows)};
 
-const bb_output_table bb_ao_quantities_truth_slopes = {
+static const bb_output_table truth_slopes_outputs = {
     .title = "/truth_slopes_<t>, ao with `--dump` of Ctm, Ctt or R",
     .group = "truth_slopes_<t>",
     .axes = "slope",
@@ -269,7 +270,7 @@ static bb_status publish_slopes(const bb_sensor_array *array, const char *group,
                                   sensor->y_m[i % sensor->count], i < sensor->count ? "x" : "y"};
         }
     }
-    BB_TRY(bb_output_table_publish_records(&bb_ao_quantities_slopes, rows, sizeof *rows,
+    BB_TRY(bb_output_table_publish_records(&slopes_outputs, rows, sizeof *rows,
                                            array->measurement_count, &fill, results));
 done:
     BB_RELEASE(&rows);
@@ -294,21 +295,33 @@ done:
     return status;
 }
 
-bb_status bb_ao_quantities_publish(const bb_ao_study *study, const bb_tomography *problem,
-                                   const bb_ao_evaluation *reference, const char *names,
-                                   bb_results *results)
+// /system and, in /results, the mirror's modes and the error budget of the reference, whose noise_m
+// is known.
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    const bb_tomography *problem = work->problem;
+    const bb_ao_evaluation *reference = &work->evaluations[work->reference];
     const bb_ao_seeing seeing = bb_ao_seeing_of(study, &problem->atmosphere);
-    BB_TRY(bb_output_table_publish(&bb_ao_quantities_seeing, &seeing, NULL, results));
-    BB_TRY(bb_output_table_publish(&bb_ao_quantities_pupil,
-                                   bb_point_spread_layout(problem->targets[0].spread), NULL,
-                                   results));
+    BB_TRY(bb_output_table_publish(&seeing_outputs, &seeing, NULL, results));
+    BB_TRY(bb_output_table_publish(
+        &pupil_outputs, bb_point_spread_layout(problem->targets[0].spread), NULL, results));
     BB_TRY(publish_sensors(problem, results));
     BB_TRY(publish_mirrors(problem, results));
     BB_TRY(bb_ao_mcao_publish(problem, results));
     BB_TRY(publish_budget(study, problem, reference, results));
-    BB_TRY(publish_coordinates(problem, names, results));
+    BB_TRY(publish_coordinates(problem, work->dump, results));
 done:
     return status;
 }
+
+const bb_part bb_ao_quantities_part = {
+    .name = "quantities",
+    .run = run,
+    .outputs = (const bb_output_table *const[]){&mirrors_outputs, &budget_outputs,
+                                                &bb_ao_mcao_outputs, &bb_ao_mcao_mirrors,
+                                                &seeing_outputs, &pupil_outputs, &sensors_outputs,
+                                                &slopes_outputs, &truth_slopes_outputs, NULL},
+};

@@ -28,16 +28,4 @@ BB_CHECKED bb_status bb_ao_seeing_tell(const bb_ao_seeing *seeing, double zenith
 /// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_ao_quantities_noise(bb_ao_scoring *scoring, bb_ao_evaluation *reference);
 
-/// What is written, in the order of the page of outputs.
-extern const bb_output_table bb_ao_quantities_seeing, bb_ao_quantities_pupil,
-    bb_ao_quantities_sensors, bb_ao_quantities_mirrors, bb_ao_quantities_budget,
-    bb_ao_quantities_slopes, bb_ao_quantities_truth_slopes;
-
-/// Writes /system and, into /results, the mirror's modes and the error budget of the reference,
-/// whose noise_m is known. `names` are the dumped operators. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_quantities_publish(const bb_ao_study *study,
-                                              const bb_tomography *problem,
-                                              const bb_ao_evaluation *reference, const char *names,
-                                              bb_results *results);
-
 #endif

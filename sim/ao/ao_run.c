@@ -6,58 +6,37 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/ao/ao_commands.h"
-#include "sim/ao/ao_dump.h"
 #include "sim/ao/ao_evaluation.h"
-#include "sim/ao/ao_extent.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_pupil.h"
-#include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_restart.h"
-#include "sim/ao/ao_sampling.h"
-#include "sim/ao/ao_scoring.h"
-#include "sim/ao/ao_storage.h"
 #include "sim/ao/ao_warm.h"
-#include "sim/ao/learn/ao_learn.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/mirrors/influence_file.h"
-#include "sim/ao/night/night_run.h"
 #include "sim/ao/realtime/frame_times.h"
-#include "sim/ao/timeline/ao_timeline.h"
 #include "sim/dump.h"
-#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/factor_spectrum.h"
-#include "sim/pipelines/factor_tiles.h"
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
 typedef struct ao_run {
-    const bb_ao_study *study;
+    bb_ao_work work;
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, target_count;
-    bb_ao_config physics;          // with the mask of the pupil and influence functions
     double *mask;                  // of the pupil, NULL: the annulus
     bb_influence_cube *influences; // [mirrors], NULL: all Gaussian
     double *noise;                 // [n] lower bounds of the variances
-    bb_tomography *problem;
-    const bb_matrix_source **ctm; // [target_count]
-    bb_ao_mcao *mcao;             // NULL: one mirror a target
-    bb_factor_engine engine;
-    bb_factor_problem factor_problem;
-    bb_ao_storage storage;
-    bb_ao_scoring scoring;         // of estimates
-    bb_ao_evaluation *evaluations; // [pipeline_count]
-    bb_index *order;  // [pipeline_count] the reference, others, those that promise something
-    bb_index solved;  // so many of that order
-    bb_index settled; // so many of them scored and drawn, too
-    bool *warm;       // [pipeline_count] known from a study before
-    bool keeps;       // reconstructors, which are read again when all are scored
-    const char *dump;
+    const bb_matrix_source **ctm;  // [target_count]
+    bb_ao_mcao *mcao;              // NULL: one mirror a target
+    bb_index *order;               // [pipeline_count] the reference, others, those that promise
+    bb_index solved;               // so many of that order
+    bb_index settled;              // so many of them scored and drawn, too
+    bool *warm;                    // [pipeline_count] known from a study before
+    bool keeps;                    // reconstructors, which are read again when all are scored
     bb_restart restart;
-    bb_promise_trials *promises;
-    double *tile_norms;       // of Cmm, NULL until a search asks for them
-    bb_ao_learning *learning; // NULL: the true profile is known
+    double *tile_norms; // of Cmm, NULL until a search asks for them
 } ao_run;
 
 // The next pipeline to compute, of those that are solved as pipeline `like` is (-1: of all); -1:
@@ -85,7 +64,7 @@ static void put_in_order(const ao_run *run)
 {
     bool listed[BB_STUDY_PIPELINES] = {false};
     bb_index count = 0;
-    bb_index first = bb_factor_pipelines_reference(&run->study->pipelines);
+    bb_index first = bb_factor_pipelines_reference(&run->work.study->pipelines);
     while (count < run->pipeline_count) {
         const bb_index head = first;
         for (bb_index p = head; p >= 0; p = find_unlisted(run, listed, head)) {
@@ -100,28 +79,31 @@ static void put_in_order(const ao_run *run)
 static bb_status start(const bb_ao_study *asked, const bb_ao_study *study, ao_run *run)
 {
     bb_status status = BB_OK;
-    run->study = study;
+    run->work.study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->target_count = study->targets.count;
     bb_device_choice_announce(&offer, asked->common.device, study->common.device);
     BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study->solver.common, NULL));
-    BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
+    BB_TRY(bb_factor_engine_open(&study->solver.common, &run->work.engine));
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
     put_in_order(run);
-    run->keeps = bb_ao_evaluation_is_kept(study, run->dump);
-    BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &run->promises));
-    BB_TRY(BB_ZEROED(run->pipeline_count, &run->evaluations));
+    run->work.reference = run->order[0];
+    run->keeps = bb_ao_evaluation_is_kept(study, run->work.dump);
+    BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES,
+                                    &run->work.promises));
+    BB_TRY(BB_ZEROED(run->pipeline_count, &run->work.evaluations));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         BB_TRY(bb_ao_evaluation_create(run->pipelines[p].name, run->target_count,
                                        study->wavelengths_um.count, study->ensquared_mas.count,
-                                       bb_ao_study_images(study), &run->evaluations[p]));
-        run->evaluations[p].level = run->pipelines[p];
-        run->evaluations[p].shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
-                                     study->correction == (int)BB_AO_CORRECTION_GLAO;
+                                       bb_ao_study_images(study), &run->work.evaluations[p]));
+        run->work.evaluations[p].level = run->pipelines[p];
+        run->work.evaluations[p].shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
+                                          study->correction == (int)BB_AO_CORRECTION_GLAO;
         BB_TRY(bb_factor_device_choose(&offer, study->common.device, &study->solver.common,
-                                       &run->pipelines[p], &run->evaluations[p].common.device));
+                                       &run->pipelines[p],
+                                       &run->work.evaluations[p].common.device));
     }
 done:
     return status;
@@ -129,23 +111,23 @@ done:
 
 static void finish(ao_run *run)
 {
-    for (bb_index p = 0; run->evaluations != NULL && p < run->pipeline_count; ++p) {
-        bb_ao_evaluation_release(&run->evaluations[p], run->target_count);
+    for (bb_index p = 0; run->work.evaluations != NULL && p < run->pipeline_count; ++p) {
+        bb_ao_evaluation_release(&run->work.evaluations[p], run->target_count);
     }
-    BB_RELEASE(&run->evaluations);
+    BB_RELEASE(&run->work.evaluations);
     BB_RELEASE(&run->order);
     BB_RELEASE(&run->warm);
     bb_restart_release(&run->restart);
-    bb_promise_trials_destroy(&run->promises);
+    bb_promise_trials_destroy(&run->work.promises);
     BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
-    bb_ao_scoring_release(&run->scoring);
-    bb_ao_storage_release(&run->storage);
-    bb_factor_problem_release(&run->factor_problem);
-    bb_ao_learning_destroy(&run->learning);
+    bb_ao_scoring_release(&run->work.scoring);
+    bb_ao_storage_release(&run->work.storage);
+    bb_factor_problem_release(&run->work.factor_problem);
+    bb_ao_learning_destroy(&run->work.learning);
     bb_ao_mcao_destroy(&run->mcao);
-    bb_tomography_destroy(&run->problem);
-    bb_influence_file_release(run->study, &run->influences);
+    bb_tomography_destroy(&run->work.problem);
+    bb_influence_file_release(run->work.study, &run->influences);
     BB_RELEASE(&run->mask);
     BB_RELEASE(&run->noise);
 }
@@ -162,7 +144,7 @@ static bool uses_device(const ao_run *run)
 {
     bool uses = false;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        uses = uses || run->evaluations[p].common.device == BB_DEVICE_CUDA;
+        uses = uses || run->work.evaluations[p].common.device == BB_DEVICE_CUDA;
     }
     return uses;
 }
@@ -170,7 +152,7 @@ static bool uses_device(const ao_run *run)
 // Cmm is filled in no time, by a device or by all processes, and estimates are better not held.
 static bool fills_fast(const ao_run *run)
 {
-    return uses_device(run) || bb_factor_engine_is_spread(&run->study->solver.common);
+    return uses_device(run) || bb_factor_engine_is_spread(&run->work.study->solver.common);
 }
 
 // Names the first of the sensors with point differences over large lenslets, and counts the others.
@@ -203,45 +185,47 @@ static void caution_slopes(const bb_ao_config *physics, const bb_tomography *pro
 static bb_status build_problem(ao_run *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_lgs_tilt tilt = (bb_lgs_tilt)run->study->solver.lgs_tilt;
+    const bb_lgs_tilt tilt = (bb_lgs_tilt)run->work.study->solver.lgs_tilt;
     double begin = bb_clock_seconds();
-    run->physics = bb_ao_study_physics(run->study);
-    BB_TRY(bb_ao_pupil_load(run->study, &run->physics, &run->mask));
-    BB_TRY(bb_influence_file_load(run->study, &run->physics, &run->influences));
-    BB_TRY(bb_ao_pupil_note(&run->physics, results));
-    BB_TRY(bb_tomography_create(&run->physics, tilt, &run->problem));
+    run->work.physics = bb_ao_study_physics(run->work.study);
+    BB_TRY(bb_ao_pupil_load(run->work.study, &run->work.physics, &run->mask));
+    BB_TRY(bb_influence_file_load(run->work.study, &run->work.physics, &run->influences));
+    BB_TRY(bb_ao_pupil_note(&run->work.physics, results));
+    BB_TRY(bb_tomography_create(&run->work.physics, tilt, &run->work.problem));
     tell_phase("sensors, mirrors and tables", &begin);
-    bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->problem->cmm->rows,
+    bb_log_info("%td measurements, %td target(s), %td pipeline(s)", run->work.problem->cmm->rows,
                 run->target_count, run->pipeline_count);
-    BB_TRY(bb_factor_device_tell_single(&run->study->pipelines, run->study->solver.common.tile,
-                                        run->problem->cmm->rows, NULL));
+    BB_TRY(bb_factor_device_tell_single(&run->work.study->pipelines,
+                                        run->work.study->solver.common.tile,
+                                        run->work.problem->cmm->rows, NULL));
     BB_TRY(BB_ALLOCATE(run->target_count, &run->ctm));
     for (bb_index t = 0; t < run->target_count; ++t) {
-        run->ctm[t] = run->problem->targets[t].ctm;
+        run->ctm[t] = run->work.problem->targets[t].ctm;
     }
-    BB_TRY(bb_measurement_noise_bounds(&run->problem->guides, &run->problem->noise, &run->noise));
-    const bb_tilt_vectors *tilts = &run->problem->tilts;
-    run->factor_problem = (bb_factor_problem){
-        .solver = &run->study->solver.common,
-        .matrix = run->problem->cmm_core,
+    BB_TRY(bb_measurement_noise_bounds(&run->work.problem->guides, &run->work.problem->noise,
+                                       &run->noise));
+    const bb_tilt_vectors *tilts = &run->work.problem->tilts;
+    run->work.factor_problem = (bb_factor_problem){
+        .solver = &run->work.study->solver.common,
+        .matrix = run->work.problem->cmm_core,
         .part = {tilts->columns, tilts->vectors, tilts->variance},
         .target_count =
-            run->study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
+            run->work.study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
         .sides = run->ctm,
         .noise = run->noise,
-        .engine = &run->engine,
-        .seed = (uint64_t)run->study->common.seed};
-    BB_TRY(bb_ao_mcao_create(run->problem, run->ctm, &run->mcao));
-    bb_ao_mcao_pose(run->mcao, &run->factor_problem);
-    caution_slopes(&run->physics, run->problem);
-    BB_TRY(bb_ao_mcao_caution(run->problem));
-    BB_TRY(bb_ao_learning_start(run->study, &run->physics, run->problem, &run->factor_problem,
-                                run->restart.resumed, results, &run->learning));
-    BB_TRY(bb_factor_problem_prepare(&run->factor_problem));
-    BB_TRY(bb_ao_storage_open(&run->factor_problem, run->study->common.device, run->problem,
-                              &run->study->inflation, &run->storage));
-    BB_TRY(bb_ao_scoring_open(run->study, run->problem, &run->storage, uses_device(run),
-                              &run->scoring));
+        .engine = &run->work.engine,
+        .seed = (uint64_t)run->work.study->common.seed};
+    BB_TRY(bb_ao_mcao_create(run->work.problem, run->ctm, &run->mcao));
+    bb_ao_mcao_pose(run->mcao, &run->work.factor_problem);
+    caution_slopes(&run->work.physics, run->work.problem);
+    BB_TRY(bb_ao_mcao_caution(run->work.problem));
+    run->work.resumed = run->restart.resumed;
+    BB_TRY(bb_parts_start(bb_ao_parts, run->work.study, &run->work, results));
+    BB_TRY(bb_factor_problem_prepare(&run->work.factor_problem));
+    BB_TRY(bb_ao_storage_open(&run->work.factor_problem, run->work.study->common.device,
+                              run->work.problem, &run->work.study->inflation, &run->work.storage));
+    BB_TRY(bb_ao_scoring_open(run->work.study, run->work.problem, &run->work.storage,
+                              uses_device(run), &run->work.scoring));
     tell_phase("scales and right-hand sides", &begin);
 done:
     return status;
@@ -254,17 +238,17 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
     bb_status status = BB_OK;
     bb_ao_evaluation drawn = {0};
     BB_TRY(bb_ao_evaluation_create(
-        run->pipelines[pipeline].name, run->target_count, run->study->wavelengths_um.count,
-        run->study->ensquared_mas.count, bb_ao_study_images(run->study), &drawn));
+        run->pipelines[pipeline].name, run->target_count, run->work.study->wavelengths_um.count,
+        run->work.study->ensquared_mas.count, bb_ao_study_images(run->work.study), &drawn));
     drawn.level = run->pipelines[pipeline];
-    drawn.shared = run->evaluations[pipeline].shared;
-    drawn.common.device = run->evaluations[pipeline].common.device;
-    BB_TRY(bb_ao_storage_solve(&run->storage, factor_problem, &run->pipelines[pipeline],
-                               run->study->correction, &drawn));
-    BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], factor_problem->draw,
+    drawn.shared = run->work.evaluations[pipeline].shared;
+    drawn.common.device = run->work.evaluations[pipeline].common.device;
+    BB_TRY(bb_ao_storage_solve(&run->work.storage, factor_problem, &run->pipelines[pipeline],
+                               run->work.study->correction, &drawn));
+    BB_TRY(bb_ao_storage_apply(&run->work.storage, &run->pipelines[pipeline], factor_problem->draw,
                                &drawn));
     bb_ao_evaluation *const one = &drawn;
-    BB_TRY(bb_ao_scoring_run(&run->scoring, &one, 1));
+    BB_TRY(bb_ao_scoring_run(&run->work.scoring, &one, 1));
     bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
 done:
     bb_ao_evaluation_release(&drawn, run->target_count);
@@ -276,15 +260,15 @@ done:
 static bb_status draw(ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
-    const bb_ao_evaluation *reference = &run->evaluations[run->order[0]];
+    const bb_ao_evaluation *reference = &run->work.evaluations[run->order[0]];
     const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
     const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
     const bb_index draws = run->pipelines[p].draws;
-    bb_evaluation *common = &run->evaluations[p].common;
-    bb_factor_problem factor_problem = run->factor_problem;
+    bb_evaluation *common = &run->work.evaluations[p].common;
+    bb_factor_problem factor_problem = run->work.factor_problem;
     if (common->draws.tried == 0) {
         bb_draws_add(&common->draws, &common->outcome,
-                     bb_ao_evaluation_headline(&run->evaluations[p]));
+                     bb_ao_evaluation_headline(&run->work.evaluations[p]));
     }
     for (bb_index d = 1; compares && !promises && d < draws; ++d) {
         bb_log_progress_step("drawing", run->pipelines[p].name, d - 1, draws - 1);
@@ -308,14 +292,14 @@ static bb_status settle(ao_run *run)
     bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES] = {NULL};
     for (bb_index i = first; i < run->solved; ++i) {
         if (!run->warm[run->order[i]]) {
-            evaluations[count] = &run->evaluations[run->order[i]];
-            bb_ao_learning_hold(run->learning, evaluations[count++]);
+            evaluations[count] = &run->work.evaluations[run->order[i]];
+            bb_ao_learning_hold(run->work.learning, evaluations[count++]);
         }
     }
-    BB_TRY(bb_ao_scoring_run(&run->scoring, evaluations, count));
+    BB_TRY(bb_ao_scoring_run(&run->work.scoring, evaluations, count));
     tell_phase("scores", &begin);
     if (first == 0 && run->solved > 0 && !run->warm[reference]) {
-        BB_TRY(bb_ao_quantities_noise(&run->scoring, &run->evaluations[reference]));
+        BB_TRY(bb_ao_quantities_noise(&run->work.scoring, &run->work.evaluations[reference]));
         tell_phase("noise of the reference", &begin);
     }
     for (bb_index e = 0; e < count && !run->keeps; ++e) {
@@ -326,8 +310,8 @@ static bb_status settle(ao_run *run)
         if (!run->warm[p]) {
             BB_TRY(draw(run, p));
         }
-        if (!run->warm[p] && bb_ao_warm_serves(run->study, run->dump, p)) {
-            BB_TRY(bb_ao_warm_keep(run->study, reference, p, &run->evaluations[p]));
+        if (!run->warm[p] && bb_ao_warm_serves(run->work.study, run->work.dump, p)) {
+            BB_TRY(bb_ao_warm_keep(run->work.study, reference, p, &run->work.evaluations[p]));
         }
     }
     run->settled = run->solved;
@@ -349,34 +333,35 @@ static bool is_solved_again(const ao_run *run, bb_index p)
 // What every target gets of commands of mirrors that correct together, where frames are to see it.
 static bb_status aim(const ao_run *run, bb_ao_evaluation *evaluation)
 {
-    return bb_ao_study_frames(run->study) ? bb_ao_mcao_aim(run->problem, evaluation) : BB_OK;
+    return bb_ao_study_frames(run->work.study) ? bb_ao_mcao_aim(run->work.problem, evaluation)
+                                               : BB_OK;
 }
 
 static bb_status solve(ao_run *run, bb_index p)
 {
     bb_status status = BB_OK;
-    const bb_ao_promise_task task = {.scoring = &run->scoring,
-                                     .factor_problem = &run->factor_problem,
+    const bb_ao_promise_task task = {.scoring = &run->work.scoring,
+                                     .factor_problem = &run->work.factor_problem,
                                      .tile_norms = &run->tile_norms,
-                                     .reference = &run->evaluations[run->order[0]]};
-    bb_ao_evaluation *evaluation = &run->evaluations[p];
+                                     .reference = &run->work.evaluations[run->order[0]]};
+    bb_ao_evaluation *evaluation = &run->work.evaluations[p];
     double begin = bb_clock_seconds();
-    if (bb_ao_warm_serves(run->study, run->dump, p)) {
-        BB_TRY(bb_ao_warm_find(run->study, run->order[0], p, evaluation, &run->warm[p]));
+    if (bb_ao_warm_serves(run->work.study, run->work.dump, p)) {
+        BB_TRY(bb_ao_warm_find(run->work.study, run->order[0], p, evaluation, &run->warm[p]));
     }
     if (run->warm[p]) {
         goto done;
     }
     if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
-        bb_factor_storage_rest(&run->storage.common);
-        BB_TRY(bb_ao_promise_keep(run->promises, &task, p, evaluation));
+        bb_factor_storage_rest(&run->work.storage.common);
+        BB_TRY(bb_ao_promise_keep(run->work.promises, &task, p, evaluation));
     } else {
-        BB_TRY(bb_ao_storage_solve_once(&run->storage, &run->factor_problem, &run->pipelines[p],
-                                        run->study->correction, is_solved_again(run, p),
-                                        evaluation));
-        BB_TRY(bb_ao_commands_take(run->problem, &run->pipelines[p], evaluation));
-        BB_TRY(bb_ao_promise_store(run->promises, &task, p, evaluation));
-        BB_TRY(bb_frame_times_store(run->study, &run->storage, evaluation));
+        BB_TRY(bb_ao_storage_solve_once(&run->work.storage, &run->work.factor_problem,
+                                        &run->pipelines[p], run->work.study->correction,
+                                        is_solved_again(run, p), evaluation));
+        BB_TRY(bb_ao_commands_take(run->work.problem, &run->pipelines[p], evaluation));
+        BB_TRY(bb_ao_promise_store(run->work.promises, &task, p, evaluation));
+        BB_TRY(bb_frame_times_store(run->work.study, &run->work.storage, evaluation));
     }
     BB_TRY(aim(run, evaluation));
     tell_phase(run->pipelines[p].name, &begin);
@@ -389,7 +374,7 @@ static bb_status solve_again(ao_run *run, bb_index count)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < count; ++i) {
-        bb_ao_evaluation *evaluation = &run->evaluations[run->order[i]];
+        bb_ao_evaluation *evaluation = &run->work.evaluations[run->order[i]];
         bb_ao_evaluation again = *evaluation; // shares what holds the estimates
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
             continue;
@@ -398,12 +383,12 @@ static bb_status solve_again(ao_run *run, bb_index count)
         bb_ao_evaluation_forget(evaluation, run->target_count);
         again.common = bb_evaluation_start(evaluation->common.pipeline);
         again.common.device = evaluation->common.device;
-        BB_TRY(bb_ao_storage_solve(&run->storage, &run->factor_problem, &evaluation->level,
-                                   run->study->correction, &again));
+        BB_TRY(bb_ao_storage_solve(&run->work.storage, &run->work.factor_problem,
+                                   &evaluation->level, run->work.study->correction, &again));
         BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
-        BB_TRY(bb_ao_storage_apply(&run->storage, &evaluation->level, 0, &again));
+        BB_TRY(bb_ao_storage_apply(&run->work.storage, &evaluation->level, 0, &again));
         evaluation->kind = again.kind;
         BB_TRY(aim(run, evaluation));
     }
@@ -419,8 +404,9 @@ done:
 static bb_status solve_all(ao_run *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
-    bb_ao_state state = {run->study, run->order, 0, run->evaluations, run->promises, run->learning};
-    const bool learned = run->learning != NULL && options->resume == NULL;
+    bb_ao_state state = {run->work.study,       run->order,         0,
+                         run->work.evaluations, run->work.promises, run->work.learning};
+    const bool learned = run->work.learning != NULL && options->resume == NULL;
     BB_TRY(bb_ao_restart_load(&run->restart, options->resume, &state));
     const bb_index restored = state.finished;
     run->solved = run->settled = restored;
@@ -445,8 +431,9 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);
     BB_TRY(settle(run));
-    bb_factor_storage_rest(&run->storage.common); // nights and what was learned factor, too
-    if (restored > 0 && (bb_ao_study_frames(run->study) || bb_dump_wanted(options->dump, "R"))) {
+    bb_factor_storage_rest(&run->work.storage.common); // nights and what was learned factor, too
+    if (restored > 0 &&
+        (bb_ao_study_frames(run->work.study) || bb_dump_wanted(options->dump, "R"))) {
         BB_TRY(solve_again(run, restored));
     }
 done:
@@ -456,45 +443,18 @@ done:
 bb_status bb_ao_run(const void *asked, const bb_run_options *options, bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_ao_study resolved;
-    const bb_ao_study *study = &resolved;
-    ao_run run = {.dump = options->dump};
-    double begin;
+    bb_ao_study study;
+    ao_run run = {.work = {.study = &study, .dump = options->dump}};
     BB_TRY(bb_ao_restart_open(asked, options, &run.restart));
-    BB_TRY(bb_ao_extent_resolve(asked, &resolved));
-    BB_TRY(bb_ao_restart_take_tile(&run.restart, asked, &resolved));
-    BB_TRY(start(asked, study, &run));
+    BB_TRY(bb_ao_extent_resolve(asked, &study));
+    BB_TRY(bb_ao_restart_take_tile(&run.restart, asked, &study));
+    BB_TRY(start(asked, &study, &run));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
-    begin = bb_clock_seconds();
-    BB_TRY(bb_factor_engine_note(&run.engine, results));
-    BB_TRY(bb_ao_evaluations_publish(study, run.problem, run.evaluations, results));
-    BB_TRY(bb_ao_storage_publish(study, run.problem, run.evaluations, results));
-    BB_TRY(bb_ao_scoring_publish(study, run.evaluations, results));
-    BB_TRY(bb_frame_times_publish(study, run.evaluations, results));
-    BB_TRY(bb_ao_quantities_publish(study, run.problem, &run.evaluations[run.order[0]],
-                                    options->dump, results));
-    BB_TRY(bb_ao_whole_publish_best(&run.scoring.whole, &run.factor_problem,
-                                    run.evaluations[run.order[0]].common.device,
-                                    run.scoring.wavelengths_m, results));
-    BB_TRY(bb_ao_learning_compare(run.learning, &run.scoring, run.evaluations, results));
-    if (run.study->monte_carlo.frames > 0) {
-        BB_TRY(bb_ao_sampling_run(study, run.problem, run.scoring.wavelengths_m, run.evaluations,
-                                  results));
-    }
-    if (run.study->time_domain.frames > 0) {
-        BB_TRY(bb_ao_timeline_run(&run.scoring, &run.physics, run.evaluations, results));
-    }
-    BB_TRY(bb_night_run(study, run.problem, run.evaluations, results));
-    BB_TRY(bb_factor_spectrum_publish(&run.factor_problem, results));
-    BB_TRY(
-        bb_factor_tiles_publish(&run.factor_problem, run.pipelines, run.pipeline_count, results));
-    BB_TRY(bb_ao_promises_publish(run.promises, &run.study->pipelines, results));
-    bb_ao_scoring_release(&run.scoring); // the dump takes the problem
-    BB_TRY(bb_ao_dump(options->dump, &run.problem, run.pipeline_count, run.evaluations, results));
-    tell_phase("frames, tables and what else was asked for", &begin);
+    BB_TRY(bb_factor_engine_note(&run.work.engine, results));
+    BB_TRY(bb_parts_run(bb_ao_parts, &study, &run.work, results));
 done:
-    bb_factor_engine_close(&run.engine, status);
+    bb_factor_engine_close(&run.work.engine, status);
     finish(&run);
     return status;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_sampling.h"
-
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/frames/monte_carlo.h"
+#include "sim/ao/ao_work.h"
 
 #include <math.h>
 
@@ -103,7 +102,7 @@ static const bb_output strehl_rows[] = {
      .member = offsetof(strehl_row, whole_sigmas)},
 };
 
-const bb_output_table bb_ao_sampling_strehl = {
+static const bb_output_table strehl_outputs = {
     .title = "/results, ao",
     .when = "With `monte_carlo.frames`, means over the frames (`docs/manual/physics-ao.md`, 2.10):",
     .group = "results",
@@ -130,8 +129,8 @@ static bb_status publish_strehl(const sampling *samples, bb_results *results)
             bb_frame_mean_sigmas(total, evaluation->pairs_with_terms[i % items],
                                  samples->task.frames)};
     }
-    BB_TRY(bb_output_table_publish_records(&bb_ao_sampling_strehl, rows, sizeof *rows, count, NULL,
-                                           results));
+    BB_TRY(
+        bb_output_table_publish_records(&strehl_outputs, rows, sizeof *rows, count, NULL, results));
 done:
     BB_RELEASE(&rows);
     return status;
@@ -167,7 +166,7 @@ static const bb_output frame_rows[] = {
      .member = offsetof(frame_record, structure_error)},
 };
 
-const bb_output_table bb_ao_sampling_frames = {
+static const bb_output_table frames_outputs = {
     .title = "/results, ao", .group = "results", BB_OUTPUT_ROWS(frame_rows)};
 
 static bb_status publish_frames(const sampling *samples, bb_results *results)
@@ -199,29 +198,56 @@ static bb_status publish_frames(const sampling *samples, bb_results *results)
                                  .separations = separation_m,
                                  .structure = structure,
                                  .structure_error = structure_error};
-    BB_TRY(bb_output_table_publish(&bb_ao_sampling_frames, &record, NULL, results));
+    BB_TRY(bb_output_table_publish(&frames_outputs, &record, NULL, results));
 done:
     BB_RELEASE(&residual_nm);
     BB_RELEASE(&fitting);
     return status;
 }
 
-bb_status bb_ao_sampling_run(const bb_ao_study *study, const bb_tomography *problem,
-                             const double *wavelengths_m, const bb_ao_evaluation *evaluations,
-                             bb_results *results)
+static bool wanted(const void *study)
+{
+    return ((const bb_ao_study *)study)->monte_carlo.frames > 0;
+}
+
+static bb_status need(const void *all, const void *extent, bb_need *out)
+{
+    const bb_ao_study *study = all;
+    const bb_ao_extent *span = extent;
+    const double estimates = (double)(study->pipelines.count * study->targets.count);
+    const bb_need drawing =
+        bb_monte_carlo_need(&span->frames, estimates, (double)study->wavelengths_um.count, 1.0,
+                            BB_AO_PSF_PIXELS, span->threads);
+    *out = bb_need_in_turn(bb_frame_sampler_need(&span->frames),
+                           bb_need_together(bb_frame_sampler_held(&span->frames), drawing));
+    return BB_OK;
+}
+
+static bb_status tell(const void *study, const void *extent, bb_plan *plan)
+{
+    const bb_screen_size *screen = &((const bb_ao_extent *)extent)->frames.screen;
+    return bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
+                       ((const bb_ao_study *)study)->monte_carlo.frames, screen->points,
+                       screen->fine_points);
+}
+
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    const bb_tomography *problem = work->problem;
     bb_frame_sampler *sampler = NULL;
     sampling samples = {.study = study,
                         .problem = problem,
-                        .evaluations = evaluations,
+                        .evaluations = work->evaluations,
                         .targets = study->targets.count,
                         .wavelengths = study->wavelengths_um.count,
                         .pipelines = study->pipelines.count,
                         .task = {.seed = (uint64_t)study->common.seed,
                                  .frames = study->monte_carlo.frames,
                                  .wavelength_count = study->wavelengths_um.count,
-                                 .wavelengths_m = wavelengths_m,
+                                 .wavelengths_m = work->scoring.wavelengths_m,
                                  .psf_pixels = BB_AO_PSF_PIXELS}};
     BB_TRY(list_estimates(&samples));
     choose_separations(&samples);
@@ -244,3 +270,13 @@ done:
     BB_RELEASE(&samples.psf);
     return status;
 }
+
+// The frames of `monte_carlo`, whose axes of /results stand.
+const bb_part bb_ao_sampling_part = {
+    .name = "frames",
+    .wanted = wanted,
+    .need = need,
+    .tell = tell,
+    .run = run,
+    .outputs = (const bb_output_table *const[]){&strehl_outputs, &frames_outputs, NULL},
+};

@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "sim/ao/ao_work.h"
 #include "sim/pipelines/storage/narrow_sum.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 #include "sim/pipelines/storage/sum_rounding.h"
@@ -531,26 +532,34 @@ static const bb_output shaken[] = {
      .member = offsetof(shaken_row, loss)},
 };
 
-const bb_output_table bb_ao_scoring_outputs = {.title = "/results, ao",
+static const bb_output_table shaken_outputs = {.title = "/results, ao",
                                                .when = "With `shake_test_arcsec`:",
                                                .group = "results",
                                                .axes = "pipeline",
                                                BB_OUTPUT_ROWS(shaken)};
 
-bb_status bb_ao_scoring_publish(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
-                                bb_results *results)
+static bool is_shaken(const void *study)
 {
-    bb_status status = BB_OK;
+    return !isnan(((const bb_ao_study *)study)->shake_test_arcsec);
+}
+
+static bb_status publish_shaken(void *all, bb_results *results)
+{
+    const bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    const bb_ao_evaluation *evaluations = work->evaluations;
+    const double reference = evaluations[work->reference].shaken[0];
     shaken_row rows[BB_STUDY_PIPELINES];
-    const double reference =
-        evaluations[bb_factor_pipelines_reference(&study->pipelines)].shaken[0];
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         rows[p] = (shaken_row){evaluations[p].shaken[0], reference - evaluations[p].shaken[0]};
     }
-    if (!isnan(study->shake_test_arcsec)) {
-        BB_TRY(bb_output_table_publish_records(&bb_ao_scoring_outputs, rows, sizeof *rows,
-                                               study->pipelines.count, NULL, results));
-    }
-done:
-    return status;
+    return bb_output_table_publish_records(&shaken_outputs, rows, sizeof *rows,
+                                           study->pipelines.count, NULL, results);
 }
+
+const bb_part bb_ao_scoring_part = {
+    .name = "shake test",
+    .wanted = is_shaken,
+    .run = publish_shaken,
+    .outputs = (const bb_output_table *const[]){&shaken_outputs, NULL},
+};

@@ -67,13 +67,4 @@ BB_CHECKED bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *nois
                                          const bb_ao_evaluation *evaluation, bb_index target,
                                          double **own, double *out);
 
-/// Writes the Strehl ratios of the evaluations [pipelines of the study] under the study's shake
-/// test; nothing without one. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_scoring_publish(const bb_ao_study *study,
-                                           const bb_ao_evaluation *evaluations,
-                                           bb_results *results);
-
-/// What that writes.
-extern const bb_output_table bb_ao_scoring_outputs;
-
 #endif

@@ -6,6 +6,7 @@
 #include "core/thread.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_work.h"
 
 #include <math.h>
 
@@ -174,11 +175,11 @@ static const bb_output stored[] = {
      .member = offsetof(stored_row, solved_bits)},
 };
 
-const bb_output_table bb_ao_storage_outputs = {.title = "/results, ao",
-                                               .when = "Where a pipeline has a `storage`:",
-                                               .group = "results",
-                                               .axes = "pipeline",
-                                               BB_OUTPUT_ROWS(stored)};
+static const bb_output_table storage_outputs = {.title = "/results, ao",
+                                                .when = "Where a pipeline has a `storage`:",
+                                                .group = "results",
+                                                .axes = "pipeline",
+                                                BB_OUTPUT_ROWS(stored)};
 
 // Values that were solved of what a pipeline stores: of mirrors that correct together the commands.
 static double solved_values(const bb_tomography *problem, const bb_ao_evaluation *evaluation)
@@ -194,10 +195,13 @@ static double solved_values(const bb_tomography *problem, const bb_ao_evaluation
     return values;
 }
 
-bb_status bb_ao_storage_publish(const bb_ao_study *study, const bb_tomography *problem,
-                                const bb_ao_evaluation *evaluations, bb_results *results)
+// How reconstructors are stored; nothing where none is.
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    const bb_ao_evaluation *evaluations = work->evaluations;
     stored_row *rows = NULL; // [pipelines]
     bool stores = false;
     BB_TRY(BB_ZEROED(study->pipelines.count, &rows));
@@ -206,16 +210,23 @@ bb_status bb_ao_storage_publish(const bb_ao_study *study, const bb_tomography *p
         const bb_codec_config *storage = &evaluations[p].level.storage;
         stores = stores || storage->codec >= 0;
         rows[p].storage = rows[p].text;
-        rows[p].solved_bits = 8.0 * report->stored_bytes / solved_values(problem, &evaluations[p]);
+        rows[p].solved_bits =
+            8.0 * report->stored_bytes / solved_values(work->problem, &evaluations[p]);
         if (!isnan(report->stored_bytes)) {
             bb_codec_describe(storage, rows[p].text, sizeof rows[p].text);
         }
     }
     if (stores) {
-        BB_TRY(bb_output_table_publish_records(&bb_ao_storage_outputs, rows, sizeof *rows,
+        BB_TRY(bb_output_table_publish_records(&storage_outputs, rows, sizeof *rows,
                                                study->pipelines.count, NULL, results));
     }
 done:
     BB_RELEASE(&rows);
     return status;
 }
+
+const bb_part bb_ao_storage_part = {
+    .name = "storage",
+    .run = run,
+    .outputs = (const bb_output_table *const[]){&storage_outputs, NULL},
+};

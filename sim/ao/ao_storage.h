@@ -62,13 +62,4 @@ BB_CHECKED bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pi
 BB_CHECKED bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
                                          bb_index draw, bb_ao_evaluation *evaluation);
 
-/// Writes how the reconstructors of the evaluations [pipelines of the study] are stored; nothing
-/// where none is. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_storage_publish(const bb_ao_study *study, const bb_tomography *problem,
-                                           const bb_ao_evaluation *evaluations,
-                                           bb_results *results);
-
-/// What that writes.
-extern const bb_output_table bb_ao_storage_outputs;
-
 #endif

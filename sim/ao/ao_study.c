@@ -5,7 +5,7 @@
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_whole.h"
-#include "sim/ao/timeline/ao_timeline_config.h"
+#include "sim/ao/ao_work.h"
 #include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 
@@ -229,14 +229,7 @@ bb_status bb_ao_study_check(const void *study, const bb_config *config, bb_probl
     BB_TRY(bb_ao_whole_check(ao, config, problems));
     BB_TRY(check_pupil(&ao->telescope.pupil, config, problems));
     BB_TRY(check_frames(ao, config, problems));
-    BB_TRY(bb_ao_timeline_config_check(ao, config, problems));
-    BB_TRY(bb_ao_learn_config_check(&ao->learn, config, problems));
-    BB_TRY(bb_frame_times_config_check(
-        &ao->frame_times, &ao->pipelines,
-        ao->correction == (int)BB_AO_CORRECTION_MOAO ? ao->targets.count : 1, config, problems));
-    BB_TRY(bb_ao_realtime_config_check(&ao->realtime, &ao->pipelines, ao->common.device, config,
-                                       problems));
-    BB_TRY(bb_night_config_check(ao, config, problems));
+    BB_TRY(bb_parts_check(bb_ao_parts, ao, config, problems));
     const bb_ao_config physics = bb_ao_study_physics(ao);
     BB_TRY(bb_study_check_rules(bb_ao_check(&physics), config, problems));
 done:

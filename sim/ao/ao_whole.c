@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/ao/target_commands.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 
 #include <cblas.h>
@@ -207,45 +208,68 @@ static const bb_output best_rows[] = {
      .member = offsetof(best_row, strehl)},
 };
 
-const bb_output_table bb_ao_whole_outputs = {.title = "/results, ao",
+static const bb_output_table best_outputs = {.title = "/results, ao",
                                              .when = "With `error_terms.minimum_variance`:",
                                              .group = "results",
                                              .axes = "target, wavelength",
                                              BB_OUTPUT_ROWS(best_rows)};
 
-bb_status bb_ao_whole_publish_best(bb_ao_whole *self, const bb_factor_problem *factor_problem,
-                                   int device, const double *wavelengths_m, bb_results *results)
+static bool wants_best(const void *study)
+{
+    return ((const bb_ao_study *)study)->error_terms.minimum_variance;
+}
+
+static bb_status need_best(const void *study, const void *extent, bb_need *out)
+{
+    const bb_ao_extent *span = extent;
+    bb_need solving;
+    BB_RETURN_IF_FAILED(bb_ao_plan_reference_need(study, span, &solving));
+    *out = bb_need_together(span->best, solving);
+    return BB_OK;
+}
+
+// Solves for the commands of least variance of the phase, of each target by itself, by the
+// reference pipeline where it computes.
+static bb_status publish_best(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_ao_study *study = self->study;
+    bb_ao_work *run = all;
+    bb_ao_whole *self = &run->scoring.whole;
+    const bb_ao_study *study = run->study;
     const bb_index wavelengths = study->wavelengths_um.count;
     const bb_factor_pipeline *reference = (const bb_factor_pipeline *)study->pipelines.items +
                                           bb_factor_pipelines_reference(&study->pipelines);
-    bb_factor_problem posed = *factor_problem;
+    bb_factor_problem posed = run->factor_problem;
     best work = {.targets = self->problem->target_count};
     best_row *rows = NULL; // [targets][wavelengths]
-    if (!study->error_terms.minimum_variance) {
-        goto done;
-    }
     BB_TRY(pose_best(self, &work));
     BB_TRY(
         bb_ao_evaluation_create("least variance", work.targets, wavelengths, 0, 0, &work.solved));
-    work.solved.common.device = device;
+    work.solved.common.device = run->evaluations[run->reference].common.device;
     posed.target_count = work.targets;
     posed.sides = work.listed;
     BB_TRY(bb_factor_problem_solve(&posed, reference, work.solved.r, &work.solved.common));
     for (bb_index t = 0; work.solved.common.outcome.kind == BB_OUTCOME_OK && t < work.targets;
          ++t) {
-        BB_TRY(rate_best(self, &work, t, wavelengths_m, work.solved.strehl + t * wavelengths));
+        BB_TRY(rate_best(self, &work, t, run->scoring.wavelengths_m,
+                         work.solved.strehl + t * wavelengths));
     }
     BB_TRY(BB_ALLOCATE(work.targets * wavelengths, &rows));
     for (bb_index i = 0; i < work.targets * wavelengths; ++i) {
         rows[i].strehl = work.solved.strehl[i];
     }
-    BB_TRY(bb_output_table_publish_records(&bb_ao_whole_outputs, rows, sizeof *rows,
+    BB_TRY(bb_output_table_publish_records(&best_outputs, rows, sizeof *rows,
                                            work.targets * wavelengths, NULL, results));
 done:
     release_best(&work);
     BB_RELEASE(&rows);
     return status;
 }
+
+const bb_part bb_ao_whole_part = {
+    .name = "least variance",
+    .wanted = wants_best,
+    .need = need_best,
+    .run = publish_best,
+    .outputs = (const bb_output_table *const[]){&best_outputs, NULL},
+};

@@ -48,14 +48,4 @@ BB_CHECKED bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluat
 /// Definition of a score, by pairs or not: attribute `definition` of its datasets.
 const char *bb_ao_whole_definition(const bb_ao_study *study, bool pairs);
 
-/// Solves for the commands of least variance of the phase, of each target by itself, by the
-/// reference pipeline where `device` computes, and writes their Strehl ratios; nothing without
-/// error_terms.minimum_variance. Errors: those of a pipeline.
-BB_CHECKED bb_status bb_ao_whole_publish_best(bb_ao_whole *self,
-                                              const bb_factor_problem *factor_problem, int device,
-                                              const double *wavelengths_m, bb_results *results);
-
-/// What that writes.
-extern const bb_output_table bb_ao_whole_outputs;
-
 #endif

@@ -15,9 +15,9 @@ static bool is_listed(const bb_experiment_table *experiments, bb_index end,
                       const bb_output_table *table)
 {
     for (bb_index e = 0; e < end; ++e) {
-        const bb_output_table *const *outputs = experiments->rows[e]->outputs;
-        for (bb_index t = 0; outputs[t] != NULL; ++t) {
-            if (outputs[t] == table) {
+        const bb_output_table *own = NULL;
+        for (bb_index t = 0; (own = bb_experiment_output(experiments->rows[e], t)) != NULL; ++t) {
+            if (own == table) {
                 return true;
             }
         }
@@ -41,9 +41,11 @@ static bb_status collect(const bb_experiment_table *experiments, const bb_experi
     bb_status status = BB_OK;
     for (bb_index e = 0; e < experiments->count; ++e) {
         const bb_experiment *row = experiments->rows[e];
-        for (bb_index t = 0; (only == NULL || only == row) && row->outputs[t] != NULL; ++t) {
-            if (only != NULL || !is_listed(experiments, e, row->outputs[t])) {
-                BB_TRY(append(row->outputs[t], out, count));
+        const bb_output_table *table = NULL;
+        for (bb_index t = 0;
+             (only == NULL || only == row) && (table = bb_experiment_output(row, t)) != NULL; ++t) {
+            if (only != NULL || !is_listed(experiments, e, table)) {
+                BB_TRY(append(table, out, count));
             }
         }
     }

@@ -232,8 +232,8 @@ static bool is_taken(const void *context, const char *name)
             return true;
         }
     }
-    for (bb_index t = 0; experiment->outputs[t] != NULL; ++t) {
-        const bb_output_table *table = experiment->outputs[t];
+    const bb_output_table *table = NULL;
+    for (bb_index t = 0; (table = bb_experiment_output(experiment, t)) != NULL; ++t) {
         const bool shown = strcmp(table->group, "results") == 0 || table->group[0] == '\0';
         for (bb_index r = 0; shown && r < table->count; ++r) {
             if (strcmp(table->rows[r].name, name) == 0) {

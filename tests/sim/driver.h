@@ -80,8 +80,10 @@ static inline void driver_check_declared(const bb_experiment *experiment, const 
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
         const bb_output *row = NULL;
-        for (bb_index t = 0; row == NULL && experiment->outputs[t] != NULL; ++t) {
-            row = bb_output_table_find(experiment->outputs[t], dataset);
+        const bb_output_table *table = NULL;
+        for (bb_index t = 0; row == NULL && (table = bb_experiment_output(experiment, t)) != NULL;
+             ++t) {
+            row = bb_output_table_find(table, dataset);
         }
         const bool is_of_call =
             strcmp(dataset->group, "study") == 0 || strcmp(dataset->group, "provenance") == 0;

@@ -6,6 +6,7 @@
 #include "physics/ao/frames/learn_frames.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/learn/ao_learn_publish.h"
 #include "sim/study.h"
 #include "solvers/factor/residual_covariance.h"
@@ -266,23 +267,42 @@ static void announce(const bb_ao_learning *l)
     }
 }
 
-bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *physics,
-                               const bb_tomography *problem, bb_factor_problem *factor_problem,
-                               bb_checkpoint *resumed, bb_results *results, bb_ao_learning **out)
+static bool wanted(const void *study)
+{
+    return ((const bb_ao_study *)study)->learn.source != (int)BB_AO_LEARN_OFF;
+}
+
+static bb_status check(const void *study, const bb_config *config, bb_problems *problems)
+{
+    return bb_ao_learn_config_check(&((const bb_ao_study *)study)->learn, config, problems);
+}
+
+static bb_status tell(const void *study, const void *extent, bb_plan *plan)
+{
+    const bb_ao_learn_planned *learn = &((const bb_ao_extent *)extent)->learn;
+    (void)study;
+    return learn->trials > 0.0 ? bb_plan_add(plan, "learning", "%.0f layers at %.0f outer scales",
+                                             learn->layers, learn->trials)
+                               : BB_OK;
+}
+
+static bb_status start(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    const bb_ao_config *physics = &work->physics;
+    const bb_tomography *problem = work->problem;
+    bb_factor_problem *factor_problem = &work->factor_problem;
     bb_ao_learning *learning = NULL;
-    *out = NULL;
-    if (study->learn.source == (int)BB_AO_LEARN_OFF) {
-        goto done;
-    }
     BB_TRY(BB_ZEROED(1, &learning));
     learning->study = study;
     learning->truth = problem;
     learning->known = *factor_problem;
     learning->applied = study->learn.apply;
-    BB_TRY(resumed == NULL ? fit(study, physics, problem, &learning->profile)
-                           : take_profile(&study->learn, problem, resumed, &learning->profile));
+    BB_TRY(work->resumed == NULL
+               ? fit(study, physics, problem, &learning->profile)
+               : take_profile(&study->learn, problem, work->resumed, &learning->profile));
     learning->numbers = learning->profile;
     drop_arrays(&learning->numbers);
     announce(learning);
@@ -291,7 +311,7 @@ bb_status bb_ao_learning_start(const bb_ao_study *study, const bb_ao_config *phy
         BB_TRY(create_problem(physics, learning));
         apply(learning, factor_problem);
     }
-    *out = learning;
+    work->learning = learning;
     learning = NULL;
 done:
     bb_ao_learning_destroy(&learning);
@@ -305,14 +325,16 @@ void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_evaluation *evalu
     }
 }
 
-bb_status bb_ao_learning_compare(const bb_ao_learning *learning, bb_ao_scoring *scoring,
-                                 const bb_ao_evaluation *evaluations, bb_results *results)
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    bb_ao_work *work = all;
+    const bb_ao_learning *learning = work->learning;
+    const bb_ao_evaluation *evaluations = work->evaluations;
     bb_ao_evaluation known = {0};
     bb_ao_evaluation *const one = &known;
     bb_factor_problem factor_problem = {0};
-    if (learning == NULL || learning->problem == NULL) {
+    if (learning->problem == NULL) {
         return BB_OK;
     }
     const bb_ao_study *study = learning->study;
@@ -328,7 +350,7 @@ bb_status bb_ao_learning_compare(const bb_ao_learning *learning, bb_ao_scoring *
     BB_TRY(bb_factor_problem_prepare(&factor_problem));
     BB_TRY(bb_factor_problem_solve(&factor_problem, &pipelines[reference], known.r, &known.common));
     bb_ao_evaluation_share(&known, study->correction, learning->truth);
-    BB_TRY(bb_ao_scoring_strehls(scoring, &one, 1, targets, study->wavelengths_um.count,
+    BB_TRY(bb_ao_scoring_strehls(&work->scoring, &one, 1, targets, study->wavelengths_um.count,
                                  &known.strehl));
     BB_TRY(bb_ao_learn_publish_strehl(targets, &study->wavelengths_um, known.strehl,
                                       evaluations[reference].strehl, results));
@@ -337,3 +359,15 @@ done:
     bb_ao_evaluation_release(&known, targets);
     return status;
 }
+
+// Learns before pipelines are solved, and points what they solve at the covariances of the learned
+// profile; then solves the reference with the true one too and says what learning costs.
+const bb_part bb_ao_learning_part = {
+    .name = "learning",
+    .wanted = wanted,
+    .check = check,
+    .tell = tell,
+    .start = start,
+    .run = run,
+    .outputs = (const bb_output_table *const[]){&bb_ao_learn_outputs, &bb_ao_learn_strehl, NULL},
+};

@@ -344,10 +344,10 @@ done:
     return status;
 }
 
-bb_status bb_night_config_check(const bb_ao_study *study, const bb_config *config,
-                                bb_problems *problems)
+bb_status bb_night_config_check(const void *all, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
+    const bb_ao_study *study = all;
     const bb_night_config *night = &study->night;
     const bb_ao_config physics = bb_ao_study_physics(study);
     const bb_index latencies = night->latency_s.count;

@@ -60,10 +60,8 @@ typedef struct bb_night_config {
 
 extern const bb_schema bb_night_schema;
 
-struct bb_ao_study;
-
-/// The rules between a study's night and the rest of it. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_night_config_check(const struct bb_ao_study *study, const bb_config *config,
+/// The rules between the night of a bb_ao_study and the rest of it. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_night_config_check(const void *study, const bb_config *config,
                                            bb_problems *problems);
 
 /// Samples of the night, the first at time 0, and the first of them that is scored.

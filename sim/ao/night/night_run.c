@@ -6,7 +6,7 @@
 #include "physics/ao/night/layer_tomography.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_pupil.h"
-#include "sim/ao/ao_scoring.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/night/night_publish.h"
 #include "sim/ao/night/night_schedule.h"
 
@@ -258,18 +258,34 @@ done:
     return status;
 }
 
-bb_status bb_night_run(const bb_ao_study *study, const bb_tomography *problem,
-                       const bb_ao_evaluation *evaluations, bb_results *results)
+static bool wanted(const void *study)
+{
+    return ((const bb_ao_study *)study)->night.source != (int)BB_NIGHT_OFF;
+}
+
+static bb_status need(const void *study, const void *extent, bb_need *out)
+{
+    (void)study;
+    *out = ((const bb_ao_extent *)extent)->night.need;
+    return BB_OK;
+}
+
+static bb_status tell(const void *study, const void *extent, bb_plan *plan)
+{
+    (void)study;
+    return bb_night_plan_tell(&((const bb_ao_extent *)extent)->night, plan);
+}
+
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
     night self = {.study = study,
-                  .evaluations = evaluations,
+                  .evaluations = work->evaluations,
                   .pipeline_count = study->pipelines.count,
                   .target_count = bb_night_run_targets(study)};
-    if (study->night.source == (int)BB_NIGHT_OFF) {
-        goto done;
-    }
-    BB_TRY(start(problem, &self));
+    BB_TRY(start(work->problem, &self));
     bb_log_info("a night of %td sample(s) of %td layer(s), %td use(s) of reconstructors",
                 bb_night_config_samples(&study->night), self.series.layer_count, self.use_count);
     BB_TRY(run_uses(&self));
@@ -278,3 +294,18 @@ done:
     finish(&self);
     return status;
 }
+
+// The night with the pipelines of the study: what `evaluations` gave for its own profile says how
+// each is solved, where, and how long that took.
+const bb_part bb_night_part = {
+    .name = "night",
+    .wanted = wanted,
+    .check = bb_night_config_check,
+    .need = need,
+    .tell = tell,
+    .run = run,
+    .outputs =
+        (const bb_output_table *const[]){&bb_night_publish_profiles, &bb_night_publish_given,
+                                         &bb_night_publish_given_ages, &bb_night_publish_measured,
+                                         &bb_night_publish_measured_ages, NULL},
+};

@@ -11,10 +11,4 @@
 /// Targets whose reconstructors a night solves: one where each has its own.
 bb_index bb_night_run_targets(const bb_ao_study *study);
 
-/// Runs the night of a study that has one, and writes /night. `physics` is what `problem` was made
-/// from, `evaluations` [pipelines] what the study gave for it: how each pipeline is solved, where,
-/// and how long that took. Errors: BB_MEMORY, those of solving and scoring.
-BB_CHECKED bb_status bb_night_run(const bb_ao_study *study, const bb_tomography *problem,
-                                  const bb_ao_evaluation *evaluations, bb_results *results);
-
 #endif

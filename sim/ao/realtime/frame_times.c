@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/realtime/frame_measurement.h"
 
 // Whether a loop multiplies what a pipeline stores, where it computes.
@@ -96,26 +97,47 @@ static const bb_output outputs[] = {
     {"frame_max_us", "pipeline", "us", "longest of those latencies", OF_FRAMES(max)},
 };
 
-const bb_output_table bb_frame_times_outputs = {.title = "/results, ao",
-                                                .when = "With `frame_times.frames`:",
-                                                .group = "results",
-                                                .axes = "pipeline",
-                                                BB_OUTPUT_ROWS(outputs)};
+static const bb_output_table frame_times_outputs = {.title = "/results, ao",
+                                                    .when = "With `frame_times.frames`:",
+                                                    .group = "results",
+                                                    .axes = "pipeline",
+                                                    BB_OUTPUT_ROWS(outputs)};
 
-bb_status bb_frame_times_publish(const bb_ao_study *study, const bb_ao_evaluation *evaluations,
-                                 bb_results *results)
+static bool wanted(const void *study)
+{
+    return ((const bb_ao_study *)study)->frame_times.frames > 0;
+}
+
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    const bb_ao_study *study = all;
+    const bool each = study->correction == (int)BB_AO_CORRECTION_MOAO;
+    return bb_frame_times_config_check(&study->frame_times, &study->pipelines,
+                                       each ? study->targets.count : 1, config, problems);
+}
+
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    const bb_ao_evaluation *evaluations = work->evaluations;
     times_row rows[BB_STUDY_PIPELINES];
-    if (study->frame_times.frames == 0) {
-        return BB_OK;
-    }
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double *times = evaluations[p].frame_times_s;
         rows[p] = (times_row){times[0], times[1], times[2]};
     }
-    BB_TRY(bb_output_table_publish_records(&bb_frame_times_outputs, rows, sizeof *rows,
+    BB_TRY(bb_output_table_publish_records(&frame_times_outputs, rows, sizeof *rows,
                                            study->pipelines.count, NULL, results));
 done:
     return status;
 }
+
+// Times that bb_frame_times_store took.
+const bb_part bb_frame_times_part = {
+    .name = "frame times",
+    .wanted = wanted,
+    .check = check,
+    .run = run,
+    .outputs = (const bb_output_table *const[]){&frame_times_outputs, NULL},
+};

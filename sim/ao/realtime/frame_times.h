@@ -18,13 +18,4 @@
 BB_CHECKED bb_status bb_frame_times_store(const bb_ao_study *study, bb_ao_storage *storage,
                                           bb_ao_evaluation *evaluation);
 
-/// Writes those times of the evaluations [pipelines of the study]; nothing where the study does not
-/// ask for them. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_frame_times_publish(const bb_ao_study *study,
-                                            const bb_ao_evaluation *evaluations,
-                                            bb_results *results);
-
-/// What that writes.
-extern const bb_output_table bb_frame_times_outputs;
-
 #endif

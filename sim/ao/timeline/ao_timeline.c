@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/timeline/ao_timeline.h"
-
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/frames/time_domain.h"
+#include "sim/ao/ao_work.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/ao/timeline/late_scores.h"
 #include "sim/pipelines/storage/stored_product.h"
@@ -216,7 +215,7 @@ static const bb_output strehl_rows[] = {
      .member = offsetof(strehl_row, whole_sigmas)},
 };
 
-const bb_output_table bb_ao_timeline_strehl = {
+static const bb_output_table strehl_outputs = {
     .title = "/results, ao",
     .when = "With `time_domain.frames`, a controller in time (`docs/manual/physics-ao.md`, 2.17):",
     .group = "results",
@@ -245,8 +244,8 @@ static bb_status publish_strehl(const timeline *line, bb_results *results)
             .whole_error = total->error,
             .whole_sigmas = bb_frame_mean_sigmas(total, line->whole[i], line->task.realisations)};
     }
-    BB_TRY(bb_output_table_publish_records(&bb_ao_timeline_strehl, rows, sizeof *rows, count, NULL,
-                                           results));
+    BB_TRY(
+        bb_output_table_publish_records(&strehl_outputs, rows, sizeof *rows, count, NULL, results));
 done:
     BB_RELEASE(&rows);
     return status;
@@ -267,7 +266,7 @@ static const bb_output residual_rows[] = {
      .member = offsetof(residual_record, period_s)},
 };
 
-const bb_output_table bb_ao_timeline_residual = {
+static const bb_output_table residual_outputs = {
     .title = "/results, ao", .group = "results", BB_OUTPUT_ROWS(residual_rows)};
 
 typedef struct wind_row {
@@ -284,7 +283,7 @@ static const bb_output wind_rows[] = {
      .member = offsetof(wind_row, y_m_per_s)},
 };
 
-const bb_output_table bb_ao_timeline_wind = {
+static const bb_output_table wind_outputs = {
     .title = "/results, ao", .group = "results", .axes = "layer", BB_OUTPUT_ROWS(wind_rows)};
 
 // Of the finer screens, which are the shorter ones.
@@ -316,8 +315,8 @@ static bb_status publish_residual(const timeline *line, const bb_screen_size *si
     const residual_record record = {.delay_ms = 1e3 * line->task.delay_s,
                                     .period_s = period_s(line, size),
                                     .residual_nm = residual_nm};
-    BB_TRY(bb_output_table_publish(&bb_ao_timeline_residual, &record, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_ao_timeline_wind, winds, sizeof *winds, layers, NULL,
+    BB_TRY(bb_output_table_publish(&residual_outputs, &record, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&wind_outputs, winds, sizeof *winds, layers, NULL,
                                            results));
 done:
     BB_RELEASE(&residual_nm);
@@ -343,11 +342,85 @@ static void release(timeline *line)
     BB_RELEASE(&line->seen);
 }
 
-bb_status bb_ao_timeline_run(bb_ao_scoring *scoring, const bb_ao_config *physics,
-                             bb_ao_evaluation *evaluations, bb_results *results)
+static double narrow_pipelines(const bb_ao_study *study)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    double count = 0.0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        count += bb_narrow_sum_is_given(&pipelines[p]) ? 1.0 : 0.0;
+    }
+    return count;
+}
+
+// The run on all skies; `held` stays until its scores are made: what guide stars see of mirrors,
+// and matrices whose products are not in fp64.
+static bb_need skies_need(const bb_ao_study *study, const bb_ao_extent *span, bb_need *held)
+{
+    const bb_time_domain_config *time = &study->time_domain;
+    const bool closed = time->loop == (int)BB_LOOP_CLOSED;
+    const bool alone = span->actuators == 0.0;
+    const double targets = (double)study->targets.count;
+    const double rows =
+        alone ? fmax(span->residual.most_rows, span->most_commands) : span->actuators;
+    const double seen = closed ? rows + (alone ? span->residual.most_rows : 0.0) : 0.0;
+    const bb_time_domain_extent series = {
+        .frames = span->frames,
+        .realisations = (double)time->realisations,
+        .scored = (double)time->frames,
+        .settle = time->gain >= 1.0 && !closed ? 0.0 : (double)time->settle_frames,
+        .estimates = (double)study->pipelines.count * targets,
+        .rows = rows,
+        .slopes = (double)span->n,
+        .delay = 1e-3 * bb_ao_timeline_config_delay_ms(study) * time->rate_hz,
+        .wavelengths = (double)study->wavelengths_um.count};
+    *held = (bb_need){.host_bytes = sizeof(double) * (double)span->n *
+                                    (seen + narrow_pipelines(study) * targets * rows)};
+    return bb_need_in_turn(bb_frame_sampler_need(&span->frames),
+                           bb_need_together(bb_frame_sampler_held(&span->frames),
+                                            bb_time_domain_need(&series, span->threads)));
+}
+
+// The covariances of late truth sensors and the residuals of all follow the skies.
+static bb_status need(const void *all, const void *extent, bb_need *out)
+{
+    const bb_ao_study *study = all;
+    const bb_ao_extent *span = extent;
+    bb_need held;
+    const bb_need running = skies_need(study, span, &held);
+    const bb_need scored = bb_ao_plan_score_need(study, span, (double)study->pipelines.count);
+    const bb_need late =
+        bb_late_scores_need(study, (double)span->n, span->m, span->cmm, span->ctm, span->whole);
+    const bb_need scoring = bb_need_together(span->late, bb_need_together(late, scored));
+    *out = bb_need_together(
+        held,
+        bb_need_in_turn(running, bb_need_together(bb_frame_sampler_held(&span->frames), scoring)));
+    return BB_OK;
+}
+
+static bool wanted(const void *study)
+{
+    return ((const bb_ao_study *)study)->time_domain.frames > 0;
+}
+
+static bb_status tell(const void *all, const void *extent, bb_plan *plan)
+{
+    const bb_ao_study *study = all;
+    const bb_time_domain_config *time = &study->time_domain;
+    (void)extent;
+    return bb_plan_add(plan, "time", "%td skies of %td frames at %g Hz, %g ms late, %s loop",
+                       time->realisations, time->settle_frames + time->frames, time->rate_hz,
+                       bb_ao_timeline_config_delay_ms(study),
+                       time->loop == (int)BB_LOOP_CLOSED ? "closed" : "open");
+}
+
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_ao_study *study = scoring->study;
+    bb_ao_work *work = all;
+    const bb_ao_study *study = work->study;
+    bb_ao_scoring *scoring = &work->scoring;
+    const bb_ao_config *physics = &work->physics;
+    bb_ao_evaluation *evaluations = work->evaluations;
     const bb_time_domain_config *time = &study->time_domain;
     bb_frame_sampler *sampler = NULL;
     timeline line = {.study = study,
@@ -390,3 +463,15 @@ done:
     release(&line);
     return status;
 }
+
+// The controller in time, with the matrices of all pipelines; axes of /results stand.
+const bb_part bb_ao_timeline_part = {
+    .name = "time domain",
+    .wanted = wanted,
+    .check = bb_ao_timeline_config_check,
+    .need = need,
+    .tell = tell,
+    .run = run,
+    .outputs =
+        (const bb_output_table *const[]){&strehl_outputs, &residual_outputs, &wind_outputs, NULL},
+};

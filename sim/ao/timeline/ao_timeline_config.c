@@ -93,10 +93,11 @@ done:
     return status;
 }
 
-bb_status bb_ao_timeline_config_check(const bb_ao_study *study, const bb_config *config,
+bb_status bb_ao_timeline_config_check(const void *all, const bb_config *config,
                                       bb_problems *problems)
 {
     bb_status status = BB_OK;
+    const bb_ao_study *study = all;
     const bb_time_domain_config *time = &study->time_domain;
     BB_TRY(check_directions(study, config, problems));
     if (time->frames == 0) {

@@ -7,8 +7,8 @@
 #include "physics/ao/atmosphere.h"
 #include "sim/ao/ao_study.h"
 
-/// The rules between time_domain and the rest of a study. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_timeline_config_check(const bb_ao_study *study, const bb_config *config,
+/// The rules between time_domain and the rest of a bb_ao_study. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_timeline_config_check(const void *study, const bb_config *config,
                                                  bb_problems *problems);
 
 /// Whether the grids of influence functions from files reach what guide stars see of the mirrors in

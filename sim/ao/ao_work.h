@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a run of an ao study works on, as its parts see it (sim/part.h), and the table of them.
+#ifndef BB_SIM_AO_AO_WORK_H
+#define BB_SIM_AO_AO_WORK_H
+
+#include "sim/ao/ao_extent.h"
+#include "sim/ao/ao_scoring.h"
+#include "sim/ao/learn/ao_learn.h"
+#include "sim/part.h"
+#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_promise.h"
+
+/// The driver's; parts read it, and write results.
+typedef struct bb_ao_work {
+    const bb_ao_study *study; ///< with what `auto` came to
+    const char *dump;         ///< operators that are wanted, NULL: none
+    bb_ao_config physics;     ///< with the mask of the pupil and influence functions
+    bb_tomography *problem;
+    bb_factor_engine engine;
+    bb_factor_problem factor_problem;
+    bb_ao_storage storage;
+    bb_ao_scoring scoring;         ///< of estimates
+    bb_ao_evaluation *evaluations; ///< [pipelines of the study]
+    bb_index reference;            ///< of them
+    bb_promise_trials *promises;
+    bb_ao_learning *learning; ///< NULL: the true profile is known
+    bb_checkpoint *resumed;   ///< what the run goes on from, NULL: from the start
+} bb_ao_work;
+
+extern const bb_part *const bb_ao_parts[]; ///< NULL ends them
+
+/// The rows of that table that stand in files of their own.
+extern const bb_part bb_ao_evaluation_part, bb_ao_quantities_part, bb_ao_images_part,
+    bb_ao_storage_part, bb_ao_scoring_part, bb_ao_whole_part, bb_ao_promise_part,
+    bb_ao_learning_part, bb_ao_sampling_part, bb_ao_timeline_part, bb_night_part,
+    bb_frame_times_part, bb_ao_dump_part;
+
+/// What it takes to score `count` estimates, all in one pass over Cmm.
+bb_need bb_ao_plan_score_need(const bb_ao_study *study, const bb_ao_extent *span, double count);
+
+/// One more solve by the reference pipeline. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_ao_plan_reference_need(const bb_ao_study *study, const bb_ao_extent *span,
+                                               bb_need *out);
+
+#endif
