@@ -36,11 +36,4 @@ extern const bb_part bb_ao_evaluation_part, bb_ao_quantities_part, bb_ao_images_
     bb_ao_learning_part, bb_ao_sampling_part, bb_ao_timeline_part, bb_night_part,
     bb_frame_times_part, bb_ao_dump_part;
 
-/// What it takes to score `count` estimates, all in one pass over Cmm.
-bb_need bb_ao_plan_score_need(const bb_ao_study *study, const bb_ao_extent *span, double count);
-
-/// One more solve by the reference pipeline. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_plan_reference_need(const bb_ao_study *study, const bb_ao_extent *span,
-                                               bb_need *out);
-
 #endif
