@@ -83,8 +83,10 @@ static inline bb_results *shared_results(const bb_config *config, shared_results
     check_ok(bb_hdf5_library_start());
     check_ok(bb_point_id(config, BB_DEVICE_CPU, &files, id));
     assert_true(mkdir(BB_BINARY_DIR "/tests/results", 0777) == 0 || errno == EEXIST);
-    (void)snprintf(path, sizeof path, BB_BINARY_DIR "/tests/results/%s-%s%s.h5", id,
-                   shared_results_program(), getenv("BB_CUDA_PORTABLE") != NULL ? "-portable" : "");
+    const char *const core = getenv("OPENBLAS_CORETYPE");
+    (void)snprintf(path, sizeof path, BB_BINARY_DIR "/tests/results/%s-%s%s%s.h5", id,
+                   shared_results_program(), getenv("BB_CUDA_PORTABLE") != NULL ? "-portable" : "",
+                   core != NULL ? core : "");
     (void)snprintf(lock, sizeof lock, "%s.lock", path);
     const int file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     assert_true(file >= 0 && lockf(file, F_LOCK, 0) == 0);

@@ -95,9 +95,8 @@ TEST(noise_is_dense_and_zeros_are_free)
     autoptr(bb_coded_matrix) matrix = low_rank_encode(&rows, &config);
     assert_int_equal(bb_coded_matrix_bytes(matrix), 0);
     bb_coded_matrix_destroy(&matrix);
-    for (bb_index i = 0; i < rows.layout.rows * rows.layout.columns; ++i) {
-        rows.values[i] = bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i);
-    }
+    fill_array(rows.values, rows.layout.rows * rows.layout.columns, i,
+               bb_random_normal(1, BB_STREAM_SELF_TEST, (uint64_t)i));
     matrix = low_rank_encode(&rows, &config);
     assert_int_equal(bb_coded_matrix_low_rank_band(matrix, 0)->dense_tiles, 4);
     assert_true(worst_tile(&rows, matrix, config.tolerance) <= 1.0);

@@ -31,9 +31,7 @@ static double spread(bb_index i)
 
 static void set_spreads(void)
 {
-    for (bb_index i = 0; i < LARGEST; ++i) {
-        spreads[i] = pow(10.0, 2.0 * sin(0.37 * (double)i));
-    }
+    fill_array(spreads, LARGEST, i, pow(10.0, 2.0 * sin(0.37 * (double)i)));
 }
 
 static bb_status fill_covariance(const bb_matrix_source *source, bb_index row, bb_index column,
@@ -211,9 +209,7 @@ static int differences(bb_index count, bb_device *const *gpus, const scene *s, e
 {
     int found = 0;
     double *cee[KINDS];
-    for (int t = 0; t < KINDS; ++t) {
-        cee[t] = dense_new(e->edge * e->edge);
-    }
+    fill_array(cee, KINDS, t, dense_new(e->edge * e->edge));
     bb_residual_scorer *scorer = new_object(bb_residual_scorer, count, gpus, &s->cmm);
     score_into(scorer, s, e, cee);
     bb_residual_scorer_destroy(&scorer);
@@ -232,9 +228,7 @@ static void score_alone(const scene *s, estimates *e)
 {
     const bb_index items = e->edge * e->edge;
     double *expected[KINDS];
-    for (int t = 0; t < KINDS; ++t) {
-        expected[t] = dense_new(items);
-    }
+    fill_array(expected, KINDS, t, dense_new(items));
     score_into(NULL, s, e, expected);
     bb_residual_scorer *scorer = new_object(bb_residual_scorer, 1, devices, &s->cmm);
     score_into(scorer, s, e, e->cee);
@@ -381,9 +375,7 @@ static int begin(void)
     if (code != 0) {
         return code;
     }
-    for (int g = 0; g < PARTS; ++g) {
-        devices[g] = gpu;
-    }
+    fill_array(devices, PARTS, g, gpu);
     set_spreads();
     return 0;
 }

@@ -54,9 +54,7 @@ static void start(bb_variant arithmetic, bb_index block, posed *p)
     double diagonal[N];
     *p = (posed){0};
     make_matrix(p);
-    for (int k = 0; k < N; ++k) {
-        diagonal[k] = p->a[k * N + k];
-    }
+    fill_array(diagonal, N, k, p->a[k * N + k]);
     check_ok(bb_scaling_unit_diagonal(diagonal, N, p->scale));
     check_ok(bb_tile_matrix_create(&p->source, NULL, &tiles, &p->tiles));
     check_ok(bb_tile_cholesky_factor(p->tiles, 1, &outcome));
@@ -65,9 +63,7 @@ static void start(bb_variant arithmetic, bb_index block, posed *p)
     check_ok(bb_panel_cholesky_create(1, &gpu, &plan, &p->panels));
     check_ok(bb_panel_cholesky_factor(p->panels, &sources, p->scale, &outcome, &times));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
-    for (int k = 0; k < N; ++k) {
-        p->pivots[k] = bb_tile_matrix_pivot(p->tiles, k);
-    }
+    fill_array(p->pivots, N, k, bb_tile_matrix_pivot(p->tiles, k));
 }
 
 static void finish(posed *p)
@@ -113,9 +109,7 @@ static double sweep(const posed *p, const coding *how, bool on_device, double *q
     const bb_matrix_layout layout = {.rows = M, .columns = N};
     double excess[M];
     double sum = 0.0;
-    for (int i = 0; i < M * N; ++i) {
-        q[i] = p->r[i] * (how->column_scales ? p->pivots[i % N] : 1.0);
-    }
+    fill_array(q, M * N, i, p->r[i] * (how->column_scales ? p->pivots[i % N] : 1.0));
     bb_codec_config config = codec_of(how->codec);
     autoptr(bb_coded_matrix) matrix = new_object(bb_coded_matrix, &config, how->row_scale, &layout);
     for (int i = 0; i < M; ++i) {
@@ -140,9 +134,7 @@ static double pay(const posed *p, const coding *how, const double *q)
     autofree double *errors = dense_new((bb_index)M * N);
     autofree double *product = dense_new((bb_index)M * N);
     double sum = 0.0;
-    for (int i = 0; i < M * N; ++i) {
-        errors[i] = q[i] / (how->column_scales ? p->pivots[i % N] : 1.0) - p->r[i];
-    }
+    fill_array(errors, M * N, i, q[i] / (how->column_scales ? p->pivots[i % N] : 1.0) - p->r[i]);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, M, N, N, 1.0, errors, N, p->a, N, 0.0,
                 product, N);
     for (int i = 0; i < M * N; ++i) {

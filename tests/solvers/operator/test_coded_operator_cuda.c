@@ -262,9 +262,7 @@ TEST(limbs_stay_within_their_rounding)
         const bb_sum_rounding rounding =
             bb_product_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
         double worst = 0.0;
-        for (bb_index j = 0; j < COLUMNS; ++j) {
-            task.x[j] = (double)(float)task.x[j];
-        }
+        fill_array(task.x, COLUMNS, j, (double)(float)task.x[j]);
         apply(gpu, matrix, &ways[2], 0, ROWS, task.x, y);
         apply(cpu, matrix, &ways[0], 0, ROWS, task.x, expected);
         for (bb_index i = 0; i < ROWS; ++i) {
@@ -376,9 +374,7 @@ static void queue_turns(bb_coded_operator *operation, bb_index rows, problem *ta
     check_ok(bb_device_zero(gpu, y, sizeof found));
     for (int set = 0; set < SETS; ++set) {
         dense_random(ACROSS, 20 + (uint64_t)set, task->x);
-        for (int j = 0; j < ACROSS; ++j) {
-            narrow[j] = (float)task->x[j];
-        }
+        fill_array(narrow, ACROSS, j, (float)task->x[j]);
         check_ok(bb_device_allocate(gpu, sizeof narrow, &x[set]));
         check_ok(bb_device_upload(gpu, x[set], narrow, sizeof narrow));
         check_ok(bb_device_wait(gpu));
@@ -431,9 +427,7 @@ TEST(products_of_two_queues_share_the_gpu)
     bb_codec_config config = codec(BB_FORMAT_E4M3);
     autoptr(bb_coded_matrix) matrix = encode(&task, &config);
     autofree float *narrow = new_array(float, ACROSS);
-    for (int j = 0; j < ACROSS; ++j) {
-        narrow[j] = (float)task.x[j];
-    }
+    fill_array(narrow, ACROSS, j, (float)task.x[j]);
     void *x = allocate_on(gpu, ACROSS * sizeof *narrow);
     check_ok(bb_device_upload(gpu, x, narrow, ACROSS * sizeof *narrow));
     check_ok(bb_device_wait(gpu));
@@ -493,9 +487,7 @@ TEST(a_captured_graph_replays_the_product)
     cuda_ok(cudaGraphInstantiate(&plan, graph, 0));
     for (int round = 0; round < 3; ++round) {
         dense_random(COLUMNS, 10 + round, task.x);
-        for (int j = 0; j < COLUMNS; ++j) {
-            narrow[j] = (float)task.x[j];
-        }
+        fill_array(narrow, COLUMNS, j, (float)task.x[j]);
         check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
         check_ok(bb_device_wait(gpu));
         cuda_ok(cudaGraphLaunch(plan, stream));
@@ -538,9 +530,7 @@ TEST(three_products_share_a_launch)
             check_ok(bb_coded_operator_sum_in_runs(operation[i], 32));
             check_ok(bb_device_allocate(gpu, WANTED * sizeof(double), &y[i]));
         }
-        for (int j = 0; j < COLUMNS; ++j) {
-            narrow[j] = (float)task[0].x[j];
-        }
+        fill_array(narrow, COLUMNS, j, (float)task[0].x[j]);
         check_ok(bb_device_upload(gpu, x, narrow, COLUMNS * sizeof *narrow));
         check_ok(bb_device_wait(gpu));
         check_ok(bb_coded_operator_queue(operation, 3,

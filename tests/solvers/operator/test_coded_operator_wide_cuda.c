@@ -49,17 +49,14 @@ static problem draw(bb_index rows, bb_index columns, unsigned tiles)
     problem out = {rows, columns, dense_new(rows * columns), dense_new(columns), NULL};
     dense_random(rows * columns, 1 + tiles, out.c);
     dense_random(columns, 2, out.x);
-    for (bb_index i = 0; i < rows * columns; ++i) {
-        out.c[i] = i / columns % 37 == 3 ? 0.0 : rint(ldexp(out.c[i], (int)(i / 256 % 9)));
-    }
+    fill_array(out.c, rows * columns, i,
+               i / columns % 37 == 3 ? 0.0 : rint(ldexp(out.c[i], (int)(i / 256 % 9))));
     for (bb_index tile = 0; tile < 32 && tile * 1024 < columns; ++tile) {
         if ((tiles >> tile & 1U) != 0) {
             widen_tile(&out, tile);
         }
     }
-    for (bb_index j = 0; j < columns; ++j) {
-        out.x[j] = (double)(float)out.x[j];
-    }
+    fill_array(out.x, columns, j, (double)(float)out.x[j]);
     encode(&out);
     return out;
 }
@@ -176,9 +173,7 @@ TEST(wide_columns_take_any_x)
     double y[MOST_ROWS];
     memcpy(drawn, task.x, (size_t)task.columns * sizeof *drawn);
     for (size_t m = 0; m < sizeof magnitudes / sizeof *magnitudes; ++m) {
-        for (bb_index j = 0; j < task.columns; ++j) {
-            task.x[j] = (double)(float)(drawn[j] * magnitudes[m]);
-        }
+        fill_array(task.x, task.columns, j, (double)(float)(drawn[j] * magnitudes[m]));
         autoptr(bb_coded_operator) operation = operator_of(&task, gpu, mixed, RUN);
         apply(operation, &task, 0, task.rows, y);
         expect_close(&task, RUN, true, 0, task.rows, y);
@@ -212,9 +207,7 @@ static void queue_three(const unsigned tiles[3], bool in_limbs)
         operation[i] = operator_of(&task[i], gpu, mixed, RUN);
         check_ok(bb_device_allocate(gpu, WANTED * sizeof(double), &y[i]));
     }
-    for (int j = 0; j < SHARED_COLUMNS; ++j) {
-        narrow[j] = (float)task[0].x[j];
-    }
+    fill_array(narrow, SHARED_COLUMNS, j, (float)task[0].x[j]);
     check_ok(bb_device_upload(gpu, x, narrow, x_bytes));
     check_ok(bb_device_wait(gpu));
     check_ok(bb_coded_operator_queue(operation, 3,

@@ -102,9 +102,7 @@ TEST(axes_of_one_launch_are_each_their_own)
     dense_random(COLUMNS, 5, host_x);
     void *x = allocate_on(gpu, sizeof narrow);
     void *y = allocate_on(gpu, sizeof found);
-    for (int j = 0; j < COLUMNS; ++j) {
-        narrow[j] = (float)host_x[j];
-    }
+    fill_array(narrow, COLUMNS, j, (float)host_x[j]);
     check_ok(bb_device_upload(gpu, x, narrow, sizeof narrow));
     for (int j = 0; j < AXES; ++j) {
         autorelease(response) rows = response_make(7, 13, 61, 47, 1.0 + j);
@@ -120,9 +118,7 @@ TEST(axes_of_one_launch_are_each_their_own)
         const bb_coded_window window = {windows[w][0], windows[w][1], NULL};
         double *target[AXES];
         size_t bytes = (size_t)window.rows * sizeof(double);
-        for (int j = 0; j < AXES; ++j) {
-            target[j] = (double *)y + (bb_index)j * ROWS;
-        }
+        fill_array(target, AXES, j, (double *)y + (bb_index)j * ROWS);
         for (int round = 0; round < 2; ++round) {
             check_ok(bb_coded_operator_queue(operations, AXES, &window, x, target, NULL));
             cuda_ok(cudaDeviceSynchronize());
