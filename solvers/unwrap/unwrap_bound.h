@@ -26,7 +26,8 @@ typedef struct bb_unwrap_bound {
     const bb_unwrap_parts *parts; ///< borrowed
     bool is_double;               ///< words of weights and residuals are fp64, else fp32
     int32_t *order;               ///< [point_count] points, tree by tree, depth first
-    int32_t *ends;      ///< [rows][columns], as scratch; first: place behind the points beyond
+    int32_t
+        *ends; ///< [rows][columns], as scratch; first: place after the last point of its subtree
     int32_t *parents;   ///< [point_count] place of the parent; a root's own
     float *resistances; ///< [point_count] 1 / w of the edge to the parent; 0 of roots
     double *sums;       ///< [point_count + 1] scratch

@@ -16,8 +16,8 @@ static const double tolerable = 0.25;
 enum { PATIENCE = 100 };
 static const double most_kept = 0.8;
 
-// Steps that cost as much as new trees: if trees of weights before, whose bound is mostly as low,
-// do not end a descent so long after its energy does, new ones are built.
+// Trees of earlier weights mostly give a bound as low. New ones, which cost as much as so many
+// steps, are built if the bound has not ended the descent that long after the energy would have.
 enum { TREE_STEPS = 6 };
 
 static bb_status add_inner(bb_unwrap_descent *descent, const bb_unwrap_field *a,

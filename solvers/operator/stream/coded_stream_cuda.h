@@ -92,7 +92,8 @@ __device__ __forceinline__ void await_sums(bb_stream_counts *counts, unsigned bl
 
 /// Until all blocks of the product have seen that x is cut, and add_places starts no sooner, it has
 /// to be said; once the next product's ones may start, which is when add_places lets them, no more:
-/// they would take it for theirs.
+/// they would take it for theirs. Turns of cutting are drawn before the wait for the kernel before,
+/// so that `cutting` has to be 0, too, when block 0 lets the next kernel start.
 __device__ __forceinline__ void forget_cut(bb_stream_counts *counts)
 {
     atomicExch(&counts->cut, 0U);
@@ -399,7 +400,7 @@ stage_shape shape_of(const bb_stream_task &task, int room, int x_bytes, int stag
 struct launch_plan {
     void (*kernel)(job); ///< of sm_90
     void (*staged)(job); ///< of the others
-    void (*cut)(job);    ///< before it; nullptr: x is multiplied as it is
+    void (*cut)(job);    ///< before `staged` alone; nullptr: x is multiplied as it is
     int cut_threads;
     int least_stages; ///< of the kernel of sm_90
     int x_bytes;      ///< of a stage, for x

@@ -12,9 +12,8 @@
 // band meet in shared memory at the end of a run.
 //
 // The warps that multiply cut x first, four tiles a block, while the ring is filled with rows of
-// the block's first run, and the producer goes on when all tiles are said to be cut. A kernel
-// before it that cuts x takes 2 to 4 us more (docs/lab/performance.md, 7); multiply_bands_staged
-// has one.
+// the block's first run, and the producer goes on when all tiles are said to be cut. A separate
+// kernel takes 0.7 to 3.5 us more (docs/lab/performance.md, 7); multiply_bands_staged has one.
 //
 // A Way<S> of a storage S has
 //   mark                   what the cutting warp says of its quarter
@@ -129,7 +128,7 @@ __device__ __forceinline__ void cut_tile_of_x(const bb_stream_task &task, int in
     }
 }
 
-/// Before blocks of multiply_staged: tiles of x, a block every gridDim.x-th.
+/// Before blocks of multiply_bands_staged: tiles of x, a block every gridDim.x-th.
 template <class S, class Way>
 __global__ void __launch_bounds__(cut_threads) cut_x(const __grid_constant__ job task_job)
 {
@@ -197,8 +196,8 @@ template <class Way> struct limbs_of_x {
     }
 
     /// Tiles that are cut are this product's: forget_cut has been before these blocks could start.
-    /// That all are says, too, that the kernel before is over: so may add_places start. The block's
-    /// own last turn has been drawn, or it would be counted after they are forgotten.
+    /// All tiles cut implies that the kernel before has ended, so that add_places may start. The
+    /// block has drawn its last turn before, or that would be counted after forget_cut.
     static __device__ __forceinline__ void await(const job &task_job, stage_control *control)
     {
         hopper::barrier_wait(&control->has_cut, 0);

@@ -18,7 +18,7 @@ constexpr int threads = lanes * (warps + 1);
 constexpr int adding_warps = 4;   // of a block of add_places
 constexpr int adding_loads = 8;   // of a lane of it, at once
 constexpr int adding_blocks = 4;  // of it on a multiprocessor, at most
-constexpr int cutting_blocks = 2; // of cut_x on a multiprocessor
+constexpr int cutting_blocks = 2; // of cut_x on a multiprocessor, where products are staged
 // For 32 registers a thread of add_places, which have room beside a block that multiplies.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
 constexpr int adding_fit = 1;
@@ -26,7 +26,7 @@ constexpr int adding_fit = 1;
 constexpr int adding_fit = 16;
 #endif
 constexpr int most_stages = 12;
-constexpr int late_stages = 4;         // ahead once pieces go by turn: by these blocks finish apart
+constexpr int late_stages = 4;         // ahead at most, once pieces go by turn
 constexpr int stages_on_their_way = 1; // ahead of x: more delay what the kernel before waits for
 constexpr uint32_t everyone = 0xffffffffU;
 
@@ -363,8 +363,8 @@ template <class S, class X> struct producer {
         }
     }
 
-    // Waits until fewer than late_stages are ahead, of values of 8 bits: wider ones have no more,
-    // and of narrower ones the producer has no time to wait.
+    // Waits until fewer than late_stages are ahead, for values of 8 bits: these alone gain by it
+    // (docs/lab/performance.md, 7).
     __device__ __forceinline__ void wait_when_late()
     {
         constexpr bool has_time = !S::varies && !S::of_any_bits && S::row_bytes / S::columns == 1;
