@@ -39,10 +39,10 @@ static bb_status check_steps(const bb_fringe_study *study, bb_index steps)
         "detection.algorithm none: '%s', dataset '%s' has %td frames, expected steps or carre",
         keys->file, keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_CARRE || steps == CARRE_FRAMES, BB_INVALID,
-               "'%s', dataset '%s' has %td frames, expected 4: Carre's formula", keys->file,
-               keys->dataset, steps);
+               "input.file: '%s', dataset '%s' has %td frames, expected 4: Carre's formula",
+               keys->file, keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_CARRIER || steps == 1, BB_INVALID,
-               "'%s', dataset '%s' has %td frames, expected 1: a carrier", keys->file,
+               "input.file: '%s', dataset '%s' has %td frames, expected 1: a carrier", keys->file,
                keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given > 0, BB_INVALID,
                "input.steps_rad is missing: '%s', dataset '%s' has %td frames, each of which needs "
@@ -64,9 +64,10 @@ static bb_status check_phase(const bb_fringe_study *study)
     bb_map_request request = request_data(keys);
     bb_map_file map;
     request.unit = "rad";
-    BB_TRY(bb_map_file_inspect(&request, &map));
+    BB_TRY(bb_study_name_failure(bb_map_file_inspect(&request, &map), "input.file"));
     BB_REQUIRE(map.is_float, BB_INVALID,
-               "'%s', dataset '%s': holds integers, expected a phase in rad as floats, or frames "
+               "input.file: '%s', dataset '%s': integers, expected a phase in rad as floats, "
+               "or frames "
                "[step][rows][columns]",
                keys->file, keys->dataset);
     BB_REQUIRE(keys->steps_rad.count == 0, BB_INVALID,
@@ -187,13 +188,13 @@ static bb_status check_range(const bb_fringe_study *study, const bb_map_file *ma
         least = mask[p] != 0 ? fmin(least, map->values[p]) : least;
         most = mask[p] != 0 ? fmax(most, map->values[p]) : most;
     }
-    BB_REQUIRE(
-        (least >= -M_PI - RANGE_SLACK_RAD && most <= M_PI + RANGE_SLACK_RAD) ||
-            (least >= -RANGE_SLACK_RAD && most <= 2.0 * M_PI + RANGE_SLACK_RAD),
-        BB_INVALID,
-        "'%s', dataset '%s': values from %.4g to %.4g, expected a wrapped phase, from -pi to "
-        "pi or from 0 to 2 pi: is it unwrapped already, or not in rad?",
-        study->input.file, study->input.dataset, least, most);
+    BB_REQUIRE((least >= -M_PI - RANGE_SLACK_RAD && most <= M_PI + RANGE_SLACK_RAD) ||
+                   (least >= -RANGE_SLACK_RAD && most <= 2.0 * M_PI + RANGE_SLACK_RAD),
+               BB_INVALID,
+               "input.file: '%s', dataset '%s': values from %.4g to %.4g, expected a wrapped "
+               "phase, from -pi to "
+               "pi or from 0 to 2 pi: is it unwrapped already, or not in rad?",
+               study->input.file, study->input.dataset, least, most);
 done:
     return status;
 }
@@ -310,11 +311,12 @@ bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *ou
     bb_map_file map = {0};
     BB_TRY(bb_fringe_input_inspect(study, out));
     if (out->columns > 0) {
-        BB_TRY(read_data(study, &map, out));
-        BB_TRY(take_mask(study, out));
+        BB_TRY(bb_study_name_failure(read_data(study, &map, out), "input.file"));
+        BB_TRY(bb_study_name_failure(take_mask(study, out),
+                                     study->input.mask != NULL ? "input.mask" : "input.file"));
         BB_TRY((out->steps > 0 ? take_frames : take_phase)(study, &map, out));
         bb_map_file_release(&map);
-        BB_TRY(take_truth(study, out));
+        BB_TRY(bb_study_name_failure(take_truth(study, out), "input.truth"));
         bb_log_detail("input: size, surface, pupil and noise of the study are of no effect");
     }
 done:

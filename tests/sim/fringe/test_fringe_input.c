@@ -274,6 +274,7 @@ static void check_refused(const char *input, const char *extra, bb_status code, 
     const driver_case study = {CONFIG, {input, PLAIN, "zernike_terms=0", extra}};
     bb_results *results = NULL;
     check_fails(driver_run(&study, 1, &results), code, text);
+    assert_int_not_equal(bb_status_message()[0], '\''); // a key comes before the file
 }
 
 TEST(what_does_not_fit_is_refused)
