@@ -20,12 +20,12 @@ bb_status bb_parts_check(const bb_part *const *parts, const void *study, const b
     return BB_OK;
 }
 
-bb_status bb_parts_tell(const bb_part *const *parts, const void *study, const void *extent,
-                        bb_plan *plan)
+bb_status bb_parts_plan_lines(const bb_part *const *parts, const void *study, const void *extent,
+                              bb_plan *plan)
 {
     for (; *parts != NULL; ++parts) {
-        if ((*parts)->tell != NULL && is_wanted(*parts, study)) {
-            BB_RETURN_IF_FAILED((*parts)->tell(study, extent, plan));
+        if ((*parts)->plan_lines != NULL && is_wanted(*parts, study)) {
+            BB_RETURN_IF_FAILED((*parts)->plan_lines(study, extent, plan));
         }
     }
     return BB_OK;
@@ -49,21 +49,21 @@ bb_status bb_parts_run(const bb_part *const *parts, const void *study, void *wor
         if ((*parts)->run != NULL && is_wanted(*parts, study)) {
             const double begin = bb_clock_seconds();
             BB_RETURN_IF_FAILED((*parts)->run(work, results));
-            bb_log_detail("%s: %.3f s", (*parts)->name, bb_clock_seconds() - begin);
+            bb_log_detail("phase %s: %.3f s", (*parts)->name, bb_clock_seconds() - begin);
         }
     }
     return BB_OK;
 }
 
 bb_status bb_parts_need(const bb_part *const *parts, const void *study, const void *extent,
-                        bb_need held, bb_need *out)
+                        bb_need beside, bb_need *out)
 {
     *out = (bb_need){0};
     for (; *parts != NULL; ++parts) {
         if ((*parts)->need != NULL && is_wanted(*parts, study)) {
             bb_need own = {0};
             BB_RETURN_IF_FAILED((*parts)->need(study, extent, &own));
-            *out = bb_need_in_turn(*out, bb_need_together(held, own));
+            *out = bb_need_in_turn(*out, bb_need_together(beside, own));
         }
     }
     return BB_OK;

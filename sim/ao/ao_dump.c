@@ -174,5 +174,5 @@ done:
 const bb_part bb_ao_dump_part = {
     .name = "operators",
     .run = run,
-    .outputs = (const bb_output_table *const[]){&bb_ao_commands_actuators, NULL},
+    .outputs = BB_OUTPUTS(&bb_ao_commands_actuators),
 };

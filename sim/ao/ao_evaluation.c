@@ -453,17 +453,15 @@ done:
 }
 
 const bb_part bb_ao_evaluation_part = {
-    .name = "prices",
+    .name = "scores",
     .run = run,
-    .outputs =
-        (const bb_output_table *const[]){&bb_evaluation_outputs, &headlines_outputs, &axes_outputs,
-                                         &details_outputs, &bb_factor_report_axes,
-                                         &bb_factor_report_outputs, NULL},
+    .outputs = BB_OUTPUTS(&bb_evaluation_outputs, &headlines_outputs, &axes_outputs,
+                          &details_outputs, &bb_factor_report_axes, &bb_factor_report_outputs),
 };
 
 const bb_part bb_ao_images_part = {
     .name = "images",
     .run = run_images,
-    .outputs = (const bb_output_table *const[]){&images_outputs, &boxes_outputs, &ensquared_outputs,
-                                                &by_frames_outputs, &with_terms_outputs, NULL},
+    .outputs = BB_OUTPUTS(&images_outputs, &boxes_outputs, &ensquared_outputs, &by_frames_outputs,
+                          &with_terms_outputs),
 };

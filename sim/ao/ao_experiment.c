@@ -43,10 +43,8 @@ static const bb_part spectrum = {
     .name = "spectrum",
     .need = need_spectrum,
     .run = run_spectrum,
-    .outputs =
-        (const bb_output_table *const[]){&bb_factor_spectrum_formats, &bb_factor_spectrum_matrix,
-                                         &bb_factor_spectrum_places, &bb_factor_spectrum_tiles,
-                                         NULL},
+    .outputs = BB_OUTPUTS(&bb_factor_spectrum_formats, &bb_factor_spectrum_matrix,
+                          &bb_factor_spectrum_places, &bb_factor_spectrum_tiles),
 };
 
 static bb_status run_tiles(void *all, bb_results *results)
@@ -60,7 +58,7 @@ static bb_status run_tiles(void *all, bb_results *results)
 static const bb_part tiles = {
     .name = "tiles",
     .run = run_tiles,
-    .outputs = (const bb_output_table *const[]){&bb_factor_tiles_outputs, NULL},
+    .outputs = BB_OUTPUTS(&bb_factor_tiles_outputs),
 };
 
 static bb_status check_realtime(const void *all, const bb_config *config, bb_problems *problems)
@@ -73,13 +71,13 @@ static bb_status check_realtime(const void *all, const bb_config *config, bb_pro
 static const bb_part realtime = {
     .name = "realtime",
     .check = check_realtime,
-    .outputs = (const bb_output_table *const[]){&bb_frame_table_axes, &bb_realtime_report_kinds,
-                                                &bb_frame_table_times, &bb_frame_table_figures,
-                                                &bb_realtime_report_latencies,
-                                                &bb_frame_table_worst, NULL},
+    .outputs =
+        BB_OUTPUTS(&bb_frame_table_axes, &bb_realtime_report_kinds, &bb_frame_table_times,
+                   &bb_frame_table_figures, &bb_realtime_report_latencies, &bb_frame_table_worst),
 };
 
-// In the order in which they run.
+// In the order in which they run: scores first, which write the axes of /results, operators last,
+// which take the problem.
 const bb_part *const bb_ao_parts[] = {
     &bb_ao_evaluation_part,
     &bb_ao_quantities_part,

@@ -4,6 +4,7 @@
 #include "sim/ao/ao_work.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/dump.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/promised_storage.h"
@@ -325,7 +326,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
         BB_TRY(bb_plan_add(plan, "pupil", "a mask of %td x %td pixels", span.mask_edge,
                            span.mask_edge));
     }
-    BB_TRY(bb_parts_tell(bb_ao_parts, ao, &span, plan));
+    BB_TRY(bb_parts_plan_lines(bb_ao_parts, ao, &span, plan));
     const bb_ao_realtime_extent frames = frame_extent_of(ao, &span);
     BB_TRY(bb_ao_realtime_plan_add(study, &frames, need, plan)); // auto of frames has no size
 done:

@@ -178,8 +178,8 @@ static bb_status run(void *all, bb_results *results)
 }
 
 const bb_part bb_ao_promise_part = {
-    .name = "trials",
+    .name = "promise",
     .run = run,
-    .outputs = (const bb_output_table *const[]){&bb_promise_outputs, &bb_factor_promise_outputs,
-                                                &bb_promise_storages, &promise_outputs, NULL},
+    .outputs = BB_OUTPUTS(&bb_promise_outputs, &bb_factor_promise_outputs, &bb_promise_storages,
+                          &promise_outputs),
 };

@@ -320,8 +320,7 @@ done:
 const bb_part bb_ao_quantities_part = {
     .name = "quantities",
     .run = run,
-    .outputs = (const bb_output_table *const[]){&mirrors_outputs, &budget_outputs,
-                                                &bb_ao_mcao_outputs, &bb_ao_mcao_mirrors,
-                                                &seeing_outputs, &pupil_outputs, &sensors_outputs,
-                                                &slopes_outputs, &truth_slopes_outputs, NULL},
+    .outputs = BB_OUTPUTS(&mirrors_outputs, &budget_outputs, &bb_ao_mcao_outputs,
+                          &bb_ao_mcao_mirrors, &seeing_outputs, &pupil_outputs, &sensors_outputs,
+                          &slopes_outputs, &truth_slopes_outputs),
 };

@@ -46,7 +46,7 @@ BB_CHECKED bb_status bb_ao_restart_take_tile(bb_restart *restart, const bb_ao_st
 BB_CHECKED bb_status bb_ao_restart_save(bb_restart *restart, const bb_ao_state *state);
 
 /// Reads the pipelines that were finished, if any; the learned profile stands before them and was
-/// read (bb_ao_learning_start). `state` has the evaluations as they are before
+/// read (sim/ao/learn/ao_learn.c). `state` has the evaluations as they are before
 /// anything is solved. `path` is the checkpoint's; where another is to be written, that is written
 /// at once. Errors: those of bb_checkpoint_take and bb_ao_restart_save, BB_IO (what no run writes),
 /// BB_INVALID (a pipeline that another device computed).

@@ -4,7 +4,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/stage.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_mcao.h"
@@ -16,6 +15,7 @@
 #include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/realtime/frame_times.h"
 #include "sim/dump.h"
+#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
@@ -23,6 +23,8 @@ static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
 
 typedef struct ao_run {
     bb_ao_work work;
+    bb_factor_engine engine;
+    bb_ao_storage storage;
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count, target_count;
     double *mask;                  // of the pupil, NULL: the annulus
@@ -85,7 +87,7 @@ static bb_status start(const bb_ao_study *asked, const bb_ao_study *study, ao_ru
     run->target_count = study->targets.count;
     bb_device_choice_announce(&offer, asked->common.device, study->common.device);
     BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study->solver.common, NULL));
-    BB_TRY(bb_factor_engine_open(&study->solver.common, &run->work.engine));
+    BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
     BB_TRY(BB_ALLOCATE(run->pipeline_count, &run->order));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->warm));
     put_in_order(run);
@@ -122,7 +124,7 @@ static void finish(ao_run *run)
     BB_RELEASE(&run->tile_norms);
     BB_RELEASE(&run->ctm);
     bb_ao_scoring_release(&run->work.scoring);
-    bb_ao_storage_release(&run->work.storage);
+    bb_ao_storage_release(&run->storage);
     bb_factor_problem_release(&run->work.factor_problem);
     bb_ao_learning_destroy(&run->work.learning);
     bb_ao_mcao_destroy(&run->mcao);
@@ -213,7 +215,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
             run->work.study->correction == (int)BB_AO_CORRECTION_LTAO ? 1 : run->target_count,
         .sides = run->ctm,
         .noise = run->noise,
-        .engine = &run->work.engine,
+        .engine = &run->engine,
         .seed = (uint64_t)run->work.study->common.seed};
     BB_TRY(bb_ao_mcao_create(run->work.problem, run->ctm, &run->mcao));
     bb_ao_mcao_pose(run->mcao, &run->work.factor_problem);
@@ -223,9 +225,9 @@ static bb_status build_problem(ao_run *run, bb_results *results)
     BB_TRY(bb_parts_start(bb_ao_parts, run->work.study, &run->work, results));
     BB_TRY(bb_factor_problem_prepare(&run->work.factor_problem));
     BB_TRY(bb_ao_storage_open(&run->work.factor_problem, run->work.study->common.device,
-                              run->work.problem, &run->work.study->inflation, &run->work.storage));
-    BB_TRY(bb_ao_scoring_open(run->work.study, run->work.problem, &run->work.storage,
-                              uses_device(run), &run->work.scoring));
+                              run->work.problem, &run->work.study->inflation, &run->storage));
+    BB_TRY(bb_ao_scoring_open(run->work.study, run->work.problem, &run->storage, uses_device(run),
+                              &run->work.scoring));
     tell_phase("scales and right-hand sides", &begin);
 done:
     return status;
@@ -243,9 +245,9 @@ static bb_status draw_once(ao_run *run, const bb_factor_problem *factor_problem,
     drawn.level = run->pipelines[pipeline];
     drawn.shared = run->work.evaluations[pipeline].shared;
     drawn.common.device = run->work.evaluations[pipeline].common.device;
-    BB_TRY(bb_ao_storage_solve(&run->work.storage, factor_problem, &run->pipelines[pipeline],
+    BB_TRY(bb_ao_storage_solve(&run->storage, factor_problem, &run->pipelines[pipeline],
                                run->work.study->correction, &drawn));
-    BB_TRY(bb_ao_storage_apply(&run->work.storage, &run->pipelines[pipeline], factor_problem->draw,
+    BB_TRY(bb_ao_storage_apply(&run->storage, &run->pipelines[pipeline], factor_problem->draw,
                                &drawn));
     bb_ao_evaluation *const one = &drawn;
     BB_TRY(bb_ao_scoring_run(&run->work.scoring, &one, 1));
@@ -353,15 +355,15 @@ static bb_status solve(ao_run *run, bb_index p)
         goto done;
     }
     if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
-        bb_factor_storage_rest(&run->work.storage.common);
+        bb_factor_storage_rest(&run->storage.common);
         BB_TRY(bb_ao_promise_keep(run->work.promises, &task, p, evaluation));
     } else {
-        BB_TRY(bb_ao_storage_solve_once(&run->work.storage, &run->work.factor_problem,
+        BB_TRY(bb_ao_storage_solve_once(&run->storage, &run->work.factor_problem,
                                         &run->pipelines[p], run->work.study->correction,
                                         is_solved_again(run, p), evaluation));
         BB_TRY(bb_ao_commands_take(run->work.problem, &run->pipelines[p], evaluation));
         BB_TRY(bb_ao_promise_store(run->work.promises, &task, p, evaluation));
-        BB_TRY(bb_frame_times_store(run->work.study, &run->work.storage, evaluation));
+        BB_TRY(bb_frame_times_store(run->work.study, &run->storage, evaluation));
     }
     BB_TRY(aim(run, evaluation));
     tell_phase(run->pipelines[p].name, &begin);
@@ -383,12 +385,12 @@ static bb_status solve_again(ao_run *run, bb_index count)
         bb_ao_evaluation_forget(evaluation, run->target_count);
         again.common = bb_evaluation_start(evaluation->common.pipeline);
         again.common.device = evaluation->common.device;
-        BB_TRY(bb_ao_storage_solve(&run->work.storage, &run->work.factor_problem,
-                                   &evaluation->level, run->work.study->correction, &again));
+        BB_TRY(bb_ao_storage_solve(&run->storage, &run->work.factor_problem, &evaluation->level,
+                                   run->work.study->correction, &again));
         BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
                    "pipeline %s, ok in the checkpoint, is %s when it is solved again",
                    evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
-        BB_TRY(bb_ao_storage_apply(&run->work.storage, &evaluation->level, 0, &again));
+        BB_TRY(bb_ao_storage_apply(&run->storage, &evaluation->level, 0, &again));
         evaluation->kind = again.kind;
         BB_TRY(aim(run, evaluation));
     }
@@ -431,7 +433,7 @@ static bb_status solve_all(ao_run *run, const bb_run_options *options)
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);
     BB_TRY(settle(run));
-    bb_factor_storage_rest(&run->work.storage.common); // nights and what was learned factor, too
+    bb_factor_storage_rest(&run->storage.common); // nights and what was learned factor, too
     if (restored > 0 &&
         (bb_ao_study_frames(run->work.study) || bb_dump_wanted(options->dump, "R"))) {
         BB_TRY(solve_again(run, restored));
@@ -451,10 +453,10 @@ bb_status bb_ao_run(const void *asked, const bb_run_options *options, bb_results
     BB_TRY(start(asked, &study, &run));
     BB_TRY(build_problem(&run, results));
     BB_TRY(solve_all(&run, options));
-    BB_TRY(bb_factor_engine_note(&run.work.engine, results));
+    BB_TRY(bb_factor_engine_note(&run.engine, results));
     BB_TRY(bb_parts_run(bb_ao_parts, &study, &run.work, results));
 done:
-    bb_factor_engine_close(&run.work.engine, status);
+    bb_factor_engine_close(&run.engine, status);
     finish(&run);
     return status;
 }

@@ -223,7 +223,7 @@ static bb_status need(const void *all, const void *extent, bb_need *out)
     return BB_OK;
 }
 
-static bb_status tell(const void *study, const void *extent, bb_plan *plan)
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
 {
     const bb_screen_size *screen = &((const bb_ao_extent *)extent)->frames.screen;
     return bb_plan_add(plan, "frames", "%td on screens of %td and %td points along an edge",
@@ -271,12 +271,12 @@ done:
     return status;
 }
 
-// The frames of `monte_carlo`, whose axes of /results stand.
+// The frames of `monte_carlo`. Requires the axes of /results.
 const bb_part bb_ao_sampling_part = {
     .name = "frames",
     .wanted = wanted,
     .need = need,
-    .tell = tell,
+    .plan_lines = plan_lines,
     .run = run,
-    .outputs = (const bb_output_table *const[]){&strehl_outputs, &frames_outputs, NULL},
+    .outputs = BB_OUTPUTS(&strehl_outputs, &frames_outputs),
 };

@@ -561,5 +561,5 @@ const bb_part bb_ao_scoring_part = {
     .name = "shake test",
     .wanted = is_shaken,
     .run = publish_shaken,
-    .outputs = (const bb_output_table *const[]){&shaken_outputs, NULL},
+    .outputs = BB_OUTPUTS(&shaken_outputs),
 };

@@ -228,5 +228,5 @@ done:
 const bb_part bb_ao_storage_part = {
     .name = "storage",
     .run = run,
-    .outputs = (const bb_output_table *const[]){&storage_outputs, NULL},
+    .outputs = BB_OUTPUTS(&storage_outputs),
 };

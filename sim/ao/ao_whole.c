@@ -272,5 +272,5 @@ const bb_part bb_ao_whole_part = {
     .wanted = wants_best,
     .need = need_best,
     .run = publish_best,
-    .outputs = (const bb_output_table *const[]){&best_outputs, NULL},
+    .outputs = BB_OUTPUTS(&best_outputs),
 };

@@ -11,7 +11,6 @@
 
 #include "physics/ao/score/whole_residual.h"
 #include "sim/ao/ao_evaluation.h"
-#include "sim/pipelines/factor_problem.h"
 
 /// Zero-initialise, then set `study` and `problem`, both borrowed; release with
 /// bb_ao_whole_release.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run of an ao study works on, as its parts see it (sim/part.h), and the table of them.
+// State of a run of an ao study, as its parts see it (sim/part.h), and the table of them.
 #ifndef BB_SIM_AO_AO_WORK_H
 #define BB_SIM_AO_AO_WORK_H
 
@@ -8,24 +8,22 @@
 #include "sim/ao/ao_scoring.h"
 #include "sim/ao/learn/ao_learn.h"
 #include "sim/part.h"
-#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_promise.h"
 
-/// The driver's; parts read it, and write results.
+/// The driver's; parts read it and write results. Learning points `factor_problem` at the
+/// learned covariances; the dump, the last part, takes `problem` and the estimates.
 typedef struct bb_ao_work {
     const bb_ao_study *study; ///< with what `auto` came to
     const char *dump;         ///< operators that are wanted, NULL: none
     bb_ao_config physics;     ///< with the mask of the pupil and influence functions
     bb_tomography *problem;
-    bb_factor_engine engine;
     bb_factor_problem factor_problem;
-    bb_ao_storage storage;
     bb_ao_scoring scoring;         ///< of estimates
     bb_ao_evaluation *evaluations; ///< [pipelines of the study]
     bb_index reference;            ///< of them
     bb_promise_trials *promises;
     bb_ao_learning *learning; ///< NULL: the true profile is known
-    bb_checkpoint *resumed;   ///< what the run goes on from, NULL: from the start
+    bb_checkpoint *resumed;   ///< checkpoint of a resumed run, NULL: from the start
 } bb_ao_work;
 
 extern const bb_part *const bb_ao_parts[]; ///< NULL ends them

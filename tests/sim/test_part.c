@@ -31,7 +31,7 @@ static bb_status need(const void *study, const void *extent, bb_need *out)
     *out = (bb_need){.host_bytes = *(const double *)extent, .seconds = 1.0};
     return note("n");
 }
-static bb_status tell(const void *study, const void *extent, bb_plan *plan)
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
 {
     (void)study, (void)extent, (void)plan;
     return note("t");
@@ -51,13 +51,10 @@ static bb_status run(void *work, bb_results *results)
 }
 static const bb_output_table first = {.title = "first"}, second = {.title = "second"},
                              third = {.title = "third"};
-#define ALL .check = check, .need = need, .tell = tell, .start = start, .run = run
-static const bb_part always = {
-    .name = "always", ALL, .outputs = (const bb_output_table *const[]){&first, &second, NULL}};
-static const bb_part at_will = {.name = "at will",
-                                .wanted = wanted,
-                                ALL,
-                                .outputs = (const bb_output_table *const[]){&third, NULL}};
+#define ALL .check = check, .need = need, .plan_lines = plan_lines, .start = start, .run = run
+static const bb_part always = {.name = "always", ALL, .outputs = BB_OUTPUTS(&first, &second)};
+static const bb_part at_will = {
+    .name = "at will", .wanted = wanted, ALL, .outputs = BB_OUTPUTS(&third)};
 static const bb_part silent = {.name = "silent"};
 static const bb_part *const parts[] = {&always, &silent, &at_will, NULL};
 
@@ -70,7 +67,7 @@ TEST(parts_that_are_not_wanted_are_only_checked)
         calls[0] = '\0';
         check_ok(bb_parts_check(parts, &wishes[k], NULL, NULL));
         check_ok(bb_parts_need(parts, &wishes[k], &bytes, (bb_need){.host_bytes = 10.0}, &out));
-        check_ok(bb_parts_tell(parts, &wishes[k], &bytes, NULL));
+        check_ok(bb_parts_plan_lines(parts, &wishes[k], &bytes, NULL));
         check_ok(bb_parts_start(parts, &wishes[k], NULL, NULL));
         check_ok(bb_parts_run(parts, &wishes[k], NULL, NULL));
         assert_string_equal(calls, expected[k]);

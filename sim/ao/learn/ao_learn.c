@@ -277,7 +277,7 @@ static bb_status check(const void *study, const bb_config *config, bb_problems *
     return bb_ao_learn_config_check(&((const bb_ao_study *)study)->learn, config, problems);
 }
 
-static bb_status tell(const void *study, const void *extent, bb_plan *plan)
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
 {
     const bb_ao_learn_planned *learn = &((const bb_ao_extent *)extent)->learn;
     (void)study;
@@ -361,13 +361,13 @@ done:
 }
 
 // Learns before pipelines are solved, and points what they solve at the covariances of the learned
-// profile; then solves the reference with the true one too and says what learning costs.
+// profile; then solves the reference with the true one, too, and publishes the loss by learning.
 const bb_part bb_ao_learning_part = {
     .name = "learning",
     .wanted = wanted,
     .check = check,
-    .tell = tell,
+    .plan_lines = plan_lines,
     .start = start,
     .run = run,
-    .outputs = (const bb_output_table *const[]){&bb_ao_learn_outputs, &bb_ao_learn_strehl, NULL},
+    .outputs = BB_OUTPUTS(&bb_ao_learn_outputs, &bb_ao_learn_strehl),
 };

@@ -8,7 +8,6 @@
 
 #include "sim/ao/ao_scoring.h"
 #include "sim/output/checkpoint.h"
-#include "sim/pipelines/factor_problem.h"
 
 typedef struct bb_ao_learning bb_ao_learning;
 

@@ -270,7 +270,7 @@ static bb_status need(const void *study, const void *extent, bb_need *out)
     return BB_OK;
 }
 
-static bb_status tell(const void *study, const void *extent, bb_plan *plan)
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
 {
     (void)study;
     return bb_night_plan_tell(&((const bb_ao_extent *)extent)->night, plan);
@@ -295,17 +295,16 @@ done:
     return status;
 }
 
-// The night with the pipelines of the study: what `evaluations` gave for its own profile says how
-// each is solved, where, and how long that took.
+// The night, with the pipelines of the study: their evaluations give the method, the device and the
+// time of a solve.
 const bb_part bb_night_part = {
     .name = "night",
     .wanted = wanted,
     .check = bb_night_config_check,
     .need = need,
-    .tell = tell,
+    .plan_lines = plan_lines,
     .run = run,
-    .outputs =
-        (const bb_output_table *const[]){&bb_night_publish_profiles, &bb_night_publish_given,
-                                         &bb_night_publish_given_ages, &bb_night_publish_measured,
-                                         &bb_night_publish_measured_ages, NULL},
+    .outputs = BB_OUTPUTS(&bb_night_publish_profiles, &bb_night_publish_given,
+                          &bb_night_publish_given_ages, &bb_night_publish_measured,
+                          &bb_night_publish_measured_ages),
 };

@@ -139,5 +139,5 @@ const bb_part bb_frame_times_part = {
     .wanted = wanted,
     .check = check,
     .run = run,
-    .outputs = (const bb_output_table *const[]){&frame_times_outputs, NULL},
+    .outputs = BB_OUTPUTS(&frame_times_outputs),
 };

@@ -403,7 +403,7 @@ static bool wanted(const void *study)
     return ((const bb_ao_study *)study)->time_domain.frames > 0;
 }
 
-static bb_status tell(const void *all, const void *extent, bb_plan *plan)
+static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
 {
     const bb_ao_study *study = all;
     const bb_time_domain_config *time = &study->time_domain;
@@ -465,14 +465,13 @@ done:
     return status;
 }
 
-// The controller in time, with the matrices of all pipelines; axes of /results stand.
+// The controller in time, with the matrices of all pipelines. Requires the axes of /results.
 const bb_part bb_ao_timeline_part = {
     .name = "time domain",
     .wanted = wanted,
     .check = bb_ao_timeline_config_check,
     .need = need,
-    .tell = tell,
+    .plan_lines = plan_lines,
     .run = run,
-    .outputs =
-        (const bb_output_table *const[]){&strehl_outputs, &residual_outputs, &wind_outputs, NULL},
+    .outputs = BB_OUTPUTS(&strehl_outputs, &residual_outputs, &wind_outputs),
 };
