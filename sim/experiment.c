@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/experiment.h"
 
-#include "sim/ao/ao_experiment.h"
-#include "sim/fringe/fringe_experiment.h"
 #include "sim/part.h"
-#include "sim/product/product_experiment.h"
-#include "sim/reconstructor/reconstructor_experiment.h"
-#include "sim/wafer/wafer_experiment.h"
 
 #include <string.h>
 

@@ -97,6 +97,10 @@ typedef struct bb_experiment_table {
     bb_index count;
 } bb_experiment_table;
 
+/// The experiments, each in a folder of its own.
+extern const bb_experiment bb_wafer_experiment, bb_ao_experiment, bb_product_experiment,
+    bb_reconstructor_experiment, bb_fringe_experiment;
+
 extern const bb_experiment_table bb_experiments;
 
 /// Table number `index` of all that an experiment's results may have, NULL past the last.

@@ -42,14 +42,21 @@ bb_status bb_parts_start(const bb_part *const *parts, const void *study, void *w
     return BB_OK;
 }
 
+void bb_parts_log_phase(const char *phase, double *begin)
+{
+    const double now = bb_clock_seconds();
+    bb_log_detail("phase %s: %.3f s", phase, now - *begin);
+    *begin = now;
+}
+
 bb_status bb_parts_run(const bb_part *const *parts, const void *study, void *work,
                        bb_results *results)
 {
     for (; *parts != NULL; ++parts) {
         if ((*parts)->run != NULL && is_wanted(*parts, study)) {
-            const double begin = bb_clock_seconds();
+            double begin = bb_clock_seconds();
             BB_RETURN_IF_FAILED((*parts)->run(work, results));
-            bb_log_detail("phase %s: %.3f s", (*parts)->name, bb_clock_seconds() - begin);
+            bb_parts_log_phase((*parts)->name, &begin);
         }
     }
     return BB_OK;

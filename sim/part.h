@@ -45,6 +45,9 @@ BB_CHECKED bb_status bb_parts_run(const bb_part *const *parts, const void *study
 BB_CHECKED bb_status bb_parts_need(const bb_part *const *parts, const void *study,
                                    const void *extent, bb_need beside, bb_need *out);
 
+/// A line of -v about a phase that began at *begin, a clock of core/clock.h; the next begins now.
+void bb_parts_log_phase(const char *phase, double *begin);
+
 /// Table number `index` of what they write, NULL past the last.
 const bb_output_table *bb_parts_output(const bb_part *const *parts, bb_index index);
 

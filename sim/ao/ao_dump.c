@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 #include "core/outcome.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/dump.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "sim/ao/ao_evaluation.h"
 
 #include "core/memory.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/dump.h"
 
 #include <math.h>

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_experiment.h"
-
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_study.h"
-#include "sim/ao/ao_work.h"
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"

@@ -4,10 +4,9 @@
 #include "core/memory.h"
 #include "physics/ao/target_commands.h"
 #include "physics/ao/tomography.h"
-#include "sim/ao/ao_pupil.h"
+#include "sim/ao/ao_input.h"
 #include "sim/ao/ao_whole.h"
 #include "sim/ao/learn/ao_learn.h"
-#include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/pipelines/factor_device.h"
 
@@ -160,8 +159,8 @@ static void measure_mirrors(const bb_ao_config *physics, bb_ao_extent *out)
         return;
     }
     out->actuators = bb_mirror_stack_actuators(physics);
-    out->reading = bb_influence_file_need(physics);
-    out->read = bb_influence_file_held(physics);
+    out->reading = bb_ao_input_influences_need(physics);
+    out->read = bb_ao_input_influences_held(physics);
     const bb_need gathering = bb_mirror_commands_gather_need(out->residual.most_rows, out->n,
                                                              out->actuators, out->m, out->threads);
     out->gathering =
@@ -189,8 +188,8 @@ bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads, bb_ao_e
     bb_ao_config physics = bb_ao_study_physics(study);
     bb_influence_cube *influences = NULL;
     double *mask = NULL;
-    BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
-    BB_TRY(bb_influence_file_load(study, &physics, &influences));
+    BB_TRY(bb_ao_input_pupil(study, &physics, &mask));
+    BB_TRY(bb_ao_input_influences(study, &physics, &influences));
     BB_TRY(
         bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));
@@ -225,7 +224,7 @@ bb_status bb_ao_extent_measure(const bb_ao_study *study, double threads, bb_ao_e
     BB_TRY(bb_night_plan(study, &physics, &out->solved, out->residual.most_rows, threads,
                          &out->night));
 done:
-    bb_influence_file_release(study, &influences);
+    bb_ao_input_influences_release(study, &influences);
     BB_RELEASE(&mask);
     bb_sensor_array_release(&guides);
     bb_atmosphere_release(&atmosphere);
@@ -239,7 +238,7 @@ bb_status bb_ao_extent_slopes(const bb_ao_study *study, bb_index *out)
     bb_atmosphere atmosphere = {0};
     bb_sensor_array guides = {0};
     double *mask = NULL;
-    BB_TRY(bb_ao_pupil_load(study, &physics, &mask));
+    BB_TRY(bb_ao_input_pupil(study, &physics, &mask));
     BB_TRY(
         bb_atmosphere_create(physics.atmosphere, physics.telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(&physics, &atmosphere, &guides));

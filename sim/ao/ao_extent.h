@@ -8,8 +8,8 @@
 #include "physics/ao/frames/monte_carlo.h"
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/ao_study.h"
-#include "sim/ao/learn/ao_learn_plan.h"
-#include "sim/ao/night/night_plan.h"
+#include "sim/ao/learn/ao_learn.h"
+#include "sim/ao/night/night.h"
 #include "sim/pipelines/factor_plan.h"
 #include "solvers/factor/residual_covariance.h"
 

@@ -194,7 +194,7 @@ bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config, bb
     const bb_target_config *targets = study->targets.items;
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
     BB_TRY(check_presence(study, config, problems));
-    BB_TRY(bb_influence_file_check(study, config, problems));
+    BB_TRY(bb_ao_input_influences_check(study, config, problems));
     for (bb_index t = 0; !together && t < study->targets.count; ++t) {
         char path[64];
         if (targets[t].weight != 1.0) {

@@ -9,7 +9,7 @@
 #define BB_SIM_AO_AO_MCAO_H
 
 #include "sim/ao/ao_evaluation.h"
-#include "sim/ao/mirrors/influence_file.h" // for the rooms beside this one, too
+#include "sim/ao/ao_input.h" // for the rooms beside this one, too
 #include "sim/pipelines/factor_problem.h"
 
 /// The right-hand side [actuators][n] of one profile.

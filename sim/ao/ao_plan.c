@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/ao_plan.h"
 
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/dump.h"
 #include "sim/pipelines/engine/factor_engine.h"

@@ -2,7 +2,7 @@
 #include "sim/ao/ao_promise.h"
 
 #include "core/memory.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "physics/ao/score/error_budget.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/dump.h"
 
 #include <math.h>

@@ -1,13 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The ao driver: covariances -> tile factor and reconstructor per pipeline -> residual -> Strehl.
+// State of a run of an ao study, as its parts see it (sim/part.h), and the table of them.
 #ifndef BB_SIM_AO_AO_RUN_H
 #define BB_SIM_AO_AO_RUN_H
 
+#include "sim/ao/ao_extent.h"
+#include "sim/ao/ao_scoring.h"
+#include "sim/ao/learn/ao_learn.h"
 #include "sim/experiment.h"
+#include "sim/part.h"
+#include "sim/pipelines/factor_promise.h"
 
-/// Contract in sim/experiment.h; `study` is a bb_ao_study.
+/// The driver's; parts read it and write results. Learning points `factor_problem` at the
+/// learned covariances; the dump, the last part, takes `problem` and the estimates.
+typedef struct bb_ao_work {
+    const bb_ao_study *study; ///< with what `auto` came to
+    const char *dump;         ///< operators that are wanted, NULL: none
+    bb_ao_config physics;     ///< with the mask of the pupil and influence functions
+    bb_tomography *problem;
+    bb_factor_problem factor_problem;
+    bb_ao_storage storage;         ///< of estimates
+    bb_ao_scoring scoring;         ///< likewise
+    bb_ao_evaluation *evaluations; ///< [pipelines of the study]
+    bool on_device;                ///< one of them computes on a GPU
+    bb_index reference;            ///< of them
+    bb_promise_trials *promises;
+    bb_ao_learning *learning; ///< NULL: the true profile is known
+    bb_checkpoint *resumed;   ///< checkpoint of a resumed run, NULL: from the start
+} bb_ao_work;
+
+/// Contract in sim/experiment.h: covariances -> factor and reconstructor of each pipeline ->
+/// residual
+/// -> Strehl ratio. `study` is a bb_ao_study.
 BB_CHECKED bb_status bb_ao_run(const void *study, const bb_run_options *options,
                                bb_results *results);
+
+extern const bb_part *const bb_ao_parts[]; ///< NULL ends them
+
+/// The rows of that table that stand in files of their own.
+extern const bb_part bb_ao_evaluation_part, bb_ao_quantities_part, bb_ao_images_part,
+    bb_ao_storage_part, bb_ao_scoring_part, bb_ao_whole_part, bb_ao_promise_part,
+    bb_ao_learning_part, bb_ao_sampling_part, bb_ao_timeline_part, bb_night_part,
+    bb_frame_times_part, bb_ao_dump_part;
 
 #endif

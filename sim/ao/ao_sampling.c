@@ -2,7 +2,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/frames/monte_carlo.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 
 #include <math.h>
 

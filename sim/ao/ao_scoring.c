@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/pipelines/storage/narrow_sum.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 #include "sim/pipelines/storage/sum_rounding.h"

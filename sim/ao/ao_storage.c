@@ -6,7 +6,7 @@
 #include "core/thread.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
 #include "physics/ao/ao_check.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_run.h"
 #include "sim/ao/ao_whole.h"
-#include "sim/ao/ao_work.h"
 #include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "physics/ao/target_commands.h"
 #include "sim/ao/ao_plan.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 
 #include <cblas.h>

@@ -3,16 +3,210 @@
 
 #include "core/log.h"
 #include "core/memory.h"
+#include "physics/ao/atmosphere.h"
+#include "physics/ao/covariance/slope_covariance.h"
 #include "physics/ao/frames/learn_frames.h"
+#include "physics/ao/learn/learn.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/ao_work.h"
-#include "sim/ao/learn/ao_learn_publish.h"
+#include "sim/ao/ao_run.h"
+#include "sim/ao/learn/ao_learn_config.h"
+#include "sim/output/output_table.h"
 #include "sim/study.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
 #include <stdint.h>
+
+static bb_learn_extent measure(const bb_ao_learn_config *learn, const bb_atmosphere *atmosphere,
+                               const bb_sensor_array *guides)
+{
+    const double *range = learn->outer_scale_range_m.items;
+    const bb_index layers =
+        learn->heights_m.count > 0 ? learn->heights_m.count : atmosphere->layer_count;
+    const bool drawn = learn->source == (int)BB_AO_LEARN_FRAMES;
+    return (bb_learn_extent){
+        .guides = guides,
+        .layers = (double)layers,
+        .sources = drawn ? BB_LEARN_BATCHES : 1.0,
+        .outer_scale_low_m = range != NULL ? range[0] : atmosphere->outer_scale_m,
+        .outer_scale_high_m = range != NULL ? range[1] : atmosphere->outer_scale_m};
+}
+
+// Frames of the guide stars alone.
+static bb_status measure_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                                const bb_sensor_array *guides, bb_frame_sampler_extent *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_frame_sampler_extent){.frames = (double)study->learn.frames,
+                                     .layers = (double)atmosphere->layer_count,
+                                     .levels = study->monte_carlo.subharmonics,
+                                     .slopes = (double)guides->measurement_count};
+    BB_TRY(bb_screen_size_for(&study->monte_carlo, atmosphere, 1, &guides, &out->screen));
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        out->lines += (double)guides->sensors[s].lenslets;
+    }
+done:
+    return status;
+}
+
+// The sampler and the covariances of its frames stay through the fit.
+static bb_status add_frames(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                            const bb_sensor_array *guides, double threads, bb_need *need)
+{
+    bb_status status = BB_OK;
+    bb_frame_sampler_extent frames;
+    BB_TRY(measure_frames(study, atmosphere, guides, &frames));
+    const bb_index n = guides->measurement_count;
+    const bb_need sampler = bb_frame_sampler_held(&frames);
+    const bb_need drawing = bb_learn_frames_need(&frames, n, threads);
+    const bb_need fitting = bb_need_together(bb_learn_frames_held(n), *need);
+    *need = bb_need_in_turn(bb_frame_sampler_need(&frames),
+                            bb_need_together(sampler, bb_need_in_turn(drawing, fitting)));
+done:
+    return status;
+}
+
+bb_status bb_ao_learn_plan(const bb_ao_study *study, const bb_atmosphere *atmosphere,
+                           const bb_sensor_array *guides, double threads, bb_ao_learn_planned *out)
+{
+    bb_status status = BB_OK;
+    const bb_ao_learn_config *learn = &study->learn;
+    const bb_learn_extent extent = measure(learn, atmosphere, guides);
+    *out = (bb_ao_learn_planned){0};
+    if (learn->source == (int)BB_AO_LEARN_OFF) {
+        goto done;
+    }
+    *out = (bb_ao_learn_planned){.layers = extent.layers,
+                                 .trials = bb_learn_trials(&extent),
+                                 .solves_again = learn->apply,
+                                 .need = bb_learn_need(&extent, threads)};
+    if (learn->source == (int)BB_AO_LEARN_PROFILE) { // a triangle of the true Cmm, one thread
+        const bb_need fill = bb_slope_covariance_fill_need(guides, guides, 1.0);
+        out->need = bb_need_together(out->need, bb_need_repeated(fill, 0.5 * out->trials));
+    }
+    if (learn->source == (int)BB_AO_LEARN_FRAMES) {
+        BB_TRY(add_frames(study, atmosphere, guides, threads, &out->need));
+    }
+done:
+    return status;
+}
+
+// Strength at zenith of the true layers at a height; NaN where there is none.
+static double true_strength(const bb_atmosphere *atmosphere, double height_m)
+{
+    double sum = NAN;
+    for (bb_index l = 0; l < atmosphere->layer_count; ++l) {
+        if (fabs(atmosphere->height_m[l] / atmosphere->airmass - height_m) < 1e-6) {
+            sum = (isnan(sum) ? 0.0 : sum) + atmosphere->strength[l] / atmosphere->airmass;
+        }
+    }
+    return sum;
+}
+
+// What was learned beside what is true.
+typedef struct learned {
+    bb_learned_profile profile; // borrowed arrays
+    const double *truth;        // [layers]
+    double r0_m, outer_scale_m; // of the atmosphere
+} learned;
+
+static const char title[] = "/learn, ao with a `learn.source`";
+
+static const bb_output outputs[] = {
+    {"height", "height", "m", "height of a learned layer, at zenith",
+     .member = offsetof(learned, profile.height_m),
+     .count = offsetof(learned, profile.layer_count)},
+    {"strength", "height", "m^(-5/3)", "learned r0^(-5/3) of a layer, at 500 nm and zenith",
+     .member = offsetof(learned, profile.strength)},
+    {"strength_sigma", "height", "m^(-5/3)", "its standard error",
+     .member = offsetof(learned, profile.sigma)},
+    {"strength_true", "height", "m^(-5/3)",
+     "strength of the atmosphere's layer at this height, which the score uses",
+     .note = "NaN where it has no layer", .member = offsetof(learned, truth)},
+    {"separation", "height", "1", "share of a layer's covariance that no other layers make",
+     .member = offsetof(learned, profile.own)},
+    {"r0", "", "m", "learned r0 at 500 nm and zenith, of all layers",
+     .member = offsetof(learned, profile.r0_m)},
+    {"r0_true", "", "m", "r0 of the atmosphere", .member = offsetof(learned, r0_m)},
+    {"outer_scale", "", "m", "learned outer scale",
+     .member = offsetof(learned, profile.outer_scale_m)},
+    {"outer_scale_sigma", "", "m", "its standard error, 0 where known",
+     .member = offsetof(learned, profile.outer_scale_sigma_m)},
+    {"outer_scale_true", "", "m", "outer scale of the atmosphere",
+     .member = offsetof(learned, outer_scale_m)},
+    {"residual", "", "1", "norm of what the layers leave over that of the entries fitted",
+     .member = offsetof(learned, profile.residual)},
+    {"condition", "", "1", "condition of the normal matrix of layers of unit norm",
+     .member = offsetof(learned, profile.condition)},
+    {"guide_star", "guide_star", "1", "index of the guide star",
+     .count = offsetof(learned, profile.sensor_count), .indices = true},
+    {"noise_variance", "guide_star", "arcsec^2",
+     "mean variance of a slope beyond turbulence and tilt",
+     .member = offsetof(learned, profile.noise_arcsec2)},
+    {"tilt_variance", "guide_star", "arcsec^2", "variance of the unknown tilt of a laser star",
+     .note = "0 of a natural one", .member = offsetof(learned, profile.tilt_arcsec2)},
+};
+
+static const bb_output_table profile_outputs = {
+    .title = title, .group = "learn", BB_OUTPUT_ROWS(outputs)};
+
+static const bb_output strehl_rows[] = {
+    {"target", "target", "1", .long_name = "index of the target"},
+    {"wavelength", "wavelength", "um", .long_name = "wavelength"},
+    {"strehl_known", "target, wavelength", "1",
+     .long_name = "Strehl ratio of the reference pipeline with the true profile"},
+    {"strehl_loss", "target, wavelength", "1",
+     .long_name = "strehl_known minus the reference's with the learned profile"},
+};
+
+static const bb_output_table strehl_outputs = {.title = title,
+                                               .when = "Unless `learn.apply: false`:",
+                                               .group = "learn",
+                                               BB_OUTPUT_ROWS(strehl_rows)};
+
+static bb_status publish_profile(const bb_ao_learn_config *learn, const bb_atmosphere *atmosphere,
+                                 const bb_learned_profile *profile, bb_results *results)
+{
+    bb_status status = BB_OK;
+    double *truth = NULL; // [layers]
+    learned record = {.profile = *profile,
+                      .r0_m = atmosphere->r0_m * pow(atmosphere->airmass, 3.0 / 5.0),
+                      .outer_scale_m = atmosphere->outer_scale_m};
+    BB_TRY(BB_ALLOCATE(profile->layer_count, &truth));
+    for (bb_index l = 0; l < profile->layer_count; ++l) {
+        truth[l] = true_strength(atmosphere, profile->height_m[l]);
+    }
+    record.truth = truth;
+    BB_TRY(bb_output_table_publish(&profile_outputs, &record, NULL, results));
+    BB_TRY(bb_results_note(results, "learn", "source", bb_ao_learn_source_name(learn->source)));
+    BB_TRY(bb_results_note(results, "learn", "status", bb_outcome_name(profile->outcome.kind)));
+    BB_TRY(bb_results_note(results, "learn", "status_detail", profile->outcome.detail));
+done:
+    BB_RELEASE(&truth);
+    return status;
+}
+
+static bb_status publish_strehl(bb_index targets, const bb_list *wavelengths_um,
+                                const double *known, const double *learned_strehl,
+                                bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_output_table *table = &strehl_outputs;
+    double *loss = NULL; // [targets][wavelengths]
+    BB_TRY(BB_ALLOCATE(targets * wavelengths_um->count, &loss));
+    for (bb_index i = 0; i < targets * wavelengths_um->count; ++i) {
+        loss[i] = known[i] - learned_strehl[i];
+    }
+    BB_TRY(bb_output_table_add_axis(table, "target", targets, NULL, NULL, results));
+    BB_TRY(bb_output_table_add_axis(table, "wavelength", wavelengths_um->count,
+                                    wavelengths_um->items, NULL, results));
+    BB_TRY(bb_output_table_add(table, "strehl_known", known, NULL, results));
+    BB_TRY(bb_output_table_add(table, "strehl_loss", loss, NULL, results));
+done:
+    BB_RELEASE(&loss);
+    return status;
+}
 
 // Frames from here on, so that those of monte_carlo are others.
 static const uint64_t first_frame = (uint64_t)1 << 32;
@@ -306,7 +500,7 @@ static bb_status start(void *all, bb_results *results)
     learning->numbers = learning->profile;
     drop_arrays(&learning->numbers);
     announce(learning);
-    BB_TRY(bb_ao_learn_publish(&study->learn, &problem->atmosphere, &learning->profile, results));
+    BB_TRY(publish_profile(&study->learn, &problem->atmosphere, &learning->profile, results));
     if (learning->applied && learning->profile.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(create_problem(physics, learning));
         apply(learning, factor_problem);
@@ -352,8 +546,8 @@ static bb_status run(void *all, bb_results *results)
     bb_ao_evaluation_share(&known, study->correction, learning->truth);
     BB_TRY(bb_ao_scoring_strehls(&work->scoring, &one, 1, targets, study->wavelengths_um.count,
                                  &known.strehl));
-    BB_TRY(bb_ao_learn_publish_strehl(targets, &study->wavelengths_um, known.strehl,
-                                      evaluations[reference].strehl, results));
+    BB_TRY(publish_strehl(targets, &study->wavelengths_um, known.strehl,
+                          evaluations[reference].strehl, results));
 done:
     bb_factor_problem_release(&factor_problem);
     bb_ao_evaluation_release(&known, targets);
@@ -369,5 +563,5 @@ const bb_part bb_ao_learning_part = {
     .plan_lines = plan_lines,
     .start = start,
     .run = run,
-    .outputs = BB_OUTPUTS(&bb_ao_learn_outputs, &bb_ao_learn_strehl),
+    .outputs = BB_OUTPUTS(&profile_outputs, &strehl_outputs),
 };

@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/ao/realtime/frame_measurement.h"
 
 // Whether a loop multiplies what a pipeline stores, where it computes.

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "physics/ao/frames/time_domain.h"
 #include "sim/ao/ao_plan.h"
-#include "sim/ao/ao_work.h"
+#include "sim/ao/ao_run.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/ao/timeline/late_scores.h"
 #include "sim/pipelines/storage/stored_product.h"

@@ -3,7 +3,7 @@
 // The deadline harness of ao on a clock that the test sets: frames that are late, posted ahead by
 // the device's clock or back to back, a signal, and what is not finite.
 #include "core/clock.h"
-#include "sim/ao/realtime/frame_table.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/interrupt.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
 

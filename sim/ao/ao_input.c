@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/mirrors/influence_file.h"
+#include "sim/ao/ao_input.h"
 
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/ao/ao_check.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/map_file.h"
+#include "sim/input/matrix_file.h"
 #include "sim/input/unit.h"
 #include "sim/study.h"
 
@@ -38,7 +39,7 @@ done:
     return status;
 }
 
-static bb_status load_image(const bb_influence_config *keys, bb_influence_cube *cube)
+static bb_status load_cube_from_image(const bb_influence_config *keys, bb_influence_cube *cube)
 {
     bb_status status = BB_OK;
     bb_fits_image image;
@@ -71,7 +72,7 @@ done:
     return status;
 }
 
-static bb_status load_dataset(const bb_influence_config *keys, bb_influence_cube *cube)
+static bb_status load_cube_from_dataset(const bb_influence_config *keys, bb_influence_cube *cube)
 {
     bb_status status = BB_OK;
     const bb_map_request request = {.file = keys->file,
@@ -92,7 +93,7 @@ done:
     return status;
 }
 
-bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics,
+bb_status bb_ao_input_influences(const bb_ao_study *study, bb_ao_config *physics,
                                  bb_influence_cube **cubes)
 {
     bb_status status = BB_OK;
@@ -113,9 +114,10 @@ bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics
         const bb_influence_config *keys = &mirrors[k].influence;
         if (keys->file != NULL) {
             (void)snprintf(key, sizeof key, "mirrors[%td].influence", k);
-            BB_TRY(bb_study_name_failure(
-                (bb_fits_image_recognised(keys->file) ? load_image : load_dataset)(keys, &found[k]),
-                key));
+            BB_TRY(bb_study_name_failure((bb_fits_image_recognised(keys->file)
+                                              ? load_cube_from_image
+                                              : load_cube_from_dataset)(keys, &found[k]),
+                                         key));
         }
     }
     physics->influences = found;
@@ -123,11 +125,11 @@ bb_status bb_influence_file_load(const bb_ao_study *study, bb_ao_config *physics
     *cubes = found;
     found = NULL;
 done:
-    bb_influence_file_release(study, &found);
+    bb_ao_input_influences_release(study, &found);
     return status;
 }
 
-void bb_influence_file_release(const bb_ao_study *study, bb_influence_cube **cubes)
+void bb_ao_input_influences_release(const bb_ao_study *study, bb_influence_cube **cubes)
 {
     for (bb_index k = 0; *cubes != NULL && k < study->mirrors.count; ++k) {
         BB_RELEASE(&(*cubes)[k].values);
@@ -135,7 +137,7 @@ void bb_influence_file_release(const bb_ao_study *study, bb_influence_cube **cub
     BB_RELEASE(cubes);
 }
 
-bb_need bb_influence_file_held(const bb_ao_config *physics)
+bb_need bb_ao_input_influences_held(const bb_ao_config *physics)
 {
     double values = 0.0;
     for (bb_index k = 0; physics->influences != NULL && k < physics->mirror_count; ++k) {
@@ -146,9 +148,9 @@ bb_need bb_influence_file_held(const bb_ao_config *physics)
 }
 
 // Of the last that is read the reader has a copy.
-bb_need bb_influence_file_need(const bb_ao_config *physics)
+bb_need bb_ao_input_influences_need(const bb_ao_config *physics)
 {
-    bb_need need = bb_influence_file_held(physics);
+    bb_need need = bb_ao_input_influences_held(physics);
     double values = 0.0;
     double largest = 0.0;
     for (bb_index k = 0; physics->influences != NULL && k < physics->mirror_count; ++k) {
@@ -161,8 +163,8 @@ bb_need bb_influence_file_need(const bb_ao_config *physics)
     return need;
 }
 
-bb_status bb_influence_file_check(const bb_ao_study *study, const bb_config *config,
-                                  bb_problems *problems)
+bb_status bb_ao_input_influences_check(const bb_ao_study *study, const bb_config *config,
+                                       bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_conjugate_config *mirrors = study->mirrors.items;
@@ -178,5 +180,106 @@ bb_status bb_influence_file_check(const bb_ao_study *study, const bb_config *con
         }
     }
 done:
+    return status;
+}
+
+enum { MOST_PIXELS = 8192 }; // along an edge: 512 MiB in memory
+
+// "'pupil' in 'mask.h5'", or a FITS file by its name alone.
+static bb_status label(const bb_pupil_config *config, bb_text *out)
+{
+    return bb_fits_image_recognised(config->file)
+               ? bb_text_add(out, "'%s'", config->file)
+               : bb_text_add(out, "'%s' in '%s'", config->dataset, config->file);
+}
+
+static bb_status hold_shape(const bb_pupil_config *config, bb_index rows, bb_index columns)
+{
+    bb_status status = BB_OK;
+    bb_text name = {0};
+    BB_TRY(label(config, &name));
+    BB_REQUIRE(rows == columns, BB_INVALID, "%s has %td x %td pixels, expected a square",
+               bb_text_string(&name), rows, columns);
+    BB_REQUIRE(rows <= MOST_PIXELS, BB_INVALID,
+               "%s has %td x %td pixels, expected at most %d along an edge", bb_text_string(&name),
+               rows, columns, MOST_PIXELS);
+done:
+    bb_text_release(&name);
+    return status;
+}
+
+static bb_status load_dataset(const bb_pupil_config *config, bb_index *edge, double **values)
+{
+    bb_status status = BB_OK;
+    const bb_matrix_place place = {.file = config->file, .dataset = config->dataset};
+    bb_matrix_file *file = NULL;
+    BB_TRY(bb_matrix_file_open(&place, false, "pupil", &file));
+    BB_TRY(bb_matrix_file_expect(file, BB_QUANTITY_FRACTION));
+    const bb_matrix_source *source = bb_matrix_file_source(file);
+    BB_TRY(hold_shape(config, source->rows, source->columns));
+    BB_TRY(BB_ALLOCATE(source->rows * source->columns, values));
+    BB_TRY(bb_matrix_source_load(source, *values));
+    *edge = source->rows;
+done:
+    bb_matrix_file_close(&file);
+    return status;
+}
+
+static bb_status load_image(const bb_pupil_config *config, bb_index *edge, double **values)
+{
+    bb_status status = BB_OK;
+    bb_index columns = 0;
+    BB_TRY(bb_fits_image_read(config->file, MOST_PIXELS, edge, &columns, values));
+    BB_TRY(hold_shape(config, *edge, columns));
+done:
+    return status;
+}
+
+bb_status bb_ao_input_pupil(const bb_ao_study *study, bb_ao_config *physics, double **mask)
+{
+    bb_status status = BB_OK;
+    const bb_pupil_config *config = &study->telescope.pupil;
+    bb_index edge = 0;
+    double *values = NULL;
+    *mask = NULL;
+    if (config->file == NULL) {
+        goto done;
+    }
+    BB_TRY(bb_study_name_failure((bb_fits_image_recognised(config->file)
+                                      ? load_image
+                                      : load_dataset)(config, &edge, &values),
+                                 "telescope.pupil"));
+    physics->pupil_mask = values;
+    physics->pupil_edge = edge;
+    BB_TRY(bb_ao_check(physics));
+    *mask = values;
+    values = NULL;
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+bb_status bb_ao_input_note_pupil(const bb_ao_config *physics, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_pupil_config *config = &physics->telescope->pupil;
+    bb_value_digest *state = NULL;
+    bb_text text = {0};
+    char digest[BB_DIGEST_BYTES];
+    if (physics->pupil_mask == NULL) {
+        BB_TRY(bb_results_note(results, "provenance", "pupil", "annulus"));
+    } else {
+        BB_TRY(bb_value_digest_create(&state));
+        bb_value_digest_add(state, physics->pupil_mask, physics->pupil_edge * physics->pupil_edge);
+        bb_value_digest_text(state, digest);
+        BB_TRY(bb_fits_image_recognised(config->file)
+                   ? bb_text_add(&text, "%s", config->file)
+                   : bb_text_add(&text, "%s in %s", config->dataset, config->file));
+        BB_TRY(bb_results_note(results, "provenance", "pupil", bb_text_string(&text)));
+        BB_TRY(bb_results_note(results, "provenance", "pupil_digest", digest));
+    }
+done:
+    bb_text_release(&text);
+    bb_value_digest_destroy(&state);
     return status;
 }

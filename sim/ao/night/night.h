@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a night takes, before it.
-#ifndef BB_SIM_AO_NIGHT_NIGHT_PLAN_H
-#define BB_SIM_AO_NIGHT_NIGHT_PLAN_H
+// A supervisor over a night, and what it takes: for every profile that a policy asks for, the
+// reconstructor of every pipeline, and its Strehl ratio in the turbulence of the moments at which
+// it is in use. The plain draw of a pipeline is solved; first target and wavelength are scored.
+#ifndef BB_SIM_AO_NIGHT_NIGHT_H
+#define BB_SIM_AO_NIGHT_NIGHT_H
 
 #include "sim/ao/ao_study.h"
 #include "sim/pipelines/factor_plan.h"

@@ -2,8 +2,8 @@
 //
 // Influence functions of mirrors from the user's files, through the driver: samples of the Gaussian
 // ones have their Strehl ratios, an asymmetric mirror, plans, and what is refused in which words.
+#include "sim/ao/ao_input.h"
 #include "sim/ao/ao_restart.h"
-#include "sim/ao/mirrors/influence_file.h"
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/hdf5_library.h"
 #include "tests/sim/allocation_walk.h"
@@ -315,8 +315,8 @@ static bb_status load_alone(void *context)
     const bb_ao_study *study = bb_config_study(context);
     bb_ao_config physics = bb_ao_study_physics(study);
     bb_influence_cube *cubes = NULL;
-    const bb_status status = bb_influence_file_load(study, &physics, &cubes);
-    bb_influence_file_release(study, &cubes);
+    const bb_status status = bb_ao_input_influences(study, &physics, &cubes);
+    bb_ao_input_influences_release(study, &cubes);
     return status;
 }
 

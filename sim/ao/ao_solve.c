@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/ao/ao_solve.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/ao/ao_commands.h"
+#include "sim/ao/ao_evaluation.h"
+#include "sim/ao/ao_mcao.h"
+#include "sim/ao/ao_promise.h"
+#include "sim/ao/ao_quantities.h"
+#include "sim/ao/realtime/frame_times.h"
+#include "sim/dump.h"
+#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/warm.h"
+
+#include <stdint.h>
+#include <string.h>
+
+// The next pipeline to compute, of those that are solved as pipeline `like` is (-1: of all); -1:
+// none is left.
+static bb_index find_unlisted(const bb_ao_solve *run, const bool *listed, bb_index like)
+{
+    const bb_factor_pipeline *pipelines = run->pipelines;
+    for (int promising = 0; promising <= 1; ++promising) {
+        for (bb_index p = 0; p < run->pipeline_count; ++p) {
+            const bool promises = bb_factor_pipeline_promises(&pipelines[p]);
+            const bool alike =
+                like < 0 || bb_factor_pipeline_solves_alike(&pipelines[like], &pipelines[p]);
+            if (!listed[p] && alike && promises == (promising == 1)) {
+                return p;
+            }
+        }
+    }
+    return -1;
+}
+
+// The order in which pipelines are computed: the reference, which promises are held to and draws
+// are nothing without; after each pipeline those that are solved alike, which is kept for them; and
+// those that promise after those that do not.
+static void put_in_order(const bb_ao_solve *run)
+{
+    bool listed[BB_STUDY_PIPELINES] = {false};
+    bb_index count = 0;
+    bb_index first = bb_factor_pipelines_reference(&run->work->study->pipelines);
+    while (count < run->pipeline_count) {
+        const bb_index head = first;
+        for (bb_index p = head; p >= 0; p = find_unlisted(run, listed, head)) {
+            run->order[count++] = p;
+            listed[p] = true;
+        }
+        first = find_unlisted(run, listed, -1);
+    }
+}
+
+static bb_status create_evaluation(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
+                                   bb_ao_evaluation *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_ao_evaluation_create(pipeline->name, study->targets.count,
+                                   study->wavelengths_um.count, study->ensquared_mas.count,
+                                   bb_ao_study_images(study), out));
+    out->level = *pipeline;
+done:
+    return status;
+}
+
+bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart, const bb_device_offer *offer,
+                           bb_ao_solve *out)
+{
+    bb_status status = BB_OK;
+    const bb_ao_study *study = work->study;
+    *out = (bb_ao_solve){.work = work,
+                         .restart = restart,
+                         .pipelines = study->pipelines.items,
+                         .pipeline_count = study->pipelines.count,
+                         .keeps = bb_ao_evaluation_is_kept(study, work->dump)};
+    BB_TRY(BB_ALLOCATE(out->pipeline_count, &out->order));
+    BB_TRY(BB_ZEROED(out->pipeline_count, &out->warm));
+    put_in_order(out);
+    work->reference = out->order[0];
+    BB_TRY(
+        bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &work->promises));
+    BB_TRY(BB_ZEROED(out->pipeline_count, &work->evaluations));
+    for (bb_index p = 0; p < out->pipeline_count; ++p) {
+        bb_ao_evaluation *evaluation = &work->evaluations[p];
+        BB_TRY(create_evaluation(study, &out->pipelines[p], evaluation));
+        evaluation->shared = study->correction == (int)BB_AO_CORRECTION_LTAO ||
+                             study->correction == (int)BB_AO_CORRECTION_GLAO;
+        BB_TRY(bb_factor_device_choose(offer, study->common.device, &study->solver.common,
+                                       &out->pipelines[p], &evaluation->common.device));
+        work->on_device = work->on_device || evaluation->common.device == BB_DEVICE_CUDA;
+    }
+done:
+    return status;
+}
+
+void bb_ao_solve_release(bb_ao_solve *run)
+{
+    if (run->work == NULL) { // never opened
+        return;
+    }
+    for (bb_index p = 0; run->work->evaluations != NULL && p < run->pipeline_count; ++p) {
+        bb_ao_evaluation_release(&run->work->evaluations[p], run->work->study->targets.count);
+    }
+    BB_RELEASE(&run->work->evaluations);
+    bb_promise_trials_destroy(&run->work->promises);
+    BB_RELEASE(&run->order);
+    BB_RELEASE(&run->warm);
+    BB_RELEASE(&run->tile_norms);
+}
+
+// Pipelines that a study before this one in the same process computed (sim/warm.h) come back to the
+// same bits, times among it, where nothing that they depend on differs: a sweep over the keys of
+// one pipeline computes the others once a condition. Not kept is what frames read later, what
+// shares more than a matrix (learning, a spectrum), and what is found on the way (a promise,
+// escalation).
+static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pipeline)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    return bb_warm_has_room(1.0) && dump == NULL && !bb_ao_study_frames(study) &&
+           study->learn.source == (int)BB_AO_LEARN_OFF &&
+           study->solver.common.spectrum.tiles.count == 0 &&
+           !bb_factor_pipeline_promises(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
+}
+
+// What a pipeline depends on: the study with it and the reference alone.
+static bb_status describe_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
+                               bb_device_kind device, bb_text *out)
+{
+    bb_status status = BB_OK;
+    static const char *const others[] = {"title", "device", "machine", NULL};
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    bb_factor_pipeline pair[2] = {pipelines[reference], pipelines[pipeline]};
+    bb_ao_study alone = *study;
+    alone.pipelines = (bb_list){pair, pipeline == reference ? 1 : 2};
+    BB_TRY(bb_warm_describe("pipeline", &bb_ao_study_schema, &alone, others, out));
+    BB_TRY(bb_text_add(out, "on %s\n", bb_device_names[device]));
+done:
+    return status;
+}
+
+static bb_index list_warm(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
+                          bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS + 1])
+{
+    bb_index bytes = 0;
+    pieces[0] = (bb_checkpoint_piece){&evaluation->common, sizeof evaluation->common};
+    bb_ao_evaluation_list(study, evaluation, pieces + 1);
+    for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
+        bytes += pieces[p].bytes;
+    }
+    return bytes;
+}
+
+static bb_status find_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
+                           bb_ao_evaluation *evaluation, bool *found)
+{
+    bb_status status = BB_OK;
+    bb_text key = {0};
+    bb_index bytes = 0;
+    const char *name = evaluation->common.pipeline;
+    bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
+    BB_TRY(describe_warm(study, reference, pipeline, evaluation->common.device, &key));
+    const char *rest = bb_warm_find(bb_text_string(&key), &bytes);
+    *found = rest != NULL;
+    if (rest == NULL) {
+        goto done;
+    }
+    BB_REQUIRE(list_warm(study, evaluation, pieces) == bytes, BB_INTERNAL,
+               "pipeline %s was kept as %td bytes", name, bytes);
+    for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
+        // The list serves readers and writers alike: these are the evaluation's own arrays.
+        if (pieces[p].bytes > 0) {
+            memcpy((void *)(uintptr_t)pieces[p].data, rest, (size_t)pieces[p].bytes);
+        }
+        rest += pieces[p].bytes;
+    }
+    evaluation->common.pipeline = name;
+done:
+    bb_text_release(&key);
+    return status;
+}
+
+static bb_status keep_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
+                           const bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    bb_text key = {0};
+    char *block = NULL;
+    bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
+    const bb_index bytes = list_warm(study, evaluation, pieces);
+    BB_TRY(describe_warm(study, reference, pipeline, evaluation->common.device, &key));
+    BB_TRY(BB_ALLOCATE(bytes, &block));
+    char *rest = block;
+    for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
+        if (pieces[p].bytes > 0) {
+            memcpy(rest, pieces[p].data, (size_t)pieces[p].bytes);
+        }
+        rest += pieces[p].bytes;
+    }
+    (void)bb_warm_keep(bb_text_string(&key), (void **)&block, bytes);
+done:
+    BB_RELEASE(&block);
+    bb_text_release(&key);
+    return status;
+}
+
+// Cmm is filled in no time, by a device or by all processes, and estimates are better not held.
+static bool fills_fast(const bb_ao_solve *run)
+{
+    return run->work->on_device || bb_factor_engine_is_spread(&run->work->study->solver.common);
+}
+
+// One draw of a pipeline from its factorization to its price.
+static bb_status draw_once(bb_ao_solve *run, const bb_factor_problem *factor_problem,
+                           bb_index pipeline, bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation drawn = {0};
+    BB_TRY(create_evaluation(run->work->study, &run->pipelines[pipeline], &drawn));
+    drawn.shared = run->work->evaluations[pipeline].shared;
+    drawn.common.device = run->work->evaluations[pipeline].common.device;
+    BB_TRY(bb_ao_storage_solve(&run->work->storage, factor_problem, &run->pipelines[pipeline],
+                               run->work->study->correction, &drawn));
+    BB_TRY(bb_ao_storage_apply(&run->work->storage, &run->pipelines[pipeline], factor_problem->draw,
+                               &drawn));
+    bb_ao_evaluation *const one = &drawn;
+    BB_TRY(bb_ao_scoring_run(&run->work->scoring, &one, 1));
+    bb_draws_add(draws, &drawn.common.outcome, bb_ao_evaluation_headline(&drawn));
+done:
+    bb_ao_evaluation_release(&drawn, run->work->problem->target_count);
+    return status;
+}
+
+// Strehl ratios of a pipeline's draws, the plain one first; none but that where there is nothing to
+// compare with. A promise has drawn on its way.
+static bb_status draw(bb_ao_solve *run, bb_index p)
+{
+    bb_status status = BB_OK;
+    const bb_ao_evaluation *reference = &run->work->evaluations[run->order[0]];
+    const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
+    const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
+    const bb_index draws = run->pipelines[p].draws;
+    bb_evaluation *common = &run->work->evaluations[p].common;
+    bb_factor_problem factor_problem = run->work->factor_problem;
+    if (common->draws.tried == 0) {
+        bb_draws_add(&common->draws, &common->outcome,
+                     bb_ao_evaluation_headline(&run->work->evaluations[p]));
+    }
+    for (bb_index d = 1; compares && !promises && d < draws; ++d) {
+        bb_log_progress_step("drawing", run->pipelines[p].name, d - 1, draws - 1);
+        factor_problem.draw = d;
+        BB_TRY(draw_once(run, &factor_problem, p, &common->draws));
+    }
+    bb_log_progress("drawing", 1, 1);
+done:
+    return status;
+}
+
+// Scores what was solved since the last time, in one pass over Cmm for all of it, forgets the
+// reconstructors that nothing reads again, and draws.
+static bb_status settle(bb_ao_solve *run)
+{
+    bb_status status = BB_OK;
+    const bb_index first = run->settled;
+    const bb_index reference = run->order[0];
+    double begin = bb_clock_seconds();
+    bb_index count = 0;
+    bb_ao_evaluation *evaluations[BB_STUDY_PIPELINES] = {NULL};
+    for (bb_index i = first; i < run->solved; ++i) {
+        if (!run->warm[run->order[i]]) {
+            evaluations[count] = &run->work->evaluations[run->order[i]];
+            bb_ao_learning_hold(run->work->learning, evaluations[count++]);
+        }
+    }
+    BB_TRY(bb_ao_scoring_run(&run->work->scoring, evaluations, count));
+    bb_parts_log_phase("scores", &begin);
+    if (first == 0 && run->solved > 0 && !run->warm[reference]) {
+        BB_TRY(bb_ao_quantities_noise(&run->work->scoring, &run->work->evaluations[reference]));
+        bb_parts_log_phase("noise of the reference", &begin);
+    }
+    for (bb_index e = 0; e < count && !run->keeps; ++e) {
+        bb_ao_evaluation_forget(evaluations[e], run->work->problem->target_count);
+    }
+    for (bb_index i = first; i < run->solved; ++i) {
+        const bb_index p = run->order[i];
+        if (!run->warm[p]) {
+            BB_TRY(draw(run, p));
+        }
+        if (!run->warm[p] && is_kept_warm(run->work->study, run->work->dump, p)) {
+            BB_TRY(keep_warm(run->work->study, reference, p, &run->work->evaluations[p]));
+        }
+    }
+    run->settled = run->solved;
+done:
+    return status;
+}
+
+// Whether a pipeline after the one at work is solved as it is.
+static bool is_solved_again(const bb_ao_solve *run, bb_index p)
+{
+    bool again = false;
+    for (bb_index i = run->solved + 1; i < run->pipeline_count; ++i) {
+        again = again ||
+                bb_factor_pipeline_solves_alike(&run->pipelines[p], &run->pipelines[run->order[i]]);
+    }
+    return again;
+}
+
+// What every target gets of commands of mirrors that correct together, where frames are to see it.
+static bb_status aim(const bb_ao_solve *run, bb_ao_evaluation *evaluation)
+{
+    return bb_ao_study_frames(run->work->study) ? bb_ao_mcao_aim(run->work->problem, evaluation)
+                                                : BB_OK;
+}
+
+static bb_status solve(bb_ao_solve *run, bb_index p)
+{
+    bb_status status = BB_OK;
+    const bb_ao_promise_task task = {.scoring = &run->work->scoring,
+                                     .factor_problem = &run->work->factor_problem,
+                                     .tile_norms = &run->tile_norms,
+                                     .reference = &run->work->evaluations[run->order[0]]};
+    bb_ao_evaluation *evaluation = &run->work->evaluations[p];
+    double begin = bb_clock_seconds();
+    if (is_kept_warm(run->work->study, run->work->dump, p)) {
+        BB_TRY(find_warm(run->work->study, run->order[0], p, evaluation, &run->warm[p]));
+    }
+    if (run->warm[p]) {
+        goto done;
+    }
+    if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
+        bb_factor_storage_rest(&run->work->storage.common);
+        BB_TRY(bb_ao_promise_keep(run->work->promises, &task, p, evaluation));
+    } else {
+        BB_TRY(bb_ao_storage_solve_once(&run->work->storage, &run->work->factor_problem,
+                                        &run->pipelines[p], run->work->study->correction,
+                                        is_solved_again(run, p), evaluation));
+        BB_TRY(bb_ao_commands_take(run->work->problem, &run->pipelines[p], evaluation));
+        BB_TRY(bb_ao_promise_store(run->work->promises, &task, p, evaluation));
+        BB_TRY(bb_frame_times_store(run->work->study, &run->work->storage, evaluation));
+    }
+    BB_TRY(aim(run, evaluation));
+    bb_parts_log_phase(run->pipelines[p].name, &begin);
+done:
+    return status;
+}
+
+// The reconstructors of pipelines that came from a checkpoint, for what reads them at the end.
+static bb_status solve_again(bb_ao_solve *run, bb_index count)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        bb_ao_evaluation *evaluation = &run->work->evaluations[run->order[i]];
+        bb_ao_evaluation again = *evaluation; // shares what holds the estimates
+        if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
+            continue;
+        }
+        bb_log_progress_step("solving", again.common.pipeline, i, count);
+        bb_ao_evaluation_forget(evaluation, run->work->problem->target_count);
+        again.common = bb_evaluation_start(evaluation->common.pipeline);
+        again.common.device = evaluation->common.device;
+        BB_TRY(bb_ao_storage_solve(&run->work->storage, &run->work->factor_problem,
+                                   &evaluation->level, run->work->study->correction, &again));
+        BB_REQUIRE(again.common.outcome.kind == BB_OUTCOME_OK, BB_INTERNAL,
+                   "pipeline %s, ok in the checkpoint, is %s when it is solved again",
+                   evaluation->common.pipeline, bb_outcome_name(again.common.outcome.kind));
+        BB_TRY(bb_ao_storage_apply(&run->work->storage, &evaluation->level, 0, &again));
+        evaluation->kind = again.kind;
+        BB_TRY(aim(run, evaluation));
+    }
+    bb_log_progress("solving", count, count);
+done:
+    return status;
+}
+
+// Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
+// so that it can be kept, and so it is on a device and over processes, which fill Cmm in no time
+// and would only hold estimates; else all share one pass over Cmm, but for what a promise is held
+// to.
+bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
+{
+    bb_status status = BB_OK;
+    bb_ao_state state = {run->work->study,       run->order,          0,
+                         run->work->evaluations, run->work->promises, run->work->learning};
+    const bool learned = run->work->learning != NULL && options->resume == NULL;
+    BB_TRY(bb_ao_restart_load(run->restart, options->resume, &state));
+    const bb_index restored = state.finished;
+    run->solved = run->settled = restored;
+    if (learned) {
+        BB_TRY(bb_ao_restart_save(run->restart, &state));
+    }
+    while (run->solved < run->pipeline_count) {
+        const bb_index p = run->order[run->solved];
+        bb_log_progress_step("solving", run->pipelines[p].name, run->solved, run->pipeline_count);
+        if (run->settled == 0 && bb_factor_pipeline_promises(&run->pipelines[p])) {
+            BB_TRY(settle(run));
+        }
+        BB_TRY(solve(run, p));
+        ++run->solved;
+        if (options->checkpoint != NULL || (fills_fast(run) && !run->keeps)) {
+            BB_TRY(settle(run));
+        }
+        if (options->checkpoint != NULL) {
+            state.finished = run->settled;
+            BB_TRY(bb_ao_restart_save(run->restart, &state));
+        }
+    }
+    bb_log_progress("solving", run->solved, run->pipeline_count);
+    BB_TRY(settle(run));
+    bb_factor_storage_rest(&run->work->storage.common); // nights and what was learned factor, too
+    if (restored > 0 &&
+        (bb_ao_study_frames(run->work->study) || bb_dump_wanted(options->dump, "R"))) {
+        BB_TRY(solve_again(run, restored));
+    }
+done:
+    return status;
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The pipelines of an ao study from their factors to their prices: in the order in which each
+// shares what those before it leave, with draws, searches, checkpoints and what a study before
+// kept.
+#ifndef BB_SIM_AO_AO_SOLVE_H
+#define BB_SIM_AO_AO_SOLVE_H
+
+#include "sim/ao/ao_restart.h"
+#include "sim/ao/ao_run.h"
+#include "sim/device_choice.h"
+
+/// bb_ao_solve_open, bb_ao_solve_all, bb_ao_solve_release.
+typedef struct bb_ao_solve {
+    bb_ao_work *work;    ///< the driver's
+    bb_restart *restart; ///< likewise
+    const bb_factor_pipeline *pipelines;
+    bb_index pipeline_count;
+    bb_index *order;    ///< [pipeline_count] the reference, others, those that promise
+    bb_index solved;    ///< so many of that order
+    bb_index settled;   ///< so many of them scored and drawn, too
+    bool *warm;         ///< [pipeline_count] known from a study before
+    bool keeps;         ///< reconstructors, which are read again when all are scored
+    double *tile_norms; ///< of Cmm, NULL until a search asks for them
+} bb_ao_solve;
+
+/// Creates the evaluations of `work`, with their devices, and its trials. Errors: BB_MEMORY, those
+/// of bb_factor_device_choose.
+BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
+                                      const bb_device_offer *offer, bb_ao_solve *out);
+
+/// Solves, scores and draws every pipeline. With checkpoints each is settled by itself, so that it
+/// can be kept; so it is on a device and over processes, where Cmm takes no time and estimates
+/// would only fill memory. Else all share one pass over Cmm, but for what a promise is compared
+/// with. Errors: those of the parts it is made of.
+BB_CHECKED bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options);
+
+/// The evaluations and trials of `work` too.
+void bb_ao_solve_release(bb_ao_solve *run);
+
+#endif
