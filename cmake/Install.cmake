@@ -18,7 +18,7 @@ file(GLOB_RECURSE manual_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.m
 add_custom_command(
   OUTPUT "${BB_MANUAL}/index.html"
   COMMAND /usr/bin/python3 "${BB_MANUAL_MAKER}" "${CMAKE_SOURCE_DIR}" $<TARGET_FILE:bitbudget> "${BB_MANUAL}"
-  DEPENDS bitbudget ${manual_sources} README.md CONTRIBUTING.md CHANGELOG.md outputs/README.md
+  DEPENDS bitbudget bitbudget-bench ${manual_sources} README.md CONTRIBUTING.md CHANGELOG.md outputs/README.md
   COMMENT "Rendering the manual" VERBATIM)
 add_custom_target(manual DEPENDS "${BB_MANUAL}/index.html")
 

@@ -22,20 +22,22 @@
 #include <time.h>
 #include <unistd.h>
 
-static bb_status act(int argument_count, char **arguments, const bb_experiment_table *experiments,
-                     bb_options *options)
+// `first`: the first argument after the command's name, or after that of a program of one command.
+static bb_status act(const bb_command *found, int first, int argument_count, char **arguments,
+                     const bb_experiment_table *experiments, bb_options *options)
 {
     bb_status status = BB_OK;
-    const bb_command *found = NULL;
     const bool is_first = bb_team_joined()->rank == 0;
     bb_text help = {0};
     char **sorted = NULL; // parsing moves operands to the end; the record keeps the order typed
-    BB_TRY(bb_command_table_find(arguments[1], &found));
-    BB_TRY(BB_ZEROED(argument_count + 1, &sorted));
-    for (int i = 0; i < argument_count; ++i) {
-        sorted[i] = arguments[i];
+    BB_TRY(BB_ZEROED(argument_count + 2, &sorted));
+    sorted[0] = arguments[0];
+    sorted[1] = (char *)(uintptr_t)found->name;
+    for (int i = first; i < argument_count; ++i) {
+        sorted[i - first + 2] = arguments[i];
     }
-    BB_TRY(bb_options_parse(argument_count, sorted, found->accepted, options));
+    BB_TRY(bb_options_parse(argument_count - first + 2, sorted, found->accepted, options));
+    options->argument_count = argument_count;
     options->arguments = arguments;
     if (options->help) {
         BB_TRY(bb_command_help_write(found, experiments, &help));
@@ -43,8 +45,8 @@ static bb_status act(int argument_count, char **arguments, const bb_experiment_t
         goto done;
     }
     BB_REQUIRE(options->operand_count >= found->fewest && options->operand_count <= found->most,
-               BB_INVALID, "%td operands; see 'bitbudget %s --help'", options->operand_count,
-               found->name);
+               BB_INVALID, "%td operands; see '%s%s --help'", options->operand_count,
+               bb_option_program(found->name), found->name);
     bb_log_set_level(is_first ? options->level : BB_LOG_SILENT);
     BB_TRY(bb_hdf5_library_start());
     if (is_first) { // of others the first says what a signal costs
@@ -114,9 +116,30 @@ static const char *name_process(void)
     return text;
 }
 
+// Prints the message of a failed status and returns the exit code.
+static int conclude(const char *program, bb_status status, const bb_options *options)
+{
+    bb_threads_stop();
+    if ((status == BB_OK || status == BB_DIFFERENT) && !is_printed()) {
+        status =
+            bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
+    }
+    if (status != BB_OK && status != BB_DIFFERENT) { // that is the answer, and printed
+        const char *job = bb_log_job();
+        bb_log_clear();
+        (void)fprintf(stderr, "%s: %s%s%s%s\n", program, name_process(), bb_status_message(),
+                      job[0] == '\0' ? "" : ", while ", job);
+        if (options->level == BB_LOG_VERBOSE || status == BB_INTERNAL) {
+            (void)fputs(bb_status_trace_text(), stderr);
+        }
+    }
+    return bb_status_exit_code(status);
+}
+
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
+    const bb_command *found = NULL;
     bb_options options = {.level = BB_LOG_NORMAL};
     if (argument_count < 2) {
         status = print_overview(stderr);
@@ -127,23 +150,19 @@ int bb_command_main(int argument_count, char **arguments, const bb_experiment_ta
     } else if (strcmp(arguments[1], "--version") == 0) {
         (void)printf("bitbudget %s (%s)\n", BB_VERSION, BB_COMMIT);
     } else {
-        status = act(argument_count, arguments, experiments, &options);
+        BB_TRY(bb_command_table_find(arguments[1], &found));
+        BB_TRY(act(found, 2, argument_count, arguments, experiments, &options));
     }
-    bb_threads_stop();
-    if ((status == BB_OK || status == BB_DIFFERENT) && !is_printed()) {
-        status =
-            bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write to stdout: %s", strerror(errno));
-    }
-    if (status != BB_OK && status != BB_DIFFERENT) { // that is the answer, and printed
-        const char *job = bb_log_job();
-        bb_log_clear();
-        (void)fprintf(stderr, "bitbudget: %s%s%s%s\n", name_process(), bb_status_message(),
-                      job[0] == '\0' ? "" : ", while ", job);
-        if (options.level == BB_LOG_VERBOSE || status == BB_INTERNAL) {
-            (void)fputs(bb_status_trace_text(), stderr);
-        }
-    }
-    return bb_status_exit_code(status);
+done:
+    return conclude("bitbudget", status, &options);
+}
+
+int bb_command_program(int argument_count, char **arguments, const bb_command *command)
+{
+    bb_options options = {.level = BB_LOG_NORMAL};
+    const bb_experiment_table none = {0};
+    const bb_status status = act(command, 1, argument_count, arguments, &none, &options);
+    return conclude(command->name, status, &options);
 }
 
 bb_status bb_command_load(const bb_options *options, const bb_experiment_table *experiments,

@@ -4,6 +4,7 @@
 #ifndef BB_SIM_COMMAND_H
 #define BB_SIM_COMMAND_H
 
+#include "sim/command_table.h"
 #include "sim/experiment.h"
 #include "sim/options.h"
 #include "sim/output/file.h"
@@ -12,6 +13,9 @@
 /// usage or configuration, 3 input or
 /// output, 4 out of memory, 5 device, 6 internal. Messages go to stderr, results to stdout.
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments);
+
+/// The same of a program that has one command, whose name it is.
+int bb_command_program(int argument_count, char **arguments, const bb_command *command);
 
 /// Loads the configuration that operands name, "CONFIG [key=value ...]", with --device as one more
 /// override, and prints all its problems. `begin` is that of bb_config_request, NULL for none.
@@ -72,8 +76,6 @@ BB_CHECKED bb_status bb_command_realtime(const bb_options *options,
 BB_CHECKED bb_status bb_command_live(const bb_options *options,
                                      const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_sweep(const bb_options *options,
-                                      const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_bench(const bb_options *options,
                                       const bb_experiment_table *experiments);
 BB_CHECKED bb_status bb_command_kernel(const bb_options *options,
                                        const bb_experiment_table *experiments);

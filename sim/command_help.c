@@ -133,7 +133,7 @@ bb_status bb_command_help_write(const bb_command *command, const bb_experiment_t
     const char *before = "usage: ";
     for (const char *line = command->usage; line != NULL; before = "       ") {
         const int length = (int)strcspn(line, "\n");
-        BB_TRY(bb_text_add(out, "%sbitbudget %.*s\n", before, length, line));
+        BB_TRY(bb_text_add(out, "%s%s%.*s\n", before, bb_option_program(line), length, line));
         line = line[length] == '\0' ? NULL : line + length + 1;
     }
     BB_TRY(bb_text_add(out, "\n"));

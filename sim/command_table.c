@@ -146,21 +146,6 @@ static const bb_command table[] = {
       {"output", "collected file; default outputs/sweep-<plan name>.h5, points go to the folder beside"},
       {"within", "name the choice of fewest bytes that keeps this price at every condition:"},
       {"device", "auto, cpu, cuda or opencl, fixed when the sweep is planned"}}},
-    {"bench", bb_command_bench,
-     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LIST,
-      BB_OPTION_QUICK, BB_OPTION_ENERGY, BB_OPTION_WISDOM, BB_OPTION_BASELINE, BB_OPTION_LEVEL},
-     0, INTPTR_MAX, BB_OPERAND_BENCHMARK,
-     "measure the hot loops against ceilings of the same run",
-     "bench [NAME ...] [options]",
-     "Measures products, the thermal step, factorizations and assembly against ceilings and peers "
-     "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes. "
-     "Kernels take the variants that were tuned, if any.",
-     .words = {{"list", "the names"},
-      {"energy", "repeat each until a counter tells its joules too (NVML, RAPL)"},
-      {"output", "result file; default outputs/bench.h5"},
-      {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},
-      {"threads", "default: all processors"}},
-     .is_collective = true},
     {"convergence", bb_command_convergence,
      {BB_OPTION_OUTPUT, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "print the orders in space and time of a study's physics",
@@ -301,6 +286,9 @@ bb_status bb_command_table_find(const char *name, const bb_command **out)
         }
         bb_suggestion_consider(name, table[i].name, &distance, &nearest);
     }
+    BB_REQUIRE(
+        strcmp(name, "bench") != 0, BB_INVALID,
+        "bench is the program bitbudget-bench: cmake --build build --target bitbudget-bench");
     BB_FAIL(BB_INVALID, "no command '%s'%s%s%s; 'bitbudget --help' lists them", name,
             nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
             nearest == NULL ? "" : "?)");

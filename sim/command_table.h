@@ -17,7 +17,6 @@ typedef enum bb_command_operand {
     BB_OPERAND_EXPERIMENT,
     BB_OPERAND_STARTER, ///< an experiment or a study, then a file
     BB_OPERAND_COMMAND,
-    BB_OPERAND_BENCHMARK,
     BB_OPERAND_SHELL,
     BB_OPERAND_KERNEL, ///< a word of the command, then a kernel's name or file
     BB_OPERAND_TUNED,  ///< names of kernels with benchmark data, or a kernel's file

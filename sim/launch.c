@@ -3,5 +3,5 @@
 
 int bb_launch_commands(int argument_count, char **arguments)
 {
-    return bb_command_main(argument_count, arguments, &bb_experiments);
+    return bb_launch_program(argument_count, arguments);
 }

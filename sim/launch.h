@@ -7,7 +7,10 @@
 
 #include "sim/command.h"
 
-/// Runs the command line and returns the exit code (bb_command_main).
+/// Runs the command line and returns the exit code.
 int bb_launch_commands(int argument_count, char **arguments);
+
+/// The same without what is around it: bitbudget (program.c) or bitbudget-bench (bench/program.c).
+int bb_launch_program(int argument_count, char **arguments);
 
 #endif

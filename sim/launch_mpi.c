@@ -27,8 +27,8 @@ int bb_launch_commands(int argument_count, char **arguments)
     bb_engine_offer(&bb_engine_starpu);
     const bool is_first = bb_team_joined()->rank == 0;
     const bool prints = is_first || freopen("/dev/null", "w", stdout) != NULL;
-    const int code = prints ? bb_command_main(argument_count, arguments, &bb_experiments)
-                            : bb_status_exit_code(BB_IO);
+    const int code =
+        prints ? bb_launch_program(argument_count, arguments) : bb_status_exit_code(BB_IO);
     if (code != 0 && code != bb_status_exit_code(BB_DIFFERENT)) {
         (void)fflush(NULL);
         (void)MPI_Abort(MPI_COMM_WORLD, code);

@@ -97,9 +97,9 @@ static const bb_option table[] = {
      .group = BB_OPTION_WISDOM, TEXT(set)},
     {"compare", "FILE", "compare ratios with the baseline FILE: exit code 1 where one is slower "
      "than its spread and 5 %; without names all of its rows", .words = "file",
-     .group = BB_OPTION_BASELINE, TEXT(compare)},
+     .group = BB_OPTION_BENCH, TEXT(compare)},
     {"record", "FILE", "write the baseline FILE: best ratios of three rounds, of the benchmarks named",
-     .words = "file", .group = BB_OPTION_BASELINE, TEXT(record)},
+     .words = "file", .group = BB_OPTION_BENCH, TEXT(record)},
     {"type", "TYPE", "SP or DP; default both", .words = "SP DP", .group = BB_OPTION_TUNE, TEXT(type)},
     {"exhaustive", NULL, "all variants, not the some tens that may be worth it",
      .group = BB_OPTION_TUNE, FLAG(exhaustive)},
@@ -123,7 +123,9 @@ static const bb_option table[] = {
     {"threads", "N", "default: all processors; the results do not depend on it",
      .group = BB_OPTION_THREADS, COUNT(threads, 1024)},
     {"quick", NULL, "sizes of a test: the figures mean nothing",
-     .group = BB_OPTION_QUICK, FLAG(quick)},
+     .group = BB_OPTION_BENCH, FLAG(quick)},
+    {"datasets", NULL, "list the datasets of the result file",
+     .group = BB_OPTION_BENCH, FLAG(datasets)},
     {"force", NULL, "replace files that exist", .group = BB_OPTION_FORCE, FLAG(force)},
     {"dump", "NAMES", "add operators to the file, by experiment:", .by_experiment = operators,
      .group = BB_OPTION_DUMP, TEXT(dump)},
@@ -165,6 +167,11 @@ bb_index bb_options_table(const bb_option **out)
 {
     *out = table;
     return OPTION_COUNT;
+}
+
+const char *bb_option_program(const char *command)
+{
+    return strncmp(command, "bitbudget-", strlen("bitbudget-")) == 0 ? "" : "bitbudget ";
 }
 
 bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accepted)
@@ -233,9 +240,9 @@ static bb_status refuse_option(const char *typed, const char *command,
 {
     const char *nearest = nearest_option(typed, accepted);
     return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                         "option %s is not one of '%s'%s%s%s; see 'bitbudget %s --help'", typed,
-                         command, nearest == NULL ? "" : " (did you mean --",
-                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)", command);
+                         "option %s is not one of '%s'%s%s%s; see '%s%s --help'", typed, command,
+                         nearest == NULL ? "" : " (did you mean --", nearest == NULL ? "" : nearest,
+                         nearest == NULL ? "" : "?)", bb_option_program(command), command);
 }
 
 // The table as getopt reads it; what it returns of a long option is its row's number and

@@ -22,7 +22,6 @@ typedef enum bb_option_group {
     BB_OPTION_LIST,
     BB_OPTION_RESOLVED,
     BB_OPTION_DUMP,
-    BB_OPTION_QUICK,
     BB_OPTION_RESTART,
     BB_OPTION_SWEEP,
     BB_OPTION_VERIFY,
@@ -44,7 +43,7 @@ typedef enum bb_option_group {
     BB_OPTION_BIND,
     BB_OPTION_LIVE,
     BB_OPTION_DETERMINISTIC,
-    BB_OPTION_BASELINE,
+    BB_OPTION_BENCH,
     BB_OPTION_GROUPS,
 } bb_option_group;
 
@@ -104,7 +103,7 @@ typedef struct bb_options {
     bool fields;
     bool list;
     bool resolved;
-    bool quick;
+    bool quick, datasets;
     bool verify;
     bool full;
     const char *pipeline; ///< names with commas, NULL unless given
@@ -141,6 +140,9 @@ typedef struct bb_option {
 
 /// All options, in the order in which helps list them; returns how many.
 bb_index bb_options_table(const bb_option **out);
+
+/// Words before a command's name: "bitbudget ", and none before bitbudget-bench.
+const char *bb_option_program(const char *command);
 
 /// Whether a command with these groups accepts the option.
 bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accepted);

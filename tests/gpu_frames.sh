@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What frames of ao take on a GPU host, by `realtime` and by `bench`. Arguments: the program, a folder
-# for files, rates in Hz.
+# Times of frames of ao on a GPU host, by `realtime` and by bitbudget-bench. Arguments: bitbudget (with
+# bitbudget-bench in its folder), a folder for files, rates in Hz.
 set -uo pipefail
 program=${1:?program} out=${2:?folder for files} rate=${3:-1000}
 frames() { # study pipeline and overrides
@@ -27,7 +27,7 @@ for study in rtc-metis-like rtc-morfeo-like; do
   frames "$study" fp16 realtime.frames=2000
   frames "$study" quantiser realtime.frames=2000
 done
-"$program" bench --force -o "$out/frames.h5" gemv-cuda-{frame,target}-{fp32,fp16,int8,bfp8,bfp6,int6,quantiser,int4} \
+"$program-bench" --force -o "$out/frames.h5" gemv-cuda-{frame,target}-{fp32,fp16,int8,bfp8,bfp6,int6,quantiser,int4} \
   gemv-{cublas-s,cublas-h,low-rank-tiles}-{frame,target} gemv-cuda-fp32-tall gemv-cublas-s-tall rounding-sweep-cuda
-"$program" bench --force --energy -o "$out/joules.h5" gemv-cuda-{frame,target}-{fp16,quantiser,int6,int4} \
+"$program-bench" --force --energy -o "$out/joules.h5" gemv-cuda-{frame,target}-{fp16,quantiser,int6,int4} \
   gemv-cublas-h-{frame,target}

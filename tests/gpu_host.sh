@@ -20,10 +20,10 @@ run build-gpu/bitbudget run configs/wafer/quick.yaml -q --force --device cuda -o
 run env BB_OPENCL_DEVICE=NVIDIA build-gpu/bitbudget run tests/configs/small/wafer.yaml -q --force \
   --device opencl -o "$logs/wafer-opencl.h5" "pipelines=[{name: reference, storage: fp64, multiply: \
 fp64, accumulate: fp64, device: cpu}, {name: mixed, storage: fp32, multiply: fp32, accumulate: fp64}]"
-run env BB_OPENCL_DEVICE=NVIDIA build-gpu/bitbudget bench -o "$logs/gemv.h5" --force \
+run env BB_OPENCL_DEVICE=NVIDIA build-gpu/bitbudget-bench -o "$logs/gemv.h5" --force \
   kernel-gemv-mixed-{wide,square,tall}-{cuda,opencl} gemv-cuda-fp32-each{,-square,-tall}
 case $(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1) in # slower than the baseline: exit 1
-"NVIDIA H200") run build-gpu/bitbudget bench --compare tests/baselines/nvidia-h200.yaml --device cuda -q --force -o "$logs/compare.h5" ;;
+"NVIDIA H200") run build-gpu/bitbudget-bench --compare tests/baselines/nvidia-h200.yaml --device cuda -q --force -o "$logs/compare.h5" ;;
 esac
 run build-gpu/bitbudget run configs/ao/nx456.yaml -q --force -o "$logs/nx456.h5"
 exit "$failed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Instructions of the CPU's kernels against a baseline: instructions.py PROGRAM BASELINE [--record]
+"""Instructions of the CPU's kernels against a baseline: instructions.py BENCH PROGRAM BASELINE [--record]
 
 Each row of the baseline is a benchmark at the sizes of a test, on one thread under callgrind: the mean
 instructions of a call of `function` with all that it calls. Valgrind's processor has AVX2, OpenBLAS takes the kernels of
@@ -58,7 +58,7 @@ def groups_of(rows):
 def measure(program, group, folder):
     """Instructions of a call by name of the row."""
     profile = pathlib.Path(folder, "profile")
-    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", program, "bench",
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}", program,
                *(row["name"] for row in group), "--quick", "--threads", "1", "--device", "cpu", "-q", "--force", "-o", f"{folder}/bench.h5"]
     environment = dict(os.environ, OPENBLAS_NUM_THREADS="1", OPENBLAS_CORETYPE="Haswell", BITBUDGET_CACHE="off")
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
@@ -74,7 +74,7 @@ def measure(program, group, folder):
 
 
 def record(path, compiler, rows):
-    lines = ["# Instructions of a call of the CPU's kernels: tests/instructions.py PROGRAM THIS --record",
+    lines = ["# Instructions of a call of the CPU's kernels: tests/instructions.py BENCH PROGRAM THIS --record",
              f'compiler: "{compiler}"', "rows:"]
     lines += [f"  - {{name: {row['name']}, function: {row['function']}, instructions: {row['instructions']}}}"
               for row in rows]
@@ -82,12 +82,12 @@ def record(path, compiler, rows):
 
 
 def main():
-    program, path = sys.argv[1], pathlib.Path(sys.argv[2])
+    program, path = sys.argv[1], pathlib.Path(sys.argv[3])
     if shutil.which("valgrind") is None:
         print("skipped: no valgrind here; ./setup test-full installs it")
         return 77
     baseline = yaml.safe_load(path.read_text(encoding="utf-8"))
-    compiler, faults = compiler_of(program), 0
+    compiler, faults = compiler_of(sys.argv[2]), 0
     same = compiler == baseline["compiler"]
     if not same:
         print(f"not compared: this is {compiler}, the baseline {baseline['compiler']}")
@@ -103,7 +103,7 @@ def main():
             print(f"{row['name']:20} {row['instructions']:12} {count:12} {100 * change:+7.2f} %"
                   + (f"  MORE than {100 * LIMIT:.0f} %" if slower else ""))
             row["instructions"] = count
-    if "--record" in sys.argv[3:]:
+    if "--record" in sys.argv[4:]:
         record(path, compiler, baseline["rows"])
         return 0
     return 1 if faults else 0 if same else 77

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget completion: scripts for shells, made of the tables of commands, options, experiments,
-// keys, benchmarks and pictures. Studies are asked for as one completes, since they are files.
-#include "sim/bench/bench.h"
+// keys and pictures. Studies are asked for as one completes, since they are files.
 #include "sim/command.h"
 #include "sim/command_help.h"
 #include "sim/config/study_file.h"
@@ -17,7 +16,7 @@ enum { PATH_BYTES = 256 };
 
 // Words of all kinds, a blank after each.
 typedef struct vocabulary {
-    bb_text commands, experiments, benchmarks, kinds, keys;
+    bb_text commands, experiments, kinds, keys;
 } vocabulary;
 
 // Keys that stand at one place: those of list items have a number in their path.
@@ -44,16 +43,11 @@ static bb_status collect_words(const bb_experiment_table *experiments, vocabular
 {
     bb_status status = BB_OK;
     const bb_command *commands = NULL;
-    const bb_bench_case *benchmarks = NULL;
     const bb_plot_kind *const *kinds = NULL;
     const bb_index command_count = bb_command_table(&commands);
-    const bb_index benchmark_count = bb_bench_cases(&benchmarks);
     const bb_index kind_count = bb_plot_kinds(&kinds);
     for (bb_index i = 0; i < command_count; ++i) {
         BB_TRY(bb_text_add(&out->commands, "%s ", commands[i].name));
-    }
-    for (bb_index i = 0; i < benchmark_count; ++i) {
-        BB_TRY(bb_text_add(&out->benchmarks, "%s ", benchmarks[i].name));
     }
     for (bb_index i = 0; i < kind_count; ++i) {
         bb_index first = 0; // a run's and a sweep's may have one name
@@ -76,7 +70,6 @@ static void release_words(vocabulary *words)
 {
     bb_text_release(&words->commands);
     bb_text_release(&words->experiments);
-    bb_text_release(&words->benchmarks);
     bb_text_release(&words->kinds);
     bb_text_release(&words->keys);
 }
@@ -105,9 +98,6 @@ static bb_status add_first(const bb_command *command, const vocabulary *words, b
     case BB_OPERAND_COMMAND:
         BB_TRY(bb_text_add(out, "%s%s", bb_text_string(&words->commands),
                            bb_text_string(&words->experiments)));
-        break;
-    case BB_OPERAND_BENCHMARK:
-        BB_TRY(bb_text_add(out, "%s", bb_text_string(&words->benchmarks)));
         break;
     case BB_OPERAND_TUNED:
         for (int i = 0; i < tuned_count; ++i) {

@@ -2,7 +2,6 @@
 //
 // bitbudget outputs: every dataset that a run may write.
 #include "core/memory.h"
-#include "sim/bench/bench.h"
 #include "sim/command.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"
@@ -32,8 +31,7 @@ static bb_status append(const bb_output_table *table, const bb_output_table ***o
     return BB_OK;
 }
 
-// The tables of one experiment, NULL: of all, each once, those of collections and
-// benchmarks; and what every
+// The tables of one experiment, NULL: of all, each once, and those of collections; and what every
 // run writes.
 static bb_status collect(const bb_experiment_table *experiments, const bb_experiment *only,
                          const bb_output_table ***out, bb_index *count)
@@ -53,7 +51,6 @@ static bb_status collect(const bb_experiment_table *experiments, const bb_experi
         BB_TRY(append(&bb_collection_outputs, out, count));
         BB_TRY(append(&bb_choice_outputs, out, count));
         BB_TRY(append(&bb_sweep_search_outputs, out, count));
-        BB_TRY(append(&bb_bench_outputs, out, count));
     }
     BB_TRY(append(&bb_provenance_study_outputs, out, count));
     BB_TRY(append(&bb_provenance_outputs, out, count));

@@ -101,7 +101,7 @@ static bb_status read_source(const request *asked, bb_index i, exhibit *shown)
     const char *name = bb_results_note_text(shown->results[i], "", "experiment");
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
     BB_REQUIRE(strcmp(name, "bench") != 0, BB_IO,
-               "cannot show '%s': a file of 'bitbudget bench', which prints its table when it "
+               "cannot show '%s': a file of 'bitbudget-bench', which prints its table when it "
                "measures; its datasets are those of docs/lab/performance.md, section 5",
                path);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot show '%s': unknown experiment '%s'", path, name);

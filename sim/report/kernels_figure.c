@@ -164,7 +164,7 @@ static bb_status gather(const bb_plot_scene *scene, bar_chart *found)
         BB_REQUIRE(names != NULL && names->is_text && shares != NULL && !shares->is_text &&
                        devices != NULL && devices->is_text && shares->count == names->count &&
                        devices->count == names->count,
-                   BB_INVALID, "file %d is none of 'bitbudget bench' with the benchmarks kernel-*",
+                   BB_INVALID, "file %d is none of 'bitbudget-bench' with the benchmarks kernel-*",
                    file + 1);
         for (bb_index row = 0; row < names->count; ++row) {
             BB_TRY(add_bar(results, row, found));
@@ -372,6 +372,6 @@ const bb_plot_kind bb_plot_kernels = {
     "kernels",
     "what kernels reach of what bounds them, by back end, on processors and GPUs",
     {"results/benchmark", "results/kernel_share", "results/device"},
-    "a file of 'bitbudget bench' with the benchmarks kernel-*",
+    "a file of 'bitbudget-bench' with the benchmarks kernel-*",
     draw_kernels,
     BB_PLOT_TAKES_FILES};

@@ -317,6 +317,6 @@ const bb_plot_kind bb_plot_roofline = {
     "roofline",
     "operations a second of the wafer's steps against operations a byte, under their roofs",
     {"results/benchmark", "results/roof_bytes_per_s"},
-    "a file of 'bitbudget bench' with the benchmarks roofline-*",
+    "a file of 'bitbudget-bench' with the benchmarks roofline-*",
     draw_roofline,
     0};

@@ -17,7 +17,8 @@ EDGES = {
     "physics": {"core"},
     "solvers": {"precision", "core"},
     "sim": {"solvers", "precision", "physics", "core"},
-    "tests": {"sim", "solvers", "precision", "physics", "core"},
+    "bench": {"sim", "solvers", "precision", "physics", "core"},
+    "tests": {"bench", "sim", "solvers", "precision", "physics", "core"},
     "physics/ao/score": {"physics/ao/covariance", "physics/ao/mirrors"},
     "physics/ao/learn": {"physics/ao/covariance", "physics/ao/mirrors"},
     "physics/ao/frames": {"physics/ao/covariance", "physics/ao/mirrors"},
@@ -39,16 +40,15 @@ EDGES = {
     "sim/pipelines": {"sim/config", "sim/input", "sim/kernels", "sim/output"},
     "sim/config": {"sim/input"},
     "sim/input": set(),
-    "sim/bench": {"sim/config", "sim/kernels", "sim/output", "sim/wafer"},
     "sim/wafer/pass": {"sim/wafer/heat", "sim/config", "sim/output", "sim/pipelines"},
     "sim/realtime": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
-    "sim/command": {"sim/bench", "sim/config", "sim/kernels", "sim/output", "sim/report", "sim/sweep"},
+    "sim/command": {"sim/config", "sim/kernels", "sim/output", "sim/report", "sim/sweep"},
 }
 # Rooms without an entry are those of experiments in sim/.
 EXPERIMENT = {"sim/config", "sim/input", "sim/kernels", "sim/output", "sim/pipelines", "sim/realtime"}
-LAYERS = ("core", "precision", "physics", "solvers", "sim", "tests")
+LAYERS = ("core", "precision", "physics", "solvers", "sim", "bench", "tests")
 # Headers of libraries that only sim/ uses, and tests that write or compare files directly.
 FILE_LIBRARIES = ("yaml.h", "hdf5.h", "hdf5_hl.h")
 MAY_USE_FILES = ("sim/", "tests/sim/", "tests/fuzz/")

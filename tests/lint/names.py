@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ("core", "precision", "physics", "solvers", "sim")
+LAYERS = ("core", "precision", "physics", "solvers", "sim", "bench")
 FUNCTION = re.compile(r"^(?:BB_\w+ |extern |static inline |inline )*[\w \*]*?\b(bb_[a-z0-9_]+)\(")
 TYPE = re.compile(r"^(?:typedef )?(?:struct|enum|union) (bb_\w+)|^\} (bb_\w+);")
 SUFFIX = re.compile(r"_(cuda|mpi|core|row|ops|parts)$")

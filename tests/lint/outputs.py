@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the page of result files to the program: outputs.py PROGRAM PAGE [--write].
+"""Holds the page of result files to the program: outputs.py PROGRAM BENCH PAGE [--write].
 
-Every table that `PROGRAM outputs --list` prints is the page's table of the same heading and place
+Every table that `PROGRAM outputs --list` and `BENCH --datasets` print is the page's table of the same heading and place
 under it, to the letter, with the sentence above it; and every table of datasets in the page is
 printed. With --write the tables are put into the page first, in the place of those that are there.
 """
@@ -65,13 +65,14 @@ def complaints(name, page, printed):
 
 
 def main():
-    program, name = sys.argv[1:3]
+    program, bench, name = sys.argv[1:4]
     path = pathlib.Path(name)
-    command = [program, "outputs", "--list"]
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    commands = [program, "outputs", "--list"], [bench, "--datasets"]
+    output = "".join(subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                     for command in commands)
     printed = tables_of(output.splitlines())
     lines = path.read_text(encoding="utf-8").splitlines()
-    if "--write" in sys.argv[3:]:
+    if "--write" in sys.argv[4:]:
         write(tables_of(lines), printed, lines)
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = list(complaints(path.name, tables_of(lines), printed))

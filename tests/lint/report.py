@@ -11,7 +11,7 @@ import re
 import signal
 import sys
 
-LAYERS = ("core", "precision", "physics", "solvers", "sim")
+LAYERS = ("core", "precision", "physics", "solvers", "sim", "bench")
 SOURCES = {".c", ".h", ".cu", ".cuh", ".cl"}
 MAX_FUNCTIONS = 60  # the aim for the public functions of a room
 LONGEST = 20

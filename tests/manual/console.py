@@ -148,7 +148,8 @@ def run_page(text, program, folder):
     shutil.rmtree(folder, ignore_errors=True)
     tools = folder / ".bin"
     tools.mkdir(parents=True)
-    (tools / "bitbudget").symlink_to(pathlib.Path(program).resolve())
+    for name in ("bitbudget", "bitbudget-bench"):
+        (tools / name).symlink_to(pathlib.Path(program).resolve().parent / name)
     environment = dict(os.environ, PATH=f"{tools.resolve()}:{os.environ['PATH']}", COLUMNS="100",
                        CUDA_VISIBLE_DEVICES="", OPENBLAS_NUM_THREADS="1")
     for block in blocks_of(text):

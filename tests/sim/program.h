@@ -21,12 +21,11 @@ typedef struct program_run {
 
 static program_run run __attribute__((unused)); // the last one of CALL
 
-/// Runs build/bitbudget with arguments up to the first NULL; both streams go to the file "printed".
-static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
+/// Runs a program with arguments up to the first NULL; both streams go to the file "printed".
+static inline void program_call_of(const char *program,
+                                   const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
 {
-    const char *const other = getenv("BB_TEST_PROGRAM"); // of tests/mutation/run
-    const char *all_values[PROGRAM_ARGUMENTS + 2] = {other != NULL ? other
-                                                                   : BB_BINARY_DIR "/bitbudget"};
+    const char *all_values[PROGRAM_ARGUMENTS + 2] = {program};
     int how = 0;
     struct rusage usage;
     memcpy(all_values + 1, arguments, PROGRAM_ARGUMENTS * sizeof *all_values);
@@ -47,6 +46,13 @@ static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], 
     assert_non_null(file);
     out->printed[fread(out->printed, 1, sizeof out->printed - 1, file)] = '\0';
     (void)fclose(file);
+}
+
+/// Runs build/bitbudget.
+static inline void program_call(const char *const arguments[PROGRAM_ARGUMENTS], program_run *out)
+{
+    const char *const other = getenv("BB_TEST_PROGRAM"); // of tests/mutation/run
+    program_call_of(other != NULL ? other : BB_BINARY_DIR "/bitbudget", arguments, out);
 }
 
 /// Runs build/bitbudget with these arguments into `run`.

@@ -117,8 +117,6 @@ TEST(an_absent_device_is_said_first_and_alone)
     expect_absent_alone(&run);
     CALL("kernel", "explain", "none.kernel", "--device=cuda");
     expect_absent_alone(&run);
-    CALL("bench", "none", "--device=cuda");
-    expect_absent_alone(&run);
     CALL_EXPECT(2, "solver.tile = none: ", "run", CONFIG_AO_SMALL, "device=cuda", "device=cpu",
                 "solver.tile=none");
 }

@@ -381,27 +381,6 @@ TEST(tables_of_machines_are_known_by_content)
     assert_null(strstr(run.printed, "\n\n"));
 }
 
-TEST(bench_gives_a_roofline)
-{
-    CALL_OK("bench", "roofline-restriction", "--quick", "-o", "bench.h5", "-q");
-    draw("bench.h5", "roofline");
-    list_has("bench.h5", "roofline           operations a second");
-}
-
-// Of one file and of two, which is what this kind alone takes.
-TEST(bench_gives_bars_of_kernels)
-{
-    CALL_OK("bench", "kernel-add-sp-cpu", "--quick", "-o", "add.h5", "-q");
-    CALL_OK("bench", "kernel-gemv-dp-cpu", "--quick", "-o", "gemv.h5", "-q");
-    draw("add.h5", "kernels");
-    list_has("add.h5", "kernels            what kernels reach");
-    CALL_OK("plot", "add.h5", "gemv.h5", "--kind", "kernels", "-o", "a.svg", "--force", "-q");
-    assert_int_equal(system("grep -q '>add<' a.svg && grep -q '>gemv<' a.svg"), 0);
-    CALL_EXPECT(2, "--list is of one file, 2 are named", "plot", "--list", "add.h5", "gemv.h5");
-    CALL_EXPECT(3, "cannot plot 'none.h5'", "plot", "add.h5", "none.h5", "--kind", "kernels", "-o",
-                "a.svg", "--force");
-}
-
 // The reference's first sample and the last age of the last pipeline and policy, to the digit.
 TEST_FULL(a_night_gives_its_pictures)
 {

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/bench_command.h"
+
+#include "bench/bench.h"
+#include "bench/bench_baseline.h"
+#include "core/memory.h"
+#include "core/team.h"
+#include "core/thread.h"
+#include "sim/address_space.h"
+#include "sim/command.h"
+#include "sim/device_choice.h"
+#include "sim/energy.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+// What the table, the texts and the provenance take.
+enum { FILE_BYTES = 1 << 18 };
+
+static bb_status list_datasets(void)
+{
+    bb_status status = BB_OK;
+    const bb_output_table *const tables[] = {&bb_bench_outputs};
+    bb_text text = {0};
+    BB_TRY(bb_output_table_list(tables, 1, &text));
+    (void)fputs(bb_text_string(&text), stdout);
+done:
+    bb_text_release(&text);
+    return status;
+}
+
+static void list_cases(void)
+{
+    const bb_bench_case *cases = NULL;
+    bb_index count = bb_bench_cases(&cases);
+    for (bb_index i = 0; i < count; ++i) {
+        (void)printf("  %-24s %s\n", cases[i].name, cases[i].what);
+    }
+}
+
+// --device: auto and cuda also measure the benchmarks of a cuda device, auto where there is one.
+static bb_status choose_devices(const char *word, bb_bench_setup *setup)
+{
+    bb_status status = BB_OK;
+    const bool cuda = word != NULL && strcmp(word, "cuda") == 0;
+    setup->cpu_only = word != NULL && strcmp(word, "cpu") == 0;
+    BB_REQUIRE(word == NULL || cuda || setup->cpu_only || strcmp(word, "auto") == 0, BB_INVALID,
+               "--device %s: bench runs on auto, cpu or cuda", word);
+    BB_TRY(bb_device_choice_require(cuda ? word : NULL));
+done:
+    return status;
+}
+
+// Name and driver of the cuda device in the file and under the table.
+static bb_status note_cuda(const bb_bench_setup *setup, bb_results *results, bb_text *table)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    bb_device_report report;
+    if (setup->cpu_only || bb_device_count(BB_DEVICE_CUDA, NULL, 0) == 0) {
+        goto done;
+    }
+    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
+    BB_TRY(bb_device_describe(device, &report));
+    BB_TRY(bb_results_note(results, "provenance", "device_cuda_name", report.name));
+    BB_TRY(bb_results_note(results, "provenance", "device_cuda_driver", report.driver));
+    BB_TRY(bb_results_note(results, "provenance", "device_cuda_kernels", report.kernels));
+    BB_TRY(bb_text_add(table, "cuda device: %s, %s, kernels %s\n", report.name, report.driver,
+                       report.kernels));
+done:
+    bb_device_close(&device);
+    return status;
+}
+
+// Runs, compares or records; `baseline` receives the text of a new baseline.
+static bb_status run(const bb_bench_setup *setup, const bb_options *options, bb_results *results,
+                     bb_text *table, bb_text *baseline, bb_index *slower)
+{
+    bb_status status = BB_OK;
+    char *const *names = options->operands;
+    bb_bench_baseline known = {0};
+    if (options->compare != NULL) {
+        BB_TRY(bb_bench_baseline_read(options->compare, &known));
+        BB_TRY(bb_bench_baseline_compare(setup, &known, names, options->operand_count, results,
+                                         table, slower));
+    } else if (options->record != NULL) {
+        BB_TRY(bb_bench_baseline_record(setup, names, options->operand_count, results, baseline));
+        BB_TRY(bb_text_add(table, "%s", bb_text_string(baseline)));
+    } else {
+        BB_TRY(bb_bench_run(setup, names, options->operand_count, results, table));
+    }
+done:
+    bb_bench_baseline_release(&known);
+    return status;
+}
+
+static bb_status measure(const bb_options *options, bb_results *results, bb_text *table,
+                         bb_text *baseline, bb_index *slower)
+{
+    bb_status status = BB_OK;
+    bb_bench_setup setup = {.quick = options->quick,
+                            .threads = options->threads,
+                            .wisdom = options->wisdom,
+                            .may_reorder = options->reorder,
+                            .set = options->set};
+    const bb_study study = {.experiment = "bench",
+                            .title = options->quick ? "benchmarks, sizes of a test" : "benchmarks",
+                            .device = BB_DEVICE_CPU};
+    BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
+                               options->threads));
+    BB_TRY(choose_devices(options->device, &setup));
+    BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
+    bb_energy_want(options->energy);
+    BB_TRY(run(&setup, options, results, table, baseline, slower));
+    BB_TRY(bb_energy_note(results));
+    BB_TRY(note_cuda(&setup, results, table));
+    BB_TRY(bb_provenance_end(results));
+done:
+    bb_energy_want(false);
+    bb_device_close(&setup.device);
+    return status;
+}
+
+static bb_status perform(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    const char *path = options->output != NULL ? options->output : "outputs/bench.h5";
+    bb_results *results = NULL;
+    bb_text table = {0}, baseline = {0};
+    bb_index slower = 0;
+    bb_file_list inputs = {0};
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    const bool writes = bb_team_joined()->rank == 0;
+    (void)experiments;
+    const bool measures = options->output != NULL || options->device != NULL || options->force ||
+                          options->quick || options->energy || options->wisdom != NULL ||
+                          options->set != NULL || options->reorder || options->operand_count > 0 ||
+                          options->compare != NULL || options->record != NULL;
+    BB_REQUIRE(!(options->list || options->datasets) || !measures, BB_INVALID,
+               "--list and --datasets measure nothing: give neither names nor other options");
+    BB_REQUIRE(options->compare == NULL || options->record == NULL, BB_INVALID,
+               "--compare and --record: give one of them");
+    if (options->list) {
+        list_cases();
+        goto done;
+    }
+    if (options->datasets) {
+        BB_TRY(list_datasets());
+        goto done;
+    }
+    if (writes) {
+        BB_TRY(bb_command_inputs(options, NULL, &inputs));
+        BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
+        if (options->record != NULL) {
+            BB_REQUIRE(strcmp(path, options->record) != 0, BB_INVALID,
+                       "--record '%s' is the result file; name another", path);
+            BB_TRY(bb_file_check(options->record, false, options->force, FILE_BYTES, &inputs));
+        }
+    }
+    BB_TRY(bb_address_space_reserve(options->threads));
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(measure(options, results, &table, &baseline, &slower));
+    (void)fputs(bb_text_string(&table), stdout);
+    (void)fflush(stdout);
+    if (!writes) {
+        goto done;
+    }
+    BB_TRY(bb_image_build(results, &image, &bytes));
+    BB_TRY(bb_file_write(path, options->force, image, bytes));
+    (void)printf("results: %s\n", path);
+    if (options->record != NULL) {
+        BB_TRY(bb_file_write(options->record, options->force, bb_text_string(&baseline),
+                             baseline.length));
+        (void)printf("baseline: %s\n", options->record);
+    }
+    BB_REQUIRE(slower == 0, BB_DIFFERENT, "%td benchmark%s slower than the baseline", slower,
+               slower == 1 ? " is" : "s are");
+done:
+    bb_file_list_release(&inputs);
+    BB_RELEASE(&image);
+    bb_text_release(&table);
+    bb_text_release(&baseline);
+    bb_results_destroy(&results);
+    return status;
+}
+
+// clang-format off
+const bb_command bb_bench_command = {
+    "bitbudget-bench", perform,
+    {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LIST,
+     BB_OPTION_ENERGY, BB_OPTION_WISDOM, BB_OPTION_BENCH, BB_OPTION_LEVEL},
+    0, INTPTR_MAX, BB_OPERAND_NONE,
+    "measure the hot loops against ceilings of the same run",
+    "bitbudget-bench [NAME ...] [options]",
+    "Measures products, the thermal step, factorizations and assembly against ceilings and peers "
+    "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes. "
+    "Kernels take the variants that were tuned, if any.",
+    .words = {{"list", "the names"},
+     {"energy", "repeat each until a counter tells its joules too (NVML, RAPL)"},
+     {"output", "result file; default outputs/bench.h5"},
+     {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},
+     {"threads", "default: all processors"}},
+    .is_collective = true};
+// clang-format on

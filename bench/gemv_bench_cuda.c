@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// y = C x with the matrix of gemv_bench.c on a cuda device, cold: as many copies of the matrix as
+// the last cache does not hold take turns. Every round reads an fp32 matrix of the same shape,
+// which is the ceiling, then queues 24 products with x and y in the device's memory; a time is that
+// of one of them. The ratio is the ceiling's time for the fp32 matrix over a product's: 1 is what
+// fp32 storage cannot pass, 4 what 8 bits cannot.
+//
+// `error` is ||y - C x|| / ||C x|| against fp64 on the host.
+#include "bench/gemv_cuda_bench.h"
+#include "bench/peers/gemv_peer.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "solvers/operator/coded_operator.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { REPEATS = 24, ROUNDS = 20, RUN = 32, MOST_COPIES = 16 };
+
+// About four bits a value; the seed's, 6.7e-5 of the range.
+static const char quantiser[] = "quantiser tolerance=6e-13";
+static const char zfp[] = "zfp mode=accuracy tolerance=3.3e-14";
+static const double cold_bytes = 512e6; // several times what a last cache holds
+
+typedef struct own_storage {
+    const char *codec; ///< as bb_codec_read takes it; NULL: a peer
+    bb_index run;
+    bb_gemv_peer_kind peer;
+    int together; ///< products of a launch; 0: one
+} own_storage;
+
+// clang-format off
+static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
+    [BB_GEMV_CUDA_FP64] = {"fp64", 1, 0, 0},
+    [BB_GEMV_CUDA_FP32] = {"fp32", RUN, 0, 0},
+    [BB_GEMV_CUDA_FP32_EACH] = {"fp32", 1, 0, 0},
+    [BB_GEMV_CUDA_TF32] = {"tf32", RUN, 0, 0},
+    [BB_GEMV_CUDA_BF16] = {"bf16", RUN, 0, 0},
+    [BB_GEMV_CUDA_FP16] = {"fp16", RUN, 0, 0},
+    [BB_GEMV_CUDA_E4M3] = {"e4m3", RUN, 0, 0},
+    [BB_GEMV_CUDA_E5M2] = {"e5m2", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP4] = {"bfp bits=4", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP6] = {"bfp bits=6", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP8] = {"bfp bits=8", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP12] = {"bfp bits=12", RUN, 0, 0},
+    [BB_GEMV_CUDA_BFP16] = {"bfp bits=16", RUN, 0, 0},
+    [BB_GEMV_CUDA_QUANTISER] = {quantiser, RUN, 0, 0},
+    [BB_GEMV_CUDA_OTHER] = {"", RUN, 0, 0},
+    [BB_GEMV_CUDA_ZFP] = {zfp, RUN, 0, 0},
+    [BB_GEMV_CUDA_FP32_AXES] = {"fp32", RUN, 0, 3},
+    [BB_GEMV_CUDA_E4M3_AXES] = {"e4m3", RUN, 0, 3},
+    [BB_GEMV_CUDA_BFP8_AXES] = {"bfp bits=8", RUN, 0, 3},
+    [BB_GEMV_CUDA_BFP4_AXES] = {"bfp bits=4", RUN, 0, 3},
+    [BB_GEMV_CUDA_ZFP_AXES] = {zfp, RUN, 0, 3},
+    [BB_GEMV_CUDA_FIGURE9] = {NULL, 1, BB_GEMV_FIGURE9, 0},
+    [BB_GEMV_CUDA_CUBLAS_S] = {NULL, 1, BB_GEMV_CUBLAS_S, 0},
+    [BB_GEMV_CUDA_CUBLAS_D] = {NULL, 1, BB_GEMV_CUBLAS_D, 0},
+    [BB_GEMV_CUDA_CUBLAS_H] = {NULL, 1, BB_GEMV_CUBLAS_H, 0},
+    [BB_GEMV_CUDA_LOW_RANK_TILES] = {NULL, 1, BB_GEMV_LOW_RANK_TILES, 0},
+    [BB_GEMV_CUDA_SPLIT_BATCHED] = {NULL, 1, BB_GEMV_SPLIT_BATCHED, 0},
+    [BB_GEMV_CUDA_SPLIT_GEMV] = {NULL, 1, BB_GEMV_SPLIT_GEMV, 0},
+};
+// clang-format on
+
+typedef struct contest {
+    const own_storage *storage;
+    const char *codec; // NULL: a peer's
+    bb_device *device;
+    bb_index rows, columns, mesh_columns;
+    double *x, *y, *exact, *values; // host; values [columns]
+    bb_coded_matrix *matrix;
+    bb_coded_operator *copies[MOST_COPIES];
+    int copy_count, next, together;
+    void *device_x, *device_y;
+    bb_gemv_peer *peer, *ceiling;
+    bb_bench_times own, read;
+    double matrix_bytes;
+} contest;
+
+// One row: displacement falls off as 1 over the squared distance from a point of the slit.
+static void fill_row(bb_index row, bb_index columns, bb_index mesh, double *out)
+{
+    double centre_x = 0.5 * (double)mesh + 2.0 * (double)(row % 21) + 0.3;
+    const bb_index lines = columns / mesh;
+    const bb_index of_slit = row / 21;
+    double centre_y = 0.5 * (double)lines + 2.0 * (double)of_slit;
+    for (bb_index j = 0; j < columns; ++j) {
+        const bb_index line = j / mesh;
+        double x = (double)(j % mesh) - centre_x;
+        double y = (double)line - centre_y;
+        out[j] = 1e-9 * x / (4.0 + x * x + y * y);
+    }
+}
+
+static void fill(const contest *task, bb_index row, double *out)
+{
+    if (task->mesh_columns == 0) {
+        bb_bench_draw_commands(row, task->rows, task->columns, out);
+    } else {
+        fill_row(row, task->columns, task->mesh_columns, out);
+    }
+}
+
+static bb_status encode_row(void *context, bb_index row)
+{
+    bb_status status = BB_OK;
+    const contest *task = context;
+    double *values = NULL;
+    double sum = 0.0;
+    BB_TRY(BB_ALLOCATE(task->columns, &values));
+    fill(task, row, values);
+    for (bb_index j = 0; j < task->columns; ++j) {
+        sum += values[j] * task->x[j];
+    }
+    task->exact[row] = sum;
+    if (task->matrix != NULL) {
+        BB_TRY(bb_coded_matrix_encode(task->matrix, row, bb_view_matrix(values, 1, task->columns)));
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status prepare_own(contest *task)
+{
+    bb_status status = BB_OK;
+    const own_storage *storage = task->storage;
+    bb_matrix_layout layout = {
+        .rows = task->rows, .columns = task->columns, .mesh_columns = task->mesh_columns};
+    bb_codec_config config;
+    float *narrow = NULL;
+    BB_REQUIRE(bb_codec_read(task->codec, &config), BB_INTERNAL, "no storage %s", task->codec);
+    bb_format multiply =
+        bb_codec_is_plain(&config, BB_FORMAT_FP64) ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
+    bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    size_t word = (size_t)bb_format_describe(multiply)->bytes;
+    BB_TRY(bb_coded_matrix_create(&config, scale, &layout, &task->matrix));
+    BB_TRY(bb_thread_for(task->rows, encode_row, task));
+    BB_TRY(BB_ALLOCATE(task->columns, &narrow));
+    do {
+        bb_coded_operator **copy = &task->copies[task->copy_count++];
+        BB_TRY(bb_coded_operator_create(task->device, task->matrix,
+                                        (bb_gemv_arithmetic){multiply, BB_FORMAT_FP64}, copy));
+        BB_TRY(bb_coded_operator_sum_in_runs(*copy, storage->run));
+        task->matrix_bytes = (double)bb_coded_operator_bytes(*copy);
+    } while (task->copy_count < MOST_COPIES &&
+             (task->copy_count < 1 + task->together ||
+              task->matrix_bytes * task->copy_count < cold_bytes));
+    BB_TRY(bb_device_allocate(task->device, (size_t)task->columns * word, &task->device_x));
+    BB_TRY(bb_device_allocate(
+        task->device, (size_t)(BB_CODED_TOGETHER * task->rows) * sizeof(double), &task->device_y));
+    for (bb_index j = 0; j < task->columns; ++j) {
+        narrow[j] = (float)task->x[j];
+    }
+    BB_TRY(bb_device_upload(task->device, task->device_x,
+                            multiply == BB_FORMAT_FP64 ? (const void *)task->x : narrow,
+                            (size_t)task->columns * word));
+    BB_TRY(bb_device_wait(task->device));
+done:
+    BB_RELEASE(&narrow);
+    return status;
+}
+
+static bb_status prepare_peer(contest *task)
+{
+    bb_status status = BB_OK;
+    bb_gemv_peer_kind kind = task->storage->peer;
+    BB_TRY(bb_thread_for(task->rows, encode_row, task));
+    BB_TRY(
+        bb_gemv_peer_create(task->device, kind, task->rows, task->columns, task->x, &task->peer));
+    task->matrix_bytes = bb_gemv_peer_bytes(task->peer);
+    for (bb_index row = 0; row < task->rows; ++row) {
+        fill(task, row, task->values);
+        BB_TRY(bb_gemv_peer_load(task->peer, row, task->values));
+    }
+done:
+    return status;
+}
+
+static bb_status prepare(contest *task)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(task->columns, &task->x));
+    BB_TRY(BB_ALLOCATE(task->columns, &task->values));
+    BB_TRY(BB_ALLOCATE(task->rows, &task->y));
+    BB_TRY(BB_ALLOCATE(task->rows, &task->exact));
+    for (bb_index j = 0; j < task->columns; ++j) {
+        task->x[j] = 1.0 + 1e-3 * (double)(j * 37 % 100);
+    }
+    BB_TRY(task->codec == NULL ? prepare_peer(task) : prepare_own(task));
+    // The ceiling's values do not matter, but for being there.
+    BB_TRY(bb_gemv_peer_create(task->device, BB_GEMV_READ, task->rows, task->columns, task->x,
+                               &task->ceiling));
+    for (bb_index row = 0; row < task->rows; ++row) {
+        BB_TRY(bb_gemv_peer_load(task->ceiling, row, task->x));
+    }
+done:
+    return status;
+}
+
+static bb_status queue_own(bb_queue *stream, bb_index begin, bb_index rows, void *arguments)
+{
+    (void)begin;
+    contest *task = arguments;
+    bb_coded_window window = {0, rows, NULL};
+    double *y[BB_CODED_TOGETHER];
+    for (int i = 0; i < task->together; ++i) {
+        y[i] = (double *)task->device_y + i * rows;
+    }
+    for (int k = 0; k < REPEATS; ++k) {
+        bb_coded_operator *turn[BB_CODED_TOGETHER];
+        for (int i = 0; i < task->together; ++i) {
+            turn[i] = task->copies[task->next++ % task->copy_count];
+        }
+        BB_RETURN_IF_FAILED(
+            bb_coded_operator_queue(turn, task->together, &window, task->device_x, y, stream));
+    }
+    return BB_OK;
+}
+
+static bb_status time_own(contest *task, double *seconds)
+{
+    static const bb_kernel kernel = {.name = "queued products", .run[BB_DEVICE_CUDA] = queue_own};
+    bb_status status = BB_OK;
+    BB_TRY(bb_device_timer_start(task->device));
+    BB_TRY(bb_device_launch(task->device, &kernel, task->rows, task));
+    BB_TRY(bb_device_timer_stop(task->device, seconds));
+    *seconds /= REPEATS * task->together;
+done:
+    return status;
+}
+
+static bb_status multiply_again(void *context)
+{
+    contest *task = context;
+    double seconds = 0.0;
+    return task->peer != NULL ? bb_gemv_peer_time(task->peer, REPEATS, &seconds)
+                              : time_own(task, &seconds);
+}
+
+static bb_status measure_error(contest *task, double *error)
+{
+    bb_status status = BB_OK;
+    double difference = 0.0;
+    double norm = 0.0;
+    if (task->storage->peer == BB_GEMV_LOW_RANK_TILES && task->peer != NULL) {
+        *error = NAN; // its factors are not those of C
+        goto done;
+    }
+    if (task->peer != NULL) {
+        BB_TRY(bb_gemv_peer_result(task->peer, task->y));
+    } else {
+        BB_TRY(bb_device_download(task->device, task->y, task->device_y,
+                                  (size_t)task->rows * sizeof *task->y));
+    }
+    for (bb_index i = 0; i < task->rows; ++i) {
+        difference += (task->y[i] - task->exact[i]) * (task->y[i] - task->exact[i]);
+        norm += task->exact[i] * task->exact[i];
+    }
+    *error = sqrt(difference / norm);
+done:
+    return status;
+}
+
+static void conclude(const contest *task, double error, bb_bench_outcome *out)
+{
+    double values = (double)task->rows * (double)task->columns;
+    double read_rate = 4.0 * values / bb_bench_best(&task->read);
+    double vectors = 8.0 * (double)(task->rows + task->columns);
+    out->best_s = bb_bench_best(&task->own);
+    out->median_s = bb_bench_median(&task->own);
+    out->flops = bb_coded_operator_flops(task->rows, task->columns);
+    out->bytes = task->matrix_bytes + vectors;
+    out->peer = 1e-9 * read_rate;
+    out->ratio = bb_bench_best(&task->read) / out->best_s;
+    double of_read = out->bytes / out->best_s / read_rate;
+    out->binds = of_read >= 0.8 ? "bytes" : "instructions";
+    (void)snprintf(out->detail, sizeof out->detail,
+                   "%td x %td, %.0f %% of read (%.0f GB/s), %.2f bits a value, error %.1e",
+                   task->rows, task->columns, 100.0 * of_read, out->peer,
+                   8.0 * task->matrix_bytes / values, error);
+}
+
+static void leave(contest *task)
+{
+    for (int k = 0; k < task->copy_count; ++k) {
+        bb_coded_operator_destroy(&task->copies[k]);
+    }
+    bb_coded_matrix_destroy(&task->matrix);
+    bb_gemv_peer_destroy(&task->peer);
+    bb_gemv_peer_destroy(&task->ceiling);
+    if (task->device != NULL) {
+        bb_device_release(task->device, &task->device_x);
+        bb_device_release(task->device, &task->device_y);
+    }
+    bb_device_close(&task->device);
+    BB_RELEASE(&task->x);
+    BB_RELEASE(&task->y);
+    BB_RELEASE(&task->exact);
+    BB_RELEASE(&task->values);
+}
+
+bb_status bb_gemv_cuda_bench(const bb_bench_case *self, const bb_bench_setup *setup,
+                             bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    double error = 0.0;
+    const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
+    contest task = {
+        .storage = &storages[(self->choice & BB_BENCH_CHOICE)],
+        .codec = self->storage != NULL ? self->storage
+                                       : storages[(self->choice & BB_BENCH_CHOICE)].codec,
+        .together = storages[(self->choice & BB_BENCH_CHOICE)].together > 1 ? BB_CODED_TOGETHER : 1,
+        .rows = sizes.rows,
+        .columns = sizes.columns,
+        .mesh_columns = sizes.mesh_columns};
+    int rounds = setup->quick ? 3 : ROUNDS;
+    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
+    if (task.device == NULL) {
+        goto done;
+    }
+    BB_TRY(prepare(&task));
+    for (int round = -1; round < rounds; ++round) { // the first one warms up
+        double read = 0.0;
+        double own = 0.0;
+        BB_TRY(bb_gemv_peer_time(task.ceiling, REPEATS, &read));
+        BB_TRY(task.peer != NULL ? bb_gemv_peer_time(task.peer, REPEATS, &own)
+                                 : time_own(&task, &own));
+        if (round >= 0) {
+            bb_bench_add(&task.read, read);
+            bb_bench_add(&task.own, own);
+        }
+    }
+    BB_TRY(measure_error(&task, &error));
+    conclude(&task, error, out);
+    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, multiply_again, &task,
+                                (double)REPEATS * task.together, NULL, out));
+done:
+    leave(&task);
+    return status;
+}

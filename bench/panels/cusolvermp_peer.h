@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The peer of a factorization by panels on two cuda devices: cusolverMpPotrf, lower triangle, as an
+// expert would call it in one process: a thread and a handle a device, joined by NCCL, the matrix
+// dealt block-cyclically and filled in place.
+#ifndef BB_BENCH_PANELS_CUSOLVERMP_PEER_H
+#define BB_BENCH_PANELS_CUSOLVERMP_PEER_H
+
+#include "core/device/device_source.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { BB_CUSOLVERMP_GPUS = 2 };
+
+/// `rows` x `columns` devices are BB_CUSOLVERMP_GPUS.
+typedef struct bb_cusolvermp_plan {
+    bb_type type; ///< BB_F32 or BB_F64, of values and of the arithmetic
+    bb_index block;
+    int rows, columns; ///< of the grid
+} bb_cusolvermp_plan;
+
+typedef struct bb_cusolvermp_peer bb_cusolvermp_peer;
+
+/// Loads the libraries and takes the memory: n^2 / 2 values and a workspace on each device.
+/// `matrices` are the twins of one symmetric source on different devices, `scale` [n] the diagonal
+/// of D on the host, copied. Errors: BB_UNSUPPORTED (no library, with what to install), BB_MEMORY,
+/// BB_DEVICE. Owner: the caller, who destroys it before the twins.
+BB_CHECKED bb_status bb_cusolvermp_peer_create(
+    const bb_device_source *const matrices[BB_CUSOLVERMP_GPUS], const double *scale,
+    const bb_cusolvermp_plan *plan, bb_cusolvermp_peer **out);
+void bb_cusolvermp_peer_destroy(bb_cusolvermp_peer **peer);
+
+/// Fills D A D and factors it: seconds of cusolverMpPotrf alone, the longer of both devices by
+/// their clocks. Errors: BB_DEVICE, BB_INTERNAL (not positive definite).
+BB_CHECKED bb_status bb_cusolvermp_peer_factor(bb_cusolvermp_peer *peer, double *seconds);
+
+/// The diagonal of L of D A D, `out` [n] on the host. Errors: BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_cusolvermp_peer_pivots(const bb_cusolvermp_peer *peer, double *out);
+
+/// Versions as the libraries number them: 901 is cuSOLVERMp 0.9.1, 22907 is NCCL 2.29.7.
+void bb_cusolvermp_peer_versions(const bb_cusolvermp_peer *peer, int *solver, int *nccl);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

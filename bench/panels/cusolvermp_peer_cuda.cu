@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What both devices have to come to (a grid, a factorization) is called on a thread for each. Both
+// threads end, and failures are looked at, before the next such call: a device that has no memory
+// leaves none waiting for it.
+#include "bench/panels/cusolvermp_library_cuda.h"
+#include "bench/panels/cusolvermp_peer.h"
+#include "core/memory.h"
+#include "solvers/factor/panels/panel_part_cuda.h"
+
+#include <cstring>
+#include <pthread.h>
+
+namespace
+{
+
+enum { GPUS = BB_CUSOLVERMP_GPUS };
+
+// What one device holds, at its place in the grid.
+struct part {
+    bb_cusolvermp_peer *peer;
+    const bb_device_source *matrix;
+    int ordinal, row, column;
+    cudaStream_t stream;
+    cudaEvent_t begin, end;
+    bb_nccl_team_t member;
+    bb_mp_handle_t handle;
+    bb_mp_grid_t grid;
+    bb_mp_matrix_t descriptor;
+    bb_index rows, columns; // of its values, column by column
+    void *values, *scale;
+    void *workspace, *host_workspace;
+    void *info; // int
+    size_t bytes, host_bytes;
+    double seconds;
+    bb_status status; // of its thread
+    bb_status_record record;
+};
+
+} // namespace
+
+struct bb_cusolvermp_peer {
+    const bb_cusolvermp_library_cuda *calls;
+    bb_cusolvermp_plan plan;
+    bb_index n;
+    part parts[GPUS];
+};
+
+namespace
+{
+
+cudaDataType type_of(const bb_cusolvermp_peer *peer)
+{
+    return peer->plan.type == BB_F64 ? CUDA_R_64F : CUDA_R_32F;
+}
+
+size_t value_bytes(const bb_cusolvermp_peer *peer)
+{
+    return peer->plan.type == BB_F64 ? sizeof(double) : sizeof(float);
+}
+
+using step = bb_status (*)(part *p);
+
+struct visit {
+    part *place;
+    step call;
+};
+
+void *make_visit(void *context)
+{
+    const visit *v = static_cast<const visit *>(context);
+    part *p = v->place;
+    p->status = cudaSetDevice(p->ordinal) == cudaSuccess
+                    ? v->call(p)
+                    : bb_status_set(BB_DEVICE, __FILE__, __LINE__, "no GPU %d", p->ordinal);
+    if (p->status != BB_OK) {
+        bb_status_save(&p->record);
+    }
+    return nullptr;
+}
+
+// On a thread for each device, the first one's being the caller's, since the libraries wait in one
+// for the other.
+bb_status visit_both(bb_cusolvermp_peer *peer, step call)
+{
+    static_assert(GPUS == 2, "a second thread that fails to start must leave none waiting");
+    visit first = {&peer->parts[0], call};
+    visit second = {&peer->parts[1], call};
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, make_visit, &second) != 0) {
+        return bb_status_set(BB_MEMORY, __FILE__, __LINE__, "no thread for the second GPU");
+    }
+    (void)make_visit(&first);
+    (void)pthread_join(thread, nullptr);
+    for (const part &p : peer->parts) {
+        if (p.status != BB_OK) {
+            bb_status_restore(&p.record);
+            return p.status;
+        }
+    }
+    return BB_OK;
+}
+
+bb_status upload_scale(part *p, const double *scale)
+{
+    const bb_cusolvermp_peer *peer = p->peer;
+    const bb_index n = peer->n;
+    const void *values = scale;
+    float *narrow = nullptr;
+    BB_RETURN_IF_FAILED(bb_device_allocate(p->matrix->device,
+                                           static_cast<size_t>(n) * value_bytes(peer), &p->scale));
+    if (peer->plan.type == BB_F32) {
+        BB_RETURN_IF_FAILED(BB_ALLOCATE(n, &narrow));
+        for (bb_index i = 0; i < n; ++i) {
+            narrow[i] = static_cast<float>(scale[i]);
+        }
+        values = narrow;
+    }
+    bb_status status = bb_device_upload(p->matrix->device, p->scale, values,
+                                        static_cast<size_t>(n) * value_bytes(peer));
+    status = status == BB_OK ? bb_device_wait(p->matrix->device) : status;
+    BB_RELEASE(&narrow);
+    return status;
+}
+
+// What a device takes by itself.
+bb_status prepare(part *p, const double *scale)
+{
+    const bb_cusolvermp_peer *peer = p->peer;
+    bb_device *device = p->matrix->device;
+    bb_device_report report;
+    BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
+    BB_CUDA_TRY(cudaGetDevice(&p->ordinal));
+    p->rows = peer->calls->count(peer->n, peer->plan.block, static_cast<uint32_t>(p->row), 0,
+                                 static_cast<uint32_t>(peer->plan.rows));
+    p->columns = peer->calls->count(peer->n, peer->plan.block, static_cast<uint32_t>(p->column), 0,
+                                    static_cast<uint32_t>(peer->plan.columns));
+    const size_t bytes =
+        static_cast<size_t>(p->rows) * static_cast<size_t>(p->columns) * value_bytes(peer);
+    BB_RETURN_IF_FAILED(bb_device_allocate(device, bytes, &p->values));
+    BB_RETURN_IF_FAILED(bb_device_zero(device, p->values, bytes)); // what stands above the diagonal
+    BB_RETURN_IF_FAILED(bb_device_allocate(device, sizeof(int), &p->info));
+    BB_RETURN_IF_FAILED(upload_scale(p, scale));
+    BB_CUDA_TRY(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
+    BB_CUDA_TRY(cudaEventCreate(&p->begin));
+    BB_CUDA_TRY(cudaEventCreate(&p->end));
+    BB_CUSOLVERMP_TRY(peer->calls->create(&p->handle, p->ordinal, p->stream));
+    return BB_OK;
+}
+
+bb_status join(bb_cusolvermp_peer *peer)
+{
+    int ordinals[GPUS];
+    bb_nccl_team_t members[GPUS] = {};
+    for (int g = 0; g < GPUS; ++g) {
+        ordinals[g] = peer->parts[g].ordinal;
+    }
+    const int result = peer->calls->join(members, GPUS, ordinals);
+    if (result != BB_NCCL_SUCCESS) {
+        return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "ncclCommInitAll: %s",
+                             peer->calls->nccl_reason(result));
+    }
+    for (int g = 0; g < GPUS; ++g) {
+        peer->parts[g].member = members[g];
+    }
+    return BB_OK;
+}
+
+bb_status lay_out(part *p)
+{
+    const bb_cusolvermp_peer *peer = p->peer;
+    const bb_index n = peer->n;
+    const bb_index block = peer->plan.block;
+    BB_CUSOLVERMP_TRY(peer->calls->create_grid(p->handle, &p->grid, p->member, peer->plan.rows,
+                                               peer->plan.columns, BB_MP_COLUMN_MAJOR));
+    BB_CUSOLVERMP_TRY(peer->calls->create_matrix(&p->descriptor, p->grid, type_of(peer), n, n,
+                                                 block, block, 0, 0, p->rows));
+    BB_CUSOLVERMP_TRY(peer->calls->workspace(p->handle, CUBLAS_FILL_MODE_LOWER, n, p->values, 1, 1,
+                                             p->descriptor, type_of(peer), &p->bytes,
+                                             &p->host_bytes));
+    BB_RETURN_IF_FAILED(bb_device_allocate(p->matrix->device, p->bytes, &p->workspace));
+    return bb_memory_allocate(static_cast<bb_index>(p->host_bytes), 1, &p->host_workspace);
+}
+
+// The lower triangle of D A D in the blocks that the device holds. They lie column by column, which
+// are rows of a source that is symmetric.
+bb_status fill(const part *p)
+{
+    const bb_cusolvermp_peer *peer = p->peer;
+    const bb_index n = peer->n;
+    const bb_index block = peer->plan.block;
+    const bb_index bytes = static_cast<bb_index>(value_bytes(peer));
+    const char *scale = static_cast<const char *>(p->scale);
+    bb_device_report report;
+    BB_RETURN_IF_FAILED(bb_device_describe(p->matrix->device, &report)); // as in prepare
+    for (bb_index c = 0; c < p->columns; c += block) {
+        const bb_index column = (c / block * peer->plan.columns + p->column) * block;
+        const bb_index width = n - column < block ? n - column : block;
+        for (bb_index r = 0; r < p->rows; r += block) {
+            const bb_index row = (r / block * peer->plan.rows + p->row) * block;
+            const bb_index height = n - row < block ? n - row : block;
+            char *values = static_cast<char *>(p->values) + (c * p->rows + r) * bytes;
+            if (row < column) {
+                continue;
+            }
+            BB_RETURN_IF_FAILED(bb_device_source_fill(
+                p->matrix, bb_stream_queue(p->stream), column, row,
+                bb_device_matrix(values, peer->plan.type, width, height, p->rows)));
+            BB_RETURN_IF_FAILED(bb_panel_part_scale(
+                values, peer->plan.type == BB_F64 ? BB_PANEL_FP64 : BB_PANEL_FP32, width, height,
+                p->rows, scale + column * bytes, scale + row * bytes, p->stream));
+        }
+    }
+    BB_CUDA_TRY(cudaMemsetAsync(p->info, 0, sizeof(int), p->stream));
+    BB_CUDA_TRY(cudaStreamSynchronize(p->stream));
+    return BB_OK;
+}
+
+bb_status factor(part *p)
+{
+    const bb_cusolvermp_peer *peer = p->peer;
+    float milliseconds = 0.0F;
+    int info = 0;
+    BB_CUDA_TRY(cudaEventRecord(p->begin, p->stream));
+    BB_CUSOLVERMP_TRY(peer->calls->factor(
+        p->handle, CUBLAS_FILL_MODE_LOWER, peer->n, p->values, 1, 1, p->descriptor, type_of(peer),
+        p->workspace, p->bytes, p->host_workspace, p->host_bytes, static_cast<int *>(p->info)));
+    BB_CUDA_TRY(cudaEventRecord(p->end, p->stream));
+    BB_CUDA_TRY(cudaEventSynchronize(p->end));
+    BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, p->begin, p->end));
+    BB_CUDA_TRY(cudaMemcpy(&info, p->info, sizeof info, cudaMemcpyDeviceToHost));
+    if (info != 0) {
+        return bb_status_set(BB_INTERNAL, __FILE__, __LINE__, "cusolverMpPotrf gave %d", info);
+    }
+    p->seconds = 1e-3 * static_cast<double>(milliseconds);
+    return BB_OK;
+}
+
+// What the libraries made; both devices come to it.
+bb_status leave(part *p)
+{
+    const bb_cusolvermp_library_cuda *calls = p->peer->calls;
+    if (p->descriptor != nullptr) {
+        (void)calls->destroy_matrix(p->descriptor);
+    }
+    if (p->grid != nullptr) {
+        (void)calls->destroy_grid(p->grid);
+    }
+    if (p->handle != nullptr) {
+        (void)calls->destroy(p->handle);
+    }
+    if (p->member != nullptr) {
+        (void)calls->leave(p->member);
+    }
+    return BB_OK;
+}
+
+void release(part *p)
+{
+    bb_device *device = p->matrix->device;
+    for (cudaEvent_t event : {p->begin, p->end}) {
+        if (event != nullptr) {
+            (void)cudaEventDestroy(event);
+        }
+    }
+    if (p->stream != nullptr) {
+        (void)cudaStreamDestroy(p->stream);
+    }
+    bb_device_release(device, &p->values);
+    bb_device_release(device, &p->scale);
+    bb_device_release(device, &p->workspace);
+    bb_device_release(device, &p->info);
+    bb_memory_release(&p->host_workspace);
+}
+
+bb_status open(bb_cusolvermp_peer *peer, const double *scale)
+{
+    for (part &p : peer->parts) {
+        BB_RETURN_IF_FAILED(prepare(&p, scale));
+    }
+    BB_RETURN_IF_FAILED(join(peer));
+    return visit_both(peer, lay_out);
+}
+
+} // namespace
+
+extern "C" bb_status bb_cusolvermp_peer_create(const bb_device_source *const matrices[GPUS],
+                                               const double *scale, const bb_cusolvermp_plan *plan,
+                                               bb_cusolvermp_peer **out)
+{
+    const bb_cusolvermp_library_cuda *calls = nullptr;
+    bb_cusolvermp_peer *peer = nullptr;
+    *out = nullptr;
+    BB_RETURN_IF_FAILED(bb_cusolvermp_library_open(&calls));
+    BB_RETURN_IF_FAILED(BB_ZEROED(1, &peer));
+    peer->calls = calls;
+    peer->plan = *plan;
+    peer->n = matrices[0]->rows;
+    for (int g = 0; g < GPUS; ++g) { // column by column, as BB_MP_COLUMN_MAJOR says
+        peer->parts[g].peer = peer;
+        peer->parts[g].matrix = matrices[g];
+        peer->parts[g].row = g % plan->rows;
+        peer->parts[g].column = g / plan->rows;
+    }
+    bb_status status = open(peer, scale);
+    if (status != BB_OK) {
+        bb_cusolvermp_peer_destroy(&peer);
+    }
+    *out = peer;
+    return status;
+}
+
+extern "C" void bb_cusolvermp_peer_destroy(bb_cusolvermp_peer **peer)
+{
+    if (*peer == nullptr) {
+        return;
+    }
+    (void)visit_both(*peer, leave);
+    for (part &p : (*peer)->parts) {
+        release(&p);
+    }
+    BB_RELEASE(peer);
+}
+
+extern "C" bb_status bb_cusolvermp_peer_factor(bb_cusolvermp_peer *peer, double *seconds)
+{
+    *seconds = 0.0;
+    for (const part &p : peer->parts) {
+        BB_RETURN_IF_FAILED(fill(&p));
+    }
+    BB_RETURN_IF_FAILED(visit_both(peer, factor));
+    for (const part &p : peer->parts) {
+        *seconds = p.seconds > *seconds ? p.seconds : *seconds;
+    }
+    return BB_OK;
+}
+
+extern "C" bb_status bb_cusolvermp_peer_pivots(const bb_cusolvermp_peer *peer, double *out)
+{
+    const bb_index n = peer->n;
+    const bb_index block = peer->plan.block;
+    const size_t bytes = value_bytes(peer);
+    for (bb_index first = 0; first < n; first += block) {
+        const bb_index k = first / block;
+        const bb_index rows = peer->plan.rows;
+        const bb_index columns = peer->plan.columns;
+        const part &p = peer->parts[k % rows + k % columns * rows];
+        const bb_index size = n - first < block ? n - first : block;
+        const char *values =
+            static_cast<const char *>(p.values) +
+            (k / columns * block * p.rows + k / rows * block) * static_cast<bb_index>(bytes);
+        // A pivot a row: they are a column's length and a value apart.
+        BB_CUDA_TRY(cudaMemcpy2D(out + first, sizeof(double), values,
+                                 static_cast<size_t>(p.rows + 1) * bytes, bytes,
+                                 static_cast<size_t>(size), cudaMemcpyDeviceToHost));
+    }
+    for (bb_index i = 0; peer->plan.type == BB_F32 && i < n; ++i) {
+        float narrow = 0.0F;
+        memcpy(&narrow, out + i, sizeof narrow);
+        out[i] = static_cast<double>(narrow);
+    }
+    return BB_OK;
+}
+
+extern "C" void bb_cusolvermp_peer_versions(const bb_cusolvermp_peer *peer, int *solver, int *nccl)
+{
+    *solver = 0;
+    *nccl = 0;
+    (void)peer->calls->version(peer->parts[0].handle, solver);
+    (void)peer->calls->nccl_version(nccl);
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bench/peers/gemv_peer.h"
+#include "core/device/device_cuda.h"
+#include "core/memory.h"
+#include "solvers/gpu/dense_library_cuda.h"
+
+#include <cuda_fp16.h>
+#include <vector>
+
+struct bb_gemv_peer {
+    bb_device *device;
+    bb_gemv_peer_kind kind;
+    bb_index rows, columns;
+    int units; // multiprocessors
+    int repeats;
+    size_t word; // bytes of a value
+    void *matrix, *x, *y;
+    void *partial; // [64][rows] of the split ones; sums of tile columns
+    void *bases;   // of tile rows
+    void *sums;    // of tile columns in fp16, in the order of tile rows
+    void *staging; // a row or y on the host
+    const bb_dense_library_cuda *library;
+    cublasHandle_t handle;
+};
+
+namespace
+{
+
+constexpr int lanes = 256;
+constexpr int splits = 64;
+constexpr int tile = 128; // of low-rank tiles
+constexpr int rank = 38;
+
+// Figure 9, the reduction of its last step spelled out.
+__global__ void figure9(const float *__restrict__ matrix, const float *__restrict__ x,
+                        bb_index columns, float *__restrict__ y)
+{
+    __shared__ double partial_sums[lanes];
+    double sum = 0.0;
+#pragma unroll
+    for (bb_index j = threadIdx.x; j < columns; j += blockDim.x) {
+        float product = matrix[blockIdx.x * columns + j] * x[j];
+        sum += static_cast<double>(product);
+    }
+    partial_sums[threadIdx.x] = sum;
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        __syncthreads();
+        if (threadIdx.x < half) {
+            partial_sums[threadIdx.x] += partial_sums[threadIdx.x + half];
+        }
+    }
+    if (threadIdx.x == 0) {
+        y[blockIdx.x] = static_cast<float>(partial_sums[0]);
+    }
+}
+
+__global__ void add_splits(const float *partial, bb_index rows, float *y)
+{
+    bb_index row = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
+    if (row < rows) {
+        double sum = 0.0;
+        for (int k = 0; k < splits; ++k) {
+            sum += static_cast<double>(partial[k * rows + row]);
+        }
+        y[row] = static_cast<float>(sum);
+    }
+}
+
+// Sums of tile columns [columns][rows][rank] to those of tile rows [rows][columns][rank].
+__global__ void turn_sums(const float *__restrict__ sums, int rows, int columns,
+                          __half *__restrict__ out)
+{
+    const int index = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (index < rows * columns * rank) {
+        const int row = index / rank / columns;
+        const int column = index / rank % columns;
+        out[index] = __float2half(sums[(column * rows + row) * rank + index % rank]);
+    }
+}
+
+// Eight loads of 16 bytes a thread under way.
+__global__ void __launch_bounds__(lanes, 4)
+    read_all(const float4 *__restrict__ values, bb_index count, float *out)
+{
+    constexpr int ahead = 8;
+    const bb_index stride = static_cast<bb_index>(gridDim.x) * lanes * ahead;
+    float sum = 0.0F;
+    for (bb_index begin = static_cast<bb_index>(blockIdx.x) * lanes * ahead + threadIdx.x;
+         begin < count; begin += stride) {
+        float4 four[ahead];
+#pragma unroll
+        for (int k = 0; k < ahead; ++k) {
+            bb_index i = begin + k * lanes;
+            four[k] = i < count ? __ldcs(values + i) : float4{0.0F, 0.0F, 0.0F, 0.0F};
+        }
+#pragma unroll
+        for (int k = 0; k < ahead; ++k) {
+            sum += four[k].x + four[k].y + four[k].z + four[k].w;
+        }
+    }
+    if (sum == 12345.678F) { // keeps the loads
+        *out = sum;
+    }
+}
+
+bb_status multiply_cublas(const bb_gemv_peer *peer)
+{
+    const int m = static_cast<int>(peer->columns);
+    const int n = static_cast<int>(peer->rows);
+    const int chunk = m / splits;
+    const float one = 1.0F;
+    const float none = 0.0F;
+    const double one_wide = 1.0;
+    const double none_wide = 0.0;
+    const float *matrix = static_cast<const float *>(peer->matrix);
+    const float *x = static_cast<const float *>(peer->x);
+    float *partial = static_cast<float *>(peer->partial);
+    switch (peer->kind) {
+    case BB_GEMV_CUBLAS_H:
+        BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
+            peer->handle, CUBLAS_OP_T, m, n, &one, static_cast<const __half *>(peer->matrix), m, 0,
+            static_cast<const __half *>(peer->x), 1, 0, &none, static_cast<float *>(peer->y), 1, 0,
+            1));
+        break;
+    case BB_GEMV_CUBLAS_S:
+        BB_CUBLAS_TRY(peer->library->gemv_fp32(peer->handle, CUBLAS_OP_T, m, n, &one, matrix, m, x,
+                                               1, &none, static_cast<float *>(peer->y), 1));
+        break;
+    case BB_GEMV_CUBLAS_D:
+        BB_CUBLAS_TRY(peer->library->gemv_fp64(peer->handle, CUBLAS_OP_T, m, n, &one_wide,
+                                               static_cast<const double *>(peer->matrix), m,
+                                               static_cast<const double *>(peer->x), 1, &none_wide,
+                                               static_cast<double *>(peer->y), 1));
+        break;
+    case BB_GEMV_SPLIT_BATCHED:
+        BB_CUBLAS_TRY(peer->library->gemm_batched(
+            peer->handle, CUBLAS_OP_T, CUBLAS_OP_N, n, 1, chunk, &one, matrix, CUDA_R_32F, m, chunk,
+            x, CUDA_R_32F, m, chunk, &none, partial, CUDA_R_32F, n, n, splits, CUBLAS_COMPUTE_32F,
+            CUBLAS_GEMM_DEFAULT));
+        break;
+    default:
+        BB_CUBLAS_TRY(peer->library->gemv_batched_fp32(peer->handle, CUBLAS_OP_T, chunk, n, &one,
+                                                       matrix, m, chunk, x, 1, chunk, &none,
+                                                       partial, 1, n, splits));
+    }
+    return BB_OK;
+}
+
+int tiles_of(bb_index count)
+{
+    return static_cast<int>((count + tile - 1) / tile);
+}
+
+bb_status multiply_tiles(const bb_gemv_peer *peer, cudaStream_t queue)
+{
+    const int rows = tiles_of(peer->rows);
+    const int columns = tiles_of(peer->columns);
+    const float one = 1.0F;
+    const float none = 0.0F;
+    const int stacked_rows = rows * rank;
+    const int stacked_columns = columns * rank;
+    float *sums = static_cast<float *>(peer->partial);
+    __half *turned = static_cast<__half *>(peer->sums);
+    BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
+        peer->handle, CUBLAS_OP_T, tile, stacked_rows, &one,
+        static_cast<const __half *>(peer->matrix), tile,
+        static_cast<long long>(tile) * stacked_rows, static_cast<const __half *>(peer->x), 1, tile,
+        &none, sums, 1, stacked_rows, columns));
+    turn_sums<<<static_cast<unsigned>((rows * stacked_columns + lanes - 1) / lanes), lanes, 0,
+                queue>>>(sums, rows, columns, turned);
+    BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
+        peer->handle, CUBLAS_OP_T, stacked_columns, tile, &one,
+        static_cast<const __half *>(peer->bases), stacked_columns,
+        static_cast<long long>(tile) * stacked_columns, turned, 1, stacked_columns, &none,
+        static_cast<float *>(peer->y), 1, tile, rows));
+    return BB_OK;
+}
+
+bb_status multiply(const bb_gemv_peer *peer, cudaStream_t queue)
+{
+    const unsigned rows = static_cast<unsigned>(peer->rows);
+    const float *matrix = static_cast<const float *>(peer->matrix);
+    float *y = static_cast<float *>(peer->y);
+    if (peer->kind == BB_GEMV_FIGURE9) {
+        figure9<<<rows, lanes, 0, queue>>>(matrix, static_cast<const float *>(peer->x),
+                                           peer->columns, y);
+    } else if (peer->kind == BB_GEMV_READ) {
+        read_all<<<static_cast<unsigned>(4 * peer->units), lanes, 0, queue>>>(
+            static_cast<const float4 *>(peer->matrix), peer->rows * peer->columns / 4, y);
+    } else {
+        BB_CUBLAS_TRY(peer->library->set_stream(peer->handle, queue));
+        BB_RETURN_IF_FAILED(peer->kind == BB_GEMV_LOW_RANK_TILES ? multiply_tiles(peer, queue)
+                                                                 : multiply_cublas(peer));
+        if (peer->kind != BB_GEMV_LOW_RANK_TILES && peer->partial != nullptr) {
+            add_splits<<<(rows + lanes - 1) / lanes, lanes, 0, queue>>>(
+                static_cast<const float *>(peer->partial), peer->rows, y);
+        }
+    }
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+bb_status multiply_often(bb_queue *queue, bb_index, bb_index items, void *arguments)
+{
+    const bb_gemv_peer *peer = static_cast<const bb_gemv_peer *>(arguments);
+    (void)items;
+    for (int k = 0; k < peer->repeats; ++k) {
+        BB_RETURN_IF_FAILED(multiply(peer, bb_queue_stream(queue)));
+    }
+    return BB_OK;
+}
+
+// A value's bytes of `count` values on the host, in the peer's format.
+void narrow(const bb_gemv_peer *peer, const double *values, bb_index count, void *out)
+{
+    for (bb_index j = 0; j < count; ++j) {
+        if (peer->word == sizeof(double)) {
+            static_cast<double *>(out)[j] = values[j];
+        } else if (peer->word == sizeof(__half)) {
+            static_cast<__half *>(out)[j] = __float2half(static_cast<float>(values[j]));
+        } else {
+            static_cast<float *>(out)[j] = static_cast<float>(values[j]);
+        }
+    }
+}
+
+// Room for the bases of all tiles and for their sums; the bases hold what `fill` repeats.
+bb_status take_tiles(bb_gemv_peer *peer)
+{
+    const size_t rows = static_cast<size_t>(tiles_of(peer->rows));
+    const size_t columns = static_cast<size_t>(tiles_of(peer->columns));
+    const size_t bases = rows * columns * rank * tile * sizeof(__half);
+    std::vector<__half> drawn(rows * columns * rank * tile);
+    for (size_t k = 0; k < drawn.size(); ++k) {
+        drawn[k] = __float2half(static_cast<float>(k * 2654435761U % 4093U) / 4093.0F - 0.5F);
+    }
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, bases, &peer->matrix));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, bases, &peer->bases));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(peer->device, rows * columns * rank * sizeof(float), &peer->partial));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(peer->device, rows * columns * rank * sizeof(__half), &peer->sums));
+    BB_RETURN_IF_FAILED(
+        bb_device_allocate(peer->device, columns * tile * sizeof(__half), &peer->x));
+    BB_RETURN_IF_FAILED(bb_device_zero(peer->device, peer->x, columns * tile * sizeof(__half)));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * tile * sizeof(float), &peer->y));
+    BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->matrix, drawn.data(), bases));
+    BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->bases, drawn.data(), bases));
+    return bb_device_wait(peer->device);
+}
+
+// Room for C, x and y.
+bb_status take_whole(bb_gemv_peer *peer)
+{
+    const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
+    const size_t rows = static_cast<size_t>(peer->rows);
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * row_bytes, &peer->matrix));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, row_bytes, &peer->x));
+    return bb_device_allocate(peer->device, rows * sizeof(double), &peer->y);
+}
+
+bb_status take(bb_gemv_peer *peer, const double *x)
+{
+    const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
+    const size_t rows = static_cast<size_t>(peer->rows);
+    bb_device_report report;
+    BB_RETURN_IF_FAILED(bb_device_describe(peer->device, &report));
+    peer->units = static_cast<int>(report.units);
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(peer->rows > peer->columns ? peer->rows : peer->columns,
+                                         peer->word, &peer->staging));
+    BB_RETURN_IF_FAILED(peer->kind == BB_GEMV_LOW_RANK_TILES ? take_tiles(peer) : take_whole(peer));
+    if (peer->kind == BB_GEMV_SPLIT_BATCHED || peer->kind == BB_GEMV_SPLIT_GEMV) {
+        BB_RETURN_IF_FAILED(
+            bb_device_allocate(peer->device, splits * rows * sizeof(float), &peer->partial));
+    }
+    if (peer->kind != BB_GEMV_FIGURE9 && peer->kind != BB_GEMV_READ) {
+        BB_RETURN_IF_FAILED(bb_dense_library_open(&peer->library));
+        BB_CUBLAS_TRY(peer->library->create(&peer->handle));
+    }
+    narrow(peer, x, peer->columns, peer->staging);
+    BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->x, peer->staging, row_bytes));
+    return bb_device_wait(peer->device);
+}
+
+} // namespace
+
+bb_status bb_gemv_peer_create(bb_device *device, bb_gemv_peer_kind kind, bb_index rows,
+                              bb_index columns, const double *x, bb_gemv_peer **out)
+{
+    void *block = nullptr;
+    *out = nullptr;
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(1, sizeof(bb_gemv_peer), &block));
+    bb_gemv_peer *peer = static_cast<bb_gemv_peer *>(block);
+    peer->device = device;
+    peer->kind = kind;
+    peer->rows = rows;
+    peer->columns = columns;
+    peer->word = kind == BB_GEMV_CUBLAS_D                                     ? sizeof(double)
+                 : kind == BB_GEMV_CUBLAS_H || kind == BB_GEMV_LOW_RANK_TILES ? sizeof(__half)
+                                                                              : sizeof(float);
+    bb_status status = take(peer, x);
+    if (status != BB_OK) {
+        bb_gemv_peer_destroy(&peer);
+    }
+    *out = peer;
+    return status;
+}
+
+void bb_gemv_peer_destroy(bb_gemv_peer **peer)
+{
+    bb_gemv_peer *gemv_peer = *peer;
+    if (gemv_peer != nullptr) {
+        if (gemv_peer->handle != nullptr) {
+            (void)gemv_peer->library->destroy(gemv_peer->handle);
+        }
+        bb_device_release(gemv_peer->device, &gemv_peer->matrix);
+        bb_device_release(gemv_peer->device, &gemv_peer->x);
+        bb_device_release(gemv_peer->device, &gemv_peer->y);
+        bb_device_release(gemv_peer->device, &gemv_peer->partial);
+        bb_device_release(gemv_peer->device, &gemv_peer->bases);
+        bb_device_release(gemv_peer->device, &gemv_peer->sums);
+        bb_memory_release(&gemv_peer->staging);
+        void *block = gemv_peer;
+        bb_memory_release(&block);
+        *peer = nullptr;
+    }
+}
+
+double bb_gemv_peer_bytes(const bb_gemv_peer *peer)
+{
+    if (peer->kind == BB_GEMV_LOW_RANK_TILES) {
+        const double tiles = static_cast<double>(tiles_of(peer->rows)) *
+                             static_cast<double>(tiles_of(peer->columns));
+        return tiles * 2.0 * rank * tile * sizeof(__half);
+    }
+    return static_cast<double>(peer->rows) * static_cast<double>(peer->columns) *
+           static_cast<double>(peer->word);
+}
+
+bb_status bb_gemv_peer_load(bb_gemv_peer *peer, bb_index row, const double *values)
+{
+    if (peer->kind == BB_GEMV_LOW_RANK_TILES) {
+        return BB_OK;
+    }
+    const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
+    narrow(peer, values, peer->columns, peer->staging);
+    BB_RETURN_IF_FAILED(bb_device_upload(peer->device,
+                                         static_cast<unsigned char *>(peer->matrix) +
+                                             static_cast<size_t>(row) * row_bytes,
+                                         peer->staging, row_bytes));
+    return bb_device_wait(peer->device);
+}
+
+bb_status bb_gemv_peer_time(bb_gemv_peer *peer, int repeats, double *seconds)
+{
+    static const bb_kernel kernel = {"gemv peer", 1, {nullptr, multiply_often}};
+    peer->repeats = repeats;
+    BB_RETURN_IF_FAILED(bb_device_timer_start(peer->device));
+    BB_RETURN_IF_FAILED(bb_device_launch(peer->device, &kernel, peer->rows, peer));
+    BB_RETURN_IF_FAILED(bb_device_timer_stop(peer->device, seconds));
+    *seconds /= repeats;
+    return BB_OK;
+}
+
+bb_status bb_gemv_peer_result(bb_gemv_peer *peer, double *y)
+{
+    if (peer->kind == BB_GEMV_CUBLAS_D) {
+        return bb_device_download(peer->device, y, peer->y,
+                                  static_cast<size_t>(peer->rows) * sizeof *y);
+    }
+    float *narrow_y = static_cast<float *>(peer->staging);
+    BB_RETURN_IF_FAILED(bb_device_download(peer->device, narrow_y, peer->y,
+                                           static_cast<size_t>(peer->rows) * sizeof *narrow_y));
+    for (bb_index i = 0; i < peer->rows; ++i) {
+        y[i] = static_cast<double>(narrow_y[i]);
+    }
+    return BB_OK;
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// roofline_bench.c's steps on a cuda device: what a step attains under the slope of its roof, its
+// operations a byte times the rate of reading as many bytes there. Operations a byte are of the
+// matrices as they lie on the device: fp32 values, columns of 4 bytes, slices filled up.
+//
+// Steps that the second-level cache holds are repeated in it, and so is their read. No step comes
+// near a GPU's ridge, so the peak is not measured.
+#include "bench/bench.h"
+#include "bench/gemv_cuda_bench.h"
+#include "bench/peers/gemv_peer.h"
+#include "core/memory.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { COLUMNS = 4096, REPEATS = 24, ROUNDS = 20 };
+
+// Bytes a second of reading `bytes`.
+static bb_status measure_read(bb_device *device, double bytes, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_index rows = (bb_index)ceil(bytes / (4.0 * COLUMNS));
+    bb_gemv_peer *ceiling = NULL;
+    bb_bench_times times = {0};
+    double *values = NULL;
+    BB_TRY(BB_ZEROED(COLUMNS, &values));
+    BB_TRY(bb_gemv_peer_create(device, BB_GEMV_READ, rows, COLUMNS, values, &ceiling));
+    for (bb_index row = 0; row < rows; ++row) {
+        BB_TRY(bb_gemv_peer_load(ceiling, row, values));
+    }
+    for (int round = 0; round < ROUNDS; ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_gemv_peer_time(ceiling, REPEATS, &seconds));
+        bb_bench_add(&times, seconds);
+    }
+    *out = 4.0 * (double)rows * COLUMNS / bb_bench_best(&times);
+done:
+    bb_gemv_peer_destroy(&ceiling);
+    BB_RELEASE(&values);
+    return status;
+}
+
+static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_bench_outcome *out)
+{
+    static const bb_bench_case product = {.name = "gemv-cuda-fp32", .choice = BB_GEMV_CUDA_FP32};
+    switch (step) {
+    case BB_BENCH_STEP_THERMAL:
+        return bb_bench_heat_cuda(NULL, setup, out);
+    case BB_BENCH_STEP_RESTRICTION:
+        return bb_bench_restriction_cuda(NULL, setup, out);
+    default:
+        return bb_gemv_cuda_bench(&product, setup, out);
+    }
+}
+
+bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                                 bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    double read = 0.0;
+    BB_TRY(take_step(setup, (bb_bench_step)self->choice, out));
+    if (isnan(out->best_s)) { // no device
+        goto done;
+    }
+    // Opening says "skipped" until there is a result.
+    bb_bench_outcome opened = *out;
+    BB_TRY(bb_bench_open_cuda(setup, &opened, &device));
+    BB_TRY(measure_read(device, out->bytes, &read));
+    const double intensity = out->flops / out->bytes;
+    const double attained = out->flops / out->best_s;
+    out->peer = 1e-9 * intensity * read;
+    out->ratio = attained / (intensity * read);
+    out->roof_bytes = read;
+    out->binds = "bytes";
+    (void)snprintf(out->detail, sizeof out->detail,
+                   "%.3f operations a byte, slope %.0f GFLOP/s (read %.0f GB/s), attained %.0f",
+                   intensity, 1e-9 * intensity * read, 1e-9 * read, 1e-9 * attained);
+done:
+    bb_device_close(&device);
+    return status;
+}

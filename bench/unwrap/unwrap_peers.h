@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a phase's unwrapping is held against, in C on the cpu, of a full mask and fp32: least
+// squares by one cosine transform, and weighted multigrid as one writes it by hand.
+#ifndef BB_BENCH_UNWRAP_UNWRAP_PEERS_H
+#define BB_BENCH_UNWRAP_UNWRAP_PEERS_H
+
+#include "core/status.h"
+
+/// Plain least squares (Ghiglia and Romero 1994, J. Opt. Soc. Am. A 11(1)): divergence of the
+/// wrapped gradients, cosine transform, division by the eigenvalues of the Laplace operator, and
+/// back. The transforms are FFTW's, planned by measurement, on all threads where FFTW has threads.
+typedef struct bb_unwrap_dct bb_unwrap_dct;
+
+/// Plans and memory. Errors: BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_unwrap_dct_create(bb_index columns, bb_index rows, bb_unwrap_dct **out);
+void bb_unwrap_dct_destroy(bb_unwrap_dct **dct);
+
+/// Threads of the transforms.
+bb_index bb_unwrap_dct_threads(const bb_unwrap_dct *dct);
+
+/// From `wrapped` [rows][columns] in rad to the congruent `phase`; `solve_seconds` are those of the
+/// two transforms and the division.
+BB_CHECKED bb_status bb_unwrap_dct_run(bb_unwrap_dct *dct, const double *wrapped, double *phase,
+                                       double *solve_seconds);
+
+/// The steps of solvers/unwrap/unwrap.h but the settling of points without an edge: rejection by
+/// residuals of gradients, V(2,1) cycles of red-black sweeps, reweighting, congruence. Loops in C
+/// over rows with a margin of zeros, on all threads, compiled for the processor's vectors.
+typedef struct bb_unwrap_loops bb_unwrap_loops;
+
+/// Memory. Errors: BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_unwrap_loops_create(bb_index columns, bb_index rows, bb_unwrap_loops **out);
+void bb_unwrap_loops_destroy(bb_unwrap_loops **loops);
+
+/// Cycles of the first least squares; how often weights are made anew, and the cycles after each.
+typedef struct bb_unwrap_counts {
+    bb_index cycles, reweighted, reweight_cycles;
+} bb_unwrap_counts;
+
+/// As bb_unwrap_dct_run; `solve_seconds` are those of the V-cycles.
+BB_CHECKED bb_status bb_unwrap_loops_run(bb_unwrap_loops *loops, const bb_unwrap_counts *counts,
+                                         const double *wrapped, double *phase,
+                                         double *solve_seconds);
+
+/// The last step of both: turns `wrapped` into the phase that is congruent with it and nearest to
+/// `solution` [rows][stride] and a piston, which comes from what they differ by.
+BB_CHECKED bb_status bb_unwrap_peers_congruent(const double *wrapped, const float *solution,
+                                               bb_index stride, bb_index columns, bb_index rows,
+                                               double *phase);
+
+#endif

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Decoding zfp of variable rate: a wafer's response of 378 rows on a mesh of 512 x 500 in fp32,
+// fixed accuracy at the seed's tolerance, 6.7e-5 of the range, in two dimensions. The rows' meshes
+// stand one below the other in one stream; 500 is a multiple of 4, so no block crosses rows. The
+// rate is of decoded bytes; the index is not counted in it, its bits are in the detail. The peer is
+// libzfp's own decoder on one core, and every value is compared with its values.
+#include "bench/bench.h"
+#include "core/clock.h"
+#include "core/memory.h"
+#include "core/thread.h"
+#include "precision/codecs/zfp/zfp_decoder.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <zfp.h>
+
+enum {
+    MESH_COLUMNS = 512,
+    MESH_LINES = 500,
+    CUDA_ROWS = 378,
+    CPU_ROWS = 21,
+    ROUNDS = 10,
+    KINDS = 5,
+    COUNTED = 1 // of run_lengths: what the row's figures are of
+};
+
+static const bb_index run_lengths[KINDS] = {1, 2, 4, 8, 16};
+static const double cuda_bar = 300e9; // bytes a second
+
+typedef struct contest {
+    bb_index lines; // of all meshes
+    float *values, *theirs;
+    unsigned char *words;
+    bb_zfp_stream stream;
+    double libzfp_s;
+} contest;
+
+// Displacement falls off as 1 over the distance, from a point that moves along the slit.
+static bb_status fill_mesh(void *context, bb_index row)
+{
+    const contest *task = context;
+    const bb_index line = row / 21;
+    const double centre_x = 0.5 * MESH_COLUMNS + 2.0 * (double)(row % 21) + 0.3;
+    const double centre_y = 0.5 * MESH_LINES + 2.0 * (double)line;
+    float *values = task->values + row * MESH_LINES * MESH_COLUMNS;
+    for (bb_index j = 0; j < (bb_index)MESH_LINES * MESH_COLUMNS; ++j) {
+        const bb_index mesh_line = j / MESH_COLUMNS;
+        double x = (double)(j % MESH_COLUMNS) - centre_x;
+        double y = (double)mesh_line - centre_y;
+        values[j] = (float)(1e-9 * x / (4.0 + x * x + y * y));
+    }
+    return BB_OK;
+}
+
+static bb_index count_values(const contest *task)
+{
+    return task->lines * MESH_COLUMNS;
+}
+
+static double range_of(const contest *task)
+{
+    float minimum = task->values[0];
+    float maximum = task->values[0];
+    for (bb_index i = 1; i < count_values(task); ++i) {
+        minimum = fminf(minimum, task->values[i]);
+        maximum = fmaxf(maximum, task->values[i]);
+    }
+    return (double)(maximum - minimum);
+}
+
+static bb_status decode_theirs(contest *task, zfp_stream *zfp, zfp_field *field)
+{
+    bb_status status = BB_OK;
+    zfp_field_set_pointer(field, task->theirs);
+    zfp_stream_rewind(zfp);
+    const double start = bb_clock_seconds();
+    BB_REQUIRE(zfp_decompress(zfp, field) > 0, BB_INTERNAL, "libzfp did not decode its stream");
+    const double seconds = bb_clock_seconds() - start;
+    task->libzfp_s = fmin(task->libzfp_s, seconds);
+done:
+    return status;
+}
+
+// One stream by libzfp, and what libzfp makes of it.
+static bb_status encode(contest *task, int rounds)
+{
+    bb_status status = BB_OK;
+    zfp_stream *zfp = zfp_stream_open(NULL);
+    zfp_field *field =
+        zfp_field_2d(task->values, zfp_type_float, MESH_COLUMNS, (size_t)task->lines);
+    bitstream *bits = NULL;
+    BB_REQUIRE(zfp != NULL && field != NULL, BB_MEMORY, "no memory for libzfp");
+    (void)zfp_stream_set_accuracy(zfp, 6.7e-5 * range_of(task));
+    const size_t room = zfp_stream_maximum_size(zfp, field);
+    BB_TRY(BB_ALLOCATE((bb_index)room, &task->words));
+    bits = stream_open(task->words, room);
+    BB_REQUIRE(bits != NULL, BB_MEMORY, "no memory for libzfp");
+    zfp_stream_set_bit_stream(zfp, bits);
+    zfp_stream_rewind(zfp);
+    const size_t size = zfp_compress(zfp, field);
+    BB_REQUIRE(size > 0, BB_INTERNAL, "libzfp did not encode");
+    task->stream =
+        (bb_zfp_stream){.bytes = task->words,
+                        .size = size,
+                        .bits = 8 * (uint64_t)size,
+                        .type = BB_F32,
+                        .shape = {2, MESH_COLUMNS, task->lines, 1, 1},
+                        .settings = {zfp->minbits, zfp->maxbits, zfp->maxprec, zfp->minexp}};
+    task->libzfp_s = INFINITY;
+    for (int round = 0; round < rounds; ++round) {
+        BB_TRY(decode_theirs(task, zfp, field));
+    }
+done:
+    zfp_field_free(field);
+    zfp_stream_close(zfp);
+    if (bits != NULL) {
+        stream_close(bits);
+    }
+    return status;
+}
+
+static bb_status enter(bb_index rows, bool quick, contest *task)
+{
+    bb_status status = BB_OK;
+    task->lines = rows * MESH_LINES;
+    BB_TRY(BB_ALLOCATE(count_values(task), &task->values));
+    BB_TRY(BB_ALLOCATE(count_values(task), &task->theirs));
+    BB_TRY(bb_thread_for(rows, fill_mesh, task));
+    BB_TRY(encode(task, quick ? 1 : 2));
+done:
+    return status;
+}
+
+static void leave(contest *task)
+{
+    BB_RELEASE(&task->values);
+    BB_RELEASE(&task->theirs);
+    BB_RELEASE(&task->words);
+}
+
+typedef struct repetition {
+    bb_zfp_decoder *decoder;
+    void *decoded;
+} repetition;
+
+static bb_status decode_again(void *context)
+{
+    const repetition *again = context;
+    double seconds = 0.0;
+    return bb_zfp_decoder_run(again->decoder, again->decoded, &seconds);
+}
+
+// Times of runs of one length, and the bits a value of their index; of the length that counts the
+// joules too. `out` is on the device.
+static bb_status play(bb_device *device, contest *task, bb_index run_blocks, int rounds, void *out,
+                      bb_bench_times *times, double *index_bits, bb_bench_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    bb_zfp_index index = {0};
+    bb_zfp_decoder *decoder = NULL;
+    const size_t bytes = (size_t)count_values(task) * sizeof *task->values;
+    BB_TRY(bb_zfp_index_create(&task->stream, run_blocks, &index));
+    BB_TRY(bb_zfp_decoder_create(device, &task->stream, &index, 1, &decoder));
+    for (int round = 0; round < rounds; ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_zfp_decoder_run(decoder, out, &seconds));
+        bb_bench_add(times, seconds);
+    }
+    repetition again = {decoder, out};
+    if (run_blocks == run_lengths[COUNTED]) {
+        BB_TRY(bb_bench_take_energy(bb_device_kind_of(device), decode_again, &again, 1.0, NULL,
+                                    outcome));
+    }
+    // The originals have done their part.
+    BB_TRY(bb_device_download(device, task->values, out, bytes));
+    BB_REQUIRE(memcmp(task->values, task->theirs, bytes) == 0, BB_INTERNAL,
+               "zfp: values decoded in runs of %td blocks are not libzfp's", run_blocks);
+    *index_bits = 8.0 * (double)bb_zfp_index_bytes(&index) / (double)count_values(task);
+done:
+    bb_zfp_decoder_destroy(&decoder);
+    bb_zfp_index_release(&index);
+    return status;
+}
+
+// Seconds of writing as many bytes on the device.
+static bb_status measure_writes(bb_device *device, void *out, size_t bytes, double *best)
+{
+    bb_status status = BB_OK;
+    *best = INFINITY;
+    for (int round = 0; round < ROUNDS; ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_device_timer_start(device));
+        BB_TRY(bb_device_zero(device, out, bytes));
+        BB_TRY(bb_device_timer_stop(device, &seconds));
+        *best = fmin(*best, seconds);
+    }
+done:
+    return status;
+}
+
+static bb_status compete(bb_device *device, contest *task, bool quick, bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    void *decoded = NULL;
+    bb_bench_times times[KINDS] = {0};
+    double index_bits[KINDS] = {0.0};
+    double write_s = 0.0;
+    char rates[64] = "";
+    const size_t bytes = (size_t)count_values(task) * sizeof *task->values;
+    const double gigabytes = 1e-9 * (double)bytes;
+    BB_TRY(bb_device_allocate(device, bytes, &decoded));
+    BB_TRY(measure_writes(device, decoded, bytes, &write_s));
+    for (int k = 0; k < KINDS; ++k) {
+        BB_TRY(play(device, task, run_lengths[k], quick ? 2 : ROUNDS, decoded, &times[k],
+                    &index_bits[k], out));
+        const size_t index = strlen(rates);
+        (void)snprintf(rates + index, sizeof rates - index, " %.3g",
+                       gigabytes / bb_bench_best(&times[k]));
+    }
+    out->best_s = bb_bench_best(&times[COUNTED]);
+    out->median_s = bb_bench_median(&times[COUNTED]);
+    out->bytes = (double)bytes;
+    out->peer = gigabytes / task->libzfp_s;
+    out->binds = "instructions";
+    (void)snprintf(out->detail, sizeof out->detail,
+                   "%d x %td, %.2f bits and %.2f of index, GB/s by runs of 1 2 4 8 16:%s, "
+                   "writes %.3g, libzfp %.2g",
+                   (int)MESH_COLUMNS, task->lines,
+                   8.0 * (double)task->stream.size / (double)count_values(task),
+                   index_bits[COUNTED], rates, gigabytes / write_s, out->peer);
+done:
+    bb_device_release(device, &decoded);
+    return status;
+}
+
+bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setup *setup,
+                       bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    contest task = {0};
+    (void)self;
+    BB_TRY(enter(setup->quick ? 1 : CPU_ROWS, setup->quick, &task));
+    BB_TRY(compete(setup->device, &task, setup->quick, out));
+    out->ratio = task.libzfp_s / out->best_s;
+done:
+    leave(&task);
+    return status;
+}
+
+bb_status bb_bench_zfp_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
+                            bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    contest task = {0};
+    (void)self;
+    BB_TRY(bb_bench_open_cuda(setup, out, &device));
+    if (device == NULL) {
+        goto done;
+    }
+    BB_TRY(enter(setup->quick ? 1 : CUDA_ROWS, setup->quick, &task));
+    BB_TRY(compete(device, &task, setup->quick, out));
+    out->ratio = out->bytes / out->best_s / cuda_bar;
+done:
+    leave(&task);
+    bb_device_close(&device);
+    return status;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows run at a small size, and the peers find the cycles that the kernels find. What it takes
+// is not looked at.
+#include "bench/bench.h"
+#include "bench/unwrap/unwrap_peers.h"
+#include "core/thread.h"
+#include "tests/check.h"
+#include "tests/solvers/unwrap/phase_maps.h"
+
+static const bb_bench_case *find_case(const char *name)
+{
+    const bb_bench_case *cases = NULL;
+    const bb_index count = bb_bench_cases(&cases);
+    for (bb_index i = 0; i < count; ++i) {
+        if (strcmp(cases[i].name, name) == 0) {
+            return &cases[i];
+        }
+    }
+    return NULL;
+}
+
+static void check_row(const char *name)
+{
+    const bb_bench_case *row = find_case(name);
+    bb_bench_outcome outcome = {.ratio = NAN};
+    assert_non_null(row);
+    check_ok(row->measure(row, &(bb_bench_setup){.quick = true, .threads = 2}, &outcome));
+    assert_true(outcome.best_s > 0.0 && outcome.ratio > 0.0);
+    assert_non_null(strstr(outcome.detail, "C loops"));
+    const char *place = outcome.detail;
+    for (int i = 0; i < 3; ++i) { // of kernels, DCT and loops
+        place = strstr(place, "wrong");
+        assert_non_null(place);
+        assert_memory_equal(place - 2, "0 ", 2);
+        assert_true(i == 0 || place[-3] == ' ');
+        ++place;
+    }
+}
+
+TEST_FULL(rows_of_the_cpu_have_no_wrong_point)
+{
+    check_ok(bb_threads_set(2));
+    check_row("unwrap-1024-sp-cpu");
+    check_row("unwrap-1024-full-sp-cpu");
+}
+
+TEST(devices_are_skipped_where_the_cpu_was_asked_for)
+{
+    const bb_bench_case *row = find_case("unwrap-1024-sp-cuda");
+    bb_bench_outcome outcome = {.ratio = NAN};
+    assert_non_null(row);
+    check_ok(row->measure(row, &(bb_bench_setup){.quick = true, .cpu_only = true}, &outcome));
+    assert_true(isnan(outcome.best_s));
+    assert_string_equal(outcome.detail, "device cpu was asked for");
+}
+
+static phase_map make_map(bb_index columns, bb_index rows, double noise)
+{
+    phase_map map = phase_map_create(columns, rows);
+    phase_map_fill(&map, phase_of_bumps);
+    phase_map_add_noise(&map, noise, 5);
+    phase_map_wrap(&map);
+    return map;
+}
+
+static bb_index count_wrong(const phase_map *map)
+{
+    autorelease(bb_unwrap_parts) parts;
+    check_ok(bb_unwrap_parts_create(map->mask, map->columns, map->rows, &parts));
+    const bb_index wrong = phase_map_wrong(map, &parts);
+    return wrong;
+}
+
+// Columns and rows differ, and are odd.
+TEST(the_transform_is_right_on_odd_sizes)
+{
+    autocall(phase_map_release) phase_map map = make_map(121, 75, 0.3);
+    double seconds = 0.0;
+    autoptr(bb_unwrap_dct) dct = new_object(bb_unwrap_dct, map.columns, map.rows);
+    check_ok(bb_unwrap_dct_run(dct, map.wrapped, map.phase, &seconds));
+    assert_int_equal(count_wrong(&map), 0);
+}
+
+// Three cycles are enough for a smooth phase, and weights that are made anew keep it.
+TEST(the_loops_are_right_on_odd_sizes)
+{
+    autocall(phase_map_release) phase_map map = make_map(121, 75, 0.5);
+    double seconds = 0.0;
+    autoptr(bb_unwrap_loops) loops = new_object(bb_unwrap_loops, map.columns, map.rows);
+    check_ok(bb_unwrap_loops_run(loops, &(bb_unwrap_counts){.cycles = 4}, map.wrapped, map.phase,
+                                 &seconds));
+    assert_int_equal(count_wrong(&map), 0);
+    check_ok(bb_unwrap_loops_run(
+        loops, &(bb_unwrap_counts){.cycles = 4, .reweighted = 3, .reweight_cycles = 4}, map.wrapped,
+        map.phase, &seconds));
+    assert_int_equal(count_wrong(&map), 0);
+}
