@@ -167,7 +167,7 @@ bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup
     bb_device *device = NULL;
     bb_device_source *twin = NULL;
     (void)self;
-    BB_TRY(bb_bench_open_cuda(setup, out, &device));
+    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &device));
     if (device == NULL) {
         goto done;
     }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench.h"
 
-#include "bench/gemv_cuda_bench.h"
-#include "bench/panel_bench.h"
-#include "bench/panels/cusolvermp_bench.h"
-#include "bench/panels/swap_bench.h"
-#include "bench/panels/two_gpus_bench.h"
+#include "bench/gemv/gemv_bench.h"
+#include "bench/gemv/gemv_peer.h"
+#include "bench/panels/panel_bench.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
@@ -19,229 +17,98 @@
 #include <string.h>
 
 // clang-format off
+#define GEMV_CUDA(name_, what_, bar_, choice_, storage_) \
+    {name_, what_, "fp32 read", bar_, BB_CUDA_TWIN(bb_bench_gemv_cuda), .choice = (choice_), .storage = (storage_)}
+#define PEER(name_, what_, kind_) \
+    GEMV_CUDA(name_, "peer of gemv-cuda: " what_, NAN, BB_GEMV_PEER * (kind_), NULL)
+#define PANELS(name_, what_, against_, bar_, choice_, matrix_, n_) \
+    {name_, what_, against_, bar_, BB_CUDA_TWIN(bb_panel_bench), .choice = (choice_), .storage = (matrix_), .n = (n_)}
+#define KERNEL(name_, what_, bar_) \
+    {"kernel-" name_ "-sp-cuda", what_ ", printed in CUDA, SP", "", bar_, bb_bench_kernel, .choice = BB_DEVICE_CUDA}
+
 static const bb_bench_case cases[] = {
-    {"gemv-fp64", "y = C x, stored and multiplied in fp64", "read", NAN, bb_bench_gemv, 0, "fp64"},
-    {"gemv-fp32", "y = C x, stored in fp32", "read", 0.8, bb_bench_gemv, 0, "fp32"},
-    {"gemv-tf32", "y = C x, stored in tf32", "gemv-fp32", NAN, bb_bench_gemv, 0, "tf32"},
-    {"gemv-bf16", "y = C x, stored in bf16", "gemv-fp32", NAN, bb_bench_gemv, 0, "bf16"},
-    {"gemv-fp16", "y = C x, stored in fp16", "gemv-fp32", 1.7, bb_bench_gemv, 0, "fp16"},
-    {"gemv-e4m3", "y = C x, stored in e4m3", "gemv-fp32", 2.5, bb_bench_gemv, 0, "e4m3"},
-    {"gemv-e5m2", "y = C x, stored in e5m2", "gemv-fp32", 2.5, bb_bench_gemv, 0, "e5m2"},
-    {"gemv-bfp8", "y = C x, block floating point of 8 bits", "gemv-fp32", 2.5, bb_bench_gemv, 0, "bfp bits=8"},
-    {"gemv-bfp4", "the same of 4 bits", "gemv-fp32", NAN, bb_bench_gemv, 0, "bfp bits=4"},
-    {"gemv-bfp12", "the same of 12 bits", "gemv-fp32", NAN, bb_bench_gemv, 0, "bfp bits=12"},
-    {"gemv-bfp16", "the same of 16 bits", "gemv-fp32", NAN, bb_bench_gemv, 0, "bfp bits=16"},
-    {"gemv-quantiser", "y = C x, block-width quantiser, about 4 bits", "gemv-fp32", NAN, bb_bench_gemv, 0, "quantiser tolerance=6e-13"},
-    {"gemv-fp16-fp32-sums", "y = C x, stored in fp16, with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, 0, "fp16"},
-    {"gemv-e4m3-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, 0, "e4m3"},
-    {"gemv-e5m2-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, 0, "e5m2"},
-    {"gemv-bfp8-fp32-sums", "the same with sums in fp32", "gemv-fp32", NAN, bb_bench_gemv_fp32_sums, 0, "bfp bits=8"},
-    {"gemv-zfp", "y = C x, zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, 0, "zfp mode=rate bits=8 dimensions=2"},
-    {"gemv-low-rank", "y = C x of a slit, low-rank tiles", "read", NAN, bb_bench_factors, 0, "low_rank tolerance=1e-12"},
-    {"gemv-transform", "y = C x of a slit, transformed blocks", "read", NAN, bb_bench_factors, 0, "transform tolerance=1e-12"},
-    {"gemv-cuda-low-rank", "y = C x of a slit on a cuda device, low-rank tiles, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), 0, "low_rank tolerance=1e-12"},
-    {"gemv-cuda-transform", "y = C x of a slit on a cuda device, transformed blocks, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), 0, "transform tolerance=1e-12"},
-    {"gemv-cuda-fp64", "y = C x on a cuda device, stored and multiplied in fp64", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP64, NULL},
-    {"gemv-cuda-fp32", "y = C x on a cuda device, stored in fp32, runs of 32 products", "fp32 read", 0.92, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP32, NULL},
-    {"gemv-cuda-fp32-each", "y = C x on a cuda device, stored in fp32, every product by itself in fp64", "fp32 read", 0.92, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP32_EACH, NULL},
-    {"gemv-cuda-tf32", "y = C x on a cuda device, stored in tf32", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_TF32, NULL},
-    {"gemv-cuda-bf16", "y = C x on a cuda device, stored in bf16", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BF16, NULL},
-    {"gemv-cuda-fp16", "y = C x on a cuda device, stored in fp16", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP16, NULL},
-    {"gemv-cuda-e4m3", "y = C x on a cuda device, stored in e4m3", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_E4M3, NULL},
-    {"gemv-cuda-e5m2", "y = C x on a cuda device, stored in e5m2", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_E5M2, NULL},
-    {"gemv-cuda-bfp4", "y = C x on a cuda device, block floating point of 4 bits", "fp32 read", 6.0, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BFP4, NULL},
-    {"gemv-cuda-bfp6", "y = C x on a cuda device, block floating point of 6 bits", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BFP6, NULL},
-    {"gemv-cuda-bfp8", "y = C x on a cuda device, block floating point of 8 bits", "fp32 read", 3.3, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BFP8, NULL},
-    {"gemv-cuda-bfp12", "y = C x on a cuda device, block floating point of 12 bits", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BFP12, NULL},
-    {"gemv-cuda-bfp16", "y = C x on a cuda device, block floating point of 16 bits", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BFP16, NULL},
-    {"gemv-cuda-quantiser", "y = C x on a cuda device, absolute block-width quantiser", "fp32 read", 6.0, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_QUANTISER, NULL},
-    {"gemv-cuda-zfp", "y = C x on a cuda device, zfp 2-D, fixed accuracy at the seed's tolerance", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_ZFP, NULL},
-    {"gemv-cuda-fp32-axes", "three of gemv-cuda-fp32 in one launch, time of one", "fp32 read", 0.92, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP32_AXES, NULL},
-    {"gemv-cuda-e4m3-axes", "three of gemv-cuda-e4m3 in one launch, time of one", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_E4M3_AXES, NULL},
-    {"gemv-cuda-bfp8-axes", "three of gemv-cuda-bfp8 in one launch, time of one", "fp32 read", 3.3, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BFP8_AXES, NULL},
-    {"gemv-cuda-bfp4-axes", "three of gemv-cuda-bfp4 in one launch, time of one", "fp32 read", 6.0, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_BFP4_AXES, NULL},
-    {"gemv-cuda-zfp-axes", "three of gemv-cuda-zfp in one launch, time of one", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_ZFP_AXES, NULL},
-    {"gemv-figure9", "peer of gemv-cuda: the kernel of Bamakhrama et al., Figure 9", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FIGURE9, NULL},
-    {"gemv-cublas-s", "peer of gemv-cuda: cublasSgemv", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S, NULL},
-    {"gemv-cublas-d", "peer of gemv-cuda: cublasDgemv", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_D, NULL},
-    {"gemv-split-batched", "peer of gemv-cuda: cublasGemmStridedBatchedEx over runs of columns", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_SPLIT_BATCHED, NULL},
-    {"gemv-split-gemv", "peer of gemv-cuda: cublasSgemvStridedBatched over runs of columns", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_SPLIT_GEMV, NULL},
-    {"streamed-fp32", "fields that cross PCIe in fp32, products of a slow field", "Table 1", NAN, BB_CUDA_TWIN(bb_bench_streamed), BB_FORMAT_FP32, NULL},
-    {"streamed-e4m3", "fields that cross PCIe in e4m3, products of a slow field", "Table 1", NAN, BB_CUDA_TWIN(bb_bench_streamed), BB_FORMAT_E4M3, NULL},
-    {"gemv-fp32-square", "gemv-fp32 of 9728 x 9728", "read", NAN, bb_bench_gemv, BB_BENCH_SQUARE, "fp32"},
-    {"gemv-fp32-tall", "gemv-fp32 of 252000 x 384", "read", NAN, bb_bench_gemv, BB_BENCH_TALL, "fp32"},
-    {"gemv-blas-s", "peer of gemv-fp32: the BLAS's sgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32, NULL},
-    {"gemv-blas-s-square", "the same of 9728 x 9728", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_SQUARE, NULL},
-    {"gemv-blas-s-tall", "the same of 252000 x 384", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_TALL, NULL},
-    {"gemv-frame-fp32", "y = C x of a frame of 4092 commands from 19078 slopes, stored and summed in fp32", "read", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "fp32"},
-    {"gemv-frame-fp16", "the same stored in fp16", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "fp16"},
-    {"gemv-frame-int8", "the same, integers of 8 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "integer bits=8"},
-    {"gemv-frame-bfp8", "the same, block floating point of 8 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "bfp bits=8"},
-    {"gemv-frame-bfp4", "the same, block floating point of 4 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "bfp bits=4"},
-    {"gemv-frame-quantiser", "the same, block-width quantiser, about 4.5 bits", "fp32 storage", NAN, bb_bench_gemv_fp32_sums, BB_BENCH_FRAME, "quantiser tolerance=0.036"},
-    {"gemv-blas-s-frame", "peer of gemv-frame: the BLAS's sgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP32 | BB_BENCH_FRAME, NULL},
-    {"gemv-blas-d", "peer of gemv-fp32: the BLAS's dgemv", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64, NULL},
-    {"gemv-blas-d-square", "the same of 9728 x 9728", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64 | BB_BENCH_SQUARE, NULL},
-    {"gemv-blas-d-tall", "the same of 252000 x 384", "read", NAN, bb_bench_gemv_blas, BB_FORMAT_FP64 | BB_BENCH_TALL, NULL},
-    {"gemv-cuda-fp32-square", "gemv-cuda-fp32 of 9728 x 9728", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP32 | BB_BENCH_SQUARE, NULL},
-    {"gemv-cuda-fp32-tall", "gemv-cuda-fp32 of 252000 x 384", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP32 | BB_BENCH_TALL, NULL},
-    {"gemv-cuda-fp32-each-square", "gemv-cuda-fp32-each of 9728 x 9728", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP32_EACH | BB_BENCH_SQUARE, NULL},
-    {"gemv-cuda-fp32-each-tall", "gemv-cuda-fp32-each of 252000 x 384", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FP32_EACH | BB_BENCH_TALL, NULL},
-    {"gemv-figure9-square", "gemv-figure9 of 9728 x 9728", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FIGURE9 | BB_BENCH_SQUARE, NULL},
-    {"gemv-figure9-tall", "gemv-figure9 of 252000 x 384", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_FIGURE9 | BB_BENCH_TALL, NULL},
-    {"gemv-cublas-s-square", "gemv-cublas-s of 9728 x 9728", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_SQUARE, NULL},
-    {"gemv-cublas-s-tall", "gemv-cublas-s of 252000 x 384", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_TALL, NULL},
-    {"gemv-cublas-d-square", "gemv-cublas-d of 9728 x 9728", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_SQUARE, NULL},
-    {"gemv-cublas-d-tall", "gemv-cublas-d of 252000 x 384", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_D | BB_BENCH_TALL, NULL},
-    {"gemv-cuda-frame-fp32", "y = C x of 4092 commands from 19078 slopes on a cuda device, stored in fp32", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "fp32"},
-    {"gemv-cuda-frame-fp16", "the same stored in fp16", "fp32 read", 1.8, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "fp16"},
-    {"gemv-cuda-frame-int8", "the same, integers of 8 bits", "fp32 read", 3.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "integer bits=8"},
-    {"gemv-cuda-frame-bfp8", "the same, block floating point of 8 bits", "fp32 read", 3.1, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "bfp bits=8"},
-    {"gemv-cuda-frame-bfp6", "the same, block floating point of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "bfp bits=6"},
-    {"gemv-cuda-frame-int6", "the same, integers of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "integer bits=6"},
-    {"gemv-cuda-frame-quantiser", "the same, block-width quantiser, about 4.5 bits", "fp32 read", 4.6, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "quantiser tolerance=0.036"},
-    {"gemv-cuda-frame-int4", "the same, integers of 4 bits", "fp32 read", 5.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_FRAME, "integer bits=4"},
-    {"gemv-cublas-s-frame", "peer of gemv-cuda-frame: cublasSgemv", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_FRAME, NULL},
-    {"gemv-cublas-h-frame", "peer of gemv-cuda-frame: cublasHSSgemvStridedBatched, fp16", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_H | BB_BENCH_FRAME, NULL},
-    {"gemv-low-rank-tiles-frame", "peer of gemv-cuda-frame: low-rank tiles of 128, rank 38, batched", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_LOW_RANK_TILES | BB_BENCH_FRAME, NULL},
-    {"gemv-cuda-target-fp32", "y = C x of 5316 commands from 100368 slopes on a cuda device, stored in fp32", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "fp32"},
-    {"gemv-cuda-target-fp16", "the same stored in fp16", "fp32 read", 1.8, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "fp16"},
-    {"gemv-cuda-target-int8", "the same, integers of 8 bits", "fp32 read", 3.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "integer bits=8"},
-    {"gemv-cuda-target-bfp8", "the same, block floating point of 8 bits", "fp32 read", 3.1, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "bfp bits=8"},
-    {"gemv-cuda-target-bfp6", "the same, block floating point of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "bfp bits=6"},
-    {"gemv-cuda-target-int6", "the same, integers of 6 bits", "fp32 read", 3.4, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "integer bits=6"},
-    {"gemv-cuda-target-quantiser", "the same, block-width quantiser, about 4.5 bits", "fp32 read", 4.6, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "quantiser tolerance=0.036"},
-    {"gemv-cuda-target-int4", "the same, integers of 4 bits", "fp32 read", 5.2, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_OTHER | BB_BENCH_TARGET, "integer bits=4"},
-    {"gemv-cublas-s-target", "peer of gemv-cuda-target: cublasSgemv", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_S | BB_BENCH_TARGET, NULL},
-    {"gemv-cublas-h-target", "peer of gemv-cuda-target: cublasHSSgemvStridedBatched, fp16", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_CUBLAS_H | BB_BENCH_TARGET, NULL},
-    {"gemv-low-rank-tiles-target", "peer of gemv-cuda-target: low-rank tiles of 128, rank 38, batched", "fp32 read", NAN, BB_CUDA_TWIN(bb_gemv_cuda_bench), BB_GEMV_CUDA_LOW_RANK_TILES | BB_BENCH_TARGET, NULL},
-    {"roofline-thermal", "T <- A T under the roof of its operations a byte", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_THERMAL, NULL},
-    {"roofline-restriction", "S = W T, wafer to grid, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_RESTRICTION, NULL},
-    {"roofline-deformation", "y = C S, gemv-fp32, the same", "roof", NAN, bb_bench_roofline, BB_BENCH_STEP_DEFORMATION, NULL},
-    {"roofline-cuda-thermal", "T <- A T on a cuda device under the slope of its operations a byte", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), BB_BENCH_STEP_THERMAL, NULL},
-    {"roofline-cuda-restriction", "S = W T, wafer to grid, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), BB_BENCH_STEP_RESTRICTION, NULL},
-    {"roofline-cuda-deformation", "y = C S, gemv-cuda-fp32, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), BB_BENCH_STEP_DEFORMATION, NULL},
-    {"kernel-add-sp-cpu", "C = A + B, printed in C, SP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "add SP"},
-    {"kernel-add-dp-cpu", "C = A + B, printed in C, DP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "add DP"},
-    {"kernel-laplace5-sp-cpu", "Laplace of 5 points, printed in C, SP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "laplace5 SP"},
-    {"kernel-laplace5-dp-cpu", "Laplace of 5 points, printed in C, DP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "laplace5 DP"},
-    {"kernel-laplace9-sp-cpu", "Laplace of 9 points, printed in C, SP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "laplace9 SP"},
-    {"kernel-laplace9-dp-cpu", "Laplace of 9 points, printed in C, DP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "laplace9 DP"},
-    {"kernel-l2norm-sp-cpu", "Euclidean norm, printed in C, SP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "l2norm SP"},
-    {"kernel-l2norm-dp-cpu", "Euclidean norm, printed in C, DP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "l2norm DP"},
-    {"kernel-max-sp-cpu", "largest element, printed in C, SP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "max SP"},
-    {"kernel-max-dp-cpu", "largest element, printed in C, DP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "max DP"},
-    {"kernel-gemv-sp-cpu", "c = A b, printed in C, SP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "gemv SP"},
-    {"kernel-gemv-dp-cpu", "c = A b, printed in C, DP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "gemv DP"},
-    {"kernel-gemv-transposed-sp-cpu", "c = A^T b, printed in C, SP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "gemv-transposed SP"},
-    {"kernel-gemv-transposed-dp-cpu", "c = A^T b, printed in C, DP", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "gemv-transposed DP"},
-    {"kernel-gemv-mixed-wide-cpu", "c = A b of 378 x 256000, products in SP, sums in DP, printed in C", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "gemv-mixed SP seed"},
-    {"kernel-gemv-mixed-square-cpu", "c = A b of 9728 x 9728, products in SP, sums in DP, printed in C", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "gemv-mixed SP large"},
-    {"kernel-gemv-mixed-tall-cpu", "c = A b of 252000 x 384, products in SP, sums in DP, printed in C", "read", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "gemv-mixed SP odd"},
-    {"kernel-gemm-sp-cpu", "C = A B, printed in C, SP", "sgemm", NAN, bb_bench_kernel, BB_DEVICE_CPU, "gemm SP"},
-    {"kernel-gemm-dp-cpu", "C = A B, printed in C, DP", "dgemm", NAN, bb_bench_kernel, BB_DEVICE_CPU, "gemm DP"},
-    {"kernel-spmv-sp-cpu", "y = A x, rows of 32 in a band, printed in C, SP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "spmv SP"},
-    {"kernel-spmv-dp-cpu", "y = A x, rows of 32 in a band, printed in C, DP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "spmv DP"},
-    {"kernel-spmv5-sp-cpu", "y = A x, 5 points of a grid of 2048 x 2048, printed in C, SP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "spmv SP odd"},
-    {"kernel-spmv5-dp-cpu", "y = A x, 5 points of a grid of 2048 x 2048, printed in C, DP", "triad", 0.8, bb_bench_kernel, BB_DEVICE_CPU, "spmv DP odd"},
-    {"kernel-add-sp-opencl", "C = A + B, printed in OpenCL, SP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "add SP"},
-    {"kernel-add-dp-opencl", "C = A + B, printed in OpenCL, DP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "add DP"},
-    {"kernel-laplace5-sp-opencl", "Laplace of 5 points, printed in OpenCL, SP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "laplace5 SP"},
-    {"kernel-laplace5-dp-opencl", "Laplace of 5 points, printed in OpenCL, DP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "laplace5 DP"},
-    {"kernel-laplace9-sp-opencl", "Laplace of 9 points, printed in OpenCL, SP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "laplace9 SP"},
-    {"kernel-laplace9-dp-opencl", "Laplace of 9 points, printed in OpenCL, DP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "laplace9 DP"},
-    {"kernel-l2norm-sp-opencl", "Euclidean norm, printed in OpenCL, SP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "l2norm SP"},
-    {"kernel-l2norm-dp-opencl", "Euclidean norm, printed in OpenCL, DP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "l2norm DP"},
-    {"kernel-max-sp-opencl", "largest element, printed in OpenCL, SP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "max SP"},
-    {"kernel-max-dp-opencl", "largest element, printed in OpenCL, DP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "max DP"},
-    {"kernel-gemv-sp-opencl", "c = A b, printed in OpenCL, SP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemv SP"},
-    {"kernel-gemv-dp-opencl", "c = A b, printed in OpenCL, DP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemv DP"},
-    {"kernel-gemv-transposed-sp-opencl", "c = A^T b, printed in OpenCL, SP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemv-transposed SP"},
-    {"kernel-gemv-transposed-dp-opencl", "c = A^T b, printed in OpenCL, DP", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemv-transposed DP"},
-    {"kernel-gemv-mixed-wide-opencl", "c = A b of 378 x 256000, products in SP, sums in DP, printed in OpenCL", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemv-mixed SP seed"},
-    {"kernel-gemv-mixed-square-opencl", "c = A b of 9728 x 9728, products in SP, sums in DP, printed in OpenCL", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemv-mixed SP large"},
-    {"kernel-gemv-mixed-tall-opencl", "c = A b of 252000 x 384, products in SP, sums in DP, printed in OpenCL", "read", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemv-mixed SP odd"},
-    {"kernel-gemm-sp-opencl", "C = A B, printed in OpenCL, SP", "fma peak", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemm SP"},
-    {"kernel-gemm-dp-opencl", "C = A B, printed in OpenCL, DP", "fma peak", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "gemm DP"},
-    {"kernel-spmv-sp-opencl", "y = A x, rows of 32 in a band, printed in OpenCL, SP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "spmv SP"},
-    {"kernel-spmv-dp-opencl", "y = A x, rows of 32 in a band, printed in OpenCL, DP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "spmv DP"},
-    {"kernel-spmv5-sp-opencl", "y = A x, 5 points of a grid of 2048 x 2048, printed in OpenCL, SP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "spmv SP odd"},
-    {"kernel-spmv5-dp-opencl", "y = A x, 5 points of a grid of 2048 x 2048, printed in OpenCL, DP", "copy", NAN, bb_bench_kernel, BB_DEVICE_OPENCL, "spmv DP odd"},
-    {"kernel-add-sp-cuda", "C = A + B, printed in CUDA, SP", "copy", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "add SP"},
-    {"kernel-add-dp-cuda", "C = A + B, printed in CUDA, DP", "copy", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "add DP"},
-    {"kernel-laplace5-sp-cuda", "Laplace of 5 points, printed in CUDA, SP", "copy", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "laplace5 SP"},
-    {"kernel-laplace5-dp-cuda", "Laplace of 5 points, printed in CUDA, DP", "copy", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "laplace5 DP"},
-    {"kernel-laplace9-sp-cuda", "Laplace of 9 points, printed in CUDA, SP", "copy", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "laplace9 SP"},
-    {"kernel-laplace9-dp-cuda", "Laplace of 9 points, printed in CUDA, DP", "copy", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "laplace9 DP"},
-    {"kernel-l2norm-sp-cuda", "Euclidean norm, printed in CUDA, SP", "read", 0.95, bb_bench_kernel, BB_DEVICE_CUDA, "l2norm SP"},
-    {"kernel-l2norm-dp-cuda", "Euclidean norm, printed in CUDA, DP", "read", 0.95, bb_bench_kernel, BB_DEVICE_CUDA, "l2norm DP"},
-    {"kernel-max-sp-cuda", "largest element, printed in CUDA, SP", "read", 0.95, bb_bench_kernel, BB_DEVICE_CUDA, "max SP"},
-    {"kernel-max-dp-cuda", "largest element, printed in CUDA, DP", "read", 0.95, bb_bench_kernel, BB_DEVICE_CUDA, "max DP"},
-    {"kernel-gemv-sp-cuda", "c = A b, printed in CUDA, SP", "read", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "gemv SP"},
-    {"kernel-gemv-dp-cuda", "c = A b, printed in CUDA, DP", "read", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "gemv DP"},
-    {"kernel-gemv-transposed-sp-cuda", "c = A^T b, printed in CUDA, SP", "read", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "gemv-transposed SP"},
-    {"kernel-gemv-transposed-dp-cuda", "c = A^T b, printed in CUDA, DP", "read", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "gemv-transposed DP"},
-    {"kernel-gemv-mixed-wide-cuda", "c = A b of 378 x 256000, products in SP, sums in DP, printed in CUDA", "read", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "gemv-mixed SP seed"},
-    {"kernel-gemv-mixed-square-cuda", "c = A b of 9728 x 9728, products in SP, sums in DP, printed in CUDA", "read", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "gemv-mixed SP large"},
-    {"kernel-gemv-mixed-tall-cuda", "c = A b of 252000 x 384, products in SP, sums in DP, printed in CUDA", "read", 0.9, bb_bench_kernel, BB_DEVICE_CUDA, "gemv-mixed SP odd"},
-    {"kernel-gemm-sp-cuda", "C = A B, printed in CUDA, SP", "fma peak", 0.45, bb_bench_kernel, BB_DEVICE_CUDA, "gemm SP"},
-    {"kernel-gemm-dp-cuda", "C = A B, printed in CUDA, DP", "fma peak", 0.45, bb_bench_kernel, BB_DEVICE_CUDA, "gemm DP"},
-    {"kernel-spmv-sp-cuda", "y = A x, rows of 32 in a band, printed in CUDA, SP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv SP"},
-    {"kernel-spmv-dp-cuda", "y = A x, rows of 32 in a band, printed in CUDA, DP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv DP"},
-    {"kernel-spmv5-sp-cuda", "y = A x, 5 points of a grid of 2048 x 2048, printed in CUDA, SP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv SP odd"},
-    {"kernel-spmv5-dp-cuda", "y = A x, 5 points of a grid of 2048 x 2048, printed in CUDA, DP", "copy", 0.75, bb_bench_kernel, BB_DEVICE_CUDA, "spmv DP odd"},
-    {"unwrap-1024-sp-cpu", "a phase of 1024 x 1024 unwrapped, rejection and least squares, printed in C, SP", "DCT", 1.0, bb_bench_unwrap, BB_DEVICE_CPU, NULL},
-    {"unwrap-1024-sp-opencl", "a phase of 1024 x 1024 unwrapped, rejection and least squares, printed in OpenCL, SP", "DCT", NAN, bb_bench_unwrap, BB_DEVICE_OPENCL, NULL},
-    {"unwrap-1024-sp-cuda", "a phase of 1024 x 1024 unwrapped, rejection and least squares, printed in CUDA, SP", "DCT", NAN, bb_bench_unwrap, BB_DEVICE_CUDA, NULL},
-    {"unwrap-1024-full-sp-cpu", "a phase of 1024 x 1024 unwrapped, rejection and reweighting to least absolute residuals, printed in C, SP", "C loops", NAN, bb_bench_unwrap, BB_DEVICE_CPU, "full"},
-    {"unwrap-1024-full-sp-opencl", "a phase of 1024 x 1024 unwrapped, rejection and reweighting to least absolute residuals, printed in OpenCL, SP", "C loops", NAN, bb_bench_unwrap, BB_DEVICE_OPENCL, "full"},
-    {"unwrap-1024-full-sp-cuda", "a phase of 1024 x 1024 unwrapped, rejection and reweighting to least absolute residuals, printed in CUDA, SP", "C loops", NAN, bb_bench_unwrap, BB_DEVICE_CUDA, "full"},
-    {"kernel-emit", "reading, checking and printing a kernel, the longest of those shipped", "20 ms", 1.0, bb_bench_kernel_emit, 0, NULL},
-    {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, 0, NULL},
-    {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, BB_CUDA_TWIN(bb_bench_zfp_cuda), 0, NULL},
-    {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, 0, NULL},
-    {"heat-step-cuda", "T <- A T of the same as a captured graph on a cuda device", "15 us", 1.0, BB_CUDA_TWIN(bb_bench_heat_cuda), 0, NULL},
-    {"loop-slow-field-e4m3", "heat, products and outputs of a slow field, three axes, step by step", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), 0, "e4m3"},
-    {"loop-slow-field-low-rank", "the same, low-rank tiles", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), 0, "low_rank tolerance_of_range=2.9e-5"},
-    {"cholesky-dp", "tile Cholesky in fp64", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_DP, NULL},
-    {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, BB_VARIANT_SP, NULL},
-    {"cholesky-tf32", "tile Cholesky, tf32 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_TF32, NULL},
-    {"cholesky-bf16", "tile Cholesky, bf16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_BF16, NULL},
-    {"cholesky-hp1", "tile Cholesky, fp16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_HP1, NULL},
-    {"cholesky-hp2", "tile Cholesky, fp16 operands and tiles", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, BB_VARIANT_HP2, NULL},
-    {"cholesky-processes-sp", "tile Cholesky in fp32 by StarPU, over processes", "own or pspotrf", 1.0 / 1.15, bb_bench_processes, BB_VARIANT_SP | BB_BENCH_SHARED, NULL},
-    {"cholesky-processes-hp1", "the same, fp16 operands", "own, or pspotrf", 1.0 / 1.15, bb_bench_processes, BB_VARIANT_HP1 | BB_BENCH_SHARED, NULL},
-    {"cholesky-hp3", "tile Cholesky, fp16 throughout", "cholesky-sp", 1.0 / 15.0, bb_bench_cholesky, BB_VARIANT_HP3, NULL},
-    {"assembly", "slope covariances without reuse, 60 s for 1e8 x 10", "60 s", 1.0, bb_bench_assembly, 0, NULL},
-    {"assembly-cuda", "slope covariances of 9 sensors on a cuda device", "0.7 s", 1.0, BB_CUDA_TWIN(bb_bench_assembly_cuda), 0, NULL},
-    {"factor-98304-hp1", "panels of a matrix that decays on a cuda device, diagonal blocks in x3", "cusolver", 12.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_98304_HP1, NULL},
-    {"factor-98304-hp1-random", "the same of a random matrix", "cusolver", 12.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_98304_HP1_RANDOM, NULL},
-    {"factor-100368-hp1-covariance", "the same of a covariance of slopes", "cusolver", 12.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_100368_HP1_COVARIANCE, NULL},
-    {"factor-98304-hp1-narrow", "panels on a cuda device, fp16 operands throughout", "cusolver", 12.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_98304_HP1_NARROW, NULL},
-    {"factor-98304-x3", "panels on a cuda device, split operands", "cusolver", 3.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_98304_X3, NULL},
-    {"factor-49152-hp1", "panels on a cuda device, diagonal blocks in x3", "cusolver", 9.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_49152_HP1, NULL},
-    {"factor-49152-hp1-random", "the same of a random matrix", "cusolver", 9.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_49152_HP1_RANDOM, NULL},
-    {"factor-49152-sp", "panels on a cuda device in fp32", "cusolver", 1.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_49152_SP, NULL},
-    {"rounding-sweep", "rows rounded to e4m3 in the norm of a covariance", "dtrsm", 0.5, bb_bench_rounding, 0, NULL},
-    {"rounding-sweep-cuda", "the same with the factor on a cuda device", "fma peak", NAN, BB_CUDA_TWIN(bb_bench_rounding_cuda), 0, NULL},
-    {"factor-16384-hp1", "panels on a cuda device, diagonal blocks in x3", "cusolver", 5.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_16384_HP1, NULL},
-    {"factor-16384-hp1-random", "the same of a random matrix", "cusolver", 5.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_16384_HP1_RANDOM, NULL},
-    {"factor-16384-sp", "panels on a cuda device in fp32", "cusolver", 1.0, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_16384_SP, NULL},
-    {"factor-34128-dp", "a covariance of slopes, with its error", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_DP, NULL},
-    {"factor-34128-sp", "the same in fp32", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_SP, NULL},
-    {"factor-34128-tf32", "the same in tf32", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_TF32, NULL},
-    {"factor-34128-x3", "the same with split operands", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_X3, NULL},
-    {"factor-34128-hp1", "the same in fp16 operands, diagonal blocks in x3", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_HP1, NULL},
-    {"factor-34128-hp2", "the same with fp16 blocks", "cusolver", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_34128_HP2, NULL},
-    {"forward-100368-hp1", "factor and forward sweep of 11152 right-hand sides", "1.1 s", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_100368_FORWARD, NULL},
-    {"backward-100368-hp1", "backward sweep of 11152 right-hand sides", "1.1 s", NAN, BB_CUDA_TWIN(bb_panel_bench), BB_BENCH_100368_BACKWARD, NULL},
-    {"factor-100368-hp1-two", "panels of a covariance of slopes on two cuda devices", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_HP1, NULL},
-    {"factor-100368-x3-two", "the same with split operands", "one GPU", 1.0 / 0.55, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_X3, NULL},
-    {"factor-300000-hp1-two", "panels in fp16 of a matrix that decays on two cuda devices", "one GPU", NAN, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_300000, NULL},
-    {"solve-100368-hp1-two", "the same in fp16 with both sweeps of 11152 right-hand sides", "one GPU", 1.0 / 0.6, BB_CUDA_TWIN(bb_two_gpus_bench), BB_TWO_GPUS_SOLVE, NULL},
-    {"factor-100368-sp-cusolvermp", "a covariance of slopes in fp32 on two cuda devices", "cusolvermp", 1.0, BB_CUDA_TWIN(bb_cusolvermp_bench), BB_CUSOLVERMP_SP, NULL},
-    {"factor-100368-dp-cusolvermp", "the same in fp64", "cusolvermp", 1.0, BB_CUDA_TWIN(bb_cusolvermp_bench), BB_CUSOLVERMP_DP, NULL},
-    {"factor-200000-hp1-swap", "panels on a cuda device with L in the host's memory", "L on the GPU", 0.7, BB_CUDA_TWIN(bb_swap_bench), 0, NULL},
+    {"gemv-fp32", "y = C x of 378 x 256000, stored in fp32", "read", 0.8, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "fp32"},
+    {"gemv-fp16", "the same stored in fp16", "gemv-fp32", 1.7, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "fp16"},
+    {"gemv-e4m3", "the same stored in e4m3", "gemv-fp32", 2.5, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "e4m3"},
+    {"gemv-bfp8", "the same in block floating point of 8 bits", "gemv-fp32", 2.5, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "bfp bits=8"},
+    {"gemv-quantiser", "the same by the block-width quantiser, about 4 bits", "gemv-fp32", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "quantiser tolerance=6e-13"},
+    {"gemv-zfp", "the same in zfp 2-D, 8 bits a value", "gemv-fp32", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "zfp mode=rate bits=8 dimensions=2"},
+    {"gemv-frame-int8", "y = C x of 4092 commands from 19078 slopes, integers of 8 bits, sums in fp32", "fp32 storage", NAN, bb_bench_gemv, .choice = BB_GEMV_FRAME | BB_GEMV_FP32_SUMS, .storage = "integer bits=8"},
+    {"gemv-blas-s", "peer of gemv-fp32: the BLAS's sgemv", "read", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE},
+    {"gemv-low-rank", "y = C x of a slit, low-rank tiles", "read", NAN, bb_bench_factors, .storage = "low_rank tolerance=1e-12"},
+    {"gemv-transform", "y = C x of a slit, transformed blocks", "read", NAN, bb_bench_factors, .storage = "transform tolerance=1e-12"},
+    {"gemv-cuda-low-rank", "gemv-low-rank on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .storage = "low_rank tolerance=1e-12"},
+    {"gemv-cuda-transform", "gemv-transform on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .storage = "transform tolerance=1e-12"},
+    GEMV_CUDA("gemv-cuda-fp64", "y = C x of 378 x 256000 on a cuda device, stored and multiplied in fp64", NAN, BB_GEMV_WIDE, "fp64"),
+    GEMV_CUDA("gemv-cuda-fp32", "the same stored in fp32, runs of 32 products", 0.92, BB_GEMV_WIDE, "fp32"),
+    GEMV_CUDA("gemv-cuda-fp32-each", "the same stored in fp32, every product by itself in fp64", 0.92, BB_GEMV_WIDE | BB_GEMV_EACH, "fp32"),
+    GEMV_CUDA("gemv-cuda-tf32", "the same stored in tf32", NAN, BB_GEMV_WIDE, "tf32"),
+    GEMV_CUDA("gemv-cuda-bf16", "the same stored in bf16", NAN, BB_GEMV_WIDE, "bf16"),
+    GEMV_CUDA("gemv-cuda-fp16", "the same stored in fp16", NAN, BB_GEMV_WIDE, "fp16"),
+    GEMV_CUDA("gemv-cuda-e4m3", "the same stored in e4m3", 3.4, BB_GEMV_WIDE, "e4m3"),
+    GEMV_CUDA("gemv-cuda-e5m2", "the same stored in e5m2", 3.4, BB_GEMV_WIDE, "e5m2"),
+    GEMV_CUDA("gemv-cuda-bfp4", "the same in block floating point of 4 bits", 6.0, BB_GEMV_WIDE, "bfp bits=4"),
+    GEMV_CUDA("gemv-cuda-bfp6", "the same of 6 bits", NAN, BB_GEMV_WIDE, "bfp bits=6"),
+    GEMV_CUDA("gemv-cuda-bfp8", "the same of 8 bits", 3.3, BB_GEMV_WIDE, "bfp bits=8"),
+    GEMV_CUDA("gemv-cuda-bfp12", "the same of 12 bits", NAN, BB_GEMV_WIDE, "bfp bits=12"),
+    GEMV_CUDA("gemv-cuda-bfp16", "the same of 16 bits", NAN, BB_GEMV_WIDE, "bfp bits=16"),
+    GEMV_CUDA("gemv-cuda-quantiser", "the same by the block-width quantiser, about 4 bits", 6.0, BB_GEMV_WIDE, "quantiser tolerance=6e-13"),
+    GEMV_CUDA("gemv-cuda-fp32-axes", "three of gemv-cuda-fp32 in one launch, time of one", 0.92, BB_GEMV_WIDE | BB_GEMV_AXES, "fp32"),
+    GEMV_CUDA("gemv-cuda-e4m3-axes", "three of gemv-cuda-e4m3 in one launch, time of one", 3.4, BB_GEMV_WIDE | BB_GEMV_AXES, "e4m3"),
+    GEMV_CUDA("gemv-cuda-bfp8-axes", "three of gemv-cuda-bfp8 in one launch, time of one", 3.3, BB_GEMV_WIDE | BB_GEMV_AXES, "bfp bits=8"),
+    GEMV_CUDA("gemv-cuda-bfp4-axes", "three of gemv-cuda-bfp4 in one launch, time of one", 6.0, BB_GEMV_WIDE | BB_GEMV_AXES, "bfp bits=4"),
+    GEMV_CUDA("gemv-cuda-fp32-square", "gemv-cuda-fp32 of 9728 x 9728", NAN, BB_GEMV_SQUARE, "fp32"),
+    GEMV_CUDA("gemv-cuda-fp32-tall", "gemv-cuda-fp32 of 252000 x 384", NAN, BB_GEMV_TALL, "fp32"),
+    GEMV_CUDA("gemv-cuda-frame-fp16", "y = C x of 4092 commands from 19078 slopes on a cuda device, stored in fp16", 1.8, BB_GEMV_FRAME, "fp16"),
+    GEMV_CUDA("gemv-cuda-frame-int8", "the same, integers of 8 bits", 3.2, BB_GEMV_FRAME, "integer bits=8"),
+    GEMV_CUDA("gemv-cuda-frame-quantiser", "the same by the block-width quantiser, about 4.5 bits", 4.6, BB_GEMV_FRAME, "quantiser tolerance=0.036"),
+    GEMV_CUDA("gemv-cuda-target-fp16", "y = C x of 5316 commands from 100368 slopes on a cuda device, stored in fp16", 1.8, BB_GEMV_TARGET, "fp16"),
+    GEMV_CUDA("gemv-cuda-target-quantiser", "the same by the block-width quantiser, about 4.5 bits", 4.6, BB_GEMV_TARGET, "quantiser tolerance=0.036"),
+    PEER("gemv-figure9", "the kernel of Bamakhrama et al., Figure 9", BB_GEMV_FIGURE9),
+    PEER("gemv-cublas-s", "cublasSgemv", BB_GEMV_CUBLAS_S),
+    PEER("gemv-cublas-d", "cublasDgemv", BB_GEMV_CUBLAS_D),
+    PEER("gemv-cublas-h", "cublasHSSgemvStridedBatched, fp16", BB_GEMV_CUBLAS_H),
+    PEER("gemv-split-batched", "cublasGemmStridedBatchedEx over runs of columns", BB_GEMV_SPLIT_BATCHED),
+    {"roofline-thermal", "T <- A T under the roof of its operations a byte", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_THERMAL},
+    {"roofline-restriction", "S = W T, wafer to grid, the same", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_RESTRICTION},
+    {"roofline-deformation", "y = C S, gemv-fp32, the same", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_DEFORMATION},
+    {"roofline-cuda-thermal", "T <- A T on a cuda device under the slope of its operations a byte", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .choice = BB_BENCH_STEP_THERMAL},
+    {"roofline-cuda-restriction", "S = W T, wafer to grid, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .choice = BB_BENCH_STEP_RESTRICTION},
+    {"roofline-cuda-deformation", "y = C S, gemv-cuda-fp32, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .choice = BB_BENCH_STEP_DEFORMATION},
+    KERNEL("add", "C = A + B", 0.9),
+    KERNEL("laplace5", "Laplace of 5 points", 0.9),
+    KERNEL("laplace9", "Laplace of 9 points", 0.9),
+    KERNEL("l2norm", "Euclidean norm", 0.95),
+    KERNEL("gemv", "c = A b", 0.9),
+    KERNEL("gemm", "C = A B", 0.45),
+    KERNEL("spmv", "y = A x, rows of 32 in a band", 0.75),
+    KERNEL("spmv5", "y = A x, 5 points of a grid of 2048 x 2048", 0.75),
+    {"unwrap-1024-sp-cpu", "a phase of 1024 x 1024 unwrapped, rejection and least squares, printed in C, SP", "DCT", 1.0, bb_bench_unwrap, .choice = BB_DEVICE_CPU},
+    {"unwrap-1024-sp-cuda", "the same printed in CUDA", "DCT", NAN, bb_bench_unwrap, .choice = BB_DEVICE_CUDA},
+    {"unwrap-1024-full-sp-cpu", "the same in C, reweighted to least absolute residuals", "C loops", NAN, bb_bench_unwrap, .choice = BB_DEVICE_CPU, .storage = "full"},
+    {"unwrap-1024-full-sp-cuda", "the same in CUDA", "C loops", NAN, bb_bench_unwrap, .choice = BB_DEVICE_CUDA, .storage = "full"},
+    {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, .choice = BB_DEVICE_CPU},
+    {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp, .choice = BB_DEVICE_CUDA},
+    {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, .choice = 0},
+    {"heat-step-cuda", "T <- A T of the same as a captured graph on a cuda device", "15 us", 1.0, BB_CUDA_TWIN(bb_bench_heat_cuda), .choice = 0},
+    {"loop-slow-field-e4m3", "heat, products and outputs of a slow field, three axes, step by step", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .storage = "e4m3"},
+    {"loop-slow-field-low-rank", "the same, low-rank tiles", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .storage = "low_rank tolerance_of_range=2.9e-5"},
+    {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, .choice = BB_VARIANT_SP, .n = 8192},
+    {"cholesky-hp1", "tile Cholesky, fp16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, .choice = BB_VARIANT_HP1, .n = 8192},
+    {"cholesky-hp2", "tile Cholesky, fp16 operands and tiles", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, .choice = BB_VARIANT_HP2, .n = 8192},
+    {"cholesky-processes-sp", "tile Cholesky in fp32 by StarPU, over processes", "own or pspotrf", 1.0 / 1.15, bb_bench_processes, .choice = BB_VARIANT_SP, .n = 8192, .is_shared = true},
+    {"rounding-sweep", "rows rounded to e4m3 in the norm of a covariance", "dtrsm", 0.5, bb_bench_rounding, .n = 4096},
+    {"assembly", "slope covariances without reuse, 60 s for 1e8 x 10", "60 s", 1.0, bb_bench_assembly, .choice = 0},
+    {"assembly-cuda", "slope covariances of 9 sensors on a cuda device", "0.7 s", 1.0, BB_CUDA_TWIN(bb_bench_assembly_cuda), .choice = 0},
+    PANELS("factor-16384-hp1", "panels on a cuda device, diagonal blocks in x3", "cusolver", 5.0, BB_VARIANT_HP1, "decay", 16384),
+    PANELS("factor-16384-sp", "panels on a cuda device in fp32", "cusolver", 1.0, BB_VARIANT_SP, "decay", 16384),
+    PANELS("factor-98304-x3", "panels on a cuda device, split operands", "cusolver", 3.0, BB_VARIANT_X3, "decay", 98304),
+    PANELS("factor-100368-hp1-two", "panels of a covariance of slopes on two cuda devices", "one GPU", 1.0 / 0.6, BB_VARIANT_HP1 | BB_PANEL_TWO, "covariance", 100368),
+    PANELS("factor-100368-x3-two", "the same with split operands", "one GPU", 1.0 / 0.55, BB_VARIANT_X3 | BB_PANEL_TWO, "covariance", 100368),
+    PANELS("solve-100368-hp1-two", "the same in fp16 with both sweeps of 11152 right-hand sides", "one GPU", 1.0 / 0.6, BB_VARIANT_HP1 | BB_PANEL_TWO | BB_PANEL_SOLVE, "covariance", 100368),
+    PANELS("factor-200000-hp1-swap", "panels on a cuda device with L in the host's memory", "L on the GPU", 0.7, BB_VARIANT_HP1 | BB_PANEL_SWAP, "random", 200000),
+    PANELS("factor-100368-sp-cusolvermp", "a covariance of slopes in fp32 on two cuda devices", "cusolvermp", 1.0, BB_VARIANT_SP | BB_PANEL_CUSOLVERMP, "covariance", 100368),
+    PANELS("factor-100368-dp-cusolvermp", "the same in fp64", "cusolvermp", 1.0, BB_VARIANT_DP | BB_PANEL_CUSOLVERMP, "covariance", 100368),
 };
 // clang-format on
 enum { CASES = sizeof cases / sizeof cases[0] };
@@ -250,20 +117,6 @@ bb_index bb_bench_cases(const bb_bench_case **out)
 {
     *out = cases;
     return CASES;
-}
-
-bb_bench_sizes bb_bench_sizes_of(int choice, bool quick)
-{
-    static const bb_bench_sizes wide = {378, 256000, 512}, quick_wide = {21, 4096, 512};
-    static const bb_bench_sizes square = {9728, 9728, 512}, quick_square = {512, 512, 512};
-    static const bb_bench_sizes tall = {252000, 384, 128}, quick_tall = {2048, 384, 128};
-    static const bb_bench_sizes frame = {4092, 19078, 0}, quick_frame = {96, 1023, 0};
-    static const bb_bench_sizes target = {5316, 100368, 0};
-    return (choice & BB_BENCH_TARGET) != 0   ? (quick ? quick_frame : target)
-           : (choice & BB_BENCH_FRAME) != 0  ? (quick ? quick_frame : frame)
-           : (choice & BB_BENCH_TALL) != 0   ? (quick ? quick_tall : tall)
-           : (choice & BB_BENCH_SQUARE) != 0 ? (quick ? quick_square : square)
-                                             : (quick ? quick_wide : wide);
 }
 
 void bb_bench_add(bb_bench_times *times, double seconds)
@@ -298,19 +151,20 @@ double bb_bench_median(const bb_bench_times *times)
                                    : 0.5 * (sorted[half - 1] + sorted[half]);
 }
 
-bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out, bb_device **device)
+bb_status bb_bench_open(const bb_bench_setup *setup, bb_device_kind kind, bb_bench_outcome *out,
+                        bb_device **device)
 {
     *device = NULL;
     out->best_s = NAN;
     out->median_s = NAN;
-    if (setup->cpu_only) {
+    if (setup->cpu_only && kind != BB_DEVICE_CPU) {
         (void)snprintf(out->detail, sizeof out->detail, "device cpu was asked for");
         return BB_OK;
     }
     // The reason stands where the sizes would.
-    return bb_device_count(BB_DEVICE_CUDA, out->detail, sizeof out->detail) == 0
+    return bb_device_count(kind, out->detail, sizeof out->detail) == 0
                ? BB_OK
-               : bb_device_open(BB_DEVICE_CUDA, 0, device);
+               : bb_device_open(kind, 0, device);
 }
 
 bb_status bb_bench_skip(bb_status status, bb_bench_outcome *out)
@@ -341,17 +195,28 @@ done:
     return status;
 }
 
-static bb_status find_case(const char *name, const bb_bench_case **out)
+bb_status bb_bench_find(const char *name, bb_bench_case *out)
 {
     bb_status status = BB_OK;
     const char *nearest = NULL;
     bb_index distance = PTRDIFF_MAX;
     for (int i = 0; i < CASES; ++i) {
         if (strcmp(cases[i].name, name) == 0) {
-            *out = &cases[i];
+            *out = cases[i];
             goto done;
         }
         bb_suggestion_consider(name, cases[i].name, &distance, &nearest);
+    }
+    for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+        const char *dash = strrchr(name, '-');
+        if (strncmp(name, "kernel-", 7) == 0 && strcmp(dash + 1, bb_device_names[kind]) == 0) {
+            *out = (bb_bench_case){.name = name,
+                                   .what = "a kernel of the language on its benchmark data",
+                                   .bar = NAN,
+                                   .measure = bb_bench_kernel,
+                                   .choice = kind};
+            goto done;
+        }
     }
     BB_FAIL(BB_INVALID, "no benchmark '%s'%s%s%s; 'bitbudget-bench --list' lists them", name,
             nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
@@ -363,7 +228,7 @@ done:
 static bb_status measure(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out)
 {
-    if (bb_team_joined()->size > 1 && (self->choice & BB_BENCH_SHARED) == 0) {
+    if (bb_team_joined()->size > 1 && !self->is_shared) {
         (void)snprintf(out->detail, sizeof out->detail, "skipped: of one process");
         out->best_s = out->median_s = NAN;
         return BB_OK;
@@ -372,7 +237,7 @@ static bb_status measure(const bb_bench_case *self, const bb_bench_setup *setup,
         return self->measure(self, setup, out);
     }
     bb_device *device = NULL; // of a kind that this build lacks: skipped, with the reason
-    return bb_bench_open_cuda(setup, out, &device);
+    return bb_bench_open(setup, BB_DEVICE_CUDA, out, &device);
 }
 
 static const char *verdict(const bb_bench_case *self, const bb_bench_outcome *outcome)
@@ -420,7 +285,8 @@ done:
 typedef struct bench_row {
     bb_bench_case self;
     bb_bench_outcome outcome;
-    const char *detail, *verdict, *energy_note, *library, *device;
+    const char *detail, *verdict, *energy_note, *device;
+    char sized[64]; // name with the rows of --n
     double bytes_per_s, flops_per_s;
 } bench_row;
 
@@ -461,12 +327,6 @@ static const bb_output rows[] = {
      .measured = true},
     {"device", "benchmark", NULL, "of a kernel: the device that ran it, and its driver",
      .note = "empty of other benchmarks", BB_MEMBER(bench_row, device)},
-    {"library", "benchmark", NULL, "of a kernel: the fastest call of a library that does the same",
-     .note = "empty where there is none", BB_MEMBER(bench_row, library)},
-    {"library_s", "benchmark", "s", "shortest time of that call, in the rounds of the kernel",
-     BB_MEMBER(bench_row, outcome.library_s), .measured = true},
-    {"library_ratio", "benchmark", "1", "library_s over best_s: beyond 1 the kernel is faster",
-     BB_MEMBER(bench_row, outcome.library_ratio), .measured = true},
     {"energy_j", "benchmark", "J", "energy of one repetition, gross",
      .note =
          "with `--energy`: all that the device draws meanwhile, the mean of as many repetitions "
@@ -485,6 +345,23 @@ static const bb_output rows[] = {
 const bb_output_table bb_bench_outputs = {"/results, bench", NULL, "results", "benchmark",
                                           BB_OUTPUT_ROWS(rows)};
 
+// Of other sizes than the row's there is no bar; a number of rows in the name is that of --n.
+static void resize(const bb_bench_setup *setup, bench_row *row)
+{
+    const char *name = row->self.name;
+    const size_t digits = strcspn(name, "0123456789");
+    const size_t count = strspn(name + digits, "0123456789");
+    if (setup->quick || (setup->rows == 0 && (setup->n == 0 || row->self.n == 0))) {
+        return;
+    }
+    row->self.bar = NAN;
+    if (setup->n > 0 && row->self.n > 0 && count > 3) {
+        (void)snprintf(row->sized, sizeof row->sized, "%.*s%td%s", (int)digits, name, setup->n,
+                       name + digits + count);
+        row->self.name = row->sized;
+    }
+}
+
 static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
 {
     bb_status status = BB_OK;
@@ -499,9 +376,7 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .joules = NAN,
                                   .idle_watts = NAN,
                                   .energy_repetitions = NAN,
-                                  .kernel_share = NAN,
-                                  .library_s = NAN,
-                                  .library_ratio = NAN};
+                                  .kernel_share = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
                    bb_energy_is_wanted() ? "not a piece of work that can be repeated by itself"
                                          : "not asked for: --energy");
@@ -510,12 +385,12 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");
     }
     row->self.bar = outcome->bar > 0.0 ? outcome->bar : row->self.bar;
+    resize(setup, row);
     if (outcome->against != NULL) {
         row->self.against = outcome->against;
     }
     row->energy_note = outcome->energy_note;
     row->detail = outcome->detail;
-    row->library = outcome->library;
     row->device = outcome->device;
     row->verdict = verdict(&row->self, outcome);
     row->bytes_per_s = outcome->bytes / outcome->best_s;
@@ -530,14 +405,9 @@ bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index
     bb_status status = BB_OK;
     const bb_index row_count = count == 0 ? CASES : count;
     bench_row *found = NULL; // [row_count]
-    BB_REQUIRE(count <= CASES, BB_INVALID, "%td benchmarks named, there are %d", count, CASES);
     BB_TRY(BB_ZEROED(row_count, &found));
     for (bb_index i = 0; i < row_count; ++i) {
-        const bb_bench_case *self = &cases[i];
-        if (count > 0) {
-            BB_TRY(find_case(names[i], &self));
-        }
-        found[i].self = *self;
+        BB_TRY(bb_bench_find(count > 0 ? names[i] : cases[i].name, &found[i].self));
     }
     BB_TRY(bb_text_add(table, TEXT_LINE, "benchmark", "median ms", "best ms", "rate of best",
                        "floor 1e9", "ratio", "bar", "", "binds", "detail"));

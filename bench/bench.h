@@ -32,7 +32,10 @@ typedef struct bb_bench_setup {
     bool cpu_only;      ///< benchmarks of a cuda device are skipped, also where there is one
     const char *wisdom; ///< which variants kernels take (sim/kernels/wisdom.h); NULL: the user's
     bool may_reorder;   ///< variants with other orders of sums too
-    const char *set;    ///< of benchmark data of kernels; NULL: what the row is of
+    const char *set;    ///< of benchmark data, or a factorization's matrix; NULL: the row's
+    const char *file;   ///< of a kernel's text, NULL: the shipped one
+    bb_index n;         ///< rows of a factorization; 0: the row's
+    bb_index rows, columns; ///< of products; 0: the row's
 } bb_bench_setup;
 
 /// What one benchmark found. NaN: does not apply; a best time of NaN: skipped, for the reason in
@@ -53,51 +56,30 @@ typedef struct bb_bench_outcome {
     char energy_note[160];         ///< by which counter, or why they are NaN
     double kernel_share;           ///< `ratio` of a kernel, whose bound is what it is to; else NaN
     char device[128];              ///< of a kernel: what ran it, "NVIDIA H200, CUDA 13.0 ..."
-    char library[48];              ///< of a kernel: the library's fastest call that does the same
-    double library_s;              ///< its best time; NaN: there is none
-    double library_ratio;          ///< over best_s: beyond 1 the kernel is faster
 } bb_bench_outcome;
 
-/// Layouts of a matrix for y = C x, of about as many values each: a slit's of 378 x 256000 but for
-/// these, which are added to a `choice`.
-enum {
-    BB_BENCH_SQUARE = 1 << 16, ///< 9728 x 9728
-    BB_BENCH_TALL = 1 << 17,   ///< 252000 x 384
-    BB_BENCH_FRAME = 1 << 18,  ///< 4092 x 19078: commands from slopes, of random values
-    BB_BENCH_TARGET = 1 << 19, ///< 5316 x 100368, the same: commands of one target
-    BB_BENCH_SHARED = 1 << 20, ///< none: all processes of a team measure together
-    BB_BENCH_CHOICE = BB_BENCH_SQUARE - 1,
-};
-
-/// Rows, columns, and a mesh that divides the columns; 0: there is none.
-typedef struct bb_bench_sizes {
-    bb_index rows, columns, mesh_columns;
-} bb_bench_sizes;
-
-/// A row of a frame's matrix, drawn as `bitbudget realtime` of ao draws one: normal numbers, large
-/// where commands and slopes have one place in the pupil.
-void bb_bench_draw_commands(bb_index row, bb_index rows, bb_index columns, double *out);
-
-/// Of a `choice`.
-bb_bench_sizes bb_bench_sizes_of(int choice, bool quick);
-
 typedef struct bb_bench_case bb_bench_case;
+
+/// Measures a row, or gives a reason to skip it in the outcome.
+typedef bb_status bb_bench_measure(const bb_bench_case *self, const bb_bench_setup *setup,
+                                   bb_bench_outcome *out);
+
 struct bb_bench_case {
     const char *name;
     const char *what;
-    const char *against; ///< what the ratio is to
-    double bar;          ///< least ratio; NaN: none
-    /// NULL in a build without the device that it measures.
-    bb_status (*measure)(const bb_bench_case *self, const bb_bench_setup *setup,
-                         bb_bench_outcome *out);
-    int choice;          ///< format, variant or step, and a layout
-    const char *storage; ///< as bb_codec_read takes it, or a kernel and its type; NULL: none
+    const char *against;       ///< what the ratio is to
+    double bar;                ///< least ratio; NaN: none
+    bb_bench_measure *measure; ///< NULL in a build without the device that it measures
+    int choice;                ///< of the family: format, variant, step, device, layout
+    const char *storage; ///< as bb_codec_read takes it, a kernel and its type, a matrix; or NULL
+    bb_index n;          ///< rows of a factorization, which --n replaces; 0: it is no such
+    bool is_shared;      ///< all processes of a team measure together
 };
 
-/// The first cuda device; NULL, with times of NaN and the reason in `detail`, where benchmarks of
-/// it are to be skipped. Errors: BB_DEVICE. Owner: the caller.
-BB_CHECKED bb_status bb_bench_open_cuda(const bb_bench_setup *setup, bb_bench_outcome *out,
-                                        bb_device **device);
+/// The first device of a kind; NULL, with times of NaN and the reason in `detail`, where its
+/// benchmarks are to be skipped. Errors: BB_DEVICE. Owner: the caller.
+BB_CHECKED bb_status bb_bench_open(const bb_bench_setup *setup, bb_device_kind kind,
+                                   bb_bench_outcome *out, bb_device **device);
 
 /// BB_OK, with the message in `detail`, where a device or a host lacks memory or a kernel: a reason
 /// to skip a benchmark, not an error. Else `status`.
@@ -117,8 +99,12 @@ typedef enum bb_bench_step {
     BB_BENCH_STEP_DEFORMATION,
 } bb_bench_step;
 
-/// All benchmarks; returns how many.
+/// All benchmarks that are listed; returns how many.
 bb_index bb_bench_cases(const bb_bench_case **out);
+
+/// Row by name; of kernel-NAME-TYPE-DEVICE also of those that are not listed. Errors: BB_INVALID
+/// with the nearest name.
+BB_CHECKED bb_status bb_bench_find(const char *name, bb_bench_case *out);
 
 extern const bb_output_table bb_bench_outputs;
 
@@ -128,51 +114,10 @@ BB_CHECKED bb_status bb_bench_run(const bb_bench_setup *setup, char *const *name
                                   bb_results *results, bb_text *table);
 
 /// The measurements, one file a family.
-BB_CHECKED bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
-                                   bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_gemv_fp32_sums(const bb_bench_case *self, const bb_bench_setup *setup,
-                                             bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_gemv_blas(const bb_bench_case *self, const bb_bench_setup *setup,
-                                        bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_roofline(const bb_bench_case *self, const bb_bench_setup *setup,
-                                       bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
-                                   bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *setup,
-                                       bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_processes(const bb_bench_case *self, const bb_bench_setup *setup,
-                                        bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *setup,
-                                       bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                            bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_streamed(const bb_bench_case *self, const bb_bench_setup *setup,
-                                       bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                            bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setup *setup,
-                                  bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_zfp_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                       bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setup,
-                                      bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                           bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_restriction_cuda(const bb_bench_case *self,
-                                               const bb_bench_setup *setup, bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_heat_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                        bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup,
-                                     bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_kernel_emit(const bb_bench_case *self, const bb_bench_setup *setup,
-                                          bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_unwrap(const bb_bench_case *self, const bb_bench_setup *setup,
-                                     bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_rounding(const bb_bench_case *self, const bb_bench_setup *setup,
-                                       bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_rounding_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                                            bb_bench_outcome *out);
-BB_CHECKED bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
-                                   bb_bench_outcome *out);
+bb_bench_measure bb_bench_gemv, bb_bench_gemv_cuda, bb_bench_factors, bb_bench_factors_cuda,
+    bb_bench_roofline, bb_bench_roofline_cuda, bb_bench_heat, bb_bench_heat_cuda,
+    bb_bench_restriction_cuda, bb_bench_loop, bb_bench_cholesky, bb_bench_processes,
+    bb_bench_assembly, bb_bench_assembly_cuda, bb_bench_zfp, bb_bench_kernel, bb_bench_unwrap,
+    bb_bench_rounding;
 
 #endif

@@ -8,6 +8,7 @@
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
+#include "sim/config/scalar.h"
 #include "sim/device_choice.h"
 #include "sim/energy.h"
 #include "sim/output/file.h"
@@ -51,6 +52,20 @@ static bb_status choose_devices(const char *word, bb_bench_setup *setup)
     BB_REQUIRE(word == NULL || cuda || setup->cpu_only || strcmp(word, "auto") == 0, BB_INVALID,
                "--device %s: bench runs on auto, cpu or cuda", word);
     BB_TRY(bb_device_choice_require(cuda ? word : NULL));
+done:
+    return status;
+}
+
+// "378x256000".
+static bb_status read_size(const char *text, bb_bench_setup *setup)
+{
+    bb_status status = BB_OK;
+    char rows[24] = "";
+    const size_t length = strcspn(text, "x");
+    (void)snprintf(rows, sizeof rows, "%.*s", (int)length, text);
+    BB_REQUIRE(text[length] == 'x' && bb_scalar_integer(rows, &setup->rows) && setup->rows > 0 &&
+                   bb_scalar_integer(text + length + 1, &setup->columns) && setup->columns > 0,
+               BB_INVALID, "--size %s, expected rows x columns, as 378x256000", text);
 done:
     return status;
 }
@@ -106,10 +121,13 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
                             .threads = options->threads,
                             .wisdom = options->wisdom,
                             .may_reorder = options->reorder,
-                            .set = options->set};
+                            .set = options->set,
+                            .file = options->file,
+                            .n = options->n};
     const bb_study study = {.experiment = "bench",
                             .title = options->quick ? "benchmarks, sizes of a test" : "benchmarks",
                             .device = BB_DEVICE_CPU};
+    BB_TRY(options->size != NULL ? read_size(options->size, &setup) : BB_OK);
     BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
                                options->threads));
     BB_TRY(choose_devices(options->device, &setup));
@@ -139,12 +157,18 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     (void)experiments;
     const bool measures = options->output != NULL || options->device != NULL || options->force ||
                           options->quick || options->energy || options->wisdom != NULL ||
-                          options->set != NULL || options->reorder || options->operand_count > 0 ||
+                          options->set != NULL || options->size != NULL || options->n > 0 ||
+                          options->file != NULL || options->reorder || options->operand_count > 0 ||
                           options->compare != NULL || options->record != NULL;
     BB_REQUIRE(!(options->list || options->datasets) || !measures, BB_INVALID,
                "--list and --datasets measure nothing: give neither names nor other options");
     BB_REQUIRE(options->compare == NULL || options->record == NULL, BB_INVALID,
                "--compare and --record: give one of them");
+    BB_REQUIRE((options->compare == NULL && options->record == NULL) ||
+                   (options->n == 0 && options->size == NULL && options->set == NULL &&
+                    options->file == NULL),
+               BB_INVALID,
+               "a baseline is of the rows' own sizes: no --n, --size, --set and --file");
     if (options->list) {
         list_cases();
         goto done;
@@ -194,14 +218,18 @@ done:
 const bb_command bb_bench_command = {
     "bitbudget-bench", perform,
     {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LIST,
-     BB_OPTION_ENERGY, BB_OPTION_WISDOM, BB_OPTION_BENCH, BB_OPTION_LEVEL},
+     BB_OPTION_ENERGY, BB_OPTION_WISDOM, BB_OPTION_SIZE, BB_OPTION_BENCH, BB_OPTION_LEVEL},
     0, INTPTR_MAX, BB_OPERAND_NONE,
     "measure the hot loops against ceilings of the same run",
     "bitbudget-bench [NAME ...] [options]",
     "Measures products, the thermal step, factorizations and assembly against ceilings and peers "
     "of the same run, prints a table and writes an HDF5 file. Without names: all, some minutes. "
-    "Kernels take the variants that were tuned, if any.",
+    "Beside the rows that --list names there is kernel-NAME-TYPE-DEVICE: NAME with benchmark data "
+    "(see tune), TYPE sp or dp, DEVICE cpu, opencl or cuda. Kernels take the variants that were "
+    "tuned, if any.",
     .words = {{"list", "the names"},
+     {"size", "of gemv: rows x columns, as 9728x9728; drawn values unless 128 divides the columns"},
+     {"set", "of kernel: seed, large, odd or small; of factorizations by panels: decay, random or covariance"},
      {"energy", "repeat each until a counter tells its joules too (NVML, RAPL)"},
      {"output", "result file; default outputs/bench.h5"},
      {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},

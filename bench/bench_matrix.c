@@ -4,30 +4,15 @@
 #include "core/memory.h"
 #include "precision/scaling.h"
 
-bb_index bb_bench_matrix_lenslets(bb_index n)
-{
-    static const struct {
-        bb_index n, lenslets;
-    } sizes[] = {
-        {1368, 10},
-        {34128, 50},
-        {100368, 86},
-    };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; ++i) {
-        if (sizes[i].n == n) {
-            return sizes[i].lenslets;
-        }
-    }
-    return 0;
-}
+const char *const bb_bench_matrix_names[BB_BENCH_MATRICES] = {"decay", "random", "covariance"};
 
 static bb_status open_covariance(bb_index n, bb_bench_matrix *out)
 {
     bb_status status = BB_OK;
-    const bb_index lenslets = bb_bench_matrix_lenslets(n);
+    const bb_index lenslets = n == 1368 ? 10 : n == 34128 ? 50 : n == 100368 ? 86 : 0;
     double *diagonal = NULL;
     BB_REQUIRE(lenslets > 0, BB_INVALID,
-               "no covariance of %td rows, expected 1368, 34128 or 100368", n);
+               "no covariance of %td rows: --n 34128 or 100368, or --set decay or random", n);
     BB_TRY(bb_bench_sky_create_wide(lenslets, &out->sky));
     out->source = *bb_slope_covariance_source(out->sky.covariance);
     BB_REQUIRE(out->source.rows == n, BB_INTERNAL, "covariance of %td rows, expected %td",
@@ -45,14 +30,9 @@ bb_status bb_bench_matrix_open(bb_bench_matrix_kind kind, bb_index n, bb_device 
                                bb_bench_matrix *out)
 {
     bb_status status = BB_OK;
-    if (kind == BB_BENCH_COVARIANCE) {
-        BB_TRY(open_covariance(n, out));
-    } else if (kind == BB_BENCH_RANDOM) {
-        out->noise = bb_noise_make(n);
-        out->source = bb_noise_source(&out->noise, n);
-    } else {
-        out->source = bb_decay_source(&bb_decay_matrix, n, n, "bench");
-    }
+    out->source = kind == BB_BENCH_RANDOM ? bb_noise_source(&out->noise, n)
+                                          : bb_decay_source(&bb_decay_matrix, n, n, "bench");
+    BB_TRY(kind == BB_BENCH_COVARIANCE ? open_covariance(n, out) : BB_OK);
     BB_TRY(bb_device_source_create(&out->source, device, &out->twin));
 done:
     return status;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factorization of the symmetric matrix of decay_source.h in every variant, at the best of a
+// The factorization of the symmetric matrix of bench_source.h in every variant, at the best of a
 // few tile sizes. The peer of dp and sp is LAPACKE's potrf, the faster of one and of as many
 // threads as the run has; that of the others is sp.
 #include "bench/bench.h"
-#include "bench/decay_source.h"
+#include "bench/bench_source.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
@@ -122,7 +122,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
                             bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    bb_index n = setup->quick ? 256 : 8192;
+    const bb_index n = setup->quick ? 256 : setup->n > 0 ? setup->n : self->n;
     const bb_matrix_source source = bb_decay_source(&bb_decay_matrix, n, n, "bench");
     contest task = {
         .tiles = {setup->quick ? 48 : 512, setup->quick ? 64 : 768, setup->quick ? 96 : 1024}};

@@ -197,7 +197,7 @@ static bb_status bench_step(const bb_bench_setup *setup,
     heat_contest task = {0};
     bb_bench_times times = {0};
     double in_a_row = 0.0;
-    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
+    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &task.device));
     if (task.device == NULL) {
         goto done;
     }
@@ -334,7 +334,7 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
     BB_REQUIRE(bb_codec_read(self->storage, &storage), BB_INTERNAL, "no storage %s", self->storage);
     const bb_wafer_study study = make_study(setup->quick, &storage, &field, axes, &pipeline);
     const bb_wafer_config physics = bb_wafer_study_physics(&study);
-    BB_TRY(bb_bench_open_cuda(setup, out, &device));
+    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &device));
     if (device == NULL) {
         goto done;
     }

@@ -7,8 +7,7 @@
 // Steps that the second-level cache holds are repeated in it, and so is their read. No step comes
 // near a GPU's ridge, so the peak is not measured.
 #include "bench/bench.h"
-#include "bench/gemv_cuda_bench.h"
-#include "bench/peers/gemv_peer.h"
+#include "bench/gemv/gemv_peer.h"
 #include "core/memory.h"
 
 #include <math.h>
@@ -43,14 +42,14 @@ done:
 
 static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_bench_outcome *out)
 {
-    static const bb_bench_case product = {.name = "gemv-cuda-fp32", .choice = BB_GEMV_CUDA_FP32};
+    static const bb_bench_case product = {.name = "gemv-cuda-fp32", .storage = "fp32"};
     switch (step) {
     case BB_BENCH_STEP_THERMAL:
         return bb_bench_heat_cuda(NULL, setup, out);
     case BB_BENCH_STEP_RESTRICTION:
         return bb_bench_restriction_cuda(NULL, setup, out);
     default:
-        return bb_gemv_cuda_bench(&product, setup, out);
+        return bb_bench_gemv_cuda(&product, setup, out);
     }
 }
 
@@ -66,7 +65,7 @@ bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup
     }
     // Opening says "skipped" until there is a result.
     bb_bench_outcome opened = *out;
-    BB_TRY(bb_bench_open_cuda(setup, &opened, &device));
+    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, &opened, &device));
     BB_TRY(measure_read(device, out->bytes, &read));
     const double intensity = out->flops / out->bytes;
     const double attained = out->flops / out->best_s;

@@ -22,11 +22,9 @@ enum {
     CUDA_ROWS = 378,
     CPU_ROWS = 21,
     ROUNDS = 10,
-    KINDS = 5,
-    COUNTED = 1 // of run_lengths: what the row's figures are of
+    RUN_BLOCKS = 2 // of the index
 };
 
-static const bb_index run_lengths[KINDS] = {1, 2, 4, 8, 16};
 static const double cuda_bar = 300e9; // bytes a second
 
 typedef struct contest {
@@ -152,86 +150,40 @@ static bb_status decode_again(void *context)
     return bb_zfp_decoder_run(again->decoder, again->decoded, &seconds);
 }
 
-// Times of runs of one length, and the bits a value of their index; of the length that counts the
-// joules too. `out` is on the device.
-static bb_status play(bb_device *device, contest *task, bb_index run_blocks, int rounds, void *out,
-                      bb_bench_times *times, double *index_bits, bb_bench_outcome *outcome)
-{
-    bb_status status = BB_OK;
-    bb_zfp_index index = {0};
-    bb_zfp_decoder *decoder = NULL;
-    const size_t bytes = (size_t)count_values(task) * sizeof *task->values;
-    BB_TRY(bb_zfp_index_create(&task->stream, run_blocks, &index));
-    BB_TRY(bb_zfp_decoder_create(device, &task->stream, &index, 1, &decoder));
-    for (int round = 0; round < rounds; ++round) {
-        double seconds = 0.0;
-        BB_TRY(bb_zfp_decoder_run(decoder, out, &seconds));
-        bb_bench_add(times, seconds);
-    }
-    repetition again = {decoder, out};
-    if (run_blocks == run_lengths[COUNTED]) {
-        BB_TRY(bb_bench_take_energy(bb_device_kind_of(device), decode_again, &again, 1.0, NULL,
-                                    outcome));
-    }
-    // The originals have done their part.
-    BB_TRY(bb_device_download(device, task->values, out, bytes));
-    BB_REQUIRE(memcmp(task->values, task->theirs, bytes) == 0, BB_INTERNAL,
-               "zfp: values decoded in runs of %td blocks are not libzfp's", run_blocks);
-    *index_bits = 8.0 * (double)bb_zfp_index_bytes(&index) / (double)count_values(task);
-done:
-    bb_zfp_decoder_destroy(&decoder);
-    bb_zfp_index_release(&index);
-    return status;
-}
-
-// Seconds of writing as many bytes on the device.
-static bb_status measure_writes(bb_device *device, void *out, size_t bytes, double *best)
-{
-    bb_status status = BB_OK;
-    *best = INFINITY;
-    for (int round = 0; round < ROUNDS; ++round) {
-        double seconds = 0.0;
-        BB_TRY(bb_device_timer_start(device));
-        BB_TRY(bb_device_zero(device, out, bytes));
-        BB_TRY(bb_device_timer_stop(device, &seconds));
-        *best = fmin(*best, seconds);
-    }
-done:
-    return status;
-}
-
 static bb_status compete(bb_device *device, contest *task, bool quick, bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    void *decoded = NULL;
-    bb_bench_times times[KINDS] = {0};
-    double index_bits[KINDS] = {0.0};
-    double write_s = 0.0;
-    char rates[64] = "";
+    bb_zfp_index index = {0};
+    repetition again = {0};
+    bb_bench_times times = {0};
+    const double values = (double)count_values(task);
     const size_t bytes = (size_t)count_values(task) * sizeof *task->values;
-    const double gigabytes = 1e-9 * (double)bytes;
-    BB_TRY(bb_device_allocate(device, bytes, &decoded));
-    BB_TRY(measure_writes(device, decoded, bytes, &write_s));
-    for (int k = 0; k < KINDS; ++k) {
-        BB_TRY(play(device, task, run_lengths[k], quick ? 2 : ROUNDS, decoded, &times[k],
-                    &index_bits[k], out));
-        const size_t index = strlen(rates);
-        (void)snprintf(rates + index, sizeof rates - index, " %.3g",
-                       gigabytes / bb_bench_best(&times[k]));
+    BB_TRY(bb_device_allocate(device, bytes, &again.decoded));
+    BB_TRY(bb_zfp_index_create(&task->stream, RUN_BLOCKS, &index));
+    BB_TRY(bb_zfp_decoder_create(device, &task->stream, &index, 1, &again.decoder));
+    for (int round = 0; round < (quick ? 2 : ROUNDS); ++round) {
+        double seconds = 0.0;
+        BB_TRY(bb_zfp_decoder_run(again.decoder, again.decoded, &seconds));
+        bb_bench_add(&times, seconds);
     }
-    out->best_s = bb_bench_best(&times[COUNTED]);
-    out->median_s = bb_bench_median(&times[COUNTED]);
+    BB_TRY(bb_bench_take_energy(bb_device_kind_of(device), decode_again, &again, 1.0, NULL, out));
+    // The originals have done their part.
+    BB_TRY(bb_device_download(device, task->values, again.decoded, bytes));
+    BB_REQUIRE(memcmp(task->values, task->theirs, bytes) == 0, BB_INTERNAL,
+               "zfp: decoded values are not libzfp's");
+    out->best_s = bb_bench_best(&times);
+    out->median_s = bb_bench_median(&times);
     out->bytes = (double)bytes;
-    out->peer = gigabytes / task->libzfp_s;
+    out->peer = 1e-9 * out->bytes / task->libzfp_s;
     out->binds = "instructions";
     (void)snprintf(out->detail, sizeof out->detail,
-                   "%d x %td, %.2f bits and %.2f of index, GB/s by runs of 1 2 4 8 16:%s, "
-                   "writes %.3g, libzfp %.2g",
-                   (int)MESH_COLUMNS, task->lines,
-                   8.0 * (double)task->stream.size / (double)count_values(task),
-                   index_bits[COUNTED], rates, gigabytes / write_s, out->peer);
+                   "%d x %td, %.2f bits and %.2f of index, libzfp %.2g GB/s", (int)MESH_COLUMNS,
+                   task->lines, 8.0 * (double)task->stream.size / values,
+                   8.0 * (double)bb_zfp_index_bytes(&index) / values, out->peer);
 done:
-    bb_device_release(device, &decoded);
+    bb_zfp_decoder_destroy(&again.decoder);
+    bb_zfp_index_release(&index);
+    bb_device_release(device, &again.decoded);
     return status;
 }
 
@@ -239,30 +191,16 @@ bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setup *setup,
                        bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    contest task = {0};
-    (void)self;
-    BB_TRY(enter(setup->quick ? 1 : CPU_ROWS, setup->quick, &task));
-    BB_TRY(compete(setup->device, &task, setup->quick, out));
-    out->ratio = task.libzfp_s / out->best_s;
-done:
-    leave(&task);
-    return status;
-}
-
-bb_status bb_bench_zfp_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
-                            bb_bench_outcome *out)
-{
-    bb_status status = BB_OK;
+    const bool on_cuda = self->choice == BB_DEVICE_CUDA;
     bb_device *device = NULL;
     contest task = {0};
-    (void)self;
-    BB_TRY(bb_bench_open_cuda(setup, out, &device));
+    BB_TRY(bb_bench_open(setup, (bb_device_kind)self->choice, out, &device));
     if (device == NULL) {
         goto done;
     }
-    BB_TRY(enter(setup->quick ? 1 : CUDA_ROWS, setup->quick, &task));
+    BB_TRY(enter(setup->quick ? 1 : on_cuda ? CUDA_ROWS : CPU_ROWS, setup->quick, &task));
     BB_TRY(compete(device, &task, setup->quick, out));
-    out->ratio = out->bytes / out->best_s / cuda_bar;
+    out->ratio = on_cuda ? out->bytes / out->best_s / cuda_bar : task.libzfp_s / out->best_s;
 done:
     leave(&task);
     bb_device_close(&device);

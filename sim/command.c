@@ -274,8 +274,8 @@ bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
 {
     bb_status status = BB_OK;
     char *wisdom = NULL;
-    const char *const named[] = {options->input, options->machine, options->study, options->resume,
-                                 options->compare};
+    const char *const named[] = {options->input,  options->machine, options->study,
+                                 options->resume, options->compare, options->file};
     for (bb_index i = 0; i < options->operand_count; ++i) {
         BB_TRY(bb_file_list_add(inputs, options->operands[i]));
     }

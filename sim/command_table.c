@@ -92,7 +92,7 @@ static const bb_command table[] = {
      "equal, 1 where they differ; times and machines do not count.",
      .words = {{NULL, NULL}}},
     {"plot", bb_command_plot,
-     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_LIST, BB_OPTION_PICTURE,
+     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_LIST, BB_OPTION_PICTURE, BB_OPTION_SIZE,
       BB_OPTION_PIPELINE, BB_OPTION_KEYS, BB_OPTION_LEVEL},
      1, 8, BB_OPERAND_RESULT, "draw a picture of a result file, by gnuplot",
      "plot FILE.h5|DIR|TABLE.yaml --kind KIND -o PICTURE.pdf|svg|png|tex [options]\n"

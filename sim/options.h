@@ -28,6 +28,7 @@ typedef enum bb_option_group {
     BB_OPTION_SHOW,
     BB_OPTION_TOLERANCE,
     BB_OPTION_PICTURE,
+    BB_OPTION_SIZE,
     BB_OPTION_FIELDS,
     BB_OPTION_MAN,
     BB_OPTION_MACHINE,
@@ -73,7 +74,9 @@ typedef struct bb_options {
     bb_index threads;          ///< all online processors unless given
     double within;             ///< NaN unless given
     const char *kind;          ///< of a picture, NULL unless given
-    const char *size;          ///< of a picture, NULL unless given
+    const char *size;          ///< of a picture or a matrix, NULL unless given
+    const char *file;          ///< of a kernel, NULL unless given
+    bb_index n;                ///< rows of a matrix, 0 unless given
     bool script;               ///< keep what a picture was drawn by
     bb_index jobs;             ///< processes, 0 unless given
     bb_index nodes;            ///< 0 unless given

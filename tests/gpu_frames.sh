@@ -27,7 +27,7 @@ for study in rtc-metis-like rtc-morfeo-like; do
   frames "$study" fp16 realtime.frames=2000
   frames "$study" quantiser realtime.frames=2000
 done
-"$program-bench" --force -o "$out/frames.h5" gemv-cuda-{frame,target}-{fp32,fp16,int8,bfp8,bfp6,int6,quantiser,int4} \
-  gemv-{cublas-s,cublas-h,low-rank-tiles}-{frame,target} gemv-cuda-fp32-tall gemv-cublas-s-tall rounding-sweep-cuda
-"$program-bench" --force --energy -o "$out/joules.h5" gemv-cuda-{frame,target}-{fp16,quantiser,int6,int4} \
-  gemv-cublas-h-{frame,target}
+for size in 4092x19078 5316x100368; do
+  "$program-bench" --force --size "$size" -o "$out/frames-$size.h5" gemv-cuda-{fp32,fp16,bfp8,bfp6} gemv-cublas-{s,h}
+done
+"$program-bench" --force --energy -o "$out/frames.h5" gemv-cuda-{frame,target}-{fp16,quantiser} gemv-cuda-frame-int8

@@ -3,16 +3,119 @@
 // What both devices have to come to (a grid, a factorization) is called on a thread for each. Both
 // threads end, and failures are looked at, before the next such call: a device that has no memory
 // leaves none waiting for it.
-#include "bench/panels/cusolvermp_library_cuda.h"
 #include "bench/panels/cusolvermp_peer.h"
+#include "core/device/device_cuda.h"
 #include "core/memory.h"
 #include "solvers/factor/panels/panel_part_cuda.h"
 
+#include <cstdint>
 #include <cstring>
+#include <cusolverDn.h>
+#include <dlfcn.h>
 #include <pthread.h>
+
+// Returns from the function where a call of cuSOLVERMp failed: BB_MEMORY where it ran out of
+// memory, else BB_DEVICE.
+#define BB_CUSOLVERMP_TRY(call)                                                                    \
+    do {                                                                                           \
+        cusolverStatus_t result_ = (call);                                                         \
+        if (result_ != CUSOLVER_STATUS_SUCCESS) {                                                  \
+            return bb_status_set(result_ == CUSOLVER_STATUS_ALLOC_FAILED ? BB_MEMORY : BB_DEVICE,  \
+                                 __FILE__, __LINE__, "%s: cuSOLVERMp status %d", #call,            \
+                                 static_cast<int>(result_));                                       \
+        }                                                                                          \
+    } while (0)
 
 namespace
 {
+
+// Opaque there.
+typedef struct bb_nccl_team *bb_nccl_team_t;
+typedef struct bb_mp_handle *bb_mp_handle_t;
+typedef struct bb_mp_grid *bb_mp_grid_t;
+typedef struct bb_mp_matrix *bb_mp_matrix_t;
+
+enum { BB_NCCL_SUCCESS = 0, BB_MP_COLUMN_MAJOR = 0 };
+
+// Entry points as the headers of 0.9.1 and 2.29 declare them. Indices of matrices start at 1;
+// blocks are square for potrf; a local matrix is column-major.
+struct library {
+    int (*nccl_version)(int *version);
+    int (*join)(bb_nccl_team_t *members, int count, const int *devices);
+    int (*leave)(bb_nccl_team_t member);
+    const char *(*nccl_reason)(int result);
+    cusolverStatus_t (*create)(bb_mp_handle_t *handle, int device, cudaStream_t stream);
+    cusolverStatus_t (*destroy)(bb_mp_handle_t handle);
+    cusolverStatus_t (*version)(bb_mp_handle_t handle, int *version);
+    cusolverStatus_t (*create_grid)(bb_mp_handle_t handle, bb_mp_grid_t *grid,
+                                    bb_nccl_team_t member, int32_t rows, int32_t columns,
+                                    int mapping);
+    cusolverStatus_t (*destroy_grid)(bb_mp_grid_t grid);
+    cusolverStatus_t (*create_matrix)(bb_mp_matrix_t *matrix, bb_mp_grid_t grid, cudaDataType type,
+                                      int64_t rows, int64_t columns, int64_t row_block,
+                                      int64_t column_block, uint32_t row_source,
+                                      uint32_t column_source, int64_t stride);
+    cusolverStatus_t (*destroy_matrix)(bb_mp_matrix_t matrix);
+    int64_t (*count)(int64_t n, int64_t block, uint32_t place, uint32_t source, uint32_t places);
+    cusolverStatus_t (*workspace)(bb_mp_handle_t handle, cublasFillMode_t triangle, int64_t n,
+                                  const void *values, int64_t row, int64_t column,
+                                  bb_mp_matrix_t matrix, cudaDataType type, size_t *bytes,
+                                  size_t *host_bytes);
+    cusolverStatus_t (*factor)(bb_mp_handle_t handle, cublasFillMode_t triangle, int64_t n,
+                               void *values, int64_t row, int64_t column, bb_mp_matrix_t matrix,
+                               cudaDataType type, void *workspace, size_t bytes,
+                               void *host_workspace, size_t host_bytes, int *info);
+};
+
+library loaded;
+
+// Looked up when first asked for, so that neither library is needed to build or to start: NCCL
+// first, to which the other one is linked.
+bb_status load()
+{
+    static const char *const files[2][2] = {{"libnccl.so.2", "libnccl.so"},
+                                            {"libcusolverMp.so.0", "libcusolverMp.so"}};
+    const struct {
+        int file;
+        const char *name;
+        void *place;
+    } calls[] = {{0, "ncclGetVersion", &loaded.nccl_version},
+                 {0, "ncclCommInitAll", &loaded.join},
+                 {0, "ncclCommDestroy", &loaded.leave},
+                 {0, "ncclGetErrorString", &loaded.nccl_reason},
+                 {1, "cusolverMpCreate", &loaded.create},
+                 {1, "cusolverMpDestroy", &loaded.destroy},
+                 {1, "cusolverMpGetVersion", &loaded.version},
+                 {1, "cusolverMpCreateDeviceGrid", &loaded.create_grid},
+                 {1, "cusolverMpDestroyGrid", &loaded.destroy_grid},
+                 {1, "cusolverMpCreateMatrixDesc", &loaded.create_matrix},
+                 {1, "cusolverMpDestroyMatrixDesc", &loaded.destroy_matrix},
+                 {1, "cusolverMpNUMROC", &loaded.count},
+                 {1, "cusolverMpPotrf_bufferSize", &loaded.workspace},
+                 {1, "cusolverMpPotrf", &loaded.factor}};
+    void *handles[2] = {};
+    for (int i = 0; i < 2; ++i) {
+        handles[i] = dlopen(files[i][0], RTLD_NOW | RTLD_LOCAL);
+        handles[i] =
+            handles[i] == nullptr ? dlopen(files[i][1], RTLD_NOW | RTLD_LOCAL) : handles[i];
+        if (handles[i] == nullptr) {
+            return bb_status_set(
+                BB_UNSUPPORTED, __FILE__, __LINE__,
+                "no cuSOLVERMp here (pip's nvidia-cusolvermp-cu13 and nvidia-nccl-cu13 "
+                "from 2.29 on, by LD_LIBRARY_PATH): %s",
+                dlerror());
+        }
+    }
+    for (const auto &call : calls) {
+        void *address = dlsym(handles[call.file], call.name);
+        if (address == nullptr) {
+            return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
+                                 "this cuSOLVERMp or NCCL has no %s", call.name);
+        }
+        memcpy(call.place, &address, sizeof address);
+    }
+    return BB_OK;
+}
 
 enum { GPUS = BB_CUSOLVERMP_GPUS };
 
@@ -40,7 +143,6 @@ struct part {
 } // namespace
 
 struct bb_cusolvermp_peer {
-    const bb_cusolvermp_library_cuda *calls;
     bb_cusolvermp_plan plan;
     bb_index n;
     part parts[GPUS];
@@ -131,10 +233,10 @@ bb_status prepare(part *p, const double *scale)
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
     BB_CUDA_TRY(cudaGetDevice(&p->ordinal));
-    p->rows = peer->calls->count(peer->n, peer->plan.block, static_cast<uint32_t>(p->row), 0,
-                                 static_cast<uint32_t>(peer->plan.rows));
-    p->columns = peer->calls->count(peer->n, peer->plan.block, static_cast<uint32_t>(p->column), 0,
-                                    static_cast<uint32_t>(peer->plan.columns));
+    p->rows = loaded.count(peer->n, peer->plan.block, static_cast<uint32_t>(p->row), 0,
+                           static_cast<uint32_t>(peer->plan.rows));
+    p->columns = loaded.count(peer->n, peer->plan.block, static_cast<uint32_t>(p->column), 0,
+                              static_cast<uint32_t>(peer->plan.columns));
     const size_t bytes =
         static_cast<size_t>(p->rows) * static_cast<size_t>(p->columns) * value_bytes(peer);
     BB_RETURN_IF_FAILED(bb_device_allocate(device, bytes, &p->values));
@@ -144,7 +246,7 @@ bb_status prepare(part *p, const double *scale)
     BB_CUDA_TRY(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
     BB_CUDA_TRY(cudaEventCreate(&p->begin));
     BB_CUDA_TRY(cudaEventCreate(&p->end));
-    BB_CUSOLVERMP_TRY(peer->calls->create(&p->handle, p->ordinal, p->stream));
+    BB_CUSOLVERMP_TRY(loaded.create(&p->handle, p->ordinal, p->stream));
     return BB_OK;
 }
 
@@ -155,10 +257,10 @@ bb_status join(bb_cusolvermp_peer *peer)
     for (int g = 0; g < GPUS; ++g) {
         ordinals[g] = peer->parts[g].ordinal;
     }
-    const int result = peer->calls->join(members, GPUS, ordinals);
+    const int result = loaded.join(members, GPUS, ordinals);
     if (result != BB_NCCL_SUCCESS) {
         return bb_status_set(BB_DEVICE, __FILE__, __LINE__, "ncclCommInitAll: %s",
-                             peer->calls->nccl_reason(result));
+                             loaded.nccl_reason(result));
     }
     for (int g = 0; g < GPUS; ++g) {
         peer->parts[g].member = members[g];
@@ -171,13 +273,12 @@ bb_status lay_out(part *p)
     const bb_cusolvermp_peer *peer = p->peer;
     const bb_index n = peer->n;
     const bb_index block = peer->plan.block;
-    BB_CUSOLVERMP_TRY(peer->calls->create_grid(p->handle, &p->grid, p->member, peer->plan.rows,
-                                               peer->plan.columns, BB_MP_COLUMN_MAJOR));
-    BB_CUSOLVERMP_TRY(peer->calls->create_matrix(&p->descriptor, p->grid, type_of(peer), n, n,
-                                                 block, block, 0, 0, p->rows));
-    BB_CUSOLVERMP_TRY(peer->calls->workspace(p->handle, CUBLAS_FILL_MODE_LOWER, n, p->values, 1, 1,
-                                             p->descriptor, type_of(peer), &p->bytes,
-                                             &p->host_bytes));
+    BB_CUSOLVERMP_TRY(loaded.create_grid(p->handle, &p->grid, p->member, peer->plan.rows,
+                                         peer->plan.columns, BB_MP_COLUMN_MAJOR));
+    BB_CUSOLVERMP_TRY(loaded.create_matrix(&p->descriptor, p->grid, type_of(peer), n, n, block,
+                                           block, 0, 0, p->rows));
+    BB_CUSOLVERMP_TRY(loaded.workspace(p->handle, CUBLAS_FILL_MODE_LOWER, n, p->values, 1, 1,
+                                       p->descriptor, type_of(peer), &p->bytes, &p->host_bytes));
     BB_RETURN_IF_FAILED(bb_device_allocate(p->matrix->device, p->bytes, &p->workspace));
     return bb_memory_allocate(static_cast<bb_index>(p->host_bytes), 1, &p->host_workspace);
 }
@@ -222,9 +323,9 @@ bb_status factor(part *p)
     float milliseconds = 0.0F;
     int info = 0;
     BB_CUDA_TRY(cudaEventRecord(p->begin, p->stream));
-    BB_CUSOLVERMP_TRY(peer->calls->factor(
-        p->handle, CUBLAS_FILL_MODE_LOWER, peer->n, p->values, 1, 1, p->descriptor, type_of(peer),
-        p->workspace, p->bytes, p->host_workspace, p->host_bytes, static_cast<int *>(p->info)));
+    BB_CUSOLVERMP_TRY(loaded.factor(p->handle, CUBLAS_FILL_MODE_LOWER, peer->n, p->values, 1, 1,
+                                    p->descriptor, type_of(peer), p->workspace, p->bytes,
+                                    p->host_workspace, p->host_bytes, static_cast<int *>(p->info)));
     BB_CUDA_TRY(cudaEventRecord(p->end, p->stream));
     BB_CUDA_TRY(cudaEventSynchronize(p->end));
     BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, p->begin, p->end));
@@ -239,18 +340,17 @@ bb_status factor(part *p)
 // What the libraries made; both devices come to it.
 bb_status leave(part *p)
 {
-    const bb_cusolvermp_library_cuda *calls = p->peer->calls;
     if (p->descriptor != nullptr) {
-        (void)calls->destroy_matrix(p->descriptor);
+        (void)loaded.destroy_matrix(p->descriptor);
     }
     if (p->grid != nullptr) {
-        (void)calls->destroy_grid(p->grid);
+        (void)loaded.destroy_grid(p->grid);
     }
     if (p->handle != nullptr) {
-        (void)calls->destroy(p->handle);
+        (void)loaded.destroy(p->handle);
     }
     if (p->member != nullptr) {
-        (void)calls->leave(p->member);
+        (void)loaded.leave(p->member);
     }
     return BB_OK;
 }
@@ -288,12 +388,10 @@ extern "C" bb_status bb_cusolvermp_peer_create(const bb_device_source *const mat
                                                const double *scale, const bb_cusolvermp_plan *plan,
                                                bb_cusolvermp_peer **out)
 {
-    const bb_cusolvermp_library_cuda *calls = nullptr;
     bb_cusolvermp_peer *peer = nullptr;
     *out = nullptr;
-    BB_RETURN_IF_FAILED(bb_cusolvermp_library_open(&calls));
+    BB_RETURN_IF_FAILED(load());
     BB_RETURN_IF_FAILED(BB_ZEROED(1, &peer));
-    peer->calls = calls;
     peer->plan = *plan;
     peer->n = matrices[0]->rows;
     for (int g = 0; g < GPUS; ++g) { // column by column, as BB_MP_COLUMN_MAJOR says
@@ -366,6 +464,6 @@ extern "C" void bb_cusolvermp_peer_versions(const bb_cusolvermp_peer *peer, int 
 {
     *solver = 0;
     *nccl = 0;
-    (void)peer->calls->version(peer->parts[0].handle, solver);
-    (void)peer->calls->nccl_version(nccl);
+    (void)loaded.version(peer->parts[0].handle, solver);
+    (void)loaded.nccl_version(nccl);
 }

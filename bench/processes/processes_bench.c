@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The factorization by the engine over processes (solvers/distributed/engine.h), of the symmetric
-// matrix of decay_source.h, each process with as many workers as threads. By itself it is held to
+// matrix of bench_source.h, each process with as many workers as threads. By itself it is held to
 // this program's own engine in the same variant, over several to ScaLAPACK's pspotrf on the same
 // grid, which has fp32 alone. Rounds alternate; seconds are the slowest process's.
 #include "bench/bench.h"
-#include "bench/decay_source.h"
+#include "bench/bench_source.h"
 #include "bench/processes/scalapack_peer.h"
 #include "core/clock.h"
 #include "core/team.h"
@@ -76,10 +76,10 @@ bb_status bb_bench_processes(const bb_bench_case *self, const bb_bench_setup *se
 {
     bb_status status = BB_OK;
     const int processes = bb_team_joined()->size;
-    const bb_index n = setup->quick ? 256 : 8192;
+    const bb_index n = setup->quick ? 256 : setup->n > 0 ? setup->n : self->n;
     const bb_matrix_source source = bb_decay_source(&bb_decay_matrix, n, n, "bench");
     const bb_tile_plan plan = {.tile_size = setup->quick ? 64 : 512,
-                               .arithmetic = (bb_variant)(self->choice & BB_BENCH_CHOICE),
+                               .arithmetic = (bb_variant)self->choice,
                                .policy = {.kind = BB_POLICY_UNIFORM, .diagonal = BB_POLICY_FOLLOW}};
     const bb_engine_config config = {
         .grid = bb_process_grid_of(processes), .wire = BB_WIRE_FOLLOW, .workers = setup->threads};

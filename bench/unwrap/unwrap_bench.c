@@ -116,7 +116,6 @@ static bb_status prepare(unwrap_run *run, const bb_bench_case *self, bb_bench_ou
     bb_device_report device;
     config.method.reweight = self->storage == NULL ? 0 : config.method.reweight;
     BB_TRY(make_phase(run));
-    BB_TRY(bb_device_open((bb_device_kind)self->choice, 0, &run->device));
     BB_TRY(bb_device_describe(run->device, &device));
     (void)snprintf(out->device, sizeof out->device, "%.60s%s%.64s", device.name,
                    device.driver[0] == '\0' ? "" : ", ", device.driver);
@@ -197,18 +196,10 @@ bb_status bb_bench_unwrap(const bb_bench_case *self, const bb_bench_setup *setup
                           bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    const bb_device_kind kind = (bb_device_kind)self->choice;
     unwrap_run run = {.size = setup->quick ? QUICK_SIZE : SIZE};
-    char reason[160] = "";
     run.points = run.size * run.size;
-    out->best_s = NAN;
-    out->median_s = NAN;
-    if (setup->cpu_only && kind != BB_DEVICE_CPU) {
-        (void)snprintf(out->detail, sizeof out->detail, "device cpu was asked for");
-        goto done;
-    }
-    if (bb_device_count(kind, reason, sizeof reason) == 0) {
-        (void)snprintf(out->detail, sizeof out->detail, "%s", reason);
+    BB_TRY(bb_bench_open(setup, (bb_device_kind)self->choice, out, &run.device));
+    if (run.device == NULL) {
         goto done;
     }
     BB_TRY(prepare(&run, self, out));

@@ -1,42 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Rows of kernels in the table of benchmarks: each names a kernel with benchmark data, a type and a
-// set that there is, on the device of its name; a quick run of a sparse one ends with a time.
+// Rows of kernels, kernel-NAME-TYPE-DEVICE: each kernel with benchmark data has one.
 #include "bench/bench.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/solvers/kernels/manager_program.h"
 
 enum { GRID = 2048, LINES = 3, ROWS = GRID * LINES };
 
-TEST(every_row_names_what_there_is)
+static bb_status measure(const char *name, const bb_bench_setup *setup, bb_bench_outcome *outcome)
 {
-    const bb_bench_case *cases = NULL;
-    const bb_index count = bb_bench_cases(&cases);
-    int rows = 0;
-    for (bb_index i = 0; i < count; ++i) {
-        char name[32] = "";
-        char type[8] = "";
-        char set[8] = "seed";
-        int known = 0;
-        if (cases[i].measure != bb_bench_kernel) {
-            continue;
-        }
-        assert_true(sscanf(cases[i].storage, "%31s %7s %7s", name, type, set) >= 2);
-        const bb_kernel_manager *manager = manager_of(name);
-        assert_true(strcmp(type, "SP") == 0 || strcmp(type, "DP") == 0);
-        for (int k = 0; k < BB_BENCHMARK_COUNT; ++k) {
-            known += strcmp(manager->sets[k].name, set) == 0;
-        }
-        assert_int_equal(known, 1);
-        assert_string_equal(strrchr(cases[i].name, '-') + 1, bb_device_names[cases[i].choice]);
-        ++rows;
-        if (strncmp(cases[i].name, "kernel-spmv5-", 13) == 0) {
-            assert_string_equal(set, "odd");
-            assert_int_equal(manager->sets[BB_BENCHMARK_ODD].sparsity, BB_SPARSITY_FIVE_POINT);
-            assert_true((strstr(cases[i].name, "-dp-") != NULL) == (type[0] == 'D'));
+    bb_status status = BB_OK;
+    bb_bench_case row;
+    BB_TRY(bb_bench_find(name, &row));
+    BB_TRY(row.measure(&row, setup, outcome));
+done:
+    return status;
+}
+
+// Also those that are not listed.
+TEST(every_kernel_with_benchmark_data_has_a_row)
+{
+    const bb_bench_setup setup = {.quick = true, .threads = 2, .cpu_only = true};
+    const bb_kernel_manager *managers = NULL;
+    const int count = bb_kernel_manager_table(&managers);
+    char name[64];
+    for (int i = 0; i < count; ++i) {
+        for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
+            bb_bench_outcome outcome = {.ratio = NAN};
+            (void)snprintf(name, sizeof name, "kernel-%s-%s-%s", managers[i].name,
+                           i % 2 == 0 ? "sp" : "dp", bb_device_names[kind]);
+            check_ok(measure(name, &setup, &outcome));
+            assert_int_equal(isfinite(outcome.best_s), kind == BB_DEVICE_CPU);
+            if (kind == BB_DEVICE_CPU) {
+                assert_true(outcome.ratio > 0.0);
+                assert_string_equal(outcome.against, managers[i].is_compute_bound
+                                                         ? (i % 2 == 0 ? "sgemm" : "dgemm")
+                                                     : managers[i].is_read_bound ? "read"
+                                                                                 : "triad");
+            }
         }
     }
-    assert_true(rows > 60);
+}
+
+TEST(names_of_kernels_are_checked)
+{
+    bb_bench_setup setup = {.quick = true, .threads = 1, .cpu_only = true, .set = "vast"};
+    bb_bench_outcome outcome = {.ratio = NAN};
+    check_fails(measure("kernel-maxi-sp-cpu", &setup, &outcome), BB_INVALID, "did you mean max?");
+    check_fails(measure("kernel-max-cpu", &setup, &outcome), BB_INVALID, "expected kernel-NAME-sp");
+    check_fails(measure("kernel-max-sp", &setup, &outcome), BB_INVALID, "no benchmark 'kernel-max");
+    check_fails(measure("kernel-max-sp-cpu", &setup, &outcome), BB_INVALID, "has no set vast");
+}
+
+// Another text of a kernel on the same data, and one whose objects are others.
+TEST(the_text_of_a_kernel_can_be_a_file)
+{
+    bb_bench_setup setup = {.quick = true,
+                            .threads = 1,
+                            .cpu_only = true,
+                            .file = BB_SOURCE_DIR "/configs/kernels/laplace9.kernel"};
+    bb_bench_outcome outcome = {.ratio = NAN};
+    check_ok(measure("kernel-laplace5-dp-cpu", &setup, &outcome));
+    assert_true(outcome.best_s > 0.0);
+    check_fails(measure("kernel-gemv-dp-cpu", &setup, &outcome), BB_INVALID,
+                "laplace9.kernel: the benchmark data of gemv have no object");
+    setup.file = "none.kernel";
+    check_fails(measure("kernel-gemv-dp-cpu", &setup, &outcome), BB_IO, "none.kernel");
 }
 
 // Three lines of the grid: 5 entries a row, fewer at its edge, rising.
@@ -70,20 +99,9 @@ TEST(rows_of_the_grid_have_five_points)
 TEST(a_sparse_row_is_measured)
 {
     const bb_bench_setup setup = {.quick = true, .threads = 2, .cpu_only = true};
-    const bb_bench_case *cases = NULL;
-    const bb_index count = bb_bench_cases(&cases);
-    int found = 0;
-    for (bb_index i = 0; i < count; ++i) {
-        bb_bench_outcome outcome = {.library_s = NAN, .library_ratio = NAN};
-        if (strncmp(cases[i].name, "kernel-spmv5-", 13) != 0) {
-            continue;
-        }
-        check_ok(cases[i].measure(&cases[i], &setup, &outcome));
-        ++found;
-        assert_int_equal(isfinite(outcome.best_s), cases[i].choice == BB_DEVICE_CPU);
-        assert_true(cases[i].choice != BB_DEVICE_CPU || outcome.ratio > 0.0);
-    }
-    assert_int_equal(found, 6);
+    bb_bench_outcome outcome = {.ratio = NAN};
+    check_ok(measure("kernel-spmv5-dp-cpu", &setup, &outcome));
+    assert_true(outcome.best_s > 0.0 && outcome.ratio > 0.0);
 }
 
 static int begin(void)

@@ -8,24 +8,12 @@
 #include "tests/check.h"
 #include "tests/solvers/unwrap/phase_maps.h"
 
-static const bb_bench_case *find_case(const char *name)
-{
-    const bb_bench_case *cases = NULL;
-    const bb_index count = bb_bench_cases(&cases);
-    for (bb_index i = 0; i < count; ++i) {
-        if (strcmp(cases[i].name, name) == 0) {
-            return &cases[i];
-        }
-    }
-    return NULL;
-}
-
 static void check_row(const char *name)
 {
-    const bb_bench_case *row = find_case(name);
+    bb_bench_case row;
     bb_bench_outcome outcome = {.ratio = NAN};
-    assert_non_null(row);
-    check_ok(row->measure(row, &(bb_bench_setup){.quick = true, .threads = 2}, &outcome));
+    check_ok(bb_bench_find(name, &row));
+    check_ok(row.measure(&row, &(bb_bench_setup){.quick = true, .threads = 2}, &outcome));
     assert_true(outcome.best_s > 0.0 && outcome.ratio > 0.0);
     assert_non_null(strstr(outcome.detail, "C loops"));
     const char *place = outcome.detail;
@@ -47,10 +35,10 @@ TEST_FULL(rows_of_the_cpu_have_no_wrong_point)
 
 TEST(devices_are_skipped_where_the_cpu_was_asked_for)
 {
-    const bb_bench_case *row = find_case("unwrap-1024-sp-cuda");
+    bb_bench_case row;
     bb_bench_outcome outcome = {.ratio = NAN};
-    assert_non_null(row);
-    check_ok(row->measure(row, &(bb_bench_setup){.quick = true, .cpu_only = true}, &outcome));
+    check_ok(bb_bench_find("unwrap-1024-sp-cuda", &row));
+    check_ok(row.measure(&row, &(bb_bench_setup){.quick = true, .cpu_only = true}, &outcome));
     assert_true(isnan(outcome.best_s));
     assert_string_equal(outcome.detail, "device cpu was asked for");
 }

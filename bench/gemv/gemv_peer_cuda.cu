@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/peers/gemv_peer.h"
+#include "bench/gemv/gemv_peer.h"
 #include "core/device/device_cuda.h"
 #include "core/memory.h"
 #include "solvers/gpu/dense_library_cuda.h"
 
 #include <cuda_fp16.h>
-#include <vector>
 
 struct bb_gemv_peer {
     bb_device *device;
@@ -15,9 +14,7 @@ struct bb_gemv_peer {
     int repeats;
     size_t word; // bytes of a value
     void *matrix, *x, *y;
-    void *partial; // [64][rows] of the split ones; sums of tile columns
-    void *bases;   // of tile rows
-    void *sums;    // of tile columns in fp16, in the order of tile rows
+    void *partial; // [64][rows] of the split one
     void *staging; // a row or y on the host
     const bb_dense_library_cuda *library;
     cublasHandle_t handle;
@@ -28,8 +25,6 @@ namespace
 
 constexpr int lanes = 256;
 constexpr int splits = 64;
-constexpr int tile = 128; // of low-rank tiles
-constexpr int rank = 38;
 
 // Figure 9, the reduction of its last step spelled out.
 __global__ void figure9(const float *__restrict__ matrix, const float *__restrict__ x,
@@ -63,18 +58,6 @@ __global__ void add_splits(const float *partial, bb_index rows, float *y)
             sum += static_cast<double>(partial[k * rows + row]);
         }
         y[row] = static_cast<float>(sum);
-    }
-}
-
-// Sums of tile columns [columns][rows][rank] to those of tile rows [rows][columns][rank].
-__global__ void turn_sums(const float *__restrict__ sums, int rows, int columns,
-                          __half *__restrict__ out)
-{
-    const int index = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-    if (index < rows * columns * rank) {
-        const int row = index / rank / columns;
-        const int column = index / rank % columns;
-        out[index] = __float2half(sums[(column * rows + row) * rank + index % rank]);
     }
 }
 
@@ -132,47 +115,12 @@ bb_status multiply_cublas(const bb_gemv_peer *peer)
                                                static_cast<const double *>(peer->x), 1, &none_wide,
                                                static_cast<double *>(peer->y), 1));
         break;
-    case BB_GEMV_SPLIT_BATCHED:
+    default:
         BB_CUBLAS_TRY(peer->library->gemm_batched(
             peer->handle, CUBLAS_OP_T, CUBLAS_OP_N, n, 1, chunk, &one, matrix, CUDA_R_32F, m, chunk,
             x, CUDA_R_32F, m, chunk, &none, partial, CUDA_R_32F, n, n, splits, CUBLAS_COMPUTE_32F,
             CUBLAS_GEMM_DEFAULT));
-        break;
-    default:
-        BB_CUBLAS_TRY(peer->library->gemv_batched_fp32(peer->handle, CUBLAS_OP_T, chunk, n, &one,
-                                                       matrix, m, chunk, x, 1, chunk, &none,
-                                                       partial, 1, n, splits));
     }
-    return BB_OK;
-}
-
-int tiles_of(bb_index count)
-{
-    return static_cast<int>((count + tile - 1) / tile);
-}
-
-bb_status multiply_tiles(const bb_gemv_peer *peer, cudaStream_t queue)
-{
-    const int rows = tiles_of(peer->rows);
-    const int columns = tiles_of(peer->columns);
-    const float one = 1.0F;
-    const float none = 0.0F;
-    const int stacked_rows = rows * rank;
-    const int stacked_columns = columns * rank;
-    float *sums = static_cast<float *>(peer->partial);
-    __half *turned = static_cast<__half *>(peer->sums);
-    BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
-        peer->handle, CUBLAS_OP_T, tile, stacked_rows, &one,
-        static_cast<const __half *>(peer->matrix), tile,
-        static_cast<long long>(tile) * stacked_rows, static_cast<const __half *>(peer->x), 1, tile,
-        &none, sums, 1, stacked_rows, columns));
-    turn_sums<<<static_cast<unsigned>((rows * stacked_columns + lanes - 1) / lanes), lanes, 0,
-                queue>>>(sums, rows, columns, turned);
-    BB_CUBLAS_TRY(peer->library->gemv_batched_fp16(
-        peer->handle, CUBLAS_OP_T, stacked_columns, tile, &one,
-        static_cast<const __half *>(peer->bases), stacked_columns,
-        static_cast<long long>(tile) * stacked_columns, turned, 1, stacked_columns, &none,
-        static_cast<float *>(peer->y), 1, tile, rows));
     return BB_OK;
 }
 
@@ -189,9 +137,8 @@ bb_status multiply(const bb_gemv_peer *peer, cudaStream_t queue)
             static_cast<const float4 *>(peer->matrix), peer->rows * peer->columns / 4, y);
     } else {
         BB_CUBLAS_TRY(peer->library->set_stream(peer->handle, queue));
-        BB_RETURN_IF_FAILED(peer->kind == BB_GEMV_LOW_RANK_TILES ? multiply_tiles(peer, queue)
-                                                                 : multiply_cublas(peer));
-        if (peer->kind != BB_GEMV_LOW_RANK_TILES && peer->partial != nullptr) {
+        BB_RETURN_IF_FAILED(multiply_cublas(peer));
+        if (peer->partial != nullptr) {
             add_splits<<<(rows + lanes - 1) / lanes, lanes, 0, queue>>>(
                 static_cast<const float *>(peer->partial), peer->rows, y);
         }
@@ -224,31 +171,6 @@ void narrow(const bb_gemv_peer *peer, const double *values, bb_index count, void
     }
 }
 
-// Room for the bases of all tiles and for their sums; the bases hold what `fill` repeats.
-bb_status take_tiles(bb_gemv_peer *peer)
-{
-    const size_t rows = static_cast<size_t>(tiles_of(peer->rows));
-    const size_t columns = static_cast<size_t>(tiles_of(peer->columns));
-    const size_t bases = rows * columns * rank * tile * sizeof(__half);
-    std::vector<__half> drawn(rows * columns * rank * tile);
-    for (size_t k = 0; k < drawn.size(); ++k) {
-        drawn[k] = __float2half(static_cast<float>(k * 2654435761U % 4093U) / 4093.0F - 0.5F);
-    }
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, bases, &peer->matrix));
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, bases, &peer->bases));
-    BB_RETURN_IF_FAILED(
-        bb_device_allocate(peer->device, rows * columns * rank * sizeof(float), &peer->partial));
-    BB_RETURN_IF_FAILED(
-        bb_device_allocate(peer->device, rows * columns * rank * sizeof(__half), &peer->sums));
-    BB_RETURN_IF_FAILED(
-        bb_device_allocate(peer->device, columns * tile * sizeof(__half), &peer->x));
-    BB_RETURN_IF_FAILED(bb_device_zero(peer->device, peer->x, columns * tile * sizeof(__half)));
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * tile * sizeof(float), &peer->y));
-    BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->matrix, drawn.data(), bases));
-    BB_RETURN_IF_FAILED(bb_device_upload(peer->device, peer->bases, drawn.data(), bases));
-    return bb_device_wait(peer->device);
-}
-
 // Room for C, x and y.
 bb_status take_whole(bb_gemv_peer *peer)
 {
@@ -268,8 +190,8 @@ bb_status take(bb_gemv_peer *peer, const double *x)
     peer->units = static_cast<int>(report.units);
     BB_RETURN_IF_FAILED(bb_memory_zeroed(peer->rows > peer->columns ? peer->rows : peer->columns,
                                          peer->word, &peer->staging));
-    BB_RETURN_IF_FAILED(peer->kind == BB_GEMV_LOW_RANK_TILES ? take_tiles(peer) : take_whole(peer));
-    if (peer->kind == BB_GEMV_SPLIT_BATCHED || peer->kind == BB_GEMV_SPLIT_GEMV) {
+    BB_RETURN_IF_FAILED(take_whole(peer));
+    if (peer->kind == BB_GEMV_SPLIT_BATCHED) {
         BB_RETURN_IF_FAILED(
             bb_device_allocate(peer->device, splits * rows * sizeof(float), &peer->partial));
     }
@@ -295,9 +217,9 @@ bb_status bb_gemv_peer_create(bb_device *device, bb_gemv_peer_kind kind, bb_inde
     peer->kind = kind;
     peer->rows = rows;
     peer->columns = columns;
-    peer->word = kind == BB_GEMV_CUBLAS_D                                     ? sizeof(double)
-                 : kind == BB_GEMV_CUBLAS_H || kind == BB_GEMV_LOW_RANK_TILES ? sizeof(__half)
-                                                                              : sizeof(float);
+    peer->word = kind == BB_GEMV_CUBLAS_D   ? sizeof(double)
+                 : kind == BB_GEMV_CUBLAS_H ? sizeof(__half)
+                                            : sizeof(float);
     bb_status status = take(peer, x);
     if (status != BB_OK) {
         bb_gemv_peer_destroy(&peer);
@@ -317,8 +239,6 @@ void bb_gemv_peer_destroy(bb_gemv_peer **peer)
         bb_device_release(gemv_peer->device, &gemv_peer->x);
         bb_device_release(gemv_peer->device, &gemv_peer->y);
         bb_device_release(gemv_peer->device, &gemv_peer->partial);
-        bb_device_release(gemv_peer->device, &gemv_peer->bases);
-        bb_device_release(gemv_peer->device, &gemv_peer->sums);
         bb_memory_release(&gemv_peer->staging);
         void *block = gemv_peer;
         bb_memory_release(&block);
@@ -328,20 +248,12 @@ void bb_gemv_peer_destroy(bb_gemv_peer **peer)
 
 double bb_gemv_peer_bytes(const bb_gemv_peer *peer)
 {
-    if (peer->kind == BB_GEMV_LOW_RANK_TILES) {
-        const double tiles = static_cast<double>(tiles_of(peer->rows)) *
-                             static_cast<double>(tiles_of(peer->columns));
-        return tiles * 2.0 * rank * tile * sizeof(__half);
-    }
     return static_cast<double>(peer->rows) * static_cast<double>(peer->columns) *
            static_cast<double>(peer->word);
 }
 
 bb_status bb_gemv_peer_load(bb_gemv_peer *peer, bb_index row, const double *values)
 {
-    if (peer->kind == BB_GEMV_LOW_RANK_TILES) {
-        return BB_OK;
-    }
     const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
     narrow(peer, values, peer->columns, peer->staging);
     BB_RETURN_IF_FAILED(bb_device_upload(peer->device,

@@ -2,8 +2,8 @@
 //
 // Products y = C x on a cuda device to hold ours against, and what reading gives there. C is
 // row-major and not coded.
-#ifndef BB_BENCH_PEERS_GEMV_PEER_H
-#define BB_BENCH_PEERS_GEMV_PEER_H
+#ifndef BB_BENCH_GEMV_GEMV_PEER_H
+#define BB_BENCH_GEMV_GEMV_PEER_H
 
 #include "core/device/device.h"
 
@@ -12,25 +12,18 @@ extern "C" {
 #endif
 
 typedef enum bb_gemv_peer_kind {
-    BB_GEMV_FIGURE9,  ///< Bamakhrama et al. 2019, Figure 9: a block a row, fp32, fp64 sums
-    BB_GEMV_CUBLAS_S, ///< cublasSgemv, transposed: C's rows are its columns
-    BB_GEMV_CUBLAS_D, ///< cublasDgemv, the same
-    BB_GEMV_CUBLAS_H, ///< cublasHSSgemvStridedBatched: fp16 matrix and x, fp32 sums
-    /// Low-rank tiles of 128 x 128 and rank 38 in fp16, 9.5 bits a value, as Ltaief et al. (SC21)
-    /// multiply them: bases of a tile column stacked and times its x, sums put in the order of tile
-    /// rows, bases of a tile row stacked and times those; batched products of cuBLAS. Rows and
-    /// columns are filled up to whole tiles. What they hold is drawn, and not C.
-    BB_GEMV_LOW_RANK_TILES,
+    BB_GEMV_FIGURE9,       ///< Bamakhrama et al. 2019, Figure 9: a block a row, fp32, fp64 sums
+    BB_GEMV_CUBLAS_S,      ///< cublasSgemv, transposed: C's rows are its columns
+    BB_GEMV_CUBLAS_D,      ///< cublasDgemv, the same
+    BB_GEMV_CUBLAS_H,      ///< cublasHSSgemvStridedBatched: fp16 matrix and x, fp32 sums
     BB_GEMV_SPLIT_BATCHED, ///< cublasGemmStridedBatchedEx over 64 runs of columns, added in fp64
-    BB_GEMV_SPLIT_GEMV,    ///< cublasSgemvStridedBatched, the same
     BB_GEMV_READ,          ///< reads C in fp32 and adds it up: the ceiling
 } bb_gemv_peer_kind;
 
 typedef struct bb_gemv_peer bb_gemv_peer;
 
-/// Room on the device for a matrix [rows][columns], for split ones and the read columns a multiple
-/// of 64; x is copied. Errors:
-/// BB_MEMORY, BB_DEVICE (also: cuBLAS cannot be loaded), BB_UNSUPPORTED (a build without CUDA).
+/// Room on the device for a matrix [rows][columns], of the split one with a multiple of 64 columns;
+/// x is copied. Errors: BB_MEMORY, BB_DEVICE (also: cuBLAS cannot be loaded).
 BB_CHECKED bb_status bb_gemv_peer_create(bb_device *device, bb_gemv_peer_kind kind, bb_index rows,
                                          bb_index columns, const double *x, bb_gemv_peer **out);
 void bb_gemv_peer_destroy(bb_gemv_peer **peer);

@@ -7,8 +7,8 @@
 // fp32 storage cannot pass, 4 what 8 bits cannot.
 //
 // `error` is ||y - C x|| / ||C x|| against fp64 on the host.
-#include "bench/gemv_cuda_bench.h"
-#include "bench/peers/gemv_peer.h"
+#include "bench/gemv/gemv_bench.h"
+#include "bench/gemv/gemv_peer.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "solvers/operator/coded_operator.h"
@@ -18,56 +18,12 @@
 
 enum { REPEATS = 24, ROUNDS = 20, RUN = 32, MOST_COPIES = 16 };
 
-// About four bits a value; the seed's, 6.7e-5 of the range.
-static const char quantiser[] = "quantiser tolerance=6e-13";
-static const char zfp[] = "zfp mode=accuracy tolerance=3.3e-14";
 static const double cold_bytes = 512e6; // several times what a last cache holds
 
-typedef struct own_storage {
-    const char *codec; ///< as bb_codec_read takes it; NULL: a peer
-    bb_index run;
-    bb_gemv_peer_kind peer;
-    int together; ///< products of a launch; 0: one
-} own_storage;
-
-// clang-format off
-static const own_storage storages[BB_GEMV_CUDA_ROWS] = {
-    [BB_GEMV_CUDA_FP64] = {"fp64", 1, 0, 0},
-    [BB_GEMV_CUDA_FP32] = {"fp32", RUN, 0, 0},
-    [BB_GEMV_CUDA_FP32_EACH] = {"fp32", 1, 0, 0},
-    [BB_GEMV_CUDA_TF32] = {"tf32", RUN, 0, 0},
-    [BB_GEMV_CUDA_BF16] = {"bf16", RUN, 0, 0},
-    [BB_GEMV_CUDA_FP16] = {"fp16", RUN, 0, 0},
-    [BB_GEMV_CUDA_E4M3] = {"e4m3", RUN, 0, 0},
-    [BB_GEMV_CUDA_E5M2] = {"e5m2", RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP4] = {"bfp bits=4", RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP6] = {"bfp bits=6", RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP8] = {"bfp bits=8", RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP12] = {"bfp bits=12", RUN, 0, 0},
-    [BB_GEMV_CUDA_BFP16] = {"bfp bits=16", RUN, 0, 0},
-    [BB_GEMV_CUDA_QUANTISER] = {quantiser, RUN, 0, 0},
-    [BB_GEMV_CUDA_OTHER] = {"", RUN, 0, 0},
-    [BB_GEMV_CUDA_ZFP] = {zfp, RUN, 0, 0},
-    [BB_GEMV_CUDA_FP32_AXES] = {"fp32", RUN, 0, 3},
-    [BB_GEMV_CUDA_E4M3_AXES] = {"e4m3", RUN, 0, 3},
-    [BB_GEMV_CUDA_BFP8_AXES] = {"bfp bits=8", RUN, 0, 3},
-    [BB_GEMV_CUDA_BFP4_AXES] = {"bfp bits=4", RUN, 0, 3},
-    [BB_GEMV_CUDA_ZFP_AXES] = {zfp, RUN, 0, 3},
-    [BB_GEMV_CUDA_FIGURE9] = {NULL, 1, BB_GEMV_FIGURE9, 0},
-    [BB_GEMV_CUDA_CUBLAS_S] = {NULL, 1, BB_GEMV_CUBLAS_S, 0},
-    [BB_GEMV_CUDA_CUBLAS_D] = {NULL, 1, BB_GEMV_CUBLAS_D, 0},
-    [BB_GEMV_CUDA_CUBLAS_H] = {NULL, 1, BB_GEMV_CUBLAS_H, 0},
-    [BB_GEMV_CUDA_LOW_RANK_TILES] = {NULL, 1, BB_GEMV_LOW_RANK_TILES, 0},
-    [BB_GEMV_CUDA_SPLIT_BATCHED] = {NULL, 1, BB_GEMV_SPLIT_BATCHED, 0},
-    [BB_GEMV_CUDA_SPLIT_GEMV] = {NULL, 1, BB_GEMV_SPLIT_GEMV, 0},
-};
-// clang-format on
-
 typedef struct contest {
-    const own_storage *storage;
-    const char *codec; // NULL: a peer's
+    const bb_bench_case *self;
     bb_device *device;
-    bb_index rows, columns, mesh_columns;
+    bb_gemv_sizes sizes;
     double *x, *y, *exact, *values; // host; values [columns]
     bb_coded_matrix *matrix;
     bb_coded_operator *copies[MOST_COPIES];
@@ -78,44 +34,21 @@ typedef struct contest {
     double matrix_bytes;
 } contest;
 
-// One row: displacement falls off as 1 over the squared distance from a point of the slit.
-static void fill_row(bb_index row, bb_index columns, bb_index mesh, double *out)
-{
-    double centre_x = 0.5 * (double)mesh + 2.0 * (double)(row % 21) + 0.3;
-    const bb_index lines = columns / mesh;
-    const bb_index of_slit = row / 21;
-    double centre_y = 0.5 * (double)lines + 2.0 * (double)of_slit;
-    for (bb_index j = 0; j < columns; ++j) {
-        const bb_index line = j / mesh;
-        double x = (double)(j % mesh) - centre_x;
-        double y = (double)line - centre_y;
-        out[j] = 1e-9 * x / (4.0 + x * x + y * y);
-    }
-}
-
-static void fill(const contest *task, bb_index row, double *out)
-{
-    if (task->mesh_columns == 0) {
-        bb_bench_draw_commands(row, task->rows, task->columns, out);
-    } else {
-        fill_row(row, task->columns, task->mesh_columns, out);
-    }
-}
-
 static bb_status encode_row(void *context, bb_index row)
 {
     bb_status status = BB_OK;
     const contest *task = context;
     double *values = NULL;
     double sum = 0.0;
-    BB_TRY(BB_ALLOCATE(task->columns, &values));
-    fill(task, row, values);
-    for (bb_index j = 0; j < task->columns; ++j) {
+    BB_TRY(BB_ALLOCATE(task->sizes.columns, &values));
+    bb_gemv_sizes_fill(&task->sizes, row, values);
+    for (bb_index j = 0; j < task->sizes.columns; ++j) {
         sum += values[j] * task->x[j];
     }
     task->exact[row] = sum;
     if (task->matrix != NULL) {
-        BB_TRY(bb_coded_matrix_encode(task->matrix, row, bb_view_matrix(values, 1, task->columns)));
+        BB_TRY(bb_coded_matrix_encode(task->matrix, row,
+                                      bb_view_matrix(values, 1, task->sizes.columns)));
     }
 done:
     BB_RELEASE(&values);
@@ -125,37 +58,41 @@ done:
 static bb_status prepare_own(contest *task)
 {
     bb_status status = BB_OK;
-    const own_storage *storage = task->storage;
-    bb_matrix_layout layout = {
-        .rows = task->rows, .columns = task->columns, .mesh_columns = task->mesh_columns};
+    bb_matrix_layout layout = {.rows = task->sizes.rows,
+                               .columns = task->sizes.columns,
+                               .mesh_columns = task->sizes.mesh_columns};
     bb_codec_config config;
     float *narrow = NULL;
-    BB_REQUIRE(bb_codec_read(task->codec, &config), BB_INTERNAL, "no storage %s", task->codec);
+    BB_REQUIRE(bb_codec_read(task->self->storage, &config), BB_INTERNAL, "no storage %s",
+               task->self->storage);
     bb_format multiply =
         bb_codec_is_plain(&config, BB_FORMAT_FP64) ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
     bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    const bool each = multiply == BB_FORMAT_FP64 || (task->self->choice & BB_GEMV_EACH) != 0;
+    const bb_index run = each ? 1 : RUN;
     size_t word = (size_t)bb_format_describe(multiply)->bytes;
     BB_TRY(bb_coded_matrix_create(&config, scale, &layout, &task->matrix));
-    BB_TRY(bb_thread_for(task->rows, encode_row, task));
-    BB_TRY(BB_ALLOCATE(task->columns, &narrow));
+    BB_TRY(bb_thread_for(task->sizes.rows, encode_row, task));
+    BB_TRY(BB_ALLOCATE(task->sizes.columns, &narrow));
     do {
         bb_coded_operator **copy = &task->copies[task->copy_count++];
         BB_TRY(bb_coded_operator_create(task->device, task->matrix,
                                         (bb_gemv_arithmetic){multiply, BB_FORMAT_FP64}, copy));
-        BB_TRY(bb_coded_operator_sum_in_runs(*copy, storage->run));
+        BB_TRY(bb_coded_operator_sum_in_runs(*copy, run));
         task->matrix_bytes = (double)bb_coded_operator_bytes(*copy);
     } while (task->copy_count < MOST_COPIES &&
              (task->copy_count < 1 + task->together ||
               task->matrix_bytes * task->copy_count < cold_bytes));
-    BB_TRY(bb_device_allocate(task->device, (size_t)task->columns * word, &task->device_x));
-    BB_TRY(bb_device_allocate(
-        task->device, (size_t)(BB_CODED_TOGETHER * task->rows) * sizeof(double), &task->device_y));
-    for (bb_index j = 0; j < task->columns; ++j) {
+    BB_TRY(bb_device_allocate(task->device, (size_t)task->sizes.columns * word, &task->device_x));
+    BB_TRY(bb_device_allocate(task->device,
+                              (size_t)(BB_CODED_TOGETHER * task->sizes.rows) * sizeof(double),
+                              &task->device_y));
+    for (bb_index j = 0; j < task->sizes.columns; ++j) {
         narrow[j] = (float)task->x[j];
     }
     BB_TRY(bb_device_upload(task->device, task->device_x,
                             multiply == BB_FORMAT_FP64 ? (const void *)task->x : narrow,
-                            (size_t)task->columns * word));
+                            (size_t)task->sizes.columns * word));
     BB_TRY(bb_device_wait(task->device));
 done:
     BB_RELEASE(&narrow);
@@ -165,13 +102,13 @@ done:
 static bb_status prepare_peer(contest *task)
 {
     bb_status status = BB_OK;
-    bb_gemv_peer_kind kind = task->storage->peer;
-    BB_TRY(bb_thread_for(task->rows, encode_row, task));
-    BB_TRY(
-        bb_gemv_peer_create(task->device, kind, task->rows, task->columns, task->x, &task->peer));
+    const bb_gemv_peer_kind kind = (bb_gemv_peer_kind)(task->self->choice / BB_GEMV_PEER);
+    BB_TRY(bb_thread_for(task->sizes.rows, encode_row, task));
+    BB_TRY(bb_gemv_peer_create(task->device, kind, task->sizes.rows, task->sizes.columns, task->x,
+                               &task->peer));
     task->matrix_bytes = bb_gemv_peer_bytes(task->peer);
-    for (bb_index row = 0; row < task->rows; ++row) {
-        fill(task, row, task->values);
+    for (bb_index row = 0; row < task->sizes.rows; ++row) {
+        bb_gemv_sizes_fill(&task->sizes, row, task->values);
         BB_TRY(bb_gemv_peer_load(task->peer, row, task->values));
     }
 done:
@@ -181,18 +118,18 @@ done:
 static bb_status prepare(contest *task)
 {
     bb_status status = BB_OK;
-    BB_TRY(BB_ALLOCATE(task->columns, &task->x));
-    BB_TRY(BB_ALLOCATE(task->columns, &task->values));
-    BB_TRY(BB_ALLOCATE(task->rows, &task->y));
-    BB_TRY(BB_ALLOCATE(task->rows, &task->exact));
-    for (bb_index j = 0; j < task->columns; ++j) {
+    BB_TRY(BB_ALLOCATE(task->sizes.columns, &task->x));
+    BB_TRY(BB_ALLOCATE(task->sizes.columns, &task->values));
+    BB_TRY(BB_ALLOCATE(task->sizes.rows, &task->y));
+    BB_TRY(BB_ALLOCATE(task->sizes.rows, &task->exact));
+    for (bb_index j = 0; j < task->sizes.columns; ++j) {
         task->x[j] = 1.0 + 1e-3 * (double)(j * 37 % 100);
     }
-    BB_TRY(task->codec == NULL ? prepare_peer(task) : prepare_own(task));
+    BB_TRY(task->self->storage == NULL ? prepare_peer(task) : prepare_own(task));
     // The ceiling's values do not matter, but for being there.
-    BB_TRY(bb_gemv_peer_create(task->device, BB_GEMV_READ, task->rows, task->columns, task->x,
-                               &task->ceiling));
-    for (bb_index row = 0; row < task->rows; ++row) {
+    BB_TRY(bb_gemv_peer_create(task->device, BB_GEMV_READ, task->sizes.rows, task->sizes.columns,
+                               task->x, &task->ceiling));
+    for (bb_index row = 0; row < task->sizes.rows; ++row) {
         BB_TRY(bb_gemv_peer_load(task->ceiling, row, task->x));
     }
 done:
@@ -224,7 +161,7 @@ static bb_status time_own(contest *task, double *seconds)
     static const bb_kernel kernel = {.name = "queued products", .run[BB_DEVICE_CUDA] = queue_own};
     bb_status status = BB_OK;
     BB_TRY(bb_device_timer_start(task->device));
-    BB_TRY(bb_device_launch(task->device, &kernel, task->rows, task));
+    BB_TRY(bb_device_launch(task->device, &kernel, task->sizes.rows, task));
     BB_TRY(bb_device_timer_stop(task->device, seconds));
     *seconds /= REPEATS * task->together;
 done:
@@ -244,17 +181,13 @@ static bb_status measure_error(contest *task, double *error)
     bb_status status = BB_OK;
     double difference = 0.0;
     double norm = 0.0;
-    if (task->storage->peer == BB_GEMV_LOW_RANK_TILES && task->peer != NULL) {
-        *error = NAN; // its factors are not those of C
-        goto done;
-    }
     if (task->peer != NULL) {
         BB_TRY(bb_gemv_peer_result(task->peer, task->y));
     } else {
         BB_TRY(bb_device_download(task->device, task->y, task->device_y,
-                                  (size_t)task->rows * sizeof *task->y));
+                                  (size_t)task->sizes.rows * sizeof *task->y));
     }
-    for (bb_index i = 0; i < task->rows; ++i) {
+    for (bb_index i = 0; i < task->sizes.rows; ++i) {
         difference += (task->y[i] - task->exact[i]) * (task->y[i] - task->exact[i]);
         norm += task->exact[i] * task->exact[i];
     }
@@ -265,12 +198,12 @@ done:
 
 static void conclude(const contest *task, double error, bb_bench_outcome *out)
 {
-    double values = (double)task->rows * (double)task->columns;
+    double values = (double)task->sizes.rows * (double)task->sizes.columns;
     double read_rate = 4.0 * values / bb_bench_best(&task->read);
-    double vectors = 8.0 * (double)(task->rows + task->columns);
+    double vectors = 8.0 * (double)(task->sizes.rows + task->sizes.columns);
     out->best_s = bb_bench_best(&task->own);
     out->median_s = bb_bench_median(&task->own);
-    out->flops = bb_coded_operator_flops(task->rows, task->columns);
+    out->flops = bb_coded_operator_flops(task->sizes.rows, task->sizes.columns);
     out->bytes = task->matrix_bytes + vectors;
     out->peer = 1e-9 * read_rate;
     out->ratio = bb_bench_best(&task->read) / out->best_s;
@@ -278,7 +211,7 @@ static void conclude(const contest *task, double error, bb_bench_outcome *out)
     out->binds = of_read >= 0.8 ? "bytes" : "instructions";
     (void)snprintf(out->detail, sizeof out->detail,
                    "%td x %td, %.0f %% of read (%.0f GB/s), %.2f bits a value, error %.1e",
-                   task->rows, task->columns, 100.0 * of_read, out->peer,
+                   task->sizes.rows, task->sizes.columns, 100.0 * of_read, out->peer,
                    8.0 * task->matrix_bytes / values, error);
 }
 
@@ -301,22 +234,16 @@ static void leave(contest *task)
     BB_RELEASE(&task->values);
 }
 
-bb_status bb_gemv_cuda_bench(const bb_bench_case *self, const bb_bench_setup *setup,
+bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *setup,
                              bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
     double error = 0.0;
-    const bb_bench_sizes sizes = bb_bench_sizes_of(self->choice, setup->quick);
-    contest task = {
-        .storage = &storages[(self->choice & BB_BENCH_CHOICE)],
-        .codec = self->storage != NULL ? self->storage
-                                       : storages[(self->choice & BB_BENCH_CHOICE)].codec,
-        .together = storages[(self->choice & BB_BENCH_CHOICE)].together > 1 ? BB_CODED_TOGETHER : 1,
-        .rows = sizes.rows,
-        .columns = sizes.columns,
-        .mesh_columns = sizes.mesh_columns};
+    contest task = {.self = self,
+                    .sizes = bb_gemv_sizes_of(self, setup),
+                    .together = (self->choice & BB_GEMV_AXES) != 0 ? BB_CODED_TOGETHER : 1};
     int rounds = setup->quick ? 3 : ROUNDS;
-    BB_TRY(bb_bench_open_cuda(setup, out, &task.device));
+    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &task.device));
     if (task.device == NULL) {
         goto done;
     }

@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bench/peers/potrf_peer.h"
-#include "bench/peers/solver_library_cuda.h"
+#include "bench/panels/potrf_peer.h"
+#include "core/device/device_cuda.h"
 #include "core/memory.h"
+
+#include <cusolverDn.h>
+
+// Returns from the function where a call of cuSOLVER failed: BB_MEMORY where it ran out of memory,
+// else BB_DEVICE.
+#define BB_CUSOLVER_TRY(call)                                                                      \
+    do {                                                                                           \
+        cusolverStatus_t result_ = (call);                                                         \
+        if (result_ != CUSOLVER_STATUS_SUCCESS) {                                                  \
+            return bb_status_set(result_ == CUSOLVER_STATUS_ALLOC_FAILED ? BB_MEMORY : BB_DEVICE,  \
+                                 __FILE__, __LINE__, "%s: cuSOLVER status %d", #call,              \
+                                 static_cast<int>(result_));                                       \
+        }                                                                                          \
+    } while (0)
 
 namespace
 {
@@ -9,7 +23,6 @@ namespace
 // All that one factorization holds.
 struct task {
     const bb_device_source *matrix;
-    const bb_solver_library_cuda *calls;
     cudaStream_t stream;
     cudaEvent_t begin, end;
     cusolverDnHandle_t handle;
@@ -26,18 +39,18 @@ bb_status prepare(task *t)
     bb_device *device = t->matrix->device;
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
-    BB_RETURN_IF_FAILED(bb_solver_library_open(&t->calls));
     BB_RETURN_IF_FAILED(bb_device_allocate(
         device, static_cast<size_t>(n) * static_cast<size_t>(n) * sizeof(float), &t->values));
     BB_RETURN_IF_FAILED(bb_device_allocate(device, sizeof(int), &t->info));
     BB_CUDA_TRY(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking));
     BB_CUDA_TRY(cudaEventCreate(&t->begin));
     BB_CUDA_TRY(cudaEventCreate(&t->end));
-    BB_CUSOLVER_TRY(t->calls->create(&t->handle));
-    BB_CUSOLVER_TRY(t->calls->set_stream(t->handle, t->stream));
-    BB_CUSOLVER_TRY(t->calls->create_params(&t->params));
-    BB_CUSOLVER_TRY(t->calls->workspace(t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n, CUDA_R_32F,
-                                        t->values, n, CUDA_R_32F, &t->bytes, &t->host_bytes));
+    BB_CUSOLVER_TRY(cusolverDnCreate(&t->handle));
+    BB_CUSOLVER_TRY(cusolverDnSetStream(t->handle, t->stream));
+    BB_CUSOLVER_TRY(cusolverDnCreateParams(&t->params));
+    BB_CUSOLVER_TRY(cusolverDnXpotrf_bufferSize(t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n,
+                                                CUDA_R_32F, t->values, n, CUDA_R_32F, &t->bytes,
+                                                &t->host_bytes));
     BB_RETURN_IF_FAILED(bb_device_allocate(device, t->bytes, &t->workspace));
     return bb_memory_allocate(static_cast<bb_index>(t->host_bytes), 1, &t->host_workspace);
 }
@@ -50,7 +63,7 @@ bb_status factor(const task *t, double *seconds)
     BB_RETURN_IF_FAILED(bb_device_source_fill(t->matrix, bb_stream_queue(t->stream), 0, 0,
                                               bb_device_matrix(t->values, BB_F32, n, n, n)));
     BB_CUDA_TRY(cudaEventRecord(t->begin, t->stream));
-    BB_CUSOLVER_TRY(t->calls->factor(
+    BB_CUSOLVER_TRY(cusolverDnXpotrf(
         t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n, CUDA_R_32F, t->values, n, CUDA_R_32F,
         t->workspace, t->bytes, t->host_workspace, t->host_bytes, static_cast<int *>(t->info)));
     BB_CUDA_TRY(cudaEventRecord(t->end, t->stream));
@@ -67,10 +80,10 @@ bb_status factor(const task *t, double *seconds)
 void release(task *t)
 {
     if (t->params != nullptr) {
-        (void)t->calls->destroy_params(t->params);
+        (void)cusolverDnDestroyParams(t->params);
     }
     if (t->handle != nullptr) {
-        (void)t->calls->destroy(t->handle);
+        (void)cusolverDnDestroy(t->handle);
     }
     for (cudaEvent_t event : {t->begin, t->end}) {
         if (event != nullptr) {
