@@ -164,20 +164,15 @@ bb_status bb_bench_assembly_cuda(const bb_bench_case *self, const bb_bench_setup
     bb_status status = BB_OK;
     bb_bench_sky seen = {0};
     bb_bench_times times = {0};
-    bb_device *device = NULL;
     bb_device_source *twin = NULL;
     (void)self;
-    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &device));
-    if (device == NULL) {
-        goto done;
-    }
     BB_TRY(bb_bench_sky_create_wide(setup->quick ? 10 : 86, &seen));
-    BB_TRY(bb_device_source_create(bb_slope_covariance_source(seen.covariance), device, &twin));
-    BB_TRY(time_triangle(device, twin, &times, out));
+    BB_TRY(
+        bb_device_source_create(bb_slope_covariance_source(seen.covariance), setup->device, &twin));
+    BB_TRY(time_triangle(setup->device, twin, &times, out));
     report_triangle(&seen, &times, out);
 done:
     bb_device_source_destroy(&twin);
-    bb_device_close(&device);
     bb_bench_sky_release(&seen);
     return status;
 }

@@ -18,13 +18,13 @@
 
 // clang-format off
 #define GEMV_CUDA(name_, what_, bar_, choice_, storage_) \
-    {name_, what_, "fp32 read", bar_, BB_CUDA_TWIN(bb_bench_gemv_cuda), .choice = (choice_), .storage = (storage_)}
+    {name_, what_, "fp32 read", bar_, BB_CUDA_TWIN(bb_bench_gemv_cuda), .device = BB_DEVICE_CUDA, .choice = (choice_), .storage = (storage_)}
 #define PEER(name_, what_, kind_) \
     GEMV_CUDA(name_, "peer of gemv-cuda: " what_, NAN, BB_GEMV_PEER * (kind_), NULL)
 #define PANELS(name_, what_, against_, bar_, choice_, matrix_, n_) \
-    {name_, what_, against_, bar_, BB_CUDA_TWIN(bb_panel_bench), .choice = (choice_), .storage = (matrix_), .n = (n_)}
+    {name_, what_, against_, bar_, BB_CUDA_TWIN(bb_panel_bench), .device = BB_DEVICE_CUDA, .choice = (choice_), .storage = (matrix_), .n = (n_)}
 #define KERNEL(name_, what_, bar_) \
-    {"kernel-" name_ "-sp-cuda", what_ ", printed in CUDA, SP", "", bar_, bb_bench_kernel, .choice = BB_DEVICE_CUDA}
+    {"kernel-" name_ "-sp-cuda", what_ ", printed in CUDA, SP", "", bar_, bb_bench_kernel, .device = BB_DEVICE_CUDA}
 
 static const bb_bench_case cases[] = {
     {"gemv-fp32", "y = C x of 378 x 256000, stored in fp32", "read", 0.8, bb_bench_gemv, .choice = BB_GEMV_WIDE, .storage = "fp32"},
@@ -37,8 +37,8 @@ static const bb_bench_case cases[] = {
     {"gemv-blas-s", "peer of gemv-fp32: the BLAS's sgemv", "read", NAN, bb_bench_gemv, .choice = BB_GEMV_WIDE},
     {"gemv-low-rank", "y = C x of a slit, low-rank tiles", "read", NAN, bb_bench_factors, .storage = "low_rank tolerance=1e-12"},
     {"gemv-transform", "y = C x of a slit, transformed blocks", "read", NAN, bb_bench_factors, .storage = "transform tolerance=1e-12"},
-    {"gemv-cuda-low-rank", "gemv-low-rank on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .storage = "low_rank tolerance=1e-12"},
-    {"gemv-cuda-transform", "gemv-transform on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .storage = "transform tolerance=1e-12"},
+    {"gemv-cuda-low-rank", "gemv-low-rank on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .device = BB_DEVICE_CUDA, .storage = "low_rank tolerance=1e-12"},
+    {"gemv-cuda-transform", "gemv-transform on a cuda device, cold, alone", "10 us", 1.0, BB_CUDA_TWIN(bb_bench_factors_cuda), .device = BB_DEVICE_CUDA, .storage = "transform tolerance=1e-12"},
     GEMV_CUDA("gemv-cuda-fp64", "y = C x of 378 x 256000 on a cuda device, stored and multiplied in fp64", NAN, BB_GEMV_WIDE, "fp64"),
     GEMV_CUDA("gemv-cuda-fp32", "the same stored in fp32, runs of 32 products", 0.92, BB_GEMV_WIDE, "fp32"),
     GEMV_CUDA("gemv-cuda-fp32-each", "the same stored in fp32, every product by itself in fp64", 0.92, BB_GEMV_WIDE | BB_GEMV_EACH, "fp32"),
@@ -72,9 +72,9 @@ static const bb_bench_case cases[] = {
     {"roofline-thermal", "T <- A T under the roof of its operations a byte", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_THERMAL},
     {"roofline-restriction", "S = W T, wafer to grid, the same", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_RESTRICTION},
     {"roofline-deformation", "y = C S, gemv-fp32, the same", "roof", NAN, bb_bench_roofline, .choice = BB_BENCH_STEP_DEFORMATION},
-    {"roofline-cuda-thermal", "T <- A T on a cuda device under the slope of its operations a byte", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .choice = BB_BENCH_STEP_THERMAL},
-    {"roofline-cuda-restriction", "S = W T, wafer to grid, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .choice = BB_BENCH_STEP_RESTRICTION},
-    {"roofline-cuda-deformation", "y = C S, gemv-cuda-fp32, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .choice = BB_BENCH_STEP_DEFORMATION},
+    {"roofline-cuda-thermal", "T <- A T on a cuda device under the slope of its operations a byte", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .device = BB_DEVICE_CUDA, .choice = BB_BENCH_STEP_THERMAL},
+    {"roofline-cuda-restriction", "S = W T, wafer to grid, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .device = BB_DEVICE_CUDA, .choice = BB_BENCH_STEP_RESTRICTION},
+    {"roofline-cuda-deformation", "y = C S, gemv-cuda-fp32, the same", "slope", NAN, BB_CUDA_TWIN(bb_bench_roofline_cuda), .device = BB_DEVICE_CUDA, .choice = BB_BENCH_STEP_DEFORMATION},
     KERNEL("add", "C = A + B", 0.9),
     KERNEL("laplace5", "Laplace of 5 points", 0.9),
     KERNEL("laplace9", "Laplace of 9 points", 0.9),
@@ -83,23 +83,23 @@ static const bb_bench_case cases[] = {
     KERNEL("gemm", "C = A B", 0.45),
     KERNEL("spmv", "y = A x, rows of 32 in a band", 0.75),
     KERNEL("spmv5", "y = A x, 5 points of a grid of 2048 x 2048", 0.75),
-    {"unwrap-1024-sp-cpu", "a phase of 1024 x 1024 unwrapped, rejection and least squares, printed in C, SP", "DCT", 1.0, bb_bench_unwrap, .choice = BB_DEVICE_CPU},
-    {"unwrap-1024-sp-cuda", "the same printed in CUDA", "DCT", NAN, bb_bench_unwrap, .choice = BB_DEVICE_CUDA},
-    {"unwrap-1024-full-sp-cpu", "the same in C, reweighted to least absolute residuals", "C loops", NAN, bb_bench_unwrap, .choice = BB_DEVICE_CPU, .storage = "full"},
-    {"unwrap-1024-full-sp-cuda", "the same in CUDA", "C loops", NAN, bb_bench_unwrap, .choice = BB_DEVICE_CUDA, .storage = "full"},
-    {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, .choice = BB_DEVICE_CPU},
-    {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp, .choice = BB_DEVICE_CUDA},
+    {"unwrap-1024-sp-cpu", "a phase of 1024 x 1024 unwrapped, rejection and least squares, printed in C, SP", "DCT", 1.0, bb_bench_unwrap, .device = BB_DEVICE_CPU},
+    {"unwrap-1024-sp-cuda", "the same printed in CUDA", "DCT", NAN, bb_bench_unwrap, .device = BB_DEVICE_CUDA},
+    {"unwrap-1024-full-sp-cpu", "the same in C, reweighted to least absolute residuals", "C loops", NAN, bb_bench_unwrap, .device = BB_DEVICE_CPU, .storage = "full"},
+    {"unwrap-1024-full-sp-cuda", "the same in CUDA", "C loops", NAN, bb_bench_unwrap, .device = BB_DEVICE_CUDA, .storage = "full"},
+    {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, .device = BB_DEVICE_CPU},
+    {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp, .device = BB_DEVICE_CUDA},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, .choice = 0},
-    {"heat-step-cuda", "T <- A T of the same as a captured graph on a cuda device", "15 us", 1.0, BB_CUDA_TWIN(bb_bench_heat_cuda), .choice = 0},
-    {"loop-slow-field-e4m3", "heat, products and outputs of a slow field, three axes, step by step", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .storage = "e4m3"},
-    {"loop-slow-field-low-rank", "the same, low-rank tiles", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .storage = "low_rank tolerance_of_range=2.9e-5"},
+    {"heat-step-cuda", "T <- A T of the same as a captured graph on a cuda device", "15 us", 1.0, BB_CUDA_TWIN(bb_bench_heat_cuda), .device = BB_DEVICE_CUDA, .choice = 0},
+    {"loop-slow-field-e4m3", "heat, products and outputs of a slow field, three axes, step by step", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .device = BB_DEVICE_CUDA, .storage = "e4m3"},
+    {"loop-slow-field-low-rank", "the same, low-rank tiles", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .device = BB_DEVICE_CUDA, .storage = "low_rank tolerance_of_range=2.9e-5"},
     {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, .choice = BB_VARIANT_SP, .n = 8192},
     {"cholesky-hp1", "tile Cholesky, fp16 operands", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, .choice = BB_VARIANT_HP1, .n = 8192},
     {"cholesky-hp2", "tile Cholesky, fp16 operands and tiles", "cholesky-sp", 1.0 / 3.0, bb_bench_cholesky, .choice = BB_VARIANT_HP2, .n = 8192},
     {"cholesky-processes-sp", "tile Cholesky in fp32 by StarPU, over processes", "own or pspotrf", 1.0 / 1.15, bb_bench_processes, .choice = BB_VARIANT_SP, .n = 8192, .is_shared = true},
     {"rounding-sweep", "rows rounded to e4m3 in the norm of a covariance", "dtrsm", 0.5, bb_bench_rounding, .n = 4096},
     {"assembly", "slope covariances without reuse, 60 s for 1e8 x 10", "60 s", 1.0, bb_bench_assembly, .choice = 0},
-    {"assembly-cuda", "slope covariances of 9 sensors on a cuda device", "0.7 s", 1.0, BB_CUDA_TWIN(bb_bench_assembly_cuda), .choice = 0},
+    {"assembly-cuda", "slope covariances of 9 sensors on a cuda device", "0.7 s", 1.0, BB_CUDA_TWIN(bb_bench_assembly_cuda), .device = BB_DEVICE_CUDA, .choice = 0},
     PANELS("factor-16384-hp1", "panels on a cuda device, diagonal blocks in x3", "cusolver", 5.0, BB_VARIANT_HP1, "decay", 16384),
     PANELS("factor-16384-sp", "panels on a cuda device in fp32", "cusolver", 1.0, BB_VARIANT_SP, "decay", 16384),
     PANELS("factor-98304-x3", "panels on a cuda device, split operands", "cusolver", 3.0, BB_VARIANT_X3, "decay", 98304),
@@ -151,33 +151,6 @@ double bb_bench_median(const bb_bench_times *times)
                                    : 0.5 * (sorted[half - 1] + sorted[half]);
 }
 
-bb_status bb_bench_open(const bb_bench_setup *setup, bb_device_kind kind, bb_bench_outcome *out,
-                        bb_device **device)
-{
-    *device = NULL;
-    out->best_s = NAN;
-    out->median_s = NAN;
-    if (setup->cpu_only && kind != BB_DEVICE_CPU) {
-        (void)snprintf(out->detail, sizeof out->detail, "device cpu was asked for");
-        return BB_OK;
-    }
-    // The reason stands where the sizes would.
-    return bb_device_count(kind, out->detail, sizeof out->detail) == 0
-               ? BB_OK
-               : bb_device_open(kind, 0, device);
-}
-
-bb_status bb_bench_skip(bb_status status, bb_bench_outcome *out)
-{
-    if (status != BB_MEMORY && status != BB_UNSUPPORTED) {
-        return status;
-    }
-    (void)snprintf(out->detail, sizeof out->detail, "%.*s", (int)sizeof out->detail - 1,
-                   bb_status_message());
-    bb_status_clear();
-    return BB_OK;
-}
-
 bb_status bb_bench_take_energy(bb_device_kind device, bb_status (*work)(void *context),
                                void *context, double share, const char *with, bb_bench_outcome *out)
 {
@@ -214,7 +187,7 @@ bb_status bb_bench_find(const char *name, bb_bench_case *out)
                                    .what = "a kernel of the language on its benchmark data",
                                    .bar = NAN,
                                    .measure = bb_bench_kernel,
-                                   .choice = kind};
+                                   .device = (bb_device_kind)kind};
             goto done;
         }
     }
@@ -225,19 +198,52 @@ done:
     return status;
 }
 
-static bb_status measure(const bb_bench_case *self, const bb_bench_setup *setup,
-                         bb_bench_outcome *out)
+bb_status bb_bench_describe(const bb_bench_setup *setup, bool *is_cuda, bb_device_report *out)
 {
+    bb_status status = BB_OK;
+    bb_device *device = NULL;
+    *is_cuda = !setup->cpu_only && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0;
+    BB_TRY(bb_device_open(*is_cuda ? BB_DEVICE_CUDA : BB_DEVICE_CPU, 0, &device));
+    BB_TRY(bb_device_describe(device, out));
+done:
+    bb_device_close(&device);
+    return status;
+}
+
+bb_status bb_bench_measure_case(const bb_bench_case *self, const bb_bench_setup *setup,
+                                bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    bb_bench_setup own = *setup;
+    bb_device_report report;
+    out->best_s = out->median_s = NAN;
+    own.device = NULL;
     if (bb_team_joined()->size > 1 && !self->is_shared) {
         (void)snprintf(out->detail, sizeof out->detail, "skipped: of one process");
+        goto done;
+    }
+    if (setup->cpu_only && self->device != BB_DEVICE_CPU) {
+        (void)snprintf(out->detail, sizeof out->detail, "device cpu was asked for");
+        goto done;
+    }
+    if (bb_device_count(self->device, out->detail, sizeof out->detail) == 0) {
+        goto done; // with the reason where the sizes would be
+    }
+    BB_TRY(bb_device_open(self->device, 0, &own.device));
+    BB_TRY(bb_device_describe(own.device, &report));
+    (void)snprintf(out->device, sizeof out->device, "%.60s%s%.64s", report.name,
+                   report.driver[0] == '\0' ? "" : ", ", report.driver);
+    status = self->measure(self, &own, out);
+    if (status == BB_MEMORY || status == BB_UNSUPPORTED) {
+        (void)snprintf(out->detail, sizeof out->detail, "%.*s", (int)sizeof out->detail - 1,
+                       bb_status_message());
+        bb_status_clear();
         out->best_s = out->median_s = NAN;
-        return BB_OK;
+        status = BB_OK;
     }
-    if (self->measure != NULL) {
-        return self->measure(self, setup, out);
-    }
-    bb_device *device = NULL; // of a kind that this build lacks: skipped, with the reason
-    return bb_bench_open(setup, BB_DEVICE_CUDA, out, &device);
+done:
+    bb_device_close(&own.device);
+    return status;
 }
 
 static const char *verdict(const bb_bench_case *self, const bb_bench_outcome *outcome)
@@ -325,8 +331,8 @@ static const bb_output rows[] = {
     {"kernel_share", "benchmark", "1", "of a kernel: `ratio`, its share of what bounds it",
      .note = "NaN of other benchmarks", BB_MEMBER(bench_row, outcome.kernel_share),
      .measured = true},
-    {"device", "benchmark", NULL, "of a kernel: the device that ran it, and its driver",
-     .note = "empty of other benchmarks", BB_MEMBER(bench_row, device)},
+    {"device", "benchmark", NULL, "the device that ran it, and its driver",
+     .note = "empty where it was skipped", BB_MEMBER(bench_row, device)},
     {"energy_j", "benchmark", "J", "energy of one repetition, gross",
      .note =
          "with `--energy`: all that the device draws meanwhile, the mean of as many repetitions "
@@ -380,7 +386,7 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
                    bb_energy_is_wanted() ? "not a piece of work that can be repeated by itself"
                                          : "not asked for: --energy");
-    BB_TRY(measure(&row->self, setup, outcome));
+    BB_TRY(bb_bench_measure_case(&row->self, setup, outcome));
     if (isnan(outcome->best_s)) {
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");
     }

@@ -28,7 +28,7 @@ double bb_bench_median(const bb_bench_times *times);
 typedef struct bb_bench_setup {
     bool quick; ///< sizes of a test: the figures mean nothing
     bb_index threads;
-    bb_device *device;  ///< of the CPU
+    bb_device *device;  ///< of the row's kind, while it is measured
     bool cpu_only;      ///< benchmarks of a cuda device are skipped, also where there is one
     const char *wisdom; ///< which variants kernels take (sim/kernels/wisdom.h); NULL: the user's
     bool may_reorder;   ///< variants with other orders of sums too
@@ -55,12 +55,12 @@ typedef struct bb_bench_outcome {
     double energy_repetitions;     ///< that they are a mean of
     char energy_note[160];         ///< by which counter, or why they are NaN
     double kernel_share;           ///< `ratio` of a kernel, whose bound is what it is to; else NaN
-    char device[128];              ///< of a kernel: what ran it, "NVIDIA H200, CUDA 13.0 ..."
+    char device[128];              ///< what ran it, "NVIDIA H200, CUDA 13.0 ..."
 } bb_bench_outcome;
 
 typedef struct bb_bench_case bb_bench_case;
 
-/// Measures a row, or gives a reason to skip it in the outcome.
+/// Measures a row on setup->device; without a best time `detail` says why it was skipped.
 typedef bb_status bb_bench_measure(const bb_bench_case *self, const bb_bench_setup *setup,
                                    bb_bench_outcome *out);
 
@@ -70,20 +70,12 @@ struct bb_bench_case {
     const char *against;       ///< what the ratio is to
     double bar;                ///< least ratio; NaN: none
     bb_bench_measure *measure; ///< NULL in a build without the device that it measures
-    int choice;                ///< of the family: format, variant, step, device, layout
+    bb_device_kind device;
+    int choice;          ///< of the family: variant, step, layout
     const char *storage; ///< as bb_codec_read takes it, a kernel and its type, a matrix; or NULL
     bb_index n;          ///< rows of a factorization, which --n replaces; 0: it is no such
     bool is_shared;      ///< all processes of a team measure together
 };
-
-/// The first device of a kind; NULL, with times of NaN and the reason in `detail`, where its
-/// benchmarks are to be skipped. Errors: BB_DEVICE. Owner: the caller.
-BB_CHECKED bb_status bb_bench_open(const bb_bench_setup *setup, bb_device_kind kind,
-                                   bb_bench_outcome *out, bb_device **device);
-
-/// BB_OK, with the message in `detail`, where a device or a host lacks memory or a kernel: a reason
-/// to skip a benchmark, not an error. Else `status`.
-BB_CHECKED bb_status bb_bench_skip(bb_status status, bb_bench_outcome *out);
 
 /// Where joules are wanted (sim/energy.h), repeats `work`, which does `share` repetitions of the
 /// benchmark a call, on the first device of its kind, and sets the joules of the outcome. `with`
@@ -105,6 +97,16 @@ bb_index bb_bench_cases(const bb_bench_case **out);
 /// Row by name; of kernel-NAME-TYPE-DEVICE also of those that are not listed. Errors: BB_INVALID
 /// with the nearest name.
 BB_CHECKED bb_status bb_bench_find(const char *name, bb_bench_case *out);
+
+/// Measures a row on the first device of its kind; best and median are NaN, with the reason in
+/// `detail`, where there is none, and where it or the host lacks memory or a kernel. Errors: those
+/// of the benchmark.
+BB_CHECKED bb_status bb_bench_measure_case(const bb_bench_case *self, const bb_bench_setup *setup,
+                                           bb_bench_outcome *out);
+
+/// The cuda device that a run may use, else the processor. Errors: BB_DEVICE.
+BB_CHECKED bb_status bb_bench_describe(const bb_bench_setup *setup, bool *is_cuda,
+                                       bb_device_report *out);
 
 extern const bb_output_table bb_bench_outputs;
 

@@ -66,22 +66,6 @@ double bb_bench_baseline_least(const bb_baseline_row *row)
     return row->ratio * (1.0 - row->spread - BB_BASELINE_TOLERANCE);
 }
 
-// The cuda device, else the processor.
-static bb_status name_device(const bb_bench_setup *setup, char out[128])
-{
-    bb_status status = BB_OK;
-    bb_device *cuda = NULL;
-    bb_device_report report;
-    if (!setup->cpu_only && bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 0) {
-        BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &cuda));
-    }
-    BB_TRY(bb_device_describe(cuda != NULL ? cuda : setup->device, &report));
-    (void)snprintf(out, 128, "%s", report.name);
-done:
-    bb_device_close(&cuda);
-    return status;
-}
-
 // One run of one benchmark; its ratio is NaN where it was skipped.
 static bb_status measure(const bb_bench_setup *setup, char *name, double *ratio)
 {
@@ -135,7 +119,8 @@ bb_status bb_bench_baseline_compare(const bb_bench_setup *setup, const bb_bench_
     const bb_baseline_row *rows = baseline->rows.items;
     const bb_index wanted = count == 0 ? baseline->rows.count : count;
     char **own = NULL; // [wanted] names
-    char device[128];
+    bb_device_report device;
+    bool is_cuda = false;
     *slower = 0;
     BB_TRY(BB_ALLOCATE(wanted, &own));
     for (bb_index i = 0; i < wanted; ++i) {
@@ -143,9 +128,9 @@ bb_status bb_bench_baseline_compare(const bb_bench_setup *setup, const bb_bench_
         BB_REQUIRE(find_row(baseline, own[i]) != NULL, BB_INVALID, "the baseline has no row '%s'",
                    own[i]);
     }
-    BB_TRY(name_device(setup, device));
-    BB_REQUIRE(strcmp(device, baseline->device) == 0, BB_INVALID,
-               "the baseline is of '%s', this device is '%s'", baseline->device, device);
+    BB_TRY(bb_bench_describe(setup, &is_cuda, &device));
+    BB_REQUIRE(strcmp(device.name, baseline->device) == 0, BB_INVALID,
+               "the baseline is of '%s', this device is '%s'", baseline->device, device.name);
     BB_TRY(bb_bench_run(setup, own, wanted, results, table));
     const bb_dataset *ratios = bb_results_find(results, "results/ratio");
     BB_TRY(
@@ -186,14 +171,15 @@ bb_status bb_bench_baseline_record(const bb_bench_setup *setup, char *const *nam
                                    bb_results *results, bb_text *out)
 {
     bb_status status = BB_OK;
-    char device[128];
+    bb_device_report device;
+    bool is_cuda = false;
     double *best = NULL, *worst = NULL; // [count]
     BB_REQUIRE(count > 0, BB_INVALID, "--record: name the benchmarks of the baseline");
-    BB_TRY(name_device(setup, device));
+    BB_TRY(bb_bench_describe(setup, &is_cuda, &device));
     BB_TRY(BB_ALLOCATE(count, &best));
     BB_TRY(BB_ALLOCATE(count, &worst));
     BB_TRY(run_rounds(setup, names, count, results, best, worst));
-    BB_TRY(bb_text_add(out, "device: \"%s\"\nrows:\n", device));
+    BB_TRY(bb_text_add(out, "device: \"%s\"\nrows:\n", device.name));
     const bb_index empty = out->length;
     for (bb_index i = 0; i < count; ++i) {
         if (!(best[i] > 0.0)) {

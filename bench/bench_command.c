@@ -74,20 +74,17 @@ done:
 static bb_status note_cuda(const bb_bench_setup *setup, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
-    bb_device *device = NULL;
     bb_device_report report;
-    if (setup->cpu_only || bb_device_count(BB_DEVICE_CUDA, NULL, 0) == 0) {
-        goto done;
+    bool is_cuda = false;
+    BB_TRY(bb_bench_describe(setup, &is_cuda, &report));
+    if (is_cuda) {
+        BB_TRY(bb_results_note(results, "provenance", "device_cuda_name", report.name));
+        BB_TRY(bb_results_note(results, "provenance", "device_cuda_driver", report.driver));
+        BB_TRY(bb_results_note(results, "provenance", "device_cuda_kernels", report.kernels));
+        BB_TRY(bb_text_add(table, "cuda device: %s, %s, kernels %s\n", report.name, report.driver,
+                           report.kernels));
     }
-    BB_TRY(bb_device_open(BB_DEVICE_CUDA, 0, &device));
-    BB_TRY(bb_device_describe(device, &report));
-    BB_TRY(bb_results_note(results, "provenance", "device_cuda_name", report.name));
-    BB_TRY(bb_results_note(results, "provenance", "device_cuda_driver", report.driver));
-    BB_TRY(bb_results_note(results, "provenance", "device_cuda_kernels", report.kernels));
-    BB_TRY(bb_text_add(table, "cuda device: %s, %s, kernels %s\n", report.name, report.driver,
-                       report.kernels));
 done:
-    bb_device_close(&device);
     return status;
 }
 
@@ -131,7 +128,6 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
     BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
                                options->threads));
     BB_TRY(choose_devices(options->device, &setup));
-    BB_TRY(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     bb_energy_want(options->energy);
     BB_TRY(run(&setup, options, results, table, baseline, slower));
     BB_TRY(bb_energy_note(results));
@@ -139,7 +135,6 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
     BB_TRY(bb_provenance_end(results));
 done:
     bb_energy_want(false);
-    bb_device_close(&setup.device);
     return status;
 }
 

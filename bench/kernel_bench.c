@@ -122,25 +122,12 @@ done:
     return status;
 }
 
-static bb_status name_device(const kernel_run *run, bb_bench_outcome *out)
-{
-    bb_status status = BB_OK;
-    bb_device_report report;
-    BB_TRY(bb_device_describe(run->device, &report));
-    (void)snprintf(out->device, sizeof out->device, "%.60s%s%.64s", report.name,
-                   report.driver[0] == '\0' ? "" : ", ", report.driver);
-done:
-    return status;
-}
-
 static void release(kernel_run *run)
 {
     bb_assembled_kernel_destroy(&run->kernel);
     bb_binding_release(&run->binding);
     for (int i = 0; i < BB_MANAGER_OBJECTS; ++i) {
-        if (run->device != NULL) {
-            bb_device_release(run->device, &run->blocks[i]);
-        }
+        bb_device_release(run->device, &run->blocks[i]);
         bb_memory_release(&run->data[i].elements);
     }
     bb_kernel_source_release(&run->source);
@@ -325,13 +312,8 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
                           bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    kernel_run run = {.device = NULL};
+    kernel_run run = {.device = setup->device};
     BB_TRY(choose(self->name, setup, &run));
-    BB_TRY(bb_bench_open(setup, (bb_device_kind)self->choice, out, &run.device));
-    if (run.device == NULL) {
-        goto done;
-    }
-    BB_TRY(name_device(&run, out));
     BB_TRY(prepare(&run, setup));
     BB_TRY(bb_assembled_kernel_launch(run.kernel, &run.binding, run.blocks)); // warms up
     BB_TRY(bb_device_wait(run.device));
@@ -341,6 +323,5 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
                    run.choice.text);
 done:
     release(&run);
-    bb_device_close(&run.device);
-    return status == BB_MEMORY ? bb_bench_skip(status, out) : status;
+    return status;
 }

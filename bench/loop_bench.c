@@ -186,7 +186,6 @@ static void leave_heat(heat_contest *task)
     BB_RELEASE(&task->b);
     bb_thermal_destroy(&task->thermal);
     bb_disc_mesh_destroy(&task->mesh);
-    bb_device_close(&task->device);
 }
 
 static bb_status bench_step(const bb_bench_setup *setup,
@@ -194,13 +193,9 @@ static bb_status bench_step(const bb_bench_setup *setup,
                             bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    heat_contest task = {0};
+    heat_contest task = {.device = setup->device};
     bb_bench_times times = {0};
     double in_a_row = 0.0;
-    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &task.device));
-    if (task.device == NULL) {
-        goto done;
-    }
     BB_TRY(prepare(setup->quick, &task));
     BB_TRY(time_heat(&task, setup->quick ? 3 : ROUNDS, &times, &in_a_row));
     out->best_s = bb_bench_best(&times);
@@ -326,7 +321,7 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
     int axes[3] = {BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z};
     bb_product_pipeline pipeline;
     bb_codec_config storage;
-    bb_device *device = NULL;
+    bb_device *device = setup->device;
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
     bb_bench_times each = {0};
@@ -334,10 +329,6 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
     BB_REQUIRE(bb_codec_read(self->storage, &storage), BB_INTERNAL, "no storage %s", self->storage);
     const bb_wafer_study study = make_study(setup->quick, &storage, &field, axes, &pipeline);
     const bb_wafer_config physics = bb_wafer_study_physics(&study);
-    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &device));
-    if (device == NULL) {
-        goto done;
-    }
     BB_TRY(bb_wafer_problem_create(&physics, &problem));
     BB_TRY(bb_wafer_loop_create(&study, problem, &pipeline, &device, field, &loop));
     BB_TRY(time_field(loop, setup->quick ? 3 : ROUNDS, &each, &queued));
@@ -346,6 +337,5 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
 done:
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);
-    bb_device_close(&device);
     return status;
 }

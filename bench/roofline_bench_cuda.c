@@ -57,16 +57,9 @@ bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup
                                  bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    bb_device *device = NULL;
     double read = 0.0;
     BB_TRY(take_step(setup, (bb_bench_step)self->choice, out));
-    if (isnan(out->best_s)) { // no device
-        goto done;
-    }
-    // Opening says "skipped" until there is a result.
-    bb_bench_outcome opened = *out;
-    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, &opened, &device));
-    BB_TRY(measure_read(device, out->bytes, &read));
+    BB_TRY(measure_read(setup->device, out->bytes, &read));
     const double intensity = out->flops / out->bytes;
     const double attained = out->flops / out->best_s;
     out->peer = 1e-9 * intensity * read;
@@ -77,6 +70,5 @@ bb_status bb_bench_roofline_cuda(const bb_bench_case *self, const bb_bench_setup
                    "%.3f operations a byte, slope %.0f GFLOP/s (read %.0f GB/s), attained %.0f",
                    intensity, 1e-9 * intensity * read, 1e-9 * read, 1e-9 * attained);
 done:
-    bb_device_close(&device);
     return status;
 }

@@ -191,18 +191,12 @@ bb_status bb_bench_zfp(const bb_bench_case *self, const bb_bench_setup *setup,
                        bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    const bool on_cuda = self->choice == BB_DEVICE_CUDA;
-    bb_device *device = NULL;
+    const bool on_cuda = self->device == BB_DEVICE_CUDA;
     contest task = {0};
-    BB_TRY(bb_bench_open(setup, (bb_device_kind)self->choice, out, &device));
-    if (device == NULL) {
-        goto done;
-    }
     BB_TRY(enter(setup->quick ? 1 : on_cuda ? CUDA_ROWS : CPU_ROWS, setup->quick, &task));
-    BB_TRY(compete(device, &task, setup->quick, out));
+    BB_TRY(compete(setup->device, &task, setup->quick, out));
     out->ratio = on_cuda ? out->bytes / out->best_s / cuda_bar : task.libzfp_s / out->best_s;
 done:
     leave(&task);
-    bb_device_close(&device);
     return status;
 }

@@ -66,7 +66,7 @@ typedef struct contest {
     int copy_count, next;
     bb_ceiling ceiling;
     bb_bench_times own, other; // other: reads, or products back to back
-    bb_device *device;         // cuda
+    bb_device *device;
     void *device_x[COPIES], *device_y;
     bb_device_graph *alone[COPIES], *together;
 } contest;
@@ -150,15 +150,10 @@ static void release(contest *task)
     for (int k = 0; k < task->copy_count; ++k) {
         bb_device_graph_destroy(&task->alone[k]);
         bb_coded_operator_destroy(&task->copies[k]);
-        if (task->device != NULL) {
-            bb_device_release(task->device, &task->device_x[k]);
-        }
+        bb_device_release(task->device, &task->device_x[k]);
     }
     bb_device_graph_destroy(&task->together);
-    if (task->device != NULL) {
-        bb_device_release(task->device, &task->device_y);
-    }
-    bb_device_close(&task->device);
+    bb_device_release(task->device, &task->device_y);
     bb_coded_matrix_destroy(&task->matrix);
     bb_ceiling_release(&task->ceiling);
     BB_RELEASE(&task->x);
@@ -200,7 +195,7 @@ bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setu
                            bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    contest task = {0};
+    contest task = {.device = setup->device};
     BB_TRY(prepare(self, setup, &task));
     BB_TRY(bb_coded_operator_create(setup->device, task.matrix, mixed, &task.copies[0]));
     task.copy_count = 1;
@@ -316,11 +311,7 @@ bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup 
                                 bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    contest task = {0};
-    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &task.device));
-    if (task.device == NULL) {
-        goto done;
-    }
+    contest task = {.device = setup->device};
     BB_TRY(prepare(self, setup, &task));
     BB_TRY(prepare_device(&task));
     for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // the first ones warm up

@@ -223,11 +223,8 @@ static void leave(contest *task)
     bb_coded_matrix_destroy(&task->matrix);
     bb_gemv_peer_destroy(&task->peer);
     bb_gemv_peer_destroy(&task->ceiling);
-    if (task->device != NULL) {
-        bb_device_release(task->device, &task->device_x);
-        bb_device_release(task->device, &task->device_y);
-    }
-    bb_device_close(&task->device);
+    bb_device_release(task->device, &task->device_x);
+    bb_device_release(task->device, &task->device_y);
     BB_RELEASE(&task->x);
     BB_RELEASE(&task->y);
     BB_RELEASE(&task->exact);
@@ -240,13 +237,10 @@ bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *se
     bb_status status = BB_OK;
     double error = 0.0;
     contest task = {.self = self,
+                    .device = setup->device,
                     .sizes = bb_gemv_sizes_of(self, setup),
                     .together = (self->choice & BB_GEMV_AXES) != 0 ? BB_CODED_TOGETHER : 1};
     int rounds = setup->quick ? 3 : ROUNDS;
-    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &task.device));
-    if (task.device == NULL) {
-        goto done;
-    }
     BB_TRY(prepare(&task));
     for (int round = -1; round < rounds; ++round) { // the first one warms up
         double read = 0.0;

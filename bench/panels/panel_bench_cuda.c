@@ -357,20 +357,12 @@ bb_status bb_panel_bench(const bb_bench_case *self, const bb_bench_setup *setup,
                          bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    bb_device *device = NULL;
     contest task = {0};
     BB_TRY(choose(self, setup, &task));
-    BB_TRY(bb_bench_open(setup, BB_DEVICE_CUDA, out, &device));
-    if (device == NULL) {
-        goto done;
-    }
-    if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) < task.gpus) {
-        (void)snprintf(out->detail, sizeof out->detail, "one GPU, expected two");
-        goto done;
-    }
-    status = bb_bench_skip(compete(&task, out), out);
+    BB_REQUIRE(bb_device_count(BB_DEVICE_CUDA, NULL, 0) >= task.gpus, BB_UNSUPPORTED,
+               "one GPU, expected two");
+    BB_TRY(compete(&task, out));
 done:
     leave(&task);
-    bb_device_close(&device);
     return status;
 }

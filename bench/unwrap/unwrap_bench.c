@@ -109,16 +109,12 @@ done:
     return status;
 }
 
-static bb_status prepare(unwrap_run *run, const bb_bench_case *self, bb_bench_outcome *out)
+static bb_status prepare(unwrap_run *run, const bb_bench_case *self)
 {
     bb_status status = BB_OK;
     bb_unwrap_config config = bb_unwrap_config_plain(BB_FORMAT_FP32);
-    bb_device_report device;
     config.method.reweight = self->storage == NULL ? 0 : config.method.reweight;
     BB_TRY(make_phase(run));
-    BB_TRY(bb_device_describe(run->device, &device));
-    (void)snprintf(out->device, sizeof out->device, "%.60s%s%.64s", device.name,
-                   device.driver[0] == '\0' ? "" : ", ", device.driver);
     BB_TRY(bb_kernel_context_create(run->device, &run->context));
     BB_TRY(bb_unwrap_create(run->context, &config, run->mask, run->size, run->size, &run->unwrap));
     BB_TRY(bb_unwrap_dct_create(run->size, run->size, &run->dct));
@@ -166,7 +162,6 @@ static void release(unwrap_run *run)
     bb_unwrap_destroy(&run->streamed);
     bb_unwrap_destroy(&run->unwrap);
     bb_kernel_context_destroy(&run->context);
-    bb_device_close(&run->device);
     bb_unwrap_dct_destroy(&run->dct);
     bb_unwrap_loops_destroy(&run->loops);
     BB_RELEASE(&run->truth);
@@ -196,13 +191,9 @@ bb_status bb_bench_unwrap(const bb_bench_case *self, const bb_bench_setup *setup
                           bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    unwrap_run run = {.size = setup->quick ? QUICK_SIZE : SIZE};
+    unwrap_run run = {.size = setup->quick ? QUICK_SIZE : SIZE, .device = setup->device};
     run.points = run.size * run.size;
-    BB_TRY(bb_bench_open(setup, (bb_device_kind)self->choice, out, &run.device));
-    if (run.device == NULL) {
-        goto done;
-    }
-    BB_TRY(prepare(&run, self, out));
+    BB_TRY(prepare(&run, self));
     BB_TRY(measure(&run, setup->quick ? 1 : ROUNDS));
     out->best_s = bb_bench_best(&run.total);
     out->median_s = bb_bench_median(&run.total);

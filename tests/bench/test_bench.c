@@ -41,7 +41,6 @@ TEST_FULL(every_benchmark_is_recorded)
     bb_index count = bb_bench_cases(&cases);
     check_ok(bb_threads_set(2));
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     check_ok(bb_bench_run(&setup, NULL, 0, results, &table));
     const bb_dataset *best = bb_results_find(results, "results/best_s");
     const bb_dataset *median = bb_results_find(results, "results/median_s");
@@ -58,7 +57,6 @@ TEST_FULL(every_benchmark_is_recorded)
         assert_true(ratio->numbers[i] > 0.0);
     }
     check_stored_bits(results, cases, count);
-    bb_device_close(&setup.device);
 }
 
 static const char *const repeated[] = {"gemv-fp32",    "gemv-blas-s",   "gemv-low-rank",
@@ -84,12 +82,10 @@ static bb_results *bench_joules(bool wanted, const char *root, bb_text *table)
     assert_int_equal(setenv("BITBUDGET_POWERCAP", root == NULL ? powercap.root : root, 1), 0);
     check_ok(bb_threads_set(2));
     check_ok(bb_results_create(&results));
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     bb_energy_want(wanted);
     check_ok(bb_bench_run(&setup, pointers, REPEATED, results, table));
     check_ok(bb_energy_note(results));
     bb_energy_want(false);
-    bb_device_close(&setup.device);
     bb_threads_stop();
     assert_int_equal(powercap_stop(), 0);
     assert_int_equal(unsetenv("BITBUDGET_POWERCAP"), 0);
@@ -184,9 +180,7 @@ TEST(rows_of_other_sizes_are_named_by_them)
     autorelease(bb_text) table = {0};
     autoptr(bb_results) results = empty_results();
     char *names[] = {(char[]){"factor-16384-hp1"}, (char[]){"gemv-fp32"}};
-    check_ok(bb_device_open(BB_DEVICE_CPU, 0, &setup.device));
     check_ok(bb_bench_run(&setup, names, 2, results, &table));
-    bb_device_close(&setup.device);
     const bb_dataset *found = bb_results_find(results, "results/benchmark");
     assert_string_equal(found->texts[0], "factor-49152-hp1");
     assert_string_equal(found->texts[1], "gemv-fp32");

@@ -12,7 +12,7 @@ static bb_status measure(const char *name, const bb_bench_setup *setup, bb_bench
     bb_status status = BB_OK;
     bb_bench_case row;
     BB_TRY(bb_bench_find(name, &row));
-    BB_TRY(row.measure(&row, setup, outcome));
+    BB_TRY(bb_bench_measure_case(&row, setup, outcome));
 done:
     return status;
 }

@@ -13,7 +13,7 @@ static void check_row(const char *name)
     bb_bench_case row;
     bb_bench_outcome outcome = {.ratio = NAN};
     check_ok(bb_bench_find(name, &row));
-    check_ok(row.measure(&row, &(bb_bench_setup){.quick = true, .threads = 2}, &outcome));
+    check_ok(bb_bench_measure_case(&row, &(bb_bench_setup){.quick = true, .threads = 2}, &outcome));
     assert_true(outcome.best_s > 0.0 && outcome.ratio > 0.0);
     assert_non_null(strstr(outcome.detail, "C loops"));
     const char *place = outcome.detail;
@@ -38,7 +38,8 @@ TEST(devices_are_skipped_where_the_cpu_was_asked_for)
     bb_bench_case row;
     bb_bench_outcome outcome = {.ratio = NAN};
     check_ok(bb_bench_find("unwrap-1024-sp-cuda", &row));
-    check_ok(row.measure(&row, &(bb_bench_setup){.quick = true, .cpu_only = true}, &outcome));
+    check_ok(
+        bb_bench_measure_case(&row, &(bb_bench_setup){.quick = true, .cpu_only = true}, &outcome));
     assert_true(isnan(outcome.best_s));
     assert_string_equal(outcome.detail, "device cpu was asked for");
 }
