@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROUNDS = 12, VECTOR_BYTES = 16 };
+enum { ROUNDS = 12 };
 
 typedef struct kernel_run {
     const bb_kernel_manager *manager;
@@ -146,39 +146,14 @@ done:
     return status;
 }
 
-// Through whichever back end: what the host's memory gives.
-static bb_status measure_processor(kernel_run *run, bb_bench_times times[2])
+// What the memory gives: through whichever back end that of the host on processors.
+static bb_status time_host(const kernel_run *run, bb_ceiling *ceiling, double *seconds)
 {
     bb_status status = BB_OK;
-    bb_ceiling ceiling = {0};
-    const double bytes = bb_binding_bytes(&run->binding);
-    BB_TRY(bb_ceiling_create(bytes, !run->manager->is_read_bound, &ceiling));
-    for (int round = 0; round < ROUNDS; ++round) {
-        double seconds = 0.0;
-        BB_TRY(time_launch(run, &times[0]));
-        BB_TRY(run->manager->is_read_bound ? bb_ceiling_read(&ceiling, &seconds)
-                                           : bb_ceiling_triad(&ceiling, &seconds));
-        const double moved = (run->manager->is_read_bound ? 8.0 : 24.0) * (double)ceiling.items;
-        bb_bench_add(&times[1], seconds * bytes / moved);
-    }
+    const bool reads = run->manager->is_read_bound;
+    BB_TRY(reads ? bb_ceiling_read(ceiling, seconds) : bb_ceiling_triad(ceiling, seconds));
+    *seconds *= bb_binding_bytes(&run->binding) / ((reads ? 8.0 : 24.0) * (double)ceiling->items);
 done:
-    bb_ceiling_release(&ceiling);
-    return status;
-}
-
-static bb_status measure_device(kernel_run *run, bb_bench_times times[2])
-{
-    bb_status status = BB_OK;
-    bb_device_ceiling *ceiling = NULL;
-    BB_TRY(bb_device_ceiling_create(run->device, bb_binding_bytes(&run->binding), &ceiling));
-    for (int round = 0; round < ROUNDS; ++round) {
-        double seconds = 0.0;
-        BB_TRY(time_launch(run, &times[0]));
-        BB_TRY(bb_device_ceiling_measure(ceiling, run->manager->is_read_bound, &seconds));
-        bb_bench_add(&times[1], seconds);
-    }
-done:
-    bb_device_ceiling_destroy(&ceiling);
     return status;
 }
 
@@ -193,40 +168,25 @@ static double product_flops(const kernel_run *run)
                : NAN;
 }
 
-static bb_status peak_device(const kernel_run *run, double *out)
-{
-    bb_status status = BB_OK;
-    bb_device_ceiling *ceiling = NULL;
-    BB_TRY(bb_device_ceiling_create(run->device, VECTOR_BYTES, &ceiling));
-    BB_TRY(
-        bb_device_ceiling_peak(ceiling, run->source.program.objects[0].type == BB_ELEMENT_DP, out));
-done:
-    bb_device_ceiling_destroy(&ceiling);
-    return status;
-}
-
 static bb_status peak_blas(const kernel_run *run, bb_index threads, double *out)
 {
     bb_status status = BB_OK;
     const bb_benchmark_object *a = bb_kernel_manager_object(run->set, "A");
     const bb_benchmark_object *c = bb_kernel_manager_object(run->set, "C");
-    const int rows = (int)c->rows;
-    const int columns = (int)c->columns;
-    const int depth = (int)a->columns;
+    const int m = (int)c->rows, n = (int)c->columns, depth = (int)a->columns;
+    const void *left = run->data[0].elements, *right = run->data[1].elements;
     void *product = NULL;
     double best = INFINITY;
     BB_TRY(bb_memory_allocate(c->columns * c->rows, sizeof(double), &product));
     openblas_set_num_threads((int)threads);
     for (int round = 0; round < ROUNDS; ++round) {
         const double begin = bb_clock_seconds();
-        if (run->source.program.objects[0].type == BB_ELEMENT_DP) {
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, depth, 1.0,
-                        run->data[0].elements, depth, run->data[1].elements, columns, 0.0, product,
-                        columns);
+        if (run->type[0] == 'D') {
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, depth, 1.0, left, depth,
+                        right, n, 0.0, product, n);
         } else {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, columns, depth, 1.0F,
-                        run->data[0].elements, depth, run->data[1].elements, columns, 0.0F, product,
-                        columns);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, depth, 1.0F, left, depth,
+                        right, n, 0.0F, product, n);
         }
         best = fmin(best, bb_clock_seconds() - begin);
     }
@@ -242,16 +202,17 @@ done:
 static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_run *run)
 {
     bb_status status = BB_OK;
-    char words[48] = "";
-    (void)snprintf(words, sizeof words, "%s", name + strlen("kernel-"));
-    *strrchr(words, '-') = '\0'; // the device
+    char words[64] = "";
+    const size_t length = strlen(name) - strlen(strrchr(name, '-')); // without the device
+    (void)snprintf(words, sizeof words, "%.*s", (int)length, name);
     char *type = strrchr(words, '-');
-    BB_REQUIRE(type != NULL && (strcmp(type, "-sp") == 0 || strcmp(type, "-dp") == 0), BB_INVALID,
+    BB_REQUIRE(strcmp(type, "-sp") == 0 || strcmp(type, "-dp") == 0, BB_INVALID,
                "benchmark %s: expected kernel-NAME-sp or -dp and a device", name);
     *type = '\0';
     (void)snprintf(run->type, sizeof run->type, "%s", type[1] == 's' ? "SP" : "DP");
-    const bool is_grid = strcmp(words, "spmv5") == 0;
-    BB_TRY(bb_kernel_manager_find(is_grid ? "spmv" : words, &run->manager));
+    const char *kernel = words + strcspn(words, "-") + 1;
+    const bool is_grid = strcmp(kernel, "spmv5") == 0;
+    BB_TRY(bb_kernel_manager_find(is_grid ? "spmv" : kernel, &run->manager));
     const bb_benchmark_set *sets = run->manager->sets;
     int set = is_grid                          ? BB_BENCHMARK_ODD
               : run->manager->is_compute_bound ? BB_BENCHMARK_SEED
@@ -267,14 +228,13 @@ done:
     return status;
 }
 
-// The bound, and the bar of those that are not listed.
+// The bound's name, and a bar for rows that are not listed.
 static void name_bound(const kernel_run *run, bb_bench_outcome *out)
 {
     const bool on_processor = bb_device_is_processor(run->device);
-    const bool is_double = run->source.program.objects[0].type == BB_ELEMENT_DP;
-    out->against = run->manager->is_compute_bound ? (!on_processor ? "fma peak"
-                                                     : is_double   ? "dgemm"
-                                                                   : "sgemm")
+    out->against = run->manager->is_compute_bound ? (!on_processor         ? "fma peak"
+                                                     : run->type[0] == 'D' ? "dgemm"
+                                                                           : "sgemm")
                    : run->manager->is_read_bound  ? "read"
                    : on_processor                 ? "triad"
                                                   : "copy";
@@ -283,28 +243,41 @@ static void name_bound(const kernel_run *run, bb_bench_outcome *out)
     }
 }
 
-// Times of the kernel, and what they are to its bound.
+// Times of the kernel and of its bound.
 static bb_status measure(kernel_run *run, const bb_bench_setup *setup, bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    bb_bench_times times[2] = {{.count = 0}, {.count = 0}};
+    bb_ceiling host = {0};
+    bb_device_ceiling *device = NULL;
+    bb_bench_times own = {0}, bound = {0};
+    double peak = NAN;
     const bool on_processor = bb_device_is_processor(run->device);
-    BB_TRY(on_processor ? measure_processor(run, times) : measure_device(run, times));
-    name_bound(run, out);
-    out->best_s = bb_bench_best(&times[0]);
-    out->median_s = bb_bench_median(&times[0]);
+    const bool reads = run->manager->is_read_bound;
     out->bytes = bb_binding_bytes(&run->binding);
+    BB_TRY(on_processor ? bb_ceiling_create(out->bytes, !reads, &host)
+                        : bb_device_ceiling_create(run->device, out->bytes, &device));
+    for (int round = 0; round < ROUNDS; ++round) {
+        double seconds = 0.0;
+        BB_TRY(time_launch(run, &own));
+        BB_TRY(on_processor ? time_host(run, &host, &seconds)
+                            : bb_device_ceiling_measure(device, reads, &seconds));
+        bb_bench_add(&bound, seconds);
+    }
+    name_bound(run, out);
+    out->best_s = bb_bench_best(&own);
+    out->median_s = bb_bench_median(&own);
     out->flops = product_flops(run);
+    out->peer = out->bytes / bb_bench_best(&bound) * 1e-9;
+    out->ratio = bb_bench_best(&bound) / out->best_s;
     if (run->manager->is_compute_bound) {
-        double peak = NAN;
-        BB_TRY(on_processor ? peak_blas(run, setup->threads, &peak) : peak_device(run, &peak));
+        BB_TRY(on_processor ? peak_blas(run, setup->threads, &peak)
+                            : bb_device_ceiling_peak(device, run->type[0] == 'D', &peak));
         out->peer = peak * 1e-9;
         out->ratio = out->flops / out->best_s / peak;
-    } else {
-        out->peer = out->bytes / bb_bench_best(&times[1]) * 1e-9;
-        out->ratio = bb_bench_best(&times[1]) / out->best_s;
     }
 done:
+    bb_ceiling_release(&host);
+    bb_device_ceiling_destroy(&device);
     return status;
 }
 
