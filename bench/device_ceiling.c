@@ -15,10 +15,37 @@ struct bb_device_ceiling {
     int64_t vectors; ///< of 16 bytes that one of the two holds
 };
 
+// Words of both languages, in the place of which a kernel's text has its own.
+#define WORDS_OPENCL                                                                               \
+    "#define ENTRY __kernel void\n#define AT __global\n#define GROUP get_group_id(0)\n"            \
+    "#define ITEM get_local_id(0)\n#define WIDE long\n"
+#define WORDS_CUDA                                                                                 \
+    "#define ENTRY extern \"C\" __global__ void\n#define AT\n#define GROUP blockIdx.x\n"           \
+    "#define ITEM threadIdx.x\n#define WIDE long long\n"
+
 // A work-item takes four vectors of 16 bytes, a work-group apart; a read hands on what no sum is.
 // The numbers are of either sign in [0.5, 1), no two alike: zeros cross a bus at less expense than
 // data.
-#define FILL_BODY                                                                                  \
+#define MEMORY_TEXT                                                                                \
+    "ENTRY copy(AT const uint4 *a, AT uint4 *b, const WIDE n)\n"                                   \
+    "{\n"                                                                                          \
+    "    const WIDE i = (WIDE)GROUP * 1024 + ITEM;\n"                                              \
+    "    uint4 v[4];\n"                                                                            \
+    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) v[k] = a[i + 256 * k];\n"                \
+    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) b[i + 256 * k] = v[k];\n"                \
+    "}\n"                                                                                          \
+    "ENTRY read(AT const uint4 *a, AT uint4 *b, const WIDE n)\n"                                   \
+    "{\n"                                                                                          \
+    "    const WIDE i = (WIDE)GROUP * 1024 + ITEM;\n"                                              \
+    "    unsigned v = 0;\n"                                                                        \
+    "    for (int k = 0; k < 4; ++k)\n"                                                            \
+    "        if (i + 256 * k < n) { const uint4 u = a[i + 256 * k]; v ^= u.x ^ u.y ^ u.z ^ u.w; "  \
+    "}\n"                                                                                          \
+    "    if (v == 0x9e3779b9u) b[0].x = v;\n"                                                      \
+    "}\n"                                                                                          \
+    "ENTRY fill(AT uint4 *a, const WIDE n)\n"                                                      \
+    "{\n"                                                                                          \
+    "    const WIDE i = (WIDE)GROUP * 256 + ITEM;\n"                                               \
     "    unsigned v[4];\n"                                                                         \
     "    for (int k = 0; k < 4; ++k) {\n"                                                          \
     "        unsigned h = (unsigned)i * 4u + (unsigned)k;\n"                                       \
@@ -27,69 +54,29 @@ struct bb_device_ceiling {
     "    }\n"                                                                                      \
     "    if (i < n) { a[i].x = v[0]; a[i].y = v[1]; a[i].z = v[2]; a[i].w = v[3]; }\n"             \
     "}\n"
-static const char *const text_opencl =
-    "__kernel void copy(__global const uint4 *a, __global uint4 *b, const long n)\n"
-    "{\n"
-    "    const long i = (long)get_group_id(0) * 1024 + get_local_id(0);\n"
-    "    uint4 v[4];\n"
-    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) v[k] = a[i + 256 * k];\n"
-    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) b[i + 256 * k] = v[k];\n"
-    "}\n"
-    "__kernel void read(__global const uint4 *a, __global uint4 *b, const long n)\n"
-    "{\n"
-    "    const long i = (long)get_group_id(0) * 1024 + get_local_id(0);\n"
-    "    uint4 v = (uint4)(0, 0, 0, 0);\n"
-    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) v ^= a[i + 256 * k];\n"
-    "    if ((v.x ^ v.y ^ v.z ^ v.w) == 0x9e3779b9u) b[0] = v;\n"
-    "}\n"
-    "__kernel void fill(__global uint4 *a, const long n)\n"
-    "{\n"
-    "    const long i = (long)get_group_id(0) * 256 + get_local_id(0);\n" FILL_BODY;
-static const char *const text_cuda =
-    "extern \"C\" __global__ void copy(const uint4 *a, uint4 *b, const long long n)\n"
-    "{\n"
-    "    const long long i = (long long)blockIdx.x * 1024 + threadIdx.x;\n"
-    "    uint4 v[4];\n"
-    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) v[k] = a[i + 256 * k];\n"
-    "    for (int k = 0; k < 4; ++k) if (i + 256 * k < n) b[i + 256 * k] = v[k];\n"
-    "}\n"
-    "extern \"C\" __global__ void read(const uint4 *a, uint4 *b, const long long n)\n"
-    "{\n"
-    "    const long long i = (long long)blockIdx.x * 1024 + threadIdx.x;\n"
-    "    unsigned v = 0;\n"
-    "    for (int k = 0; k < 4; ++k)\n"
-    "        if (i + 256 * k < n) { const uint4 u = a[i + 256 * k]; v ^= u.x ^ u.y ^ u.z ^ u.w; }\n"
-    "    if (v == 0x9e3779b9u) b[0].x = v;\n"
-    "}\n"
-    "extern \"C\" __global__ void fill(uint4 *a, const long long n)\n"
-    "{\n"
-    "    const long long i = (long long)blockIdx.x * 256 + threadIdx.x;\n" FILL_BODY;
 
-// Chains of fma, as many as hide the latency; T, FMA and F stand for the type.
-#define CHAINS_TEXT(entry, index)                                                                  \
-    entry "\n{\n"                                                                                  \
-          "    T v[8];\n"                                                                          \
-          "    for (int k = 0; k < 8; ++k) v[k] = (T)(k + " index ");\n"                           \
-          "    for (int i = 0; i < 4096; ++i)\n"                                                   \
-          "        for (int k = 0; k < 8; ++k) v[k] = FMA(v[k], (T)0.999, (T)0.5);\n"              \
-          "    T sum = 0;\n"                                                                       \
-          "    for (int k = 0; k < 8; ++k) sum += v[k];\n"                                         \
-          "    if (sum == (T)0.25) b[0] = sum;\n"                                                  \
-          "}\n"
-#define CHAINS_OPENCL(type)                                                                        \
-    "#define T " type "\n#define FMA fma\n" CHAINS_TEXT("__kernel void chains(__global T *b)",     \
-                                                        "(int)get_global_id(0)")
-#define CHAINS_CUDA(type, function)                                                                \
-    "#define T " type "\n#define FMA " function                                                    \
-    "\n" CHAINS_TEXT("extern \"C\" __global__ void chains(T *b)", "(int)threadIdx.x")
+// Chains of fma, as many as hide the latency; T and FMA stand for the type.
+#define CHAINS_TEXT(type, function)                                                                \
+    "#define T " type "\n#define FMA " function "\n"                                               \
+    "ENTRY chains(AT T *b)\n"                                                                      \
+    "{\n"                                                                                          \
+    "    T v[8];\n"                                                                                \
+    "    for (int k = 0; k < 8; ++k) v[k] = (T)(k + (int)ITEM);\n"                                 \
+    "    for (int i = 0; i < 4096; ++i)\n"                                                         \
+    "        for (int k = 0; k < 8; ++k) v[k] = FMA(v[k], (T)0.999, (T)0.5);\n"                    \
+    "    T sum = 0;\n"                                                                             \
+    "    for (int k = 0; k < 8; ++k) sum += v[k];\n"                                               \
+    "    if (sum == (T)0.25) b[0] = sum;\n"                                                        \
+    "}\n"
 
 bb_status bb_device_ceiling_peak(bb_device_ceiling *ceiling, bool is_double, double *flops_per_s)
 {
     bb_status status = BB_OK;
     static const char *const texts[2][2] = {
-        {CHAINS_OPENCL("float"),
-         "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" CHAINS_OPENCL("double")},
-        {CHAINS_CUDA("float", "fmaf"), CHAINS_CUDA("double", "fma")}};
+        {WORDS_OPENCL CHAINS_TEXT("float", "fma"),
+         "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n" WORDS_OPENCL CHAINS_TEXT("double",
+                                                                                    "fma")},
+        {WORDS_CUDA CHAINS_TEXT("float", "fmaf"), WORDS_CUDA CHAINS_TEXT("double", "fma")}};
     const bool is_cuda = bb_device_kind_of(ceiling->device) == BB_DEVICE_CUDA;
     const bb_launch_argument argument = {.block = ceiling->target};
     bb_device_report report;
@@ -134,8 +121,9 @@ bb_status bb_device_ceiling_create(bb_device *device, double bytes, bb_device_ce
     ceiling->device = device;
     ceiling->vectors = (int64_t)(bytes / 2.0 / VECTOR_BYTES) + 1;
     const size_t block = (size_t)ceiling->vectors * VECTOR_BYTES;
-    BB_TRY(bb_build_create(device, kind == BB_DEVICE_CUDA ? text_cuda : text_opencl, NULL,
-                           &ceiling->build));
+    BB_TRY(bb_build_create(
+        device, kind == BB_DEVICE_CUDA ? WORDS_CUDA MEMORY_TEXT : WORDS_OPENCL MEMORY_TEXT, NULL,
+        &ceiling->build));
     BB_TRY(bb_device_allocate(device, 2 * block, &ceiling->source));
     BB_TRY(bb_device_allocate(device, block, &ceiling->target));
     BB_TRY(fill_source(ceiling));

@@ -3,11 +3,11 @@
 // The wafer's control loop on a cuda device, at the sizes of Bamakhrama et al.: mesh 0.5 mm, 512 x
 // 500 cells, windows of 378 out of 2163 rows.
 //
-// `heat-step-cuda`: steps of the state alone, within their graph by the device's clock; the detail
-// has graphs launched one after the other besides. bb_bench_restriction_cuda times the same kernel
-// on the rows that read the state for the grid. `loop-slow-field-*`: all 81 light and 29 dark
-// steps of one scored field, three axes, each step launched when the host has seen the one before
-// done, by the host's clock; rows by the closed-form kernel.
+// `heat-step-cuda`: steps of the state alone, within their graph by the device's clock.
+// bb_bench_restriction_cuda times the same kernel on the rows that read the state for the grid.
+// `loop-slow-field-*`: all 81 light and 29 dark steps of one scored field, three axes, each step
+// launched when the host has seen the one before done, by the host's clock; rows by the closed-form
+// kernel.
 #include "bench/bench.h"
 #include "bench/heat_bench.h"
 #include "core/memory.h"
@@ -136,39 +136,6 @@ done:
     return status;
 }
 
-// Graphs one after the other, their launches included.
-static bb_status time_in_a_row(heat_contest *task, double *seconds)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_control_loop_begin(task->loop, 0));
-    BB_TRY(bb_device_timer_start(task->device));
-    for (int step = 0; step < HEAT_STEPS; ++step) {
-        BB_TRY(bb_control_loop_step(task->loop));
-    }
-    BB_TRY(bb_device_timer_stop(task->device, seconds));
-    BB_TRY(bb_control_loop_wait(task->loop));
-    *seconds /= HEAT_STEPS;
-done:
-    return status;
-}
-
-static bb_status time_heat(heat_contest *task, int rounds, bb_bench_times *times, double *in_a_row)
-{
-    bb_status status = BB_OK;
-    for (int round = -2; round < rounds; ++round) { // the first ones warm up
-        double alone = 0.0;
-        double row = 0.0;
-        BB_TRY(time_alone(task, &alone));
-        BB_TRY(time_in_a_row(task, &row));
-        if (round >= 0) {
-            bb_bench_add(times, alone);
-            *in_a_row = round == 0 ? row : fmin(*in_a_row, row);
-        }
-    }
-done:
-    return status;
-}
-
 static bb_status step_again(void *context)
 {
     double seconds = 0.0;
@@ -195,16 +162,20 @@ static bb_status bench_step(const bb_bench_setup *setup,
     bb_status status = BB_OK;
     heat_contest task = {.device = setup->device};
     bb_bench_times times = {0};
-    double in_a_row = 0.0;
     BB_TRY(prepare(setup->quick, &task));
-    BB_TRY(time_heat(&task, setup->quick ? 3 : ROUNDS, &times, &in_a_row));
+    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // the first ones warm up
+        double seconds = 0.0;
+        BB_TRY(time_alone(&task, &seconds));
+        if (round >= 0) {
+            bb_bench_add(&times, seconds);
+        }
+    }
     out->best_s = bb_bench_best(&times);
     out->median_s = bb_bench_median(&times);
     out->bytes = bb_control_loop_bytes(task.loop, false);
     out->flops = 2.0 * (double)bb_csr_nonzeros(task.a);
     out->binds = "bytes";
-    (void)snprintf(out->detail, sizeof out->detail, "%td unknowns, %.1f us a graph of %d in a row",
-                   task.a->rows, 1e6 * in_a_row, (int)HEAT_STEPS);
+    (void)snprintf(out->detail, sizeof out->detail, "%td unknowns", task.a->rows);
     BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, step_again, &task, HEAT_STEPS,
                                 "the host's wait for each step", out));
 done:
@@ -266,24 +237,6 @@ static bb_wafer_study make_study(bool quick, const bb_codec_config *storage, bb_
     return study;
 }
 
-static bb_status time_field(bb_wafer_loop *loop, int rounds, bb_bench_times *each,
-                            bb_bench_times *queued)
-{
-    bb_status status = BB_OK;
-    for (int round = -2; round < rounds; ++round) { // the first ones warm up
-        double apart = 0.0;
-        double together = 0.0;
-        BB_TRY(bb_wafer_loop_time(loop, 0, true, &apart));
-        BB_TRY(bb_wafer_loop_time(loop, 0, false, &together));
-        if (round >= 0) {
-            bb_bench_add(each, apart);
-            bb_bench_add(queued, together);
-        }
-    }
-done:
-    return status;
-}
-
 static bb_status run_again(void *context)
 {
     double seconds = 0.0;
@@ -291,15 +244,14 @@ static bb_status run_again(void *context)
 }
 
 // Bytes of matrix are an even share of all rows'.
-static void conclude(const bb_wafer_loop *loop, const bb_bench_times *each,
-                     const bb_bench_times *queued, bb_bench_outcome *out)
+static void conclude(const bb_wafer_loop *loop, const bb_bench_times *times, bb_bench_outcome *out)
 {
     const bb_slit_grid *slit = &loop->problem->slit;
     const double light = (double)loop->problem->scan->light_steps;
     const double dark = (double)loop->problem->scan->dark_steps;
     const double share = (double)slit->window_points / (double)slit->field_points;
-    out->best_s = bb_bench_best(each);
-    out->median_s = bb_bench_median(each);
+    out->best_s = bb_bench_best(times);
+    out->median_s = bb_bench_median(times);
     const bb_control_loop *control = loop->parts[0].loop;
     out->bytes = light * (share * loop->device_bytes + bb_control_loop_bytes(control, true)) +
                  dark * bb_control_loop_bytes(control, false);
@@ -307,10 +259,8 @@ static void conclude(const bb_wafer_loop *loop, const bb_bench_times *each,
                  bb_coded_operator_flops(slit->window_points, loop->problem->grid->cell_count);
     out->ratio = field_bar / out->best_s;
     out->binds = bb_coded_operator_moves(&loop->pipeline->storage) ? "bytes" : "latency";
-    (void)snprintf(out->detail, sizeof out->detail,
-                   "%td steps, %d axes, %.1f MB coded in %.1f s; queued at once %.3f ms",
-                   loop->steps, loop->axes, 1e-6 * loop->device_bytes, loop->coding.seconds,
-                   1e3 * bb_bench_best(queued));
+    (void)snprintf(out->detail, sizeof out->detail, "%td steps, %d axes, %.1f MB coded in %.1f s",
+                   loop->steps, loop->axes, 1e-6 * loop->device_bytes, loop->coding.seconds);
 }
 
 bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
@@ -324,15 +274,20 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_device *device = setup->device;
     bb_wafer_problem *problem = NULL;
     bb_wafer_loop *loop = NULL;
-    bb_bench_times each = {0};
-    bb_bench_times queued = {0};
+    bb_bench_times times = {0};
     BB_REQUIRE(bb_codec_read(self->storage, &storage), BB_INTERNAL, "no storage %s", self->storage);
     const bb_wafer_study study = make_study(setup->quick, &storage, &field, axes, &pipeline);
     const bb_wafer_config physics = bb_wafer_study_physics(&study);
     BB_TRY(bb_wafer_problem_create(&physics, &problem));
     BB_TRY(bb_wafer_loop_create(&study, problem, &pipeline, &device, field, &loop));
-    BB_TRY(time_field(loop, setup->quick ? 3 : ROUNDS, &each, &queued));
-    conclude(loop, &each, &queued, out);
+    for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // the first ones warm up
+        double seconds = 0.0;
+        BB_TRY(bb_wafer_loop_time(loop, 0, true, &seconds));
+        if (round >= 0) {
+            bb_bench_add(&times, seconds);
+        }
+    }
+    conclude(loop, &times, out);
     BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, run_again, loop, 1.0, NULL, out));
 done:
     bb_wafer_loop_destroy(&loop);

@@ -8,8 +8,7 @@
 //
 // On the cpu against reading as many bytes as the bands of the window have. On a cuda device as
 // many copies of matrix and x as the last cache has no room for take turns, each product a graph of
-// its own that is launched and waited for, against 10 us; `back to back` is the mean of a graph of
-// all copies, whose launches overlap.
+// its own that is launched and waited for, against 10 us.
 #include "bench/bench.h"
 #include "bench/ceiling.h"
 #include "core/memory.h"
@@ -20,7 +19,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MESH = 512, ROW_COLUMNS = 21, ROUNDS = 20, COPIES = 32, RUN = 32 };
 
@@ -65,10 +63,10 @@ typedef struct contest {
     bb_coded_operator *copies[COPIES];
     int copy_count, next;
     bb_ceiling ceiling;
-    bb_bench_times own, other; // other: reads, or products back to back
+    bb_bench_times own, read;
     bb_device *device;
     void *device_x[COPIES], *device_y;
-    bb_device_graph *alone[COPIES], *together;
+    bb_device_graph *graphs[COPIES];
 } contest;
 
 // Rows of a band, coded; those of the window times x as well.
@@ -148,11 +146,10 @@ done:
 static void release(contest *task)
 {
     for (int k = 0; k < task->copy_count; ++k) {
-        bb_device_graph_destroy(&task->alone[k]);
+        bb_device_graph_destroy(&task->graphs[k]);
         bb_coded_operator_destroy(&task->copies[k]);
         bb_device_release(task->device, &task->device_x[k]);
     }
-    bb_device_graph_destroy(&task->together);
     bb_device_release(task->device, &task->device_y);
     bb_coded_matrix_destroy(&task->matrix);
     bb_ceiling_release(&task->ceiling);
@@ -203,15 +200,15 @@ bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setu
     for (int round = 0; round < (setup->quick ? 3 : ROUNDS); ++round) {
         double seconds = 0.0;
         BB_TRY(bb_ceiling_read(&task.ceiling, &seconds));
-        bb_bench_add(&task.other, seconds);
+        bb_bench_add(&task.read, seconds);
         seconds = 0.0;
         BB_TRY(
             bb_coded_operator_apply(task.copies[0], task.row, task.rows, task.x, task.y, &seconds));
         bb_bench_add(&task.own, seconds);
     }
     conclude(&task, out);
-    out->ratio = bb_bench_best(&task.other) / out->best_s;
-    out->peer = 1e-9 * task.touched * task.matrix_bytes / bb_bench_best(&task.other);
+    out->ratio = bb_bench_best(&task.read) / out->best_s;
+    out->peer = 1e-9 * task.touched * task.matrix_bytes / bb_bench_best(&task.read);
     out->binds = "instructions";
     BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, apply_again, &task, 1.0, NULL, out));
 done:
@@ -238,15 +235,6 @@ static bb_status launch_next(void *context)
     return bb_device_launch(task->device, &kernel, 1, task);
 }
 
-static bb_status launch_all(void *context)
-{
-    const contest *task = context;
-    for (int k = 0; k < task->copy_count; ++k) {
-        BB_RETURN_IF_FAILED(launch_next(context));
-    }
-    return BB_OK;
-}
-
 static bb_status prepare_device(contest *task)
 {
     bb_status status = BB_OK;
@@ -269,21 +257,10 @@ static bb_status prepare_device(contest *task)
     BB_TRY(bb_device_wait(task->device));
     task->matrix_bytes = (double)bb_coded_operator_bytes(task->copies[0]);
     for (int k = 0; k < task->copy_count; ++k) {
-        BB_TRY(bb_device_graph_create(task->device, launch_next, task, &task->alone[k]));
+        BB_TRY(bb_device_graph_create(task->device, launch_next, task, &task->graphs[k]));
     }
-    BB_TRY(bb_device_graph_create(task->device, launch_all, task, &task->together));
 done:
     BB_RELEASE(&narrow);
-    return status;
-}
-
-static bb_status time_graph(const contest *task, bb_device_graph *graph, double *seconds)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_device_timer_start(task->device));
-    BB_TRY(bb_device_graph_replay(graph));
-    BB_TRY(bb_device_timer_stop(task->device, seconds));
-done:
     return status;
 }
 
@@ -294,7 +271,9 @@ static bb_status time_alone(const contest *task, double *mean)
     *mean = 0.0;
     for (int k = 0; k < task->copy_count; ++k) {
         double seconds = 0.0;
-        BB_TRY(time_graph(task, task->alone[k], &seconds));
+        BB_TRY(bb_device_timer_start(task->device));
+        BB_TRY(bb_device_graph_replay(task->graphs[k]));
+        BB_TRY(bb_device_timer_stop(task->device, &seconds));
         *mean += seconds / task->copy_count;
     }
 done:
@@ -316,20 +295,14 @@ bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup 
     BB_TRY(prepare_device(&task));
     for (int round = -2; round < (setup->quick ? 3 : ROUNDS); ++round) { // the first ones warm up
         double alone = 0.0;
-        double together = 0.0;
         BB_TRY(time_alone(&task, &alone));
-        BB_TRY(time_graph(&task, task.together, &together));
         if (round >= 0) {
             bb_bench_add(&task.own, alone);
-            bb_bench_add(&task.other, together / task.copy_count);
         }
     }
     BB_TRY(
         bb_device_download(task.device, task.y, task.device_y, (size_t)task.rows * sizeof *task.y));
     conclude(&task, out);
-    const size_t length = strlen(out->detail);
-    (void)snprintf(out->detail + length, sizeof out->detail - length, ", back to back %.2f us",
-                   1e6 * bb_bench_best(&task.other));
     out->ratio = bar_s / out->best_s;
     out->binds = "latency";
     BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, multiply_again, &task, task.copy_count, NULL, out));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The peer of a factorization by panels on two cuda devices: cusolverMpPotrf, lower triangle, as an
-// expert would call it in one process: a thread and a handle a device, joined by NCCL, the matrix
-// dealt block-cyclically and filled in place.
+// expert would call it in one process: a thread and a handle a device, joined by NCCL, block rows
+// of the matrix dealt in turn (a grid of 2 x 1) and filled in place.
 #ifndef BB_BENCH_PANELS_CUSOLVERMP_PEER_H
 #define BB_BENCH_PANELS_CUSOLVERMP_PEER_H
 
@@ -14,22 +14,16 @@ extern "C" {
 
 enum { BB_CUSOLVERMP_GPUS = 2 };
 
-/// `rows` x `columns` devices are BB_CUSOLVERMP_GPUS.
-typedef struct bb_cusolvermp_plan {
-    bb_type type; ///< BB_F32 or BB_F64, of values and of the arithmetic
-    bb_index block;
-    int rows, columns; ///< of the grid
-} bb_cusolvermp_plan;
-
 typedef struct bb_cusolvermp_peer bb_cusolvermp_peer;
 
 /// Loads the libraries and takes the memory: n^2 / 2 values and a workspace on each device.
 /// `matrices` are the twins of one symmetric source on different devices, `scale` [n] the diagonal
-/// of D on the host, copied. Errors: BB_UNSUPPORTED (no library, with what to install), BB_MEMORY,
-/// BB_DEVICE. Owner: the caller, who destroys it before the twins.
+/// of D on the host, copied; `type` of values and arithmetic is BB_F32 or BB_F64. Errors:
+/// BB_UNSUPPORTED (no library, with what to install), BB_MEMORY, BB_DEVICE. Owner: the caller, who
+/// destroys it before the twins.
 BB_CHECKED bb_status bb_cusolvermp_peer_create(
-    const bb_device_source *const matrices[BB_CUSOLVERMP_GPUS], const double *scale,
-    const bb_cusolvermp_plan *plan, bb_cusolvermp_peer **out);
+    const bb_device_source *const matrices[BB_CUSOLVERMP_GPUS], const double *scale, bb_type type,
+    bb_index block, bb_cusolvermp_peer **out);
 void bb_cusolvermp_peer_destroy(bb_cusolvermp_peer **peer);
 
 /// Fills D A D and factors it: seconds of cusolverMpPotrf alone, the longer of both devices by

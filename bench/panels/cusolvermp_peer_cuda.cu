@@ -123,14 +123,14 @@ enum { GPUS = BB_CUSOLVERMP_GPUS };
 struct part {
     bb_cusolvermp_peer *peer;
     const bb_device_source *matrix;
-    int ordinal, row, column;
+    int ordinal, row;
     cudaStream_t stream;
     cudaEvent_t begin, end;
     bb_nccl_team_t member;
     bb_mp_handle_t handle;
     bb_mp_grid_t grid;
     bb_mp_matrix_t descriptor;
-    bb_index rows, columns; // of its values, column by column
+    bb_index rows; // of its values, which lie column by column
     void *values, *scale;
     void *workspace, *host_workspace;
     void *info; // int
@@ -143,8 +143,8 @@ struct part {
 } // namespace
 
 struct bb_cusolvermp_peer {
-    bb_cusolvermp_plan plan;
-    bb_index n;
+    bb_type type;
+    bb_index n, block;
     part parts[GPUS];
 };
 
@@ -153,12 +153,12 @@ namespace
 
 cudaDataType type_of(const bb_cusolvermp_peer *peer)
 {
-    return peer->plan.type == BB_F64 ? CUDA_R_64F : CUDA_R_32F;
+    return peer->type == BB_F64 ? CUDA_R_64F : CUDA_R_32F;
 }
 
 size_t value_bytes(const bb_cusolvermp_peer *peer)
 {
-    return peer->plan.type == BB_F64 ? sizeof(double) : sizeof(float);
+    return peer->type == BB_F64 ? sizeof(double) : sizeof(float);
 }
 
 using step = bb_status (*)(part *p);
@@ -211,7 +211,7 @@ bb_status upload_scale(part *p, const double *scale)
     float *narrow = nullptr;
     BB_RETURN_IF_FAILED(bb_device_allocate(p->matrix->device,
                                            static_cast<size_t>(n) * value_bytes(peer), &p->scale));
-    if (peer->plan.type == BB_F32) {
+    if (peer->type == BB_F32) {
         BB_RETURN_IF_FAILED(BB_ALLOCATE(n, &narrow));
         for (bb_index i = 0; i < n; ++i) {
             narrow[i] = static_cast<float>(scale[i]);
@@ -233,12 +233,9 @@ bb_status prepare(part *p, const double *scale)
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
     BB_CUDA_TRY(cudaGetDevice(&p->ordinal));
-    p->rows = loaded.count(peer->n, peer->plan.block, static_cast<uint32_t>(p->row), 0,
-                           static_cast<uint32_t>(peer->plan.rows));
-    p->columns = loaded.count(peer->n, peer->plan.block, static_cast<uint32_t>(p->column), 0,
-                              static_cast<uint32_t>(peer->plan.columns));
+    p->rows = loaded.count(peer->n, peer->block, static_cast<uint32_t>(p->row), 0, GPUS);
     const size_t bytes =
-        static_cast<size_t>(p->rows) * static_cast<size_t>(p->columns) * value_bytes(peer);
+        static_cast<size_t>(p->rows) * static_cast<size_t>(peer->n) * value_bytes(peer);
     BB_RETURN_IF_FAILED(bb_device_allocate(device, bytes, &p->values));
     BB_RETURN_IF_FAILED(bb_device_zero(device, p->values, bytes)); // what stands above the diagonal
     BB_RETURN_IF_FAILED(bb_device_allocate(device, sizeof(int), &p->info));
@@ -272,9 +269,9 @@ bb_status lay_out(part *p)
 {
     const bb_cusolvermp_peer *peer = p->peer;
     const bb_index n = peer->n;
-    const bb_index block = peer->plan.block;
-    BB_CUSOLVERMP_TRY(loaded.create_grid(p->handle, &p->grid, p->member, peer->plan.rows,
-                                         peer->plan.columns, BB_MP_COLUMN_MAJOR));
+    const bb_index block = peer->block;
+    BB_CUSOLVERMP_TRY(
+        loaded.create_grid(p->handle, &p->grid, p->member, GPUS, 1, BB_MP_COLUMN_MAJOR));
     BB_CUSOLVERMP_TRY(loaded.create_matrix(&p->descriptor, p->grid, type_of(peer), n, n, block,
                                            block, 0, 0, p->rows));
     BB_CUSOLVERMP_TRY(loaded.workspace(p->handle, CUBLAS_FILL_MODE_LOWER, n, p->values, 1, 1,
@@ -289,26 +286,25 @@ bb_status fill(const part *p)
 {
     const bb_cusolvermp_peer *peer = p->peer;
     const bb_index n = peer->n;
-    const bb_index block = peer->plan.block;
+    const bb_index block = peer->block;
     const bb_index bytes = static_cast<bb_index>(value_bytes(peer));
     const char *scale = static_cast<const char *>(p->scale);
     bb_device_report report;
     BB_RETURN_IF_FAILED(bb_device_describe(p->matrix->device, &report)); // as in prepare
-    for (bb_index c = 0; c < p->columns; c += block) {
-        const bb_index column = (c / block * peer->plan.columns + p->column) * block;
+    for (bb_index column = 0; column < n; column += block) {
         const bb_index width = n - column < block ? n - column : block;
         for (bb_index r = 0; r < p->rows; r += block) {
-            const bb_index row = (r / block * peer->plan.rows + p->row) * block;
+            const bb_index row = (r / block * GPUS + p->row) * block;
             const bb_index height = n - row < block ? n - row : block;
-            char *values = static_cast<char *>(p->values) + (c * p->rows + r) * bytes;
+            char *values = static_cast<char *>(p->values) + (column * p->rows + r) * bytes;
             if (row < column) {
                 continue;
             }
             BB_RETURN_IF_FAILED(bb_device_source_fill(
                 p->matrix, bb_stream_queue(p->stream), column, row,
-                bb_device_matrix(values, peer->plan.type, width, height, p->rows)));
+                bb_device_matrix(values, peer->type, width, height, p->rows)));
             BB_RETURN_IF_FAILED(bb_panel_part_scale(
-                values, peer->plan.type == BB_F64 ? BB_PANEL_FP64 : BB_PANEL_FP32, width, height,
+                values, peer->type == BB_F64 ? BB_PANEL_FP64 : BB_PANEL_FP32, width, height,
                 p->rows, scale + column * bytes, scale + row * bytes, p->stream));
         }
     }
@@ -385,20 +381,20 @@ bb_status open(bb_cusolvermp_peer *peer, const double *scale)
 } // namespace
 
 extern "C" bb_status bb_cusolvermp_peer_create(const bb_device_source *const matrices[GPUS],
-                                               const double *scale, const bb_cusolvermp_plan *plan,
+                                               const double *scale, bb_type type, bb_index block,
                                                bb_cusolvermp_peer **out)
 {
     bb_cusolvermp_peer *peer = nullptr;
     *out = nullptr;
     BB_RETURN_IF_FAILED(load());
     BB_RETURN_IF_FAILED(BB_ZEROED(1, &peer));
-    peer->plan = *plan;
+    peer->type = type;
+    peer->block = block;
     peer->n = matrices[0]->rows;
-    for (int g = 0; g < GPUS; ++g) { // column by column, as BB_MP_COLUMN_MAJOR says
+    for (int g = 0; g < GPUS; ++g) {
         peer->parts[g].peer = peer;
         peer->parts[g].matrix = matrices[g];
-        peer->parts[g].row = g % plan->rows;
-        peer->parts[g].column = g / plan->rows;
+        peer->parts[g].row = g;
     }
     bb_status status = open(peer, scale);
     if (status != BB_OK) {
@@ -436,23 +432,20 @@ extern "C" bb_status bb_cusolvermp_peer_factor(bb_cusolvermp_peer *peer, double 
 extern "C" bb_status bb_cusolvermp_peer_pivots(const bb_cusolvermp_peer *peer, double *out)
 {
     const bb_index n = peer->n;
-    const bb_index block = peer->plan.block;
+    const bb_index block = peer->block;
     const size_t bytes = value_bytes(peer);
     for (bb_index first = 0; first < n; first += block) {
         const bb_index k = first / block;
-        const bb_index rows = peer->plan.rows;
-        const bb_index columns = peer->plan.columns;
-        const part &p = peer->parts[k % rows + k % columns * rows];
+        const part &p = peer->parts[k % GPUS];
         const bb_index size = n - first < block ? n - first : block;
-        const char *values =
-            static_cast<const char *>(p.values) +
-            (k / columns * block * p.rows + k / rows * block) * static_cast<bb_index>(bytes);
+        const char *values = static_cast<const char *>(p.values) +
+                             (first * p.rows + k / GPUS * block) * static_cast<bb_index>(bytes);
         // A pivot a row: they are a column's length and a value apart.
         BB_CUDA_TRY(cudaMemcpy2D(out + first, sizeof(double), values,
                                  static_cast<size_t>(p.rows + 1) * bytes, bytes,
                                  static_cast<size_t>(size), cudaMemcpyDeviceToHost));
     }
-    for (bb_index i = 0; peer->plan.type == BB_F32 && i < n; ++i) {
+    for (bb_index i = 0; peer->type == BB_F32 && i < n; ++i) {
         float narrow = 0.0F;
         memcpy(&narrow, out + i, sizeof narrow);
         out[i] = static_cast<double>(narrow);

@@ -6,7 +6,7 @@
 
 #include "bench/bench.h"
 
-/// `choice` of a row: a bb_variant and what it does; `storage` names its matrix (bench_matrix.h).
+/// `choice` of a row: a bb_variant and what it does; `storage` names its matrix.
 enum {
     BB_PANEL_TWO = 1 << 8,         ///< on two devices, against one
     BB_PANEL_SOLVE = 1 << 9,       ///< with n / 9 right-hand sides

@@ -11,13 +11,15 @@
 // A solve has m = n / 9 right-hand sides that decay, swept forward and backward. Pivots, each of
 // which depends on all of L before it, are the rival's bits, and those of cuSOLVERMp within 1e-2 in
 // fp32 and 1e-11 in fp64 (4e-4 and 1e-13 on two H200): else there is no ratio but an error.
-#include "bench/bench_matrix.h"
+#include "bench/bench_sky.h"
+#include "bench/bench_source.h"
 #include "bench/panels/cusolvermp_peer.h"
 #include "bench/panels/panel_bench.h"
 #include "bench/panels/potrf_peer.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "precision/scaling.h"
 #include "sim/plan.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 
@@ -39,12 +41,69 @@ enum {
 
 static const double enough_s = 2.0;
 
+// By --set; the time of a product depends on what it multiplies, as the GPU is at its power cap.
+typedef enum matrix_kind {
+    DECAY,      // far blocks vanish, condition 1e3; little power
+    RANDOM,     // blocks alike everywhere, condition 9; the most power
+    COVARIANCE, // Cmm of nine sensors, scaled to a unit diagonal: the program's purpose
+    KINDS,
+} matrix_kind;
+
+static const char *const kind_names[KINDS] = {"decay", "random", "covariance"};
+
+// Not moved once it is open.
+typedef struct test_matrix {
+    bb_matrix_source source;
+    bb_device_source *twin;
+    double *scale; // [n] of the covariance, as bb_panel_cholesky_factor takes it; else NULL
+    bb_noise noise;
+    bb_bench_sky sky;
+} test_matrix;
+
+static bb_status open_covariance(bb_index n, test_matrix *out)
+{
+    bb_status status = BB_OK;
+    const bb_index lenslets = n == 1368 ? 10 : n == 34128 ? 50 : n == 100368 ? 86 : 0;
+    double *diagonal = NULL;
+    BB_REQUIRE(lenslets > 0, BB_INVALID,
+               "no covariance of %td rows: --n 34128 or 100368, or --set decay or random", n);
+    BB_TRY(bb_bench_sky_create_wide(lenslets, &out->sky));
+    out->source = *bb_slope_covariance_source(out->sky.covariance);
+    BB_REQUIRE(out->source.rows == n, BB_INTERNAL, "covariance of %td rows, expected %td",
+               out->source.rows, n);
+    BB_TRY(BB_ALLOCATE(n, &diagonal));
+    BB_TRY(BB_ALLOCATE(n, &out->scale));
+    BB_TRY(bb_matrix_source_diagonal(&out->source, diagonal));
+    BB_TRY(bb_scaling_unit_diagonal(diagonal, n, out->scale));
+done:
+    BB_RELEASE(&diagonal);
+    return status;
+}
+
+static bb_status open_matrix(matrix_kind kind, bb_index n, bb_device *device, test_matrix *out)
+{
+    bb_status status = BB_OK;
+    out->source = kind == RANDOM ? bb_noise_source(&out->noise, n)
+                                 : bb_decay_source(&bb_decay_matrix, n, n, "bench");
+    BB_TRY(kind == COVARIANCE ? open_covariance(n, out) : BB_OK);
+    BB_TRY(bb_device_source_create(&out->source, device, &out->twin));
+done:
+    return status;
+}
+
+static void close_matrix(test_matrix *matrix)
+{
+    bb_device_source_destroy(&matrix->twin);
+    BB_RELEASE(&matrix->scale);
+    bb_bench_sky_release(&matrix->sky);
+}
+
 typedef struct contest {
     bb_panel_plan plan;
     int gpus, flags;
-    bb_bench_matrix_kind kind;
+    matrix_kind kind;
     bb_device *devices[GPUS];
-    bb_bench_matrix matrices[GPUS];
+    test_matrix matrices[GPUS];
     bb_decay decay;
     bb_matrix_source side;
     bb_device_source *sides[GPUS];
@@ -63,7 +122,7 @@ static void leave(contest *task)
     BB_RELEASE(&task->rival_pivots);
     for (int g = 0; g < GPUS; ++g) {
         bb_device_source_destroy(&task->sides[g]);
-        bb_bench_matrix_close(&task->matrices[g]);
+        close_matrix(&task->matrices[g]);
         bb_device_close(&task->devices[g]);
     }
 }
@@ -79,7 +138,7 @@ static bb_status enter(contest *task)
     BB_TRY(BB_ALLOCATE(plan->n, &task->rival_pivots));
     for (int g = 0; g < task->gpus; ++g) {
         BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &task->devices[g]));
-        BB_TRY(bb_bench_matrix_open(task->kind, plan->n, task->devices[g], &task->matrices[g]));
+        BB_TRY(open_matrix(task->kind, plan->n, task->devices[g], &task->matrices[g]));
         if (plan->sides > 0) {
             BB_TRY(bb_device_source_create(&task->side, task->devices[g], &task->sides[g]));
         }
@@ -159,13 +218,13 @@ static bb_status play_panels(contest *task)
     return play(task, 1, &plan, &task->rival, task->rival_pivots, &task->rival_bytes, NULL);
 }
 
-static bb_status time_potrf(const contest *task, bb_bench_matrix_kind kind, bb_index n,
+static bb_status time_potrf(const contest *task, matrix_kind kind, bb_index n,
                             bb_bench_times *times)
 {
     bb_status status = BB_OK;
-    bb_bench_matrix matrix = {0};
+    test_matrix matrix = {0};
     double spent = 0.0;
-    BB_TRY(bb_bench_matrix_open(kind, n, task->devices[0], &matrix));
+    BB_TRY(open_matrix(kind, n, task->devices[0], &matrix));
     for (int round = 0; round < ROUNDS && spent < enough_s; ++round) {
         double seconds = 0.0;
         BB_TRY(bb_potrf_peer_time(matrix.twin, &seconds));
@@ -173,7 +232,7 @@ static bb_status time_potrf(const contest *task, bb_bench_matrix_kind kind, bb_i
         spent += seconds;
     }
 done:
-    bb_bench_matrix_close(&matrix);
+    close_matrix(&matrix);
     return status;
 }
 
@@ -181,17 +240,15 @@ static bb_status play_potrf(contest *task)
 {
     bb_status status = BB_OK;
     bb_bench_times warm = {0};
-    BB_TRY(time_potrf(task, BB_BENCH_DECAY, WARM_N, &warm));
+    BB_TRY(time_potrf(task, DECAY, WARM_N, &warm));
     BB_TRY(time_potrf(task, task->kind, task->plan.n, &task->rival));
 done:
     return status;
 }
 
-static bb_cusolvermp_plan peer_plan(const contest *task)
+static bb_index peer_block(const contest *task)
 {
-    const bool wide = task->plan.arithmetic == BB_VARIANT_DP;
-    const bb_index block = task->plan.n < PEER_BLOCK ? QUICK_BLOCK : PEER_BLOCK;
-    return (bb_cusolvermp_plan){wide ? BB_F64 : BB_F32, block, GPUS, 1};
+    return task->plan.n < PEER_BLOCK ? QUICK_BLOCK : PEER_BLOCK;
 }
 
 static bb_status play_cusolvermp(contest *task)
@@ -200,9 +257,9 @@ static bb_status play_cusolvermp(contest *task)
     bb_cusolvermp_peer *peer = NULL;
     const double *scale = task->matrices[0].scale;
     const bb_device_source *const matrices[GPUS] = {task->matrices[0].twin, task->matrices[1].twin};
-    const bb_cusolvermp_plan plan = peer_plan(task);
+    const bb_type type = task->plan.arithmetic == BB_VARIANT_DP ? BB_F64 : BB_F32;
     double seconds = 0.0;
-    BB_TRY(bb_cusolvermp_peer_create(matrices, scale, &plan, &peer));
+    BB_TRY(bb_cusolvermp_peer_create(matrices, scale, type, peer_block(task), &peer));
     bb_cusolvermp_peer_versions(peer, &task->solver_version, &task->nccl_version);
     for (int round = 0; round <= ROUNDS; ++round) {
         BB_TRY(bb_cusolvermp_peer_factor(peer, &seconds));
@@ -266,12 +323,9 @@ static bb_status describe(const contest *task, bb_bench_outcome *out)
         BB_TRY(compare_pivots(task, &apart));
     }
     if ((task->flags & BB_PANEL_CUSOLVERMP) != 0) {
-        const bb_cusolvermp_plan peer = peer_plan(task);
         (void)snprintf(beside, sizeof beside,
-                       "; cuSOLVERMp %d (NCCL %d) in blocks of %td on %d x %d, pivots differ by "
-                       "%.1e",
-                       task->solver_version, task->nccl_version, peer.block, peer.rows,
-                       peer.columns, apart);
+                       "; cuSOLVERMp %d (NCCL %d) in blocks of %td on 2 x 1, pivots differ by %.1e",
+                       task->solver_version, task->nccl_version, peer_block(task), apart);
     } else if ((task->flags & BB_PANEL_SWAP) != 0) {
         (void)snprintf(
             beside, sizeof beside, ", %.0f GB up, %.0f down, %.0f GB of host taken in %.3g s%s",
@@ -285,8 +339,8 @@ static bb_status describe(const contest *task, bb_bench_outcome *out)
     }
     (void)snprintf(out->detail, sizeof out->detail,
                    "n %td, m %td, %s, panel %td, %.2f GB planned, %.2f taken%s", plan->n,
-                   plan->sides, bb_bench_matrix_names[task->kind], plan->block,
-                   1e-9 * need.device_bytes, 1e-9 * task->taken_bytes, beside);
+                   plan->sides, kind_names[task->kind], plan->block, 1e-9 * need.device_bytes,
+                   1e-9 * task->taken_bytes, beside);
 done:
     return status;
 }
@@ -343,12 +397,12 @@ static bb_status choose(const bb_bench_case *self, const bb_bench_setup *setup, 
         task->plan.sweeps = BB_POLICY_SWEEPS_FOLLOW;
     }
     const char *set = setup->quick || setup->set == NULL ? self->storage : setup->set;
-    while (kind < BB_BENCH_MATRICES && strcmp(bb_bench_matrix_names[kind], set) != 0) {
+    while (kind < KINDS && strcmp(kind_names[kind], set) != 0) {
         ++kind;
     }
-    BB_REQUIRE(kind < BB_BENCH_MATRICES, BB_INVALID,
-               "--set %s: %s takes decay, random or covariance", set, self->name);
-    task->kind = (bb_bench_matrix_kind)kind;
+    BB_REQUIRE(kind < KINDS, BB_INVALID, "--set %s: %s takes decay, random or covariance", set,
+               self->name);
+    task->kind = (matrix_kind)kind;
 done:
     return status;
 }

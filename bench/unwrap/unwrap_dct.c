@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/unwrap/unwrap_peers.h"
-#include "core/clock.h"
 #include "core/memory.h"
 #include "core/portable.h"
 #include "core/thread.h"
@@ -218,17 +217,14 @@ static bb_status divide(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-bb_status bb_unwrap_dct_run(bb_unwrap_dct *dct, const double *wrapped, double *phase,
-                            double *solve_seconds)
+bb_status bb_unwrap_dct_run(bb_unwrap_dct *dct, const double *wrapped, double *phase)
 {
     bb_status status = BB_OK;
     dct->wrapped = wrapped;
     BB_TRY(bb_thread_ranges(dct->rows, GRAIN, diverge, dct));
-    const double begin = bb_clock_seconds();
     fftwf_execute(dct->forward);
     BB_TRY(bb_thread_ranges(dct->rows, GRAIN, divide, dct));
     fftwf_execute(dct->backward);
-    *solve_seconds = bb_clock_seconds() - begin;
     BB_TRY(bb_unwrap_peers_congruent(wrapped, dct->field, dct->columns, dct->columns, dct->rows,
                                      phase));
 done:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/unwrap/unwrap_peers.h"
-#include "core/clock.h"
 #include "core/memory.h"
 #include "core/portable.h"
 #include "core/thread.h"
@@ -372,29 +371,26 @@ BB_CLONES static bb_status divergence_rows(void *context, bb_index begin, bb_ind
     return BB_OK;
 }
 
-static bb_status solve(bb_unwrap_loops *loops, bb_index cycles, double *seconds)
+static bb_status solve(bb_unwrap_loops *loops, bb_index cycles)
 {
     bb_status status = BB_OK;
     for (int i = 1; i < loops->count; ++i) {
         BB_TRY(over_rows(loops, i, loops->levels[i].rows, coarsen_rows));
     }
     BB_TRY(over_rows(loops, 0, loops->levels[0].rows, divergence_rows));
-    const double begin = bb_clock_seconds();
     for (bb_index i = 0; i < cycles; ++i) {
         BB_TRY(run_cycle(loops));
     }
-    *seconds += bb_clock_seconds() - begin;
 done:
     return status;
 }
 
 bb_status bb_unwrap_loops_run(bb_unwrap_loops *loops, const bb_unwrap_counts *counts,
-                              const double *wrapped, double *phase, double *solve_seconds)
+                              const double *wrapped, double *phase)
 {
     bb_status status = BB_OK;
     const level *grid = &loops->levels[0];
     loops->wrapped = wrapped;
-    *solve_seconds = 0.0;
     BB_TRY(over_rows(loops, 0, grid->rows, gradient_rows));
     for (loops->colour = 0; loops->colour < 2; ++loops->colour) {
         BB_TRY(over_rows(loops, 0, grid->rows, sum_rows));
@@ -402,11 +398,11 @@ bb_status bb_unwrap_loops_run(bb_unwrap_loops *loops, const bb_unwrap_counts *co
     }
     find_limit(loops);
     BB_TRY(over_rows(loops, 0, grid->rows, reject_rows));
-    BB_TRY(solve(loops, counts->cycles, solve_seconds));
+    BB_TRY(solve(loops, counts->cycles));
     for (bb_index i = 0; i < counts->reweighted; ++i) {
         loops->softness = ldexp(0.3, -(int)i);
         BB_TRY(over_rows(loops, 0, grid->rows, reweight_rows));
-        BB_TRY(solve(loops, counts->reweight_cycles, solve_seconds));
+        BB_TRY(solve(loops, counts->reweight_cycles));
     }
     BB_TRY(bb_unwrap_peers_congruent(wrapped, grid->u, grid->stride, grid->columns, grid->rows,
                                      phase));

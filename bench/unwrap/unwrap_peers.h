@@ -19,10 +19,8 @@ void bb_unwrap_dct_destroy(bb_unwrap_dct **dct);
 /// Threads of the transforms.
 bb_index bb_unwrap_dct_threads(const bb_unwrap_dct *dct);
 
-/// From `wrapped` [rows][columns] in rad to the congruent `phase`; `solve_seconds` are those of the
-/// two transforms and the division.
-BB_CHECKED bb_status bb_unwrap_dct_run(bb_unwrap_dct *dct, const double *wrapped, double *phase,
-                                       double *solve_seconds);
+/// From `wrapped` [rows][columns] in rad to the congruent `phase`.
+BB_CHECKED bb_status bb_unwrap_dct_run(bb_unwrap_dct *dct, const double *wrapped, double *phase);
 
 /// The steps of solvers/unwrap/unwrap.h but the settling of points without an edge: rejection by
 /// residuals of gradients, V(2,1) cycles of red-black sweeps, reweighting, congruence. Loops in C
@@ -38,10 +36,9 @@ typedef struct bb_unwrap_counts {
     bb_index cycles, reweighted, reweight_cycles;
 } bb_unwrap_counts;
 
-/// As bb_unwrap_dct_run; `solve_seconds` are those of the V-cycles.
+/// As bb_unwrap_dct_run.
 BB_CHECKED bb_status bb_unwrap_loops_run(bb_unwrap_loops *loops, const bb_unwrap_counts *counts,
-                                         const double *wrapped, double *phase,
-                                         double *solve_seconds);
+                                         const double *wrapped, double *phase);
 
 /// The last step of both: turns `wrapped` into the phase that is congruent with it and nearest to
 /// `solution` [rows][stride] and a piston, which comes from what they differ by.

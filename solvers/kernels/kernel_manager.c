@@ -120,12 +120,6 @@ const char *bb_kernel_manager_text(const char *file)
     return "";
 }
 
-const char *bb_kernel_manager_shipped(int number)
-{
-    const int count = (int)(sizeof shipped_kernels / sizeof shipped_kernels[0]);
-    return number >= 0 && number < count ? shipped_kernels[number].file : NULL;
-}
-
 const bb_benchmark_object *bb_kernel_manager_object(const bb_benchmark_set *set, const char *name)
 {
     for (int i = 0; i < BB_MANAGER_OBJECTS && set->objects[i].name != NULL; ++i) {

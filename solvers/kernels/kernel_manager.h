@@ -64,9 +64,6 @@ extern const bb_scalar bb_kernel_manager_parameters[BB_MANAGER_PARAMETERS];
 /// Text of a file of configs/kernels, "" where there is none of that name.
 const char *bb_kernel_manager_text(const char *file);
 
-/// File of configs/kernels by number from 0 on, NULL beyond the last.
-const char *bb_kernel_manager_shipped(int number);
-
 /// Fills the elements of a program's objects, whose sizes `data` has, for a set: numbers in [-1, 1]
 /// that follow from the index, rows of the sparse matrix.
 void bb_kernel_manager_fill(const bb_program *program, const bb_benchmark_set *set,

@@ -2,7 +2,6 @@
 #include "solvers/kernels/language/description.h"
 
 #include "core/suggestion.h"
-#include "solvers/kernels/language/element_type.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -372,46 +371,6 @@ bb_status bb_description_write(const bb_description *description, bb_text *out)
     }
 done:
     return status;
-}
-
-// The next element in order of the text, NULL after the last.
-static const bb_element *next_element(const bb_element *element)
-{
-    if (element->first != NULL) {
-        return element->first;
-    }
-    while (element != NULL && element->next == NULL) {
-        element = element->parent;
-    }
-    return element != NULL ? element->next : NULL;
-}
-
-static bool is_listed(const char *const words[], int count, const char *word)
-{
-    bool listed = false;
-    for (int i = 0; i < count && !listed; ++i) {
-        listed = strcmp(words[i], word) == 0;
-    }
-    return listed;
-}
-
-int bb_description_placeholders(const bb_description *description, const char *out[], int capacity)
-{
-    static const bb_description_key keys[] = {BB_DESCRIPTION_ICF_TYPE,
-                                              BB_DESCRIPTION_ELEMENT_DATA_TYPE, BB_DESCRIPTION_TYPE,
-                                              BB_DESCRIPTION_DATA_TYPE};
-    int count = 0;
-    for (const bb_element *element = description->root; element != NULL;
-         element = next_element(element)) {
-        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; ++k) {
-            const char *word = element->values[keys[k]];
-            if (word != NULL && !bb_element_type_is(word) && count < capacity &&
-                !is_listed(out, count, word)) {
-                out[count++] = word;
-            }
-        }
-    }
-    return count;
 }
 
 void bb_description_release(bb_description *description)

@@ -99,11 +99,6 @@ BB_CHECKED bb_status bb_description_complete(const bb_description *description,
 /// names: reading it gives an equal description.
 BB_CHECKED bb_status bb_description_write(const bb_description *description, bb_text *out);
 
-/// Words that stand for types in the description, "USED_FLOAT", each once, in order of the
-/// elements: a type has to be chosen for each. Returns how many go into `out` [capacity]; they are
-/// borrowed from the description.
-int bb_description_placeholders(const bb_description *description, const char *out[], int capacity);
-
 void bb_description_release(bb_description *description);
 
 #endif
