@@ -5,7 +5,7 @@
 // stand one below the other in one stream; 500 is a multiple of 4, so no block crosses rows. The
 // rate is of decoded bytes; the index is not counted in it, its bits are in the detail. The peer is
 // libzfp's own decoder on one core, and every value is compared with its values.
-#include "bench/bench.h"
+#include "bench/gemv/gemv_bench.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
@@ -35,21 +35,21 @@ typedef struct contest {
     double libzfp_s;
 } contest;
 
-// Displacement falls off as 1 over the distance, from a point that moves along the slit.
 static bb_status fill_mesh(void *context, bb_index row)
 {
+    bb_status status = BB_OK;
     const contest *task = context;
-    const bb_index line = row / 21;
-    const double centre_x = 0.5 * MESH_COLUMNS + 2.0 * (double)(row % 21) + 0.3;
-    const double centre_y = 0.5 * MESH_LINES + 2.0 * (double)line;
-    float *values = task->values + row * MESH_LINES * MESH_COLUMNS;
-    for (bb_index j = 0; j < (bb_index)MESH_LINES * MESH_COLUMNS; ++j) {
-        const bb_index mesh_line = j / MESH_COLUMNS;
-        double x = (double)(j % MESH_COLUMNS) - centre_x;
-        double y = (double)mesh_line - centre_y;
-        values[j] = (float)(1e-9 * x / (4.0 + x * x + y * y));
+    const bb_index points = (bb_index)MESH_LINES * MESH_COLUMNS;
+    const bb_gemv_sizes sizes = {CUDA_ROWS, points, MESH_COLUMNS};
+    double *wide = NULL;
+    BB_TRY(BB_ALLOCATE(points, &wide));
+    bb_gemv_sizes_fill(&sizes, row, wide);
+    for (bb_index j = 0; j < points; ++j) {
+        task->values[row * points + j] = (float)wide[j];
     }
-    return BB_OK;
+done:
+    BB_RELEASE(&wide);
+    return status;
 }
 
 static bb_index count_values(const contest *task)

@@ -22,6 +22,7 @@ run env BB_OPENCL_DEVICE=NVIDIA build-gpu/bitbudget run tests/configs/small/wafe
 fp64, accumulate: fp64, device: cpu}, {name: mixed, storage: fp32, multiply: fp32, accumulate: fp64}]"
 run env BB_OPENCL_DEVICE=NVIDIA build-gpu/bitbudget-bench -o "$logs/gemv.h5" --force \
   kernel-gemv-mixed-sp-{cuda,opencl} gemv-cuda-fp32{-each,-square,-tall}
+run build-gpu/bitbudget-bench --quick -q --force -o "$logs/quick.h5" # every row runs, the figures mean nothing
 case $(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1) in # slower than the baseline: exit 1
 "NVIDIA H200") run build-gpu/bitbudget-bench --compare tests/baselines/nvidia-h200.yaml --device cuda -q --force -o "$logs/compare.h5" ;;
 esac

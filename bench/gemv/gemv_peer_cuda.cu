@@ -171,16 +171,6 @@ void narrow(const bb_gemv_peer *peer, const double *values, bb_index count, void
     }
 }
 
-// Room for C, x and y.
-bb_status take_whole(bb_gemv_peer *peer)
-{
-    const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
-    const size_t rows = static_cast<size_t>(peer->rows);
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * row_bytes, &peer->matrix));
-    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, row_bytes, &peer->x));
-    return bb_device_allocate(peer->device, rows * sizeof(double), &peer->y);
-}
-
 bb_status take(bb_gemv_peer *peer, const double *x)
 {
     const size_t row_bytes = static_cast<size_t>(peer->columns) * peer->word;
@@ -190,7 +180,9 @@ bb_status take(bb_gemv_peer *peer, const double *x)
     peer->units = static_cast<int>(report.units);
     BB_RETURN_IF_FAILED(bb_memory_zeroed(peer->rows > peer->columns ? peer->rows : peer->columns,
                                          peer->word, &peer->staging));
-    BB_RETURN_IF_FAILED(take_whole(peer));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * row_bytes, &peer->matrix));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, row_bytes, &peer->x));
+    BB_RETURN_IF_FAILED(bb_device_allocate(peer->device, rows * sizeof(double), &peer->y));
     if (peer->kind == BB_GEMV_SPLIT_BATCHED) {
         BB_RETURN_IF_FAILED(
             bb_device_allocate(peer->device, splits * rows * sizeof(float), &peer->partial));

@@ -13,9 +13,8 @@
 // fp32 and 1e-11 in fp64 (4e-4 and 1e-13 on two H200): else there is no ratio but an error.
 #include "bench/bench_sky.h"
 #include "bench/bench_source.h"
-#include "bench/panels/cusolvermp_peer.h"
 #include "bench/panels/panel_bench.h"
-#include "bench/panels/potrf_peer.h"
+#include "bench/panels/panel_peers.h"
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -227,7 +226,7 @@ static bb_status time_potrf(const contest *task, matrix_kind kind, bb_index n,
     BB_TRY(open_matrix(kind, n, task->devices[0], &matrix));
     for (int round = 0; round < ROUNDS && spent < enough_s; ++round) {
         double seconds = 0.0;
-        BB_TRY(bb_potrf_peer_time(matrix.twin, &seconds));
+        BB_TRY(bb_panel_peers_potrf(matrix.twin, &seconds));
         bb_bench_add(times, seconds);
         spent += seconds;
     }

@@ -190,6 +190,20 @@ TEST(rows_of_other_sizes_are_named_by_them)
     assert_true(isnan(bb_results_find(results, "results/bar")->numbers[1]));
 }
 
+TEST(a_factorization_has_the_rows_that_are_asked_for)
+{
+    const bb_bench_setup setup = {.threads = 1, .cpu_only = true, .n = 96};
+    static const char *const names[] = {"cholesky-hp1", "rounding-sweep"};
+    static const char *const details[] = {"n 96, tile ", "24 x 96"};
+    for (int i = 0; i < 2; ++i) {
+        bb_bench_case row;
+        bb_bench_outcome outcome = {.ratio = NAN};
+        check_ok(bb_bench_find(names[i], &row));
+        check_ok(bb_bench_measure_case(&row, &setup, &outcome));
+        assert_non_null(strstr(outcome.detail, details[i]));
+    }
+}
+
 TEST(layouts_of_products_have_a_mesh_where_one_divides_the_columns)
 {
     static const bb_index columns[][2] = {{9728, 512}, {384, 128}, {19078, 0}, {100368, 0}};
@@ -242,6 +256,8 @@ TEST(the_program_says_what_it_takes)
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--list", "--quick");
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--datasets", "-o", "a.h5");
     BENCH(2, "--size 12, expected rows x columns", "gemv-fp32", "--size", "12", "-o", "a.h5");
+    BENCH(2, "'max.kernel'", "kernel-max-sp-cpu", "--file", "max.kernel", "-o", "max.kernel",
+          "--force");
     BENCH(2, "a baseline is of the rows' own sizes", "--compare", "a.yaml", "--n", "5");
     BENCH(2,
           "option --quack is not one of 'bitbudget-bench' (did you mean --quick?); see "

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The peer of a factorization by panels on two cuda devices: cusolverMpPotrf, lower triangle, as an
-// expert would call it in one process: a thread and a handle a device, joined by NCCL, block rows
-// of the matrix dealt in turn (a grid of 2 x 1) and filled in place.
-#ifndef BB_BENCH_PANELS_CUSOLVERMP_PEER_H
-#define BB_BENCH_PANELS_CUSOLVERMP_PEER_H
+// Peers of factorizations by panels: cuSOLVER's potrf on one cuda device, and on two
+// cusolverMpPotrf, lower triangle, as an expert would call it in one process: a thread and a handle
+// a device, joined by NCCL, block rows of the matrix dealt in turn (a grid of 2 x 1) and filled in
+// place.
+#ifndef BB_BENCH_PANELS_PANEL_PEERS_H
+#define BB_BENCH_PANELS_PANEL_PEERS_H
 
 #include "core/device/device_source.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/// Seconds of cusolverDnXpotrf alone, by the device's clock, on the matrix of a source in fp32: it
+/// takes 4 n^2 bytes and cuSOLVER's workspace on the source's device, and frees them. Errors:
+/// BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_panel_peers_potrf(const bb_device_source *matrix, double *seconds);
 
 enum { BB_CUSOLVERMP_GPUS = 2 };
 
