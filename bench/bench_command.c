@@ -34,13 +34,14 @@ done:
     return status;
 }
 
-static void list_cases(void)
+static bb_status list_cases(void)
 {
     const bb_bench_case *cases = NULL;
     bb_index count = bb_bench_cases(&cases);
     for (bb_index i = 0; i < count; ++i) {
         (void)printf("  %-24s %s\n", cases[i].name, cases[i].what);
     }
+    return BB_OK;
 }
 
 // --device: auto and cuda also measure the benchmarks of a cuda device, auto where there is one.
@@ -138,6 +139,39 @@ done:
     return status;
 }
 
+static bb_status check_options(const bb_options *options)
+{
+    bb_status status = BB_OK;
+    const bool lists = options->list || options->datasets;
+    const bool compares = options->compare != NULL || options->record != NULL;
+    const bool resizes =
+        options->n > 0 || options->size != NULL || options->set != NULL || options->file != NULL;
+    BB_REQUIRE(!lists || options->argument_count == 2, BB_INVALID,
+               "--list and --datasets measure nothing: give neither names nor other options");
+    BB_REQUIRE(options->compare == NULL || options->record == NULL, BB_INVALID,
+               "--compare and --record: give one of them");
+    BB_REQUIRE(!compares || !resizes, BB_INVALID,
+               "a baseline is of the rows' own sizes: no --n, --size, --set and --file");
+done:
+    return status;
+}
+
+static bb_status check_files(const bb_options *options, const char *path)
+{
+    bb_status status = BB_OK;
+    bb_file_list inputs = {0};
+    BB_TRY(bb_command_inputs(options, NULL, &inputs));
+    BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
+    if (options->record != NULL) {
+        BB_REQUIRE(strcmp(path, options->record) != 0, BB_INVALID,
+                   "--record '%s' is the result file; name another", path);
+        BB_TRY(bb_file_check(options->record, false, options->force, FILE_BYTES, &inputs));
+    }
+done:
+    bb_file_list_release(&inputs);
+    return status;
+}
+
 static bb_status perform(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
@@ -145,42 +179,16 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     bb_results *results = NULL;
     bb_text table = {0}, baseline = {0};
     bb_index slower = 0;
-    bb_file_list inputs = {0};
     unsigned char *image = NULL;
     bb_index bytes = 0;
     const bool writes = bb_team_joined()->rank == 0;
     (void)experiments;
-    const bool measures = options->output != NULL || options->device != NULL || options->force ||
-                          options->quick || options->energy || options->wisdom != NULL ||
-                          options->set != NULL || options->size != NULL || options->n > 0 ||
-                          options->file != NULL || options->reorder || options->operand_count > 0 ||
-                          options->compare != NULL || options->record != NULL;
-    BB_REQUIRE(!(options->list || options->datasets) || !measures, BB_INVALID,
-               "--list and --datasets measure nothing: give neither names nor other options");
-    BB_REQUIRE(options->compare == NULL || options->record == NULL, BB_INVALID,
-               "--compare and --record: give one of them");
-    BB_REQUIRE((options->compare == NULL && options->record == NULL) ||
-                   (options->n == 0 && options->size == NULL && options->set == NULL &&
-                    options->file == NULL),
-               BB_INVALID,
-               "a baseline is of the rows' own sizes: no --n, --size, --set and --file");
-    if (options->list) {
-        list_cases();
+    BB_TRY(check_options(options));
+    if (options->list || options->datasets) {
+        BB_TRY(options->list ? list_cases() : list_datasets());
         goto done;
     }
-    if (options->datasets) {
-        BB_TRY(list_datasets());
-        goto done;
-    }
-    if (writes) {
-        BB_TRY(bb_command_inputs(options, NULL, &inputs));
-        BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
-        if (options->record != NULL) {
-            BB_REQUIRE(strcmp(path, options->record) != 0, BB_INVALID,
-                       "--record '%s' is the result file; name another", path);
-            BB_TRY(bb_file_check(options->record, false, options->force, FILE_BYTES, &inputs));
-        }
-    }
+    BB_TRY(writes ? check_files(options, path) : BB_OK);
     BB_TRY(bb_address_space_reserve(options->threads));
     BB_TRY(bb_threads_set(options->threads));
     BB_TRY(bb_results_create(&results));
@@ -201,7 +209,6 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     BB_REQUIRE(slower == 0, BB_DIFFERENT, "%td benchmark%s slower than the baseline", slower,
                slower == 1 ? " is" : "s are");
 done:
-    bb_file_list_release(&inputs);
     BB_RELEASE(&image);
     bb_text_release(&table);
     bb_text_release(&baseline);

@@ -34,11 +34,10 @@ static bb_status fill_noise(const bb_matrix_source *source, bb_index row, bb_ind
 static bb_status create_twin(const bb_matrix_source *source, bb_device *device,
                              bb_device_source **out)
 {
+    static const bb_device_fill fills[] = {BB_CUDA_TWIN(bb_decay_fill_cuda),
+                                           BB_CUDA_TWIN(bb_noise_fill_cuda)};
     BB_RETURN_IF_FAILED(BB_ZEROED(1, out));
-    **out =
-        (bb_device_source){.device = device,
-                           .fill = source->fill == fill_decay ? BB_CUDA_TWIN(bb_decay_fill_cuda)
-                                                              : BB_CUDA_TWIN(bb_noise_fill_cuda)};
+    **out = (bb_device_source){.device = device, .fill = fills[source->fill == fill_noise]};
     return BB_OK;
 }
 

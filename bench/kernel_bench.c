@@ -13,6 +13,7 @@
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "solvers/kernels/language/notation_reader.h"
+#include "solvers/kernels/tuning/set_data.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -23,16 +24,14 @@ enum { ROUNDS = 12 };
 
 typedef struct kernel_run {
     const bb_kernel_manager *manager;
-    const bb_benchmark_set *set;
+    bb_benchmark_size set;
     char type[3]; // "SP" or "DP"
     bb_device *device;
     bb_problems problems;
     bb_kernel_source source;
     char texts[BB_MANAGER_TYPES][64];
     char *words[BB_MANAGER_TYPES]; // of the types
-    bb_program_data data[BB_MANAGER_OBJECTS];
-    void *blocks[BB_MANAGER_OBJECTS];
-    bb_binding binding;
+    bb_set_data data;
     bb_assembled_kernel *kernel;
     bb_kernel_choice choice;
 } kernel_run;
@@ -46,34 +45,43 @@ done:
     return status;
 }
 
+static void size_set(const bb_tuning_subject *subject, int number, bb_trial_data *out)
+{
+    const kernel_run *run = subject->context;
+    const bb_benchmark_set *set = &run->manager->sets[number];
+    (void)snprintf(out->name, sizeof out->name, "%s", set->name);
+    out->count = subject->program->object_count;
+    for (int i = 0; i < out->count; ++i) {
+        const bb_benchmark_object *object =
+            bb_kernel_manager_object(set, subject->program->objects[i].name);
+        out->objects[i] = (bb_program_data){.columns = object->columns, .rows = object->rows};
+    }
+}
+
+static bb_status fill_set(const bb_tuning_subject *subject, int number, bb_trial_data *data)
+{
+    const kernel_run *run = subject->context;
+    bb_kernel_manager_fill(subject->program, &run->manager->sets[number], data->objects);
+    return BB_OK;
+}
+
+// The benchmark data on the device.
 static bb_status make_data(kernel_run *run)
 {
     bb_status status = BB_OK;
-    for (int i = 0; i < run->source.program.object_count; ++i) {
-        const bb_program_object *object = &run->source.program.objects[i];
-        const bb_benchmark_object *sizes = bb_kernel_manager_object(run->set, object->name);
-        BB_REQUIRE(sizes != NULL, BB_INVALID, "%s: the benchmark data of %s have no object %s",
-                   run->source.path, run->manager->name, object->name);
-        run->data[i] = (bb_program_data){.columns = sizes->columns, .rows = sizes->rows};
-        BB_TRY(bb_memory_allocate(sizes->columns * sizes->rows,
-                                  bb_element_type_row(object->type)->bytes,
-                                  &run->data[i].elements));
+    const bb_program *program = &run->source.program;
+    const bb_tuning_subject subject = {.program = program,
+                                       .parameters = bb_kernel_manager_parameters,
+                                       .context = run,
+                                       .size_set = size_set,
+                                       .fill_set = fill_set};
+    for (int i = 0; i < program->object_count; ++i) {
+        BB_REQUIRE(bb_kernel_manager_object(&run->manager->sets[run->set],
+                                            program->objects[i].name) != NULL,
+                   BB_INVALID, "%s: the benchmark data of %s have no object %s", run->source.path,
+                   run->manager->name, program->objects[i].name);
     }
-    bb_kernel_manager_fill(&run->source.program, run->set, run->data);
-done:
-    return status;
-}
-
-static bb_status upload(kernel_run *run)
-{
-    bb_status status = BB_OK;
-    for (int i = 0; i < run->source.program.object_count; ++i) {
-        const size_t bytes = bb_element_type_row(run->source.program.objects[i].type)->bytes *
-                             (size_t)run->data[i].columns * (size_t)run->data[i].rows;
-        BB_TRY(bb_device_allocate(run->device, bytes, &run->blocks[i]));
-        BB_TRY(bb_device_upload(run->device, run->blocks[i], run->data[i].elements, bytes));
-        BB_TRY(bb_device_wait(run->device));
-    }
+    BB_TRY(bb_set_data_create(run->device, &subject, (int)run->set, &run->data));
 done:
     return status;
 }
@@ -110,14 +118,11 @@ static bb_status prepare(kernel_run *run, const bb_bench_setup *setup)
     const bb_choice_wish wish = {.wisdom = setup->wisdom, .may_reorder = setup->may_reorder};
     BB_TRY(read_source(run, setup->file));
     BB_TRY(make_data(run));
-    BB_TRY(bb_binding_create(&run->source.program, run->data, bb_kernel_manager_parameters,
-                             &run->problems, &run->binding));
-    BB_TRY(check_problems(run));
-    BB_TRY(
-        bb_kernel_choice_find(&wish, run->device, &run->source, &run->binding, &run->choice, NULL));
-    BB_TRY(bb_assembled_kernel_create(run->device, &run->source.program, run->binding.is_inside,
-                                      &run->choice.choice, &run->kernel));
-    BB_TRY(upload(run));
+    BB_TRY(bb_kernel_choice_find(&wish, run->device, &run->source, &run->data.binding, &run->choice,
+                                 NULL));
+    BB_TRY(bb_assembled_kernel_create(run->device, &run->source.program,
+                                      run->data.binding.is_inside, &run->choice.choice,
+                                      &run->kernel));
 done:
     return status;
 }
@@ -125,25 +130,9 @@ done:
 static void release(kernel_run *run)
 {
     bb_assembled_kernel_destroy(&run->kernel);
-    bb_binding_release(&run->binding);
-    for (int i = 0; i < BB_MANAGER_OBJECTS; ++i) {
-        bb_device_release(run->device, &run->blocks[i]);
-        bb_memory_release(&run->data[i].elements);
-    }
+    bb_set_data_release(&run->data);
     bb_kernel_source_release(&run->source);
     bb_problems_release(&run->problems);
-}
-
-static bb_status time_launch(const kernel_run *run, bb_bench_times *times)
-{
-    bb_status status = BB_OK;
-    double seconds = 0.0;
-    BB_TRY(bb_device_timer_start(run->device));
-    BB_TRY(bb_assembled_kernel_launch(run->kernel, &run->binding, run->blocks));
-    BB_TRY(bb_device_timer_stop(run->device, &seconds));
-    bb_bench_add(times, seconds);
-done:
-    return status;
 }
 
 // What the memory gives: through whichever back end that of the host on processors.
@@ -152,48 +141,50 @@ static bb_status time_host(const kernel_run *run, bb_ceiling *ceiling, double *s
     bb_status status = BB_OK;
     const bool reads = run->manager->is_read_bound;
     BB_TRY(reads ? bb_ceiling_read(ceiling, seconds) : bb_ceiling_triad(ceiling, seconds));
-    *seconds *= bb_binding_bytes(&run->binding) / ((reads ? 8.0 : 24.0) * (double)ceiling->items);
+    *seconds *=
+        bb_binding_bytes(&run->data.binding) / ((reads ? 8.0 : 24.0) * (double)ceiling->items);
 done:
     return status;
 }
 
-// Products and sums of the matrix product, which alone is held to operations: on a GPU to chains of
-// fma, on processors to the BLAS on all threads.
+// Products and sums of the matrix product, which alone is held to operations.
 static double product_flops(const kernel_run *run)
 {
-    const bb_benchmark_object *a = bb_kernel_manager_object(run->set, "A");
-    const bb_benchmark_object *c = bb_kernel_manager_object(run->set, "C");
-    return run->manager->is_compute_bound
-               ? 2.0 * (double)a->columns * (double)c->columns * (double)c->rows
-               : NAN;
+    const bb_program_data *objects = run->data.data.objects;
+    return run->manager->is_compute_bound ? 2.0 * (double)objects[0].columns *
+                                                (double)objects[2].columns * (double)objects[2].rows
+                                          : NAN;
 }
 
 static bb_status peak_blas(const kernel_run *run, bb_index threads, double *out)
 {
     bb_status status = BB_OK;
-    const bb_benchmark_object *a = bb_kernel_manager_object(run->set, "A");
-    const bb_benchmark_object *c = bb_kernel_manager_object(run->set, "C");
-    const int m = (int)c->rows, n = (int)c->columns, depth = (int)a->columns;
-    const void *left = run->data[0].elements, *right = run->data[1].elements;
-    void *product = NULL;
+    const bb_program_data *objects = run->data.data.objects; // A, B and C
+    const int m = (int)objects[2].rows, n = (int)objects[2].columns,
+              depth = (int)objects[0].columns;
+    double *a = NULL, *b = NULL, *c = NULL; // of floats too
     double best = INFINITY;
-    BB_TRY(bb_memory_allocate(c->columns * c->rows, sizeof(double), &product));
+    BB_TRY(BB_ZEROED(objects[0].rows * objects[0].columns, &a));
+    BB_TRY(BB_ZEROED(objects[1].rows * objects[1].columns, &b));
+    BB_TRY(BB_ZEROED(objects[2].rows * objects[2].columns, &c));
     openblas_set_num_threads((int)threads);
     for (int round = 0; round < ROUNDS; ++round) {
         const double begin = bb_clock_seconds();
         if (run->type[0] == 'D') {
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, depth, 1.0, left, depth,
-                        right, n, 0.0, product, n);
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, depth, 1.0, a, depth, b, n,
+                        0.0, c, n);
         } else {
-            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, depth, 1.0F, left, depth,
-                        right, n, 0.0F, product, n);
+            cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, m, n, depth, 1.0F,
+                        (const float *)a, depth, (const float *)b, n, 0.0F, (float *)c, n);
         }
         best = fmin(best, bb_clock_seconds() - begin);
     }
     openblas_set_num_threads(1);
     *out = product_flops(run) / best;
 done:
-    bb_memory_release(&product);
+    BB_RELEASE(&a);
+    BB_RELEASE(&b);
+    BB_RELEASE(&c);
     return status;
 }
 
@@ -223,7 +214,7 @@ static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_ru
         BB_REQUIRE(set < BB_BENCHMARK_COUNT, BB_INVALID, "benchmark %s: kernel %s has no set %s",
                    name, run->manager->name, setup->set);
     }
-    run->set = &sets[setup->quick ? BB_BENCHMARK_SMALL : set];
+    run->set = setup->quick ? BB_BENCHMARK_SMALL : (bb_benchmark_size)set;
 done:
     return status;
 }
@@ -253,12 +244,13 @@ static bb_status measure(kernel_run *run, const bb_bench_setup *setup, bb_bench_
     double peak = NAN;
     const bool on_processor = bb_device_is_processor(run->device);
     const bool reads = run->manager->is_read_bound;
-    out->bytes = bb_binding_bytes(&run->binding);
+    out->bytes = bb_binding_bytes(&run->data.binding);
     BB_TRY(on_processor ? bb_ceiling_create(out->bytes, !reads, &host)
                         : bb_device_ceiling_create(run->device, out->bytes, &device));
     for (int round = 0; round < ROUNDS; ++round) {
         double seconds = 0.0;
-        BB_TRY(time_launch(run, &own));
+        BB_TRY(bb_set_data_time(&run->data, run->kernel, 1, &seconds));
+        bb_bench_add(&own, seconds);
         BB_TRY(on_processor ? time_host(run, &host, &seconds)
                             : bb_device_ceiling_measure(device, reads, &seconds));
         bb_bench_add(&bound, seconds);
@@ -288,11 +280,11 @@ bb_status bb_bench_kernel(const bb_bench_case *self, const bb_bench_setup *setup
     kernel_run run = {.device = setup->device};
     BB_TRY(choose(self->name, setup, &run));
     BB_TRY(prepare(&run, setup));
-    BB_TRY(bb_assembled_kernel_launch(run.kernel, &run.binding, run.blocks)); // warms up
+    BB_TRY(bb_assembled_kernel_launch(run.kernel, &run.data.binding, run.data.blocks)); // warms up
     BB_TRY(bb_device_wait(run.device));
     BB_TRY(measure(&run, setup, out));
     out->kernel_share = out->ratio;
-    (void)snprintf(out->detail, sizeof out->detail, "%s, %s, %.60s", run.set->name, run.type,
+    (void)snprintf(out->detail, sizeof out->detail, "%s, %s, %.60s", run.data.data.name, run.type,
                    run.choice.text);
 done:
     release(&run);
