@@ -351,7 +351,7 @@ static const bb_output rows[] = {
 const bb_output_table bb_bench_outputs = {"/results, bench", NULL, "results", "benchmark",
                                           BB_OUTPUT_ROWS(rows)};
 
-// Of other sizes than the row's there is no bar; a number of rows in the name is that of --n.
+// Sizes other than the row's own have no bar; the name states the rows of --n.
 static void resize(const bb_bench_setup *setup, bench_row *row)
 {
     const char *name = row->self.name;

@@ -15,7 +15,7 @@ struct bb_device_ceiling {
     int64_t vectors; ///< of 16 bytes that one of the two holds
 };
 
-// Words of both languages, in the place of which a kernel's text has its own.
+// Words that differ between OpenCL C and CUDA C.
 #define WORDS_OPENCL                                                                               \
     "#define ENTRY __kernel void\n#define AT __global\n#define GROUP get_group_id(0)\n"            \
     "#define ITEM get_local_id(0)\n#define WIDE long\n"

@@ -135,7 +135,7 @@ static void release(kernel_run *run)
     bb_problems_release(&run->problems);
 }
 
-// What the memory gives: through whichever back end that of the host on processors.
+// Seconds in which the host's memory moves the bytes of the kernel.
 static bb_status time_host(const kernel_run *run, bb_ceiling *ceiling, double *seconds)
 {
     bb_status status = BB_OK;

@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// `first`: the first argument after the command's name, or after that of a program of one command.
+// `first`: number of the first argument after the name of the command or program.
 static bb_status act(const bb_command *found, int first, int argument_count, char **arguments,
                      const bb_experiment_table *experiments, bb_options *options)
 {

@@ -14,7 +14,7 @@
 /// output, 4 out of memory, 5 device, 6 internal. Messages go to stderr, results to stdout.
 int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments);
 
-/// The same of a program that has one command, whose name it is.
+/// The same for a program of one command, named as the command.
 int bb_command_program(int argument_count, char **arguments, const bb_command *command);
 
 /// Loads the configuration that operands name, "CONFIG [key=value ...]", with --device as one more

@@ -10,7 +10,7 @@
 /// Runs the command line and returns the exit code.
 int bb_launch_commands(int argument_count, char **arguments);
 
-/// The same without what is around it: bitbudget (program.c) or bitbudget-bench (bench/program.c).
+/// Commands of the linked program: bitbudget (program.c) or bitbudget-bench (bench/program.c).
 int bb_launch_program(int argument_count, char **arguments);
 
 #endif

@@ -124,7 +124,7 @@ static const bb_option table[] = {
      .group = BB_OPTION_THREADS, COUNT(threads, 1024)},
     {"quick", NULL, "sizes of a test: the figures mean nothing",
      .group = BB_OPTION_BENCH, FLAG(quick)},
-    {"n", "N", "rows of a factorization in place of the row's own", .group = BB_OPTION_BENCH,
+    {"n", "N", "rows of a factorization; default the benchmark's own", .group = BB_OPTION_BENCH,
      COUNT(n, 1000000)},
     {"file", "FILE", "of kernel: a text in place of the shipped one, on the same data",
      .words = "file", .group = BB_OPTION_BENCH, TEXT(file)},
