@@ -29,83 +29,92 @@
 namespace
 {
 
-// All that one factorization holds.
-struct potrf_task {
+// A matrix, a stream and the memory of a factorization on one device.
+struct site {
     const bb_device_source *matrix;
     cudaStream_t stream;
     cudaEvent_t begin, end;
-    cusolverDnHandle_t handle;
-    cusolverDnParams_t params;
-    void *values; // [n][n] fp32
-    void *workspace, *host_workspace;
-    void *info; // int
-    size_t bytes, host_bytes;
+    void *values, *workspace, *host_workspace;
+    void *info;               // int
+    size_t bytes, host_bytes; // of the workspaces
+    double seconds;           // of the last factorization
 };
 
-bb_status prepare_potrf(potrf_task *t)
+// Makes the device the current one.
+bb_status open_site(site *s, size_t value_bytes)
+{
+    bb_device_report report;
+    BB_RETURN_IF_FAILED(bb_device_describe(s->matrix->device, &report));
+    BB_RETURN_IF_FAILED(bb_device_allocate(s->matrix->device, value_bytes, &s->values));
+    BB_RETURN_IF_FAILED(bb_device_allocate(s->matrix->device, sizeof(int), &s->info));
+    BB_CUDA_TRY(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
+    BB_CUDA_TRY(cudaEventCreate(&s->begin));
+    BB_CUDA_TRY(cudaEventCreate(&s->end));
+    return BB_OK;
+}
+
+bb_status take_workspaces(site *s)
+{
+    BB_RETURN_IF_FAILED(bb_device_allocate(s->matrix->device, s->bytes, &s->workspace));
+    return bb_memory_allocate(static_cast<bb_index>(s->host_bytes), 1, &s->host_workspace);
+}
+
+// After `begin` was recorded and the call of `name` queued.
+bb_status finish_call(site *s, const char *name)
+{
+    float milliseconds = 0.0F;
+    int info = 0;
+    BB_CUDA_TRY(cudaEventRecord(s->end, s->stream));
+    BB_CUDA_TRY(cudaEventSynchronize(s->end));
+    BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, s->begin, s->end));
+    BB_CUDA_TRY(cudaMemcpy(&info, s->info, sizeof info, cudaMemcpyDeviceToHost));
+    if (info != 0) {
+        return bb_status_set(BB_INTERNAL, __FILE__, __LINE__, "%s gave %d", name, info);
+    }
+    s->seconds = 1e-3 * static_cast<double>(milliseconds);
+    return BB_OK;
+}
+
+void close_site(site *s)
+{
+    for (cudaEvent_t event : {s->begin, s->end}) {
+        if (event != nullptr) {
+            (void)cudaEventDestroy(event);
+        }
+    }
+    if (s->stream != nullptr) {
+        (void)cudaStreamDestroy(s->stream);
+    }
+    bb_device_release(s->matrix->device, &s->values);
+    bb_device_release(s->matrix->device, &s->info);
+    bb_device_release(s->matrix->device, &s->workspace);
+    bb_memory_release(&s->host_workspace);
+}
+
+struct potrf_task : site {
+    cusolverDnHandle_t handle;
+    cusolverDnParams_t params;
+};
+
+bb_status factor_potrf(potrf_task *t)
 {
     const bb_index n = t->matrix->rows;
-    bb_device *device = t->matrix->device;
-    bb_device_report report;
-    BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
-    BB_RETURN_IF_FAILED(bb_device_allocate(
-        device, static_cast<size_t>(n) * static_cast<size_t>(n) * sizeof(float), &t->values));
-    BB_RETURN_IF_FAILED(bb_device_allocate(device, sizeof(int), &t->info));
-    BB_CUDA_TRY(cudaStreamCreateWithFlags(&t->stream, cudaStreamNonBlocking));
-    BB_CUDA_TRY(cudaEventCreate(&t->begin));
-    BB_CUDA_TRY(cudaEventCreate(&t->end));
+    BB_RETURN_IF_FAILED(
+        open_site(t, static_cast<size_t>(n) * static_cast<size_t>(n) * sizeof(float)));
     BB_CUSOLVER_TRY(cusolverDnCreate(&t->handle));
     BB_CUSOLVER_TRY(cusolverDnSetStream(t->handle, t->stream));
     BB_CUSOLVER_TRY(cusolverDnCreateParams(&t->params));
     BB_CUSOLVER_TRY(cusolverDnXpotrf_bufferSize(t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n,
                                                 CUDA_R_32F, t->values, n, CUDA_R_32F, &t->bytes,
                                                 &t->host_bytes));
-    BB_RETURN_IF_FAILED(bb_device_allocate(device, t->bytes, &t->workspace));
-    return bb_memory_allocate(static_cast<bb_index>(t->host_bytes), 1, &t->host_workspace);
-}
-
-bb_status factor_potrf(const potrf_task *t, double *seconds)
-{
-    const bb_index n = t->matrix->rows;
-    float milliseconds = 0.0F;
-    int info = 0;
+    BB_RETURN_IF_FAILED(take_workspaces(t));
     BB_RETURN_IF_FAILED(bb_device_source_fill(t->matrix, bb_stream_queue(t->stream), 0, 0,
                                               bb_device_matrix(t->values, BB_F32, n, n, n)));
     BB_CUDA_TRY(cudaEventRecord(t->begin, t->stream));
     BB_CUSOLVER_TRY(cusolverDnXpotrf(
         t->handle, t->params, CUBLAS_FILL_MODE_LOWER, n, CUDA_R_32F, t->values, n, CUDA_R_32F,
         t->workspace, t->bytes, t->host_workspace, t->host_bytes, static_cast<int *>(t->info)));
-    BB_CUDA_TRY(cudaEventRecord(t->end, t->stream));
-    BB_CUDA_TRY(cudaEventSynchronize(t->end));
-    BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, t->begin, t->end));
-    BB_CUDA_TRY(cudaMemcpy(&info, t->info, sizeof info, cudaMemcpyDeviceToHost));
-    if (info != 0) {
-        return bb_status_set(BB_INTERNAL, __FILE__, __LINE__, "cusolverDnXpotrf gave %d", info);
-    }
-    *seconds = 1e-3 * static_cast<double>(milliseconds);
-    return BB_OK;
-}
-
-void release_potrf(potrf_task *t)
-{
-    if (t->params != nullptr) {
-        (void)cusolverDnDestroyParams(t->params);
-    }
-    if (t->handle != nullptr) {
-        (void)cusolverDnDestroy(t->handle);
-    }
-    for (cudaEvent_t event : {t->begin, t->end}) {
-        if (event != nullptr) {
-            (void)cudaEventDestroy(event);
-        }
-    }
-    if (t->stream != nullptr) {
-        (void)cudaStreamDestroy(t->stream);
-    }
-    bb_device_release(t->matrix->device, &t->values);
-    bb_device_release(t->matrix->device, &t->info);
-    bb_device_release(t->matrix->device, &t->workspace);
-    bb_memory_release(&t->host_workspace);
+    return finish_call(t, "cusolverDnXpotrf");
 }
 
 } // namespace
@@ -114,9 +123,15 @@ extern "C" bb_status bb_panel_peers_potrf(const bb_device_source *matrix, double
 {
     potrf_task t = {};
     t.matrix = matrix;
-    bb_status status = prepare_potrf(&t);
-    status = status == BB_OK ? factor_potrf(&t, seconds) : status;
-    release_potrf(&t);
+    const bb_status status = factor_potrf(&t);
+    *seconds = t.seconds;
+    if (t.params != nullptr) {
+        (void)cusolverDnDestroyParams(t.params);
+    }
+    if (t.handle != nullptr) {
+        (void)cusolverDnDestroy(t.handle);
+    }
+    close_site(&t);
     return status;
 }
 
@@ -214,22 +229,15 @@ bb_status load()
 enum { GPUS = BB_CUSOLVERMP_GPUS };
 
 // What one device holds, at its place in the grid.
-struct part {
+struct part : site {
     bb_cusolvermp_peer *peer;
-    const bb_device_source *matrix;
     int ordinal, row;
-    cudaStream_t stream;
-    cudaEvent_t begin, end;
     bb_nccl_team_t member;
     bb_mp_handle_t handle;
     bb_mp_grid_t grid;
     bb_mp_matrix_t descriptor;
     bb_index rows; // of its values, which lie column by column
-    void *values, *scale;
-    void *workspace, *host_workspace;
-    void *info; // int
-    size_t bytes, host_bytes;
-    double seconds;
+    void *scale;
     bb_status status; // of its thread
     bb_status_record record;
 };
@@ -323,20 +331,14 @@ bb_status upload_scale(part *p, const double *scale)
 bb_status prepare(part *p, const double *scale)
 {
     const bb_cusolvermp_peer *peer = p->peer;
-    bb_device *device = p->matrix->device;
-    bb_device_report report;
-    BB_RETURN_IF_FAILED(bb_device_describe(device, &report)); // makes it the current one
-    BB_CUDA_TRY(cudaGetDevice(&p->ordinal));
     p->rows = loaded.count(peer->n, peer->block, static_cast<uint32_t>(p->row), 0, GPUS);
     const size_t bytes =
         static_cast<size_t>(p->rows) * static_cast<size_t>(peer->n) * value_bytes(peer);
-    BB_RETURN_IF_FAILED(bb_device_allocate(device, bytes, &p->values));
-    BB_RETURN_IF_FAILED(bb_device_zero(device, p->values, bytes)); // what stands above the diagonal
-    BB_RETURN_IF_FAILED(bb_device_allocate(device, sizeof(int), &p->info));
+    BB_RETURN_IF_FAILED(open_site(p, bytes));
+    BB_CUDA_TRY(cudaGetDevice(&p->ordinal));
+    // What stands above the diagonal.
+    BB_RETURN_IF_FAILED(bb_device_zero(p->matrix->device, p->values, bytes));
     BB_RETURN_IF_FAILED(upload_scale(p, scale));
-    BB_CUDA_TRY(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
-    BB_CUDA_TRY(cudaEventCreate(&p->begin));
-    BB_CUDA_TRY(cudaEventCreate(&p->end));
     BB_CUSOLVER_TRY(loaded.create(&p->handle, p->ordinal, p->stream));
     return BB_OK;
 }
@@ -370,8 +372,7 @@ bb_status lay_out(part *p)
                                          0, 0, p->rows));
     BB_CUSOLVER_TRY(loaded.workspace(p->handle, CUBLAS_FILL_MODE_LOWER, n, p->values, 1, 1,
                                      p->descriptor, type_of(peer), &p->bytes, &p->host_bytes));
-    BB_RETURN_IF_FAILED(bb_device_allocate(p->matrix->device, p->bytes, &p->workspace));
-    return bb_memory_allocate(static_cast<bb_index>(p->host_bytes), 1, &p->host_workspace);
+    return take_workspaces(p);
 }
 
 // The lower triangle of D A D in the blocks that the device holds. They lie column by column, which
@@ -410,21 +411,11 @@ bb_status fill(const part *p)
 bb_status factor(part *p)
 {
     const bb_cusolvermp_peer *peer = p->peer;
-    float milliseconds = 0.0F;
-    int info = 0;
     BB_CUDA_TRY(cudaEventRecord(p->begin, p->stream));
     BB_CUSOLVER_TRY(loaded.factor(p->handle, CUBLAS_FILL_MODE_LOWER, peer->n, p->values, 1, 1,
                                   p->descriptor, type_of(peer), p->workspace, p->bytes,
                                   p->host_workspace, p->host_bytes, static_cast<int *>(p->info)));
-    BB_CUDA_TRY(cudaEventRecord(p->end, p->stream));
-    BB_CUDA_TRY(cudaEventSynchronize(p->end));
-    BB_CUDA_TRY(cudaEventElapsedTime(&milliseconds, p->begin, p->end));
-    BB_CUDA_TRY(cudaMemcpy(&info, p->info, sizeof info, cudaMemcpyDeviceToHost));
-    if (info != 0) {
-        return bb_status_set(BB_INTERNAL, __FILE__, __LINE__, "cusolverMpPotrf gave %d", info);
-    }
-    p->seconds = 1e-3 * static_cast<double>(milliseconds);
-    return BB_OK;
+    return finish_call(p, "cusolverMpPotrf");
 }
 
 // What the libraries made; both devices come to it.
@@ -443,24 +434,6 @@ bb_status leave(part *p)
         (void)loaded.leave(p->member);
     }
     return BB_OK;
-}
-
-void release(part *p)
-{
-    bb_device *device = p->matrix->device;
-    for (cudaEvent_t event : {p->begin, p->end}) {
-        if (event != nullptr) {
-            (void)cudaEventDestroy(event);
-        }
-    }
-    if (p->stream != nullptr) {
-        (void)cudaStreamDestroy(p->stream);
-    }
-    bb_device_release(device, &p->values);
-    bb_device_release(device, &p->scale);
-    bb_device_release(device, &p->workspace);
-    bb_device_release(device, &p->info);
-    bb_memory_release(&p->host_workspace);
 }
 
 bb_status open(bb_cusolvermp_peer *peer, const double *scale)
@@ -505,7 +478,8 @@ extern "C" void bb_cusolvermp_peer_destroy(bb_cusolvermp_peer **peer)
     }
     (void)visit_both(*peer, leave);
     for (part &p : (*peer)->parts) {
-        release(&p);
+        bb_device_release(p.matrix->device, &p.scale);
+        close_site(&p);
     }
     BB_RELEASE(peer);
 }
