@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The factorization of the symmetric matrix of bench_source.h in every variant, at the best of a
-// few tile sizes. The peer of dp and sp is LAPACKE's potrf, the faster of one and of as many
-// threads as the run has; that of the others is sp.
+// The factorization of the symmetric matrix of bench_source.h, at the best of a few tile sizes. The
+// peer of sp is LAPACKE's potrf, the faster of one and of as many threads as the run has; that of
+// the other variants is sp.
 #include "bench/bench.h"
 #include "bench/bench_source.h"
 #include "core/clock.h"
@@ -36,28 +36,23 @@ done:
 }
 
 // LAPACKE's potrf on `threads` threads of the BLAS, which is put back to one afterwards.
-static bb_status factor_whole(const bb_matrix_source *source, bool wide, int threads,
-                              bb_bench_times *times)
+static bb_status factor_whole(const bb_matrix_source *source, int threads, bb_bench_times *times)
 {
     bb_status status = BB_OK;
     double *values = NULL;
     float *narrow = NULL;
-    bb_index n = source->rows;
-    lapack_int info = 0;
+    const bb_index n = source->rows;
     BB_TRY(BB_ALLOCATE(n * n, &values));
+    BB_TRY(BB_ALLOCATE(n * n, &narrow));
     BB_TRY(bb_matrix_source_load(source, values));
-    if (!wide) {
-        BB_TRY(BB_ALLOCATE(n * n, &narrow));
-        for (bb_index i = 0; i < n * n; ++i) {
-            narrow[i] = (float)values[i];
-        }
+    for (bb_index i = 0; i < n * n; ++i) {
+        narrow[i] = (float)values[i];
     }
     openblas_set_num_threads(threads);
     BB_REQUIRE(openblas_get_num_threads() == threads, BB_UNSUPPORTED,
                "OpenBLAS runs %d threads, expected %d", openblas_get_num_threads(), threads);
-    double start = bb_clock_seconds();
-    info = wide ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, values, (int)n)
-                : LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, narrow, (int)n);
+    const double start = bb_clock_seconds();
+    const lapack_int info = LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, narrow, (int)n);
     bb_bench_add(times, bb_clock_seconds() - start);
     BB_REQUIRE(info == 0, BB_INTERNAL, "LAPACKE potrf gave %d", (int)info);
 done:
@@ -78,9 +73,7 @@ static bb_status play_round(const bb_bench_setup *setup, const bb_matrix_source 
                             bb_variant variant, contest *out)
 {
     bb_status status = BB_OK;
-    const bb_variant_info *info = bb_variant_describe(variant);
-    bool direct = !info->rounds;
-    bool wide = info->output == BB_FORMAT_FP64;
+    const bool direct = variant == BB_VARIANT_SP;
     for (int t = 0; t < TILES; ++t) {
         BB_TRY(factor_tiles(source, variant, out->tiles[t], &out->own[t]));
         if (!direct) {
@@ -88,8 +81,8 @@ static bb_status play_round(const bb_bench_setup *setup, const bb_matrix_source 
         }
     }
     if (direct) {
-        BB_TRY(factor_whole(source, wide, 1, &out->one));
-        BB_TRY(factor_whole(source, wide, (int)setup->threads, &out->many));
+        BB_TRY(factor_whole(source, 1, &out->one));
+        BB_TRY(factor_whole(source, (int)setup->threads, &out->many));
     }
 done:
     return status;
@@ -129,7 +122,7 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
     for (int round = 0; round < 3; ++round) {
         BB_TRY(play_round(setup, &source, (bb_variant)self->choice, &task));
     }
-    bool direct = !bb_variant_describe((bb_variant)self->choice)->rounds;
+    const bool direct = self->choice == (int)BB_VARIANT_SP;
     int tile = best_tile(task.own);
     double one = bb_bench_best(&task.one);
     double many = bb_bench_best(&task.many);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thermal step T <- A T of a 300 mm wafer on its clamp, mesh 0.5 mm, against a triad that moves
-// the bytes that the step cannot do without: values, columns and row starts of A, T read and
-// written once.
+// One thermal step T <- A T of a 300 mm wafer on its clamp, mesh 0.5 mm, and the restriction S = W
+// T from its mesh to the grid, against a triad that moves the bytes that the step cannot do
+// without: values, columns and row starts of the matrix, vectors read and written once.
 #include "bench/heat_bench.h"
 
 #include "bench/bench.h"
@@ -10,6 +10,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "physics/wafer/heat/thermal.h"
+#include "physics/wafer/response/temperature_grid.h"
 #include "solvers/step/stepper.h"
 
 #include <stdio.h>
@@ -32,30 +33,42 @@ const bb_clamp_config bb_bench_clamp = {.exchange_w_per_m2_k = 1500.0,
                                         .conductivity_w_per_m_k = 1.3,
                                         .water_exchange_w_per_m2_k = 3000.0};
 
-static double floor_bytes(const bb_csr *a)
-{
-    return (double)bb_csr_nonzeros(a) * (sizeof *a->value + sizeof *a->column) +
-           (double)(a->rows + 1) * sizeof *a->row_start +
-           (double)(a->rows + a->columns) * sizeof(double);
-}
-
-static bb_status contend(bb_stepper *stepper, bb_ceiling *ceiling, int rounds,
-                         bb_bench_times *times, bb_bench_times *triad)
+// Of `work`, which multiplies `a` once, against a triad that moves as many bytes and, between the
+// rounds, leaves none of them in a cache; or repeated by itself.
+static bb_status measure(const bb_csr *a, bb_status (*work)(void *context), void *context,
+                         int rounds, bool with_triad, bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
+    bb_ceiling ceiling = {0};
+    bb_bench_times times = {0};
+    bb_bench_times triad = {0};
+    out->bytes = (double)bb_csr_nonzeros(a) * (sizeof *a->value + sizeof *a->column) +
+                 (double)(a->rows + 1) * sizeof *a->row_start +
+                 (double)(a->rows + a->columns) * sizeof(double);
+    out->flops = 2.0 * (double)bb_csr_nonzeros(a);
+    BB_TRY(bb_ceiling_create(out->bytes, true, &ceiling));
     for (int round = 0; round < rounds; ++round) {
         double seconds = 0.0;
-        BB_TRY(bb_ceiling_triad(ceiling, &seconds));
-        bb_bench_add(triad, seconds);
-        double start = bb_clock_seconds();
-        BB_TRY(bb_stepper_step(stepper, 0, NULL, NULL));
-        bb_bench_add(times, bb_clock_seconds() - start);
+        BB_TRY(with_triad ? bb_ceiling_triad(&ceiling, &seconds) : BB_OK);
+        bb_bench_add(&triad, seconds);
+        const double start = bb_clock_seconds();
+        BB_TRY(work(context));
+        bb_bench_add(&times, bb_clock_seconds() - start);
     }
+    out->best_s = bb_bench_best(&times);
+    out->median_s = bb_bench_median(&times);
+    out->peer = 24e-9 * (double)ceiling.items / bb_bench_best(&triad);
+    out->ratio = 1e-9 * out->bytes / out->best_s / out->peer;
+    out->binds = out->ratio >= 0.8 ? "bytes" : "instructions";
+    (void)snprintf(out->detail, sizeof out->detail, "%td rows, %.2f entries a row", a->rows,
+                   (double)bb_csr_nonzeros(a) / (double)a->rows);
+    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, work, context, 1.0, NULL, out));
 done:
+    bb_ceiling_release(&ceiling);
     return status;
 }
 
-static bb_status step_again(void *context)
+static bb_status step(void *context)
 {
     return bb_stepper_step(context, 0, NULL, NULL);
 }
@@ -67,33 +80,56 @@ bb_status bb_bench_heat(const bb_bench_case *self, const bb_bench_setup *setup,
     bb_disc_mesh *mesh = NULL;
     bb_thermal *thermal = NULL;
     bb_stepper *stepper = NULL;
-    bb_ceiling ceiling = {0};
-    bb_bench_times times = {0};
-    bb_bench_times triad = {0};
-    double spacing = setup->quick ? 5e-3 : 0.5e-3;
+    const double spacing = setup->quick ? 5e-3 : 0.5e-3;
     (void)self;
     BB_TRY(bb_disc_mesh_create(0.15, spacing, &mesh));
     bb_clamp_config layer = bb_bench_clamp;
     layer.spacing_mm = 6e3 * spacing;
     BB_TRY(bb_thermal_create(mesh, &bb_bench_wafer, &layer, BB_CLAMP_LAYER, 1e-3, &thermal));
     BB_TRY(bb_stepper_create(&thermal->step_matrix, thermal->per_joule, &stepper));
-    out->bytes = floor_bytes(&thermal->step_matrix);
-    out->flops = 2.0 * (double)bb_csr_nonzeros(&thermal->step_matrix);
-    BB_TRY(bb_ceiling_create(out->bytes, true, &ceiling));
-    BB_TRY(contend(stepper, &ceiling, setup->quick ? 3 : BB_BENCH_SAMPLES, &times, &triad));
-    out->best_s = bb_bench_best(&times);
-    out->median_s = bb_bench_median(&times);
-    out->peer = 24e-9 * (double)ceiling.items / bb_bench_best(&triad);
-    out->ratio = 1e-9 * out->bytes / out->best_s / out->peer;
-    out->binds = out->ratio >= 0.8 ? "bytes" : "instructions";
-    (void)snprintf(
-        out->detail, sizeof out->detail, "%td rows, %.2f entries a row", thermal->step_matrix.rows,
-        (double)bb_csr_nonzeros(&thermal->step_matrix) / (double)thermal->step_matrix.rows);
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, step_again, stepper, 1.0, NULL, out));
+    BB_TRY(measure(&thermal->step_matrix, step, stepper, setup->quick ? 3 : BB_BENCH_SAMPLES, true,
+                   out));
 done:
-    bb_ceiling_release(&ceiling);
     bb_stepper_destroy(&stepper);
     bb_thermal_destroy(&thermal);
     bb_disc_mesh_destroy(&mesh);
+    return status;
+}
+
+typedef struct restriction {
+    const bb_csr *w;
+    double *t, *s;
+} restriction;
+
+static bb_status restrict_heat(void *context)
+{
+    const restriction *task = context;
+    return bb_csr_multiply(task->w, task->t, task->s);
+}
+
+bb_status bb_bench_restriction(const bb_bench_case *self, const bb_bench_setup *setup,
+                               bb_bench_outcome *out)
+{
+    bb_status status = BB_OK;
+    const bb_grid_config config = {.columns = setup->quick ? 32 : 512,
+                                   .rows = setup->quick ? 30 : 500};
+    bb_disc_mesh *mesh = NULL;
+    bb_temperature_grid *grid = NULL;
+    restriction task = {0};
+    (void)self;
+    BB_TRY(bb_disc_mesh_create(0.15, setup->quick ? 5e-3 : 0.5e-3, &mesh));
+    BB_TRY(bb_temperature_grid_create(mesh, &config, &grid));
+    task.w = &grid->restriction;
+    BB_TRY(BB_ALLOCATE(task.w->columns, &task.t));
+    BB_TRY(BB_ALLOCATE(task.w->rows, &task.s));
+    for (bb_index i = 0; i < task.w->columns; ++i) {
+        task.t[i] = 1e-3 * (double)(i % 100);
+    }
+    BB_TRY(measure(task.w, restrict_heat, &task, setup->quick ? 3 : 20, false, out));
+done:
+    bb_disc_mesh_destroy(&mesh);
+    bb_temperature_grid_destroy(&grid);
+    BB_RELEASE(&task.t);
+    BB_RELEASE(&task.s);
     return status;
 }

@@ -10,7 +10,6 @@
 #include "core/memory.h"
 #include "core/portable.h"
 #include "core/thread.h"
-#include "physics/wafer/response/temperature_grid.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -84,57 +83,6 @@ done:
     return status;
 }
 
-typedef struct restriction {
-    const bb_csr *w;
-    double *t, *s;
-} restriction;
-
-static bb_status restrict_again(void *context)
-{
-    const restriction *task = context;
-    return bb_csr_multiply(task->w, task->t, task->s);
-}
-
-// S = W T of the seed's mesh and grid.
-static bb_status restrict_heat(const bb_bench_setup *setup, bb_bench_outcome *out)
-{
-    bb_status status = BB_OK;
-    const bb_grid_config config = {.columns = setup->quick ? 32 : 512,
-                                   .rows = setup->quick ? 30 : 500};
-    bb_disc_mesh *mesh = NULL;
-    bb_temperature_grid *grid = NULL;
-    double *t = NULL;
-    double *s = NULL;
-    bb_bench_times times = {0};
-    BB_TRY(bb_disc_mesh_create(0.15, setup->quick ? 5e-3 : 0.5e-3, &mesh));
-    BB_TRY(bb_temperature_grid_create(mesh, &config, &grid));
-    const bb_csr *w = &grid->restriction;
-    BB_TRY(BB_ALLOCATE(w->columns, &t));
-    BB_TRY(BB_ALLOCATE(w->rows, &s));
-    for (bb_index i = 0; i < w->columns; ++i) {
-        t[i] = 1e-3 * (double)(i % 100);
-    }
-    for (int round = 0; round < (setup->quick ? 3 : 20); ++round) {
-        double begin = bb_clock_seconds();
-        BB_TRY(bb_csr_multiply(w, t, s));
-        bb_bench_add(&times, bb_clock_seconds() - begin);
-    }
-    out->best_s = bb_bench_best(&times);
-    out->median_s = bb_bench_median(&times);
-    out->flops = 2.0 * (double)bb_csr_nonzeros(w);
-    out->bytes = (double)bb_csr_nonzeros(w) * (sizeof *w->value + sizeof *w->column) +
-                 (double)(w->rows + 1) * sizeof *w->row_start +
-                 (double)(w->rows + w->columns) * sizeof(double);
-    restriction task = {w, t, s};
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, restrict_again, &task, 1.0, NULL, out));
-done:
-    bb_disc_mesh_destroy(&mesh);
-    bb_temperature_grid_destroy(&grid);
-    BB_RELEASE(&t);
-    BB_RELEASE(&s);
-    return status;
-}
-
 static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_bench_outcome *out)
 {
     static const bb_bench_case product = {.name = "gemv-fp32", .storage = "fp32"};
@@ -142,7 +90,7 @@ static bb_status take_step(const bb_bench_setup *setup, bb_bench_step step, bb_b
     case BB_BENCH_STEP_THERMAL:
         return bb_bench_heat(NULL, setup, out);
     case BB_BENCH_STEP_RESTRICTION:
-        return restrict_heat(setup, out);
+        return bb_bench_restriction(NULL, setup, out);
     default:
         return bb_bench_gemv(&product, setup, out);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// y = C x on the cpu. fp32 products but for fp64 storage; sums in fp64, or in fp32 where the row
-// says so. The peer is fp32 storage, that of fp32 and fp64, and of the BLAS, what reading as many
-// bytes takes. x and y are fp64. Without a storage: sgemv on all threads, of any values, as
-// Bamakhrama et al. (2019), Figure 10, compared theirs with MKL.
+// y = C x on the cpu. fp32 products; sums in fp64, or in fp32 where the row says so. The peer is
+// fp32 storage, that of fp32 and of the BLAS what reading as many bytes takes. x and y are fp64.
+// Without a storage: sgemv on all threads, of any values, as Bamakhrama et al. (2019), Figure 10,
+// compared theirs with MKL.
 #include "bench/gemv/gemv_bench.h"
 
 #include "bench/ceiling.h"
@@ -135,16 +135,14 @@ static bb_status prepare_own(const bb_bench_case *self, const bb_bench_setup *se
     const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
     bb_codec_config config;
     BB_REQUIRE(bb_codec_read(self->storage, &config), BB_INTERNAL, "no storage %s", self->storage);
-    const bool wide = bb_codec_is_plain(&config, BB_FORMAT_FP64);
     const bb_gemv_arithmetic arithmetic = {
-        wide ? BB_FORMAT_FP64 : BB_FORMAT_FP32,
-        (self->choice & BB_GEMV_FP32_SUMS) != 0 ? BB_FORMAT_FP32 : BB_FORMAT_FP64};
+        BB_FORMAT_FP32, (self->choice & BB_GEMV_FP32_SUMS) != 0 ? BB_FORMAT_FP32 : BB_FORMAT_FP64};
     // What decodes before every product is slow.
     out->rounds = setup->quick || bb_codec_unpacks(&config, BB_DEVICE_CPU) ? QUICK_ROUNDS : ROUNDS;
     BB_TRY(encode(self->storage, &out->sizes, &out->matrix));
     BB_TRY(bb_coded_operator_create(setup->device, out->matrix, arithmetic, &out->operation));
     out->matrix_bytes = (double)bb_coded_matrix_bytes(out->matrix);
-    if (!wide && !bb_codec_is_plain(&config, BB_FORMAT_FP32)) {
+    if (!bb_codec_is_plain(&config, BB_FORMAT_FP32)) {
         BB_TRY(encode("fp32", &out->sizes, &out->single));
         BB_TRY(bb_coded_operator_create(setup->device, out->single, mixed, &out->single_operation));
     }
