@@ -22,7 +22,7 @@ typedef struct bb_part {
     bb_status (*need)(const void *study, const void *extent, bb_need *out);
     /// Adds its lines to a plan, which has its need already.
     bb_status (*plan_lines)(const void *study, const void *extent, bb_plan *plan);
-    /// When the problem is built, and when all pipelines are scored.
+    /// Before the pipelines are computed, and when all are scored.
     bb_status (*start)(void *work, bb_results *results);
     bb_status (*run)(void *work, bb_results *results);
     const bb_output_table *const *outputs; ///< NULL: writes nothing; NULL ends them

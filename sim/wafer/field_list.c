@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/field_list.h"
-
+//
+// Fields of a wafer study in order of exposure, and a map of them.
 #include "core/memory.h"
+#include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_study.h"
 
 #include <math.h>
@@ -190,7 +191,7 @@ done:
     return status;
 }
 
-bb_status bb_field_list_write(const void *study, bb_text *out)
+bb_status bb_wafer_experiment_list_fields(const void *study, bb_text *out)
 {
     bb_status status = BB_OK;
     const bb_wafer_study *wafer = study;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_cautions.h"
-
+//
+// Omissions in the numbers of a wafer study and their size: sentences that `check` prints and a run
+// warns with. Sizes are estimates from closed forms, before anything is computed.
 #include "core/log.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/overlay/dwell.h"
 #include "physics/wafer/response/disc_edge.h"
+#include "sim/wafer/wafer_work.h"
 
 #include <math.h>
 
@@ -104,10 +106,11 @@ static const char *const names[CAUTIONS] = {[EDGE] = "edge", [MESH] = "mesh"};
 static bb_status (*const describe[CAUTIONS])(const bb_wafer_study *, bb_text *) = {
     [EDGE] = describe_edge, [MESH] = describe_mesh};
 
-bb_status bb_wafer_cautions_plan(const bb_wafer_study *study, bb_plan *plan)
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
+    (void)extent;
     for (int c = 0; c < CAUTIONS; ++c) {
         BB_TRY(describe[c](study, &text));
         if (text.length > 0) {
@@ -120,12 +123,14 @@ done:
     return status;
 }
 
-bb_status bb_wafer_cautions_warn(const bb_wafer_study *study)
+static bb_status warn(void *work, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_wafer_study *study = &((bb_wafer_work *)work)->study;
     // Overlay is of x and y: a height without edge changes no price.
     const bool is_overlay = study->response.generator == (int)BB_GENERATOR_KERNEL;
     bb_text text = {0};
+    (void)results;
     for (int c = 0; c < CAUTIONS; ++c) {
         BB_TRY(describe[c](study, &text));
         if (text.length > 0 && c == EDGE && !is_overlay) {
@@ -139,3 +144,6 @@ done:
     bb_text_release(&text);
     return status;
 }
+
+const bb_part bb_wafer_cautions_part = {
+    .name = "cautions", .plan_lines = plan_lines, .start = warn};

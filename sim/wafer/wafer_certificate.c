@@ -2,12 +2,12 @@
 #include "sim/wafer/wafer_certificate.h"
 
 #include "core/memory.h"
+#include "sim/wafer/wafer_work.h"
 #include "solvers/operator/product_rounding.h"
 
 #include <math.h>
 
-void bb_certificate_tally_add(bb_certificate_tally *tally, double coding, double rounding,
-                              double error)
+static void add(bb_certificate_tally *tally, double coding, double rounding, double error)
 {
     const double bound = coding + rounding;
     if (!isfinite(bound)) {
@@ -37,7 +37,9 @@ void bb_certificate_tally_merge(bb_certificate_tally *tally, const bb_certificat
     }
 }
 
-double bb_certificate_tally_looseness(const bb_certificate_tally *tally)
+// Median of bound / error, to 1.1 %; displacements without an error do not count. NaN where none
+// has one.
+static double looseness_of(const bb_certificate_tally *tally)
 {
     double total = 0.0;
     double below = 0.0;
@@ -72,8 +74,7 @@ void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_inde
         double rounding =
             bb_row_certificate_rounding(coded, x, &sum_rounding) +
             bb_row_certificate_rounding(&certificate->reference_rows[row + i], x, &exact);
-        bb_certificate_tally_add(tally, bb_row_certificate_coding(coded, x), rounding,
-                                 fabs(window[i] - expected[i]));
+        add(tally, bb_row_certificate_coding(coded, x), rounding, fabs(window[i] - expected[i]));
     }
 }
 
@@ -100,25 +101,30 @@ static const bb_output rows[] = {
      "displacements without a bound: rows or products that are not finite",
      BB_MEMBER(row, unbounded)},
 };
-const bb_output_table bb_wafer_certificate_outputs = {
-    "/results, wafer and product: what storage lost", NULL, "results", "pipeline, axis",
-    BB_OUTPUT_ROWS(rows)};
+static const bb_output_table outputs = {"/results, wafer and product: what storage lost", NULL,
+                                        "results", "pipeline, axis", BB_OUTPUT_ROWS(rows)};
 
-bb_status bb_wafer_certificate_publish(const bb_certificate_tally *const *tallies, bb_index count,
-                                       bb_results *results)
+static bb_status publish(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    row *records = NULL; // [count]
+    const bb_wafer_work *work = all;
+    const bb_list *axes = &work->study.response.axes;
+    const bb_index count = work->study.pipelines.count * axes->count;
+    row *records = NULL; // [pipelines][axes]
     BB_TRY(BB_ALLOCATE(count, &records));
     for (bb_index i = 0; i < count; ++i) {
-        const bb_certificate_tally *tally = tallies[i];
-        records[i] = (row){tally->bound,      tally->coding,
-                           tally->error,      bb_certificate_tally_looseness(tally),
-                           tally->violations, tally->unbounded};
+        const bb_certificate_tally *tally =
+            &work->evaluations[i / axes->count]
+                 .certificate[((const int *)axes->items)[i % axes->count]];
+        records[i] = (row){tally->bound,        tally->coding,     tally->error,
+                           looseness_of(tally), tally->violations, tally->unbounded};
     }
-    BB_TRY(bb_output_table_publish_records(&bb_wafer_certificate_outputs, records, sizeof *records,
-                                           count, NULL, results));
+    BB_TRY(
+        bb_output_table_publish_records(&outputs, records, sizeof *records, count, NULL, results));
 done:
     BB_RELEASE(&records);
     return status;
 }
+
+const bb_part bb_wafer_certificate_part = {
+    .name = "certificate", .run = publish, .outputs = BB_OUTPUTS(&outputs)};

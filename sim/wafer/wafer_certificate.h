@@ -9,7 +9,6 @@
 #define BB_SIM_WAFER_WAFER_CERTIFICATE_H
 
 #include "precision/row_certificate.h"
-#include "sim/output/output_table.h"
 #include "sim/pipelines/product_pipeline.h"
 
 enum {
@@ -26,16 +25,8 @@ typedef struct bb_certificate_tally {
     double counts[BB_CERTIFICATE_BINS]; ///< of bound / error by 64ths of an octave, from 1 on
 } bb_certificate_tally;
 
-/// Adds one displacement.
-void bb_certificate_tally_add(bb_certificate_tally *tally, double coding, double rounding,
-                              double error);
-
 /// Adds what another tally counted.
 void bb_certificate_tally_merge(bb_certificate_tally *tally, const bb_certificate_tally *more);
-
-/// Median of bound / error, to 1.1 %; displacements without an error do not count. NaN where none
-/// has one.
-double bb_certificate_tally_looseness(const bb_certificate_tally *tally);
 
 /// Row norms of the matrices at work and what the rows meet; borrowed.
 typedef struct bb_wafer_certificate {
@@ -49,11 +40,5 @@ typedef struct bb_wafer_certificate {
 void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_index step,
                                 bb_index row, bb_index points, const double *window,
                                 const double *expected, bb_certificate_tally *tally);
-
-extern const bb_output_table bb_wafer_certificate_outputs;
-
-/// Writes them over `pipeline, axis`: `tallies` is [count], pipelines times axes.
-BB_CHECKED bb_status bb_wafer_certificate_publish(const bb_certificate_tally *const *tallies,
-                                                  bb_index count, bb_results *results);
 
 #endif

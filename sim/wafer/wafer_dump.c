@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_dump.h"
-
+//
+// The operators of a wafer study for `--dump`: `rows` are C_<axis>_<field> (slit points of the
+// field x cells, m/K), `inputs` are S_<field> (light steps x cells, K).
 #include "core/memory.h"
 #include "sim/dump.h"
 #include "sim/hdf5_filter.h"
-#include "sim/wafer/wafer_row_metadata.h"
 #include "sim/wafer/wafer_rows.h"
-#include "sim/wafer/wafer_study.h"
 #include "sim/wafer/wafer_view.h"
 
 #include <stdio.h>
@@ -24,16 +23,6 @@ static const bb_key keys[] = {
 };
 // clang-format on
 const bb_schema bb_dump_schema = BB_SCHEMA("dump", bb_dump_config, keys);
-
-bb_status bb_wafer_dump_check(const bb_dump_config *config, const char *names)
-{
-    bb_status status = BB_OK;
-    if (config->filter == (int)BB_DUMP_ZFP && bb_dump_wanted(names, "rows")) {
-        BB_TRY(bb_hdf5_filter_zfp_require());
-    }
-done:
-    return status;
-}
 
 // What the operators' sources read; kept by the results.
 typedef struct operands {
@@ -65,7 +54,7 @@ static bb_status make_metadata(const bb_wafer_study *study, const bb_wafer_probl
                                bb_matrix_metadata *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_wafer_row_metadata_make(study, problem, field, out));
+    BB_TRY(bb_wafer_rows_describe(study, problem, field, out));
     if (row_source->file != NULL) {
         bb_matrix_metadata_say(out, bb_matrix_file_metadata(row_source->file)->made_for);
     }
@@ -131,24 +120,53 @@ done:
     return status;
 }
 
-bb_status bb_wafer_dump(const bb_wafer_study *study, const char *names, bb_wafer_problem **problem,
-                        bb_wafer_heating *heating, bb_results *results)
+// Rows wanted in zfp without HDF5's plugin for it: refused at once, not at the end of a run.
+static bb_status require_filter(const bb_wafer_study *study, const char *names)
 {
     bb_status status = BB_OK;
+    if (study->dump.filter == (int)BB_DUMP_ZFP && bb_dump_wanted(names, "rows")) {
+        BB_TRY(bb_hdf5_filter_zfp_require());
+    }
+done:
+    return status;
+}
+
+static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
+{
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *span = extent;
+    const double inputs = span->scored * (double)study->scan.light_steps;
+    double rows = bb_dump_wanted(span->dump, "rows") ? span->matrices * span->points : 0.0;
+    rows += bb_dump_wanted(span->dump, "inputs") ? inputs : 0.0;
+    plan->output_bytes += 8.0 * rows * span->cells;
+    return require_filter(study, span->dump);
+}
+
+static bb_status start(void *all, bb_results *results)
+{
+    const bb_wafer_work *work = all;
+    (void)results;
+    return require_filter(&work->study, work->dump);
+}
+
+static bb_status run(void *part_work, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_wafer_work *work = part_work;
     operands *all = NULL;
-    bool rows = bb_dump_wanted(names, "rows");
-    bool inputs = bb_dump_wanted(names, "inputs");
+    bool rows = bb_dump_wanted(work->dump, "rows");
+    bool inputs = bb_dump_wanted(work->dump, "inputs");
     if (!rows && !inputs) {
         goto done;
     }
     BB_TRY(BB_ZEROED(1, &all));
-    all->problem = *problem;
-    all->heating = *heating;
-    *problem = NULL;
-    *heating = (bb_wafer_heating){0};
+    all->problem = work->problem;
+    all->heating = work->heating;
+    work->problem = NULL;
+    work->heating = (bb_wafer_heating){0};
     BB_TRY(bb_results_keep(results, all, release));
     if (rows) {
-        BB_TRY(add_rows(study, all, results));
+        BB_TRY(add_rows(&work->study, all, results));
     }
     if (inputs) {
         BB_TRY(add_inputs(all, results));
@@ -157,3 +175,8 @@ bb_status bb_wafer_dump(const bb_wafer_study *study, const char *names, bb_wafer
 done:
     return status;
 }
+
+// Problem and heating move into the results, which keep them until the file is written: the last
+// part.
+const bb_part bb_wafer_dump_part = {
+    .name = "operators", .plan_lines = plan_lines, .start = start, .run = run};

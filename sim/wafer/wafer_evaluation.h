@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one pipeline of a wafer study gave; wafer_publication.h writes it.
+// Results of one pipeline of a wafer study.
 #ifndef BB_SIM_WAFER_WAFER_EVALUATION_H
 #define BB_SIM_WAFER_WAFER_EVALUATION_H
 

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/wafer/wafer_experiment.h"
 
-#include "sim/evaluation.h"
-#include "sim/kernels/kernel_ledger.h"
-#include "sim/pipelines/coding_report.h"
-#include "sim/wafer/convergence_table.h"
-#include "sim/wafer/field_list.h"
-#include "sim/wafer/overlay/lot_overlay.h"
-#include "sim/wafer/overlay/overlay_table.h"
-#include "sim/wafer/realtime/realtime_table.h"
-#include "sim/wafer/realtime/wafer_realtime.h"
-#include "sim/wafer/wafer_convergence.h"
-#include "sim/wafer/wafer_plan.h"
-#include "sim/wafer/wafer_promise.h"
-#include "sim/wafer/wafer_publication.h"
-#include "sim/wafer/wafer_run.h"
-#include "sim/wafer/wafer_study.h"
+#include "sim/kernels/kernel_variants.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 #include "sim/wafer/wafer_view.h"
+#include "sim/wafer/wafer_work.h"
 
 static const bb_column columns[] = {
     {"overlay_error_x_nm", "overlay x [nm]", 1.0},
@@ -30,45 +18,50 @@ static const bb_column columns[] = {
     {"energy_j", "energy [J]", 1.0},
     {"cost_usd", "cost [USD]", 1.0},
 };
-static const bb_output_table *const outputs[] = {
-    &bb_evaluation_outputs,
-    &bb_wafer_publication_pipelines,
-    &bb_wafer_publication_points,
-    &bb_wafer_publication_displacements,
-    &bb_wafer_overlay_outputs,
-    &bb_wafer_overlay_fields,
-    &bb_wafer_overlay_errors,
-    &bb_wafer_overlay_field_errors,
-    &bb_wafer_overlay_deliveries,
-    &bb_lot_overlay_outputs,
-    &bb_lot_overlay_wafers,
-    &bb_lot_overlay_displacements,
-    &bb_lot_overlay_spreads,
-    &bb_wafer_view_outputs,
-    &bb_wafer_view_temperatures,
-    &bb_coding_report_outputs,
-    &bb_kernel_ledger_axes,
-    &bb_kernel_ledger_outputs,
-    &bb_coding_report_measures,
-    &bb_promise_outputs,
-    &bb_promise_storages,
-    &bb_wafer_promise_outputs,
-    &bb_wafer_certificate_outputs,
-    &bb_wafer_heating_outputs,
-    &bb_wafer_loading_outputs,
-    &bb_wafer_probes_outputs,
-    &bb_wafer_probes_rises,
-    &bb_convergence_table_outputs,
-    &bb_realtime_table_axes,
-    &bb_realtime_report_kinds,
-    &bb_realtime_table_kinds,
-    &bb_realtime_table_figures,
-    &bb_realtime_report_latencies,
-    &bb_realtime_table_worst,
-    &bb_realtime_table_schedules,
-    &bb_realtime_table_stream,
+
+static bb_status check_kernels(const void *study, const bb_config *config, bb_problems *problems)
+{
+    return bb_kernel_keys_check(&((const bb_wafer_study *)study)->kernels, config, problems);
+}
+
+static bb_status publish_kernels(void *work, bb_results *results)
+{
+    return bb_kernel_variants_publish(((bb_wafer_work *)work)->devices.variants, results);
+}
+
+static const bb_part kernels = {
+    .name = "kernels",
+    .check = check_kernels,
+    .run = publish_kernels,
+    .outputs = BB_OUTPUTS(&bb_kernel_ledger_axes, &bb_kernel_ledger_outputs),
+};
+
+// In the order in which they run and are listed: scores first, which write the axes of /results,
+// operators last, which take problem and heating.
+const bb_part *const bb_wafer_parts[] = {
+    &bb_wafer_product_part,
+    &bb_wafer_evaluation_part,
+    &bb_wafer_overlay_part,
+    &bb_wafer_delivery_part,
+    &bb_lot_overlay_part,
+    &bb_wafer_view_part,
+    &bb_wafer_coding_part,
+    &kernels,
+    &bb_wafer_promise_part,
+    &bb_wafer_certificate_part,
+    &bb_wafer_heating_part,
+    &bb_wafer_probes_part,
+    &bb_wafer_convergence_part,
+    &bb_wafer_sizes_part,
+    &bb_wafer_cautions_part,
+    &bb_realtime_plan_part,
+    &bb_wafer_realtime_part,
+    &bb_wafer_requirements_part,
+    &bb_wafer_rows_part,
+    &bb_wafer_dump_part,
     NULL,
 };
+
 static const bb_column scores[] = {{"overlay_x_nm", "overlay by heating x", 1.0},
                                    {"overlay_y_nm", "y", 1.0}};
 static const char *const prices[] = {"overlay_error_x_nm", "overlay_error_y_nm",
@@ -79,16 +72,16 @@ const bb_experiment bb_wafer_experiment = {
     .schema = &bb_wafer_study_schema,
     .starter = bb_wafer_study_starter,
     .check = bb_wafer_study_check,
-    .plan = bb_wafer_plan,
-    .run = bb_wafer_run,
-    .converge = bb_wafer_convergence_run,
+    .plan = bb_wafer_experiment_plan,
+    .run = bb_wafer_experiment_run,
+    .converge = bb_wafer_experiment_converge,
     .converge_help = "mesh and time step of the heat, against closed forms and finer levels",
-    .realtime = BB_CUDA_TWIN(bb_wafer_realtime_run),
+    .realtime = BB_CUDA_TWIN(bb_wafer_experiment_realtime),
     .realtime_absent = "a control loop runs on a cuda device: this build has no CUDA",
     .realtime_help = "the feed-forward of one pipeline, by the keys of `realtime:`",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
-    .outputs = outputs,
+    .parts = bb_wafer_parts,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "overlay error [nm]",
@@ -99,7 +92,7 @@ const bb_experiment bb_wafer_experiment = {
     .sheet = "probes",
     .has_sheet = bb_wafer_study_has_probes,
     .operators = "rows,inputs",
-    .list_fields = bb_field_list_write,
-    .report = bb_overlay_table_write,
+    .list_fields = bb_wafer_experiment_list_fields,
+    .report = bb_wafer_overlay_print,
     .describe = bb_wafer_view_describe,
 };

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_requirements.h"
-
+//
+// Requirements of a wafer study on a machine, for its plan: Figure 3 of Bamakhrama et al. (2019)
+// from the study's own sizes, and the schedule of Table 1 for a machine whose rates the user gives.
 #include "physics/wafer/field_stages.h"
+#include "physics/wafer/requirements.h"
+#include "sim/wafer/wafer_work.h"
 
 #include <math.h>
 
@@ -79,12 +82,30 @@ done:
     return status;
 }
 
-bb_status bb_wafer_requirements_plan(const bb_machine_config *machine, double field_ms,
-                                     bb_requirement_sizes sizes, bb_plan *plan)
+// As printed and as corrected, and the schedule without and with compression as far as rates are
+// given.
+static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    const double budget_ms = machine->budget_ms > 0.0 ? machine->budget_ms : field_ms;
-    sizes.budget = 1e-3 * budget_ms;
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *span = extent;
+    const double light = (double)study->scan.light_steps;
+    const double dark = (double)study->scan.dark_steps;
+    const double budget_ms = study->machine.budget_ms > 0.0 ? study->machine.budget_ms
+                                                            : (light + dark) * study->mesh.step_ms;
+    const bb_requirement_sizes sizes = {
+        .unknowns = span->unknowns,
+        .sources = span->cells,
+        .window = span->window,
+        .field_points = span->points,
+        .entries = bb_requirements_entries(span->nodes, span->clamp,
+                                           study->clamp.spacing_mm / study->mesh.spacing_mm),
+        .inputs = 1.0,
+        .light = light,
+        .dark = dark,
+        .axes = (double)study->response.axes.count,
+        .budget = 1e-3 * budget_ms,
+    };
     const bb_requirements requirements = bb_requirements_of(&sizes, BB_READING_CORRECTED);
     BB_TRY(bb_plan_add(plan, "required",
                        "in %.0f ms: T %.0f with %.1f entries a row, S %.0f, M %.0f, L %.0f, %.0f "
@@ -95,7 +116,9 @@ bb_status bb_wafer_requirements_plan(const bb_machine_config *machine, double fi
     BB_TRY(list_reading("  the same as printed", &sizes, BB_READING_PRINTED, plan));
     BB_TRY(bb_plan_add(plan, "  level 1 memory, link", "%.0f MiB a field and axis, %.1f GB/s",
                        requirements.field_bytes / 0x1p20, 1e-9 * requirements.link_bytes_per_s));
-    BB_TRY(list_schedules(machine, &sizes, plan));
+    BB_TRY(list_schedules(&study->machine, &sizes, plan));
 done:
     return status;
 }
+
+const bb_part bb_wafer_requirements_part = {.name = "requirements", .plan_lines = plan_lines};

@@ -31,6 +31,13 @@ BB_CHECKED bb_status bb_wafer_row_source_open(const bb_wafer_study *study,
                                               int axis, bb_wafer_row_source *out);
 void bb_wafer_row_source_release(bb_wafer_row_source *row_source);
 
+/// Of the rows of scored field `index`: grid S, slit points, and as YAML what decides rows by any
+/// generator: mechanics of the wafer, stiffness of clamp and burls, the field and its place.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_rows_describe(const bb_wafer_study *study,
+                                            const bb_wafer_problem *problem, bb_index index,
+                                            bb_matrix_metadata *out);
+
 /// Opens every dataset that a run will read rows from, if the study's generator is file: names,
 /// shapes, units and metadata, no values, no warnings. Errors: as bb_wafer_row_source_open.
 BB_CHECKED bb_status bb_wafer_rows_check(const bb_wafer_study *study);

@@ -4,7 +4,7 @@
 #include "physics/wafer/heat/burl_map.h"
 #include "physics/wafer/heat/thermal.h"
 #include "physics/wafer/overlay/dwell.h"
-#include "sim/pipelines/storage_promise.h"
+#include "sim/wafer/wafer_work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -336,76 +336,6 @@ done:
     return status;
 }
 
-static bb_status check_delivery(const bb_wafer_study *study, const bb_config *config,
-                                bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_product_pipeline *pipelines = study->pipelines.items;
-    char path[64];
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_list *missed = &pipelines[p].delivery.missed_steps;
-        for (bb_index i = 0; i < missed->count; ++i) {
-            bb_index step = ((const bb_index *)missed->items)[i];
-            if (step >= study->scan.light_steps) {
-                (void)snprintf(path, sizeof path, "pipelines.%td.delivery.missed_steps", p);
-                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                       "%s: %td, expected under scan.light_steps = %td", path, step,
-                                       study->scan.light_steps));
-            }
-        }
-    }
-done:
-    return status;
-}
-
-static bb_status check_probes(const bb_wafer_study *study, const bb_config *config,
-                              bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_probe_config *probes = study->probes.items;
-    const double radius = 0.5 * study->wafer.diameter_mm;
-    char path[48];
-    for (bb_index i = 0; i < study->probes.count; ++i) {
-        const bb_probe_config *probe = &probes[i];
-        (void)snprintf(path, sizeof path, "probes.%td.name", i);
-        if (!bb_lot_probe_name_valid(probe->name)) {
-            BB_TRY(bb_problems_add(
-                problems, bb_config_place(config, path),
-                "%s = \"%s\": expected 1 to %d letters, digits and _, a letter first", path,
-                probe->name, BB_PROBE_NAME));
-        }
-        for (bb_index j = 0; j < i; ++j) {
-            if (strcmp(probes[j].name, probe->name) == 0) {
-                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                       "%s = %s: probe %td has this name too", path, probe->name,
-                                       j));
-                break;
-            }
-        }
-        if (hypot(probe->x_mm, probe->y_mm) > radius) {
-            (void)snprintf(path, sizeof path, "probes.%td.x_mm", i);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "probes.%td at (%g, %g) mm: expected within half of "
-                                   "wafer.diameter_mm, %g, of the centre",
-                                   i, probe->x_mm, probe->y_mm, radius));
-        }
-    }
-done:
-    return status;
-}
-
-static bb_status check_metrology(const bb_wafer_study *study, const bb_config *config,
-                                 bb_problems *problems)
-{
-    if (!study->metrology.lot_mean ||
-        (study->wafers.count > 1 && study->wafers.scored == (int)BB_LOT_ALL)) {
-        return BB_OK;
-    }
-    return bb_problems_add(problems, bb_config_place(config, "metrology.lot_mean"),
-                           "metrology.lot_mean = true: expected wafers.count over 1 and "
-                           "wafers.scored = all, whose average it takes out");
-}
-
 bb_index bb_wafer_study_realtime(const bb_wafer_study *study)
 {
     const bb_product_pipeline *pipelines = study->pipelines.items;
@@ -419,47 +349,10 @@ bb_index bb_wafer_study_realtime(const bb_wafer_study *study)
     return wanted == NULL ? reference : -1;
 }
 
-static bb_status check_realtime(const bb_wafer_study *study, const bb_config *config,
-                                bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_realtime_config *realtime = &study->realtime;
-    if (realtime->pipeline != NULL && bb_wafer_study_realtime(study) < 0) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
-                               "realtime.pipeline = %s: expected the name of one of the pipelines",
-                               realtime->pipeline));
-    } else if (realtime->pipeline != NULL &&
-               bb_product_pipeline_promises((const bb_product_pipeline *)study->pipelines.items +
-                                            bb_wafer_study_realtime(study))) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
-                               "realtime.pipeline = %s: its storage is promised and not known "
-                               "before a run, expected a pipeline with a storage",
-                               realtime->pipeline));
-    }
-    if (realtime->gpus > study->response.axes.count) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
-                               "realtime.gpus = %td: expected at most the %td of response.axes, "
-                               "which they share",
-                               realtime->gpus, study->response.axes.count));
-    }
-    if (realtime->release == (int)BB_RELEASE_FIXED &&
-        (double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.ahead"),
-                               "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
-                               "them, which an interrupt waits for",
-                               realtime->ahead, realtime->period_ms, (int)BB_LOOP_AHEAD_MOST_MS));
-    }
-done:
-    return status;
-}
-
 bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_wafer_study *wafer = study;
-    BB_TRY(bb_product_pipelines_check(&wafer->pipelines, wafer->common.device, config, problems));
-    BB_TRY(bb_storage_promises_check(&wafer->pipelines, wafer->common.device, config, problems));
-    BB_TRY(bb_kernel_keys_check(&wafer->kernels, config, problems));
     BB_TRY(check_geometry(wafer, config, problems));
     BB_TRY(check_fields(&wafer->scan.fields, config, problems));
     BB_TRY(check_step(wafer, config, problems));
@@ -467,10 +360,7 @@ bb_status bb_wafer_study_check(const void *study, const bb_config *config, bb_pr
     BB_TRY(check_through(wafer, config, problems));
     BB_TRY(check_file(&wafer->response, config, problems));
     BB_TRY(check_plate(wafer, config, problems));
-    BB_TRY(check_delivery(wafer, config, problems));
-    BB_TRY(check_probes(wafer, config, problems));
-    BB_TRY(check_metrology(wafer, config, problems));
-    BB_TRY(check_realtime(wafer, config, problems));
+    BB_TRY(bb_parts_check(bb_wafer_parts, study, config, problems));
     if (problems->count == 0) {
         BB_TRY(check_layout(wafer, config, problems));
     }

@@ -7,7 +7,6 @@
 #include "physics/wafer/wafer_problem.h"
 #include "sim/pipelines/product_pipeline.h"
 #include "sim/wafer/realtime/realtime_config.h"
-#include "sim/wafer/wafer_requirements.h"
 
 typedef enum bb_dump_filter { BB_DUMP_PLAIN, BB_DUMP_ZFP } bb_dump_filter;
 
@@ -18,6 +17,18 @@ typedef struct bb_dump_config {
 } bb_dump_config;
 
 extern const bb_schema bb_dump_schema;
+
+/// Keys of `machine:`. Rates are NaN where they are not given.
+typedef struct bb_machine_config {
+    double budget_ms; ///< 0: the field's light and dark steps
+    double link_gb_per_s;
+    double decode_gb_per_s;
+    double product_gflop_per_s;
+    double compression_ratio;
+    bb_machine_price price;
+} bb_machine_config;
+
+extern const bb_schema bb_machine_schema;
 
 typedef struct bb_wafer_study {
     bb_study common;

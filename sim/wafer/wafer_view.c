@@ -26,8 +26,8 @@ static const bb_output vector_rows[] = {
     {"field_width_mm", "", "mm", .long_name = "width of a field, in x"},
     {"field_height_mm", "", "mm", .long_name = "height of a field, in y"},
 };
-const bb_output_table bb_wafer_view_outputs = {"/view, wafer", NULL, "view", NULL,
-                                               BB_OUTPUT_ROWS(vector_rows)};
+static const bb_output_table outputs = {"/view, wafer", NULL, "view", NULL,
+                                        BB_OUTPUT_ROWS(vector_rows)};
 
 static const bb_output temperature_rows[] = {
     {"x", "x", "mm", "centres of the columns of cells", .note = "of S"},
@@ -38,25 +38,24 @@ static const bb_output temperature_rows[] = {
     {"tau_<field>", "z, y, x", "K", "half the drop from top to bottom in the last light step",
      .note = "with `mesh.through_thickness: two_mode` and generator plate or file"},
 };
-const bb_output_table bb_wafer_view_temperatures = {"/temperature, wafer with `--dump inputs`",
-                                                    NULL, "temperature", NULL,
-                                                    BB_OUTPUT_ROWS(temperature_rows)};
+static const bb_output_table temperatures = {"/temperature, wafer with `--dump inputs`", NULL,
+                                             "temperature", NULL, BB_OUTPUT_ROWS(temperature_rows)};
 
 // Vectors [points][COMPONENTS] of two components in m, in the unit that `factor` asks for.
-static bb_status publish_vectors(const bb_wafer_overlay *overlay, const char *name,
-                                 const char *pipeline, const double *x, const double *y,
-                                 double factor, bb_results *results)
+static bb_status publish_vectors(const bb_wafer_work *work, const char *name, const char *pipeline,
+                                 const double *x, const double *y, double factor,
+                                 bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_output_fill fill = {.name = pipeline};
     double *values = NULL;
-    bb_index count = overlay->problem->point_count;
+    bb_index count = work->problem->point_count;
     BB_TRY(BB_ZEROED(COMPONENTS * count, &values));
     for (bb_index i = 0; i < count; ++i) {
         values[COMPONENTS * i] = factor * x[i];
         values[COMPONENTS * i + 1] = factor * y[i];
     }
-    BB_TRY(bb_output_table_add(&bb_wafer_view_outputs, name, values, &fill, results));
+    BB_TRY(bb_output_table_add(&outputs, name, values, &fill, results));
 done:
     BB_RELEASE(&values);
     return status;
@@ -66,7 +65,7 @@ done:
 static bb_status publish_rims(const bb_wafer_study *study, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_output_table *table = &bb_wafer_view_outputs;
+    const bb_output_table *table = &outputs;
     const double radius = 0.5 * study->wafer.diameter_mm;
     BB_TRY(bb_output_table_add(table, "wafer_radius_mm", &radius, NULL, results));
     BB_TRY(
@@ -77,31 +76,47 @@ done:
     return status;
 }
 
-bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results)
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_wafer_displacements *reference = bb_wafer_evaluation_last(overlay->reference);
-    const bb_output_table *table = &bb_wafer_view_outputs;
+    const bb_wafer_work *work = all;
+    const bb_wafer_displacements *reference = bb_wafer_evaluation_last(work->reference);
+    const bb_output_table *table = &outputs;
     char pipeline[INDEX_BYTES];
-    BB_TRY(bb_output_table_add_axis(table, "point", overlay->problem->point_count, NULL, NULL,
-                                    results));
+    BB_TRY(
+        bb_output_table_add_axis(table, "point", work->problem->point_count, NULL, NULL, results));
     BB_TRY(
         bb_output_table_add_axis(table, "component", COMPONENTS, component_names, NULL, results));
-    BB_TRY(publish_rims(overlay->study, results));
-    BB_TRY(publish_vectors(overlay, "point_mm", NULL, overlay->x, overlay->y, 1e3, results));
-    BB_TRY(publish_vectors(overlay, "raw_nm", NULL, reference->mean[BB_AXIS_X],
+    BB_TRY(publish_rims(&work->study, results));
+    BB_TRY(publish_vectors(work, "point_mm", NULL, work->x, work->y, 1e3, results));
+    BB_TRY(publish_vectors(work, "raw_nm", NULL, reference->mean[BB_AXIS_X],
                            reference->mean[BB_AXIS_Y], 1e9, results));
-    for (bb_index p = 0; p < overlay->study->pipelines.count; ++p) {
-        const bb_wafer_displacements *placed = bb_wafer_evaluation_last(&overlay->evaluations[p]);
+    for (bb_index p = 0; p < work->study.pipelines.count; ++p) {
+        const bb_wafer_displacements *placed = bb_wafer_evaluation_last(&work->evaluations[p]);
         (void)snprintf(pipeline, sizeof pipeline, "%td", p);
-        BB_TRY(publish_vectors(overlay, "model_<p>_nm", pipeline, placed->mean[BB_AXIS_X],
+        BB_TRY(publish_vectors(work, "model_<p>_nm", pipeline, placed->mean[BB_AXIS_X],
                                placed->mean[BB_AXIS_Y], 1e9, results));
-        BB_TRY(publish_vectors(overlay, "residual_<p>_nm", pipeline, placed->residual[BB_AXIS_X],
+        BB_TRY(publish_vectors(work, "residual_<p>_nm", pipeline, placed->residual[BB_AXIS_X],
                                placed->residual[BB_AXIS_Y], 1e9, results));
     }
 done:
     return status;
 }
+
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
+{
+    const double pipelines = (double)((const bb_wafer_study *)study)->pipelines.count;
+    plan->output_bytes +=
+        8.0 * ((const bb_wafer_extent *)extent)->metrology * (6.0 + 6.0 * pipelines);
+    return BB_OK;
+}
+
+const bb_part bb_wafer_view_part = {
+    .name = "view",
+    .plan_lines = plan_lines,
+    .run = run,
+    .outputs = BB_OUTPUTS(&outputs, &temperatures),
+};
 
 // Centres of `count` cells from `origin` on, mm.
 static bb_status publish_centres(const char *name, bb_index count, double origin, double pitch,
@@ -113,8 +128,7 @@ static bb_status publish_centres(const char *name, bb_index count, double origin
     for (bb_index i = 0; i < count; ++i) {
         centres[i] = 1e3 * (origin + ((double)i + 0.5) * pitch);
     }
-    BB_TRY(
-        bb_output_table_add_axis(&bb_wafer_view_temperatures, name, count, centres, NULL, results));
+    BB_TRY(bb_output_table_add_axis(&temperatures, name, count, centres, NULL, results));
 done:
     BB_RELEASE(&centres);
     return status;
@@ -125,7 +139,7 @@ bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_
 {
     bb_status status = BB_OK;
     const bb_temperature_grid *grid = problem->grid;
-    const bb_output_table *table = &bb_wafer_view_temperatures;
+    const bb_output_table *table = &temperatures;
     char field[INDEX_BYTES];
     const bb_output_fill fill = {.name = field};
     double *rises = NULL; // [input_count]

@@ -10,14 +10,7 @@
 #ifndef BB_SIM_WAFER_WAFER_VIEW_H
 #define BB_SIM_WAFER_WAFER_VIEW_H
 
-#include "core/text.h"
-#include "sim/wafer/heat/wafer_heating.h"
-#include "sim/wafer/overlay/wafer_overlay.h"
-
-extern const bb_output_table bb_wafer_view_outputs, bb_wafer_view_temperatures;
-
-/// Writes /view. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_view_publish(const bb_wafer_overlay *overlay, bb_results *results);
+#include "sim/wafer/wafer_work.h"
 
 /// Writes /temperature: the grid S in the last light step of each scored exposure. Errors:
 /// BB_MEMORY.

@@ -3,7 +3,7 @@
 // A device is taken as asked for or refused with a reason; nothing falls back silently. Cases that
 // need a GPU, or need there to be none, are skipped where it is the other way round, and say so.
 #include "sim/device_choice.h"
-#include "sim/wafer/wafer_plan.h"
+#include "sim/wafer/wafer_work.h"
 #include "tests/sim/driver.h"
 
 static const bb_device_offer both = {.work = "the work of a test",
@@ -158,7 +158,7 @@ TEST(wafers_know_their_size)
     for (size_t i = 0; i < 2; ++i) {
         autoptr(bb_config) config = driver_config(CASE(paths[i], {"device=auto"}));
         bb_wafer_study resolved;
-        check_ok(bb_wafer_plan_resolve(bb_config_study(config), &resolved));
+        check_ok(bb_wafer_extent_resolve(bb_config_study(config), &resolved));
         assert_int_equal(bb_device_choice_wish(resolved.common.device, -1),
                          i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);
     }

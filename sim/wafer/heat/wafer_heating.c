@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/wafer/wafer_restart.h"
+#include "sim/wafer/wafer_work.h"
 
 // The state of the loop over steps.
 typedef struct heating_run {
@@ -333,8 +334,8 @@ static const bb_output rows[] = {
     {"clipped_j", "exposure", "J", "dose that fell beside wafer and ring in this exposure",
      BB_MEMBER(row, clipped)},
 };
-const bb_output_table bb_wafer_heating_outputs = {"/energy, wafer", NULL, "energy", "exposure",
-                                                  BB_OUTPUT_ROWS(rows)};
+static const bb_output_table outputs = {"/energy, wafer", NULL, "energy", "exposure",
+                                        BB_OUTPUT_ROWS(rows)};
 
 bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results)
 {
@@ -351,14 +352,45 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
                              .imbalance = heating->imbalance[f],
                              .clipped = heating->clipped_joules[f]};
     }
-    BB_TRY(bb_output_table_publish_records(&bb_wafer_heating_outputs, exposures, sizeof *exposures,
-                                           count, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&outputs, exposures, sizeof *exposures, count, NULL,
+                                           results));
     BB_TRY(bb_wafer_loading_publish(heating->wafers, heating->wafer_count, results));
-    BB_TRY(bb_wafer_probes_publish(&heating->probes, results));
 done:
     BB_RELEASE(&exposures);
     return status;
 }
+
+static bb_status publish(void *work, bb_results *results)
+{
+    return bb_wafer_heating_publish(&((bb_wafer_work *)work)->heating, results);
+}
+
+// All steps of heat, of which come the inputs: a mean of two states in each light step.
+static bb_status need(const void *all, const void *extent, bb_need *out)
+{
+    const bb_wafer_extent *span = extent;
+    const bool implicit =
+        ((const bb_wafer_study *)all)->mesh.stepping == (int)BB_STEPPING_CRANK_NICOLSON;
+    const bb_need steps = bb_need_repeated(
+        bb_stepper_step_need(span->unknowns, implicit, span->threads), span->steps);
+    *out = bb_need_together(bb_stepper_need(span->unknowns, implicit), steps);
+    return BB_OK;
+}
+
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
+{
+    (void)study;
+    plan->output_bytes += 8.0 * 14.0 * ((const bb_wafer_extent *)extent)->exposed;
+    return BB_OK;
+}
+
+const bb_part bb_wafer_heating_part = {
+    .name = "energy",
+    .need = need,
+    .plan_lines = plan_lines,
+    .run = publish,
+    .outputs = BB_OUTPUTS(&outputs, &bb_wafer_loading_outputs),
+};
 
 void bb_wafer_heating_release(bb_wafer_heating *heating)
 {

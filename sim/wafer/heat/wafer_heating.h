@@ -54,9 +54,7 @@ BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem,
 /// was aligned, or the wafer without stress. u is linear in them.
 void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating);
 
-extern const bb_output_table bb_wafer_heating_outputs;
-
-/// Writes /energy, the ledger at the end of each exposure; /wafers of several; /probes.
+/// Writes /energy, the ledger at the end of each exposure, and /wafers of several.
 BB_CHECKED bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results);
 void bb_wafer_heating_release(bb_wafer_heating *heating);
 

@@ -2,9 +2,11 @@
 #include "sim/wafer/heat/wafer_probes.h"
 
 #include "core/memory.h"
+#include "sim/wafer/wafer_work.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { BEFORE_RISES = 2, TEXT_BYTES = 128 };
 
@@ -52,35 +54,83 @@ static const bb_output rows[] = {
     {"wafer", "time_s", "1", "index of the wafer, between two that of the one that left",
      .member = sizeof(double), .coordinate = true},
 };
-const bb_output_table bb_wafer_probes_outputs = {title, NULL, "probes", "time_s",
-                                                 BB_OUTPUT_ROWS(rows)};
+static const bb_output_table outputs = {title, NULL, "probes", "time_s", BB_OUTPUT_ROWS(rows)};
 
 static const bb_output rise_rows[] = {
     {"<name>_k", "time_s", "K", "rise of the probe above the water",
      .note = "`long_name` says layer and place; NaN of a wafer's probe while there is no wafer"},
 };
-const bb_output_table bb_wafer_probes_rises = {title, NULL, "probes", "time_s",
-                                               BB_OUTPUT_ROWS(rise_rows)};
+static const bb_output_table rises = {title, NULL, "probes", "time_s", BB_OUTPUT_ROWS(rise_rows)};
 
-bb_status bb_wafer_probes_publish(const bb_wafer_probes *probes, bb_results *results)
+static bb_status run(void *work, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_wafer_probes *probes = &((bb_wafer_work *)work)->heating.probes;
     const size_t stride = (size_t)probes->width * sizeof *probes->rows;
     char text[TEXT_BYTES];
-    if (probes->width == 0) {
-        goto done;
-    }
-    BB_TRY(bb_output_table_publish_records(&bb_wafer_probes_outputs, probes->rows, stride,
-                                           probes->taken, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&outputs, probes->rows, stride, probes->taken, NULL,
+                                           results));
     for (bb_index i = 0; i < probes->problem->probe_count; ++i) {
         const bb_probe_config *probe = probes->problem->probes[i].config;
         const bb_output_fill fill = {.name = probe->name, .long_name = text};
         (void)snprintf(text, sizeof text, "rise of the %s above the water at (%.9g, %.9g) mm",
                        bb_probe_layers[probe->layer], probe->x_mm, probe->y_mm);
-        BB_TRY(bb_output_table_publish_records(&bb_wafer_probes_rises,
-                                               probes->rows + BEFORE_RISES + i, stride,
+        BB_TRY(bb_output_table_publish_records(&rises, probes->rows + BEFORE_RISES + i, stride,
                                                probes->taken, &fill, results));
     }
 done:
     return status;
 }
+
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_study *study = all;
+    const bb_probe_config *probes = study->probes.items;
+    const double radius = 0.5 * study->wafer.diameter_mm;
+    char path[48];
+    for (bb_index i = 0; i < study->probes.count; ++i) {
+        const bb_probe_config *probe = &probes[i];
+        (void)snprintf(path, sizeof path, "probes.%td.name", i);
+        if (!bb_lot_probe_name_valid(probe->name)) {
+            BB_TRY(bb_problems_add(
+                problems, bb_config_place(config, path),
+                "%s = \"%s\": expected 1 to %d letters, digits and _, a letter first", path,
+                probe->name, BB_PROBE_NAME));
+        }
+        for (bb_index j = 0; j < i; ++j) {
+            if (strcmp(probes[j].name, probe->name) == 0) {
+                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                       "%s = %s: probe %td has this name too", path, probe->name,
+                                       j));
+                break;
+            }
+        }
+        if (hypot(probe->x_mm, probe->y_mm) > radius) {
+            (void)snprintf(path, sizeof path, "probes.%td.x_mm", i);
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                                   "probes.%td at (%g, %g) mm: expected within half of "
+                                   "wafer.diameter_mm, %g, of the centre",
+                                   i, probe->x_mm, probe->y_mm, radius));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
+{
+    const bb_index count = ((const bb_wafer_study *)all)->probes.count;
+    const double samples = ((const bb_wafer_extent *)extent)->samples;
+    plan->output_bytes += 8.0 * samples * (double)(BEFORE_RISES + count);
+    return bb_plan_add(plan, "probes", "%td, %.0f rows", count, samples);
+}
+
+const bb_part bb_wafer_probes_part = {
+    .name = "probes",
+    .wanted = bb_wafer_study_has_probes,
+    .check = check,
+    .plan_lines = plan_lines,
+    .run = run,
+    .outputs = BB_OUTPUTS(&outputs, &rises),
+};

@@ -6,7 +6,6 @@
 #define BB_SIM_WAFER_HEAT_WAFER_PROBES_H
 
 #include "physics/wafer/wafer_problem.h"
-#include "sim/output/output_table.h"
 
 /// Read-only to users. A row is [time, s | wafer | rise of each probe, K].
 typedef struct bb_wafer_probes {
@@ -25,10 +24,5 @@ void bb_wafer_probes_release(bb_wafer_probes *probes);
 /// Takes a row at `time` s of wafer `wafer`; `bare`: no wafer is there.
 void bb_wafer_probes_take(bb_wafer_probes *probes, double time, bb_index wafer, bool bare,
                           const double *state);
-
-extern const bb_output_table bb_wafer_probes_outputs, bb_wafer_probes_rises;
-
-/// Writes /probes over time_s: wafer, and a dataset <name>_k a probe. Nothing without probes.
-BB_CHECKED bb_status bb_wafer_probes_publish(const bb_wafer_probes *probes, bb_results *results);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/overlay/lot_overlay.h"
-
+//
+// The overlay of every wafer of a lot in /results: where a study scores all wafers of several.
 #include "core/memory.h"
 #include "physics/wafer/overlay/overlay_spread.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 
 #include <math.h>
 
@@ -20,7 +21,7 @@ typedef struct displacement_row {
 
 // Of all pipelines and errors.
 typedef struct lot {
-    const bb_wafer_overlay *overlay;
+    const bb_wafer_work *work;
     bb_index pipelines, axes, wafers, points;
     double *indices;                 // [wafers]
     double *dx, *dy;                 // [wafers][points] of one pipeline and error
@@ -45,7 +46,7 @@ static const bb_output rows[] = {
      "error of the quantity of interest on a wafer", .note = "as `qoi_relative_error`",
      BB_MEMBER(lot, qoi_errors)},
 };
-const bb_output_table bb_lot_overlay_outputs = {
+static const bb_output_table outputs = {
     title,
     "With `wafers: {scored: all}` of more than one wafer, the same scored points on every "
     "wafer.",
@@ -67,8 +68,8 @@ static const bb_output wafer_rows[] = {
     {"wafer_max_nm", BY_WAFER ", direction", "nm", "largest size on a wafer",
      BB_ARRAY(bb_wafer_statistics, max)},
 };
-const bb_output_table bb_lot_overlay_wafers = {title, NULL, "results", BY_WAFER,
-                                               BB_OUTPUT_ROWS(wafer_rows)};
+static const bb_output_table wafer_outputs = {title, NULL, "results", BY_WAFER,
+                                              BB_OUTPUT_ROWS(wafer_rows)};
 
 static const bb_output displacement_rows[] = {
     {"wafer_displacement_nm", "pipeline, axis, wafer, point", "nm",
@@ -78,7 +79,7 @@ static const bb_output displacement_rows[] = {
      "dose-weighted mean of what the corrections in force leave on each wafer",
      .note = "as `residual_nm`", BB_MEMBER(displacement_row, residual), .scale = 1e9},
 };
-const bb_output_table bb_lot_overlay_displacements = {
+static const bb_output_table displacement_outputs = {
     title, NULL, "results", "pipeline, axis, wafer", BB_OUTPUT_ROWS(displacement_rows)};
 
 static const bb_output spread_rows[] = {
@@ -87,16 +88,8 @@ static const bb_output spread_rows[] = {
      .note = "of the vector root of the sum of squares of x and y, its `m3s` that of the lengths",
      .embedded = true},
 };
-const bb_output_table bb_lot_overlay_spreads = {title, NULL, "results", "pipeline, error",
-                                                BB_OUTPUT_ROWS(spread_rows)};
-
-double bb_lot_overlay_values(double wafers, double pipelines, double axes, double points)
-{
-    const double of_errors = wafers * (double)STATISTICS + (double)SPREADS;
-    return wafers < 2.0 ? 0.0
-                        : wafers + pipelines * ((double)BB_WAFER_ERRORS * of_errors +
-                                                wafers * (1.0 + 2.0 * axes * points));
-}
+static const bb_output_table spread_outputs = {title, NULL, "results", "pipeline, error",
+                                               BB_OUTPUT_ROWS(spread_rows)};
 
 static bb_status open(lot *wafer_lot)
 {
@@ -131,13 +124,13 @@ static bb_status score(lot *wafer_lot)
     bb_overlay_statistics statistics;
     for (bb_index item = 0; item < wafer_lot->pipelines * BB_WAFER_ERRORS; ++item) {
         const bb_wafer_evaluation *evaluation =
-            &wafer_lot->overlay->evaluations[item / BB_WAFER_ERRORS];
+            &wafer_lot->work->evaluations[item / BB_WAFER_ERRORS];
         const int error = (int)(item % BB_WAFER_ERRORS);
         for (bb_index w = 0; w < wafer_lot->wafers; ++w) {
             double *dx = wafer_lot->dx + w * wafer_lot->points;
             double *dy = wafer_lot->dy + w * wafer_lot->points;
-            bb_wafer_overlay_error(wafer_lot->overlay, evaluation, w, error, BB_AXIS_X, dx);
-            bb_wafer_overlay_error(wafer_lot->overlay, evaluation, w, error, BB_AXIS_Y, dy);
+            bb_wafer_overlay_error(wafer_lot->work, evaluation, w, error, BB_AXIS_X, dx);
+            bb_wafer_overlay_error(wafer_lot->work, evaluation, w, error, BB_AXIS_Y, dy);
             BB_TRY(bb_overlay_statistics_of(wafer_lot->points, dx, dy, &statistics));
             wafer_lot->statistics[item * wafer_lot->wafers + w] =
                 bb_wafer_overlay_statistics(&statistics);
@@ -152,14 +145,14 @@ done:
 // What every wafer has of its own without statistics.
 static void gather(lot *wafer_lot)
 {
-    const int *axes = wafer_lot->overlay->study->response.axes.items;
+    const int *axes = wafer_lot->work->study.response.axes.items;
     displacement_row *row = wafer_lot->displacements;
     for (bb_index w = 0; w < wafer_lot->wafers; ++w) {
         wafer_lot->indices[w] =
-            (double)(wafer_lot->overlay->problem->wafer_count - wafer_lot->wafers + w);
+            (double)(wafer_lot->work->problem->wafer_count - wafer_lot->wafers + w);
     }
     for (bb_index p = 0; p < wafer_lot->pipelines; ++p) {
-        const bb_wafer_displacements *placed = wafer_lot->overlay->evaluations[p].wafers;
+        const bb_wafer_displacements *placed = wafer_lot->work->evaluations[p].wafers;
         for (bb_index w = 0; w < wafer_lot->wafers; ++w) {
             wafer_lot->qoi_errors[p * wafer_lot->wafers + w] =
                 sqrt(placed[w].squared_error / placed[w].squared_norm);
@@ -202,8 +195,8 @@ static void centre_draw(const bb_wafer_study *study, bb_index points,
     }
 }
 
-bb_status bb_lot_overlay_centre(const bb_wafer_study *study, const bb_wafer_problem *problem,
-                                bb_wafer_evaluation *evaluation)
+bb_status bb_wafer_overlay_centre(const bb_wafer_study *study, const bb_wafer_problem *problem,
+                                  bb_wafer_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index points = problem->point_count;
@@ -224,32 +217,73 @@ done:
     return status;
 }
 
-bb_status bb_lot_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results)
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_index pipelines = overlay->study->pipelines.count;
+    const bb_wafer_work *work = all;
+    const bb_index pipelines = work->study.pipelines.count;
     const bb_index items = pipelines * BB_WAFER_ERRORS;
-    lot wafer_lot = {.overlay = overlay,
+    lot wafer_lot = {.work = work,
                      .pipelines = pipelines,
-                     .axes = overlay->study->response.axes.count,
-                     .wafers = overlay->problem->scored_wafers,
-                     .points = overlay->problem->point_count};
+                     .axes = work->study.response.axes.count,
+                     .wafers = work->problem->scored_wafers,
+                     .points = work->problem->point_count};
     if (wafer_lot.wafers < 2) {
         goto done;
     }
     BB_TRY(open(&wafer_lot));
     BB_TRY(score(&wafer_lot));
     gather(&wafer_lot);
-    BB_TRY(bb_output_table_publish(&bb_lot_overlay_outputs, &wafer_lot, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_wafers, wafer_lot.statistics,
+    BB_TRY(bb_output_table_publish(&outputs, &wafer_lot, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&wafer_outputs, wafer_lot.statistics,
                                            sizeof *wafer_lot.statistics, items * wafer_lot.wafers,
                                            NULL, results));
     BB_TRY(bb_output_table_publish_records(
-        &bb_lot_overlay_displacements, wafer_lot.displacements, sizeof *wafer_lot.displacements,
+        &displacement_outputs, wafer_lot.displacements, sizeof *wafer_lot.displacements,
         pipelines * wafer_lot.axes * wafer_lot.wafers, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_lot_overlay_spreads, wafer_lot.spreads,
+    BB_TRY(bb_output_table_publish_records(&spread_outputs, wafer_lot.spreads,
                                            sizeof *wafer_lot.spreads, items, NULL, results));
 done:
     release(&wafer_lot);
     return status;
 }
+
+static bool wanted(const void *study)
+{
+    return ((const bb_wafer_study *)study)->wafers.count > 1;
+}
+
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    const bb_wafer_study *study = all;
+    if (!study->metrology.lot_mean ||
+        (study->wafers.count > 1 && study->wafers.scored == (int)BB_LOT_ALL)) {
+        return BB_OK;
+    }
+    return bb_problems_add(problems, bb_config_place(config, "metrology.lot_mean"),
+                           "metrology.lot_mean = true: expected wafers.count over 1 and "
+                           "wafers.scored = all, whose average it takes out");
+}
+
+static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
+{
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *span = extent;
+    const double wafers = span->scored_wafers;
+    const double of_errors = wafers * (double)STATISTICS + (double)SPREADS;
+    const double placed = 2.0 * (double)study->response.axes.count * span->metrology;
+    const double values = (double)BB_WAFER_ERRORS * of_errors + wafers * (1.0 + placed);
+    plan->output_bytes +=
+        wafers < 2.0 ? 0.0 : 8.0 * (wafers + (double)study->pipelines.count * values);
+    return bb_plan_add(plan, "wafers", "%.0f, %g s between two, %s scored", span->wafers,
+                       study->wafers.exchange_s, wafers > 1.0 ? "all are" : "the last is");
+}
+
+const bb_part bb_lot_overlay_part = {
+    .name = "lot",
+    .wanted = wanted,
+    .check = check,
+    .plan_lines = plan_lines,
+    .run = run,
+    .outputs = BB_OUTPUTS(&outputs, &wafer_outputs, &displacement_outputs, &spread_outputs),
+};

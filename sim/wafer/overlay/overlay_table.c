@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/overlay/overlay_table.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -202,7 +202,7 @@ done:
     return status;
 }
 
-bb_status bb_overlay_table_write(const bb_results *results, bb_text *out)
+bb_status bb_wafer_overlay_print(const bb_results *results, bb_text *out)
 {
     bb_status status = BB_OK;
     overlay view = {0};

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-enum { RAW, RESIDUAL, NUMERICAL, ERRORS = BB_WAFER_ERRORS };
+enum { RAW = BB_WAFER_RAW, RESIDUAL = BB_WAFER_RESIDUAL, ERRORS = BB_WAFER_ERRORS };
 static const char *const error_names[ERRORS] = {"raw", "residual", "numerical"};
 
 enum { STATISTICS = 5 };
@@ -24,7 +24,7 @@ static const char *const parameter_units[PARAMETERS] = {"nm",   "nm",  "ppm", "p
                                                         "urad", "ppm", "ppm", "urad", "urad"};
 
 typedef struct scoring {
-    const bb_wafer_overlay *overlay;
+    const bb_wafer_work *work;
     bb_index pipelines, fields;
     bb_overlay_field *field;      // [fields]
     bb_overlay_report **reports;  // [pipelines][ERRORS]; raw ones are all the first
@@ -58,11 +58,6 @@ typedef struct field_error_row {
     double parameters[PARAMETERS];
 } field_error_row;
 
-// Of a pipeline, over the scored fields.
-typedef struct delivery_row {
-    double late, missed, held, uncorrected;
-} delivery_row;
-
 static const char title[] = "/results, wafer: the overlay report";
 
 static const bb_output rows[] = {
@@ -94,8 +89,7 @@ static const bb_output rows[] = {
     {"parameter_unit", "parameter", NULL, "unit of the parameter", .note = "nm, ppm or urad",
      BB_OUTPUT_NAMES(parameter_units), .coordinate = true},
 };
-const bb_output_table bb_wafer_overlay_outputs = {title, NULL, "results", NULL,
-                                                  BB_OUTPUT_ROWS(rows)};
+static const bb_output_table outputs = {title, NULL, "results", NULL, BB_OUTPUT_ROWS(rows)};
 
 static const bb_output field_rows[] = {
     {"field", "field", "1", "exposure index of the scored field", BB_MEMBER(field_row, exposure)},
@@ -110,8 +104,8 @@ static const bb_output field_rows[] = {
     {"field_start_s", "field", "s", "start of its first light step since that of all",
      BB_MEMBER(field_row, start)},
 };
-const bb_output_table bb_wafer_overlay_fields = {title, NULL, "results", "field",
-                                                 BB_OUTPUT_ROWS(field_rows)};
+static const bb_output_table field_outputs = {title, NULL, "results", "field",
+                                              BB_OUTPUT_ROWS(field_rows)};
 
 #define BY_ERROR "pipeline, error"
 
@@ -141,8 +135,8 @@ static const bb_output error_rows[] = {
     {"wafer_10_parameter", BY_ERROR ", parameter", "see parameter_unit",
      "parameters of the wafer and of fields", BB_ARRAY(error_row, wafer_10)},
 };
-const bb_output_table bb_wafer_overlay_errors = {title, NULL, "results", BY_ERROR,
-                                                 BB_OUTPUT_ROWS(error_rows)};
+static const bb_output_table error_outputs = {title, NULL, "results", BY_ERROR,
+                                              BB_OUTPUT_ROWS(error_rows)};
 
 #define BY_FIELD BY_ERROR ", field"
 
@@ -163,21 +157,8 @@ static const bb_output field_error_rows[] = {
      "parameters of a field by itself, about its centre", .note = "the correction per exposure",
      BB_ARRAY(field_error_row, parameters)},
 };
-const bb_output_table bb_wafer_overlay_field_errors = {title, NULL, "results", BY_FIELD,
-                                                       BB_OUTPUT_ROWS(field_error_rows)};
-
-static const bb_output delivery_rows[] = {
-    {"delivery_late_steps", "pipeline", "1", "light steps by which corrections arrive late",
-     .note = "as asked for", BB_MEMBER(delivery_row, late)},
-    {"delivery_missed_steps", "pipeline", "1", "light steps whose correction never arrived",
-     .note = "over the scored fields", BB_MEMBER(delivery_row, missed)},
-    {"delivery_held_steps", "pipeline", "1", "light steps in which an older one was in force",
-     BB_MEMBER(delivery_row, held)},
-    {"delivery_uncorrected_steps", "pipeline", "1", "light steps in which none was in force",
-     BB_MEMBER(delivery_row, uncorrected)},
-};
-const bb_output_table bb_wafer_overlay_deliveries = {title, NULL, "results", "pipeline",
-                                                     BB_OUTPUT_ROWS(delivery_rows)};
+static const bb_output_table field_error_outputs = {title, NULL, "results", BY_FIELD,
+                                                    BB_OUTPUT_ROWS(field_error_rows)};
 
 static void release(scoring *scores)
 {
@@ -193,13 +174,13 @@ static void release(scoring *scores)
     BB_RELEASE(&scores->residuals);
 }
 
-void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_evaluation *evaluation,
+void bb_wafer_overlay_error(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
                             bb_index wafer, int error, int axis, double *out)
 {
-    const double *truth = overlay->reference->wafers[wafer].mean[axis];
+    const double *truth = work->reference->wafers[wafer].mean[axis];
     const double *residual = evaluation->wafers[wafer].residual[axis];
     const double *mean = evaluation->wafers[wafer].mean[axis];
-    for (bb_index i = 0; i < overlay->problem->point_count; ++i) {
+    for (bb_index i = 0; i < work->problem->point_count; ++i) {
         const double values[ERRORS] = {truth[i], residual[i], mean[i] - truth[i]};
         out[i] = values[error];
     }
@@ -209,18 +190,17 @@ void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_eval
 static void fill_error(const scoring *scores, const bb_wafer_evaluation *evaluation, int error,
                        int axis, double *out)
 {
-    bb_wafer_overlay_error(scores->overlay, evaluation, evaluation->wafer_count - 1, error, axis,
-                           out);
+    bb_wafer_overlay_error(scores->work, evaluation, evaluation->wafer_count - 1, error, axis, out);
 }
 
 static bb_status score(scoring *scores)
 {
     bb_status status = BB_OK;
-    const bb_overlay_points points = {scores->overlay->problem->point_count,
-                                      scores->overlay->x,
-                                      scores->overlay->y,
-                                      scores->overlay->field_x,
-                                      scores->overlay->field_y,
+    const bb_overlay_points points = {scores->work->problem->point_count,
+                                      scores->work->x,
+                                      scores->work->y,
+                                      scores->work->field_x,
+                                      scores->work->field_y,
                                       scores->dx,
                                       scores->dy};
     for (bb_index p = 0; p < scores->pipelines; ++p) {
@@ -230,8 +210,8 @@ static bb_status score(scoring *scores)
                 *report = scores->reports[RAW];
                 continue;
             }
-            fill_error(scores, &scores->overlay->evaluations[p], error, BB_AXIS_X, scores->dx);
-            fill_error(scores, &scores->overlay->evaluations[p], error, BB_AXIS_Y, scores->dy);
+            fill_error(scores, &scores->work->evaluations[p], error, BB_AXIS_X, scores->dx);
+            fill_error(scores, &scores->work->evaluations[p], error, BB_AXIS_Y, scores->dy);
             BB_TRY(bb_overlay_report_create(&points, scores->fields, scores->field, report));
         }
     }
@@ -288,7 +268,7 @@ static void fill_error_row(const scoring *scores, const bb_overlay_report *repor
     const bb_index worst = report->worst_field;
     out->headline = report->headline;
     out->worst = report->worst;
-    out->worst_field = worst < 0 ? NAN : (double)scores->overlay->problem->scored[worst];
+    out->worst_field = worst < 0 ? NAN : (double)scores->work->problem->scored[worst];
     out->median = report->median;
     out->removed = report->removed;
     for (int m = 0; m < MODELS; ++m) {
@@ -315,9 +295,9 @@ static bb_status publish_errors(const scoring *scores, bb_results *results)
             fill_parameters(&scores->reports[i]->corrections[f], field->parameters);
         }
     }
-    BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_errors, errors, sizeof *errors, count,
-                                           NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_field_errors, fields, sizeof *fields,
+    BB_TRY(bb_output_table_publish_records(&error_outputs, errors, sizeof *errors, count, NULL,
+                                           results));
+    BB_TRY(bb_output_table_publish_records(&field_error_outputs, fields, sizeof *fields,
                                            count * scores->fields, NULL, results));
 done:
     BB_RELEASE(&errors);
@@ -328,7 +308,7 @@ done:
 static bb_status publish_fields(const scoring *scores, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_wafer_problem *problem = scores->overlay->problem;
+    const bb_wafer_problem *problem = scores->work->problem;
     field_row *fields = NULL; // [fields]
     BB_TRY(BB_ALLOCATE(scores->fields, &fields));
     for (bb_index f = 0; f < scores->fields; ++f) {
@@ -341,50 +321,19 @@ static bb_status publish_fields(const scoring *scores, bb_results *results)
                                 .points = (double)scores->field[f].count,
                                 .start = (double)field->first_step * problem->scan->step};
     }
-    BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_fields, fields, sizeof *fields,
-                                           scores->fields, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&field_outputs, fields, sizeof *fields, scores->fields,
+                                           NULL, results));
 done:
     BB_RELEASE(&fields);
     return status;
 }
 
-// What the delivery of corrections came to over the scored fields.
-static bb_status publish_delivery(const scoring *scores, bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_product_pipeline *pipelines = scores->overlay->study->pipelines.items;
-    const bb_index steps = scores->overlay->problem->scan->light_steps;
-    bb_index *in_force = NULL;       // [steps]
-    delivery_row *deliveries = NULL; // [pipelines]
-    BB_TRY(BB_ALLOCATE(steps, &in_force));
-    BB_TRY(BB_ZEROED(scores->pipelines, &deliveries));
-    for (bb_index p = 0; p < scores->pipelines; ++p) {
-        const bb_delivery_config *delivery = &pipelines[p].delivery;
-        deliveries[p].late = (double)delivery->late_steps;
-        for (bb_index f = 0; f < scores->fields; ++f) {
-            const bb_index exposure = scores->overlay->problem->scored[f];
-            bb_delivery_plan(delivery, exposure, steps, in_force);
-            for (bb_index n = 0; n < steps; ++n) {
-                deliveries[p].missed += bb_delivery_misses(delivery, exposure, steps, n);
-                deliveries[p].held += in_force[n] >= 0 && in_force[n] < n;
-                deliveries[p].uncorrected += in_force[n] < 0;
-            }
-        }
-    }
-    BB_TRY(bb_output_table_publish_records(&bb_wafer_overlay_deliveries, deliveries,
-                                           sizeof *deliveries, scores->pipelines, NULL, results));
-done:
-    BB_RELEASE(&in_force);
-    BB_RELEASE(&deliveries);
-    return status;
-}
-
-// What is of no single field, error or delivery. Conditions and exceptions of models are those of
+// Figures of all fields together. Conditions and exceptions of models are those of
 // the points alone. The headline of the residual is what a pipeline costs whose corrections are not
 // on time.
 static void sum_up(scoring *scores)
 {
-    const bb_product_pipeline *pipelines = scores->overlay->study->pipelines.items;
+    const bb_product_pipeline *pipelines = scores->work->study.pipelines.items;
     for (bb_index f = 0; f < scores->fields; ++f) {
         for (int part = 0; part < BB_OVERLAY_PARTS; ++part) {
             bool is_inside = bb_overlay_field_in(&scores->field[f], (bb_overlay_part)part);
@@ -404,13 +353,13 @@ static void sum_up(scoring *scores)
     scores->reference_rms = scores->reports[RAW]->wafer.rms;
 }
 
-bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results)
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_wafer_problem *problem = overlay->problem;
-    scoring scores = {.overlay = overlay,
-                      .pipelines = overlay->study->pipelines.count,
-                      .fields = problem->scored_count};
+    const bb_wafer_work *work = all;
+    const bb_wafer_problem *problem = work->problem;
+    scoring scores = {
+        .work = work, .pipelines = work->study.pipelines.count, .fields = problem->scored_count};
     BB_TRY(BB_ZEROED(scores.fields, &scores.field));
     BB_TRY(BB_ZEROED(scores.pipelines * ERRORS, &scores.reports));
     BB_TRY(BB_ALLOCATE(problem->point_count, &scores.dx));
@@ -422,11 +371,94 @@ bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *
     }
     BB_TRY(score(&scores));
     sum_up(&scores);
-    BB_TRY(bb_output_table_publish(&bb_wafer_overlay_outputs, &scores, NULL, results));
+    BB_TRY(bb_output_table_publish(&outputs, &scores, NULL, results));
     BB_TRY(publish_fields(&scores, results));
     BB_TRY(publish_errors(&scores, results));
-    BB_TRY(publish_delivery(&scores, results));
 done:
     release(&scores);
+    return status;
+}
+
+// 3 errors with 86 numbers of the wafer and 26 of a field.
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
+{
+    const double pipelines = (double)((const bb_wafer_study *)study)->pipelines.count;
+    const double fields = ((const bb_wafer_extent *)extent)->scored;
+    plan->output_bytes += 8.0 * (3.0 * pipelines * (86.0 + 26.0 * fields) + 7.0 * fields);
+    return BB_OK;
+}
+
+const bb_part bb_wafer_overlay_part = {
+    .name = "overlay",
+    .plan_lines = plan_lines,
+    .run = run,
+    .outputs = BB_OUTPUTS(&outputs, &field_outputs, &error_outputs, &field_error_outputs),
+};
+
+typedef struct pricing {
+    const bb_wafer_work *work;
+    bool late;       // some pipeline's corrections are not on time
+    double *dx, *dy; // [points]
+} pricing;
+
+// Larger |mean| + 3 sigma of x and y, nm; NaN where one is not determined.
+static bb_status size_of(const pricing *prices, const bb_wafer_evaluation *evaluation, int error,
+                         double *out)
+{
+    bb_status status = BB_OK;
+    const bb_index last = evaluation->wafer_count - 1;
+    bb_overlay_statistics statistics;
+    bb_wafer_overlay_error(prices->work, evaluation, last, error, BB_AXIS_X, prices->dx);
+    bb_wafer_overlay_error(prices->work, evaluation, last, error, BB_AXIS_Y, prices->dy);
+    BB_TRY(bb_overlay_statistics_of(prices->work->problem->point_count, prices->dx, prices->dy,
+                                    &statistics));
+    bool known = !isnan(statistics.x.m3s) && !isnan(statistics.y.m3s);
+    *out = known ? fmax(statistics.x.m3s, statistics.y.m3s) : NAN;
+done:
+    return status;
+}
+
+static bb_status add(const pricing *prices, const bb_wafer_evaluation *evaluation, bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    double price = NAN;
+    double residual = NAN;
+    BB_TRY(size_of(prices, evaluation, BB_WAFER_NUMERICAL, &price));
+    if (prices->late) {
+        BB_TRY(size_of(prices, evaluation, BB_WAFER_RESIDUAL, &residual));
+        price = isnan(price) || isnan(residual) ? NAN : fmax(price, residual);
+    }
+    bb_draws_add(draws, &evaluation->common.outcome, price);
+done:
+    return status;
+}
+
+// Whether corrections of some pipeline come late or not at all.
+static bool is_late(const bb_wafer_study *study)
+{
+    bool late = false;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_product_pipeline *pipeline =
+            (const bb_product_pipeline *)study->pipelines.items + p;
+        late = late || !bb_delivery_on_time(&pipeline->delivery);
+    }
+    return late;
+}
+
+bb_status bb_wafer_overlay_draws(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
+                                 bb_draws *draws)
+{
+    bb_status status = BB_OK;
+    const bb_index points = work->problem->point_count;
+    pricing prices = {.work = work, .late = is_late(&work->study)};
+    BB_TRY(BB_ALLOCATE(points, &prices.dx));
+    BB_TRY(BB_ALLOCATE(points, &prices.dy));
+    BB_TRY(add(&prices, evaluation, draws));
+    for (bb_index d = 0; d < evaluation->drawn_count; ++d) {
+        BB_TRY(add(&prices, &evaluation->drawn[d], draws));
+    }
+done:
+    BB_RELEASE(&prices.dx);
+    BB_RELEASE(&prices.dy);
     return status;
 }

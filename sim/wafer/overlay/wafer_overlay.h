@@ -2,31 +2,24 @@
 //
 // The overlay report of a wafer study in /results: raw heating overlay, feed-forward residual and
 // numerical error of every pipeline, of the wafer, its fields and parts, and after each model of
-// corrections. outputs/README.md lists the datasets.
+// corrections; of a lot over the axis `wafer` too, and how it differs from wafer to wafer
+// (physics/wafer/overlay/overlay_spread.h). outputs/README.md lists the datasets.
 #ifndef BB_SIM_WAFER_OVERLAY_WAFER_OVERLAY_H
 #define BB_SIM_WAFER_OVERLAY_WAFER_OVERLAY_H
 
 #include "physics/wafer/overlay/overlay_report.h"
-#include "sim/output/output_table.h"
-#include "sim/wafer/wafer_evaluation.h"
+#include "sim/wafer/wafer_work.h"
 
-/// What is reported on; borrowed. Points are those of all scored fields, [problem->point_count].
-typedef struct bb_wafer_overlay {
-    const bb_wafer_study *study;
-    const bb_wafer_problem *problem;
-    const bb_wafer_evaluation *evaluations; ///< [pipelines of the study]
-    const bb_wafer_evaluation *reference;
-    const double *x; ///< on the wafer, m
-    const double *y;
-    const double *field_x; ///< centre of the point's field, m
-    const double *field_y;
-} bb_wafer_overlay;
-
-/// Raw, residual and numerical: the axis /results/error.
-enum { BB_WAFER_ERRORS = 3 };
+/// The axis /results/error.
+enum {
+    BB_WAFER_RAW,
+    BB_WAFER_RESIDUAL,
+    BB_WAFER_NUMERICAL,
+    BB_WAFER_ERRORS,
+};
 
 /// One error of one pipeline on scored wafer `wafer`, m, into `out` [problem->point_count].
-void bb_wafer_overlay_error(const bb_wafer_overlay *overlay, const bb_wafer_evaluation *evaluation,
+void bb_wafer_overlay_error(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
                             bb_index wafer, int error, int axis, double *out);
 
 enum { BB_WAFER_DIRECTIONS = 3 };
@@ -43,10 +36,24 @@ typedef struct bb_wafer_statistics {
 
 bb_wafer_statistics bb_wafer_overlay_statistics(const bb_overlay_statistics *statistics);
 
-extern const bb_output_table bb_wafer_overlay_outputs, bb_wafer_overlay_fields,
-    bb_wafer_overlay_errors, bb_wafer_overlay_field_errors, bb_wafer_overlay_deliveries;
+/// Prices of the draws of one evaluation (sim/pipelines/draws.h), the plain one first, into
+/// `draws`, which starts empty, nm: the larger overlay error of x and y, or the residual where
+/// corrections come late and it is larger. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_overlay_draws(const bb_wafer_work *work,
+                                            const bb_wafer_evaluation *evaluation, bb_draws *draws);
 
-/// Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_overlay_publish(const bb_wafer_overlay *overlay, bb_results *results);
+/// Takes the average over the scored wafers out of the displacements and residuals of a pipeline's
+/// draws, each its own, at every axis and point, where the study asks for it (metrology.lot_mean):
+/// a correction per lot removes it. Deviations and errors of u stay. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_overlay_centre(const bb_wafer_study *study,
+                                             const bb_wafer_problem *problem,
+                                             bb_wafer_evaluation *evaluation);
+
+/// Appends the report of a run in the layout of a single-machine overlay report: mean, st.dev.,
+/// |mean| + 3 sigma, 99.7 % and maximum of x, y and vector, then the rest in parts of the wafer and
+/// after each model of corrections; the raw heating overlay once, feed-forward residual and
+/// numerical error of every pipeline. Nothing where the results have no overlay. Unknown numbers
+/// are `-`. Errors: BB_INVALID (datasets of other shapes than this program writes), BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_overlay_print(const bb_results *results, bb_text *out);
 
 #endif

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/realtime/realtime_plan.h"
-
-#include "sim/pipelines/product_coding.h"
+//
+// Rules, memory and plan lines of the loop in real time, from the configuration alone.
 #include "sim/realtime/latency.h"
+#include "sim/wafer/realtime/wafer_loop.h"
+#include "sim/wafer/wafer_work.h"
 #include "solvers/loop/control_loop.h"
 #include "solvers/loop/field_stream.h"
 
 #include <math.h>
 
-bb_status bb_realtime_plan_check(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
+bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(study->mesh.stepping == (int)BB_STEPPING_EXPLICIT, BB_UNSUPPORTED,
@@ -70,13 +71,13 @@ static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
 
 // Operators of an axis on a device at once: of every field, or of two slots and a field on its way
 // to the host.
-static double sets_of(const bb_wafer_study *study, const bb_realtime_extent *extent)
+static double sets_of(const bb_wafer_study *study, const bb_wafer_extent *extent)
 {
     return study->realtime.matrices == (int)BB_LOOP_STREAMED ? BB_FIELD_SLOTS + 1.0
                                                              : extent->scored;
 }
 
-static realtime_memory memory_of(const bb_wafer_study *study, const bb_realtime_extent *extent)
+static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_extent *extent)
 {
     const bb_product_pipeline *pipeline = pipeline_of(study);
     const bb_matrix_layout *layout = &extent->layout;
@@ -96,7 +97,8 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_realtime_
         bb_coded_operator_need(&pipeline->storage, (double)layout->rows, cells, BB_DEVICE_CUDA);
     const bb_need loop = bb_need_together(bb_need_copies(operation, sets * ceil(axes / gpus)),
                                           bb_control_loop_need(extent->nodes, cells));
-    const bb_need making = bb_need_together(extent->problem, bb_need_together(copy, coding));
+    const bb_need making = bb_need_together(bb_need_together(extent->held, extent->rows),
+                                            bb_need_together(copy, coding));
     realtime_memory out = {.matrices = extent->scored * axes * values *
                                        bb_codec_bytes_per_value(&pipeline->storage),
                            .device = loop.device_bytes};
@@ -113,10 +115,11 @@ static bool is_asked(const bb_realtime_config *config)
            config->gpus != 1;
 }
 
-bb_status bb_realtime_plan_add(const bb_wafer_study *study, const bb_realtime_extent *extent,
-                               bb_plan *plan)
+static bb_status plan_lines(const void *all, const void *span, bb_plan *plan)
 {
     bb_status status = BB_OK;
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *extent = span;
     const bb_product_pipeline *pipeline = pipeline_of(study);
     if (!is_asked(&study->realtime) || bb_product_pipeline_promises(pipeline)) {
         return BB_OK;
@@ -140,3 +143,40 @@ bb_status bb_realtime_plan_add(const bb_wafer_study *study, const bb_realtime_ex
 done:
     return status;
 }
+
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_study *study = all;
+    const bb_realtime_config *realtime = &study->realtime;
+    if (realtime->pipeline != NULL && bb_wafer_study_realtime(study) < 0) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                               "realtime.pipeline = %s: expected the name of one of the pipelines",
+                               realtime->pipeline));
+    } else if (realtime->pipeline != NULL &&
+               bb_product_pipeline_promises((const bb_product_pipeline *)study->pipelines.items +
+                                            bb_wafer_study_realtime(study))) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+                               "realtime.pipeline = %s: its storage is promised and not known "
+                               "before a run, expected a pipeline with a storage",
+                               realtime->pipeline));
+    }
+    if (realtime->gpus > study->response.axes.count) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
+                               "realtime.gpus = %td: expected at most the %td of response.axes, "
+                               "which they share",
+                               realtime->gpus, study->response.axes.count));
+    }
+    if (realtime->release == (int)BB_RELEASE_FIXED &&
+        (double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.ahead"),
+                               "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
+                               "them, which an interrupt waits for",
+                               realtime->ahead, realtime->period_ms, (int)BB_LOOP_AHEAD_MOST_MS));
+    }
+done:
+    return status;
+}
+
+const bb_part bb_realtime_plan_part = {
+    .name = "realtime", .check = check, .plan_lines = plan_lines};

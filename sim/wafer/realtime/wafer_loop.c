@@ -4,7 +4,6 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/wafer/realtime/realtime_plan.h"
 
 #include <math.h>
 
@@ -128,7 +127,7 @@ bb_status bb_wafer_loop_create(const bb_wafer_study *study, const bb_wafer_probl
     bb_status status = BB_OK;
     bb_wafer_loop *loop = NULL;
     *out = NULL;
-    BB_TRY(bb_realtime_plan_check(study, pipeline));
+    BB_TRY(bb_wafer_loop_check(study, pipeline));
     const bb_index last = problem->scored[problem->scored_count - 1];
     BB_REQUIRE(first >= 0 && first <= last, BB_INVALID,
                "loop from exposure %td on: the last scored one is %td", first, last);

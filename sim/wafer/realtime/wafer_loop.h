@@ -50,9 +50,14 @@ typedef struct bb_wafer_loop {
     bb_index period, step;          ///< that run; -1: none
 } bb_wafer_loop;
 
+/// Whether the loop computes what a study and a pipeline of it ask for. Errors: BB_UNSUPPORTED,
+/// with the key and what the loop expects.
+BB_CHECKED bb_status bb_wafer_loop_check(const bb_wafer_study *study,
+                                         const bb_product_pipeline *pipeline);
+
 /// Codes the rows over the threads and readies the loop on `devices`, as many as the study's
 /// realtime.gpus, borrowed, its state at rest before exposure `first`; streamed, the first two
-/// fields are on their way. Errors: those of bb_realtime_plan_check, of the rows, of
+/// fields are on their way. Errors: those of bb_wafer_loop_check, of the rows, of
 /// bb_product_coding_encode, of the operators and of bb_control_loop_create; BB_INVALID (no scored
 /// exposure from `first` on). Owner: the caller.
 BB_CHECKED bb_status bb_wafer_loop_create(const bb_wafer_study *study,

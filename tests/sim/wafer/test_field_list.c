@@ -2,7 +2,7 @@
 //
 // What `check --fields` lists and draws, of a layout and of the grid.
 #include "sim/experiment.h"
-#include "sim/wafer/field_list.h"
+#include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
@@ -24,7 +24,7 @@ static void list(const char *const *overrides, bb_index count, listing *out)
         print_error("%s\n", bb_text_string(&problems.lines));
         fail();
     }
-    check_ok(bb_field_list_write(bb_config_study(config), &out->text));
+    check_ok(bb_wafer_experiment_list_fields(bb_config_study(config), &out->text));
     for (char *line = out->text.data; line != NULL && *line != '\0';) {
         char *end = strchr(line, '\n');
         assert_non_null(end);

@@ -3,7 +3,7 @@
 // From what overlay is counted: wafers that arrive off the water's temperature and get no dose move
 // as the evenly heated disc of docs/manual/physics-wafer.md 2.3 item 2 does, by the temperature
 // that they have lost or won since they were aligned.
-#include "sim/wafer/realtime/realtime_plan.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 #include "tests/sim/driver.h"
@@ -192,7 +192,7 @@ TEST(the_loop_takes_wafers_at_the_waters_temperature)
     autoptr(bb_config) config = driver_config(CASE(CONFIG_WAFER_SMALL, {TWO, HOT}));
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    check_fails(bb_realtime_plan_check(study, &pipelines[1]), BB_UNSUPPORTED,
+    check_fails(bb_wafer_loop_check(study, &pipelines[1]), BB_UNSUPPORTED,
                 "wafers.arrival_rise_k = 0.5");
 }
 

@@ -3,7 +3,7 @@
 // Which rows a study gets unless it says otherwise, and what it is told of rows that lack
 // something.
 #include "physics/wafer/heat/exposure.h"
-#include "sim/wafer/wafer_cautions.h"
+#include "sim/wafer/wafer_work.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Observed orders of the heat, as `bitbudget convergence` prints them.
-#include "sim/wafer/wafer_convergence.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 
@@ -58,7 +57,7 @@ TEST_FULL(orders_are_those_of_the_theory)
     check_ok(bb_threads_set(2));
     autoptr(bb_config) config = driver_config(&test_case);
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_wafer_convergence_run(bb_config_study(config), results, &table));
+    check_ok(bb_wafer_experiment_converge(bb_config_study(config), results, &table));
     (void)fputs(bb_text_string(&table), stdout);
     driver_check_declared(&bb_wafer_experiment, results);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; ++i) {

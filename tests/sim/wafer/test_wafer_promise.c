@@ -2,7 +2,7 @@
 //
 // Pipelines of a wafer study that promise an overlay error: what is found keeps the promise, is
 // what a study with that storage computes to the bit, and nothing that was tried is smaller.
-#include "sim/wafer/realtime/realtime_plan.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 
@@ -231,7 +231,7 @@ TEST(plans_say_what_is_searched)
         check_ok(experiment->plan(study, &options, &plans[i]));
         if (i == 1) {
             const bb_product_pipeline *pipelines = study->pipelines.items;
-            check_fails(bb_realtime_plan_check(study, &pipelines[2]), BB_UNSUPPORTED,
+            check_fails(bb_wafer_loop_check(study, &pipelines[2]), BB_UNSUPPORTED,
                         "pipeline found, promise: ");
         }
     }

@@ -2,7 +2,7 @@
 //
 // Every wafer of a lot scored: each is what it is as the last of a shorter lot, what is reported of
 // the last one does not change, and the spread agrees with the displacements that it is of.
-#include "sim/wafer/overlay/overlay_table.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 #include "tests/sim/driver.h"
 
 #define REFERENCE "{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}"
@@ -183,12 +183,12 @@ TEST(the_table_has_the_wafers)
         "wafer to wafer: st.dev. of the mean ", "wafer to wafer: st.dev. at a point ",
         "wafer to wafer: largest of those ",    "|mean| + 3 sigma, all wafers "};
     autorelease(bb_text) text = {0};
-    check_ok(bb_overlay_table_write(lot, &text));
+    check_ok(bb_wafer_overlay_print(lot, &text));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
         assert_non_null(strstr(bb_text_string(&text), lines[i]));
     }
     bb_text_release(&text);
-    check_ok(bb_overlay_table_write(lasts[WAFERS - 1], &text));
+    check_ok(bb_wafer_overlay_print(lasts[WAFERS - 1], &text));
     assert_null(strstr(bb_text_string(&text), "wafer to wafer"));
 }
 

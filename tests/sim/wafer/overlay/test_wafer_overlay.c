@@ -4,7 +4,7 @@
 // errors are what they are called, and that ParaView's file names what there is.
 #include "sim/hdf5_library.h"
 #include "sim/output/xdmf.h"
-#include "sim/wafer/overlay/overlay_table.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 
@@ -86,7 +86,7 @@ TEST(the_reference_may_be_late_itself)
     assert_true(late[RAW] == driver_row(results, "overlay_x_nm", "reference")[0] ||
                 late[RAW] == driver_row(results, "overlay_y_nm", "reference")[0]);
     autorelease(bb_text) text = {0};
-    check_ok(bb_overlay_table_write(results, &text));
+    check_ok(bb_wafer_overlay_print(results, &text));
     assert_non_null(strstr(bb_text_string(&text), " points of 1 field, rms of the reference"));
 }
 
@@ -137,7 +137,7 @@ TEST(the_table_has_every_error)
                                         "corrections late by 0 light steps, 8 missed\n",
                                         "(exposure "};
     autorelease(bb_text) text = {0};
-    check_ok(bb_overlay_table_write(usual, &text));
+    check_ok(bb_wafer_overlay_print(usual, &text));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
         if (strstr(bb_text_string(&text), lines[i]) == NULL) {
             print_error("no '%s' in\n%s", lines[i], bb_text_string(&text));
@@ -146,10 +146,10 @@ TEST(the_table_has_every_error)
     }
     bb_text_release(&text);
     autoptr(bb_results) none = empty_results();
-    check_ok(bb_overlay_table_write(none, &text));
+    check_ok(bb_wafer_overlay_print(none, &text));
     assert_int_equal(text.length, 0);
     check_ok(bb_results_values(none, "results/overlay_statistics_nm", "nm", "", "", NULL));
-    check_fails(bb_overlay_table_write(none, &text), BB_INVALID, "without 'results/pipeline'");
+    check_fails(bb_wafer_overlay_print(none, &text), BB_INVALID, "without 'results/pipeline'");
 }
 
 static void walk(const char *arguments)

@@ -10,6 +10,7 @@
 #include "sim/wafer/realtime/loop_part.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
+#include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 
 #define PIPELINES                                                                                  \
@@ -256,7 +257,7 @@ static inline bb_results *run_harness(const driver_case *study, bb_config **conf
     check_ok(bb_threads_set(2));
     check_ok(driver_load(study, config));
     bb_results *results = empty_results();
-    check_ok(bb_wafer_realtime_run(bb_config_study(*config), results, &table));
+    check_ok(bb_wafer_experiment_realtime(bb_config_study(*config), results, &table));
     print_message("%s", bb_text_string(&table));
     return results;
 }

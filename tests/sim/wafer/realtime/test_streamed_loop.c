@@ -5,7 +5,7 @@
 // slot a field gets; and the harness shows matrices that come too late.
 #include "sim/hdf5_library.h"
 #include "sim/output/image.h"
-#include "sim/wafer/realtime/realtime_plan.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
@@ -206,8 +206,8 @@ TEST(what_cannot_be_shared_or_streamed_is_said)
     bb_config *config = driver_config(&streamed);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    check_ok(bb_realtime_plan_check(study, &pipelines[E4M3]));
-    check_fails(bb_realtime_plan_check(study, &pipelines[E4M3 + 1]), BB_UNSUPPORTED,
+    check_ok(bb_wafer_loop_check(study, &pipelines[E4M3]));
+    check_fails(bb_wafer_loop_check(study, &pipelines[E4M3 + 1]), BB_UNSUPPORTED,
                 "pipeline low-rank, storage: realtime.matrices: streamed moves plain formats, bfp "
                 "and mx int8");
     bb_config_destroy(&config);

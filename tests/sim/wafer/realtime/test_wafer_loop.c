@@ -6,7 +6,7 @@
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
 #include "sim/output/image.h"
-#include "sim/wafer/realtime/realtime_plan.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 #include "sim/wafer/realtime/wafer_realtime.h"
 #include "tests/first_device.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
@@ -26,9 +26,9 @@ static void refuse(const char *override, const char *pipeline, const char *sente
         ++which;
     }
     if (sentence == NULL) {
-        check_ok(bb_realtime_plan_check(study, &pipelines[which]));
+        check_ok(bb_wafer_loop_check(study, &pipelines[which]));
     } else {
-        check_fails(bb_realtime_plan_check(study, &pipelines[which]), BB_UNSUPPORTED, sentence);
+        check_fails(bb_wafer_loop_check(study, &pipelines[which]), BB_UNSUPPORTED, sentence);
     }
 }
 
@@ -77,7 +77,7 @@ TEST(a_study_on_the_cpu_is_refused)
     const driver_case study = {CONFIG_WAFER_SMALL, {"device=cpu", "realtime.pipeline=e4m3"}};
     bb_text table = {0};
     autoptr(bb_config) config = driver_config(&study);
-    check_fails(bb_wafer_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
+    check_fails(bb_wafer_experiment_realtime(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
                 "device: the loop runs on a cuda device");
 }
 

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_work.h"
+
+#include "core/memory.h"
+#include "sim/pipelines/product_coding.h"
+#include "sim/wafer/overlay/wafer_overlay.h"
+#include "sim/wafer/pass/wafer_pass.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { POINTS_LEAST = 2, POINT_ARRAYS = 5 }; // of a sigma; of doubles a scored point
+
+bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *asked = study->pipelines.items;
+    const bb_index count = study->pipelines.count;
+    const int device = out->study.common.device;
+    BB_TRY(BB_ALLOCATE(count, &out->pipelines));
+    memcpy(out->pipelines, asked, (size_t)count * sizeof *out->pipelines);
+    out->study.pipelines.items = out->pipelines;
+    BB_TRY(BB_ZEROED(count, &out->evaluations));
+    out->reference = &out->evaluations[bb_product_pipelines_reference(&study->pipelines)];
+    for (bb_index p = 0; p < count; ++p) {
+        const bb_product_pipeline record = bb_storage_promise_first(&asked[p], device);
+        out->evaluations[p].common = bb_evaluation_start(asked[p].name);
+        BB_TRY(bb_product_devices_open(&out->devices, &record, device,
+                                       &out->evaluations[p].common.device));
+    }
+    BB_TRY(bb_storage_search_create(&study->pipelines, device, &out->search));
+done:
+    return status;
+}
+
+void bb_wafer_work_release(bb_wafer_work *work)
+{
+    for (bb_index p = 0; work->evaluations != NULL && p < work->study.pipelines.count; ++p) {
+        bb_wafer_evaluation_release(&work->evaluations[p]);
+    }
+    BB_RELEASE(&work->evaluations);
+    BB_RELEASE(&work->x); // and the arrays behind it
+    BB_RELEASE(&work->pipelines);
+    bb_storage_search_destroy(&work->search);
+    bb_wafer_heating_release(&work->heating);
+    bb_wafer_problem_destroy(&work->problem);
+    bb_product_devices_close(&work->devices);
+}
+
+static bb_status gather_points(bb_wafer_work *work)
+{
+    bb_status status = BB_OK;
+    const bb_index points = work->problem->point_count;
+    bb_index index = 0;
+    BB_TRY(BB_ZEROED(POINT_ARRAYS * points, &work->x));
+    work->y = work->x + points;
+    work->field_x = work->y + points;
+    work->field_y = work->field_x + points;
+    work->field = work->field_y + points;
+    for (bb_index f = 0; f < work->problem->scored_count; ++f) {
+        const bb_dwell *dwell = work->problem->dwells[f];
+        for (bb_index i = 0; i < dwell->count; ++i, ++index) {
+            work->x[index] = dwell->x[i];
+            work->y[index] = dwell->y[i];
+            work->field_x[index] = dwell->field.x;
+            work->field_y[index] = dwell->field.y;
+            work->field[index] = (double)work->problem->scored[f];
+        }
+    }
+done:
+    return status;
+}
+
+// Passes through the rows: one, or those of a search. The first computes the pipelines without a
+// promise too.
+typedef struct passes {
+    bb_wafer_work *work;
+    bb_wafer_pass pass;
+    bb_wafer_evaluation *tried; // [tried_count] of the last pass
+    bb_index tried_count;
+} passes;
+
+static void release_tried(passes *all)
+{
+    for (bb_index t = 0; all->tried != NULL && t < all->tried_count; ++t) {
+        bb_wafer_evaluation_release(&all->tried[t]);
+    }
+    BB_RELEASE(&all->tried);
+}
+
+// Pipelines without a promise; `*count` is how many.
+static bb_status list_ordinary(const bb_wafer_work *work, bb_wafer_task *tasks, bb_index *count)
+{
+    bb_status status = BB_OK;
+    for (bb_index p = 0; p < work->study.pipelines.count; ++p) {
+        const bb_product_pipeline *pipeline = &work->pipelines[p];
+        if (!bb_product_pipeline_promises(pipeline)) {
+            BB_TRY(bb_wafer_evaluation_create(&work->study, work->problem, pipeline->draws - 1,
+                                              &work->evaluations[p]));
+            tasks[(*count)++] = (bb_wafer_task){pipeline, &work->evaluations[p]};
+        }
+    }
+done:
+    return status;
+}
+
+// Price and bytes of a candidate that was computed.
+static bb_status find_price(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
+                            bb_storage_trial *trial)
+{
+    bb_status status = BB_OK;
+    const bb_list *axes = &work->study.response.axes;
+    bb_draws draws = {0};
+    BB_TRY(bb_wafer_overlay_draws(work, evaluation, &draws));
+    trial->price = bb_draws_worst(&draws);
+    trial->bytes = 0.0;
+    for (bb_index a = 0; a < axes->count; ++a) {
+        trial->bytes += evaluation->coding[((const int *)axes->items)[a]].bytes;
+    }
+done:
+    return status;
+}
+
+static bb_status compute(void *context, bb_storage_trial *trials, bb_index count)
+{
+    bb_status status = BB_OK;
+    passes *all = context;
+    bb_wafer_work *work = all->work;
+    bb_wafer_task *tasks = NULL;
+    bb_index ordinary = 0;
+    release_tried(all);
+    all->tried_count = count;
+    BB_TRY(BB_ZEROED(count, &all->tried));
+    BB_TRY(BB_ALLOCATE(work->study.pipelines.count + count, &tasks));
+    BB_TRY(all->pass.referred ? BB_OK : list_ordinary(work, tasks, &ordinary));
+    for (bb_index t = 0; t < count; ++t) {
+        const bb_product_pipeline *record = &trials[t].record;
+        bb_wafer_evaluation *evaluation = &all->tried[t];
+        evaluation->common = bb_evaluation_start(record->name);
+        BB_TRY(bb_product_devices_open(&work->devices, record, work->study.common.device,
+                                       &evaluation->common.device));
+        BB_TRY(
+            bb_wafer_evaluation_create(&work->study, work->problem, record->draws - 1, evaluation));
+        tasks[ordinary + t] = (bb_wafer_task){record, evaluation};
+    }
+    BB_TRY(bb_wafer_pass_run(&all->pass, tasks, ordinary + count));
+    for (bb_index t = 0; t < ordinary + count; ++t) {
+        BB_TRY(bb_wafer_overlay_centre(&work->study, work->problem, tasks[t].evaluation));
+    }
+    for (bb_index t = 0; t < count; ++t) {
+        BB_TRY(find_price(work, &all->tried[t], &trials[t]));
+    }
+done:
+    BB_RELEASE(&tasks);
+    return status;
+}
+
+static void adopt(void *context, bb_index trial, bb_index pipeline)
+{
+    passes *all = context;
+    bb_wafer_evaluation *found = &all->work->evaluations[pipeline];
+    bb_wafer_evaluation_release(found);
+    *found = all->tried[trial];
+    all->tried[trial] = (bb_wafer_evaluation){0};
+}
+
+// A promise that was not kept leaves no numbers.
+static bb_status leave_unset(bb_wafer_work *work, bb_index pipeline, const bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    const bb_index points = work->problem->point_count;
+    bb_wafer_evaluation *evaluation = &work->evaluations[pipeline];
+    BB_TRY(bb_wafer_evaluation_create(&work->study, work->problem,
+                                      work->pipelines[pipeline].draws - 1, evaluation));
+    evaluation->common.outcome = *outcome;
+    bb_wafer_evaluation_unset(evaluation, points);
+    for (bb_index d = 0; d < evaluation->drawn_count; ++d) {
+        evaluation->drawn[d].common.outcome = *outcome;
+        bb_wafer_evaluation_unset(&evaluation->drawn[d], points);
+    }
+done:
+    return status;
+}
+
+// Results of the searches into study and evaluations; of too few points they were not made.
+static bb_status take_found(bb_wafer_work *work)
+{
+    bb_status status = BB_OK;
+    const bb_index points = work->problem->point_count;
+    for (bb_index p = 0; p < work->study.pipelines.count; ++p) {
+        bb_outcome outcome = {0};
+        bool found = false;
+        if (!bb_product_pipeline_promises(&work->pipelines[p])) {
+            continue;
+        }
+        if (points < POINTS_LEAST) {
+            bb_outcome_set(&outcome, BB_OUTCOME_UNDERDETERMINED,
+                           "promise: no sigma from %td scored point", points);
+        } else {
+            found = bb_storage_search_found(work->search, p, "nm", &work->pipelines[p].storage,
+                                            &outcome);
+        }
+        if (found) {
+            work->evaluations[p].common.outcome = outcome;
+        } else {
+            BB_TRY(leave_unset(work, p, &outcome));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_wafer_work_compute(bb_wafer_work *work)
+{
+    bb_status status = BB_OK;
+    passes all = {.work = work};
+    const bb_storage_search_task task = {&all, compute, adopt};
+    const bool searches =
+        bb_storage_search_wanted(work->search) && work->problem->point_count >= POINTS_LEAST;
+    BB_TRY(gather_points(work));
+    BB_TRY(bb_wafer_pass_open(&work->study, work->problem, &work->heating, &work->devices, searches,
+                              &all.pass));
+    BB_TRY(searches ? bb_storage_search_run(work->search, &task) : compute(&all, NULL, 0));
+    BB_TRY(take_found(work));
+done:
+    release_tried(&all);
+    bb_wafer_pass_release(&all.pass);
+    return status;
+}
+
+static bb_status check_promises(const void *all, const bb_config *config, bb_problems *problems)
+{
+    const bb_wafer_study *study = all;
+    return bb_storage_promises_check(&study->pipelines, study->common.device, config, problems);
+}
+
+static const bb_output promise_rows[] = {
+    {"overlay_error_nm", "trial", "nm", "price: largest of the draws, as price_worst",
+     .note = "of wafer; NaN where a draw failed", .member = offsetof(bb_promise_row, price)},
+};
+static const bb_output_table promise_outputs = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(promise_rows)};
+
+static bb_status publish_promises(void *work, bb_results *results)
+{
+    return bb_storage_search_publish(((bb_wafer_work *)work)->search, &promise_outputs, results);
+}
+
+const bb_part bb_wafer_promise_part = {
+    .name = "promise",
+    .check = check_promises,
+    .run = publish_promises,
+    .outputs = BB_OUTPUTS(&bb_promise_outputs, &bb_promise_storages, &promise_outputs),
+};
+
+bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *asked = study->pipelines.items;
+    bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
+    bb_index count = 0;
+    out->tried = *study;
+    out->passes = 1.0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        count += 1 + bb_storage_promise_list(&asked[p], study->common.device, ladders);
+    }
+    BB_TRY(BB_ALLOCATE(count, &out->pipelines));
+    count = 0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_index searched = bb_storage_promise_list(&asked[p], study->common.device, ladders);
+        if (searched == 0) {
+            out->pipelines[count++] = asked[p];
+        }
+        out->searches = out->searches || searched > 0;
+        out->held_draws += (double)(asked[p].draws * (1 + searched));
+        for (bb_index i = 0; i < searched; ++i) {
+            const int trials = bb_storage_ladder_trials(&ladders[i]);
+            bb_product_pipeline *candidate = &out->pipelines[count++];
+            *candidate = asked[p];
+            candidate->storage = bb_storage_ladder_storage(&ladders[i], ladders[i].steps - 1);
+            candidate->draws *= trials;
+            out->passes = fmax(out->passes, (double)trials);
+        }
+    }
+    out->tried.pipelines = (bb_list){out->pipelines, count};
+done:
+    return status;
+}
+
+static bb_status list_promise(const bb_wafer_study *study, const bb_product_pipeline *pipeline,
+                              double values, bb_plan *plan)
+{
+    bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
+    const bb_index count = bb_storage_promise_list(pipeline, study->common.device, ladders);
+    int trials = 0;
+    int most = 0;
+    double bytes = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_codec_config last = bb_storage_ladder_storage(&ladders[i], ladders[i].steps - 1);
+        const int those = bb_storage_ladder_trials(&ladders[i]);
+        trials += those;
+        most = those > most ? those : most;
+        bytes = fmax(bytes, bb_codec_bytes_per_value(&last));
+    }
+    return bb_plan_add(plan, pipeline->name,
+                       "promise of %g nm, up to %d trials along %td ladders in %d passes, operator "
+                       "at most %.1f MB",
+                       pipeline->promise.price, trials, count, most, 1e-6 * bytes * values);
+}
+
+static bb_status plan_product(const void *all, const void *extent, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *span = extent;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const double values = span->matrices * span->cells * span->points;
+    char codec[64];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_codec_config *storage = &pipelines[p].storage;
+        if (bb_product_pipeline_promises(&pipelines[p])) {
+            BB_TRY(list_promise(study, &pipelines[p], values, plan));
+            continue;
+        }
+        bb_codec_describe(storage, codec, sizeof codec);
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s, operator %s%.1f MB", codec,
+                           isnan(bb_codec_bits_per_value(storage)) ? "at most " : "",
+                           1e-6 * bb_codec_bytes_per_value(storage) * values));
+    }
+    plan->gpus = bb_product_coding_gpus(&span->tried.pipelines, study->common.device);
+done:
+    return status;
+}
+
+// A matrix in the reference's fp64, made of rows that come in batches, and one candidate beside it
+// at a time; each is applied to the inputs of its field on every scored wafer. The generator of the
+// rows keeps its workspaces for the next.
+static bb_status need_product(const void *all, const void *extent, bb_need *out)
+{
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *span = extent;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    const double batch =
+        study->response.generator == (int)BB_GENERATOR_KERNEL ? 1.0 : (double)BB_GRID_BATCH;
+    const double windows = span->scored_wafers * (double)study->scan.light_steps;
+    const bb_need exact = bb_coded_matrix_held(&pipelines[reference].storage, &span->layout);
+    bb_need need = {0};
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const double draws = (double)pipelines[p].draws;
+        const bool beside = p != reference || pipelines[p].draws > 1;
+        bb_need work = bb_product_coding_need(&pipelines[p], study->common.device, &span->layout,
+                                              p == reference ? batch : 1.0, span->threads);
+        const bb_need window = bb_coded_operator_apply_need(&pipelines[p].storage, span->window,
+                                                            span->cells, span->threads);
+        work = bb_need_together(work, bb_need_repeated(window, windows));
+        const double times = p == reference ? draws - 1.0 + span->passes : draws;
+        work = bb_need_repeated(work, span->matrices * times);
+        need = bb_need_in_turn(need, beside ? bb_need_together(exact, work) : work);
+    }
+    *out = bb_need_together(bb_need_repeated(span->rows, span->scored * span->passes), need);
+    return BB_OK;
+}
+
+static bb_status check_product(const void *all, const bb_config *config, bb_problems *problems)
+{
+    const bb_wafer_study *study = all;
+    return bb_product_pipelines_check(&study->pipelines, study->common.device, config, problems);
+}
+
+// Pipelines: their storages and products.
+const bb_part bb_wafer_product_part = {
+    .name = "product",
+    .check = check_product,
+    .need = need_product,
+    .plan_lines = plan_product,
+};

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// State of a run of a wafer study, as its parts see it (sim/part.h), the sizes of its plan, and the
+// table of parts.
+#ifndef BB_SIM_WAFER_WAFER_WORK_H
+#define BB_SIM_WAFER_WAFER_WORK_H
+
+#include "sim/part.h"
+#include "sim/pipelines/storage_promise.h"
+#include "sim/wafer/heat/wafer_heating.h"
+#include "sim/wafer/wafer_evaluation.h"
+
+/// Sizes of a study, counted as doubles, and the need of its problem.
+typedef struct bb_wafer_extent {
+    double cells, points, window; ///< inputs of a row, points of a field and of a slit window
+    double nodes, steps;          ///< of the mesh with the ring; time steps in all
+    double unknowns, clamp;       ///< of the heat in all; nodes of the clamp
+    double modes;                 ///< of temperature through the thickness
+    double fields, exposed, scored;
+    double wafers, scored_wafers;
+    double samples;          ///< rows of the probes
+    double metrology;        ///< points of all scored fields, on a wafer
+    double matrices;         ///< of all scored fields and axes
+    bb_matrix_layout layout; ///< of each
+    bb_need making, held;    ///< the problem
+    bb_need rows;            ///< those of one field along every axis
+    double threads;
+    const char *dump; ///< operators that are wanted, NULL: none
+    /// What is computed: a study whose promises are the largest candidates of their ladders, each
+    /// with the draws of all trials of its ladder.
+    bb_wafer_study tried;
+    bb_product_pipeline *pipelines; ///< of that; release with BB_RELEASE
+    double passes;                  ///< through the rows
+    double held_draws;              ///< evaluations at a time
+    bool searches;
+} bb_wafer_extent;
+
+/// A copy of a study, which has to outlive it, with the device that `auto` comes to by the size of
+/// its matrices. Errors: those of the study's layout, BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_extent_resolve(const bb_wafer_study *study, bb_wafer_study *out);
+
+/// Sets `tried` and the members behind it. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out);
+
+/// The driver's; parts read it and write results. The dump, the last part, takes `problem` and
+/// `heating`. Zero-initialise; release with bb_wafer_work_release.
+typedef struct bb_wafer_work {
+    bb_wafer_study study; ///< with what `auto` came to and, once computed, the storages found
+    const char *dump;     ///< operators that are wanted, NULL: none
+    bb_product_pipeline *pipelines; ///< of the study, a copy
+    bb_product_devices devices;
+    bb_storage_search *search;
+    bb_wafer_problem *problem;
+    bb_wafer_heating heating;
+    bb_wafer_evaluation *evaluations;     ///< [pipelines of the study]
+    const bb_wafer_evaluation *reference; ///< of them
+    double *x, *y;                        ///< [problem->point_count] scored points, m
+    double *field_x, *field_y;            ///< likewise: centre of the point's field, m
+    double *field;                        ///< likewise: exposure index
+} bb_wafer_work;
+
+/// Opens the devices of the pipelines, which keep their places, and starts their evaluations.
+/// Errors: those of bb_product_devices_open, BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out);
+void bb_wafer_work_release(bb_wafer_work *work);
+
+/// Computes every pipeline into its evaluation, once the heating is there; those that promise by
+/// search (sim/pipelines/storage_promise.h): with a detail about the result, or not_converged.
+/// Errors: those of bb_wafer_pass_run.
+BB_CHECKED bb_status bb_wafer_work_compute(bb_wafer_work *work);
+
+extern const bb_part *const bb_wafer_parts[]; ///< NULL ends them
+
+/// The rows of that table that stand in files of their own.
+extern const bb_part bb_wafer_product_part, bb_wafer_evaluation_part, bb_wafer_overlay_part,
+    bb_wafer_delivery_part, bb_lot_overlay_part, bb_wafer_view_part, bb_wafer_coding_part,
+    bb_wafer_promise_part, bb_wafer_certificate_part, bb_wafer_heating_part, bb_wafer_probes_part,
+    bb_wafer_convergence_part, bb_wafer_sizes_part, bb_wafer_cautions_part, bb_realtime_plan_part,
+    bb_wafer_realtime_part, bb_wafer_requirements_part, bb_wafer_rows_part, bb_wafer_dump_part;
+
+/// Of scored points within two l_s of the rim, where rows of the closed-form kernel lack the edge.
+typedef struct bb_wafer_edge_loss {
+    bb_index points; ///< scored ones of all scored fields
+    bb_index near;   ///< of them within two l_s
+    double reach;    ///< two l_s, m
+    double radius;   ///< of the outermost, m
+    double part;     ///< of the displacement in the plane at the outermost, bb_disc_edge_part
+    double height;   ///< of the height there
+} bb_wafer_edge_loss;
+
+/// Errors: those of the study's layout, BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_edge_loss_find(const bb_wafer_study *study, bb_wafer_edge_loss *out);
+
+#endif
