@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/fringe_experiment.h"
 
-#include "sim/fringe/fringe_plan.h"
-#include "sim/fringe/fringe_run.h"
-#include "sim/fringe/fringe_slots.h"
-#include "sim/fringe/fringe_study.h"
-#include "sim/fringe/live/live_run.h"
+#include "sim/fringe/fringe_work.h"
 
 static const bb_column columns[] = {
     {"wrong_cycles", "wrong cycles", 1.0},
@@ -23,37 +19,49 @@ static const bb_column scores[] = {{"wrong_cycles", "wrong cycles against the tr
                                    {"wavefront_rms_nm", "wavefront", 1.0}};
 static const char *const prices[] = {"wrong_cycles_reference"};
 
-// Which pipelines a stream has, it says itself; one of unknown numbers is none of them.
-static bb_status run_live(const void *study, const bb_live_options *options, bb_results *results,
-                          bb_text *table)
+static bb_status check_kernels(const void *study, const bb_config *config, bb_problems *problems)
 {
-    bb_status status = BB_OK;
-    const bb_list *list = &((const bb_fringe_study *)study)->pipelines;
-    const bb_fringe_pipeline *pipelines = list->items;
-    for (bb_index p = 0; p < list->count; ++p) {
-        BB_REQUIRE(!bb_fringe_pipeline_promises(&pipelines[p]), BB_INVALID,
-                   "pipelines.%td.promise: the numbers of %s are not known before a run, expected "
-                   "a study of pipelines that have theirs",
-                   p, pipelines[p].name);
-    }
-    BB_TRY(bb_live_run(study, options, results, table));
-done:
-    return status;
+    return bb_kernel_keys_check(&((const bb_fringe_study *)study)->kernels, config, problems);
 }
+
+static bb_status publish_kernels(void *run, bb_results *results)
+{
+    return bb_kernel_variants_publish(((bb_fringe_run *)run)->work.variants, results);
+}
+
+static const bb_part kernels = {
+    .name = "kernels",
+    .check = check_kernels,
+    .run = publish_kernels,
+    .outputs = BB_OUTPUTS(&bb_kernel_ledger_axes, &bb_kernel_ledger_outputs),
+};
+
+// In the order in which they run: searches first, whose pipelines are scored as all others.
+const bb_part *const bb_fringe_parts[] = {
+    &bb_fringe_input_part,
+    &bb_fringe_unwrapping_part,
+    &bb_fringe_promise_part,
+    &bb_fringe_score_part,
+    &bb_fringe_maps_part,
+    &bb_fringe_trials_part,
+    &bb_live_part,
+    &kernels,
+    NULL,
+};
 
 const bb_experiment bb_fringe_experiment = {
     .name = "fringe",
     .schema = &bb_fringe_study_schema,
     .starter = bb_fringe_study_starter,
     .check = bb_fringe_study_check,
-    .plan = bb_fringe_plan,
-    .run = bb_fringe_run,
-    .live = run_live,
+    .plan = bb_fringe_experiment_plan,
+    .run = bb_fringe_experiment_run,
+    .live = bb_fringe_experiment_live,
     .live_help =
         "interferograms, four frames or one with a carrier a phase, unwrapped as they come",
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
-    .outputs = bb_fringe_outputs,
+    .parts = bb_fringe_parts,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "wrong cycles",

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/fringe_input.h"
-
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/fringe/detection.h"
+#include "sim/fringe/fringe_work.h"
 #include "sim/input/map_file.h"
 
 #include <math.h>
@@ -350,3 +349,48 @@ bb_need bb_fringe_input_need(const bb_fringe_input *input)
     return (bb_need){.host_bytes = 16.0 * points * maps + 17.0 * points,
                      .seconds = 4e-8 * points * (maps + 2.0)};
 }
+
+// The rules between keys of `input:`; the file itself is read later.
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_study *study = all;
+    const bb_fringe_input_config *input = &study->input;
+    const bool has_steps = input->steps_rad.count > 0;
+    bb_status_record record;
+    if (input->file == NULL) {
+        if (input->mask != NULL || input->truth != NULL || has_steps || !isnan(input->full_scale)) {
+            BB_TRY(bb_problems_add(problems, bb_config_place(config, "input"),
+                                   "input.file is missing: the other keys of input need it"));
+        }
+        goto done;
+    }
+    if (has_steps && study->physics.detection.algorithm != BB_DETECTION_STEPS) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
+                               "input.steps_rad: only detection.algorithm steps knows its steps"));
+    }
+    if (has_steps &&
+        bb_detection_steps_check(input->steps_rad.count, input->steps_rad.items) != BB_OK) {
+        bb_status_save(&record);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
+                               "input.steps_rad: %s", record.message));
+    }
+done:
+    return status;
+}
+
+static bool wanted(const void *study)
+{
+    return ((const bb_fringe_study *)study)->input.file != NULL;
+}
+
+static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
+{
+    const bb_fringe_input_config *input = &((const bb_fringe_study *)all)->input;
+    const bool has_frames = ((const bb_fringe_extent *)extent)->input.steps > 0;
+    return bb_plan_add(plan, "input", "'%s', dataset '%s': %s", input->file, input->dataset,
+                       has_frames ? "frames" : "a wrapped phase");
+}
+
+const bb_part bb_fringe_input_part = {
+    .name = "input", .wanted = wanted, .check = check, .plan_lines = plan_lines};

@@ -3,9 +3,15 @@
 
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
+#include "sim/dump.h"
+#include "sim/fringe/fringe_work.h"
+#include "solvers/unwrap/unwrap_quality.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 // What is written of the maps and of the parts.
 typedef struct map_record {
@@ -18,6 +24,154 @@ typedef struct part_record {
     double *points, *piston; // [part]
 } part_record;
 
+enum { MAPS = BB_STUDY_PIPELINES + 5, NAME_BYTES = 96 };
+
+// Whole maps: `phase`, the unwrapped one of every pipeline, the wrapped one that the reference saw
+// and the truth; `maps`, the quality of the reference's phase, the parts of the pupil and the first
+// frame. Results own it and its arrays.
+typedef struct whole_maps {
+    bb_results *results; // borrowed: they own this
+    bool phases, sight;  // what is asked for
+    bb_index count;
+    char names[MAPS][NAME_BYTES];
+    double *values[MAPS]; // [rows][columns]
+    bb_view views[MAPS];
+    bb_matrix_source sources[MAPS];
+} whole_maps;
+
+static void release_whole(void *object)
+{
+    whole_maps *dump = object;
+    for (bb_index i = 0; i < dump->count; ++i) {
+        BB_RELEASE(&dump->values[i]);
+    }
+    BB_RELEASE(&dump);
+}
+
+static bb_status create_whole(bb_results *results, const char *names, whole_maps **out)
+{
+    bb_status status = BB_OK;
+    const bool phases = bb_dump_wanted(names, "phase");
+    const bool sight = bb_dump_wanted(names, "maps");
+    *out = NULL;
+    if (phases || sight) {
+        BB_TRY(BB_ZEROED(1, out));
+        (*out)->results = results;
+        (*out)->phases = phases;
+        (*out)->sight = sight;
+        BB_TRY(bb_results_keep(results, *out, release_whole));
+    }
+done:
+    return status;
+}
+
+static bool is_taken(const whole_maps *dump, const char *name)
+{
+    bool taken = false;
+    for (bb_index i = 0; i < dump->count && !taken; ++i) {
+        taken = strcmp(dump->names[i], name) == 0;
+    }
+    return taken;
+}
+
+static void name_map(const whole_maps *dump, const char *pipeline, bb_index index,
+                     char out[NAME_BYTES])
+{
+    (void)snprintf(out, NAME_BYTES, "phase_%.70s", pipeline);
+    for (char *c = out; *c != '\0'; ++c) {
+        *c = (char)(isalnum((unsigned char)*c) ? *c : '_');
+    }
+    if (is_taken(dump, out)) {
+        const size_t length = strlen(out);
+        (void)snprintf(out + length, NAME_BYTES - length, "_%td", index);
+    }
+}
+
+// Adds a map whose values are already the dump's last ones.
+static bb_status add_last(whole_maps *dump, const char *name, const char *long_name,
+                          const char *unit, bb_index columns, bb_index rows)
+{
+    const bb_index map = dump->count++;
+    (void)snprintf(dump->names[map], NAME_BYTES, "%s", name);
+    dump->views[map] = bb_view_matrix(dump->values[map], rows, columns);
+    dump->sources[map] = bb_matrix_source_dense(&dump->views[map], dump->names[map], unit);
+    return bb_results_operator(dump->results, name, long_name, &dump->sources[map]);
+}
+
+static bb_status add(whole_maps *dump, const char *name, const char *long_name, const char *unit,
+                     bb_index columns, bb_index rows, const double *values)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(columns * rows, &dump->values[dump->count]));
+    memcpy(dump->values[dump->count], values, (size_t)(columns * rows) * sizeof *values);
+    BB_TRY(add_last(dump, name, long_name, unit, columns, rows));
+done:
+    return status;
+}
+
+static bb_status add_labels(whole_maps *dump, const bb_unwrap_parts *parts)
+{
+    bb_status status = BB_OK;
+    const bb_index points = parts->columns * parts->rows;
+    BB_TRY(BB_ALLOCATE(points, &dump->values[dump->count]));
+    for (bb_index p = 0; p < points; ++p) {
+        dump->values[dump->count][p] = parts->labels[p] < 0 ? NAN : (double)parts->labels[p];
+    }
+    BB_TRY(add_last(dump, "parts", "index of the part of the pupil", "1", parts->columns,
+                    parts->rows));
+done:
+    return status;
+}
+
+// Adds maps of the reference, as asked and as there are; parts are NaN outside.
+static bb_status add_sight(whole_maps *dump, const bb_fringe_sight *sight)
+{
+    bb_status status = BB_OK;
+    const bb_index columns = sight->parts->columns, rows = sight->parts->rows;
+    if (dump != NULL && dump->phases) {
+        if (sight->truth != NULL) {
+            BB_TRY(add(dump, "phase_truth", "phase, truth", "rad", columns, rows, sight->truth));
+        }
+        BB_TRY(add(dump, "phase_wrapped", "phase, wrapped", "rad", columns, rows, sight->wrapped));
+    }
+    if (dump != NULL && dump->sight) {
+        BB_TRY(add(dump, "quality", "mean weight of a point's edges", "1", columns, rows,
+                   sight->quality));
+        BB_TRY(add_labels(dump, sight->parts));
+        if (sight->interferogram != NULL) {
+            BB_TRY(add(dump, "interferogram", "first frame over full scale", "1", columns, rows,
+                       sight->interferogram));
+        }
+    }
+done:
+    return status;
+}
+
+// Adds a phase in rad; characters of the name other than letters and digits become _, and its index
+// follows where two become one.
+static bb_status add_phase(whole_maps *dump, const char *pipeline, bb_index index, bb_index columns,
+                           bb_index rows, const double *phase)
+{
+    bb_status status = BB_OK;
+    char name[NAME_BYTES];
+    char long_name[160];
+    if (dump != NULL && dump->phases) {
+        name_map(dump, pipeline, index, name);
+        (void)snprintf(long_name, sizeof long_name, "phase of pipeline %.100s", pipeline);
+        BB_TRY(add(dump, name, long_name, "rad", columns, rows, phase));
+    }
+done:
+    return status;
+}
+
+// Bytes that they add to the file, or more.
+static double whole_bytes(const char *names, double pipelines, double points)
+{
+    return 8.0 * points *
+           ((bb_dump_wanted(names, "phase") ? pipelines + 2.0 : 0.0) +
+            (bb_dump_wanted(names, "maps") ? 3.0 : 0.0));
+}
+
 struct bb_fringe_maps {
     const bb_fringe_study *study;
     bb_index stride;
@@ -27,6 +181,7 @@ struct bb_fringe_maps {
     part_record parts;
     double *part_indices; // [part_count], the largest first
     bb_index part_count;
+    whole_maps *whole; // NULL for none; the results'
 };
 
 // clang-format off
@@ -72,17 +227,17 @@ static const bb_output part_rows[] = {
 };
 // clang-format on
 
-const bb_output_table bb_fringe_map_axes = {
+static const bb_output_table map_axis_outputs = {
     .title = map_title,
     .when = "Maps of the first draw, thinned to at most 128 x 128 points: every `stride`-th column "
             "and row. `--dump phase,maps` writes them whole.",
     .group = "maps",
     BB_OUTPUT_ROWS(map_axis_rows)};
-const bb_output_table bb_fringe_map_outputs = {
+static const bb_output_table map_outputs = {
     .title = map_title, .group = "maps", BB_OUTPUT_ROWS(map_rows)};
-const bb_output_table bb_fringe_part_axes = {
+static const bb_output_table part_axis_outputs = {
     .title = part_title, .group = "parts", BB_OUTPUT_ROWS(part_axis_rows)};
-const bb_output_table bb_fringe_part_outputs = {
+static const bb_output_table part_outputs = {
     .title = part_title, .group = "parts", BB_OUTPUT_ROWS(part_rows)};
 
 static bb_index thinned(bb_index extent, bb_index stride)
@@ -214,6 +369,7 @@ bb_status bb_fringe_maps_see(bb_fringe_maps *maps, const bb_fringe_sight *sight)
         record->parts[p] = part < 0 ? NAN : (double)part;
     }
     BB_TRY(list_parts(maps, sight->parts));
+    BB_TRY(add_sight(maps->whole, sight));
 done:
     return status;
 }
@@ -256,6 +412,7 @@ bb_status bb_fringe_maps_take(bb_fringe_maps *maps, bb_index pipeline, bool of_r
 {
     bb_status status = BB_OK;
     const bb_index points = maps->kept_rows * maps->kept_columns;
+    const bb_fringe_pipeline *pipelines = maps->study->pipelines.items;
     double *error = maps->maps.error + pipeline * points;
     double *pistons = NULL; // [parts->count]
     BB_TRY(BB_ALLOCATE(parts->count, &pistons));
@@ -270,6 +427,8 @@ bb_status bb_fringe_maps_take(bb_fringe_maps *maps, bb_index pipeline, bool of_r
     for (bb_index k = 0; of_reference && k < maps->part_count; ++k) {
         maps->parts.piston[k] = pistons[(bb_index)maps->part_indices[k]];
     }
+    BB_TRY(add_phase(maps->whole, pipelines[pipeline].name, pipeline, parts->columns, parts->rows,
+                     phase));
 done:
     BB_RELEASE(&pistons);
     return status;
@@ -284,7 +443,7 @@ static bb_status publish_axis(const char *name, bb_index count, bb_index stride,
     for (bb_index i = 0; i < count; ++i) {
         values[i] = (double)(i * stride);
     }
-    BB_TRY(bb_output_table_add_axis(&bb_fringe_map_axes, name, count, values, NULL, results));
+    BB_TRY(bb_output_table_add_axis(&map_axis_outputs, name, count, values, NULL, results));
 done:
     BB_RELEASE(&values);
     return status;
@@ -298,21 +457,57 @@ bb_status bb_fringe_maps_publish(const bb_fringe_maps *maps, bb_results *results
     for (bb_index p = 0; p < maps->study->pipelines.count; ++p) {
         names[p] = pipelines[p].name;
     }
-    BB_TRY(bb_output_table_add_axis(&bb_fringe_map_axes, "pipeline", maps->study->pipelines.count,
+    BB_TRY(bb_output_table_add_axis(&map_axis_outputs, "pipeline", maps->study->pipelines.count,
                                     names, NULL, results));
     BB_TRY(publish_axis("row", maps->kept_rows, maps->stride, results));
     BB_TRY(publish_axis("column", maps->kept_columns, maps->stride, results));
-    BB_TRY(bb_output_table_publish(&bb_fringe_map_outputs, &maps->maps, NULL, results));
-    BB_TRY(bb_output_table_add_axis(&bb_fringe_part_axes, "part", maps->part_count,
+    BB_TRY(bb_output_table_publish(&map_outputs, &maps->maps, NULL, results));
+    BB_TRY(bb_output_table_add_axis(&part_axis_outputs, "part", maps->part_count,
                                     maps->part_indices, NULL, results));
-    BB_TRY(bb_output_table_publish(&bb_fringe_part_outputs, &maps->parts, NULL, results));
+    BB_TRY(bb_output_table_publish(&part_outputs, &maps->parts, NULL, results));
 done:
     return status;
 }
 
-bb_need bb_fringe_maps_need(bb_index columns, bb_index rows, bb_index pipelines)
+static bb_status start(void *all, bb_results *results)
 {
-    const bb_index stride = stride_of(columns, rows);
-    const double points = (double)(thinned(columns, stride) * thinned(rows, stride));
-    return (bb_need){.host_bytes = 8.0 * points * (5.0 + 2.0 * (double)pipelines)};
+    bb_status status = BB_OK;
+    bb_fringe_run *run = all;
+    const bb_fringe_size_config *size = &run->work.study.physics.size;
+    BB_TRY(bb_fringe_maps_create(&run->work.study, size->columns, size->rows, &run->maps));
+    BB_TRY(create_whole(results, run->dump, &run->maps->whole));
+done:
+    return status;
 }
+
+static bb_status publish(void *run, bb_results *results)
+{
+    return bb_fringe_maps_publish(((bb_fringe_run *)run)->maps, results);
+}
+
+// All of them stay to the end, and nearly all of it is written.
+static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)
+{
+    const bb_fringe_study *study = all;
+    const bb_fringe_extent *span = extent;
+    const bb_fringe_size_config *size = &study->physics.size;
+    const bb_index stride = stride_of(size->columns, size->rows);
+    const double points = (double)(thinned(size->columns, stride) * thinned(size->rows, stride));
+    const double count = (double)study->pipelines.count;
+    const double bytes =
+        8.0 * points * (5.0 + 2.0 * count) + whole_bytes(span->dump, count, span->points);
+    const bb_need quality = bb_unwrap_quality_need(size->columns, size->rows);
+    plan->host_bytes += bytes + quality.host_bytes;
+    plan->device_bytes += quality.device_bytes;
+    plan->estimated_seconds += quality.seconds;
+    plan->output_bytes += bytes;
+    return BB_OK;
+}
+
+const bb_part bb_fringe_maps_part = {
+    .name = "maps",
+    .plan_lines = plan_lines,
+    .start = start,
+    .run = publish,
+    .outputs = BB_OUTPUTS(&map_axis_outputs, &map_outputs, &part_axis_outputs, &part_outputs),
+};

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an interferometer saw and what became of it, for the eye: maps thinned to at most
-// BB_FRINGE_MAPS_EDGE points a side, and the parts of the pupil.
+// Maps of the first draw, thinned to at most BB_FRINGE_MAPS_EDGE points a side, and the parts of
+// the pupil; whole where --dump asks for them.
 //
 // Every stride-th column and row is kept, from the first on; the stride is the same along both.
 #ifndef BB_SIM_FRINGE_FRINGE_MAPS_H
 #define BB_SIM_FRINGE_FRINGE_MAPS_H
 
-#include "core/need.h"
-#include "sim/fringe/fringe_study.h"
-#include "sim/output/output_table.h"
-#include "solvers/unwrap/unwrap_parts.h"
+#include "sim/fringe/fringe_work.h"
 
 enum { BB_FRINGE_MAPS_EDGE = 128, BB_FRINGE_MAPS_PARTS = 64 };
 
@@ -43,13 +40,7 @@ BB_CHECKED bb_status bb_fringe_maps_take(bb_fringe_maps *maps, bb_index pipeline
                                          const bb_unwrap_parts *parts, const double *phase,
                                          const double *datum);
 
-extern const bb_output_table bb_fringe_map_axes, bb_fringe_map_outputs, bb_fringe_part_axes,
-    bb_fringe_part_outputs;
-
 /// Writes /maps and /parts. Errors: those of bb_output_table_publish.
 BB_CHECKED bb_status bb_fringe_maps_publish(const bb_fringe_maps *maps, bb_results *results);
-
-/// What they take in memory and, nearly, in the file.
-bb_need bb_fringe_maps_need(bb_index columns, bb_index rows, bb_index pipelines);
 
 #endif

@@ -1,62 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/fringe_plan.h"
-
+//
+// Memory and time of a fringe study, before anything is computed.
 #include "core/memory.h"
 #include "physics/fringe/fringe_pupil.h"
-#include "physics/fringe/wavefront.h"
-#include "sim/fringe/fringe_dump.h"
-#include "sim/fringe/fringe_maps.h"
-#include "sim/fringe/fringe_promise.h"
+#include "sim/fringe/fringe_experiment.h"
+#include "sim/fringe/fringe_work.h"
 #include "solvers/unwrap/unwrap_descent.h"
-#include "solvers/unwrap/unwrap_quality.h"
 
-#include <math.h>
 #include <string.h>
 
-// One pipeline, and its line.
-static bb_status add_pipeline(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline,
-                              bb_plan *plan, bb_need *need)
+static bool is_on_gpu(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
 {
-    bb_status status = BB_OK;
-    const bb_fringe_size_config *size = &study->physics.size;
     const int wish = bb_device_choice_wish(study->common.device, pipeline->device);
-    const bool on_gpu = bb_device_choice_resolve(&bb_fringe_offer, wish) == BB_DEVICE_CUDA;
-    const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
-    plan->gpus = on_gpu ? 1 : plan->gpus;
-    if (bb_fringe_pipeline_promises(pipeline)) {
-        BB_TRY(bb_fringe_promise_plan(study, pipeline, on_gpu, plan, need));
-        goto done;
-    }
-    BB_TRY(bb_plan_add(plan, pipeline->name, "%s, storage %s",
-                       bb_format_describe(config.slots[0].arithmetic)->name,
-                       bb_format_describe(config.slots[BB_UNWRAP_SMOOTHER].storage)->name));
-    *need = bb_need_repeated(bb_unwrap_need(&config, size->columns, size->rows, on_gpu),
-                             (double)bb_fringe_study_draws(study, pipeline));
-done:
-    return status;
+    return bb_device_choice_resolve(&bb_fringe_offer, wish) == BB_DEVICE_CUDA;
 }
 
-static bb_status add_pipelines(const bb_fringe_study *study, bb_plan *plan, bb_need *unwraps)
+// One unwrapper at a time.
+static bb_status need_unwrapping(const void *all, const void *extent, bb_need *out)
 {
-    bb_status status = BB_OK;
+    const bb_fringe_study *study = all;
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
     const bb_fringe_size_config *size = &study->physics.size;
-    *unwraps = (bb_need){0};
+    (void)extent;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        bb_need need = {0};
-        BB_TRY(add_pipeline(study, &pipelines[p], plan, &need));
-        *unwraps = bb_need_in_turn(*unwraps, need);
+        const bb_fringe_pipeline *pipeline = &pipelines[p];
+        const bool on_gpu = is_on_gpu(study, pipeline);
+        const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
+        const bb_need need =
+            bb_fringe_pipeline_promises(pipeline)
+                ? bb_fringe_pipeline_search_need(study, pipeline, on_gpu)
+                : bb_need_repeated(bb_unwrap_need(&config, size->columns, size->rows, on_gpu),
+                                   (double)bb_fringe_study_draws(study, pipeline));
+        *out = bb_need_in_turn(*out, need);
     }
-    unwraps->seconds += bb_fringe_promises_compile_s(study);
-    if (study->zernike_terms > 0) {
-        *unwraps = bb_need_in_turn(
-            *unwraps, bb_wavefront_need(size->columns, size->rows, study->zernike_terms));
+    return BB_OK;
+}
+
+static bb_status plan_unwrapping(const void *all, const void *extent, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_study *study = all;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    (void)extent;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_fringe_pipeline *pipeline = &pipelines[p];
+        const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
+        plan->gpus = is_on_gpu(study, pipeline) ? 1 : plan->gpus;
+        BB_TRY(
+            bb_fringe_pipeline_promises(pipeline)
+                ? bb_fringe_pipeline_search_line(study, pipeline, plan)
+                : bb_plan_add(plan, pipeline->name, "%s, storage %s",
+                              bb_format_describe(config.slots[0].arithmetic)->name,
+                              bb_format_describe(config.slots[BB_UNWRAP_SMOOTHER].storage)->name));
     }
+    BB_TRY(bb_plan_add(plan, "conjugate gradients",
+                       "not in the time; up to %d steps a least squares, if cycles do not "
+                       "contract or the pupil winds",
+                       BB_UNWRAP_DESCENT_STEPS));
 done:
     return status;
 }
 
-// What a study looks at: frames as they are and as they are stored.
+const bb_part bb_fringe_unwrapping_part = {
+    .name = "unwrapping", .need = need_unwrapping, .plan_lines = plan_unwrapping};
+
+// Scene, and frames as they are and as they are stored.
 static bb_need find_scene_need(const bb_fringe_study *study, const bb_fringe_input *input)
 {
     const bb_fringe_config *physics = &study->physics;
@@ -89,37 +97,24 @@ done:
     return status;
 }
 
-// The scene, phases of the reference that stay, and one unwrapper at a time.
-bb_status bb_fringe_plan(const void *study, const bb_run_options *options, bb_plan *plan)
+// The scene and the maps of a draw stay beside the work of the parts.
+bb_status bb_fringe_experiment_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_fringe_input input;
-    bb_need unwraps = {0};
-    BB_TRY(bb_fringe_input_inspect(study, &input));
-    const bb_fringe_study fitted = bb_fringe_input_study(study, &input);
+    bb_fringe_extent extent = {.dump = options->dump};
+    bb_need need;
+    BB_TRY(bb_fringe_input_inspect(study, &extent.input));
+    const bb_fringe_study fitted = bb_fringe_input_study(study, &extent.input);
     const bb_fringe_size_config *size = &fitted.physics.size;
-    BB_TRY(input.columns > 0 ? BB_OK : check_pupil(&fitted));
-    const double points = (double)size->columns * (double)size->rows;
-    const double count = (double)fitted.pipelines.count;
+    BB_TRY(extent.input.columns > 0 ? BB_OK : check_pupil(&fitted));
+    extent.points = (double)size->columns * (double)size->rows;
+    bb_need kept = find_scene_need(&fitted, &extent.input);
+    kept.host_bytes += 33.0 * extent.points;
+    BB_TRY(bb_parts_need(bb_fringe_parts, &fitted, &extent, bb_need_kept(kept), &need));
+    need.seconds += kept.seconds;
+    bb_plan_set(plan, need);
     BB_TRY(bb_plan_add(plan, "phase", "%td x %td pixels", size->columns, size->rows));
-    if (input.columns > 0) {
-        BB_TRY(bb_plan_add(plan, "input", "'%s', dataset '%s': %s", fitted.input.file,
-                           fitted.input.dataset, input.steps > 0 ? "frames" : "a wrapped phase"));
-    }
-    BB_TRY(add_pipelines(&fitted, plan, &unwraps));
-    BB_TRY(bb_plan_add(plan, "conjugate gradients",
-                       "not in the time; up to %d steps a least squares, if cycles do not "
-                       "contract or the pupil winds",
-                       BB_UNWRAP_DESCENT_STEPS));
-    const double dumped = bb_fringe_dump_bytes(options->dump, count, points);
-    const bb_need thinned = bb_fringe_maps_need(size->columns, size->rows, fitted.pipelines.count);
-    const double kept = fmax((double)bb_fringe_promises_draws(&fitted) - 1.0, 0.0);
-    const bb_need maps = {.host_bytes =
-                              33.0 * points + 8.0 * points * kept + thinned.host_bytes + dumped};
-    unwraps = bb_need_together(unwraps, bb_unwrap_quality_need(size->columns, size->rows));
-    bb_plan_set(
-        plan, bb_need_together(maps, bb_need_together(find_scene_need(&fitted, &input), unwraps)));
-    plan->output_bytes = 2000.0 * count + thinned.host_bytes + dumped;
+    BB_TRY(bb_parts_plan_lines(bb_fringe_parts, &fitted, &extent, plan));
 done:
     return status;
 }

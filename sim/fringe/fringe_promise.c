@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/fringe_promise.h"
-
+//
+// Pipelines with `promise: {price: x}` in the place of their numbers: those of fewest bytes, slot
+// by slot, with which no point is on another cycle than the reference's (or at most `wrong_cycles`
+// of them) and the wavefront's rms minus the reference's is at most x nm, of every draw.
+//
+// Searched as `tune --for` does (sim/kernels/slot_search.h), over the same numbers. A cost is the
+// bytes of all fields. That nothing else is smaller is not shown.
 #include "core/log.h"
-#include "sim/fringe/fringe_slots.h"
+#include "sim/fringe/fringe_work.h"
 #include "sim/kernels/slot_search.h"
 
 #include <math.h>
@@ -28,17 +33,8 @@ static int most_trials(void)
     return bb_slot_search_most(bb_fringe_slots.slot_count, bb_fringe_slots.number_count);
 }
 
-bb_index bb_fringe_promises_most(const bb_fringe_study *study)
-{
-    const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    bb_index count = 0;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        count += bb_fringe_pipeline_promises(&pipelines[p]);
-    }
-    return count * most_trials();
-}
-
-bb_index bb_fringe_promises_draws(const bb_fringe_study *study)
+// Draws whose phase of the reference the searches come back to; 0: none promises.
+static bb_index count_draws(const bb_fringe_study *study)
 {
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
     bb_index count = 0;
@@ -127,8 +123,10 @@ static void report(const searching *self, bb_outcome *outcome)
 
 _Static_assert((int)BB_PROMISE_NAME >= (int)BB_SLOT_TABLE_STATE, "a trial's name holds its slots");
 
-bb_status bb_fringe_promise_keep(bb_fringe_work *work, bb_index pipeline, bb_promise_trials *trials,
-                                 bb_index *drawn, bb_outcome *outcome)
+// Searches for a pipeline, which takes its place where one is found: ok with a detail, or
+// not_converged. `drawn` is the number of draws of the last trial.
+static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_promise_trials *trials,
+                        bb_index *drawn, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     searching self = {.work = work, .pipeline = pipeline, .asked = work->pipelines[pipeline]};
@@ -160,6 +158,132 @@ done:
     return status;
 }
 
+// What a search found is computed as any pipeline; a promise that was not kept leaves no numbers.
+static bb_status run_promise(bb_fringe_run *run, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    bb_fringe_work *work = &run->work;
+    bb_evaluation *common = &run->plain[pipeline].common;
+    const bb_index draws = bb_fringe_study_draws(&work->study, &work->pipelines[pipeline]);
+    bb_index drawn = 0; // of the search's last trial
+    bb_outcome outcome = {0};
+    BB_TRY(search(work, pipeline, run->trials, &drawn, &outcome));
+    const bool is_kept = outcome.kind == BB_OUTCOME_OK;
+    for (bb_index draw = 0; draw < (is_kept ? draws : drawn); ++draw) {
+        if (is_kept) {
+            BB_TRY(bb_fringe_work_look(work, draw));
+            BB_TRY(bb_fringe_run_draw(run, pipeline));
+        } else {
+            bb_draws_add(&common->draws, &outcome, NAN);
+        }
+    }
+    if (!is_kept || common->outcome.kind == BB_OUTCOME_OK) {
+        common->outcome = outcome;
+    }
+done:
+    return status;
+}
+
+static bb_status run_promises(void *all, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_fringe_run *run = all;
+    (void)results;
+    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
+        if (bb_fringe_pipeline_promises(&run->work.pipelines[p])) {
+            BB_TRY(run_promise(run, p));
+        }
+    }
+done:
+    return status;
+}
+
+// Numbers beside a promise, which finds them, and keys of no effect without one. The reference,
+// which may have none, has its numbers.
+static bb_status check_promise(const bb_fringe_pipeline *pipeline, bb_index index,
+                               bool is_reference, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    char path[64];
+    const bool promises = bb_fringe_pipeline_promises(pipeline);
+    bool has_numbers = pipeline->storage >= 0 || pipeline->arithmetic != (int)BB_FORMAT_FP32;
+    for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
+        has_numbers = has_numbers || pipeline->slots[slot].arithmetic >= 0 ||
+                      pipeline->slots[slot].storage >= 0;
+    }
+    (void)snprintf(path, sizeof path, "pipelines.%td.promise", index);
+    if (promises && has_numbers && !is_reference) {
+        BB_TRY(
+            bb_problems_add(problems, bb_config_place(config, path),
+                            "%s: it finds the numbers of every slot, expected no arithmetic other "
+                            "than fp32, storage or slot of pipelines.%td beside it",
+                            path, index));
+    } else if (!promises && pipeline->promise.wrong_cycles > 0) {
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                               "%s.price: missing; expected the largest price in nm beside "
+                               "wrong_cycles",
+                               path));
+    }
+done:
+    return status;
+}
+
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_study *study = all;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    const bb_index reference = bb_fringe_study_reference(study);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        BB_TRY(check_promise(&pipelines[p], p, p == reference, config, problems));
+    }
+done:
+    return status;
+}
+
+static bool wanted(const void *study)
+{
+    return count_draws(study) > 0;
+}
+
+static bb_status start(void *all, bb_results *results)
+{
+    bb_fringe_run *run = all;
+    const bb_index draws = count_draws(&run->work.study);
+    bb_index promises = 0;
+    (void)results;
+    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
+        promises += bb_fringe_pipeline_promises(&run->work.pipelines[p]);
+    }
+    run->work.kept = draws;
+    return bb_promise_trials_create(promises * most_trials(), &run->trials);
+}
+
+// Seconds to compile the kernels of a pipeline.
+static double compile_s(const bb_fringe_study *study)
+{
+    const bb_unwrap_config config = {.method = study->unwrap};
+    return bb_unwrap_need(&config, 0, 0, false).seconds;
+}
+
+// Phases of the reference that stay, and kernels that are compiled once for each of the numbers.
+static bb_status plan_kept(const void *study, const void *extent, bb_plan *plan)
+{
+    const double points = ((const bb_fringe_extent *)extent)->points;
+    plan->host_bytes += 8.0 * points * ((double)count_draws(study) - 1.0);
+    plan->estimated_seconds += bb_fringe_slots.number_count * compile_s(study);
+    return BB_OK;
+}
+
+const bb_part bb_fringe_promise_part = {
+    .name = "promise",
+    .wanted = wanted,
+    .check = check,
+    .plan_lines = plan_kept,
+    .start = start,
+    .run = run_promises,
+};
+
 static const bb_output candidates[] = {
     {"slots", "trial", NULL, "what was tried", .note = "of fringe",
      .member = offsetof(bb_promise_row, candidate)},
@@ -174,55 +298,57 @@ static const bb_output prices[] = {
      .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_promise_row, wrong)},
 };
 
-const bb_output_table bb_fringe_promise_outputs = {
+static const bb_output_table candidate_outputs = {
     .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(candidates)};
-const bb_output_table bb_fringe_promise_prices = {
+static const bb_output_table price_outputs = {
     .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(prices)};
 
-bb_status bb_fringe_promises_publish(const bb_promise_trials *trials, const bb_fringe_study *study,
-                                     bb_results *results)
+static bb_status publish(void *all, bb_results *results)
 {
-    const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    const bb_promise_tables tables = {&bb_fringe_promise_outputs, &bb_fringe_promise_prices};
+    bb_status status = BB_OK;
+    const bb_fringe_run *run = all;
+    const bb_promise_tables tables_of_trials = {&candidate_outputs, &price_outputs};
     const char *names[BB_STUDY_PIPELINES];
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        names[p] = pipelines[p].name;
+    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
+        names[p] = run->work.pipelines[p].name;
     }
-    return bb_promise_trials_publish(trials, names, &tables, results);
+    if (run->trials != NULL) {
+        BB_TRY(bb_promise_trials_publish(run->trials, names, &tables_of_trials, results));
+    }
+done:
+    return status;
 }
 
-// Seconds to compile the kernels of a pipeline.
-static double compile_s(const bb_fringe_study *study)
-{
-    const bb_unwrap_config config = {.method = study->unwrap};
-    return bb_unwrap_need(&config, 0, 0, false).seconds;
-}
+const bb_part bb_fringe_trials_part = {
+    .name = "trials",
+    .run = publish,
+    .outputs = BB_OUTPUTS(&bb_promise_outputs, &candidate_outputs, &price_outputs),
+};
 
 // Of the widest candidate, with nothing to compile: about half of the trials are made.
-bb_status bb_fringe_promise_plan(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline,
-                                 bool on_gpu, bb_plan *plan, bb_need *need)
+bb_need bb_fringe_pipeline_search_need(const bb_fringe_study *study,
+                                       const bb_fringe_pipeline *pipeline, bool on_gpu)
 {
     const bb_fringe_config *physics = &study->physics;
-    const bb_fringe_size_config *size = &physics->size;
     const bb_fringe_pipeline candidate = bb_fringe_slots_pipeline(pipeline, widest);
     const bb_unwrap_config config = bb_fringe_study_unwrap(study, &candidate);
     const double draws = (double)bb_fringe_study_draws(study, pipeline);
-    const double trials = most_trials();
     const bb_need seen = bb_need_together(bb_scene_need(physics), bb_frames_need(physics));
-    *need = bb_unwrap_need(&config, size->columns, size->rows, on_gpu);
-    need->seconds -= compile_s(study);
-    need->seconds += draws > 1.0 ? seen.seconds : 0.0; // each draw anew
-    need->seconds *= draws * (0.5 * trials + 1.0);
-    return bb_plan_add(plan, pipeline->name,
-                       "promise of %g nm and %td wrong cycles in %.0f %s, up to %.0f trials, slots "
-                       "at most %.1f MB",
-                       pipeline->promise.price, pipeline->promise.wrong_cycles, draws,
-                       draws > 1.0 ? "draws" : "draw", trials,
-                       1e-6 * bb_fringe_slots_bytes(size, widest));
+    bb_need need = bb_unwrap_need(&config, physics->size.columns, physics->size.rows, on_gpu);
+    need.seconds -= compile_s(study);
+    need.seconds += draws > 1.0 ? seen.seconds : 0.0; // each draw anew
+    need.seconds *= draws * (0.5 * most_trials() + 1.0);
+    return need;
 }
 
-double bb_fringe_promises_compile_s(const bb_fringe_study *study)
+bb_status bb_fringe_pipeline_search_line(const bb_fringe_study *study,
+                                         const bb_fringe_pipeline *pipeline, bb_plan *plan)
 {
-    return bb_fringe_promises_draws(study) > 0 ? bb_fringe_slots.number_count * compile_s(study)
-                                               : 0.0;
+    const double draws = (double)bb_fringe_study_draws(study, pipeline);
+    return bb_plan_add(plan, pipeline->name,
+                       "promise of %g nm and %td wrong cycles in %.0f %s, up to %d trials, slots "
+                       "at most %.1f MB",
+                       pipeline->promise.price, pipeline->promise.wrong_cycles, draws,
+                       draws > 1.0 ? "draws" : "draw", most_trials(),
+                       1e-6 * bb_fringe_slots_bytes(&study->physics.size, widest));
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/fringe_score.h"
-
+//
+// Scores of a phase: wrong cycles and nanometres.
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
 #include "physics/fringe/wavefront.h"
+#include "sim/fringe/fringe_work.h"
 
 #include <math.h>
 
@@ -72,8 +73,8 @@ done:
     return status;
 }
 
-bb_status bb_fringe_score(const bb_fringe_study *study, const bb_fringe_answer *answer,
-                          bb_fringe_evaluation *evaluation)
+bb_status bb_fringe_evaluation_score(const bb_fringe_study *study, const bb_fringe_answer *answer,
+                                     bb_fringe_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_unwrap_parts *parts = answer->parts;
@@ -155,54 +156,67 @@ static const bb_output fact_rows[] = {
 };
 // clang-format on
 
-const bb_output_table bb_fringe_pipeline_outputs = {
+static const bb_output_table pipeline_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(rows)};
-const bb_output_table bb_fringe_zernike_axes = {
+static const bb_output_table zernike_axis_outputs = {
     .title = title, .group = "results", BB_OUTPUT_ROWS(zernike_axes)};
-const bb_output_table bb_fringe_zernike_outputs = {
+static const bb_output_table zernike_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(zernike_rows)};
-const bb_output_table bb_fringe_fact_outputs = {
+static const bb_output_table fact_outputs = {
     .title = title, .group = "results", BB_OUTPUT_ROWS(fact_rows)};
 
-void bb_fringe_score_warn(const bb_fringe_facts *facts)
-{
-    if (facts->steep_share > BB_FRINGE_STEEP_SHARE) {
-        bb_log_warning("%.2g %% of the differences of neighbours are beyond 0.8 pi and were kept: "
-                       "slopes so steep cannot be told from aliased ones, which leave no residue; "
-                       "take finer pixels or mask them",
-                       100.0 * facts->steep_share);
-    }
-    if (facts->hanging_share > BB_FRINGE_HANGING_SHARE) {
-        bb_log_warning("%.2g %% of the points are joined to the rest of their part by rejected "
-                       "differences alone: their cycle is a guess; take finer pixels or mask the "
-                       "jump, so that they are a part of their own",
-                       100.0 * facts->hanging_share);
-    }
-}
-
-bb_status bb_fringe_score_publish(const bb_fringe_study *study, const bb_fringe_facts *facts,
-                                  const bb_fringe_evaluation *evaluations, bb_index count,
-                                  bb_results *results)
+static bb_status run(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_fringe_run *work = all;
+    const bb_fringe_study *study = &work->work.study;
+    const bb_fringe_evaluation *evaluations = work->plain;
+    const bb_index count = work->work.pipeline_count;
     const size_t stride = sizeof *evaluations;
     double *terms = NULL; // [zernike_terms]
     const bb_evaluations common = {&evaluations->common, stride, count, &study->machine.price};
     BB_TRY(bb_evaluations_publish(&common, "1", results));
-    BB_TRY(bb_output_table_publish_records(&bb_fringe_pipeline_outputs, evaluations, stride, count,
-                                           NULL, results));
-    BB_TRY(bb_output_table_publish(&bb_fringe_fact_outputs, facts, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&pipeline_outputs, evaluations, stride, count, NULL,
+                                           results));
+    BB_TRY(bb_output_table_publish(&fact_outputs, &work->facts, NULL, results));
     if (study->zernike_terms > 0) {
         BB_TRY(BB_ALLOCATE(study->zernike_terms, &terms));
         for (bb_index j = 0; j < study->zernike_terms; ++j) {
             terms[j] = (double)(j + 1);
         }
-        BB_TRY(bb_output_table_add_axis(&bb_fringe_zernike_axes, "zernike", study->zernike_terms,
+        BB_TRY(bb_output_table_add_axis(&zernike_axis_outputs, "zernike", study->zernike_terms,
                                         terms, NULL, results));
-        BB_TRY(bb_output_table_publish_records(&bb_fringe_zernike_outputs, evaluations, stride,
-                                               count, NULL, results));
+        BB_TRY(bb_output_table_publish_records(&zernike_outputs, evaluations, stride, count, NULL,
+                                               results));
     }
 done:
     BB_RELEASE(&terms);
     return status;
 }
+
+static bb_status need(const void *all, const void *extent, bb_need *out)
+{
+    const bb_fringe_study *study = all;
+    const bb_fringe_size_config *size = &study->physics.size;
+    (void)extent;
+    *out = study->zernike_terms > 0
+               ? bb_wavefront_need(size->columns, size->rows, study->zernike_terms)
+               : (bb_need){0};
+    return BB_OK;
+}
+
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
+{
+    (void)extent;
+    plan->output_bytes += 2000.0 * (double)((const bb_fringe_study *)study)->pipelines.count;
+    return BB_OK;
+}
+
+const bb_part bb_fringe_score_part = {
+    .name = "scores",
+    .need = need,
+    .plan_lines = plan_lines,
+    .run = run,
+    .outputs = BB_OUTPUTS(&bb_evaluation_outputs, &pipeline_outputs, &fact_outputs,
+                          &zernike_axis_outputs, &zernike_outputs),
+};

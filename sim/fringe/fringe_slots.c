@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/fringe_slots.h"
-
+//
+// Numbers of the slots of unwrapping, and trials of them for `tune --for`.
 #include "core/memory.h"
 #include "sim/config/emission.h"
 #include "sim/fringe/fringe_work.h"

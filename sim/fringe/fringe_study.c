@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/fringe_study.h"
 
-#include "physics/fringe/detection.h"
 #include "physics/fringe/fringe_check.h"
 #include "physics/fringe/wavefront.h"
-#include "sim/device_choice.h"
-#include "sim/pipelines/draws.h"
+#include "sim/fringe/fringe_work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -234,78 +232,6 @@ done:
     return status;
 }
 
-// What a promise finds, and what is of no effect without one. The reference, which may have none,
-// has its numbers.
-static bb_status check_promise(const bb_fringe_pipeline *pipeline, bb_index index,
-                               bool is_reference, const bb_config *config, bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    char path[64];
-    const bool promises = bb_fringe_pipeline_promises(pipeline);
-    bool has_numbers = pipeline->storage >= 0 || pipeline->arithmetic != (int)BB_FORMAT_FP32;
-    for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
-        has_numbers = has_numbers || pipeline->slots[slot].arithmetic >= 0 ||
-                      pipeline->slots[slot].storage >= 0;
-    }
-    (void)snprintf(path, sizeof path, "pipelines.%td.promise", index);
-    if (promises && has_numbers && !is_reference) {
-        BB_TRY(
-            bb_problems_add(problems, bb_config_place(config, path),
-                            "%s: it finds the numbers of every slot, expected no arithmetic other "
-                            "than fp32, storage or slot of pipelines.%td beside it",
-                            path, index));
-    } else if (!promises && pipeline->promise.wrong_cycles > 0) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s.price: missing; expected the largest price in nm beside "
-                               "wrong_cycles",
-                               path));
-    }
-done:
-    return status;
-}
-
-static bb_status check_promises(const bb_fringe_study *study, const bb_config *config,
-                                bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    const bb_index reference = bb_fringe_study_reference(study);
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        BB_TRY(check_promise(&pipelines[p], p, p == reference, config, problems));
-    }
-done:
-    return status;
-}
-
-// The rules between keys of `input:`; what is in the file is looked at later.
-static bb_status check_input(const bb_fringe_study *study, const bb_config *config,
-                             bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    const bb_fringe_input_config *input = &study->input;
-    const bool has_steps = input->steps_rad.count > 0;
-    bb_status_record record;
-    if (input->file == NULL) {
-        if (input->mask != NULL || input->truth != NULL || has_steps || !isnan(input->full_scale)) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, "input"),
-                                   "input.file is missing: the other keys of input need it"));
-        }
-        goto done;
-    }
-    if (has_steps && study->physics.detection.algorithm != BB_DETECTION_STEPS) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
-                               "input.steps_rad: only detection.algorithm steps knows its steps"));
-    }
-    if (has_steps &&
-        bb_detection_steps_check(input->steps_rad.count, input->steps_rad.items) != BB_OK) {
-        bb_status_save(&record);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
-                               "input.steps_rad: %s", record.message));
-    }
-done:
-    return status;
-}
-
 // What is left of the physics where a scene is measured: no surface, a disc as pupil.
 static bb_fringe_config without_scene(const bb_fringe_study *study)
 {
@@ -334,12 +260,10 @@ bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_p
                                BB_STUDY_PIPELINES));
     }
     const bb_fringe_config physics = without_scene(fringe);
-    BB_TRY(check_input(fringe, config, problems));
     BB_TRY(bb_study_check_rules(bb_fringe_check(&physics), config, problems));
     BB_TRY(bb_study_check_rules(bb_unwrap_method_check(&fringe->unwrap), config, problems));
     BB_TRY(check_bits(fringe, config, problems));
-    BB_TRY(check_promises(fringe, config, problems));
-    BB_TRY(bb_kernel_keys_check(&fringe->kernels, config, problems));
+    BB_TRY(bb_parts_check(bb_fringe_parts, study, config, problems));
     BB_TRY(bb_study_check_pipelines(facts, list_facts(fringe, facts),
                                     "arithmetic and storage fp64 in every slot, no bits and no "
                                     "promise",

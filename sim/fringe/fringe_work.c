@@ -249,7 +249,7 @@ bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
     }
     const bb_fringe_answer answer = {work->phase, bb_fringe_work_truth(work),
                                      bb_fringe_work_reference(work), parts};
-    BB_TRY(bb_fringe_score(&work->study, &answer, evaluation));
+    BB_TRY(bb_fringe_evaluation_score(&work->study, &answer, evaluation));
     if (unwrapper != NULL) {
         *unwrapper = made;
         made = NULL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What pipelines of a fringe study are computed on: devices and their compiled kernels, the scene
-// of a draw, and the reference's phase.
+// State of a run of a fringe study, as its parts see it (sim/part.h): its input, devices and their
+// compiled kernels, the scene of a draw, the reference's phase, and the scores.
 //
 // One draw is at hand at a time: bb_fringe_work_look, then the reference, then the others.
 #ifndef BB_SIM_FRINGE_FRINGE_WORK_H
@@ -9,11 +9,77 @@
 
 #include "physics/fringe/interferogram.h"
 #include "sim/device_choice.h"
-#include "sim/fringe/fringe_input.h"
-#include "sim/fringe/fringe_score.h"
+#include "sim/evaluation.h"
+#include "sim/fringe/fringe_study.h"
 #include "sim/kernels/kernel_variants.h"
+#include "sim/kernels/slot_table.h"
+#include "sim/part.h"
 #include "sim/pipelines/draws.h"
-#include "solvers/kernels/objects/kernel_context.h"
+#include "sim/pipelines/promise.h"
+#include "solvers/unwrap/unwrap.h"
+
+/// What `input:` gives. Zero-initialised it is none.
+typedef struct bb_fringe_input {
+    bb_index columns, rows; ///< 0: no input
+    bb_index steps;         ///< frames; 0: a wrapped phase
+    bool has_truth;
+    bb_scene *scene;   ///< phase: the truth, NaN without; mask: where it is 1 and data are finite
+    double *wrapped;   ///< [rows][columns], rad; NULL of frames
+    bb_frames *frames; ///< over full scale; NULL of a wrapped phase
+    double full_scale; ///< of the frames' numbers
+} bb_fringe_input;
+
+/// Looks at what the file of a study holds, without its values: sizes, steps, and what of the study
+/// does not fit them. A study without `input.file` gives none. Errors: those of
+/// bb_map_file_inspect; BB_INVALID (a mask or truth of another size, a number of steps_rad or of
+/// Carre's frames, bits of a pipeline where there are no frames).
+BB_CHECKED bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input *out);
+
+/// The same with the values. Errors: also BB_INVALID (no point has data and lies in the mask, a
+/// truth without a value there), BB_MEMORY. Release whatever the status.
+BB_CHECKED bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *out);
+void bb_fringe_input_release(bb_fringe_input *input);
+
+/// The study with the input's sizes in the place of those of its own.
+bb_fringe_study bb_fringe_input_study(const bb_fringe_study *study, const bb_fringe_input *input);
+
+/// What an input takes while it is read; seconds are those of a disk of 200 MB/s.
+bb_need bb_fringe_input_need(const bb_fringe_input *input);
+
+/// Results of one pipeline; draw 0's, but for the draws.
+typedef struct bb_fringe_evaluation {
+    bb_evaluation common;
+    double wrong_cycles, wrong_cycles_reference, missing;
+    double wavefront_rms_nm, wavefront_pv_nm;
+    double wavefront_error_nm;           ///< rms of phase - truth
+    double wavefront_error_reference_nm; ///< rms of phase - the reference's phase
+    double scale_rad, limit_rad, rejected_share, cycles, reweighted, changed;
+    double bits, saturated;
+    double *zernike_nm; ///< [zernike_terms]; owner: this, NULL without terms
+} bb_fringe_evaluation;
+
+/// All NaN. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_fringe_evaluation_start(const bb_fringe_study *study, const char *pipeline,
+                                                bb_fringe_evaluation *out);
+void bb_fringe_evaluation_release(bb_fringe_evaluation *evaluation);
+
+/// A phase and what it is held to: all [rows][columns], in rad; truth NULL: not known.
+typedef struct bb_fringe_answer {
+    const double *phase, *truth, *reference;
+    const bb_unwrap_parts *parts;
+} bb_fringe_answer;
+
+/// Scores a phase. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_fringe_evaluation_score(const bb_fringe_study *study,
+                                                const bb_fringe_answer *answer,
+                                                bb_fringe_evaluation *evaluation);
+
+/// Of the study, beside its pipelines.
+typedef struct bb_fringe_facts {
+    double points, parts;
+    double steep_share, hanging_share; ///< of the reference, as bb_unwrap_doubt
+    double full_scale;                 ///< of frames that were measured; NaN without
+} bb_fringe_facts;
 
 /// Where phases of a study can be unwrapped.
 extern const bb_device_offer bb_fringe_offer;
@@ -66,7 +132,7 @@ const double *bb_fringe_work_truth(const bb_fringe_work *work);
 /// `*unwrapper`, the caller's; NULL: it is of no use, and neither is the time, in which kernels are
 /// compiled then. Where no point has a phase that is its outcome, and `*unwrapper` is left as it
 /// is. Errors: BB_INVALID (the reference has no phase), those of bb_unwrap_create, bb_unwrap_run
-/// and bb_fringe_score.
+/// and bb_fringe_evaluation_score.
 BB_CHECKED bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
                                         bb_fringe_evaluation *evaluation, bb_unwrap **unwrapper);
 
@@ -76,5 +142,51 @@ BB_CHECKED bb_status bb_fringe_work_run(bb_fringe_work *work, bb_index pipeline,
 BB_CHECKED bb_status bb_fringe_work_try(bb_fringe_work *work, bb_index pipeline,
                                         const bb_fringe_pipeline *record, bb_index draw,
                                         bb_fringe_evaluation *out);
+
+/// The driver's; parts read it and write results.
+typedef struct bb_fringe_run {
+    bb_fringe_work work;
+    const char *dump; ///< maps that are wanted whole, NULL: none
+    bb_fringe_facts facts;
+    struct bb_fringe_maps *maps; ///< of draw 0
+    bb_fringe_evaluation *plain; ///< [pipelines] of draw 0
+    bb_promise_trials *trials;   ///< NULL: nothing is promised
+} bb_fringe_run;
+
+/// A pipeline in the draw at hand: other noise of scene, frames and vibration. The reference is
+/// computed for every draw that a pipeline has. Draw 0 fills `plain` and the maps. Errors: those of
+/// bb_fringe_work_run.
+BB_CHECKED bb_status bb_fringe_run_draw(bb_fringe_run *run, bb_index pipeline);
+
+/// Sizes of a plan.
+typedef struct bb_fringe_extent {
+    bb_fringe_input input;
+    double points;
+    const char *dump; ///< as bb_fringe_run.dump
+} bb_fringe_extent;
+
+extern const bb_part *const bb_fringe_parts[]; ///< NULL ends them
+
+/// The rows of that table that stand in files of their own.
+extern const bb_part bb_fringe_input_part, bb_fringe_unwrapping_part, bb_fringe_promise_part,
+    bb_fringe_score_part, bb_fringe_maps_part, bb_fringe_trials_part, bb_live_part;
+
+/// The slots of unwrapping, whose numbers `tune --for` and promises choose: wrong cycles 0 and the
+/// wavefront within a tolerance of the reference's.
+extern const bb_slot_table bb_fringe_slots;
+
+/// A pipeline with the numbers of a state in its slots, which promises nothing.
+bb_fringe_pipeline bb_fringe_slots_pipeline(const bb_fringe_pipeline *asked, const int *state);
+
+/// Bytes of what a state's slots store, from sizes alone.
+double bb_fringe_slots_bytes(const bb_fringe_size_config *size, const int *state);
+
+/// Need of the search of a pipeline that promises, once its kernels are compiled, and its line of
+/// the plan. Errors: BB_MEMORY.
+bb_need bb_fringe_pipeline_search_need(const bb_fringe_study *study,
+                                       const bb_fringe_pipeline *pipeline, bool on_gpu);
+BB_CHECKED bb_status bb_fringe_pipeline_search_line(const bb_fringe_study *study,
+                                                    const bb_fringe_pipeline *pipeline,
+                                                    bb_plan *plan);
 
 #endif

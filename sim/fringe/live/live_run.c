@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/live/live_run.h"
-
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
+#include "sim/fringe/fringe_experiment.h"
 #include "sim/fringe/live/live_acquisition.h"
 #include "sim/fringe/live/live_lanes.h"
 #include "sim/fringe/live/live_table.h"
@@ -100,12 +99,28 @@ done:
     return status;
 }
 
+// Pipelines of unknown numbers are none of a stream's.
+static bb_status check_numbers(const bb_list *list)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_pipeline *pipelines = list->items;
+    for (bb_index p = 0; p < list->count; ++p) {
+        BB_REQUIRE(!bb_fringe_pipeline_promises(&pipelines[p]), BB_INVALID,
+                   "pipelines.%td.promise: the numbers of %s are not known before a run, expected "
+                   "a study of pipelines that have theirs",
+                   p, pipelines[p].name);
+    }
+done:
+    return status;
+}
+
 static bb_status start(live_run *run)
 {
     bb_status status = BB_OK;
     const bb_live_source_kind *kind = NULL;
     bb_live_request request = {.study = run->study};
     const char *title = run->study->common.title;
+    BB_TRY(check_numbers(&run->study->pipelines));
     BB_TRY(bb_live_source_find(run->options->source, &kind, &request.place));
     BB_REQUIRE(run->study->input.file == NULL || kind != &bb_live_synthetic, BB_INVALID,
                "the study has input.file = '%s' and no scene of its own: expected a stream, "
@@ -531,8 +546,8 @@ done:
     return status;
 }
 
-bb_status bb_live_run(const void *study, const bb_live_options *options, bb_results *results,
-                      bb_text *table)
+bb_status bb_fringe_experiment_live(const void *study, const bb_live_options *options,
+                                    bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
     live_run run = {.study = study, .options = options};

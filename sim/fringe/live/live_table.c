@@ -2,6 +2,7 @@
 #include "sim/fringe/live/live_table.h"
 
 #include "core/memory.h"
+#include "sim/fringe/fringe_work.h"
 
 #include <math.h>
 
@@ -27,7 +28,7 @@ static const bb_output stream_rows[] = {
      OF_STREAM(seconds)},
     {"rate_hz", "", "Hz", "phases a second", OF_STREAM(rate_hz)},
 };
-const bb_output_table bb_live_stream_outputs = {
+static const bb_output_table stream_outputs = {
     "/live", "Written by `bitbudget live`, in the place of `/results`' tables.", "live", NULL,
     BB_OUTPUT_ROWS(stream_rows)};
 
@@ -52,8 +53,8 @@ static const bb_output pipeline_rows[] = {
     {"wrong_points", "stream", "1", "points of these whose cycle is not the truth's",
      OF_PIPELINE(wrong_points)},
 };
-const bb_output_table bb_live_pipeline_outputs = {"/live", NULL, "live", "stream",
-                                                  BB_OUTPUT_ROWS(pipeline_rows)};
+static const bb_output_table pipeline_outputs = {"/live", NULL, "live", "stream",
+                                                 BB_OUTPUT_ROWS(pipeline_rows)};
 
 typedef struct series {
     bb_index count;
@@ -66,8 +67,8 @@ static const bb_output latency_rows[] = {
     {"latency_ms", "stream, phase", "ms", "latency of a phase", BB_MEMBER(series, latencies),
      .scale = 1e3, .measured = true},
 };
-const bb_output_table bb_live_latency_outputs = {"/live", NULL, "live", NULL,
-                                                 BB_OUTPUT_ROWS(latency_rows)};
+static const bb_output_table latency_outputs = {"/live", NULL, "live", NULL,
+                                                BB_OUTPUT_ROWS(latency_rows)};
 
 static bb_status publish_latencies(const bb_live_summary *summary, bb_results *results)
 {
@@ -81,7 +82,7 @@ static bb_status publish_latencies(const bb_live_summary *summary, bb_results *r
                 meter->latencies[(meter->count - run.count + k) % BB_LIVE_LATENCIES];
         }
     }
-    BB_TRY(bb_output_table_publish(&bb_live_latency_outputs, &run, NULL, results));
+    BB_TRY(bb_output_table_publish(&latency_outputs, &run, NULL, results));
 done:
     BB_RELEASE(&run.latencies);
     return status;
@@ -132,11 +133,16 @@ bb_status bb_live_table_publish(bb_live_summary *summary, bb_results *results, b
     for (bb_index i = 0; i < summary->count; ++i) {
         BB_TRY(add_unsolved(&summary->answers[i], table));
     }
-    BB_TRY(bb_output_table_publish(&bb_live_stream_outputs, summary, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_live_pipeline_outputs, summary->answers,
+    BB_TRY(bb_output_table_publish(&stream_outputs, summary, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&pipeline_outputs, summary->answers,
                                            sizeof *summary->answers, summary->count, NULL,
                                            results));
     BB_TRY(publish_latencies(summary, results));
 done:
     return status;
 }
+
+const bb_part bb_live_part = {
+    .name = "live",
+    .outputs = BB_OUTPUTS(&stream_outputs, &pipeline_outputs, &latency_outputs),
+};

@@ -29,9 +29,6 @@ typedef struct bb_live_summary {
     bb_index count;
 } bb_live_summary;
 
-extern const bb_output_table bb_live_stream_outputs, bb_live_pipeline_outputs,
-    bb_live_latency_outputs;
-
 /// Fills the quantiles, appends the table and, with results, publishes all of it. Errors:
 /// BB_MEMORY, those of bb_output_table_publish.
 BB_CHECKED bb_status bb_live_table_publish(bb_live_summary *summary, bb_results *results,

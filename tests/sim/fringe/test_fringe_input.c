@@ -2,7 +2,7 @@
 //
 // Phases and frames of the user's: what comes out is what went in, however it lies, and what is
 // refused in which words.
-#include "sim/fringe/fringe_input.h"
+#include "sim/fringe/fringe_work.h"
 #include "sim/output/reader.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"

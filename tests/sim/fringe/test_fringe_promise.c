@@ -2,8 +2,7 @@
 //
 // Promises of fringe: what is found keeps the price in every draw and is what a study of those
 // slots computes, to the bit; what nothing keeps; what is listed, planned and refused.
-#include "sim/fringe/fringe_promise.h"
-#include "sim/fringe/fringe_slots.h"
+#include "sim/fringe/fringe_work.h"
 #include "tests/sim/driver.h"
 
 #define CONFIG    CONFIG_FRINGE_SMALL

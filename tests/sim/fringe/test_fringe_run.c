@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The fringe driver end to end: what pipelines lose, draws, parts, dumps, and what is refused.
-#include "sim/fringe/fringe_plan.h"
+#include "sim/fringe/fringe_experiment.h"
 #include "tests/sim/dumped.h"
 
 #define CONFIG CONFIG_FRINGE_SMALL

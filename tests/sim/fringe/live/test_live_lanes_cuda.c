@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/live/live_run.h"
+#include "sim/fringe/fringe_experiment.h"
 #include "tests/first_device.h"
 #include "tests/sim/fringe/live/lanes.h"
 
@@ -16,7 +16,7 @@ TEST(a_stream_overlaps)
     autoptr(bb_config) config =
         driver_config(CASE(CONFIG_FRINGE_SMALL, {lanes_few, "device=cuda"}));
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_live_run(bb_config_study(config), &options, results, &table));
+    check_ok(bb_fringe_experiment_live(bb_config_study(config), &options, results, &table));
     assert_true(numbers_at(results, "live/phases")[0] == 201.0);
     assert_true(numbers_at(results, "live/overlap")[0] == 3.0);
     assert_true(numbers_at(results, "live/wrong_points")[0] == 0.0);

@@ -4,7 +4,6 @@
 #include "physics/fringe/interferogram.h"
 #include "sim/fringe/fringe_experiment.h"
 #include "sim/fringe/fringe_study.h"
-#include "sim/fringe/live/live_run.h"
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
 #include "tests/sim/driver.h"
@@ -35,7 +34,8 @@ static bb_status run_stream(const driver_case *study, const bb_live_options *opt
     autorelease(bb_text) table = {0};
     BB_TRY(driver_load(study, &config));
     BB_TRY(bb_results_create(results));
-    BB_TRY(bb_live_run(bb_config_study(config), options, *results, text == NULL ? &table : text));
+    BB_TRY(bb_fringe_experiment_live(bb_config_study(config), options, *results,
+                                     text == NULL ? &table : text));
     driver_check_declared(&bb_fringe_experiment, *results);
 done:
     if (status != BB_OK) {
