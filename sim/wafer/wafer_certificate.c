@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_certificate.h"
-
+//
+// The certificate of a wafer study: bounds on the error of each displacement of a
+// pipeline, known at run time from the norms of the rows and the temperatures, against that error.
+//
+// Of a slit point and light step: bound = coding (precision/row_certificate.h) + rounding of the
+// pipeline's product + rounding of the reference's, error = |u - u_ref|.
 #include "core/memory.h"
 #include "sim/wafer/wafer_work.h"
 #include "solvers/operator/product_rounding.h"

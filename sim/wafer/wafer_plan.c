@@ -6,7 +6,6 @@
 #include "physics/wafer/heat/heat_sizes.h"
 #include "physics/wafer/slit_grid.h"
 #include "sim/device_choice.h"
-#include "sim/wafer/pass/wafer_pass.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"
@@ -116,8 +115,8 @@ static bb_need kept_need(const bb_wafer_study *study, const bb_wafer_extent *spa
     bb_need kept = span->held;
     kept.host_bytes += sizeof(double) * span->scored_wafers * (inputs + placed);
     if (span->searches) {
-        kept.host_bytes += bb_wafer_pass_kept_bytes(span->matrices, span->scored_wafers,
-                                                    (double)study->scan.light_steps, span->window);
+        kept.host_bytes += sizeof(double) * span->matrices * span->scored_wafers *
+                           (double)study->scan.light_steps * span->window; // of the reference
     }
     return kept;
 }

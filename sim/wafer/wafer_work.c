@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
-#include "sim/wafer/pass/wafer_pass.h"
 
 #include <math.h>
 #include <string.h>

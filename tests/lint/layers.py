@@ -40,7 +40,6 @@ EDGES = {
     "sim/pipelines": {"sim/config", "sim/input", "sim/kernels", "sim/output"},
     "sim/config": {"sim/input"},
     "sim/input": set(),
-    "sim/wafer/pass": {"sim/wafer/heat", "sim/config", "sim/output", "sim/pipelines"},
     "sim/realtime": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},

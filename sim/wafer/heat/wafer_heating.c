@@ -7,6 +7,89 @@
 #include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_work.h"
 
+#include <math.h>
+
+// One wafer leaves the table with its heat, clamp and ring cool bare, another one arrives. The
+// state between steps is the simulation's.
+typedef struct wafer_loading {
+    const bb_bare_clamp *bare; // borrowed; NULL for a single wafer
+    bb_stepper *stepper;
+} wafer_loading;
+
+static bb_status open_loading(const bb_wafer_problem *problem, wafer_loading *out)
+{
+    bb_status status = BB_OK;
+    *out = (wafer_loading){.bare = problem->bare};
+    if (problem->bare != NULL) {
+        BB_TRY(bb_stepper_create_implicit(&problem->bare->conductance,
+                                          problem->thermal->capacity + problem->bare->first,
+                                          problem->bare->step, &out->stepper));
+    }
+done:
+    return status;
+}
+
+static bb_loaded_wafer state_at_load(const bb_heat_simulation *simulation)
+{
+    const bb_thermal *thermal = simulation->problem->thermal;
+    const double *state = bb_stepper_state(simulation->stepper);
+    double capacity = 0.0;
+    for (bb_index i = 0; i < thermal->clamp_count; ++i) {
+        capacity += thermal->capacity[thermal->node_count + i];
+    }
+    const double joules = bb_thermal_clamp_energy(thermal, state);
+    return (bb_loaded_wafer){joules, joules / capacity, bb_thermal_ring_energy(thermal, state),
+                             NAN};
+}
+
+// The same temperature throughout.
+static void set_wafer(bb_heat_simulation *simulation, double rise)
+{
+    const bb_thermal *thermal = simulation->problem->thermal;
+    const double none = 0.0;
+    for (bb_index i = 0; i < thermal->node_count; ++i) {
+        bb_stepper_set(simulation->stepper, i, 1, &rise);
+    }
+    for (bb_index i = 0; i < thermal->tau_count; ++i) {
+        bb_stepper_set(simulation->stepper, bb_thermal_tau_first(thermal) + i, 1, &none);
+    }
+}
+
+// Takes the wafer off, its rises become 0: returns the heat that leaves with it, J, and books it.
+static double unload(bb_heat_simulation *simulation)
+{
+    const double leaves = bb_thermal_wafer_energy(simulation->problem->thermal,
+                                                  bb_stepper_state(simulation->stepper));
+    simulation->ledger.unloaded += leaves;
+    set_wafer(simulation, 0.0);
+    return leaves;
+}
+
+static bb_status step_bare(wafer_loading *loading, bb_heat_simulation *simulation)
+{
+    bb_status status = BB_OK;
+    const bb_bare_clamp *bare = loading->bare;
+    bb_stepper_set(loading->stepper, 0, bare->count,
+                   bb_stepper_state(simulation->stepper) + bare->first);
+    BB_TRY(bb_stepper_advance(loading->stepper, &(bb_stepper_input){0}));
+    bb_bare_clamp_book(bare, bb_stepper_exchanged(loading->stepper), &simulation->ledger);
+    bb_stepper_set(simulation->stepper, bare->first, bare->count,
+                   bb_stepper_state(loading->stepper));
+done:
+    return status;
+}
+
+// Puts a wafer on that has the rise on arrival of the problem, and books the heat that it brings.
+static void put_on(bb_heat_simulation *simulation)
+{
+    const double rise = simulation->problem->arrival_rise;
+    if (rise != 0.0) {
+        set_wafer(simulation, rise);
+        simulation->ledger.arrived += bb_thermal_wafer_energy(
+            simulation->problem->thermal, bb_stepper_state(simulation->stepper));
+    }
+}
+
 // The state of the loop over steps.
 typedef struct heating_run {
     const bb_wafer_problem *problem;
@@ -15,7 +98,7 @@ typedef struct heating_run {
     bb_heating_place place;
     bool exposed; // the simulation's exposure is that of the place
     bb_heat_simulation simulation;
-    bb_wafer_loading loading;
+    wafer_loading loading;
     double *before; // [cell_count] S at the start of a step
     double *after;  // [cell_count] S at its end
 } heating_run;
@@ -53,7 +136,7 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->before));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->after));
     BB_TRY(bb_heat_simulation_open(problem, &run->simulation));
-    BB_TRY(bb_wafer_loading_open(problem, &run->loading));
+    BB_TRY(open_loading(problem, &run->loading));
 done:
     return status;
 }
@@ -189,8 +272,8 @@ static bb_status align(heating_run *run)
 
 static bb_status load(heating_run *run)
 {
-    run->out->wafers[run->place.wafer] = bb_wafer_loading_state(&run->simulation);
-    bb_wafer_loading_load(&run->simulation);
+    run->out->wafers[run->place.wafer] = state_at_load(&run->simulation);
+    put_on(&run->simulation);
     return align(run);
 }
 
@@ -216,9 +299,9 @@ static bb_status loading(heating_run *run)
     bb_status status = BB_OK;
     bb_heating_place *place = &run->place;
     if (place->step == 0) {
-        run->out->wafers[place->wafer].unloaded_joules = bb_wafer_loading_unload(&run->simulation);
+        run->out->wafers[place->wafer].unloaded_joules = unload(&run->simulation);
     }
-    BB_TRY(bb_wafer_loading_step(&run->loading, &run->simulation));
+    BB_TRY(step_bare(&run->loading, &run->simulation));
     bb_wafer_probes_take(&run->out->probes, time_of(run), place->wafer, true,
                          bb_stepper_state(run->simulation.stepper));
     if (++place->step == run->problem->bare->steps) {
@@ -270,7 +353,7 @@ bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *r
     BB_TRY(simulation(&run));
 done:
     bb_heat_simulation_release(&run.simulation);
-    bb_wafer_loading_release(&run.loading);
+    bb_stepper_destroy(&run.loading.stepper);
     BB_RELEASE(&run.before);
     BB_RELEASE(&run.after);
     if (status != BB_OK) {
@@ -337,6 +420,20 @@ static const bb_output rows[] = {
 static const bb_output_table outputs = {"/energy, wafer", NULL, "energy", "exposure",
                                         BB_OUTPUT_ROWS(rows)};
 
+static const bb_output loading_rows[] = {
+    {"wafer", "wafer", "1", "index of the wafer", .indices = true},
+    {"clamp_at_load_j", "wafer", "J", "energy stored in the clamp when the wafer was loaded",
+     BB_MEMBER(bb_loaded_wafer, clamp_joules)},
+    {"clamp_rise_at_load_k", "wafer", "K", "mean rise of the clamp when the wafer was loaded",
+     BB_MEMBER(bb_loaded_wafer, clamp_rise)},
+    {"ring_at_load_j", "wafer", "J", "energy stored in the ring when the wafer was loaded",
+     BB_MEMBER(bb_loaded_wafer, ring_joules)},
+    {"unloaded_j", "wafer", "J", "energy that left with the wafer", .note = "NaN of the last",
+     BB_MEMBER(bb_loaded_wafer, unloaded_joules)},
+};
+static const bb_output_table loading_outputs = {"/wafers, wafer with `wafers.count` over 1", NULL,
+                                                "wafers", "wafer", BB_OUTPUT_ROWS(loading_rows)};
+
 bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -354,7 +451,11 @@ bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *
     }
     BB_TRY(bb_output_table_publish_records(&outputs, exposures, sizeof *exposures, count, NULL,
                                            results));
-    BB_TRY(bb_wafer_loading_publish(heating->wafers, heating->wafer_count, results));
+    if (heating->wafer_count > 1) {
+        BB_TRY(bb_output_table_publish_records(&loading_outputs, heating->wafers,
+                                               sizeof *heating->wafers, heating->wafer_count, NULL,
+                                               results));
+    }
 done:
     BB_RELEASE(&exposures);
     return status;
@@ -389,7 +490,7 @@ const bb_part bb_wafer_heating_part = {
     .need = need,
     .plan_lines = plan_lines,
     .run = publish,
-    .outputs = BB_OUTPUTS(&outputs, &bb_wafer_loading_outputs),
+    .outputs = BB_OUTPUTS(&outputs, &loading_outputs),
 };
 
 void bb_wafer_heating_release(bb_wafer_heating *heating)

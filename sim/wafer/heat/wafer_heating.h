@@ -6,8 +6,36 @@
 #ifndef BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 #define BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 
-#include "sim/wafer/heat/wafer_loading.h"
-#include "sim/wafer/heat/wafer_probes.h"
+#include "sim/output/output_table.h"
+#include "sim/wafer/heat/heat_simulation.h"
+
+/// Clamp and ring when a wafer of the lot was loaded, and the heat that left with it.
+typedef struct bb_loaded_wafer {
+    double clamp_joules; ///< stored in the clamp when the wafer was loaded
+    double clamp_rise;   ///< mean rise of the clamp then, K
+    double ring_joules;
+    double unloaded_joules; ///< left with the wafer; NaN while it has not left
+} bb_loaded_wafer;
+
+/// Temperatures at the probes of a study, at the end of every step of the scan and, between two
+/// wafers, of the bare clamp, where a probe of the wafer has no value. Read-only to users. A row is
+/// [time, s | wafer | rise of each probe, K].
+typedef struct bb_wafer_probes {
+    const bb_wafer_problem *problem; ///< borrowed
+    bb_index width;                  ///< of a row; 0 without probes
+    bb_index capacity;               ///< rows of a whole run
+    bb_index taken;                  ///< rows so far
+    double *rows;                    ///< [capacity][width]
+} bb_wafer_probes;
+
+/// Makes room for `capacity` rows; nothing where the problem has no probes. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_probes_create(const bb_wafer_problem *problem, bb_index capacity,
+                                            bb_wafer_probes *out);
+void bb_wafer_probes_release(bb_wafer_probes *probes);
+
+/// Takes a row at `time` s of wafer `wafer`; `bare`: no wafer is there.
+void bb_wafer_probes_take(bb_wafer_probes *probes, double time, bb_index wafer, bool bare,
+                          const double *state);
 
 /// What is to be done next: a step of rest until as many as the problem's are done, a step of an
 /// exposure, or of the bare clamp where `field` is the number of fields.

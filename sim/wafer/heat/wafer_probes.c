@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/heat/wafer_probes.h"
-
 #include "core/memory.h"
 #include "sim/wafer/wafer_work.h"
 

@@ -6,9 +6,10 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/interrupt.h"
-#include "sim/wafer/realtime/wafer_realtime.h"
+#include "sim/realtime/realtime_thread.h"
 #include "sim/wafer/wafer_experiment.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -148,20 +149,262 @@ done:
     return status;
 }
 
+// Make with start_schedule.
+typedef struct step_schedule {
+    bb_wafer_loop *loop;      // borrowed, as is the next
+    const bool *has_products; // [period_count]
+    int64_t period_ns;        // between releases; 0: back to back
+    bb_index ahead;           // steps queued before their release, below BB_LOOP_KEPT
+    bb_index unmeasured;      // steps before the first measured one
+    bb_index queued, seen;    // steps
+    // by the devices: fewest steps still to be done when another is queued; -1: not known
+    bb_index least;
+    int64_t first_ns;            // by the host: release of step 0
+    int64_t zero_ns;             // release of the first measured step, of device 0 where it holds
+    int64_t start[BB_LOOP_GPUS]; // by the devices: release of step 0
+    int64_t ended[BB_LOOP_GPUS]; // by the devices: end of the last step that was seen
+    int64_t release_ns;          // by the host: of the last step that was queued
+    double waited[BB_LOOP_KEPT][BB_LOOP_GPUS]; // s for the matrices of step k mod BB_LOOP_KEPT
+} step_schedule;
+
+static_assert((int)BB_STEP_STAGES <= (int)BB_STEP_PARTS, "a record has room for all stages");
+static_assert((int)BB_LOOP_AHEAD_MOST < (int)BB_LOOP_KEPT, "a step is noted while it is kept");
+
+static const int64_t lead_ns = 50000000; // before the first release: a queue is filled in it
+
+// By the device it looks so often.
+static const int64_t look_ns = 50000;
+
+static int64_t period_of(const bb_realtime_config *config)
+{
+    const bool fixed = config->release == (int)BB_RELEASE_FIXED;
+    return fixed ? (int64_t)llrint(1e6 * config->period_ms) : 0;
+}
+
+// Whether the thread of the host polls throughout.
+static bool never_sleeps(const bb_realtime_config *config)
+{
+    return config->ahead == 0 && bb_realtime_thread_never_sleeps(period_of(config));
+}
+
+// Readies a schedule of a loop that is at rest, whose step 0 is released 50 ms from now.
+static bb_status start_schedule(bb_wafer_loop *loop, const bool *has_products,
+                                const bb_realtime_config *config, step_schedule *out)
+{
+    bb_status status = BB_OK;
+    *out = (step_schedule){.loop = loop,
+                           .has_products = has_products,
+                           .period_ns = period_of(config),
+                           .ahead = config->ahead,
+                           .least = -1,
+                           .unmeasured = config->warm_up_steps};
+    for (int g = 0; g < loop->gpus && out->ahead > 0; ++g) {
+        uint64_t now = 0;
+        BB_TRY(bb_control_loop_clock(loop->parts[g].loop, &now));
+        out->start[g] = (int64_t)now + lead_ns;
+    }
+    out->first_ns = bb_clock_ns() + lead_ns;
+done:
+    return status;
+}
+
+// Where a step is in the round.
+static bb_index period_at(const step_schedule *schedule, bb_index number)
+{
+    return number / schedule->loop->steps % schedule->loop->period_count;
+}
+
+static bool begins_period(const step_schedule *schedule, bb_index number)
+{
+    return number % schedule->loop->steps == 0;
+}
+
+static bb_status begin_period(const step_schedule *schedule, bb_index period,
+                              double waited[BB_LOOP_GPUS])
+{
+    bb_status status = BB_OK;
+    if (period == 0) {
+        BB_TRY(bb_wafer_loop_reset(schedule->loop));
+    }
+    BB_TRY(bb_wafer_loop_await(schedule->loop, period, waited));
+    BB_TRY(bb_wafer_loop_begin(schedule->loop, period));
+done:
+    return status;
+}
+
+static void release_by_host(step_schedule *schedule)
+{
+    if (schedule->period_ns > 0) {
+        schedule->release_ns = schedule->first_ns + schedule->queued * schedule->period_ns;
+        bb_realtime_thread_await(schedule->release_ns);
+    } else {
+        schedule->release_ns = bb_clock_ns();
+    }
+}
+
+static bb_status hold_on_devices(const step_schedule *schedule)
+{
+    bb_status status = BB_OK;
+    for (int g = 0; g < schedule->loop->gpus && schedule->period_ns > 0; ++g) {
+        const int64_t release = schedule->start[g] + schedule->queued * schedule->period_ns;
+        BB_TRY(bb_control_loop_hold(schedule->loop->parts[g].loop, (uint64_t)release));
+    }
+done:
+    return status;
+}
+
+// What the devices have to go on with when the next step is queued, since the first measured one.
+static void note_queue(step_schedule *schedule)
+{
+    for (int g = 0; g < schedule->loop->gpus && schedule->queued > schedule->ahead &&
+                    schedule->seen > schedule->unmeasured;
+         ++g) {
+        const bb_index rest = bb_control_loop_left(schedule->loop->parts[g].loop);
+        if (schedule->least < 0 || rest < schedule->least) {
+            schedule->least = rest;
+        }
+    }
+}
+
+// Queues the next step, by the host after waiting for its release.
+static bb_status queue_step(step_schedule *schedule)
+{
+    bb_status status = BB_OK;
+    double *waited = schedule->waited[schedule->queued % BB_LOOP_KEPT];
+    for (int g = 0; g < BB_LOOP_GPUS; ++g) {
+        waited[g] = NAN;
+    }
+    if (schedule->ahead == 0) {
+        release_by_host(schedule);
+    }
+    if (begins_period(schedule, schedule->queued)) {
+        BB_TRY(begin_period(schedule, period_at(schedule, schedule->queued), waited));
+    }
+    if (schedule->ahead > 0) {
+        BB_TRY(hold_on_devices(schedule));
+        note_queue(schedule);
+    }
+    BB_TRY(bb_wafer_loop_step(schedule->loop));
+    schedule->queued += 1;
+done:
+    return status;
+}
+
+static double between(uint64_t start, uint64_t target)
+{
+    return start == 0 || target == 0 ? NAN : 1e-9 * (double)(int64_t)(target - start);
+}
+
+static void note_stages(const step_schedule *schedule, const bb_loop_stamps *stamps, double waited,
+                        bb_step_record *record)
+{
+    const uint64_t *ns = stamps->ns;
+    const uint64_t after_input = record->kind == (int)BB_STEP_LIGHT  ? ns[BB_LOOP_READING]
+                                 : record->kind == (int)BB_STEP_HEAT ? ns[BB_LOOP_END]
+                                                                     : 0;
+    const uint64_t after_state =
+        record->kind == (int)BB_STEP_DARK ? ns[BB_LOOP_END] : ns[BB_LOOP_INPUT];
+    // Of steps queued ahead, the queue hides what the host waits for.
+    const double unhidden = isnan(waited) || schedule->ahead > 0 ? 0.0 : waited;
+    record->stage[BB_STEP_STATE] = between(ns[BB_LOOP_STATE], after_state);
+    record->stage[BB_STEP_INPUT] = between(ns[BB_LOOP_INPUT], after_input);
+    record->stage[BB_STEP_PRODUCTS] = between(ns[BB_LOOP_READING], ns[BB_LOOP_OUTPUT]);
+    record->stage[BB_STEP_OUTPUTS] = between(ns[BB_LOOP_OUTPUT], ns[BB_LOOP_END]);
+    record->stage[BB_STEP_MATRICES] = waited;
+    record->stage[BB_STEP_HOST] =
+        record->latency - between(ns[BB_LOOP_STATE], ns[BB_LOOP_END]) - unhidden;
+}
+
+// Release and end of a step on device g.
+typedef struct span {
+    int64_t start, end;
+} span;
+
+static span span_on_device(step_schedule *schedule, int g, const bb_loop_stamps *stamps)
+{
+    const int64_t end = (int64_t)stamps->ns[BB_LOOP_END];
+    const int64_t fixed = schedule->start[g] + schedule->seen * schedule->period_ns;
+    const int64_t free =
+        schedule->seen > 0 ? schedule->ended[g] : (int64_t)stamps->ns[BB_LOOP_STATE];
+    schedule->ended[g] = end;
+    return (span){schedule->period_ns > 0 ? fixed : free, end};
+}
+
+// Of all devices: from the release of the first to the end that took longest.
+static span span_of(step_schedule *schedule, const bb_loop_stamps stamps[BB_LOOP_GPUS])
+{
+    span all = {schedule->release_ns, bb_clock_ns()};
+    for (int g = 0; g < schedule->loop->gpus && schedule->ahead > 0; ++g) {
+        const span one = span_on_device(schedule, g, &stamps[g]);
+        if (g == 0) {
+            all = one;
+        } else if (one.end - one.start > all.end - all.start) {
+            all.end = all.start + (one.end - one.start);
+        }
+    }
+    return all;
+}
+
+static bb_step_record record_of(const step_schedule *schedule, span all)
+{
+    const bb_index period = period_at(schedule, schedule->seen);
+    const bb_index step = schedule->seen % schedule->loop->steps;
+    const bool light = step < schedule->loop->problem->scan->light_steps;
+    return (bb_step_record){
+        .latency = 1e-9 * (double)(all.end - all.start),
+        .release = 1e-9 * (double)(all.start - schedule->zero_ns),
+        .exposure = (int32_t)(schedule->loop->first + period),
+        .step = (int32_t)step,
+        .kind = !light                           ? (int)BB_STEP_DARK
+                : schedule->has_products[period] ? (int)BB_STEP_LIGHT
+                                                 : (int)BB_STEP_HEAT,
+    };
+}
+
+// Waits for the first step that was queued and not seen, and notes it for every GPU.
+static bb_status await_step(step_schedule *schedule,
+                            bb_step_record *const step_record[BB_LOOP_GPUS])
+{
+    bb_status status = BB_OK;
+    const int gpus = schedule->loop->gpus;
+    const bb_index rest = schedule->queued - 1 - schedule->seen;
+    bb_loop_stamps stamps[BB_LOOP_GPUS];
+    for (int g = 0; g < gpus; ++g) {
+        BB_TRY(bb_control_loop_await(schedule->loop->parts[g].loop, rest,
+                                     schedule->ahead > 0 ? look_ns : 0));
+    }
+    for (int g = 0; g < gpus; ++g) {
+        stamps[g] = bb_control_loop_stamps(schedule->loop->parts[g].loop, rest);
+    }
+    const span all = span_of(schedule, stamps);
+    if (schedule->seen == schedule->unmeasured) {
+        schedule->zero_ns = all.start;
+    }
+    const bb_step_record record = record_of(schedule, all);
+    for (int g = 0; g < gpus; ++g) {
+        *step_record[g] = record;
+        note_stages(schedule, &stamps[g], schedule->waited[schedule->seen % BB_LOOP_KEPT][g],
+                    step_record[g]);
+    }
+    schedule->seen += 1;
+done:
+    return status;
+}
+
 // Queues steps up to so many ahead, unless interrupted; those that were queued are seen.
-static bb_status fill_queue(bb_step_schedule *schedule, bb_index total)
+static bb_status fill_queue(step_schedule *schedule, bb_index total)
 {
     bb_status status = BB_OK;
     while (schedule->queued < total && schedule->queued <= schedule->seen + schedule->ahead &&
            !bb_interrupt_noted()) {
-        BB_TRY(bb_step_schedule_queue(schedule));
+        BB_TRY(queue_step(schedule));
     }
 done:
     return status;
 }
 
 // Steps that are not measured, then those that are, without a break.
-static bb_status run_schedule(bb_step_schedule *schedule, const bb_realtime_config *config,
+static bb_status run_schedule(step_schedule *schedule, const bb_realtime_config *config,
                               bb_realtime_measurement *out)
 {
     bb_status status = BB_OK;
@@ -178,7 +421,7 @@ static bb_status run_schedule(bb_step_schedule *schedule, const bb_realtime_conf
         for (int g = 0; g < schedule->loop->gpus && schedule->seen >= before; ++g) {
             record[g] = &out->records[g][schedule->seen - before];
         }
-        BB_TRY(bb_step_schedule_await(schedule, record));
+        BB_TRY(await_step(schedule, record));
         BB_TRY(fill_queue(schedule, total));
     }
     out->count = schedule->seen > before ? schedule->seen - before : 0;
@@ -217,7 +460,7 @@ bb_status bb_realtime_measurement_take(bb_wafer_loop *loop, bb_realtime_measurem
     bb_status status = BB_OK;
     const bb_realtime_config *config = &loop->study->realtime;
     bool *has_products = NULL;
-    bb_step_schedule schedule;
+    step_schedule schedule;
     *out = (bb_realtime_measurement){0};
     BB_TRY(prepare(loop, out, &has_products));
     bb_host_state_read(&out->host.before);
@@ -225,8 +468,8 @@ bb_status bb_realtime_measurement_take(bb_wafer_loop *loop, bb_realtime_measurem
                 config->warm_up_steps, bb_release_names[config->release], config->ahead);
     bb_threads_stop(); // nothing beside this thread
     bb_interrupt_defer(true);
-    bb_realtime_thread_enter(&out->host.thread, bb_step_schedule_never_sleeps(config));
-    status = bb_step_schedule_start(loop, has_products, config, &schedule);
+    bb_realtime_thread_enter(&out->host.thread, never_sleeps(config));
+    status = start_schedule(loop, has_products, config, &schedule);
     if (status == BB_OK) {
         status = run_schedule(&schedule, config, out);
     }
@@ -280,7 +523,7 @@ bb_status bb_wafer_experiment_realtime(const void *study, bb_results *results, b
                 1e-6 * loop->device_bytes, loop->gpus, loop->gpus == 1 ? "" : "s",
                 loop->coding.seconds);
     BB_TRY(bb_realtime_measurement_take(loop, &measured));
-    BB_TRY(bb_wafer_realtime_report(loop, &measured, results, table));
+    BB_TRY(bb_realtime_measurement_report(loop, &measured, results, table));
 done:
     bb_realtime_measurement_release(&measured);
     bb_wafer_loop_destroy(&loop);

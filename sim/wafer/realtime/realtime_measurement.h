@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The deadline harness: steps of one pipeline's loop (wafer_loop.h), released at fixed times or
-// back to back, by the host or by the device's clock (step_schedule.h). The latency of a step is
+// back to back, by the host or by the device's clock (below). The latency of a step is
 // from its release to its end: a late start counts. A step that is not done at the next release
 // delays that one. Streamed, the first step of a field waits for its matrices, as a stage of its
 // own: releases keep their times, and what is late is late.
@@ -9,14 +9,49 @@
 // Times of a whole field on the loop, back to back, and, where matrices cross a link, what Table 1
 // of Bamakhrama et al. predicts from transfer and computation measured by themselves beside period
 // and latency as measured (physics/wafer/field_stages.h; nothing is decoded).
+//
+// The endless round of a loop's steps (wafer_loop.h), exposure after exposure from the first scored
+// one to the last and again from rest: each released, queued, seen to be done and noted.
+//
+// Two ways to release a step:
+//
+// By the host (ahead = 0). It waits for the release, queues the step and polls until it is done.
+// Release and latency are by its monotonic clock, so that whatever keeps the host's thread from
+// running counts.
+//
+// By the device (ahead > 0). So many steps are queued before their time; each is held until the
+// device's own clock shows its release, or follows the one before where steps are back to back.
+// Release and latency are by that clock, up to the last kernel's writing of the report: the host
+// only keeps the queue filled, and counts where it fails to. Whoever reads a correction without the
+// host's thread, over the link to the device, has it then. Several devices have a clock each: their
+// releases begin together within the reading of a clock and drift apart as clocks do.
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 
 #include "physics/wafer/field_stages.h"
 #include "sim/realtime/realtime_report.h"
-#include "sim/wafer/realtime/step_schedule.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 
 enum { BB_FIELD_ROUNDS = 32 };
+
+typedef enum bb_step_kind {
+    BB_STEP_LIGHT, ///< input, reading, products and outputs
+    BB_STEP_HEAT,  ///< input alone: a light step of a field that is not scored
+    BB_STEP_DARK,  ///< the state alone
+    BB_STEP_KINDS,
+} bb_step_kind;
+
+/// Parts of a step. The clocks of host and device have no common zero: what the device's stamps do
+/// not cover is one part.
+typedef enum bb_step_stage {
+    BB_STEP_STATE,
+    BB_STEP_INPUT,
+    BB_STEP_PRODUCTS, ///< reading of the state and products
+    BB_STEP_OUTPUTS,
+    BB_STEP_MATRICES, ///< waiting for those of a field, where they cross to the device
+    BB_STEP_HOST,     ///< late start, launch, and the way back to a host that polls
+    BB_STEP_STAGES,
+} bb_step_stage;
 
 /// Medians, s; NaN from `transfer` on where matrices are resident.
 typedef struct bb_field_times {
@@ -48,5 +83,12 @@ typedef struct bb_realtime_measurement {
 BB_CHECKED bb_status bb_realtime_measurement_take(bb_wafer_loop *loop,
                                                   bb_realtime_measurement *out);
 void bb_realtime_measurement_release(bb_realtime_measurement *measured);
+
+/// Appends the table (latencies by kind of step, misses with their bound, the worst steps with
+/// their stages, times of a field back to back, and the host) and writes root axes kind and stage,
+/// /results, /latency, /worst and /host. Errors: BB_MEMORY, BB_INVALID (no step was measured).
+BB_CHECKED bb_status bb_realtime_measurement_report(const bb_wafer_loop *loop,
+                                                    const bb_realtime_measurement *measured,
+                                                    bb_results *results, bb_text *table);
 
 #endif

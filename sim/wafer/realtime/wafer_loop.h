@@ -20,13 +20,50 @@
 // number of devices only where the launches have as many, and otherwise agree within rounding;
 // low-rank tiles have the same bits in any launch.
 //
+// A part is one device's share: some of the axes, their matrices, and a
+// control loop of its own with the whole thermal state, which every device computes alike.
+//
+// Resident: a set of operators for each scored field. Streamed: a set for each slot, and an image
+// of each scored field in pinned memory of the host, which crosses while the field before is
+// exposed (solvers/loop/field_stream.h).
+//
+// Its matrices are the coded responses of the scored fields, and a period of its control loop
+// (solvers/loop/control_loop.h) is an exposure: nodes that get heat in each light step, windows of
+// the slit, and dose-weighted displacements of the scored points.
+//
 // Explicit heat in whole steps without hood or ring, products in fp32. The state is in fp32.
 #ifndef BB_SIM_WAFER_REALTIME_WAFER_LOOP_H
 #define BB_SIM_WAFER_REALTIME_WAFER_LOOP_H
 
 #include "sim/pipelines/product_coding.h"
-#include "sim/wafer/realtime/loop_part.h"
 #include "sim/wafer/wafer_study.h"
+#include "solvers/loop/control_loop.h"
+#include "solvers/loop/field_stream.h"
+
+/// Makes the rows of axis `axis` (bb_axis) for scored field `field` over the threads and codes them
+/// for a pipeline of the study. Errors: those of bb_wafer_row_source_open and
+/// bb_product_coding_encode. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_loop_part_encode(const bb_wafer_study *study,
+                                         const bb_wafer_problem *problem,
+                                         const bb_product_pipeline *pipeline, bb_index field,
+                                         int axis, bb_coding_report *report, bb_coded_matrix **out);
+
+/// Share of one device.
+typedef struct bb_loop_part {
+    bb_device *device; ///< borrowed
+    bool streamed;
+    int axes;
+    bb_index fields, sets;         ///< scored fields; of operators: those, or slots
+    bb_coded_matrix **matrices;    ///< [sets][axes]; NULL on a GPU, which has copies
+    bb_coded_operator **operators; ///< [sets][axes]
+    /// Of a field whose image is still to be taken; matrices as above
+    bb_coded_operator *fresh[BB_CODED_TOGETHER];
+    bb_coded_matrix *fresh_matrices[BB_CODED_TOGETHER];
+    bb_field_stream *stream; ///< NULL where matrices are resident
+    bb_field_image **images; ///< [fields], NULL where matrices are resident
+    double bytes;            ///< of all operators, as products read them
+    bb_control_loop *loop;
+} bb_loop_part;
 
 /// Read-only to users.
 typedef struct bb_wafer_loop {

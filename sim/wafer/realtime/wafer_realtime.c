@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/realtime/wafer_realtime.h"
-
-#include "sim/realtime/realtime_report.h"
+//
+// Results of `bitbudget realtime` of a wafer study, as a table and as datasets.
+#include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <math.h>
@@ -518,9 +518,9 @@ done:
     return status;
 }
 
-bb_status bb_wafer_realtime_report(const bb_wafer_loop *loop,
-                                   const bb_realtime_measurement *measured, bb_results *results,
-                                   bb_text *table)
+bb_status bb_realtime_measurement_report(const bb_wafer_loop *loop,
+                                         const bb_realtime_measurement *measured,
+                                         bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
     summary figures;

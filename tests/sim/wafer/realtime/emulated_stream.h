@@ -6,7 +6,7 @@
 #ifndef BB_TESTS_SIM_WAFER_REALTIME_EMULATED_STREAM_H
 #define BB_TESTS_SIM_WAFER_REALTIME_EMULATED_STREAM_H
 
-#include "sim/wafer/realtime/loop_part.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 #include "solvers/loop/field_stream.h"
 
 extern double emulated_copy_s;

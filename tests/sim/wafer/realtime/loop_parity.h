@@ -7,9 +7,8 @@
 
 #include "sim/wafer/heat/heat_simulation.h"
 #include "sim/wafer/heat/wafer_heating.h"
-#include "sim/wafer/realtime/loop_part.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
-#include "sim/wafer/realtime/wafer_realtime.h"
+#include "sim/wafer/realtime/wafer_loop.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 

@@ -5,8 +5,8 @@
 // slot a field gets; and the harness shows matrices that come too late.
 #include "sim/hdf5_library.h"
 #include "sim/output/image.h"
+#include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/realtime/wafer_loop.h"
-#include "sim/wafer/realtime/wafer_realtime.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
@@ -137,7 +137,7 @@ static void check_report(const rig *own, const bb_realtime_measurement *measured
 {
     autorelease(bb_text) table = {0};
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_wafer_realtime_report(own->loop, measured, results, &table));
+    check_ok(bb_realtime_measurement_report(own->loop, measured, results, &table));
     print_message("%s", bb_text_string(&table));
     driver_check_declared(&bb_wafer_experiment, results);
     const double *period = bb_results_find(results, "stream/period_s")->numbers;

@@ -6,8 +6,8 @@
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
 #include "sim/output/image.h"
+#include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/realtime/wafer_loop.h"
-#include "sim/wafer/realtime/wafer_realtime.h"
 #include "tests/first_device.h"
 #include "tests/sim/wafer/realtime/emulated_loop.h"
 #include "tests/sim/wafer/realtime/loop_parity.h"
@@ -146,7 +146,7 @@ static void report_of(const char *release, double period_us)
                                 .gpus = 1};
     invent(&measured, 70);
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_wafer_realtime_report(&loop, &measured, results, &table));
+    check_ok(bb_realtime_measurement_report(&loop, &measured, results, &table));
     print_message("%s", bb_text_string(&table));
     assert_non_null(strstr(bb_text_string(&table), "pipeline e4m3, 2 axes, 2 fields"));
     assert_non_null(strstr(bb_text_string(&table), "ended by an interrupt"));

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/pass/wafer_pass.h"
-
+//
+// A way through the response rows of a wafer study: those of one field and axis are made once, in
+// the reference's fp64, and every pipeline at work encodes from there, computes its displacements
+// and drops them, so that memory holds two matrices at most.
+//
+// A study that searches goes that way several times. The reference is computed the first time, and
+// its displacements are kept for the pipelines that come later.
+//
+// Increment of an evaluation by one field and axis. Fields are dealt over the processes of a team
+// (core/team.h), and the increments are added in their order by all: so the sums are those of one
+// process, which adds the same parts.
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -8,8 +17,8 @@
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/energy.h"
-#include "sim/wafer/pass/wafer_part.h"
 #include "sim/wafer/wafer_rows.h"
+#include "sim/wafer/wafer_work.h"
 #include "solvers/operator/coded_operator.h"
 
 #include <math.h>
@@ -39,12 +48,6 @@ static bb_status take_norms(void *context, bb_index index)
     const bb_index cells = pass->heating->cell_count;
     pass->inputs[index] = bb_vector_norms_of(pass->heating->inputs + index * cells, cells);
     return BB_OK;
-}
-
-double bb_wafer_pass_kept_bytes(double matrices, double scored_wafers, double light_steps,
-                                double window_points)
-{
-    return 8.0 * matrices * scored_wafers * light_steps * window_points;
 }
 
 bb_status bb_wafer_pass_open(const bb_wafer_study *study, bb_wafer_problem *problem,
@@ -405,16 +408,111 @@ done:
     return status;
 }
 
+// The numbers of an evaluation that grow from field to field.
+typedef struct wafer_part {
+    bb_outcome outcome;
+    double flops, solve_seconds, live_values; // live_values NaN: the pipeline does not hold
+    bb_coding_report coding;                  // of the axis
+    bb_certificate_tally certificate;         // of the axis
+    double *squares; // [2 wafer_count] squared errors and norms of the wafers
+} wafer_part;
+
+// Takes those numbers of an evaluation and an axis out and leaves zeros, so that the next numbers
+// are a part by itself; of one that does not hold they stay.
+static bb_status take_part(bb_wafer_evaluation *evaluation, int axis, wafer_part *out)
+{
+    bb_status status = BB_OK;
+    bb_evaluation *common = &evaluation->common;
+    const bb_index wafers = evaluation->wafer_count;
+    *out = (wafer_part){.outcome = common->outcome,
+                        .flops = common->flops,
+                        .solve_seconds = common->solve_seconds,
+                        .live_values = evaluation->live_values,
+                        .coding = evaluation->coding[axis],
+                        .certificate = evaluation->certificate[axis]};
+    BB_TRY(BB_ALLOCATE(2 * wafers, &out->squares));
+    for (bb_index w = 0; w < wafers; ++w) {
+        out->squares[2 * w] = evaluation->wafers[w].squared_error;
+        out->squares[2 * w + 1] = evaluation->wafers[w].squared_norm;
+    }
+    if (isnan(evaluation->live_values)) {
+        goto done;
+    }
+    common->outcome = (bb_outcome){0};
+    common->flops = common->solve_seconds = evaluation->live_values = 0.0;
+    evaluation->coding[axis] = bb_coding_report_start();
+    evaluation->certificate[axis] = (bb_certificate_tally){0};
+    for (bb_index w = 0; w < wafers; ++w) {
+        evaluation->wafers[w].squared_error = evaluation->wafers[w].squared_norm = 0.0;
+    }
+done:
+    return status;
+}
+
+// Adds a part, or takes all from an evaluation of `points` points a wafer where one does not hold.
+static void add_numbers(const wafer_part *part, int axis, bb_index points,
+                        bb_wafer_evaluation *evaluation)
+{
+    bb_evaluation *common = &evaluation->common;
+    if (common->outcome.kind == BB_OUTCOME_OK) {
+        common->outcome = part->outcome;
+    }
+    if (isnan(part->live_values) || isnan(evaluation->live_values)) {
+        bb_wafer_evaluation_unset(evaluation, points);
+        return;
+    }
+    common->flops += part->flops;
+    common->solve_seconds += part->solve_seconds;
+    evaluation->live_values += part->live_values;
+    bb_coding_report_add(&evaluation->coding[axis], &part->coding);
+    bb_certificate_tally_merge(&evaluation->certificate[axis], &part->certificate);
+    for (bb_index w = 0; w < evaluation->wafer_count; ++w) {
+        evaluation->wafers[w].squared_error += part->squares[2 * w];
+        evaluation->wafers[w].squared_norm += part->squares[2 * w + 1];
+    }
+}
+
+// The points of a field and axis of an evaluation.
+typedef struct wafer_span {
+    int axis;
+    bb_index first, count; // points
+} wafer_span;
+
+// A part and the displacements of its points go from process `root` to all, who have made `part` by
+// take_part. Collective.
+static bb_status share_part(int root, const wafer_span *points, bb_wafer_evaluation *evaluation,
+                            wafer_part *part)
+{
+    bb_status status = BB_OK;
+    const bb_team *team = bb_team_joined();
+    const size_t bytes = (size_t)points->count * sizeof(double);
+    double *squares = part->squares; // of this process
+    BB_TRY(team->broadcast(root, part, sizeof *part));
+    part->squares = squares;
+    BB_TRY(team->broadcast(root, squares, 2 * (size_t)evaluation->wafer_count * sizeof *squares));
+    for (bb_index w = 0; w < evaluation->wafer_count; ++w) {
+        const bb_wafer_displacements *placed = &evaluation->wafers[w];
+        double *const arrays[] = {placed->mean[points->axis], placed->deviation[points->axis],
+                                  placed->residual[points->axis],
+                                  placed->residual_deviation[points->axis]};
+        for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
+            BB_TRY(team->broadcast(root, arrays[a] + points->first, bytes));
+        }
+    }
+done:
+    return status;
+}
+
 // All evaluations of some tasks, those of draws too.
 typedef struct evaluation_list {
     bb_index count;
     bb_wafer_evaluation **items; // [count]
-    bb_wafer_part *totals;       // [count] what stood there before a field
-    bb_wafer_part *parts;        // [part_count][count] of fields that are not added yet
+    wafer_part *totals;          // [count] what stood there before a field
+    wafer_part *parts;           // [part_count][count] of fields that are not added yet
     bb_index part_count;         // fields and axes; 1 where each is added at once
 } evaluation_list;
 
-static bb_wafer_part *part_of(const evaluation_list *list, bb_index matrix, bb_index item)
+static wafer_part *part_of(const evaluation_list *list, bb_index matrix, bb_index item)
 {
     return &list->parts[matrix % list->part_count * list->count + item];
 }
@@ -444,9 +542,9 @@ done:
 static void release_list(evaluation_list *list)
 {
     for (bb_index i = 0; i < list->count; ++i) {
-        bb_wafer_part_release(&list->totals[i]);
+        BB_RELEASE(&list->totals[i].squares);
         for (bb_index p = 0; p < list->part_count; ++p) {
-            bb_wafer_part_release(part_of(list, p, i));
+            BB_RELEASE(&part_of(list, p, i)->squares);
         }
     }
     BB_RELEASE(&list->parts);
@@ -461,14 +559,14 @@ static bb_status run_part(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_in
     bb_status status = BB_OK;
     const bb_index points = pass->problem->point_count;
     for (bb_index i = 0; i < list->count; ++i) {
-        BB_TRY(bb_wafer_part_take(list->items[i], work.axis, &list->totals[i]));
+        BB_TRY(take_part(list->items[i], work.axis, &list->totals[i]));
     }
     BB_TRY(run_field(pass, tasks, count, work));
     for (bb_index i = 0; i < list->count; ++i) {
-        bb_wafer_part *part = part_of(list, work.matrix, i);
-        BB_TRY(bb_wafer_part_take(list->items[i], work.axis, part));
-        bb_wafer_part_add(&list->totals[i], work.axis, points, list->items[i]);
-        bb_wafer_part_release(&list->totals[i]);
+        wafer_part *part = part_of(list, work.matrix, i);
+        BB_TRY(take_part(list->items[i], work.axis, part));
+        add_numbers(&list->totals[i], work.axis, points, list->items[i]);
+        BB_RELEASE(&list->totals[i].squares);
     }
 done:
     return status;
@@ -480,18 +578,18 @@ static bb_status add_part(const bb_wafer_pass *pass, const job *work, int owner,
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
-    const bb_wafer_span span = {work->axis, work->first_point,
-                                pass->problem->dwells[work->field]->count};
+    const wafer_span span = {work->axis, work->first_point,
+                             pass->problem->dwells[work->field]->count};
     for (bb_index i = 0; i < list->count; ++i) {
-        bb_wafer_part *part = part_of(list, work->matrix, i);
+        wafer_part *part = part_of(list, work->matrix, i);
         if (team->size > 1) {
             if (team->rank != owner) {
                 BB_TRY(BB_ALLOCATE(2 * list->items[i]->wafer_count, &part->squares));
             }
-            BB_TRY(bb_wafer_part_share(owner, &span, list->items[i], part));
+            BB_TRY(share_part(owner, &span, list->items[i], part));
         }
-        bb_wafer_part_add(part, work->axis, pass->problem->point_count, list->items[i]);
-        bb_wafer_part_release(part);
+        add_numbers(part, work->axis, pass->problem->point_count, list->items[i]);
+        BB_RELEASE(&part->squares);
     }
 done:
     return status;
