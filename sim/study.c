@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/study.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_LENGTH = 60, PATH_BYTES = 64 };
+enum { NAME_LENGTH = 60, PATH_BYTES = 64, MESSAGE_BYTES = 4096 };
 
 static const bb_key keys[] = {BB_MACHINE_PRICE_KEYS(bb_machine_price_config)};
 const bb_schema bb_machine_price_schema = BB_SCHEMA("machine", bb_machine_price_config, keys);
@@ -81,6 +82,20 @@ static bb_place place_of_message(const bb_config *config, const char *message)
     }
     path[length] = '\0';
     return bb_config_place(config, path);
+}
+
+bb_status bb_study_refuse(bool refused, const bb_config *config, bb_problems *problems,
+                          const char *format, ...)
+{
+    char message[MESSAGE_BYTES];
+    va_list arguments;
+    if (!refused) {
+        return BB_OK;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return bb_problems_add(problems, place_of_message(config, message), "%s", message);
 }
 
 // Whether a message begins with the path of a key of the study.

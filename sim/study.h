@@ -103,6 +103,11 @@ BB_CHECKED bb_status bb_study_check_pipelines(const bb_pipeline_facts *pipelines
 BB_CHECKED bb_status bb_study_check_rules(bb_status rules, const bb_config *config,
                                           bb_problems *problems);
 
+/// Adds a problem where `refused`: its message begins with the path of its key, where it is placed.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_study_refuse(bool refused, const bb_config *config, bb_problems *problems,
+                                     const char *format, ...) BB_PRINTF(4, 5);
+
 /// Puts `key` before the message of a failure: the key that names the file which cannot be used.
 /// BB_OK stays.
 bb_status bb_study_name_failure(bb_status status, const char *key);

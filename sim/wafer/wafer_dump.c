@@ -6,7 +6,7 @@
 #include "sim/dump.h"
 #include "sim/hdf5_filter.h"
 #include "sim/wafer/wafer_rows.h"
-#include "sim/wafer/wafer_view.h"
+#include "sim/wafer/wafer_work.h"
 
 #include <stdio.h>
 
@@ -170,7 +170,7 @@ static bb_status run(void *part_work, bb_results *results)
     }
     if (inputs) {
         BB_TRY(add_inputs(all, results));
-        BB_TRY(bb_wafer_view_heating(all->problem, &all->heating, results));
+        BB_TRY(bb_wafer_work_publish_heating(all->problem, &all->heating, results));
     }
 done:
     return status;

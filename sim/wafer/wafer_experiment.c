@@ -3,7 +3,6 @@
 
 #include "sim/kernels/kernel_variants.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
-#include "sim/wafer/wafer_view.h"
 #include "sim/wafer/wafer_work.h"
 
 static const bb_column columns[] = {
@@ -94,5 +93,5 @@ const bb_experiment bb_wafer_experiment = {
     .operators = "rows,inputs",
     .list_fields = bb_wafer_experiment_list_fields,
     .report = bb_wafer_overlay_print,
-    .describe = bb_wafer_view_describe,
+    .describe = bb_wafer_experiment_describe,
 };

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_restart.h"
-
+//
+// Exact restart of the heating of a wafer study: everything that its next step reads and all that
+// it has kept goes into a checkpoint at the end of a step, and comes back to the same bits.
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
+#include "sim/wafer/heat/wafer_heating.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +14,7 @@ enum { MOST_KEYS = 16, MOST_PIECES = 11 };
 
 static const double usual_seconds = 60.0;
 
-bb_status bb_wafer_restart_subject(const bb_wafer_study *study, bb_text *out)
+bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out)
 {
     static const char *const names[] = {"wafer", "clamp", "hood",   "ring",
                                         "mesh",  "scan",  "wafers", "probes"};
@@ -42,13 +44,13 @@ done:
     return status;
 }
 
-bb_status bb_wafer_restart_open(const bb_wafer_study *study, const bb_run_options *options,
-                                bb_restart *out)
+bb_status bb_wafer_heating_restart(const bb_wafer_study *study, const bb_run_options *options,
+                                   bb_restart *out)
 {
     bb_status status = BB_OK;
     bb_text subject = {0};
     *out = (bb_restart){0};
-    BB_TRY(bb_wafer_restart_subject(study, &subject));
+    BB_TRY(bb_wafer_heating_subject(study, &subject));
     BB_TRY(bb_restart_open(options, usual_seconds, &subject, out));
 done:
     bb_text_release(&subject);
@@ -95,7 +97,7 @@ static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_proble
     return count;
 }
 
-bb_status bb_wafer_restart_save(bb_restart *restart, bool now, const bb_heating_place *place,
+bb_status bb_wafer_heating_save(bb_restart *restart, bool now, const bb_heating_place *place,
                                 const bb_heat_simulation *simulation,
                                 const bb_wafer_heating *heating)
 {
@@ -133,7 +135,7 @@ done:
     return status;
 }
 
-bb_status bb_wafer_restart_load(bb_restart *restart, bb_heating_place *place,
+bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                 bb_heat_simulation *simulation, bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;

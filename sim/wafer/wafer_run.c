@@ -2,7 +2,6 @@
 #include "core/log.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_experiment.h"
-#include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_work.h"
 
 static const bb_device_offer offer = {.work = "the matrix-vector product of wafer",
@@ -31,7 +30,7 @@ bb_status bb_wafer_experiment_run(const void *asked, const bb_run_options *optio
     const bb_wafer_study *study = asked;
     bb_wafer_work work = {.dump = options->dump};
     bb_restart restart = {0};
-    BB_TRY(bb_wafer_restart_open(study, options, &restart));
+    BB_TRY(bb_wafer_heating_restart(study, options, &restart));
     BB_TRY(bb_wafer_extent_resolve(study, &work.study));
     BB_TRY(bb_product_devices_vary(&work.devices, &study->kernels, options->kernels));
     bb_device_choice_announce(&offer, study->common.device, work.study.common.device);

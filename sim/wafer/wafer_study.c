@@ -77,28 +77,22 @@ static bb_status check_geometry(const bb_wafer_study *study, const bb_config *co
 {
     bb_status status = BB_OK;
     const bb_scan_config *scan = &study->scan;
-    if (2.0 * scan->usable_radius_mm > study->wafer.diameter_mm) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "scan.usable_radius_mm"),
-                               "scan.usable_radius_mm = %g: expected at most half of "
-                               "wafer.diameter_mm = %g",
-                               scan->usable_radius_mm, study->wafer.diameter_mm));
-    }
-    if (2.0 * scan->slit_arc_radius_mm <= scan->field_width_mm) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "scan.slit_arc_radius_mm"),
-                               "scan.slit_arc_radius_mm = %g: expected over half of "
-                               "scan.field_width_mm = %g",
-                               scan->slit_arc_radius_mm, scan->field_width_mm));
-    }
-    if (study->clamp.spacing_mm < study->mesh.spacing_mm) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.spacing_mm"),
-                               "clamp.spacing_mm = %g: expected at least mesh.spacing_mm = %g",
-                               study->clamp.spacing_mm, study->mesh.spacing_mm));
-    }
-    if (bb_edge_ring_wanted(&study->ring) && study->ring.width_mm < study->mesh.spacing_mm) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "ring.width_mm"),
-                               "ring.width_mm = %g: expected 0 or at least mesh.spacing_mm = %g",
-                               study->ring.width_mm, study->mesh.spacing_mm));
-    }
+    BB_TRY(bb_study_refuse(2.0 * scan->usable_radius_mm > study->wafer.diameter_mm, config,
+                           problems,
+                           "scan.usable_radius_mm = %g: expected at most half of "
+                           "wafer.diameter_mm = %g",
+                           scan->usable_radius_mm, study->wafer.diameter_mm));
+    BB_TRY(bb_study_refuse(2.0 * scan->slit_arc_radius_mm <= scan->field_width_mm, config, problems,
+                           "scan.slit_arc_radius_mm = %g: expected over half of "
+                           "scan.field_width_mm = %g",
+                           scan->slit_arc_radius_mm, scan->field_width_mm));
+    BB_TRY(bb_study_refuse(study->clamp.spacing_mm < study->mesh.spacing_mm, config, problems,
+                           "clamp.spacing_mm = %g: expected at least mesh.spacing_mm = %g",
+                           study->clamp.spacing_mm, study->mesh.spacing_mm));
+    BB_TRY(bb_study_refuse(
+        bb_edge_ring_wanted(&study->ring) && study->ring.width_mm < study->mesh.spacing_mm, config,
+        problems, "ring.width_mm = %g: expected 0 or at least mesh.spacing_mm = %g",
+        study->ring.width_mm, study->mesh.spacing_mm));
 done:
     return status;
 }
@@ -107,14 +101,10 @@ static bb_status check_fields(const bb_list *fields, const bb_config *config, bb
 {
     bb_status status = BB_OK;
     const bb_index *items = fields->items;
-    char path[48];
     for (bb_index i = 1; i < fields->count; ++i) {
-        if (items[i] <= items[i - 1]) {
-            (void)snprintf(path, sizeof path, "scan.fields.%td", i);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s = %td: expected more than the one before it, %td", path,
-                                   items[i], items[i - 1]));
-        }
+        BB_TRY(bb_study_refuse(items[i] <= items[i - 1], config, problems,
+                               "scan.fields.%td = %td: expected more than the one before it, %td",
+                               i, items[i], items[i - 1]));
     }
 done:
     return status;
@@ -128,12 +118,10 @@ static bb_status check_step(const bb_wafer_study *study, const bb_config *config
     double clamp_ms = 1e3 * bb_thermal_clamp_limit(&study->wafer, &study->clamp);
     double limit_ms = fmin(wafer_ms, clamp_ms);
     double substeps = (double)study->mesh.substeps;
-    if (study->mesh.stepping != (int)BB_STEPPING_EXPLICIT ||
-        study->mesh.step_ms <= substeps * limit_ms) {
-        return BB_OK;
-    }
-    return bb_problems_add(
-        problems, bb_config_place(config, "mesh.step_ms"),
+    return bb_study_refuse(
+        study->mesh.stepping == (int)BB_STEPPING_EXPLICIT &&
+            study->mesh.step_ms > substeps * limit_ms,
+        config, problems,
         "mesh.step_ms = %g: expected at most %.4g ms, explicit steps are not stable beyond on a %s "
         "of %g mm; mesh.substeps of %.0f or more would do",
         study->mesh.step_ms, bb_thermal_round_down(substeps * limit_ms),
@@ -154,13 +142,11 @@ static bb_status check_points(const bb_wafer_study *study, const bb_scan *scan,
     for (bb_index i = 0; i < count; ++i) {
         bb_index field = fields->count == BB_LIST_ALL ? i : ((const bb_index *)fields->items)[i];
         BB_TRY(bb_dwell_create(slit, &scan->fields[field], &study->metrology, &dwell));
-        if (dwell->count == 0) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, "scan.fields"),
-                                   "scan.fields: none of the %td x %td metrology points of field "
-                                   "%td lies within usable_radius_mm = %g",
-                                   study->metrology.columns, study->metrology.rows, field,
-                                   study->scan.usable_radius_mm));
-        }
+        BB_TRY(bb_study_refuse(dwell->count == 0, config, problems,
+                               "scan.fields: none of the %td x %td metrology points of field "
+                               "%td lies within usable_radius_mm = %g",
+                               study->metrology.columns, study->metrology.rows, field,
+                               study->scan.usable_radius_mm));
         bb_dwell_destroy(&dwell);
     }
 done:
@@ -225,11 +211,8 @@ static bb_status check_axes(const bb_response_config *response, const bb_config 
         found |= 1u << ((const int *)axes->items)[i];
     }
     unsigned needed = 1u << BB_AXIS_X | 1u << BB_AXIS_Y;
-    if ((found & needed) != needed) {
-        return bb_problems_add(problems, bb_config_place(config, "response.axes"),
-                               "response.axes: expected x and y among them, overlay is both");
-    }
-    return BB_OK;
+    return bb_study_refuse((found & needed) != needed, config, problems,
+                           "response.axes: expected x and y among them, overlay is both");
 }
 
 bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study)
@@ -247,11 +230,9 @@ bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study)
 static bb_status check_through(const bb_wafer_study *study, const bb_config *config,
                                bb_problems *problems)
 {
-    if (study->mesh.through_thickness == (int)BB_THROUGH_MEAN ||
-        !bb_wafer_study_has_kernel_height(study)) {
-        return BB_OK;
-    }
-    return bb_problems_add(problems, bb_config_place(config, "mesh.through_thickness"),
+    return bb_study_refuse(study->mesh.through_thickness != (int)BB_THROUGH_MEAN &&
+                               bb_wafer_study_has_kernel_height(study),
+                           config, problems,
                            "mesh.through_thickness = two_mode: the kernel's axis z, which fem has "
                            "too, knows no thermal moment; expected mean, axes x and y alone, or "
                            "response.generator: plate");
@@ -261,10 +242,7 @@ static bb_status check_file(const bb_response_config *response, const bb_config 
                             bb_problems *problems)
 {
     bool wanted = response->generator == (int)BB_GENERATOR_FILE;
-    if (wanted == (response->file != NULL)) {
-        return BB_OK;
-    }
-    return bb_problems_add(problems, bb_config_place(config, "response.file"),
+    return bb_study_refuse(wanted != (response->file != NULL), config, problems,
                            wanted ? "response.file is missing: generator file reads its rows there"
                                   : "response.file: only generator file reads one");
 }
@@ -275,32 +253,25 @@ static bb_status check_burls(const bb_wafer_study *study, const bb_config *confi
     bb_status status = BB_OK;
     const bb_burl_config *burls = &study->clamp.burls;
     const double scatter = study->response.burl_stiffness_scatter;
-    if (scatter > 0.0 && (burls->scatter > 0.0 || !bb_burl_map_wanted(burls))) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "response.burl_stiffness_scatter"),
-                               "response.burl_stiffness_scatter = %g: expected 0 without "
-                               "clamp.burls.pitch_mm or beside clamp.burls.scatter",
-                               scatter));
-    }
+    BB_TRY(bb_study_refuse(scatter > 0.0 && (burls->scatter > 0.0 || !bb_burl_map_wanted(burls)),
+                           config, problems,
+                           "response.burl_stiffness_scatter = %g: expected 0 without "
+                           "clamp.burls.pitch_mm or beside clamp.burls.scatter",
+                           scatter));
     if (!bb_burl_map_wanted(burls)) {
-        if (burls->footprint_mm > 0.0 || burls->scatter > 0.0 || burls->missing_fraction > 0.0 ||
-            burls->missing.count > 0) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.pitch_mm"),
-                                   "clamp.burls.pitch_mm is missing: burls stand on a lattice"));
-        }
+        BB_TRY(bb_study_refuse(burls->footprint_mm > 0.0 || burls->scatter > 0.0 ||
+                                   burls->missing_fraction > 0.0 || burls->missing.count > 0,
+                               config, problems,
+                               "clamp.burls.pitch_mm is missing: burls stand on a lattice"));
         goto done;
     }
-    if (isnan(burls->footprint_mm)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.footprint_mm"),
-                               "clamp.burls.footprint_mm is missing: burls have a size"));
-    } else if (burls->footprint_mm > burls->pitch_mm) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls.footprint_mm"),
-                               "clamp.burls.footprint_mm = %g: expected at most pitch_mm = %g",
-                               burls->footprint_mm, burls->pitch_mm));
-    }
-    if (study->response.generator != (int)BB_GENERATOR_PLATE) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "clamp.burls"),
-                               "clamp.burls: only response.generator: plate has burls"));
-    }
+    BB_TRY(bb_study_refuse(isnan(burls->footprint_mm), config, problems,
+                           "clamp.burls.footprint_mm is missing: burls have a size"));
+    BB_TRY(bb_study_refuse(burls->footprint_mm > burls->pitch_mm, config, problems,
+                           "clamp.burls.footprint_mm = %g: expected at most pitch_mm = %g",
+                           burls->footprint_mm, burls->pitch_mm));
+    BB_TRY(bb_study_refuse(study->response.generator != (int)BB_GENERATOR_PLATE, config, problems,
+                           "clamp.burls: only response.generator: plate has burls"));
 done:
     return status;
 }
@@ -312,25 +283,21 @@ static bb_status check_plate(const bb_wafer_study *study, const bb_config *confi
     bb_status status = BB_OK;
     int generator = study->response.generator;
     bool cubic = study->wafer.elasticity != (int)BB_ELASTICITY_ISOTROPIC;
-    if (cubic && generator == (int)BB_GENERATOR_KERNEL) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.elasticity"),
-                               "wafer.elasticity: the closed-form kernel is isotropic; take "
-                               "response.generator: plate or fem"));
-    } else if (cubic && bb_wafer_study_has_kernel_height(study)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.elasticity"),
-                               "wafer.elasticity: axis z of generator fem is the closed-form "
-                               "kernel's, which is isotropic; expected axes x and y alone, or "
-                               "response.generator: plate"));
-    }
-    if (cubic && study->wafer.c12_gpa >= study->wafer.c11_gpa) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "wafer.c12_gpa"),
-                               "wafer.c12_gpa = %g: expected under c11_gpa = %g",
-                               study->wafer.c12_gpa, study->wafer.c11_gpa));
-    }
-    if (study->response.cache_folder != NULL && generator != (int)BB_GENERATOR_PLATE) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "response.cache_folder"),
-                               "response.cache_folder: only generator plate keeps a factor"));
-    }
+    const bool kernel = generator == (int)BB_GENERATOR_KERNEL;
+    BB_TRY(bb_study_refuse(cubic && kernel, config, problems,
+                           "wafer.elasticity: the closed-form kernel is isotropic; take "
+                           "response.generator: plate or fem"));
+    BB_TRY(bb_study_refuse(cubic && !kernel && bb_wafer_study_has_kernel_height(study), config,
+                           problems,
+                           "wafer.elasticity: axis z of generator fem is the closed-form "
+                           "kernel's, which is isotropic; expected axes x and y alone, or "
+                           "response.generator: plate"));
+    BB_TRY(bb_study_refuse(cubic && study->wafer.c12_gpa >= study->wafer.c11_gpa, config, problems,
+                           "wafer.c12_gpa = %g: expected under c11_gpa = %g", study->wafer.c12_gpa,
+                           study->wafer.c11_gpa));
+    BB_TRY(bb_study_refuse(
+        study->response.cache_folder != NULL && generator != (int)BB_GENERATOR_PLATE, config,
+        problems, "response.cache_folder: only generator plate keeps a factor"));
     BB_TRY(check_burls(study, config, problems));
 done:
     return status;

@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_view.h"
-
+//
+// The wafer for the eye: vectors at the scored points as /view, and the XDMF that lets ParaView
+// open them, with the temperatures where the run dumped them.
+//
+// Blocks of `overlay`, one a pipeline: the scored points in mm with raw (u_ref), model (the
+// pipeline's u, as computed) and residual (what its corrections in force leave) in nm, in the plane
+// of the wafer, and the exposure index. Where the run dumped its inputs, time runs over the scored
+// exposures, and a block `temperature` holds the grid S in the last light step of each.
 #include "core/memory.h"
 #include "sim/output/xdmf.h"
+#include "sim/wafer/wafer_experiment.h"
+#include "sim/wafer/wafer_work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -134,8 +142,8 @@ done:
     return status;
 }
 
-bb_status bb_wafer_view_heating(const bb_wafer_problem *problem, const bb_wafer_heating *heating,
-                                bb_results *results)
+bb_status bb_wafer_work_publish_heating(const bb_wafer_problem *problem,
+                                        const bb_wafer_heating *heating, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_temperature_grid *grid = problem->grid;
@@ -232,7 +240,7 @@ done:
     return status;
 }
 
-bb_status bb_wafer_view_describe(const bb_results *results, const char *file, bb_text *out)
+bb_status bb_wafer_experiment_describe(const bb_results *results, const char *file, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_xdmf xdmf = {out, file};

@@ -114,6 +114,12 @@ extern const bb_part bb_wafer_product_part, bb_wafer_evaluation_part, bb_wafer_o
     bb_wafer_convergence_part, bb_wafer_sizes_part, bb_wafer_cautions_part, bb_realtime_plan_part,
     bb_wafer_realtime_part, bb_wafer_requirements_part, bb_wafer_rows_part, bb_wafer_dump_part;
 
+/// Writes /temperature: the grid S in the last light step of each scored exposure. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_work_publish_heating(const bb_wafer_problem *problem,
+                                                   const bb_wafer_heating *heating,
+                                                   bb_results *results);
+
 /// Of scored points within two l_s of the rim, where rows of the closed-form kernel lack the edge.
 typedef struct bb_wafer_edge_loss {
     bb_index points; ///< scored ones of all scored fields

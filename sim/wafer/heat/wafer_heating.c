@@ -4,7 +4,6 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
-#include "sim/wafer/wafer_restart.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <math.h>
@@ -322,7 +321,7 @@ static bb_status simulation(heating_run *run)
 {
     bb_status status = BB_OK;
     if (run->restart != NULL && run->restart->resumed != NULL) {
-        BB_TRY(bb_wafer_restart_load(run->restart, &run->place, &run->simulation, run->out));
+        BB_TRY(bb_wafer_heating_load(run->restart, &run->place, &run->simulation, run->out));
     } else {
         BB_TRY(load(run));
     }
@@ -330,7 +329,7 @@ static bb_status simulation(heating_run *run)
         BB_TRY(is_resting(run)                             ? rest(run)
                : run->place.field == run->out->field_count ? loading(run)
                                                            : expose(run));
-        BB_TRY(bb_wafer_restart_save(run->restart, is_done(run), &run->place, &run->simulation,
+        BB_TRY(bb_wafer_heating_save(run->restart, is_done(run), &run->place, &run->simulation,
                                      run->out));
     }
     bb_log_progress("heating", run->out->exposed_count, run->out->exposed_count);

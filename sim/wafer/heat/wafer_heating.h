@@ -7,7 +7,9 @@
 #define BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 
 #include "sim/output/output_table.h"
+#include "sim/restart.h"
 #include "sim/wafer/heat/heat_simulation.h"
+#include "sim/wafer/wafer_study.h"
 
 /// Clamp and ring when a wafer of the lot was loaded, and the heat that left with it.
 typedef struct bb_loaded_wafer {
@@ -67,16 +69,14 @@ typedef struct bb_wafer_heating {
     bb_wafer_probes probes;
 } bb_wafer_heating;
 
-struct bb_restart;
-
 /// Runs the thermal model over all exposures up to the last scored one of the last wafer. Errors:
 /// BB_MEMORY, BB_INVALID. Release with bb_wafer_heating_release.
 BB_CHECKED bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating *out);
 
 /// The same, from where `restart` (sim/restart.h) goes on, with its checkpoints. Errors: those of
 /// the checkpoints too.
-BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem,
-                                             struct bb_restart *restart, bb_wafer_heating *out);
+BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
+                                             bb_wafer_heating *out);
 
 /// Makes `inputs` rises above what displacement counts from, and `references` that: the wafer as it
 /// was aligned, or the wafer without stress. u is linear in them.
@@ -97,5 +97,26 @@ void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_
 /// Input of a step of scored wafer `wafer`, from 0.
 const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
                                         bb_index index, bb_index step);
+
+/// Appends what the heating depends on, as YAML: the experiment, the groups wafer, clamp, hood,
+/// ring, mesh, scan, wafers, probes, response.grid and metrology.alignment_s. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out);
+
+/// Opens and checks what `options` resume from; every 60 s where they say nothing. Errors: those of
+/// bb_checkpoint_open. Release with bb_restart_release.
+BB_CHECKED bb_status bb_wafer_heating_restart(const bb_wafer_study *study,
+                                              const bb_run_options *options, bb_restart *out);
+
+/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_checkpoint_write.
+BB_CHECKED bb_status bb_wafer_heating_save(bb_restart *restart, bool now,
+                                           const bb_heating_place *place,
+                                           const bb_heat_simulation *simulation,
+                                           const bb_wafer_heating *heating);
+
+/// Reads place, state, ledger and what `heating` has kept by then. Errors: those of
+/// bb_checkpoint_take.
+BB_CHECKED bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
+                                           bb_heat_simulation *simulation,
+                                           bb_wafer_heating *heating);
 
 #endif

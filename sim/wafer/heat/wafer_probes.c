@@ -89,21 +89,17 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
     char path[48];
     for (bb_index i = 0; i < study->probes.count; ++i) {
         const bb_probe_config *probe = &probes[i];
-        (void)snprintf(path, sizeof path, "probes.%td.name", i);
-        if (!bb_lot_probe_name_valid(probe->name)) {
-            BB_TRY(bb_problems_add(
-                problems, bb_config_place(config, path),
-                "%s = \"%s\": expected 1 to %d letters, digits and _, a letter first", path,
-                probe->name, BB_PROBE_NAME));
+        bb_index j = 0;
+        while (strcmp(probes[j].name, probe->name) != 0) {
+            ++j;
         }
-        for (bb_index j = 0; j < i; ++j) {
-            if (strcmp(probes[j].name, probe->name) == 0) {
-                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                       "%s = %s: probe %td has this name too", path, probe->name,
-                                       j));
-                break;
-            }
-        }
+        BB_TRY(bb_study_refuse(
+            !bb_lot_probe_name_valid(probe->name), config, problems,
+            "probes.%td.name = \"%s\": expected 1 to %d letters, digits and _, a letter first", i,
+            probe->name, BB_PROBE_NAME));
+        BB_TRY(bb_study_refuse(j < i, config, problems,
+                               "probes.%td.name = %s: probe %td has this name too", i, probe->name,
+                               j));
         if (hypot(probe->x_mm, probe->y_mm) > radius) {
             (void)snprintf(path, sizeof path, "probes.%td.x_mm", i);
             BB_TRY(bb_problems_add(problems, bb_config_place(config, path),

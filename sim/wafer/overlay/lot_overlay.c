@@ -256,11 +256,8 @@ static bool wanted(const void *study)
 static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
 {
     const bb_wafer_study *study = all;
-    if (!study->metrology.lot_mean ||
-        (study->wafers.count > 1 && study->wafers.scored == (int)BB_LOT_ALL)) {
-        return BB_OK;
-    }
-    return bb_problems_add(problems, bb_config_place(config, "metrology.lot_mean"),
+    const bool has_mean = study->wafers.count > 1 && study->wafers.scored == (int)BB_LOT_ALL;
+    return bb_study_refuse(study->metrology.lot_mean && !has_mean, config, problems,
                            "metrology.lot_mean = true: expected wafers.count over 1 and "
                            "wafers.scored = all, whose average it takes out");
 }

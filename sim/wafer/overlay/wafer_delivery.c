@@ -5,24 +5,19 @@
 #include "core/memory.h"
 #include "sim/wafer/wafer_work.h"
 
-#include <stdio.h>
-
 static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_wafer_study *study = all;
     const bb_product_pipeline *pipelines = study->pipelines.items;
-    char path[64];
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_list *missed = &pipelines[p].delivery.missed_steps;
         for (bb_index i = 0; i < missed->count; ++i) {
             bb_index step = ((const bb_index *)missed->items)[i];
-            if (step >= study->scan.light_steps) {
-                (void)snprintf(path, sizeof path, "pipelines.%td.delivery.missed_steps", p);
-                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                       "%s: %td, expected under scan.light_steps = %td", path, step,
-                                       study->scan.light_steps));
-            }
+            BB_TRY(bb_study_refuse(step >= study->scan.light_steps, config, problems,
+                                   "pipelines.%td.delivery.missed_steps: %td, expected under "
+                                   "scan.light_steps = %td",
+                                   p, step, study->scan.light_steps));
         }
     }
 done:

@@ -185,31 +185,28 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
     bb_status status = BB_OK;
     const bb_wafer_study *study = all;
     const bb_realtime_config *realtime = &study->realtime;
-    if (realtime->pipeline != NULL && bb_wafer_study_realtime(study) < 0) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
-                               "realtime.pipeline = %s: expected the name of one of the pipelines",
-                               realtime->pipeline));
-    } else if (realtime->pipeline != NULL &&
-               bb_product_pipeline_promises((const bb_product_pipeline *)study->pipelines.items +
-                                            bb_wafer_study_realtime(study))) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
-                               "realtime.pipeline = %s: its storage is promised and not known "
-                               "before a run, expected a pipeline with a storage",
-                               realtime->pipeline));
-    }
-    if (realtime->gpus > study->response.axes.count) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
-                               "realtime.gpus = %td: expected at most the %td of response.axes, "
-                               "which they share",
-                               realtime->gpus, study->response.axes.count));
-    }
-    if (realtime->release == (int)BB_RELEASE_FIXED &&
-        (double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.ahead"),
-                               "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
-                               "them, which an interrupt waits for",
-                               realtime->ahead, realtime->period_ms, (int)BB_LOOP_AHEAD_MOST_MS));
-    }
+    const bb_index index = bb_wafer_study_realtime(study);
+    const char *name = realtime->pipeline;
+    BB_TRY(bb_study_refuse(name != NULL && index < 0, config, problems,
+                           "realtime.pipeline = %s: expected the name of one of the pipelines",
+                           name));
+    BB_TRY(bb_study_refuse(name != NULL && index >= 0 &&
+                               bb_product_pipeline_promises(pipeline_of(study)),
+                           config, problems,
+                           "realtime.pipeline = %s: its storage is promised and not known "
+                           "before a run, expected a pipeline with a storage",
+                           name));
+    BB_TRY(bb_study_refuse(realtime->gpus > study->response.axes.count, config, problems,
+                           "realtime.gpus = %td: expected at most the %td of response.axes, "
+                           "which they share",
+                           realtime->gpus, study->response.axes.count));
+    BB_TRY(
+        bb_study_refuse(realtime->release == (int)BB_RELEASE_FIXED &&
+                            (double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS,
+                        config, problems,
+                        "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
+                        "them, which an interrupt waits for",
+                        realtime->ahead, realtime->period_ms, (int)BB_LOOP_AHEAD_MOST_MS));
 done:
     return status;
 }

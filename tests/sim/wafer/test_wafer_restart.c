@@ -3,7 +3,7 @@
 // Exact restart: from checkpoints of every kind of place a run goes on to the same bits; what does
 // not fit is refused; a run that a signal ends leaves a whole one.
 #include "sim/command.h"
-#include "sim/wafer/wafer_restart.h"
+#include "sim/wafer/heat/wafer_heating.h"
 #include "tests/sim/program.h"
 #include "tests/sim/wafer/heat/heated.h"
 
@@ -54,7 +54,7 @@ static void resume(const heated *bench, const char *path)
     autorelease(bb_restart) restart;
     autorelease(bb_wafer_heating) heating;
     const bb_run_options options = {.resume = path};
-    check_ok(bb_wafer_restart_open(bb_config_study(bench->config), &options, &restart));
+    check_ok(bb_wafer_heating_restart(bb_config_study(bench->config), &options, &restart));
     check_ok(bb_wafer_heating_resume(bench->problem, &restart, &heating));
     assert_null(restart.resumed);
     expect_same(bench, &heating);
@@ -69,7 +69,7 @@ static int kind_of(const heated *bench, const char *path)
     bb_heating_place place;
     bb_checkpoint *checkpoint = NULL;
     autorelease(bb_text) subject = {0};
-    check_ok(bb_wafer_restart_subject(bb_config_study(bench->config), &subject));
+    check_ok(bb_wafer_heating_subject(bb_config_study(bench->config), &subject));
     check_ok(bb_checkpoint_open(path, bb_text_string(&subject), &checkpoint));
     check_ok(bb_checkpoint_take(checkpoint, &place, sizeof place));
     bb_checkpoint_close(&checkpoint);
@@ -112,7 +112,7 @@ static int collect(const heated *bench)
     bb_wafer_heating heating;
     const bb_run_options options = {.checkpoint = "steps"};
     collected = 0;
-    check_ok(bb_wafer_restart_open(bb_config_study(bench->config), &options, &restart));
+    check_ok(bb_wafer_heating_restart(bb_config_study(bench->config), &options, &restart));
     check_ok(bb_wafer_heating_resume(bench->problem, &restart, &heating));
     bb_wafer_heating_release(&heating);
     bb_restart_release(&restart);
@@ -200,7 +200,7 @@ TEST(other_configurations_are_refused)
     autocall(drop) heated bench;
     heat(&plain, &bench);
     const bb_run_options writing = {.checkpoint = "other", .checkpoint_every_s = 1e9};
-    check_ok(bb_wafer_restart_open(bb_config_study(bench.config), &writing, &restart));
+    check_ok(bb_wafer_heating_restart(bb_config_study(bench.config), &writing, &restart));
     check_ok(bb_wafer_heating_resume(bench.problem, &restart, &heating));
     bb_wafer_heating_release(&heating);
     bb_restart_release(&restart);
@@ -208,7 +208,7 @@ TEST(other_configurations_are_refused)
         const driver_case study = {CONFIG_WAFER_SMALL, {LOT, cases[c].override}};
         const bb_run_options reading = {.resume = "other"};
         autoptr(bb_config) config = driver_config(&study);
-        bb_status status = bb_wafer_restart_open(bb_config_study(config), &reading, &restart);
+        bb_status status = bb_wafer_heating_restart(bb_config_study(config), &reading, &restart);
         if (cases[c].differs == NULL) {
             check_ok(status);
         } else {
