@@ -359,16 +359,14 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
     const bool has_steps = input->steps_rad.count > 0;
     bb_status_record record;
     if (input->file == NULL) {
-        if (input->mask != NULL || input->truth != NULL || has_steps || !isnan(input->full_scale)) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, "input"),
-                                   "input.file is missing: the other keys of input need it"));
-        }
+        BB_TRY(bb_study_refuse(
+            input->mask != NULL || input->truth != NULL || has_steps || !isnan(input->full_scale),
+            config, problems, "input.file is missing: the other keys of input need it"));
         goto done;
     }
-    if (has_steps && study->physics.detection.algorithm != BB_DETECTION_STEPS) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
-                               "input.steps_rad: only detection.algorithm steps knows its steps"));
-    }
+    BB_TRY(bb_study_refuse(has_steps && study->physics.detection.algorithm != BB_DETECTION_STEPS,
+                           config, problems,
+                           "input.steps_rad: only detection.algorithm steps knows its steps"));
     if (has_steps &&
         bb_detection_steps_check(input->steps_rad.count, input->steps_rad.items) != BB_OK) {
         bb_status_save(&record);

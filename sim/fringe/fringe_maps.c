@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/fringe_maps.h"
-
+//
+// Maps of the first draw, thinned to at most BB_FRINGE_MAPS_EDGE points a side, and the parts of
+// the pupil; whole where --dump asks for them.
+//
+// Every stride-th column and row is kept, from the first on; the stride is the same along both.
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
 #include "sim/dump.h"

@@ -5,64 +5,8 @@
 #include "physics/fringe/fringe_pupil.h"
 #include "sim/fringe/fringe_experiment.h"
 #include "sim/fringe/fringe_work.h"
-#include "solvers/unwrap/unwrap_descent.h"
 
 #include <string.h>
-
-static bool is_on_gpu(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
-{
-    const int wish = bb_device_choice_wish(study->common.device, pipeline->device);
-    return bb_device_choice_resolve(&bb_fringe_offer, wish) == BB_DEVICE_CUDA;
-}
-
-// One unwrapper at a time.
-static bb_status need_unwrapping(const void *all, const void *extent, bb_need *out)
-{
-    const bb_fringe_study *study = all;
-    const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    const bb_fringe_size_config *size = &study->physics.size;
-    (void)extent;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_fringe_pipeline *pipeline = &pipelines[p];
-        const bool on_gpu = is_on_gpu(study, pipeline);
-        const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
-        const bb_need need =
-            bb_fringe_pipeline_promises(pipeline)
-                ? bb_fringe_pipeline_search_need(study, pipeline, on_gpu)
-                : bb_need_repeated(bb_unwrap_need(&config, size->columns, size->rows, on_gpu),
-                                   (double)bb_fringe_study_draws(study, pipeline));
-        *out = bb_need_in_turn(*out, need);
-    }
-    return BB_OK;
-}
-
-static bb_status plan_unwrapping(const void *all, const void *extent, bb_plan *plan)
-{
-    bb_status status = BB_OK;
-    const bb_fringe_study *study = all;
-    const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    (void)extent;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_fringe_pipeline *pipeline = &pipelines[p];
-        const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
-        plan->gpus = is_on_gpu(study, pipeline) ? 1 : plan->gpus;
-        BB_TRY(
-            bb_fringe_pipeline_promises(pipeline)
-                ? bb_fringe_pipeline_search_line(study, pipeline, plan)
-                : bb_plan_add(plan, pipeline->name, "%s, storage %s",
-                              bb_format_describe(config.slots[0].arithmetic)->name,
-                              bb_format_describe(config.slots[BB_UNWRAP_SMOOTHER].storage)->name));
-    }
-    BB_TRY(bb_plan_add(plan, "conjugate gradients",
-                       "not in the time; up to %d steps a least squares, if cycles do not "
-                       "contract or the pupil winds",
-                       BB_UNWRAP_DESCENT_STEPS));
-done:
-    return status;
-}
-
-const bb_part bb_fringe_unwrapping_part = {
-    .name = "unwrapping", .need = need_unwrapping, .plan_lines = plan_unwrapping};
 
 // Scene, and frames as they are and as they are stored.
 static bb_need find_scene_need(const bb_fringe_study *study, const bb_fringe_input *input)

@@ -3,7 +3,7 @@
 #include "core/memory.h"
 #include "sim/energy.h"
 #include "sim/fringe/fringe_experiment.h"
-#include "sim/fringe/fringe_maps.h"
+#include "sim/fringe/fringe_work.h"
 #include "solvers/unwrap/unwrap_quality.h"
 
 #include <math.h>

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers of the slots of unwrapping, and trials of them for `tune --for`.
+// Numbers of the slots of unwrapping, chosen by `tune --for` and by promises, and the need of
+// pipelines.
+//
+// Pipelines with `promise: {price: x}` in the place of their numbers: those of fewest bytes, slot
+// by slot, with which no point is on another cycle than the reference's (or at most `wrong_cycles`
+// of them) and the wavefront's rms minus the reference's is at most x nm, of every draw.
+//
+// Searched as `tune --for` does (sim/kernels/slot_search.h), over the same numbers. A cost is the
+// bytes of all fields. That nothing else is smaller is not shown.
+#include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
 #include "sim/fringe/fringe_work.h"
+#include "sim/kernels/slot_search.h"
+#include "solvers/unwrap/unwrap_descent.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 // Of equal bytes the one of less work first.
@@ -31,7 +43,8 @@ static bool has_draws(const void *study)
     return ((const bb_fringe_study *)study)->input.file == NULL;
 }
 
-bb_fringe_pipeline bb_fringe_slots_pipeline(const bb_fringe_pipeline *asked, const int *state)
+// A pipeline with the numbers of a state in its slots, which promises nothing.
+static bb_fringe_pipeline fill_slots(const bb_fringe_pipeline *asked, const int *state)
 {
     bb_fringe_pipeline pipeline = *asked;
     pipeline.arithmetic = BB_FORMAT_FP64;
@@ -52,19 +65,19 @@ static bb_fringe_pipeline pipeline_of(const int *state, const char *name)
 {
     const bb_fringe_pipeline plain = {
         .name = name, .bits = BB_INTEGER_UNSET, .device = -1, .draws = 1};
-    return bb_fringe_slots_pipeline(&plain, state);
+    return fill_slots(&plain, state);
 }
 
 // The reference and, second, the candidate at hand.
-typedef struct trials {
+typedef struct candidate_trials {
     bb_fringe_pipeline pipelines[2];
     bb_fringe_study study;
     bb_fringe_work work;
-} trials;
+} candidate_trials;
 
 static void close_trials(void **opened)
 {
-    trials *self = *opened;
+    candidate_trials *self = *opened;
     if (self == NULL) {
         return;
     }
@@ -78,7 +91,7 @@ static bb_status open_trials(const void *study, const bb_run_options *options, v
     bb_status status = BB_OK;
     const bb_fringe_study *fringe = study;
     const bb_fringe_pipeline *pipelines = fringe->pipelines.items;
-    trials *made = NULL;
+    candidate_trials *made = NULL;
     BB_TRY(BB_ZEROED(1, &made));
     *out = made;
     made->pipelines[0] = pipelines[bb_fringe_study_reference(fringe)];
@@ -94,8 +107,9 @@ done:
     return status;
 }
 
-// By what a plan counts of each slot in words of 4 bytes more or less.
-double bb_fringe_slots_bytes(const bb_fringe_size_config *size, const int *state)
+// Bytes of the fields of a state, from sizes alone: of each slot a plan counts words of 4 bytes
+// more or less.
+static double slots_bytes(const bb_fringe_size_config *size, const int *state)
 {
     const bb_unwrap_config wide = bb_unwrap_config_plain(BB_FORMAT_FP64);
     const double total = bb_unwrap_need(&wide, size->columns, size->rows, true).device_bytes;
@@ -110,17 +124,17 @@ double bb_fringe_slots_bytes(const bb_fringe_size_config *size, const int *state
     return bytes;
 }
 
-static bb_status weigh(void *opened, const int *state, double *bytes)
+static bb_status weigh_trial(void *opened, const int *state, double *bytes)
 {
-    const trials *self = opened;
-    *bytes = bb_fringe_slots_bytes(&self->study.physics.size, state);
+    const candidate_trials *self = opened;
+    *bytes = slots_bytes(&self->study.physics.size, state);
     return BB_OK;
 }
 
-static bb_status score(void *opened, const int *state, bb_index draw, bb_slot_score *out)
+static bb_status score_trial(void *opened, const int *state, bb_index draw, bb_slot_score *out)
 {
     bb_status status = BB_OK;
-    trials *self = opened;
+    candidate_trials *self = opened;
     const bb_fringe_pipeline pipeline = pipeline_of(state, candidate_name);
     bb_fringe_evaluation evaluation = {.zernike_nm = NULL};
     BB_TRY(bb_fringe_work_try(&self->work, 1, &pipeline, draw, &evaluation));
@@ -188,8 +202,389 @@ const bb_slot_table bb_fringe_slots = {
     .has_draws = has_draws,
     .open = open_trials,
     .close = close_trials,
-    .weigh = weigh,
-    .score = score,
+    .weigh = weigh_trial,
+    .score = score_trial,
     .write = write_study,
     .read = read_score,
 };
+
+static const int widest[BB_UNWRAP_SLOTS] = {0}; // state of the start
+
+// The search of one pipeline.
+typedef struct searching {
+    bb_fringe_work *work;
+    bb_index pipeline;
+    bb_fringe_pipeline asked;
+    bb_promise_search search;
+    bb_fringe_evaluation tried; // the draw that was computed last
+    bb_index drawn;             // its number, from 1
+    int state[BB_UNWRAP_SLOTS]; // at hand
+    int found[BB_UNWRAP_SLOTS];
+} searching;
+
+static int most_trials(void)
+{
+    return bb_slot_search_most(bb_fringe_slots.slot_count, bb_fringe_slots.number_count);
+}
+
+// Draws whose phase of the reference the searches come back to; 0: none promises.
+static bb_index count_draws(const bb_fringe_study *study)
+{
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    bb_index count = 0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_index draws = bb_fringe_study_draws(study, &pipelines[p]);
+        count = bb_fringe_pipeline_promises(&pipelines[p]) && draws > count ? draws : count;
+    }
+    return count;
+}
+
+static bb_status evaluate(void *context, const void *pipeline, bb_index draw, double *price)
+{
+    bb_status status = BB_OK;
+    searching *self = context;
+    bb_fringe_evaluation_release(&self->tried);
+    self->drawn = draw + 1;
+    BB_TRY(bb_fringe_work_try(self->work, self->pipeline, pipeline, draw, &self->tried));
+    *price = self->tried.common.outcome.kind == BB_OUTCOME_OK
+                 ? self->tried.wavefront_error_reference_nm
+                 : (double)NAN;
+done:
+    return status;
+}
+
+static double cost(void *context)
+{
+    const searching *self = context;
+    return self->tried.common.operator_bytes;
+}
+
+static double wrong(void *context)
+{
+    const searching *self = context;
+    return self->tried.wrong_cycles_reference;
+}
+
+static void adopt(void *context)
+{
+    searching *self = context;
+    memcpy(self->found, self->state, sizeof self->found);
+}
+
+static bb_status weigh(void *context, const int *state, double *bytes)
+{
+    const searching *self = context;
+    *bytes = slots_bytes(&self->work->study.physics.size, state);
+    return BB_OK;
+}
+
+static bb_status attempt(void *context, const int *state, int slot, bool *holds)
+{
+    bb_status status = BB_OK;
+    searching *self = context;
+    const bb_fringe_pipeline record = fill_slots(&self->asked, state);
+    char name[BB_SLOT_TABLE_STATE];
+    const bb_promise_candidate candidate = {name, NAN, &record};
+    (void)slot;
+    memcpy(self->state, state, sizeof self->state);
+    bb_slot_table_describe(&bb_fringe_slots, state, name);
+    bb_log_progress_step("searching", self->asked.name, self->search.trial_count, most_trials());
+    BB_TRY(bb_promise_try(&self->search, &candidate, holds));
+done:
+    return status;
+}
+
+// What came of a search.
+static void report(const searching *self, bb_outcome *outcome)
+{
+    const bb_promise_search *search = &self->search;
+    if (!search->found) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
+                       "promise of %g nm, %.0f wrong cycles: not kept with %s in every slot, whose "
+                       "draw %td comes to %.3g nm, %.0f wrong cycles",
+                       search->limit, search->wrong_limit, bb_fringe_slots.numbers[0], self->drawn,
+                       self->tried.wavefront_error_reference_nm,
+                       self->tried.wrong_cycles_reference);
+        return;
+    }
+    *outcome = (bb_outcome){.kind = BB_OUTCOME_OK};
+    (void)snprintf(outcome->detail, sizeof outcome->detail,
+                   "promise of %g nm kept: %s; %.3g nm, %.0f wrong cycles, %.4g MB, %td trials",
+                   search->limit, search->best.name, search->best.price, search->best.wrong,
+                   1e-6 * search->best.cost, search->trial_count);
+    bb_log_info("pipeline %s: %s", search->name, outcome->detail);
+}
+
+_Static_assert((int)BB_PROMISE_NAME >= (int)BB_SLOT_TABLE_STATE, "a trial's name holds its slots");
+
+// Searches for a pipeline, which takes its place where one is found: ok with a detail, or
+// not_converged. `drawn` is the number of draws of the last trial.
+static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_promise_trials *trials,
+                        bb_index *drawn, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    searching self = {.work = work, .pipeline = pipeline, .asked = work->pipelines[pipeline]};
+    bb_slot_search slots = {.slots = bb_fringe_slots.slot_count,
+                            .numbers = bb_fringe_slots.number_count,
+                            .context = &self,
+                            .weigh = weigh,
+                            .attempt = attempt};
+    bool holds = false;
+    self.search = (bb_promise_search){.trials = trials,
+                                      .pipeline = pipeline,
+                                      .name = self.asked.name,
+                                      .limit = self.asked.promise.price,
+                                      .wrong_limit = (double)self.asked.promise.wrong_cycles,
+                                      .draws = bb_fringe_study_draws(&work->study, &self.asked),
+                                      .context = &self,
+                                      .evaluate = evaluate,
+                                      .cost = cost,
+                                      .wrong = wrong,
+                                      .adopt = adopt};
+    BB_TRY(bb_slot_search_run(&slots, &holds));
+    report(&self, outcome);
+    *drawn = self.drawn;
+done:
+    work->pipelines[pipeline] =
+        self.search.found ? fill_slots(&self.asked, self.found) : self.asked;
+    bb_log_progress("searching", most_trials(), most_trials());
+    bb_fringe_evaluation_release(&self.tried);
+    return status;
+}
+
+// What a search found is computed as any pipeline; a promise that was not kept leaves no numbers.
+static bb_status run_promise(bb_fringe_run *run, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    bb_fringe_work *work = &run->work;
+    bb_evaluation *common = &run->plain[pipeline].common;
+    const bb_index draws = bb_fringe_study_draws(&work->study, &work->pipelines[pipeline]);
+    bb_index drawn = 0; // of the search's last trial
+    bb_outcome outcome = {0};
+    BB_TRY(search(work, pipeline, run->trials, &drawn, &outcome));
+    const bool is_kept = outcome.kind == BB_OUTCOME_OK;
+    for (bb_index draw = 0; draw < (is_kept ? draws : drawn); ++draw) {
+        if (is_kept) {
+            BB_TRY(bb_fringe_work_look(work, draw));
+            BB_TRY(bb_fringe_run_draw(run, pipeline));
+        } else {
+            bb_draws_add(&common->draws, &outcome, NAN);
+        }
+    }
+    if (!is_kept || common->outcome.kind == BB_OUTCOME_OK) {
+        common->outcome = outcome;
+    }
+done:
+    return status;
+}
+
+static bb_status run_promises(void *all, bb_results *results)
+{
+    bb_status status = BB_OK;
+    bb_fringe_run *run = all;
+    (void)results;
+    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
+        if (bb_fringe_pipeline_promises(&run->work.pipelines[p])) {
+            BB_TRY(run_promise(run, p));
+        }
+    }
+done:
+    return status;
+}
+
+// Numbers beside a promise, which finds them, and keys of no effect without one. The reference,
+// which may have none, has its numbers.
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_study *study = all;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    const bb_index reference = bb_fringe_study_reference(study);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_fringe_pipeline *pipeline = &pipelines[p];
+        const bool promises = bb_fringe_pipeline_promises(pipeline);
+        bool has_numbers = pipeline->storage >= 0 || pipeline->arithmetic != (int)BB_FORMAT_FP32;
+        for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
+            has_numbers = has_numbers || pipeline->slots[slot].arithmetic >= 0 ||
+                          pipeline->slots[slot].storage >= 0;
+        }
+        BB_TRY(bb_study_refuse(promises && has_numbers && p != reference, config, problems,
+                               "pipelines.%td.promise: it finds the numbers of every slot, "
+                               "expected no arithmetic other than fp32, storage or slot of "
+                               "pipelines.%td beside it",
+                               p, p));
+        BB_TRY(bb_study_refuse(!promises && pipeline->promise.wrong_cycles > 0, config, problems,
+                               "pipelines.%td.promise.price: missing; expected the largest price "
+                               "in nm beside wrong_cycles",
+                               p));
+    }
+done:
+    return status;
+}
+
+static bool wanted(const void *study)
+{
+    return count_draws(study) > 0;
+}
+
+static bb_status start(void *all, bb_results *results)
+{
+    bb_fringe_run *run = all;
+    const bb_index draws = count_draws(&run->work.study);
+    bb_index promises = 0;
+    (void)results;
+    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
+        promises += bb_fringe_pipeline_promises(&run->work.pipelines[p]);
+    }
+    run->work.kept = draws;
+    return bb_promise_trials_create(promises * most_trials(), &run->trials);
+}
+
+// Seconds to compile the kernels of a pipeline.
+static double compile_s(const bb_fringe_study *study)
+{
+    const bb_unwrap_config config = {.method = study->unwrap};
+    return bb_unwrap_need(&config, 0, 0, false).seconds;
+}
+
+// Phases of the reference that stay, and kernels that are compiled once for each of the numbers.
+static bb_status plan_kept(const void *study, const void *extent, bb_plan *plan)
+{
+    const double points = ((const bb_fringe_extent *)extent)->points;
+    plan->host_bytes += 8.0 * points * ((double)count_draws(study) - 1.0);
+    plan->estimated_seconds += bb_fringe_slots.number_count * compile_s(study);
+    return BB_OK;
+}
+
+const bb_part bb_fringe_promise_part = {
+    .name = "promise",
+    .wanted = wanted,
+    .check = check,
+    .plan_lines = plan_kept,
+    .start = start,
+    .run = run_promises,
+};
+
+static const bb_output candidates[] = {
+    {"slots", "trial", NULL, "what was tried", .note = "of fringe",
+     .member = offsetof(bb_promise_row, candidate)},
+    {"operator_bytes", "trial", "byte", "fields as stored", .note = "of fringe",
+     .member = offsetof(bb_promise_row, cost)},
+};
+static const bb_output prices[] = {
+    {"wavefront_error_reference_nm", "trial", "nm",
+     "price: largest of the draws, until one left the promise",
+     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_promise_row, price)},
+    {"wrong_cycles_reference", "trial", "1", "largest of the draws, until one left the promise",
+     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_promise_row, wrong)},
+};
+
+static const bb_output_table candidate_outputs = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(candidates)};
+static const bb_output_table price_outputs = {
+    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(prices)};
+
+static bb_status publish(void *all, bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_run *run = all;
+    const bb_promise_tables tables_of_trials = {&candidate_outputs, &price_outputs};
+    const char *names[BB_STUDY_PIPELINES];
+    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
+        names[p] = run->work.pipelines[p].name;
+    }
+    if (run->trials != NULL) {
+        BB_TRY(bb_promise_trials_publish(run->trials, names, &tables_of_trials, results));
+    }
+done:
+    return status;
+}
+
+const bb_part bb_fringe_trials_part = {
+    .name = "trials",
+    .run = publish,
+    .outputs = BB_OUTPUTS(&bb_promise_outputs, &candidate_outputs, &price_outputs),
+};
+
+// Of the widest candidate, with nothing to compile: about half of the trials are made.
+static bb_need search_need(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline,
+                           bool on_gpu)
+{
+    const bb_fringe_config *physics = &study->physics;
+    const bb_fringe_pipeline candidate = fill_slots(pipeline, widest);
+    const bb_unwrap_config config = bb_fringe_study_unwrap(study, &candidate);
+    const double draws = (double)bb_fringe_study_draws(study, pipeline);
+    const bb_need seen = bb_need_together(bb_scene_need(physics), bb_frames_need(physics));
+    bb_need need = bb_unwrap_need(&config, physics->size.columns, physics->size.rows, on_gpu);
+    need.seconds -= compile_s(study);
+    need.seconds += draws > 1.0 ? seen.seconds : 0.0; // each draw anew
+    need.seconds *= draws * (0.5 * most_trials() + 1.0);
+    return need;
+}
+
+static bb_status list_search(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline,
+                             bb_plan *plan)
+{
+    const double draws = (double)bb_fringe_study_draws(study, pipeline);
+    return bb_plan_add(plan, pipeline->name,
+                       "promise of %g nm and %td wrong cycles in %.0f %s, up to %d trials, slots "
+                       "at most %.1f MB",
+                       pipeline->promise.price, pipeline->promise.wrong_cycles, draws,
+                       draws > 1.0 ? "draws" : "draw", most_trials(),
+                       1e-6 * slots_bytes(&study->physics.size, widest));
+}
+
+static bool is_on_gpu(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
+{
+    const int wish = bb_device_choice_wish(study->common.device, pipeline->device);
+    return bb_device_choice_resolve(&bb_fringe_offer, wish) == BB_DEVICE_CUDA;
+}
+
+// One unwrapper at a time.
+static bb_status need_unwrapping(const void *all, const void *extent, bb_need *out)
+{
+    const bb_fringe_study *study = all;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    const bb_fringe_size_config *size = &study->physics.size;
+    (void)extent;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_fringe_pipeline *pipeline = &pipelines[p];
+        const bool on_gpu = is_on_gpu(study, pipeline);
+        const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
+        const bb_need need =
+            bb_fringe_pipeline_promises(pipeline)
+                ? search_need(study, pipeline, on_gpu)
+                : bb_need_repeated(bb_unwrap_need(&config, size->columns, size->rows, on_gpu),
+                                   (double)bb_fringe_study_draws(study, pipeline));
+        *out = bb_need_in_turn(*out, need);
+    }
+    return BB_OK;
+}
+
+static bb_status plan_unwrapping(const void *all, const void *extent, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_fringe_study *study = all;
+    const bb_fringe_pipeline *pipelines = study->pipelines.items;
+    (void)extent;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_fringe_pipeline *pipeline = &pipelines[p];
+        const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
+        plan->gpus = is_on_gpu(study, pipeline) ? 1 : plan->gpus;
+        BB_TRY(
+            bb_fringe_pipeline_promises(pipeline)
+                ? list_search(study, pipeline, plan)
+                : bb_plan_add(plan, pipeline->name, "%s, storage %s",
+                              bb_format_describe(config.slots[0].arithmetic)->name,
+                              bb_format_describe(config.slots[BB_UNWRAP_SMOOTHER].storage)->name));
+    }
+    BB_TRY(bb_plan_add(plan, "conjugate gradients",
+                       "not in the time; up to %d steps a least squares, if cycles do not "
+                       "contract or the pupil winds",
+                       BB_UNWRAP_DESCENT_STEPS));
+done:
+    return status;
+}
+
+const bb_part bb_fringe_unwrapping_part = {
+    .name = "unwrapping", .need = need_unwrapping, .plan_lines = plan_unwrapping};

@@ -218,15 +218,13 @@ static bb_status check_bits(const bb_fringe_study *study, const bb_config *confi
 {
     bb_status status = BB_OK;
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
-    char path[64];
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.bits", p);
-        if (pipelines[p].bits != BB_INTEGER_UNSET && study->input.file == NULL &&
-            study->physics.detection.algorithm == BB_DETECTION_NONE) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s = %td: detection.algorithm none has no frames to store",
-                                   path, pipelines[p].bits));
-        }
+        BB_TRY(bb_study_refuse(
+            pipelines[p].bits != BB_INTEGER_UNSET && study->input.file == NULL &&
+                study->physics.detection.algorithm == BB_DETECTION_NONE,
+            config, problems,
+            "pipelines.%td.bits = %td: detection.algorithm none has no frames to store", p,
+            pipelines[p].bits));
     }
 done:
     return status;
@@ -254,11 +252,9 @@ bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_p
     bb_status status = BB_OK;
     const bb_fringe_study *fringe = study;
     bb_pipeline_facts facts[BB_STUDY_PIPELINES];
-    if (fringe->pipelines.count > BB_STUDY_PIPELINES) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
-                               "pipelines: %td, expected at most %d", fringe->pipelines.count,
-                               BB_STUDY_PIPELINES));
-    }
+    BB_TRY(bb_study_refuse(fringe->pipelines.count > BB_STUDY_PIPELINES, config, problems,
+                           "pipelines: %td, expected at most %d", fringe->pipelines.count,
+                           BB_STUDY_PIPELINES));
     const bb_fringe_config physics = without_scene(fringe);
     BB_TRY(bb_study_check_rules(bb_fringe_check(&physics), config, problems));
     BB_TRY(bb_study_check_rules(bb_unwrap_method_check(&fringe->unwrap), config, problems));

@@ -143,12 +143,46 @@ BB_CHECKED bb_status bb_fringe_work_try(bb_fringe_work *work, bb_index pipeline,
                                         const bb_fringe_pipeline *record, bb_index draw,
                                         bb_fringe_evaluation *out);
 
+enum { BB_FRINGE_MAPS_EDGE = 128, BB_FRINGE_MAPS_PARTS = 64 };
+
+/// Maps of the first draw, while they are gathered.
+typedef struct bb_fringe_maps bb_fringe_maps;
+
+/// What the reference saw, all [rows][columns].
+typedef struct bb_fringe_sight {
+    const double *interferogram; ///< first frame, over full scale; NULL without frames
+    const double *wrapped;       ///< rad, NaN where there is none
+    const double *truth;         ///< rad; NULL without
+    const double *quality;       ///< bb_unwrap_quality_map
+    const bb_unwrap_parts *parts;
+} bb_fringe_sight;
+
+/// Maps without a value yet, of `columns` x `rows` points. The study outlives them. Errors:
+/// BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_fringe_maps_create(const bb_fringe_study *study, bb_index columns,
+                                           bb_index rows, bb_fringe_maps **out);
+void bb_fringe_maps_destroy(bb_fringe_maps **maps);
+
+/// Takes what the reference saw, once. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_fringe_maps_see(bb_fringe_maps *maps, const bb_fringe_sight *sight);
+
+/// Takes the phase of a pipeline and what it is held to, the truth or the reference's phase; both
+/// [rows][columns] in rad. The piston of a part is the mean of their difference over its points of
+/// the most frequent cycle (cycles.h). `of_reference`: its pistons are those of the parts that are
+/// listed. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_fringe_maps_take(bb_fringe_maps *maps, bb_index pipeline, bool of_reference,
+                                         const bb_unwrap_parts *parts, const double *phase,
+                                         const double *datum);
+
+/// Writes /maps and /parts. Errors: those of bb_output_table_publish.
+BB_CHECKED bb_status bb_fringe_maps_publish(const bb_fringe_maps *maps, bb_results *results);
+
 /// The driver's; parts read it and write results.
 typedef struct bb_fringe_run {
     bb_fringe_work work;
     const char *dump; ///< maps that are wanted whole, NULL: none
     bb_fringe_facts facts;
-    struct bb_fringe_maps *maps; ///< of draw 0
+    bb_fringe_maps *maps;        ///< of draw 0
     bb_fringe_evaluation *plain; ///< [pipelines] of draw 0
     bb_promise_trials *trials;   ///< NULL: nothing is promised
 } bb_fringe_run;
@@ -174,19 +208,5 @@ extern const bb_part bb_fringe_input_part, bb_fringe_unwrapping_part, bb_fringe_
 /// The slots of unwrapping, whose numbers `tune --for` and promises choose: wrong cycles 0 and the
 /// wavefront within a tolerance of the reference's.
 extern const bb_slot_table bb_fringe_slots;
-
-/// A pipeline with the numbers of a state in its slots, which promises nothing.
-bb_fringe_pipeline bb_fringe_slots_pipeline(const bb_fringe_pipeline *asked, const int *state);
-
-/// Bytes of what a state's slots store, from sizes alone.
-double bb_fringe_slots_bytes(const bb_fringe_size_config *size, const int *state);
-
-/// Need of the search of a pipeline that promises, once its kernels are compiled, and its line of
-/// the plan. Errors: BB_MEMORY.
-bb_need bb_fringe_pipeline_search_need(const bb_fringe_study *study,
-                                       const bb_fringe_pipeline *pipeline, bool on_gpu);
-BB_CHECKED bb_status bb_fringe_pipeline_search_line(const bb_fringe_study *study,
-                                                    const bb_fringe_pipeline *pipeline,
-                                                    bb_plan *plan);
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fringe/live/live_acquisition.h"
-
 #include "core/clock.h"
 #include "core/memory.h"
+#include "sim/fringe/live/live_source.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames of files that appear in a folder, in the order of their names, which end in .h5
-// (live_dataset.h), .fits (live_fits.h) or .pgm (live_pgm.h); FITS is recognised by its first
+// (live_dataset.h), .fits or .pgm (live_image.c); FITS is recognised by its first
 // bytes. Each name is taken once, and only names behind the last one: a writer counts upwards,
 // writes beside and renames. A file named `end` ends the stream when all before it are taken. A
 // file that cannot be read is told of and left out, with what was begun of a phase.
@@ -10,8 +10,6 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/fringe/live/live_dataset.h"
-#include "sim/fringe/live/live_fits.h"
-#include "sim/fringe/live/live_pgm.h"
 #include "sim/input/fits_image.h"
 #include "sim/isolation.h"
 
@@ -116,8 +114,8 @@ static bool is_frame(const char *name)
 
 static bb_status read_file(const char *path, frame_folder *source)
 {
-    return bb_fits_image_recognised(path) ? bb_live_fits_read(path, &source->file)
-           : ends_in(path, ".pgm")        ? bb_live_pgm_read(path, &source->file)
+    return bb_fits_image_recognised(path) ? bb_live_frames_read_fits(path, &source->file)
+           : ends_in(path, ".pgm")        ? bb_live_frames_read_pgm(path, &source->file)
                                           : read_dataset(path, source);
 }
 

@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
 #include "sim/fringe/fringe_experiment.h"
-#include "sim/fringe/live/live_acquisition.h"
 #include "sim/fringe/live/live_lanes.h"
 #include "sim/fringe/live/live_table.h"
 #include "sim/fringe/live/live_view.h"
@@ -86,15 +85,15 @@ static bb_status make_lanes(live_run *run)
     const bb_live_options *options = run->options;
     BB_TRY(bb_live_lanes_create(run->study, options->pipelines, options->overlap, run->variants,
                                 &run->lanes));
-    const bb_index count = bb_live_lanes_count(run->lanes);
+    const bb_index count = run->lanes->count;
     BB_TRY(BB_ZEROED(count, &run->answers));
     for (bb_index i = 0; i < count; ++i) {
-        const bb_live_lane *lane = bb_live_lanes_at(run->lanes, i);
+        const bb_live_lane *lane = &run->lanes->items[i];
         run->answers[i] = (bb_live_answer){
             .name = lane->name, .device = bb_device_names[lane->kind], .rejected_share = NAN};
     }
     run->summary.count = count;
-    run->summary.overlap = (double)bb_live_lanes_overlap(run->lanes);
+    run->summary.overlap = (double)run->lanes->overlap;
 done:
     return status;
 }
@@ -138,8 +137,7 @@ static bb_status start(live_run *run)
     run->summary.source = run->options->source == NULL ? kind->name : run->options->source;
     run->summary.frames = (double)request.count;
     request.device = bb_live_lanes_device(run->lanes);
-    BB_TRY(bb_live_acquisition_start(kind, &request, rate, bb_live_lanes_overlap(run->lanes),
-                                     &run->acquisition));
+    BB_TRY(bb_live_acquisition_start(kind, &request, rate, run->lanes->overlap, &run->acquisition));
 done:
     return status;
 }
@@ -191,7 +189,7 @@ static bb_status score(live_run *run, bb_index index, const bb_live_pipeline *pi
 {
     bb_status status = BB_OK;
     const double *truth = bb_live_acquisition_truth(run->acquisition, frames->draw);
-    const bb_unwrap_parts *parts = bb_live_pipeline_parts(pipeline);
+    const bb_unwrap_parts *parts = bb_unwrap_parts_of(pipeline->unwrap);
     bb_cycles cycles;
     if (truth != NULL) {
         BB_TRY(bb_cycles_count(run->columns * run->rows, run->phase, truth, parts->labels,
@@ -304,12 +302,12 @@ done:
 // The pipeline of a lane that a phase is taken by.
 static bb_live_pipeline *pipeline_of(const live_run *run, bb_index lane, bb_index phase)
 {
-    return bb_live_lanes_at(run->lanes, lane)->turns[phase % bb_live_lanes_overlap(run->lanes)];
+    return run->lanes->items[lane].turns[phase % run->lanes->overlap];
 }
 
 static flight *flight_of(live_run *run, bb_index phase)
 {
-    return &run->flights[phase % bb_live_lanes_overlap(run->lanes)];
+    return &run->flights[phase % run->lanes->overlap];
 }
 
 static bb_status finish_lane(live_run *run, bb_index lane, const recent *now)
@@ -322,7 +320,7 @@ static bb_status finish_lane(live_run *run, bb_index lane, const recent *now)
     if (lane > 0) {
         BB_TRY(bb_live_pipeline_start(pipeline, phase->frames));
     }
-    BB_TRY(bb_live_pipeline_finish(pipeline, run->phase, &report));
+    BB_TRY(bb_unwrap_read(pipeline->unwrap, run->phase, &report));
     run->last_s = bb_clock_seconds();
     BB_TRY(bb_live_meter_add(&answer->meter, 1e-9 * (double)(bb_clock_ns() - phase->since)));
     answer->rejected_share = isnan(report.limit_rad) ? NAN : report.rejected_share;
@@ -430,9 +428,9 @@ done:
 static bool is_due(const live_run *run, bool has_frames)
 {
     const bb_index count = run->started - run->finished;
-    return count == bb_live_lanes_overlap(run->lanes) ||
+    return count == run->lanes->overlap ||
            (count > 0 && !has_frames &&
-            bb_live_pipeline_is_done(pipeline_of(run, 0, run->finished)));
+            bb_device_is_idle(pipeline_of(run, 0, run->finished)->device));
 }
 
 // While a phase is on its way frames are hardly waited for: it may be done before they come.

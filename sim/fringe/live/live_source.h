@@ -38,6 +38,16 @@ void bb_live_frames_release(bb_live_frames *frames);
 /// Has frames share the counts of others, which stay as they are as long; `device` stays.
 void bb_live_frames_share(bb_live_frames *frames, const bb_live_frames *others);
 
+/// Reads all frames of a FITS file (live_image.c) into `*out`, whose frames are the caller's.
+/// Errors: BB_IO (no such file), BB_INVALID (not FITS, another array, cut short, a pixel beyond the
+/// bits), BB_MEMORY.
+BB_CHECKED bb_status bb_live_frames_read_fits(const char *path, bb_live_frames *out);
+
+/// Reads all images of a binary PGM file into `*out`, whose frames are the caller's. Errors: BB_IO
+/// (no such file), BB_INVALID (not PGM, cut short, images of two shapes, a pixel beyond the largest
+/// value), BB_MEMORY.
+BB_CHECKED bb_status bb_live_frames_read_pgm(const char *path, bb_live_frames *out);
+
 /// Whether a regular file has `bytes` more behind where it is read. Errors: BB_INVALID with `path`.
 BB_CHECKED bb_status bb_live_source_check_length(FILE *file, const char *path, double bytes);
 
@@ -81,5 +91,32 @@ extern const bb_live_source_kind *const bb_live_sources[];
 /// text. Errors: BB_INVALID with the forms there are.
 BB_CHECKED bb_status bb_live_source_find(const char *text, const bb_live_source_kind **kind,
                                          const char **place);
+
+/// A thread that takes frames from a source as they come. Two buffers beside those that are worked
+/// on: frames that come before the last ones are taken replace them, and those are dropped. Sources
+/// whose frames wait and that no rate releases drop nothing.
+typedef struct bb_live_acquisition bb_live_acquisition;
+
+/// Opens a source and starts its thread. `rate_hz` releases phases at fixed times, 0: as they come;
+/// `held`, 1 to BB_LIVE_MOST_OVERLAP, frames are worked on at once. Request and kind are borrowed.
+/// Errors: those of the source, BB_MEMORY, BB_INTERNAL. Owner: the caller.
+BB_CHECKED bb_status bb_live_acquisition_start(const bb_live_source_kind *kind,
+                                               const bb_live_request *request, double rate_hz,
+                                               bb_index held, bb_live_acquisition **out);
+
+/// Stops the thread and closes the source.
+void bb_live_acquisition_stop(bb_live_acquisition **acquisition);
+
+/// Waits up to `seconds` for frames, which stand until `held` - 1 further ones were taken and the
+/// next are asked for: `*frames` is NULL where none came, `*event` says which of the three it is.
+/// Errors: those of the source, which then ended.
+BB_CHECKED bb_status bb_live_acquisition_take(bb_live_acquisition *acquisition, double seconds,
+                                              const bb_live_frames **frames, bb_live_event *event);
+
+/// Phases that were replaced, or that the source let pass, so far.
+bb_index bb_live_acquisition_dropped(bb_live_acquisition *acquisition);
+
+/// What a synthetic source knows of a draw (live_source.h); NULL: nothing.
+const double *bb_live_acquisition_truth(const bb_live_acquisition *acquisition, bb_index draw);
 
 #endif

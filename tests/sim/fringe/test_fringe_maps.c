@@ -2,7 +2,7 @@
 //
 // Maps and parts by hand: what is kept of them, pistons, and failing allocations.
 #include "core/memory.h"
-#include "sim/fringe/fringe_maps.h"
+#include "sim/fringe/fringe_work.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/fixture.h"
 

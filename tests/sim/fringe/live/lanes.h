@@ -50,8 +50,8 @@ static inline void lanes_finish(bb_live_pipeline *pipeline, bb_index k, bb_live_
                                 lanes_answer *out)
 {
     bb_unwrap_report report;
-    check_ok(bb_live_pipeline_finish(pipeline, out->phases + k * out->points, &report));
-    assert_true(bb_live_pipeline_is_done(pipeline));
+    check_ok(bb_unwrap_read(pipeline->unwrap, out->phases + k * out->points, &report));
+    assert_true(bb_device_is_idle(pipeline->device));
     out->rejected[k] = report.rejected_share;
     memset(frames->counts, 0, (size_t)frames->room * sizeof *frames->counts);
     bb_live_frames_release(frames);
@@ -67,10 +67,10 @@ static inline lanes_answer lanes_run(const driver_case *study, bb_index overlap)
     autoptr(bb_config) config = driver_config(study);
     const bb_fringe_study *fringe = bb_config_study(config);
     autoptr(bb_live_lanes) lanes = new_object(bb_live_lanes, fringe, NULL, overlap, NULL);
-    assert_int_equal(bb_live_lanes_overlap(lanes), overlap);
+    assert_int_equal(lanes->overlap, overlap);
     bb_device *device = bb_live_lanes_device(lanes);
     const bb_live_request request = {.study = fringe, .count = 4, .device = device};
-    const bb_live_lane *lane = bb_live_lanes_at(lanes, 0);
+    const bb_live_lane *lane = &lanes->items[0];
     check_ok(bb_live_synthetic.open(&request, &source));
     for (bb_index k = 0; k < LANES_PHASES + overlap; ++k) {
         const bb_index done = k - overlap;

@@ -2,7 +2,7 @@
 //
 // The thread that takes frames: newest first where a camera goes on, all where they wait.
 #include "core/memory.h"
-#include "sim/fringe/live/live_acquisition.h"
+#include "sim/fringe/live/live_source.h"
 #include "tests/check.h"
 
 #include <pthread.h>

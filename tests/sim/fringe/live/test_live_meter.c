@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "sim/fringe/live/live_meter.h"
+#include "sim/fringe/live/live_table.h"
 #include "tests/check.h"
 
 TEST(quantiles_are_ranks)

@@ -2,7 +2,7 @@
 //
 // The PNG, taken apart by what its format says.
 #include "core/memory.h"
-#include "sim/fringe/live/live_picture.h"
+#include "sim/fringe/live/live_view.h"
 #include "tests/check.h"
 
 #include <stdbool.h>
@@ -76,7 +76,7 @@ TEST(values_become_colours)
     autofree unsigned char *png = NULL;
     bb_index bytes = 0;
     size_t length = 0, size = 0;
-    check_ok(bb_live_picture_draw(3, 2, values[0], 0.0, 1.0, &png, &bytes));
+    check_ok(bb_live_view_draw(3, 2, values[0], 0.0, 1.0, &png, &bytes));
     const unsigned char *head = find_chunk(png, bytes, "IHDR", &length);
     assert_memory_equal(png, "\x89PNG\r\n\x1A\n", 8);
     assert_true(number_at(head) == 3 && number_at(head + 4) == 2 && head[8] == 8 && head[9] == 3);
@@ -98,8 +98,8 @@ TEST(flat_maps_and_empty_ones_are_drawn)
         autofree unsigned char *png = NULL;
         bb_index bytes = 0;
         size_t size = 0;
-        check_ok(bb_live_picture_draw(2, 1, values, i == 0 ? 3.0 : NAN, i == 0 ? 3.0 : NAN, &png,
-                                      &bytes));
+        check_ok(
+            bb_live_view_draw(2, 1, values, i == 0 ? 3.0 : NAN, i == 0 ? 3.0 : NAN, &png, &bytes));
         autofree unsigned char *lines = unpack(png, bytes, &size);
         assert_true(size == 3 && lines[2] == 255);
     }
@@ -113,7 +113,7 @@ TEST(large_maps_are_thinned)
     bb_index bytes = 0;
     size_t length = 0, size = 0;
     fill_array(values, COLUMNS * ROWS, i, i % COLUMNS % 255);
-    check_ok(bb_live_picture_draw(COLUMNS, ROWS, values, 0.0, 255.0, &png, &bytes));
+    check_ok(bb_live_view_draw(COLUMNS, ROWS, values, 0.0, 255.0, &png, &bytes));
     const unsigned char *head = find_chunk(png, bytes, "IHDR", &length);
     assert_true(number_at(head) == 684 && number_at(head + 4) == 234); // every third
     unsigned char *lines = unpack(png, bytes, &size);
@@ -125,7 +125,7 @@ TEST(large_maps_are_thinned)
     BB_RELEASE(&png);
     for (bb_index k = 1; k <= 2; ++k) {
         bb_memory_fail_at(k);
-        assert_int_equal(bb_live_picture_draw(COLUMNS, ROWS, values, 0.0, 1.0, &png, &bytes),
+        assert_int_equal(bb_live_view_draw(COLUMNS, ROWS, values, 0.0, 1.0, &png, &bytes),
                          BB_MEMORY);
         bb_memory_fail_at(0);
         assert_null(png);
