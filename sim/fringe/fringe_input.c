@@ -225,16 +225,27 @@ static bool is_measured(const bb_map_file *map, bb_index point)
     return measured;
 }
 
+// Reads a map, which has the sizes that were checked.
+static bb_status read_map(const bb_map_request *request, const bb_fringe_input *input,
+                          bb_map_file *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_map_file_read(request, out));
+    BB_REQUIRE(out->rows == input->rows && out->columns == input->columns &&
+                   (!request->steps || out->steps == input->steps),
+               BB_IO, "'%s', dataset '%s': its file changed after it was checked", request->file,
+               request->dataset);
+done:
+    return status;
+}
+
 // Reads the data, and of the mask whether they are finite.
 static bb_status read_data(const bb_fringe_study *study, bb_map_file *map, bb_fringe_input *out)
 {
     bb_status status = BB_OK;
     const bb_map_request request = request_data(&study->input);
     const bb_index points = out->rows * out->columns;
-    BB_TRY(bb_map_file_read(&request, map));
-    BB_REQUIRE(map->rows == out->rows && map->columns == out->columns && map->steps == out->steps,
-               BB_IO, "'%s', dataset '%s': its file changed after it was checked", request.file,
-               request.dataset);
+    BB_TRY(read_map(&request, out, map));
     BB_TRY(BB_ZEROED(1, &out->scene));
     out->scene->rows = out->rows;
     out->scene->columns = out->columns;
@@ -255,12 +266,7 @@ static bb_status take_mask(const bb_fringe_study *study, bb_fringe_input *out)
     const bb_index points = out->rows * out->columns;
     bb_map_file map = {0};
     bb_index measured = 0;
-    if (request.dataset != NULL) {
-        BB_TRY(bb_map_file_read(&request, &map));
-        BB_REQUIRE(map.rows == out->rows && map.columns == out->columns, BB_IO,
-                   "'%s', dataset '%s': its file changed after it was checked", request.file,
-                   request.dataset);
-    }
+    BB_TRY(request.dataset != NULL ? read_map(&request, out, &map) : BB_OK);
     for (bb_index p = 0; p < points; ++p) {
         out->scene->mask[p] =
             out->scene->mask[p] != 0 &&
@@ -287,10 +293,7 @@ static bb_status take_truth(const bb_fringe_study *study, bb_fringe_input *out)
     if (request.dataset == NULL) {
         goto done;
     }
-    BB_TRY(bb_map_file_read(&request, &map));
-    BB_REQUIRE(map.rows == out->rows && map.columns == out->columns, BB_IO,
-               "'%s', dataset '%s': its file changed after it was checked", request.file,
-               request.dataset);
+    BB_TRY(read_map(&request, out, &map));
     for (bb_index p = 0; p < points; ++p) {
         const bool is_known = out->scene->mask[p] != 0 && isfinite(map.values[p]);
         out->scene->phase[p] = is_known ? map.values[p] : (double)NAN;

@@ -114,9 +114,9 @@ static bool is_frame(const char *name)
 
 static bb_status read_file(const char *path, frame_folder *source)
 {
-    return bb_fits_image_recognised(path) ? bb_live_frames_read_fits(path, &source->file)
-           : ends_in(path, ".pgm")        ? bb_live_frames_read_pgm(path, &source->file)
-                                          : read_dataset(path, source);
+    const bool is_fits = bb_fits_image_recognised(path);
+    return is_fits || ends_in(path, ".pgm") ? bb_live_frames_read(path, is_fits, &source->file)
+                                            : read_dataset(path, source);
 }
 
 // The first name behind the last one; "" for none. `*ended`: there is a file `end`.

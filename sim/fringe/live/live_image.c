@@ -198,13 +198,10 @@ done:
     return status;
 }
 
-bb_status bb_live_frames_read_fits(const char *path, bb_live_frames *out)
+static bb_status read_fits(FILE *file, const char *path, bb_live_frames *out)
 {
     bb_status status = BB_OK;
     fits_header header;
-    *out = (bb_live_frames){0};
-    FILE *file = NULL;
-    BB_TRY(bb_disk_file_open(path, true, &file));
     BB_TRY(read_header(file, path, &header));
     BB_TRY(hold_header(path, &header));
     const double data_bytes =
@@ -216,12 +213,6 @@ bb_status bb_live_frames_read_fits(const char *path, bb_live_frames *out)
     out->bits = (bb_index)header.bits;
     BB_TRY(read_pixels(file, path, &header, out));
 done:
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    if (status != BB_OK) {
-        bb_live_frames_release(out);
-    }
     return status;
 }
 
@@ -347,14 +338,11 @@ done:
     return status;
 }
 
-bb_status bb_live_frames_read_pgm(const char *path, bb_live_frames *out)
+static bb_status read_pgm(FILE *file, const char *path, bb_live_frames *out)
 {
     bb_status status = BB_OK;
     pgm_header header = {0};
     bool found = true;
-    *out = (bb_live_frames){0};
-    FILE *file = NULL;
-    BB_TRY(bb_disk_file_open(path, true, &file));
     while (found) {
         BB_TRY(read_pgm_header(file, path, &header, &found));
         if (found) {
@@ -362,6 +350,17 @@ bb_status bb_live_frames_read_pgm(const char *path, bb_live_frames *out)
         }
     }
     BB_REQUIRE(out->count > 0, BB_INVALID, "'%s' is no binary PGM: it is empty", path);
+done:
+    return status;
+}
+
+bb_status bb_live_frames_read(const char *path, bool is_fits, bb_live_frames *out)
+{
+    bb_status status = BB_OK;
+    FILE *file = NULL;
+    *out = (bb_live_frames){0};
+    BB_TRY(bb_disk_file_open(path, true, &file));
+    BB_TRY((is_fits ? read_fits : read_pgm)(file, path, out));
 done:
     if (file != NULL) {
         (void)fclose(file);

@@ -142,17 +142,6 @@ done:
     return status;
 }
 
-static bb_status make_pipelines(live_run *run, const bb_live_frames *frames)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_live_lanes_make(run->lanes, frames, run->mask));
-done:
-    if (status != BB_OK) {
-        run->columns = run->rows = 0; // no shape has pipelines
-    }
-    return status;
-}
-
 // Pipelines for frames of a new shape; without a mask those of the old one stand.
 static bb_status take_shape(live_run *run, const bb_live_frames *frames)
 {
@@ -176,7 +165,11 @@ static bb_status take_shape(live_run *run, const bb_live_frames *frames)
     phase = NULL;
     run->columns = frames->columns;
     run->rows = frames->rows;
-    BB_TRY(make_pipelines(run, frames));
+    status = bb_live_lanes_make(run->lanes, frames, run->mask);
+    if (status != BB_OK) {
+        run->columns = run->rows = 0; // no shape has pipelines
+        goto done;
+    }
     run->summary.sizes += 1.0;
 done:
     BB_RELEASE(&mask);

@@ -38,15 +38,11 @@ void bb_live_frames_release(bb_live_frames *frames);
 /// Has frames share the counts of others, which stay as they are as long; `device` stays.
 void bb_live_frames_share(bb_live_frames *frames, const bb_live_frames *others);
 
-/// Reads all frames of a FITS file (live_image.c) into `*out`, whose frames are the caller's.
-/// Errors: BB_IO (no such file), BB_INVALID (not FITS, another array, cut short, a pixel beyond the
-/// bits), BB_MEMORY.
-BB_CHECKED bb_status bb_live_frames_read_fits(const char *path, bb_live_frames *out);
-
-/// Reads all images of a binary PGM file into `*out`, whose frames are the caller's. Errors: BB_IO
-/// (no such file), BB_INVALID (not PGM, cut short, images of two shapes, a pixel beyond the largest
-/// value), BB_MEMORY.
-BB_CHECKED bb_status bb_live_frames_read_pgm(const char *path, bb_live_frames *out);
+/// Reads all frames of a file into `*out`, whose frames are the caller's: FITS, or all images of
+/// binary PGM (live_image.c). Errors: BB_IO (no such file), BB_INVALID (not that format, another
+/// array, images of two shapes, cut short, a pixel beyond the bits or the largest value),
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_live_frames_read(const char *path, bool is_fits, bb_live_frames *out);
 
 /// Whether a regular file has `bytes` more behind where it is read. Errors: BB_INVALID with `path`.
 BB_CHECKED bb_status bb_live_source_check_length(FILE *file, const char *path, double bytes);

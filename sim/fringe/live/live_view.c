@@ -25,8 +25,9 @@ enum {
     BLOCK_HEADER = 5,
     CHUNK_BYTES = 12, // length, name and checksum of a chunk
     IHDR_BYTES = 13,
-    PALETTE = BB_LIVE_COLOURS + 1, // and one that is transparent
-    NOTHING = BB_LIVE_COLOURS,
+    COLOURS = 255,
+    PALETTE = COLOURS + 1, // and one that is transparent
+    NOTHING = COLOURS,
     CHECKSUM_RUN = 5552 // bytes that Adler's sums hold without a remainder
 };
 
@@ -36,12 +37,12 @@ typedef struct picture {
     uint32_t table[256]; // of the checksum of chunks
 } picture;
 
-// Red, green and blue of colour 0 (lowest) to BB_LIVE_COLOURS - 1.
+// Red, green and blue of colour 0 (lowest) to COLOURS - 1.
 static void colour_of(int colour, unsigned char rgb[3])
 {
     static const double ends[3][3] = {
         {38.0, 70.0, 150.0}, {245.0, 245.0, 240.0}, {165.0, 30.0, 38.0}};
-    const double place = 2.0 * colour / (BB_LIVE_COLOURS - 1);
+    const double place = 2.0 * colour / (COLOURS - 1);
     const int low = place < 1.0 ? 0 : 1;
     for (int c = 0; c < 3; ++c) {
         rgb[c] =
@@ -118,7 +119,7 @@ static void put_head(picture *out, bb_index columns, bb_index rows)
     begin = begin_chunk(out, "PLTE", (size_t)3 * PALETTE);
     for (int colour = 0; colour < PALETTE; ++colour) {
         unsigned char rgb[3] = {255, 255, 255};
-        if (colour < BB_LIVE_COLOURS) {
+        if (colour < COLOURS) {
             colour_of(colour, rgb);
         }
         put(out, rgb, sizeof rgb);
@@ -161,10 +162,10 @@ static void fill_lines(bb_index columns, bb_index width, bb_index height, bb_ind
         line[0] = 0;
         for (bb_index x = 0; x < width; ++x) {
             const double value = (values[y * stride * columns + x * stride] - low) * scale;
-            line[x + 1] = isnan(value)               ? NOTHING
-                          : value <= 0.0             ? 0
-                          : value >= BB_LIVE_COLOURS ? BB_LIVE_COLOURS - 1
-                                                     : (unsigned char)value;
+            line[x + 1] = isnan(value)       ? NOTHING
+                          : value <= 0.0     ? 0
+                          : value >= COLOURS ? COLOURS - 1
+                                             : (unsigned char)value;
         }
     }
 }
@@ -178,7 +179,7 @@ bb_status bb_live_view_draw(bb_index columns, bb_index rows, const double *value
     const bb_index width = (columns + stride - 1) / stride;
     const bb_index height = (rows + stride - 1) / stride;
     const bb_index length = height * (width + 1);
-    const double scale = high > low ? BB_LIVE_COLOURS / (high - low) : 0.0;
+    const double scale = high > low ? COLOURS / (high - low) : 0.0;
     picture out = {0};
     unsigned char *lines = NULL;
     BB_TRY(BB_ALLOCATE(length, &lines));
@@ -389,7 +390,7 @@ static bb_status write_page(const bb_live_view *view, bb_index frame, const fact
     BB_TRY(bb_text_add(&text, "%s", page_head));
     for (int stop = 0; stop < STOPS; ++stop) {
         unsigned char rgb[3];
-        colour_of(stop * (BB_LIVE_COLOURS - 1) / (STOPS - 1), rgb);
+        colour_of(stop * (COLOURS - 1) / (STOPS - 1), rgb);
         BB_TRY(bb_text_add(&text, ",rgb(%d %d %d)", rgb[0], rgb[1], rgb[2]));
     }
     BB_TRY(bb_text_add(&text, "%s<title>", page_body));

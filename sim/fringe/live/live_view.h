@@ -35,8 +35,6 @@ bool bb_live_view_is_due(const bb_live_view *view);
 BB_CHECKED bb_status bb_live_view_show(bb_live_view *view, bb_index columns, bb_index rows,
                                        const double *phase, const bb_live_facts *facts);
 
-enum { BB_LIVE_COLOURS = 255 };
-
 /// Draws values [rows][columns] as a PNG from `low` to `high`; beyond them the colours at the ends.
 /// A map of over 1024 pixels a side is drawn by every second, third ... pixel. Errors: BB_MEMORY.
 /// Owner of
