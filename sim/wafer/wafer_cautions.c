@@ -20,18 +20,15 @@ static void add_point(const bb_disc_edge *edge, double radius, bb_wafer_edge_los
 bb_status bb_wafer_edge_loss_find(const bb_wafer_study *study, bb_wafer_edge_loss *out)
 {
     bb_status status = BB_OK;
-    bb_scan *scan = NULL;
+    bb_wafer_problem *layout = NULL;
     bb_dwell *dwell = NULL;
-    bb_slit_grid slit;
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
     const bb_disc_edge edge = bb_disc_edge_make(&study->wafer, &study->clamp);
-    const bb_list *fields = &study->scan.fields;
     *out = (bb_wafer_edge_loss){.reach = 2.0 * edge.length};
-    BB_TRY(bb_scan_create(&study->scan, 1e-3 * study->mesh.step_ms, &scan));
-    BB_TRY(bb_slit_grid_make(&study->response, scan, &slit));
-    const bool all = fields->count == BB_LIST_ALL;
-    for (bb_index f = 0; f < (all ? scan->field_count : fields->count); ++f) {
-        const bb_index exposure = all ? f : ((const bb_index *)fields->items)[f];
-        BB_TRY(bb_dwell_create(&slit, &scan->fields[exposure], &study->metrology, &dwell));
+    BB_TRY(bb_wafer_problem_create_layout(&physics, &layout));
+    for (bb_index f = 0; f < layout->scored_count; ++f) {
+        BB_TRY(bb_dwell_create(&layout->slit, bb_wafer_problem_field(layout, f), &study->metrology,
+                               &dwell));
         for (bb_index i = 0; i < dwell->count; ++i) {
             add_point(&edge, hypot(dwell->x[i], dwell->y[i]), out);
         }
@@ -41,7 +38,7 @@ bb_status bb_wafer_edge_loss_find(const bb_wafer_study *study, bb_wafer_edge_los
     out->height = bb_disc_edge_height_part(&edge, out->radius);
 done:
     bb_dwell_destroy(&dwell);
-    bb_scan_destroy(&scan);
+    bb_wafer_problem_destroy(&layout);
     return status;
 }
 
@@ -106,34 +103,18 @@ static const char *const names[CAUTIONS] = {[EDGE] = "edge", [MESH] = "mesh"};
 static bb_status (*const describe[CAUTIONS])(const bb_wafer_study *, bb_text *) = {
     [EDGE] = describe_edge, [MESH] = describe_mesh};
 
-static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
+// Lines of a plan; NULL: warnings of a run.
+static bb_status list(const bb_wafer_study *study, bb_plan *plan)
 {
     bb_status status = BB_OK;
-    bb_text text = {0};
-    (void)extent;
-    for (int c = 0; c < CAUTIONS; ++c) {
-        BB_TRY(describe[c](study, &text));
-        if (text.length > 0) {
-            BB_TRY(bb_plan_add(plan, names[c], "%s", bb_text_string(&text)));
-        }
-        bb_text_release(&text);
-    }
-done:
-    bb_text_release(&text);
-    return status;
-}
-
-static bb_status warn(void *work, bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_wafer_study *study = &((bb_wafer_work *)work)->study;
     // Overlay is of x and y: a height without edge changes no price.
     const bool is_overlay = study->response.generator == (int)BB_GENERATOR_KERNEL;
     bb_text text = {0};
-    (void)results;
     for (int c = 0; c < CAUTIONS; ++c) {
         BB_TRY(describe[c](study, &text));
-        if (text.length > 0 && c == EDGE && !is_overlay) {
+        if (text.length > 0 && plan != NULL) {
+            BB_TRY(bb_plan_add(plan, names[c], "%s", bb_text_string(&text)));
+        } else if (text.length > 0 && c == EDGE && !is_overlay) {
             bb_log_info("%s", bb_text_string(&text));
         } else if (text.length > 0) {
             bb_log_warning("%s", bb_text_string(&text));
@@ -143,6 +124,18 @@ static bb_status warn(void *work, bb_results *results)
 done:
     bb_text_release(&text);
     return status;
+}
+
+static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
+{
+    (void)extent;
+    return list(study, plan);
+}
+
+static bb_status warn(void *work, bb_results *results)
+{
+    (void)results;
+    return list(&((bb_wafer_work *)work)->study, NULL);
 }
 
 const bb_part bb_wafer_cautions_part = {

@@ -27,32 +27,32 @@
 
 enum { MESHES = 4, STEPS = 5, LEVELS = STEPS };
 enum { DECAYS = 4, CELLS = 24, DECAY_STEPS = 32 };
-enum { MOST_ROWS = 64 };
+enum { MOST_ROWS = 64, NAME_BYTES = 64 };
 
 // One level.
 typedef struct level_row {
-    const char *study; // copied when the row is added
+    const char *study; // `name`, once the row is added
     double spacing_mm;
     double step_ms;
     double error; // relative
     double order; // from the level before it; NaN for a first
+    char name[NAME_BYTES];
 } level_row;
 
-// Zero-initialise; release.
+// Zero-initialise.
 typedef struct level_table {
     bb_index count;
     level_row rows[MOST_ROWS];
-    char *names[MOST_ROWS];
 } level_table;
 
 static bb_status add_row(level_table *table, const level_row *row)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(table->count < MOST_ROWS, BB_INTERNAL, "over %d levels", MOST_ROWS);
-    BB_TRY(bb_memory_text(row->study, &table->names[table->count]));
-    table->rows[table->count] = *row;
-    table->rows[table->count].study = table->names[table->count];
-    ++table->count;
+    level_row *added = &table->rows[table->count++];
+    *added = *row;
+    (void)snprintf(added->name, sizeof added->name, "%s", row->study);
+    added->study = added->name;
 done:
     return status;
 }
@@ -94,14 +94,6 @@ static const bb_output rows[] = {
 };
 static const bb_output_table outputs = {"/results, convergence", NULL, "results", "level",
                                         BB_OUTPUT_ROWS(rows)};
-
-static void release_table(level_table *table)
-{
-    for (bb_index i = 0; i < MOST_ROWS; ++i) {
-        BB_RELEASE(&table->names[i]);
-    }
-    table->count = 0;
-}
 
 const bb_part bb_wafer_convergence_part = {.name = "convergence", .outputs = BB_OUTPUTS(&outputs)};
 
@@ -503,6 +495,5 @@ bb_status bb_wafer_experiment_converge(const void *study, bb_results *results, b
     BB_TRY(bb_output_table_publish_records(&outputs, levels.rows, sizeof *levels.rows, levels.count,
                                            NULL, results));
 done:
-    release_table(&levels);
     return status;
 }

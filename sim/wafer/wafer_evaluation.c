@@ -9,16 +9,17 @@
 #include <math.h>
 #include <stdio.h>
 
+// One block an axis, which `mean` owns.
 static bb_status create_displacements(const bb_wafer_study *study, bb_index points,
                                       bb_wafer_displacements *out)
 {
     bb_status status = BB_OK;
-    const int *axes = study->response.axes.items;
     for (bb_index a = 0; a < study->response.axes.count; ++a) {
-        BB_TRY(bb_evaluation_unset(points, &out->mean[axes[a]]));
-        BB_TRY(bb_evaluation_unset(points, &out->deviation[axes[a]]));
-        BB_TRY(bb_evaluation_unset(points, &out->residual[axes[a]]));
-        BB_TRY(bb_evaluation_unset(points, &out->residual_deviation[axes[a]]));
+        const int axis = ((const int *)study->response.axes.items)[a];
+        BB_TRY(bb_evaluation_unset(BB_WAFER_PLACED * points, &out->mean[axis]));
+        out->deviation[axis] = out->mean[axis] + points;
+        out->residual[axis] = out->deviation[axis] + points;
+        out->residual_deviation[axis] = out->residual[axis] + points;
     }
 done:
     return status;
@@ -63,11 +64,7 @@ done:
 static void release_one(bb_wafer_evaluation *evaluation)
 {
     for (bb_index i = 0; i < evaluation->wafer_count * BB_WAFER_AXES; ++i) {
-        bb_wafer_displacements *wafer = &evaluation->wafers[i / BB_WAFER_AXES];
-        BB_RELEASE(&wafer->mean[i % BB_WAFER_AXES]);
-        BB_RELEASE(&wafer->deviation[i % BB_WAFER_AXES]);
-        BB_RELEASE(&wafer->residual[i % BB_WAFER_AXES]);
-        BB_RELEASE(&wafer->residual_deviation[i % BB_WAFER_AXES]);
+        BB_RELEASE(&evaluation->wafers[i / BB_WAFER_AXES].mean[i % BB_WAFER_AXES]);
     }
     BB_RELEASE(&evaluation->wafers);
 }
@@ -93,14 +90,10 @@ void bb_wafer_evaluation_unset(bb_wafer_evaluation *evaluation, bb_index points)
     }
     for (bb_index i = 0; i < evaluation->wafer_count * BB_WAFER_AXES; ++i) {
         bb_wafer_displacements *wafer = &evaluation->wafers[i / BB_WAFER_AXES];
-        const int axis = (int)(i % BB_WAFER_AXES);
-        double *const parts[] = {wafer->mean[axis], wafer->deviation[axis], wafer->residual[axis],
-                                 wafer->residual_deviation[axis]};
+        double *placed = wafer->mean[i % BB_WAFER_AXES];
         wafer->squared_error = wafer->squared_norm = NAN;
-        for (size_t part = 0; part < sizeof parts / sizeof *parts; ++part) {
-            for (bb_index k = 0; parts[part] != NULL && k < points; ++k) {
-                parts[part][k] = NAN;
-            }
+        for (bb_index k = 0; placed != NULL && k < BB_WAFER_PLACED * points; ++k) {
+            placed[k] = NAN;
         }
     }
 }
@@ -279,10 +272,11 @@ static void warn(const bb_wafer_study *study, const bb_wafer_evaluation *evaluat
     }
 }
 
-// Bytes, values and seconds over the axes.
-static void sum_coding(const bb_wafer_study *study, bb_wafer_evaluation *evaluation)
+// Members that all experiments have: bytes, values and seconds over the axes, errors of u.
+static void sum_up(const bb_wafer_study *study, bb_wafer_evaluation *evaluation)
 {
     const bb_list *axes = &study->response.axes;
+    const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
     bb_coding_report total = bb_coding_report_start();
     for (bb_index a = 0; a < axes->count; ++a) {
         bb_coding_report_add(&total, &evaluation->coding[((const int *)axes->items)[a]]);
@@ -290,16 +284,9 @@ static void sum_coding(const bb_wafer_study *study, bb_wafer_evaluation *evaluat
     evaluation->common.operator_bytes = total.bytes;
     evaluation->common.fp32_bytes = 4.0 * total.values;
     evaluation->common.encode_seconds = total.seconds;
-    warn(study, evaluation, &total);
-}
-
-// Members that all experiments have.
-static void sum_up(const bb_wafer_study *study, bb_wafer_evaluation *evaluation)
-{
-    const bb_wafer_displacements *placed = bb_wafer_evaluation_last(evaluation);
-    sum_coding(study, evaluation);
     evaluation->common.qoi_relative_error = sqrt(placed->squared_error / placed->squared_norm);
     evaluation->common.flops_dense = evaluation->common.flops;
+    warn(study, evaluation, &total);
 }
 
 static bb_status publish_pipelines(publication *out, bb_wafer_evaluation *evaluations,

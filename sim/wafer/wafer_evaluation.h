@@ -10,7 +10,7 @@
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/wafer_study.h"
 
-enum { BB_WAFER_AXES = 3 };
+enum { BB_WAFER_AXES = 3, BB_WAFER_PLACED = 4 };
 
 enum {
     BB_CERTIFICATE_PER_OCTAVE = 64,
@@ -42,7 +42,8 @@ void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_inde
                                 bb_index row, bb_index points, const double *window,
                                 const double *expected, bb_certificate_tally *tally);
 
-/// Displacements of a wafer by axis (bb_axis): NULL for axes that the study leaves out.
+/// Displacements of a wafer by axis (bb_axis): NULL for axes that the study leaves out. The
+/// BB_WAFER_PLACED arrays of an axis stand one behind the other, the mean first, which owns them.
 typedef struct bb_wafer_displacements {
     double squared_error, squared_norm;        ///< of u over x and y, scored points and steps
     double *mean[BB_WAFER_AXES];               ///< [points] MA over the dwell, m

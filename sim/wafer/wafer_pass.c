@@ -50,22 +50,20 @@ static bb_status take_norms(void *context, bb_index index)
     return BB_OK;
 }
 
-bb_status bb_wafer_pass_open(const bb_wafer_study *study, bb_wafer_problem *problem,
-                             const bb_wafer_heating *heating, const bb_product_devices *devices,
-                             bool repeats, bb_wafer_pass *out)
+bb_status bb_wafer_pass_open(bb_wafer_work *work, bool repeats, bb_wafer_pass *out)
 {
     bb_status status = BB_OK;
+    bb_wafer_problem *problem = work->problem;
+    const bb_wafer_heating *heating = &work->heating;
     const bb_index windows = problem->scan->light_steps * problem->slit.window_points;
     const bb_index inputs = heating->scored_wafers * problem->scored_count * heating->light_steps;
-    const bb_index matrices = repeats ? study->response.axes.count * problem->scored_count : 1;
-    const bb_product_pipeline *pipelines = study->pipelines.items;
-    *out =
-        (bb_wafer_pass){.study = study,
-                        .reference = &pipelines[bb_product_pipelines_reference(&study->pipelines)],
-                        .problem = problem,
-                        .heating = heating,
-                        .devices = devices,
-                        .repeats = repeats};
+    const bb_index matrices = repeats ? work->study.response.axes.count * problem->scored_count : 1;
+    *out = (bb_wafer_pass){.study = &work->study,
+                           .reference = &work->pipelines[work->reference - work->evaluations],
+                           .problem = problem,
+                           .heating = heating,
+                           .devices = &work->devices,
+                           .repeats = repeats};
     BB_TRY(BB_ALLOCATE(matrices * problem->scored_wafers * windows, &out->reference_windows));
     BB_TRY(BB_ALLOCATE(windows, &out->windows));
     BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->rows));
@@ -176,8 +174,7 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
     bb_index points = slit->window_points;
     bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
     const bb_index input = work->wafer * pass->heating->scored_count + work->field;
-    double *window = NULL;
-    BB_TRY(BB_ALLOCATE(points, &window));
+    double *window = kept_windows(pass, work) + step * points;
     BB_TRY(bb_coded_operator_apply(
         operation, row, points,
         bb_wafer_heating_input_of(pass->heating, work->wafer, work->field, step), window,
@@ -190,7 +187,6 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
                        "displacement %c, field %td, light step %td, slit point %td",
                        bb_axis_letter(work->axis), pass->problem->scored[work->field], step, bad);
     }
-    memcpy(kept_windows(pass, work) + step * points, window, (size_t)points * sizeof *window);
     const bb_wafer_certificate certificate = {
         .pipeline = work->pipeline,
         .reference = pass->reference,
@@ -208,8 +204,16 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
     }
     bb_dwell_add(dwell, step, window);
 done:
-    BB_RELEASE(&window);
     return status;
+}
+
+// Means and deviations of a dwell into arrays from its first point on.
+static void store(const bb_dwell *dwell, double *mean, double *deviation)
+{
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        mean[i] = dwell->mean[i];
+        deviation[i] = bb_dwell_deviation(dwell, i);
+    }
 }
 
 // What the corrections of a pipeline leave of one field and axis, delivered as its record says.
@@ -230,11 +234,8 @@ static bb_status score_residual(bb_wafer_pass *pass, const job *work)
     bb_dwell_reset(dwell);
     BB_TRY(bb_delivery_residual(steps, in_force, reference_windows(pass, work),
                                 kept_windows(pass, work), dwell));
-    for (bb_index i = 0; i < dwell->count; ++i) {
-        placed->residual[work->axis][work->first_point + i] = dwell->mean[i];
-        placed->residual_deviation[work->axis][work->first_point + i] =
-            bb_dwell_deviation(dwell, i);
-    }
+    store(dwell, placed->residual[work->axis] + work->first_point,
+          placed->residual_deviation[work->axis] + work->first_point);
 done:
     BB_RELEASE(&in_force);
     return status;
@@ -252,10 +253,7 @@ static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation, 
     for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
         BB_TRY(apply_step(pass, operation, work, step));
     }
-    for (bb_index i = 0; i < dwell->count; ++i) {
-        mean[i] = dwell->mean[i];
-        deviation[i] = bb_dwell_deviation(dwell, i);
-    }
+    store(dwell, mean, deviation);
     bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
@@ -472,32 +470,22 @@ static void add_numbers(const wafer_part *part, int axis, bb_index points,
     }
 }
 
-// The points of a field and axis of an evaluation.
-typedef struct wafer_span {
-    int axis;
-    bb_index first, count; // points
-} wafer_span;
-
 // A part and the displacements of its points go from process `root` to all, who have made `part` by
 // take_part. Collective.
-static bb_status share_part(int root, const wafer_span *points, bb_wafer_evaluation *evaluation,
-                            wafer_part *part)
+static bb_status share_part(const bb_wafer_pass *pass, const job *work, int root,
+                            bb_wafer_evaluation *evaluation, wafer_part *part)
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
-    const size_t bytes = (size_t)points->count * sizeof(double);
+    const size_t bytes = (size_t)pass->problem->dwells[work->field]->count * sizeof(double);
     double *squares = part->squares; // of this process
     BB_TRY(team->broadcast(root, part, sizeof *part));
     part->squares = squares;
     BB_TRY(team->broadcast(root, squares, 2 * (size_t)evaluation->wafer_count * sizeof *squares));
-    for (bb_index w = 0; w < evaluation->wafer_count; ++w) {
-        const bb_wafer_displacements *placed = &evaluation->wafers[w];
-        double *const arrays[] = {placed->mean[points->axis], placed->deviation[points->axis],
-                                  placed->residual[points->axis],
-                                  placed->residual_deviation[points->axis]};
-        for (size_t a = 0; a < sizeof arrays / sizeof *arrays; ++a) {
-            BB_TRY(team->broadcast(root, arrays[a] + points->first, bytes));
-        }
+    for (bb_index i = 0; i < evaluation->wafer_count * BB_WAFER_PLACED; ++i) {
+        double *placed = evaluation->wafers[i / BB_WAFER_PLACED].mean[work->axis] +
+                         i % BB_WAFER_PLACED * pass->problem->point_count;
+        BB_TRY(team->broadcast(root, placed + work->first_point, bytes));
     }
 done:
     return status;
@@ -578,15 +566,13 @@ static bb_status add_part(const bb_wafer_pass *pass, const job *work, int owner,
 {
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
-    const wafer_span span = {work->axis, work->first_point,
-                             pass->problem->dwells[work->field]->count};
     for (bb_index i = 0; i < list->count; ++i) {
         wafer_part *part = part_of(list, work->matrix, i);
         if (team->size > 1) {
             if (team->rank != owner) {
                 BB_TRY(BB_ALLOCATE(2 * list->items[i]->wafer_count, &part->squares));
             }
-            BB_TRY(share_part(owner, &span, list->items[i], part));
+            BB_TRY(share_part(pass, work, owner, list->items[i], part));
         }
         add_numbers(part, work->axis, pass->problem->point_count, list->items[i]);
         BB_RELEASE(&part->squares);

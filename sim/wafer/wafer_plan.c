@@ -4,20 +4,12 @@
 #include "core/memory.h"
 #include "physics/wafer/heat/bare_clamp.h"
 #include "physics/wafer/heat/heat_sizes.h"
-#include "physics/wafer/slit_grid.h"
 #include "sim/device_choice.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <math.h>
-
-// Whether rows take a second block of inputs, for the thermal moment.
-static bool has_moment(const bb_wafer_study *study)
-{
-    return study->response.generator == (int)BB_GENERATOR_PLATE ||
-           study->response.generator == (int)BB_GENERATOR_FILE;
-}
 
 // Rows of one field along every axis.
 static bb_need rows_need(const bb_wafer_study *study, const bb_wafer_extent *span)
@@ -35,56 +27,47 @@ static bb_need rows_need(const bb_wafer_study *study, const bb_wafer_extent *spa
 static bb_status measure(const bb_wafer_study *study, double threads, bb_wafer_extent *out)
 {
     bb_status status = BB_OK;
-    bb_scan *scan = NULL;
-    bb_slit_grid slit;
-    BB_TRY(bb_scan_create(&study->scan, 1e-3 * study->mesh.step_ms, &scan));
-    BB_TRY(bb_slit_grid_make(&study->response, scan, &slit));
-    BB_TRY(bb_slit_grid_hold(&study->response, &study->metrology, &slit));
-    const bb_list *fields = &study->scan.fields;
-    bool all = fields->count == BB_LIST_ALL;
-    bb_index scored = all ? scan->field_count : fields->count;
-    bb_index last = all ? scored - 1 : ((const bb_index *)fields->items)[scored - 1]; // ascending
-    const double before = (double)(study->wafers.count - 1);
-    const bool drop = study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE;
-    const double blocks = drop && has_moment(study) ? 2.0 : 1.0;
-    const double exposed = before * (double)scan->field_count + (double)(last + 1);
-    const double rest = (double)study->wafers.count *
-                        rint(study->metrology.alignment_s / (1e-3 * study->mesh.step_ms));
+    bb_wafer_problem *layout = NULL;
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
+    BB_TRY(bb_wafer_problem_create_layout(&physics, &layout));
+    const bb_scan *scan = layout->scan;
+    const double fields = (double)scan->field_count;
+    const double scored = (double)layout->scored_count;
+    const double wafers = (double)study->wafers.count;
+    const double last = (double)layout->scored[layout->scored_count - 1];
+    const double modes = study->mesh.through_thickness == (int)BB_THROUGH_TWO_MODE ? 2.0 : 1.0;
+    const double exposed = (wafers - 1.0) * fields + last + 1.0;
+    const double rest = wafers * rint(study->metrology.alignment_s / (1e-3 * study->mesh.step_ms));
+    const double steps = exposed * (double)(scan->light_steps + scan->dark_steps) + rest;
     const bb_heat_sizes sizes =
         bb_heat_sizes_of(&study->wafer, &study->mesh, &study->clamp, &study->ring);
     *out = (bb_wafer_extent){
-        .cells = blocks * (double)study->response.grid.columns * (double)study->response.grid.rows,
-        .points = (double)slit.field_points,
-        .window = (double)slit.window_points,
+        .cells = (double)layout->input_count,
+        .points = (double)layout->slit.field_points,
+        .window = (double)layout->slit.window_points,
         .nodes = sizes.nodes + sizes.ring,
         .clamp = sizes.clamp,
-        .unknowns = (drop ? 2.0 : 1.0) * sizes.nodes + sizes.ring + sizes.clamp,
-        .modes = drop ? 2.0 : 1.0,
-        .steps = (exposed * (double)(scan->light_steps + scan->dark_steps) + rest) *
-                 (double)study->mesh.substeps,
-        .fields = (double)scan->field_count,
+        .unknowns = modes * sizes.nodes + sizes.ring + sizes.clamp,
+        .modes = modes,
+        .steps = steps * (double)study->mesh.substeps,
+        .fields = fields,
         .exposed = exposed,
-        .wafers = (double)study->wafers.count,
-        .scored_wafers =
-            study->wafers.scored == (int)BB_LOT_ALL ? (double)study->wafers.count : 1.0,
-        .samples = exposed * (double)(scan->light_steps + scan->dark_steps) + rest +
-                   before * ceil(study->wafers.exchange_s / BB_BARE_CLAMP_STEP),
-        .scored = (double)scored,
-        .metrology =
-            (double)scored * (double)study->metrology.columns * (double)study->metrology.rows,
-        .matrices = (double)study->response.axes.count * (double)scored,
-        .layout = {.rows = slit.field_points,
-                   .columns =
-                       (bb_index)blocks * study->response.grid.columns * study->response.grid.rows,
+        .wafers = wafers,
+        .scored_wafers = study->wafers.scored == (int)BB_LOT_ALL ? wafers : 1.0,
+        .samples = steps + (wafers - 1.0) * ceil(study->wafers.exchange_s / BB_BARE_CLAMP_STEP),
+        .scored = scored,
+        .metrology = scored * (double)study->metrology.columns * (double)study->metrology.rows,
+        .matrices = (double)study->response.axes.count * scored,
+        .layout = {.rows = layout->slit.field_points,
+                   .columns = layout->input_count,
                    .mesh_columns = study->response.grid.columns,
-                   .row_columns = slit.columns},
+                   .row_columns = layout->slit.columns},
         .threads = threads,
     };
-    const bb_wafer_config physics = bb_wafer_study_physics(study);
-    bb_wafer_problem_need(&physics, (double)scored, &out->making, &out->held);
+    bb_wafer_problem_need(&physics, scored, &out->making, &out->held);
     out->rows = rows_need(study, out);
 done:
-    bb_scan_destroy(&scan);
+    bb_wafer_problem_destroy(&layout);
     return status;
 }
 

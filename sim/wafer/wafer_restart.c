@@ -4,6 +4,7 @@
 // it has kept goes into a checkpoint at the end of a step, and comes back to the same bits.
 #include "core/log.h"
 #include "core/memory.h"
+#include "sim/config/binding.h"
 #include "sim/config/emission.h"
 #include "sim/wafer/heat/wafer_heating.h"
 
@@ -22,11 +23,7 @@ bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out)
     bb_key keys[MOST_KEYS];
     bb_schema heat = {"heat", sizeof *study, keys, 0};
     for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
-        for (bb_index k = 0; k < bb_wafer_study_schema.key_count; ++k) {
-            if (strcmp(bb_wafer_study_schema.keys[k].name, names[n]) == 0) {
-                keys[heat.key_count++] = bb_wafer_study_schema.keys[k];
-            }
-        }
+        keys[heat.key_count++] = *bb_binding_key(&bb_wafer_study_schema, names[n]);
     }
     BB_TRY(bb_text_add(out, "experiment: wafer\n"));
     BB_TRY(bb_emission_write(&heat, study, false, out));

@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "sim/config/binding.h"
 #include "sim/config/difference.h"
 #include "sim/config/emission.h"
 #include "sim/study.h"
@@ -36,16 +37,6 @@ static const struct {
     {"response", {"burl_stiffness_scatter"}},
 };
 
-static const bb_key *find_key(const bb_schema *schema, const char *name)
-{
-    for (bb_index k = 0; k < schema->key_count; ++k) {
-        if (strcmp(schema->keys[k].name, name) == 0) {
-            return &schema->keys[k];
-        }
-    }
-    return NULL;
-}
-
 static bb_status write_keys(const bb_wafer_study *study, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -54,11 +45,11 @@ static bb_status write_keys(const bb_wafer_study *study, bb_text *out)
     bb_key keys[GROUPS][MOST_KEYS];
     const bb_schema schema = {"origin", sizeof *study, groups, GROUPS};
     for (int g = 0; g < GROUPS; ++g) {
-        const bb_key *group = find_key(&bb_wafer_study_schema, deciding[g].group);
+        const bb_key *group = bb_binding_key(&bb_wafer_study_schema, deciding[g].group);
         BB_REQUIRE(group != NULL, BB_INTERNAL, "no group %s", deciding[g].group);
         parts[g] = (bb_schema){group->name, group->schema->bytes, keys[g], 0};
         for (int k = 0; k < MOST_KEYS && deciding[g].keys[k] != NULL; ++k) {
-            const bb_key *key = find_key(group->schema, deciding[g].keys[k]);
+            const bb_key *key = bb_binding_key(group->schema, deciding[g].keys[k]);
             BB_REQUIRE(key != NULL, BB_INTERNAL, "no key %s.%s", group->name, deciding[g].keys[k]);
             keys[g][parts[g].key_count++] = *key;
         }

@@ -217,8 +217,7 @@ bb_status bb_wafer_work_compute(bb_wafer_work *work)
     const bool searches =
         bb_storage_search_wanted(work->search) && work->problem->point_count >= POINTS_LEAST;
     BB_TRY(gather_points(work));
-    BB_TRY(bb_wafer_pass_open(&work->study, work->problem, &work->heating, &work->devices, searches,
-                              &all.pass));
+    BB_TRY(bb_wafer_pass_open(work, searches, &all.pass));
     BB_TRY(searches ? bb_storage_search_run(work->search, &task) : compute(&all, NULL, 0));
     BB_TRY(take_found(work));
 done:

@@ -26,7 +26,7 @@ typedef struct bb_wafer_extent {
     bb_need rows;            ///< those of one field along every axis
     double threads;
     const char *dump; ///< operators that are wanted, NULL: none
-    /// What is computed: a study whose promises are the largest candidates of their ladders, each
+    /// Computed pipelines: a study whose promises are the largest candidates of their ladders, each
     /// with the draws of all trials of its ladder.
     bb_wafer_study tried;
     bb_product_pipeline *pipelines; ///< of that; release with BB_RELEASE
@@ -92,11 +92,8 @@ typedef struct bb_wafer_pass {
     bb_row_certificate *rows, *reference_rows; ///< [field_points] of one axis and field
 } bb_wafer_pass;
 
-/// Makes room. All that is given stays the caller's, and in place. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_pass_open(const bb_wafer_study *study, bb_wafer_problem *problem,
-                                        const bb_wafer_heating *heating,
-                                        const bb_product_devices *devices, bool repeats,
-                                        bb_wafer_pass *out);
+/// Makes room. The work stays the caller's, and in place. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_pass_open(bb_wafer_work *work, bool repeats, bb_wafer_pass *out);
 void bb_wafer_pass_release(bb_wafer_pass *pass);
 
 /// Computes `count` tasks, all their draws. The study's own reference is among those of the first

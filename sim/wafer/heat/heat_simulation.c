@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/heat/heat_simulation.h"
-
 #include "core/memory.h"
+#include "sim/wafer/heat/wafer_heating.h"
 
 #include <math.h>
 #include <string.h>

@@ -337,11 +337,6 @@ done:
     return status;
 }
 
-bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, bb_wafer_heating *out)
-{
-    return bb_wafer_heating_resume(problem, NULL, out);
-}
-
 bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
                                   bb_wafer_heating *out)
 {

@@ -328,12 +328,23 @@ done:
     return status;
 }
 
+// Whether corrections of some pipeline come late or not at all.
+static bool is_late(const bb_wafer_study *study)
+{
+    bool late = false;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_product_pipeline *pipeline =
+            (const bb_product_pipeline *)study->pipelines.items + p;
+        late = late || !bb_delivery_on_time(&pipeline->delivery);
+    }
+    return late;
+}
+
 // Figures of all fields together. Conditions and exceptions of models are those of
 // the points alone. The headline of the residual is what a pipeline costs whose corrections are not
 // on time.
 static void sum_up(scoring *scores)
 {
-    const bb_product_pipeline *pipelines = scores->work->study.pipelines.items;
     for (bb_index f = 0; f < scores->fields; ++f) {
         for (int part = 0; part < BB_OVERLAY_PARTS; ++part) {
             bool is_inside = bb_overlay_field_in(&scores->field[f], (bb_overlay_part)part);
@@ -346,10 +357,8 @@ static void sum_up(scoring *scores)
     }
     for (bb_index p = 0; p < scores->pipelines; ++p) {
         scores->residuals[p] = scores->reports[p * ERRORS + RESIDUAL]->headline;
-        if (!bb_delivery_on_time(&pipelines[p].delivery)) {
-            scores->late_residuals = scores->residuals;
-        }
     }
+    scores->late_residuals = is_late(&scores->work->study) ? scores->residuals : NULL;
     scores->reference_rms = scores->reports[RAW]->wafer.rms;
 }
 
@@ -412,8 +421,7 @@ static bb_status size_of(const pricing *prices, const bb_wafer_evaluation *evalu
     bb_wafer_overlay_error(prices->work, evaluation, last, error, BB_AXIS_Y, prices->dy);
     BB_TRY(bb_overlay_statistics_of(prices->work->problem->point_count, prices->dx, prices->dy,
                                     &statistics));
-    bool known = !isnan(statistics.x.m3s) && !isnan(statistics.y.m3s);
-    *out = known ? fmax(statistics.x.m3s, statistics.y.m3s) : NAN;
+    *out = bb_wafer_overlay_statistics(&statistics).headline;
 done:
     return status;
 }
@@ -431,18 +439,6 @@ static bb_status add(const pricing *prices, const bb_wafer_evaluation *evaluatio
     bb_draws_add(draws, &evaluation->common.outcome, price);
 done:
     return status;
-}
-
-// Whether corrections of some pipeline come late or not at all.
-static bool is_late(const bb_wafer_study *study)
-{
-    bool late = false;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_product_pipeline *pipeline =
-            (const bb_product_pipeline *)study->pipelines.items + p;
-        late = late || !bb_delivery_on_time(&pipeline->delivery);
-    }
-    return late;
 }
 
 bb_status bb_wafer_overlay_draws(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,

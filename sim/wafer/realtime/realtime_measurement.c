@@ -43,7 +43,7 @@ static bb_status time_computation(bb_wafer_loop *loop, bb_field_times *out)
     double each[BB_FIELD_ROUNDS];
     double queued[BB_FIELD_ROUNDS];
     const bb_index period = next_scored(loop, -1);
-    bb_wafer_loop_keep(loop, true);
+    loop->keeps = true;
     for (int k = 0; k < BB_FIELD_ROUNDS; ++k) {
         BB_TRY(bb_wafer_loop_time(loop, period, true, &each[k]));
         BB_TRY(bb_wafer_loop_time(loop, period, false, &queued[k]));
@@ -51,7 +51,7 @@ static bb_status time_computation(bb_wafer_loop *loop, bb_field_times *out)
     out->each = median(each);
     out->queued = median(queued);
 done:
-    bb_wafer_loop_keep(loop, false);
+    loop->keeps = false;
     return status;
 }
 
@@ -75,7 +75,7 @@ static bb_status time_alone(bb_wafer_loop *loop, bb_field_times *out)
     double latency[BB_FIELD_ROUNDS];
     double waited[BB_LOOP_GPUS];
     const bb_index period = next_scored(loop, -1);
-    bb_wafer_loop_keep(loop, true);
+    loop->keeps = true;
     BB_TRY(bb_wafer_loop_await(loop, period, waited)); // what the last field sent for has come
     for (int k = 0; k < BB_FIELD_ROUNDS; ++k) {
         double begin = bb_clock_seconds();
@@ -90,7 +90,7 @@ static bb_status time_alone(bb_wafer_loop *loop, bb_field_times *out)
     out->transfer = median(transfer);
     out->measured.latency = median(latency);
 done:
-    bb_wafer_loop_keep(loop, false);
+    loop->keeps = false;
     return status;
 }
 

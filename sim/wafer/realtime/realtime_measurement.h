@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The deadline harness: steps of one pipeline's loop (wafer_loop.h), released at fixed times or
-// back to back, by the host or by the device's clock (below). The latency of a step is
-// from its release to its end: a late start counts. A step that is not done at the next release
-// delays that one. Streamed, the first step of a field waits for its matrices, as a stage of its
-// own: releases keep their times, and what is late is late.
+// back to back, by the host or by the device's clock. The latency of a step is from its release to
+// its end: a late start counts. A step that is not done at the next release delays that one.
+// Streamed, the first step of a field waits for its matrices, as a stage of its own: releases keep
+// their times, and what is late is late.
 //
 // Times of a whole field on the loop, back to back, and, where matrices cross a link, what Table 1
 // of Bamakhrama et al. predicts from transfer and computation measured by themselves beside period
 // and latency as measured (physics/wafer/field_stages.h; nothing is decoded).
 //
-// The endless round of a loop's steps (wafer_loop.h), exposure after exposure from the first scored
+// The schedule is an endless round of steps, exposure after exposure from the first scored
 // one to the last and again from rest: each released, queued, seen to be done and noted.
 //
 // Two ways to release a step:

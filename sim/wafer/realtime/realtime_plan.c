@@ -105,14 +105,6 @@ static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
     return (const bb_product_pipeline *)study->pipelines.items + bb_wafer_study_realtime(study);
 }
 
-// Operators of an axis on a device at once: of every field, or of two slots and a field on its way
-// to the host.
-static double sets_of(const bb_wafer_study *study, const bb_wafer_extent *extent)
-{
-    return study->realtime.matrices == (int)BB_LOOP_STREAMED ? BB_FIELD_SLOTS + 1.0
-                                                             : extent->scored;
-}
-
 static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_extent *extent)
 {
     const bb_product_pipeline *pipeline = pipeline_of(study);
@@ -122,7 +114,9 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_ext
     const double cells = (double)layout->columns;
     const double axes = (double)study->response.axes.count;
     const double gpus = (double)study->realtime.gpus;
-    const double sets = sets_of(study, extent);
+    // Operators of an axis on a device at once: of every field, or of two slots and a field on its
+    // way to the host.
+    const double sets = streamed ? BB_FIELD_SLOTS + 1.0 : extent->scored;
     const double values = (double)layout->rows * cells;
     const bb_need copy = bb_codec_needs_copy(&pipeline->storage)
                              ? bb_coded_matrix_held(&fp64, layout)
@@ -144,38 +138,34 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_ext
     return out;
 }
 
-// Keys without which `bitbudget realtime` would be of no use, or that decide its memory.
-static bool is_asked(const bb_realtime_config *config)
-{
-    return config->pipeline != NULL || config->matrices != (int)BB_LOOP_RESIDENT ||
-           config->gpus != 1;
-}
-
+// Of studies with keys that `bitbudget realtime` needs or that decide its memory.
 static bb_status plan_lines(const void *all, const void *span, bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_wafer_study *study = all;
     const bb_wafer_extent *extent = span;
     const bb_product_pipeline *pipeline = pipeline_of(study);
-    if (!is_asked(&study->realtime) || bb_product_pipeline_promises(pipeline)) {
+    const bb_realtime_config *realtime = &study->realtime;
+    const bool streamed = realtime->matrices == (int)BB_LOOP_STREAMED;
+    if ((realtime->pipeline == NULL && !streamed && realtime->gpus == 1) ||
+        bb_product_pipeline_promises(pipeline)) {
         return BB_OK;
     }
     const realtime_memory memory = memory_of(study, extent);
     const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
-    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
     BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes %s, %s%.1f MB", pipeline->name,
                        extent->scored, study->response.axes.count,
-                       streamed                   ? "streamed from the host"
-                       : study->realtime.gpus > 1 ? "on the devices"
-                                                  : "on the device",
+                       streamed             ? "streamed from the host"
+                       : realtime->gpus > 1 ? "on the devices"
+                                            : "on the device",
                        maximum, 1e-6 * memory.matrices));
     BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB%s", maximum, 1e-6 * memory.host,
                        streamed ? ", matrices pinned" : ""));
-    BB_TRY(study->realtime.gpus == 1
+    BB_TRY(realtime->gpus == 1
                ? bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", maximum,
                              1e-6 * memory.device)
                : bb_plan_add(plan, "realtime, device memory", "%s%.1f MB on each of %td", maximum,
-                             1e-6 * memory.device, study->realtime.gpus));
+                             1e-6 * memory.device, realtime->gpus));
 done:
     return status;
 }

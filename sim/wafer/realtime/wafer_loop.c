@@ -568,11 +568,6 @@ done:
     return status;
 }
 
-void bb_wafer_loop_keep(bb_wafer_loop *loop, bool keeps)
-{
-    loop->keeps = keeps;
-}
-
 bb_status bb_wafer_loop_time(bb_wafer_loop *loop, bb_index period, bool each, double *seconds)
 {
     bb_status status = BB_OK;

@@ -20,16 +20,12 @@
 // number of devices only where the launches have as many, and otherwise agree within rounding;
 // low-rank tiles have the same bits in any launch.
 //
-// A part is one device's share: some of the axes, their matrices, and a
-// control loop of its own with the whole thermal state, which every device computes alike.
-//
-// Resident: a set of operators for each scored field. Streamed: a set for each slot, and an image
-// of each scored field in pinned memory of the host, which crosses while the field before is
-// exposed (solvers/loop/field_stream.h).
-//
-// Its matrices are the coded responses of the scored fields, and a period of its control loop
-// (solvers/loop/control_loop.h) is an exposure: nodes that get heat in each light step, windows of
-// the slit, and dose-weighted displacements of the scored points.
+// A part is one device's share: some of the axes, their matrices, and a control loop of its own
+// with the whole thermal state, which every device computes alike. Resident it has a set of
+// operators for each scored field; streamed a set for each slot, and an image of each scored field
+// in pinned memory of the host, which crosses while the field before is exposed
+// (solvers/loop/field_stream.h). A period of its control loop has the nodes that get heat in each
+// light step, windows of the slit, and dose-weighted displacements of the scored points.
 //
 // Explicit heat in whole steps without hood or ring, products in fp32. The state is in fp32.
 #ifndef BB_SIM_WAFER_REALTIME_WAFER_LOOP_H
@@ -65,7 +61,7 @@ typedef struct bb_loop_part {
     bb_control_loop *loop;
 } bb_loop_part;
 
-/// Read-only to users.
+/// Read-only to users but for `keeps`.
 typedef struct bb_wafer_loop {
     const bb_wafer_study *study;         ///< borrowed, as are the next two
     const bb_wafer_problem *problem;     ///< of the study
@@ -129,9 +125,6 @@ BB_CHECKED bb_status bb_wafer_loop_wait(bb_wafer_loop *loop);
 
 /// A copy of the outputs of the period: [axes][points]. Errors: BB_DEVICE, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_loop_outputs(bb_wafer_loop *loop, double *out);
-
-/// Streamed: whether fields stay where they are instead of the next being sent for.
-void bb_wafer_loop_keep(bb_wafer_loop *loop, bool keeps);
 
 /// Runs all steps of a period, whose matrices are waited for first, back to back by the host's
 /// clock: `each` step is waited for before the next is launched, or all are queued and the last is.

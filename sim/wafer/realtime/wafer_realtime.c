@@ -343,16 +343,6 @@ done:
     return status;
 }
 
-static bb_status note_host(const summary *s, bb_results *results)
-{
-    const bb_realtime_measurement *m = s->measured;
-    bb_status status = BB_OK;
-    BB_TRY(bb_realtime_report_note_devices(s->loop->gpus, m->device, results));
-    BB_TRY(bb_realtime_report_note_host(&m->host, results));
-done:
-    return status;
-}
-
 static bb_status print_head(const summary *s, bb_text *table)
 {
     bb_status status = BB_OK;
@@ -528,7 +518,8 @@ bb_status bb_realtime_measurement_report(const bb_wafer_loop *loop,
     BB_TRY(print(&figures, table));
     BB_TRY(publish(&figures, results));
     BB_TRY(note_run(&figures, results));
-    BB_TRY(note_host(&figures, results));
+    BB_TRY(bb_realtime_report_note_devices(loop->gpus, measured->device, results));
+    BB_TRY(bb_realtime_report_note_host(&measured->host, results));
 done:
     return status;
 }

@@ -22,7 +22,7 @@ static inline void heat(const driver_case *study, heated *out)
     check_ok(bb_threads_set(2));
     out->physics = bb_wafer_study_physics(bb_config_study(out->config));
     check_ok(bb_wafer_problem_create(&out->physics, &out->problem));
-    check_ok(bb_wafer_heating_run(out->problem, &out->heating));
+    check_ok(bb_wafer_heating_resume(out->problem, NULL, &out->heating));
 }
 
 static inline void drop(heated *scene)

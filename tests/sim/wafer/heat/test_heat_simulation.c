@@ -2,7 +2,6 @@
 //
 // Hood, ring and Crank-Nicolson in the heat of a wafer study: a closed form, and energy that is
 // accounted for wherever it goes.
-#include "sim/wafer/heat/heat_simulation.h"
 #include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_study.h"
 #include "tests/sim/driver.h"
@@ -72,7 +71,7 @@ TEST_FULL(energy_is_accounted_for_everywhere)
         autoptr(bb_config) config = NULL;
         autorelease(bb_wafer_heating) heating;
         autoptr(bb_wafer_problem) problem = problem_of(&cases[c], &config);
-        check_ok(bb_wafer_heating_run(problem, &heating));
+        check_ok(bb_wafer_heating_resume(problem, NULL, &heating));
         double clipped = 0.0;
         double worst = 0.0;
         for (bb_index f = 0; f < heating.exposed_count; ++f) {
@@ -107,14 +106,14 @@ TEST(a_ring_apart_leaves_the_wafer_alone)
     bb_config *config = NULL;
     autorelease(bb_wafer_heating) plain;
     bb_wafer_problem *problem = problem_of(CASE(CONFIG_WAFER_SMALL, {NULL}), &config);
-    check_ok(bb_wafer_heating_run(problem, &plain));
+    check_ok(bb_wafer_heating_resume(problem, NULL, &plain));
     bb_wafer_problem_destroy(&problem);
     bb_config_destroy(&config);
     size_t count = (size_t)(2 * plain.light_steps * plain.cell_count);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         autorelease(bb_wafer_heating) heating;
         problem = problem_of(&cases[c], &config);
-        check_ok(bb_wafer_heating_run(problem, &heating));
+        check_ok(bb_wafer_heating_resume(problem, NULL, &heating));
         bool same = memcmp(heating.inputs, plain.inputs, count * sizeof(double)) == 0;
         assert_true(same == (c < 2));
         bb_wafer_problem_destroy(&problem);
@@ -139,7 +138,7 @@ TEST(the_ledger_is_published_by_exposure)
     autorelease(bb_wafer_heating) heating;
     autoptr(bb_wafer_problem) problem = problem_of(
         CASE(CONFIG_WAFER_SMALL, {"hood.exchange_w_per_m2_k=300", "ring.width_mm=9.0"}), &config);
-    check_ok(bb_wafer_heating_run(problem, &heating));
+    check_ok(bb_wafer_heating_resume(problem, NULL, &heating));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_wafer_heating_publish(&heating, results));
     for (bb_index f = 0; f < 3; ++f) {

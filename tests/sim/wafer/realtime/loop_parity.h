@@ -5,7 +5,6 @@
 #ifndef BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
 #define BB_TESTS_SIM_WAFER_REALTIME_LOOP_PARITY_H
 
-#include "sim/wafer/heat/heat_simulation.h"
 #include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/realtime/wafer_loop.h"
@@ -54,7 +53,7 @@ static inline void open_truth(bb_device_kind kind, const driver_case *what, trut
     reference->study = bb_config_study(reference->config);
     const bb_wafer_config physics = bb_wafer_study_physics(reference->study);
     check_ok(bb_wafer_problem_create(&physics, &reference->problem));
-    check_ok(bb_wafer_heating_run(reference->problem, &reference->heating));
+    check_ok(bb_wafer_heating_resume(reference->problem, NULL, &reference->heating));
     check_ok(bb_heat_simulation_open(reference->problem, &simulation));
     const bb_scan *scan = reference->problem->scan;
     for (bb_index field = 0; field < reference->heating.exposed_count; ++field) {
