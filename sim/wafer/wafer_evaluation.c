@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/wafer/wafer_evaluation.h"
-
+//
+// Results of one pipeline of a wafer study, and its scores in /results.
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/wafer/overlay/overlay.h"
