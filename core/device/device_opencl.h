@@ -1,10 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For files of OpenCL only: what an open device holds.
+// For files of OpenCL only: the vendor-neutral loader, found as the program runs, and the state of
+// an open device.
 #ifndef BB_CORE_DEVICE_DEVICE_OPENCL_H
 #define BB_CORE_DEVICE_DEVICE_OPENCL_H
 
-#include "core/device/opencl_library.h"
+#include "core/status.h"
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+/// What of OpenCL 1.2 is used, a line a function.
+#define BB_OPENCL_FUNCTIONS(X)                                                                     \
+    X(clGetPlatformIDs)                                                                            \
+    X(clGetPlatformInfo)                                                                           \
+    X(clGetDeviceIDs)                                                                              \
+    X(clGetDeviceInfo)                                                                             \
+    X(clCreateContext)                                                                             \
+    X(clReleaseContext)                                                                            \
+    X(clCreateCommandQueue)                                                                        \
+    X(clReleaseCommandQueue)                                                                       \
+    X(clCreateBuffer)                                                                              \
+    X(clReleaseMemObject)                                                                          \
+    X(clGetMemObjectInfo)                                                                          \
+    X(clEnqueueFillBuffer)                                                                         \
+    X(clEnqueueReadBuffer)                                                                         \
+    X(clEnqueueWriteBuffer)                                                                        \
+    X(clEnqueueMarkerWithWaitList)                                                                 \
+    X(clEnqueueNDRangeKernel)                                                                      \
+    X(clFinish)                                                                                    \
+    X(clWaitForEvents)                                                                             \
+    X(clGetEventProfilingInfo)                                                                     \
+    X(clReleaseEvent)                                                                              \
+    X(clCreateProgramWithSource)                                                                   \
+    X(clBuildProgram)                                                                              \
+    X(clGetProgramBuildInfo)                                                                       \
+    X(clReleaseProgram)                                                                            \
+    X(clCreateKernelsInProgram)                                                                    \
+    X(clGetKernelInfo)                                                                             \
+    X(clGetKernelWorkGroupInfo)                                                                    \
+    X(clSetKernelArg)                                                                              \
+    X(clReleaseKernel)
+
+/// The functions by their own names.
+typedef struct bb_opencl_library {
+#define BB_OPENCL_MEMBER(name) __typeof__(name) *(name);
+    BB_OPENCL_FUNCTIONS(BB_OPENCL_MEMBER)
+#undef BB_OPENCL_MEMBER
+} bb_opencl_library;
+
+/// The loader, found once a process and kept; NULL with a sentence in `reason` where it is absent.
+const bb_opencl_library *bb_opencl_library_find(char *reason, size_t reason_bytes);
+
+/// BB_OK for CL_SUCCESS, BB_MEMORY where memory ran out, else BB_DEVICE with the call's name and
+/// the error's number and, where it is one of those that are met, its meaning.
+BB_CHECKED bb_status bb_opencl_library_check(cl_int error, const char *call, const char *file,
+                                             int line);
+
+/// Fails with `done:` where an OpenCL call failed.
+#define BB_OPENCL_TRY(call) BB_TRY(bb_opencl_library_check((call), #call, __FILE__, __LINE__))
 
 /// The state of an open device, that of bb_device_state.
 typedef struct bb_opencl_state {

@@ -10,17 +10,126 @@
 #define BB_PHYSICS_AO_AO_CONFIG_H
 
 #include "core/schema.h"
-#include "physics/ao/asterism.h"
 #include "physics/ao/guide_star_kind.h"
 #include "physics/ao/mirrors/influence_cube.h"
 #include "physics/ao/pupil.h"
-#include "physics/ao/score/score_config.h"
 
 #include <stdbool.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// Directions on a ring or a grid, as asterisms and fields of view are stated. A record with one of
+// them stands for a record at each direction (core/schema.h, bb_pattern).
+//
+// Ring: item i at azimuth rotation + 360 deg i/count, from x towards y. Grid: count x count points
+// over a square, its edges among them (a single one in the middle), x first, from the lowest y.
+// Directions are rounded to 1e-9 arcsec, so that sines leave no dust: a quarter of a ring lies on
+// the axis, and what is written out is what a hand would write.
+
+/// Keys of `ring:`.
+typedef struct bb_ring_of_directions {
+    bb_index count;
+    double radius_arcsec;
+    double rotation_deg;
+    double centre_x_arcsec;
+    double centre_y_arcsec;
+} bb_ring_of_directions;
+
+/// Keys of `grid:`.
+typedef struct bb_grid_of_directions {
+    bb_index count; ///< along each side
+    double width_arcsec;
+    double centre_x_arcsec;
+    double centre_y_arcsec;
+} bb_grid_of_directions;
+
+/// What a record in a file may have in place of x_arcsec and y_arcsec.
+typedef struct bb_asterism {
+    bb_ring_of_directions ring;
+    bb_grid_of_directions grid;
+} bb_asterism;
+
+extern const bb_schema bb_asterism_ring_schema;
+extern const bb_schema bb_asterism_grid_schema;
+extern const bb_pattern bb_asterism_ring;
+extern const bb_pattern bb_asterism_grid;
+
+/// Rows of the table of a record that has x_arcsec, y_arcsec and a bb_asterism called `asterism`.
+#define BB_ASTERISM_KEYS(type, plural)                                                             \
+    {.name = "ring",                                                                               \
+     .kind = BB_KEY_GROUP,                                                                         \
+     .schema = &bb_asterism_ring_schema,                                                           \
+     .optional = true,                                                                             \
+     .pattern = &bb_asterism_ring,                                                                 \
+     .offset = offsetof(type, asterism) + offsetof(bb_asterism, ring),                             \
+     .meaning = "In place of x_arcsec and y_arcsec: " plural                                       \
+                " at equal steps on a ring, alike in all else."},                                  \
+    {                                                                                              \
+        .name = "grid", .kind = BB_KEY_GROUP, .schema = &bb_asterism_grid_schema,                  \
+        .optional = true, .pattern = &bb_asterism_grid,                                            \
+        .offset = offsetof(type, asterism) + offsetof(bb_asterism, grid),                          \
+        .meaning =                                                                                 \
+            "In place of x_arcsec and y_arcsec: " plural " on a square grid, alike in all else."   \
+    }
+
+/// How a residual that varies over the pupil is scored. The order is that of bb_score_names.
+typedef enum bb_score {
+    BB_SCORE_PAIRS,     ///< every pair of points by its own structure function (pair_strehl.h)
+    BB_SCORE_STATIONARY ///< averaged over pairs of equal displacement (point_spread.h)
+} bb_score;
+extern const char *const bb_score_names[];
+
+/// Independent frames, see monte_carlo.h.
+typedef struct bb_monte_carlo_config {
+    bb_index frames; ///< 0: none are drawn
+    bb_index pixels_per_subaperture;
+    double screen_oversize;
+    bb_index subharmonics;
+} bb_monte_carlo_config;
+
+/// Whether guide stars see the mirrors. The order is that of the names of time_domain.loop.
+typedef enum bb_loop_kind { BB_LOOP_OPEN, BB_LOOP_CLOSED } bb_loop_kind;
+
+/// A controller in time, see time_domain.h.
+typedef struct bb_time_domain_config {
+    bb_index frames; ///< that are scored, of a realisation; 0: none are run
+    bb_index settle_frames;
+    bb_index realisations;
+    double rate_hz;
+    double gain;
+    double delay_ms; ///< NaN: error_terms.frame_delay_ms
+    double exposure_ms;
+    int loop;                   ///< bb_loop_kind
+    bb_list wind_direction_deg; ///< of double, one a layer; none: turns by the golden angle
+} bb_time_domain_config;
+
+/// How the residual of slopes and errors that they do not know make up a score by pairs. The order
+/// is that of the names of error_terms.combination.
+typedef enum bb_combination {
+    BB_COMBINATION_EXACT,      ///< with their correlations, see whole_residual.h
+    BB_COMBINATION_INDEPENDENT ///< by the sum of structure functions
+} bb_combination;
+
+/// The usual coefficient of the fitting error: of a circular cutoff.
+#define BB_FITTING_COEFFICIENT 0.2740
+
+/// Errors that the slopes do not know, see error_terms.h.
+typedef struct bb_error_terms_config {
+    int combination;       ///< bb_combination
+    bool minimum_variance; ///< whether the score of the best commands is computed, too
+    bool fitting;
+    double fitting_coefficient; ///< variance over (d / r0)^(5/3), rad^2
+    bool aliasing;
+    double frame_delay_ms; ///< 0: no servo lag
+    bb_list wind_m_per_s;  ///< of double, one a layer; none: the profile's own
+    double shake_arcsec;   ///< of the telescope, see score/error_terms.h
+} bb_error_terms_config;
+
+extern const bb_schema bb_monte_carlo_schema;
+extern const bb_schema bb_time_domain_schema;
+extern const bb_schema bb_error_terms_schema;
 
 /// Where --dump pupil writes, and a mask is looked for.
 #define BB_PUPIL_DATASET "/operators/pupil"

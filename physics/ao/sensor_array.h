@@ -18,12 +18,95 @@
 #include "core/need.h"
 #include "physics/ao/ao_config.h"
 #include "physics/ao/atmosphere.h"
-#include "physics/ao/sensor_frame_core.h"
-#include "physics/ao/slope_ends.h"
+
+/// A lenslet grid in the pupil. Host and device share the functions of places and get the same
+/// bits.
+typedef struct bb_sensor_frame {
+    double half_lenslet_m; ///< magnified
+    double half_edge_m;    ///< of the edge that a slope averages; 0: it ends at points
+    double cosine, sine;   ///< of the angle from the pupil's x axis to the grid's
+    double shift_x_m, shift_y_m;
+} bb_sensor_frame;
+
+/// One layer as a sensor sees it.
+typedef struct bb_sensor_layer {
+    double scale;                  ///< 1 - h / H, 0 for a layer above the star
+    double offset_x_m, offset_y_m; ///< h alpha, and the drift
+    double drift_x_m, drift_y_m;   ///< how far the sensor looks beside it: bb_sensor_array_drift
+} bb_sensor_layer;
+
+/// Turns a vector of the grid into one of the pupil.
+BB_DEVICE_FUNCTION
+void bb_sensor_frame_turn(const bb_sensor_frame *frame, double along, double across, double *x,
+                          double *y)
+{
+    *x = frame->cosine * along - frame->sine * across;
+    *y = frame->sine * along + frame->cosine * across;
+}
+
+/// Position on a layer of grid point (x, y), counted in half lenslets from the grid's middle.
+BB_DEVICE_FUNCTION
+void bb_sensor_frame_place(const bb_sensor_frame *frame, const bb_sensor_layer *layer, int x, int y,
+                           double *x_m, double *y_m)
+{
+    double pupil_x;
+    double pupil_y;
+    bb_sensor_frame_turn(frame, frame->half_lenslet_m * (double)x,
+                         frame->half_lenslet_m * (double)y, &pupil_x, &pupil_y);
+    *x_m = layer->scale * (pupil_x + frame->shift_x_m) + layer->offset_x_m;
+    *y_m = layer->scale * (pupil_y + frame->shift_y_m) + layer->offset_y_m;
+}
+
+/// Half of the edge that a slope along an axis (0: x) ends at, on a layer; 0 of a point.
+BB_DEVICE_FUNCTION
+void bb_sensor_frame_edge(const bb_sensor_frame *frame, const bb_sensor_layer *layer, int axis,
+                          double *x_m, double *y_m)
+{
+    const double half = layer->scale * frame->half_edge_m;
+    bb_sensor_frame_turn(frame, axis == 0 ? 0.0 : half, axis == 0 ? half : 0.0, x_m, y_m);
+}
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// A slope is the phase at the midpoint of one edge of a subaperture minus the phase at the midpoint
+// of the opposite edge. Neighbours share the edge between them, so that a sensor of n slopes has
+// little more than n such points. They are numbered row by row, x fastest.
+
+enum { BB_AXIS_X, BB_AXIS_Y };
+
+/// The ends of all slopes of one sensor along one axis, on every layer.
+typedef struct bb_slope_ends {
+    bb_index count;
+    bb_index *minus;   ///< [subapertures] point at the lower coordinate, strictly increasing
+    bb_index *plus;    ///< [subapertures] point at the higher coordinate, strictly increasing
+    int *x;            ///< [count] in half lenslets from the middle of the grid
+    int *y;            ///< [count]
+    double *layer_x_m; ///< [layers][count]
+    double *layer_y_m; ///< [layers][count]
+} bb_slope_ends;
+
+/// Finds the points of `subapertures` lenslets in `column` and `row` (0 <= k < lenslets), listed
+/// row by row; the positions on layers are for the caller to fill. Errors: BB_MEMORY. Release with
+/// bb_slope_ends_release.
+BB_CHECKED bb_status bb_slope_ends_create(int axis, bb_index lenslets, bb_index subapertures,
+                                          const bb_index *column, const bb_index *row,
+                                          bb_index layers, bb_slope_ends *out);
+void bb_slope_ends_release(bb_slope_ends *ends);
+
+/// The points behind `count` consecutive slopes, each once and in order.
+typedef struct bb_slope_ends_part {
+    bb_index count;
+    bb_index *point; ///< [count] number among all points of the sensor and axis
+    bb_index *minus; ///< [slopes] place in `point`
+    bb_index *plus;  ///< [slopes]
+} bb_slope_ends_part;
+
+/// Errors: BB_MEMORY. Release with bb_slope_ends_part_release.
+BB_CHECKED bb_status bb_slope_ends_part_create(const bb_slope_ends *ends, bb_index first,
+                                               bb_index slopes, bb_slope_ends_part *out);
+void bb_slope_ends_part_release(bb_slope_ends_part *part);
 
 typedef struct bb_sensor {
     bb_star star;

@@ -2,9 +2,9 @@
 #include "physics/ao/tomography.h"
 
 #include "core/memory.h"
-#include "physics/ao/covariance/corrected_structure.h"
+#include "physics/ao/covariance/structure_function.h"
+#include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/pair_strehl.h"
-#include "physics/ao/score/shake.h"
 #include "physics/ao/score/whole_residual.h"
 
 #include <math.h>
@@ -70,8 +70,8 @@ static bb_status make_spread(const bb_ao_config *config, bb_tomography *tomograp
         goto done;
     }
     if (config->error_terms->fitting) {
-        BB_TRY(bb_corrected_structure_tabulate(tomography->atmosphere.outer_scale_m, pitch_m,
-                                               &target->corrected));
+        BB_TRY(bb_structure_function_corrected_table(tomography->atmosphere.outer_scale_m, pitch_m,
+                                                     &target->corrected));
     }
     const bb_point_spread_grid *grid = bb_point_spread_layout(target->spread);
     BB_TRY(BB_ALLOCATE(grid->pixels * grid->pixels, &target->terms));
@@ -202,7 +202,7 @@ static void spread_need(const bb_ao_config *config, bb_index lenslets, bb_need *
     *held = bb_point_spread_held(&pupil, lenslets);
     if (bb_error_terms_wanted(config->error_terms)) {
         const bb_need table =
-            config->error_terms->fitting ? bb_corrected_structure_need() : (bb_need){0};
+            config->error_terms->fitting ? bb_structure_function_corrected_need() : (bb_need){0};
         const bb_need terms = bb_error_terms_need(config->error_terms, pitch_m, grid);
         *making = bb_need_in_turn(*making, bb_need_together(*held, bb_need_together(table, terms)));
         held->host_bytes += table.host_bytes + (double)(grid.pixels * grid.pixels) * sizeof(double);
@@ -471,8 +471,8 @@ bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
 {
     const bb_tomography_target *aim = &tomography->targets[target];
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(aim->spread);
-    return bb_shake_add(&aim->truth, kind == BB_RESIDUAL_COMMANDS ? mirror : NULL, rms_arcsec,
-                        estimated, cee);
+    return bb_error_terms_add_shake(&aim->truth, kind == BB_RESIDUAL_COMMANDS ? mirror : NULL,
+                                    rms_arcsec, estimated, cee);
 }
 
 bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target, const double *cee,

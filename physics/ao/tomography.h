@@ -16,7 +16,6 @@
 #include "physics/ao/mirrors/mirror_commands.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/point_spread.h"
-#include "physics/ao/score/shake.h"
 
 /// What stands for the tilts of laser stars. The order is that of the names of solver.lgs_tilt.
 typedef enum bb_lgs_tilt {
@@ -85,9 +84,9 @@ typedef enum bb_residual_kind {
 } bb_residual_kind;
 
 /// Adds to a residual covariance `cee` of target `target` what an estimate leaves of a tilt of
-/// `rms_arcsec` along each axis that all stars see alike (score/shake.h); `estimated` [m][2], or
-/// [actuators][2] of commands, is what it makes of those of an arcsecond (bb_shake_estimate).
-/// Errors: BB_MEMORY.
+/// `rms_arcsec` along each axis that all stars see alike (score/error_terms.h); `estimated` [m][2],
+/// or [actuators][2] of commands, is what it makes of those of an arcsecond
+/// (bb_error_terms_estimate_shake). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tomography_shake(const bb_tomography *tomography, bb_index target,
                                          bb_residual_kind kind, double rms_arcsec,
                                          const double *estimated, double *cee);

@@ -16,12 +16,32 @@
 // modulation, so that the sign of B, which is that of the sine, and the denominator's choose the
 // quadrant. A product that noise makes negative counts as 0. The modulation is given for the step
 // that was meant.
-//
-// Carrier: see carrier.h.
 #ifndef BB_PHYSICS_FRINGE_DETECTION_H
 #define BB_PHYSICS_FRINGE_DETECTION_H
 
 #include "physics/fringe/interferogram.h"
+
+// Phase from one frame with a carrier (Womack, Opt. Eng. 23, 391, 1984): a tilt of (x, y) cycles a
+// pixel makes fringes dense, I = a + b cos(phase + 2 pi (x column + y row)). Times
+// exp(-2 pi i (x column + y row)) the part b / 2 exp(i phase) varies slowly, and a window keeps it:
+//
+//     S = sum_jk w_j w_k (I - mean I) exp(-2 pi i (x column + y row)),   phase = arg S
+//
+// over pixels with data. w is Hann's window of n pixels, sin^2(pi (k + 1) / (n + 1)), which lets
+// nothing through at 2 / (n + 1), 3 / (n + 1), ... cycles a pixel and little between. A phase that
+// bends within a window is smoothed; within half a window of an edge of the data the window is
+// one-sided, and the phase that of a place further in.
+
+/// Weights [px] of the window.
+void bb_detection_carrier_window(bb_index px, double *weights);
+
+/// The phase [rows][columns] of one frame in (-pi, pi], NaN where the frame is, or where the
+/// modulation, 2 |S| over the sum of the weights that have data, is 0 or below least_modulation.
+/// `modulation` [rows][columns] as of bb_detection_run. The same bits at any number of threads.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_detection_carrier(const bb_fringe_detection_config *detection,
+                                          const bb_frames *frames, double *phase,
+                                          double *modulation);
 
 enum { BB_DETECTION_FRAMES = 16 }; ///< the most frames
 

@@ -180,4 +180,10 @@ double bb_fringe_config_step_rad(const bb_fringe_detection_config *detection);
 /// Frames that make one phase: `steps`, of a carrier 1.
 bb_index bb_fringe_config_frames(const bb_fringe_detection_config *detection);
 
+/// Checks the rules that no single key can: an obstruction of an annulus only, keys that fit the
+/// kind of step, cutoffs with a wave between them, vortices that the array has room for, four steps
+/// of Carre. Ranges and choices are checked too, so that structs filled by hand are safe. A pupil
+/// may be left without pixels. Errors: BB_INVALID, the message begins with the key's path.
+BB_CHECKED bb_status bb_fringe_config_check(const bb_fringe_config *config);
+
 #endif

@@ -29,14 +29,14 @@ typedef struct bb_scene {
     bb_index pair_count;
 } bb_scene;
 
-/// Draws the truth from a checked configuration (bb_fringe_check). Surface, pupil, holes, dead
-/// pixels and vortices depend on the seed alone, the noise of the phase on `draw` too. A pair of
-/// vortices tries up to 100 places for one where the pupil, holes and dead pixels left aside, holds
-/// the four pixels around each; without success it takes the last. A pupil may be left without
-/// pixels. A pair lies along a row or a column, where the straight cut is the only shortest one; of
-/// a slanted pair every staircase is as short, and no phase could tell. The same bits at any number
-/// of threads. Errors: BB_INVALID for a draw outside 0..2^31 - 1, BB_MEMORY. Owner: the caller, who
-/// releases with bb_scene_destroy.
+/// Draws the truth from a checked configuration (bb_fringe_config_check). Surface, pupil, holes,
+/// dead pixels and vortices depend on the seed alone, the noise of the phase on `draw` too. A pair
+/// of vortices tries up to 100 places for one where the pupil, holes and dead pixels left aside,
+/// holds the four pixels around each; without success it takes the last. A pupil may be left
+/// without pixels. A pair lies along a row or a column, where the straight cut is the only shortest
+/// one; of a slanted pair every staircase is as short, and no phase could tell. The same bits at
+/// any number of threads. Errors: BB_INVALID for a draw outside 0..2^31 - 1, BB_MEMORY. Owner: the
+/// caller, who releases with bb_scene_destroy.
 BB_CHECKED bb_status bb_scene_create(const bb_fringe_config *config, uint64_t seed, bb_index draw,
                                      bb_scene **out);
 

@@ -79,4 +79,28 @@ bb_need bb_disc_mesh_need(double nodes);
 
 void bb_disc_mesh_destroy(bb_disc_mesh **mesh);
 
+/// A rectangle, m.
+typedef struct bb_box {
+    double x0, x1, y0, y1;
+} bb_box;
+
+/// Part of a node's own area, the quarters of its live cells, under a rectangle: the covered strip
+/// below or above the node, `width` across, y from `low` to `high` above the node, m.
+typedef struct bb_node_cut {
+    double width; ///< 0 where nothing is covered
+    double low;
+    double high;
+    double middle; ///< x of the strip's middle on the wafer
+} bb_node_cut;
+
+/// Live quarters on one side (0 below, 1 above) of a node, cut by the box.
+bb_node_cut bb_node_cut_of(const bb_disc_mesh *mesh, const bb_box *box, bb_index node, int side);
+
+/// First and last column (or row) of `count` grid nodes whose own area may meet [low, high].
+void bb_node_cut_range(double low, double high, double origin, double spacing, bb_index count,
+                       bb_index range[2]);
+
+/// Most nodes whose own area a box of this size meets.
+bb_index bb_node_cut_most(const bb_disc_mesh *mesh, double width, double height);
+
 #endif

@@ -11,8 +11,11 @@
 // light and 36 dark steps, 50 ms) and 587.2 GFLOP/s (81 and 29, 80 ms).
 //
 // An axis on its own machine does a third of the deformation and all of the thermal model.
+// Stages of a field's matrix on a link follow from Table 1.
 #ifndef BB_PHYSICS_WAFER_REQUIREMENTS_H
 #define BB_PHYSICS_WAFER_REQUIREMENTS_H
+
+#include <stdbool.h>
 
 typedef enum bb_reading {
     BB_READING_PRINTED,
@@ -48,5 +51,34 @@ bb_requirements bb_requirements_of(const bb_requirement_sizes *sizes, bb_reading
 /// themselves and exchange heat with a clamp `ratio` times coarser, interpolated linearly each way:
 /// ((2 r - 1) / r)^2 clamp nodes a node.
 double bb_requirements_entries(double nodes, double clamp_nodes, double ratio);
+
+// Stages of a field's matrix: transferred over a link, decoded, multiplied. Table 1 of Bamakhrama
+// et al. (2019): transfers of the next field run beside the computation of this one.
+//   plain:      period max(t, c),             latency t + c
+//   compressed: period max(t / R, c + d),     latency t / R + d + c
+// t transfer, c computation, d decoding of one field, R compression ratio. Compression pays where
+// decoding is no slower than the link (d <= t) and the latency keeps the budget.
+
+/// Seconds of one field.
+typedef struct bb_field_stages {
+    double transfer; ///< of the plain matrix
+    double decode;
+    double compute;
+    double ratio; ///< plain over compressed bytes
+} bb_field_stages;
+
+/// From a field's bytes and operations, and rates in B/s and 1/s.
+bb_field_stages bb_field_stages_at(double bytes, double flop, double link, double decode_rate,
+                                   double flops, double ratio);
+
+typedef struct bb_field_schedule {
+    double period, latency;
+} bb_field_schedule;
+
+bb_field_schedule bb_field_schedule_plain(const bb_field_stages *stages);
+bb_field_schedule bb_field_schedule_compressed(const bb_field_stages *stages);
+
+/// The paper's first condition, W_c >= B.
+bool bb_field_decodes_in_time(const bb_field_stages *stages);
 
 #endif

@@ -8,7 +8,7 @@
 // greater y) in even and down in odd exposures. A given order takes fields of the meander in a
 // sequence of its own, where scans alternate likewise.
 //
-// A layout (field_layout.h) takes the place of all that; offsets shift grid and layout alike.
+// A layout, a list of places, replaces all that; offsets shift grid and layout alike.
 //
 // Slit: an arc of chord field width, y = y_slit(t) + arc(x), arc(x) = sqrt(Ra^2 - (x - Xc)^2) - Ra,
 // and width w along y. At a point, s = y_slit(t) + arc(x) - y, and the fraction of the dose that an
@@ -18,8 +18,27 @@
 #ifndef BB_PHYSICS_WAFER_SCAN_H
 #define BB_PHYSICS_WAFER_SCAN_H
 
-#include "physics/wafer/dose_map.h"
 #include "physics/wafer/wafer_config.h"
+
+/// Dose within a field, over the field's dose: points of a full grid, each the dose of a cell that
+/// reaches midway to its neighbours, or to the edge of the field. As in the recipes of scanners, a
+/// factor is an offset from the nominal dose and not a share of it: nothing is normalised, and the
+/// energy of a field is dose * area * mean factor. Read-only to users.
+typedef struct bb_dose_map {
+    bb_index columns;
+    bb_index rows;
+    double *x;      ///< [columns + 1] edges of cells from the field's centre, m, rising
+    double *y;      ///< [rows + 1]
+    double *factor; ///< [rows][columns]
+} bb_dose_map;
+
+/// Of `config->dose_map`. Errors: BB_INVALID ("scan.dose_map.3.x_mm: ..": a point off the field or
+/// twice, a grid that is not full), BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_dose_map_create(const bb_scan_config *config, bb_dose_map **out);
+void bb_dose_map_destroy(bb_dose_map **map);
+
+/// Mean over the field's area; 1 of no map (NULL).
+double bb_dose_map_mean(const bb_dose_map *map);
 
 /// Fields with at most this part of their area inside the usable radius are not exposed.
 #define BB_SCAN_LEAST_PART 0.05
@@ -73,5 +92,8 @@ double bb_scan_dose_fraction(const bb_scan *scan, const bb_field *field, bb_inde
 double bb_scan_part_inside(const bb_scan *scan, const bb_field *field);
 
 void bb_scan_destroy(bb_scan **scan);
+
+/// Part of the rectangle [x0, x1] x [y0, y1] inside a circle around (0, 0), m2, in closed form.
+double bb_field_area_inside(double radius, double x0, double x1, double y0, double y1);
 
 #endif

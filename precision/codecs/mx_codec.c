@@ -27,12 +27,92 @@
 #include "core/portable.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/block_decoder.h"
-#include "precision/codecs/mx_element.h"
 #include "precision/codecs/plane.h"
+#include "precision/format_core.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+// Elements: narrow floats and a fixed-point byte.
+
+// A narrow float, or a whole number of 2^(least_exponent - fraction): int8.
+typedef struct mx_element {
+    int bits;
+    int fraction;       // stored bits of the significand
+    int least_exponent; // of the smallest normal, 2^least_exponent
+    int emax;
+    double largest;
+    bool is_integer;
+} mx_element;
+
+// In the order of mx's words.
+static const mx_element bb_mx_elements[] = {
+    {8, 3, -6, 8, 448.0, false},      // e4m3
+    {8, 2, -14, 15, 57344.0, false},  // e5m2
+    {6, 2, -2, 4, 28.0, false},       // e3m2
+    {6, 3, 0, 2, 7.5, false},         // e2m3
+    {4, 1, 0, 2, 6.0, false},         // e2m1
+    {8, 6, 0, 0, 127.0 / 64.0, true}, // int8
+};
+
+// Of the magnitudes other than zero.
+static inline double mx_element_least(const mx_element *kind)
+{
+    return ldexp(1.0, kind->least_exponent - kind->fraction);
+}
+
+// s of a block whose largest magnitude, which is held, this is.
+static inline int mx_element_scale(const mx_element *kind, double largest)
+{
+    int exponent = -200;
+    if (largest > 0.0) {
+        (void)frexp(largest, &exponent);
+        exponent -= 1 + kind->emax;
+    }
+    return exponent < -127 ? -127 : exponent;
+}
+
+// Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
+static inline double mx_element_value(const mx_element *kind, int code)
+{
+    const int sign = code >> (kind->bits - 1);
+    const int rest = code & ((1 << (kind->bits - 1)) - 1);
+    const int exponent = rest >> kind->fraction;
+    const int fraction = rest & ((1 << kind->fraction) - 1);
+    if (kind->is_integer) {
+        return ldexp((double)bb_plane_signed((uint32_t)code, kind->bits), -kind->fraction);
+    }
+    const double magnitude = exponent == 0
+                                 ? ldexp(fraction, kind->least_exponent - kind->fraction)
+                                 : ldexp((1 << kind->fraction) + fraction,
+                                         kind->least_exponent - kind->fraction + exponent - 1);
+    return sign != 0 ? -magnitude : magnitude;
+}
+
+// Code of a value over its scale, which is no NaN.
+static inline int32_t mx_element_code(const mx_element *kind, double value, double minimum,
+                                      bb_codec_counts *counts)
+{
+    const double magnitude = fabs(value);
+    const double normal = kind->is_integer ? INFINITY : minimum * (double)(1 << kind->fraction);
+    double rounded =
+        bb_format_round_magnitude_f64(magnitude, 52 - kind->fraction, normal, minimum * 0x1p52);
+    counts->saturated += rounded > kind->largest;
+    counts->underflowed += rounded == 0.0 && magnitude > 0.0;
+    rounded = rounded > kind->largest ? kind->largest : rounded;
+    int32_t code = 0;
+    if (rounded < normal) {
+        code = (int32_t)(rounded / minimum); // in spacings of the subnormals
+    } else {
+        const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
+        code = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
+    }
+    if (kind->is_integer) {
+        return signbit(value) ? -code : code;
+    }
+    return signbit(value) ? code | 1 << (kind->bits - 1) : code;
+}
 
 enum { PIECE = 1024, PIECE_UNITS = PIECE / BB_BLOCK, CODES = 256, MOST_BITS = 8 };
 enum { NOT_HELD = 255, NAN_SCALE = 0x7f, NV_BLOCK = 16, NV_BLOCKS = BB_BLOCK / NV_BLOCK };
@@ -56,7 +136,7 @@ static const bb_key keys[] = {
 // clang-format on
 
 typedef struct mx_store {
-    bb_mx_element kind;
+    mx_element kind;
     bool nv;
     bb_index units; // of a row
     size_t scales;  // where they begin in a row
@@ -71,7 +151,7 @@ static bool is_nv(const bb_codec_config *config)
     return bb_codec_own(config)[BLOCK_SCALE].choice == NVFP4;
 }
 
-static const bb_mx_element *element_of(const bb_codec_config *config)
+static const mx_element *element_of(const bb_codec_config *config)
 {
     return &bb_mx_elements[bb_codec_own(config)[ELEMENT].choice];
 }
@@ -122,7 +202,7 @@ static double nv_row_scale(double largest)
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
-    const bb_mx_element *kind = element_of(config);
+    const mx_element *kind = element_of(config);
     (void)tolerance;
     if (!(block_magnitude < 0x1p128)) {
         return INFINITY;
@@ -135,7 +215,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     }
     const double saturation = 1.0 - kind->largest / ldexp(2.0, kind->emax);
     return fmax(fmax(ldexp(0.5, -kind->fraction), saturation) * magnitude,
-                ldexp(0.5 * bb_mx_element_least(kind), bb_mx_element_scale(kind, block_magnitude)));
+                ldexp(0.5 * mx_element_least(kind), mx_element_scale(kind, block_magnitude)));
 }
 
 static double bits_per_value(const bb_codec_config *config)
@@ -164,7 +244,7 @@ static bb_status create(bb_coded_matrix *matrix)
                        (store->nv ? sizeof(float) : 0);
     for (int code = 0; code < CODES; ++code) {
         store->values[code] =
-            (float)bb_mx_element_value(&store->kind, code & ((1 << store->kind.bits) - 1));
+            (float)mx_element_value(&store->kind, code & ((1 << store->kind.bits) - 1));
         store->nv_scales[code] = bb_format_decode_e4m3((uint8_t)code);
     }
     BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
@@ -203,7 +283,7 @@ static unsigned char scale_word(const mx_store *store, double largest, double ro
         (void)bb_format_encode(BB_FORMAT_E4M3, &wanted, 1, &word);
         return word;
     }
-    return (unsigned char)(bb_mx_element_scale(&store->kind, largest) + 127);
+    return (unsigned char)(mx_element_scale(&store->kind, largest) + 127);
 }
 
 static double scale_of(const mx_store *store, unsigned char word, double row_scale)
@@ -216,7 +296,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
                                   const unsigned char *fixed, double row_scale, int32_t *codes,
                                   bb_codec_counts *counts)
 {
-    const double minimum = bb_mx_element_least(&store->kind);
+    const double minimum = mx_element_least(&store->kind);
     bb_index bad = 0;
     const double largest = largest_held(values, count, &bad);
     const unsigned char word = fixed != NULL ? *fixed : scale_word(store, largest, row_scale);
@@ -225,7 +305,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
     for (int i = 0; i < count; ++i) {
         codes[i] = 0;
         if (bad == 0 && scale > 0.0) {
-            codes[i] = bb_mx_element_code(&store->kind, values[i] / scale, minimum, counts);
+            codes[i] = mx_element_code(&store->kind, values[i] / scale, minimum, counts);
         } else if (bad == 0) {
             counts->underflowed += values[i] != 0.0;
         }
@@ -408,8 +488,8 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
     if (scale == 0.0) {
         return 0.0;
     }
-    const int32_t code = bb_mx_element_code(&store->kind, scaled / scale,
-                                            bb_mx_element_least(&store->kind), &ignored);
+    const int32_t code =
+        mx_element_code(&store->kind, scaled / scale, mx_element_least(&store->kind), &ignored);
     return (double)(store->values[code & (CODES - 1)] * scale_at(store, source, unit, b) *
                     row_scale);
 }

@@ -136,7 +136,7 @@ bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index target, bb
         goto done;
     }
     BB_TRY(BB_ALLOCATE(2 * rows, &made));
-    BB_TRY(bb_shake_estimate(&problem->guides, rows, task->r, made));
+    BB_TRY(bb_error_terms_estimate_shake(&problem->guides, rows, task->r, made));
     if (task->weights != NULL) {
         BB_TRY(BB_ALLOCATE(2 * size, &estimated));
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)size, 2, (int)rows, 1.0,

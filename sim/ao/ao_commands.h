@@ -50,7 +50,7 @@ void bb_ao_commands_product(bb_ao_commands *self, const bb_ao_evaluation *evalua
                             bb_residual_task *out);
 
 /// Adds to a task's `cee` what its estimate for a target leaves of a tilt of `rms_arcsec` along
-/// each axis (physics/ao/score/shake.h). Errors: BB_MEMORY.
+/// each axis (physics/ao/score/error_terms.h). Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_commands_shake(const bb_tomography *problem, bb_index target,
                                           bb_residual_kind kind, double rms_arcsec,
                                           const bb_residual_task *task);

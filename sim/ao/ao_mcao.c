@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/text.h"
-#include "physics/ao/mirrors/plate_scale.h"
+#include "physics/ao/mirrors/mirror_commands.h"
 
 #include <math.h>
 
@@ -143,7 +143,7 @@ bb_status bb_ao_mcao_caution(const bb_tomography *problem)
                 commands->stack.actuator_count, commands->stack.mirror_count,
                 commands->dropped_modes);
     caution_influences(&commands->stack);
-    BB_TRY(bb_plate_scale_find(commands, &modes, &count));
+    BB_TRY(bb_plate_modes_find(commands, &modes, &count));
     BB_TRY(tell(modes, count, &text));
     if (count > 0) {
         bb_log_warning("mirrors_condition = %g stands within 20 %% of plate-scale modes, which "

@@ -2,7 +2,7 @@
 #include "sim/ao/ao_quantities.h"
 
 #include "core/memory.h"
-#include "physics/ao/score/error_budget.h"
+#include "physics/ao/score/error_terms.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_run.h"
 #include "sim/dump.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/fringe_study.h"
 
-#include "physics/fringe/fringe_check.h"
+#include "physics/fringe/detection.h"
+#include "physics/fringe/fringe_config.h"
 #include "physics/fringe/wavefront.h"
 #include "sim/fringe/fringe_work.h"
 
@@ -256,7 +257,7 @@ bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_p
                            "pipelines: %td, expected at most %d", fringe->pipelines.count,
                            BB_STUDY_PIPELINES));
     const bb_fringe_config physics = without_scene(fringe);
-    BB_TRY(bb_study_check_rules(bb_fringe_check(&physics), config, problems));
+    BB_TRY(bb_study_check_rules(bb_fringe_config_check(&physics), config, problems));
     BB_TRY(bb_study_check_rules(bb_unwrap_method_check(&fringe->unwrap), config, problems));
     BB_TRY(check_bits(fringe, config, problems));
     BB_TRY(bb_parts_check(bb_fringe_parts, study, config, problems));

@@ -6,7 +6,7 @@
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/promised_storage.h"
-#include "solvers/distributed/engine_plan.h"
+#include "solvers/distributed/engine.h"
 #include "solvers/factor/reconstructor.h"
 
 #include <math.h>

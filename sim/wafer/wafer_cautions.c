@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/overlay/dwell.h"
-#include "physics/wafer/response/disc_edge.h"
+#include "physics/wafer/response/plate.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 // pipeline's product + rounding of the reference's, error = |u - u_ref|.
 #include "core/memory.h"
 #include "sim/wafer/wafer_work.h"
-#include "solvers/operator/product_rounding.h"
+#include "solvers/operator/coded_operator.h"
 
 #include <math.h>
 
@@ -63,7 +63,8 @@ static bb_sum_rounding rounding_of(const bb_product_pipeline *pipeline, bb_index
 {
     const bb_gemv_arithmetic arithmetic = {(bb_format)pipeline->multiply,
                                            (bb_format)pipeline->accumulate};
-    return bb_product_rounding(&pipeline->storage, arithmetic, pipeline->accumulate_run, columns);
+    return bb_coded_operator_rounding(&pipeline->storage, arithmetic, pipeline->accumulate_run,
+                                      columns);
 }
 
 void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_index step,

@@ -2,7 +2,6 @@
 //
 // Requirements of a wafer study on a machine, for its plan: Figure 3 of Bamakhrama et al. (2019)
 // from the study's own sizes, and the schedule of Table 1 for a machine whose rates the user gives.
-#include "physics/wafer/field_stages.h"
 #include "physics/wafer/requirements.h"
 #include "sim/wafer/wafer_work.h"
 

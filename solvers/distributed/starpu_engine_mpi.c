@@ -127,7 +127,7 @@ static bb_status load(bb_engine *engine, const bb_matrix_source *source, const d
 {
     bb_status status = BB_OK;
     const bb_block_cyclic_share place = {.grid = engine->grid, .rank = engine->rank};
-    const bb_tile_share share = bb_block_cyclic_tiles(&place);
+    const bb_tile_share share = bb_block_cyclic_share_tiles(&place);
     double *norms = NULL;
     BB_TRY(bb_starpu_engine_agree(bb_tile_matrix_create_share(source, scale, plan, &share, out)));
     const bb_index tiles = (*out)->tile_rows * ((*out)->tile_rows + 1) / 2;

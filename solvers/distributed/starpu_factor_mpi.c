@@ -18,7 +18,6 @@
 #include "solvers/distributed/starpu_engine_mpi.h"
 #include "solvers/factor/tiles/tile_choice.h"
 #include "solvers/factor/tiles/tile_product.h"
-#include "solvers/factor/tiles/tile_updates.h"
 
 #include <math.h>
 #include <starpu_mpi.h>
@@ -220,7 +219,7 @@ static starpu_data_handle_t *message_at(const factoring *work, bb_index row, bb_
 
 static int owner_of(const factoring *work, bb_index row, bb_index column)
 {
-    return bb_block_cyclic_owner(work->engine->grid, row, column);
+    return bb_process_grid_owner(work->engine->grid, row, column);
 }
 
 // Messages of tile (row, k) in every form that somebody reads.

@@ -13,10 +13,43 @@
 #ifndef BB_SOLVERS_DISTRIBUTED_TILE_MESSAGE_H
 #define BB_SOLVERS_DISTRIBUTED_TILE_MESSAGE_H
 
-#include "solvers/distributed/block_cyclic.h"
+#include "solvers/factor/tiles/tile_matrix.h"
 #include "solvers/factor/tiles/tile_operand.h"
 
 #include <stdint.h>
+
+// Who keeps which tile of a symmetric matrix over several processes, and what each keeps: tile
+// (row, column) is that of process (row mod P, column mod Q) of a grid of P x Q, row by row, as
+// ScaLAPACK deals blocks. Nothing here talks to another process.
+
+/// Processes in rows and columns.
+typedef struct bb_process_grid {
+    int rows, columns;
+} bb_process_grid;
+
+/// The grid nearest to a square with no more rows than columns; processes >= 1.
+bb_process_grid bb_process_grid_of(int processes);
+
+/// A grid as text: "2x4". False where it is none of two counts of 1 to 9999.
+bool bb_process_grid_read(const char *text, bb_process_grid *out);
+
+int bb_process_grid_size(bb_process_grid grid);
+
+/// Rank of the process that keeps tile (row, column).
+int bb_process_grid_owner(bb_process_grid grid, bb_index row, bb_index column);
+
+/// The tiles of a rank, as a share of a matrix (bb_tile_share).
+typedef struct bb_block_cyclic_share {
+    bb_process_grid grid;
+    int rank;
+} bb_block_cyclic_share;
+
+/// `share` is borrowed.
+bb_tile_share bb_block_cyclic_share_tiles(const bb_block_cyclic_share *share);
+
+/// Bytes that the lower tiles of each rank take in its memory, narrow values as floats: out
+/// [processes].
+void bb_process_grid_bytes(const bb_tile_matrix *matrix, bb_process_grid grid, double *out);
 
 typedef enum bb_wire { BB_WIRE_FOLLOW, BB_WIRE_FP32 } bb_wire;
 

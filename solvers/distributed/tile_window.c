@@ -38,8 +38,8 @@ static bb_tile *tile_at(const bb_tile_window *window, const bb_tile_matrix *matr
 
 static int owner_of(const bb_tile_window *window, bb_index t)
 {
-    return window->is_row ? bb_block_cyclic_owner(window->grid, window->line, t)
-                          : bb_block_cyclic_owner(window->grid, t, window->line);
+    return window->is_row ? bb_process_grid_owner(window->grid, window->line, t)
+                          : bb_process_grid_owner(window->grid, t, window->line);
 }
 
 // Tiles kept by other processes have no values again.
@@ -190,7 +190,7 @@ void bb_tile_window_traffic(const bb_tile_matrix *matrix, bb_process_grid grid, 
             const double bytes =
                 2.0 * (double)bytes_of(bb_tile_matrix_at(matrix, row, column), wire);
             for (int rank = 0; rank < processes; ++rank) {
-                out[rank] += rank != bb_block_cyclic_owner(grid, row, column) ? bytes : 0.0;
+                out[rank] += rank != bb_process_grid_owner(grid, row, column) ? bytes : 0.0;
             }
         }
     }

@@ -11,12 +11,34 @@
 #define BB_SOLVERS_FACTOR_RECONSTRUCTOR_H
 
 #include "core/need.h"
-#include "solvers/factor/inverse.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+// Products of rows with the inverse of a symmetric matrix: with a factor alone or a refined one, on
+// any device. Users do not know which.
+
+typedef struct bb_inverse bb_inverse;
+
+struct bb_inverse {
+    bb_index n;
+    /// X <- X A^-1 for X [rows][n]. A solve that does not converge is an outcome.
+    bb_status (*apply)(const bb_inverse *inverse, bb_index rows, double *x, bb_outcome *outcome);
+    void *context; ///< borrowed: whatever made the inverse keeps it alive
+};
+
+/// Context of bb_inverse_of_factor: A^-1 = D (D A D)^-1 D.
+typedef struct bb_factor_inverse {
+    const bb_tile_matrix *factor; ///< of D A D
+    const double *scale;          ///< [n] diagonal of D, NULL for none
+} bb_factor_inverse;
+
+bb_inverse bb_inverse_of_factor(bb_factor_inverse *context);
+
+/// X <- X D for X [rows][n]; D NULL: nothing.
+void bb_inverse_scale(bb_index rows, bb_index n, const double *scale, double *x);
 
 /// The low-rank part U C U^T; count 0 for none.
 typedef struct bb_low_rank {

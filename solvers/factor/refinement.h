@@ -18,7 +18,7 @@
 
 #include "core/need.h"
 #include "core/schema.h"
-#include "solvers/factor/inverse.h"
+#include "solvers/factor/reconstructor.h"
 
 typedef enum bb_refine_method {
     BB_REFINE_NONE,

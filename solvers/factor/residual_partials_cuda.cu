@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/factor/residual_partials_cuda.h"
+#include "solvers/factor/residual_scorer_cuda.h"
 
 namespace
 {

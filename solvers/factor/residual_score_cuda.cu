@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Scores of estimates. The products with Cmm and Ctm are dealt over the GPUs by panels of columns
-// (residual_partials_cuda.h), for which each has all of R: every GPU gets a part of its rows from
+// (residual_scorer_cuda.h), for which each has all of R: every GPU gets a part of its rows from
 // the host, so that none crosses that link twice, and the others from its peers. What weights make
 // of the sums, 1 to 3 % of the operations of mosaic-100368, is the first GPU's.
-#include "solvers/factor/residual_partials_cuda.h"
+#include "solvers/factor/residual_scorer_cuda.h"
 
 namespace
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Residuals of estimates (residual_task.h) on cuda devices, and the products that scores take
+// Residuals of estimates (residual_covariance.h) on cuda devices, and the products that scores take
 // beside them. All in fp64: of Cmm the half, sym(R Cmm R^T) being that of R (rows on and below the
 // diagonal blocks, those below twice) R^T; sums in the order of cuBLAS, which repeat bit for bit.
 //

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "solvers/loop/command_team.h"
+
 #include "core/clock.h"
 #include "core/memory.h"
-#include "solvers/loop/command_team_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -29,7 +29,15 @@ typedef struct bb_command_share {
 /// Rows of device `which` of `devices`: runs in their order, whose counts differ by one at most.
 bb_command_share bb_command_share_of(bb_index rows, int devices, int which);
 
-typedef struct bb_command_team bb_command_team;
+/// Read-only to users.
+typedef struct bb_command_team {
+    int devices, matrices;
+    unsigned long long posted, taken; ///< frames
+    bb_command_loop *loops[BB_COMMAND_DEVICES];
+    bb_index rows[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< of a device and matrix
+    int64_t ahead_ns[BB_COMMAND_DEVICES]; ///< lead of a clock over the first one's
+    bool has_release[BB_COMMAND_AHEAD];   ///< frame f, at f modulo BB_COMMAND_AHEAD
+} bb_command_team;
 
 /// Readies a loop a device. systems[d] is what device d multiplies: operators of its rows and their
 /// means, all else alike. Errors: BB_INVALID (devices out of range, shares of different matrices),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "solvers/loop/loop_graphs_cuda.h"
-#include "solvers/loop/loop_watch_cuda.h"
+#include "solvers/loop/control_loop_cuda.h"
 #include "solvers/loop/sliced_rows.h"
 
 #include <algorithm>

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For .cu files only: what the kernels of a step of solvers/loop/control_loop.h work on, and their
-// launches. Addresses are the device's.
+// For .cu files only: arguments and launches of the kernels of a step of
+// solvers/loop/control_loop.h, its graphs and progress. Addresses are the device's.
 #ifndef BB_SOLVERS_LOOP_CONTROL_LOOP_CUDA_H
 #define BB_SOLVERS_LOOP_CONTROL_LOOP_CUDA_H
 
 #include "core/device/device_cuda.h"
 #include "solvers/loop/control_loop.h"
+
+#include <map>
+#include <tuple>
+#include <vector>
 
 namespace control_loop
 {
@@ -84,6 +88,63 @@ bb_status queue_begin(const period_view *period, loop_now *now, cudaStream_t str
 /// Waits for the device's clock; reports it.
 bb_status queue_hold(unsigned long long ns, cudaStream_t stream);
 bb_status queue_clock(loop_report *report, cudaStream_t stream);
+
+/// Progress of the steps and the device's clock, as the host sees them (loop_watch_cuda.cu).
+struct loop_watch {
+    bb_device *device;
+    loop_report *report, *on_device; // one memory, the host's
+    unsigned long long queued;       // steps
+};
+
+/// The report, zero; `report` is its address on the device.
+bb_status open_watch(bb_device *device, loop_watch *out, loop_report **report);
+void close_watch(loop_watch *watch);
+
+/// Steps that were queued and are not done.
+bb_index steps_left(const loop_watch *watch);
+
+/// Waits until at most `rest` of the queued steps are to be done: looks every `sleep_ns`, or polls
+/// where that is 0.
+bb_status await_steps(loop_watch *watch, bb_index rest, int64_t sleep_ns);
+
+/// Of the step `rest` before the last queued one.
+bb_loop_stamps stamps_of(const loop_watch *watch, bb_index rest);
+
+bb_status hold_until(loop_watch *watch, uint64_t ns);
+bb_status read_clock(loop_watch *watch, uint64_t *ns);
+
+// Captured graphs of the steps (loop_graphs_cuda.cu): one for steps of the state alone, one for
+// steps with input, and one for steps with products for each set of matrices and each window where
+// the operators do not find it on the device; each for even and odd steps, between which old and
+// new state change places. Operators are borrowed.
+struct graph_system {
+    bb_device *device;
+    loop_view view;                      // state and next are each graph's own
+    float *states[2];                    // by parity
+    bb_coded_operator *const *operators; // [sets][view.axes]
+    bool any_row;                        // products find their rows on the device
+};
+
+// Set, first row of C (-1: the device knows), parity.
+using light_key = std::tuple<bb_index, int, int>;
+
+struct loop_graphs {
+    cudaGraphExec_t dark[2], heat[2]; // [parity]: state alone, state and input
+    std::map<light_key, cudaGraphExec_t> light;
+};
+
+/// Those of steps without products.
+bb_status capture_graphs(const graph_system &system, loop_graphs *graphs);
+
+/// Those of steps with products of a set, for every window given, where they are not there yet.
+bb_status capture_light(const graph_system &system, bb_index set,
+                        const std::vector<int32_t> &windows, loop_graphs *graphs);
+
+/// The graph of a step with products that was captured.
+cudaGraphExec_t light_graph(const graph_system &system, const loop_graphs &graphs, bb_index set,
+                            int window, int parity);
+
+void release_graphs(loop_graphs *graphs);
 
 } // namespace control_loop
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "solvers/loop/control_loop_cuda.h"
 #include "solvers/loop/graph_capture_cuda.h"
-#include "solvers/loop/loop_graphs_cuda.h"
 
 namespace control_loop
 {

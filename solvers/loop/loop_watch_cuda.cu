@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/loop/loop_watch_cuda.h"
+#include "solvers/loop/control_loop_cuda.h"
 
 #include <time.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/operator/coded_span.h"
-
 #include "core/portable.h"
 #include "precision/codecs/bfp_core.h"
+#include "solvers/operator/coded_product.h"
 
 enum { LANES = BB_SPAN_LANES, CHUNK = 512 };
 

@@ -5,7 +5,7 @@
 #ifndef BB_TESTS_SOLVERS_WEIGHED_SCENE_H
 #define BB_TESTS_SOLVERS_WEIGHED_SCENE_H
 
-#include "solvers/factor/residual_task.h"
+#include "solvers/factor/residual_covariance.h"
 #include "tests/solvers/dense.h"
 
 enum {

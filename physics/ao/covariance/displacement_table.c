@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/covariance/edge_average.h"
+#include "physics/ao/covariance/edge_average_core.h"
 
 bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *second,
                                   bb_index layer_count)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/ao/covariance/edge_average.h"
+#include "physics/ao/covariance/edge_average_core.h"
 
 // Separations worked on at a time: in local arrays, which the compiler knows apart from the table.
 enum { CHUNK = 64 };

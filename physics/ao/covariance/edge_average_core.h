@@ -20,7 +20,8 @@
 #ifndef BB_PHYSICS_AO_COVARIANCE_EDGE_AVERAGE_CORE_H
 #define BB_PHYSICS_AO_COVARIANCE_EDGE_AVERAGE_CORE_H
 
-#include "physics/ao/covariance/structure_function_core.h"
+#include "core/status.h"
+#include "physics/ao/covariance/structure_function.h"
 
 enum {
     BB_EDGE_FAR_NODES = 9,
@@ -270,5 +271,11 @@ double bb_edge_average_near(const bb_structure_table table, const bb_edge_pair *
     }
     return 0.5 * sum;
 }
+
+/// sums[j] += weight times the average for separation (x, y) - (to_x[j], to_y[j]), `count` of them
+/// (m). The bits of a sum do not depend on its place in the list.
+void bb_edge_average_add(bb_structure_table table, const bb_edge_pair *pair, double weight,
+                         double x, double y, const double *to_x, const double *to_y, bb_index count,
+                         double *sums);
 
 #endif

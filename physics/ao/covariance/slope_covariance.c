@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/covariance/edge_average.h"
+#include "physics/ao/covariance/edge_average_core.h"
 #include "physics/ao/covariance/slope_covariance_pairs.h"
 
 #include <math.h>

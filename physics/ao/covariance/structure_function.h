@@ -12,8 +12,85 @@
 #define BB_PHYSICS_AO_COVARIANCE_STRUCTURE_FUNCTION_H
 
 #include "core/need.h"
+#include "core/portable.h"
 #include "core/status.h"
-#include "physics/ao/covariance/structure_function_core.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+// Evaluation of a tabulated structure function at a squared distance, for host and device.
+//
+// The table is a piecewise polynomial in s = (r / L0)^2. Every octave of s is cut into
+// 2^BB_STRUCTURE_SPLIT_BITS intervals of equal width, so that the interval's number and the local
+// coordinate are read off the bits of s: no square root, no cube root, no search. D is smooth in s
+// on an interval (its only singular point, s = 0, is more than thirty half widths away), so a short
+// polynomial reaches the rounding of D itself.
+
+enum {
+    BB_STRUCTURE_SPLIT_BITS = 6,
+    BB_STRUCTURE_DEGREE = 5, ///< six coefficients: the rounding of D
+    BB_STRUCTURE_LOW_OCTAVE =
+        -90, ///< below s = 2^-90 (r < 3e-14 L0) D is 0 but for 1e-20 of its limit
+    BB_STRUCTURE_HIGH_OCTAVE = 6, ///< from s = 2^6 (r = 8 L0) on D is its limit to the last bit
+    BB_STRUCTURE_INTERVALS = (BB_STRUCTURE_HIGH_OCTAVE - BB_STRUCTURE_LOW_OCTAVE)
+                             << BB_STRUCTURE_SPLIT_BITS
+};
+
+/// D for r0 = 1 m, in rad^2 at the wavelength of r0. Plain value; `coefficients` is borrowed and
+/// may be a copy on a device.
+typedef struct bb_structure_table {
+    double inverse_square_scale; ///< 1 / L0^2, m^-2
+    const double *coefficients;  ///< [BB_STRUCTURE_INTERVALS + 2][BB_STRUCTURE_DEGREE + 1], low
+                                 ///< powers first; the outer two are the constants beyond the ends
+} bb_structure_table;
+
+/// Number of the interval of s = r2 / L0^2, 0 .. BB_STRUCTURE_INTERVALS + 1, and the place in it,
+/// -1 to 1. Without branches, so that loops over it become vectors.
+BB_DEVICE_FUNCTION
+int64_t bb_structure_table_interval(double s, double *place)
+{
+    int64_t bits;
+    memcpy(&bits, &s, sizeof bits);
+    // Exponent and leading mantissa bits together count the intervals from s = 2^-1023.
+    const int64_t before = ((1023 + BB_STRUCTURE_LOW_OCTAVE) << BB_STRUCTURE_SPLIT_BITS) - 1;
+    int64_t interval = (int64_t)((uint64_t)bits >> (52 - BB_STRUCTURE_SPLIT_BITS)) - before;
+    interval = interval < 0 ? 0 : interval;
+    interval = interval > BB_STRUCTURE_INTERVALS + 1 ? BB_STRUCTURE_INTERVALS + 1 : interval;
+    const int64_t mask = ((int64_t)1 << (52 - BB_STRUCTURE_SPLIT_BITS)) - 1;
+    const int64_t one_plus = (bits & mask) | ((int64_t)1023 << 52);
+    double local;
+    memcpy(&local, &one_plus, sizeof local);
+    *place = (local - 1.0) * (double)(2 << BB_STRUCTURE_SPLIT_BITS) - 1.0;
+    return interval;
+}
+
+/// D at the squared distance r2 (m^2).
+BB_DEVICE_FUNCTION
+double bb_structure_table_value(const bb_structure_table table, double r2)
+{
+    double local;
+    const int64_t interval = bb_structure_table_interval(r2 * table.inverse_square_scale, &local);
+    // Written out and indexed from the table's start: this is what gcc takes for a vector loop.
+    const double *c = table.coefficients;
+    const int64_t k = interval * (BB_STRUCTURE_DEGREE + 1);
+    double value = c[k + 5];
+    value = value * local + c[k + 4];
+    value = value * local + c[k + 3];
+    value = value * local + c[k + 2];
+    value = value * local + c[k + 1];
+    return value * local + c[k];
+}
+
+/// Covariance of two phase differences, phi(a+) - phi(a-) and phi(b+) - phi(b-), from the structure
+/// function between their ends: `plus_minus` is D(a+, b-). The pairing of the terms makes the
+/// result the same, bit for bit, when a and b change places.
+BB_DEVICE_FUNCTION
+double bb_structure_function_difference(double plus_plus, double plus_minus, double minus_plus,
+                                        double minus_minus)
+{
+    return 0.5 * ((plus_minus + minus_plus) - (plus_plus + minus_minus));
+}
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,7 +99,7 @@ extern "C" {
 /// D(r) for r0 = 1 m, rad^2 at the wavelength of r0; r_m >= 0, outer_scale_m > 0. About 1 us.
 double bb_structure_function(double r_m, double outer_scale_m);
 
-/// Tabulates D for the fast evaluator of structure_function_core.h; within 1e-14 relative of the
+/// Tabulates D for the fast evaluator above; within 1e-14 relative of the
 /// exact function. Errors: BB_MEMORY. Release with bb_structure_table_release.
 BB_CHECKED bb_status bb_structure_table_create(double outer_scale_m, bb_structure_table *out);
 
@@ -45,6 +122,27 @@ void bb_structure_table_add(bb_structure_table table, double weight, double x, d
 
 /// Frees the coefficients of a table made by bb_structure_table_create; safe on a zeroed struct.
 void bb_structure_table_release(bb_structure_table *table);
+
+// Of the part of the turbulence that a mirror can correct: von Karman's
+// spectrum below the cutoff fc = 1 / (2 d), d the pitch of the actuators,
+//   Dlow(r) = 4 pi int_0^fc f W(f) (1 - J0(2 pi f r)) df,
+//   W(f) = 0.0229 (f^2 + L0^-2)^(-11/6) r0^(-5/3).
+// What is beyond, D - Dlow, is the fitting error: 0.2740 (d / r0)^(5/3) far away for an infinite
+// outer scale. The two parts are uncorrelated.
+
+/// Dlow(r) for r0 = 1 m, rad^2 at the wavelength of r0; all lengths in m and positive, r may be 0.
+double bb_structure_function_corrected(double r_m, double outer_scale_m, double pitch_m);
+
+/// Dlow far away: twice the variance of what a mirror can correct.
+double bb_structure_function_corrected_far(double outer_scale_m, double pitch_m);
+
+/// Tabulates it for covariances of slopes; to 1e-8 of its far value. Errors: BB_MEMORY. Release
+/// with bb_structure_table_release.
+BB_CHECKED bb_status bb_structure_function_corrected_table(double outer_scale_m, double pitch_m,
+                                                           bb_structure_table *out);
+
+/// What the table takes: integrals in place of a closed form.
+bb_need bb_structure_function_corrected_need(void);
 
 #ifdef __cplusplus
 }

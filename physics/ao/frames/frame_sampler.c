@@ -4,10 +4,152 @@
 #include "core/memory.h"
 #include "core/random.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/frames/sensor_view.h"
 
 #include <math.h>
 #include <string.h>
+
+// View of a geometric Shack-Hartmann sensor: a slope is the difference of the phase between two
+// opposite edges of a subaperture's image on the layer, over its size in the pupil: at the edges'
+// midpoints (point difference) or averaged along the edges, which is the gradient averaged over the
+// subaperture. Laser stars see layers shrunk by the cone, all stars displaced by their direction.
+// The images of a sensor's subapertures on a layer must be on a grid parallel to the axes. One
+// sensor on one layer, as axes of the screens:
+typedef struct sensor_view {
+    const bb_sensor *sensor;  // borrowed
+    bb_screen_axis across[2]; // by axis of the slope: differences along it
+    bb_screen_axis along[2];  // the positions, or means over the edges, across it
+} sensor_view;
+
+// Positions and widths of a sensor's columns (axis x) or rows (axis y) on a layer.
+typedef struct view_lines {
+    double *position[2]; // [lenslets], by axis
+    double *width[2];
+} view_lines;
+
+static void release_lines(view_lines *rows)
+{
+    for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+        BB_RELEASE(&rows->position[axis]);
+        BB_RELEASE(&rows->width[axis]);
+    }
+}
+
+static void lenslet_of(const bb_sensor *sensor, bb_index i, bb_index indices[2])
+{
+    indices[BB_AXIS_X] = sensor->site[i] % (2 * sensor->lenslets - 1);
+    indices[BB_AXIS_Y] = sensor->site[i] / (2 * sensor->lenslets - 1);
+}
+
+// Middle and extent of a subaperture's image along an axis, from the ends of its slope.
+static void measure(const bb_sensor *sensor, bb_index layer, int axis, bb_index i, double *middle,
+                    double *width, double *side)
+{
+    const bb_slope_ends *ends = &sensor->ends[axis];
+    const double *x = ends->layer_x_m + layer * ends->count;
+    const double *y = ends->layer_y_m + layer * ends->count;
+    const double *along = axis == BB_AXIS_X ? x : y;
+    const double *across = axis == BB_AXIS_X ? y : x;
+    const bb_index minus = ends->minus[i];
+    const bb_index plus = ends->plus[i];
+    *middle = 0.5 * (along[minus] + along[plus]);
+    *width = along[plus] - along[minus];
+    *side = fabs(across[plus] - across[minus]);
+}
+
+static bb_status find_lines(const bb_sensor *sensor, bb_index layer, view_lines *rows)
+{
+    bb_status status = BB_OK;
+    const double slack = 1e-9 * sensor->size_m;
+    for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+        BB_TRY(BB_ALLOCATE(sensor->lenslets, &rows->position[axis]));
+        BB_TRY(BB_ZEROED(sensor->lenslets, &rows->width[axis]));
+        for (bb_index k = 0; k < sensor->lenslets; ++k) {
+            rows->position[axis][k] = NAN;
+        }
+        for (bb_index i = 0; i < sensor->count; ++i) {
+            bb_index indices[2];
+            double middle = 0.0;
+            double width = 0.0;
+            double side = 0.0;
+            lenslet_of(sensor, i, indices);
+            measure(sensor, layer, axis, i, &middle, &width, &side);
+            double *known = &rows->position[axis][indices[axis]];
+            rows->width[axis][indices[axis]] = width;
+            *known = isnan(*known) ? middle : *known;
+            BB_REQUIRE(side <= slack && fabs(middle - *known) <= slack, BB_UNSUPPORTED,
+                       "the phase screens of monte_carlo need lenslets parallel to the axes: "
+                       "subaperture %td stands %.3g m askew",
+                       i, fmax(side, fabs(middle - *known)));
+        }
+        for (bb_index k = 0; k < sensor->lenslets; ++k) {
+            // A line without a valid subaperture is not looked at.
+            rows->position[axis][k] =
+                isnan(rows->position[axis][k]) ? 0.0 : rows->position[axis][k];
+        }
+    }
+done:
+    return status;
+}
+
+static void sensor_view_release(sensor_view *view)
+{
+    for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+        bb_screen_axis_release(&view->across[axis]);
+        bb_screen_axis_release(&view->along[axis]);
+    }
+}
+
+static bb_status sensor_view_create(const bb_phase_screen *screen, const bb_sensor *sensor,
+                                    bb_index layer, sensor_view *out)
+{
+    bb_status status = BB_OK;
+    sensor_view view = {.sensor = sensor};
+    const bb_screen_taken mean = bb_sensor_averages(sensor) ? BB_SCREEN_MEAN : BB_SCREEN_POINT;
+    view_lines rows = {0};
+    BB_TRY(find_lines(sensor, layer, &rows));
+    for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+        const bool x = axis == BB_AXIS_X;
+        const int other = x ? BB_AXIS_Y : BB_AXIS_X;
+        BB_TRY(bb_screen_axis_create(screen, x, sensor->lenslets, rows.position[axis],
+                                     rows.width[axis], BB_SCREEN_DIFFERENCE, &view.across[axis]));
+        BB_TRY(bb_screen_axis_create(screen, !x, sensor->lenslets, rows.position[other],
+                                     rows.width[other], mean, &view.along[axis]));
+    }
+    *out = view;
+    view = (sensor_view){0};
+done:
+    release_lines(&rows);
+    sensor_view_release(&view);
+    return status;
+}
+
+// Adds the layer's part to the slopes [2 sensor count] (x then y, arcsec).
+static bb_status sensor_view_add(const sensor_view *view, const bb_phase_screen *screen,
+                                 const bb_amplitude *amplitudes, double *slopes)
+{
+    bb_status status = BB_OK;
+    const bb_sensor *sensor = view->sensor;
+    const bb_index n = sensor->lenslets;
+    const double arcsec_per_radian_of_phase =
+        BB_ARCSEC_PER_RADIAN * BB_R0_WAVELENGTH_M / (2.0 * BB_PI * sensor->size_m);
+    double *grid = NULL;
+    for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+        const bool x = axis == BB_AXIS_X;
+        BB_RELEASE(&grid);
+        BB_TRY(BB_ZEROED(n * n, &grid));
+        BB_TRY(bb_phase_screen_add(screen, amplitudes, x ? &view->across[axis] : &view->along[axis],
+                                   x ? &view->along[axis] : &view->across[axis], grid));
+        for (bb_index i = 0; i < sensor->count; ++i) {
+            bb_index indices[2];
+            lenslet_of(sensor, i, indices);
+            slopes[axis * sensor->count + i] +=
+                arcsec_per_radian_of_phase * grid[indices[BB_AXIS_Y] * n + indices[BB_AXIS_X]];
+        }
+    }
+done:
+    BB_RELEASE(&grid);
+    return status;
+}
 
 enum { SCREENS = 2, COARSENESS = 4 }; // a coarse and a fine one; ratio of their pixels
 static const double fine_oversize = 1.5;
@@ -21,9 +163,9 @@ struct bb_frame_sampler {
     const bb_tomography *tomography;
     bb_phase_screen screen[SCREENS];
     bb_index layers;
-    bb_sensor_view *guides; // [SCREENS layers][sensors], the screens of a layer together
-    bb_sensor_view *truth;  // [SCREENS layers][targets]
-    pupil_view *pupils;     // [SCREENS layers][targets]
+    sensor_view *guides; // [SCREENS layers][sensors], the screens of a layer together
+    sensor_view *truth;  // [SCREENS layers][targets]
+    pupil_view *pupils;  // [SCREENS layers][targets]
 };
 
 // Widens [low, high] of a layer along both axes by a sensor's image.
@@ -139,12 +281,12 @@ static bb_status make_views(bb_frame_sampler *sampler)
     for (bb_index index = 0; index < SCREENS * sampler->layers; ++index) {
         const bb_phase_screen *screen = &sampler->screen[index % SCREENS];
         for (bb_index s = 0; s < sensors; ++s) {
-            BB_TRY(bb_sensor_view_create(screen, &tomography->guides.sensors[s], index / SCREENS,
-                                         &sampler->guides[index * sensors + s]));
+            BB_TRY(sensor_view_create(screen, &tomography->guides.sensors[s], index / SCREENS,
+                                      &sampler->guides[index * sensors + s]));
         }
         for (bb_index t = 0; t < targets; ++t) {
-            BB_TRY(bb_sensor_view_create(screen, &tomography->targets[t].truth.sensors[0],
-                                         index / SCREENS, &sampler->truth[index * targets + t]));
+            BB_TRY(sensor_view_create(screen, &tomography->targets[t].truth.sensors[0],
+                                      index / SCREENS, &sampler->truth[index * targets + t]));
             BB_TRY(view_pupil(sampler, index, t, &sampler->pupils[index * targets + t]));
         }
     }
@@ -178,10 +320,10 @@ void bb_frame_sampler_destroy(bb_frame_sampler **sampler)
     const bb_index sensors = s->tomography->guides.sensor_count;
     const bb_index targets = s->tomography->target_count;
     for (bb_index k = 0; s->guides != NULL && k < SCREENS * s->layers * sensors; ++k) {
-        bb_sensor_view_release(&s->guides[k]);
+        sensor_view_release(&s->guides[k]);
     }
     for (bb_index k = 0; s->truth != NULL && k < SCREENS * s->layers * targets; ++k) {
-        bb_sensor_view_release(&s->truth[k]);
+        sensor_view_release(&s->truth[k]);
     }
     for (bb_index k = 0; s->pupils != NULL && k < SCREENS * s->layers * targets; ++k) {
         bb_screen_axis_release(&s->pupils[k].x);
@@ -280,8 +422,8 @@ static bb_status show_guides(const bb_frame_sampler *sampler, bb_index index,
     const bb_index sensors = sampler->tomography->guides.sensor_count;
     const bb_phase_screen *screen = &sampler->screen[index % SCREENS];
     for (bb_index s = 0; s < sensors; ++s) {
-        const bb_sensor_view *view = &sampler->guides[index * sensors + s];
-        BB_TRY(bb_sensor_view_add(view, screen, amplitudes, frame->guides + view->sensor->first));
+        const sensor_view *view = &sampler->guides[index * sensors + s];
+        BB_TRY(sensor_view_add(view, screen, amplitudes, frame->guides + view->sensor->first));
     }
 done:
     return status;
@@ -301,7 +443,7 @@ static bb_status show_targets(const bb_frame_sampler *sampler, bb_index index,
             bb_phase_screen_limit(screen, 0.5 / pitch_m, amplitudes, frame->corrected);
             seen = frame->corrected;
         }
-        BB_TRY(bb_sensor_view_add(&sampler->truth[place], screen, seen, frame->truth[t]));
+        BB_TRY(sensor_view_add(&sampler->truth[place], screen, seen, frame->truth[t]));
         BB_TRY(bb_phase_screen_add(screen, amplitudes, &sampler->pupils[place].x,
                                    &sampler->pupils[place].y, frame->phase[t]));
     }
@@ -426,7 +568,7 @@ bb_need bb_frame_sampler_held(const bb_frame_sampler_extent *frames)
     bb_need need = {.host_bytes = sizeof(bb_frame_sampler)};
     for (int k = 0; k < SCREENS; ++k) {
         bb_need views = bb_screen_axis_need(points[k], levels[k], lines);
-        views.host_bytes += frames->lines * sizeof(bb_sensor_view); // a view has a line or more
+        views.host_bytes += frames->lines * sizeof(sensor_view); // a view has a line or more
         need = bb_need_together(need, bb_phase_screen_held(points[k]));
         need = bb_need_together(need, bb_need_copies(views, frames->layers));
     }

@@ -5,11 +5,11 @@
 // target.
 //
 // Frames are drawn, not stepped: open loop (MOAO) has no memory. Every layer has a screen of its
-// own (phase_screen.h), seen as sensor_view.h says; noise comes from the covariance of
-// measurement_noise.h, the unknown tilts of laser stars are drawn with their variance (an infinite
-// one is what the reconstructor has projected out, and is left at 0). With the fitting error
-// (error_terms.h) truth sensors see the waves that their target's mirror can correct. Frame f is
-// made of (seed, f) alone, whatever ran before and on however many threads.
+// own (phase_screen.h), seen by a geometric Shack-Hartmann sensor; noise comes from the covariance
+// of measurement_noise.h, the unknown tilts of laser stars are drawn with their variance (an
+// infinite one is what the reconstructor has projected out, and is left at 0). With the fitting
+// error (error_terms.h) truth sensors see the waves that their target's mirror can correct. Frame f
+// is made of (seed, f) alone, whatever ran before and on however many threads.
 #ifndef BB_PHYSICS_AO_FRAMES_FRAME_SAMPLER_H
 #define BB_PHYSICS_AO_FRAMES_FRAME_SAMPLER_H
 

@@ -6,7 +6,6 @@
 #define BB_PHYSICS_AO_FRAMES_FRAME_SCORE_H
 
 #include "physics/ao/frames/frame_sampler.h"
-#include "physics/ao/mirrors/mirror_shape.h"
 #include "physics/ao/mirrors/mirror_surface.h"
 
 /// A mean over independent numbers and its standard error (NaN of fewer than two).

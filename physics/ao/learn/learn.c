@@ -2,13 +2,66 @@
 #include "physics/ao/learn/learn.h"
 
 #include "core/memory.h"
-#include "physics/ao/learn/learn_block.h"
-#include "physics/ao/learn/learn_layers.h"
-#include "physics/ao/learn/learn_remainder.h"
 #include "physics/ao/learn/learn_triangle.h"
 
 #include <math.h>
 #include <string.h>
+
+// Remainder of a sensor's own covariance beyond the layers learned: noise and, of a laser star,
+// unknown tilt. Of the slopes along an axis, what is left of the covariances of two subapertures is
+// the tilt's variance c; what is left of a subaperture's own variance is c + noise. Means over
+// subapertures and the two axes are taken; a natural star has no tilt, c = 0.
+
+// Sums of weighted covariances of one sensor's slopes along one axis.
+typedef struct sums {
+    double own;    // of the variances
+    double mutual; // of the covariances of two subapertures
+} sums;
+
+static bb_status add_block(const bb_matrix_source *source, bb_index first, bb_index count,
+                           double weight, double *block, sums *totals)
+{
+    BB_RETURN_IF_FAILED(
+        bb_matrix_source_fill(source, first, first, bb_view_matrix(block, count, count)));
+    for (bb_index k = 0; k < count * count; ++k) {
+        *(k % (count + 1) == 0 ? &totals->own : &totals->mutual) += weight * block[k];
+    }
+    return BB_OK;
+}
+
+// Layers of `strength` [layers->count] against the mean of `sources`; noise and tilt [sensors].
+static bb_status learn_remainder(const bb_learn_layers *layers, const double *strength,
+                                 bb_index source_count, const bb_matrix_source *sources,
+                                 double *noise_arcsec2, double *tilt_arcsec2)
+{
+    bb_status status = BB_OK;
+    const bb_sensor_array *guides = &layers->items[0].guides;
+    double *block = NULL;
+    for (bb_index s = 0; s < guides->sensor_count; ++s) {
+        const bb_sensor *sensor = &guides->sensors[s];
+        const double n = (double)sensor->count;
+        sums total = {0};
+        BB_RELEASE(&block);
+        BB_TRY(BB_ALLOCATE(sensor->count * sensor->count, &block));
+        for (int axis = BB_AXIS_X; axis <= BB_AXIS_Y; ++axis) {
+            const bb_index first = sensor->first + axis * sensor->count;
+            for (bb_index k = 0; k < source_count; ++k) {
+                BB_TRY(add_block(&sources[k], first, sensor->count, 1.0 / (double)source_count,
+                                 block, &total));
+            }
+            for (bb_index l = 0; l < layers->count; ++l) {
+                BB_TRY(add_block(bb_slope_covariance_source(layers->items[l].covariance), first,
+                                 sensor->count, -strength[l], block, &total));
+            }
+        }
+        const bool tilted = sensor->star.kind->tilt_unknown && sensor->count > 1;
+        tilt_arcsec2[s] = tilted ? total.mutual / (2.0 * n * (n - 1.0)) : 0.0;
+        noise_arcsec2[s] = total.own / (2.0 * n) - tilt_arcsec2[s];
+    }
+done:
+    BB_RELEASE(&block);
+    return status;
+}
 
 static const double log_tolerance = 1e-5;   // of the outer scale
 static const double derivative_step = 1e-3; // of the outer scale, relative
@@ -340,8 +393,8 @@ static bb_status conclude(const bb_learn_task *task, bb_learned_profile *out)
     }
     BB_TRY(solve(&p, out->strength, &out->residual));
     BB_TRY(find_sigmas(&p, out));
-    BB_TRY(bb_learn_remainder(&layers, out->strength, task->source_count, task->source,
-                              out->noise_arcsec2, out->tilt_arcsec2));
+    BB_TRY(learn_remainder(&layers, out->strength, task->source_count, task->source,
+                           out->noise_arcsec2, out->tilt_arcsec2));
     double total = 0.0;
     for (bb_index l = 0; l < task->layer_count; ++l) {
         total += out->strength[l];

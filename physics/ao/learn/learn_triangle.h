@@ -3,13 +3,60 @@
 // A tall least-squares problem as one small triangle, and its non-negative solution. For learn.c.
 //
 // The columns are covariances (of layers, and measured), their rows all values that
-// learn_block.h gives. A = Q T with T upper triangular: |A y| = |T y| for any y, so that all sums
-// of squares are those of T, without the squared condition of the normal equations.
+// bb_learn_block_reduce gives. A = Q T with T upper triangular: |A y| = |T y| for any y, so that
+// all sums of squares are those of T, without the squared condition of the normal equations.
 #ifndef BB_PHYSICS_AO_LEARN_LEARN_TRIANGLE_H
 #define BB_PHYSICS_AO_LEARN_LEARN_TRIANGLE_H
 
 #include "core/matrix_source.h"
+#include "physics/ao/covariance/slope_covariance.h"
 #include "physics/ao/sensor_array.h"
+
+/// One layer of unit strength; the sensors as they fall on it.
+typedef struct bb_learn_layer {
+    bb_atmosphere atmosphere; ///< of this layer only
+    bb_sensor_array guides;
+    bb_slope_covariance *covariance; ///< of this layer alone, without noise and tilts
+} bb_learn_layer;
+
+/// Plain owner.
+typedef struct bb_learn_layers {
+    bb_index count;
+    bb_learn_layer *items; ///< [count]
+} bb_learn_layers;
+
+/// Layers at `height_m` [count] (at zenith) of strength 1 m^(-5/3) at zenith. Errors: BB_MEMORY.
+/// Release with bb_learn_layers_release.
+BB_CHECKED bb_status bb_learn_layers_create(const bb_ao_config *config, bb_index count,
+                                            const double *height_m, double outer_scale_m,
+                                            bb_learn_layers *out);
+void bb_learn_layers_release(bb_learn_layers *layers);
+
+// Entries of a covariance of slopes that a fit of layers may count: block by block, one sensor and
+// axis against another, without what noise and the tilts of laser stars add.
+
+/// One block of the upper half.
+typedef struct bb_learn_block {
+    const bb_sensor *row_sensor, *column_sensor;
+    int row_axis, column_axis;
+} bb_learn_block;
+
+/// Blocks of an array: of a sensor and itself xx, xy and yy, of two sensors all four.
+bb_index bb_learn_block_count(const bb_sensor_array *guides);
+bb_learn_block bb_learn_block_at(const bb_sensor_array *guides, bb_index index);
+
+/// Values that bb_learn_block_reduce gives.
+bb_index bb_learn_block_values(const bb_learn_block *block);
+
+/// Values of scratch that it wants.
+bb_index bb_learn_block_scratch(const bb_learn_block *block);
+
+/// The block of `source` as the values that count, weighted so that their sum of squares is that of
+/// the block (and of its mirror image), but for what was averaged or projected out. Errors: the
+/// source's.
+BB_CHECKED bb_status bb_learn_block_reduce(const bb_learn_block *block,
+                                           const bb_matrix_source *source, double *scratch,
+                                           double *out);
 
 /// Reduces `count` covariances of one sensor array to T [count][count], column-major, zeros below
 /// the diagonal; `rows` gets the number of values behind it, NaN (and T is zero) where one of them

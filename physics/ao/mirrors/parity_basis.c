@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/ao/mirrors/parity_basis.h"
-
 #include "core/memory.h"
 #include "core/thread.h"
+#include "physics/ao/mirrors/mirror_projector.h"
 
 #include <math.h>
 #include <stdbool.h>

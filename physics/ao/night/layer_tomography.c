@@ -2,11 +2,148 @@
 #include "physics/ao/night/layer_tomography.h"
 
 #include "core/memory.h"
-#include "physics/ao/covariance/corrected_structure.h"
-#include "physics/ao/night/layer_mixture.h"
+#include "physics/ao/covariance/structure_function.h"
 
 #include <math.h>
 #include <string.h>
+
+// Covariance of slopes for layers of any strengths, as a matrix source:
+//   sum_l w_l C_l + N + V diag(variance) V^T,
+// C_l of a layer of unit strength, w_l strengths that may change between fills, N the noise of
+// subapertures and V the tilts of stars. The C_l are matrices in memory, or sources that are asked
+// every time. Everything but `source` is borrowed and must outlive it; `weight` and `noise` may
+// change while nothing is filled.
+typedef struct layer_mixture {
+    bb_index layer_count;
+    const bb_matrix_source *const *layers; // [layer_count]; NULL: all are in `held`
+    const double *held;                    // [layer_count][rows][columns], or NULL
+    const double *weight;                  // [layer_count]
+    const bb_sensor_array *guides;         // whose noise and tilts are added; NULL: none
+    const bb_measurement_noise *noise;     // NULL: none
+    const bb_tilt_vectors *tilts;          // NULL: none
+    bb_matrix_source source;               // layer_mixture_start makes it
+} layer_mixture;
+
+static void add_row(double weight, const double *layer, bb_index count, double *out)
+{
+    for (bb_index j = 0; j < count; ++j) {
+        out[j] += weight * layer[j];
+    }
+}
+
+static void clear(bb_view out)
+{
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        memset(bb_view_row(out, i), 0, (size_t)out.shape[1] * sizeof(double));
+    }
+}
+
+static void add_held(const layer_mixture *mixture, bb_index row, bb_index column, bb_view out)
+{
+    const bb_index columns = mixture->source.columns;
+    const bb_index items = mixture->source.rows * columns;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        for (bb_index l = 0; l < mixture->layer_count; ++l) {
+            add_row(mixture->weight[l], mixture->held + l * items + (row + i) * columns + column,
+                    out.shape[1], bb_view_row(out, i));
+        }
+    }
+}
+
+static bb_status add_sources(const layer_mixture *mixture, bb_index row, bb_index column,
+                             bb_view out)
+{
+    bb_status status = BB_OK;
+    double *block = NULL; // of one layer
+    BB_TRY(BB_ALLOCATE(out.shape[0] * out.shape[1], &block));
+    const bb_view view = bb_view_matrix(block, out.shape[0], out.shape[1]);
+    for (bb_index l = 0; l < mixture->layer_count; ++l) {
+        if (mixture->weight[l] == 0.0) {
+            continue;
+        }
+        BB_TRY(bb_matrix_source_fill(mixture->layers[l], row, column, view));
+        for (bb_index i = 0; i < out.shape[0]; ++i) {
+            add_row(mixture->weight[l], block + i * out.shape[1], out.shape[1],
+                    bb_view_row(out, i));
+        }
+    }
+done:
+    BB_RELEASE(&block);
+    return status;
+}
+
+// Noise couples the two slopes of one subaperture: those of a sensor's subapertures whose slope
+// along axis `a` is in a row of the block and along `b` in a column.
+static void add_sensor_noise(const bb_sensor *sensor, const bb_slope_noise *noise, int a, int b,
+                             bb_index row, bb_index column, bb_view out)
+{
+    const bb_index first_row = sensor->first + (a == 0 ? 0 : sensor->count) - row;
+    const bb_index first_column = sensor->first + (b == 0 ? 0 : sensor->count) - column;
+    for (bb_index k = first_row < 0 ? -first_row : 0;
+         k < sensor->count && first_row + k < out.shape[0]; ++k) {
+        const bb_index j = first_column + k;
+        if (j >= 0 && j < out.shape[1]) {
+            bb_view_row(out, first_row + k)[j] +=
+                a != b ? noise[k].xy : (a == 0 ? noise[k].xx : noise[k].yy);
+        }
+    }
+}
+
+static void add_noise(const layer_mixture *mixture, bb_index row, bb_index column, bb_view out)
+{
+    for (bb_index s = 0; s < mixture->guides->sensor_count; ++s) {
+        const bb_sensor *sensor = &mixture->guides->sensors[s];
+        const bb_slope_noise *noise = mixture->noise->subaperture + sensor->first / 2;
+        for (int axes = 0; axes < 4; ++axes) {
+            add_sensor_noise(sensor, noise, axes / 2, axes % 2, row, column, out);
+        }
+    }
+}
+
+static void add_tilts(const bb_tilt_vectors *tilts, bb_index row, bb_index column, bb_view out)
+{
+    const bb_index count = tilts->columns;
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = bb_view_row(out, i);
+        for (bb_index c = 0; c < count; ++c) {
+            const double tilt = tilts->variance[c] * tilts->vectors[(row + i) * count + c];
+            for (bb_index j = 0; tilt != 0.0 && j < out.shape[1]; ++j) {
+                values[j] += tilt * tilts->vectors[(column + j) * count + c];
+            }
+        }
+    }
+}
+
+static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
+{
+    const layer_mixture *mixture = source->context;
+    clear(out);
+    if (mixture->held != NULL) {
+        add_held(mixture, row, column, out);
+    } else {
+        BB_RETURN_IF_FAILED(add_sources(mixture, row, column, out));
+    }
+    if (mixture->noise != NULL) {
+        add_noise(mixture, row, column, out);
+    }
+    if (mixture->tilts != NULL) {
+        add_tilts(mixture->tilts, row, column, out);
+    }
+    return BB_OK;
+}
+
+// Makes the source of a mixture whose other members are set, named and sized as `like`, one of
+// its layers or a matrix of the same slopes.
+static void layer_mixture_start(layer_mixture *mixture, const bb_matrix_source *like)
+{
+    mixture->source = (bb_matrix_source){.rows = like->rows,
+                                         .columns = like->columns,
+                                         .symmetric = like->symmetric,
+                                         .name = like->name,
+                                         .unit = like->unit,
+                                         .fill = fill,
+                                         .context = mixture};
+}
 
 // One layer of unit strength, and its covariances where they are not kept as matrices.
 typedef struct layer {
@@ -31,7 +168,7 @@ typedef struct scale_group {
 typedef struct stack {
     double *held;                    // [layers][rows][columns], NULL: sources
     const bb_matrix_source **layers; // [layers], NULL: held
-    bb_layer_mixture mixture;
+    layer_mixture mixture;
 } stack;
 
 struct bb_layer_tomography {
@@ -46,7 +183,7 @@ struct bb_layer_tomography {
     double *weight;      // [layers] strengths at zenith
     bb_atmosphere atmosphere;
     bb_tilt_vectors tilts; // of Cmm
-    bb_layer_mixture core;
+    layer_mixture core;
     stack cmm, *ctm, *ctt; // [targets]
     double *term;          // [N][N] of a group
 };
@@ -159,8 +296,8 @@ static bb_status make_group(bb_layer_tomography *self, const bb_profile_series *
     BB_TRY(BB_ZEROED(targets, &group->corrected));
     for (bb_index t = 0; t < targets; ++t) {
         if (self->base->targets[t].owns_spread && terms != NULL && terms->fitting) {
-            BB_TRY(bb_corrected_structure_tabulate(group->outer_scale_m, pitch_of(self, t),
-                                                   &group->corrected[t]));
+            BB_TRY(bb_structure_function_corrected_table(group->outer_scale_m, pitch_of(self, t),
+                                                         &group->corrected[t]));
         }
     }
     BB_TRY(BB_ALLOCATE(series->layer_count, &air->height_m));
@@ -298,11 +435,11 @@ static bb_status start_stack(bb_layer_tomography *self, const bb_matrix_source *
     } else {
         BB_TRY(BB_ZEROED(self->layer_count, &matrix->layers));
     }
-    matrix->mixture = (bb_layer_mixture){.layer_count = self->layer_count,
-                                         .layers = matrix->layers,
-                                         .held = matrix->held,
-                                         .weight = self->weight};
-    bb_layer_mixture_start(&matrix->mixture, like);
+    matrix->mixture = (layer_mixture){.layer_count = self->layer_count,
+                                      .layers = matrix->layers,
+                                      .held = matrix->held,
+                                      .weight = self->weight};
+    layer_mixture_start(&matrix->mixture, like);
 done:
     return status;
 }
@@ -325,7 +462,7 @@ static double bytes_of(const bb_tomography *problem, bb_index targets, bb_index 
 static bb_status start_cmm(bb_layer_tomography *self, bb_lgs_tilt tilt)
 {
     bb_status status = BB_OK;
-    bb_layer_mixture *whole_mixture = &self->cmm.mixture;
+    layer_mixture *whole_mixture = &self->cmm.mixture;
     BB_TRY(start_stack(self, self->base->cmm, &self->cmm));
     whole_mixture->guides = &self->base->guides;
     whole_mixture->noise = &self->problem.noise;
@@ -337,7 +474,7 @@ static bb_status start_cmm(bb_layer_tomography *self, bb_lgs_tilt tilt)
     if (tilt == BB_LGS_TILT_CONSTANT_BLOCK) {
         self->core.tilts = &self->tilts;
     }
-    bb_layer_mixture_start(&self->core, self->base->cmm_core);
+    layer_mixture_start(&self->core, self->base->cmm_core);
     self->problem.cmm = &whole_mixture->source;
     self->problem.cmm_core = &self->core.source;
 done:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tomographic problem for one profile after another of the same layers. Covariances are linear in
-// strengths, so each layer's are made once, at unit strength, and mixed (layer_mixture.h); noise
+// strengths, so each layer's are made once, at unit strength, and mixed; noise
 // follows the seeing, error terms the layers of each outer scale. Sensors, mirrors, point spreads
 // and tilts are those of the study's own problem.
 #ifndef BB_PHYSICS_AO_NIGHT_LAYER_TOMOGRAPHY_H

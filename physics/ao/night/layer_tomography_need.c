@@ -2,7 +2,7 @@
 //
 // bb_layer_tomography_need: what the covariances of all layers take.
 #include "core/memory.h"
-#include "physics/ao/covariance/corrected_structure.h"
+#include "physics/ao/covariance/structure_function.h"
 #include "physics/ao/night/layer_tomography.h"
 
 #include <math.h>
@@ -116,7 +116,7 @@ bb_status bb_layer_tomography_need(const bb_ao_config *config, const bb_profile_
     const bool holds = matrices.host_bytes <= held_bytes;
     bb_need scale = bb_structure_table_need();
     for (bb_index t = 0; fitting && t < target_count; ++t) {
-        scale = bb_need_together(scale, bb_corrected_structure_need());
+        scale = bb_need_together(scale, bb_structure_function_corrected_need());
     }
     bb_need kept = bb_need_copies(scale, outer_scales(series));
     kept = bb_need_together(kept, bb_measurement_noise_need((bb_index)(0.5 * span.n)));

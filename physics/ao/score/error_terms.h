@@ -4,7 +4,7 @@
 // functions: each is independent of the others and stationary, so that their OTFs multiply.
 //
 //   fitting   turbulence beyond the cutoff 1 / (2 d), d the actuator pitch: D - Dlow of
-//             corrected_structure.h, scaled to a coefficient of (d / r0)^(5/3): 0.2740 is that of
+//             structure_function.h, scaled to a coefficient of (d / r0)^(5/3): 0.2740 is that of
 //             the cutoff itself. With it truth sensors see only what is below the cutoff: their
 //             aliasing of the rest would be in the residual of slopes and is no error.
 //   aliasing  turbulence beyond the cutoff that one Shack-Hartmann of averaged gradients folds into
@@ -25,8 +25,13 @@
 #ifndef BB_PHYSICS_AO_SCORE_ERROR_TERMS_H
 #define BB_PHYSICS_AO_SCORE_ERROR_TERMS_H
 
+#include "core/csr.h"
 #include "core/need.h"
 #include "physics/ao/atmosphere.h"
+#include "physics/ao/mirrors/deformable_mirror.h"
+#include "physics/ao/sensor_array.h"
+
+struct bb_tomography;
 
 /// A square grid of displacements with wrap-around: (i, j) is i or i - pixels steps along x.
 typedef struct bb_displacement_grid {
@@ -58,5 +63,49 @@ double bb_error_terms_aliasing_coefficient(void);
 
 /// Dlag / 2 of a layer with r0 = 1 m, rad^2, `drift_m` = v tau.
 double bb_error_terms_lag(bb_structure_table structure, double drift_m, double r_m);
+
+// Error budget of a residual: the error terms one by one, and the measurement noise that a
+// reconstructor propagates, R N R^T, N the covariance of the noise. The rest of the residual of
+// slopes is the tomographic error, with the guide stars' aliasing.
+
+/// Variances over the pupil, piston taken out, m^2; 0 of a term that is off.
+typedef struct bb_error_budget {
+    double fitting, aliasing, lag;
+} bb_error_budget;
+
+/// The error terms in a target's direction. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_error_budget_of_terms(const bb_error_terms_config *config,
+                                              const struct bb_tomography *tomography,
+                                              bb_index target, bb_error_budget *out);
+
+/// N [n][n] of the guide stars, arcsec^2: two entries a row. Errors: BB_MEMORY. Owner of `*out`:
+/// the caller.
+BB_CHECKED bb_status bb_error_budget_noise(const struct bb_tomography *tomography, bb_csr *out);
+
+/// Standard deviation of a slope of a guide star, mean over its subapertures and axes, arcsec.
+double bb_error_budget_slope_noise(const struct bb_tomography *tomography, bb_index star);
+
+// Shake, a tilt of the telescope by wind: every star and every target sees it alike, and the
+// covariance that a reconstructor is made of does not know it. With v the slopes of a tilt of one
+// arcsecond along an axis of the sky in all guide sensors, u those in the truth sensor, an estimate
+// by R leaves w = u - R v of it, and
+//
+//     Cee <- Cee + rms^2 sum over both axes of w w^T.
+//
+// What R was rounded to hides its errors where the covariance is quiet, and may meet them here.
+
+/// R v of both axes, `out` [rows][2], for r [rows][n] of the measurements of `guides`. Rows by the
+/// threads. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_error_terms_estimate_shake(const bb_sensor_array *guides, bb_index rows,
+                                                   const double *r, double *out);
+
+/// Adds it to `cee` [m][m], arcsec^2, m the slopes of `truth`, for an estimate that makes
+/// `estimated` [m][2] of both tilts. With a mirror, NULL for none, it estimates commands,
+/// [actuators][2]: u is what the mirror's projector makes of the truth sensor's, and cee is
+/// [actuators][actuators], V^2. `rms_arcsec` is that of each axis; 0 adds nothing. Errors:
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_error_terms_add_shake(const bb_sensor_array *truth,
+                                              const bb_deformable_mirror *mirror, double rms_arcsec,
+                                              const double *estimated, double *cee);
 
 #endif

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/mirrors/mirror_shape.h"
+#include "physics/ao/mirrors/mirror_surface.h"
 
 #include <cblas.h>
 #include <math.h>

@@ -21,7 +21,7 @@
 #ifndef BB_PHYSICS_AO_SCORE_PAIR_STREHL_H
 #define BB_PHYSICS_AO_SCORE_PAIR_STREHL_H
 
-#include "physics/ao/mirrors/mirror_shape.h"
+#include "physics/ao/mirrors/mirror_surface.h"
 #include "physics/ao/score/point_spread.h"
 
 /// Points of the pupil between which pairs are counted: every `step`-th of the point spread's grid,

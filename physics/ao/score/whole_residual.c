@@ -5,7 +5,6 @@
 #include "core/row_product.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/phase_slope_covariance.h"
-#include "physics/ao/mirrors/mirror_shape.h"
 #include "physics/ao/mirrors/mirror_surface.h"
 #include "physics/ao/target_commands.h"
 

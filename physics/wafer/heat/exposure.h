@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Energy that the exposure of one field puts into the wafer nodes, step by step.
+// Energy that the exposure of one field puts into the wafer nodes, step by step, and the cooling
+// hood that moves with the slit.
 //
 // Each node owns the quarters of its live cells. Its energy in a light step is the integral of
 // dose * absorption * |F(s(t + dt)) - F(s(t))| over the part of them inside the field, exact along
@@ -61,5 +62,41 @@ double bb_exposure_mesh_error(const bb_wafer_material_config *wafer, const bb_sc
                               double spacing);
 
 void bb_exposure_destroy(bb_exposure **exposure);
+
+// Cooling hood: a rectangle over the wafer that moves with the slit and takes heat from its top,
+//     C dT/dt = ... - h_t(x, t) (T - T_hood),   h_t = exchange under the hood, 0 elsewhere.
+//
+// The rectangle is centred on the slit: on the field's middle in x, and in y on the middle of the
+// arc, y_slit - sagitta / 2. In the light steps it moves with y_slit; in the dark steps it goes at
+// constant speed in a straight line to where the next exposure starts. After the last exposure it
+// stays where it stood at the end of its light steps. Without dark steps it jumps.
+//
+// A node exchanges through the part of its own area (the quarters of its live cells) that the
+// rectangle covers in the middle of a step: second order in the step.
+
+/// Read-only to users.
+typedef struct bb_hood {
+    const bb_disc_mesh *mesh; ///< borrowed
+    const bb_scan *scan;      ///< borrowed
+    double exchange;          ///< h_t, W/(m2 K)
+    double width;             ///< m
+    double height;            ///< m
+    double rise;              ///< of the hood above the water, K
+    bb_index cover_limit;     ///< no place of the hood covers more nodes
+} bb_hood;
+
+/// Whether the configuration has a hood; NULL has none.
+bool bb_hood_wanted(const bb_hood_config *config);
+
+bb_hood bb_hood_make(const bb_disc_mesh *mesh, const bb_scan *scan, const bb_hood_config *config);
+
+/// Centre (x, y) of the hood, m, `time` s after the first light step of exposure `index` began,
+/// until the next exposure.
+void bb_hood_centre(const bb_hood *hood, bb_index index, double time, double centre[2]);
+
+/// Nodes under the hood, ascending, in `node` [most], and the heat per kelvin that each exchanges
+/// in `duration` s, J/K, in `exchange` [most]. Returns their count.
+bb_index bb_hood_cover(const bb_hood *hood, const double centre[2], double duration, int32_t *node,
+                       double *exchange);
 
 #endif

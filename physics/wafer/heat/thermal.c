@@ -4,9 +4,74 @@
 #include "core/memory.h"
 #include "physics/wafer/heat/clamp_grid.h"
 #include "physics/wafer/heat/heat_sizes.h"
-#include "physics/wafer/heat/through_mode.h"
 
 #include <math.h>
+
+// The first odd mode of temperature through the thickness of the wafer, beside the mean T:
+//     T(z) = T + (2 z / d) tau,   z from -d/2 (clamp) to d/2 (top),
+// so that the top is at T + tau and the bottom at T - tau. Moments of the heat equation with 1 and
+// 2 z / d, dose q absorbed at the top:
+//     C T'         = k d lap T       - h_c (T - tau - T_c) - h_t (T + tau - T_h) + q
+//     (C/3) tau'   = (k d/3) lap tau + h_c (T - tau - T_c) - h_t (T + tau - T_h) + q - (4 k/d) tau
+// Both are one symmetric system: exchanges are squares of T - tau - T_c and T + tau - T_h. Energy
+// is that of T alone. tau relaxes with C d / (12 k) = d^2 / (12 kappa), 0.56 ms, where the slowest
+// mode of the exact equation takes d^2 / (pi^2 kappa), 0.68 ms; under steady q it is q d / (4 k).
+//
+// tau is shorter than a step: its relaxation is stepped exactly. Forward Euler on a capacity M_tau
+// in place of C/3 is the exponential step with constant forcing, and Crank-Nicolson likewise:
+//     x = dt (4 k/d) / (C/3):   M_tau = (C/3) x / (1 - exp -x),   M_tau = (C/3) (x/2) coth(x/2).
+// So A and K + H of thermal.h only grow by tau's rows, with M_tau as their capacity.
+//
+// Limits: one mode; the profile under the slit is sharper in the first 0.1 ms. The gap to a ring
+// exchanges T, and tau through a third of it.
+
+typedef struct through_mode {
+    double relaxation;  // 4 k / d, W/(m2 K)
+    double capacity;    // M_tau, J/(m2 K)
+    double conductance; // k d / 3, W/K
+} through_mode;
+
+static double thickness(const bb_wafer_material_config *wafer)
+{
+    return 1e-6 * wafer->thickness_um;
+}
+
+// (C/3) / (4 k/d), s.
+static double relaxation_time(const bb_wafer_material_config *wafer)
+{
+    const double d = thickness(wafer);
+    return wafer->density_kg_per_m3 * wafer->specific_heat_j_per_kg_k * d * d /
+           (12.0 * wafer->conductivity_w_per_m_k);
+}
+
+// For steps of `step` s by `stepping` (bb_mesh_stepping).
+static through_mode through_mode_make(const bb_wafer_material_config *wafer, int stepping,
+                                      double step)
+{
+    const double relaxation = 4.0 * wafer->conductivity_w_per_m_k / thickness(wafer);
+    const double x = step / relaxation_time(wafer);
+    // M_tau = relaxation * dt times what M_tau dtau = -relaxation dt tau has to be divided by.
+    const double part =
+        stepping == (int)BB_STEPPING_EXPLICIT ? 1.0 / -expm1(-x) : 0.5 / tanh(0.5 * x);
+    return (through_mode){
+        .relaxation = relaxation,
+        .capacity = relaxation * step * part,
+        .conductance = wafer->conductivity_w_per_m_k * thickness(wafer) / 3.0,
+    };
+}
+
+// Largest explicit step that is surely stable for tau's rows on a mesh of `spacing` m, s;
+// `exchange` bounds the row sums of its exchanges, W/(m2 K): M_tau^-1 S <= (relaxation +
+// 4 (k d/3) / h^2 + exchange) / M_tau, a step times that is (1 - exp -x) (1 + r) <= 2. Infinite
+// where every step is.
+static double through_mode_limit(const bb_wafer_material_config *wafer, double spacing,
+                                 double exchange)
+{
+    const double d = thickness(wafer);
+    const double r =
+        d * d / (3.0 * spacing * spacing) + exchange * d / (4.0 * wafer->conductivity_w_per_m_k);
+    return r <= 1.0 ? INFINITY : -relaxation_time(wafer) * log1p(-2.0 / (1.0 + r));
+}
 
 // Coefficients in SI.
 typedef struct coefficients {
@@ -90,7 +155,7 @@ static bb_status add_bottom(bb_triplets *list, bb_index i, bb_index tau, bb_inde
 
 // Rows of tau, and what its exchanges add to the others.
 static bb_status add_through(bb_triplets *list, const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
-                             const bb_edge_ring *ring, const bb_through_mode *mode, double exchange,
+                             const bb_edge_ring *ring, const through_mode *mode, double exchange,
                              const bb_thermal *thermal)
 {
     const bb_index first = bb_thermal_tau_first(thermal);
@@ -130,7 +195,7 @@ static bb_status add_contacts(bb_triplets *list, const bb_edge_ring *ring, bb_in
 
 static void fill_capacity(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                           const bb_edge_ring *ring, const coefficients *terms,
-                          const bb_through_mode *mode, bb_thermal *thermal)
+                          const through_mode *mode, bb_thermal *thermal)
 {
     const bb_index first = thermal->node_count + thermal->clamp_count;
     for (bb_index i = 0; i < thermal->tau_count; ++i) {
@@ -247,7 +312,7 @@ static double bound_step(const places *layout, const bb_thermal_setting *setting
         greatest = fmax(greatest, rate / heat->clamp_capacity);
     }
     const double stable = 2.0 / greatest;
-    return two_mode ? fmin(stable, bb_through_mode_limit(wafer, side, exchanged)) : stable;
+    return two_mode ? fmin(stable, through_mode_limit(wafer, side, exchanged)) : stable;
 }
 
 double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp,
@@ -339,7 +404,7 @@ static void make_step_matrix(const bb_thermal *thermal, bb_csr *matrix)
 
 static bb_status assemble(const bb_disc_mesh *mesh, const bb_clamp_grid *grid,
                           const bb_thermal_setting *setting, const coefficients *terms,
-                          const bb_through_mode *mode, bb_thermal *thermal)
+                          const through_mode *mode, bb_thermal *thermal)
 {
     bb_status status = BB_OK;
     bb_triplets list = {0};
@@ -389,7 +454,7 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     bb_status status = BB_OK;
     bb_clamp_grid *grid = NULL;
     bb_thermal *thermal = NULL;
-    bb_through_mode mode;
+    through_mode mode;
     coefficients terms = convert(wafer, clamp);
     if (model == BB_CLAMP_LAYER) {
         BB_TRY(bb_clamp_grid_create(mesh, 1e-3 * clamp->spacing_mm, &grid));
@@ -407,7 +472,7 @@ bb_status bb_thermal_create_in(const bb_disc_mesh *mesh, const bb_wafer_material
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->loss));
     BB_TRY(BB_ALLOCATE(thermal->size, &thermal->per_joule));
     BB_TRY(hold_step(mesh, grid, setting, wafer, clamp, step, &thermal->stable_step));
-    mode = bb_through_mode_make(wafer, setting->stepping, step);
+    mode = through_mode_make(wafer, setting->stepping, step);
     fill_capacity(mesh, grid, setting->ring, &terms, &mode, thermal);
     BB_TRY(assemble(mesh, grid, setting, &terms, &mode, thermal));
     *out = thermal;

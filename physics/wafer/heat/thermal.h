@@ -8,14 +8,14 @@
 // Clamp (layer on a coarse grid):
 //     C_c dT_c/dt = d_c k_c lap T_c + h_c (T - T_c) - h_w T_c
 // Ring: edge_ring.h. The hood's part, h_t, moves: it is no part of A but an input of the step,
-// T_i <- ... - B_i g_i (T_i - T_hood) with g_i = dt h_t times the covered area (hood.h).
+// T_i <- ... - B_i g_i (T_i - T_hood) with g_i = dt h_t times the covered area (exposure.h).
 // Q1 elements with lumped mass and forward Euler: A = I - dt M^-1 (K + H), B = M^-1 for energies in
 // joules that are deposited in the step. Wafer and clamp exchange heat through one conductance for
 // each pair of a wafer node i and a coarse node j, h_c m_i P_ij, where P is the bilinear
 // prolongation: A then has no negative entry off its diagonal, and no heat is lost between them.
 // The coarse cells are those that touch a wafer cell, with their whole area as capacity.
 //
-// With two modes through the thickness the state has tau besides (through_mode.h): bottom and top
+// With two modes through the thickness the state has tau besides (thermal.c): bottom and top
 // exchange at T - tau and T + tau. A then has negative entries.
 //
 // Limits: linear; without the second mode no drop of temperature through the thickness (about 0.44
@@ -58,7 +58,7 @@ typedef struct bb_thermal {
     bb_csr step_matrix;   ///< A, [size][size]; empty for crank-nicolson
     bb_csr conductance;   ///< K + H, [size][size] symmetric, W/K; empty for explicit
     double *per_joule;    ///< B, [size]: K per J deposited in a node
-    double *capacity;     ///< [size] J/K; of tau M_tau of through_mode.h
+    double *capacity;     ///< [size] J/K; of tau M_tau of thermal.c
     double *loss;         ///< [size] conductance to the water (or isothermal clamp), W/K; of tau 0
 } bb_thermal;
 

@@ -4,7 +4,7 @@
 // (2.5-D), by finite elements on its mesh: kinematics u(z) = u0 - z grad w, z up,
 //     minimise 1/2 int eps(u0) : N : eps(u0) - int N_T div u0 + 1/2 int kappa : D : kappa
 //         + int M_T lap w + 1/2 int k_s |u0 + (d/2) grad w|^2 + 1/2 int k_n w^2
-// with a free edge; springs uniform or by cell. Elements of plate_element.h, T bilinear in a cell.
+// with a free edge; springs uniform or by cell. Elements of plate_assembly.h, T bilinear in a cell.
 //
 // What is measured is the top surface:
 //     u_top = u0 - (d/2) grad w,  z = w + g,  g / d = alpha T (1 + 2 c) - c div u0
@@ -18,10 +18,32 @@
 #ifndef BB_PHYSICS_WAFER_RESPONSE_COUPLED_PLATE_H
 #define BB_PHYSICS_WAFER_RESPONSE_COUPLED_PLATE_H
 
+#include "core/matrix_source.h"
 #include "physics/wafer/disc_mesh.h"
-#include "physics/wafer/response/plate_element.h"
+#include "physics/wafer/response/plate_assembly.h"
 #include "physics/wafer/response/plate_factor.h"
+#include "physics/wafer/response/temperature_grid.h"
 #include "physics/wafer/response/workspace_pool.h"
+#include "physics/wafer/slit_grid.h"
+
+/// 16 of w, and 4 nodes x 4 cells x 4 corners x 2 of div u0, an unknown possibly repeated.
+enum { BB_PLATE_SAMPLE = 144 };
+
+/// Component of the top surface's displacement at a point as a linear form of the unknowns and of
+/// the node temperatures: J' e_p, and the local part F of z.
+typedef struct bb_plate_sample {
+    double x, y; ///< of the point, on the mesh
+    int count;
+    int64_t unknown[BB_PLATE_SAMPLE]; ///< 6 node + c
+    double weight[BB_PLATE_SAMPLE];
+    int32_t node[4];    ///< of the temperature
+    double bilinear[4]; ///< weights of the temperatures around the point
+    double growth;      ///< of the thickness, m/K; 0 for x and y
+} bb_plate_sample;
+
+/// `axis` is a bb_axis; a point off a disc is moved towards (0, 0) on to its edge.
+void bb_plate_sample_make(const bb_disc_mesh *mesh, const bb_plate *plate, double x, double y,
+                          int axis, bb_plate_sample *out);
 
 /// Read-only to users.
 typedef struct bb_coupled_plate {
@@ -81,5 +103,40 @@ BB_CHECKED bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int ax
                                            double *moments);
 
 void bb_coupled_plate_destroy(bb_coupled_plate **plate);
+
+// Rows of the response matrix: displacement of the top surface along x, y or z at the slit points
+// of one field for a kelvin in a cell of S, by adjoint solves.
+//
+// Temperatures of S reach the nodes by the transpose of the restriction, as in membrane.h, so
+// that a row is C_pj = A_j (W (g_p / m))_j with g_p = G' K^-1 J' e_p + F' e_p. What the nodes get
+// is the staircase of S, which a plate smooths, but not the part of z that is local, E T(p) with E
+// = bb_plate_local_height: there T(p) comes from the centres of the live cells around the point,
+// bilinear, in place of the nodes. Masked columns are zero. A slit point off the wafer has the row
+// of the edge beside it.
+
+/// With two modes through the thickness (heat/thermal.c) the columns are [cells of S | cells of the
+/// mean tau], the second block of the thermal moment M_T = E alpha d^2 tau / (6 (1 - nu)).
+///
+/// Rows of one axis for all slit points of one field. `source` points into this struct: keep it in
+/// place while the source is used. Each aligned batch of BB_PLATE_BATCH rows is one solve, whatever
+/// part of it is asked for: pull whole rows, in multiples of the batch.
+typedef struct bb_plate_response {
+    bb_matrix_source source; ///< [slit field_points][modes * grid cell_count], m/K
+    const bb_coupled_plate *plate;
+    const bb_temperature_grid *grid;
+    bb_slit_grid slit;
+    bb_field field;
+    int axis;       ///< bb_axis
+    bb_index modes; ///< 1, or 2 with tau
+} bb_plate_response;
+
+/// Everything given must outlive it; `grid` is of the plate's mesh.
+void bb_plate_response_make(const bb_coupled_plate *plate, const bb_temperature_grid *grid,
+                            const bb_slit_grid *slit, const bb_field *field, int axis,
+                            bb_index modes, bb_plate_response *out);
+
+/// What `rows` rows of `modes` blocks take beside the plate: of each thread right-hand sides of a
+/// batch and its nodal rows.
+bb_need bb_plate_response_need(double nodes, double modes, double rows, double threads);
 
 #endif

@@ -3,28 +3,218 @@
 
 #include "core/memory.h"
 #include "core/portable.h"
-#include "physics/wafer/response/dissection.h"
-#include "physics/wafer/response/membrane_element.h"
 #include "physics/wafer/response/plate_assembly.h"
-#include "physics/wafer/response/rigid_modes.h"
 #include "physics/wafer/response/workspace_pool.h"
 
 #include <math.h>
 #include <string.h>
 
-// At most 9 neighbours a node, two unknowns each: of them and the node's own the upper triangle.
+// Rigid motions of a wafer on uniform springs, two shifts and a turn, r = e_x, e_y and (-y, x)
+// about the centre of area. They have no strain, so that K r = k_s M r with M = int phi phi: they
+// are decoupled, and a temperature, whose load does no work on them, does not excite them. On soft
+// springs the factor amplifies its own rounding errors in them, by 1/(k_s area). Projection of
+// loads and displacements,
+//     f - M r (r' f)/(r' M r),   u - r (r' M u)/(r' M r),
+// removes that and nothing else. Limits: uniform springs and in-plane unknowns alone.
+
+// Read-only to users.
+typedef struct rigid_modes {
+    bb_index node_count;
+    double area;      // r' M r of a shift, m2
+    double polar;     // r' M r of the turn, m4
+    double *node;     // [node_count][2] x, y from the centre of area, m
+    double *weight;   // [node_count] int phi, m2
+    double *weight_x; // [node_count] int phi x, m3
+    double *weight_y;
+} rigid_modes;
+
+enum { MODES = 3, WIDEST = 32 };
+
+// Consistent masses of a square: int phi_k phi_l over its area, times 36.
+static const double MASS[4][4] = {
+    {4.0, 2.0, 1.0, 2.0}, {2.0, 4.0, 2.0, 1.0}, {1.0, 2.0, 4.0, 2.0}, {2.0, 1.0, 2.0, 4.0}};
+
+static void add_cells(const bb_disc_mesh *mesh, rigid_modes *out)
+{
+    const double unit = mesh->spacing * mesh->spacing / 36.0;
+    for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
+        const int32_t *corner = mesh->cell_nodes + 4 * cell;
+        for (int k = 0; k < 4; ++k) {
+            for (int l = 0; l < 4; ++l) {
+                out->weight[corner[k]] += unit * MASS[k][l];
+                out->weight_x[corner[k]] += unit * MASS[k][l] * out->node[2 * corner[l]];
+                out->weight_y[corner[k]] += unit * MASS[k][l] * out->node[2 * corner[l] + 1];
+            }
+        }
+    }
+}
+
+static void rigid_modes_release(rigid_modes *modes)
+{
+    BB_RELEASE(&modes->node);
+    BB_RELEASE(&modes->weight);
+    BB_RELEASE(&modes->weight_x);
+    BB_RELEASE(&modes->weight_y);
+}
+
+static bb_status rigid_modes_create(const bb_disc_mesh *mesh, rigid_modes *out)
+{
+    bb_status status = BB_OK;
+    double centre[2] = {0.0, 0.0};
+    *out = (rigid_modes){.node_count = mesh->node_count};
+    BB_TRY(BB_ALLOCATE(2 * mesh->node_count, &out->node));
+    BB_TRY(BB_ZEROED(mesh->node_count, &out->weight));
+    BB_TRY(BB_ZEROED(mesh->node_count, &out->weight_x));
+    BB_TRY(BB_ZEROED(mesh->node_count, &out->weight_y));
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        centre[0] += mesh->node_area[i] * bb_disc_mesh_x(mesh, i);
+        centre[1] += mesh->node_area[i] * bb_disc_mesh_y(mesh, i);
+        out->area += mesh->node_area[i];
+    }
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        out->node[2 * i] = bb_disc_mesh_x(mesh, i) - centre[0] / out->area;
+        out->node[2 * i + 1] = bb_disc_mesh_y(mesh, i) - centre[1] / out->area;
+    }
+    add_cells(mesh, out);
+    for (bb_index i = 0; i < mesh->node_count; ++i) {
+        out->polar += out->node[2 * i] * out->weight_x[i] + out->node[2 * i + 1] * out->weight_y[i];
+    }
+done:
+    if (status != BB_OK) {
+        rigid_modes_release(out);
+    }
+    return status;
+}
+
+// What a node has of each mode, in x and in y.
+typedef struct share {
+    double x[MODES], y[MODES];
+} share;
+
+static share of_motion(const rigid_modes *modes, bb_index i)
+{
+    return (share){.x = {1.0, 0.0, -modes->node[2 * i + 1]}, .y = {0.0, 1.0, modes->node[2 * i]}};
+}
+
+static share of_load(const rigid_modes *modes, bb_index i)
+{
+    return (share){.x = {modes->weight[i], 0.0, -modes->weight_y[i]},
+                   .y = {0.0, modes->weight[i], modes->weight_x[i]}};
+}
+
+typedef share (*sharing)(const rigid_modes *modes, bb_index i);
+
+// v - what (test' v)/(r' M r), for the three modes and all columns.
+BB_CLONES static void project(const rigid_modes *modes, const int64_t *place, int width,
+                              sharing test, sharing what, double *v)
+{
+    double sum[MODES][WIDEST] = {{0.0}};
+    const double norm[MODES] = {modes->area, modes->area, modes->polar};
+    for (bb_index i = 0; i < modes->node_count; ++i) {
+        const share node = test(modes, i);
+        const double *x = v + place[2 * i] * width;
+        const double *y = v + place[2 * i + 1] * width;
+        for (int m = 0; m < MODES; ++m) {
+            for (int p = 0; p < width; ++p) {
+                sum[m][p] += node.x[m] * x[p] + node.y[m] * y[p];
+            }
+        }
+    }
+    for (bb_index i = 0; i < modes->node_count; ++i) {
+        const share node = what(modes, i);
+        double *x = v + place[2 * i] * width;
+        double *y = v + place[2 * i + 1] * width;
+        for (int m = 0; m < MODES; ++m) {
+            for (int p = 0; p < width; ++p) {
+                x[p] -= node.x[m] * sum[m][p] / norm[m];
+                y[p] -= node.y[m] * sum[m][p] / norm[m];
+            }
+        }
+    }
+}
+
+// Takes the resultants out of `width` <= 32 loads, f[place[2 node + axis] * width + column], N.
+static void rigid_modes_unload(const rigid_modes *modes, const int64_t *place, int width, double *f)
+{
+    project(modes, place, width, of_motion, of_load, f);
+}
+
+// Takes the motions out of `width` <= 32 displacements of the same layout, m.
+static void rigid_modes_take(const rigid_modes *modes, const int64_t *place, int width, double *u)
+{
+    project(modes, place, width, of_load, of_motion, u);
+}
+
+static const double CORNER[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+
+// Shape functions and their gradients at (a, b) of [-1, 1]^2.
+static void shapes(double a, double b, double side, double value[4], double gradient[4][2])
+{
+    for (int k = 0; k < 4; ++k) {
+        double in_a = 1.0 + CORNER[k][0] * a;
+        double in_b = 1.0 + CORNER[k][1] * b;
+        value[k] = 0.25 * in_a * in_b;
+        gradient[k][0] = 0.5 * CORNER[k][0] * in_b / side;
+        gradient[k][1] = 0.5 * CORNER[k][1] * in_a / side;
+    }
+}
+
+// Plane stress: N11 = N22 = B, N12 = nu B, N66 = B (1 - nu) / 2, or those of a cubic crystal.
+static void add_stretch(const bb_plate *plate, const double (*gradient)[2], double weight,
+                        double stiffness[8][8])
+{
+    double along = plate->membrane * weight;
+    double across = plate->poisson * along;
+    double shear = plate->shear * along;
+    for (int k = 0; k < 4; ++k) {
+        for (int l = 0; l < 4; ++l) {
+            double xx = gradient[k][0] * gradient[l][0];
+            double yy = gradient[k][1] * gradient[l][1];
+            double xy = gradient[k][0] * gradient[l][1];
+            double yx = gradient[k][1] * gradient[l][0];
+            stiffness[2 * k][2 * l] += along * xx + shear * yy;
+            stiffness[2 * k][2 * l + 1] += across * xy + shear * yx;
+            stiffness[2 * k + 1][2 * l] += across * yx + shear * xy;
+            stiffness[2 * k + 1][2 * l + 1] += along * yy + shear * xx;
+        }
+    }
+}
+
+void bb_membrane_element_make(const bb_plate *plate, double side, bb_membrane_element *out)
+{
+    memset(out, 0, sizeof *out);
+    double weight = 0.25 * side * side;
+    for (int point = 0; point < 4; ++point) {
+        double value[4];
+        double gradient[4][2];
+        shapes(CORNER[point][0] / sqrt(3.0), CORNER[point][1] / sqrt(3.0), side, value, gradient);
+        add_stretch(plate, (const double(*)[2])gradient, weight, out->stiffness);
+        for (int k = 0; k < 4; ++k) {
+            for (int l = 0; l < 4; ++l) {
+                double spring = plate->tangential * weight * value[k] * value[l];
+                out->stiffness[2 * k][2 * l] += spring;
+                out->stiffness[2 * k + 1][2 * l + 1] += spring;
+                for (int c = 0; c < 2; ++c) {
+                    out->load[2 * k + c][l] += plate->thermal * weight * gradient[k][c] * value[l];
+                }
+            }
+        }
+    }
+}
+
 // Compliance of a rigid motion, 1/(k_s A), over that of a strain, 1/B, from which on rigid motions
 // are taken out of rows. Their right-hand sides then fill up, which stiffer springs, whose rows
 // move by under 1e-12 of themselves, need not pay for.
 static const double SOFT = 1e4;
 
+// At most 9 neighbours a node, two unknowns each: of them and the node's own the upper triangle.
 enum { MOST_OF_NODE = 2 * 2 * 9 / 2 + 2, LEAF = 3, BATCH = BB_MEMBRANE_BATCH };
 
 struct bb_membrane {
     const bb_disc_mesh *mesh;
     bb_membrane_element element;
     bb_plate_factor *factor;
-    bb_rigid_modes rigid;
+    rigid_modes rigid;
     bool soft;                      // rigid motions are far more compliant than strains
     bb_workspace_pool *right_sides; // [unknowns][BATCH]
     bb_workspace_pool *nodal_rows;  // [node_count][BATCH], for callers of _rows
@@ -100,7 +290,7 @@ static bb_status make_order(const bb_disc_mesh *mesh, int64_t **out)
     int32_t *nodes = NULL;
     BB_TRY(BB_ALLOCATE(mesh->node_count, &nodes));
     BB_TRY(BB_ALLOCATE(2 * mesh->node_count, out));
-    bb_dissection_order(mesh, LEAF, nodes);
+    bb_plate_dissect(mesh, LEAF, nodes);
     for (bb_index i = 0; i < 2 * mesh->node_count; ++i) {
         (*out)[i] = 2 * (int64_t)nodes[i / 2] + i % 2;
     }
@@ -121,7 +311,7 @@ bb_status bb_membrane_create(const bb_disc_mesh *mesh, const bb_wafer_material_c
     BB_TRY(BB_ZEROED(1, &membrane));
     membrane->mesh = mesh;
     bb_membrane_element_make(&plate, mesh->spacing, &membrane->element);
-    BB_TRY(bb_rigid_modes_create(mesh, &membrane->rigid));
+    BB_TRY(rigid_modes_create(mesh, &membrane->rigid));
     membrane->soft = plate.membrane > SOFT * plate.tangential * membrane->rigid.area;
     BB_TRY(bb_workspace_pool_create(BATCH * 2 * mesh->node_count, &membrane->right_sides));
     BB_TRY(bb_workspace_pool_create(BATCH * mesh->node_count, &membrane->nodal_rows));
@@ -186,9 +376,9 @@ bb_status bb_membrane_solve(const bb_membrane *membrane, const double *temperatu
             }
         }
     }
-    bb_rigid_modes_unload(&membrane->rigid, place, 1, right);
+    rigid_modes_unload(&membrane->rigid, place, 1, right);
     BB_TRY(bb_supernodes_solve(bb_plate_factor_supernodes(membrane->factor), 1, 0, NULL, right));
-    bb_rigid_modes_take(&membrane->rigid, place, 1, right);
+    rigid_modes_take(&membrane->rigid, place, 1, right);
     for (bb_index i = 0; i < unknowns; ++i) {
         u[i] = right[place[i]];
     }
@@ -265,12 +455,12 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
         }
     }
     if (membrane->soft) {
-        bb_rigid_modes_unload(&membrane->rigid, place, BATCH, adjoint);
+        rigid_modes_unload(&membrane->rigid, place, BATCH, adjoint);
     }
     BB_TRY(bb_supernodes_solve(factor, BATCH, membrane->soft ? 0 : 4 * count,
                                membrane->soft ? NULL : touched, adjoint));
     if (membrane->soft) {
-        bb_rigid_modes_take(&membrane->rigid, place, BATCH, adjoint);
+        rigid_modes_take(&membrane->rigid, place, BATCH, adjoint);
     }
     memset(rows, 0, (size_t)(BATCH * mesh->node_count) * sizeof *rows);
     for (bb_index cell = 0; cell < mesh->cell_count; ++cell) {
@@ -302,8 +492,75 @@ void bb_membrane_destroy(bb_membrane **membrane)
         return;
     }
     bb_plate_factor_destroy(&(*membrane)->factor);
-    bb_rigid_modes_release(&(*membrane)->rigid);
+    rigid_modes_release(&(*membrane)->rigid);
     bb_workspace_pool_destroy(&(*membrane)->right_sides);
     bb_workspace_pool_destroy(&(*membrane)->nodal_rows);
     BB_RELEASE(membrane);
+}
+
+_Static_assert((int)BATCH == (int)BB_GRID_BATCH, "rows are made and gathered in the same batches");
+
+// Rows of the aligned batch that starts at `first`, as far as `out` (which starts at `row`) holds
+// them, from its nodal rows.
+static void restrict_rows(const bb_fem_response *fem, const double *nodal, bb_index first,
+                          bb_index row, bb_index column, bb_view out)
+{
+    const bb_index begin = row > first ? row - first : 0;
+    const bb_index last = row + out.shape[0] - first;
+    const bb_index end = last < BATCH ? last : BATCH;
+    for (bb_index j = 0; j < out.shape[1]; ++j) {
+        double sum[BATCH];
+        bb_temperature_grid_gather(fem->grid, column + j, fem->mesh->node_area, nodal, sum);
+        for (bb_index p = begin; p < end; ++p) {
+            bb_view_row(out, first + p - row)[j] = sum[p];
+        }
+    }
+}
+
+static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index column, bb_view out)
+{
+    bb_status status = BB_OK;
+    const bb_fem_response *fem = source->context;
+    double *nodal = NULL; // [node_count][BATCH]
+    BB_TRY(bb_membrane_take_rows(fem->membrane, &nodal));
+    for (bb_index first = row - row % BATCH; first < row + out.shape[0]; first += BATCH) {
+        double x[BATCH] = {0.0};
+        double y[BATCH] = {0.0};
+        const bb_index more = fem->slit.field_points - first;
+        const bb_index count = more < BATCH ? more : BATCH;
+        for (bb_index p = 0; p < count; ++p) {
+            x[p] = bb_slit_grid_x(&fem->slit, &fem->field, first + p);
+            y[p] = bb_slit_grid_y(&fem->slit, &fem->field, first + p);
+        }
+        BB_TRY(bb_membrane_rows(fem->membrane, fem->axis, count, x, y, nodal));
+        restrict_rows(fem, nodal, first, row, column, out);
+    }
+done:
+    bb_membrane_give_rows(fem->membrane, &nodal);
+    return status;
+}
+
+bb_status bb_fem_response_make(const bb_disc_mesh *mesh, const bb_membrane *membrane,
+                               const bb_temperature_grid *grid, const bb_slit_grid *slit,
+                               const bb_field *field, int axis, bb_fem_response *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
+               "axis z needs the bending plate, which a membrane does not have");
+    *out = (bb_fem_response){
+        .source = {.rows = slit->field_points,
+                   .columns = grid->cell_count,
+                   .name = axis == BB_AXIS_X ? "C_x" : "C_y",
+                   .unit = "m/K",
+                   .fill = fill,
+                   .context = out},
+        .mesh = mesh,
+        .membrane = membrane,
+        .grid = grid,
+        .slit = *slit,
+        .field = *field,
+        .axis = axis,
+    };
+done:
+    return status;
 }

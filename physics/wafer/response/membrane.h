@@ -7,8 +7,8 @@
 //
 // The matrix is factored once (CHOLMOD, supernodal, geometric nested dissection). Rows of the
 // response are adjoint solves: row p = G' K^-1 J' e_p, one for each point and axis, by the panel
-// solve of supernode_solve.h. On the softest springs, whose factor holds rigid motions of the wafer
-// to few digits, those are taken out (rigid_modes.h).
+// solve of plate_factor.h. On the softest springs, whose factor holds rigid motions of the wafer
+// to few digits, those are taken out.
 //
 // Limits: w = 0; uniform springs; the clamp is rigid; a staircase edge (item 2 of
 // docs/manual/physics-wafer.md 2.3 to 1.4e-3 of u(R) at 0.5 mm). At 0.5 mm the factor takes about
@@ -16,8 +16,22 @@
 #ifndef BB_PHYSICS_WAFER_RESPONSE_MEMBRANE_H
 #define BB_PHYSICS_WAFER_RESPONSE_MEMBRANE_H
 
+#include "core/matrix_source.h"
 #include "physics/wafer/disc_mesh.h"
+#include "physics/wafer/response/plate.h"
+#include "physics/wafer/response/temperature_grid.h"
+#include "physics/wafer/slit_grid.h"
 #include "physics/wafer/wafer_config.h"
+
+/// Square Q1 element: stiffness with springs, and the load of a temperature. Corners
+/// counter-clockwise from the lower left; unknown 2 k + c is axis c at corner k.
+typedef struct bb_membrane_element {
+    double stiffness[8][8]; ///< int eps : N : eps + k_s int phi phi, N/m
+    double load[8][4];      ///< int N_T d_c phi_k phi_l: force at 2 k + c per kelvin at l, N/K
+} bb_membrane_element;
+
+/// Element of side `side`, m, by 2 x 2 Gauss points (exact for these products).
+void bb_membrane_element_make(const bb_plate *plate, double side, bb_membrane_element *out);
 
 typedef struct bb_membrane bb_membrane;
 
@@ -63,5 +77,33 @@ bb_need bb_membrane_rows_need(double nodes, double rows, double threads);
 bb_index bb_membrane_factor_values(const bb_membrane *membrane);
 
 void bb_membrane_destroy(bb_membrane **membrane);
+
+// Rows of the response matrix by adjoint solves, for axes x and y.
+//
+// Temperatures of S reach the nodes by the transpose of the restriction, T_i = sum_j a_ij S_j / m_i
+// with the area a_ij of node i's quarters in cell j, which conserves heat. A row is then
+//     C_pj = A_j (W (g_p / m))_j,  g_p = G' K^-1 J' e_p
+// Masked columns are zero. A slit point off the wafer has the row of the edge beside it, towards
+// the middle of the wafer: u is continued constantly outwards, so that scored points near the edge,
+// which lie between slit points on and off it, are interpolated in something continuous.
+
+/// Rows of one axis for all slit points of one field. `source` points into this struct: keep it in
+/// place while the source is used. Each aligned batch of BB_MEMBRANE_BATCH rows is one solve,
+/// whatever part of it is asked for: pull whole rows, in multiples of the batch.
+typedef struct bb_fem_response {
+    bb_matrix_source source; ///< [slit field_points][grid cell_count], m/K
+    const bb_disc_mesh *mesh;
+    const bb_membrane *membrane;
+    const bb_temperature_grid *grid;
+    bb_slit_grid slit;
+    bb_field field;
+    int axis; ///< BB_AXIS_X or BB_AXIS_Y
+} bb_fem_response;
+
+/// Everything given must outlive it; `grid` and `membrane` are of the mesh. Errors: BB_UNSUPPORTED
+/// for axis z, which needs a bending plate.
+BB_CHECKED bb_status bb_fem_response_make(const bb_disc_mesh *mesh, const bb_membrane *membrane,
+                                          const bb_temperature_grid *grid, const bb_slit_grid *slit,
+                                          const bb_field *field, int axis, bb_fem_response *out);
 
 #endif

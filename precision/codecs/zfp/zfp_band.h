@@ -15,7 +15,7 @@
 #define BB_PRECISION_CODECS_ZFP_ZFP_BAND_H
 
 #include "core/status.h"
-#include "precision/codecs/zfp/zfp_settings.h"
+#include "precision/codecs/zfp/zfp_block_core.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,11 +14,212 @@
 #ifndef BB_PRECISION_CODECS_ZFP_ZFP_BLOCK_CORE_H
 #define BB_PRECISION_CODECS_ZFP_ZFP_BLOCK_CORE_H
 
-#include "precision/codecs/zfp/zfp_order_core.h"
-#include "precision/codecs/zfp/zfp_reader_core.h"
-#include "precision/codecs/zfp/zfp_settings.h"
+#include "core/portable.h"
+#include "core/status.h"
 
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+/// libzfp's own parameters, which every mode is a choice of: fixed rate sets minimum_bits =
+/// maximum_bits, fixed precision maximum_precision, fixed accuracy minimum_exponent; below -1074
+/// that means the reversible mode.
+typedef struct bb_zfp_settings {
+    unsigned minimum_bits, maximum_bits, maximum_precision; ///< of a block
+    int minimum_exponent;
+} bb_zfp_settings;
+
+/// An array [nw][nz][ny][nx]; extents are 1 beyond `dimensions`. Of a band of a matrix, nz and nw
+/// are rows.
+typedef struct bb_zfp_shape {
+    int dimensions;
+    bb_index nx, ny, nz, nw;
+} bb_zfp_shape;
+
+// Reader of a stream: lowest bit first, in 32-bit
+// little-endian words, of which two are at hand, so that 32 bits can always be looked at. Behind
+// the stream's end there are zeros: no position makes a reader leave the stream.
+
+/// What has to be inlined for its arrays to stay in registers.
+#if defined(__CUDACC__)
+#define BB_ZFP_INLINE static __host__ __device__ __forceinline__
+#else
+#define BB_ZFP_INLINE static inline __attribute__((always_inline))
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define BB_ZFP_UNROLL _Pragma("unroll")
+#else
+#define BB_ZFP_UNROLL
+#endif
+
+/// Words of a stream. On a device they lie at a multiple of 4 bytes, `tail` is 0, and the word
+/// behind the last whole one can be read and is 0.
+typedef struct bb_zfp_words {
+    const unsigned char *bytes;
+    uint64_t word_count; ///< words that lie in the stream as a whole
+    uint32_t tail;       ///< what follows them, zeros above
+} bb_zfp_words;
+
+/// Positions count from the word that it was opened at; good for 2^31 bits.
+typedef struct bb_zfp_reader {
+    const unsigned char *bytes;
+    uint32_t word_count, tail;
+    uint32_t low_word; ///< number of the word `low`; `high` follows
+    uint32_t low, high;
+    uint32_t shift; ///< bits of `low` that are read, 0 to 31
+} bb_zfp_reader;
+
+BB_ZFP_INLINE uint32_t bb_zfp_reader_load(const unsigned char *bytes, size_t word)
+{
+#if defined(__CUDA_ARCH__)
+    return __ldg((const uint32_t *)bytes + word);
+#else
+    const unsigned char *cursor = bytes + 4 * word;
+    return (uint32_t)cursor[0] | (uint32_t)cursor[1] << 8 | (uint32_t)cursor[2] << 16 |
+           (uint32_t)cursor[3] << 24;
+#endif
+}
+
+BB_ZFP_INLINE uint32_t bb_zfp_reader_word(const bb_zfp_reader *reader, uint32_t word)
+{
+#if defined(__CUDA_ARCH__)
+    return bb_zfp_reader_load(reader->bytes, word < reader->word_count ? word : reader->word_count);
+#else
+    return word < reader->word_count    ? bb_zfp_reader_load(reader->bytes, word)
+           : word == reader->word_count ? reader->tail
+                                        : 0;
+#endif
+}
+
+/// Number of the lowest one in a word that is not 0.
+BB_ZFP_INLINE uint32_t bb_zfp_reader_lowest(uint32_t word)
+{
+#if defined(__CUDA_ARCH__)
+    return (uint32_t)__ffs((int)word) - 1;
+#else
+    return (uint32_t)__builtin_ctz(word);
+#endif
+}
+
+BB_ZFP_INLINE void bb_zfp_reader_seek(bb_zfp_reader *reader, uint32_t position)
+{
+    reader->low_word = position / 32;
+    reader->shift = position % 32;
+    reader->low = bb_zfp_reader_word(reader, reader->low_word);
+    reader->high = bb_zfp_reader_word(reader, reader->low_word + 1);
+}
+
+/// At bit `bit` of the stream; the position is then bit % 32.
+BB_ZFP_INLINE bb_zfp_reader bb_zfp_reader_open(const bb_zfp_words *words, uint64_t bit)
+{
+    const uint32_t limit = UINT32_C(1) << 27;
+    bb_zfp_reader reader;
+    uint64_t first = bit / 32 < words->word_count ? bit / 32 : words->word_count;
+    uint64_t rest = words->word_count - first;
+    reader.bytes = words->bytes + 4 * first;
+    reader.word_count = rest < limit ? (uint32_t)rest : limit;
+#if defined(__CUDA_ARCH__)
+    reader.tail = 0;
+#else
+    // Far behind the end everything is zero, the tail as well.
+    reader.tail = bit / 32 <= words->word_count && rest < limit ? words->tail : 0;
+#endif
+    bb_zfp_reader_seek(&reader, (uint32_t)(bit % 32));
+    return reader;
+}
+
+BB_ZFP_INLINE uint32_t bb_zfp_reader_position(const bb_zfp_reader *reader)
+{
+    return 32 * reader->low_word + reader->shift;
+}
+
+/// The next 32 bits, the first one lowest.
+BB_ZFP_INLINE uint32_t bb_zfp_reader_peek(const bb_zfp_reader *reader)
+{
+#if defined(__CUDA_ARCH__)
+    return __funnelshift_r(reader->low, reader->high, reader->shift);
+#else
+    return (uint32_t)(((uint64_t)reader->high << 32 | reader->low) >> reader->shift);
+#endif
+}
+
+/// Passes `bits` <= 32 bits.
+BB_ZFP_INLINE void bb_zfp_reader_advance(bb_zfp_reader *reader, uint32_t bits)
+{
+    reader->shift += bits;
+    if (reader->shift >= 32) {
+        reader->shift -= 32;
+        ++reader->low_word;
+        reader->low = reader->high;
+        reader->high = bb_zfp_reader_word(reader, reader->low_word + 1);
+    }
+}
+
+BB_ZFP_INLINE uint32_t bb_zfp_reader_read_bit(bb_zfp_reader *reader)
+{
+    uint32_t bit = bb_zfp_reader_peek(reader) & 1;
+    bb_zfp_reader_advance(reader, 1);
+    return bit;
+}
+
+BB_ZFP_INLINE uint32_t bb_zfp_reader_least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+// Order of a block's coefficients: by total sequency i + j + k + l, then by the sum of
+// squares; among equals in the order of the format. Coefficient n stands at place
+// i + 4 j + 16 k + 64 l of the block. One and two dimensions fit in a word each.
+// clang-format off
+#define BB_ZFP_ORDER_3                                                                         \
+    0, 1, 4, 16, 20, 17, 5, 2, 8, 32, 21, 6, 18, 24, 9, 33,                                    \
+    36, 3, 12, 48, 22, 25, 37, 40, 34, 10, 7, 19, 28, 13, 49, 52,                              \
+    41, 38, 26, 23, 29, 53, 11, 35, 44, 14, 50, 56, 42, 27, 39, 45,                            \
+    30, 54, 57, 60, 51, 15, 43, 46, 58, 61, 55, 31, 62, 59, 47, 63
+
+#define BB_ZFP_ORDER_4                                                                         \
+    0, 1, 4, 16, 64, 5, 80, 17, 68, 65, 20, 2, 8, 32, 128, 84,                                 \
+    81, 69, 21, 6, 18, 66, 24, 72, 9, 96, 33, 36, 129, 132, 144, 3,                            \
+    12, 48, 192, 85, 82, 70, 22, 73, 25, 88, 37, 100, 97, 148, 145, 133,                       \
+    10, 160, 34, 136, 130, 40, 7, 19, 67, 28, 76, 13, 112, 49, 52, 193,                        \
+    196, 208, 86, 89, 101, 149, 161, 137, 41, 134, 38, 164, 26, 152, 146, 104,                 \
+    98, 74, 83, 71, 23, 77, 29, 92, 53, 116, 113, 212, 209, 197, 11, 35,                       \
+    131, 44, 140, 14, 176, 50, 56, 194, 200, 224, 90, 165, 102, 153, 150, 105,                 \
+    168, 162, 138, 42, 87, 93, 117, 213, 27, 75, 99, 39, 135, 147, 108, 45,                    \
+    141, 156, 30, 78, 177, 180, 54, 114, 120, 57, 198, 210, 216, 201, 225, 228,                \
+    15, 240, 51, 204, 195, 60, 169, 166, 154, 106, 91, 103, 151, 109, 157, 94,                 \
+    181, 118, 121, 214, 217, 229, 163, 139, 43, 142, 46, 172, 58, 184, 178, 232,               \
+    226, 202, 241, 205, 61, 199, 55, 244, 31, 220, 211, 124, 115, 79, 170, 167,                \
+    155, 107, 158, 110, 173, 122, 185, 182, 233, 230, 218, 95, 245, 119, 221, 215,             \
+    125, 242, 206, 62, 203, 59, 248, 47, 236, 227, 188, 179, 143, 171, 174, 186,               \
+    234, 246, 222, 126, 219, 123, 249, 111, 237, 231, 189, 183, 159, 252, 243, 207,            \
+    63, 175, 250, 187, 238, 235, 190, 253, 247, 223, 127, 254, 251, 239, 191, 255
+// clang-format on
+
+static const unsigned char bb_zfp_order_3[64] = {BB_ZFP_ORDER_3};
+static const unsigned char bb_zfp_order_4[256] = {BB_ZFP_ORDER_4};
+#if defined(__CUDACC__)
+static __device__ const unsigned char bb_zfp_device_order_3[64] = {BB_ZFP_ORDER_3};
+static __device__ const unsigned char bb_zfp_device_order_4[256] = {BB_ZFP_ORDER_4};
+#endif
+
+BB_ZFP_INLINE uint32_t bb_zfp_block_place(int dimensions, uint32_t coefficient)
+{
+    const uint64_t order_2 = UINT64_C(0xfebd7ac396825410);
+    if (dimensions == 1) {
+        return coefficient;
+    }
+    if (dimensions == 2) {
+        return (uint32_t)(order_2 >> 4 * coefficient) & 15;
+    }
+#if defined(__CUDA_ARCH__)
+    return dimensions == 3 ? bb_zfp_device_order_3[coefficient]
+                           : bb_zfp_device_order_4[coefficient];
+#else
+    return dimensions == 3 ? bb_zfp_order_3[coefficient] : bb_zfp_order_4[coefficient];
+#endif
+}
 
 enum {
     BB_ZFP_LEAST_EXPONENT = -1074, ///< below: reversible

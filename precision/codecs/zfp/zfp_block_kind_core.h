@@ -296,7 +296,7 @@ BB_ZFP_INLINE void BB_ZFP_NAME(decode_block)(bb_zfp_reader *reader, const bb_zfp
     }
     BB_ZFP_UNROLL
     for (uint32_t i = 0; i < size; ++i) {
-        values[bb_zfp_order_place(dimensions, i)] = (data[i] ^ mask) - mask;
+        values[bb_zfp_block_place(dimensions, i)] = (data[i] ^ mask) - mask;
     }
     BB_ZFP_NAME(transform)(dimensions, reversible, values);
     BB_ZFP_NAME(finish)(&head, size, values, out);

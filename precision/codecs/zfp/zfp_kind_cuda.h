@@ -180,7 +180,7 @@ bb_zfp_kind_warp_decode(bb_zfp_reader *reader, const bb_zfp_settings *settings,
     __syncwarp(); // the block before may still be read
 #pragma unroll
     for (int j = 0; j < size / 32; ++j) {
-        values[bb_zfp_order_place(dimensions, lane + 32 * j)] = (data[j] ^ mask) - mask;
+        values[bb_zfp_block_place(dimensions, lane + 32 * j)] = (data[j] ^ mask) - mask;
     }
     __syncwarp();
 #pragma unroll

@@ -57,7 +57,7 @@ done:
     return status;
 }
 
-// P of frame_controller.h: of commands, and where one mirror corrects of the slopes that it
+// P of bb_frame_controller: of commands, and where one mirror corrects of the slopes that it
 // follows, as the matrices of all targets give them.
 static bb_status see_mirrors(timeline *line)
 {

@@ -2,7 +2,6 @@
 #include "sim/fringe/live/live_lanes.h"
 
 #include "core/memory.h"
-#include "physics/fringe/carrier.h"
 #include "physics/fringe/detection.h"
 #include "physics/fringe/fringe_pupil.h"
 #include "sim/device_choice.h"
@@ -85,7 +84,7 @@ static bb_unwrap_detection_config read_detection(const bb_fringe_study *study, b
         config.carrier_x = detection->carrier.x;
         config.carrier_y = detection->carrier.y;
         config.window_px = detection->carrier.window_px;
-        bb_carrier_window(config.window_px, config.window);
+        bb_detection_carrier_window(config.window_px, config.window);
     }
     return config;
 }

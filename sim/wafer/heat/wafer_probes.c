@@ -94,7 +94,7 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
             ++j;
         }
         BB_TRY(bb_study_refuse(
-            !bb_lot_probe_name_valid(probe->name), config, problems,
+            !bb_probe_config_name_valid(probe->name), config, problems,
             "probes.%td.name = \"%s\": expected 1 to %d letters, digits and _, a letter first", i,
             probe->name, BB_PROBE_NAME));
         BB_TRY(bb_study_refuse(j < i, config, problems,

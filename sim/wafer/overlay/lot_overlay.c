@@ -2,7 +2,7 @@
 //
 // The overlay of every wafer of a lot in /results: where a study scores all wafers of several.
 #include "core/memory.h"
-#include "physics/wafer/overlay/overlay_spread.h"
+#include "physics/wafer/overlay/overlay_report.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 
 #include <math.h>

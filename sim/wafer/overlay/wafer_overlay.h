@@ -3,7 +3,7 @@
 // The overlay report of a wafer study in /results: raw heating overlay, feed-forward residual and
 // numerical error of every pipeline, of the wafer, its fields and parts, and after each model of
 // corrections; of a lot over the axis `wafer` too, and how it differs from wafer to wafer
-// (physics/wafer/overlay/overlay_spread.h). outputs/README.md lists the datasets.
+// (physics/wafer/overlay/overlay_report.h). outputs/README.md lists the datasets.
 #ifndef BB_SIM_WAFER_OVERLAY_WAFER_OVERLAY_H
 #define BB_SIM_WAFER_OVERLAY_WAFER_OVERLAY_H
 

@@ -8,7 +8,7 @@
 //
 // Times of a whole field on the loop, back to back, and, where matrices cross a link, what Table 1
 // of Bamakhrama et al. predicts from transfer and computation measured by themselves beside period
-// and latency as measured (physics/wafer/field_stages.h; nothing is decoded).
+// and latency as measured (physics/wafer/requirements.h; nothing is decoded).
 //
 // The schedule is an endless round of steps, exposure after exposure from the first scored
 // one to the last and again from rest: each released, queued, seen to be done and noted.
@@ -28,7 +28,7 @@
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 
-#include "physics/wafer/field_stages.h"
+#include "physics/wafer/requirements.h"
 #include "sim/realtime/realtime_report.h"
 #include "sim/wafer/realtime/wafer_loop.h"
 

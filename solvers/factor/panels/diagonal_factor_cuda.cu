@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/factor/panels/diagonal_factor_cuda.h"
+#include "solvers/factor/panels/square_factor_cuda.h"
 
 namespace
 {
@@ -167,8 +167,9 @@ bb_status double_inverse(const T *block, T *inverse, T *scratch, bb_index size, 
 } // namespace
 
 template <typename T>
-bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index size, bb_index row,
-                                    bb_breakdown_cuda *breakdown, cudaStream_t stream)
+bb_status bb_square_factor_launch_diagonal(T *block, T *inverse, T *scratch, bb_index size,
+                                           bb_index row, bb_breakdown_cuda *breakdown,
+                                           cudaStream_t stream)
 {
     bool hopper = false;
     BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
@@ -187,7 +188,9 @@ bb_status bb_diagonal_factor_launch(T *block, T *inverse, T *scratch, bb_index s
     return BB_OK;
 }
 
-template bb_status bb_diagonal_factor_launch<float>(float *, float *, float *, bb_index, bb_index,
-                                                    bb_breakdown_cuda *, cudaStream_t);
-template bb_status bb_diagonal_factor_launch<double>(double *, double *, double *, bb_index,
-                                                     bb_index, bb_breakdown_cuda *, cudaStream_t);
+template bb_status bb_square_factor_launch_diagonal<float>(float *, float *, float *, bb_index,
+                                                           bb_index, bb_breakdown_cuda *,
+                                                           cudaStream_t);
+template bb_status bb_square_factor_launch_diagonal<double>(double *, double *, double *, bb_index,
+                                                            bb_index, bb_breakdown_cuda *,
+                                                            cudaStream_t);

@@ -16,9 +16,9 @@
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 
-#include "solvers/factor/panels/diagonal_factor_cuda.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/panels/split_product_cuda.h"
+#include "solvers/factor/panels/square_factor_cuda.h"
 #include "solvers/gpu/dense_library_cuda.h"
 
 /// Planes of a matrix in halves: one map for boxes of 128 rows, one for boxes of 64.

@@ -469,11 +469,11 @@ bb_status bb_panel_part_factor_diagonal(bb_panel_part *part, bb_index k)
     void *inverse = inverse_of(part, k);
     bb_breakdown_cuda *breakdown = static_cast<bb_breakdown_cuda *>(part->breakdown);
     if (type_of(part) == BB_F64) {
-        return bb_diagonal_factor_launch(
+        return bb_square_factor_launch_diagonal(
             reinterpret_cast<double *>(diagonal_of(part, k)), static_cast<double *>(inverse),
             static_cast<double *>(part->scratch), block, k * block, breakdown, part->chain);
     }
-    return bb_diagonal_factor_launch(
+    return bb_square_factor_launch_diagonal(
         reinterpret_cast<float *>(diagonal_of(part, k)), static_cast<float *>(inverse),
         static_cast<float *>(part->scratch), block, k * block, breakdown, part->chain);
 }

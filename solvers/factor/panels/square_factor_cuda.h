@@ -2,7 +2,8 @@
 //
 // For .cu files only: Cholesky factor and inverse of one square, in fp32 or fp64: on sm_90 by one
 // cluster of eight blocks of threads that keep it in their shared memory, as follows; in the
-// portable form (square_portable_cuda.cu) a smaller square by one block.
+// portable form (square_portable_cuda.cu) a smaller square by one block. Then of the diagonal block
+// of a panel, by squares.
 //
 // The square is cut into blocks of 32. Block rows i of A and block columns i of the inverse X lie
 // with cluster rank i, or 15 - i from 8 on, which evens out the triangle. Step k, with two barriers
@@ -79,5 +80,20 @@ __device__ __forceinline__ bool is_pivot(double x)
 }
 
 } // namespace square
+
+// Diagonal block of a panel (diagonal_factor_cuda.cu). The panel below is multiplied by the inverse
+// of its factor, on tensor cores. The block is factored in squares, updated right of them in tiles,
+// and the inverse grows by doubling: [L11 0; L21 L22]^-1 = [X11 0; -X22 L21 X11, X22]. Launches are
+// few and short on one stream, as this chain bounds a small factorization.
+
+/// Factors the lower triangle of `block` [size][size] in place and writes the inverse of the factor
+/// to `inverse` [size][size], which holds zeros above its diagonal before and after. `size` is a
+/// multiple of 128, `scratch` [size][size]. `row` is the first row of the block in the matrix.
+/// Errors: BB_DEVICE.
+template <typename T>
+BB_CHECKED bb_status bb_square_factor_launch_diagonal(T *block, T *inverse, T *scratch,
+                                                      bb_index size, bb_index row,
+                                                      bb_breakdown_cuda *breakdown,
+                                                      cudaStream_t stream);
 
 #endif

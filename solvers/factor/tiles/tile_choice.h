@@ -30,4 +30,18 @@ BB_CHECKED bb_status bb_tile_choice_energies(const bb_tile_matrix *matrix, doubl
 /// Which tiles of L its light sweeps take narrow, from the energies of all. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tile_choice_light(bb_tile_matrix *matrix, const double *energies);
 
+/// Account of a factorization's products and of the errors that their operands' rounding can cause,
+/// tile by tile: each tile takes its updates in one order, so the sums have the same bits.
+typedef struct bb_tile_updates {
+    double flops[BB_VARIANT_COUNT];
+    double bound; ///< on ||.||_F of the error of all products into the tile; NaN: none known
+} bb_tile_updates;
+
+/// Adds the product of two tiles, final with their norms; of one with itself: into the diagonal.
+void bb_tile_updates_add(bb_tile_updates *updates, bb_variant variant, const bb_tile *row_tile,
+                         const bb_tile *column_tile);
+
+/// Over the accounts [tiles] of a factorization; nothing is saturated yet.
+bb_tile_work bb_tile_updates_sum(const bb_tile_matrix *matrix, const bb_tile_updates *updates);
+
 #endif

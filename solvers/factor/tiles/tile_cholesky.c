@@ -8,7 +8,7 @@
 // That is so in a panel of columns (tile_panels.h), which is the matrix where it is in memory.
 // Where it is not, a panel's tiles first take, stage by stage,
 //     stream  (i, j) <- update by column k, for all k before the panel
-// and a stream brings the tiles in this order (tile_stream.h).
+// and a stream brings the tiles in this order (tile_panels.h).
 // A task waits only for tasks before it in that order, so there is no deadlock, and a tile takes
 // its updates in the order of the columns whoever computes them, so the bits do not depend on the
 // threads.
@@ -20,15 +20,115 @@
 #include "core/thread.h"
 #include "precision/light_tiles.h"
 #include "solvers/factor/tiles/tile_choice.h"
-#include "solvers/factor/tiles/tile_copies.h"
+#include "solvers/factor/tiles/tile_panels.h"
 #include "solvers/factor/tiles/tile_product.h"
 #include "solvers/factor/tiles/tile_store.h"
-#include "solvers/factor/tiles/tile_stream.h"
-#include "solvers/factor/tiles/tile_updates.h"
 
 #include <math.h>
 #include <sched.h>
 #include <stdatomic.h>
+
+// Rounded copies of tiles: a final tile is rounded once to each format that a product needs and
+// that it is not kept in. Copies exist of two columns at a time, of an even and an odd stage
+// (tile_panels.h).
+typedef struct tile_copies {
+    const bb_tile_matrix *matrix;     // borrowed
+    void *words[2][BB_OPERAND_COUNT]; // [tile_rows][tile_size^2], NULL: no product asks
+} tile_copies;
+
+static void tile_copies_release(tile_copies *copies)
+{
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        BB_RELEASE(&copies->words[0][f]);
+        BB_RELEASE(&copies->words[1][f]);
+    }
+}
+
+// Room for the copies that products may ask for.
+static bb_status tile_copies_create(const bb_tile_matrix *matrix, tile_copies *out)
+{
+    bb_status status = BB_OK;
+    bool taken[BB_OPERAND_COUNT] = {false};
+    bool lacking[BB_OPERAND_COUNT] = {false};
+    tile_copies copies = {.matrix = matrix};
+    for (bb_index row = 0; row < matrix->tile_rows; ++row) {
+        for (bb_index column = 0; column <= row; ++column) {
+            const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
+            taken[tile->format == BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
+            for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+                taken[f] = taken[f] || bb_tile_choice_takes(matrix, row, column, f);
+                bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
+                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
+            }
+        }
+    }
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        size_t word = bb_tile_operand_bytes(f);
+        bb_index items = matrix->tile_rows * matrix->tile_size * matrix->tile_size;
+        for (int parity = 0; parity < 2 && taken[f] && lacking[f]; ++parity) {
+            BB_TRY(bb_memory_allocate(items, word, &copies.words[parity][f]));
+        }
+    }
+    *out = copies;
+    copies = (tile_copies){0};
+done:
+    tile_copies_release(&copies);
+    return status;
+}
+
+static void *copy_at(const tile_copies *copies, bb_index stage, bb_index row, bb_operand operand)
+{
+    char *words = copies->words[stage % 2][operand];
+    const size_t items = (size_t)copies->matrix->tile_size * (size_t)copies->matrix->tile_size;
+    return words == NULL ? NULL : words + (size_t)row * items * bb_tile_operand_bytes(operand);
+}
+
+// Makes the copies of final tile (row, column) for a stage; returns how many values e4m3
+// clipped.
+static bb_index tile_copies_make(const tile_copies *copies, bb_index stage, bb_index row,
+                                 bb_index column)
+{
+    const bb_tile *tile = bb_tile_matrix_at(copies->matrix, row, column);
+    bb_index saturated = 0;
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        void *copy = copy_at(copies, stage, row, f);
+        if (copy != NULL && !bb_tile_serves(tile, f) &&
+            bb_tile_choice_asks(copies->matrix, row, column, f)) {
+            saturated += bb_tile_convert(tile, f, copy);
+        }
+    }
+    return saturated;
+}
+
+// What a product of the column of a stage reads of tile (row, column): its values, or a copy.
+static const void *tile_copies_operand(const tile_copies *copies, bb_index stage, bb_index row,
+                                       bb_index column, bb_operand operand)
+{
+    const bb_tile *tile = bb_tile_matrix_at(copies->matrix, row, column);
+    return bb_tile_serves(tile, operand) ? bb_tile_values(tile)
+                                         : copy_at(copies, stage, row, operand);
+}
+
+// Bytes of the copies where tiles get the variants `given` [count].
+static bb_need tile_copies_need(bb_index n, bb_index tile_size, int count, const bb_variant *given)
+{
+    bool taken[BB_OPERAND_COUNT] = {false};
+    bool lacking[BB_OPERAND_COUNT] = {false};
+    double words = 0.0;
+    for (int v = 0; v < count; ++v) {
+        const bb_tile tile = {.format = bb_variant_describe(given[v])->output};
+        taken[tile.format == BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
+        taken[bb_tile_operand_of(given[v])] = true;
+        for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+            lacking[f] = lacking[f] || !bb_tile_serves(&tile, f);
+        }
+    }
+    for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
+        words += taken[f] && lacking[f] ? (double)bb_tile_operand_bytes(f) : 0.0;
+    }
+    const double size = (double)tile_size;
+    return (bb_need){.host_bytes = 2.0 * ceil((double)n / size) * size * size * words};
+}
 
 enum { NAP_NS = 50000 };
 
@@ -51,7 +151,7 @@ typedef struct factoring {
                                 // last column of a panel: solves
     bb_tile_panels panels;
     bb_tile_stream *stream; // NULL: all tiles are in memory
-    bb_tile_copies copies;
+    tile_copies copies;
 } factoring;
 
 // What is done with column k for panel p.
@@ -119,7 +219,7 @@ static bool copy_arrived(void *context, bb_index stage, bb_index row, bb_index c
         !wait_for_copies(work, stage)) {
         return false;
     }
-    (void)bb_tile_copies_make(&work->copies, stage, row, column); // counted when it was final
+    (void)tile_copies_make(&work->copies, stage, row, column); // counted when it was final
     return true;
 }
 
@@ -141,13 +241,13 @@ static bool update(factoring *work, place here, bb_index row, bb_index column, b
     bb_variant variant =
         bb_tile_choice_variant(work->matrix, row, column, row_tile->norm, column_tile->norm);
     bb_operand format = bb_tile_operand_of(variant);
-    const void *remainder = bb_tile_copies_operand(&work->copies, stage, row, by, format);
+    const void *remainder = tile_copies_operand(&work->copies, stage, row, by, format);
     bb_tile_updates_add(account_of(work, row, column), variant, row_tile, column_tile);
     if (row == column && !bb_variant_describe(variant)->rounds) {
         bb_tile_rank_update(remainder, depth, target);
     } else {
         bb_tile_product(variant, remainder,
-                        bb_tile_copies_operand(&work->copies, stage, column, by, format), depth,
+                        tile_copies_operand(&work->copies, stage, column, by, format), depth,
                         target, workspace);
     }
     atomic_store_explicit(&progress_of(work, row, column)->value, by + 1, memory_order_release);
@@ -162,7 +262,7 @@ static bool update(factoring *work, place here, bb_index row, bb_index column, b
 // A tile of the panel that is final: its copies, as products or solves may ask for them.
 static void finish(factoring *work, place here, bb_index row)
 {
-    atomic_fetch_add(&work->saturated, bb_tile_copies_make(&work->copies, here.stage, row, here.k));
+    atomic_fetch_add(&work->saturated, tile_copies_make(&work->copies, here.stage, row, here.k));
     atomic_store_explicit(&progress_of(work, row, here.k)->value, here.k + 1, memory_order_release);
     drop(work, here.panel, row, here.k);
 }
@@ -204,7 +304,7 @@ static bool solve_task(factoring *work, place here, bb_index row, bb_tile_worksp
         !wait_for(work, progress_of(work, k, k), k + 1)) {
         return false;
     }
-    bb_tile_solve(bb_tile_copies_operand(&work->copies, here.stage, k, k, working), tile);
+    bb_tile_solve(tile_copies_operand(&work->copies, here.stage, k, k, working), tile);
     tile->norm = bb_tile_norm(tile);
     drop(work, here.panel, k, k);
     finish(work, here, row);
@@ -317,7 +417,7 @@ static bb_status prepare(factoring *work, bb_index accumulate_k)
     BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->done));
     BB_TRY(BB_ZEROED(tiles * (tiles + 1) / 2, &work->updates));
     BB_TRY(prepare_stages(work));
-    BB_TRY(bb_tile_copies_create(work->matrix, &work->copies));
+    BB_TRY(tile_copies_create(work->matrix, &work->copies));
     BB_TRY(BB_ZEROED(work->workers, &work->workspaces));
     for (bb_index i = 0; i < work->workers; ++i) {
         BB_TRY(bb_tile_workspace_create(work->matrix->tile_size, accumulate_k,
@@ -332,7 +432,7 @@ static void release(factoring *work)
     for (bb_index i = 0; work->workspaces != NULL && i < work->workers; ++i) {
         bb_tile_workspace_release(&work->workspaces[i]);
     }
-    bb_tile_copies_release(&work->copies);
+    tile_copies_release(&work->copies);
     bb_tile_panels_release(&work->panels);
     BB_RELEASE(&work->workspaces);
     BB_RELEASE(&work->using);
@@ -423,7 +523,7 @@ bb_need bb_tile_cholesky_factor_need(const bb_tile_plan *plan, bb_index n, int c
     const double stages = is_stored ? tiles : (double)tile_rows; // of panels of one column each
     const bb_need tables[] = {
         bb_need_copies(bb_tile_workspace_need(size), threads),
-        bb_tile_copies_need(n, size, count, given),
+        tile_copies_need(n, size, count, given),
         bb_tile_panels_need(tile_rows),
         is_stored ? bb_tile_stream_need(tile_rows) : (bb_need){0},
     };

@@ -2,6 +2,7 @@
 #include "solvers/kernels/language/description.h"
 
 #include "core/suggestion.h"
+#include "solvers/kernels/language/expression.h"
 
 #include <stdint.h>
 #include <string.h>

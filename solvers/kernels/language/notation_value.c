@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/language/notation_value.h"
-
 #include "core/memory.h"
+#include "solvers/kernels/language/notation.h"
 
 #include <string.h>
 

@@ -2,6 +2,7 @@
 #include "solvers/kernels/program/binding.h"
 
 #include "core/memory.h"
+#include "solvers/kernels/program/affine.h"
 
 static const int64_t LARGEST = INT64_C(1) << 40;
 

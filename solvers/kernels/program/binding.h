@@ -5,7 +5,9 @@
 #ifndef BB_SOLVERS_KERNELS_PROGRAM_BINDING_H
 #define BB_SOLVERS_KERNELS_PROGRAM_BINDING_H
 
-#include "solvers/kernels/program/affine.h"
+#include "solvers/kernels/program/program.h"
+
+struct bb_affine_system;
 
 /// What is bound to a data object: elements packed, columns fastest, complex ones as two parts.
 typedef struct bb_program_data {
@@ -45,7 +47,7 @@ double bb_binding_bytes(const bb_binding *binding);
 
 /// For bb_binding_create: adds a problem for every write whose selector takes an element twice, and
 /// every access that meets a write of another point.
-BB_CHECKED bb_status bb_binding_check_races(const bb_binding *binding, bb_affine_system *system,
-                                            bb_problems *problems);
+BB_CHECKED bb_status bb_binding_check_races(const bb_binding *binding,
+                                            struct bb_affine_system *system, bb_problems *problems);
 
 #endif

@@ -10,6 +10,7 @@
 // small number whatever the positions are (a red-black sweep writes one colour and reads the
 // other).
 #include "core/memory.h"
+#include "solvers/kernels/program/affine.h"
 #include "solvers/kernels/program/binding.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A caller's own program as a tuner's subject: one set of the caller's sizes, with the caller's
-// elements or what stands in for them (caller_elements.h), and shapes that follow from the sizes
-// (caller_shapes.h).
+// elements or stand-ins for them, and shapes that follow from the sizes.
 #ifndef BB_SOLVERS_KERNELS_TUNING_CALLER_SUBJECT_H
 #define BB_SOLVERS_KERNELS_TUNING_CALLER_SUBJECT_H
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/tuning/candidates.h"
-
 #include "core/memory.h"
+#include "solvers/kernels/tuning/tuning.h"
 
 #include <string.h>
 

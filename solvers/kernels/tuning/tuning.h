@@ -2,7 +2,7 @@
 //
 // Tries variants of a kernel on a device and finds the fastest that is right.
 //
-// Every candidate (candidates.h) is compiled, verified (verification.h), compared on the set's data
+// Every candidate (candidates.c) is compiled, verified (verification.h), compared on the set's data
 // with what the default variant of its order of sums gives there, to the bit, and timed: the least
 // of samples that agree within 2 %. One whose first sample is over three times the best is given
 // up. The best five of the program's order, and the best three of other orders, are then timed
@@ -13,8 +13,28 @@
 #ifndef BB_SOLVERS_KERNELS_TUNING_TUNING_H
 #define BB_SOLVERS_KERNELS_TUNING_TUNING_H
 
-#include "solvers/kernels/tuning/candidates.h"
+#include "solvers/kernels/tuning/set_data.h"
 #include "solvers/kernels/tuning/verification.h"
+
+/// Request for candidates, and limits of a device.
+typedef struct bb_candidate_wish {
+    bb_index group_items; ///< the most work-items of a work-group; 0: not known
+    bool is_exhaustive;   ///< seed 002's full product, else some tens
+    bool may_reorder;     ///< also other orders of sums than the program's
+    bool is_processor;    ///< an OpenCL device that is a cpu: few, each takes long to compile
+} bb_candidate_wish;
+
+/// Variants of a program to try: the default first, then by rising effort of the text, each once,
+/// all of them legal (choice.h). Zero-initialise; release with bb_candidates_release.
+typedef struct bb_candidates {
+    bb_choice *choices; ///< [count]
+    int count, capacity;
+} bb_candidates;
+
+/// Lists them. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_candidates_create(bb_device_kind kind, const bb_program *program,
+                                          const bb_candidate_wish *wish, bb_candidates *out);
+void bb_candidates_release(bb_candidates *candidates);
 
 /// What became of one variant on one set.
 typedef struct bb_tuning_record {
@@ -67,5 +87,35 @@ int bb_tuning_candidate_count(const bb_tuning *tuning, bool reorders);
 /// before), BB_IO, BB_INTERNAL, those of the listener.
 BB_CHECKED bb_status bb_tuning_run(bb_tuning *tuning, int set, double deadline_s,
                                    const bb_tuning_listener *listener, bb_tuning_outcome *out);
+
+/// Finalists run by turns, in rounds, so that disturbances of the machine affect all of them.
+enum { BB_FINALISTS = 5, BB_FINAL_ROUNDS = 11 };
+
+typedef struct bb_finalist {
+    int number;     ///< among the candidates
+    double least_s; ///< by which it came so far
+    bb_assembled_kernel *kernel;
+    bb_tuning_record *record; ///< gets the times of the rounds
+    double times[BB_FINAL_ROUNDS];
+} bb_finalist;
+
+/// Fills a record's times: the least of at least 5 samples, as soon as three of them agree within
+/// 2 %, at most 20 samples; of 2 where they take over a second. `is_slow`: the first was over three
+/// times `best_s`, and no other was taken. Errors: those of a launch.
+BB_CHECKED bb_status bb_tuning_record_sample(bb_set_data *set, bb_assembled_kernel *kernel,
+                                             double best_s, bb_tuning_record *record,
+                                             bool *is_slow);
+
+/// Enters one into a list [limit] of the fastest, by its time. The list stays by rising number.
+void bb_finalist_enter(bb_finalist *finalists, int limit, int *count, bb_finalist finalist);
+
+/// Which of `count` wins by these times of `rounds` rounds: the first, unless a later one is faster
+/// than the winner so far, by half a percent, in three quarters of the rounds.
+int bb_finalists_decide(const bb_finalist *finalists, int count, int rounds);
+
+/// Runs the rounds: at least 4, fewer than BB_FINAL_ROUNDS only after some seconds. Errors: those
+/// of a launch.
+BB_CHECKED bb_status bb_finalists_run(bb_set_data *set, bb_finalist *finalists, int count,
+                                      int *winner);
 
 #endif

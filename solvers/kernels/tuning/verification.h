@@ -14,6 +14,8 @@
 #define BB_SOLVERS_KERNELS_TUNING_VERIFICATION_H
 
 #include "solvers/kernels/assembled_kernel.h"
+#include "solvers/kernels/emission/choice.h"
+#include "solvers/kernels/program/evaluation.h"
 #include "solvers/kernels/tuning/tuning_subject.h"
 
 /// What became of a variant.
@@ -62,5 +64,34 @@ BB_CHECKED bb_status bb_verification_check(bb_verification *verification, bb_dev
 /// Whether `count` elements are equal to the bit, any NaN to any; else the first that is not.
 bool bb_verification_equal(bb_element_type type, const void *got, const void *expected,
                            bb_index count, bb_index *first);
+
+/// Results of the evaluator in one order of sums.
+typedef struct bb_verification_answer {
+    bb_reduction_order order;         ///< lanes 0: the program's
+    bool is_bounded;                  ///< by (gamma_a + gamma_b) sum|terms|
+    void *elements[BB_TRIAL_OBJECTS]; ///< of the written objects
+} bb_verification_answer;
+
+/// One shape with data and the evaluator's results. Zero-initialise; release with
+/// bb_verification_case_release.
+typedef struct bb_verification_case {
+    bb_trial_data shape;
+    bool has_specials; ///< NaN, Inf, zeros of both signs in the data
+    bb_binding binding;
+    bb_verification_answer **answers; ///< [answer_count]
+    int answer_count;
+} bb_verification_case;
+
+/// Makes case `number` of a subject, with specials in every second one. Errors: BB_MEMORY,
+/// BB_INTERNAL (it does not bind).
+BB_CHECKED bb_status bb_verification_case_create(const bb_tuning_subject *subject, int number,
+                                                 bb_verification_case *out);
+void bb_verification_case_release(bb_verification_case *item);
+
+/// What is right in a choice's order of sums; evaluated when it is first asked for. Errors:
+/// BB_MEMORY. Owner of `*out`: the case.
+BB_CHECKED bb_status bb_verification_case_answer(bb_verification_case *item,
+                                                 const bb_program *program, const bb_choice *choice,
+                                                 const bb_verification_answer **out);
 
 #endif

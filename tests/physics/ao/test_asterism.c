@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/ao/asterism.h"
+#include "physics/ao/ao_config.h"
 #include "tests/check.h"
 
 // By hand: 20 arcsec at 30, 120, 210 and 300 deg about (1, -2); 20 cos 30 deg = 17.320508076.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
-#include "physics/ao/slope_ends.h"
+#include "physics/ao/sensor_array.h"
 #include "physics/ao/subapertures.h"
 #include "tests/check.h"
 

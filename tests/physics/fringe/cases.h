@@ -6,7 +6,7 @@
 #define BB_TESTS_FRINGE_CASES_H
 
 #include "core/thread.h"
-#include "physics/fringe/fringe_check.h"
+#include "physics/fringe/fringe_config.h"
 #include "physics/fringe/scene.h"
 #include "tests/physics/doubles.h"
 
@@ -50,7 +50,7 @@ static inline bb_fringe_config fringe_case(bb_index columns, bb_index rows)
 
 static inline bb_scene *make_scene(const bb_fringe_config *config, uint64_t seed, bb_index draw)
 {
-    check_ok(bb_fringe_check(config));
+    check_ok(bb_fringe_config_check(config));
     bb_scene *scene = new_object(bb_scene, config, seed, draw);
     return scene;
 }

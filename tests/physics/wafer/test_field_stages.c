@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Table 1 of Bamakhrama et al. by hand, and Figure 11 from their own rates.
-#include "physics/wafer/field_stages.h"
+#include "physics/wafer/requirements.h"
 #include "tests/check.h"
 
 TEST(table_1_by_hand)

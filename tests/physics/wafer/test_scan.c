@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/wafer/field_area.h"
 #include "physics/wafer/scan.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What a device detects, held to physics in double.
-#include "physics/fringe/carrier.h"
 #include "physics/fringe/detection.h"
 #include "tests/physics/fringe/cases.h"
 #include "tests/solvers/unwrap/detected.h"
@@ -57,7 +56,7 @@ TEST_FULL(a_carrier_is_as_in_double)
     physics.detection.carrier = (bb_fringe_carrier_config){.x = -0.21, .y = 0.26, .window_px = 9};
     bb_unwrap_detection_config config = {
         .arithmetic = BB_FORMAT_FP64, .carrier_x = -0.21, .carrier_y = 0.26, .window_px = 9};
-    bb_carrier_window(9, config.window);
+    bb_detection_carrier_window(9, config.window);
     check_scene(&physics, config, 1e-9);
     config.arithmetic = BB_FORMAT_FP32;
     check_scene(&physics, config, 1e-4);

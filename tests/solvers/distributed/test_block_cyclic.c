@@ -70,7 +70,7 @@ TEST(tiles_are_dealt_in_both_directions)
     const int owners[4][4] = {{0, 1, 2, 0}, {3, 4, 5, 3}, {0, 1, 2, 0}, {3, 4, 5, 3}};
     for (bb_index row = 0; row < 4; ++row) {
         for (bb_index column = 0; column < 4; ++column) {
-            assert_int_equal(bb_block_cyclic_owner(grid, row, column), owners[row][column]);
+            assert_int_equal(bb_process_grid_owner(grid, row, column), owners[row][column]);
         }
     }
 }
@@ -80,7 +80,7 @@ TEST(ranks_keep_the_bytes_of_their_tiles)
 {
     autoptr(bb_tile_matrix) matrix = laid_out(10, 4, BB_VARIANT_HP2, uniform);
     double bytes[2];
-    bb_block_cyclic_bytes(matrix, (bb_process_grid){1, 2}, bytes);
+    bb_process_grid_bytes(matrix, (bb_process_grid){1, 2}, bytes);
     assert_true(bytes[0] == 4 * (16 + 16 + 8 + 4));
     assert_true(bytes[1] == 4 * (16 + 8));
 }

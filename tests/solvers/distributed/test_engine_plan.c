@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/distributed/engine_plan.h"
+#include "solvers/distributed/engine.h"
 #include "tests/check.h"
 
 enum { TILE = 64, N = 4 * TILE, TILE_BYTES = TILE * TILE * 4, SIDES = 100 };

@@ -8,7 +8,7 @@
 #define BB_TESTS_SOLVERS_LOOP_COMMAND_LOOP_CASES_H
 
 #include "solvers/loop/command_loop.h"
-#include "solvers/operator/product_rounding.h"
+#include "solvers/operator/coded_operator.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
 
@@ -51,7 +51,7 @@ static inline void code(rig *self, int t)
         }
     }
     check_ok(bb_coded_operator_create(device, self->matrix[t], arithmetic, &self->operators[t]));
-    self->rounding = bb_product_rounding(&codec, arithmetic, 1, COLUMNS);
+    self->rounding = bb_coded_operator_rounding(&codec, arithmetic, 1, COLUMNS);
 }
 
 static inline void rig_open(rig *self, bb_command_system system)

@@ -2,7 +2,7 @@
 //
 // Frames that several devices share, here loops of the cpu, against one loop of all rows: the same
 // bits, the end of the last, and what a product that is not finite holds.
-#include "solvers/loop/command_team_parts.h"
+#include "solvers/loop/command_team.h"
 #include "tests/cpu_device.h"
 #include "tests/manual_clock.h"
 #include "tests/solvers/dense.h"

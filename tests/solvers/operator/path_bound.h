@@ -5,7 +5,7 @@
 #ifndef BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
 #define BB_TESTS_SOLVERS_OPERATOR_PATH_BOUND_H
 
-#include "solvers/operator/product_rounding.h"
+#include "solvers/operator/coded_operator.h"
 #include "tests/check.h"
 
 /// Fails if a row of y, rows from `row` on, is off by more than its bound; returns the largest part
@@ -17,7 +17,7 @@ static inline double path_bound_check(const bb_coded_matrix *matrix, bb_gemv_ari
     bb_index columns = bb_coded_matrix_columns(matrix);
     bb_index step = bb_coded_matrix_band(matrix);
     const bb_sum_rounding rounding =
-        bb_product_rounding(bb_coded_matrix_config(matrix), arithmetic, run, columns);
+        bb_coded_operator_rounding(bb_coded_matrix_config(matrix), arithmetic, run, columns);
     const bb_vector_norms norms = bb_vector_norms_of(x, columns);
     double worst = 0.0;
     autofree bb_row_rounding *paths = new_array(bb_row_rounding, step);

@@ -4,7 +4,6 @@
 // tiles, groups of rows and blocks; NaN and infinity; bits that repeat; a captured graph. "few" as
 // argument: fewer shapes and smaller matrices, for slow tools.
 #include "solvers/operator/coded_operator.h"
-#include "solvers/operator/product_rounding.h"
 #include "tests/device_pair.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
@@ -260,7 +259,7 @@ TEST(limbs_stay_within_their_rounding)
         bb_codec_config config = limb_codec(chosen[k]);
         autoptr(bb_coded_matrix) matrix = encode(&task, &config);
         const bb_sum_rounding rounding =
-            bb_product_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
+            bb_coded_operator_rounding(&config, ways[2].arithmetic, ways[2].run, COLUMNS);
         double worst = 0.0;
         fill_array(task.x, COLUMNS, j, (double)(float)task.x[j]);
         apply(gpu, matrix, &ways[2], 0, ROWS, task.x, y);

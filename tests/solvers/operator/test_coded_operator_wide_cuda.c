@@ -4,7 +4,6 @@
 // against the cpu's in fp64. "few" as argument: fewer shapes, for slow tools.
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/device_matrix.h"
-#include "solvers/operator/product_rounding.h"
 #include "tests/device_pair.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
@@ -89,7 +88,7 @@ static void expect_close(const problem *task, bb_index run, bool in_limbs, bb_in
                          bb_index rows, const double *y)
 {
     const bb_sum_rounding rounding =
-        bb_product_rounding(bb_coded_matrix_config(task->matrix), mixed, run, task->columns);
+        bb_coded_operator_rounding(bb_coded_matrix_config(task->matrix), mixed, run, task->columns);
     const double relative = in_limbs ? (double)(task->columns + 64) * 0x1p-52 : rounding.relative;
     double expected[MOST_ROWS];
     autoptr(bb_coded_operator) exact = operator_of(task, cpu, fp64, 1);

@@ -3,7 +3,7 @@
 // Every kernel of the span table against the portable one, bit for bit, on every word of the 8 and
 // 16 bit formats (subnormals, infinities and NaN among them) and on patterns of wider ones.
 #include "core/random.h"
-#include "solvers/operator/coded_span.h"
+#include "solvers/operator/coded_product.h"
 #include "tests/solvers/dense.h"
 
 enum { COLUMNS = 65536 + 13, ROWS = BB_SPAN_ROWS, WORD = 8 };

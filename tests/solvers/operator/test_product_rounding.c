@@ -3,7 +3,7 @@
 // A-priori rounding of products against products with the same stored values in extended precision:
 // every arithmetic, runs, codecs that multiply in blocks, operands that underflow.
 #include "core/random.h"
-#include "solvers/operator/product_rounding.h"
+#include "solvers/operator/coded_operator.h"
 #include "tests/first_device.h"
 #include "tests/precision/codecs/low_rank_problem.h"
 #include "tests/precision/coded.h"
@@ -103,7 +103,7 @@ TEST(rounding_is_within_its_bound)
                 check_ok(bb_coded_operator_apply(operation, 0, ROWS, given->x, given->y, &seconds));
                 bb_coded_operator_destroy(&operation);
                 const bb_sum_rounding rounding =
-                    bb_product_rounding(&config, arithmetics[a], run, COLUMNS);
+                    bb_coded_operator_rounding(&config, arithmetics[a], run, COLUMNS);
                 worst[a] = fmax(worst[a], worst_part(given, &rounding));
             }
         }
@@ -212,15 +212,17 @@ TEST(formats_decide_its_size)
     const bb_codec_config plain = bb_codec_plain(BB_FORMAT_FP16);
     const bb_codec_config e4m3 = bb_codec_plain(BB_FORMAT_E4M3);
     const bb_index n = 256000;
-    check_relative(bb_product_rounding(&plain, wide, 1, n).relative, (4 + 16128) * 0x1p-53, 1e-6);
-    check_relative(bb_product_rounding(&plain, seed, 1, n).relative, 4 * 0x1p-24 + 16128 * 0x1p-53,
+    check_relative(bb_coded_operator_rounding(&plain, wide, 1, n).relative, (4 + 16128) * 0x1p-53,
                    1e-6);
-    check_relative(bb_product_rounding(&plain, seed, 32, n).relative,
+    check_relative(bb_coded_operator_rounding(&plain, seed, 1, n).relative,
+                   4 * 0x1p-24 + 16128 * 0x1p-53, 1e-6);
+    check_relative(bb_coded_operator_rounding(&plain, seed, 32, n).relative,
                    36 * 0x1p-24 + 16128 * 0x1p-53, 1e-5);
     // Eight steps of a tensor core, and what limbs leave of x.
-    check_relative(bb_product_rounding(&e4m3, seed, 32, n).relative,
+    check_relative(bb_coded_operator_rounding(&e4m3, seed, 32, n).relative,
                    148 * 0x1p-24 + 16128 * 0x1p-53, 1e-4);
-    assert_true(bb_product_rounding(&e4m3, seed, 32, n).of_largest == 0x1p-30);
-    assert_true(bb_product_rounding(&e4m3, seed, 1, n).of_largest == 0.0);
-    check_relative(bb_product_rounding(&plain, narrow, 1, n).relative, (4 + 16128) * 0x1p-24, 1e-3);
+    assert_true(bb_coded_operator_rounding(&e4m3, seed, 32, n).of_largest == 0x1p-30);
+    assert_true(bb_coded_operator_rounding(&e4m3, seed, 1, n).of_largest == 0.0);
+    check_relative(bb_coded_operator_rounding(&plain, narrow, 1, n).relative, (4 + 16128) * 0x1p-24,
+                   1e-3);
 }

@@ -2,7 +2,6 @@
 //
 // Crank-Nicolson steps and moving exchange: by hand, in order, in balance.
 #include "core/thread.h"
-#include "solvers/step/shifted_cg.h"
 #include "solvers/step/stepper.h"
 #include "tests/check.h"
 

@@ -3,7 +3,7 @@
 // The bound of the error of least squares: equal to the error's energy where the mask is a path,
 // never below it elsewhere, and near it on an open map.
 #include "core/thread.h"
-#include "solvers/unwrap/unwrap_bound.h"
+#include "solvers/unwrap/unwrap_descent.h"
 #include "tests/check.h"
 #include "tests/solvers/unwrap/phase_maps.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/covariance/edge_average.h"
+#include "physics/ao/covariance/edge_average_core.h"
 #include "physics/ao/covariance/structure_function.h"
 #include "tests/check.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The controller of frames on small matrices: what can be worked out by hand.
-#include "physics/ao/frames/frame_controller.h"
+#include "physics/ao/frames/time_domain.h"
 #include "tests/check.h"
 
 enum { ROWS = 2, SLOPES = 3, FRAMES = 12 };

@@ -4,7 +4,6 @@
 // a delay later, long exposures at no delay against independent frames.
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/frames/flow_sampler.h"
 #include "physics/ao/frames/time_domain.h"
 #include "physics/ao/tomography.h"
 #include "tests/physics/ao/chain.h"

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "physics/ao/ao_check.h"
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/mirrors/plate_scale.h"
+#include "physics/ao/mirrors/mirror_commands.h"
 #include "tests/physics/ao/cases.h"
 
 // The influence of an actuator at a point of the conjugate, m.
@@ -282,7 +282,7 @@ static bb_index tell(const ao_case *c, bb_plate_mode *first)
         truths[t] = truth[t].sensors;
     }
     bb_mirror_commands *commands = new_object(bb_mirror_commands, &config, truths);
-    check_ok(bb_plate_scale_find(commands, &modes, &count));
+    check_ok(bb_plate_modes_find(commands, &modes, &count));
     *first = count > 0 ? modes[0] : (bb_plate_mode){0};
     bb_mirror_commands_destroy(&commands);
     for (bb_index t = 0; t < c->target_count; ++t) {

@@ -2,7 +2,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
-#include "physics/ao/mirrors/plate_scale.h"
+#include "physics/ao/mirrors/mirror_commands.h"
 #include "tests/physics/ao/cases.h"
 
 #include <cblas.h>
@@ -247,7 +247,7 @@ TEST(weak_modes_are_those_of_plate_scale)
         check_relative(ratio, weak->ratios[q], 1e-6);
     }
     // 45 stands 11 % below two opposed tilts, at 50.
-    check_ok(bb_plate_scale_find(s.commands, &modes, &count));
+    check_ok(bb_plate_modes_find(s.commands, &modes, &count));
     assert_int_equal(count, 2);
     for (int q = 0; q < 2; ++q) {
         assert_int_equal(modes[q].shape, BB_PLATE_TILTS);
@@ -263,7 +263,7 @@ static bb_index told(const ao_case *c, bb_plate_shape *shape, bool *opposed)
     autofree bb_plate_mode *modes = NULL;
     bb_index count = 0;
     enter(c, &s);
-    check_ok(bb_plate_scale_find(s.commands, &modes, &count));
+    check_ok(bb_plate_modes_find(s.commands, &modes, &count));
     *shape = count > 0 ? modes[0].shape : BB_PLATE_SHAPES;
     *opposed = count > 0 && modes[0].opposed;
     return count;

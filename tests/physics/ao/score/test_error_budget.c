@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/ao/score/error_budget.h"
+#include "physics/ao/score/error_terms.h"
+#include "physics/ao/tomography.h"
 #include "tests/physics/ao/chain.h"
 
 static ao_case laser_case(void)

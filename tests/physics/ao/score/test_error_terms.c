@@ -3,7 +3,7 @@
 // Closed forms: 0.2740 and 0.2313 (d/r0)^(5/3) of fitting, (tau/tau0)^(5/3) of lag, 0.08 of
 // aliasing, and the seeing-limited image (Strehl ratio (r0/D)^2/(1 - obs^2); Tokovinin's FWHM).
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/covariance/corrected_structure.h"
+#include "physics/ao/covariance/structure_function.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/point_spread.h"
 #include "tests/physics/doubles.h"
@@ -36,8 +36,8 @@ TEST(the_whole_fitting_variance)
     // Far away the structure function is twice the variance; a finite outer scale takes of it.
     for (int k = 0; k < 2; ++k) {
         const double outer = k == 0 ? 3e3 : 4.0;
-        const double far =
-            bb_structure_function(100.0 * outer, outer) - bb_corrected_structure_far(outer, 1.0);
+        const double far = bb_structure_function(100.0 * outer, outer) -
+                           bb_structure_function_corrected_far(outer, 1.0);
         const double share = pow(1.0 + pow(2.0 / outer, 2.0), -5.0 / 6.0);
         check_relative(0.5 * far, circle * share, k == 0 ? 1e-6 : 1e-10);
     }
@@ -51,7 +51,7 @@ TEST(what_a_mirror_corrects)
     const double outer = 25.0;
     const double pitch = 0.8;
     autorelease(bb_structure_table) table = {0};
-    check_ok(bb_corrected_structure_tabulate(outer, pitch, &table));
+    check_ok(bb_structure_function_corrected_table(outer, pitch, &table));
     for (size_t d = 0; d < sizeof distances / sizeof *distances; ++d) {
         double sum = 0.0;
         for (int k = 0; k < CELLS; ++k) {
@@ -59,18 +59,19 @@ TEST(what_a_mirror_corrects)
             sum += 4.0 * BB_PI * f * BB_SPECTRUM * pow(f * f + 1.0 / (outer * outer), -11.0 / 6.0) *
                    (1.0 - j0(2.0 * BB_PI * f * distances[d])) * 0.5 / pitch / CELLS;
         }
-        const double got = bb_corrected_structure(distances[d], outer, pitch);
-        check_close(got, sum, 1e-8, bb_corrected_structure_far(outer, pitch));
+        const double got = bb_structure_function_corrected(distances[d], outer, pitch);
+        check_close(got, sum, 1e-8, bb_structure_function_corrected_far(outer, pitch));
         check_close(bb_structure_table_value(table, distances[d] * distances[d]), got, 1e-8,
-                    bb_corrected_structure_far(outer, pitch));
+                    bb_structure_function_corrected_far(outer, pitch));
     }
-    check_relative(bb_corrected_structure(3.0, outer, 1e-3), bb_structure_function(3.0, outer),
-                   1e-4);
+    check_relative(bb_structure_function_corrected(3.0, outer, 1e-3),
+                   bb_structure_function(3.0, outer), 1e-4);
     // Far away, and far from the outer scale: 2 pi fc r is 1e6.
-    check_relative(bb_corrected_structure(2e5, 1e7, 0.6), bb_structure_function(2e5, 1e7), 1e-9);
+    check_relative(bb_structure_function_corrected(2e5, 1e7, 0.6), bb_structure_function(2e5, 1e7),
+                   1e-9);
     // Smooth near zero: as r^2, where D falls as r^(5/3).
-    check_relative(bb_corrected_structure(2e-3, outer, pitch),
-                   4.0 * bb_corrected_structure(1e-3, outer, pitch), 1e-5);
+    check_relative(bb_structure_function_corrected(2e-3, outer, pitch),
+                   4.0 * bb_structure_function_corrected(1e-3, outer, pitch), 1e-5);
 }
 
 TEST(aliasing_is_a_third_of_fitting)
@@ -117,15 +118,16 @@ TEST(terms_add_on_the_grid)
     autofree double *half = doubles(128 * 128);
     const double scale = wave_m * wave_m * pow(0.5 / atmosphere.r0_m, 5.0 / 3.0);
     autorelease(bb_structure_table) low = {0};
-    check_ok(bb_corrected_structure_tabulate(25.0, 0.5, &low));
+    check_ok(bb_structure_function_corrected_table(25.0, 0.5, &low));
     const double strength = wave_m * wave_m * pow(atmosphere.r0_m, -5.0 / 3.0);
     bb_error_terms_config config = {.fitting = true, .fitting_coefficient = 0.2740};
     check_ok(bb_error_terms_create(&config, &atmosphere, low, 0.5, grid, half));
     check_relative(half[64 * 128 + 64], 0.2740 * scale, 2e-2);
-    check_relative(half[3 * 128 + 4],
-                   0.5 * strength * 0.2740 / bb_error_terms_fitting_coefficient() *
-                       (bb_structure_function(0.5, 25.0) - bb_corrected_structure(0.5, 25.0, 0.5)),
-                   1e-8);
+    check_relative(
+        half[3 * 128 + 4],
+        0.5 * strength * 0.2740 / bb_error_terms_fitting_coefficient() *
+            (bb_structure_function(0.5, 25.0) - bb_structure_function_corrected(0.5, 25.0, 0.5)),
+        1e-8);
     config = (bb_error_terms_config){.aliasing = true};
     check_ok(bb_error_terms_create(&config, &atmosphere, low, 0.5, grid, half));
     check_relative(half[64 * 128 + 64], bb_error_terms_aliasing_coefficient() * scale, 3e-2);
@@ -208,7 +210,7 @@ TEST(what_is_not_corrected_is_not_late)
     static const double wind[] = {40.0, 90.0};
     autorelease(bb_structure_table) low = {0};
     autofree double *half = doubles(256 * 256);
-    check_ok(bb_corrected_structure_tabulate(25.0, pitch, &low));
+    check_ok(bb_structure_function_corrected_table(25.0, pitch, &low));
     const bb_error_terms_config config = {
         .frame_delay_ms = 5.0, .wind_m_per_s = {.items = (void *)(uintptr_t)wind, .count = 2}};
     const double r = 0.1 * 120.0;
@@ -223,13 +225,13 @@ TEST(what_is_not_corrected_is_not_late)
                 const double back = sqrt(r * r + drift * drift - 2.0 * r * drift * cos(angle));
                 mean += k == 0
                             ? bb_structure_function(away, 25.0) + bb_structure_function(back, 25.0)
-                            : bb_corrected_structure(away, 25.0, pitch) +
-                                  bb_corrected_structure(back, 25.0, pitch);
+                            : bb_structure_function_corrected(away, 25.0, pitch) +
+                                  bb_structure_function_corrected(back, 25.0, pitch);
             }
             const double near =
                 k == 0 ? bb_structure_function(drift, 25.0) + bb_structure_function(r, 25.0)
-                       : bb_corrected_structure(drift, 25.0, pitch) +
-                             bb_corrected_structure(r, 25.0, pitch);
+                       : bb_structure_function_corrected(drift, 25.0, pitch) +
+                             bb_structure_function_corrected(r, 25.0, pitch);
             expected += wave_m * wave_m * atmosphere.strength[l] * (near - mean / 48.0);
         }
         check_ok(bb_error_terms_create(&config, &atmosphere, k == 0 ? (bb_structure_table){0} : low,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/ao_constants.h"
-#include "physics/ao/mirrors/mirror_shape.h"
+#include "physics/ao/mirrors/mirror_surface.h"
 #include "physics/ao/score/pair_strehl.h"
 #include "tests/physics/ao/chain.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/ao/score/shake.h"
+#include "physics/ao/score/error_terms.h"
 #include "tests/check.h"
 
 enum { COUNT = 2, GUIDES = 2, M = 2 * COUNT, N = GUIDES * 2 * COUNT };
@@ -27,8 +27,9 @@ static bb_status add(const bb_sensor_array *guides, const bb_sensor_array *truth
                      double *cee)
 {
     double estimated[2 * M];
-    check_ok(bb_shake_estimate(guides, mirror != NULL ? mirror->actuator_count : M, r, estimated));
-    return bb_shake_add(truth, mirror, rms_arcsec, estimated, cee);
+    check_ok(bb_error_terms_estimate_shake(guides, mirror != NULL ? mirror->actuator_count : M, r,
+                                           estimated));
+    return bb_error_terms_add_shake(truth, mirror, rms_arcsec, estimated, cee);
 }
 
 // An estimate that is the mean of a straight sensor's slopes takes the whole tilt out; one by half

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/wafer/field_area.h"
 #include "physics/wafer/heat/edge_ring.h"
 #include "physics/wafer/heat/exposure.h"
 #include "physics/wafer/heat/thermal.h"
+#include "physics/wafer/scan.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double PI = 3.14159265358979323846;

@@ -2,7 +2,7 @@
 //
 // Probes are bilinear in the mesh of their layer, at any place on the disc; others are refused.
 #include "core/memory.h"
-#include "physics/wafer/heat/probe.h"
+#include "physics/wafer/wafer_problem.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double RADIUS = 0.030;

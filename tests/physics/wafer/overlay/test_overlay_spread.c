@@ -2,7 +2,7 @@
 //
 // Wafer-to-wafer spread by hand, by its limits, and by the split of squares.
 #include "physics/wafer/overlay/overlay.h"
-#include "physics/wafer/overlay/overlay_spread.h"
+#include "physics/wafer/overlay/overlay_report.h"
 #include "tests/check.h"
 
 // Three wafers of two points in nm. Means in x: 1, 2, 6, variance 7; points 0, 1, 5 (variance 7)

@@ -2,7 +2,7 @@
 //
 // What rows without an edge leave out: against the closed forms of the disc and of the infinite
 // plate, by quadrature, and on springs of any stiffness.
-#include "physics/wafer/response/disc_edge.h"
+#include "physics/wafer/response/plate.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 

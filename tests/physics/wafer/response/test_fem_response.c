@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "physics/wafer/response/fem_response.h"
+#include "physics/wafer/response/membrane.h"
 #include "physics/wafer/response/response.h"
 #include "tests/physics/wafer/response/slit_scene.h"
 

@@ -6,9 +6,8 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "physics/wafer/response/dissection.h"
 #include "physics/wafer/response/membrane.h"
-#include "physics/wafer/response/membrane_element.h"
+#include "physics/wafer/response/plate_assembly.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
@@ -47,7 +46,7 @@ TEST(dissection_is_a_permutation)
     autofree int32_t *order = new_array(int32_t, mesh->node_count);
     autofree int32_t *seen = new_zeros(int32_t, mesh->node_count);
     for (bb_index leaf = 2; leaf <= 8; ++leaf) {
-        bb_dissection_order(mesh, leaf, order);
+        bb_plate_dissect(mesh, leaf, order);
         for (bb_index i = 0; i < mesh->node_count; ++i) {
             assert_true(order[i] >= 0 && order[i] < mesh->node_count);
             assert_true(seen[order[i]]++ == leaf - 2);

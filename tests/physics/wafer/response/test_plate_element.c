@@ -2,8 +2,8 @@
 //
 // The coupled element: shapes, rigid motions, states of constant strain and curvature, loads, and
 // the constants of docs/manual/physics-wafer.md 1.4 isotropic and cubic.
-#include "physics/wafer/response/membrane_element.h"
-#include "physics/wafer/response/plate_element.h"
+#include "physics/wafer/response/membrane.h"
+#include "physics/wafer/response/plate_assembly.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 static const double SIDE = 0.002;

@@ -5,8 +5,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/wafer/heat/burl_map.h"
-#include "physics/wafer/response/plate_response.h"
-#include "physics/wafer/response/plate_sample.h"
+#include "physics/wafer/response/coupled_plate.h"
 #include "physics/wafer/response/response.h"
 #include "tests/physics/wafer/response/slit_scene.h"
 

@@ -3,7 +3,7 @@
 // The panel solve against cholmod_l_solve on the stiffness of a coarse coupled plate, sparse
 // right-hand sides against dense ones, and index arrays that do not hold together.
 #include "physics/wafer/response/plate_assembly.h"
-#include "physics/wafer/response/supernode_solve.h"
+#include "physics/wafer/response/plate_factor.h"
 #include "tests/physics/wafer/wafer_defaults.h"
 
 #include <cholmod.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "precision/format.h"
-#include "solvers/factor/tiles/half_product.h"
+#include "solvers/factor/tiles/tile_product.h"
 #include "tests/solvers/dense.h"
 
 enum { ROWS = 11, DEPTH = 53, COLUMNS = 61, STRIDE = 70 };
@@ -22,7 +22,7 @@ static int setup(void)
     (void)bb_format_narrow(BB_FORMAT_FP16, draws + ROWS * DEPTH, COLUMNS * DEPTH, b);
     b[3 * DEPTH + 7] = INFINITY;
     b[4 * DEPTH + 9] = NAN;
-    bb_half_product_pack(b, COLUMNS, DEPTH, panel);
+    bb_half_kernel_pack(b, COLUMNS, DEPTH, panel);
     return 0;
 }
 
@@ -43,7 +43,7 @@ TEST(every_kernel_has_the_bits_of_the_portable_one)
 {
     const bb_index runs[] = {1, 3, 4, DEPTH, 100};
     const bb_half_kernel *kernels = NULL;
-    bb_index count = bb_half_product_kernels(&kernels);
+    bb_index count = bb_half_kernels(&kernels);
     float expected[ROWS * STRIDE], got[ROWS * STRIDE];
     if (bb_half_kernel_chosen() == &kernels[count - 1]) {
         print_message("only the portable kernel runs here: nothing to compare\n");
@@ -68,7 +68,7 @@ TEST(every_kernel_has_the_bits_of_the_portable_one)
 TEST(the_portable_kernel_keeps_the_law)
 {
     const bb_half_kernel *kernels = NULL;
-    bb_index count = bb_half_product_kernels(&kernels);
+    bb_index count = bb_half_kernels(&kernels);
     float got[ROWS * STRIDE];
     multiply(&kernels[count - 1], 1, false, got);
     for (int i = 0; i < ROWS; ++i) {
@@ -90,7 +90,7 @@ TEST(the_portable_kernel_keeps_the_law)
 TEST(sums_may_start_from_c)
 {
     const bb_half_kernel *kernels = NULL;
-    bb_index count = bb_half_product_kernels(&kernels);
+    bb_index count = bb_half_kernels(&kernels);
     float got[ROWS * STRIDE];
     float other[ROWS * STRIDE];
     int different = 0;

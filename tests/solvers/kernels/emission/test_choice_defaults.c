@@ -3,7 +3,7 @@
 // Default variants of GPUs by the sizes of a launch. Next to a row of benchmark data: its time over
 // that of the fastest variant that the tuner found, on an H200 (docs/lab/kernels.md, 12).
 #include "solvers/kernels/emission/choice.h"
-#include "solvers/kernels/tuning/candidates.h"
+#include "solvers/kernels/tuning/tuning.h"
 #include "tests/solvers/kernels/manager_program.h"
 
 // Sizes of a set, by objects; elements are not needed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/language/element_type.h"
+#include "solvers/kernels/language/expression.h"
 #include "tests/check.h"
 
 // By hand: Table 2 of the seed, sizes as C has them.

@@ -3,7 +3,7 @@
 // A caller's program gets small shapes that keep what its sizes have in common, and integers that
 // it binds with, or a sentence that says why it has none.
 #include "solvers/kernels/tuning/caller_subject.h"
-#include "solvers/kernels/tuning/verification_case.h"
+#include "solvers/kernels/tuning/verification.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 static program_fixture fixture;

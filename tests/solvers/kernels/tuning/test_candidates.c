@@ -2,7 +2,7 @@
 //
 // What a tuner tries: legal, each once, the default first; the short list is part of the long one.
 #include "core/memory.h"
-#include "solvers/kernels/tuning/candidates.h"
+#include "solvers/kernels/tuning/tuning.h"
 #include "tests/solvers/kernels/manager_program.h"
 
 static bool holds(const bb_candidates *list, const bb_choice *choice)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who enters the last rounds and who wins them.
-#include "solvers/kernels/tuning/finals.h"
+#include "solvers/kernels/tuning/tuning.h"
 #include "tests/check.h"
 
 TEST(the_fastest_enter_in_order)
@@ -11,7 +11,7 @@ TEST(the_fastest_enter_in_order)
     bb_finalist finalists[3];
     int count = 0;
     for (int i = 0; i < 6; ++i) {
-        bb_finals_enter(finalists, 3, &count, (bb_finalist){.number = i, .least_s = seconds[i]});
+        bb_finalist_enter(finalists, 3, &count, (bb_finalist){.number = i, .least_s = seconds[i]});
     }
     assert_int_equal(count, 3);
     for (int i = 0; i < 3; ++i) {
@@ -24,7 +24,7 @@ TEST(equal_times_keep_the_earlier)
     bb_finalist finalists[2];
     int count = 0;
     for (int i = 0; i < 4; ++i) {
-        bb_finals_enter(finalists, 2, &count, (bb_finalist){.number = i, .least_s = 1.0});
+        bb_finalist_enter(finalists, 2, &count, (bb_finalist){.number = i, .least_s = 1.0});
     }
     assert_int_equal(finalists[0].number, 0);
     assert_int_equal(finalists[1].number, 1);
@@ -37,10 +37,10 @@ TEST(a_later_one_must_be_faster_beyond_the_noise)
         {.number = 4, .times = {0.9, 0.9, 1.1, 1.1}},         // half of the rounds
         {.number = 7, .times = {0.999, 0.999, 0.999, 0.999}}, // by too little
     };
-    assert_int_equal(bb_finals_decide(finalists, 3, 4), 0);
+    assert_int_equal(bb_finalists_decide(finalists, 3, 4), 0);
     finalists[1].times[2] = 0.99; // three quarters
-    assert_int_equal(bb_finals_decide(finalists, 3, 4), 1);
+    assert_int_equal(bb_finalists_decide(finalists, 3, 4), 1);
     finalists[2].times[0] = finalists[2].times[1] = finalists[2].times[2] = 0.8;
-    assert_int_equal(bb_finals_decide(finalists, 3, 4), 2);
-    assert_int_equal(bb_finals_decide(finalists, 1, 4), 0);
+    assert_int_equal(bb_finalists_decide(finalists, 3, 4), 2);
+    assert_int_equal(bb_finalists_decide(finalists, 1, 4), 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/tuning/trial_data.h"
+#include "solvers/kernels/tuning/tuning_subject.h"
 
 #include "core/memory.h"
 
