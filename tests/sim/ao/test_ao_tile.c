@@ -54,10 +54,11 @@ TEST(results_say_the_tile)
     assert_true(strehl[0] != strehl[2]); // of one tile, and of several
 }
 
-// 168 and 3136 measurements: auto leaves the first to the cpu.
+// 168 and 13,248 measurements: auto leaves the first to the cpu.
 TEST(studies_know_their_size)
 {
-    static const char *const paths[] = {CONFIG_AO_SMALL, BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml"};
+    static const char *const paths[] = {CONFIG_AO_SMALL,
+                                        BB_SOURCE_DIR "/configs/ao/fig2-13248.yaml"};
     for (int i = 0; i < 2; ++i) {
         autoptr(bb_config) config = driver_config(CASE(paths[i], {"device=auto"}));
         bb_ao_study resolved;
