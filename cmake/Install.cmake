@@ -66,10 +66,6 @@ install(FILES outputs/README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}/outputs")
 install(DIRECTORY "${BB_PRINTED}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
 install(FILES "${BB_PRINTED}/completions/bitbudget"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${BB_PRINTED}/completions/_bitbudget"
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-install(FILES "${BB_PRINTED}/completions/bitbudget.fish"
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 
 add_custom_target(uninstall
   COMMAND "${CMAKE_COMMAND}" -D MANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt

@@ -10,8 +10,6 @@ endfunction()
 
 file(REMOVE_RECURSE "${FOLDER}")
 bb_print("${FOLDER}/completions/bitbudget" completion bash)
-bb_print("${FOLDER}/completions/_bitbudget" completion zsh)
-bb_print("${FOLDER}/completions/bitbudget.fish" completion fish)
 bb_print("${FOLDER}/pages" help --list)
 file(STRINGS "${FOLDER}/pages" pages)
 foreach(page ${pages})

@@ -6,7 +6,6 @@ set(share "${CPACK_TEMPORARY_INSTALL_DIRECTORY}/usr/share")
 if(NOT IS_DIRECTORY "${share}/man")
   message(FATAL_ERROR "no ${share}/man, expected the installed tree")
 endif()
-file(RENAME "${share}/zsh/site-functions" "${share}/zsh/vendor-completions")
 file(REMOVE "${share}/doc/bitbudget/LICENSE") # common-licenses has it
 file(COPY "${CPACK_BB_PACKAGING}/copyright" DESTINATION "${share}/doc/bitbudget")
 file(GLOB pages "${share}/man/man?/*")

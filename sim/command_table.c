@@ -258,7 +258,7 @@ static const bb_command table[] = {
      .words = {{"list", "print the files of the manual's pages, with the names of the pages"}}},
     {"completion", bb_command_completion, {BB_OPTION_LEVEL}, 1, 1, BB_OPERAND_SHELL,
      "print what completes command lines in a shell",
-     "completion bash|zsh|fish\ncompletion studies",
+     "completion bash\ncompletion studies",
      "Prints a script that completes commands, options, their values, studies and keys in a "
      "shell; an installation has it where the shells look. In bash: eval \"$(bitbudget completion "
      "bash)\". studies prints the names of studies, which the scripts ask for.",

@@ -87,8 +87,6 @@ typedef struct bb_experiment {
     bb_status (*list_fields)(const void *study, bb_text *out);
     /// Appends what is shown of results below the table; NULL for nothing.
     bb_status (*report)(const bb_results *results, bb_text *out);
-    /// XDMF of the results, to stand beside the HDF5 file `file` (no folder); NULL for none.
-    bb_status (*describe)(const bb_results *results, const char *file, bb_text *out);
 } bb_experiment;
 
 /// A table of experiments; the program's is bb_experiments, tests have their own.

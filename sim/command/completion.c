@@ -105,7 +105,7 @@ static bb_status add_first(const bb_command *command, const vocabulary *words, b
         }
         break;
     case BB_OPERAND_SHELL:
-        BB_TRY(bb_text_add(out, "zsh fish "));
+        BB_TRY(bb_text_add(out, "bash "));
         break;
     default:
         break;
@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-// "--output|-o" of an option, the form in which bash and zsh take it in `case`.
+// "--output|-o" of an option, the form of a pattern of `case`.
 static bb_status add_pattern(const bb_option *option, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -159,7 +159,7 @@ static const char *words_of(const bb_option *option, const vocabulary *words, bo
     return strcmp(option->words, "kind") == 0 ? bb_text_string(&words->kinds) : option->words;
 }
 
-// bash and zsh: what stands in `word`, `before`, `place` (1: the command) and `command` decides on
+// What stands in `word`, `before`, `place` (1: the command) and `command` decides on
 // `choices`, whether `files` of an ending or of any kind are meant, and whether studies are.
 static bb_status add_cases(const vocabulary *words, bb_text *out)
 {
@@ -240,107 +240,6 @@ done:
     return status;
 }
 
-static bb_status write_zsh(const vocabulary *words, bb_text *out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(
-        out, "#compdef bitbudget\n"
-             "# Completion of bitbudget in zsh, a function of its folder site-functions.\n"
-             "_bitbudget_words() {\n"
-             "  local word=$1 before=$2 place=$3 command=$4\n"
-             "  value= first= studies= keys= flags= choices= files=\n"));
-    BB_TRY(add_cases(words, out));
-    BB_TRY(bb_text_add(
-        out, "}\n"
-             "_bitbudget() {\n"
-             "  local value first studies keys flags files choices\n"
-             "  _bitbudget_words \"${words[CURRENT]}\" \"${words[CURRENT-1]}\" $((CURRENT-1)) "
-             "\"${words[2]}\"\n"
-             "  compadd -- ${${=choices}:#*=}\n"
-             "  compadd -S '' -- ${(M)${=choices}:#*=}\n"
-             "  if [ \"$files\" = any ]; then _files\n"
-             "  elif [ -n \"$files\" ]; then _files -g \"*.$files\"\n"
-             "  fi\n"
-             "}\n"
-             "if [ \"${funcstack[1]}\" = _bitbudget ]; then _bitbudget \"$@\"; "
-             "else compdef _bitbudget bitbudget; fi\n"));
-done:
-    return status;
-}
-
-// A meaning in single quotes of fish.
-static bb_status add_quoted(const char *text, bb_text *out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "'"));
-    for (; *text != '\0'; ++text) {
-        BB_TRY(bb_text_add(out, "%s%c", *text == '\'' || *text == '\\' ? "\\" : "", *text));
-    }
-    BB_TRY(bb_text_add(out, "'"));
-done:
-    return status;
-}
-
-static bb_status write_fish_command(const bb_command *command, const vocabulary *words,
-                                    bb_text *out)
-{
-    bb_status status = BB_OK;
-    const bb_option *options = NULL;
-    const bb_index count = bb_options_table(&options);
-    BB_TRY(bb_text_add(out, "complete -c bitbudget -n __fish_use_subcommand -f -a %s -d ",
-                       command->name));
-    BB_TRY(add_quoted(command->summary, out));
-    BB_TRY(bb_text_add(out,
-                       "\nset -l seen '__fish_seen_subcommand_from %s'\n"
-                       "complete -c bitbudget -n $seen -a '",
-                       command->name));
-    BB_TRY(add_first(command, words, out));
-    BB_TRY(bb_text_add(out, "%s'\n",
-                       names_studies(command) ? "(bitbudget completion studies 2>/dev/null)" : ""));
-    if (command->kind == BB_OPERAND_CONFIG) {
-        BB_TRY(bb_text_add(out, "complete -c bitbudget -n $seen -a \"$keys\"\n"));
-    }
-    for (bb_index i = 0; i < count; ++i) {
-        const bb_option *option = &options[i];
-        bool files = false;
-        const char *values = words_of(option, words, &files);
-        if (!bb_option_is_accepted(option, command->accepted)) {
-            continue;
-        }
-        BB_TRY(bb_text_add(out, "complete -c bitbudget -n $seen -l %s", option->name));
-        if (option->letter != 0) {
-            BB_TRY(bb_text_add(out, " -s %c", option->letter));
-        }
-        if (option->value != NULL) {
-            BB_TRY(bb_text_add(out, files ? " -r -F" : " -x"));
-        }
-        if (values != NULL) {
-            BB_TRY(bb_text_add(out, " -a '%s'", values));
-        }
-        BB_TRY(bb_text_add(out, " -d "));
-        BB_TRY(add_quoted(bb_command_help_meaning(command, option), out));
-        BB_TRY(bb_text_add(out, "\n"));
-    }
-done:
-    return status;
-}
-
-static bb_status write_fish(const vocabulary *words, bb_text *out)
-{
-    bb_status status = BB_OK;
-    const bb_command *commands = NULL;
-    const bb_index count = bb_command_table(&commands);
-    BB_TRY(bb_text_add(out,
-                       "# Completion of bitbudget in fish, for vendor_completions.d.\n"
-                       "set -l keys '%s'\n",
-                       bb_text_string(&words->keys)));
-    for (bb_index i = 0; i < count; ++i) {
-        BB_TRY(write_fish_command(&commands[i], words, out));
-    }
-done:
-    return status;
-}
-
 static bb_status write_studies(bb_text *out)
 {
     bb_status status = BB_OK;
@@ -363,14 +262,10 @@ bb_status bb_command_completion(const bb_options *options, const bb_experiment_t
     BB_TRY(collect_words(experiments, &words));
     if (strcmp(shell, "studies") == 0) {
         BB_TRY(write_studies(&text));
-    } else if (strcmp(shell, "bash") == 0) {
-        BB_TRY(write_bash(&words, &text));
-    } else if (strcmp(shell, "zsh") == 0) {
-        BB_TRY(write_zsh(&words, &text));
     } else {
-        BB_REQUIRE(strcmp(shell, "fish") == 0, BB_INVALID,
-                   "completion for '%s', expected one of bash, zsh, fish, or studies", shell);
-        BB_TRY(write_fish(&words, &text));
+        BB_REQUIRE(strcmp(shell, "bash") == 0, BB_INVALID,
+                   "completion for '%s', expected bash, or studies", shell);
+        BB_TRY(write_bash(&words, &text));
     }
     bb_text_print(bb_text_string(&text), stdout);
 done:

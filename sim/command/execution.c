@@ -17,7 +17,6 @@
 #include "sim/output/provenance.h"
 #include "sim/output/sheet.h"
 #include "sim/output/summary.h"
-#include "sim/output/xdmf.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,19 +99,13 @@ static bb_status check_files(const bb_execution *work, const bb_experiment *expe
     bb_status status = BB_OK;
     const bb_options *options = work->options;
     bb_file_list inputs = {0};
-    char *beside = NULL;
     BB_TRY(bb_command_inputs(options, work->config, &inputs));
     BB_TRY(bb_file_check(work->path, options->output == NULL, options->force,
                          output_bytes + METADATA_BYTES, &inputs));
-    if (experiment->describe != NULL) {
-        BB_TRY(bb_xdmf_path(work->path, &beside));
-        BB_TRY(bb_file_check(beside, false, options->force, 0.0, &inputs));
-    }
     BB_TRY(check_restart(options, work->path, &inputs));
     BB_TRY(check_sheet(options, experiment, bb_config_study(work->config), work->path, &inputs));
 done:
     bb_file_list_release(&inputs);
-    BB_RELEASE(&beside);
     return status;
 }
 
@@ -209,26 +202,6 @@ done:
     return status;
 }
 
-// The XDMF beside the results: ParaView opens the pair.
-static bb_status write_description(const bb_options *options, const bb_experiment *experiment,
-                                   const char *path, const bb_results *results)
-{
-    bb_status status = BB_OK;
-    char *beside = NULL;
-    bb_text text = {0};
-    if (experiment->describe == NULL) {
-        goto done;
-    }
-    const char *slash = strrchr(path, '/');
-    BB_TRY(experiment->describe(results, slash == NULL ? path : slash + 1, &text));
-    BB_TRY(bb_xdmf_path(path, &beside));
-    BB_TRY(bb_file_write(beside, options->force, text.data, text.length));
-done:
-    BB_RELEASE(&beside);
-    bb_text_release(&text);
-    return status;
-}
-
 static bb_status write_sheet(const bb_options *options, const bb_experiment *experiment,
                              const bb_results *results, const char *path)
 {
@@ -280,7 +253,6 @@ static bb_status deliver(const bb_options *options, const bb_experiment *experim
     (void)fflush(stdout);
     bb_status_restore(&record);
     BB_TRY(written);
-    BB_TRY(write_description(options, experiment, path, results));
     (void)printf("results: %s\n", path);
     BB_TRY(write_sheet(options, experiment, results, path));
 done:

@@ -93,5 +93,4 @@ const bb_experiment bb_wafer_experiment = {
     .operators = "rows,inputs",
     .list_fields = bb_wafer_experiment_list_fields,
     .report = bb_wafer_overlay_print,
-    .describe = bb_wafer_experiment_describe,
 };

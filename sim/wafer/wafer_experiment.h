@@ -23,9 +23,4 @@ BB_CHECKED bb_status bb_wafer_experiment_realtime(const void *study, bb_results 
 /// bb_scan_create's, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_experiment_list_fields(const void *study, bb_text *out);
 
-/// The XDMF of a wafer's results, to stand beside the HDF5 file called `file` (without a folder).
-/// Errors: BB_INVALID (results of another experiment), BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_experiment_describe(const bb_results *results, const char *file,
-                                                  bb_text *out);
-
 #endif

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The wafer for the eye: vectors at the scored points as /view, and the XDMF that lets ParaView
-// open them, with the temperatures where the run dumped them.
-//
-// Blocks of `overlay`, one a pipeline: the scored points in mm with raw (u_ref), model (the
-// pipeline's u, as computed) and residual (what its corrections in force leave) in nm, in the plane
-// of the wafer, and the exposure index. Where the run dumped its inputs, time runs over the scored
-// exposures, and a block `temperature` holds the grid S in the last light step of each.
+// Vectors at the scored points as /view, for pictures: points in mm, with raw (u_ref), model (the
+// pipeline's u, as computed) and residual (what its corrections in force leave) in nm. Where the
+// run dumped its inputs, /temperature has the grid S in the last light step of each scored
+// exposure.
 #include "core/memory.h"
-#include "sim/output/xdmf.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { COMPONENTS = 3, PATH_BYTES = 64, INDEX_BYTES = 24 };
+enum { COMPONENTS = 3, INDEX_BYTES = 24 };
 
 static const char *const component_names[COMPONENTS] = {"x", "y", "z"};
 
@@ -166,102 +162,5 @@ bb_status bb_wafer_work_publish_heating(const bb_wafer_problem *problem,
     }
 done:
     BB_RELEASE(&rises);
-    return status;
-}
-
-static bb_status describe_pipeline(bb_xdmf *xdmf, const char *name, bb_index pipeline,
-                                   bb_index points)
-{
-    bb_status status = BB_OK;
-    char model[PATH_BYTES];
-    char residual[PATH_BYTES];
-    (void)snprintf(model, sizeof model, "/view/model_%td_nm", pipeline);
-    (void)snprintf(residual, sizeof residual, "/view/residual_%td_nm", pipeline);
-    const struct {
-        const char *name;
-        bb_xdmf_array array;
-    } arrays[] = {
-        {"raw", {"/view/raw_nm", points, COMPONENTS}},
-        {"model", {model, points, COMPONENTS}},
-        {"residual", {residual, points, COMPONENTS}},
-        {"exposure", {"/results/point_field", points, 1}},
-    };
-    const bb_xdmf_array places = {"/view/point_mm", points, COMPONENTS};
-    const bb_xdmf_array index = {"/view/point", points, 1};
-    BB_TRY(bb_xdmf_open_points(xdmf, name, &places, &index));
-    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
-        BB_TRY(bb_xdmf_point_array(xdmf, arrays[i].name, &arrays[i].array));
-    }
-    BB_TRY(bb_xdmf_close(xdmf));
-done:
-    return status;
-}
-
-static bb_status describe_temperature(bb_xdmf *xdmf, bb_index exposure, const bb_dataset *x,
-                                      const bb_dataset *y)
-{
-    bb_status status = BB_OK;
-    char dataset[PATH_BYTES];
-    double width = x->numbers[1] - x->numbers[0];
-    double height = y->numbers[1] - y->numbers[0];
-    const bb_xdmf_image image = {.columns = x->count,
-                                 .rows = y->count,
-                                 .x = x->numbers[0] - 0.5 * width,
-                                 .y = y->numbers[0] - 0.5 * height,
-                                 .width = width,
-                                 .height = height};
-    const bb_xdmf_array array = {dataset, y->count, x->count};
-    (void)snprintf(dataset, sizeof dataset, "/temperature/exposure_%td", exposure);
-    BB_TRY(bb_xdmf_open_image(xdmf, "temperature", &image));
-    BB_TRY(bb_xdmf_cell_array(xdmf, "temperature", &array));
-    BB_TRY(bb_xdmf_close(xdmf));
-done:
-    return status;
-}
-
-// What there is to see: the overlay, which is of no time, and the temperature of one exposure.
-typedef struct scene {
-    const bb_dataset *pipelines, *points;
-    const bb_dataset *x, *y; // of the temperatures; NULL where they were not dumped
-} scene;
-
-static bb_status describe_scene(bb_xdmf *xdmf, const scene *view, double time, bb_index exposure)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_xdmf_open_collection(xdmf, "overlay", BB_XDMF_SPATIAL, time));
-    for (bb_index p = 0; p < view->pipelines->count; ++p) {
-        BB_TRY(describe_pipeline(xdmf, view->pipelines->texts[p], p, view->points->count));
-    }
-    if (view->x != NULL && view->y != NULL) {
-        BB_TRY(describe_temperature(xdmf, exposure, view->x, view->y));
-    }
-    BB_TRY(bb_xdmf_close(xdmf));
-done:
-    return status;
-}
-
-bb_status bb_wafer_experiment_describe(const bb_results *results, const char *file, bb_text *out)
-{
-    bb_status status = BB_OK;
-    bb_xdmf xdmf = {out, file};
-    const scene view = {
-        bb_results_find(results, "results/pipeline"), bb_results_find(results, "view/point"),
-        bb_results_find(results, "temperature/x"), bb_results_find(results, "temperature/y")};
-    const bb_dataset *field = bb_results_find(results, "results/field");
-    const bb_dataset *start = bb_results_find(results, "results/field_start_s");
-    BB_REQUIRE(view.pipelines != NULL && view.points != NULL && field != NULL && start != NULL,
-               BB_INVALID, "results without pipelines, points or fields, expected a wafer's");
-    BB_TRY(bb_xdmf_begin(&xdmf));
-    if (view.x == NULL) {
-        BB_TRY(describe_scene(&xdmf, &view, NAN, 0));
-    } else {
-        BB_TRY(bb_xdmf_open_collection(&xdmf, "exposures", BB_XDMF_TEMPORAL, NAN));
-        for (bb_index f = 0; f < field->count; ++f) {
-            BB_TRY(describe_scene(&xdmf, &view, start->numbers[f], (bb_index)field->numbers[f]));
-        }
-        BB_TRY(bb_xdmf_close(&xdmf));
-    }
-    BB_TRY(bb_xdmf_end(&xdmf));
-done:
     return status;
 }

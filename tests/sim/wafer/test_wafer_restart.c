@@ -288,7 +288,6 @@ TEST_FULL(the_program_goes_on_after_a_signal)
         (void)unlink("state");
         (void)unlink("resumed.h5");
         (void)unlink("resumed-probes.csv");
-        (void)unlink("resumed.xdmf");
         int code = call("resumed.h5", "--checkpoint", "state", signals[s]);
         assert_true(code == codes[s]);
         assert_int_equal(access("resumed.h5", F_OK), -1);
@@ -302,7 +301,6 @@ TEST_FULL(the_program_goes_on_after_a_signal)
     assert_int_equal(truncate("state", 4000), 0);
     (void)unlink("resumed.h5");
     (void)unlink("resumed-probes.csv");
-    (void)unlink("resumed.xdmf");
     assert_int_equal(call("resumed.h5", "--resume", "state", 0), 3);
     assert_int_equal(call("resumed.h5", "--resume", "missing", 0), 3);
     assert_int_equal(access("resumed.h5", F_OK), -1);

@@ -3,7 +3,6 @@
 // The overlay report from configuration to table and XDMF: what deliveries cost, that the three
 // errors are what they are called, and that ParaView's file names what there is.
 #include "sim/hdf5_library.h"
-#include "sim/output/xdmf.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
@@ -150,52 +149,6 @@ TEST(the_table_has_every_error)
     assert_int_equal(text.length, 0);
     check_ok(bb_results_values(none, "results/overlay_statistics_nm", "nm", "", "", NULL));
     check_fails(bb_wafer_overlay_print(none, &text), BB_INVALID, "without 'results/pipeline'");
-}
-
-static void walk(const char *arguments)
-{
-    char command[512];
-    (void)snprintf(command, sizeof command, "/usr/bin/python3 '%s/tests/sim/read_xdmf.py' %s",
-                   BB_SOURCE_DIR, arguments);
-    int how = system(command);
-    if (WIFEXITED(how) && (WEXITSTATUS(how) == 77 || WEXITSTATUS(how) == 127)) {
-        skip();
-    }
-    assert_int_equal(how, 0);
-}
-
-// Two pipelines, one with a name that XML has to escape; with inputs the two exposures are times
-// and have a temperature each.
-TEST(xdmf_names_what_there_is)
-{
-    const char *const plain[PROGRAM_ARGUMENTS] = {
-        "run", CONFIG_WAFER_SMALL, "pipelines=[" REFERENCE "}]", "-q", "-o", "bare", NULL};
-    CALL_EXPECT(0, "results: seen.h5", "run", CONFIG_WAFER_SMALL,
-                "pipelines=[" REFERENCE "}, {name: \"a<'b'&c\"" SEED "}]", "-q", "-o", "seen.h5",
-                "--dump", "inputs");
-    program_call(plain, &run);
-    program_expect(&run, 0, "results: bare");
-    // A description that exists is kept, as results are.
-    assert_int_equal(unlink("bare"), 0);
-    program_call(plain, &run);
-    program_expect(&run, 3, "output 'bare.xdmf' exists");
-    assert_int_equal(access("bare", F_OK), -1);
-    walk("seen.xdmf 6 2");
-}
-
-TEST(xdmf_stands_beside)
-{
-    static const char *const pairs[][2] = {
-        {"a.h5", "a.xdmf"},
-        {"b/c.d.h5", "b/c.d.xdmf"},
-        {"plain", "plain.xdmf"},
-        {"x.h5.old", "x.h5.old.xdmf"},
-    };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
-        autofree char *path = NULL;
-        check_ok(bb_xdmf_path(pairs[i][0], &path));
-        assert_string_equal(path, pairs[i][1]);
-    }
 }
 
 TEST_GROUP(.has_folder = true, .begin = begin, .end = leave, .is_quiet = true);
