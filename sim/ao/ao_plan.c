@@ -4,7 +4,7 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/dump.h"
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/promised_storage.h"

@@ -5,7 +5,7 @@
 #include "sim/ao/ao_input.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_solve.h"
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",

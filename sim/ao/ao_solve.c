@@ -11,7 +11,7 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/realtime/frame_times.h"
 #include "sim/dump.h"
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/warm.h"
 

@@ -6,7 +6,7 @@
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_whole.h"
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 
 #include <math.h>

@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/input/policy_table.h"
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_panels.h"
 
@@ -444,16 +444,82 @@ bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                  double **r, bb_outcome *outcome, bb_factor_device_times *times)
 {
     bb_status status = BB_OK;
-    bb_index rows = problem->part.count;
     *times = (bb_factor_device_times){0};
-    for (bb_index t = 0; t < problem->target_count; ++t) {
-        rows += problem->sides[t]->rows;
-    }
-    const bb_panel_plan plan = plan_of(problem->solver, pipeline, problem->matrix->rows, rows);
+    const bb_panel_plan plan =
+        plan_of(problem->solver, pipeline, problem->matrix->rows, bb_factor_problem_sides(problem));
     BB_TRY(bb_factor_device_check(problem->solver, pipeline));
     BB_REQUIRE(panels.solve != NULL, BB_UNSUPPORTED, "%s", absent);
     BB_TRY(panels.solve(problem, &plan, map, r, outcome, times));
 done:
+    return status;
+}
+
+// On a device sp beside half planes is computed as x3.
+static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipeline)
+{
+    const bb_variant_info *info = bb_variant_describe((bb_variant)pipeline->arithmetic);
+    return info->panels == BB_VARIANT_PANELS_HALVES ? bb_variant_describe(variant)->in_halves
+                                                    : variant;
+}
+
+// What a map says of the products into its tiles, all of tile_size: a tile of column j takes j.
+static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
+                     bb_factor_report *report)
+{
+    double total = 0.0;
+    bb_policy_map_shares(map, report->tile_share);
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        const bb_variant computed = computed_as((bb_variant)v, pipeline);
+        if ((int)computed != v) {
+            report->tile_share[computed] += report->tile_share[v];
+            report->tile_share[v] = 0.0;
+        }
+    }
+    report->tolerance = map->tolerance;
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        report->product_share[v] = 0.0;
+    }
+    for (bb_index i = 0; i < map->tile_rows; ++i) {
+        for (bb_index j = 0; j <= i; ++j) {
+            double products = (i == j ? 1.0 : 2.0) * (double)j + (i == j ? 1.0 / 3.0 : 1.0);
+            report->product_share[computed_as(bb_policy_map_at(map, i, j), pipeline)] += products;
+            total += products;
+        }
+    }
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        report->product_share[v] /= total;
+    }
+    report->cost = bb_variant_relative_cost(report->product_share);
+}
+
+// Bytes of L that were copied, of what there was to copy.
+static void note_traffic(const bb_factor_solver_config *solver, const bb_factor_device_times *times,
+                         bb_factor_report *report)
+{
+    const bb_panel_traffic *traffic = &times->traffic;
+    report->host_to_device_bytes = times->swapped ? traffic->host_to_device_bytes : NAN;
+    report->device_to_host_bytes = times->swapped ? traffic->device_to_host_bytes : NAN;
+    report->device_to_device_bytes = solver->gpus > 1 ? traffic->device_to_device_bytes : NAN;
+}
+
+bb_status bb_factor_device_run(const bb_factor_problem *problem, const bb_factor_problem *drawn,
+                               const bb_factor_pipeline *pipeline, double **r,
+                               bb_evaluation *evaluation, bb_factor_effort *spent)
+{
+    bb_status status = BB_OK;
+    bb_policy_map *map = NULL;
+    bb_factor_device_times times;
+    BB_TRY(
+        bb_factor_map_create(problem, &pipeline->policy, (bb_variant)pipeline->arithmetic, &map));
+    BB_TRY(bb_factor_device_solve(drawn, pipeline, map, r, &evaluation->outcome, &times));
+    note_map(map, pipeline, &evaluation->factor);
+    note_traffic(problem->solver, &times, &evaluation->factor);
+    spent->bytes += times.operator_bytes;
+    spent->encode_seconds += times.fill_s;
+    spent->solve_seconds += times.solve_s;
+    spent->flops += evaluation->outcome.kind == BB_OUTCOME_OK ? evaluation->flops_dense : 0.0;
+done:
+    bb_policy_map_destroy(&map);
     return status;
 }
 

@@ -87,6 +87,13 @@ BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                             const bb_policy_map *map, double **r,
                                             bb_outcome *outcome, bb_factor_device_times *times);
 
+/// The same as an engine (bb_factor_engine_row.solve): with the map of the pipeline's policy, and
+/// what it gave and took in the evaluation and in `spent`.
+BB_CHECKED bb_status bb_factor_device_run(const bb_factor_problem *problem,
+                                          const bb_factor_problem *drawn,
+                                          const bb_factor_pipeline *pipeline, double **r,
+                                          bb_evaluation *evaluation, bb_factor_effort *spent);
+
 /// Scores estimates over Cmm, on the first `gpus` cuda devices or, of 0, on the cpu. Errors: those
 /// of bb_residual_covariance and its device twin.
 BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bb_index gpus,

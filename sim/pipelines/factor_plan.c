@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/factor_plan.h"
 
-#include "sim/pipelines/engine/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/storage/promised_storage.h"

@@ -34,6 +34,14 @@ typedef struct bb_factor_problem {
 BB_CHECKED bb_status bb_factor_problem_prepare(bb_factor_problem *problem);
 void bb_factor_problem_release(bb_factor_problem *problem);
 
+/// Rows of all right-hand sides, those of the low-rank part among them.
+bb_index bb_factor_problem_sides(const bb_factor_problem *problem);
+
+/// What the attempts of a pipeline took: bytes of operators, operations, s.
+typedef struct bb_factor_effort {
+    double bytes, flops, encode_seconds, solve_seconds;
+} bb_factor_effort;
+
 /// Factors and solves as the pipeline says, with the solver's dither and, above 0, a draw's factors
 /// on the rows after the scale; the policy's map is that of the matrix without either. Allocates
 /// r[t] [m][n] for each target that is reached. With `escalate`, a failure is followed by x3

@@ -5,7 +5,7 @@
 #include "precision/error_norms.h"
 #include "sim/dump.h"
 #include "sim/experiment.h"
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_promise.h"

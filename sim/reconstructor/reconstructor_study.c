@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/reconstructor/reconstructor_study.h"
 
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/promised_storage.h"
 

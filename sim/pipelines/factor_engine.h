@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which engine factors by tiles on the cpu (solvers/distributed/engine.h): this process's own, or
-// StarPU-MPI's over several, which the program bitbudget-mpi alone has. Every process of a run
+// Engines of factorizations: by tiles on the cpu, by panels on cuda, a row each.
+//
+// Tiles are those of this process alone, or of several by StarPU-MPI
+// (solvers/distributed/engine.h), which the program bitbudget-mpi alone has. Every process of a run
 // comes to the same calls; factors have the same bits by both.
-#ifndef BB_SIM_PIPELINES_ENGINE_FACTOR_ENGINE_H
-#define BB_SIM_PIPELINES_ENGINE_FACTOR_ENGINE_H
+#ifndef BB_SIM_PIPELINES_FACTOR_ENGINE_H
+#define BB_SIM_PIPELINES_FACTOR_ENGINE_H
 
-#include "sim/pipelines/factor_pipeline.h"
-#include "sim/pipelines/factor_report.h"
+#include "sim/pipelines/factor_problem.h"
 #include "solvers/distributed/engine.h"
+
+/// A way to factor and solve.
+typedef struct bb_factor_engine_row {
+    /// First use of a pipeline's kernels, which no later time has; NULL: there are none. Errors:
+    /// those of bb_factor_warm.
+    bb_status (*warm)(const bb_factor_solver_config *solver, const bb_factor_pipeline *pipeline);
+    /// One factorization of `problem` and its solves with the scale of `drawn`, the same problem as
+    /// a draw: r[t], the evaluation's outcome and report; adds to `spent`. Errors: those of
+    /// bb_factor_problem_solve.
+    bb_status (*solve)(const bb_factor_problem *problem, const bb_factor_problem *drawn,
+                       const bb_factor_pipeline *pipeline, double **r, bb_evaluation *evaluation,
+                       bb_factor_effort *spent);
+} bb_factor_engine_row;
+
+/// The engine of a device that bb_factor_device_choose gave.
+const bb_factor_engine_row *bb_factor_engine_of(bb_device_kind device);
 
 /// Whether a solver's factorizations run over processes in this program.
 bool bb_factor_engine_is_spread(const bb_factor_solver_config *solver);

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/pipelines/engine/factor_engine.h"
+#include "sim/pipelines/factor_engine.h"
 
+#include "core/clock.h"
+#include "core/log.h"
 #include "core/memory.h"
+#include "core/stage.h"
 #include "core/team.h"
 #include "core/thread.h"
+#include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_map.h"
+#include "sim/pipelines/factor_warm.h"
 #include "solvers/distributed/tile_window.h"
+#include "solvers/factor/tiles/tile_cholesky.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,4 +186,156 @@ bb_status bb_factor_engine_note(const bb_factor_engine *engine, bb_results *resu
     }
 done:
     return status;
+}
+
+// Of the operations of a solution without refinement: the factorization.
+static double factor_share(const bb_factor_problem *problem)
+{
+    const bb_index n = problem->matrix->rows;
+    return bb_tile_cholesky_flops(n, 0) /
+           bb_tile_cholesky_flops(n, bb_factor_problem_sides(problem));
+}
+
+// One right-hand side, loaded and looked at.
+static bb_status load_side(const bb_matrix_source *side, double **out, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(side->rows * side->columns, out));
+    BB_TRY(bb_matrix_source_load(side, *out));
+    bb_index bad = bb_stage_inspect("right-hand side", *out, side->rows * side->columns);
+    if (bad >= 0) {
+        bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE,
+                       "%s, row %td, column %td: %g, expected a finite value", side->name,
+                       bad / side->columns, bad % side->columns, (*out)[bad]);
+    }
+done:
+    return status;
+}
+
+// R of every target from one inverse.
+static bb_status solve_sides(const bb_factor_problem *problem, const bb_inverse *inverse,
+                             double **r, bb_outcome *outcome)
+{
+    bb_status status = BB_OK;
+    bb_low_rank_update *update = NULL;
+    const double sides = (double)bb_factor_problem_sides(problem);
+    double done = factor_share(problem);
+    bb_log_progress_part(done, done);
+    BB_TRY(bb_low_rank_update_make(inverse, &problem->part, outcome, &update));
+    for (bb_index t = 0; t < problem->target_count && outcome->kind == BB_OUTCOME_OK; ++t) {
+        bb_index rows = problem->sides[t]->rows;
+        const double share = (1.0 - factor_share(problem)) * (double)rows / sides;
+        bb_log_progress_part(done, done + share);
+        done += share;
+        BB_TRY(load_side(problem->sides[t], &r[t], outcome));
+        if (outcome->kind != BB_OUTCOME_OK) {
+            break;
+        }
+        BB_TRY(bb_reconstructor_make(inverse, update, rows, r[t], outcome));
+        bb_index bad = bb_stage_inspect("reconstructor", r[t], rows * inverse->n);
+        if (bad >= 0) {
+            bb_outcome_set(outcome, BB_OUTCOME_NON_FINITE, "reconstructor %td, row %td, column %td",
+                           t, bad / inverse->n, bad % inverse->n);
+        }
+    }
+done:
+    bb_low_rank_update_destroy(&update);
+    return status;
+}
+
+static void note_refinement(const bb_factor_problem *problem, const bb_refinement_report *refined,
+                            bb_factor_report *report)
+{
+    bb_index sides = bb_factor_problem_sides(problem);
+    report->break_even = bb_refinement_break_even(problem->matrix->rows, sides);
+    report->iterations_mean = (double)refined->iterations / (double)refined->rows;
+    report->iterations_most = (double)refined->slowest;
+    bb_log_info("refinement of %td right-hand sides: %.1f iterations, at most %td; a direct "
+                "factorization in x3 costs as much as %.2f",
+                sides, report->iterations_mean, refined->slowest, report->break_even);
+}
+
+// With the factor alone, or refined as the pipeline says; adds to the operations.
+static bb_status solve_with(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
+                            const bb_tile_matrix *factor, double **r, bb_evaluation *evaluation,
+                            double *flops)
+{
+    bb_status status = BB_OK;
+    bb_factor_inverse direct = {factor, problem->scale};
+    bb_refinement refined = {.matrix = problem->matrix,
+                             .scale = problem->scale,
+                             .factor = factor,
+                             .config = pipeline->refine};
+    bool refines = pipeline->refine.method != (int)BB_REFINE_NONE;
+    const bb_inverse inverse =
+        refines ? bb_inverse_of_refinement(&refined) : bb_inverse_of_factor(&direct);
+    BB_TRY(solve_sides(problem, &inverse, r, &evaluation->outcome));
+    *flops += evaluation->flops_dense;
+    if (refines) {
+        note_refinement(problem, &refined.report, &evaluation->factor);
+        *flops += bb_refinement_flops(factor->n, &refined.report);
+    }
+done:
+    return status;
+}
+
+static void note_factor(const bb_policy_map *map, const bb_tile_matrix *factor,
+                        bb_factor_report *report)
+{
+    double flops = 0.0;
+    bb_policy_map_shares(map, report->tile_share);
+    report->tolerance = map->tolerance;
+    if (factor->work.factored < factor->n) {
+        return; // the rest is known of whole factorizations only
+    }
+    for (int v = 0; v < BB_VARIANT_COUNT; ++v) {
+        flops += factor->work.flops[v];
+    }
+    for (int v = 0; flops > 0.0 && v < BB_VARIANT_COUNT; ++v) { // one tile has no updates
+        report->product_share[v] = factor->work.flops[v] / flops;
+    }
+    report->cost = flops > 0.0 ? bb_variant_relative_cost(report->product_share) : NAN;
+    report->certificate = factor->work.certificate;
+    report->saturated = (double)factor->work.saturated;
+}
+
+static bb_status solve_by_tiles(const bb_factor_problem *problem, const bb_factor_problem *drawn,
+                                const bb_factor_pipeline *pipeline, double **r,
+                                bb_evaluation *evaluation, bb_factor_effort *spent)
+{
+    bb_status status = BB_OK;
+    bb_tile_matrix *factor = NULL;
+    bb_policy_map *map = NULL;
+    bb_tile_plan plan = bb_factor_pipeline_tiles(problem->solver, pipeline);
+    double begin = bb_clock_seconds();
+    BB_TRY(bb_factor_map_create(problem, &plan.policy, plan.arithmetic, &map));
+    plan.map = map;
+    BB_TRY(bb_factor_engine_load(problem->engine, problem->matrix, drawn->scale, &plan, &factor));
+    spent->bytes += (double)bb_tile_matrix_bytes(factor);
+    double encoded = bb_clock_seconds();
+    spent->encode_seconds += encoded - begin;
+    bb_log_progress_part(0.0, factor_share(problem));
+    BB_TRY(bb_factor_engine_factor(problem->engine, factor, pipeline->accumulate_k,
+                                   &evaluation->outcome, &evaluation->factor));
+    note_factor(map, factor, &evaluation->factor);
+    if (evaluation->outcome.kind == BB_OUTCOME_OK) {
+        BB_TRY(solve_with(drawn, pipeline, factor, r, evaluation, &spent->flops));
+    } else {
+        spent->flops += bb_tile_cholesky_flops(factor->work.factored, 0);
+    }
+    spent->solve_seconds += bb_clock_seconds() - encoded;
+done:
+    bb_tile_matrix_destroy(&factor);
+    bb_policy_map_destroy(&map);
+    return status;
+}
+
+static const bb_factor_engine_row rows[] = {
+    [BB_DEVICE_CPU] = {NULL, solve_by_tiles},
+    [BB_DEVICE_CUDA] = {bb_factor_warm, bb_factor_device_run},
+};
+
+const bb_factor_engine_row *bb_factor_engine_of(bb_device_kind device)
+{
+    return &rows[device];
 }
