@@ -4,20 +4,93 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "core/thread.h"
 #include "precision/draw.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/product_coding.h"
-#include "sim/pipelines/storage/column_norms.h"
 #include "sim/pipelines/storage/column_scale.h"
 #include "sim/pipelines/storage/narrow_sum.h"
 #include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage/rounding_norm.h"
 #include "sim/pipelines/storage/stored_rows.h"
 #include "sim/pipelines/storage/sum_rounding.h"
 #include "solvers/factor/rounding_sweep.h"
 
+#include <lapacke.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+typedef struct block_factoring {
+    const bb_matrix_source *source;
+    bb_index width;
+    const double *scales;
+    double *norms; // [blocks][width][width]
+    int *places;   // [blocks] of a pivot that is not positive, from 1 on; 0: there is none
+} block_factoring;
+
+static bb_status factor_blocks(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const block_factoring *work = context;
+    const bb_index width = work->width;
+    for (bb_index b = begin; b < end; ++b) {
+        const bb_index first = b * width;
+        const bb_index rest = work->source->rows - first;
+        const bb_index count = rest < width ? rest : width;
+        double *block = work->norms + b * width * width;
+        bb_view view = bb_view_matrix(block, count, count);
+        view.strides[0] = width;
+        BB_TRY(bb_matrix_source_fill(work->source, first, first, view));
+        for (bb_index i = 0; work->scales != NULL && i < count; ++i) {
+            for (bb_index j = 0; j < count; ++j) {
+                block[i * width + j] /= work->scales[first + i] * work->scales[first + j];
+            }
+        }
+        work->places[b] =
+            (int)LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', (lapack_int)count, block, (lapack_int)width);
+    }
+done:
+    return status;
+}
+
+static bb_status make_column_norms(bb_rounding_norm *norm, bb_index width, const double *scales,
+                                   bb_outcome *outcome, double **out)
+{
+    bb_status status = BB_OK;
+    bb_matrix_source source;
+    const bb_index blocks = (norm->problem->matrix->rows + width - 1) / width;
+    block_factoring work = {.source = &source, .width = width, .scales = scales};
+    *out = NULL;
+    BB_TRY(bb_rounding_norm_source(norm, &source));
+    BB_TRY(BB_ZEROED(blocks * width * width, &work.norms));
+    BB_TRY(BB_ZEROED(blocks, &work.places));
+    BB_TRY(bb_thread_ranges(blocks, 1, factor_blocks, &work));
+    for (bb_index b = 0; b < blocks && outcome->kind == BB_OUTCOME_OK; ++b) {
+        if (work.places[b] != 0) {
+            bb_outcome_set(outcome, BB_OUTCOME_NOT_SPD,
+                           "norm of columns from %td on: pivot %d is not positive", b * width,
+                           work.places[b] - 1);
+        }
+    }
+    if (outcome->kind == BB_OUTCOME_OK) {
+        *out = work.norms;
+        work.norms = NULL;
+    }
+done:
+    BB_RELEASE(&work.norms);
+    BB_RELEASE(&work.places);
+    return status;
+}
+
+static bb_need need_column_norms(bb_index n, bb_index width, double threads)
+{
+    const double side = (double)width;
+    const double blocks = width > 0 ? ceil((double)n / side) : 0.0;
+    return (bb_need){.host_bytes = sizeof(double) * blocks * side * side,
+                     .seconds =
+                         blocks * side * side * (side / 3.0 / BB_NEED_FP64_RATE + 2e-8) / threads};
+}
 
 const char *const bb_stored_operator_names[] = {"slopes", "commands", NULL};
 const char *const bb_slope_filter_names[] = {"none", "means", NULL};
@@ -148,7 +221,7 @@ static bb_status code(bb_rounding_norm *norm, const bb_factor_pipeline *pipeline
     bb_matrix_layout weighed_layout = *layout;
     double *norms = NULL;
     if (width > 0) {
-        BB_TRY(bb_column_norms_make(norm, width, scales, outcome, &norms));
+        BB_TRY(make_column_norms(norm, width, scales, outcome, &norms));
         weighed_layout.column_norms = norms;
     }
     if (outcome->kind == BB_OUTCOME_OK) {
@@ -401,9 +474,9 @@ static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_c
     if (bb_factor_storage_is_given(pipeline)) {
         need = bb_need_together(
             scales, bb_stored_reconstructor_need(pipeline, m, extent->n, extent->threads));
-        need = bb_need_together(need, bb_column_norms_need(extent->n,
-                                                           bb_codec_norm_width(&pipeline->storage),
-                                                           extent->threads));
+        need = bb_need_together(
+            need,
+            need_column_norms(extent->n, bb_codec_norm_width(&pipeline->storage), extent->threads));
     }
     const bool on_device = sweeps_on_device(asked, solver, study_device);
     if (is_swept(pipeline)) {
