@@ -16,12 +16,6 @@ const bb_experiment_table bb_experiments = {rows, (bb_index)(sizeof rows / sizeo
 
 const bb_output_table *bb_experiment_output(const bb_experiment *experiment, bb_index index)
 {
-    const bb_output_table *const *own = experiment->outputs;
-    for (; own != NULL && *own != NULL; ++own) {
-        if (index-- == 0) {
-            return *own;
-        }
-    }
     return experiment->parts == NULL ? NULL : bb_parts_output(experiment->parts, index);
 }
 

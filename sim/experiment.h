@@ -67,8 +67,6 @@ typedef struct bb_experiment {
     const bb_column *columns; ///< [column_count] of the result table, in order
     bb_index column_count;
     const struct bb_part *const *parts; ///< what its studies may ask for, NULL ends them; or NULL
-    const bb_output_table *const *outputs; ///< what its results may have beside those of parts,
-                                           ///< NULL ends them; or NULL
     const char *const
         *prices; ///< [price_count] datasets; the price is the largest of those there are
     bb_index price_count;

@@ -13,6 +13,7 @@
 #include "sim/input/declared_size.h"
 #include "sim/kernels/kernel_variants.h"
 #include "sim/output/results.h"
+#include "sim/part.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_study.h"
 #include "sim/study.h"
@@ -471,16 +472,10 @@ static const bb_output outputs[] = {
 static const bb_output_table product_outputs = {
     .title = "/results, product", .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(outputs)};
 
-static const bb_output_table *const output_tables[] = {
-    &bb_evaluation_outputs,     &product_outputs,
-    &operator_outputs,          &bb_coding_report_outputs,
-    &bb_coding_report_measures, &bb_kernel_ledger_axes,
-    &bb_kernel_ledger_outputs,  NULL,
-};
-
-static bb_status publish(const product_run *run, bb_results *results)
+static bb_status publish(void *work, bb_results *results)
 {
     bb_status status = BB_OK;
+    const product_run *run = work;
     const product_evaluation *first = run->evaluations;
     const bb_index count = run->pipeline_count;
     const bb_evaluations all_evaluations = {&first->common, sizeof *first, count,
@@ -502,6 +497,26 @@ done:
     return status;
 }
 
+static const bb_part scores = {
+    .name = "scores",
+    .run = publish,
+    .outputs = BB_OUTPUTS(&bb_evaluation_outputs, &product_outputs, &operator_outputs,
+                          &bb_coding_report_outputs, &bb_coding_report_measures),
+};
+
+static bb_status publish_kernels(void *work, bb_results *results)
+{
+    return bb_kernel_variants_publish(((product_run *)work)->devices.variants, results);
+}
+
+static const bb_part kernels = {
+    .name = "kernels",
+    .run = publish_kernels,
+    .outputs = BB_OUTPUTS(&bb_kernel_ledger_axes, &bb_kernel_ledger_outputs),
+};
+
+static const bb_part *const parts[] = {&scores, &kernels, NULL};
+
 static bb_status run_product(const void *study, const bb_run_options *options, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -516,8 +531,7 @@ static bb_status run_product(const void *study, const bb_run_options *options, b
         BB_TRY(run_pipeline(&run, p));
     }
     bb_log_progress("computing", run.pipeline_count, run.pipeline_count);
-    BB_TRY(publish(&run, results));
-    BB_TRY(bb_kernel_variants_publish(run.devices.variants, results));
+    BB_TRY(bb_parts_run(parts, study, &run, results));
 done:
     finish(&run);
     return status;
@@ -611,7 +625,7 @@ const bb_experiment bb_product_experiment = {
     .run = run_product,
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
-    .outputs = output_tables,
+    .parts = parts,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "relative error",

@@ -5,8 +5,9 @@
 #include "precision/error_norms.h"
 #include "sim/dump.h"
 #include "sim/experiment.h"
-#include "sim/pipelines/factor_engine.h"
+#include "sim/part.h"
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_plan.h"
 #include "sim/pipelines/factor_promise.h"
 #include "sim/pipelines/factor_spectrum.h"
@@ -34,6 +35,7 @@ typedef struct estimate {
 } estimate;
 
 typedef struct reconstructor_run {
+    const char *dump;                    // operators that are wanted, NULL: none
     bb_reconstructor_study resolved;     // of what `auto` leaves open
     const bb_reconstructor_study *study; // the same
     const bb_factor_pipeline *pipelines;
@@ -224,25 +226,10 @@ static const bb_output promise_rows[] = {
 static const bb_output_table promise_outputs = {
     .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(promise_rows)};
 
-static const bb_output_table *const output_tables[] = {
-    &bb_evaluation_outputs,
-    &reconstructor_outputs,
-    &bb_factor_report_axes,
-    &bb_factor_report_outputs,
-    &bb_promise_outputs,
-    &bb_factor_promise_outputs,
-    &promise_outputs,
-    &bb_factor_spectrum_formats,
-    &bb_factor_spectrum_matrix,
-    &bb_factor_spectrum_places,
-    &bb_factor_spectrum_tiles,
-    &bb_factor_tiles_outputs,
-    NULL,
-};
-
-static bb_status publish(const reconstructor_run *run, bb_results *results)
+static bb_status publish(void *work, bb_results *results)
 {
     bb_status status = BB_OK;
+    const reconstructor_run *run = work;
     const bb_output_fill fill = {.unit = run->in.truth->unit};
     const bb_evaluations all_evaluations = {&run->estimates->common, sizeof *run->estimates,
                                             run->pipeline_count, &run->study->machine.price};
@@ -260,8 +247,6 @@ static bb_status publish(const reconstructor_run *run, bb_results *results)
     }
     BB_TRY(bb_evaluations_publish(&all_evaluations, "1", results));
     BB_TRY(bb_evaluations_publish_factors(&all_evaluations, results));
-    BB_TRY(bb_factor_promise_publish(run->promises, &run->study->pipelines, &promise_outputs,
-                                     results));
     BB_TRY(bb_output_table_publish_records(&reconstructor_outputs, rows, sizeof *rows,
                                            run->pipeline_count, &fill, results));
 done:
@@ -379,12 +364,16 @@ static void release_kept(void *object)
 }
 
 // R_<pipeline>_0 of every pipeline that has one, named as those of ao.
-static bb_status dump(reconstructor_run *run, bb_results *results)
+static bb_status dump(void *work, bb_results *results)
 {
     bb_status status = BB_OK;
+    reconstructor_run *run = work;
     kept *all = NULL;
     char name[64];
     char long_name[192];
+    if (!bb_dump_wanted(run->dump, "R")) {
+        return BB_OK;
+    }
     BB_TRY(BB_ZEROED(1, &all));
     BB_TRY(bb_results_keep(results, all, release_kept));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
@@ -408,7 +397,7 @@ done:
 }
 
 // Every pipeline from its factorization to its score, those that promise something last.
-static bb_status solve(reconstructor_run *run, bb_results *results)
+static bb_status solve(reconstructor_run *run)
 {
     bb_status status = BB_OK;
     bb_index solved = 0;
@@ -418,9 +407,6 @@ static bb_status solve(reconstructor_run *run, bb_results *results)
             BB_TRY(solve_and_store(run, &run->factor_problem, p, &run->estimates[p]));
         }
     }
-    BB_TRY(bb_factor_spectrum_publish(&run->factor_problem, results));
-    BB_TRY(bb_factor_tiles_publish(&run->factor_problem, run->pipelines, run->pipeline_count,
-                                   results));
     BB_TRY(score(run, run->estimates, run->pipeline_count));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         if (promises(run, p)) {
@@ -433,19 +419,66 @@ done:
     return status;
 }
 
+static const bb_part results_part = {
+    .name = "results",
+    .run = publish,
+    .outputs = BB_OUTPUTS(&bb_evaluation_outputs, &reconstructor_outputs, &bb_factor_report_axes,
+                          &bb_factor_report_outputs),
+};
+
+static bb_status publish_promises(void *work, bb_results *results)
+{
+    const reconstructor_run *run = work;
+    return bb_factor_promise_publish(run->promises, &run->study->pipelines, &promise_outputs,
+                                     results);
+}
+
+static const bb_part promise = {
+    .name = "promise",
+    .run = publish_promises,
+    .outputs = BB_OUTPUTS(&bb_promise_outputs, &bb_factor_promise_outputs, &promise_outputs),
+};
+
+static bb_status publish_spectrum(void *work, bb_results *results)
+{
+    return bb_factor_spectrum_publish(&((reconstructor_run *)work)->factor_problem, results);
+}
+
+static const bb_part spectrum = {
+    .name = "spectrum",
+    .run = publish_spectrum,
+    .outputs = BB_OUTPUTS(&bb_factor_spectrum_formats, &bb_factor_spectrum_matrix,
+                          &bb_factor_spectrum_places, &bb_factor_spectrum_tiles),
+};
+
+static bb_status publish_tiles(void *work, bb_results *results)
+{
+    const reconstructor_run *run = work;
+    return bb_factor_tiles_publish(&run->factor_problem, run->pipelines, run->pipeline_count,
+                                   results);
+}
+
+static const bb_part tiles = {
+    .name = "tiles",
+    .run = publish_tiles,
+    .outputs = BB_OUTPUTS(&bb_factor_tiles_outputs),
+};
+
+static const bb_part operators = {.name = "operators", .run = dump};
+
+static const bb_part *const parts[] = {&results_part, &promise,   &spectrum,
+                                       &tiles,        &operators, NULL};
+
 static bb_status run_reconstructor(const void *study, const bb_run_options *options,
                                    bb_results *results)
 {
     bb_status status = BB_OK;
-    reconstructor_run run = {0};
+    reconstructor_run run = {.dump = options->dump};
     BB_TRY(start(study, &run));
-    BB_TRY(solve(&run, results));
+    BB_TRY(solve(&run));
     BB_TRY(draw(&run));
     BB_TRY(bb_factor_engine_note(&run.engine, results));
-    BB_TRY(publish(&run, results));
-    if (bb_dump_wanted(options->dump, "R")) {
-        BB_TRY(dump(&run, results));
-    }
+    BB_TRY(bb_parts_run(parts, study, &run, results));
 done:
     bb_factor_engine_close(&run.engine, status);
     finish(&run);
@@ -545,7 +578,7 @@ const bb_experiment bb_reconstructor_experiment = {
     .run = run_reconstructor,
     .columns = columns,
     .column_count = sizeof columns / sizeof columns[0],
-    .outputs = output_tables,
+    .parts = parts,
     .prices = prices,
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "variance loss",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/reconstructor/reconstructor_study.h"
 
-#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>

@@ -206,14 +206,12 @@ done:
 }
 
 static const char *const toy_prices[] = {"toy_error"};
-static const bb_output_table *const toy_outputs[] = {NULL};
 static const bb_experiment toy_experiment = {.name = "toy",
                                              .schema = &toy_schema,
                                              .starter = "",
                                              .check = toy_check,
                                              .plan = toy_plan,
                                              .run = toy_run,
-                                             .outputs = toy_outputs,
                                              .prices = toy_prices,
                                              .price_count = 1,
                                              .price_name = "error [nm]",
