@@ -234,7 +234,8 @@ bb_status bb_bench_measure_case(const bb_bench_case *self, const bb_bench_setup 
     (void)snprintf(out->device, sizeof out->device, "%.60s%s%.64s", report.name,
                    report.driver[0] == '\0' ? "" : ", ", report.driver);
     status = self->measure(self, &own, out);
-    if (status == BB_MEMORY || status == BB_UNSUPPORTED) {
+    if (status == BB_MEMORY || status == BB_UNSUPPORTED ||
+        (status == BB_INVALID && setup->rows > 0)) { // a codec that has no form of this size
         (void)snprintf(out->detail, sizeof out->detail, "%.*s", (int)sizeof out->detail - 1,
                        bb_status_message());
         bb_status_clear();
@@ -368,6 +369,27 @@ static void resize(const bb_bench_setup *setup, bench_row *row)
     }
 }
 
+// Whether a row takes the sizes, the set and the file that are given, before any is measured.
+static bb_status check_row(const bb_bench_setup *setup, const bb_bench_case *self)
+{
+    bb_status status = BB_OK;
+    const bool is_kernel = self->measure == bb_bench_kernel;
+    const bool is_panel = self->n > 0 && self->storage != NULL && self->device == BB_DEVICE_CUDA;
+    const bool is_product = strncmp(self->name, "gemv-", 5) == 0 &&
+                            strstr(self->name, "low-rank") == NULL &&
+                            strstr(self->name, "transform") == NULL;
+    BB_REQUIRE(setup->n == 0 || self->n > 0, BB_INVALID, "benchmark %s takes no --n", self->name);
+    BB_REQUIRE(setup->rows == 0 || is_product, BB_INVALID, "benchmark %s takes no --size",
+               self->name);
+    BB_REQUIRE(setup->set == NULL || is_kernel || is_panel, BB_INVALID,
+               "benchmark %s takes no --set", self->name);
+    BB_REQUIRE(setup->file == NULL || is_kernel, BB_INVALID, "benchmark %s takes no --file",
+               self->name);
+    BB_TRY(is_kernel ? bb_bench_kernel_check(self->name, setup) : BB_OK);
+done:
+    return status;
+}
+
 static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
 {
     bb_status status = BB_OK;
@@ -414,6 +436,7 @@ bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index
     BB_TRY(BB_ZEROED(row_count, &found));
     for (bb_index i = 0; i < row_count; ++i) {
         BB_TRY(bb_bench_find(count > 0 ? names[i] : cases[i].name, &found[i].self));
+        BB_TRY(check_row(setup, &found[i].self));
     }
     BB_TRY(bb_text_add(table, TEXT_LINE, "benchmark", "median ms", "best ms", "rate of best",
                        "floor 1e9", "ratio", "bar", "", "binds", "detail"));

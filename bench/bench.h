@@ -72,7 +72,7 @@ struct bb_bench_case {
     bb_bench_measure *measure; ///< NULL in a build without the device that it measures
     bb_device_kind device;
     int choice;          ///< of the family: variant, step, layout
-    const char *storage; ///< as bb_codec_read takes it, a kernel and its type, a matrix; or NULL
+    const char *storage; ///< as bb_codec_read takes it, or a matrix; or NULL
     bb_index n;          ///< rows of a factorization, which --n replaces; 0: it is no such
     bool is_shared;      ///< all processes of a team measure together
 };
@@ -114,6 +114,9 @@ extern const bb_output_table bb_bench_outputs;
 /// to /results. Errors: BB_INVALID (an unknown name), those of the benchmarks.
 BB_CHECKED bb_status bb_bench_run(const bb_bench_setup *setup, char *const *names, bb_index count,
                                   bb_results *results, bb_text *table);
+
+/// Whether a row of a kernel names a kernel, a type and a set that there are. Errors: BB_INVALID.
+BB_CHECKED bb_status bb_bench_kernel_check(const char *name, const bb_bench_setup *setup);
 
 /// The measurements, one file a family.
 bb_bench_measure bb_bench_gemv, bb_bench_gemv_cuda, bb_bench_factors, bb_bench_factors_cuda,

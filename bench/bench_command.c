@@ -152,6 +152,8 @@ static bb_status check_options(const bb_options *options)
                "--compare and --record: give one of them");
     BB_REQUIRE(!compares || !resizes, BB_INVALID,
                "a baseline is of the rows' own sizes: no --n, --size, --set and --file");
+    BB_REQUIRE(!resizes || (!options->quick && options->operand_count > 0), BB_INVALID,
+               "--n, --size, --set and --file go with names of benchmarks and without --quick");
 done:
     return status;
 }

@@ -197,7 +197,7 @@ static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_ru
     const size_t length = strlen(name) - strlen(strrchr(name, '-')); // without the device
     (void)snprintf(words, sizeof words, "%.*s", (int)length, name);
     char *type = strrchr(words, '-');
-    BB_REQUIRE(strcmp(type, "-sp") == 0 || strcmp(type, "-dp") == 0, BB_INVALID,
+    BB_REQUIRE(type != NULL && (strcmp(type, "-sp") == 0 || strcmp(type, "-dp") == 0), BB_INVALID,
                "benchmark %s: expected kernel-NAME-sp or -dp and a device", name);
     *type = '\0';
     (void)snprintf(run->type, sizeof run->type, "%s", type[1] == 's' ? "SP" : "DP");
@@ -217,6 +217,12 @@ static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_ru
     run->set = setup->quick ? BB_BENCHMARK_SMALL : (bb_benchmark_size)set;
 done:
     return status;
+}
+
+bb_status bb_bench_kernel_check(const char *name, const bb_bench_setup *setup)
+{
+    kernel_run run = {0};
+    return choose(name, setup, &run);
 }
 
 // The bound's name, and a bar for rows that are not listed.

@@ -67,7 +67,7 @@ static const bb_option table[] = {
     {"in", "FILE", "the HDF5 file that is read", .words = "file", .group = BB_OPTION_BIND, TEXT(input)},
     {"output", "FILE", "the file that is written", .words = "file", .letter = 'o',
      .group = BB_OPTION_OUTPUT, TEXT(output)},
-    {"size", "WxH", "of the page in cm, or W alone; default 17, a column is 8.5",
+    {"size", "SIZE", "of the page in cm, WxH or W alone; default 17, a column is 8.5",
      .group = BB_OPTION_SIZE, TEXT(size)},
     {"x", "KEY", "of heatmap and lines of a sweep: the swept key along x; what is not named is chosen, "
      "and said below the picture", .group = BB_OPTION_KEYS, TEXT(x)},

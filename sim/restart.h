@@ -2,7 +2,7 @@
 //
 // What the runs of all experiments that take checkpoints share: `--checkpoint`,
 // `--checkpoint-every` and `--resume`. What a checkpoint holds and when it may be written is the
-// experiment's (sim/wafer/wafer_restart.h, sim/ao/ao_restart.h).
+// experiment's (sim/wafer/heat/wafer_heating.h, sim/ao/ao_restart.h).
 #ifndef BB_SIM_RESTART_H
 #define BB_SIM_RESTART_H
 

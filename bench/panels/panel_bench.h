@@ -16,7 +16,7 @@ enum {
 };
 
 /// Skipped, with the reason, where there are too few cuda devices, too little memory, no cuSOLVERMp
-/// (what to install is said) or an architecture without the arithmetic, and where the factorization
+/// (with what to install) or an architecture without the arithmetic, and where the factorization
 /// breaks down. Errors: BB_INVALID (a `--set` that it has not), BB_INTERNAL (the rival's L
 /// differs).
 bb_bench_measure bb_panel_bench;

@@ -5,8 +5,8 @@
 #include "sim/ao/ao_input.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_solve.h"
-#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_engine.h"
 
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
@@ -114,7 +114,7 @@ static void caution_slopes(const bb_ao_config *physics, const bb_tomography *pro
     }
 }
 
-// What a user should know of the study before it takes its time.
+// Sizes and cautions, before anything is solved.
 static bb_status announce(const bb_ao_work *work)
 {
     bb_status status = BB_OK;

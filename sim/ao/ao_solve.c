@@ -11,8 +11,8 @@
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/realtime/frame_times.h"
 #include "sim/dump.h"
-#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_engine.h"
 #include "sim/warm.h"
 
 #include <stdint.h>

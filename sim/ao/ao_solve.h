@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pipelines of an ao study from their factors to their prices: in the order in which each
-// shares what those before it leave, with draws, searches, checkpoints and what a study before
-// kept.
+// shares what those before it leave, with draws, searches, checkpoints, and pipelines of an
+// earlier study (sim/warm.h).
 #ifndef BB_SIM_AO_AO_SOLVE_H
 #define BB_SIM_AO_AO_SOLVE_H
 

@@ -6,8 +6,8 @@
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/ao_whole.h"
-#include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_device.h"
+#include "sim/pipelines/factor_engine.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -16,7 +16,7 @@ typedef struct bb_fringe_slot {
     int storage;    ///< bb_format
 } bb_fringe_slot;
 
-/// Keys of `promise:` of a pipeline, in the place of its numbers (fringe_promise.h).
+/// Keys of `promise:` of a pipeline, in the place of its numbers (fringe_work.h).
 typedef struct bb_fringe_promise_config {
     double price;          ///< the largest rms of the wavefront minus the reference's, in nm; NaN:
                            ///< nothing is promised

@@ -87,8 +87,7 @@ BB_CHECKED bb_status bb_factor_device_solve(const bb_factor_problem *problem,
                                             const bb_policy_map *map, double **r,
                                             bb_outcome *outcome, bb_factor_device_times *times);
 
-/// The same as an engine (bb_factor_engine_row.solve): with the map of the pipeline's policy, and
-/// what it gave and took in the evaluation and in `spent`.
+/// The same as an engine (bb_factor_engine_row.solve), with the map of the pipeline's policy.
 BB_CHECKED bb_status bb_factor_device_run(const bb_factor_problem *problem,
                                           const bb_factor_problem *drawn,
                                           const bb_factor_pipeline *pipeline, double **r,

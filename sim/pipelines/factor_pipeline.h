@@ -72,7 +72,7 @@ typedef struct bb_factor_spectrum {
 
 extern const bb_schema bb_factor_spectrum_schema;
 
-/// Who factors by tiles on the cpu (engine/factor_engine.h).
+/// Who factors by tiles on the cpu (factor_engine.h).
 typedef enum bb_factor_engine_kind {
     BB_FACTOR_ENGINE_AUTO, ///< over the processes of a program that has such an engine, else own
     BB_FACTOR_ENGINE_OWN,

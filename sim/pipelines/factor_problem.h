@@ -37,7 +37,7 @@ void bb_factor_problem_release(bb_factor_problem *problem);
 /// Rows of all right-hand sides, those of the low-rank part among them.
 bb_index bb_factor_problem_sides(const bb_factor_problem *problem);
 
-/// What the attempts of a pipeline took: bytes of operators, operations, s.
+/// Costs of all attempts of a pipeline: bytes of operators, operations, s.
 typedef struct bb_factor_effort {
     double bytes, flops, encode_seconds, solve_seconds;
 } bb_factor_effort;

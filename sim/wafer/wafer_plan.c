@@ -118,6 +118,7 @@ bb_status bb_wafer_experiment_plan(const void *asked, const bb_run_options *opti
     BB_TRY(bb_wafer_problem_check_fields(&physics));
     BB_TRY(measure(&study, (double)options->threads, &span));
     span.dump = options->dump;
+    span.device = study.common.device; // loops are on cuda whatever their size
     study.common.device = device_of(&study, &span);
     BB_TRY(bb_wafer_extent_list(&study, &span));
     BB_TRY(bb_parts_need(bb_wafer_parts, &span.tried, &span, kept_need(&study, &span), &work));

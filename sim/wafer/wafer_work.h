@@ -95,6 +95,7 @@ typedef struct bb_wafer_extent {
     bb_need rows;            ///< those of one field along every axis
     double threads;
     const char *dump; ///< operators that are wanted, NULL: none
+    int device;       ///< of the study as written, `auto` too
     /// Computed pipelines: a study whose promises are the largest candidates of their ladders, each
     /// with the draws of all trials of its ladder.
     bb_wafer_study tried;

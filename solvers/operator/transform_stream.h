@@ -19,7 +19,7 @@
 // frequencies, 1, 2, 4 ... 32 neighbouring lanes each, chunks in the order in which a warp reads
 // them.
 //
-// Why not the packed words of a group of 32: of the response with burls of sim/bench at its
+// Why not the packed words of a group of 32: of the response with burls of bench/ at its
 // tolerance 17 % of all coefficients are in groups that are kept, but 2.45 % are not 0. Entries
 // take as many bytes (0.57 bits a value of entries and 0.1 of fill and lanes against 0.78 with the
 // index) and a seventh of the products.

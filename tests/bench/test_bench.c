@@ -176,18 +176,19 @@ TEST(joules_that_are_unknown_have_a_reason)
 // Of a row that is skipped on the cpu too: its name has the rows that were asked for, no bar.
 TEST(rows_of_other_sizes_are_named_by_them)
 {
-    bb_bench_setup setup = {.threads = 1, .cpu_only = true, .n = 49152, .rows = 24, .columns = 256};
-    autorelease(bb_text) table = {0};
-    autoptr(bb_results) results = empty_results();
+    static const char *const expected[] = {"factor-49152-hp1", "gemv-fp32"};
+    const bb_bench_setup setups[] = {{.threads = 1, .cpu_only = true, .n = 49152},
+                                     {.threads = 1, .cpu_only = true, .rows = 24, .columns = 256}};
     char *names[] = {(char[]){"factor-16384-hp1"}, (char[]){"gemv-fp32"}};
-    check_ok(bb_bench_run(&setup, names, 2, results, &table));
-    const bb_dataset *found = bb_results_find(results, "results/benchmark");
-    assert_string_equal(found->texts[0], "factor-49152-hp1");
-    assert_string_equal(found->texts[1], "gemv-fp32");
-    const char *detail = bb_results_find(results, "results/detail")->texts[1];
-    assert_non_null(strstr(detail, "24 x 256, "));
-    assert_true(isnan(bb_results_find(results, "results/bar")->numbers[0]));
-    assert_true(isnan(bb_results_find(results, "results/bar")->numbers[1]));
+    for (int i = 0; i < 2; ++i) {
+        autorelease(bb_text) table = {0};
+        autoptr(bb_results) results = empty_results();
+        check_ok(bb_bench_run(&setups[i], &names[i], 1, results, &table));
+        const char *detail = bb_results_find(results, "results/detail")->texts[0];
+        assert_string_equal(bb_results_find(results, "results/benchmark")->texts[0], expected[i]);
+        assert_true(isnan(bb_results_find(results, "results/bar")->numbers[0]));
+        assert_true(i == 0 || strstr(detail, "24 x 256, ") != NULL);
+    }
 }
 
 TEST(a_factorization_has_the_rows_that_are_asked_for)
@@ -256,6 +257,12 @@ TEST(the_program_says_what_it_takes)
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--list", "--quick");
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--datasets", "-o", "a.h5");
     BENCH(2, "--size 12, expected rows x columns", "gemv-fp32", "--size", "12", "-o", "a.h5");
+    // Before anything is measured.
+    BENCH(2, "benchmark thermal-step takes no --size", "gemv-fp32", "thermal-step", "--size", "8x8",
+          "-o", "a.h5");
+    BENCH(2, "benchmark gemv-fp32 takes no --set", "gemv-fp32", "--set", "large", "-o", "a.h5");
+    BENCH(2, "no kernel is called 'foo'", "gemv-fp32", "kernel-foo-sp-cpu", "-o", "a.h5");
+    BENCH(2, "go with names of benchmarks", "--quick", "--n", "5", "-o", "a.h5");
     BENCH(2, "'max.kernel'", "kernel-max-sp-cpu", "--file", "max.kernel", "-o", "max.kernel",
           "--force");
     BENCH(2, "a baseline is of the rows' own sizes", "--compare", "a.yaml", "--n", "5");

@@ -47,6 +47,7 @@ TEST(names_of_kernels_are_checked)
     bb_bench_setup setup = {.quick = true, .threads = 1, .cpu_only = true, .set = "vast"};
     bb_bench_outcome outcome = {.ratio = NAN};
     check_fails(measure("kernel-maxi-sp-cpu", &setup, &outcome), BB_INVALID, "did you mean max?");
+    check_fails(measure("kernel-cpu", &setup, &outcome), BB_INVALID, "expected kernel-NAME-sp");
     check_fails(measure("kernel-max-cpu", &setup, &outcome), BB_INVALID, "expected kernel-NAME-sp");
     check_fails(measure("kernel-max-sp", &setup, &outcome), BB_INVALID, "no benchmark 'kernel-max");
     check_fails(measure("kernel-max-sp-cpu", &setup, &outcome), BB_INVALID, "has no set vast");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A pipeline's matrices (frame_matrices.h) in frames of one device or of several that share their
+// A pipeline's matrices in frames of one device or of several that share their
 // rows (solvers/loop/command_team.h), and the slopes that arrive: sets that are drawn before, or
 // frames of a file (telemetry_file.h), and take turns. The reference is drawn with them; of a file,
 // whose slopes are without it, it is 0.

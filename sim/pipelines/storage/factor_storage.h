@@ -42,8 +42,8 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
 /// of its draws (precision/draw.h): rows times factors, which are divided out again. The
 /// evaluation's operator is what is stored then, added up over targets; an outcome says where a
 /// value cannot be held, or where the norm has no factor to round in. A pipeline that computes on
-/// cuda sweeps there: asked for by name, or from 2048 slopes on. Nothing is done without a
-/// storage, or after a failure. Errors: BB_MEMORY, BB_DEVICE, the source's.
+/// cuda sweeps there: asked for by name, or from BB_DEVICE_CHOICE_ORDER slopes on. Nothing is done
+/// without a storage, or after a failure. Errors: BB_MEMORY, BB_DEVICE, the source's.
 BB_CHECKED bb_status bb_factor_storage_apply(bb_factor_storage *self,
                                              const bb_factor_pipeline *pipeline, bb_index draw,
                                              bb_index m, double *r, bb_evaluation *evaluation);

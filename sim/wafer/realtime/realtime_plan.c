@@ -122,7 +122,7 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_ext
                              ? bb_coded_matrix_held(&fp64, layout)
                              : (bb_need){0};
     const bb_need coding =
-        bb_product_coding_need(pipeline, study->common.device, layout, 1.0, extent->threads);
+        bb_product_coding_need(pipeline, extent->device, layout, 1.0, extent->threads);
     const bb_need operation =
         bb_coded_operator_need(&pipeline->storage, (double)layout->rows, cells, BB_DEVICE_CUDA);
     const bb_need loop = bb_need_together(bb_need_copies(operation, sets * ceil(axes / gpus)),

@@ -44,15 +44,6 @@ bool bb_element_type_widens(bb_element_type source, bb_element_type target)
     return (rows[source].widens_to >> target & 1U) != 0;
 }
 
-bool bb_element_type_is(const char *name)
-{
-    bool found = false;
-    for (int type = 0; type < BB_ELEMENT_TYPE_COUNT && !found; ++type) {
-        found = strcmp(name, rows[type].name) == 0;
-    }
-    return found;
-}
-
 bb_status bb_element_type_find(const char *name, bb_element_type *out)
 {
     bb_status status = BB_OK;

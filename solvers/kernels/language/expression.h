@@ -62,9 +62,6 @@ const bb_element_row *bb_element_type_row(bb_element_type type);
 /// with positions takes its own type.
 bool bb_element_type_widens(bb_element_type source, bb_element_type target);
 
-/// Whether a word is the name of a type.
-bool bb_element_type_is(const char *name);
-
 /// Type by name; index has none. Errors: BB_INVALID with the nearest name.
 BB_CHECKED bb_status bb_element_type_find(const char *name, bb_element_type *out);
 

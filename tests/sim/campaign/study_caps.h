@@ -200,7 +200,7 @@ static const study_cap study_caps[] = {
     {"ao", "mirrors.height_m", 0, 500, .reason = "actuators: its square times the field's"},
     {"ao", "mirrors.pitch_m", 2, 50, .reason = "actuators: its inverse square"},
     {"ao", "mirrors.influence", .never = true,
-     .reason = "in place of pitch_m and coupling; tests/sim/ao/mirrors/ has such files"},
+     .reason = "in place of pitch_m and coupling; tests/sim/ao/test_influence_file.c has such files"},
     {"ao", "realtime.telemetry", .never = true,
      .reason = "as many slopes as the study has; tests/sim/ao/realtime/ has such files"},
     {"ao", "telescope.pupil.file", .words = "ao.h5", .reason = "a file that exists"},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A row of small disks under whole runs: the output fits and is whole, or the run ends with exit
-// code 3 and leaves nothing, or whole results whose XDMF did not fit, and an older file stays as it
-// was.
+// code 3 and leaves nothing, and an older file stays as it was.
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 

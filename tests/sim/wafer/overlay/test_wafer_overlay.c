@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The overlay report from configuration to table and XDMF: what deliveries cost, that the three
-// errors are what they are called, and that ParaView's file names what there is.
+// The overlay report from configuration to table: what deliveries cost, and that the three errors
+// are what they are called.
 #include "sim/hdf5_library.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 #include "tests/sim/driver.h"
