@@ -299,6 +299,15 @@ static bool takes_word(const bb_key *own, const bb_key *key, const bb_codec_conf
     return false;
 }
 
+static bool takes_key(const bb_codec_row *row, const char *name)
+{
+    bb_index t = 0;
+    while (row->takes != NULL && row->takes[t] != NULL && strcmp(row->takes[t], name) != 0) {
+        ++t;
+    }
+    return row->takes != NULL && row->takes[t] != NULL;
+}
+
 // The keys after `codec`: which are given, and whether the codec takes them, and their words.
 static bool knows_keys(const bb_codec_config *config, char *sentence, size_t bytes)
 {
@@ -307,9 +316,9 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
         const bb_key *key = &keys[k];
         const bb_key *own = own_key(row, key->name);
         bool taken = own != NULL;
-        for (bb_index t = 0; !taken && row->takes != NULL && row->takes[t] != NULL; ++t) {
-            taken = strcmp(row->takes[t], key->name) == 0;
-            own = taken && key->kind == BB_KEY_CHOICE ? &shared[k] : own;
+        if (!taken && takes_key(row, key->name)) {
+            taken = true;
+            own = key->kind == BB_KEY_CHOICE ? &shared[k] : NULL;
         }
         if (!taken && row->ops->round != NULL && strcmp(key->name, "rounding") == 0) {
             taken = true;
@@ -330,6 +339,23 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
         }
     }
     return true;
+}
+
+static bool has_bits(const bb_codec_config *config, const bb_codec_row *row, char *sentence,
+                     size_t bytes)
+{
+    const double bits = config->bits;
+    if (row->bits.most == 0 ||
+        (bits >= row->bits.least && bits <= row->bits.most && bits == floor(bits))) {
+        return true;
+    }
+    if (isnan(bits)) {
+        (void)snprintf(sentence, bytes, "bits: not given, %s needs it", row->name);
+    } else {
+        (void)snprintf(sentence, bytes, "bits: %g, %s takes whole numbers from %d to %d", bits,
+                       row->name, row->bits.least, row->bits.most);
+    }
+    return false;
 }
 
 bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sentence,
@@ -354,39 +380,79 @@ bool bb_codec_check(const bb_codec_config *config, bb_row_scale scale, char *sen
                        rows[config->codec]->name);
         return false;
     }
-    const bb_codec_ops *ops = rows[config->codec]->ops;
-    return ops->check == NULL || ops->check(config, sentence, sentence_bytes);
+    const bb_codec_row *row = rows[config->codec];
+    return has_bits(config, row, sentence, sentence_bytes) &&
+           (row->ops->check == NULL || row->ops->check(config, sentence, sentence_bytes)) &&
+           (!row->tolerances.needed || bb_codec_check_tolerance(config, sentence, sentence_bytes));
+}
+
+static void fill_up(bb_index *key, bb_index otherwise)
+{
+    *key = *key == BB_INTEGER_UNSET && otherwise > 0 ? otherwise : *key;
+}
+
+bb_codec_config bb_codec_filled(const bb_codec_config *config)
+{
+    const bb_codec_defaults *defaults = &rows[config->codec]->defaults;
+    bb_codec_config out = *config;
+    fill_up(&out.block, defaults->block);
+    fill_up(&out.dimensions, defaults->dimensions);
+    fill_up(&out.band_lines, defaults->band_lines);
+    fill_up(&out.band_columns, defaults->band_columns);
+    fill_up(&out.tile_columns, defaults->tile_columns);
+    fill_up(&out.tile_rows, defaults->tile_rows);
+    return out;
 }
 
 void bb_codec_describe(const bb_codec_config *config, char *out, size_t out_bytes)
 {
-    rows[config->codec]->ops->describe(config, out, out_bytes);
-    const size_t length = strlen(out);
-    if (bb_codec_sweeps(config) && length < out_bytes) {
-        (void)snprintf(out + length, out_bytes - length, " in the sweep");
+    const bb_codec_row *row = rows[config->codec];
+    char number[48] = "";
+    char more[96] = "";
+    if (row->bits.most > 0) {
+        (void)snprintf(number, sizeof number, " %g", config->bits);
+    } else if (row->tolerances.needed) {
+        number[0] = ' ';
+        bb_codec_describe_tolerance(config, number + 1, sizeof number - 1);
     }
+    if (row->ops->describe != NULL) {
+        row->ops->describe(config, more, sizeof more);
+    }
+    (void)snprintf(out, out_bytes, "%s%s%s%s%s", row->title == NULL ? row->name : row->title,
+                   number, more, bb_codec_diffuses(config) ? " diffused" : "",
+                   bb_codec_sweeps(config) ? " in the sweep" : "");
 }
 
 const char *bb_codec_rounding(const bb_codec_config *config)
 {
-    return bb_codec_sweeps(config) ? "nearest even, in the sweep"
-                                   : rows[config->codec]->ops->rounding(config);
+    const bb_codec_row *row = rows[config->codec];
+    return bb_codec_sweeps(config)      ? "nearest even, in the sweep"
+           : bb_codec_diffuses(config)  ? "nearest even, errors diffused over the row's mesh"
+           : row->ops->rounding != NULL ? row->ops->rounding(config)
+           : row->rounding != NULL      ? row->rounding
+                                        : "nearest even";
 }
 
 double bb_codec_bound(const bb_codec_config *config, double tolerance, double magnitude,
                       double block_magnitude)
 {
-    return rows[config->codec]->ops->bound(config, tolerance, magnitude, block_magnitude);
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    return ops->bound == NULL ? INFINITY
+                              : ops->bound(config, tolerance, magnitude, block_magnitude);
 }
 
 double bb_codec_bits_per_value(const bb_codec_config *config)
 {
-    return rows[config->codec]->ops->bits_per_value(config);
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    return ops->bits_per_value == NULL ? NAN : ops->bits_per_value(config);
 }
 
 bb_draw_range bb_codec_draw_range(const bb_codec_config *config)
 {
-    return rows[config->codec]->ops->draw_range(config);
+    const bb_codec_row *row = rows[config->codec];
+    return row->ops->draw_range != NULL ? row->ops->draw_range(config)
+           : row->tolerances.needed     ? bb_codec_draw_tolerance()
+                                        : (bb_draw_range){1.0, row->takes_row_scale ? 2.0 : 1.0};
 }
 
 bool bb_codec_has_draws(const bb_codec_config *config)
@@ -395,16 +461,9 @@ bool bb_codec_has_draws(const bb_codec_config *config)
     return range.least < range.most;
 }
 
-bb_draw_range bb_codec_draw_octave(const bb_codec_config *config)
-{
-    (void)config;
-    return (bb_draw_range){1.0, 2.0};
-}
-
 // Log-uniform f on (a, a r) has E[f^-2] = (1 - r^-2) / (2 a^2 log r), which is 1 for this a.
-bb_draw_range bb_codec_draw_tolerance(const bb_codec_config *config)
+bb_draw_range bb_codec_draw_tolerance(void)
 {
-    (void)config;
     const double ratio = 1.0 / 0.97;
     const double least = sqrt((1.0 - 1.0 / (ratio * ratio)) / (2.0 * log(ratio)));
     return (bb_draw_range){least, least * ratio};
@@ -417,18 +476,25 @@ bool bb_codec_is_plain(const bb_codec_config *config, bb_format format)
 
 bb_codec_form bb_codec_form_of(const bb_codec_config *config)
 {
-    return rows[config->codec]->ops->form(config);
+    const bb_codec_row *row = rows[config->codec];
+    const bb_codec_form_kind kind = row->ops->form == NULL ? row->form : row->ops->form(config);
+    return (bb_codec_form){.kind = kind,
+                           .format = kind == BB_FORM_WORDS ? (bb_format)config->codec : 0,
+                           .bits = kind == BB_FORM_INTEGERS ? 8
+                                   : row->bits.most > 0     ? (int)config->bits
+                                                            : 0};
 }
 
 const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device)
 {
-    const bb_codec_ops *ops = rows[config->codec]->ops;
     if (device == BB_DEVICE_OPENCL && !bb_codec_is_plain(config, BB_FORMAT_FP64) &&
         !bb_codec_is_plain(config, BB_FORMAT_FP32)) {
         return "products there are of fp64 and fp32 as they are, expected one of those, or "
                "device cpu or cuda";
     }
-    return ops->absent == NULL ? NULL : ops->absent(config, device);
+    return device != BB_DEVICE_CPU && bb_codec_form_of(config).kind == BB_FORM_PIECES
+               ? rows[config->codec]->cpu_only
+               : NULL;
 }
 
 bool bb_codec_takes_row_scale(const bb_codec_config *config)
@@ -467,8 +533,10 @@ double bb_codec_seconds_per_value(const bb_codec_config *config)
 
 double bb_codec_band_rows(const bb_codec_config *config, double row_columns)
 {
-    const bb_codec_ops *ops = rows[config->codec]->ops;
-    const double lines = ops->band_lines == NULL ? 0.0 : ops->band_lines(config);
+    const bb_codec_row *row = rows[config->codec];
+    const double lines = row->ops->band_lines != NULL   ? row->ops->band_lines(config)
+                         : row->defaults.band_lines > 0 ? (double)bb_codec_filled(config).band_lines
+                                                        : 0.0;
     return lines == 0.0 ? 1.0 : lines * row_columns;
 }
 

@@ -13,58 +13,102 @@
 
 #include <stdatomic.h>
 
+/// What encoding a row or band met; added once at its end.
+typedef struct bb_codec_counts {
+    bb_index saturated, underflowed, non_finite;
+} bb_codec_counts;
+
 /// Absolute tolerances that a codec can hold, as powers of two.
 typedef struct bb_codec_tolerances {
     int lowest, highest;
+    bool needed; ///< one is to be given, whatever the other keys
 } bb_codec_tolerances;
 
-typedef struct bb_codec_ops {
-    // Of a configuration, not yet checked; `check` writes a sentence and returns false. NULL:
-    // nothing to check, nothing to fill in, any layout, single rows, no product missing.
-    bool (*check)(const bb_codec_config *config, char *sentence, size_t bytes);
-    void (*fill_in)(bb_codec_config *config); // defaults of what is not given
-    bb_status (*check_layout)(const bb_codec_config *config, const bb_matrix_layout *layout);
-    double (*band_lines)(const bb_codec_config *config); // of the row grid; 0: single rows
-    const char *(*absent)(const bb_codec_config *config, bb_device_kind device);
-    void (*describe)(const bb_codec_config *config, char *out, size_t bytes);
-    const char *(*rounding)(const bb_codec_config *config);
-    double (*bound)(const bb_codec_config *config, double tolerance, double magnitude,
-                    double block_magnitude);
-    double (*bits_per_value)(const bb_codec_config *config);
-    bb_draw_range (*draw_range)(const bb_codec_config *config);
-    bb_codec_form (*form)(const bb_codec_config *config);
+/// Whole numbers of `bits` that a codec needs; none: 0 to 0.
+typedef struct bb_codec_bits {
+    int least, most;
+} bb_codec_bits;
 
-    // Of a matrix. `encode` takes whole bands that fit.
+/// Numerics of a codec. Unless a comment gives another default, NULL: nothing to do.
+typedef struct bb_codec_ops {
+    // Of a configuration. `check` writes a sentence and returns false; what the row says of keys,
+    // bits and tolerances is checked without it. `describe` appends to the row's title, bits and
+    // needed tolerance.
+    bool (*check)(const bb_codec_config *config, char *sentence, size_t bytes);
+    bb_status (*check_layout)(const bb_codec_config *config, const bb_matrix_layout *layout);
+    double (*band_lines)(const bb_codec_config *config); // NULL: the key; 0: single rows
+    void (*describe)(const bb_codec_config *config, char *out, size_t bytes);
+    const char *(*rounding)(const bb_codec_config *config); // NULL: the row's, or nearest even
+    double (*bound)(const bb_codec_config *config, double tolerance, double magnitude,
+                    double block_magnitude);                 // NULL: none
+    double (*bits_per_value)(const bb_codec_config *config); // NULL: the data decide
+    // NULL: of a tolerance where it is needed, else of an octave where rows may be scaled, or none.
+    bb_draw_range (*draw_range)(const bb_codec_config *config);
+    bb_codec_form_kind (*form)(const bb_codec_config *config); // NULL: the row's
+    double (*largest)(const bb_codec_config *config);          // that rows are scaled to; NULL: 1
+    bb_index (*norm_width)(const bb_codec_config *config);     // NULL: 0
+    bb_index (*clip_count)(const bb_codec_config *config);     // NULL: 1
+
+    // Of a matrix: `create` sets `row_bytes` or fills `store`, which is there and zero, and
+    // `destroy` releases what `store` owns.
     bb_status (*create)(bb_coded_matrix *matrix);
     void (*destroy)(bb_coded_matrix *matrix);
-    bb_status (*encode)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
-    void (*decode_f32)(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out);
-    void (*decode_f64)(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out);
-    void (*decode)(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out);
-    size_t (*bytes)(const bb_coded_matrix *matrix); // scales not counted
+    size_t (*bytes)(const bb_coded_matrix *matrix); // scales not counted; NULL: of the rows
 
-    // Column by column; `round` NULL: values are not rounded each by itself. `fix_row` takes finite
-    // values, NULL: nothing depends on the row. `round` takes a value times the row's scale, which
-    // may be infinite and is no NaN, and gives what is stored. `encode_fixed` takes one row of what
-    // `round` gave, scale undone. `fix_block` fixes what block number `block` shares by its 32
-    // finite values times the row's scale, filled up with zeros; NULL: blocks share nothing.
-    // `clip_row` fixes a row by number `clip` of the ladder that `clip_count` has; NULL: of one.
-    void (*fix_row)(bb_coded_matrix *matrix, bb_index row, const double *values);
+    // One of three: whole bands that fit; a row; `count` blocks of a row from number `block` on,
+    // its last filled up with zeros. `scale` multiplies the values. `fixed`: fix_row and fix_block
+    // have been called for the row, else fix_row only.
+    bb_status (*encode)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
+    void (*encode_row)(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                       double scale, bb_codec_counts *counts);
+    void (*encode_blocks)(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                          bb_index count, const double *values, double scale, bool fixed,
+                          bb_codec_counts *counts);
+    // Diffused values of a row, as diffusion.h has it; returns how many became zero.
+    bb_index (*diffuse)(const bb_codec_config *config, double scale, const double *values,
+                        bb_index columns, bb_index across, double *above, double *out);
+
+    // Units of a row from number `first` on: blocks, or columns where the row has no `unit`.
+    // decode_f32 NULL: the codec has decode_piece; decode_f64 NULL: values are exact in fp32.
+    void (*decode_f32)(const bb_coded_matrix *matrix, bb_index row, bb_index first, bb_index count,
+                       float *out);
+    void (*decode_f64)(const bb_coded_matrix *matrix, bb_index row, bb_index first, bb_index count,
+                       double *out);
+    // A piece of a group of rows into one of the two.
+    void (*decode_piece)(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *f32,
+                         double *f64);
+
+    // Column by column; `round` NULL: values are not rounded each by itself. `round` takes a value
+    // times the row's scale, which may be infinite and is no NaN, and gives what is stored.
+    // `fix_row` fixes what a row shares: in encoding, where values that are not held are counted,
+    // or before columns are rounded, `counts` NULL, by finite values and by number `clip` of the
+    // ladder that `clip_count` has (-1: the best). `fix_block` fixes what a block shares by its 32
+    // finite values times the row's scale, filled up with zeros.
+    void (*fix_row)(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values,
+                    bb_codec_counts *counts);
     void (*fix_block)(bb_coded_matrix *matrix, bb_index row, bb_index block, const double *scaled);
-    bb_index (*clip_count)(const bb_codec_config *config);
-    void (*clip_row)(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values);
     double (*round)(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled);
-    bb_index (*norm_width)(const bb_codec_config *config); // NULL: 0
-    bb_status (*encode_fixed)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
 } bb_codec_ops;
+
+/// Defaults of keys with whole numbers; 0: none.
+typedef struct bb_codec_defaults {
+    bb_index block, dimensions, band_lines, band_columns, tile_columns, tile_rows;
+} bb_codec_defaults;
 
 /// What a codec is to everybody else.
 typedef struct bb_codec_row {
     const char *name;
+    const char *title;        ///< of descriptions; NULL: the name
     const char *const *takes; ///< names of keys that codecs share (codec.c); NULL: none
     const bb_key *keys;       ///< its own, at BB_CODEC_SLOT; one that is there already: more words
     bb_index key_count;
+    bb_codec_bits bits;
+    bb_codec_defaults defaults;
+    const char *rounding; ///< NULL: nearest even
+    bb_codec_form_kind form;
+    const char *cpu_only; ///< sentence where a form of pieces is to run on a GPU
+    int unit;             ///< BB_BLOCK: rows are coded in blocks
+    size_t store_bytes;   ///< of `store` in a matrix
     bool takes_row_scale; ///< its values are relative ones
     bool needs_copy;      ///< coded from fp64: the range, or more rows than a source gives
     bool sums_in_runs;
@@ -130,7 +174,9 @@ struct bb_coded_matrix {
     bb_index band_lines;  // lines of a band
     bb_index line_rows;   // rows of a line: 1 where rows are independent
     double *scale;        // [rows], NULL where rows are not scaled
-    void *store;          // the family's own
+    unsigned char *rows;  // [rows][row_bytes], NULL where row_bytes is 0
+    size_t row_bytes;
+    void *store; // the codec's own
     atomic_ptrdiff_t saturated;
     atomic_ptrdiff_t underflowed;
     atomic_ptrdiff_t non_finite;
@@ -151,14 +197,10 @@ bb_group_place bb_coded_matrix_place(const bb_coded_matrix *matrix, bb_index gro
 /// Columns of a piece: piece_columns but for the last.
 bb_index bb_coded_matrix_piece_count(const bb_coded_matrix *matrix, bb_index piece);
 
-/// Scale of a row for a format's range, noted in the matrix; 1 where rows are not scaled.
-double bb_coded_matrix_scale_row(bb_coded_matrix *matrix, bb_format format, bb_index row,
-                                 const double *values);
-
-/// What encoding a row or band met; added once at its end.
-typedef struct bb_codec_counts {
-    bb_index saturated, underflowed, non_finite;
-} bb_codec_counts;
+static inline unsigned char *bb_coded_matrix_row(const bb_coded_matrix *matrix, bb_index row)
+{
+    return matrix->rows + (size_t)row * matrix->row_bytes;
+}
 
 void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts);
 
@@ -167,15 +209,14 @@ void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts);
 bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, size_t bytes);
 void bb_codec_describe_tolerance(const bb_codec_config *config, char *out, size_t bytes);
 
-/// Whether errors go to neighbours, and the mesh that they do so on: what is across, one line where
-/// the layout has no mesh.
-bool bb_codec_diffuses(const bb_codec_config *config);
-bb_index bb_coded_matrix_across(const bb_coded_matrix *matrix);
+/// The configuration with the row's defaults where nothing is given.
+bb_codec_config bb_codec_filled(const bb_codec_config *config);
 
-/// Intervals of bb_codec_draw_range: of roundings relative to a power of two, of roundings to
-/// multiples of a tolerance.
-bb_draw_range bb_codec_draw_octave(const bb_codec_config *config);
-bb_draw_range bb_codec_draw_tolerance(const bb_codec_config *config);
+/// Whether errors go to neighbours.
+bool bb_codec_diffuses(const bb_codec_config *config);
+
+/// Interval of bb_codec_draw_range of roundings to multiples of a tolerance.
+bb_draw_range bb_codec_draw_tolerance(void);
 
 /// 2^-24 of a magnitude, or half of fp32's smallest subnormal: rounding to fp32.
 double bb_codec_fp32_rounding(double magnitude);

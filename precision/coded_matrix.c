@@ -5,18 +5,19 @@
 #include "precision/scaling.h"
 
 #include <math.h>
+#include <string.h>
+
+enum { PIECE_COLUMNS = 1024, WIDENED = 512 };
 
 // Fills in defaults; the tolerance becomes absolute.
-static void resolve(bb_codec_config *config, double range)
+static bb_codec_config resolve(const bb_codec_config *config, double range)
 {
-    const bb_codec_ops *ops = bb_codec_row_of(config)->ops;
-    if (!isnan(config->tolerance_of_range)) {
-        config->tolerance = config->tolerance_of_range * range;
-        config->tolerance_of_range = NAN;
+    bb_codec_config out = bb_codec_filled(config);
+    if (!isnan(out.tolerance_of_range)) {
+        out.tolerance = out.tolerance_of_range * range;
+        out.tolerance_of_range = NAN;
     }
-    if (ops->fill_in != NULL) {
-        ops->fill_in(config);
-    }
+    return out;
 }
 
 bb_status bb_matrix_layout_check(const bb_matrix_layout *layout, const bb_codec_config *config)
@@ -53,13 +54,13 @@ bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale sca
     BB_TRY(bb_matrix_layout_check(layout, config));
     BB_REQUIRE(bb_codec_holds(config, layout->range, &outcome), BB_INVALID, "%s", outcome.detail);
     BB_TRY(BB_ZEROED(1, &matrix));
-    matrix->config = *config;
-    resolve(&matrix->config, layout->range);
+    matrix->config = resolve(config, layout->range);
     matrix->scaling = scale;
     matrix->layout = *layout;
     matrix->group_lines = 1;
     matrix->band_lines = 1;
     matrix->line_rows = 1;
+    matrix->piece_columns = PIECE_COLUMNS;
     if (scale == BB_ROW_SCALE_ROW) {
         BB_TRY(BB_ALLOCATE(layout->rows, &matrix->scale));
         for (bb_index row = 0; row < layout->rows; ++row) {
@@ -68,7 +69,13 @@ bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale sca
     }
     matrix->row = bb_codec_row_of(config);
     matrix->ops = matrix->row->ops;
+    if (matrix->row->store_bytes > 0) {
+        BB_TRY(bb_memory_zeroed(1, matrix->row->store_bytes, &matrix->store));
+    }
     BB_TRY(matrix->ops->create(matrix));
+    if (matrix->row_bytes > 0) {
+        BB_TRY(bb_memory_zeroed(layout->rows, matrix->row_bytes, (void **)&matrix->rows));
+    }
     *out = matrix;
     matrix = NULL;
 done:
@@ -105,9 +112,11 @@ bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layo
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix)
 {
     if (*matrix != NULL) {
-        if ((*matrix)->ops != NULL) {
+        if ((*matrix)->store != NULL && (*matrix)->ops->destroy != NULL) {
             (*matrix)->ops->destroy(*matrix);
         }
+        BB_RELEASE(&(*matrix)->store);
+        BB_RELEASE(&(*matrix)->rows);
         BB_RELEASE(&(*matrix)->scale);
         BB_RELEASE(matrix);
     }
@@ -135,11 +144,73 @@ done:
     return status;
 }
 
+static void fix_scale(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    if (matrix->scale != NULL) {
+        const double largest =
+            matrix->ops->largest == NULL ? 1.0 : matrix->ops->largest(&matrix->config);
+        matrix->scale[row] = bb_scaling_row_to(largest, values, matrix->layout.columns);
+    }
+}
+
+// A row whose scale is fixed, and with `fixed` all that it shares.
+static void encode_row(bb_coded_matrix *matrix, bb_index row, const double *values, double scale,
+                       bool fixed, bb_codec_counts *counts)
+{
+    const bb_codec_ops *ops = matrix->ops;
+    const bb_index full = matrix->layout.columns / BB_BLOCK;
+    const bb_index rest = matrix->layout.columns % BB_BLOCK;
+    if (!fixed && ops->fix_row != NULL) {
+        ops->fix_row(matrix, row, -1, values, counts);
+    }
+    if (ops->encode_blocks == NULL) {
+        ops->encode_row(matrix, row, values, scale, counts);
+        return;
+    }
+    ops->encode_blocks(matrix, row, 0, full, values, scale, fixed, counts);
+    if (rest != 0) {
+        double last[BB_BLOCK] = {0.0};
+        memcpy(last, values + full * BB_BLOCK, (size_t)rest * sizeof *last);
+        ops->encode_blocks(matrix, row, full, 1, last, scale, fixed, counts);
+    }
+}
+
+static bb_status encode_rows(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    const bb_index columns = matrix->layout.columns;
+    const bb_index across = matrix->layout.mesh_columns > 0 ? matrix->layout.mesh_columns : columns;
+    const bool diffused = bb_codec_diffuses(&matrix->config);
+    bb_codec_counts counts = {0};
+    double *rounded = NULL; // [columns], of diffused rounding
+    double *above = NULL;   // [across]
+    if (diffused) {
+        BB_TRY(BB_ALLOCATE(columns, &rounded));
+        BB_TRY(BB_ALLOCATE(across, &above));
+    }
+    for (bb_index i = row; i < row + panel.shape[0]; ++i) {
+        const double *values = bb_view_row(panel, i - row);
+        fix_scale(matrix, i, values);
+        const double scale = bb_coded_matrix_row_scale(matrix, i);
+        if (diffused) {
+            counts.underflowed += matrix->ops->diffuse(&matrix->config, scale, values, columns,
+                                                       across, above, rounded);
+        }
+        encode_row(matrix, i, diffused ? rounded : values, diffused ? 1.0 : scale, false, &counts);
+    }
+    bb_coded_matrix_count(matrix, counts);
+done:
+    BB_RELEASE(&rounded);
+    BB_RELEASE(&above);
+    return status;
+}
+
 bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
     bb_status status = BB_OK;
     BB_TRY(check_panel(matrix, row, panel));
-    BB_TRY(matrix->ops->encode(matrix, row, panel));
+    BB_TRY(matrix->ops->encode != NULL ? matrix->ops->encode(matrix, row, panel)
+                                       : encode_rows(matrix, row, panel));
 done:
     return status;
 }
@@ -179,15 +250,25 @@ done:
     return status;
 }
 
-bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+static bb_status fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values)
 {
     bb_status status = BB_OK;
+    const bb_index columns = matrix->layout.columns;
     BB_TRY(check_row(matrix, row, values));
+    fix_scale(matrix, row, values);
     if (matrix->ops->fix_row != NULL) {
-        matrix->ops->fix_row(matrix, row, values);
+        matrix->ops->fix_row(matrix, row, clip, values, NULL);
+    }
+    for (bb_index j = 0; matrix->ops->fix_block != NULL && j < columns; j += BB_BLOCK) {
+        bb_coded_matrix_fix_block(matrix, row, j, columns - j, values + j);
     }
 done:
     return status;
+}
+
+bb_status bb_coded_matrix_fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
+{
+    return fix_row(matrix, row, -1, values);
 }
 
 bb_status bb_coded_matrix_clip_row(bb_coded_matrix *matrix, bb_index row, bb_index clip,
@@ -197,11 +278,7 @@ bb_status bb_coded_matrix_clip_row(bb_coded_matrix *matrix, bb_index row, bb_ind
     const bb_index count = bb_codec_clip_count(&matrix->config);
     BB_REQUIRE(clip >= 0 && clip < count, BB_INVALID, "clip %td of a row, expected 0 to %td", clip,
                count - 1);
-    if (matrix->ops->clip_row == NULL) {
-        return bb_coded_matrix_fix_row(matrix, row, values);
-    }
-    BB_TRY(check_row(matrix, row, values));
-    matrix->ops->clip_row(matrix, row, clip, values);
+    BB_TRY(fix_row(matrix, row, clip, values));
 done:
     return status;
 }
@@ -233,11 +310,14 @@ bb_status bb_coded_matrix_encode_fixed(bb_coded_matrix *matrix, bb_index row, bb
     BB_TRY(check_columns(matrix));
     BB_TRY(check_panel(matrix, row, panel));
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        const bb_view line = bb_view_block(panel, i, 1, 0, columns);
-        if (first_odd(bb_view_row(panel, i), columns) == columns) {
-            BB_TRY(matrix->ops->encode_fixed(matrix, row + i, line));
+        const double *values = bb_view_row(panel, i);
+        if (matrix->ops->encode == NULL && first_odd(values, columns) == columns) {
+            bb_codec_counts counts = {0};
+            encode_row(matrix, row + i, values, bb_coded_matrix_row_scale(matrix, row + i), true,
+                       &counts);
+            bb_coded_matrix_count(matrix, counts);
         } else {
-            BB_TRY(matrix->ops->encode(matrix, row + i, line));
+            BB_TRY(bb_coded_matrix_encode(matrix, row + i, bb_view_block(panel, i, 1, 0, columns)));
         }
     }
 done:
@@ -301,22 +381,104 @@ bb_index bb_coded_matrix_piece_count(const bb_coded_matrix *matrix, bb_index pie
     return rest < matrix->piece_columns ? rest : matrix->piece_columns;
 }
 
+// Units of a row whose values are exact in fp32.
+static void widen(const bb_coded_matrix *matrix, bb_index row, bb_index first, bb_index count,
+                  double *out)
+{
+    const bb_index unit = matrix->row->unit > 0 ? matrix->row->unit : 1;
+    for (bb_index end = first + count; first < end; first += WIDENED / unit) {
+        float narrow[WIDENED];
+        const bb_index take = end - first < WIDENED / unit ? end - first : WIDENED / unit;
+        matrix->ops->decode_f32(matrix, row, first, take, narrow);
+        for (bb_index i = 0; i < take * unit; ++i) {
+            *out++ = (double)narrow[i];
+        }
+    }
+}
+
+// Whole units of a row into `out`, doubles where it is `wide`.
+static inline void decode_units(const bb_coded_matrix *matrix, bb_index row, bb_index first,
+                                bb_index count, bool wide, void *out)
+{
+    if (!wide) {
+        matrix->ops->decode_f32(matrix, row, first, count, out);
+    } else if (matrix->ops->decode_f64 != NULL) {
+        matrix->ops->decode_f64(matrix, row, first, count, out);
+    } else {
+        widen(matrix, row, first, count, out);
+    }
+}
+
+// Columns [column, column + count) of a row.
+static void decode_columns(const bb_coded_matrix *matrix, bb_index row, bb_index column,
+                           bb_index count, bool wide, void *out)
+{
+    const size_t item = wide ? sizeof(double) : sizeof(float);
+    char *target = out;
+    if (matrix->row->unit == 0) {
+        decode_units(matrix, row, column, count, wide, out);
+        return;
+    }
+    while (count > 0) {
+        const bb_index skip = column % BB_BLOCK;
+        bb_index take = BB_BLOCK - skip < count ? BB_BLOCK - skip : count;
+        if (skip == 0 && count >= BB_BLOCK) {
+            take = count / BB_BLOCK * BB_BLOCK;
+            decode_units(matrix, row, column / BB_BLOCK, take / BB_BLOCK, wide, target);
+        } else {
+            double part[BB_BLOCK];
+            decode_units(matrix, row, column / BB_BLOCK, 1, wide, part);
+            memcpy(target, (const char *)part + (size_t)skip * item, (size_t)take * item);
+        }
+        column += take;
+        count -= take;
+        target += (size_t)take * item;
+    }
+}
+
+// A piece of rows that decode one by one.
+static void decode_rows(const bb_coded_matrix *matrix, bb_index group, bb_index piece, bool wide,
+                        void *out)
+{
+    const bb_index count = bb_coded_matrix_piece_count(matrix, piece);
+    const bb_index column = piece * matrix->piece_columns;
+    const bb_index pitch =
+        matrix->piece_columns * (bb_index)(wide ? sizeof(double) : sizeof(float));
+    bb_index rows[BB_GROUP_ROWS];
+    if (bb_coded_matrix_band(matrix) == 1) {
+        decode_columns(matrix, group, column, count, wide, out);
+        return;
+    }
+    const bb_index lines = bb_coded_matrix_group_rows(matrix, group, rows);
+    for (bb_index i = 0; i < lines; ++i) {
+        decode_columns(matrix, rows[i], column, count, wide, (char *)out + i * pitch);
+    }
+}
+
 void bb_coded_matrix_decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
                                 float *out)
 {
-    matrix->ops->decode_f32(matrix, group, piece, out);
+    if (matrix->ops->decode_piece != NULL) {
+        matrix->ops->decode_piece(matrix, group, piece, out, NULL);
+    } else {
+        decode_rows(matrix, group, piece, false, out);
+    }
 }
 
 void bb_coded_matrix_decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
                                 double *out)
 {
-    matrix->ops->decode_f64(matrix, group, piece, out);
+    if (matrix->ops->decode_piece != NULL) {
+        matrix->ops->decode_piece(matrix, group, piece, NULL, out);
+    } else {
+        decode_rows(matrix, group, piece, true, out);
+    }
 }
 
 void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
                             bb_index count, double *out)
 {
-    matrix->ops->decode(matrix, row, column, count, out);
+    decode_columns(matrix, row, column, count, true, out);
 }
 
 bb_index bb_coded_matrix_rows(const bb_coded_matrix *matrix)
@@ -334,20 +496,12 @@ double bb_coded_matrix_row_scale(const bb_coded_matrix *matrix, bb_index row)
     return matrix->scale == NULL ? 1.0 : matrix->scale[row];
 }
 
-double bb_coded_matrix_scale_row(bb_coded_matrix *matrix, bb_format format, bb_index row,
-                                 const double *values)
-{
-    if (matrix->scale == NULL) {
-        return 1.0;
-    }
-    matrix->scale[row] = bb_scaling_row(format, values, matrix->layout.columns);
-    return matrix->scale[row];
-}
-
 size_t bb_coded_matrix_bytes(const bb_coded_matrix *matrix)
 {
-    size_t scales = matrix->scale == NULL ? 0 : sizeof *matrix->scale;
-    return matrix->ops->bytes(matrix) + (size_t)matrix->layout.rows * scales;
+    const size_t scales = matrix->scale == NULL ? 0 : sizeof *matrix->scale;
+    const size_t rows = (size_t)matrix->layout.rows;
+    return rows * scales +
+           (matrix->ops->bytes != NULL ? matrix->ops->bytes(matrix) : rows * matrix->row_bytes);
 }
 
 void bb_coded_matrix_count(bb_coded_matrix *matrix, bb_codec_counts counts)
@@ -370,12 +524,6 @@ bb_index bb_coded_matrix_underflowed(const bb_coded_matrix *matrix)
 bb_index bb_coded_matrix_non_finite(const bb_coded_matrix *matrix)
 {
     return atomic_load(&matrix->non_finite);
-}
-
-bb_index bb_coded_matrix_across(const bb_coded_matrix *matrix)
-{
-    bb_index across = matrix->layout.mesh_columns;
-    return across > 0 ? across : matrix->layout.columns;
 }
 
 const bb_codec_config *bb_coded_matrix_config(const bb_coded_matrix *matrix)

@@ -22,9 +22,6 @@
 #include "core/array.h"
 #include "precision/format.h"
 
-/// What bb_codec_rounding says of it.
-#define BB_DIFFUSED_ROUNDING "nearest even, errors diffused over the row's mesh"
-
 /// Most |e| of a row whose largest magnitude that is held is `largest`, scaled.
 double bb_diffusion_format_limit(bb_format format, double largest);
 double bb_diffusion_bfp_limit(int bits, double largest);

@@ -18,12 +18,10 @@
 // Bound: half a spacing of |v|, one for the other two roundings; none past the largest value.
 //
 // A row is a stream of words from its least bit up, filled up to a byte.
-#include "core/memory.h"
 #include "core/portable.h"
 #include "core/random.h"
 #include "precision/codec_row.h"
 #include "precision/format_core.h"
-#include "precision/scaling.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -68,12 +66,6 @@ typedef struct layout {
     uint32_t exponent_bits; // that fp32 has more than a normal word at its place
     float spacing;          // of the subnormals: fp32's own would be slow to read
 } layout;
-
-typedef struct float_store {
-    layout words;
-    size_t row_bytes;
-    unsigned char *rows;
-} float_store;
 
 static layout layout_of(const bb_codec_config *config)
 {
@@ -128,19 +120,12 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     return true;
 }
 
-static const char *absent(const bb_codec_config *config, bb_device_kind device)
-{
-    (void)config;
-    return device == BB_DEVICE_CPU ? NULL
-                                   : "codec float has no products on a GPU, expected device cpu";
-}
-
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
     static const char *const ways[] = {"", ", toward zero", ", stochastic"};
     const bb_codec_slot *slot = bb_codec_own(config);
     const layout words = layout_of(config);
-    (void)snprintf(out, bytes, "float e%tdm%td%s%s", slot[EXPONENT].integer, slot[MANTISSA].integer,
+    (void)snprintf(out, bytes, " e%tdm%td%s%s", slot[EXPONENT].integer, slot[MANTISSA].integer,
                    words.finite ? " finite" : "", ways[words.way]);
 }
 
@@ -169,33 +154,18 @@ static double bits_per_value(const bb_codec_config *config)
     return layout_of(config).bits;
 }
 
-static bb_codec_form form(const bb_codec_config *config)
+// Rows are scaled to the upper half of the format's numbers, or of those up to 2^16.
+static double largest(const bb_codec_config *config)
 {
-    (void)config;
-    return (bb_codec_form){.kind = BB_FORM_PIECES};
+    return layout_of(config).largest;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
 {
-    bb_status status = BB_OK;
-    float_store *store = NULL;
-    matrix->piece_columns = PIECE;
-    BB_TRY(BB_ZEROED(1, &store));
-    matrix->store = store;
-    store->words = layout_of(&matrix->config);
-    store->row_bytes = ((size_t)matrix->layout.columns * (size_t)store->words.bits + 7) / 8;
-    BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
-done:
-    return status;
-}
-
-static void destroy(bb_coded_matrix *matrix)
-{
-    float_store *store = matrix->store;
-    if (store != NULL) {
-        BB_RELEASE(&store->rows);
-        BB_RELEASE(&matrix->store);
-    }
+    layout *words = matrix->store;
+    *words = layout_of(&matrix->config);
+    matrix->row_bytes = ((size_t)matrix->layout.columns * (size_t)words->bits + 7) / 8;
+    return BB_OK;
 }
 
 // A finite magnitude to a multiple of its spacing; `random` 64 bits.
@@ -251,34 +221,21 @@ static inline uint64_t random_at(uint64_t place, uint32_t words[4])
     return (uint64_t)words[3] << 32 | words[2];
 }
 
-// Undone by the matrix: the largest magnitude of a row lies in the upper half of the format's
-// numbers, or of those up to 2^16.
-static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
-{
-    const double largest = ((const float_store *)matrix->store)->words.largest;
-    if (matrix->scale != NULL) {
-        matrix->scale[row] = bb_scaling_row_to(largest, values, matrix->layout.columns);
-    }
-}
-
 static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
-    const layout *words = &((const float_store *)matrix->store)->words;
+    const layout *words = matrix->store;
     const double magnitude = fmin(fabs(scaled), words->largest);
     (void)row;
     (void)column;
     return copysign(round_magnitude(words, magnitude, 0), scaled);
 }
 
-// With the scale that stands.
-static void encode_words(const bb_coded_matrix *matrix, bb_index row, const double *values,
-                         bb_codec_counts *counts)
+static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double *values,
+                       double scale, bb_codec_counts *counts)
 {
-    const float_store *store = matrix->store;
-    const layout words = store->words;
-    const double scale = bb_coded_matrix_row_scale(matrix, row);
+    const layout words = *(const layout *)matrix->store;
     const uint64_t first = (uint64_t)row * (uint64_t)((matrix->layout.columns + 1) / 2 * 2);
-    unsigned char *out = store->rows + (size_t)row * store->row_bytes;
+    unsigned char *out = bb_coded_matrix_row(matrix, row);
     uint32_t drawn[4] = {0};
     uint64_t pending = 0;
     int filled = 0;
@@ -293,25 +250,6 @@ static void encode_words(const bb_coded_matrix *matrix, bb_index row, const doub
     if (filled > 0) {
         *out = (unsigned char)pending;
     }
-}
-
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_codec_counts counts = {0};
-    for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        fix_row(matrix, row + i, bb_view_row(panel, i));
-        encode_words(matrix, row + i, bb_view_row(panel, i), &counts);
-    }
-    bb_coded_matrix_count(matrix, counts);
-    return BB_OK;
-}
-
-static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_codec_counts counts = {0};
-    encode_words(matrix, row, bb_view_row(panel, 0), &counts);
-    bb_coded_matrix_count(matrix, counts);
-    return BB_OK;
 }
 
 // Words of a row from column `skip` of `bytes` on, of which 8 more may be read.
@@ -340,77 +278,40 @@ BB_CLONES static void decode_words(const layout *rule, const unsigned char *byte
 
 // At most a piece of columns. The row is copied: its end is the next one's beginning, which another
 // thread may be writing.
-static void decode_part(const bb_coded_matrix *matrix, bb_index row, bb_index column,
-                        bb_index count, float *out)
+static void decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                       float *out)
 {
-    const float_store *store = matrix->store;
-    const int bits = store->words.bits;
+    const layout *words = matrix->store;
+    const int bits = words->bits;
     unsigned char bytes[PIECE * MOST_BITS / 8 + 2 * sizeof(uint64_t)];
     const size_t begin = (size_t)column / 8 * (size_t)bits; // eight words are whole bytes
     const bb_index skip = column % 8;
     const size_t length = ((size_t)(skip + count) * (size_t)bits + 7) / 8;
-    memcpy(bytes, store->rows + (size_t)row * store->row_bytes + begin, length);
+    memcpy(bytes, bb_coded_matrix_row(matrix, row) + begin, length);
     memset(bytes + length, 0, sizeof(uint64_t));
-    decode_words(&store->words, bytes, skip, count, out);
-}
-
-static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
-{
-    decode_part(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
-}
-
-static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out)
-{
-    enum { PART = PIECE / 2 };
-    float values[PART];
-    while (count > 0) {
-        const bb_index take = count < PART ? count : PART;
-        decode_part(matrix, row, column, take, values);
-        for (bb_index i = 0; i < take; ++i) {
-            *out++ = (double)values[i];
-        }
-        column += take;
-        count -= take;
-    }
-}
-
-static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
-{
-    decode(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
-}
-
-static size_t bytes(const bb_coded_matrix *matrix)
-{
-    const float_store *store = matrix->store;
-    return (size_t)matrix->layout.rows * store->row_bytes;
+    decode_words(words, bytes, skip, count, out);
 }
 
 static const bb_codec_ops operations = {
     .check = check,
-    .absent = absent,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
-    .draw_range = bb_codec_draw_octave,
-    .form = form,
+    .largest = largest,
     .create = create,
-    .destroy = destroy,
-    .encode = encode,
+    .encode_row = encode_row,
     .decode_f32 = decode_f32,
-    .decode_f64 = decode_f64,
-    .decode = decode,
-    .bytes = bytes,
-    .fix_row = fix_row,
     .round = round_one,
-    .encode_fixed = encode_fixed,
 };
 
 const bb_codec_row bb_float_row = {
     .name = "float",
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
+    .form = BB_FORM_PIECES,
+    .cpu_only = "codec float has no products on a GPU, expected device cpu",
+    .store_bytes = sizeof(layout),
     .takes_row_scale = true,
     .sums_in_runs = true,
     .seconds = 2e-8,

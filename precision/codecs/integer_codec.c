@@ -24,28 +24,17 @@
 //
 // A row is its words in blocks of 32, the last one filled up with zeros. A block is `bits` words of
 // 32 bits: the planes of plane_core.h one after the other, the widest first. So 8 bits are bytes in
-// order and 16 bits little-endian words. Steps lie beside the rows, four bytes each.
-#include "core/memory.h"
+// order and 16 bits little-endian words. The step is the last four bytes of a row.
 #include "core/portable.h"
 #include "precision/codec_row.h"
-#include "precision/codecs/block_decoder.h"
 #include "precision/codecs/plane.h"
-#include "precision/format_core.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { PIECE = 1024, PIECE_BLOCKS = PIECE / BB_BLOCK, LEAST_BITS = 2, MOST_BITS = 16 };
-
-typedef struct integer_store {
-    int bits;
-    bb_index blocks; // of a row
-    size_t row_bytes;
-    unsigned char *rows; // [rows][row_bytes]
-    float *steps;        // [rows]
-} integer_store;
+enum { LEAST_BITS = 2, MOST_BITS = 16 };
 
 // The parts of a row's largest magnitude that `clip: best` tries.
 static const double clips[] = {1.0,  0.98, 0.95, 0.92, 0.88, 0.83,
@@ -65,36 +54,19 @@ static const bb_key keys[] = {
 };
 // clang-format on
 
-static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
+static bool has_clips(const bb_codec_config *config)
 {
-    const double bits = config->bits;
-    if (bits >= LEAST_BITS && bits <= MOST_BITS && bits == floor(bits)) {
-        return true;
-    }
-    if (isnan(bits)) {
-        (void)snprintf(sentence, bytes, "bits: not given, integer needs it");
-    } else {
-        (void)snprintf(sentence, bytes, "bits: %g, integer takes whole numbers from %d to %d", bits,
-                       (int)LEAST_BITS, (int)MOST_BITS);
-    }
-    return false;
+    return bb_codec_own(config)[CLIP].choice == CLIP_BEST;
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
-    const char *clip = bb_codec_own(config)[CLIP].choice == CLIP_BEST ? ", best clip" : "";
-    (void)snprintf(out, bytes, "integer %g%s", config->bits, clip);
+    (void)snprintf(out, bytes, "%s", has_clips(config) ? ", best clip" : "");
 }
 
 static bb_index clip_count(const bb_codec_config *config)
 {
-    return bb_codec_own(config)[CLIP].choice == CLIP_BEST ? CLIPS : 1;
-}
-
-static const char *rounding(const bb_codec_config *config)
-{
-    (void)config;
-    return "nearest even";
+    return has_clips(config) ? CLIPS : 1;
 }
 
 static double largest_word(int bits)
@@ -131,42 +103,26 @@ static double bits_per_value(const bb_codec_config *config)
     return config->bits;
 }
 
-// A step follows its row, whose quotients no factor changes.
-static bb_draw_range draw_range(const bb_codec_config *config)
+static int bits_of(const bb_coded_matrix *matrix)
 {
-    (void)config;
-    return (bb_draw_range){1.0, 1.0};
+    return (int)matrix->config.bits;
 }
 
-static bb_codec_form form(const bb_codec_config *config)
+static unsigned char *block_at(const bb_coded_matrix *matrix, bb_index row, bb_index block)
 {
-    return (bb_codec_form){.kind = BB_FORM_STEPS, .bits = (int)config->bits};
+    return bb_coded_matrix_row(matrix, row) + block * 4 * bits_of(matrix);
+}
+
+static float *step_at(const bb_coded_matrix *matrix, bb_index row)
+{
+    return (float *)(void *)(bb_coded_matrix_row(matrix, row + 1) - sizeof(float));
 }
 
 static bb_status create(bb_coded_matrix *matrix)
 {
-    bb_status status = BB_OK;
-    integer_store *store = NULL;
-    matrix->piece_columns = PIECE;
-    BB_TRY(BB_ZEROED(1, &store));
-    matrix->store = store;
-    store->bits = (int)matrix->config.bits;
-    store->blocks = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
-    store->row_bytes = (size_t)store->blocks * 4 * (size_t)store->bits;
-    BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
-    BB_TRY(BB_ZEROED(matrix->layout.rows, &store->steps));
-done:
-    return status;
-}
-
-static void destroy(bb_coded_matrix *matrix)
-{
-    integer_store *store = matrix->store;
-    if (store != NULL) {
-        BB_RELEASE(&store->rows);
-        BB_RELEASE(&store->steps);
-        BB_RELEASE(&matrix->store);
-    }
+    const bb_index blocks = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
+    matrix->row_bytes = (size_t)(blocks * 4 * bits_of(matrix)) + sizeof(float);
+    return BB_OK;
 }
 
 // Largest magnitude of the values that fp32 holds, and how many it does not.
@@ -196,8 +152,8 @@ BB_PLANE_FUNCTION double clipped(double steps, double top)
     return steps > top ? top : steps < -top ? -top : steps;
 }
 
-BB_CLONES static void encode_blocks(int bits, double step, const double *values, bb_index count,
-                                    unsigned char *out, bb_codec_counts *counts)
+BB_CLONES static void pack_blocks(int bits, double step, const double *values, bb_index count,
+                                  unsigned char *out, bb_codec_counts *counts)
 {
     const double top = largest_word(bits);
     const double divisor = step > 0.0 ? step : INFINITY; // words of 0
@@ -218,10 +174,20 @@ BB_CLONES static void encode_blocks(int bits, double step, const double *values,
     }
 }
 
-static unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
+static void encode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                          bb_index count, const double *values, double scale, bool fixed,
+                          bb_codec_counts *counts)
 {
-    const integer_store *store = matrix->store;
-    return store->rows + (size_t)row * store->row_bytes;
+    const int bits = bits_of(matrix);
+    const float step = *step_at(matrix, row);
+    unsigned char *out = block_at(matrix, row, block);
+    (void)scale; // 1
+    (void)fixed;
+    if (isnan(step)) {
+        memset(out, 0, (size_t)(count * 4 * bits));
+    } else {
+        pack_blocks(bits, (double)step, values, count, out, counts);
+    }
 }
 
 // Sums of squared errors of `count` blocks, place by place.
@@ -257,7 +223,7 @@ static double squares_of(int bits, double step, const double *values, bb_index c
 // The step of a row of finite values, `largest` the largest that fp32 holds.
 static float choose_step(const bb_coded_matrix *matrix, const double *values, double largest)
 {
-    const int bits = (int)matrix->config.bits;
+    const int bits = bits_of(matrix);
     const bb_index count = clip_count(&matrix->config);
     float best = step_of(bits, largest);
     double least = INFINITY;
@@ -272,183 +238,73 @@ static float choose_step(const bb_coded_matrix *matrix, const double *values, do
     return best;
 }
 
-// The words of a row whose step stands.
-static void encode_words(const bb_coded_matrix *matrix, bb_index row, const double *values,
-                         bb_codec_counts *counts)
-{
-    const integer_store *store = matrix->store;
-    const double step = (double)store->steps[row];
-    const bb_index full = matrix->layout.columns / BB_BLOCK;
-    const bb_index rest = matrix->layout.columns % BB_BLOCK;
-    unsigned char *out = row_at(matrix, row);
-    if (isnan(step)) {
-        memset(out, 0, store->row_bytes);
-        return;
-    }
-    encode_blocks(store->bits, step, values, full, out, counts);
-    if (rest != 0) {
-        double last[BB_BLOCK] = {0.0};
-        memcpy(last, values + full * BB_BLOCK, (size_t)rest * sizeof *last);
-        encode_blocks(store->bits, step, last, 1, out + full * 4 * store->bits, counts);
-    }
-}
-
-// Of finite values: the largest that fp32 holds where one lies beyond it.
-static double largest_fixed(const bb_coded_matrix *matrix, const double *values)
+// A row with values beyond fp32 is not held, or gets the largest step where columns are rounded.
+static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values,
+                    bb_codec_counts *counts)
 {
     bb_index bad = 0;
-    const double largest = largest_held(values, matrix->layout.columns, &bad);
-    return bad > 0 ? (double)FLT_MAX : largest;
-}
-
-static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
-{
-    const integer_store *store = matrix->store;
-    store->steps[row] = choose_step(matrix, values, largest_fixed(matrix, values));
-}
-
-static void clip_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values)
-{
-    const integer_store *store = matrix->store;
-    store->steps[row] = step_of(store->bits, clips[clip] * largest_fixed(matrix, values));
+    double largest = largest_held(values, matrix->layout.columns, &bad);
+    if (counts != NULL && bad > 0) {
+        counts->non_finite += bad;
+        *step_at(matrix, row) = NAN;
+        return;
+    }
+    largest = bad > 0 ? (double)FLT_MAX : largest;
+    *step_at(matrix, row) = clip < 0 ? choose_step(matrix, values, largest)
+                                     : step_of(bits_of(matrix), clips[clip] * largest);
 }
 
 static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
-    const integer_store *store = matrix->store;
-    const double step = (double)store->steps[row];
-    const double top = largest_word(store->bits);
+    const double step = (double)*step_at(matrix, row);
+    const double top = largest_word(bits_of(matrix));
     (void)column;
     return step > 0.0 ? clipped(steps_of(scaled, step, top), top) * step : 0.0;
 }
 
-static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+BB_PLANE_FUNCTION void unpack_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                                     bb_index count, bool wide, void *out)
 {
-    bb_codec_counts counts = {0};
-    encode_words(matrix, row, bb_view_row(panel, 0), &counts);
-    bb_coded_matrix_count(matrix, counts);
-    return BB_OK;
-}
-
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    integer_store *store = matrix->store;
-    bb_codec_counts counts = {0};
-    for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        const double *values = bb_view_row(panel, i);
-        bb_index bad = 0;
-        const double largest = largest_held(values, matrix->layout.columns, &bad);
-        store->steps[row + i] = bad > 0 ? NAN : choose_step(matrix, values, largest);
-        counts.non_finite += bad;
-        encode_words(matrix, row + i, values, &counts);
-    }
-    bb_coded_matrix_count(matrix, counts);
-    return BB_OK;
-}
-
-BB_CLONES static void decode_blocks_f32(const unsigned char *source, int bits, float step,
-                                        bb_index count, float *out)
-{
-    for (bb_index b = 0; b < count; ++b, source += 4 * bits) {
-        int32_t words[BB_BLOCK];
+    const int bits = bits_of(matrix);
+    const float step = *step_at(matrix, row);
+    const unsigned char *source = block_at(matrix, row, block);
+    unsigned char *target = out;
+    for (bb_index b = 0; b < count; ++b, target += wide ? 8 * BB_BLOCK : 4 * BB_BLOCK) {
         if (bits == 8) { // no planes to put together
-            for (int i = 0; i < BB_BLOCK; ++i) {
-                *out++ = (float)(signed char)source[i] * step;
-            }
-            continue;
-        }
-        (void)bb_plane_unpack_block(source, bits, words);
-        for (int i = 0; i < BB_BLOCK; ++i) {
-            *out++ = (float)words[i] * step;
+            bb_plane_scale_bytes((const signed char *)source, step, wide, target);
+            source += BB_BLOCK;
+        } else {
+            int32_t words[BB_BLOCK];
+            source = bb_plane_unpack_block(source, bits, words);
+            bb_plane_scale(words, step, wide, target);
         }
     }
 }
 
-BB_CLONES static void decode_blocks_f64(const unsigned char *source, int bits, double step,
-                                        bb_index count, double *out)
-{
-    for (bb_index b = 0; b < count; ++b, source += 4 * bits) {
-        int32_t words[BB_BLOCK];
-        (void)bb_plane_unpack_block(source, bits, words);
-        for (int i = 0; i < BB_BLOCK; ++i) {
-            *out++ = (double)words[i] * step;
-        }
-    }
-}
-
-static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
-{
-    const integer_store *store = matrix->store;
-    const bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    const bb_index full = count / BB_BLOCK;
-    const int bits = store->bits;
-    const unsigned char *source = row_at(matrix, group) + piece * PIECE_BLOCKS * 4 * bits;
-    decode_blocks_f32(source, bits, store->steps[group], full, out);
-    if (count % BB_BLOCK != 0) {
-        float last[BB_BLOCK];
-        decode_blocks_f32(source + full * 4 * bits, bits, store->steps[group], 1, last);
-        memcpy(out + full * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
-    }
-}
-
-static void decode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
-                          bb_index count, double *out)
-{
-    const integer_store *store = matrix->store;
-    decode_blocks_f64(row_at(matrix, row) + block * 4 * store->bits, store->bits,
-                      (double)store->steps[row], count, out);
-}
-
-static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out)
-{
-    bb_block_decoder_apply(decode_blocks, matrix, row, column, count, out);
-}
-
-static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
-{
-    decode(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
-}
-
-static size_t bytes(const bb_coded_matrix *matrix)
-{
-    const integer_store *store = matrix->store;
-    return (size_t)matrix->layout.rows * (store->row_bytes + sizeof *store->steps);
-}
+BB_PLANE_DECODERS
 
 static const bb_codec_ops operations = {
-    .check = check,
     .describe = describe,
-    .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
-    .draw_range = draw_range,
-    .form = form,
+    .clip_count = clip_count,
     .create = create,
-    .destroy = destroy,
-    .encode = encode,
+    .fix_row = fix_row,
+    .encode_blocks = encode_blocks,
     .decode_f32 = decode_f32,
     .decode_f64 = decode_f64,
-    .decode = decode,
-    .bytes = bytes,
-    .fix_row = fix_row,
-    .clip_count = clip_count,
-    .clip_row = clip_row,
     .round = round_one,
-    .encode_fixed = encode_fixed,
 };
 
 void bb_coded_matrix_whole_steps(const bb_coded_matrix *matrix, bb_index row, bb_index block,
                                  int32_t out[BB_BLOCK])
 {
-    const integer_store *store = matrix->store;
-    (void)bb_plane_unpack_block(row_at(matrix, row) + block * 4 * store->bits, store->bits, out);
+    (void)bb_plane_unpack_block(block_at(matrix, row, block), bits_of(matrix), out);
 }
 
 float bb_coded_matrix_row_step(const bb_coded_matrix *matrix, bb_index row)
 {
-    const integer_store *store = matrix->store;
-    return store->steps[row];
+    return *step_at(matrix, row);
 }
 
 static const char *const taken[] = {"bits", NULL};
@@ -458,6 +314,9 @@ const bb_codec_row bb_integer_row = {
     .takes = taken,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
+    .bits = {LEAST_BITS, MOST_BITS},
+    .form = BB_FORM_STEPS,
+    .unit = BB_BLOCK,
     .sums_in_runs = true,
     .seconds = 8e-9,
     .ladders = {{"bits", "", LEAST_BITS, MOST_BITS - LEAST_BITS + 1, false}},

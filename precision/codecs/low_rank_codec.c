@@ -12,7 +12,7 @@
 //
 // norm: covariance has the tolerance on ||E L||_F of every tile, L of the covariance of its columns
 // where whoever codes the matrix knows one (column_norms of its layout): what an estimate pays for
-// errors of a tile alone. Else tiles count as they are.
+// errors of a tile alone. Else tiles count as they are. A single value has no bound.
 #include "core/memory.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/low_rank.h"
@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BAND_LINES = 12, TILE_COLUMNS = 32, TILE_ROWS = 20, FP16_NAN = 0x7e00 };
+enum { FP16_NAN = 0x7e00 };
 
 enum { NORM };
 enum { NORM_VALUES, NORM_COVARIANCE };
@@ -44,11 +44,6 @@ typedef struct low_rank_store {
     double *gaussians;      // [rank][cells] of the largest tile
 } low_rank_store;
 
-static bb_index or_default(bb_index given, bb_index otherwise)
-{
-    return given == BB_INTEGER_UNSET ? otherwise : given;
-}
-
 static bb_index fill_up(bb_index count, bb_index step)
 {
     return (count + step - 1) / step * step;
@@ -56,8 +51,8 @@ static bb_index fill_up(bb_index count, bb_index step)
 
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    bb_index cells = fill_up(or_default(config->tile_columns, TILE_COLUMNS), 8) *
-                     or_default(config->tile_rows, TILE_ROWS);
+    const bb_codec_config filled = bb_codec_filled(config);
+    const bb_index cells = fill_up(filled.tile_columns, 8) * filled.tile_rows;
     if (!isnan(config->bits) && config->bits != 16.0 && config->bits != 32.0) {
         (void)snprintf(sentence, bytes, "bits: %g, low_rank takes 16 or 32", config->bits);
         return false;
@@ -69,46 +64,22 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
                        cells, (int)BB_LOW_RANK_CELLS);
         return false;
     }
-    return bb_codec_check_tolerance(config, sentence, bytes);
+    return true;
 }
 
 // A tile of a line.
 static bb_index norm_width(const bb_codec_config *config)
 {
-    const bb_index columns = or_default(config->tile_columns, TILE_COLUMNS);
-    const bb_index rows = or_default(config->tile_rows, TILE_ROWS);
-    return bb_codec_own(config)[NORM].choice == NORM_COVARIANCE ? columns * rows : 0;
+    const bb_codec_config filled = bb_codec_filled(config);
+    return bb_codec_own(config)[NORM].choice == NORM_COVARIANCE
+               ? filled.tile_columns * filled.tile_rows
+               : 0;
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
-    char tolerance[48];
-    bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
-    (void)snprintf(out, bytes, "low rank %s%s%s", tolerance, config->bits == 32.0 ? ", fp32" : "",
+    (void)snprintf(out, bytes, "%s%s", config->bits == 32.0 ? ", fp32" : "",
                    norm_width(config) > 0 ? ", in the norm of the covariance" : "");
-}
-
-static const char *rounding(const bb_codec_config *config)
-{
-    (void)config;
-    return "dropped terms, factors to nearest even";
-}
-
-// The bound is on a tile's mean square, not on a value.
-static double bound(const bb_codec_config *config, double tolerance, double magnitude,
-                    double block_magnitude)
-{
-    (void)config;
-    (void)tolerance;
-    (void)magnitude;
-    (void)block_magnitude;
-    return INFINITY;
-}
-
-static double bits_per_value(const bb_codec_config *config)
-{
-    (void)config;
-    return NAN;
 }
 
 // Columns without a mesh are one line, cut into tiles of as many columns.
@@ -126,37 +97,16 @@ static bb_low_rank_mesh mesh_of(const bb_coded_matrix *matrix)
     return mesh;
 }
 
-static bb_codec_form form(const bb_codec_config *config)
-{
-    (void)config;
-    return (bb_codec_form){.kind = BB_FORM_TILES};
-}
-
-static void fill_in(bb_codec_config *config)
-{
-    config->band_lines = or_default(config->band_lines, BAND_LINES);
-    config->tile_columns = or_default(config->tile_columns, TILE_COLUMNS);
-    config->tile_rows = or_default(config->tile_rows, TILE_ROWS);
-}
-
-static double band_lines(const bb_codec_config *config)
-{
-    return (double)or_default(config->band_lines, BAND_LINES);
-}
-
 static bb_status create(bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    low_rank_store *store = NULL;
-    const bb_codec_config *config = &matrix->config;
+    low_rank_store *store = matrix->store;
     const bb_matrix_layout *layout = &matrix->layout;
     matrix->line_rows = layout->row_columns > 0 ? layout->row_columns : 1;
-    matrix->band_lines = config->band_lines;
-    BB_TRY(BB_ZEROED(1, &store));
-    matrix->store = store;
+    matrix->band_lines = matrix->config.band_lines;
     store->mesh = mesh_of(matrix);
     matrix->piece_columns = store->mesh.columns * store->mesh.tile_lines;
-    bb_index band_rows = matrix->line_rows * matrix->band_lines;
+    const bb_index band_rows = bb_coded_matrix_band(matrix);
     store->bands = (layout->rows + band_rows - 1) / band_rows;
     bb_index cells = fill_up(store->mesh.tile_columns, 8) * store->mesh.tile_lines;
     bb_index gaussians = bb_low_rank_tile_most_terms(band_rows, cells) * cells;
@@ -179,14 +129,11 @@ static void release_band(bb_low_rank_band *band)
 static void destroy(bb_coded_matrix *matrix)
 {
     low_rank_store *store = matrix->store;
-    if (store != NULL) {
-        for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
-            release_band(&store->band[i]);
-        }
-        BB_RELEASE(&store->band);
-        BB_RELEASE(&store->gaussians);
-        BB_RELEASE(&matrix->store);
+    for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
+        release_band(&store->band[i]);
     }
+    BB_RELEASE(&store->band);
+    BB_RELEASE(&store->gaussians);
 }
 
 // The values of a tile, lines filled up; returns how many cannot be held.
@@ -411,81 +358,48 @@ static void decode_tile(const bb_low_rank_band *band, const bb_low_rank_tile *ti
     }
 }
 
-// A strip of tiles for one row of a band: `piece_columns` values in the order of columns.
-static void decode_strip(const low_rank_store *store, const bb_low_rank_band *band, bb_index strip,
-                         bb_index i, double *out)
-{
-    const bb_low_rank_mesh *mesh = &store->mesh;
-    for (bb_index t = strip * mesh->across; t < (strip + 1) * mesh->across; ++t) {
-        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
-        double v[BB_LOW_RANK_CELLS];
-        double cells[BB_LOW_RANK_CELLS];
-        decode_tile(band, &band->tiles[t], place.lines * place.pitch, i, v, cells);
-        for (bb_index line = 0; line < place.lines; ++line) {
-            memcpy(out + line * mesh->columns + place.column, cells + line * place.pitch,
-                   (size_t)place.columns * sizeof *out);
-        }
-    }
-}
-
-static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
-{
-    const low_rank_store *store = matrix->store;
-    const bb_group_place place = bb_coded_matrix_place(matrix, group);
-    const bb_low_rank_band *band = &store->band[place.band];
-    for (bb_index line = 0; line < place.lines; ++line) {
-        decode_strip(store, band, piece, place.first - place.band_row + line * matrix->line_rows,
-                     out + line * matrix->piece_columns);
-    }
-}
-
-static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
-{
-    const low_rank_store *store = matrix->store;
-    const bb_low_rank_mesh *mesh = &store->mesh;
-    const bb_group_place place = bb_coded_matrix_place(matrix, group);
-    const bb_low_rank_band *band = &store->band[place.band];
-    for (bb_index line = 0; line < place.lines; ++line, out += matrix->piece_columns) {
-        bb_index i = place.first - place.band_row + line * matrix->line_rows;
-        for (bb_index t = piece * mesh->across; t < (piece + 1) * mesh->across; ++t) {
-            const bb_low_rank_place rank_place = bb_low_rank_place_of(mesh, t);
-            double v[BB_LOW_RANK_CELLS];
-            double cells[BB_LOW_RANK_CELLS];
-            decode_tile(band, &band->tiles[t], rank_place.lines * rank_place.pitch, i, v, cells);
-            for (bb_index j = 0; j < rank_place.lines * rank_place.columns; ++j) {
-                bb_index l = j / rank_place.columns;
-                bb_index column = j % rank_place.columns;
-                out[l * mesh->columns + rank_place.column + column] =
-                    (float)cells[l * rank_place.pitch + column];
-            }
-        }
-    }
-}
-
+// Columns [column, column + count) of a row into one of the two.
 static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out)
+                   float *f32, double *f64)
 {
     const low_rank_store *store = matrix->store;
     const bb_low_rank_mesh *mesh = &store->mesh;
-    const bb_low_rank_band *band = &store->band[row / (matrix->line_rows * matrix->band_lines)];
-    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+    const bb_low_rank_band *band = &store->band[row / bb_coded_matrix_band(matrix)];
+    const bb_index strip = mesh->columns * mesh->tile_lines;
+    const bb_index end = (column + count + strip - 1) / strip * mesh->across;
+    for (bb_index t = column / strip * mesh->across; t < end; ++t) {
         const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
-        bb_index first = place.line * mesh->columns + place.column;
-        bb_index past = first + (place.lines - 1) * mesh->columns + place.columns;
         double v[BB_LOW_RANK_CELLS];
         double cells[BB_LOW_RANK_CELLS];
-        if (past <= column || first >= column + count) {
+        bb_index target = place.line * mesh->columns + place.column - column;
+        if (target >= count || target + (place.lines - 1) * mesh->columns + place.columns <= 0) {
             continue;
         }
         decode_tile(band, &band->tiles[t], place.lines * place.pitch, row - band->row, v, cells);
-        for (bb_index j = 0; j < place.lines * place.columns; ++j) {
-            bb_index l = j / place.columns;
-            bb_index target = first + l * mesh->columns + j % place.columns - column;
-            if (target >= 0 && target < count) {
-                out[target] = cells[l * place.pitch + j % place.columns];
+        for (bb_index line = 0; line < place.lines; ++line, target += mesh->columns) {
+            const bb_index first = target < 0 ? -target : 0;
+            const bb_index past = place.columns < count - target ? place.columns : count - target;
+            const double *source = cells + line * place.pitch;
+            for (bb_index j = first; f32 != NULL && j < past; ++j) {
+                f32[target + j] = (float)source[j];
+            }
+            for (bb_index j = first; f64 != NULL && j < past; ++j) {
+                f64[target + j] = source[j];
             }
         }
     }
+}
+
+static void decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                       float *out)
+{
+    decode(matrix, row, column, count, out, NULL);
+}
+
+static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                       double *out)
+{
+    decode(matrix, row, column, count, NULL, out);
 }
 
 // V, U, scales, and the items that say where a tile's rows of V belong.
@@ -508,21 +422,13 @@ static size_t bytes(const bb_coded_matrix *matrix)
 static const bb_codec_ops operations = {
     .check = check,
     .describe = describe,
-    .rounding = rounding,
-    .bound = bound,
-    .bits_per_value = bits_per_value,
-    .draw_range = bb_codec_draw_tolerance,
-    .form = form,
-    .fill_in = fill_in,
-    .band_lines = band_lines,
+    .norm_width = norm_width,
     .create = create,
     .destroy = destroy,
+    .bytes = bytes,
     .encode = encode,
     .decode_f32 = decode_f32,
     .decode_f64 = decode_f64,
-    .decode = decode,
-    .bytes = bytes,
-    .norm_width = norm_width,
 };
 
 static const char *const taken[] = {
@@ -530,16 +436,21 @@ static const char *const taken[] = {
 
 const bb_codec_row bb_low_rank_row = {
     .name = "low_rank",
+    .title = "low rank",
     .takes = taken,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
+    .defaults = {.band_lines = 12, .tile_columns = 32, .tile_rows = 20},
+    .rounding = "dropped terms, factors to nearest even",
+    .form = BB_FORM_TILES,
+    .store_bytes = sizeof(low_rank_store),
     .needs_copy = true,
     .seconds = 4e-8,
     .most_bytes = 4.0,     // as many terms as pay
     .band_bytes = 5.0,     // tiles before they are put together
     .own_bytes = 4.0e5,    // normal numbers to sketch a tile with
     .thread_bytes = 8.0e6, // a tile in fp64 and its factors, of some 250 rows
-    .tolerances = {-80, 80},
+    .tolerances = {-80, 80, true},
     .ladders = {BB_CODEC_TOLERANCE_LADDER("")},
     .ops = &operations,
 };

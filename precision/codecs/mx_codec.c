@@ -23,10 +23,8 @@
 //
 // A row: its elements in units of 32 columns, cut into planes (plane_core.h, the widest first), the
 // scales of its blocks, and r. The last unit is filled up with zeros.
-#include "core/memory.h"
 #include "core/portable.h"
 #include "precision/codec_row.h"
-#include "precision/codecs/block_decoder.h"
 #include "precision/codecs/plane.h"
 #include "precision/format_core.h"
 
@@ -114,7 +112,7 @@ static inline int32_t mx_element_code(const mx_element *kind, double value, doub
     return signbit(value) ? code | 1 << (kind->bits - 1) : code;
 }
 
-enum { PIECE = 1024, PIECE_UNITS = PIECE / BB_BLOCK, CODES = 256, MOST_BITS = 8 };
+enum { CODES = 256, MOST_BITS = 8 };
 enum { NOT_HELD = 255, NAN_SCALE = 0x7f, NV_BLOCK = 16, NV_BLOCKS = BB_BLOCK / NV_BLOCK };
 
 static const double nv_range = 6.0 * 448.0;
@@ -138,10 +136,9 @@ static const bb_key keys[] = {
 typedef struct mx_store {
     mx_element kind;
     bool nv;
-    bb_index units; // of a row
-    size_t scales;  // where they begin in a row
-    size_t row_bytes;
-    unsigned char *rows;
+    int blocks;          // of a unit
+    size_t scales;       // where they begin in a row
+    size_t row_bytes;    // with nvfp4's scale of the row at the end
     float values[CODES]; // of codes
     float nv_scales[CODES];
 } mx_store;
@@ -172,13 +169,6 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     return true;
 }
 
-static const char *absent(const bb_codec_config *config, bb_device_kind device)
-{
-    return device == BB_DEVICE_CPU || element_of(config)->is_integer
-               ? NULL
-               : "codec mx has products of int8 alone on a GPU, expected device cpu";
-}
-
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
     if (is_nv(config)) {
@@ -186,12 +176,6 @@ static void describe(const bb_codec_config *config, char *out, size_t bytes)
     } else {
         (void)snprintf(out, bytes, "mx %s", element_words[bb_codec_own(config)[ELEMENT].choice]);
     }
-}
-
-static const char *rounding(const bb_codec_config *config)
-{
-    (void)config;
-    return "nearest even";
 }
 
 static double nv_row_scale(double largest)
@@ -223,42 +207,34 @@ static double bits_per_value(const bb_codec_config *config)
     return element_of(config)->bits + 8.0 / (is_nv(config) ? NV_BLOCK : BB_BLOCK);
 }
 
-static bb_codec_form form(const bb_codec_config *config)
+// nvfp4's scale follows its row, whose quotients no factor changes.
+static bb_draw_range draw_range(const bb_codec_config *config)
 {
-    const bool is_whole = element_of(config)->is_integer;
-    return (bb_codec_form){.kind = is_whole ? BB_FORM_INTEGERS : BB_FORM_PIECES, .bits = MOST_BITS};
+    return (bb_draw_range){1.0, is_nv(config) ? 1.0 : 2.0};
+}
+
+static bb_codec_form_kind form(const bb_codec_config *config)
+{
+    return element_of(config)->is_integer ? BB_FORM_INTEGERS : BB_FORM_PIECES;
 }
 
 static bb_status create(bb_coded_matrix *matrix)
 {
-    bb_status status = BB_OK;
-    mx_store *store = NULL;
-    matrix->piece_columns = PIECE;
-    BB_TRY(BB_ZEROED(1, &store));
-    matrix->store = store;
+    mx_store *store = matrix->store;
+    const bb_index units = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
     store->kind = *element_of(&matrix->config);
     store->nv = is_nv(&matrix->config);
-    store->units = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
-    store->scales = (size_t)(store->units * 4 * store->kind.bits);
-    store->row_bytes = store->scales + (size_t)store->units * (store->nv ? NV_BLOCKS : 1) +
-                       (store->nv ? sizeof(float) : 0);
+    store->blocks = store->nv ? NV_BLOCKS : 1;
+    store->scales = (size_t)(units * 4 * store->kind.bits);
+    store->row_bytes =
+        store->scales + (size_t)(units * store->blocks) + (store->nv ? sizeof(float) : 0);
     for (int code = 0; code < CODES; ++code) {
         store->values[code] =
             (float)mx_element_value(&store->kind, code & ((1 << store->kind.bits) - 1));
         store->nv_scales[code] = bb_format_decode_e4m3((uint8_t)code);
     }
-    BB_TRY(bb_memory_zeroed(matrix->layout.rows, store->row_bytes, (void **)&store->rows));
-done:
-    return status;
-}
-
-static void destroy(bb_coded_matrix *matrix)
-{
-    mx_store *store = matrix->store;
-    if (store != NULL) {
-        BB_RELEASE(&store->rows);
-        BB_RELEASE(&matrix->store);
-    }
+    matrix->row_bytes = store->row_bytes;
+    return BB_OK;
 }
 
 // Largest magnitude of `count` values that are held, and how many are not.
@@ -317,7 +293,7 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
                         bool fixed, bb_index unit, unsigned char *row, bb_codec_counts *counts)
 {
     const int bits = store->kind.bits;
-    const int blocks = store->nv ? NV_BLOCKS : 1;
+    const int blocks = store->blocks;
     const int length = BB_BLOCK / blocks;
     int32_t codes[BB_BLOCK];
     unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
@@ -336,12 +312,6 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     }
 }
 
-static unsigned char *row_at(const bb_coded_matrix *matrix, bb_index row)
-{
-    const mx_store *store = matrix->store;
-    return store->rows + (size_t)row * store->row_bytes;
-}
-
 // nvfp4's; 1 of the others.
 static float row_scale_at(const mx_store *store, const unsigned char *row)
 {
@@ -352,56 +322,38 @@ static float row_scale_at(const mx_store *store, const unsigned char *row)
     return stored;
 }
 
-// The scales that a row has as a whole, the matrix's and nvfp4's.
-static void fix_scales(bb_coded_matrix *matrix, bb_index row, const double *values)
+// nvfp4's scale of a row.
+static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const double *values,
+                    bb_codec_counts *counts)
 {
     const mx_store *store = matrix->store;
-    const bb_index columns = matrix->layout.columns;
-    const double scale = bb_coded_matrix_scale_row(matrix, BB_FORMAT_FP32, row, values);
-    double largest = 0.0;
-    if (store->nv) {
-        for (bb_index j = 0; j < columns; ++j) {
-            const double magnitude = fabs(scale * values[j]);
-            largest = magnitude < 0x1p128 && magnitude > largest ? magnitude : largest;
-        }
-        const float stored = (float)nv_row_scale(largest);
-        memcpy(row_at(matrix, row) + store->row_bytes - sizeof stored, &stored, sizeof stored);
-    }
-}
-
-// Columns of a unit, scaled, and zeros behind the last one.
-static void scale_unit(const bb_coded_matrix *matrix, bb_index row, const double *values,
-                       bb_index unit, double scaled[BB_BLOCK])
-{
     const double scale = bb_coded_matrix_row_scale(matrix, row);
-    for (bb_index i = 0; i < BB_BLOCK; ++i) {
-        const bb_index column = unit * BB_BLOCK + i;
-        scaled[i] = column < matrix->layout.columns ? scale * values[column] : 0.0;
+    double largest = 0.0;
+    (void)clip;
+    (void)counts; // of the blocks
+    for (bb_index j = 0; store->nv && j < matrix->layout.columns; ++j) {
+        const double magnitude = fabs(scale * values[j]);
+        largest = magnitude < 0x1p128 && magnitude > largest ? magnitude : largest;
+    }
+    if (store->nv) {
+        const float stored = (float)nv_row_scale(largest);
+        memcpy(bb_coded_matrix_row(matrix, row + 1) - sizeof stored, &stored, sizeof stored);
     }
 }
 
-static void encode_row(const bb_coded_matrix *matrix, bb_index row, const double *values,
-                       bool fixed, bb_codec_counts *counts)
+static void encode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index unit,
+                          bb_index count, const double *values, double scale, bool fixed,
+                          bb_codec_counts *counts)
 {
-    const mx_store *store = matrix->store;
-    unsigned char *out = row_at(matrix, row);
-    const double row_scale = (double)row_scale_at(store, out);
-    for (bb_index unit = 0; unit < store->units; ++unit) {
+    unsigned char *out = bb_coded_matrix_row(matrix, row);
+    const double row_scale = (double)row_scale_at(matrix->store, out);
+    for (bb_index end = unit + count; unit < end; ++unit, values += BB_BLOCK) {
         double scaled[BB_BLOCK];
-        scale_unit(matrix, row, values, unit, scaled);
-        encode_unit(store, scaled, row_scale, fixed, unit, out, counts);
+        for (int i = 0; i < BB_BLOCK; ++i) {
+            scaled[i] = scale * values[i];
+        }
+        encode_unit(matrix->store, scaled, row_scale, fixed, unit, out, counts);
     }
-}
-
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_codec_counts counts = {0};
-    for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        fix_scales(matrix, row + i, bb_view_row(panel, i));
-        encode_row(matrix, row + i, bb_view_row(panel, i), false, &counts);
-    }
-    bb_coded_matrix_count(matrix, counts);
-    return BB_OK;
 }
 
 // Scales of a unit's blocks, the largest that there is where one has a value that is not held.
@@ -409,35 +361,15 @@ static void fix_block(bb_coded_matrix *matrix, bb_index row, bb_index unit,
                       const double scaled[BB_BLOCK])
 {
     const mx_store *store = matrix->store;
-    unsigned char *out = row_at(matrix, row);
-    const int blocks = store->nv ? NV_BLOCKS : 1;
-    const int length = BB_BLOCK / blocks;
-    for (int b = 0; b < blocks; ++b) {
+    unsigned char *out = bb_coded_matrix_row(matrix, row);
+    const int length = BB_BLOCK / store->blocks;
+    for (int b = 0; b < store->blocks; ++b) {
         bb_index bad = 0;
         double largest = largest_held(scaled + b * length, length, &bad);
         largest = bad > 0 ? 0x1.fffffffffffffp127 : largest;
-        out[store->scales + (size_t)(unit * blocks + b)] =
+        out[store->scales + (size_t)(unit * store->blocks + b)] =
             scale_word(store, largest, (double)row_scale_at(store, out));
     }
-}
-
-static void fix_row(bb_coded_matrix *matrix, bb_index row, const double *values)
-{
-    const mx_store *store = matrix->store;
-    fix_scales(matrix, row, values);
-    for (bb_index unit = 0; unit < store->units; ++unit) {
-        double scaled[BB_BLOCK];
-        scale_unit(matrix, row, values, unit, scaled);
-        fix_block(matrix, row, unit, scaled);
-    }
-}
-
-static bb_status encode_fixed(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_codec_counts counts = {0};
-    encode_row(matrix, row, bb_view_row(panel, 0), true, &counts);
-    bb_coded_matrix_count(matrix, counts);
-    return BB_OK;
 }
 
 // Scale of block `b` of a unit.
@@ -478,11 +410,11 @@ BB_CLONES static void decode_units(const mx_store *store, const unsigned char *r
 static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
     const mx_store *store = matrix->store;
-    const unsigned char *source = row_at(matrix, row);
+    const unsigned char *source = bb_coded_matrix_row(matrix, row);
     const float row_scale = row_scale_at(store, source);
     const bb_index unit = column / BB_BLOCK;
-    const int b = (int)(column % BB_BLOCK / (store->nv ? NV_BLOCK : BB_BLOCK));
-    const bb_index block = unit * (store->nv ? NV_BLOCKS : 1) + b;
+    const int b = (int)(column % BB_BLOCK * store->blocks / BB_BLOCK);
+    const bb_index block = unit * store->blocks + b;
     const double scale = scale_of(store, source[store->scales + (size_t)block], (double)row_scale);
     bb_codec_counts ignored = {0};
     if (scale == 0.0) {
@@ -494,80 +426,35 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
                     row_scale);
 }
 
-static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+static void decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index unit, bb_index count,
+                       float *out)
 {
-    const bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    const bb_index first = piece * PIECE_UNITS;
-    const bb_index full = count / BB_BLOCK;
-    decode_units(matrix->store, row_at(matrix, group), first, full, out);
-    if (count % BB_BLOCK != 0) {
-        float last[BB_BLOCK];
-        decode_units(matrix->store, row_at(matrix, group), first + full, 1, last);
-        memcpy(out + full * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
-    }
-}
-
-static void decode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
-                          bb_index count, double *out)
-{
-    for (bb_index end = block + count; block < end; ++block) {
-        float unit[BB_BLOCK];
-        decode_units(matrix->store, row_at(matrix, row), block, 1, unit);
-        for (int i = 0; i < BB_BLOCK; ++i) {
-            *out++ = (double)unit[i];
-        }
-    }
-}
-
-static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out)
-{
-    bb_block_decoder_apply(decode_blocks, matrix, row, column, count, out);
-}
-
-static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
-{
-    decode(matrix, group, piece * PIECE, bb_coded_matrix_piece_count(matrix, piece), out);
-}
-
-static size_t bytes(const bb_coded_matrix *matrix)
-{
-    const mx_store *store = matrix->store;
-    return (size_t)matrix->layout.rows * store->row_bytes;
-}
-
-// nvfp4's scale follows its row, whose quotients no factor changes.
-static bb_draw_range draw_range(const bb_codec_config *config)
-{
-    return is_nv(config) ? (bb_draw_range){1.0, 1.0} : bb_codec_draw_octave(config);
+    decode_units(matrix->store, bb_coded_matrix_row(matrix, row), unit, count, out);
 }
 
 static const bb_codec_ops operations = {
     .check = check,
-    .absent = absent,
     .describe = describe,
-    .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_range = draw_range,
     .form = form,
     .create = create,
-    .destroy = destroy,
-    .encode = encode,
-    .decode_f32 = decode_f32,
-    .decode_f64 = decode_f64,
-    .decode = decode,
-    .bytes = bytes,
     .fix_row = fix_row,
     .fix_block = fix_block,
+    .encode_blocks = encode_blocks,
+    .decode_f32 = decode_f32,
     .round = round_one,
-    .encode_fixed = encode_fixed,
 };
 
 const bb_codec_row bb_mx_row = {
     .name = "mx",
+    .title = "",
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
+    .cpu_only = "codec mx has products of int8 alone on a GPU, expected device cpu",
+    .unit = BB_BLOCK,
+    .store_bytes = sizeof(mx_store),
     .takes_row_scale = true,
     .sums_in_runs = true,
     .seconds = 2e-8,
@@ -578,7 +465,7 @@ bool bb_coded_matrix_integers(const bb_coded_matrix *matrix, bb_index row, bb_in
                               int32_t out[32], int *exponent)
 {
     const mx_store *store = matrix->store;
-    const unsigned char *source = row_at(matrix, row);
+    const unsigned char *source = bb_coded_matrix_row(matrix, row);
     const int word = source[store->scales + (size_t)block];
     for (int i = 0; i < BB_BLOCK; ++i) {
         out[i] = bb_plane_signed(source[block * BB_BLOCK + i], MOST_BITS);

@@ -7,6 +7,7 @@
 
 #include "precision/codecs/plane_core.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 // Inlined into every clone of the caller, so that it is compiled for the clone's instructions.
@@ -134,5 +135,34 @@ BB_PLANE_FUNCTION const unsigned char *bb_plane_unpack_block(const unsigned char
     }
     return cursor;
 }
+
+/// A block's integers, or bytes, times a unit: doubles where `out` is `wide`, else floats.
+#define BB_PLANE_SCALE(name, integer)                                                              \
+    BB_PLANE_FUNCTION void name(const integer values[BB_BLOCK], float unit, bool wide, void *out)  \
+    {                                                                                              \
+        for (int i = 0; !wide && i < BB_BLOCK; ++i) {                                              \
+            ((float *)out)[i] = (float)values[i] * unit;                                           \
+        }                                                                                          \
+        for (int i = 0; wide && i < BB_BLOCK; ++i) {                                               \
+            ((double *)out)[i] = (double)values[i] * (double)unit;                                 \
+        }                                                                                          \
+    }
+BB_PLANE_SCALE(bb_plane_scale, int32_t)
+BB_PLANE_SCALE(bb_plane_scale_bytes, signed char)
+#undef BB_PLANE_SCALE
+
+/// The functions decode_f32 and decode_f64 of a codec (codec_row.h), in clones, out of
+/// unpack_blocks(matrix, row, block, count, wide, out).
+#define BB_PLANE_DECODERS                                                                          \
+    BB_CLONES static void decode_f32(const bb_coded_matrix *matrix, bb_index row, bb_index block,  \
+                                     bb_index count, float *out)                                   \
+    {                                                                                              \
+        unpack_blocks(matrix, row, block, count, false, out);                                      \
+    }                                                                                              \
+    BB_CLONES static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index block,  \
+                                     bb_index count, double *out)                                  \
+    {                                                                                              \
+        unpack_blocks(matrix, row, block, count, true, out);                                       \
+    }
 
 #endif

@@ -35,24 +35,6 @@ typedef struct quantiser_store {
     uint32_t *index;       // [rows][runs], in words of 32 bits
 } quantiser_store;
 
-static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
-{
-    return bb_codec_check_tolerance(config, sentence, bytes);
-}
-
-static void describe(const bb_codec_config *config, char *out, size_t bytes)
-{
-    char tolerance[48];
-    bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
-    (void)snprintf(out, bytes, "quantiser %s", tolerance);
-}
-
-static const char *rounding(const bb_codec_config *config)
-{
-    (void)config;
-    return "nearest even";
-}
-
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
@@ -61,32 +43,12 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     return tolerance * (1.0 + 0x1p-20) + 2.0 * bb_codec_fp32_rounding(magnitude);
 }
 
-static double bits_per_value(const bb_codec_config *config)
-{
-    (void)config;
-    return NAN;
-}
-
-static bb_codec_form form(const bb_codec_config *config)
-{
-    (void)config;
-    return (bb_codec_form){.kind = BB_FORM_QUOTIENTS};
-}
-
-static void fill_in(bb_codec_config *config)
-{
-    config->block = BB_BLOCK;
-}
-
 static bb_status create(bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    quantiser_store *store = NULL;
-    bb_index rows = matrix->layout.rows;
-    double tolerance = matrix->config.tolerance;
-    matrix->piece_columns = RUN;
-    BB_TRY(BB_ZEROED(1, &store));
-    matrix->store = store;
+    quantiser_store *store = matrix->store;
+    const bb_index rows = matrix->layout.rows;
+    const double tolerance = matrix->config.tolerance;
     store->step = (float)(2.0 * tolerance);
     if ((double)store->step > 2.0 * tolerance) {
         store->step = nextafterf(store->step, 0.0F);
@@ -103,15 +65,12 @@ done:
 static void destroy(bb_coded_matrix *matrix)
 {
     quantiser_store *store = matrix->store;
-    if (store != NULL) {
-        for (bb_index row = 0; store->rows != NULL && row < matrix->layout.rows; ++row) {
-            BB_RELEASE(&store->rows[row].words);
-        }
-        BB_RELEASE(&store->rows);
-        BB_RELEASE(&store->widths);
-        BB_RELEASE(&store->index);
-        BB_RELEASE(&matrix->store);
+    for (bb_index row = 0; store->rows != NULL && row < matrix->layout.rows; ++row) {
+        BB_RELEASE(&store->rows[row].words);
     }
+    BB_RELEASE(&store->rows);
+    BB_RELEASE(&store->widths);
+    BB_RELEASE(&store->index);
 }
 
 // A block whose quotients do not fit: raw fp32, or nothing where that cannot hold it either.
@@ -173,28 +132,35 @@ BB_CLONES static unsigned char *encode_blocks(const double *values, double per_s
     return out;
 }
 
+// Words of 32 bits that blocks of these widths have.
+static bb_index words_of(const unsigned char *widths, bb_index count)
+{
+    bb_index words = 0;
+    for (bb_index b = 0; b < count; ++b) {
+        words += widths[b] == WIDTH_POISONED ? 0 : widths[b] == WIDTH_RAW ? BB_BLOCK : widths[b];
+    }
+    return words;
+}
+
 static bb_status encode_row(quantiser_store *store, bb_index row, const double *values,
                             bb_index columns, unsigned char *scratch, bb_codec_counts *counts)
 {
     bb_status status = BB_OK;
     quantiser_row *target = &store->rows[row];
-    unsigned char *cursor = scratch;
-    double per_step = 1.0 / (double)store->step;
+    unsigned char *widths = store->widths + row * store->blocks;
+    const double per_step = 1.0 / (double)store->step;
+    const bb_index full = columns / BB_BLOCK;
+    bb_index words = 0;
     BB_RELEASE(&target->words);
+    unsigned char *cursor = encode_blocks(values, per_step, full, widths, scratch, counts);
+    if (columns % BB_BLOCK != 0) {
+        double last[BB_BLOCK] = {0.0};
+        memcpy(last, values + full * BB_BLOCK, (size_t)(columns % BB_BLOCK) * sizeof *last);
+        cursor = encode_blocks(last, per_step, 1, widths + full, cursor, counts);
+    }
     for (bb_index run = 0; run < store->runs; ++run) {
-        bb_index rest = columns - run * RUN;
-        bb_index count = rest < RUN ? rest : RUN;
-        const double *source = values + run * RUN;
-        unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
-        store->index[row * store->runs + run] = (uint32_t)((cursor - scratch) / 4);
-        cursor = encode_blocks(source, per_step, count / BB_BLOCK, widths, cursor, counts);
-        if (count % BB_BLOCK != 0) {
-            double last[BB_BLOCK] = {0.0};
-            bb_index full_blocks = count / BB_BLOCK;
-            memcpy(last, source + full_blocks * BB_BLOCK,
-                   (size_t)(count % BB_BLOCK) * sizeof *last);
-            cursor = encode_blocks(last, per_step, 1, widths + full_blocks, cursor, counts);
-        }
+        store->index[row * store->runs + run] = (uint32_t)words;
+        words += run + 1 < store->runs ? words_of(widths + run * RUN_BLOCKS, RUN_BLOCKS) : 0;
     }
     target->bytes = (size_t)(cursor - scratch);
     BB_TRY(BB_ALLOCATE((bb_index)target->bytes, &target->words));
@@ -234,110 +200,55 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
     return ((quotient + 0x1.8p52) - 0x1.8p52) * step;
 }
 
-static inline const unsigned char *decode_odd(const unsigned char *cursor, int width,
-                                              float out[BB_BLOCK])
+// Words of a block: those before it in its run are passed over; NULL where all blocks of the row
+// are zeros.
+static const unsigned char *words_at(const quantiser_store *store, bb_index row, bb_index block)
+{
+    const bb_index run = block / RUN_BLOCKS;
+    const bb_index first = run * RUN_BLOCKS;
+    const bb_index words = (bb_index)store->index[row * store->runs + run] +
+                           words_of(store->widths + row * store->blocks + first, block - first);
+    return store->rows[row].words == NULL ? NULL : store->rows[row].words + 4 * words;
+}
+
+// A block of floats, or of NaN.
+static const unsigned char *unpack_raw(const unsigned char *cursor, int width, bool wide, void *out)
 {
     for (int i = 0; i < BB_BLOCK; ++i) {
-        out[i] = NAN;
-    }
-    if (width == WIDTH_RAW) {
-        memcpy(out, cursor, BB_BLOCK * sizeof *out);
-        cursor += BB_BLOCK * sizeof *out;
-    }
-    return cursor;
-}
-
-BB_CLONES static const unsigned char *decode_blocks_f32(const unsigned char *cursor,
-                                                        const unsigned char *widths, float step,
-                                                        bb_index count, float *out)
-{
-    for (bb_index b = 0; b < count; ++b, out += BB_BLOCK) {
-        int32_t quotients[BB_BLOCK];
-        if (widths[b] >= WIDTH_RAW) {
-            cursor = decode_odd(cursor, widths[b], out);
-            continue;
+        float value = NAN;
+        if (width == WIDTH_RAW) {
+            memcpy(&value, cursor, sizeof value);
+            cursor += sizeof value;
         }
-        cursor = bb_plane_unpack_block(cursor, widths[b], quotients);
-        for (int i = 0; i < BB_BLOCK; ++i) {
-            out[i] = (float)quotients[i] * step;
+        if (wide) {
+            ((double *)out)[i] = (double)value;
+        } else {
+            ((float *)out)[i] = value;
         }
     }
     return cursor;
 }
 
-BB_CLONES static const unsigned char *decode_blocks_f64(const unsigned char *cursor,
-                                                        const unsigned char *widths, double step,
-                                                        bb_index count, double *out)
-{
-    for (bb_index b = 0; b < count; ++b, out += BB_BLOCK) {
-        int32_t quotients[BB_BLOCK];
-        if (widths[b] >= WIDTH_RAW) {
-            float raw[BB_BLOCK];
-            cursor = decode_odd(cursor, widths[b], raw);
-            for (int i = 0; i < BB_BLOCK; ++i) {
-                out[i] = (double)raw[i];
-            }
-            continue;
-        }
-        cursor = bb_plane_unpack_block(cursor, widths[b], quotients);
-        for (int i = 0; i < BB_BLOCK; ++i) {
-            out[i] = (double)quotients[i] * step;
-        }
-    }
-    return cursor;
-}
-
-// NULL where all blocks of the row are zeros.
-static const unsigned char *run_words(const quantiser_store *store, bb_index row, bb_index run)
-{
-    const unsigned char *words = store->rows[row].words;
-    return words == NULL ? NULL : words + 4 * (size_t)store->index[row * store->runs + run];
-}
-
-static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+BB_PLANE_FUNCTION void unpack_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
+                                     bb_index count, bool wide, void *out)
 {
     const quantiser_store *store = matrix->store;
-    const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
-    const unsigned char *cursor = run_words(store, group, piece);
-    bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    bb_index full_blocks = count / BB_BLOCK;
-    cursor = decode_blocks_f32(cursor, widths, store->step, full_blocks, out);
-    if (count % BB_BLOCK != 0) {
-        float last[BB_BLOCK];
-        (void)decode_blocks_f32(cursor, widths + full_blocks, store->step, 1, last);
-        memcpy(out + full_blocks * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
+    const unsigned char *widths = store->widths + row * store->blocks + block;
+    const unsigned char *cursor = words_at(store, row, block);
+    const float step = store->step;
+    unsigned char *target = out;
+    for (bb_index b = 0; b < count; ++b, target += wide ? 8 * BB_BLOCK : 4 * BB_BLOCK) {
+        int32_t quotients[BB_BLOCK];
+        if (widths[b] < WIDTH_RAW) {
+            cursor = bb_plane_unpack_block(cursor, widths[b], quotients);
+            bb_plane_scale(quotients, step, wide, target);
+        } else {
+            cursor = unpack_raw(cursor, widths[b], wide, target);
+        }
     }
 }
 
-static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
-{
-    const quantiser_store *store = matrix->store;
-    const unsigned char *widths = store->widths + group * store->blocks + piece * RUN_BLOCKS;
-    const unsigned char *cursor = run_words(store, group, piece);
-    bb_index count = bb_coded_matrix_piece_count(matrix, piece);
-    bb_index full_blocks = count / BB_BLOCK;
-    cursor = decode_blocks_f64(cursor, widths, (double)store->step, full_blocks, out);
-    if (count % BB_BLOCK != 0) {
-        double last[BB_BLOCK];
-        (void)decode_blocks_f64(cursor, widths + full_blocks, (double)store->step, 1, last);
-        memcpy(out + full_blocks * BB_BLOCK, last, (size_t)(count % BB_BLOCK) * sizeof *last);
-    }
-}
-
-static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out)
-{
-    while (count > 0) {
-        double run[RUN];
-        bb_index skip = column % RUN;
-        bb_index take = RUN - skip < count ? RUN - skip : count;
-        decode_f64(matrix, row, column / RUN, run);
-        memcpy(out, run + skip, (size_t)take * sizeof *out);
-        column += take;
-        count -= take;
-        out += take;
-    }
-}
+BB_PLANE_DECODERS
 
 // Words, a byte a block, the index, and where each row's words lie.
 static size_t bytes(const bb_coded_matrix *matrix)
@@ -352,23 +263,14 @@ static size_t bytes(const bb_coded_matrix *matrix)
 }
 
 static const bb_codec_ops operations = {
-    .check = check,
-    .describe = describe,
-    .rounding = rounding,
     .bound = bound,
-    .bits_per_value = bits_per_value,
-    .draw_range = bb_codec_draw_tolerance,
-    .form = form,
-    .fill_in = fill_in,
     .create = create,
     .destroy = destroy,
+    .bytes = bytes,
     .encode = encode,
     .decode_f32 = decode_f32,
     .decode_f64 = decode_f64,
-    .decode = decode,
-    .bytes = bytes,
     .round = round_one,
-    .encode_fixed = encode,
 };
 
 static const char *const taken[] = {"block", "tolerance", "tolerance_of_range", NULL};
@@ -376,12 +278,16 @@ static const char *const taken[] = {"block", "tolerance", "tolerance_of_range", 
 const bb_codec_row bb_quantiser_row = {
     .name = "quantiser",
     .takes = taken,
+    .defaults = {.block = BB_BLOCK},
+    .form = BB_FORM_QUOTIENTS,
+    .unit = BB_BLOCK,
+    .store_bytes = sizeof(quantiser_store),
     .needs_copy = true,
     .sums_in_runs = true,
     .seconds = 4e-9,
     .most_bytes = 4.0,
     .band_bytes = 4.0,
-    .tolerances = {-126, 120},
+    .tolerances = {-126, 120, true},
     .ladders = {BB_CODEC_TOLERANCE_LADDER("")},
     .ops = &operations,
 };
@@ -391,7 +297,7 @@ bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_i
 {
     const quantiser_store *store = matrix->store;
     const unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
-    const unsigned char *cursor = run_words(store, row, run);
+    const unsigned char *cursor = words_at(store, row, run * RUN_BLOCKS);
     bb_index rest = store->blocks - run * RUN_BLOCKS;
     bb_index blocks = rest < RUN_BLOCKS ? rest : RUN_BLOCKS;
     memset(out, 0, RUN * sizeof *out);

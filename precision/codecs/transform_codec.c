@@ -20,49 +20,26 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    BAND_LINES = 9,
-    BAND_COLUMNS = 7,
-    TILE_COLUMNS = 8,
-    TILE_ROWS = 10,
-};
-
 typedef struct transform_store {
     bb_transform_plan plan;
     bb_index bands;
     bb_transform_band *band; // [bands]
 } transform_store;
 
-static bb_index or_default(bb_index given, bb_index otherwise)
+static bb_index block_values(const bb_codec_config *filled)
 {
-    return given == BB_INTEGER_UNSET ? otherwise : given;
-}
-
-static void fill_in(bb_codec_config *config)
-{
-    config->band_lines = or_default(config->band_lines, BAND_LINES);
-    config->band_columns = or_default(config->band_columns, BAND_COLUMNS);
-    config->tile_columns = or_default(config->tile_columns, TILE_COLUMNS);
-    config->tile_rows = or_default(config->tile_rows, TILE_ROWS);
-}
-
-static bb_index block_values(const bb_codec_config *config)
-{
-    bb_codec_config storage = *config;
-    fill_in(&storage);
-    return storage.band_lines * storage.band_columns * storage.tile_columns * storage.tile_rows;
+    return filled->band_lines * filled->band_columns * filled->tile_columns * filled->tile_rows;
 }
 
 static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
 {
-    bb_codec_config storage = *config;
-    fill_in(&storage);
+    const bb_codec_config storage = bb_codec_filled(config);
     if (storage.tile_columns * storage.tile_rows > BB_TRANSFORM_CELLS) {
         (void)snprintf(sentence, bytes, "tile_columns: a block of %td cells, expected at most %d",
                        storage.tile_columns * storage.tile_rows, (int)BB_TRANSFORM_CELLS);
         return false;
     }
-    if (block_values(config) > BB_TRANSFORM_VALUES) {
+    if (block_values(&storage) > BB_TRANSFORM_VALUES) {
         (void)snprintf(sentence, bytes,
                        "%s: a block of %td x %td rows and %td x %td cells, expected at most %d "
                        "values",
@@ -74,39 +51,24 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
                        storage.tile_rows, (int)BB_TRANSFORM_VALUES);
         return false;
     }
-    return bb_codec_check_tolerance(config, sentence, bytes);
+    return true;
 }
 
 static void describe(const bb_codec_config *config, char *out, size_t bytes)
 {
-    char tolerance[48];
-    bb_codec_config storage = *config;
-    fill_in(&storage);
-    bb_codec_describe_tolerance(config, tolerance, sizeof tolerance);
-    (void)snprintf(out, bytes, "transform %s, %td x %td x %td x %td", tolerance,
-                   storage.tile_columns, storage.tile_rows, storage.band_columns,
-                   storage.band_lines);
-}
-
-static const char *rounding(const bb_codec_config *config)
-{
-    (void)config;
-    return "nearest even, of coefficients";
+    const bb_codec_config storage = bb_codec_filled(config);
+    (void)snprintf(out, bytes, ", %td x %td x %td x %td", storage.tile_columns, storage.tile_rows,
+                   storage.band_columns, storage.band_lines);
 }
 
 // Sums of a transform forth and back, in fp64, are within the last terms.
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
-    double values = (double)block_values(config);
+    const bb_codec_config storage = bb_codec_filled(config);
+    const double values = (double)block_values(&storage);
     return tolerance * sqrt(values) * (1.0 + 0x1p-20) + 0x1p-40 * sqrt(values) * block_magnitude +
            bb_codec_fp32_rounding(magnitude);
-}
-
-static double bits_per_value(const bb_codec_config *config)
-{
-    (void)config;
-    return NAN;
 }
 
 // Columns without a mesh are one line, and rows without a grid one column.
@@ -132,24 +94,11 @@ static void shape(const bb_coded_matrix *matrix, bb_transform_plan *plan)
     plan->step = 2.0 * config->tolerance;
 }
 
-static bb_codec_form form(const bb_codec_config *config)
-{
-    (void)config;
-    return (bb_codec_form){.kind = BB_FORM_COEFFICIENTS};
-}
-
-static double band_lines(const bb_codec_config *config)
-{
-    return (double)or_default(config->band_lines, BAND_LINES);
-}
-
 static bb_status create(bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    transform_store *store = NULL;
+    transform_store *store = matrix->store;
     const bb_matrix_layout *layout = &matrix->layout;
-    BB_TRY(BB_ZEROED(1, &store));
-    matrix->store = store;
     shape(matrix, &store->plan);
     matrix->line_rows = store->plan.extent[BB_TRANSFORM_ROW_COLUMNS];
     matrix->band_lines = store->plan.length[BB_TRANSFORM_ROW_LINES];
@@ -174,14 +123,11 @@ static void release_band(bb_transform_band *band)
 static void destroy(bb_coded_matrix *matrix)
 {
     transform_store *store = matrix->store;
-    if (store != NULL) {
-        for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
-            release_band(&store->band[i]);
-        }
-        BB_RELEASE(&store->band);
-        bb_transform_plan_release(&store->plan);
-        BB_RELEASE(&matrix->store);
+    for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
+        release_band(&store->band[i]);
     }
+    BB_RELEASE(&store->band);
+    bb_transform_plan_release(&store->plan);
 }
 
 // Rooms of one band's encoding.
@@ -369,18 +315,8 @@ static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index
     }
 }
 
-static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
-{
-    decode_piece(matrix, group, piece, out, NULL);
-}
-
-static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
-{
-    decode_piece(matrix, group, piece, NULL, out);
-}
-
-static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out)
+static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                       double *out)
 {
     const transform_store *store = matrix->store;
     const bb_transform_plan *plan = &store->plan;
@@ -427,20 +363,13 @@ static size_t bytes(const bb_coded_matrix *matrix)
 static const bb_codec_ops operations = {
     .check = check,
     .describe = describe,
-    .rounding = rounding,
     .bound = bound,
-    .bits_per_value = bits_per_value,
-    .draw_range = bb_codec_draw_tolerance,
-    .form = form,
-    .fill_in = fill_in,
-    .band_lines = band_lines,
     .create = create,
     .destroy = destroy,
-    .encode = encode,
-    .decode_f32 = decode_f32,
-    .decode_f64 = decode_f64,
-    .decode = decode,
     .bytes = bytes,
+    .encode = encode,
+    .decode_piece = decode_piece,
+    .decode_f64 = decode_f64,
 };
 
 static const char *const taken[] = {"tolerance",    "tolerance_of_range", "band_lines",
@@ -460,11 +389,15 @@ const bb_codec_row bb_transform_stream_row = {
     .takes = taken,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
+    .defaults = {.band_lines = 9, .band_columns = 7, .tile_columns = 8, .tile_rows = 10},
+    .rounding = "nearest even, of coefficients",
+    .form = BB_FORM_COEFFICIENTS,
+    .store_bytes = sizeof(transform_store),
     .needs_copy = true,
     .seconds = 4e-8,
     .most_bytes = 8.0,
     .band_bytes = 20.0,
-    .tolerances = {-126, 120},
+    .tolerances = {-126, 120, true},
     .ladders = {BB_CODEC_TOLERANCE_LADDER("")},
     .ops = &operations,
 };

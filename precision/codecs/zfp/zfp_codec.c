@@ -34,7 +34,7 @@ typedef struct zfp_store {
 
 static int dimensions_of(const bb_codec_config *config)
 {
-    return config->dimensions == BB_INTEGER_UNSET ? 2 : (int)config->dimensions;
+    return (int)bb_codec_filled(config).dimensions;
 }
 
 static bb_zfp_settings settings_of(const bb_codec_config *config)
@@ -119,7 +119,7 @@ static void describe(const bb_codec_config *config, char *out, size_t bytes)
     } else if (config->mode != (int)BB_ZFP_REVERSIBLE) {
         (void)snprintf(parameter, sizeof parameter, " %g", config->bits);
     }
-    (void)snprintf(out, bytes, "zfp %s%s, %d-D", modes[config->mode], parameter,
+    (void)snprintf(out, bytes, " %s%s, %d-D", modes[config->mode], parameter,
                    dimensions_of(config));
 }
 
@@ -176,17 +176,6 @@ static void shape_band(bb_coded_matrix *matrix, zfp_store *store)
     }
 }
 
-static bb_codec_form form(const bb_codec_config *config)
-{
-    (void)config;
-    return (bb_codec_form){.kind = BB_FORM_STREAMS};
-}
-
-static void fill_in(bb_codec_config *config)
-{
-    config->dimensions = dimensions_of(config);
-}
-
 static bb_status check_layout(const bb_codec_config *config, const bb_matrix_layout *layout)
 {
     bb_status status = BB_OK;
@@ -208,9 +197,7 @@ static double band_lines(const bb_codec_config *config)
 static bb_status create(bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    zfp_store *store = NULL;
-    BB_TRY(BB_ZEROED(1, &store));
-    matrix->store = store;
+    zfp_store *store = matrix->store;
     store->settings = settings_of(&matrix->config);
     shape_band(matrix, store);
     bb_index band_rows = bb_coded_matrix_band(matrix);
@@ -223,13 +210,10 @@ done:
 static void destroy(bb_coded_matrix *matrix)
 {
     zfp_store *store = matrix->store;
-    if (store != NULL) {
-        for (bb_index band = 0; store->items != NULL && band < store->bands; ++band) {
-            bb_zfp_band_release(&store->items[band]);
-        }
-        BB_RELEASE(&store->items);
-        BB_RELEASE(&matrix->store);
+    for (bb_index band = 0; store->items != NULL && band < store->bands; ++band) {
+        bb_zfp_band_release(&store->items[band]);
     }
+    BB_RELEASE(&store->items);
 }
 
 // The shape of a band of `lines` lines of the row grid.
@@ -326,8 +310,8 @@ done:
 }
 
 // The run of a piece of a group.
-static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
-                         const bb_zfp_target *target)
+static void decode_run(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
+                       const bb_zfp_target *target)
 {
     const zfp_store *store = matrix->store;
     bb_group_place place = bb_coded_matrix_place(matrix, group);
@@ -336,22 +320,17 @@ static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index
     bb_zfp_band_decode(store->settings, &shape, &store->items[place.band], run, target);
 }
 
-static void decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *out)
+static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *f32,
+                         double *f64)
 {
-    bb_index columns = matrix->piece_columns;
-    bb_zfp_target target = {.f32 = out, .stride = columns, .only_row = -1, .end = columns};
-    decode_piece(matrix, group, piece, &target);
+    const bb_index columns = matrix->piece_columns;
+    const bb_zfp_target target = {
+        .f32 = f32, .f64 = f64, .stride = columns, .only_row = -1, .end = columns};
+    decode_run(matrix, group, piece, &target);
 }
 
-static void decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece, double *out)
-{
-    bb_index columns = matrix->piece_columns;
-    bb_zfp_target target = {.f64 = out, .stride = columns, .only_row = -1, .end = columns};
-    decode_piece(matrix, group, piece, &target);
-}
-
-static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
-                   double *out)
+static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
+                       double *out)
 {
     bb_index group = bb_coded_matrix_group_of(matrix, row);
     bb_index rows[BB_GROUP_ROWS];
@@ -366,7 +345,7 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
         bb_index rest = bb_coded_matrix_piece_count(matrix, piece) - begin;
         bb_index take = rest < count ? rest : count;
         bb_zfp_target target = {.f64 = out, .only_row = found, .begin = begin, .end = begin + take};
-        decode_piece(matrix, group, piece, &target);
+        decode_run(matrix, group, piece, &target);
         column += take;
         count -= take;
         out += take;
@@ -429,28 +408,25 @@ bool bb_coded_matrix_zfp_poisoned(const bb_coded_matrix *matrix, bb_index row)
 
 static bb_draw_range draw_range(const bb_codec_config *config)
 {
-    return config->mode == (int)BB_ZFP_ACCURACY ? bb_codec_draw_tolerance(config)
-                                                : bb_codec_draw_octave(config);
+    return config->mode == (int)BB_ZFP_ACCURACY ? bb_codec_draw_tolerance()
+                                                : (bb_draw_range){1.0, 2.0};
 }
 
 static const bb_codec_ops operations = {
     .check = check,
+    .check_layout = check_layout,
+    .band_lines = band_lines,
     .describe = describe,
     .rounding = rounding,
     .bound = bound,
     .bits_per_value = bits_per_value,
     .draw_range = draw_range,
-    .form = form,
-    .fill_in = fill_in,
-    .check_layout = check_layout,
-    .band_lines = band_lines,
     .create = create,
     .destroy = destroy,
-    .encode = encode,
-    .decode_f32 = decode_f32,
-    .decode_f64 = decode_f64,
-    .decode = decode,
     .bytes = bytes,
+    .encode = encode,
+    .decode_piece = decode_piece,
+    .decode_f64 = decode_f64,
 };
 
 static const char *const taken[] = {"bits", "tolerance", "tolerance_of_range", NULL};
@@ -471,6 +447,9 @@ const bb_codec_row bb_zfp_row = {
     .takes = taken,
     .keys = keys,
     .key_count = sizeof keys / sizeof keys[0],
+    .defaults = {.dimensions = 2},
+    .form = BB_FORM_STREAMS,
+    .store_bytes = sizeof(zfp_store),
     .needs_copy = true,
     .sums_in_runs = true,
     .unpacked_on = {[BB_DEVICE_CPU] = true}, // its decoder is bit-serial there
