@@ -443,8 +443,10 @@ double bb_codec_bound(const bb_codec_config *config, double tolerance, double ma
 
 double bb_codec_bits_per_value(const bb_codec_config *config)
 {
-    const bb_codec_ops *ops = rows[config->codec]->ops;
-    return ops->bits_per_value == NULL ? NAN : ops->bits_per_value(config);
+    const bb_codec_row *row = rows[config->codec];
+    return row->ops->bits_per_value != NULL ? row->ops->bits_per_value(config)
+           : row->bits.most > 0             ? config->bits
+                                            : NAN;
 }
 
 bb_draw_range bb_codec_draw_range(const bb_codec_config *config)

@@ -31,9 +31,9 @@ typedef struct bb_codec_bits {
 
 /// Numerics of a codec. Unless a comment gives another default, NULL: nothing to do.
 typedef struct bb_codec_ops {
-    // Of a configuration. `check` writes a sentence and returns false; what the row says of keys,
-    // bits and tolerances is checked without it. `describe` appends to the row's title, bits and
-    // needed tolerance.
+    // Of a configuration. `check` writes a sentence and returns false; keys, bits and tolerances
+    // of the row are checked without it. `describe` writes the end of a description, after the
+    // row's title, bits and needed tolerance.
     bool (*check)(const bb_codec_config *config, char *sentence, size_t bytes);
     bb_status (*check_layout)(const bb_codec_config *config, const bb_matrix_layout *layout);
     double (*band_lines)(const bb_codec_config *config); // NULL: the key; 0: single rows
@@ -41,7 +41,7 @@ typedef struct bb_codec_ops {
     const char *(*rounding)(const bb_codec_config *config); // NULL: the row's, or nearest even
     double (*bound)(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude);                 // NULL: none
-    double (*bits_per_value)(const bb_codec_config *config); // NULL: the data decide
+    double (*bits_per_value)(const bb_codec_config *config); // NULL: `bits`, or the data decide
     // NULL: of a tolerance where it is needed, else of an octave where rows may be scaled, or none.
     bb_draw_range (*draw_range)(const bb_codec_config *config);
     bb_codec_form_kind (*form)(const bb_codec_config *config); // NULL: the row's
@@ -49,16 +49,20 @@ typedef struct bb_codec_ops {
     bb_index (*norm_width)(const bb_codec_config *config);     // NULL: 0
     bb_index (*clip_count)(const bb_codec_config *config);     // NULL: 1
 
-    // Of a matrix: `create` sets `row_bytes` or fills `store`, which is there and zero, and
-    // `destroy` releases what `store` owns.
+    // Of a matrix: `create` sets `row_bytes` or the shape of bands and fills `store`, which is
+    // there and zero; `destroy` releases what `store` owns.
     bb_status (*create)(bb_coded_matrix *matrix);
     void (*destroy)(bb_coded_matrix *matrix);
     size_t (*bytes)(const bb_coded_matrix *matrix); // scales not counted; NULL: of the rows
 
-    // One of three: whole bands that fit; a row; `count` blocks of a row from number `block` on,
-    // its last filled up with zeros. `scale` multiplies the values. `fixed`: fix_row and fix_block
-    // have been called for the row, else fix_row only.
-    bb_status (*encode)(bb_coded_matrix *matrix, bb_index row, bb_view panel);
+    // Encoding, by one of three: encode_band, of a band that has an item in `bands`, with
+    // `room_bytes` of workspace; encode_row; encode_blocks, of blocks of a row from number `block`
+    // on, the row's last filled up with zeros. `scale` multiplies the values. `fixed`: fix_row and
+    // fix_block have been called for the row, else fix_row only.
+    size_t (*room_bytes)(const bb_coded_matrix *matrix);
+    bb_status (*encode_band)(bb_coded_matrix *matrix, bb_index row, bb_view panel, void *room,
+                             bb_codec_counts *counts);
+    void (*release_band)(void *item);
     void (*encode_row)(const bb_coded_matrix *matrix, bb_index row, const double *values,
                        double scale, bb_codec_counts *counts);
     void (*encode_blocks)(const bb_coded_matrix *matrix, bb_index row, bb_index block,
@@ -109,6 +113,7 @@ typedef struct bb_codec_row {
     const char *cpu_only; ///< sentence where a form of pieces is to run on a GPU
     int unit;             ///< BB_BLOCK: rows are coded in blocks
     size_t store_bytes;   ///< of `store` in a matrix
+    size_t band_item;     ///< bytes of an item of `bands`
     bool takes_row_scale; ///< its values are relative ones
     bool needs_copy;      ///< coded from fp64: the range, or more rows than a source gives
     bool sums_in_runs;
@@ -177,6 +182,8 @@ struct bb_coded_matrix {
     unsigned char *rows;  // [rows][row_bytes], NULL where row_bytes is 0
     size_t row_bytes;
     void *store; // the codec's own
+    void *bands; // [band_count] its items, NULL where it has none
+    bb_index band_count;
     atomic_ptrdiff_t saturated;
     atomic_ptrdiff_t underflowed;
     atomic_ptrdiff_t non_finite;

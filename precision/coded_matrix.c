@@ -76,6 +76,11 @@ bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale sca
     if (matrix->row_bytes > 0) {
         BB_TRY(bb_memory_zeroed(layout->rows, matrix->row_bytes, (void **)&matrix->rows));
     }
+    const bb_index band = bb_coded_matrix_band(matrix);
+    matrix->band_count = (layout->rows + band - 1) / band;
+    if (matrix->row->band_item > 0) {
+        BB_TRY(bb_memory_zeroed(matrix->band_count, matrix->row->band_item, &matrix->bands));
+    }
     *out = matrix;
     matrix = NULL;
 done:
@@ -109,16 +114,21 @@ bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layo
     return bb_need_together(bb_coded_matrix_held(config, layout), encoding);
 }
 
-void bb_coded_matrix_destroy(bb_coded_matrix **matrix)
+void bb_coded_matrix_destroy(bb_coded_matrix **out)
 {
-    if (*matrix != NULL) {
-        if ((*matrix)->store != NULL && (*matrix)->ops->destroy != NULL) {
-            (*matrix)->ops->destroy(*matrix);
+    bb_coded_matrix *matrix = *out;
+    if (matrix != NULL) {
+        for (bb_index i = 0; matrix->bands != NULL && i < matrix->band_count; ++i) {
+            matrix->ops->release_band((char *)matrix->bands + (size_t)i * matrix->row->band_item);
         }
-        BB_RELEASE(&(*matrix)->store);
-        BB_RELEASE(&(*matrix)->rows);
-        BB_RELEASE(&(*matrix)->scale);
-        BB_RELEASE(matrix);
+        if (matrix->store != NULL && matrix->ops->destroy != NULL) {
+            matrix->ops->destroy(matrix);
+        }
+        BB_RELEASE(&matrix->bands);
+        BB_RELEASE(&matrix->store);
+        BB_RELEASE(&matrix->rows);
+        BB_RELEASE(&matrix->scale);
+        BB_RELEASE(out);
     }
 }
 
@@ -205,12 +215,30 @@ done:
     return status;
 }
 
+static bb_status encode_bands(bb_coded_matrix *matrix, bb_index row, bb_view panel)
+{
+    bb_status status = BB_OK;
+    const bb_index step = bb_coded_matrix_band(matrix);
+    bb_codec_counts counts = {0};
+    void *room = NULL;
+    BB_TRY(bb_memory_allocate(1, matrix->ops->room_bytes(matrix), &room));
+    for (bb_index i = 0; i < panel.shape[0]; i += step) {
+        const bb_index rest = panel.shape[0] - i;
+        const bb_view band = bb_view_block(panel, i, rest < step ? rest : step, 0, panel.shape[1]);
+        BB_TRY(matrix->ops->encode_band(matrix, row + i, band, room, &counts));
+    }
+    bb_coded_matrix_count(matrix, counts);
+done:
+    BB_RELEASE(&room);
+    return status;
+}
+
 bb_status bb_coded_matrix_encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
 {
     bb_status status = BB_OK;
     BB_TRY(check_panel(matrix, row, panel));
-    BB_TRY(matrix->ops->encode != NULL ? matrix->ops->encode(matrix, row, panel)
-                                       : encode_rows(matrix, row, panel));
+    BB_TRY(matrix->ops->encode_band != NULL ? encode_bands(matrix, row, panel)
+                                            : encode_rows(matrix, row, panel));
 done:
     return status;
 }
@@ -311,7 +339,7 @@ bb_status bb_coded_matrix_encode_fixed(bb_coded_matrix *matrix, bb_index row, bb
     BB_TRY(check_panel(matrix, row, panel));
     for (bb_index i = 0; i < panel.shape[0]; ++i) {
         const double *values = bb_view_row(panel, i);
-        if (matrix->ops->encode == NULL && first_odd(values, columns) == columns) {
+        if (matrix->ops->encode_band == NULL && first_odd(values, columns) == columns) {
             bb_codec_counts counts = {0};
             encode_row(matrix, row + i, values, bb_coded_matrix_row_scale(matrix, row + i), true,
                        &counts);
@@ -436,15 +464,18 @@ static void decode_columns(const bb_coded_matrix *matrix, bb_index row, bb_index
     }
 }
 
-// A piece of rows that decode one by one.
-static void decode_rows(const bb_coded_matrix *matrix, bb_index group, bb_index piece, bool wide,
-                        void *out)
+// A piece of a group into `out`, doubles where it is `wide`.
+static void decode_group(const bb_coded_matrix *matrix, bb_index group, bb_index piece, bool wide,
+                         void *out)
 {
     const bb_index count = bb_coded_matrix_piece_count(matrix, piece);
     const bb_index column = piece * matrix->piece_columns;
-    const bb_index pitch =
-        matrix->piece_columns * (bb_index)(wide ? sizeof(double) : sizeof(float));
+    const bb_index pitch = matrix->piece_columns * (wide ? 8 : 4);
     bb_index rows[BB_GROUP_ROWS];
+    if (matrix->ops->decode_piece != NULL) {
+        matrix->ops->decode_piece(matrix, group, piece, wide ? NULL : out, wide ? out : NULL);
+        return;
+    }
     if (bb_coded_matrix_band(matrix) == 1) {
         decode_columns(matrix, group, column, count, wide, out);
         return;
@@ -458,21 +489,13 @@ static void decode_rows(const bb_coded_matrix *matrix, bb_index group, bb_index 
 void bb_coded_matrix_decode_f32(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
                                 float *out)
 {
-    if (matrix->ops->decode_piece != NULL) {
-        matrix->ops->decode_piece(matrix, group, piece, out, NULL);
-    } else {
-        decode_rows(matrix, group, piece, false, out);
-    }
+    decode_group(matrix, group, piece, false, out);
 }
 
 void bb_coded_matrix_decode_f64(const bb_coded_matrix *matrix, bb_index group, bb_index piece,
                                 double *out)
 {
-    if (matrix->ops->decode_piece != NULL) {
-        matrix->ops->decode_piece(matrix, group, piece, NULL, out);
-    } else {
-        decode_rows(matrix, group, piece, true, out);
-    }
+    decode_group(matrix, group, piece, true, out);
 }
 
 void bb_coded_matrix_decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,

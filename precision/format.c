@@ -192,32 +192,24 @@ static inline uint32_t word_of(const rounding *error, double rounded)
     return rounded > error->largest ? error->infinite_word : word;
 }
 
-// The two word sizes differ in the place of the sign and in the word of NaN only.
-BB_CLONES static bb_index encode_16(const rounding *rule, const double *values, bb_index count,
-                                    uint32_t nan_word, uint16_t *out)
-{
-    const rounding error = *rule; // a copy, which stores to `out` cannot change
-    bb_index over = 0;
-    for (bb_index i = 0; i < count; ++i) {
-        uint32_t sign = (uint32_t)(bb_format_bits_of_f64(values[i]) >> 48) & 0x8000u;
-        uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));
-        out[i] = (uint16_t)(sign | (values[i] == values[i] ? word : nan_word));
+// encode_16, encode_8: NaN has a word of its own.
+#define ENCODE(bits, word_type)                                                                    \
+    BB_CLONES static bb_index encode_##bits(const rounding *rule, const double *values,            \
+                                            bb_index count, uint32_t nan_word, word_type *out)     \
+    {                                                                                              \
+        const rounding error = *rule; /* a copy, which stores to `out` cannot change */            \
+        bb_index over = 0;                                                                         \
+        for (bb_index i = 0; i < count; ++i) {                                                     \
+            uint32_t sign =                                                                        \
+                (uint32_t)(bb_format_bits_of_f64(values[i]) >> (64 - (bits))) & 1u << ((bits)-1);  \
+            uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));      \
+            out[i] = (word_type)(sign | (values[i] == values[i] ? word : nan_word));               \
+        }                                                                                          \
+        return over;                                                                               \
     }
-    return over;
-}
-
-BB_CLONES static bb_index encode_8(const rounding *rule, const double *values, bb_index count,
-                                   uint8_t *out)
-{
-    const rounding error = *rule; // a copy, which stores to `out` cannot change
-    bb_index over = 0;
-    for (bb_index i = 0; i < count; ++i) {
-        uint32_t sign = (uint32_t)(bb_format_bits_of_f64(values[i]) >> 56) & 0x80u;
-        uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));
-        out[i] = (uint8_t)(sign | (values[i] == values[i] ? word : 0x7fu));
-    }
-    return over;
-}
+ENCODE(16, uint16_t)
+ENCODE(8, uint8_t)
+#undef ENCODE
 
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out)
 {
@@ -240,7 +232,7 @@ bb_index bb_format_encode(bb_format format, const double *values, bb_index count
         over = encode_16(&error, values, count, 0x7e00u, out);
         break;
     default:
-        over = encode_8(&error, values, count, out);
+        over = encode_8(&error, values, count, 0x7fu, out);
     }
     return table[format].saturates ? over : 0;
 }
@@ -262,26 +254,17 @@ bb_index bb_format_encode_f32(bb_format format, const float *values, bb_index co
     return over;
 }
 
-BB_CLONES static void decode_fp16(const uint16_t *words, bb_index count, float *out)
-{
-    for (bb_index i = 0; i < count; ++i) {
-        out[i] = bb_format_decode_fp16(words[i]);
+#define DECODE(name, word_type)                                                                    \
+    BB_CLONES static void decode_##name(const word_type *words, bb_index count, float *out)        \
+    {                                                                                              \
+        for (bb_index i = 0; i < count; ++i) {                                                     \
+            out[i] = bb_format_decode_##name(words[i]);                                            \
+        }                                                                                          \
     }
-}
-
-BB_CLONES static void decode_e4m3(const uint8_t *words, bb_index count, float *out)
-{
-    for (bb_index i = 0; i < count; ++i) {
-        out[i] = bb_format_decode_e4m3(words[i]);
-    }
-}
-
-BB_CLONES static void decode_e5m2(const uint8_t *words, bb_index count, float *out)
-{
-    for (bb_index i = 0; i < count; ++i) {
-        out[i] = bb_format_decode_e5m2(words[i]);
-    }
-}
+DECODE(fp16, uint16_t)
+DECODE(e4m3, uint8_t)
+DECODE(e5m2, uint8_t)
+#undef DECODE
 
 void bb_format_decode_f32(bb_format format, const void *words, bb_index count, float *out)
 {

@@ -74,7 +74,10 @@ static void count_lost(const double scaled[BB_BLOCK], const int32_t mantissas[BB
     }
 }
 
-// `fixed`: exponents stand, and hold the values.
+// Of widths 2^4 to 2^0.
+#define EACH_PLANE(PLANE) PLANE(4) PLANE(3) PLANE(2) PLANE(1) PLANE(0)
+
+// `fixed`: exponents are those of the row already, and large enough for the values.
 BB_CLONES static void pack_blocks(const bb_bfp_layout *layout, const double *values, double scale,
                                   bool fixed, bb_index first, bb_index count, unsigned char *row,
                                   bb_codec_counts *counts)
@@ -112,11 +115,7 @@ BB_CLONES static void pack_blocks(const bb_bfp_layout *layout, const double *val
         shift -= 1 << (k);                                                                         \
         bb_plane_pack(mantissas, shift, 1 << (k), row + layout->plane[k] + block * (4u << (k)));   \
     }
-        PLANE(4)
-        PLANE(3)
-        PLANE(2)
-        PLANE(1)
-        PLANE(0)
+        EACH_PLANE(PLANE)
 #undef PLANE
         row[layout->exponents + block] = (unsigned char)exponent;
     }
@@ -132,11 +131,7 @@ BB_PLANE_FUNCTION void unpack_block(const bb_bfp_layout *layout, const unsigned 
     if ((bits >> (k)&1) != 0) {                                                                    \
         bb_plane_unpack(row + layout->plane[k] + block * (4u << (k)), 1 << (k), values);           \
     }
-    PLANE(4)
-    PLANE(3)
-    PLANE(2)
-    PLANE(1)
-    PLANE(0)
+    EACH_PLANE(PLANE)
 #undef PLANE
     for (int i = 0; i < BB_BLOCK; ++i) {
         mantissas[i] = bb_plane_signed(values[i], bits);

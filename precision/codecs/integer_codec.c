@@ -98,11 +98,6 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     return fmax(0.5 * step + rest, beyond) * (1.0 + 0x1p-30);
 }
 
-static double bits_per_value(const bb_codec_config *config)
-{
-    return config->bits;
-}
-
 static int bits_of(const bb_coded_matrix *matrix)
 {
     return (int)matrix->config.bits;
@@ -286,7 +281,6 @@ BB_PLANE_DECODERS
 static const bb_codec_ops operations = {
     .describe = describe,
     .bound = bound,
-    .bits_per_value = bits_per_value,
     .clip_count = clip_count,
     .create = create,
     .fix_row = fix_row,

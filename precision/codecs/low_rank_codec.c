@@ -39,9 +39,8 @@ static const bb_key keys[] = {
 
 typedef struct low_rank_store {
     bb_low_rank_mesh mesh;
-    bb_index bands;
-    bb_low_rank_band *band; // [bands]
-    double *gaussians;      // [rank][cells] of the largest tile
+    bb_index cells, tiles; // cells of the largest tile
+    double *gaussians;     // [rank][cells]
 } low_rank_store;
 
 static bb_index fill_up(bb_index count, bb_index step)
@@ -106,19 +105,24 @@ static bb_status create(bb_coded_matrix *matrix)
     matrix->band_lines = matrix->config.band_lines;
     store->mesh = mesh_of(matrix);
     matrix->piece_columns = store->mesh.columns * store->mesh.tile_lines;
-    const bb_index band_rows = bb_coded_matrix_band(matrix);
-    store->bands = (layout->rows + band_rows - 1) / band_rows;
-    bb_index cells = fill_up(store->mesh.tile_columns, 8) * store->mesh.tile_lines;
-    bb_index gaussians = bb_low_rank_tile_most_terms(band_rows, cells) * cells;
+    store->cells = fill_up(store->mesh.tile_columns, 8) * store->mesh.tile_lines;
+    store->tiles = store->mesh.across * store->mesh.down;
+    const bb_index gaussians =
+        bb_low_rank_tile_most_terms(bb_coded_matrix_band(matrix), store->cells) * store->cells;
     BB_TRY(BB_ALLOCATE(gaussians, &store->gaussians));
     bb_low_rank_tile_gaussians(gaussians, store->gaussians);
-    BB_TRY(BB_ZEROED(store->bands, &store->band));
 done:
     return status;
 }
 
-static void release_band(bb_low_rank_band *band)
+static bb_low_rank_band *band_at(const bb_coded_matrix *matrix, bb_index band)
 {
+    return (bb_low_rank_band *)matrix->bands + band;
+}
+
+static void release_band(void *item)
+{
+    bb_low_rank_band *band = item;
     BB_RELEASE(&band->tiles);
     BB_RELEASE(&band->v);
     BB_RELEASE(&band->u_narrow);
@@ -128,12 +132,14 @@ static void release_band(bb_low_rank_band *band)
 
 static void destroy(bb_coded_matrix *matrix)
 {
-    low_rank_store *store = matrix->store;
-    for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
-        release_band(&store->band[i]);
-    }
-    BB_RELEASE(&store->band);
-    BB_RELEASE(&store->gaussians);
+    BB_RELEASE(&((low_rank_store *)matrix->store)->gaussians);
+}
+
+static size_t room_bytes(const bb_coded_matrix *matrix)
+{
+    const low_rank_store *store = matrix->store;
+    return (size_t)store->tiles * sizeof(bb_low_rank_form) +
+           bb_low_rank_room_bytes(bb_coded_matrix_band(matrix), store->cells);
 }
 
 // The values of a tile, lines filled up; returns how many cannot be held.
@@ -268,60 +274,40 @@ static bb_low_rank_norm norm_of(const bb_coded_matrix *matrix, bb_index column, 
     return out;
 }
 
-static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel,
-                             bb_low_rank_room *room, bb_low_rank_form *forms,
+static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel, void *memory,
                              bb_codec_counts *counts)
 {
     bb_status status = BB_OK;
-    low_rank_store *store = matrix->store;
+    const low_rank_store *store = matrix->store;
     const bb_codec_config *config = &matrix->config;
     const bb_low_rank_mesh *mesh = &store->mesh;
-    bb_index rows = panel.shape[0];
+    const bb_index rows = panel.shape[0];
+    bb_low_rank_form *forms = memory;
+    bb_low_rank_room room =
+        bb_low_rank_room_in(forms + store->tiles, bb_coded_matrix_band(matrix), store->cells);
     bb_low_rank_band band = {.row = row, .rows = rows};
-    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+    memset(forms, 0, (size_t)store->tiles * sizeof *forms);
+    for (bb_index t = 0; t < store->tiles; ++t) {
         const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
-        bb_index cells = place.lines * place.pitch;
-        bb_index bad = gather(mesh, &place, panel, room->tile);
-        room->norm = norm_of(matrix, place.column, place.columns);
+        const bb_index cells = place.lines * place.pitch;
+        const bb_index bad = gather(mesh, &place, panel, room.tile);
+        room.norm = norm_of(matrix, place.column, place.columns);
         counts->non_finite += bad;
         BB_TRY(bad > 0 ? poison(rows, cells, &forms[t])
-                       : bb_low_rank_tile_compress(room, store->gaussians, rows, cells,
+                       : bb_low_rank_tile_compress(&room, store->gaussians, rows, cells,
                                                    place.lines * place.columns, config->tolerance,
                                                    config->bits == 32.0, &forms[t]));
     }
     BB_TRY(assemble(mesh, forms, &band));
-    bb_low_rank_band *rank_band = &store->band[row / (matrix->line_rows * matrix->band_lines)];
-    release_band(rank_band);
-    *rank_band = band;
+    bb_low_rank_band *target = band_at(matrix, row / bb_coded_matrix_band(matrix));
+    release_band(target);
+    *target = band;
     band = (bb_low_rank_band){0};
 done:
-    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+    for (bb_index t = 0; t < store->tiles; ++t) {
         bb_low_rank_form_release(&forms[t]);
     }
     release_band(&band);
-    return status;
-}
-
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_status status = BB_OK;
-    const low_rank_store *store = matrix->store;
-    bb_index step = matrix->line_rows * matrix->band_lines;
-    bb_low_rank_room room = {0};
-    bb_low_rank_form *forms = NULL;
-    bb_codec_counts counts = {0};
-    bb_index cells = fill_up(store->mesh.tile_columns, 8) * store->mesh.tile_lines;
-    BB_TRY(bb_low_rank_room_create(step, cells, &room));
-    BB_TRY(BB_ZEROED(store->mesh.across * store->mesh.down, &forms));
-    for (bb_index i = 0; i < panel.shape[0]; i += step) {
-        bb_index rest = panel.shape[0] - i;
-        bb_view band = bb_view_block(panel, i, rest < step ? rest : step, 0, panel.shape[1]);
-        BB_TRY(encode_band(matrix, row + i, band, &room, forms, &counts));
-    }
-    bb_coded_matrix_count(matrix, counts);
-done:
-    bb_low_rank_room_release(&room);
-    BB_RELEASE(&forms);
     return status;
 }
 
@@ -364,7 +350,7 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
 {
     const low_rank_store *store = matrix->store;
     const bb_low_rank_mesh *mesh = &store->mesh;
-    const bb_low_rank_band *band = &store->band[row / bb_coded_matrix_band(matrix)];
+    const bb_low_rank_band *band = band_at(matrix, row / bb_coded_matrix_band(matrix));
     const bb_index strip = mesh->columns * mesh->tile_lines;
     const bb_index end = (column + count + strip - 1) / strip * mesh->across;
     for (bb_index t = column / strip * mesh->across; t < end; ++t) {
@@ -383,8 +369,8 @@ static void decode(const bb_coded_matrix *matrix, bb_index row, bb_index column,
             for (bb_index j = first; f32 != NULL && j < past; ++j) {
                 f32[target + j] = (float)source[j];
             }
-            for (bb_index j = first; f64 != NULL && j < past; ++j) {
-                f64[target + j] = source[j];
+            if (f64 != NULL && first < past) {
+                memcpy(f64 + target + first, source + first, (size_t)(past - first) * sizeof *f64);
             }
         }
     }
@@ -407,8 +393,8 @@ static size_t bytes(const bb_coded_matrix *matrix)
 {
     const low_rank_store *store = matrix->store;
     size_t total = 0;
-    for (bb_index b = 0; b < store->bands; ++b) {
-        const bb_low_rank_band *band = &store->band[b];
+    for (bb_index b = 0; b < matrix->band_count; ++b) {
+        const bb_low_rank_band *band = band_at(matrix, b);
         if (band->tiles != NULL) {
             total += band->v_bytes +
                      (size_t)band->rows * (2 * (size_t)band->narrow + 4 * (size_t)band->wide);
@@ -426,7 +412,9 @@ static const bb_codec_ops operations = {
     .create = create,
     .destroy = destroy,
     .bytes = bytes,
-    .encode = encode,
+    .room_bytes = room_bytes,
+    .encode_band = encode_band,
+    .release_band = release_band,
     .decode_f32 = decode_f32,
     .decode_f64 = decode_f64,
 };
@@ -444,6 +432,7 @@ const bb_codec_row bb_low_rank_row = {
     .rounding = "dropped terms, factors to nearest even",
     .form = BB_FORM_TILES,
     .store_bytes = sizeof(low_rank_store),
+    .band_item = sizeof(bb_low_rank_band),
     .needs_copy = true,
     .seconds = 4e-8,
     .most_bytes = 4.0,     // as many terms as pay
@@ -463,12 +452,53 @@ const bb_low_rank_mesh *bb_coded_matrix_low_rank_mesh(const bb_coded_matrix *mat
 
 bb_index bb_coded_matrix_low_rank_bands(const bb_coded_matrix *matrix)
 {
-    const low_rank_store *store = matrix->store;
-    return matrix->row == &bb_low_rank_row ? store->bands : 0;
+    return matrix->row == &bb_low_rank_row ? matrix->band_count : 0;
 }
 
 const bb_low_rank_band *bb_coded_matrix_low_rank_band(const bb_coded_matrix *matrix, bb_index band)
 {
-    const low_rank_store *store = matrix->store;
-    return &store->band[band];
+    return band_at(matrix, band);
+}
+
+bb_low_rank_place bb_low_rank_place_of(const bb_low_rank_mesh *mesh, bb_index tile)
+{
+    bb_low_rank_place place = {.column = tile % mesh->across * mesh->tile_columns,
+                               .line = tile / mesh->across * mesh->tile_lines};
+    bb_index columns = mesh->columns - place.column;
+    bb_index lines = mesh->lines - place.line;
+    place.columns = columns < mesh->tile_columns ? columns : mesh->tile_columns;
+    place.lines = lines < mesh->tile_lines ? lines : mesh->tile_lines;
+    place.pitch = (place.columns + 7) / 8 * 8;
+    return place;
+}
+
+bb_index bb_low_rank_items(const bb_low_rank_band *band, const bb_low_rank_mesh *mesh,
+                           bb_low_rank_item *out)
+{
+    bb_index count = 0;
+    for (bb_index t = 0; t < mesh->across * mesh->down; ++t) {
+        const bb_low_rank_tile *tile = &band->tiles[t];
+        const bb_low_rank_place place = bb_low_rank_place_of(mesh, t);
+        const size_t cells = (size_t)(place.lines * place.pitch);
+        for (int wide = 1; wide >= 0; --wide) {
+            int rows = wide ? tile->wide : tile->narrow;
+            int limit = wide ? BB_LOW_RANK_ITEM_WIDE : BB_LOW_RANK_ITEM_NARROW;
+            size_t v = wide ? tile->wide_v : tile->narrow_v;
+            bb_index term = wide ? tile->wide_term : tile->narrow_term;
+            for (int k = 0; k < rows; k += limit, ++count) {
+                if (out != NULL) {
+                    out[count] = (bb_low_rank_item){
+                        .v = (uint32_t)((v + (wide ? 4 : 2) * cells * (size_t)k) / 16),
+                        .term = (uint32_t)(term + k),
+                        .column = (uint32_t)place.column,
+                        .line = (uint32_t)place.line,
+                        .columns = (uint16_t)place.columns,
+                        .lines = (uint16_t)place.lines,
+                        .rows = (uint16_t)(rows - k < limit ? rows - k : limit),
+                        .wide = (uint16_t)wide};
+                }
+            }
+        }
+    }
+    return count;
 }

@@ -24,44 +24,41 @@ bb_index bb_low_rank_tile_most_terms(bb_index rows, bb_index cells)
     return least(least(rows, cells), rows * cells / (rows + cells) + FIRST);
 }
 
-bb_status bb_low_rank_room_create(bb_index rows, bb_index cells, bb_low_rank_room *out)
+// Takes `count` doubles, in whole lines of a cache.
+static double *take(double **next, bb_index count)
 {
-    bb_status status = BB_OK;
-    bb_low_rank_room room = {
-        .rows = rows, .cells = cells, .rank = bb_low_rank_tile_most_terms(rows, cells)};
-    BB_TRY(BB_ALLOCATE(rows * cells, &room.tile));
-    BB_TRY(BB_ALLOCATE(rows * cells, &room.rest));
-    BB_TRY(BB_ALLOCATE(rows * room.rank, &room.q));
-    BB_TRY(BB_ALLOCATE(cells * room.rank, &room.b));
-    BB_TRY(BB_ALLOCATE(rows * room.rank, &room.left));
-    BB_TRY(BB_ALLOCATE(cells * room.rank, &room.right));
-    BB_TRY(BB_ALLOCATE(room.rank * room.rank, &room.core));
-    BB_TRY(BB_ALLOCATE(room.rank, &room.sigma));
-    BB_TRY(BB_ALLOCATE(room.rank, &room.rounding));
-    BB_TRY(BB_ALLOCATE(room.rank, &room.tau));
-    BB_TRY(BB_ALLOCATE(2 * (rows + cells), &room.work));
-    BB_TRY(BB_ALLOCATE(cells, &room.live));
-    *out = room;
-    room = (bb_low_rank_room){0};
-done:
-    bb_low_rank_room_release(&room);
-    return status;
+    double *out = *next;
+    *next += (count + 7) / 8 * 8;
+    return out;
 }
 
-void bb_low_rank_room_release(bb_low_rank_room *room)
+bb_low_rank_room bb_low_rank_room_in(void *memory, bb_index rows, bb_index cells)
 {
-    BB_RELEASE(&room->tile);
-    BB_RELEASE(&room->rest);
-    BB_RELEASE(&room->q);
-    BB_RELEASE(&room->b);
-    BB_RELEASE(&room->left);
-    BB_RELEASE(&room->right);
-    BB_RELEASE(&room->core);
-    BB_RELEASE(&room->sigma);
-    BB_RELEASE(&room->rounding);
-    BB_RELEASE(&room->tau);
-    BB_RELEASE(&room->work);
-    BB_RELEASE(&room->live);
+    double *next = memory;
+    const bb_index rank = bb_low_rank_tile_most_terms(rows, cells);
+    return (bb_low_rank_room){.rows = rows,
+                              .cells = cells,
+                              .rank = rank,
+                              .tile = take(&next, rows * cells),
+                              .rest = take(&next, rows * cells),
+                              .q = take(&next, rows * rank),
+                              .b = take(&next, cells * rank),
+                              .left = take(&next, rows * rank),
+                              .right = take(&next, cells * rank),
+                              .core = take(&next, rank * rank),
+                              .sigma = take(&next, rank),
+                              .rounding = take(&next, rank),
+                              .tau = take(&next, rank),
+                              .work = take(&next, 2 * (rows + cells)),
+                              .live = take(&next, cells)};
+}
+
+size_t bb_low_rank_room_bytes(bb_index rows, bb_index cells)
+{
+    enum { ARRAYS = 12, LINE = 8 };
+    const bb_index rank = bb_low_rank_tile_most_terms(rows, cells);
+    return sizeof(double) * (size_t)(2 * rows * cells + (2 * rank + 2) * (rows + cells) +
+                                     rank * (rank + 3) + cells + ARRAYS * LINE);
 }
 
 void bb_low_rank_form_release(bb_low_rank_form *form)

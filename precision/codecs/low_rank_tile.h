@@ -31,7 +31,7 @@ typedef struct bb_low_rank_norm {
     bb_index columns, stride;
 } bb_low_rank_norm;
 
-/// Room for tiles of up to `rows` x `cells`.
+/// Workspace for tiles of up to `rows` x `cells`.
 typedef struct bb_low_rank_room {
     bb_index rows, cells, rank; ///< rank: most columns of Q
     double *tile;               ///< [rows][cells] exact values, lines filled up with zeros
@@ -43,8 +43,9 @@ typedef struct bb_low_rank_room {
 /// Most terms of a tile: with more it is cheaper dense.
 bb_index bb_low_rank_tile_most_terms(bb_index rows, bb_index cells);
 
-BB_CHECKED bb_status bb_low_rank_room_create(bb_index rows, bb_index cells, bb_low_rank_room *out);
-void bb_low_rank_room_release(bb_low_rank_room *room);
+/// Bytes of a room, and a room in memory of as many.
+size_t bb_low_rank_room_bytes(bb_index rows, bb_index cells);
+bb_low_rank_room bb_low_rank_room_in(void *memory, bb_index rows, bb_index cells);
 
 /// Gaussian columns that all tiles share, [rank][cells] of a room: Philox, one number an address.
 void bb_low_rank_tile_gaussians(bb_index count, double *out);

@@ -302,14 +302,7 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
         *word = encode_block(store, values + b * length, length, fixed ? word : NULL, row_scale,
                              codes + b * length, counts);
     }
-    if (bits == MOST_BITS) {
-        bb_plane_pack(codes, 0, 8, words);
-        return;
-    }
-    bb_plane_pack(codes, bits - 4, 4, words);
-    if (bits == 6) {
-        bb_plane_pack(codes, 0, 2, words + 16);
-    }
+    (void)bb_plane_pack_block(codes, bits, words);
 }
 
 // nvfp4's; 1 of the others.

@@ -92,24 +92,22 @@ BB_PLANE_FUNCTION void bb_plane_pack(const int32_t values[BB_BLOCK], int shift, 
     }
 }
 
+/// The planes of widths 2^5 to 2^0.
+#define BB_EACH_PLANE(PLANE) PLANE(5) PLANE(4) PLANE(3) PLANE(2) PLANE(1) PLANE(0)
+
 /// Writes the low `width` bits of a block's values as planes, widest first; returns where they end.
 BB_PLANE_FUNCTION unsigned char *bb_plane_pack_block(const int32_t values[BB_BLOCK], int width,
                                                      unsigned char *out)
 {
     int shift = width;
-#define BB_PLANE(k)                                                                                \
+#define PLANE(k)                                                                                   \
     if ((width >> (k)&1) != 0) {                                                                   \
         shift -= 1 << (k);                                                                         \
         bb_plane_pack(values, shift, 1 << (k), out);                                               \
         out += 4u << (k);                                                                          \
     }
-    BB_PLANE(5)
-    BB_PLANE(4)
-    BB_PLANE(3)
-    BB_PLANE(2)
-    BB_PLANE(1)
-    BB_PLANE(0)
-#undef BB_PLANE
+    BB_EACH_PLANE(PLANE)
+#undef PLANE
     return out;
 }
 
@@ -118,18 +116,13 @@ BB_PLANE_FUNCTION const unsigned char *bb_plane_unpack_block(const unsigned char
                                                              int32_t values[BB_BLOCK])
 {
     uint32_t fields[BB_BLOCK] = {0};
-#define BB_PLANE(k)                                                                                \
+#define PLANE(k)                                                                                   \
     if ((width >> (k)&1) != 0) {                                                                   \
         bb_plane_unpack(cursor, 1 << (k), fields);                                                 \
         cursor += 4u << (k);                                                                       \
     }
-    BB_PLANE(5)
-    BB_PLANE(4)
-    BB_PLANE(3)
-    BB_PLANE(2)
-    BB_PLANE(1)
-    BB_PLANE(0)
-#undef BB_PLANE
+    BB_EACH_PLANE(PLANE)
+#undef PLANE
     for (int i = 0; i < BB_BLOCK; ++i) {
         values[i] = width == 0 ? 0 : bb_plane_signed(fields[i], width);
     }

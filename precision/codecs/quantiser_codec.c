@@ -30,7 +30,6 @@ typedef struct quantiser_row {
 typedef struct quantiser_store {
     float step;
     bb_index blocks, runs; // of a row
-    quantiser_row *rows;   // [rows]
     unsigned char *widths; // [rows][blocks]
     uint32_t *index;       // [rows][runs], in words of 32 bits
 } quantiser_store;
@@ -55,7 +54,6 @@ static bb_status create(bb_coded_matrix *matrix)
     }
     store->blocks = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
     store->runs = (matrix->layout.columns + RUN - 1) / RUN;
-    BB_TRY(BB_ZEROED(rows, &store->rows));
     BB_TRY(BB_ZEROED(rows * store->blocks, &store->widths));
     BB_TRY(BB_ZEROED(rows * store->runs, &store->index));
 done:
@@ -65,12 +63,23 @@ done:
 static void destroy(bb_coded_matrix *matrix)
 {
     quantiser_store *store = matrix->store;
-    for (bb_index row = 0; store->rows != NULL && row < matrix->layout.rows; ++row) {
-        BB_RELEASE(&store->rows[row].words);
-    }
-    BB_RELEASE(&store->rows);
     BB_RELEASE(&store->widths);
     BB_RELEASE(&store->index);
+}
+
+static quantiser_row *row_at(const bb_coded_matrix *matrix, bb_index row)
+{
+    return (quantiser_row *)matrix->bands + row;
+}
+
+static void release_row(void *item)
+{
+    BB_RELEASE(&((quantiser_row *)item)->words);
+}
+
+static size_t room_bytes(const bb_coded_matrix *matrix)
+{
+    return (size_t)((const quantiser_store *)matrix->store)->blocks * 4 * BB_BLOCK;
 }
 
 // A block whose quotients do not fit: raw fp32, or nothing where that cannot hold it either.
@@ -132,59 +141,37 @@ BB_CLONES static unsigned char *encode_blocks(const double *values, double per_s
     return out;
 }
 
-// Words of 32 bits that blocks of these widths have.
-static bb_index words_of(const unsigned char *widths, bb_index count)
-{
-    bb_index words = 0;
-    for (bb_index b = 0; b < count; ++b) {
-        words += widths[b] == WIDTH_POISONED ? 0 : widths[b] == WIDTH_RAW ? BB_BLOCK : widths[b];
-    }
-    return words;
-}
-
-static bb_status encode_row(quantiser_store *store, bb_index row, const double *values,
-                            bb_index columns, unsigned char *scratch, bb_codec_counts *counts)
+static bb_status encode_row(bb_coded_matrix *matrix, bb_index row, bb_view panel, void *scratch,
+                            bb_codec_counts *counts)
 {
     bb_status status = BB_OK;
-    quantiser_row *target = &store->rows[row];
+    quantiser_store *store = matrix->store;
+    quantiser_row *target = row_at(matrix, row);
     unsigned char *widths = store->widths + row * store->blocks;
+    const double *values = bb_view_row(panel, 0);
     const double per_step = 1.0 / (double)store->step;
+    const bb_index columns = matrix->layout.columns;
     const bb_index full = columns / BB_BLOCK;
-    bb_index words = 0;
+    unsigned char *cursor = scratch;
     BB_RELEASE(&target->words);
-    unsigned char *cursor = encode_blocks(values, per_step, full, widths, scratch, counts);
+    for (bb_index run = 0; run < store->runs; ++run) {
+        const bb_index first = run * RUN_BLOCKS;
+        const bb_index count = full - first < RUN_BLOCKS ? full - first : RUN_BLOCKS;
+        store->index[row * store->runs + run] = (uint32_t)((cursor - (unsigned char *)scratch) / 4);
+        cursor = encode_blocks(values + first * BB_BLOCK, per_step, count, widths + first, cursor,
+                               counts);
+    }
     if (columns % BB_BLOCK != 0) {
         double last[BB_BLOCK] = {0.0};
         memcpy(last, values + full * BB_BLOCK, (size_t)(columns % BB_BLOCK) * sizeof *last);
         cursor = encode_blocks(last, per_step, 1, widths + full, cursor, counts);
     }
-    for (bb_index run = 0; run < store->runs; ++run) {
-        store->index[row * store->runs + run] = (uint32_t)words;
-        words += run + 1 < store->runs ? words_of(widths + run * RUN_BLOCKS, RUN_BLOCKS) : 0;
-    }
-    target->bytes = (size_t)(cursor - scratch);
+    target->bytes = (size_t)(cursor - (unsigned char *)scratch);
     BB_TRY(BB_ALLOCATE((bb_index)target->bytes, &target->words));
     if (target->bytes > 0) {
         memcpy(target->words, scratch, target->bytes);
     }
 done:
-    return status;
-}
-
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_status status = BB_OK;
-    quantiser_store *store = matrix->store;
-    unsigned char *scratch = NULL;
-    bb_codec_counts counts = {0};
-    BB_TRY(BB_ALLOCATE(store->blocks * BB_BLOCK * 4, &scratch));
-    for (bb_index i = 0; i < panel.shape[0]; ++i) {
-        BB_TRY(encode_row(store, row + i, bb_view_row(panel, i), matrix->layout.columns, scratch,
-                          &counts));
-    }
-    bb_coded_matrix_count(matrix, counts);
-done:
-    BB_RELEASE(&scratch);
     return status;
 }
 
@@ -202,13 +189,17 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
 
 // Words of a block: those before it in its run are passed over; NULL where all blocks of the row
 // are zeros.
-static const unsigned char *words_at(const quantiser_store *store, bb_index row, bb_index block)
+static const unsigned char *words_at(const bb_coded_matrix *matrix, bb_index row, bb_index block)
 {
-    const bb_index run = block / RUN_BLOCKS;
-    const bb_index first = run * RUN_BLOCKS;
-    const bb_index words = (bb_index)store->index[row * store->runs + run] +
-                           words_of(store->widths + row * store->blocks + first, block - first);
-    return store->rows[row].words == NULL ? NULL : store->rows[row].words + 4 * words;
+    const quantiser_store *store = matrix->store;
+    const unsigned char *widths = store->widths + row * store->blocks;
+    const unsigned char *words = row_at(matrix, row)->words;
+    uint32_t place = store->index[row * store->runs + block / RUN_BLOCKS];
+    for (bb_index b = block / RUN_BLOCKS * RUN_BLOCKS; b < block; ++b) {
+        const uint32_t raw = widths[b] == WIDTH_RAW ? BB_BLOCK : 0;
+        place += widths[b] < WIDTH_RAW ? widths[b] : raw;
+    }
+    return words == NULL ? NULL : words + 4 * (size_t)place;
 }
 
 // A block of floats, or of NaN.
@@ -234,7 +225,7 @@ BB_PLANE_FUNCTION void unpack_blocks(const bb_coded_matrix *matrix, bb_index row
 {
     const quantiser_store *store = matrix->store;
     const unsigned char *widths = store->widths + row * store->blocks + block;
-    const unsigned char *cursor = words_at(store, row, block);
+    const unsigned char *cursor = words_at(matrix, row, block);
     const float step = store->step;
     unsigned char *target = out;
     for (bb_index b = 0; b < count; ++b, target += wide ? 8 * BB_BLOCK : 4 * BB_BLOCK) {
@@ -257,7 +248,7 @@ static size_t bytes(const bb_coded_matrix *matrix)
     size_t rows = (size_t)matrix->layout.rows;
     size_t total = rows * ((size_t)store->blocks + 4 * (size_t)store->runs + sizeof(uint64_t));
     for (size_t row = 0; row < rows; ++row) {
-        total += store->rows[row].bytes;
+        total += row_at(matrix, (bb_index)row)->bytes;
     }
     return total;
 }
@@ -267,7 +258,9 @@ static const bb_codec_ops operations = {
     .create = create,
     .destroy = destroy,
     .bytes = bytes,
-    .encode = encode,
+    .room_bytes = room_bytes,
+    .encode_band = encode_row,
+    .release_band = release_row,
     .decode_f32 = decode_f32,
     .decode_f64 = decode_f64,
     .round = round_one,
@@ -282,6 +275,7 @@ const bb_codec_row bb_quantiser_row = {
     .form = BB_FORM_QUOTIENTS,
     .unit = BB_BLOCK,
     .store_bytes = sizeof(quantiser_store),
+    .band_item = sizeof(quantiser_row),
     .needs_copy = true,
     .sums_in_runs = true,
     .seconds = 4e-9,
@@ -297,7 +291,7 @@ bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_i
 {
     const quantiser_store *store = matrix->store;
     const unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
-    const unsigned char *cursor = words_at(store, row, run * RUN_BLOCKS);
+    const unsigned char *cursor = words_at(matrix, row, run * RUN_BLOCKS);
     bb_index rest = store->blocks - run * RUN_BLOCKS;
     bb_index blocks = rest < RUN_BLOCKS ? rest : RUN_BLOCKS;
     memset(out, 0, RUN * sizeof *out);

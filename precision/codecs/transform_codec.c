@@ -20,12 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct transform_store {
-    bb_transform_plan plan;
-    bb_index bands;
-    bb_transform_band *band; // [bands]
-} transform_store;
-
 static bb_index block_values(const bb_codec_config *filled)
 {
     return filled->band_lines * filled->band_columns * filled->tile_columns * filled->tile_rows;
@@ -97,37 +91,35 @@ static void shape(const bb_coded_matrix *matrix, bb_transform_plan *plan)
 static bb_status create(bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    transform_store *store = matrix->store;
+    bb_transform_plan *plan = matrix->store;
     const bb_matrix_layout *layout = &matrix->layout;
-    shape(matrix, &store->plan);
-    matrix->line_rows = store->plan.extent[BB_TRANSFORM_ROW_COLUMNS];
-    matrix->band_lines = store->plan.length[BB_TRANSFORM_ROW_LINES];
-    matrix->piece_columns =
-        store->plan.extent[BB_TRANSFORM_COLUMNS] * store->plan.length[BB_TRANSFORM_LINES];
+    shape(matrix, plan);
+    matrix->line_rows = plan->extent[BB_TRANSFORM_ROW_COLUMNS];
+    matrix->band_lines = plan->length[BB_TRANSFORM_ROW_LINES];
+    matrix->piece_columns = plan->extent[BB_TRANSFORM_COLUMNS] * plan->length[BB_TRANSFORM_LINES];
     BB_REQUIRE((double)bb_coded_matrix_band(matrix) * (double)layout->columns < 0x1p30, BB_INVALID,
                "bands of %td rows by %td columns, expected fewer than 2^30 values",
                bb_coded_matrix_band(matrix), layout->columns);
-    BB_TRY(bb_transform_plan_make(&store->plan));
-    store->bands = store->plan.count[BB_TRANSFORM_ROW_LINES];
-    BB_TRY(BB_ZEROED(store->bands, &store->band));
+    BB_TRY(bb_transform_plan_make(plan));
 done:
     return status;
 }
 
-static void release_band(bb_transform_band *band)
+static bb_transform_band *band_at(const bb_coded_matrix *matrix, bb_index band)
 {
+    return (bb_transform_band *)matrix->bands + band;
+}
+
+static void release_band(void *item)
+{
+    bb_transform_band *band = item;
     BB_RELEASE(&band->words);
     BB_RELEASE(&band->first);
 }
 
 static void destroy(bb_coded_matrix *matrix)
 {
-    transform_store *store = matrix->store;
-    for (bb_index i = 0; store->band != NULL && i < store->bands; ++i) {
-        release_band(&store->band[i]);
-    }
-    BB_RELEASE(&store->band);
-    bb_transform_plan_release(&store->plan);
+    bb_transform_plan_release(matrix->store);
 }
 
 // Rooms of one band's encoding.
@@ -136,6 +128,12 @@ typedef struct encoder {
     int32_t quotients[BB_TRANSFORM_VALUES];
     bb_index capacity; // words of the band
 } encoder;
+
+static size_t room_bytes(const bb_coded_matrix *matrix)
+{
+    (void)matrix;
+    return sizeof(encoder);
+}
 
 // The values of a block, [row lines][row columns][lines][columns]; returns how many are not finite.
 static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *block,
@@ -190,12 +188,12 @@ static bb_index encode_block(const bb_transform_plan *plan, const bb_transform_b
     return bb_transform_pack(plan, block, room->quotients, out);
 }
 
-static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel, encoder *room,
+static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel, void *memory,
                              bb_codec_counts *counts)
 {
     bb_status status = BB_OK;
-    transform_store *store = matrix->store;
-    const bb_transform_plan *plan = &store->plan;
+    encoder *room = memory;
+    const bb_transform_plan *plan = matrix->store;
     bb_index number = row / bb_coded_matrix_band(matrix);
     bb_index across = plan->count[BB_TRANSFORM_ROW_COLUMNS];
     bb_index blocks = plan->count[BB_TRANSFORM_LINES] * plan->count[BB_TRANSFORM_COLUMNS];
@@ -214,29 +212,11 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view pane
         band.first[b + 1] = (uint32_t)words;
     }
     BB_TRY(bb_memory_resize(words, sizeof *band.words, (void **)&band.words));
-    release_band(&store->band[number]);
-    store->band[number] = band;
+    release_band(band_at(matrix, number));
+    *band_at(matrix, number) = band;
     band = (bb_transform_band){0};
 done:
     release_band(&band);
-    return status;
-}
-
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_status status = BB_OK;
-    bb_index step = bb_coded_matrix_band(matrix);
-    encoder *room = NULL;
-    bb_codec_counts counts = {0};
-    BB_TRY(BB_ALLOCATE(1, &room));
-    for (bb_index i = 0; i < panel.shape[0]; i += step) {
-        bb_index rest = panel.shape[0] - i;
-        bb_view band = bb_view_block(panel, i, rest < step ? rest : step, 0, panel.shape[1]);
-        BB_TRY(encode_band(matrix, row + i, band, room, &counts));
-    }
-    bb_coded_matrix_count(matrix, counts);
-done:
-    BB_RELEASE(&room);
     return status;
 }
 
@@ -277,12 +257,11 @@ static bb_transform_block decode_block(const bb_coded_matrix *matrix, bb_index b
                                        bb_index row_column, bb_index m, double *values,
                                        double *room)
 {
-    const transform_store *store = matrix->store;
-    const bb_transform_plan *plan = &store->plan;
+    const bb_transform_plan *plan = matrix->store;
     bb_index across = row_column / plan->length[BB_TRANSFORM_ROW_COLUMNS];
     bb_index blocks = plan->count[BB_TRANSFORM_LINES] * plan->count[BB_TRANSFORM_COLUMNS];
     const bb_transform_block block = bb_transform_block_of(plan, band, across, m);
-    decode_column(plan, &store->band[band], &block, across * blocks + m,
+    decode_column(plan, band_at(matrix, band), &block, across * blocks + m,
                   row_column - block.first[BB_TRANSFORM_ROW_COLUMNS], values, room);
     return block;
 }
@@ -290,8 +269,7 @@ static bb_transform_block decode_block(const bb_coded_matrix *matrix, bb_index b
 static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *f32,
                          double *f64)
 {
-    const transform_store *store = matrix->store;
-    const bb_transform_plan *plan = &store->plan;
+    const bb_transform_plan *plan = matrix->store;
     const bb_group_place place = bb_coded_matrix_place(matrix, group);
     bb_index count = plan->count[BB_TRANSFORM_COLUMNS];
     double values[BB_TRANSFORM_VALUES];
@@ -318,8 +296,7 @@ static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index
 static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index column, bb_index count,
                        double *out)
 {
-    const transform_store *store = matrix->store;
-    const bb_transform_plan *plan = &store->plan;
+    const bb_transform_plan *plan = matrix->store;
     bb_index step = bb_coded_matrix_band(matrix);
     bb_index pitch = plan->extent[BB_TRANSFORM_COLUMNS];
     bb_index strip = matrix->piece_columns;
@@ -347,12 +324,12 @@ static void decode_f64(const bb_coded_matrix *matrix, bb_index row, bb_index col
 // Words, and where each block begins.
 static size_t bytes(const bb_coded_matrix *matrix)
 {
-    const transform_store *store = matrix->store;
-    const bb_index *count = store->plan.count;
+    const bb_transform_plan *plan = matrix->store;
+    const bb_index *count = plan->count;
     bb_index blocks = count[1] * count[2] * count[3];
     size_t total = 0;
-    for (bb_index b = 0; b < store->bands; ++b) {
-        const bb_transform_band *band = &store->band[b];
+    for (bb_index b = 0; b < matrix->band_count; ++b) {
+        const bb_transform_band *band = band_at(matrix, b);
         if (band->first != NULL) {
             total += ((size_t)band->first[blocks] + (size_t)blocks + 1) * sizeof *band->words;
         }
@@ -367,7 +344,9 @@ static const bb_codec_ops operations = {
     .create = create,
     .destroy = destroy,
     .bytes = bytes,
-    .encode = encode,
+    .room_bytes = room_bytes,
+    .encode_band = encode_band,
+    .release_band = release_band,
     .decode_piece = decode_piece,
     .decode_f64 = decode_f64,
 };
@@ -392,7 +371,8 @@ const bb_codec_row bb_transform_stream_row = {
     .defaults = {.band_lines = 9, .band_columns = 7, .tile_columns = 8, .tile_rows = 10},
     .rounding = "nearest even, of coefficients",
     .form = BB_FORM_COEFFICIENTS,
-    .store_bytes = sizeof(transform_store),
+    .store_bytes = sizeof(bb_transform_plan),
+    .band_item = sizeof(bb_transform_band),
     .needs_copy = true,
     .seconds = 4e-8,
     .most_bytes = 8.0,
@@ -404,19 +384,16 @@ const bb_codec_row bb_transform_stream_row = {
 
 const bb_transform_plan *bb_coded_matrix_transform_plan(const bb_coded_matrix *matrix)
 {
-    const transform_store *store = matrix->store;
-    return matrix->row == &bb_transform_stream_row ? &store->plan : NULL;
+    return matrix->row == &bb_transform_stream_row ? matrix->store : NULL;
 }
 
 bb_index bb_coded_matrix_transform_bands(const bb_coded_matrix *matrix)
 {
-    const transform_store *store = matrix->store;
-    return matrix->row == &bb_transform_stream_row ? store->bands : 0;
+    return matrix->row == &bb_transform_stream_row ? matrix->band_count : 0;
 }
 
 const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *matrix,
                                                         bb_index band)
 {
-    const transform_store *store = matrix->store;
-    return &store->band[band];
+    return band_at(matrix, band);
 }

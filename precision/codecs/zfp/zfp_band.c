@@ -250,27 +250,6 @@ static uint64_t run_bit(bb_zfp_settings settings, const extent *span, const bb_z
     return (uint64_t)(run * span->run_blocks) * settings.maximum_bits;
 }
 
-bb_status bb_zfp_band_check(bb_zfp_settings settings, const bb_zfp_shape *shape,
-                            const bb_zfp_band *band)
-{
-    bb_status status = BB_OK;
-    extent span = extent_of(shape);
-    uint64_t before = 0;
-    BB_REQUIRE(band->bits <= 8 * (uint64_t)band->bytes, BB_INVALID,
-               "zfp index: %llu bits in a stream of %zu bytes", (unsigned long long)band->bits,
-               band->bytes);
-    for (bb_index run = 0; run < span.runs; ++run) {
-        uint64_t bit = run_bit(settings, &span, band, run);
-        BB_REQUIRE(bit < band->bits && (run == 0 ? bit == 0 : bit > before), BB_INVALID,
-                   "zfp index: run %td begins at bit %llu, the one before it at %llu, of %llu", run,
-                   (unsigned long long)bit, (unsigned long long)before,
-                   (unsigned long long)band->bits);
-        before = bit;
-    }
-done:
-    return status;
-}
-
 // Up to four values of one row that follow each other, into the wanted part of the target.
 static void put(const bb_zfp_target *target, bb_index row, bb_index column, const float *values,
                 bb_index count)

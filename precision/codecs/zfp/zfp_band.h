@@ -52,11 +52,6 @@ BB_CHECKED bb_status bb_zfp_band_encode(bb_zfp_settings settings, const bb_zfp_s
                                         bb_zfp_band *out);
 void bb_zfp_band_release(bb_zfp_band *band);
 
-/// Whether the index can be the stream's: runs begin in ascending order and inside of it. Errors:
-/// BB_INVALID (which run, and where).
-BB_CHECKED bb_status bb_zfp_band_check(bb_zfp_settings settings, const bb_zfp_shape *shape,
-                                       const bb_zfp_band *band);
-
 /// Where a decoded run goes: rows w nz' + z of the run's rows, nz' at most 4, by its columns. One
 /// of the pointers is not NULL.
 typedef struct bb_zfp_target {

@@ -28,8 +28,6 @@ static const char *const modes[] = {"rate", "precision", "accuracy", "reversible
 typedef struct zfp_store {
     bb_zfp_settings settings;
     bb_zfp_shape shape; // of a whole band; the last may have fewer lines
-    bb_index bands;
-    bb_zfp_band *items; // [bands]
 } zfp_store;
 
 static int dimensions_of(const bb_codec_config *config)
@@ -196,24 +194,25 @@ static double band_lines(const bb_codec_config *config)
 
 static bb_status create(bb_coded_matrix *matrix)
 {
-    bb_status status = BB_OK;
     zfp_store *store = matrix->store;
     store->settings = settings_of(&matrix->config);
     shape_band(matrix, store);
-    bb_index band_rows = bb_coded_matrix_band(matrix);
-    store->bands = (matrix->layout.rows + band_rows - 1) / band_rows;
-    BB_TRY(BB_ZEROED(store->bands, &store->items));
-done:
-    return status;
+    return BB_OK;
 }
 
-static void destroy(bb_coded_matrix *matrix)
+static bb_zfp_band *band_at(const bb_coded_matrix *matrix, bb_index band)
 {
-    zfp_store *store = matrix->store;
-    for (bb_index band = 0; store->items != NULL && band < store->bands; ++band) {
-        bb_zfp_band_release(&store->items[band]);
-    }
-    BB_RELEASE(&store->items);
+    return (bb_zfp_band *)matrix->bands + band;
+}
+
+static void release_band(void *item)
+{
+    bb_zfp_band_release(item);
+}
+
+static size_t room_bytes(const bb_coded_matrix *matrix)
+{
+    return (size_t)(bb_coded_matrix_band(matrix) * matrix->layout.columns) * sizeof(float);
 }
 
 // The shape of a band of `lines` lines of the row grid.
@@ -253,11 +252,11 @@ static bb_index run_of(const bb_zfp_shape *shape, bb_index row, bb_index column)
     return row % shape->nz / 4 * blocks_y + column / shape->nx / 4;
 }
 
-static void mark_poisoned(const bb_zfp_shape *shape, bb_view panel, bb_index first, bb_index rows,
-                          float maximum, unsigned char *poisoned)
+static void mark_poisoned(const bb_zfp_shape *shape, bb_view panel, float maximum,
+                          unsigned char *poisoned)
 {
-    for (bb_index row = 0; row < rows; ++row) {
-        const double *values = bb_view_row(panel, first + row);
+    for (bb_index row = 0; row < panel.shape[0]; ++row) {
+        const double *values = bb_view_row(panel, row);
         for (bb_index j = 0; j < panel.shape[1]; ++j) {
             if (!(fabsf((float)values[j]) < maximum)) {
                 poisoned[run_of(shape, row, j)] = 1;
@@ -266,46 +265,30 @@ static void mark_poisoned(const bb_zfp_shape *shape, bb_view panel, bb_index fir
     }
 }
 
-// One band from rows [first, first + rows) of the panel.
-static bb_status encode_band(bb_coded_matrix *matrix, bb_index band, bb_view panel, bb_index first,
-                             bb_index rows, float *floats)
+static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view panel, void *room,
+                             bb_codec_counts *counts)
 {
     bb_status status = BB_OK;
-    zfp_store *store = matrix->store;
-    bb_zfp_shape shape = shape_of(store, rows / matrix->line_rows);
-    bool reversible = matrix->config.mode == (int)BB_ZFP_REVERSIBLE;
-    float minimum = reversible ? FLT_TRUE_MIN : LEAST;
-    float maximum = reversible ? INFINITY : MOST;
+    const zfp_store *store = matrix->store;
+    const bb_zfp_shape shape = shape_of(store, panel.shape[0] / matrix->line_rows);
+    const bool reversible = matrix->config.mode == (int)BB_ZFP_REVERSIBLE;
+    const float minimum = reversible ? FLT_TRUE_MIN : LEAST;
+    const float maximum = reversible ? INFINITY : MOST;
+    const bb_index bad = counts->non_finite;
+    float *floats = room;
     unsigned char *poisoned = NULL;
-    bb_codec_counts counts = {0};
-    for (bb_index row = 0; row < rows; ++row) {
-        narrow(bb_view_row(panel, first + row), panel.shape[1], minimum, maximum,
-               floats + row * panel.shape[1], &counts);
+    for (bb_index i = 0; i < panel.shape[0]; ++i) {
+        narrow(bb_view_row(panel, i), panel.shape[1], minimum, maximum, floats + i * panel.shape[1],
+               counts);
     }
-    if (counts.non_finite > 0) {
+    if (counts->non_finite > bad) {
         BB_TRY(BB_ZEROED(bb_zfp_band_runs(&shape), &poisoned));
-        mark_poisoned(&shape, panel, first, rows, maximum, poisoned);
+        mark_poisoned(&shape, panel, maximum, poisoned);
     }
-    BB_TRY(bb_zfp_band_encode(store->settings, &shape, floats, poisoned, &store->items[band]));
-    bb_coded_matrix_count(matrix, counts);
+    BB_TRY(bb_zfp_band_encode(store->settings, &shape, floats, poisoned,
+                              band_at(matrix, row / bb_coded_matrix_band(matrix))));
 done:
     BB_RELEASE(&poisoned);
-    return status;
-}
-
-static bb_status encode(bb_coded_matrix *matrix, bb_index row, bb_view panel)
-{
-    bb_status status = BB_OK;
-    bb_index band_rows = bb_coded_matrix_band(matrix);
-    float *floats = NULL;
-    BB_TRY(BB_ALLOCATE(band_rows * matrix->layout.columns, &floats));
-    for (bb_index first = 0; first < panel.shape[0]; first += band_rows) {
-        bb_index rest = panel.shape[0] - first;
-        BB_TRY(encode_band(matrix, (row + first) / band_rows, panel, first,
-                           rest < band_rows ? rest : band_rows, floats));
-    }
-done:
-    BB_RELEASE(&floats);
     return status;
 }
 
@@ -317,7 +300,7 @@ static void decode_run(const bb_coded_matrix *matrix, bb_index group, bb_index p
     bb_group_place place = bb_coded_matrix_place(matrix, group);
     bb_zfp_shape shape = shape_of(store, place.lines);
     bb_index run = run_of(&shape, place.first - place.band_row, piece * matrix->piece_columns);
-    bb_zfp_band_decode(store->settings, &shape, &store->items[place.band], run, target);
+    bb_zfp_band_decode(store->settings, &shape, band_at(matrix, place.band), run, target);
 }
 
 static void decode_piece(const bb_coded_matrix *matrix, bb_index group, bb_index piece, float *f32,
@@ -358,8 +341,8 @@ static size_t bytes(const bb_coded_matrix *matrix)
 {
     const zfp_store *store = matrix->store;
     size_t total = 0;
-    for (bb_index band = 0; band < store->bands; ++band) {
-        const bb_zfp_band *item = &store->items[band];
+    for (bb_index band = 0; band < matrix->band_count; ++band) {
+        const bb_zfp_band *item = band_at(matrix, band);
         size_t runs = (size_t)bb_zfp_band_runs(&store->shape); // four lines or fewer: the same
         total += item->bytes + (item->poisoned != NULL ? runs : 0);
         if (item->offsets != NULL) {
@@ -377,9 +360,9 @@ bb_status bb_coded_matrix_zfp_stream(const bb_coded_matrix *matrix, bb_index ban
     const zfp_store *store = matrix->store;
     BB_REQUIRE(matrix->row == &bb_zfp_row, BB_UNSUPPORTED,
                "a matrix in codec %s has no zfp streams", matrix->row->name);
-    BB_REQUIRE(band >= 0 && band < store->bands && store->items[band].words != NULL, BB_INVALID,
-               "band %td of %td is not there or not encoded", band, store->bands);
-    const bb_zfp_band *item = &store->items[band];
+    BB_REQUIRE(band >= 0 && band < matrix->band_count && band_at(matrix, band)->words != NULL,
+               BB_INVALID, "band %td of %td is not there or not encoded", band, matrix->band_count);
+    const bb_zfp_band *item = band_at(matrix, band);
     const bb_index rows = bb_coded_matrix_band(matrix);
     const bb_index rest = matrix->layout.rows - band * rows;
     *out =
@@ -397,7 +380,7 @@ bool bb_coded_matrix_zfp_poisoned(const bb_coded_matrix *matrix, bb_index row)
 {
     const zfp_store *store = matrix->store;
     const bb_index rows = bb_coded_matrix_band(matrix);
-    const bb_zfp_band *item = &store->items[row / rows];
+    const bb_zfp_band *item = band_at(matrix, row / rows);
     bool poisoned = false;
     for (bb_index j = 0; item->poisoned != NULL && j < matrix->layout.columns;
          j += matrix->piece_columns) {
@@ -422,9 +405,10 @@ static const bb_codec_ops operations = {
     .bits_per_value = bits_per_value,
     .draw_range = draw_range,
     .create = create,
-    .destroy = destroy,
     .bytes = bytes,
-    .encode = encode,
+    .room_bytes = room_bytes,
+    .encode_band = encode_band,
+    .release_band = release_band,
     .decode_piece = decode_piece,
     .decode_f64 = decode_f64,
 };
@@ -450,6 +434,7 @@ const bb_codec_row bb_zfp_row = {
     .defaults = {.dimensions = 2},
     .form = BB_FORM_STREAMS,
     .store_bytes = sizeof(zfp_store),
+    .band_item = sizeof(bb_zfp_band),
     .needs_copy = true,
     .sums_in_runs = true,
     .unpacked_on = {[BB_DEVICE_CPU] = true}, // its decoder is bit-serial there

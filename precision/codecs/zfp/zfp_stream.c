@@ -105,44 +105,29 @@ static bb_zfp_words words_of(const bb_zfp_stream *stream)
     return words;
 }
 
-// One version a number of dimensions: loops of constant length.
-static void decode_f32(bb_zfp_reader *reader, const bb_zfp_settings *settings, int dimensions,
-                       float *out)
-{
-    const int reversible = bb_zfp_block_reversible(settings);
-    switch (dimensions) {
-    case 1:
-        bb_zfp_decode_block_f32(reader, settings, 1, reversible, out);
-        break;
-    case 2:
-        bb_zfp_decode_block_f32(reader, settings, 2, reversible, out);
-        break;
-    case 3:
-        bb_zfp_decode_block_f32(reader, settings, 3, reversible, out);
-        break;
-    default:
-        bb_zfp_decode_block_f32(reader, settings, 4, reversible, out);
+// decode_f32, decode_f64: one version a number of dimensions, with loops of constant length.
+#define DECODE(kind, item)                                                                         \
+    static void decode_##kind(bb_zfp_reader *reader, const bb_zfp_settings *settings,              \
+                              int dimensions, item *out)                                           \
+    {                                                                                              \
+        const int reversible = bb_zfp_block_reversible(settings);                                  \
+        switch (dimensions) {                                                                      \
+        case 1:                                                                                    \
+            bb_zfp_decode_block_##kind(reader, settings, 1, reversible, out);                      \
+            break;                                                                                 \
+        case 2:                                                                                    \
+            bb_zfp_decode_block_##kind(reader, settings, 2, reversible, out);                      \
+            break;                                                                                 \
+        case 3:                                                                                    \
+            bb_zfp_decode_block_##kind(reader, settings, 3, reversible, out);                      \
+            break;                                                                                 \
+        default:                                                                                   \
+            bb_zfp_decode_block_##kind(reader, settings, 4, reversible, out);                      \
+        }                                                                                          \
     }
-}
-
-static void decode_f64(bb_zfp_reader *reader, const bb_zfp_settings *settings, int dimensions,
-                       double *out)
-{
-    const int reversible = bb_zfp_block_reversible(settings);
-    switch (dimensions) {
-    case 1:
-        bb_zfp_decode_block_f64(reader, settings, 1, reversible, out);
-        break;
-    case 2:
-        bb_zfp_decode_block_f64(reader, settings, 2, reversible, out);
-        break;
-    case 3:
-        bb_zfp_decode_block_f64(reader, settings, 3, reversible, out);
-        break;
-    default:
-        bb_zfp_decode_block_f64(reader, settings, 4, reversible, out);
-    }
-}
+DECODE(f32, float)
+DECODE(f64, double)
+#undef DECODE
 
 // The part of a block that lies in the array.
 static void put_block(const bb_zfp_shape *shape, const bb_zfp_corner *corner, size_t item,

@@ -122,7 +122,6 @@ TEST(streams_are_those_of_libzfp)
             set_mode(mode, shape->dimensions, zfp);
             size_t expected = zfp_compress(zfp, field);
             check_ok(bb_zfp_band_encode(settings, shape, values, NULL, &band));
-            check_ok(bb_zfp_band_check(settings, shape, &band));
             assert_int_equal(band.bytes, expected);
             assert_memory_equal(band.words, buffer, expected);
             assert_int_equal(band.offsets == NULL, bb_zfp_band_fixed_rate(settings));
@@ -200,7 +199,7 @@ TEST(decoders_stay_inside_corrupt_streams)
     assert_true(decoded >= 3000);
 }
 
-TEST(corrupt_indices_are_refused_and_survived)
+TEST(corrupt_indices_are_survived)
 {
     const bb_zfp_shape *shape = &shapes[7];
     bb_zfp_settings settings = settings_of(4, 3);
@@ -208,10 +207,7 @@ TEST(corrupt_indices_are_refused_and_survived)
     fill(shape, 5, values);
     check_ok(bb_zfp_band_encode(settings, shape, values, NULL, &band));
     uint32_t kept = band.offsets[3];
-    band.offsets[3] = band.offsets[2];
-    check_fails(bb_zfp_band_check(settings, shape, &band), BB_INVALID, "run 3 begins at bit");
     band.offsets[3] = UINT32_MAX;
-    check_fails(bb_zfp_band_check(settings, shape, &band), BB_INVALID, "run 3 begins at bit");
     decode_all(settings, shape, &band, ours);
     bb_index nans = 0;
     for (bb_index i = 0; i < size_of(shape); ++i) {
@@ -219,13 +215,8 @@ TEST(corrupt_indices_are_refused_and_survived)
     }
     assert_int_equal(nans, 4 * 13 * 4); // run 3: four mesh lines of 13 in four rows
     band.offsets[3] = kept;
-    band.bases[0] = 1;
-    check_fails(bb_zfp_band_check(settings, shape, &band), BB_INVALID, "run 0 begins at bit 1");
     band.bases[0] = UINT64_MAX - 7;
     decode_all(settings, shape, &band, ours);
-    band.bases[0] = 0;
-    band.bits = 8 * (uint64_t)band.bytes + 1;
-    check_fails(bb_zfp_band_check(settings, shape, &band), BB_INVALID, "in a stream of");
 }
 
 // Mean error over that of unbiased errors of the same size, in standard deviations.
