@@ -2,6 +2,7 @@
 #include "precision/codecs/zfp/zfp_band.h"
 
 #include "core/memory.h"
+#include "precision/codecs/zfp/zfp_stream.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,36 +28,25 @@ bool bb_zfp_band_fixed_rate(bb_zfp_settings settings)
     return settings.minimum_bits == settings.maximum_bits;
 }
 
-// Blocks and runs of a shape; a run's blocks lie along x.
-typedef struct extent {
-    bb_index blocks_x, blocks_y, blocks_z, blocks_w;
-    bb_index run_blocks; // of all runs but, in one dimension, the last
-    bb_index runs;
-} extent;
-
-static extent extent_of(const bb_zfp_shape *shape)
+static bb_index blocks_of(const bb_zfp_shape *shape)
 {
-    extent span = {.blocks_x = (shape->nx + 3) / 4,
-                   .blocks_y = (shape->ny + 3) / 4,
-                   .blocks_z = (shape->nz + 3) / 4,
-                   .blocks_w = (shape->nw + 3) / 4};
-    span.run_blocks = span.blocks_x;
-    span.runs = span.blocks_y * span.blocks_z * span.blocks_w;
-    if (shape->dimensions == 1) {
-        span.run_blocks = BB_ZFP_LINE_BLOCKS;
-        span.runs = (span.blocks_x + BB_ZFP_LINE_BLOCKS - 1) / BB_ZFP_LINE_BLOCKS;
-    }
-    return span;
+    return bb_zfp_stream_blocks(&(bb_zfp_stream){.shape = *shape});
+}
+
+// Blocks of a run, which lie along x: of all runs but, in one dimension, the last.
+static bb_index run_blocks_of(const bb_zfp_shape *shape)
+{
+    return shape->dimensions == 1 ? BB_ZFP_LINE_BLOCKS : bb_zfp_stream_blocks_of(shape->nx);
 }
 
 bb_index bb_zfp_band_runs(const bb_zfp_shape *shape)
 {
-    return extent_of(shape).runs;
+    return (blocks_of(shape) + run_blocks_of(shape) - 1) / run_blocks_of(shape);
 }
 
-// Where a block lies: its first value and how many values it holds along each axis.
+// Where a block lies: its first value and how many values it has along each axis.
 typedef struct block_place {
-    bb_index x, y, z, w;
+    bb_zfp_corner at;
     size_t nx, ny, nz, nw;
 } block_place;
 
@@ -65,32 +55,10 @@ static size_t valid(bb_index begin, bb_index size)
     return (size_t)(size - begin < 4 ? size - begin : 4);
 }
 
-// Block `i` of a run.
-static block_place place_block(const bb_zfp_shape *shape, const extent *span, bb_index run,
-                               bb_index i)
+static block_place place_block(const bb_zfp_shape *shape, bb_zfp_corner at)
 {
-    block_place place = {.x = 4 * i};
-    if (shape->dimensions == 1) {
-        place.x = 4 * (run * BB_ZFP_LINE_BLOCKS + i);
-    } else {
-        place.y = run % span->blocks_y * 4;
-        place.z = run / span->blocks_y % span->blocks_z * 4;
-        place.w = run / span->blocks_y / span->blocks_z * 4;
-    }
-    place.nx = valid(place.x, shape->nx);
-    place.ny = valid(place.y, shape->ny);
-    place.nz = valid(place.z, shape->nz);
-    place.nw = valid(place.w, shape->nw);
-    return place;
-}
-
-static bb_index blocks_of_run(const bb_zfp_shape *shape, const extent *span, bb_index run)
-{
-    if (shape->dimensions == 1) {
-        bb_index rest = span->blocks_x - run * BB_ZFP_LINE_BLOCKS;
-        return rest < BB_ZFP_LINE_BLOCKS ? rest : BB_ZFP_LINE_BLOCKS;
-    }
-    return span->blocks_x;
+    return (block_place){at, valid(at.x, shape->nx), valid(at.y, shape->ny), valid(at.z, shape->nz),
+                         valid(at.w, shape->nw)};
 }
 
 static void encode_block(zfp_stream *zfp, const bb_zfp_shape *shape, const block_place *place,
@@ -99,7 +67,7 @@ static void encode_block(zfp_stream *zfp, const bb_zfp_shape *shape, const block
     ptrdiff_t sy = shape->nx;
     ptrdiff_t sz = sy * shape->ny;
     ptrdiff_t sw = sz * shape->nz;
-    const float *p = values + place->x + place->y * sy + place->z * sz + place->w * sw;
+    const float *p = values + place->at.x + place->at.y * sy + place->at.z * sz + place->at.w * sw;
     bool full = place->nx * place->ny * place->nz * place->nw == (size_t)1
                                                                      << (2 * shape->dimensions);
     switch (shape->dimensions) {
@@ -160,71 +128,72 @@ void bb_zfp_band_release(bb_zfp_band *band)
     *band = (bb_zfp_band){0};
 }
 
-static bb_status allocate_index(bb_zfp_settings settings, const extent *span, int dimensions,
+static bb_status allocate_index(bb_zfp_settings settings, const bb_zfp_shape *shape,
                                 const unsigned char *poisoned, bb_zfp_band *out)
 {
     bb_status status = BB_OK;
+    const bb_index runs = bb_zfp_band_runs(shape);
+    const bb_index across = run_blocks_of(shape);
     if (!bb_zfp_band_fixed_rate(settings)) {
-        uint64_t limit = bb_zfp_band_block_limit(settings, dimensions) * (uint64_t)span->run_blocks;
+        uint64_t limit = bb_zfp_band_block_limit(settings, shape->dimensions) * (uint64_t)across;
         BB_REQUIRE(limit <= UINT32_MAX / BB_ZFP_BASE_RUNS, BB_INVALID,
-                   "zfp: %td blocks across are too many for the index of %d dimensions",
-                   span->run_blocks, dimensions);
-        BB_TRY(BB_ALLOCATE(span->runs, &out->offsets));
-        BB_TRY(BB_ALLOCATE((span->runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS, &out->bases));
+                   "zfp: %td blocks across are too many for the index of %d dimensions", across,
+                   shape->dimensions);
+        BB_TRY(BB_ALLOCATE(runs, &out->offsets));
+        BB_TRY(BB_ALLOCATE((runs + BB_ZFP_BASE_RUNS - 1) / BB_ZFP_BASE_RUNS, &out->bases));
     }
     if (poisoned != NULL) {
-        BB_TRY(BB_ALLOCATE(span->runs, &out->poisoned));
-        memcpy(out->poisoned, poisoned, (size_t)span->runs);
+        BB_TRY(BB_ALLOCATE(runs, &out->poisoned));
+        memcpy(out->poisoned, poisoned, (size_t)runs);
     }
 done:
     return status;
 }
 
 // All blocks in the stream's order; returns their bits.
-static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const extent *span,
-                              const float *values, bb_zfp_band *out)
+static uint64_t encode_blocks(zfp_stream *zfp, const bb_zfp_shape *shape, const float *values,
+                              bb_zfp_band *out)
 {
-    for (bb_index run = 0; run < span->runs; ++run) {
-        uint64_t bit = stream_wtell(zfp->stream);
-        if (out->offsets != NULL) {
-            bb_index base = run / BB_ZFP_BASE_RUNS;
+    const bb_index blocks = blocks_of(shape);
+    const bb_index run_blocks = run_blocks_of(shape);
+    bb_zfp_corner corner = {0};
+    for (bb_index i = 0; i < blocks; ++i, bb_zfp_corner_step(shape, &corner)) {
+        const bb_index run = i / run_blocks;
+        if (out->offsets != NULL && i % run_blocks == 0) {
+            const uint64_t bit = stream_wtell(zfp->stream);
+            const bb_index base = run / BB_ZFP_BASE_RUNS;
             out->bases[base] = run % BB_ZFP_BASE_RUNS == 0 ? bit : out->bases[base];
             out->offsets[run] = (uint32_t)(bit - out->bases[base]);
         }
-        bb_index blocks = blocks_of_run(shape, span, run);
-        for (bb_index i = 0; i < blocks; ++i) {
-            block_place place = place_block(shape, span, run, i);
-            encode_block(zfp, shape, &place, values);
-        }
+        const block_place place = place_block(shape, corner);
+        encode_block(zfp, shape, &place, values);
     }
     return stream_wtell(zfp->stream);
 }
 
 // Bytes that encoding may take, its last word included.
-static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape, const extent *span)
+static size_t most_bytes(bb_zfp_settings settings, const bb_zfp_shape *shape)
 {
-    bb_index blocks = span->blocks_x * span->blocks_y * span->blocks_z * span->blocks_w;
     uint64_t block_bits = bb_zfp_band_block_limit(settings, shape->dimensions);
     block_bits = block_bits < settings.maximum_bits ? block_bits : settings.maximum_bits;
-    return (size_t)(((uint64_t)blocks * block_bits + 63) / 64 * 8 + 64);
+    return (size_t)(((uint64_t)blocks_of(shape) * block_bits + 63) / 64 * 8 + 64);
 }
 
 bb_status bb_zfp_band_encode(bb_zfp_settings settings, const bb_zfp_shape *shape,
                              const float *values, const unsigned char *poisoned, bb_zfp_band *out)
 {
     bb_status status = BB_OK;
-    extent span = extent_of(shape);
-    size_t room = most_bytes(settings, shape, &span);
+    size_t room = most_bytes(settings, shape);
     size_t slack = bb_zfp_band_slack(settings, shape->dimensions);
     unsigned char *scratch = NULL;
     bitstream *bits = NULL;
     bb_zfp_band_release(out);
-    BB_TRY(allocate_index(settings, &span, shape->dimensions, poisoned, out));
+    BB_TRY(allocate_index(settings, shape, poisoned, out));
     BB_TRY(BB_ALLOCATE((bb_index)room, &scratch));
     bits = stream_open(scratch, room);
     BB_REQUIRE(bits != NULL, BB_MEMORY, "no memory for a zfp bit stream");
     zfp_stream zfp = stream_with(settings, bits);
-    out->bits = encode_blocks(&zfp, shape, &span, values, out);
+    out->bits = encode_blocks(&zfp, shape, values, out);
     (void)zfp_stream_flush(&zfp);
     out->bytes = stream_size(bits);
     BB_TRY(BB_ALLOCATE((bb_index)(out->bytes + slack), &out->words));
@@ -239,15 +208,6 @@ done:
         bb_zfp_band_release(out);
     }
     return status;
-}
-
-static uint64_t run_bit(bb_zfp_settings settings, const extent *span, const bb_zfp_band *band,
-                        bb_index run)
-{
-    if (band->offsets != NULL) {
-        return band->bases[run / BB_ZFP_BASE_RUNS] + band->offsets[run];
-    }
-    return (uint64_t)(run * span->run_blocks) * settings.maximum_bits;
 }
 
 // Up to four values of one row that follow each other, into the wanted part of the target.
@@ -276,8 +236,8 @@ static void put_block(const bb_zfp_shape *shape, bb_index first_x, const block_p
         for (size_t z = 0; z < place->nz; ++z) {
             for (size_t y = 0; y < place->ny; ++y) {
                 put(target, (bb_index)(w * place->nz + z),
-                    (bb_index)y * shape->nx + place->x - first_x, block + 64 * w + 16 * z + 4 * y,
-                    (bb_index)place->nx);
+                    (bb_index)y * shape->nx + place->at.x - first_x,
+                    block + 64 * w + 16 * z + 4 * y, (bb_index)place->nx);
             }
         }
     }
@@ -286,9 +246,16 @@ static void put_block(const bb_zfp_shape *shape, bb_index first_x, const block_p
 void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
                         const bb_zfp_band *band, bb_index run, const bb_zfp_target *target)
 {
-    extent span = extent_of(shape);
     float block[BLOCK_VALUES];
-    uint64_t begin = run_bit(settings, &span, band, run);
+    const bb_index first = run * run_blocks_of(shape);
+    const bb_index rest = blocks_of(shape) - first;
+    const bb_index end = first + (rest < run_blocks_of(shape) ? rest : run_blocks_of(shape));
+    bb_zfp_corner corner = bb_zfp_corner_of(shape, first);
+    const bb_index first_x = corner.x;
+    uint64_t begin = (uint64_t)first * settings.maximum_bits;
+    if (band->offsets != NULL) {
+        begin = band->bases[run / BB_ZFP_BASE_RUNS] + band->offsets[run];
+    }
     bool poisoned = band->words == NULL || begin >= band->bits ||
                     (band->poisoned != NULL && band->poisoned[run] != 0);
     size_t slack = bb_zfp_band_slack(settings, shape->dimensions);
@@ -297,10 +264,8 @@ void bb_zfp_band_decode(bb_zfp_settings settings, const bb_zfp_shape *shape,
     if (bits != NULL) {
         stream_rseek(bits, begin);
     }
-    bb_index blocks = blocks_of_run(shape, &span, run);
-    bb_index first_x = place_block(shape, &span, run, 0).x;
-    for (bb_index i = 0; i < blocks; ++i) {
-        block_place place = place_block(shape, &span, run, i);
+    for (bb_index i = first; i < end; ++i, bb_zfp_corner_step(shape, &corner)) {
+        const block_place place = place_block(shape, corner);
         if (bits != NULL && stream_rtell(bits) < band->bits) {
             decode_block(&zfp, shape->dimensions, block);
         } else {
@@ -335,8 +300,7 @@ const char *bb_zfp_band_measured_rounding(void)
             return "zfp: not measured";
         }
         zfp_stream zfp = stream_with(settings, bits);
-        const extent span = extent_of(&shape);
-        block_place place = place_block(&shape, &span, 0, 0);
+        const block_place place = place_block(&shape, (bb_zfp_corner){0});
         encode_block(&zfp, &shape, &place, values);
         (void)zfp_stream_flush(&zfp);
         stream_rewind(bits);
