@@ -17,7 +17,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { RUN = BB_QUANTISER_RUN, RUN_BLOCKS = RUN / BB_BLOCK, WIDTH_RAW = 33, WIDTH_POISONED = 34 };
@@ -29,9 +28,7 @@ typedef struct quantiser_row {
 
 typedef struct quantiser_store {
     float step;
-    bb_index blocks, runs; // of a row
-    unsigned char *widths; // [rows][blocks]
-    uint32_t *index;       // [rows][runs], in words of 32 bits
+    bb_index blocks, runs; // of a row, which has their words and widths in its row of the matrix
 } quantiser_store;
 
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
@@ -44,9 +41,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
 
 static bb_status create(bb_coded_matrix *matrix)
 {
-    bb_status status = BB_OK;
     quantiser_store *store = matrix->store;
-    const bb_index rows = matrix->layout.rows;
     const double tolerance = matrix->config.tolerance;
     store->step = (float)(2.0 * tolerance);
     if ((double)store->step > 2.0 * tolerance) {
@@ -54,17 +49,21 @@ static bb_status create(bb_coded_matrix *matrix)
     }
     store->blocks = (matrix->layout.columns + BB_BLOCK - 1) / BB_BLOCK;
     store->runs = (matrix->layout.columns + RUN - 1) / RUN;
-    BB_TRY(BB_ZEROED(rows * store->blocks, &store->widths));
-    BB_TRY(BB_ZEROED(rows * store->runs, &store->index));
-done:
-    return status;
+    matrix->row_bytes = (size_t)(4 * store->runs + (store->blocks + 3) / 4 * 4);
+    return BB_OK;
 }
 
-static void destroy(bb_coded_matrix *matrix)
+// [runs] first words of runs, in words of 32 bits.
+static uint32_t *index_at(const bb_coded_matrix *matrix, bb_index row)
 {
-    quantiser_store *store = matrix->store;
-    BB_RELEASE(&store->widths);
-    BB_RELEASE(&store->index);
+    return (uint32_t *)(void *)bb_coded_matrix_row(matrix, row);
+}
+
+// [blocks] widths.
+static unsigned char *widths_at(const bb_coded_matrix *matrix, bb_index row)
+{
+    const quantiser_store *store = matrix->store;
+    return bb_coded_matrix_row(matrix, row) + 4 * store->runs;
 }
 
 static quantiser_row *row_at(const bb_coded_matrix *matrix, bb_index row)
@@ -145,9 +144,9 @@ static bb_status encode_row(bb_coded_matrix *matrix, bb_index row, bb_view panel
                             bb_codec_counts *counts)
 {
     bb_status status = BB_OK;
-    quantiser_store *store = matrix->store;
+    const quantiser_store *store = matrix->store;
     quantiser_row *target = row_at(matrix, row);
-    unsigned char *widths = store->widths + row * store->blocks;
+    unsigned char *widths = widths_at(matrix, row);
     const double *values = bb_view_row(panel, 0);
     const double per_step = 1.0 / (double)store->step;
     const bb_index columns = matrix->layout.columns;
@@ -157,7 +156,7 @@ static bb_status encode_row(bb_coded_matrix *matrix, bb_index row, bb_view panel
     for (bb_index run = 0; run < store->runs; ++run) {
         const bb_index first = run * RUN_BLOCKS;
         const bb_index count = full - first < RUN_BLOCKS ? full - first : RUN_BLOCKS;
-        store->index[row * store->runs + run] = (uint32_t)((cursor - (unsigned char *)scratch) / 4);
+        index_at(matrix, row)[run] = (uint32_t)((cursor - (unsigned char *)scratch) / 4);
         cursor = encode_blocks(values + first * BB_BLOCK, per_step, count, widths + first, cursor,
                                counts);
     }
@@ -191,10 +190,9 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
 // are zeros.
 static const unsigned char *words_at(const bb_coded_matrix *matrix, bb_index row, bb_index block)
 {
-    const quantiser_store *store = matrix->store;
-    const unsigned char *widths = store->widths + row * store->blocks;
+    const unsigned char *widths = widths_at(matrix, row);
     const unsigned char *words = row_at(matrix, row)->words;
-    uint32_t place = store->index[row * store->runs + block / RUN_BLOCKS];
+    uint32_t place = index_at(matrix, row)[block / RUN_BLOCKS];
     for (bb_index b = block / RUN_BLOCKS * RUN_BLOCKS; b < block; ++b) {
         const uint32_t raw = widths[b] == WIDTH_RAW ? BB_BLOCK : 0;
         place += widths[b] < WIDTH_RAW ? widths[b] : raw;
@@ -223,10 +221,9 @@ static const unsigned char *unpack_raw(const unsigned char *cursor, int width, b
 BB_PLANE_FUNCTION void unpack_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,
                                      bb_index count, bool wide, void *out)
 {
-    const quantiser_store *store = matrix->store;
-    const unsigned char *widths = store->widths + row * store->blocks + block;
+    const unsigned char *widths = widths_at(matrix, row) + block;
     const unsigned char *cursor = words_at(matrix, row, block);
-    const float step = store->step;
+    const float step = ((const quantiser_store *)matrix->store)->step;
     unsigned char *target = out;
     for (bb_index b = 0; b < count; ++b, target += wide ? 8 * BB_BLOCK : 4 * BB_BLOCK) {
         int32_t quotients[BB_BLOCK];
@@ -256,7 +253,6 @@ static size_t bytes(const bb_coded_matrix *matrix)
 static const bb_codec_ops operations = {
     .bound = bound,
     .create = create,
-    .destroy = destroy,
     .bytes = bytes,
     .room_bytes = room_bytes,
     .encode_band = encode_row,
@@ -290,7 +286,7 @@ bool bb_coded_matrix_quotients(const bb_coded_matrix *matrix, bb_index row, bb_i
                                int32_t out[BB_QUANTISER_RUN])
 {
     const quantiser_store *store = matrix->store;
-    const unsigned char *widths = store->widths + row * store->blocks + run * RUN_BLOCKS;
+    const unsigned char *widths = widths_at(matrix, row) + run * RUN_BLOCKS;
     const unsigned char *cursor = words_at(matrix, row, run * RUN_BLOCKS);
     bb_index rest = store->blocks - run * RUN_BLOCKS;
     bb_index blocks = rest < RUN_BLOCKS ? rest : RUN_BLOCKS;
