@@ -9,7 +9,7 @@
 #include "bench/device_ceiling.h"
 #include "core/clock.h"
 #include "core/memory.h"
-#include "sim/kernels/kernel_choice.h"
+#include "sim/kernels/kernel_run.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "solvers/kernels/language/notation_reader.h"

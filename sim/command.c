@@ -6,7 +6,7 @@
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/command_help.h"
-#include "sim/config/named_files.h"
+#include "sim/config/config.h"
 #include "sim/config/study_file.h"
 #include "sim/hdf5_library.h"
 #include "sim/interrupt.h"
@@ -240,8 +240,8 @@ static bb_status add_study(const bb_config *config, bb_file_list *inputs)
     for (bb_index i = 0; i < bb_config_table_count(config); ++i) {
         BB_TRY(bb_file_list_add(inputs, bb_config_table_at(config, i).name));
     }
-    BB_TRY(
-        bb_named_files_visit(bb_config_schema(config), bb_config_study(config), add_named, inputs));
+    BB_TRY(bb_config_visit_files(bb_config_schema(config), bb_config_study(config), add_named,
+                                 inputs));
 done:
     return status;
 }

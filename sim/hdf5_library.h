@@ -9,6 +9,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/// Whether HDF5 finds the plugin.
+bool bb_hdf5_library_has_zfp(void);
+
+/// Adds zfp at fixed accuracy to a dataset creation list (a hid_t): |stored - value| <= tolerance.
+/// Errors: BB_IO (no plugin; names the package).
+BB_CHECKED bb_status bb_hdf5_library_add_zfp(int64_t list, double tolerance);
+
+/// Whether an open dataset (a hid_t) can be decoded here. Errors: BB_IO (a filter that is not
+/// present; for zfp the package is named).
+BB_CHECKED bb_status bb_hdf5_library_require_filters(int64_t dataset);
+
+/// The plugin, or BB_IO with the package's name.
+BB_CHECKED bb_status bb_hdf5_library_require_zfp(void);
+
 /// Bytes that bb_hdf5_library_find_near writes at most.
 enum { BB_HDF5_LIBRARY_NAME = 64 };
 

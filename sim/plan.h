@@ -5,6 +5,7 @@
 #define BB_SIM_PLAN_H
 
 #include "core/need.h"
+#include "core/problem.h"
 #include "core/text.h"
 
 /// Host memory of the program itself and its libraries, before a study asks for any, and of what
@@ -53,5 +54,21 @@ BB_CHECKED bb_status bb_plan_require_device(const bb_plan *plan);
 double bb_plan_limit_bytes(bb_index threads);
 
 void bb_plan_release(bb_plan *plan);
+
+enum { BB_MACHINE_NAME = 80 };
+
+typedef struct bb_machine {
+    char name[BB_MACHINE_NAME];
+    double host_bytes;
+    bb_index gpus;    ///< 0: none
+    double gpu_bytes; ///< of each
+} bb_machine;
+
+/// Reads a description. Errors: BB_IO, BB_INVALID with `problems`, BB_MEMORY.
+BB_CHECKED bb_status bb_machine_load(const char *path, bb_problems *problems, bb_machine *out);
+
+/// Refuses a plan for which the machine has too little memory or too few GPUs. Errors: BB_MEMORY,
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_machine_require(const bb_machine *machine, const bb_plan *plan);
 
 #endif

@@ -2,8 +2,8 @@
 #include "sim/warm.h"
 
 #include "core/memory.h"
+#include "sim/config/config.h"
 #include "sim/config/emission.h"
-#include "sim/config/named_files.h"
 #include "sim/input/file_stamp.h"
 
 #include <string.h>
@@ -139,7 +139,7 @@ bb_status bb_warm_describe(const char *what, const bb_schema *schema, const void
     }
     BB_TRY(bb_text_add(out, "%s\n", what));
     BB_TRY(bb_emission_write(&compared, study, false, out));
-    BB_TRY(bb_named_files_visit(&compared, study, add_stamp, out));
+    BB_TRY(bb_config_visit_files(&compared, study, add_stamp, out));
 done:
     BB_RELEASE(&keys);
     return status;

@@ -4,9 +4,9 @@
 // would where that refuses.
 #include "core/memory.h"
 #include "sim/command.h"
-#include "sim/command/machine.h"
 #include "sim/device_choice.h"
 #include "sim/dump.h"
+#include "sim/plan.h"
 #include "sim/study.h"
 
 #include <math.h>

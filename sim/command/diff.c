@@ -4,10 +4,10 @@
 // process, because the HDF5 library can crash on damaged ones.
 #include "core/memory.h"
 #include "sim/command.h"
-#include "sim/config/key_difference.h"
+#include "sim/config/difference.h"
 #include "sim/isolation.h"
 #include "sim/output/comparison.h"
-#include "sim/output/label.h"
+#include "sim/output/grid.h"
 #include "sim/output/reader.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static bb_status write_keys(const bb_comparison *pair, bb_text *out, bb_index *c
                            texts[0] == NULL ? pair->names[0] : pair->names[1]));
         goto done;
     }
-    BB_TRY(bb_key_difference_write(texts, pair->names, &lines, &keys));
+    BB_TRY(bb_difference_write_keys(texts, pair->names, &lines, &keys));
     BB_TRY(keys == 0 ? bb_text_add(out, "configuration: equal\n")
                      : bb_text_add(out, "configuration: %td key%s\n%s", keys,
                                    keys == 1 ? " differs" : "s differ", bb_text_string(&lines)));
@@ -119,8 +119,8 @@ static bb_status diff(void *context)
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     for (int side = 0; side < 2; ++side) {
         BB_TRY(read_file(asked->options->operands[side], &results[side]));
-        BB_TRY(
-            bb_label_find((const char *const *)asked->options->operands, 2, side, &labels[side]));
+        BB_TRY(bb_grid_find_label((const char *const *)asked->options->operands, 2, side,
+                                  &labels[side]));
     }
     BB_TRY(compare(asked, results, labels));
 done:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A study from its configuration to its file: what is checked before, computed, and delivered.
+// bitbudget run: a study from its configuration to its file: checked, computed, delivered.
 #include "sim/command/execution.h"
 
 #include "core/clock.h"
@@ -8,6 +8,7 @@
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
+#include "sim/device_choice.h"
 #include "sim/dump.h"
 #include "sim/energy.h"
 #include "sim/interrupt.h"
@@ -15,7 +16,7 @@
 #include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
-#include "sim/output/sheet.h"
+#include "sim/output/results.h"
 #include "sim/output/summary.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ static bb_status check_sheet(const bb_options *options, const bb_experiment *exp
     bb_status status = BB_OK;
     char *sheet = NULL;
     if (experiment->sheet != NULL && experiment->has_sheet(study)) {
-        BB_TRY(bb_sheet_path(path, experiment->sheet, &sheet));
+        BB_TRY(bb_results_sheet_path(path, experiment->sheet, &sheet));
         BB_TRY(bb_file_check(sheet, false, options->force, 0.0, inputs));
     }
 done:
@@ -209,10 +210,10 @@ static bb_status write_sheet(const bb_options *options, const bb_experiment *exp
     bb_text text = {0};
     char *sheet = NULL;
     if (experiment->sheet != NULL) {
-        BB_TRY(bb_sheet_build(results, experiment->sheet, &text));
+        BB_TRY(bb_results_write_sheet(results, experiment->sheet, &text));
     }
     if (text.length > 0) {
-        BB_TRY(bb_sheet_path(path, experiment->sheet, &sheet));
+        BB_TRY(bb_results_sheet_path(path, experiment->sheet, &sheet));
         BB_TRY(bb_file_write(sheet, options->force, text.data, text.length));
         (void)printf("%s: %s\n", experiment->sheet, sheet);
     }
@@ -288,5 +289,27 @@ bb_status bb_execution_run(const bb_execution *work, bb_results *results)
     }
     bb_log_info("done in %.1f s", bb_clock_seconds() - start);
 done:
+    return status;
+}
+
+bb_status bb_command_run(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    char *path = NULL;
+    BB_TRY(bb_device_choice_require(bb_command_device(options)));
+    BB_TRY(bb_command_load(options, experiments, bb_device_choice_require, &config));
+    const bb_experiment *experiment =
+        bb_experiment_find(experiments, bb_config_schema(config)->name);
+    BB_TRY(bb_command_output(options, experiment, &path));
+    BB_TRY(bb_results_create(&results));
+    const bool writes = bb_team_joined()->rank == 0;
+    const bb_execution work = {options, experiments, config, writes ? path : NULL, NULL};
+    BB_TRY(bb_execution_run(&work, results));
+done:
+    BB_RELEASE(&path);
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
     return status;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What commands share that measure an experiment beside running it: load, measure, print, write.
-#include "sim/command/measure.h"
-
+// bitbudget convergence, live, realtime: load a study, measure its experiment, print and write.
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
+#include "sim/command.h"
 #include "sim/device_choice.h"
 #include "sim/output/file.h"
 #include "sim/output/image.h"
@@ -17,13 +16,22 @@
 // What tables, histograms, texts and provenance take.
 enum { FILE_BYTES = 1 << 19 };
 
+// What an experiment can measure of itself.
+typedef struct measurement {
+    bb_status (*run)(const void *study, bb_results *results, bb_text *table); // NULL: nothing
+    const char *absent; // why this build has none, where others do; NULL: no build has
+    // The same of a stream; NULL: `run` measures.
+    bb_status (*live)(const void *study, const bb_live_options *options, bb_results *results,
+                      bb_text *table);
+} measurement;
+
 // What ended a stream whose results until then are to be kept.
 typedef struct late_failure {
     bb_status status;
     bb_status_record record;
 } late_failure;
 
-static bb_status stream(const bb_options *options, bb_measurement measure, const void *study,
+static bb_status stream(const bb_options *options, measurement measure, const void *study,
                         bb_results *results, bb_text *table, late_failure *late)
 {
     bb_status status = measure.live(study, &options->live, results, table);
@@ -35,7 +43,7 @@ static bb_status stream(const bb_options *options, bb_measurement measure, const
     return status;
 }
 
-static bb_status compute(const bb_options *options, bb_measurement measure, const bb_config *config,
+static bb_status compute(const bb_options *options, measurement measure, const bb_config *config,
                          bb_results *results, bb_text *table, late_failure *late)
 {
     bb_status status = BB_OK;
@@ -62,9 +70,11 @@ done:
     return status;
 }
 
-bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *experiments,
-                         bb_measurement (*of)(const bb_experiment *experiment),
-                         bb_experiment_text help, const char *missing)
+// Measures by what `of` finds in the experiment of the study; `help` is that member's text,
+// `missing` names what an experiment without it lacks.
+static bb_status measure_study(const bb_options *options, const bb_experiment_table *experiments,
+                               measurement (*of)(const bb_experiment *experiment),
+                               bb_experiment_text help, const char *missing)
 {
     bb_status status = BB_OK;
     bb_config *config = NULL;
@@ -79,7 +89,7 @@ bb_status bb_measure_run(const bb_options *options, const bb_experiment_table *e
     BB_TRY(bb_command_load(options, experiments, bb_device_choice_require, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
-    const bb_measurement measure = of(experiment);
+    const measurement measure = of(experiment);
     BB_REQUIRE(measure.run != NULL || measure.absent == NULL, BB_DEVICE, "%s", measure.absent);
     BB_TRY(bb_experiment_list(experiments, help, &having));
     BB_REQUIRE(measure.run != NULL || measure.live != NULL, BB_INVALID,
@@ -112,4 +122,52 @@ done:
     bb_results_destroy(&results);
     bb_config_destroy(&config);
     return status;
+}
+
+static measurement find_convergence(const bb_experiment *experiment)
+{
+    return (measurement){.run = experiment->converge};
+}
+
+static const char *convergence_help(const bb_experiment *experiment)
+{
+    return experiment->converge_help;
+}
+
+bb_status bb_command_convergence(const bb_options *options, const bb_experiment_table *experiments)
+{
+    return measure_study(options, experiments, find_convergence, convergence_help,
+                         "convergence study");
+}
+
+static measurement find_realtime(const bb_experiment *experiment)
+{
+    return (measurement){.run = experiment->realtime, .absent = experiment->realtime_absent};
+}
+
+static const char *realtime_help(const bb_experiment *experiment)
+{
+    return experiment->realtime_help;
+}
+
+bb_status bb_command_realtime(const bb_options *options, const bb_experiment_table *experiments)
+{
+    return measure_study(options, experiments, find_realtime, realtime_help, "control loop");
+}
+
+static measurement find_live(const bb_experiment *experiment)
+{
+    return (measurement){.live = experiment->live};
+}
+
+static const char *live_help(const bb_experiment *experiment)
+{
+    return experiment->live_help;
+}
+
+bb_status bb_command_live(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_options streamed = *options;
+    streamed.live.pipelines = options->pipeline;
+    return measure_study(&streamed, experiments, find_live, live_help, "stream");
 }

@@ -4,7 +4,7 @@
 // process first, because the HDF5 library can crash on damaged ones.
 #include "core/memory.h"
 #include "sim/command/execution.h"
-#include "sim/config/key_difference.h"
+#include "sim/config/difference.h"
 #include "sim/device_choice.h"
 #include "sim/isolation.h"
 #include "sim/output/comparison.h"
@@ -175,7 +175,7 @@ static bb_status write_causes(const bb_comparison *pair, bb_text *out)
     BB_TRY(bb_text_add(out,
                        "likely causes, of what follows: another key, version, compiler, "
                        "library, device or\nprocessor (OpenBLAS chooses its kernels by it)\n"));
-    BB_TRY(bb_key_difference_write(studies, pair->names, out, &keys));
+    BB_TRY(bb_difference_write_keys(studies, pair->names, out, &keys));
     BB_TRY(bb_comparison_write_origins(pair, out));
 done:
     return status;

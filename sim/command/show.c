@@ -8,12 +8,12 @@
 #include "sim/command/source.h"
 #include "sim/isolation.h"
 #include "sim/output/cell.h"
+#include "sim/output/grid.h"
 #include "sim/output/grid_format.h"
-#include "sim/output/label.h"
 #include "sim/output/reader.h"
 #include "sim/output/summary.h"
 #include "sim/output/table.h"
-#include "sim/report/choice_grid.h"
+#include "sim/report/swept.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -127,8 +127,8 @@ static bb_status read_sources(const request *asked, exhibit *shown)
     BB_TRY(BB_ZEROED(count, &shown->fronts));
     for (bb_index i = 0; i < count; ++i) {
         BB_TRY(read_source(asked, i, shown));
-        BB_TRY(bb_label_find((const char *const *)asked->options->operands, count, i,
-                             &shown->sources[i].label));
+        BB_TRY(bb_grid_find_label((const char *const *)asked->options->operands, count, i,
+                                  &shown->sources[i].label));
     }
 done:
     return status;
@@ -182,7 +182,7 @@ static bb_status write_full(const request *asked, const exhibit *shown, bb_text 
         }
         BB_TRY(write_title(source, out));
         BB_TRY(bb_table_write(source->experiment, source->results, asked->question.within, out));
-        BB_TRY(bb_answer_write_front(source->experiment, source->results, source->front, out));
+        BB_TRY(bb_summary_add_front(source->experiment, source->results, source->front, out));
         BB_TRY(bb_text_add(out, "\n"));
         if (source->experiment->report != NULL) {
             BB_TRY(source->experiment->report(source->results, out));
@@ -218,8 +218,8 @@ static bb_status write_json(const request *asked, const exhibit *shown, bb_text 
     BB_TRY(BB_ZEROED(shown->count, &texts));
     for (bb_index i = 0; i < shown->count; ++i) {
         const bb_grid_source *source = &shown->sources[i];
-        BB_TRY(bb_answer_write(source->experiment, source->results, source->front, &asked->question,
-                               &answers[i]));
+        BB_TRY(bb_summary_add_answer(source->experiment, source->results, source->front,
+                                     &asked->question, &answers[i]));
         texts[i] = bb_text_string(&answers[i]);
     }
     BB_TRY(bb_grid_format_json(&shown->grid, shown->sources, texts, shown->count, out));
@@ -277,7 +277,7 @@ static bb_status write_sweep(const request *asked, const bb_results *results, bb
                "of a sweep the choices are shown; --full, --columns, --pipeline and --by are of "
                "single runs");
     BB_TRY(bb_swept_read(results, experiment, &swept));
-    BB_TRY(bb_choice_grid_fill(&swept, for_people, &grid));
+    BB_TRY(bb_swept_fill_grid(&swept, for_people, &grid));
     BB_TRY(bb_swept_answer(&swept, asked->question.within, &answer));
     const bb_grid_source source = {.experiment = experiment,
                                    .results = results,

@@ -10,12 +10,122 @@
 #include "sim/device_choice.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_run.h"
-#include "sim/kernels/kernel_subject.h"
+#include "sim/kernels/kernel_source.h"
+#include "sim/kernels/object_file.h"
+#include "sim/kernels/parameter_values.h"
+#include "solvers/kernels/tuning/caller_subject.h"
 #include "solvers/kernels/tuning/manager_subject.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+// Zero-initialise; release with release_subject.
+typedef struct kernel_subject {
+    bb_kernel_source source;
+    bb_object_file_data data;
+    bb_scalar *parameters;
+    bb_caller_subject *subject;
+} kernel_subject;
+
+static const char subject_set[] = "own";
+
+static bb_status read_program(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    BB_TRY(bb_kernel_source_read(options->operands[0], &problems, &out->source));
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+    BB_TRY(bb_kernel_source_bind(&out->source, options->operands + 1, options->operand_count - 1,
+                                 &problems));
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status read_parameters(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_scalar *ones = NULL;
+    const bb_program *program = &out->source.program;
+    BB_TRY(BB_ZEROED(program->parameter_count + 1, &ones));
+    BB_TRY(BB_ZEROED(program->parameter_count + 1, &out->parameters));
+    for (int i = 0; i < program->parameter_count; ++i) {
+        ones[i] = (bb_scalar){.parts = {1.0}, .integer = 1};
+    }
+    BB_TRY(bb_parameter_values_read(program, options->parameters.words, options->parameters.count,
+                                    ones, &problems, out->parameters));
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+done:
+    BB_RELEASE(&ones);
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status read_data(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = &out->source.program;
+    BB_REQUIRE(options->set == NULL || options->input == NULL, BB_INVALID,
+               "sizes are those of --in or of --set, not both");
+    if (options->input != NULL) {
+        BB_TRY(bb_object_file_read(options->input, program, &out->data));
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(program->object_count + 1, &out->data.objects));
+    out->data.count = program->object_count;
+    BB_TRY(bb_object_file_sizes(options->set != NULL ? options->set : "seed", out->source.path,
+                                program, out->data.objects));
+done:
+    return status;
+}
+
+static bb_status make_subject(kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_status_record said;
+    bb_index limit = 0;
+    status = bb_caller_subject_create(&out->source.program, subject_set, out->data.objects,
+                                      out->parameters, &problems, &out->subject);
+    if (status == BB_UNSUPPORTED) {
+        bb_status_save(&said);
+        bb_status_clear();
+        BB_FAIL(BB_INVALID, "%s; --in FILE.h5 takes them from datasets", said.message);
+    }
+    BB_TRY(status);
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+    const char *name = bb_caller_subject_stand_in(out->subject, &limit);
+    if (name != NULL) {
+        bb_log_info("elements of %s and other integers are made up, from 0 to %td; --in FILE.h5 "
+                    "takes them from datasets",
+                    name, limit - 1);
+    }
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status read_subject(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(read_program(options, out));
+    BB_TRY(read_data(options, out));
+    BB_TRY(read_parameters(options, out));
+    BB_TRY(make_subject(out));
+done:
+    return status;
+}
+
+static void release_subject(kernel_subject *subject)
+{
+    bb_caller_subject_destroy(&subject->subject);
+    BB_RELEASE(&subject->parameters);
+    bb_object_file_release(&subject->data);
+    bb_kernel_source_release(&subject->source);
+}
 
 enum { TYPES = 2, TYPE_BYTES = 48 };
 
@@ -27,7 +137,7 @@ typedef struct work {
     const bb_kernel_manager *managers[64]; // none where a kernel of the user's own is tuned
     int manager_count;
     bool is_own;
-    bb_kernel_subject users_kernel;
+    kernel_subject users_kernel;
     bool has_type[TYPES];
     bool has_set[BB_BENCHMARK_COUNT];
     bb_tune_work common;
@@ -140,14 +250,7 @@ static bb_status take_own(work *self)
 {
     bb_status status = BB_OK;
     const bb_options *options = self->options;
-    const bb_kernel_subject_wish wish = {.name = options->operands[0],
-                                         .words = options->operands + 1,
-                                         .word_count = options->operand_count - 1,
-                                         .sizes = options->set,
-                                         .input = options->input,
-                                         .parameters = options->parameters.words,
-                                         .parameter_count = options->parameters.count};
-    BB_TRY(bb_kernel_subject_read(&wish, &self->users_kernel));
+    BB_TRY(read_subject(options, &self->users_kernel));
 done:
     return status;
 }
@@ -343,7 +446,7 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
     (void)printf("records: %s\n", self.common.path);
 done:
     bb_interrupt_defer(false);
-    bb_kernel_subject_release(&self.users_kernel);
+    release_subject(&self.users_kernel);
     bb_tune_work_release(&self.common);
     return status;
 }

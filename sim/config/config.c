@@ -8,7 +8,6 @@
 #include "sim/config/binding.h"
 #include "sim/config/emission.h"
 #include "sim/config/layer.h"
-#include "sim/config/record_pattern.h"
 #include "sim/config/record_table.h"
 
 #include <errno.h>
@@ -245,7 +244,7 @@ static bb_status bind(const bb_config_base *base, const char *const *overrides, 
     }
     BB_TRY(draw_seed(config));
     BB_TRY(bb_record_tables_open(&config->arena, schema, config->tree, &config->tables, problems));
-    BB_TRY(bb_record_patterns_spread(&config->arena, schema, config->tree, problems));
+    BB_TRY(bb_record_table_spread(&config->arena, schema, config->tree, problems));
     BB_TRY(bb_arena_zeroed(&config->arena, 1, schema->bytes, &config->study));
     BB_TRY(bb_binding_bind(&config->arena, schema, config->tree, "", problems, config->study));
     BB_TRY(count_problems(base, problems));
@@ -361,4 +360,71 @@ done:
     bb_problems_release(&problems);
     bb_arena_release(&arena);
     return status;
+}
+
+typedef struct visitor {
+    bb_status (*visit)(void *context, const char *key, const char *file);
+    void *context;
+} visitor;
+
+static bb_status visit_group(const bb_schema *schema, const char *object, const char *prefix,
+                             const visitor *who);
+
+static bb_status visit_records(const bb_key *key, const bb_list *list, const char *path,
+                               const visitor *who)
+{
+    bb_status status = BB_OK;
+    char *prefix = NULL;
+    for (bb_index i = 0; i < list->count; ++i) {
+        BB_RELEASE(&prefix);
+        BB_TRY(bb_memory_printf(&prefix, "%s.%td.", path, i));
+        BB_TRY(visit_group(key->schema, (const char *)list->items + (size_t)i * key->schema->bytes,
+                           prefix, who));
+    }
+done:
+    BB_RELEASE(&prefix);
+    return status;
+}
+
+static bb_status visit_key(const bb_key *key, const char *member, const char *prefix,
+                           const visitor *who)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    BB_TRY(
+        bb_memory_printf(&path, "%s%s%s", prefix, key->name, key->kind == BB_KEY_GROUP ? "." : ""));
+    if (key->kind == BB_KEY_GROUP) {
+        BB_TRY(visit_group(key->schema, member, path, who));
+    } else if (key->kind == BB_KEY_RECORDS) {
+        BB_TRY(visit_records(key, (const bb_list *)(const void *)member, path, who));
+    } else {
+        const char *file = *(const char *const *)(const void *)member;
+        BB_TRY(file == NULL ? BB_OK : who->visit(who->context, path, file));
+    }
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status visit_group(const bb_schema *schema, const char *object, const char *prefix,
+                             const visitor *who)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < schema->key_count; ++i) {
+        const bb_key *key = &schema->keys[i];
+        if (key->kind == BB_KEY_GROUP || key->kind == BB_KEY_RECORDS || key->kind == BB_KEY_PATH) {
+            BB_TRY(visit_key(key, object + key->offset, prefix, who));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_config_visit_files(const bb_schema *schema, const void *object,
+                                bb_status (*visit)(void *context, const char *key,
+                                                   const char *file),
+                                void *context)
+{
+    const visitor who = {visit, context};
+    return visit_group(schema, object, "", &who);
 }

@@ -11,6 +11,11 @@
 #include "sim/config/node.h"
 #include "sim/input/value_digest.h"
 
+/// Writes out every pattern in the lists of records in `tree`. What is wrong with one is added to
+/// `problems`, and its record then stays as one. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_record_table_spread(bb_arena *arena, const bb_schema *schema, bb_node *tree,
+                                            bb_problems *problems);
+
 /// As many rows as keep a resolved copy with a few tables under BB_NODE_BYTES.
 enum { BB_RECORD_TABLES = 8, BB_RECORD_TABLE_ROWS = 4096 };
 

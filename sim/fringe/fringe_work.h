@@ -12,7 +12,7 @@
 #include "sim/evaluation.h"
 #include "sim/fringe/fringe_study.h"
 #include "sim/kernels/kernel_variants.h"
-#include "sim/kernels/slot_table.h"
+#include "sim/kernels/slot_search.h"
 #include "sim/part.h"
 #include "sim/pipelines/draws.h"
 #include "sim/pipelines/promise.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/map_file.h"
 
-#include "sim/hdf5_filter.h"
+#include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
 #include "sim/input/matrix_dataset.h"
@@ -159,7 +159,7 @@ static bb_status inspect_open(survey *found, handles *open)
     BB_READ_TRY(open->space = H5Dget_space(open->id));
     BB_TRY(check_type(request, open, &map));
     BB_TRY(check_shape(request, open, &map));
-    BB_TRY(bb_hdf5_filters_require(open->id));
+    BB_TRY(bb_hdf5_library_require_filters(open->id));
     BB_TRY(bb_declared_size_check(open->id, (double)count_values(&map), found->file_bytes));
     if (found->target != NULL) {
         BB_REQUIRE(count_values(&map) == count_values(&found->map), BB_IO,

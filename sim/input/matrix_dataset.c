@@ -2,7 +2,7 @@
 #include "sim/input/matrix_dataset.h"
 
 #include "core/memory.h"
-#include "sim/hdf5_filter.h"
+#include "sim/hdf5_library.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ bb_status bb_matrix_dataset_open(const bb_matrix_place *place, bb_matrix_dataset
                "columns of a mesh",
                place->dataset, rank);
     BB_READ_TRY(H5Sget_simple_extent_dims(out->space, shape, NULL));
-    BB_TRY(bb_hdf5_filters_require(out->id));
+    BB_TRY(bb_hdf5_library_require_filters(out->id));
     out->across = rank == 3 ? (bb_index)shape[2] : 0;
     shape[1] = rank == 3 && (double)shape[1] * (double)shape[2] <= MOST_VALUES ? shape[1] * shape[2]
                : rank == 3                                                     ? 0

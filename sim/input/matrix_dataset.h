@@ -7,7 +7,7 @@
 
 #include "core/array.h"
 #include "sim/hdf5_library.h"
-#include "sim/input/matrix_place.h"
+#include "sim/input/matrix_metadata.h"
 #include "sim/input/value_attributes.h"
 
 #include <hdf5.h>

@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "core/outcome.h"
 #include "sim/hdf5_library.h"
-#include "sim/input/axis_name.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/file_stamp.h"
 #include "sim/input/fits_image.h"
@@ -13,11 +12,34 @@
 #include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 
+#include <ctype.h>
 #include <hdf5.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+
+static int find_axis(const char *text)
+{
+    int found = -1;
+    unsigned char before = ' ';
+    // What stands behind "of pipeline" or ", pipeline" is a name, "y" perhaps.
+    const char *name = strstr(text, "of pipeline ");
+    name = name != NULL ? name : strstr(text, ", pipeline ");
+    const char *end = name != NULL ? name : text + strlen(text);
+    for (const char *next = text; next < end; ++next) {
+        const unsigned char after = (unsigned char)next[1];
+        const int axis = tolower((unsigned char)*next) - 'x';
+        if (axis >= 0 && axis < 3 && !isalnum(before) && !isalnum(after)) {
+            if (found >= 0 && found != axis) {
+                return -1;
+            }
+            found = axis;
+        }
+        before = (unsigned char)*next;
+    }
+    return found;
+}
 
 enum {
     PANEL_BYTES = 1 << 26,
@@ -176,7 +198,7 @@ static bb_status read_axis(const bb_matrix_dataset *matrix, int *out)
     *out = -1;
     for (int i = 0; i < 2 && *out < 0; ++i) {
         BB_TRY(bb_hdf5_library_read_text(matrix->id, names[i], text, sizeof text));
-        *out = bb_axis_name_find(text);
+        *out = find_axis(text);
     }
 done:
     return status;

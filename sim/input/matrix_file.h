@@ -12,7 +12,6 @@
 
 #include "core/matrix_source.h"
 #include "sim/input/matrix_metadata.h"
-#include "sim/input/matrix_place.h"
 #include "sim/input/unit.h"
 
 typedef struct bb_matrix_file bb_matrix_file;

@@ -5,9 +5,21 @@
 #ifndef BB_SIM_INPUT_MATRIX_METADATA_H
 #define BB_SIM_INPUT_MATRIX_METADATA_H
 
+#include "core/schema.h"
 #include "core/status.h"
 
 #include <stdint.h>
+
+/// Where a matrix is: the keys under `matrix:` and the like.
+typedef struct bb_matrix_place {
+    const char *file;    ///< path
+    const char *dataset; ///< path inside the file; FITS: name or number of an image
+} bb_matrix_place;
+
+extern const bb_schema bb_matrix_place_schema;
+
+/// The same with both keys optional: NULL where they are left out.
+extern const bb_schema bb_matrix_place_optional_schema;
 
 enum { BB_MATRIX_METADATA_BYTES = 4096 };
 

@@ -4,9 +4,262 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/kernels/shipped_wisdom.h"
+#include "sim/kernels/wisdom.h"
 
 #include <stdio.h>
 #include <string.h>
+
+static const char separator[] = "; ";
+const char bb_kernel_ledger_default[] = "default";
+
+enum { ORIGIN_BYTES = 192 };
+
+// A kernel in one choice of types as one variant.
+typedef struct ledger_row {
+    char name[64]; // bb_wisdom_name of its file
+    char program[BB_WISDOM_DIGEST_BYTES];
+    char types[BB_WISDOM_TYPES_BYTES];
+    bb_device_kind device;
+    bb_choice choice;
+    char variant[BB_CHOICE_TEXT_BYTES]; // text of that
+    char origin[ORIGIN_BYTES];
+    bb_text sizes; // "96x72 96x72; 48x36 48x36": columns x rows of its objects, a set each
+} ledger_row;
+
+struct bb_kernel_ledger {
+    ledger_row *rows; // [count], in the order in which they came
+    bb_index count, capacity;
+};
+
+bb_status bb_kernel_ledger_create(bb_kernel_ledger **out)
+{
+    return BB_ZEROED(1, out);
+}
+
+void bb_kernel_ledger_destroy(bb_kernel_ledger **ledger)
+{
+    if (*ledger == NULL) {
+        return;
+    }
+    for (bb_index i = 0; i < (*ledger)->count; ++i) {
+        bb_text_release(&(*ledger)->rows[i].sizes);
+    }
+    BB_RELEASE(&(*ledger)->rows);
+    BB_RELEASE(ledger);
+}
+
+static bool is_of(const ledger_row *row, const bb_wisdom_key *key)
+{
+    return row->device == key->device && strcmp(row->program, key->program) == 0 &&
+           strcmp(row->types, key->types) == 0;
+}
+
+static bb_status add_sizes(const bb_wisdom_key *key, bb_text *out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i + 1 < key->size_count; i += 2) {
+        BB_TRY(bb_text_add(out, "%s%tdx%td", i == 0 ? "" : " ", key->sizes[i], key->sizes[i + 1]));
+    }
+done:
+    return status;
+}
+
+static bb_status find_row(bb_kernel_ledger *ledger, const bb_wisdom_key *key,
+                          const bb_choice *choice, const char *origin, ledger_row **out)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < ledger->count; ++i) {
+        ledger_row *row = &ledger->rows[i];
+        if (is_of(row, key) && bb_choice_equal(&row->choice, choice) &&
+            strcmp(row->origin, origin) == 0) {
+            *out = row;
+            goto done;
+        }
+    }
+    if (ledger->count == ledger->capacity) {
+        const bb_index capacity = 2 * ledger->capacity + 32;
+        BB_TRY(bb_memory_resize(capacity, sizeof *ledger->rows, (void **)&ledger->rows));
+        ledger->capacity = capacity;
+    }
+    *out = &ledger->rows[ledger->count++];
+    **out = (ledger_row){.device = key->device, .choice = *choice};
+    (void)snprintf((*out)->name, sizeof(*out)->name, "%s", key->kernel);
+    (void)snprintf((*out)->program, sizeof(*out)->program, "%s", key->program);
+    (void)snprintf((*out)->types, sizeof(*out)->types, "%s", key->types);
+    (void)snprintf((*out)->origin, sizeof(*out)->origin, "%s", origin);
+    bb_choice_write(choice, (*out)->variant);
+done:
+    return status;
+}
+
+bb_status bb_kernel_ledger_add(bb_kernel_ledger *ledger, const bb_wisdom_key *key,
+                               const bb_choice *choice, const char *origin)
+{
+    bb_status status = BB_OK;
+    ledger_row *row = NULL;
+    BB_TRY(find_row(ledger, key, choice, origin, &row));
+    BB_TRY(bb_text_add(&row->sizes, "%s", row->sizes.length > 0 ? separator : ""));
+    BB_TRY(add_sizes(key, &row->sizes));
+done:
+    return status;
+}
+
+void bb_kernel_ledger_replace(bb_kernel_ledger *ledger, const bb_wisdom_key *key,
+                              const bb_choice *failed, const bb_choice *taken)
+{
+    for (bb_index i = 0; i < ledger->count; ++i) {
+        ledger_row *row = &ledger->rows[i];
+        if (is_of(row, key) && bb_choice_equal(&row->choice, failed)) {
+            (void)snprintf(row->origin, sizeof row->origin, "default: %s failed", row->variant);
+            row->choice = *taken;
+            bb_choice_write(taken, row->variant);
+        }
+    }
+}
+
+// A row as /kernels has it.
+typedef struct published {
+    const char *name, *program, *types, *device, *variant, *origin, *sizes;
+} published;
+
+static const char title[] = "/kernels";
+
+// clang-format off
+static const bb_output axes[] = {
+    {"kernel", "kernel", "1", "index of the kernel, its types and its variant", .indices = true},
+};
+static const bb_output rows[] = {
+    {"name", "kernel", NULL, "name of the kernel", .member = offsetof(published, name)},
+    {"program", "kernel", NULL, "XXH3-128 of its description",
+     .member = offsetof(published, program)},
+    {"types", "kernel", NULL, "types in the places of its names",
+     .member = offsetof(published, types)},
+    {"device", "kernel", NULL, "where it ran", .member = offsetof(published, device)},
+    {"variant", "kernel", NULL, "variant that ran", .note = "as `kernel explain` names it",
+     .member = offsetof(published, variant)},
+    {"origin", "kernel", NULL, "why that one", .note = "default, wisdom, shipped or an earlier result",
+     .member = offsetof(published, origin)},
+    {"sizes", "kernel", NULL, "sizes of its objects at which it ran as that",
+     .note = "empty: all", .member = offsetof(published, sizes)},
+};
+// clang-format on
+
+const bb_output_table bb_kernel_ledger_axes = {
+    .title = title,
+    .when = "Where generated kernels ran: which variants, by which `rerun` repeats them.",
+    .group = "kernels",
+    BB_OUTPUT_ROWS(axes)};
+const bb_output_table bb_kernel_ledger_outputs = {
+    .title = title, .group = "kernels", .axes = "kernel", BB_OUTPUT_ROWS(rows)};
+
+static bool is_only(const bb_kernel_ledger *ledger, bb_index number)
+{
+    const ledger_row *row = &ledger->rows[number];
+    bool only = true;
+    for (bb_index i = 0; i < ledger->count && only; ++i) {
+        const ledger_row *other = &ledger->rows[i];
+        only = i == number || other->device != row->device ||
+               strcmp(other->program, row->program) != 0 || strcmp(other->types, row->types) != 0;
+    }
+    return only;
+}
+
+bb_status bb_kernel_ledger_publish(const bb_kernel_ledger *ledger, bb_results *results)
+{
+    bb_status status = BB_OK;
+    published *records = NULL; // [ledger->count]
+    if (ledger->count == 0) {
+        goto done;
+    }
+    BB_TRY(BB_ALLOCATE(ledger->count, &records));
+    for (bb_index i = 0; i < ledger->count; ++i) {
+        const ledger_row *row = &ledger->rows[i];
+        records[i] = (published){row->name,
+                                 row->program,
+                                 row->types,
+                                 bb_device_names[row->device],
+                                 row->variant,
+                                 row->origin,
+                                 is_only(ledger, i) ? "" : bb_text_string(&row->sizes)};
+    }
+    BB_TRY(bb_output_table_add_axis(&bb_kernel_ledger_axes, "kernel", ledger->count, NULL, NULL,
+                                    results));
+    BB_TRY(bb_output_table_publish_records(&bb_kernel_ledger_outputs, records, sizeof *records,
+                                           ledger->count, NULL, results));
+done:
+    BB_RELEASE(&records);
+    return status;
+}
+
+static const char *const *find_texts(const bb_results *results, const char *path, bb_index *count)
+{
+    const bb_dataset *found = bb_results_find(results, path);
+    if (found == NULL || !found->is_text) {
+        *count = 0;
+        return NULL;
+    }
+    *count = found->count < *count ? found->count : *count;
+    return (const char *const *)found->texts;
+}
+
+bb_status bb_kernel_ledger_report(const bb_results *results, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_index count = PTRDIFF_MAX;
+    bb_index plain = 0;
+    const char *const *origins = find_texts(results, "kernels/origin", &count);
+    for (bb_index i = 0; i < count; ++i) {
+        plain +=
+            strncmp(origins[i], bb_kernel_ledger_default, strlen(bb_kernel_ledger_default)) == 0;
+    }
+    if (plain < count) {
+        BB_TRY(bb_text_add(out, "kernels: %td of %td in a measured variant (/kernels)",
+                           count - plain, count));
+    }
+done:
+    return status;
+}
+
+// Whether one of the sets of sizes in a text is `wanted`; an empty text has all.
+static bool has_sizes(const char *text, const char *wanted)
+{
+    const size_t length = strlen(wanted);
+    bool found = text[0] == '\0';
+    while (!found && text[0] != '\0') {
+        const char *end = strstr(text, separator);
+        const size_t piece = end == NULL ? strlen(text) : (size_t)(end - text);
+        found = piece == length && strncmp(text, wanted, length) == 0;
+        text += end == NULL ? piece : piece + strlen(separator);
+    }
+    return found;
+}
+
+bb_status bb_kernel_ledger_recall(const bb_results *results, const bb_wisdom_key *key, bool *found,
+                                  bb_choice *out)
+{
+    bb_status status = BB_OK;
+    bb_text wanted = {0};
+    bb_index count = PTRDIFF_MAX;
+    const char *const *programs = find_texts(results, "kernels/program", &count);
+    const char *const *types = find_texts(results, "kernels/types", &count);
+    const char *const *devices = find_texts(results, "kernels/device", &count);
+    const char *const *variants = find_texts(results, "kernels/variant", &count);
+    const char *const *sizes = find_texts(results, "kernels/sizes", &count);
+    *found = false;
+    BB_TRY(add_sizes(key, &wanted));
+    for (bb_index i = 0; i < count && !*found; ++i) {
+        if (strcmp(programs[i], key->program) == 0 && strcmp(types[i], key->types) == 0 &&
+            strcmp(devices[i], bb_device_names[key->device]) == 0 &&
+            has_sizes(sizes[i], bb_text_string(&wanted))) {
+            BB_REQUIRE(bb_choice_read(variants[i], out) == BB_OK, BB_IO,
+                       "/kernels/variant of the results has no variant: %.96s", variants[i]);
+            *found = true;
+        }
+    }
+done:
+    bb_text_release(&wanted);
+    return status;
+}
 
 // A device of the run.
 typedef struct place {

@@ -9,6 +9,12 @@
 
 #include "solvers/kernels/program/binding.h"
 
+/// Fills columns and rows of `out` [object_count]; `path` is the kernel's file, by whose name its
+/// benchmark data are found. Errors: BB_INVALID (no such set or object, an object without sizes, no
+/// number).
+BB_CHECKED bb_status bb_object_file_sizes(const char *text, const char *path,
+                                          const bb_program *program, bb_program_data *out);
+
 /// Elements of all objects of a program; zero-initialise, release with bb_object_file_release.
 typedef struct bb_object_file_data {
     bb_program_data *objects; ///< [count]; elements owned, NULL where there are none

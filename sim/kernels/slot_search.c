@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/slot_search.h"
 
+#include <stdio.h>
 #include <string.h>
+
+void bb_slot_table_describe(const bb_slot_table *table, const int *state,
+                            char out[BB_SLOT_TABLE_STATE])
+{
+    size_t length = 0;
+    out[0] = '\0';
+    for (int slot = 0; slot < table->slot_count && length < BB_SLOT_TABLE_STATE; ++slot) {
+        length += (size_t)snprintf(out + length, BB_SLOT_TABLE_STATE - length, "%s%s %s",
+                                   slot == 0 ? "" : ", ", table->slots[slot],
+                                   table->numbers[state[slot]]);
+    }
+}
 
 // A change of one slot; slot -1: none.
 typedef struct change {

@@ -5,7 +5,7 @@
 #include "core/clock.h"
 #include "core/device/device.h"
 #include "core/memory.h"
-#include "sim/config/named_files.h"
+#include "sim/config/config.h"
 
 #include <cblas.h>
 #include <cholmod.h>
@@ -200,12 +200,12 @@ static bb_status find_inputs(const bb_config *config, config_record *record)
     bb_index count = 0;
     const bb_schema *schema = bb_config_schema(config);
     const void *study = bb_config_study(config);
-    BB_TRY(bb_named_files_visit(schema, study, count_input, &count));
+    BB_TRY(bb_config_visit_files(schema, study, count_input, &count));
     if (count > 0) {
         BB_TRY(BB_ZEROED(count, &record->keys));
         BB_TRY(BB_ZEROED(count, &record->files));
         BB_TRY(BB_ZEROED(count, &record->digests));
-        BB_TRY(bb_named_files_visit(schema, study, add_input, record));
+        BB_TRY(bb_config_visit_files(schema, study, add_input, record));
     }
 done:
     return status;

@@ -12,6 +12,7 @@
 #define BB_SIM_OUTPUT_RESULTS_H
 
 #include "core/matrix_source.h"
+#include "core/text.h"
 #include "sim/input/matrix_metadata.h"
 #include "sim/input/value_digest.h"
 
@@ -151,5 +152,14 @@ const bb_attribute *bb_results_attribute(const bb_results *results, bb_index ind
 /// `reproducible_only`, measured datasets stay out: same binary, seed and device, same digest.
 BB_CHECKED bb_status bb_results_digest(const bb_results *results, bool reproducible_only,
                                        char out[BB_DIGEST_BYTES]);
+
+/// Name of the sheet of `group` beside the result file `path`: outputs/a.h5, probes ->
+/// outputs/a-probes.csv. Errors: BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_results_sheet_path(const char *path, const char *group, char **out);
+
+/// Writes the group's axis and its datasets of numbers over that axis; nothing is added where the
+/// results have no such group. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_results_write_sheet(const bb_results *results, const char *group,
+                                            bb_text *out);
 
 #endif

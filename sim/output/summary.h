@@ -2,8 +2,29 @@
 #ifndef BB_SIM_OUTPUT_SUMMARY_H
 #define BB_SIM_OUTPUT_SUMMARY_H
 
-#include "sim/output/answer.h"
+#include "core/text.h"
+#include "sim/output/front.h"
 #include "sim/output/grid.h"
+
+/// The question: the pipeline of least `measure` whose price is at most `within`, NaN: at most the
+/// experiment's tolerance, and the answer says that it is assumed.
+typedef struct bb_answer_question {
+    double within;
+    bb_front_measure measure;
+} bb_answer_question;
+
+/// Appends the reference's score and the pipeline that is asked for with its price and cost, or
+/// that none is within the price. Bytes are compared with fp32's, as in the table, other measures
+/// with the reference's. One line, no line end; names as they are. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_summary_add_answer(const bb_experiment *experiment,
+                                           const bb_results *results, const bb_front *front,
+                                           const bb_answer_question *question, bb_text *out);
+
+/// Appends the knee of the front of price and bytes, and the fewest bytes at any price. One line,
+/// no line end. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_summary_add_front(const bb_experiment *experiment,
+                                          const bb_results *results, const bb_front *front,
+                                          bb_text *out);
 
 enum { BB_SUMMARY_WIDTH = 80 }; ///< columns of a terminal
 

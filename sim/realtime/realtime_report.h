@@ -6,14 +6,67 @@
 #define BB_SIM_REALTIME_REALTIME_REPORT_H
 
 #include "core/device/device.h"
+#include "core/status.h"
 #include "core/text.h"
 #include "sim/output/output_table.h"
-#include "sim/realtime/latency.h"
 #include "sim/realtime/realtime_thread.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    BB_STEP_ALL = -1,  ///< in the place of a kind: steps of any
+    BB_STEP_PARTS = 6, ///< stages of a step, at most
+};
+
+/// One step, times in s.
+typedef struct bb_step_record {
+    double release; ///< since the first release
+    double latency;
+    double stage[BB_STEP_PARTS]; ///< NaN for those it does not have
+    int32_t exposure, step;      ///< of the exposure; without exposures the first is 0
+    int kind;
+} bb_step_record;
+
+/// Of the steps of one kind; NaN where there are none.
+typedef struct bb_latency {
+    double count;
+    double mean, p50, p99, p999, p9999, max; ///< s
+    double max_over_median;
+    double misses;                      ///< latencies over the deadline
+    double miss_rate, miss_bound;       ///< bb_latency_miss_bound
+    double stage_median[BB_STEP_PARTS]; ///< s
+} bb_latency;
+
+/// Summary of one kind of steps, or BB_STEP_ALL. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_latency_summarise(bb_index count, const bb_step_record *records, int kind,
+                                          double deadline, bb_latency *out);
+
+/// Upper bound at 95 % confidence on the rate of misses, by Clopper and Pearson; 3 / count without
+/// a miss, NaN without a step.
+double bb_latency_miss_bound(bb_index misses, bb_index count);
+
+/// The `limit` greatest latencies, greatest first, of equal ones the first to come; returns how
+/// many there are. out [most].
+bb_index bb_latency_worst(bb_index count, const bb_step_record *records, bb_index limit,
+                          bb_index *out);
+
+enum {
+    BB_LATENCY_BINS = 2001, ///< of 1 us; the last one takes all from 2 ms on
+    BB_LATENCY_BINS_PER_SECOND = 1000000,
+};
+
+/// Counts by latency of one kind of steps, or BB_STEP_ALL: out [BB_LATENCY_BINS].
+void bb_latency_histogram(bb_index count, const bb_step_record *records, int kind, double *out);
+
+/// Median and maximum of `blocks` runs of successive steps of nearly equal length, `count` at
+/// least `blocks`: begin [blocks] first release, median, max [blocks]. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_latency_blocks(bb_index count, const bb_step_record *records,
+                                       bb_index blocks, double *begin, double *median, double *max);
 
 enum { BB_REALTIME_WORST = 10 }; ///< steps of greatest latency that are told one by one
 
-/// Of a bb_latency_summary a kind, and of the series below.
+/// Of a bb_latency a kind, and of the series below.
 extern const bb_output_table bb_realtime_report_kinds, bb_realtime_report_latencies;
 
 /// Writes histograms by kind (`kinds` [kind_count] of records, or BB_STEP_ALL) and median and
@@ -23,12 +76,11 @@ BB_CHECKED bb_status bb_realtime_report_publish(bb_index count, const bb_step_re
                                                 bb_results *results);
 
 /// Appends a kind's quantiles without a line's end; NULL: the headings. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_print(const char *name, const bb_latency_summary *latency,
+BB_CHECKED bb_status bb_realtime_report_print(const char *name, const bb_latency *latency,
                                               bb_text *out);
 
 /// Appends the line on misses: deadline in us, rate and bound. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_print_misses(double deadline_us,
-                                                     const bb_latency_summary *latency,
+BB_CHECKED bb_status bb_realtime_report_print_misses(double deadline_us, const bb_latency *latency,
                                                      bb_text *out);
 
 /// The host before and after a run, and what its thread got.

@@ -2,7 +2,7 @@
 #include "sim/report/figure.h"
 
 #include "core/memory.h"
-#include "sim/report/escape.h"
+#include "sim/report/html.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -137,7 +137,7 @@ bb_status bb_figure_hover(bb_figure *figure, bb_figure_box place, const char *te
                        "fill-opacity='0'><title>",
                        dots * place.x_low, dots * (figure->height_cm - place.y_high),
                        dots * (place.x_high - place.x_low), dots * (place.y_high - place.y_low)));
-    BB_TRY(bb_escape_add(text, &figure->hovers));
+    BB_TRY(bb_html_escape(text, &figure->hovers));
     BB_TRY(bb_text_add(&figure->hovers, "</title></rect>\n"));
 done:
     return status;

@@ -2,10 +2,49 @@
 #include "sim/report/html.h"
 
 #include "sim/output/cell.h"
-#include "sim/report/escape.h"
 
 #include <math.h>
 #include <string.h>
+
+// Bytes of the character of UTF-8 that a text begins with, 0 where it is none.
+static int character_bytes(const unsigned char *text)
+{
+    const int bytes = text[0] < 0x80                       ? 1
+                      : text[0] >= 0xc2 && text[0] < 0xe0  ? 2
+                      : text[0] >= 0xe0 && text[0] < 0xf0  ? 3
+                      : text[0] >= 0xf0 && text[0] <= 0xf4 ? 4
+                                                           : 0;
+    for (int i = 1; i < bytes; ++i) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    return bytes;
+}
+
+bb_status bb_html_escape(const char *text, bb_text *out)
+{
+    bb_status status = BB_OK;
+    static const struct {
+        char byte;
+        const char *reference;
+    } marks[] = {{'<', "&lt;"}, {'>', "&gt;"}, {'&', "&amp;"}, {'"', "&quot;"}, {'\'', "&#39;"}};
+    for (const char *rest = text; *rest != '\0';) {
+        const int bytes = character_bytes((const unsigned char *)rest);
+        const unsigned char byte = (unsigned char)*rest;
+        const char *shown =
+            bytes == 0 || byte == 127 || (byte < ' ' && byte != '\n' && byte != '\t') ? "?" : NULL;
+        for (size_t m = 0; m < sizeof marks / sizeof *marks; ++m) {
+            shown = marks[m].byte == *rest ? marks[m].reference : shown;
+        }
+        const int taken = bytes == 0 ? 1 : bytes;
+        BB_TRY(bb_text_add_bytes(out, shown == NULL ? rest : shown,
+                                 shown == NULL ? taken : (bb_index)strlen(shown)));
+        rest += taken;
+    }
+done:
+    return status;
+}
 
 // clang-format off
 static const char head[] =
@@ -66,9 +105,9 @@ bb_status bb_html_begin(const char *title, bb_text *out)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(out, "%s", head));
-    BB_TRY(bb_escape_add(title, out));
+    BB_TRY(bb_html_escape(title, out));
     BB_TRY(bb_text_add(out, "</title>\n</head>\n<body>\n<h1>"));
-    BB_TRY(bb_escape_add(title, out));
+    BB_TRY(bb_html_escape(title, out));
     BB_TRY(bb_text_add(out, "</h1>\n"));
 done:
     return status;
@@ -93,7 +132,7 @@ static bb_status add_element(const char *open, const char *text, const char *clo
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(out, "%s", open));
-    BB_TRY(bb_escape_add(text, out));
+    BB_TRY(bb_html_escape(text, out));
     BB_TRY(bb_text_add(out, "%s", close));
 done:
     return status;
@@ -113,7 +152,7 @@ static bb_status add_heading(const bb_grid_column *column, bb_text *out)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(out, "<th%s title=\"", column->numbers != NULL ? " class=\"n\"" : ""));
-    BB_TRY(bb_escape_add(column->long_name, out));
+    BB_TRY(bb_html_escape(column->long_name, out));
     BB_TRY(add_element("\"><button type=\"button\">", column->header, "</button></th>", out));
 done:
     return status;

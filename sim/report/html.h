@@ -8,6 +8,11 @@
 #include "core/text.h"
 #include "sim/output/grid.h"
 
+/// Appends a text that may be another's as HTML and XML show it, inside elements and between
+/// quotes: markup as references, '?' for control characters and for bytes that are no UTF-8.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_html_escape(const char *text, bb_text *out);
+
 /// From the first line to the heading of the page, and its last lines. Errors of all: BB_MEMORY.
 BB_CHECKED bb_status bb_html_begin(const char *title, bb_text *out);
 BB_CHECKED bb_status bb_html_end(bb_text *out);

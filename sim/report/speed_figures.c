@@ -2,7 +2,7 @@
 //
 // Pictures of speed: latencies of a control loop, and the roofline of a bench.
 #include "core/memory.h"
-#include "sim/report/placement.h"
+#include "sim/report/cloud.h"
 #include "sim/report/plot.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #define BB_SIM_REPORT_SWEPT_H
 
 #include "sim/experiment.h"
+#include "sim/output/grid.h"
 #include "sim/output/results.h"
 
 enum { BB_SWEPT_MOST_VALUES = 60, BB_SWEPT_RANGES = 24 };
@@ -94,5 +95,11 @@ bool bb_swept_is_front(const bb_swept *swept, bb_index choice);
 /// Appends the answer: which choices are safe, and the one of fewest bytes, with a limit or
 /// without. One line, no line end. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out);
+
+/// Fills a grid with the choices of a sweep, a row each, marked where they are safe and no other
+/// safe one has at most their worst price and bytes, and less of one; for people (`for_people`)
+/// with prices, bits and MB alone. It borrows from `swept`. Errors: BB_MEMORY. Release with
+/// bb_grid_release.
+BB_CHECKED bb_status bb_swept_fill_grid(const bb_swept *swept, bool for_people, bb_grid *out);
 
 #endif

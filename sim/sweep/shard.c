@@ -2,22 +2,209 @@
 #include "sim/sweep/shard.h"
 
 #include "core/clock.h"
+#include "core/device/device.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/status.h"
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/interrupt.h"
+#include "sim/output/file.h"
+#include "sim/output/image.h"
+#include "sim/output/provenance.h"
 #include "sim/sweep/crew.h"
-#include "sim/sweep/point_run.h"
 #include "sim/sweep/record_file.h"
 #include "sim/sweep/slurm.h"
-#include "sim/sweep/visible_gpus.h"
+#include "sim/sweep/sweep_plan.h"
+#include "sim/warm.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { BB_VISIBLE_GPUS = 64 };
+
+typedef struct visible_gpus {
+    bb_index count;
+    char names[BB_VISIBLE_GPUS][64]; // as CUDA_VISIBLE_DEVICES has them
+} visible_gpus;
+
+// One question to one worker.
+typedef struct question {
+    bool asked;
+    bb_index count;
+    bb_status status;
+    char reason[256];
+} question;
+
+static bb_status count_here(void *context, bb_index item, bb_text *answer)
+{
+    bb_status status = BB_OK;
+    char reason[256] = "";
+    (void)context;
+    (void)item;
+    const bb_index count = bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason);
+    BB_REQUIRE(count > 0, BB_DEVICE, "the plan is for device cuda, which is absent here: %s",
+               reason);
+    BB_TRY(bb_text_add(answer, "%td", count));
+done:
+    return status;
+}
+
+static bool ask_once(void *context, bb_index *item)
+{
+    question *open = context;
+    const bool first = !open->asked;
+    open->asked = true;
+    *item = 0;
+    return first;
+}
+
+static bb_status take_count(void *context, bb_index item, const bb_crew_end *end)
+{
+    question *open = context;
+    (void)item;
+    open->status = end->status;
+    open->count = strtol(end->text, NULL, 10);
+    (void)snprintf(open->reason, sizeof open->reason, "%s",
+                   end->signal == 0 ? end->text : "its driver ended the process that asked");
+    return BB_OK;
+}
+
+static bb_status find_gpus(visible_gpus *out)
+{
+    bb_status status = BB_OK;
+    question open = {0};
+    const bb_crew_task task = {&open, NULL, count_here, ask_once, take_count};
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    *out = (visible_gpus){0};
+    BB_TRY(bb_crew_run(&task, 1, 120.0));
+    BB_REQUIRE(open.status == BB_OK, BB_DEVICE, "%s", open.reason);
+    for (bb_index g = 0; g < open.count && g < BB_VISIBLE_GPUS; ++g) {
+        if (visible == NULL || visible[0] == '\0') {
+            (void)snprintf(out->names[g], sizeof out->names[g], "%td", g);
+        } else {
+            (void)snprintf(out->names[g], sizeof out->names[g], "%.*s", (int)strcspn(visible, ","),
+                           visible);
+            visible += strcspn(visible, ",");
+            visible += *visible == ',';
+        }
+        ++out->count;
+    }
+done:
+    return status;
+}
+
+static bb_status take_gpu(const visible_gpus *gpus, bb_index index)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(setenv("CUDA_VISIBLE_DEVICES", gpus->names[index % gpus->count], 1) == 0,
+               BB_INTERNAL, "cannot set CUDA_VISIBLE_DEVICES: %s", strerror(errno));
+done:
+    return status;
+}
+
+// Zero-initialise but for the first three.
+typedef struct point_run {
+    const bb_sweep_plan *plan;
+    bb_index threads;
+    double warm_bytes;      // that may be kept from point to point
+    bool started;           // threads are set
+    bb_described described; // what records said of datasets
+    bb_point_files files;   // digests that are known
+} point_run;
+
+// Once a process: what the plan fixed has to be here.
+static bb_status start(point_run *run)
+{
+    bb_status status = BB_OK;
+    char reason[256] = "";
+    const bb_device_kind device = run->plan->device;
+    BB_REQUIRE(bb_device_count(device, reason, sizeof reason) > 0, BB_DEVICE,
+               "the plan is for device %s, which is absent here: %s", bb_device_names[device],
+               reason);
+    BB_TRY(bb_threads_set(run->threads));
+    bb_warm_allow(run->warm_bytes);
+    run->started = true;
+done:
+    return status;
+}
+
+static bb_status write_file(const point_run *run, bb_index point, bb_results *results)
+{
+    bb_status status = BB_OK;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    char *path = NULL;
+    BB_TRY(bb_memory_printf(&path, "%s/points", run->plan->folder));
+    BB_REQUIRE(mkdir(path, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
+               path, strerror(errno));
+    BB_RELEASE(&path);
+    BB_TRY(bb_memory_printf(&path, "%s/points/%td.h5", run->plan->folder, point));
+    BB_TRY(bb_image_build(results, &image, &bytes));
+    BB_TRY(bb_file_write(path, true, image, bytes));
+done:
+    BB_RELEASE(&path);
+    BB_RELEASE(&image);
+    return status;
+}
+
+static bb_status compute_study(point_run *run, bb_index point, const bb_config *config,
+                               bb_results *results)
+{
+    bb_status status = BB_OK;
+    static char program[] = "bitbudget";
+    static char verb[] = "sweep";
+    char *arguments[] = {program, verb};
+    const bb_sweep *sweep = run->plan->sweep;
+    const void *study = bb_config_study(config);
+    const bb_run_options options = {.threads = run->threads};
+    if (sweep->keeps_files) {
+        BB_TRY(bb_provenance_begin(results, config, study, 2, arguments, run->threads));
+    }
+    BB_TRY(sweep->experiment->run(study, &options, results));
+    if (sweep->keeps_files) {
+        BB_TRY(bb_provenance_end(results));
+        BB_TRY(bb_team_joined()->rank == 0 ? write_file(run, point, results) : BB_OK);
+    }
+done:
+    return status;
+}
+
+static bb_status compute_point(point_run *run, bb_index point, bb_text *answer)
+{
+    bb_status status = BB_OK;
+    bb_config *config = NULL;
+    bb_results *results = NULL;
+    bb_problems problems = {0};
+    char id[BB_DIGEST_BYTES];
+    const double begin = bb_clock_seconds();
+    const bb_sweep *sweep = run->plan->sweep;
+    if (!run->started) {
+        BB_TRY(start(run));
+    }
+    bb_warm_next_study();
+    status = bb_sweep_bind(sweep, point, &problems, &config);
+    BB_REQUIRE(status != BB_INVALID || problems.count == 0, BB_INVALID, "%s",
+               bb_text_string(&problems.lines));
+    BB_TRY(status);
+    BB_TRY(bb_sweep_point_id(config, run->plan->device, &run->files, id));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(compute_study(run, point, config, results));
+    BB_TRY(bb_point_record_fill(results, id, bb_clock_seconds() - begin, sweep->keep,
+                                sweep->keep_count, &run->described, answer));
+done:
+    bb_results_destroy(&results);
+    bb_config_destroy(&config);
+    bb_problems_release(&problems);
+    return status;
+}
 
 // Memory that is left to the rest of the machine.
 static const double MEMORY_SHARE = 0.9;
@@ -28,14 +215,14 @@ typedef struct shard {
     const bb_shard_request *request;
     bb_sweep_progress progress;
     bb_record_file *file;
-    bb_point_run run; // of the workers
-    bb_index *queue;  // [queue_count] points to be run
+    point_run run;   // of the workers
+    bb_index *queue; // [queue_count] points to be run
     bb_index queue_count, next;
     bb_index *again; // [queue_count] points to be run once more
     bb_index again_count;
     bb_index *signals; // [point_count] workers that died at a point
     bb_shard_report *report;
-    bb_visible_gpus gpus; // one a worker; none where the cpu computes
+    visible_gpus gpus; // one a worker; none where the cpu computes
     double start;
     double logged;
 } shard;
@@ -88,7 +275,7 @@ static bool next_point(void *context, bb_index *item)
 static bb_status begin(void *context, bb_index worker)
 {
     const shard *work = context;
-    return work->gpus.count == 0 ? BB_OK : bb_visible_gpus_take(&work->gpus, worker);
+    return work->gpus.count == 0 ? BB_OK : take_gpu(&work->gpus, worker);
 }
 
 static bb_status compute(void *context, bb_index item, bb_text *answer)
@@ -99,7 +286,7 @@ static bb_status compute(void *context, bb_index item, bb_text *answer)
         bb_log_set_level(bb_team_joined()->rank == 0 && item == work->queue[0] ? BB_LOG_QUIET
                                                                                : BB_LOG_SILENT);
     }
-    return bb_point_run_compute(&work->run, item, answer);
+    return compute_point(&work->run, item, answer);
 }
 
 static bb_point_class class_of(const bb_crew_end *end)
@@ -171,7 +358,7 @@ static bb_status write_record(shard *work, bb_index point, bb_point_class class,
     bb_status status = BB_OK;
     bb_text line = {0};
     bb_point_progress *state = &work->progress.points[point];
-    const bb_point_head head = {point, class, state->round, state->attempts};
+    const bb_point_record head = {point, class, state->round, state->attempts};
     BB_TRY(bb_point_record_write(&head, seconds, text, &line));
     BB_TRY(bb_record_file_append(work->file, bb_text_string(&line), line.length));
 done:
@@ -285,7 +472,7 @@ static bb_status work_together(shard *work)
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
     bb_text answer = {0};
-    work->run = (bb_point_run){.plan = work->request->plan, .threads = work->request->threads};
+    work->run = (point_run){.plan = work->request->plan, .threads = work->request->threads};
     bb_interrupt_loses("the point under way is not recorded; the same command goes on");
     for (;;) {
         bb_index point = -1;
@@ -321,13 +508,13 @@ static bb_status work_on(shard *work)
         return work_together(work);
     }
     if (plan->device == BB_DEVICE_CUDA && work->queue_count > 0) {
-        BB_TRY(bb_visible_gpus_find(&work->gpus));
+        BB_TRY(find_gpus(&work->gpus));
     }
     BB_TRY(count_workers(work, &workers, &warm_bytes));
     if (workers == 0) {
         goto done;
     }
-    work->run = (bb_point_run){
+    work->run = (point_run){
         .plan = plan,
         .warm_bytes = warm_bytes,
         .threads = work->request->threads > workers ? work->request->threads / workers : 1};

@@ -7,7 +7,6 @@
 #define BB_SIM_SWEEP_SWEEP_PLAN_H
 
 #include "sim/output/file.h"
-#include "sim/sweep/point_id.h"
 #include "sim/sweep/sweep.h"
 
 enum { BB_SWEEP_PLAN_VERSION = 1, BB_SWEEP_OVERRIDES = 256 };

@@ -9,7 +9,7 @@
 #ifndef BB_SIM_SWEEP_SWEEP_PROGRESS_H
 #define BB_SIM_SWEEP_SWEEP_PROGRESS_H
 
-#include "sim/sweep/point_record.h"
+#include "sim/sweep/record_file.h"
 #include "sim/sweep/sweep_plan.h"
 
 enum { BB_POINT_OPEN = -1, BB_RECORD_FILE_BYTES = 128 };

@@ -4,7 +4,7 @@
 // field x cells, m/K), `inputs` are S_<field> (light steps x cells, K).
 #include "core/memory.h"
 #include "sim/dump.h"
-#include "sim/hdf5_filter.h"
+#include "sim/hdf5_library.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"
 
@@ -125,7 +125,7 @@ static bb_status require_filter(const bb_wafer_study *study, const char *names)
 {
     bb_status status = BB_OK;
     if (study->dump.filter == (int)BB_DUMP_ZFP && bb_dump_wanted(names, "rows")) {
-        BB_TRY(bb_hdf5_filter_zfp_require());
+        BB_TRY(bb_hdf5_library_require_zfp());
     }
 done:
     return status;

@@ -11,7 +11,7 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
-#include "sim/sweep/point_id.h"
+#include "sim/sweep/sweep.h"
 #include "tests/check.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static inline bb_results *shared_results(const bb_config *config, shared_results
     char lock[4096 + 8];
     bb_results *results = NULL;
     check_ok(bb_hdf5_library_start());
-    check_ok(bb_point_id(config, BB_DEVICE_CPU, &files, id));
+    check_ok(bb_sweep_point_id(config, BB_DEVICE_CPU, &files, id));
     assert_true(mkdir(BB_BINARY_DIR "/tests/results", 0777) == 0 || errno == EEXIST);
     const char *const core = getenv("OPENBLAS_CORETYPE");
     (void)snprintf(path, sizeof path, BB_BINARY_DIR "/tests/results/%s-%s%s%s.h5", id,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget diff: keys by path, results by pipeline, and the exit code that a script asks for.
-#include "sim/config/key_difference.h"
+#include "sim/config/difference.h"
 #include "sim/output/comparison.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
@@ -16,7 +16,7 @@ static void expect_keys(const char *a, const char *b, const char *expected)
     autorelease(bb_text) text = {0};
     bb_index count = 0;
     bb_index lines = 0;
-    check_ok(bb_key_difference_write(texts, names, &text, &count));
+    check_ok(bb_difference_write_keys(texts, names, &text, &count));
     assert_string_equal(bb_text_string(&text), expected);
     for (const char *c = expected; *c != '\0'; ++c) {
         lines += *c == '\n';
@@ -41,8 +41,8 @@ TEST(keys_go_by_their_paths)
     expect_keys("a: {b: 1}\n", "a: 3\n", "  a: {b: 1} in a, 3 in b\n");
     autorelease(bb_text) text = {0};
     bb_index count = 0;
-    check_fails(bb_key_difference_write((const char *const[2]){"a: [", "a: 1"},
-                                        (const char *const[2]){"x.h5", "y.h5"}, &text, &count),
+    check_fails(bb_difference_write_keys((const char *const[2]){"a: [", "a: 1"},
+                                         (const char *const[2]){"x.h5", "y.h5"}, &text, &count),
                 BB_IO, "configuration of 'x.h5' is damaged");
 }
 

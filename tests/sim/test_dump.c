@@ -3,7 +3,7 @@
 // Round trips: what --dump writes comes back through files and gives the same results, bit for bit.
 #include "core/stage.h"
 #include "sim/dump.h"
-#include "sim/hdf5_filter.h"
+#include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "sim/output/reader.h"
 #include "tests/sim/dumped.h"
@@ -107,7 +107,7 @@ static double largest_difference(const char *plain, const char *stored, const ch
 // Rows in zfp by HDF5's plugin: within the tolerance, smaller, and an input like any other.
 TEST_FULL(rows_in_zfp_round_trip)
 {
-    if (!bb_hdf5_filter_zfp_is_present()) {
+    if (!bb_hdf5_library_has_zfp()) {
         print_message("skipped: no hdf5-filter-plugin-zfp-serial\n");
         skip();
     }

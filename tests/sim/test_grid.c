@@ -2,8 +2,8 @@
 //
 // The short table, its answer, and its forms for programs and papers.
 #include "sim/output/cell.h"
+#include "sim/output/grid.h"
 #include "sim/output/grid_format.h"
-#include "sim/output/label.h"
 #include "sim/output/summary.h"
 #include "tests/sim/fixture.h"
 
@@ -101,7 +101,7 @@ static void expect_answer(double within, bb_front_measure measure, const char *e
 {
     bb_text text = {0};
     const bb_answer_question question = {within, measure};
-    check_ok(bb_answer_write(source.experiment, filled, &front, &question, &text));
+    check_ok(bb_summary_add_answer(source.experiment, filled, &front, &question, &text));
     expect_text(&text, expected);
 }
 
@@ -145,7 +145,7 @@ TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leav
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
                   "error 0.5000 nm, 2.000 MB, 2 times fewer than fp32).");
-    check_ok(bb_answer_write_front(source.experiment, filled, &front, &text));
+    check_ok(bb_summary_add_front(source.experiment, filled, &front, &text));
     expect_text(&text, "Fewest bytes before the price climbs: fp32 (overlay error 0.02000 nm, "
                        "4.000 MB). Fewest bytes at any price: fp16 (overlay error 0.5000 nm, "
                        "2.000 MB, 2 times fewer than fp32).");
@@ -326,7 +326,7 @@ static void expect_label(const char *const *paths, bb_index count, bb_index inde
                          const char *expected)
 {
     autofree char *found = NULL;
-    check_ok(bb_label_find(paths, count, index, &found));
+    check_ok(bb_grid_find_label(paths, count, index, &found));
     assert_string_equal(found, expected);
 }
 
@@ -344,6 +344,6 @@ TEST(files_go_by_what_tells_them_apart, .setup_func = enter, .teardown_func = le
     expect_label(longer, 2, 1, "a-rerun");
     expect_label(studies, 1, 0, "");
     char *unused = NULL;
-    check_fails(bb_label_find((const char *const[]){"x", "y", "x"}, 3, 0, &unused), BB_INVALID,
+    check_fails(bb_grid_find_label((const char *const[]){"x", "y", "x"}, 3, 0, &unused), BB_INVALID,
                 "'x' is named twice");
 }

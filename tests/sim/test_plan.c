@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plans held against the machine: in words, and through `check` and `run` as a user reads them.
-#include "sim/command/machine.h"
+#include "sim/plan.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 

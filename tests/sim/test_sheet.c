@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The CSV beside a result file: its name, and a group's columns to the last bit.
-#include "sim/output/sheet.h"
+#include "sim/output/results.h"
 #include "tests/sim/fixture.h"
 
 TEST(names_stand_beside_the_result)
@@ -13,7 +13,7 @@ TEST(names_stand_beside_the_result)
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         autofree char *path = NULL;
-        check_ok(bb_sheet_path(cases[c][0], "probes", &path));
+        check_ok(bb_results_sheet_path(cases[c][0], "probes", &path));
         assert_string_equal(path, cases[c][1]);
     }
 }
@@ -26,14 +26,14 @@ TEST(columns_read_back)
     static const char *const words[] = {"a", "b"};
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_sheet_build(results, "probes", &text));
+    check_ok(bb_results_write_sheet(results, "probes", &text));
     assert_int_equal(text.length, 0);
     check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 2, time));
     check_ok(bb_results_text_axis(results, "probes/word", "word", 2, words));
     check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", rise));
     check_ok(bb_results_values(results, "probes/two", "K", "no column", "time_s, word", table));
     check_ok(bb_results_values(results, "probes/b_k", "K", "rise", "time_s", time));
-    check_ok(bb_sheet_build(results, "probes", &text));
+    check_ok(bb_results_write_sheet(results, "probes", &text));
     assert_string_equal(bb_text_string(&text), "time_s,a_k,b_k\n"
                                                "0.1,0.33333333333333331,0.1\n"
                                                "0.3,nan,0.30000000000000004\n");
@@ -60,7 +60,7 @@ TEST(steps_of_the_axis_stay_apart)
         autoptr(bb_results) results = empty_results();
         check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 3, cases[c].time));
         check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", value));
-        check_ok(bb_sheet_build(results, "probes", &text));
+        check_ok(bb_results_write_sheet(results, "probes", &text));
         assert_string_equal(bb_text_string(&text), cases[c].lines);
     }
 }

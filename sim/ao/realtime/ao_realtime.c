@@ -28,7 +28,7 @@ static const char results_title[] = "/results, realtime of ao";
 
 static const bb_output time_rows[] = {
     {"stage_p50_us", "kind, stage", "us", "median time of a stage",
-     BB_MEMBER(bb_latency_summary, stage_median), .scale = 1e6, .measured = true, .embedded = true},
+     BB_MEMBER(bb_latency, stage_median), .scale = 1e6, .measured = true, .embedded = true},
 };
 const bb_output_table bb_frame_table_times = {results_title, NULL, "results", "kind",
                                               BB_OUTPUT_ROWS(time_rows)};

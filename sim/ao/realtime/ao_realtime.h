@@ -20,7 +20,7 @@ typedef struct bb_frame_worst {
 typedef struct bb_frame_table {
     const bb_frame_loop *loop;
     const bb_frame_measurement *measured;
-    bb_latency_summary latency;
+    bb_latency latency;
     bb_frame_worst worst[BB_REALTIME_WORST];
     bb_index worst_count;
     double deadline_ms, period_us; ///< NaN: back to back

@@ -5,7 +5,7 @@
 #include "sim/ao/realtime/telemetry_file.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage/promised_storage.h"
-#include "sim/realtime/latency.h"
+#include "sim/realtime/realtime_report.h"
 
 #include <math.h>
 

@@ -26,7 +26,7 @@ static bb_status measure(bb_frame_loop *loop, bb_ao_evaluation *evaluation)
     bb_status status = BB_OK;
     const bb_index threads = bb_threads_count();
     bb_frame_measurement measured = {0};
-    bb_latency_summary latency;
+    bb_latency latency;
     BB_TRY(bb_frame_measurement_run(loop, &measured));
     BB_TRY(bb_latency_summarise(measured.count, measured.records, BB_STEP_ALL,
                                 1e-3 * loop->study->realtime.deadline_ms, &latency));

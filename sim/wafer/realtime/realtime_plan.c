@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Keys, rules, memory and plan lines of the loop in real time, from the configuration alone.
-#include "sim/realtime/latency.h"
+#include "sim/realtime/realtime_report.h"
 #include "sim/wafer/realtime/wafer_loop.h"
 #include "sim/wafer/wafer_work.h"
 #include "solvers/loop/control_loop.h"

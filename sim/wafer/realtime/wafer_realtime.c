@@ -13,7 +13,7 @@ enum { KINDS = BB_STEP_KINDS + 1, SCHEDULES = 3 };
 // Steps of one kind, of any GPU but for the stages; s.
 typedef struct kind_row {
     const char *name;
-    bb_latency_summary latency;
+    bb_latency latency;
     double stages[BB_LOOP_GPUS][BB_STEP_STAGES]; // medians
 } kind_row;
 
@@ -369,7 +369,7 @@ done:
 static bb_status print_latencies(const summary *s, bb_text *table)
 {
     bb_status status = BB_OK;
-    const bb_latency_summary *all = &s->kind[0].latency;
+    const bb_latency *all = &s->kind[0].latency;
     BB_TRY(bb_text_add(table, "\n"));
     for (int k = -1; k < KINDS; ++k) {
         if (k < 0 || s->kind[k].latency.count > 0.0) {

@@ -5,7 +5,7 @@
 #include "sim/hdf5_library.h"
 #include "sim/kernels/kernel_variants.h"
 #include "sim/output/reader.h"
-#include "sim/sweep/point_id.h"
+#include "sim/sweep/sweep.h"
 #include "tests/sim/command_line.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/kernels/best_record.h"
@@ -67,7 +67,7 @@ static void find_id(char id[BB_DIGEST_BYTES])
 {
     bb_point_files files = {0};
     autoptr(bb_config) config = driver_config(CASE("study.yaml", {"kernels.wisdom=variants.yaml"}));
-    check_ok(bb_point_id(config, BB_DEVICE_CPU, &files, id));
+    check_ok(bb_sweep_point_id(config, BB_DEVICE_CPU, &files, id));
 }
 
 TEST(a_result_is_repeated_by_its_variants)

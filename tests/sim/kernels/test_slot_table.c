@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // States in words.
-#include "sim/kernels/slot_table.h"
+#include "sim/kernels/slot_search.h"
 #include "tests/check.h"
 
 TEST(states_are_told_slot_by_slot)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Statistics of latencies by hand: quantiles, bounds on rates, worst steps, histogram, series.
-#include "sim/realtime/latency.h"
+#include "sim/realtime/realtime_report.h"
 #include "tests/check.h"
 
 #include <gsl/gsl_cdf.h>
@@ -30,7 +30,7 @@ static void fill(bb_step_record records[STEPS])
 TEST(quantiles_are_nearest_ranks)
 {
     static bb_step_record records[STEPS];
-    bb_latency_summary s;
+    bb_latency s;
     fill(records);
     check_ok(bb_latency_summarise(STEPS, records, BB_STEP_ALL, 997.5e-6, &s));
     assert_int_equal(s.count, STEPS);
@@ -51,7 +51,7 @@ TEST(quantiles_are_nearest_ranks)
 TEST(kinds_are_told_apart)
 {
     static bb_step_record records[STEPS];
-    bb_latency_summary light, dark, heat;
+    bb_latency light, dark, heat;
     fill(records);
     check_ok(bb_latency_summarise(STEPS, records, LIGHT, 1.0, &light));
     check_ok(bb_latency_summarise(STEPS, records, DARK, 1.0, &dark));

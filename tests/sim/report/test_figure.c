@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Texts that gnuplot gets: names as they are whatever is in them, sizes, places of names.
+#include "sim/report/cloud.h"
 #include "sim/report/gnuplot.h"
-#include "sim/report/placement.h"
 #include "tests/sim/fixture.h"
 
 #include <unistd.h>

@@ -2,7 +2,6 @@
 //
 // The page of a result: what stands where, texts that mean markup, its size, and what is said where
 // there is no gnuplot.
-#include "sim/report/escape.h"
 #include "sim/report/html.h"
 #include "sim/report/report.h"
 #include "tests/sim/program.h"
@@ -71,7 +70,7 @@ TEST(texts_are_no_markup)
     assert_int_equal(count_of(&page, "<img"), 0);
     assert_int_equal(count_of(&page, "<b>&amp;3"), 0);
     assert_int_equal(count_of(&page, "src=\"http"), 0);
-    check_ok(bb_escape_add("a\x01\x7f\xff\xc3\xa9 <&>\"'\n", &shown));
+    check_ok(bb_html_escape("a\x01\x7f\xff\xc3\xa9 <&>\"'\n", &shown));
     assert_string_equal(shown.data, "a???\xc3\xa9 &lt;&amp;&gt;&quot;&#39;\n");
 }
 

@@ -173,7 +173,7 @@ TEST(a_pipeline_without_a_price_has_not_failed)
         gathered all = {.plan = toy_planned("sweep: {seeds: 1..2, shards: 1}\n", "unpriced")};
     check_ok(bb_text_add(&lines, "{\"plan\":\"%s\",\"shard\":1}\n", all.plan->id));
     for (int p = 0; p < 2; ++p) {
-        const bb_point_head head = {p, BB_POINT_DONE, 0, 1};
+        const bb_point_record head = {p, BB_POINT_DONE, 0, 1};
         char rest[1024];
         (void)snprintf(rest, sizeof rest, line, p + 1, p + 1, p == 0 ? "1" : "null",
                        p == 0 ? "ok" : "not_spd");
@@ -273,7 +273,7 @@ static void add_line(bb_index point, bb_text *out)
         "\"long_name\":\"error\"},"
         "{\"name\":\"compression_ratio\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"1\"},"
         "{\"name\":\"operator_bytes\",\"axes\":[\"pipeline\"],\"shape\":[2],\"unit\":\"byte\"}],";
-    const bb_point_head head = {point, BB_POINT_DONE, 0, 1};
+    const bb_point_record head = {point, BB_POINT_DONE, 0, 1};
     autorelease(bb_text) rest = {0};
     check_ok(
         bb_text_add(&rest,

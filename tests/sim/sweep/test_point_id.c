@@ -11,7 +11,7 @@ static void find_next_id(const char *base, const char *const *overrides, bb_inde
     autorelease(bb_problems) problems = {0};
     write_text("id.yaml", base);
     check_ok(bb_experiment_load(&toys, "id.yaml", overrides, count, &problems, &config));
-    check_ok(bb_point_id(config, device, files, id));
+    check_ok(bb_sweep_point_id(config, device, files, id));
 }
 
 static void find_id(const char *base, const char *const *overrides, bb_index count,
