@@ -32,11 +32,10 @@ bb_status bb_device_choice_check(const char *path, int device, const bb_config *
 {
     return device != (int)BB_DEVICE_OPENCL
                ? BB_OK
-               : bb_problems_add(
-                     problems, bb_config_place(config, path),
-                     "%s = opencl: the products of wafer and product alone have opencl kernels, "
-                     "expected cpu, cuda or auto",
-                     path);
+               : bb_study_refuse(true, config, problems,
+                                 "%s = opencl: the products of wafer and product alone have opencl "
+                                 "kernels, expected cpu, cuda or auto",
+                                 path);
 }
 
 bb_device_kind bb_device_choice_resolve(const bb_device_offer *offer, int wish)

@@ -39,27 +39,22 @@ bb_status bb_study_check_pipelines(const bb_pipeline_facts *pipelines, bb_index 
     for (bb_index i = 0; i < count; ++i) {
         const char *name = pipelines[i].name;
         (void)snprintf(path, sizeof path, "pipelines.%td.name", i);
-        if (!printable(name)) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s = \"%s\": expected 1 to %d printable characters", path, name,
-                                   NAME_LENGTH));
-        }
+        BB_TRY(bb_study_refuse(!printable(name), config, problems,
+                               "%s = \"%s\": expected 1 to %d printable characters", path, name,
+                               NAME_LENGTH));
         for (bb_index j = 0; j < i; ++j) {
             if (strcmp(name, pipelines[j].name) == 0) {
-                BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+                BB_TRY(bb_study_refuse(true, config, problems,
                                        "%s = %s: pipeline %td has this name too", path, name, j));
                 break;
             }
         }
     }
     bb_index reference = bb_study_reference(pipelines, count);
-    if (count > 0 && !pipelines[reference].full_precision) {
-        (void)snprintf(path, sizeof path, "pipelines.%td", reference);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s: the reference (the pipeline called reference, else the first) "
-                               "must have %s",
-                               path, rule));
-    }
+    BB_TRY(bb_study_refuse(
+        count > 0 && !pipelines[reference].full_precision, config, problems,
+        "pipelines.%td: the reference (the pipeline called reference, else the first) must have %s",
+        reference, rule));
 done:
     return status;
 }

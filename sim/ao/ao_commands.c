@@ -222,14 +222,11 @@ bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     const bb_index reference = bb_factor_pipelines_reference(&study->pipelines);
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
-    char path[64];
-    (void)snprintf(path, sizeof path, "pipelines.%td.operator", reference);
-    if (!together && pipelines[reference].stored == (int)BB_STORED_COMMANDS) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].operator: commands, expected slopes of the "
-                               "reference, whose noise is told in slopes",
-                               reference));
-    }
+    BB_TRY(bb_study_refuse(!together && pipelines[reference].stored == (int)BB_STORED_COMMANDS,
+                           config, problems,
+                           "pipelines[%td].operator: commands, expected slopes of the reference, "
+                           "whose noise is told in slopes",
+                           reference));
 done:
     return status;
 }

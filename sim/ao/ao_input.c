@@ -170,14 +170,10 @@ bb_status bb_ao_input_influences_check(const bb_ao_study *study, const bb_config
     const bb_conjugate_config *mirrors = study->mirrors.items;
     for (bb_index k = 0; k < study->mirrors.count; ++k) {
         const bb_influence_config *keys = &mirrors[k].influence;
-        char path[64];
-        if (keys->file != NULL && bb_fits_image_recognised(keys->file) && isnan(keys->spacing_m)) {
-            (void)snprintf(path, sizeof path, "mirrors.%td.influence", k);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "mirrors[%td].influence.spacing_m is missing: a FITS file does "
-                                   "not say it",
-                                   k));
-        }
+        BB_TRY(bb_study_refuse(
+            keys->file != NULL && bb_fits_image_recognised(keys->file) && isnan(keys->spacing_m),
+            config, problems,
+            "mirrors[%td].influence.spacing_m is missing: a FITS file does not say it", k));
     }
 done:
     return status;

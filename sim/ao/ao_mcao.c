@@ -165,25 +165,15 @@ static bb_status check_presence(const bb_ao_study *study, const bb_config *confi
     bb_status status = BB_OK;
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
     const bool given = study->mirrors.count > 0;
-    if (together && !given) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "correction"),
-                               "correction: mcao needs mirrors, expected at least one"));
-    }
-    if (given && !together) {
-        BB_TRY(
-            bb_problems_add(problems, bb_config_place(config, "mirrors"),
-                            "mirrors: of no effect with correction: %s, expected correction: mcao",
-                            bb_ao_correction_names[study->correction]));
-    }
-    if (!given && study->mirrors_condition != usual_condition) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "mirrors_condition"),
-                               "mirrors_condition: of no effect without mirrors"));
-    }
-    if (given && !isnan(study->mirror.condition)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "mirror"),
-                               "mirror: expected none beside mirrors, which have "
-                               "mirrors_condition"));
-    }
+    BB_TRY(bb_study_refuse(together && !given, config, problems,
+                           "correction: mcao needs mirrors, expected at least one"));
+    BB_TRY(bb_study_refuse(given && !together, config, problems,
+                           "mirrors: of no effect with correction: %s, expected correction: mcao",
+                           bb_ao_correction_names[study->correction]));
+    BB_TRY(bb_study_refuse(!given && study->mirrors_condition != usual_condition, config, problems,
+                           "mirrors_condition: of no effect without mirrors"));
+    BB_TRY(bb_study_refuse(given && !isnan(study->mirror.condition), config, problems,
+                           "mirror: expected none beside mirrors, which have mirrors_condition"));
 done:
     return status;
 }
@@ -196,15 +186,10 @@ bb_status bb_ao_mcao_check(const bb_ao_study *study, const bb_config *config, bb
     BB_TRY(check_presence(study, config, problems));
     BB_TRY(bb_ao_input_influences_check(study, config, problems));
     for (bb_index t = 0; !together && t < study->targets.count; ++t) {
-        char path[64];
-        if (targets[t].weight != 1.0) {
-            (void)snprintf(path, sizeof path, "targets.%td.weight", t);
-            BB_TRY(
-                bb_problems_add(problems, bb_config_place(config, path),
-                                "targets[%td].weight: of no effect with correction: %s, expected "
-                                "correction: mcao",
-                                t, bb_ao_correction_names[study->correction]));
-        }
+        BB_TRY(bb_study_refuse(
+            targets[t].weight != 1.0, config, problems,
+            "targets[%td].weight: of no effect with correction: %s, expected correction: mcao", t,
+            bb_ao_correction_names[study->correction]));
     }
 done:
     return status;

@@ -10,7 +10,6 @@
 #include "sim/pipelines/factor_engine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const lgs_tilt_names[] = {"update", "constant_block", "unknown", NULL};
@@ -171,7 +170,7 @@ static bb_status check_correction(const bb_ao_study *study, const bb_config *con
     for (bb_index t = 1;
          study->correction != (int)BB_AO_CORRECTION_MOAO && t < study->targets.count; ++t) {
         if (targets[t].lenslets != targets[0].lenslets) {
-            return bb_problems_add(problems, bb_config_place(config, "correction"),
+            return bb_study_refuse(true, config, problems,
                                    "correction: %s applies one reconstructor to all targets, "
                                    "expected as many lenslets in targets[%td] as in targets[0]",
                                    bb_ao_correction_names[study->correction], t);
@@ -185,8 +184,8 @@ static bb_status check_pupil(const bb_pupil_config *pupil, const bb_config *conf
                              bb_problems *problems)
 {
     if (pupil->file == NULL && strcmp(pupil->dataset, BB_PUPIL_DATASET) != 0) {
-        return bb_problems_add(
-            problems, bb_config_place(config, "telescope.pupil.dataset"),
+        return bb_study_refuse(
+            true, config, problems,
             "telescope.pupil.dataset: of no effect without telescope.pupil.file");
     }
     return BB_OK;
@@ -200,15 +199,11 @@ static bb_status check_frames(const bb_ao_study *study, const bb_config *config,
     const bb_guide_star_config *stars = study->guide_stars.items;
     const bool drawn = bb_ao_study_frames(study) || study->learn.source == (int)BB_AO_LEARN_FRAMES;
     for (bb_index s = 0; drawn && s < study->guide_stars.count; ++s) {
-        if (fmod(stars[s].rotation_deg, 180.0) != 0.0) {
-            char path[64];
-            (void)snprintf(path, sizeof path, "guide_stars.%td.rotation_deg", s);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "guide_stars[%td].rotation_deg = %g: the phase screens of "
-                                   "monte_carlo, of time_domain and of learn.source frames need 0 "
-                                   "or 180",
-                                   s, stars[s].rotation_deg));
-        }
+        BB_TRY(
+            bb_study_refuse(fmod(stars[s].rotation_deg, 180.0) != 0.0, config, problems,
+                            "guide_stars[%td].rotation_deg = %g: the phase screens of monte_carlo, "
+                            "of time_domain and of learn.source frames need 0 or 180",
+                            s, stars[s].rotation_deg));
     }
 done:
     return status;

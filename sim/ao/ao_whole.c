@@ -50,19 +50,17 @@ bb_status bb_ao_whole_check(const bb_ao_study *study, const bb_config *config,
     const double given = study->error_terms.fitting_coefficient;
     const bool pairs = study->score == (int)BB_SCORE_PAIRS || bb_ao_study_frames(study);
     const bool learns = study->learn.source != (int)BB_AO_LEARN_OFF && study->learn.apply;
-    if (pairs && bb_ao_whole_applies(study) && given != BB_FITTING_COEFFICIENT) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "error_terms.fitting_coefficient"),
-                               "error_terms.fitting_coefficient = %g: of no effect on the exact "
-                               "whole residual; set error_terms.combination: independent",
-                               given));
-    }
-    if (study->error_terms.minimum_variance &&
-        (!pairs || !bb_ao_whole_applies(study) || study->mirrors.count > 0 || learns)) {
-        BB_TRY(bb_problems_add(
-            problems, bb_config_place(config, "error_terms.minimum_variance"),
-            "error_terms.minimum_variance: expected score pairs, error_terms.combination exact, "
-            "error_terms.fitting true, a mirror of each target's own and no learned profile"));
-    }
+    BB_TRY(bb_study_refuse(pairs && bb_ao_whole_applies(study) && given != BB_FITTING_COEFFICIENT,
+                           config, problems,
+                           "error_terms.fitting_coefficient = %g: of no effect on the exact whole "
+                           "residual; set error_terms.combination: independent",
+                           given));
+    BB_TRY(bb_study_refuse(
+        study->error_terms.minimum_variance &&
+            (!pairs || !bb_ao_whole_applies(study) || study->mirrors.count > 0 || learns),
+        config, problems,
+        "error_terms.minimum_variance: expected score pairs, error_terms.combination exact, "
+        "error_terms.fitting true, a mirror of each target's own and no learned profile"));
 done:
     return status;
 }

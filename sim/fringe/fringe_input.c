@@ -373,8 +373,7 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
     if (has_steps &&
         bb_detection_steps_check(input->steps_rad.count, input->steps_rad.items) != BB_OK) {
         bb_status_save(&record);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "input.steps_rad"),
-                               "input.steps_rad: %s", record.message));
+        BB_TRY(bb_study_refuse(true, config, problems, "input.steps_rad: %s", record.message));
     }
 done:
     return status;

@@ -2,6 +2,7 @@
 #include "sim/kernels/kernel_keys.h"
 
 #include "sim/kernels/wisdom_file.h"
+#include "sim/study.h"
 
 #include <unistd.h>
 
@@ -35,16 +36,14 @@ bb_status bb_kernel_keys_check(const bb_kernel_keys *keys, const bb_config *conf
 {
     bb_status status = BB_OK;
     bb_wisdom_file file = {0};
-    if (keys->reorder && keys->wisdom == NULL) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "kernels.reorder"),
-                               "kernels.reorder = true: expected kernels.wisdom too, the file that "
-                               "says which variants, as part of the study"));
-    }
+    BB_TRY(bb_study_refuse(keys->reorder && keys->wisdom == NULL, config, problems,
+                           "kernels.reorder = true: expected kernels.wisdom too, the file that "
+                           "says which variants, as part of the study"));
     if (keys->wisdom != NULL) {
         status = bb_kernel_keys_read(keys, &file);
         if (status == BB_IO || status == BB_INVALID) {
-            status = bb_problems_add(problems, bb_config_place(config, "kernels.wisdom"),
-                                     "kernels.wisdom: %s", bb_status_message());
+            status =
+                bb_study_refuse(true, config, problems, "kernels.wisdom: %s", bb_status_message());
         }
         BB_TRY(status);
     }

@@ -56,25 +56,19 @@ bb_status bb_factor_engine_check(const bb_factor_solver_config *solver, const bb
                                "starpu or auto, or one process",
                                size));
     }
-    if (bb_factor_engine_is_spread(solver) && solver->memory_limit_gb > 0.0) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.memory_limit_gb"),
-                               "solver.memory_limit_gb: of engine own, over processes expected 0"));
-    }
-    if (solver->stall_s > 0.0 && solver->stall_s < 1.0) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.stall_s"),
-                               "solver.stall_s = %g, expected 0 or at least 1", solver->stall_s));
-    }
-    if (reads && is_given(solver) && size > 1 && bb_process_grid_size(grid) != size) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.grid"),
-                               "solver.grid %dx%d has %d processes, started are %d", grid.rows,
-                               grid.columns, bb_process_grid_size(grid), size));
-    }
-    if (!reads) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.grid"),
-                               "solver.grid '%s', expected auto, or rows and columns of processes "
-                               "such as 2x4",
-                               solver->grid));
-    }
+    BB_TRY(bb_study_refuse(bb_factor_engine_is_spread(solver) && solver->memory_limit_gb > 0.0,
+                           config, problems,
+                           "solver.memory_limit_gb: of engine own, over processes expected 0"));
+    BB_TRY(bb_study_refuse(solver->stall_s > 0.0 && solver->stall_s < 1.0, config, problems,
+                           "solver.stall_s = %g, expected 0 or at least 1", solver->stall_s));
+    BB_TRY(
+        bb_study_refuse(reads && is_given(solver) && size > 1 && bb_process_grid_size(grid) != size,
+                        config, problems, "solver.grid %dx%d has %d processes, started are %d",
+                        grid.rows, grid.columns, bb_process_grid_size(grid), size));
+    BB_TRY(bb_study_refuse(
+        !reads, config, problems,
+        "solver.grid '%s', expected auto, or rows and columns of processes such as 2x4",
+        solver->grid));
 done:
     return status;
 }

@@ -36,13 +36,11 @@ static bb_status check_layout(const bb_factor_pipeline *asked, bb_index index,
     const bb_factor_pipeline pipeline = bb_promised_storage_widest(asked);
     const bb_matrix_layout layout = {.rows = LEAST_VALUES, .columns = LEAST_VALUES, .range = 1.0};
     bb_coded_matrix *matrix = NULL;
-    char path[64];
     status = bb_coded_matrix_create(&pipeline.storage, (bb_row_scale)pipeline.row_scale, &layout,
                                     &matrix);
     if (status == BB_INVALID) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
-        status = bb_problems_add(problems, bb_config_place(config, path),
-                                 "pipelines[%td].storage: %s", index, bb_status_message());
+        status = bb_study_refuse(true, config, problems, "pipelines[%td].storage: %s", index,
+                                 bb_status_message());
         bb_status_clear();
     }
     bb_coded_matrix_destroy(&matrix);
@@ -55,37 +53,28 @@ static bb_status check_storage(const bb_factor_pipeline *pipeline, bb_index inde
     bb_status status = BB_OK;
     char path[64];
     char sentence[200];
-    (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
     if (!bb_factor_storage_is_given(pipeline)) {
         const char *const idle = idle_key(pipeline);
-        if (idle != NULL) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.%s", index, idle);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].%s: of no effect without storage", index, idle));
-        }
+        BB_TRY(bb_study_refuse(idle != NULL, config, problems,
+                               "pipelines[%td].%s: of no effect without storage", index, idle));
         goto done;
     }
-    if (bb_column_scale_needs_factor((bb_column_scale)pipeline->column_scale) &&
-        !bb_codec_sweeps(&pipeline->storage)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.column_scale", index);
-        BB_TRY(
-            bb_problems_add(problems, bb_config_place(config, path),
-                            "pipelines[%td].column_scale: %s goes with rounding: sweep, expected "
-                            "none or deviation",
-                            index, bb_column_scale_names[pipeline->column_scale]));
-        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
-    }
-    if (bb_policy_describe(&pipeline->policy)->is_search) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].storage: not beside policy promise, whose trials "
-                               "hold what is solved",
-                               index));
-    }
+    BB_TRY(bb_study_refuse(
+        bb_column_scale_needs_factor((bb_column_scale)pipeline->column_scale) &&
+            !bb_codec_sweeps(&pipeline->storage),
+        config, problems,
+        "pipelines[%td].column_scale: %s goes with rounding: sweep, expected none or deviation",
+        index, bb_column_scale_names[pipeline->column_scale]));
+    BB_TRY(bb_study_refuse(
+        bb_policy_describe(&pipeline->policy)->is_search, config, problems,
+        "pipelines[%td].storage: not beside policy promise, whose trials hold what is solved",
+        index));
     const bb_index before = problems->count;
     if (bb_promised_storage_is_given(pipeline)) {
         BB_TRY(bb_promised_storage_check(pipeline, index, config, problems));
     } else if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->row_scale, sentence,
                                sizeof sentence)) {
+        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "pipelines[%td].storage.%s",
                                index, sentence));
     }
@@ -149,14 +138,12 @@ static bb_status check_group(const group *rows, const rule *rules, int count, bb
                              const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    char path[96];
     for (int r = 0; r < count; ++r) {
         if ((rules[r].used >> rows->choice & 1) != 0 ||
             !changed(rows->schema, rows->record, rules[r].key)) {
             continue;
         }
-        (void)snprintf(path, sizeof path, "pipelines.%td.%s%s", index, rows->name, rules[r].key);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+        BB_TRY(bb_study_refuse(true, config, problems,
                                "pipelines[%td].%s%s: of no effect with %s %s, expected %s %s",
                                index, rows->name, rules[r].key, rows->decider, rows->choice_name,
                                rows->decider, rules[r].choices));
@@ -207,21 +194,18 @@ static bb_status check_required(const bb_policy_config *policy, bb_index index,
                                 const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    char path[64];
-    (void)snprintf(path, sizeof path, "pipelines.%td.policy", index);
     for (bb_index k = 0; k < bb_policy_schema.key_count; ++k) {
         const char *key = bb_policy_schema.keys[k].name;
         int kind = 0;
         while (kind < (int)BB_POLICY_COUNT && !bb_policy_requires((bb_policy_kind)kind, key)) {
             ++kind;
         }
-        if (kind < (int)BB_POLICY_COUNT &&
-            changed(&bb_policy_schema, policy, key) != (kind == policy->kind)) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].policy: expected the key %s with kind %s, and "
-                                   "with no other",
-                                   index, key, bb_policy_kind_names[kind]));
-        }
+        BB_TRY(bb_study_refuse(
+            kind < (int)BB_POLICY_COUNT &&
+                changed(&bb_policy_schema, policy, key) != (kind == policy->kind),
+            config, problems,
+            "pipelines[%td].policy: expected the key %s with kind %s, and with no other", index,
+            key, bb_policy_kind_names[kind]));
     }
 done:
     return status;
@@ -468,11 +452,9 @@ bb_status bb_factor_pipeline_solver_check(const bb_factor_solver_config *solver,
 {
     bb_status status = BB_OK;
     bool given = solver->dither != BB_FACTOR_DITHER && solver->dither != 0.0;
-    if (solver->scale == (int)BB_FACTOR_SCALE_NONE && given) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "solver.dither"),
-                               "solver.dither: of no effect with scale none, expected scale "
-                               "unit_diagonal"));
-    }
+    BB_TRY(bb_study_refuse(
+        solver->scale == (int)BB_FACTOR_SCALE_NONE && given, config, problems,
+        "solver.dither: of no effect with scale none, expected scale unit_diagonal"));
 done:
     return status;
 }
@@ -483,19 +465,15 @@ static bb_status check_promises(const bb_list *pipelines, const bb_config *confi
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *items = pipelines->items;
-    char path[64];
     bb_index other = 0;
     while (other < pipelines->count && !bb_policy_describe(&items[other].policy)->is_search) {
         ++other;
     }
     for (bb_index p = 0; other < pipelines->count && p < pipelines->count; ++p) {
-        if (bb_promised_storage_is_given(&items[p])) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.promise", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].promise: of a storage, beside policy promise of "
-                                   "pipelines[%td], expected promises of one kind in a study",
-                                   p, other));
-        }
+        BB_TRY(bb_study_refuse(bb_promised_storage_is_given(&items[p]), config, problems,
+                               "pipelines[%td].promise: of a storage, beside policy promise of "
+                               "pipelines[%td], expected promises of one kind in a study",
+                               p, other));
     }
 done:
     return status;
@@ -506,11 +484,9 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
 {
     bb_status status = BB_OK;
     bb_pipeline_facts facts[BB_STUDY_PIPELINES];
-    if (pipelines->count > BB_STUDY_PIPELINES) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
-                               "pipelines: %td, expected at most %d", pipelines->count,
-                               BB_STUDY_PIPELINES));
-    }
+    BB_TRY(bb_study_refuse(pipelines->count > BB_STUDY_PIPELINES, config, problems,
+                           "pipelines: %td, expected at most %d", pipelines->count,
+                           BB_STUDY_PIPELINES));
     for (bb_index p = 0; p < pipelines->count; ++p) {
         const bb_factor_pipeline *items = pipelines->items;
         const bb_index before = problems->count;
@@ -521,14 +497,10 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
         BB_TRY(check_storage(&items[p], p, config, problems));
         BB_TRY(bb_slope_rounding_check(&items[p], p, config, problems));
         BB_TRY(bb_sum_rounding_check(&items[p], p, config, problems));
-        if (starts_idly(&items[p])) {
-            char path[64];
-            (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_from", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].accumulate_from: of no effect with arithmetic "
-                                   "%s, expected hp3",
-                                   p, bb_variant_names[items[p].arithmetic]));
-        }
+        BB_TRY(bb_study_refuse(
+            starts_idly(&items[p]), config, problems,
+            "pipelines[%td].accumulate_from: of no effect with arithmetic %s, expected hp3", p,
+            bb_variant_names[items[p].arithmetic]));
     }
     BB_TRY(check_promises(pipelines, config, problems));
     bb_index count = list_facts(pipelines, facts);

@@ -200,29 +200,24 @@ static bb_status check_sums(const bb_product_pipeline *pipeline, bb_index index,
                             const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    char path[64];
-    if (pipeline->accumulate > pipeline->multiply) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s = %s: expected sums no narrower than the products, %s", path,
-                               bb_working_format_names[pipeline->accumulate],
-                               bb_working_format_names[pipeline->multiply]));
-    }
+    BB_TRY(bb_study_refuse(
+        pipeline->accumulate > pipeline->multiply, config, problems,
+        "pipelines.%td.accumulate = %s: expected sums no narrower than the products, %s", index,
+        bb_working_format_names[pipeline->accumulate],
+        bb_working_format_names[pipeline->multiply]));
     bool mixed =
         pipeline->multiply == (int)BB_FORMAT_FP32 && pipeline->accumulate == (int)BB_FORMAT_FP64;
     if (pipeline->accumulate_run != 1 &&
         (!mixed || pipeline->accumulate_run % BB_GEMV_RUN_STEP != 0)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s = %td: expected 1 or, for products in fp32 and sums in fp64, a "
-                               "multiple of %d",
-                               path, pipeline->accumulate_run, (int)BB_GEMV_RUN_STEP));
+        BB_TRY(bb_study_refuse(true, config, problems,
+                               "pipelines.%td.accumulate_run = %td: expected 1 or, for products in "
+                               "fp32 and sums in fp64, a multiple of %d",
+                               index, pipeline->accumulate_run, (int)BB_GEMV_RUN_STEP));
     } else if (runs_on_opencl(pipeline, study_device)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s = %td with device opencl: it adds every product by itself, "
-                               "expected 1",
-                               path, pipeline->accumulate_run));
+        BB_TRY(bb_study_refuse(true, config, problems,
+                               "pipelines.%td.accumulate_run = %td with device opencl: it adds "
+                               "every product by itself, expected 1",
+                               index, pipeline->accumulate_run));
     }
 done:
     return status;
@@ -233,24 +228,16 @@ static bb_status check_given(const bb_product_pipeline *pipeline, bb_index index
                              const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    char path[64];
-    if (lacks_runs(pipeline)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.accumulate_run", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s = %td: storage %s sums its factors in an order of its own, "
-                               "expected 1",
-                               path, pipeline->accumulate_run,
-                               bb_codec_name(pipeline->storage.codec)));
-    }
+    BB_TRY(bb_study_refuse(lacks_runs(pipeline), config, problems,
+                           "pipelines.%td.accumulate_run = %td: storage %s sums its factors in an "
+                           "order of its own, expected 1",
+                           index, pipeline->accumulate_run,
+                           bb_codec_name(pipeline->storage.codec)));
     BB_TRY(check_storage(pipeline, index, config, problems));
-    if (lacks_draws(pipeline)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.draws", index);
-        BB_TRY(
-            bb_problems_add(problems, bb_config_place(config, path),
-                            "%s = %td: the scales of its storage follow the rows, so that no draw "
-                            "differs, expected 1",
-                            path, pipeline->draws));
-    }
+    BB_TRY(bb_study_refuse(lacks_draws(pipeline), config, problems,
+                           "pipelines.%td.draws = %td: the scales of its storage follow the rows, "
+                           "so that no draw differs, expected 1",
+                           index, pipeline->draws));
 done:
     return status;
 }
@@ -279,11 +266,9 @@ bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
     bb_status status = BB_OK;
     const bb_product_pipeline *items = pipelines->items;
     bb_pipeline_facts facts[BB_STUDY_PIPELINES];
-    if (pipelines->count > BB_STUDY_PIPELINES) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "pipelines"),
-                               "pipelines: %td, expected at most %d", pipelines->count,
-                               BB_STUDY_PIPELINES));
-    }
+    BB_TRY(bb_study_refuse(pipelines->count > BB_STUDY_PIPELINES, config, problems,
+                           "pipelines: %td, expected at most %d", pipelines->count,
+                           BB_STUDY_PIPELINES));
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(facts, count, "storage, multiply and accumulate fp64", config,
                                     problems));
@@ -300,18 +285,13 @@ bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines, const
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *items = pipelines->items;
-    char path[64];
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        if (!bb_delivery_on_time(&items[p].delivery)) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.delivery", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s: only experiment wafer has corrections to deliver", path));
-        }
-        if (bb_product_pipeline_promises(&items[p])) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.promise", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s: only experiment wafer has a price in nm", path));
-        }
+        BB_TRY(bb_study_refuse(
+            !bb_delivery_on_time(&items[p].delivery), config, problems,
+            "pipelines.%td.delivery: only experiment wafer has corrections to deliver", p));
+        BB_TRY(bb_study_refuse(bb_product_pipeline_promises(&items[p]), config, problems,
+                               "pipelines.%td.promise: only experiment wafer has a price in nm",
+                               p));
     }
 done:
     return status;

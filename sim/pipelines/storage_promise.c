@@ -99,9 +99,9 @@ static bb_status check_codec(const bb_product_pipeline *pipeline, bb_index index
         goto done;
     }
     record.storage = bb_storage_ladder_storage(&ladders[0], ladders[0].steps - 1);
-    if (!bb_product_pipeline_takes(&record, study_device, sentence, sizeof sentence)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s: %s", path, sentence));
-    }
+    BB_TRY(bb_study_refuse(
+        !bb_product_pipeline_takes(&record, study_device, sentence, sizeof sentence), config,
+        problems, "%s: %s", path, sentence));
 done:
     return status;
 }
@@ -113,17 +113,11 @@ static bb_status check_promise(const bb_product_pipeline *pipeline, bb_index ind
     const bb_list *codecs = &pipeline->promise.codecs;
     char path[PATH_BYTES];
     (void)snprintf(path, sizeof path, "pipelines.%td.promise", index);
-    if (isnan(pipeline->promise.price)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s.price: missing; expected the largest price beside codecs",
-                               path));
-    }
-    if (pipeline->storage.codec >= 0) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s: it finds the storage, expected no pipelines.%td.storage beside "
-                               "it",
-                               path, index));
-    }
+    BB_TRY(bb_study_refuse(isnan(pipeline->promise.price), config, problems,
+                           "%s.price: missing; expected the largest price beside codecs", path));
+    BB_TRY(bb_study_refuse(pipeline->storage.codec >= 0, config, problems,
+                           "%s: it finds the storage, expected no pipelines.%td.storage beside it",
+                           path, index));
     if (codecs->count > BB_STORAGE_PROMISE_CODECS) {
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
                                "%s.codecs: %td, expected at most %d", path, codecs->count,

@@ -49,10 +49,8 @@ bb_status bb_product_study_check(const void *study, const bb_config *config, bb_
 {
     bb_status status = BB_OK;
     const bb_product_study *product = study;
-    if ((product->inputs.file == NULL) != (product->inputs.dataset == NULL)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "inputs"),
-                               "inputs: expected both file and dataset, or neither"));
-    }
+    BB_TRY(bb_study_refuse((product->inputs.file == NULL) != (product->inputs.dataset == NULL),
+                           config, problems, "inputs: expected both file and dataset, or neither"));
     BB_TRY(
         bb_product_pipelines_check(&product->pipelines, product->common.device, config, problems));
     BB_TRY(bb_product_pipelines_refuse_wafer_keys(&product->pipelines, config, problems));

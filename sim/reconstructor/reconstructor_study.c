@@ -6,7 +6,6 @@
 #include "sim/pipelines/storage/promised_storage.h"
 
 #include <math.h>
-#include <stdio.h>
 
 // clang-format off
 static const bb_key solver_keys[] = {
@@ -73,37 +72,25 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
     const bb_factor_pipeline *pipelines = request->pipelines.items;
     for (bb_index p = 0; p < request->pipelines.count; ++p) {
         const bb_policy_config *policy = &pipelines[p].policy;
-        char path[64];
-        if (pipelines[p].filter != (int)BB_SLOPE_FILTER_NONE) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.filter", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].filter: expected no such key, as a covariance "
-                                   "from a file does not say whose slopes are whose",
-                                   p));
-        }
-        if (pipelines[p].stored != (int)BB_STORED_SLOPES) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.operator", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].operator: expected no such key, as a covariance "
-                                   "from a file does not say which mirror follows",
-                                   p));
-        }
-        if (bb_promised_storage_is_given(&pipelines[p])) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.promise", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].promise: expected no such key, as a covariance "
-                                   "from a file has no Strehl ratio to lose",
-                                   p));
-        }
-        (void)snprintf(path, sizeof path, "pipelines.%td.policy", p);
+        BB_TRY(bb_study_refuse(pipelines[p].filter != (int)BB_SLOPE_FILTER_NONE, config, problems,
+                               "pipelines[%td].filter: expected no such key, as a covariance from "
+                               "a file does not say whose slopes are whose",
+                               p));
+        BB_TRY(bb_study_refuse(pipelines[p].stored != (int)BB_STORED_SLOPES, config, problems,
+                               "pipelines[%td].operator: expected no such key, as a covariance "
+                               "from a file does not say which mirror follows",
+                               p));
+        BB_TRY(bb_study_refuse(bb_promised_storage_is_given(&pipelines[p]), config, problems,
+                               "pipelines[%td].promise: expected no such key, as a covariance from "
+                               "a file has no Strehl ratio to lose",
+                               p));
         if (bb_policy_describe(policy)->is_search && policy->over != (int)BB_POLICY_OVER_ALL) {
-            (void)snprintf(path, sizeof path, "pipelines.%td.policy.over", p);
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "pipelines[%td].policy.over: of no effect with one price, "
-                                   "expected no such key",
-                                   p));
+            BB_TRY(bb_study_refuse(
+                true, config, problems,
+                "pipelines[%td].policy.over: of no effect with one price, expected no such key",
+                p));
         } else if (bb_policy_describe(policy)->by_tolerance && isnan(policy->tolerance)) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+            BB_TRY(bb_study_refuse(true, config, problems,
                                    "pipelines[%td].policy: expected the key tolerance, as the "
                                    "noise of the covariance is unknown",
                                    p));
@@ -119,17 +106,14 @@ bb_status bb_reconstructor_study_check(const void *study, const bb_config *confi
     bb_status status = BB_OK;
     const bb_reconstructor_study *request = study;
     const bb_matrix_place *truth = &request->truth_covariance;
-    if ((truth->file == NULL) != (truth->dataset == NULL)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "truth_covariance"),
-                               "truth_covariance: expected both file and dataset, or neither"));
-    }
+    BB_TRY(bb_study_refuse((truth->file == NULL) != (truth->dataset == NULL), config, problems,
+                           "truth_covariance: expected both file and dataset, or neither"));
     const bb_reconstructor_low_rank *part = &request->low_rank;
-    if ((part->file == NULL) != (part->dataset == NULL) ||
-        (part->weights != NULL && part->file == NULL)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "low_rank"),
-                               "low_rank: expected both file and dataset, or neither, and weights "
-                               "only with them"));
-    }
+    BB_TRY(bb_study_refuse(
+        (part->file == NULL) != (part->dataset == NULL) ||
+            (part->weights != NULL && part->file == NULL),
+        config, problems,
+        "low_rank: expected both file and dataset, or neither, and weights only with them"));
     BB_TRY(check_policies(request, config, problems));
     BB_TRY(bb_factor_pipeline_solver_check(&request->solver.common, config, problems));
     BB_TRY(bb_factor_pipelines_check(&request->pipelines, config, problems));

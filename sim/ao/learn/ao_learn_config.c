@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/learn/ao_learn_config.h"
 
+#include "sim/study.h"
+
 static const char *const source_names[] = {"off", "covariance_file", "frames", "profile", NULL};
 
 // clang-format off
@@ -48,11 +50,9 @@ bb_status bb_ao_learn_config_check(const bb_ao_learn_config *learn, const bb_con
     const bool placed = learn->covariance.file != NULL && learn->covariance.dataset != NULL;
     const double *range = learn->outer_scale_range_m.items;
     const bb_index ends = learn->outer_scale_range_m.count;
-    if (file && !placed) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "learn.covariance"),
-                               "learn.covariance needs file and dataset with learn.source = "
-                               "covariance_file"));
-    }
+    BB_TRY(bb_study_refuse(
+        file && !placed, config, problems,
+        "learn.covariance needs file and dataset with learn.source = covariance_file"));
     const bb_place place = bb_config_place(config, "learn.outer_scale_range_m");
     if (ends != 0 && ends != 2) {
         BB_TRY(bb_problems_add(problems, place,

@@ -224,16 +224,12 @@ static bb_status check_source(const bb_night_config *night, const bb_config *con
     for (size_t k = 0; k < sizeof keys_of / sizeof *keys_of; ++k) {
         char path[32];
         (void)snprintf(path, sizeof path, "night.%s", keys_of[k].key);
-        if (keys_of[k].given && keys_of[k].source != night->source) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                                   "%s: of no effect with night.source = %s, expected %s", path,
-                                   source_names[night->source], source_names[keys_of[k].source]));
-        }
-        if (!keys_of[k].given && keys_of[k].source == night->source) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, "night.source"),
-                                   "night.source = %s needs %s", source_names[night->source],
-                                   path));
-        }
+        BB_TRY(bb_study_refuse(keys_of[k].given && keys_of[k].source != night->source, config,
+                               problems, "%s: of no effect with night.source = %s, expected %s",
+                               path, source_names[night->source], source_names[keys_of[k].source]));
+        BB_TRY(bb_study_refuse(!keys_of[k].given && keys_of[k].source == night->source, config,
+                               problems, "night.source = %s needs %s", source_names[night->source],
+                               path));
     }
 done:
     return status;
@@ -245,31 +241,25 @@ static bb_status check_times(const bb_night_config *night, const bb_config *conf
     bb_status status = BB_OK;
     const double *ages = night->ages_minutes.items;
     if (night->scored_hours > night->hours) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "night.scored_hours"),
+        BB_TRY(bb_study_refuse(true, config, problems,
                                "night.scored_hours = %g, expected at most night.hours = %g",
                                night->scored_hours, night->hours));
         goto done;
     }
-    if (bb_night_config_samples(night) > MOST_SAMPLES) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "night.sample_minutes"),
-                               "night.sample_minutes = %g: %td samples, expected at most %d",
-                               night->sample_minutes, bb_night_config_samples(night),
-                               MOST_SAMPLES));
-    }
-    if (bb_night_config_first_scored(night) >= bb_night_config_samples(night)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "night.scored_hours"),
-                               "night.scored_hours = %g: no sample of every %g minutes is in them",
-                               night->scored_hours, night->sample_minutes));
-    }
+    BB_TRY(bb_study_refuse(bb_night_config_samples(night) > MOST_SAMPLES, config, problems,
+                           "night.sample_minutes = %g: %td samples, expected at most %d",
+                           night->sample_minutes, bb_night_config_samples(night), MOST_SAMPLES));
+    BB_TRY(bb_study_refuse(bb_night_config_first_scored(night) >= bb_night_config_samples(night),
+                           config, problems,
+                           "night.scored_hours = %g: no sample of every %g minutes is in them",
+                           night->scored_hours, night->sample_minutes));
     const double before_minutes =
         (double)bb_night_config_first_scored(night) * night->sample_minutes;
     for (bb_index a = 0; a < night->ages_minutes.count; ++a) {
-        if (ages[a] > before_minutes * (1.0 + 1e-12)) {
-            BB_TRY(bb_problems_add(problems, bb_config_place(config, "night.ages_minutes"),
-                                   "night.ages_minutes: %g, expected at most the %g minutes before "
-                                   "the first that is scored (night.scored_hours)",
-                                   ages[a], before_minutes));
-        }
+        BB_TRY(bb_study_refuse(ages[a] > before_minutes * (1.0 + 1e-12), config, problems,
+                               "night.ages_minutes: %g, expected at most the %g minutes before the "
+                               "first that is scored (night.scored_hours)",
+                               ages[a], before_minutes));
     }
 done:
     return status;
@@ -354,18 +344,14 @@ bb_status bb_night_config_check(const void *all, const bb_config *config, bb_pro
     if (night->source == (int)BB_NIGHT_OFF) {
         goto done;
     }
-    if (study->learn.source != (int)BB_AO_LEARN_OFF) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "night.source"),
-                               "night.source = %s: a night has learning errors of its own "
-                               "(night.learning_frames), expected learn.source = off",
-                               source_names[night->source]));
-    }
-    if (latencies > 1 && latencies != study->pipelines.count) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "night.latency_s"),
-                               "night.latency_s: %td values, expected one for all pipelines or "
-                               "one for each of %td",
-                               latencies, study->pipelines.count));
-    }
+    BB_TRY(bb_study_refuse(study->learn.source != (int)BB_AO_LEARN_OFF, config, problems,
+                           "night.source = %s: a night has learning errors of its own "
+                           "(night.learning_frames), expected learn.source = off",
+                           source_names[night->source]));
+    BB_TRY(bb_study_refuse(
+        latencies > 1 && latencies != study->pipelines.count, config, problems,
+        "night.latency_s: %td values, expected one for all pipelines or one for each of %td",
+        latencies, study->pipelines.count));
     BB_TRY(check_source(night, config, problems));
     BB_TRY(check_times(night, config, problems));
     BB_TRY(check_winds(study, config, problems));

@@ -128,22 +128,21 @@ static bb_status check_pipeline(const bb_ao_realtime_config *self, const bb_list
         return BB_OK;
     }
     if (p < 0) {
-        return bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+        return bb_study_refuse(true, config, problems,
                                "realtime.pipeline = %s: expected the name of one of the pipelines",
                                self->pipeline);
     }
     if (!bb_factor_storage_is_given(&items[p])) {
-        return bb_problems_add(problems, bb_config_place(config, "realtime.pipeline"),
+        return bb_study_refuse(true, config, problems,
                                "realtime.pipeline = %s: it stores no reconstructor, expected a "
                                "pipeline with a storage",
                                self->pipeline);
     }
     if (bb_promised_storage_is_given(&items[p])) {
-        return bb_problems_add(
-            problems, bb_config_place(config, "realtime.pipeline"),
-            "realtime.pipeline = %s: its storage is promised, which `run` finds, "
-            "expected a pipeline with a storage that is told",
-            self->pipeline);
+        return bb_study_refuse(true, config, problems,
+                               "realtime.pipeline = %s: its storage is promised, which `run` "
+                               "finds, expected a pipeline with a storage that is told",
+                               self->pipeline);
     }
     return BB_OK;
 }
@@ -155,48 +154,33 @@ bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const b
     const bool commands = self->size.commands != BB_INTEGER_UNSET;
     const bool slopes = self->size.slopes != BB_INTEGER_UNSET;
     BB_TRY(check_pipeline(self, pipelines, config, problems));
-    if (commands != slopes) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.size"),
-                               "realtime.size: %s alone, expected commands and slopes",
-                               commands ? "commands" : "slopes"));
-    }
-    if ((commands || slopes) && bb_ao_realtime_config_pipeline(self, pipelines) < 0 &&
-        self->pipeline == NULL) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.size"),
-                               "realtime.size: no pipeline says how the matrix is stored, expected "
-                               "one with a storage"));
-    }
-    if (self->targets != 1 && !commands && !slopes) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.targets"),
-                               "realtime.targets = %td: of no effect without size, the study's own "
-                               "targets are multiplied",
-                               self->targets));
-    }
-    if (commands && self->gpus > self->size.commands) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
-                               "realtime.gpus = %td: expected at most one for each of "
-                               "realtime.size.commands = %td",
-                               self->gpus, self->size.commands));
-    }
-    if (self->gpus > 1 && device == (int)BB_DEVICE_CPU) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gpus"),
-                               "realtime.gpus = %td: of no effect on the cpu, expected 1",
-                               self->gpus));
-    }
-    if (self->telemetry.file == NULL && self->telemetry.dataset != NULL) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.telemetry"),
-                               "realtime.telemetry.file is missing: dataset is of no effect "
-                               "without it"));
-    }
-    if (self->clock == (int)BB_FRAME_CLOCK_DEVICE && !(self->rate_hz > 0.0)) {
-        BB_TRY(
-            bb_problems_add(problems, bb_config_place(config, "realtime.clock"),
-                            "realtime.clock = device: of no effect with rate_hz 0, expected host"));
-    }
-    if (!isnan(self->gain) && self->controller == (int)BB_FRAME_CONTROLLER_NONE) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "realtime.gain"),
-                               "realtime.gain: of no effect without controller integrator"));
-    }
+    BB_TRY(bb_study_refuse(commands != slopes, config, problems,
+                           "realtime.size: %s alone, expected commands and slopes",
+                           commands ? "commands" : "slopes"));
+    BB_TRY(bb_study_refuse(
+        (commands || slopes) && bb_ao_realtime_config_pipeline(self, pipelines) < 0 &&
+            self->pipeline == NULL,
+        config, problems,
+        "realtime.size: no pipeline says how the matrix is stored, expected one with a storage"));
+    BB_TRY(bb_study_refuse(
+        self->targets != 1 && !commands && !slopes, config, problems,
+        "realtime.targets = %td: of no effect without size, the study's own targets are multiplied",
+        self->targets));
+    BB_TRY(bb_study_refuse(
+        commands && self->gpus > self->size.commands, config, problems,
+        "realtime.gpus = %td: expected at most one for each of realtime.size.commands = %td",
+        self->gpus, self->size.commands));
+    BB_TRY(bb_study_refuse(self->gpus > 1 && device == (int)BB_DEVICE_CPU, config, problems,
+                           "realtime.gpus = %td: of no effect on the cpu, expected 1", self->gpus));
+    BB_TRY(bb_study_refuse(
+        self->telemetry.file == NULL && self->telemetry.dataset != NULL, config, problems,
+        "realtime.telemetry.file is missing: dataset is of no effect without it"));
+    BB_TRY(bb_study_refuse(self->clock == (int)BB_FRAME_CLOCK_DEVICE && !(self->rate_hz > 0.0),
+                           config, problems,
+                           "realtime.clock = device: of no effect with rate_hz 0, expected host"));
+    BB_TRY(bb_study_refuse(!isnan(self->gain) && self->controller == (int)BB_FRAME_CONTROLLER_NONE,
+                           config, problems,
+                           "realtime.gain: of no effect without controller integrator"));
 done:
     return status;
 }

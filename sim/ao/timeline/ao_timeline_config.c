@@ -32,7 +32,7 @@ double bb_ao_timeline_config_delay_ms(const bb_ao_study *study)
 static bb_status complain(const bb_config *config, const char *key, const char *rule,
                           bb_problems *problems)
 {
-    return bb_problems_add(problems, bb_config_place(config, key), "%s: %s", key, rule);
+    return bb_study_refuse(true, config, problems, "%s: %s", key, rule);
 }
 
 // Times of a frame, in turn.
@@ -45,12 +45,12 @@ static bb_status check_times(const bb_ao_study *study, const bb_config *config,
     const double delay_ms = bb_ao_timeline_config_delay_ms(study);
     const bool closed = time->loop == (int)BB_LOOP_CLOSED;
     if (time->exposure_ms > frame_ms * (1.0 + 1e-12)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.exposure_ms"),
+        BB_TRY(bb_study_refuse(true, config, problems,
                                "time_domain.exposure_ms = %g: expected at most a frame, %g ms",
                                time->exposure_ms, frame_ms));
     } else if (delay_ms < 0.5 * time->exposure_ms ||
                (closed && delay_ms <= 0.5 * time->exposure_ms)) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.delay_ms"),
+        BB_TRY(bb_study_refuse(true, config, problems,
                                "time_domain.delay_ms = %g (error_terms.frame_delay_ms unless it is "
                                "given): expected %s half the exposure, %g ms, for %s loop",
                                delay_ms, closed ? "more than" : "at least", 0.5 * time->exposure_ms,
@@ -67,12 +67,10 @@ static bb_status check_directions(const bb_ao_study *study, const bb_config *con
     bb_status status = BB_OK;
     const bb_index layers = bb_atmosphere_layers(&study->atmosphere);
     const bb_index directions = study->time_domain.wind_direction_deg.count;
-    if (directions != 0 && directions != layers) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, "time_domain.wind_direction_deg"),
-                               "time_domain.wind_direction_deg: %td directions, expected one for "
-                               "each of %td layers",
-                               directions, layers));
-    }
+    BB_TRY(bb_study_refuse(
+        directions != 0 && directions != layers, config, problems,
+        "time_domain.wind_direction_deg: %td directions, expected one for each of %td layers",
+        directions, layers));
 done:
     return status;
 }

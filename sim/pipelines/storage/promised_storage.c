@@ -128,16 +128,13 @@ bb_status bb_promised_storage_check(const bb_factor_pipeline *pipeline, bb_index
 {
     bb_status status = BB_OK;
     searched_ladder ladders[BB_CODEC_LADDERS];
-    char path[PATH_BYTES];
     char sentence[2 * SENTENCE_BYTES];
     if (list_ladders(pipeline, ladders) == 0) {
         explain(pipeline, sentence, sizeof sentence);
-        (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+        BB_TRY(bb_study_refuse(true, config, problems,
                                "pipelines[%td].storage beside a promise: %s", index, sentence));
     } else if (pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage)) {
-        (void)snprintf(path, sizeof path, "pipelines.%td.draws", index);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
+        BB_TRY(bb_study_refuse(true, config, problems,
                                "pipelines[%td].draws = %td: the steps of its storage follow the "
                                "rows, so that no draw differs, expected 1 beside a promise",
                                index, pipeline->draws));

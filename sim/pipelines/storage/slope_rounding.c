@@ -7,7 +7,6 @@
 
 #include <cblas.h>
 #include <math.h>
-#include <stdio.h>
 
 enum { ROWS = 32 }; // of a residual that a task adds to
 
@@ -36,13 +35,9 @@ bb_status bb_slope_rounding_check(const bb_factor_pipeline *pipeline, bb_index i
 {
     bb_status status = BB_OK;
     const bb_slope_config *slopes = &pipeline->slopes;
-    char path[64];
-    (void)snprintf(path, sizeof path, "pipelines.%td.slopes", index);
-    if (counts_steps(slopes) && slopes->format >= 0) {
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].slopes: a format and bits, expected one of the two",
-                               index));
-    }
+    BB_TRY(bb_study_refuse(counts_steps(slopes) && slopes->format >= 0, config, problems,
+                           "pipelines[%td].slopes: a format and bits, expected one of the two",
+                           index));
 done:
     return status;
 }

@@ -9,7 +9,6 @@
 
 #include <cblas.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -24,13 +23,8 @@ bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index ind
     const char *const idle = pipeline->accumulate_run != BB_INTEGER_UNSET ? "accumulate_run"
                              : pipeline->multiply != (int)BB_FORMAT_FP64  ? "multiply"
                                                                           : NULL;
-    if (idle != NULL && !bb_narrow_sum_is_given(pipeline)) {
-        char path[64];
-        (void)snprintf(path, sizeof path, "pipelines.%td.%s", index, idle);
-        BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "pipelines[%td].%s: of no effect with accumulate fp64", index,
-                               idle));
-    }
+    BB_TRY(bb_study_refuse(idle != NULL && !bb_narrow_sum_is_given(pipeline), config, problems,
+                           "pipelines[%td].%s: of no effect with accumulate fp64", index, idle));
 done:
     return status;
 }
