@@ -12,7 +12,6 @@
 #include "sim/output/grid_format.h"
 #include "sim/output/reader.h"
 #include "sim/output/summary.h"
-#include "sim/output/table.h"
 #include "sim/report/swept.h"
 
 #include <math.h>
@@ -181,7 +180,8 @@ static bb_status write_full(const request *asked, const exhibit *shown, bb_text 
             BB_TRY(bb_text_add(out, "%s%s\n", i == 0 ? "" : "\n", source->path));
         }
         BB_TRY(write_title(source, out));
-        BB_TRY(bb_table_write(source->experiment, source->results, asked->question.within, out));
+        BB_TRY(bb_summary_write_full(source->experiment, source->results, asked->question.within,
+                                     out));
         BB_TRY(bb_summary_add_front(source->experiment, source->results, source->front, out));
         BB_TRY(bb_text_add(out, "\n"));
         if (source->experiment->report != NULL) {

@@ -348,6 +348,74 @@ done:
     return status;
 }
 
+static bool has_numbers(const bb_dataset *dataset)
+{
+    for (bb_index i = 0; dataset != NULL && !dataset->is_text && i < dataset->count; ++i) {
+        if (!isnan(dataset->numbers[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_price(const bb_experiment *experiment, const char *dataset)
+{
+    return find_text(experiment->prices, experiment->price_count, dataset) >= 0;
+}
+
+// "strehl loss (worst of 16)" where some pipeline has draws, else "".
+static void name_worst(const bb_grid_source *source, char out[HEADER_BYTES])
+{
+    const char *name = source->experiment->price_name;
+    const bb_index count = names_of(source->results)->count;
+    const double draws = most_draws(source->results, count);
+    const bb_dataset *dataset = bb_front_column(source->results, "draws", count);
+    bool alike = true;
+    out[0] = '\0';
+    for (bb_index i = 0; draws > 1.0 && i < count; ++i) {
+        alike = alike && (!(dataset->numbers[i] > 1.0) || dataset->numbers[i] == draws);
+    }
+    if (draws > 1.0 && alike) {
+        (void)snprintf(out, HEADER_BYTES, "%s (worst of %.0f)", name, draws);
+    } else if (draws > 1.0) {
+        (void)snprintf(out, HEADER_BYTES, "%s (worst draw)", name);
+    }
+}
+
+bb_status bb_grid_add_table(bb_grid *grid, const bb_grid_source *source)
+{
+    bb_status status = BB_OK;
+    const bb_experiment *experiment = source->experiment;
+    const bb_index count = names_of(source->results)->count;
+    char worst[HEADER_BYTES];
+    bb_index prices = 0; // still to come
+    name_worst(source, worst);
+    mark_front(grid, source->front);
+    BB_TRY(add_dataset(grid, source, "status", "status", 1.0));
+    for (bb_index c = 0; c < experiment->column_count; ++c) {
+        const char *name = experiment->columns[c].dataset;
+        prices += is_price(experiment, name) &&
+                  has_numbers(bb_front_column(source->results, name, count));
+    }
+    const bool lone = prices == 1;
+    for (bb_index c = 0; c < experiment->column_count; ++c) {
+        const bb_column *column = &experiment->columns[c];
+        if (!has_numbers(bb_front_column(source->results, column->dataset, count))) {
+            continue;
+        }
+        const bool drawn = worst[0] != '\0' && is_price(experiment, column->dataset);
+        if (!drawn || !lone) {
+            BB_TRY(add_dataset(grid, source, column->dataset, column->header, column->scale));
+        }
+        prices -= drawn;
+        if (drawn && prices == 0) {
+            BB_TRY(add_dataset(grid, source, "price_worst", worst, column->scale));
+        }
+    }
+done:
+    return status;
+}
+
 // Says what is wrong with a name that is no dataset over pipelines alone.
 static bb_status refuse_dataset(const bb_grid_source *source, const char *name)
 {

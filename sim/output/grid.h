@@ -62,6 +62,11 @@ BB_CHECKED bb_status bb_grid_add_named(bb_grid *grid, const bb_grid_source *sour
 /// Adds every column of the experiment that has numbers.
 BB_CHECKED bb_status bb_grid_add_full(bb_grid *grid, const bb_grid_source *source);
 
+/// Adds what the wide table of a single source has: status and the columns of the experiment that
+/// have numbers. Where there are draws a lone price is the worst draw's; several are followed by
+/// it.
+BB_CHECKED bb_status bb_grid_add_table(bb_grid *grid, const bb_grid_source *source);
+
 /// Fails with BB_INVALID and the nearest name where one of `only` (with commas) is a pipeline of no
 /// source [count].
 BB_CHECKED bb_status bb_grid_check_names(const char *only, const bb_grid_source *sources,

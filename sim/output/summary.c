@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "sim/output/cell.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,7 +196,7 @@ done:
     return status;
 }
 
-enum { MARK_WIDTH = 2, GAP = 2, LEAST_NAME = 12, LABEL_WIDTH = 30 };
+enum { MARK_WIDTH = 2, GAP = 2, LEAST_NAME = 12, LEAST_NUMBER = 14, LABEL_WIDTH = 30 };
 
 static const char *cell_text(const bb_grid *grid, const bb_grid_column *column, bb_index row,
                              char number[BB_CELL_BYTES])
@@ -304,7 +305,7 @@ done:
     return status;
 }
 
-static bb_status write_block(const bb_grid *grid, char *const *shown, const int *widths,
+static bb_status write_block(const bb_grid *grid, const char *const *shown, const int *widths,
                              bb_index start, bb_index end, int names, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -376,7 +377,7 @@ bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out)
     for (bb_index start = 0; start < grid->count || start == 0;) {
         const bb_index end = block_end(widths, start, grid->count, room);
         BB_TRY(bb_text_add(out, "%s", start > 0 ? "\n" : ""));
-        BB_TRY(write_block(grid, shown, widths, start, end, names, out));
+        BB_TRY(write_block(grid, (const char *const *)shown, widths, start, end, names, out));
         start = end > start ? end : 1;
     }
 done:
@@ -411,14 +412,14 @@ static const char *note_of(const bb_grid_source *source)
 }
 
 // What the mark stands for, and what the price holds.
-static bb_status write_legend(const bb_grid_source *source, bb_text *out)
+static bb_status write_legend(const bb_grid_source *source, int width, bb_text *out)
 {
     bb_status status = BB_OK;
     const char *note = bb_results_note_text(source->results, "", "price_note");
     BB_TRY(bb_text_add(out, "* on the Pareto front of %s%s\n", source->experiment->price_name,
                        source->front->timed ? ", bytes and time" : " and bytes"));
     if (note != NULL) {
-        BB_TRY(bb_cell_add_lines(note, BB_SUMMARY_WIDTH, out));
+        BB_TRY(bb_cell_add_lines(note, width, out));
     }
 done:
     return status;
@@ -459,7 +460,7 @@ bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_source *sourc
     }
     BB_TRY(bb_summary_write_table(grid, out));
     if (count == 1) {
-        BB_TRY(write_legend(&sources[0], out));
+        BB_TRY(write_legend(&sources[0], BB_SUMMARY_WIDTH, out));
     } else {
         BB_TRY(bb_text_add(out, "price: %s\n", sources[0].experiment->price_name));
         BB_TRY(write_definitions(sources, count, out));
@@ -482,6 +483,51 @@ bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *re
     BB_TRY(bb_grid_add_brief(&grid, &source, true));
     BB_TRY(bb_summary_write_grid(&grid, &source, 1, &question, out));
 done:
+    bb_grid_release(&grid);
+    bb_front_release(&front);
+    return status;
+}
+
+static bb_status write_cheapest(const bb_experiment *experiment, const bb_front *front,
+                                double within, bb_text *out)
+{
+    char price[BB_CELL_BYTES];
+    char bytes[BB_CELL_BYTES];
+    bb_index best = bb_front_least(front, within, BB_FRONT_BYTES);
+    if (best < 0) {
+        return bb_text_add(out, "no pipeline is within %s %.6g\n", experiment->price_name, within);
+    }
+    const double size = front->costs[best].measures[BB_FRONT_BYTES];
+    bb_cell_number(front->costs[best].price, price);
+    bb_cell_number(isinf(size) ? NAN : 1e-6 * size, bytes);
+    return bb_text_add(out, "cheapest within %s %.6g: %s (price %s, %s MB)\n",
+                       experiment->price_name, within, front->names->texts[best], price, bytes);
+}
+
+bb_status bb_summary_write_full(const bb_experiment *experiment, const bb_results *results,
+                                double within, bb_text *out)
+{
+    bb_status status = BB_OK;
+    bb_front front = {0};
+    bb_grid grid = {0};
+    int *widths = NULL;
+    char label[] = "";
+    BB_TRY(bb_front_find(experiment, results, &front));
+    const bb_grid_source source = {experiment, results, &front, "", label};
+    BB_TRY(bb_grid_add_rows(&grid, results, NULL));
+    BB_TRY(bb_grid_add_table(&grid, &source));
+    BB_TRY(BB_ALLOCATE(grid.count + 1, &widths));
+    for (bb_index c = 0; c < grid.count; ++c) {
+        const int width = width_of(&grid, c);
+        widths[c] = grid.columns[c].numbers != NULL && width < LEAST_NUMBER ? LEAST_NUMBER : width;
+    }
+    BB_TRY(write_block(&grid, grid.names, widths, 0, grid.count, name_width(&grid), out));
+    BB_TRY(write_legend(&source, INT_MAX, out));
+    if (!isnan(within)) {
+        BB_TRY(write_cheapest(experiment, &front, within, out));
+    }
+done:
+    BB_RELEASE(&widths);
     bb_grid_release(&grid);
     bb_front_release(&front);
     return status;

@@ -45,4 +45,16 @@ BB_CHECKED bb_status bb_summary_write_grid(const bb_grid *grid, const bb_grid_so
 /// pipeline on the front is marked `*`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out);
 
+/// Appends the table of `show --full`, as wide as it is. A pipeline is marked `*` when no other is
+/// at most as high in loss (bb_front_loss) and bytes, and lower in one. Time joins them where all
+/// pipelines computed on a GPU, times that differ by less than 10 % being equal: a cpu's time is
+/// that of emulated formats, and both change from run to run. An answer with a relative error of 1
+/// takes no part. `within` is a price, NaN for none: the pipeline of fewest bytes, then least time,
+/// whose price is at most that is named. Pipelines that failed show their status and
+/// `-`, and take no part. Where a pipeline has draws its price is the
+/// worst of those that finished, in a column that says so; one of which some failed is `unsafe` and
+/// takes no part either. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
+BB_CHECKED bb_status bb_summary_write_full(const bb_experiment *experiment,
+                                           const bb_results *results, double within, bb_text *out);
+
 #endif

@@ -16,7 +16,7 @@ static void fill_choice(const bb_swept_choice *choice, bb_index i, bb_cloud *poi
     points->words[i] = isnan(choice->price_most) ? "finished nowhere" : "failed at some conditions";
     points->x[i] = 1e-6 * choice->bytes;
     points->costs[i] =
-        (bb_table_cost){.price = isnan(choice->price_most) ? INFINITY : choice->price_most,
+        (bb_cloud_cost){.price = isnan(choice->price_most) ? INFINITY : choice->price_most,
                         .bytes = choice->bytes,
                         .takes_part = choice->failed == 0.0};
 }

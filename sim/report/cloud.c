@@ -2,6 +2,7 @@
 #include "sim/report/cloud.h"
 
 #include "core/memory.h"
+#include "sim/output/front.h"
 #include "sim/report/plot.h"
 
 #include <math.h>
@@ -370,5 +371,22 @@ bb_status bb_cloud_draw_front(bb_cloud *points, const bb_results *results,
         "  data index 'unsafe' using 1:2 with points pointtype 2 pointsize 0.6 linecolor "
         "'" BB_FIGURE_BLACK "'\n"));
 done:
+    return status;
+}
+
+bb_status bb_cloud_costs(const bb_experiment *experiment, const bb_results *results,
+                         bb_cloud_cost *out)
+{
+    bb_status status = BB_OK;
+    bb_front front = {0};
+    BB_TRY(bb_front_find(experiment, results, &front));
+    front.timed = false;
+    for (bb_index i = 0; i < front.names->count; ++i) {
+        const bb_front_cost *cost = &front.costs[i];
+        out[i] = (bb_cloud_cost){cost->price, cost->measures[BB_FRONT_BYTES], cost->takes_part,
+                                 bb_front_has(&front, i)};
+    }
+done:
+    bb_front_release(&front);
     return status;
 }

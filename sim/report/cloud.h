@@ -4,7 +4,8 @@
 #ifndef BB_SIM_REPORT_CLOUD_H
 #define BB_SIM_REPORT_CLOUD_H
 
-#include "sim/output/table.h"
+#include "sim/experiment.h"
+#include "sim/output/results.h"
 #include "sim/report/figure.h"
 
 #include <stdbool.h>
@@ -22,6 +23,14 @@ typedef struct bb_placement {
 void bb_placement_run(bb_placement *places, bb_index count, bb_figure_box axes,
                       const bb_figure_box *kept, bb_index kept_count);
 
+/// What a pipeline asks and gives, as the table counts it.
+typedef struct bb_cloud_cost {
+    double price;    ///< largest of the experiment's, of draws the worst; infinite: not known
+    double bytes;    ///< of the operator; infinite: not known
+    bool takes_part; ///< computed, safe and not lost
+    bool front;      ///< of loss and bytes alone
+} bb_cloud_cost;
+
 /// Zero-initialise; fill `price_name`, `x_name` and, after bb_cloud_create, names, words, costs
 /// and x.
 typedef struct bb_cloud {
@@ -29,7 +38,7 @@ typedef struct bb_cloud {
     bb_index count;
     const char **names;   ///< [count] borrowed
     const char **words;   ///< [count] how a point ended, borrowed
-    bb_table_cost *costs; ///< [count]
+    bb_cloud_cost *costs; ///< [count]
     double *x;            ///< [count]
     double *y;            ///< [count] what has no positive price stands on the lower edge
     bool *drawn;          ///< [count]
@@ -60,5 +69,10 @@ BB_CHECKED bb_status bb_cloud_write_names(const bb_cloud *points, bb_figure *fig
 BB_CHECKED bb_status bb_cloud_draw_front(bb_cloud *points, const bb_results *results,
                                          const bb_figure_key keys[3], const char *note,
                                          bb_figure *figure);
+
+/// The costs of all pipelines in their order, out [pipelines]. Errors: BB_INVALID (results without
+/// pipelines), BB_MEMORY.
+BB_CHECKED bb_status bb_cloud_costs(const bb_experiment *experiment, const bb_results *results,
+                                    bb_cloud_cost *out);
 
 #endif

@@ -26,7 +26,7 @@ static bb_status gather(const bb_plot_scene *scene, const char *x_name,
     out->price_name = scene->experiment->price_name;
     out->x_name = x_name;
     BB_TRY(bb_cloud_create(names->count, out));
-    BB_TRY(bb_table_costs(scene->experiment, scene->results, out->costs));
+    BB_TRY(bb_cloud_costs(scene->experiment, scene->results, out->costs));
     for (bb_index p = 0; p < out->count; ++p) {
         out->names[p] = names->texts[p];
         out->words[p] = statuses == NULL || !statuses->is_text ? "ok" : statuses->texts[p];

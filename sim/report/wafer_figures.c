@@ -2,7 +2,7 @@
 //
 // Pictures of a wafer: vectors of overlay with fields and rim, one field.
 #include "core/memory.h"
-#include "sim/output/table.h"
+#include "sim/report/cloud.h"
 #include "sim/report/plot.h"
 
 #include <math.h>
@@ -91,11 +91,11 @@ static bb_status find_answer(const bb_plot_scene *scene, bb_index *out)
 {
     bb_status status = BB_OK;
     const bb_dataset *names = bb_results_find(scene->results, "results/pipeline");
-    bb_table_cost *costs = NULL;
+    bb_cloud_cost *costs = NULL;
     *out = -1;
     BB_REQUIRE(scene->experiment != NULL && names != NULL, BB_INVALID, "results of no experiment");
     BB_TRY(BB_ALLOCATE(names->count, &costs));
-    BB_TRY(bb_table_costs(scene->experiment, scene->results, costs));
+    BB_TRY(bb_cloud_costs(scene->experiment, scene->results, costs));
     for (bb_index p = 0; p < names->count; ++p) {
         if (costs[p].front && costs[p].price > 0.0 &&
             (*out < 0 || costs[p].bytes < costs[*out].bytes)) {

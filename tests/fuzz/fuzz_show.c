@@ -7,7 +7,7 @@
 // Input: which of the seeds (BB_FUZZ_SEEDS/show-N.h5) is edited, then the edits.
 #include "sim/hdf5_library.h"
 #include "sim/output/reader.h"
-#include "sim/output/table.h"
+#include "sim/output/summary.h"
 #include "tests/fuzz/hdf5_edit.h"
 
 enum { SEEDS = 3 }; // ao, wafer, reconstructor
@@ -38,7 +38,7 @@ static bb_status show(const bb_results *results)
     const bb_experiment *experiment =
         bb_experiment_find(&bb_experiments, bb_results_note_text(results, "", "experiment"));
     if (experiment != NULL) {
-        BB_TRY(bb_table_write(experiment, results, 0.5, &table));
+        BB_TRY(bb_summary_write_full(experiment, results, 0.5, &table));
         if (experiment->report != NULL) {
             BB_TRY(experiment->report(results, &table));
         }

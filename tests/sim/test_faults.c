@@ -7,7 +7,7 @@
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
-#include "sim/output/table.h"
+#include "sim/output/summary.h"
 #include "tests/sim/fixture.h"
 
 static bb_status whole_run(const char *path, bb_problems *problems)
@@ -26,7 +26,7 @@ static bb_status whole_run(const char *path, bb_problems *problems)
     BB_TRY(bb_provenance_begin(results, config, bb_config_study(config), 1, arguments, 1));
     BB_TRY(fixture_fill(results));
     BB_TRY(bb_provenance_end(results));
-    BB_TRY(bb_table_write(bb_experiments.rows[0], results, 1.0, &table));
+    BB_TRY(bb_summary_write_full(bb_experiments.rows[0], results, 1.0, &table));
     BB_TRY(bb_file_check(path, false, false, 0.0, NULL));
     BB_TRY(bb_image_build(results, &image, &bytes));
     BB_TRY(bb_file_write(path, false, image, bytes));

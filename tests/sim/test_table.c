@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/output/table.h"
+#include "sim/output/summary.h"
 #include "tests/sim/fixture.h"
 
 static void write_table(double within, bb_text *out)
 {
     autoptr(bb_results) results = fixture_results();
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, within, out));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, within, out));
 }
 
 TEST(columns_are_aligned_and_the_front_is_marked)
@@ -47,12 +48,14 @@ TEST(dominated_pipelines_are_not_marked)
     autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_set(results, "results/operator_bytes", 1, 9e6));
     check_ok(bb_results_set(results, "results/solve_time_s", 1, 3e-3));
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
     assert_non_null(strstr(text.data, "\n  fp32 "));
     assert_non_null(strstr(text.data, "\n* reference "));
     check_ok(bb_results_set(results, "results/overlay_error_x_nm", 0, NAN));
     bb_text_release(&text);
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
     assert_non_null(strstr(text.data, "no pipeline is within overlay error [nm] 1e-09"));
 }
 
@@ -67,7 +70,8 @@ static void check_marks(const char *device, double fp32_ms, double fp16_ms, cons
     check_ok(bb_results_set(results, "results/overlay_error_x_nm", 1, 0.5));
     check_ok(bb_results_set(results, "results/solve_time_s", 1, 1e-3 * fp32_ms));
     check_ok(bb_results_set(results, "results/solve_time_s", 2, 1e-3 * fp16_ms));
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
     const char *fp32 = strstr(text.data, " fp32 ");
     const char *fp16 = strstr(text.data, " fp16 ");
     assert_non_null(fp32);
@@ -97,7 +101,8 @@ TEST(a_lost_answer_is_never_marked)
     autoptr(bb_results) results = fixture_results();
     check_ok(
         bb_results_values(results, "results/qoi_relative_error", "1", "error", "pipeline", errors));
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
     assert_non_null(strstr(text.data, "\n* fp32 "));
     assert_non_null(strstr(text.data, "\n  fp16 "));
 }
@@ -110,7 +115,8 @@ TEST(a_residual_is_part_of_the_price)
     autoptr(bb_results) results = fixture_results();
     check_ok(bb_results_values(results, "results/overlay_residual_nm", "nm", "residual", "pipeline",
                                residual));
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
     assert_non_null(strstr(text.data, "residual [nm]"));
     assert_non_null(strstr(text.data, "0.02: reference (price 0"));
 }
@@ -140,7 +146,8 @@ TEST(the_worst_draw_is_the_headline)
                                    columns[i].values));
     }
     // Two prices of one draw, then the worst of both over the draws.
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
     assert_non_null(strstr(text.data, "overlay y [nm]  overlay error [nm] (worst of 16)   oper"));
     assert_non_null(strstr(text.data, "\n* fp32       ok              0.01000         0.02000"
                                       "                           0.03000"));
@@ -148,7 +155,7 @@ TEST(the_worst_draw_is_the_headline)
     assert_non_null(strstr(text.data, "0.02: reference (price 0"));
     bb_text_release(&text);
     // A lone price gives its place.
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "ao"), results, 0.5, &text));
+    check_ok(bb_summary_write_full(bb_experiment_find(&bb_experiments, "ao"), results, 0.5, &text));
     assert_non_null(strstr(text.data, "status   strehl loss (worst of 16)   operator [MB]"));
     assert_non_null(strstr(text.data, "0.5: fp32 (price 0.03000"));
 }
@@ -167,7 +174,7 @@ static void check_loss_marks(const double losses[3], const char *marks)
     check_ok(bb_results_values(results, "results/strehl_loss", "1", "loss", "pipeline", losses));
     check_ok(
         bb_results_values(results, "results/operator_bytes", "byte", "stored", "pipeline", bytes));
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "ao"), results, NAN, &text));
+    check_ok(bb_summary_write_full(bb_experiment_find(&bb_experiments, "ao"), results, NAN, &text));
     for (int i = 0; i < 3; ++i) {
         const char *row = strstr(text.data, names[i]);
         assert_non_null(row);
@@ -191,6 +198,6 @@ TEST(results_without_pipelines_are_refused)
 {
     bb_text text = {0};
     autoptr(bb_results) results = empty_results();
-    check_fails(bb_table_write(bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
+    check_fails(bb_summary_write_full(bb_experiments.rows[0], results, NAN, &text), BB_INVALID,
                 "without an axis 'pipeline'");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Draws of factorizations: a price as a distribution, on the case that is near breakdown.
-#include "sim/output/table.h"
+#include "sim/output/summary.h"
 #include "tests/sim/driver.h"
 
 #define PIPELINE(name, arithmetic, count)                                                          \
@@ -55,7 +55,8 @@ TEST_FULL(some_draws_lost_are_unsafe)
     assert_true(isfinite(driver_number(results, "price_worst", "hp3")));
     assert_string_equal(driver_text(results, "status", "bf16"), "not_spd");
     assert_true(driver_number(results, "failure_bound", "bf16") == 1.0);
-    check_ok(bb_table_write(bb_experiment_find(&bb_experiments, "ao"), results, NAN, &table));
+    check_ok(
+        bb_summary_write_full(bb_experiment_find(&bb_experiments, "ao"), results, NAN, &table));
     assert_non_null(strstr(table.data, "\n  hp3        unsafe"));
     assert_non_null(strstr(table.data, "strehl loss (worst draw)"));
 }
