@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "sim/config/config.h"
 #include "sim/config/emission.h"
-#include "sim/input/file_stamp.h"
+#include "sim/input/value_digest.h"
 
 #include <string.h>
 #include <xxhash.h>

@@ -9,8 +9,8 @@
 #define BB_SIM_AO_AO_RESTART_H
 
 #include "sim/ao/learn/ao_learn.h"
+#include "sim/output/checkpoint.h"
 #include "sim/pipelines/promise.h"
-#include "sim/restart.h"
 
 /// What a checkpoint keeps; everything is borrowed.
 typedef struct bb_ao_state {

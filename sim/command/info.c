@@ -8,7 +8,7 @@
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
-#include "sim/kernels/shipped_wisdom.h"
+#include "sim/kernels/wisdom.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 
@@ -72,7 +72,7 @@ static bb_status print_variants(bb_device_kind kind, const bb_wisdom_file *shipp
     bb_index count = 0;
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_device_describe(device, &key.report));
-    const char *name = bb_shipped_wisdom_device(shipped, &key, &count);
+    const char *name = bb_wisdom_shipped_device(shipped, &key, &count);
     if (name != NULL) {
         (void)printf("  %-6s %td tuned variants, shipped for %s\n", bb_device_names[kind], count,
                      name);
@@ -89,7 +89,7 @@ static bb_status tell_variants(void)
 {
     bb_status status = BB_OK;
     bb_wisdom_file shipped = {0};
-    BB_TRY(bb_shipped_wisdom_read(&shipped));
+    BB_TRY(bb_wisdom_read_shipped(&shipped));
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         if (bb_device_count((bb_device_kind)kind, NULL, 0) > 0 &&
             print_variants((bb_device_kind)kind, &shipped) != BB_OK) {

@@ -11,7 +11,6 @@
 #include "sim/kernels/kernel_run.h"
 #include "sim/kernels/kernel_source.h"
 #include "sim/kernels/object_file.h"
-#include "sim/kernels/parameter_values.h"
 #include "sim/output/file.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/program/program.h"
@@ -398,8 +397,8 @@ static bb_status run(const bb_options *options, bb_kernel_source *source)
     BB_TRY(check_run(options, &device));
     BB_TRY(read_program(options, source));
     BB_TRY(BB_ZEROED(source->program.parameter_count + 1, &parameters));
-    BB_TRY(bb_parameter_values_read(&source->program, options->parameters.words,
-                                    options->parameters.count, NULL, &problems, parameters));
+    BB_TRY(bb_kernel_source_parameters(&source->program, options->parameters.words,
+                                       options->parameters.count, NULL, &problems, parameters));
     BB_TRY(bb_kernel_source_report(source, &problems));
     BB_TRY(bb_command_inputs(options, NULL, &inputs));
     BB_TRY(bb_file_list_add(&inputs, source->path));

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "sim/command.h"
 #include "sim/output/reader.h"
-#include "sim/sweep/sweep_collect.h"
+#include "sim/sweep/collection.h"
 
 #include <math.h>
 #include <stdlib.h>

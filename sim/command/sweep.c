@@ -13,10 +13,10 @@
 #include "sim/output/file.h"
 #include "sim/output/reader.h"
 #include "sim/report/swept.h"
+#include "sim/sweep/collection.h"
 #include "sim/sweep/search/sweep_search.h"
 #include "sim/sweep/shard.h"
 #include "sim/sweep/slurm.h"
-#include "sim/sweep/sweep_collect.h"
 #include "solvers/distributed/engine.h"
 
 #include <errno.h>

@@ -5,14 +5,12 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/command.h"
-#include "sim/command/tune_study.h"
 #include "sim/command/tune_work.h"
 #include "sim/device_choice.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_run.h"
 #include "sim/kernels/kernel_source.h"
 #include "sim/kernels/object_file.h"
-#include "sim/kernels/parameter_values.h"
 #include "solvers/kernels/tuning/caller_subject.h"
 #include "solvers/kernels/tuning/manager_subject.h"
 
@@ -55,8 +53,9 @@ static bb_status read_parameters(const bb_options *options, kernel_subject *out)
     for (int i = 0; i < program->parameter_count; ++i) {
         ones[i] = (bb_scalar){.parts = {1.0}, .integer = 1};
     }
-    BB_TRY(bb_parameter_values_read(program, options->parameters.words, options->parameters.count,
-                                    ones, &problems, out->parameters));
+    BB_TRY(bb_kernel_source_parameters(program, options->parameters.words,
+                                       options->parameters.count, ones, &problems,
+                                       out->parameters));
     BB_TRY(bb_kernel_source_report(&out->source, &problems));
 done:
     BB_RELEASE(&ones);
@@ -425,7 +424,7 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
     BB_TRY(bb_device_choice_require(bb_command_device(options)));
     BB_TRY(check_options(options));
     if (options->study != NULL) {
-        BB_TRY(bb_tune_study_run(options, experiments));
+        BB_TRY(bb_tune_work_run_study(options, experiments));
         goto done;
     }
     BB_TRY(take_kernels(&self));

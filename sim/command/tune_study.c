@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/command/tune_study.h"
-
+//
+// tune --for STUDY: search of numbers in slots, tuning of the kernels that a run launches.
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
@@ -514,7 +514,7 @@ done:
     return status;
 }
 
-bb_status bb_tune_study_run(const bb_options *options, const bb_experiment_table *experiments)
+bb_status bb_tune_work_run_study(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_status status = BB_OK;
     work self = {.options = options, .experiments = experiments};

@@ -6,8 +6,8 @@
 #ifndef BB_SIM_COMMAND_TUNE_WORK_H
 #define BB_SIM_COMMAND_TUNE_WORK_H
 
+#include "sim/command.h"
 #include "sim/kernels/wisdom.h"
-#include "sim/options.h"
 #include "solvers/kernels/tuning/tuning.h"
 
 /// Zero-initialise but for `options`; release with bb_tune_work_release.
@@ -45,5 +45,13 @@ bool bb_tune_work_is_processor(const bb_tune_work *self);
 
 /// Prints the table.
 void bb_tune_work_print(const bb_tune_work *self);
+
+/// `tune --for STUDY`: numbers of the slots of an experiment's pipelines, and variants of the
+/// kernels that its run launches, chosen by what the study is for. Searches, prints what was tried,
+/// writes the study with what was found, tunes its kernels and confirms it by whole runs in draws
+/// that the search did not see. Errors: those of a run, BB_INVALID (an experiment without slots),
+/// BB_IO.
+BB_CHECKED bb_status bb_tune_work_run_study(const bb_options *options,
+                                            const bb_experiment_table *experiments);
 
 #endif

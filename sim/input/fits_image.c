@@ -102,7 +102,7 @@ bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index r
 
 #include "core/memory.h"
 #include "sim/input/declared_size.h"
-#include "sim/input/file_stamp.h"
+#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 
 #include <errno.h>

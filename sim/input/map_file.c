@@ -3,7 +3,6 @@
 
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
-#include "sim/input/file_stamp.h"
 #include "sim/input/matrix_dataset.h"
 #include "sim/input/unit.h"
 #include "sim/input/value_attributes.h"

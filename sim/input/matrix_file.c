@@ -6,7 +6,6 @@
 #include "core/outcome.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
-#include "sim/input/file_stamp.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_dataset.h"
 #include "sim/input/value_digest.h"

@@ -2,7 +2,7 @@
 #include "sim/input/policy_table.h"
 
 #include "core/memory.h"
-#include "sim/input/file_stamp.h"
+#include "sim/input/value_digest.h"
 
 #include <errno.h>
 #include <stdio.h>

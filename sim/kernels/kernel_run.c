@@ -3,7 +3,7 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/kernels/shipped_wisdom.h"
+#include "sim/kernels/wisdom.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/program/evaluation.h"
 
@@ -212,9 +212,9 @@ static bb_status look_up_shipped(bb_device *device, const bb_kernel_source *sour
     bb_wisdom_key key = {.size_count = 0};
     const bb_wisdom_record *record = NULL;
     char origin[BB_SHIPPED_ORIGIN_BYTES];
-    BB_TRY(bb_shipped_wisdom_read(&file));
+    BB_TRY(bb_wisdom_read_shipped(&file));
     BB_TRY(make_key(device, source, data, &key));
-    BB_TRY(bb_shipped_wisdom_choose(&file, &key, &source->program, &record, origin, reasons));
+    BB_TRY(bb_wisdom_choose_shipped(&file, &key, &source->program, &record, origin, reasons));
     if (record != NULL) {
         take(&record->choice, origin, out);
     }

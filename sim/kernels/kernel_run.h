@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Which variant of a kernel a run takes: the one that is given, else what was measured here
-// (wisdom.h), else what is shipped for the device (shipped_wisdom.h), else the default. Nothing is
+// (wisdom.h), else what is shipped for the device, else the default. Nothing is
 // measured here.
 #ifndef BB_SIM_KERNELS_KERNEL_RUN_H
 #define BB_SIM_KERNELS_KERNEL_RUN_H

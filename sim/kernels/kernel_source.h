@@ -45,4 +45,14 @@ BB_CHECKED bb_status bb_kernel_source_list(bb_shipped_names *out);
 /// Appends the first line of comment of a kernel's file, or nothing. Errors: BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_kernel_source_title(const char *name, bb_text *out);
 
+/// Reads values of parameters as they are typed, "limit=0.5", of complex types "z=0.5,-1":
+/// `words` [count] into `out` [parameter_count of the program]. `fallback` [parameter_count]
+/// has values of those that no word names, NULL: each needs one. Problems: a parameter without a
+/// value or with two, an unknown one (the nearest is told), a value that is none of its type: B
+/// takes 0, 1, false and true, floats also nan, inf and -inf. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_kernel_source_parameters(const bb_program *program,
+                                                 const char *const *words, bb_index count,
+                                                 const bb_scalar *fallback, bb_problems *problems,
+                                                 bb_scalar *out);
+
 #endif

@@ -3,7 +3,6 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/kernels/shipped_wisdom.h"
 #include "sim/kernels/wisdom.h"
 
 #include <stdio.h>
@@ -377,9 +376,9 @@ static bb_status look_up_shipped(bb_kernel_variants *variants, const bb_kernel_s
     const bb_wisdom_record *record = NULL;
     if (!variants->is_shipped_read) {
         variants->is_shipped_read = true;
-        BB_TRY(bb_shipped_wisdom_read(&variants->shipped));
+        BB_TRY(bb_wisdom_read_shipped(&variants->shipped));
     }
-    BB_TRY(bb_shipped_wisdom_choose(&variants->shipped, key, site->program, &record,
+    BB_TRY(bb_wisdom_choose_shipped(&variants->shipped, key, site->program, &record,
                                     variants->origin, NULL));
     if (record != NULL) {
         *choice = record->choice;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The variants of generated kernels that a study's run takes: what `bitbudget tune` measured
-// (wisdom.h), else what is shipped for the device (shipped_wisdom.h), else the default; or those of
+// (wisdom.h), else what is shipped for the device, else the default; or those of
 // an earlier result. A run measures nothing.
 //
 // Without a key the user's own file of measured variants counts, and only variants in the order of

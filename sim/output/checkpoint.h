@@ -10,6 +10,7 @@
 #define BB_SIM_OUTPUT_CHECKPOINT_H
 
 #include "core/status.h"
+#include "sim/experiment.h"
 
 typedef struct bb_checkpoint bb_checkpoint;
 
@@ -34,5 +35,31 @@ BB_CHECKED bb_status bb_checkpoint_open(const char *path, const char *subject, b
 /// Reads the next piece, which is to have `bytes` bytes. Errors: BB_IO.
 BB_CHECKED bb_status bb_checkpoint_take(bb_checkpoint *checkpoint, void *data, bb_index bytes);
 void bb_checkpoint_close(bb_checkpoint **checkpoint);
+
+/// Zero-initialise, open, release.
+typedef struct bb_restart {
+    const char *checkpoint; ///< borrowed; NULL: none is written
+    double every_s;         ///< seconds between two, where writing them is cheap
+    bool always;            ///< wherever one may be: 0 was asked for
+    double last;            ///< clock when one was written last
+    double cost;            ///< seconds that this took
+    bb_text subject;        ///< what the state depends on
+    bb_checkpoint *resumed; ///< NULL: from the start
+} bb_restart;
+
+/// Takes `subject`, also on failure, and opens and checks what `options` resume from. Without
+/// `--checkpoint-every` it is `usual_s`. Errors: those of bb_checkpoint_open.
+BB_CHECKED bb_status bb_restart_open(const bb_run_options *options, double usual_s,
+                                     bb_text *subject, bb_restart *out);
+void bb_restart_release(bb_restart *restart);
+
+/// Whether a checkpoint is to be written: `now`, or every_s after the last one and late enough that
+/// writing takes no more than about a tenth of the time, or with --checkpoint-every 0. False
+/// without one to write or without `restart`.
+bool bb_restart_is_due(const bb_restart *restart, bool now);
+
+/// Writes `pieces` [count]. Errors: those of bb_checkpoint_write.
+BB_CHECKED bb_status bb_restart_write(bb_restart *restart, const bb_checkpoint_piece *pieces,
+                                      bb_index count);
 
 #endif

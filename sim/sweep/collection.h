@@ -10,6 +10,8 @@
 #define BB_SIM_SWEEP_COLLECTION_H
 
 #include "sim/output/output_table.h"
+#include "sim/output/results.h"
+#include "sim/sweep/sweep_plan.h"
 #include "sim/sweep/sweep_progress.h"
 
 enum { BB_COLLECTION_NAME = 96, BB_COLLECTION_RANK = 3 };
@@ -75,5 +77,27 @@ BB_CHECKED bb_status bb_collection_publish(const bb_collection *collection, bb_r
 
 /// Appends a line a point and pipeline, with what the point sets, as CSV. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_collection_list(const bb_collection *collection, bb_text *out);
+
+/// Zero-initialise but for `within`.
+typedef struct bb_sweep_collect_request {
+    const bb_sweep_plan *plan;
+    const char *output; ///< result file; NULL: none
+    const char *csv;    ///< NULL: none
+    bool partial;       ///< points may be missing
+    bool force;         ///< files may be replaced
+    double within;      ///< a price, NaN: none
+    int argument_count; ///< of the command line, for the file
+    char *const *arguments;
+    bb_index threads;
+} bb_sweep_collect_request;
+
+/// Reads all lines, writes the files and appends the answer. Errors: BB_INVALID (points are missing
+/// and `partial` is not given), BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_collect(const bb_sweep_collect_request *request, bb_text *answer);
+
+/// The same in memory, as results of the form that the file has; nothing is written. Errors:
+/// BB_INVALID, BB_IO, BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_sweep_collect_results(const bb_sweep_collect_request *request,
+                                              bb_results **out);
 
 #endif

@@ -11,7 +11,6 @@
 #include "core/device/device.h"
 #include "sim/config/config.h"
 #include "sim/experiment.h"
-#include "sim/input/file_stamp.h"
 #include "sim/input/value_digest.h"
 #include "sim/sweep/sweep_axis.h"
 

@@ -3,7 +3,7 @@
 // Checkpoints read back to the same bytes; what is not whole, not a checkpoint, or another's is
 // refused with a sentence.
 #include "core/clock.h"
-#include "sim/restart.h"
+#include "sim/output/checkpoint.h"
 #include "tests/sim/fixture.h"
 
 #include <sys/stat.h>

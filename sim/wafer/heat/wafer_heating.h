@@ -6,8 +6,8 @@
 #ifndef BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 #define BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 
+#include "sim/output/checkpoint.h"
 #include "sim/output/output_table.h"
-#include "sim/restart.h"
 #include "sim/wafer/wafer_study.h"
 #include "solvers/step/stepper.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/kernels/parameter_values.h"
+#include "sim/kernels/kernel_source.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 static const char short_text[] = "kernel K (u: matrix SP; limit: SP; lag: SP)\n"
@@ -19,7 +19,7 @@ static const bb_program program = {.name = "K", .parameters = rows, .parameter_c
 static void read_all(const char *const *words, bb_index count, bb_scalar *out, const char *lines)
 {
     autorelease(bb_problems) problems = {0};
-    check_ok(bb_parameter_values_read(&program, words, count, NULL, &problems, out));
+    check_ok(bb_kernel_source_parameters(&program, words, count, NULL, &problems, out));
     assert_string_equal(bb_text_string(&problems.lines), lines);
 }
 
@@ -54,7 +54,7 @@ TEST(others_may_stand_in_for_values)
     for (int i = 0; i < PARAMETERS; ++i) {
         ones[i] = (bb_scalar){.parts = {1.0}, .integer = 1};
     }
-    check_ok(bb_parameter_values_read(&program, words, 1, ones, &problems, out));
+    check_ok(bb_kernel_source_parameters(&program, words, 1, ones, &problems, out));
     assert_int_equal(problems.count, 0);
     assert_true(out[LIMIT].parts[0] == 0.5 && out[WIDE].parts[0] == 1.0 && out[N].integer == 1);
 }
@@ -95,7 +95,7 @@ TEST(each_has_one_value)
     autocall(fixture_release) program_fixture fixture;
     bb_scalar out[2];
     fixture_make(&fixture, short_text, NULL, NULL);
-    check_ok(bb_parameter_values_read(&fixture.program, words, 5, NULL, &fixture.problems, out));
+    check_ok(bb_kernel_source_parameters(&fixture.program, words, 5, NULL, &fixture.problems, out));
     assert_string_equal(bb_text_string(&fixture.problems.lines),
                         "-p limt=1: kernel K has no parameter 'limt' (did you mean limit?)\n"
                         "-p limit=2: parameter limit has a value already\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Shipped records: which files are read, and which records hold for which device.
-#include "sim/kernels/shipped_wisdom.h"
+#include "sim/kernels/wisdom.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/kernels/best_record.h"
@@ -57,8 +57,8 @@ static void check_choice(const bb_wisdom_key *wanted, const char *variant, const
     autorelease(bb_wisdom_file) file = {0};
     const bb_wisdom_record *found = NULL;
     char told[BB_SHIPPED_ORIGIN_BYTES] = "";
-    check_ok(bb_shipped_wisdom_read(&file));
-    check_ok(bb_shipped_wisdom_choose(&file, wanted, &program.program, &found, told, NULL));
+    check_ok(bb_wisdom_read_shipped(&file));
+    check_ok(bb_wisdom_choose_shipped(&file, wanted, &program.program, &found, told, NULL));
     assert_string_equal(found != NULL ? found->variant : "", variant);
     assert_string_equal(told, origin);
 }
@@ -111,14 +111,14 @@ TEST(records_of_a_device_are_counted)
     autorelease(bb_wisdom_file) file = {0};
     bb_wisdom_key wanted = key;
     bb_index count = 0;
-    check_ok(bb_shipped_wisdom_read(&file));
-    assert_string_equal(bb_shipped_wisdom_device(&file, &wanted, &count), "H");
+    check_ok(bb_wisdom_read_shipped(&file));
+    assert_string_equal(bb_wisdom_shipped_device(&file, &wanted, &count), "H");
     assert_int_equal(count, RECORDS_OF_H);
     (void)snprintf(wanted.report.name, sizeof wanted.report.name, "K");
-    assert_string_equal(bb_shipped_wisdom_device(&file, &wanted, &count), "G");
+    assert_string_equal(bb_wisdom_shipped_device(&file, &wanted, &count), "G");
     assert_int_equal(count, 1);
     (void)snprintf(wanted.report.architecture, sizeof wanted.report.architecture, "sm_80");
-    assert_null(bb_shipped_wisdom_device(&file, &wanted, &count));
+    assert_null(bb_wisdom_shipped_device(&file, &wanted, &count));
     assert_int_equal(count, 0);
 }
 
@@ -144,7 +144,7 @@ TEST(shipped_files_are_current)
 {
     autorelease(bb_wisdom_file) file = {0};
     assert_int_equal(setenv("BITBUDGET_SHARE", BB_SOURCE_DIR, 1), 0);
-    check_ok(bb_shipped_wisdom_read(&file));
+    check_ok(bb_wisdom_read_shipped(&file));
     assert_true(file.count > 0);
     for (bb_index i = 0; i < file.count; ++i) {
         const bb_wisdom_record *record = &file.records[i];

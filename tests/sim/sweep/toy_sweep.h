@@ -7,8 +7,8 @@
 
 #include "sim/interrupt.h"
 #include "sim/study.h"
+#include "sim/sweep/collection.h"
 #include "sim/sweep/shard.h"
-#include "sim/sweep/sweep_collect.h"
 #include "tests/sim/fixture.h"
 
 #include <signal.h>

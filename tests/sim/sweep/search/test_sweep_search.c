@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches: the best step is the one that the prices of the toy say, found in few generations.
+#include "sim/sweep/collection.h"
 #include "sim/sweep/search/sweep_search.h"
-#include "sim/sweep/sweep_collect.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
 // Runs generations to the end and gives their number; `points` that were run.
