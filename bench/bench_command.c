@@ -181,8 +181,6 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     bb_results *results = NULL;
     bb_text table = {0}, baseline = {0};
     bb_index slower = 0;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
     const bool writes = bb_team_joined()->rank == 0;
     (void)experiments;
     BB_TRY(check_options(options));
@@ -200,8 +198,7 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     if (!writes) {
         goto done;
     }
-    BB_TRY(bb_image_build(results, &image, &bytes));
-    BB_TRY(bb_file_write(path, options->force, image, bytes));
+    BB_TRY(bb_image_save(results, path, options->force));
     (void)printf("results: %s\n", path);
     if (options->record != NULL) {
         BB_TRY(bb_file_write(options->record, options->force, bb_text_string(&baseline),
@@ -211,7 +208,6 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     BB_REQUIRE(slower == 0, BB_DIFFERENT, "%td benchmark%s slower than the baseline", slower,
                slower == 1 ? " is" : "s are");
 done:
-    BB_RELEASE(&image);
     bb_text_release(&table);
     bb_text_release(&baseline);
     bb_results_destroy(&results);

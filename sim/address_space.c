@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -133,4 +134,17 @@ void bb_address_space_restart(char *const *arguments, const char *const *environ
         }
     }
     (void)execve("/proc/self/exe", arguments, (char *const *)(uintptr_t)entries);
+}
+
+void *bb_address_space_share(size_t bytes)
+{
+    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return block == MAP_FAILED ? NULL : block;
+}
+
+void bb_address_space_unshare(void *block, size_t bytes)
+{
+    if (block != NULL) {
+        (void)munmap(block, bytes);
+    }
 }

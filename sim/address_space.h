@@ -37,4 +37,9 @@ double bb_address_space_threads(bb_index count);
 /// of their own (64 MiB each) to no thread. Call before threads start. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_address_space_reserve(bb_index count);
 
+/// Zeros that a child process can write to; NULL where there is no memory. Release with
+/// bb_address_space_unshare, which ignores NULL.
+void *bb_address_space_share(size_t bytes);
+void bb_address_space_unshare(void *block, size_t bytes);
+
 #endif

@@ -105,12 +105,17 @@ static bool begins_with_key(const bb_schema *schema, const char *message)
     return k < schema->key_count && message[length] != ' ';
 }
 
-bb_status bb_study_name_failure(bb_status status, const char *key)
+bb_status bb_study_name_failure(bb_status status, const char *format, ...)
 {
     bb_status_record record;
+    char subject[MESSAGE_BYTES];
+    va_list arguments;
     if (status != BB_OK) {
+        va_start(arguments, format);
+        (void)vsnprintf(subject, sizeof subject, format, arguments);
+        va_end(arguments);
         bb_status_save(&record);
-        (void)bb_status_set(status, __FILE__, __LINE__, "%s: %s", key, record.message);
+        (void)bb_status_set(status, __FILE__, __LINE__, "%s: %s", subject, record.message);
     }
     return status;
 }

@@ -108,9 +108,9 @@ BB_CHECKED bb_status bb_study_check_rules(bb_status rules, const bb_config *conf
 BB_CHECKED bb_status bb_study_refuse(bool refused, const bb_config *config, bb_problems *problems,
                                      const char *format, ...) BB_PRINTF(4, 5);
 
-/// Puts `key` before the message of a failure: the key that names the file which cannot be used.
-/// BB_OK stays.
-bb_status bb_study_name_failure(bb_status status, const char *key);
+/// Puts a subject before the message of a failure: the key that names an unusable file, the file,
+/// the pipeline. BB_OK stays.
+bb_status bb_study_name_failure(bb_status status, const char *format, ...) BB_PRINTF(2, 3);
 
 /// Of a run or plan that failed on a file that the study names: the same failure, its message after
 /// the place of the key that it begins with ("ao.yaml:12:15: mirrors[1].influence: ..."). Others

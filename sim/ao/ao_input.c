@@ -101,7 +101,6 @@ bb_status bb_ao_input_influences(const bb_ao_study *study, bb_ao_config *physics
     const bb_index count = study->mirrors.count;
     bb_index named = 0;
     bb_influence_cube *found = NULL;
-    char key[64];
     *cubes = NULL;
     for (bb_index k = 0; k < count; ++k) {
         named += mirrors[k].influence.file != NULL ? 1 : 0;
@@ -113,11 +112,10 @@ bb_status bb_ao_input_influences(const bb_ao_study *study, bb_ao_config *physics
     for (bb_index k = 0; k < count; ++k) {
         const bb_influence_config *keys = &mirrors[k].influence;
         if (keys->file != NULL) {
-            (void)snprintf(key, sizeof key, "mirrors[%td].influence", k);
             BB_TRY(bb_study_name_failure((bb_fits_image_recognised(keys->file)
                                               ? load_cube_from_image
                                               : load_cube_from_dataset)(keys, &found[k]),
-                                         key));
+                                         "mirrors[%td].influence", k));
         }
     }
     physics->influences = found;

@@ -9,6 +9,7 @@
 #include "sim/output/comparison.h"
 #include "sim/output/grid.h"
 #include "sim/output/reader.h"
+#include "sim/study.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,14 +25,7 @@ typedef struct request {
 
 static bb_status read_file(const char *path, bb_results **out)
 {
-    bb_status status = bb_reader_read_all(path, NULL, out);
-    if (status != BB_OK) {
-        bb_status_record record;
-        bb_status_save(&record);
-        BB_FAIL(status, "cannot compare '%s': %s", path, record.message);
-    }
-done:
-    return status;
+    return bb_study_name_failure(bb_reader_read_all(path, NULL, out), "cannot compare '%s'", path);
 }
 
 // The configuration as it was run, NULL where the file has none.

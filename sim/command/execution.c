@@ -19,7 +19,6 @@
 #include "sim/output/results.h"
 #include "sim/output/summary.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,27 +181,6 @@ done:
     return status;
 }
 
-static bb_status write_image(const char *temporary, void *context)
-{
-    return bb_image_write(context, temporary);
-}
-
-static bb_status write_results(const bb_options *options, const char *path, bb_results *results)
-{
-    bb_status status = BB_OK;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
-    if (bb_results_operator_count(results) > 0) {
-        BB_TRY(bb_file_write_by(path, options->force, write_image, results));
-        goto done;
-    }
-    BB_TRY(bb_image_build(results, &image, &bytes));
-    BB_TRY(bb_file_write(path, options->force, image, bytes));
-done:
-    BB_RELEASE(&image);
-    return status;
-}
-
 static bb_status write_sheet(const bb_options *options, const bb_experiment *experiment,
                              const bb_results *results, const char *path)
 {
@@ -243,7 +221,7 @@ static bb_status deliver(const bb_options *options, const bb_experiment *experim
 {
     bb_status status = BB_OK;
     bb_text table = {0};
-    const bb_status written = write_results(options, path, results);
+    const bb_status written = bb_image_save(results, path, options->force);
     if (written == BB_OK) {
         bb_interrupt_loses("");
     }

@@ -2,46 +2,11 @@
 //
 // bitbudget export: reconstructors, images and pupil of a result file as FITS. The file is read in
 // a child process first, because the HDF5 library can crash on damaged ones.
-#include "core/memory.h"
 #include "sim/command.h"
-#include "sim/isolation.h"
+#include "sim/command/source.h"
 #include "sim/output/file.h"
-#include "sim/output/reader.h"
 #include "sim/report/fits/fits_export.h"
 #include "sim/report/fits/fits_writer.h"
-
-#include <stdlib.h>
-
-enum { READING_SECONDS = 60 };
-
-static bb_status read_once(void *context)
-{
-    bb_status status = BB_OK;
-    bb_results *results = NULL;
-    BB_TRY(bb_reader_read_all(context, NULL, &results));
-done:
-    bb_results_destroy(&results);
-    return status;
-}
-
-// What a child could read is read again here.
-static bb_status read_file(char *path, bb_results **out)
-{
-    bb_status status = BB_OK;
-    bb_status_record record;
-    // A file under its final name is complete, and locks fail on many cluster file systems.
-    (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-    status = bb_isolation_run(path, READING_SECONDS, read_once, path);
-    if (status == BB_OK) {
-        status = bb_reader_read_all(path, NULL, out);
-    }
-    if (status != BB_OK) {
-        bb_status_save(&record);
-        BB_FAIL(status, "cannot export '%s': %s", path, record.message);
-    }
-done:
-    return status;
-}
 
 static bb_status check_output(const bb_options *options)
 {
@@ -65,7 +30,7 @@ bb_status bb_command_export(const bb_options *options, const bb_experiment_table
     bb_results *results = NULL;
     char *path = options->operands[0];
     BB_TRY(check_output(options));
-    BB_TRY(read_file(path, &results));
+    BB_TRY(bb_source_read_recorded(path, "export", &results));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_results_note_text(results, "", "experiment"));
     bb_fits_export wanted = {.file = path,

@@ -16,7 +16,6 @@
 #include "solvers/kernels/program/program.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

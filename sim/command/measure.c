@@ -2,7 +2,6 @@
 //
 // bitbudget convergence, live, realtime: load a study, measure its experiment, print and write.
 #include "core/clock.h"
-#include "core/memory.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
@@ -57,19 +56,6 @@ done:
     return status;
 }
 
-static bb_status write_results(const bb_options *options, bb_results *results)
-{
-    bb_status status = BB_OK;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
-    BB_TRY(bb_image_build(results, &image, &bytes));
-    BB_TRY(bb_file_write(options->output, options->force, image, bytes));
-    (void)printf("results: %s\n", options->output);
-done:
-    BB_RELEASE(&image);
-    return status;
-}
-
 // Measures by what `of` finds in the experiment of the study; `help` is that member's text,
 // `missing` names what an experiment without it lacks.
 static bb_status measure_study(const bb_options *options, const bb_experiment_table *experiments,
@@ -106,7 +92,8 @@ static bb_status measure_study(const bb_options *options, const bb_experiment_ta
     (void)fputs(bb_text_string(&table), stdout);
     (void)fflush(stdout);
     if (options->output != NULL) {
-        BB_TRY(write_results(options, results));
+        BB_TRY(bb_image_save(results, options->output, options->force));
+        (void)printf("results: %s\n", options->output);
     }
     if (late.status != BB_OK) {
         (void)fflush(stdout); // all of it stands before the error

@@ -15,8 +15,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { READING_SECONDS = 60 };
@@ -55,14 +53,11 @@ static bb_status read_source(const request *asked, bb_index operand, bb_results 
     const char *name = asked->options->operands[operand];
     char *path = NULL;
     BB_TRY(find_source(name, &path));
-    status = bb_study_file_has_machines(path)
-                 ? read_machines(asked->options, path, out)
-                 : bb_source_read(asked->options, asked->experiments, name, out);
-    if (status != BB_OK) {
-        bb_status_record record;
-        bb_status_save(&record);
-        BB_FAIL(status, "cannot plot '%s': %s", name, record.message);
-    }
+    BB_TRY(
+        bb_study_name_failure(bb_study_file_has_machines(path)
+                                  ? read_machines(asked->options, path, out)
+                                  : bb_source_read(asked->options, asked->experiments, name, out),
+                              "cannot plot '%s'", name));
 done:
     BB_RELEASE(&path);
     return status;

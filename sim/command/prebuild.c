@@ -4,7 +4,6 @@
 // are wanted is not listed anywhere: a study runs, and what it asks to be compiled is made.
 #include "core/device/prebuilt.h"
 #include "core/log.h"
-#include "core/memory.h"
 #include "sim/command/execution.h"
 #include "sim/kernels/wisdom.h"
 #include "solvers/kernels/assembled_kernel.h"

@@ -4,13 +4,12 @@
 // because the HDF5 library can crash on damaged ones.
 #include "sim/report/report.h"
 
-#include "core/memory.h"
 #include "sim/command.h"
 #include "sim/command/source.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
+#include "sim/study.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,12 +28,9 @@ static bb_status report(void *context)
     const bb_options *options = asked->options;
     bb_results *results = NULL;
     bb_text page = {0};
-    status = bb_source_read(options, asked->experiments, options->operands[0], &results);
-    if (status != BB_OK) {
-        bb_status_record record;
-        bb_status_save(&record);
-        BB_FAIL(status, "cannot report on '%s': %s", options->operands[0], record.message);
-    }
+    BB_TRY(bb_study_name_failure(
+        bb_source_read(options, asked->experiments, options->operands[0], &results),
+        "cannot report on '%s'", options->operands[0]));
     (void)alarm(0); // what is left is gnuplot's time
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_report_request wanted = {.results = results,

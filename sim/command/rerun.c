@@ -4,47 +4,13 @@
 // process first, because the HDF5 library can crash on damaged ones.
 #include "core/memory.h"
 #include "sim/command/execution.h"
+#include "sim/command/source.h"
 #include "sim/config/difference.h"
 #include "sim/device_choice.h"
-#include "sim/isolation.h"
 #include "sim/output/comparison.h"
-#include "sim/output/reader.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-
-enum { READING_SECONDS = 60 };
-
-static bb_status read_once(void *context)
-{
-    bb_status status = BB_OK;
-    bb_results *results = NULL;
-    BB_TRY(bb_reader_read_all(context, NULL, &results));
-done:
-    bb_results_destroy(&results);
-    return status;
-}
-
-// What a child could read is read again here.
-static bb_status read_recorded(char *path, bb_results **out)
-{
-    bb_status status = BB_OK;
-    bb_status_record record;
-    // A file under its final name is complete, and locks fail on many cluster file systems.
-    (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-    status = bb_isolation_run(path, READING_SECONDS, read_once, path);
-    if (status == BB_OK) {
-        status = bb_reader_read_all(path, NULL, out);
-    }
-    if (status != BB_OK) {
-        bb_status_save(&record);
-        BB_FAIL(status, "cannot rerun '%s': %s", path, record.message);
-    }
-done:
-    return status;
-}
 
 // The study as a run resolved it; borrowed from `recorded`.
 static bb_status find_study(const char *path, const bb_results *recorded, const char **out)
@@ -217,7 +183,7 @@ bb_status bb_command_rerun(const bb_options *options, const bb_experiment_table 
     const char *study = NULL;
     char *path = NULL;
     char *origin = NULL;
-    BB_TRY(read_recorded(options->operands[0], &recorded));
+    BB_TRY(bb_source_read_recorded(options->operands[0], "rerun", &recorded));
     BB_TRY(find_study(options->operands[0], recorded, &study));
     BB_TRY(check_inputs(options, recorded));
     BB_TRY(bb_memory_printf(&origin, "%s:/provenance/config_resolved", options->operands[0]));

@@ -13,6 +13,7 @@
 #include "sim/output/reader.h"
 #include "sim/output/summary.h"
 #include "sim/report/swept.h"
+#include "sim/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -91,12 +92,8 @@ static bb_status read_source(const request *asked, bb_index i, exhibit *shown)
 {
     bb_status status = BB_OK;
     const char *path = asked->options->operands[i];
-    status = bb_reader_read(path, &shown->results[i]);
-    if (status != BB_OK) {
-        bb_status_record record;
-        bb_status_save(&record);
-        BB_FAIL(status, "cannot show '%s': %s", path, record.message);
-    }
+    BB_TRY(
+        bb_study_name_failure(bb_reader_read(path, &shown->results[i]), "cannot show '%s'", path));
     const char *name = bb_results_note_text(shown->results[i], "", "experiment");
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
     BB_REQUIRE(strcmp(name, "bench") != 0, BB_IO,
@@ -324,11 +321,7 @@ static bb_status read_sweep(const request *asked, bb_results **out)
     if (status == BB_OK && sweep) {
         status = bb_source_read(asked->options, asked->experiments, path, out);
     }
-    if (status != BB_OK) {
-        bb_status_record record;
-        bb_status_save(&record);
-        BB_FAIL(status, "cannot show '%s': %s", path, record.message);
-    }
+    BB_TRY(bb_study_name_failure(status, "cannot show '%s'", path));
 done:
     return status;
 }

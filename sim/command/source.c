@@ -3,12 +3,16 @@
 
 #include "core/memory.h"
 #include "sim/command.h"
+#include "sim/isolation.h"
 #include "sim/output/reader.h"
+#include "sim/study.h"
 #include "sim/sweep/collection.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+
+enum { READING_SECONDS = 60 };
 
 static bb_status collect(const bb_options *options, const bb_experiment_table *experiments,
                          const char *folder, bb_results **out)
@@ -80,4 +84,25 @@ bb_status bb_source_read(const bb_options *options, const bb_experiment_table *e
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
     return is_folder(path) ? collect(options, experiments, path, out)
                            : read_file(options, path, out);
+}
+
+static bb_status read_once(void *context)
+{
+    bb_status status = BB_OK;
+    bb_results *results = NULL;
+    BB_TRY(bb_reader_read_all(context, NULL, &results));
+done:
+    bb_results_destroy(&results);
+    return status;
+}
+
+bb_status bb_source_read_recorded(char *path, const char *verb, bb_results **out)
+{
+    // A file under its final name is whole, and locks fail on many cluster file systems.
+    (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+    bb_status status = bb_isolation_run(path, READING_SECONDS, read_once, path);
+    if (status == BB_OK) {
+        status = bb_reader_read_all(path, NULL, out);
+    }
+    return bb_study_name_failure(status, "cannot %s '%s'", verb, path);
 }

@@ -21,4 +21,9 @@ BB_CHECKED bb_status bb_source_read(const bb_options *options,
                                     const bb_experiment_table *experiments, const char *path,
                                     bb_results **out);
 
+/// Reads every group of a result file, first in a child process, because the HDF5 library can crash
+/// on damaged files. `verb` is the command's in messages. Errors: BB_IO, BB_MEMORY. Owner of
+/// `*out`: the caller.
+BB_CHECKED bb_status bb_source_read_recorded(char *path, const char *verb, bb_results **out);
+
 #endif

@@ -3,7 +3,6 @@
 // bitbudget sweep: many points of a study, here or by the shards of a cluster's jobs.
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/suggestion.h"
 #include "core/team.h"
 #include "sim/command.h"
 #include "sim/config/scalar.h"
@@ -21,7 +20,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "sim/interrupt.h"
 #include "solvers/kernels/emission/emission.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

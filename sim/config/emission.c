@@ -7,7 +7,6 @@
 #include "sim/config/scalar.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #include "core/memory.h"
 #include "sim/config/binding.h"
 #include "sim/config/config.h"
-#include "sim/config/scalar.h"
 #include "sim/config/study_file.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/record_table.h"
 
-#include "core/memory.h"
 #include "core/suggestion.h"
 #include "sim/config/binding.h"
 #include "sim/config/config.h"

@@ -3,7 +3,6 @@
 // bb_node_parse: from libyaml's events to a tree of nodes.
 #include "sim/config/node.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <yaml.h>
 

@@ -314,8 +314,8 @@ bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *ou
     BB_TRY(bb_fringe_input_inspect(study, out));
     if (out->columns > 0) {
         BB_TRY(bb_study_name_failure(read_data(study, &map, out), "input.file"));
-        BB_TRY(bb_study_name_failure(take_mask(study, out),
-                                     study->input.mask != NULL ? "input.mask" : "input.file"));
+        BB_TRY(bb_study_name_failure(take_mask(study, out), "input.%s",
+                                     study->input.mask != NULL ? "mask" : "file"));
         BB_TRY((out->steps > 0 ? take_frames : take_phase)(study, &map, out));
         bb_map_file_release(&map);
         BB_TRY(bb_study_name_failure(take_truth(study, out), "input.truth"));

@@ -101,6 +101,7 @@ bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index r
 #else
 
 #include "core/memory.h"
+#include "sim/address_space.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/value_digest.h"
 #include "sim/isolation.h"
@@ -109,7 +110,6 @@ bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index r
 #include <fitsio.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 enum { PATIENCE_SECONDS = 60, MOST_AXES = 9, MOST_PLANES = 1 << 16 };
 
@@ -342,12 +342,6 @@ done:
     return status;
 }
 
-static void *share(size_t bytes)
-{
-    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return block == MAP_FAILED ? NULL : block;
-}
-
 bb_status bb_fits_image_read(const char *path, bb_index limit, bb_index *rows, bb_index *columns,
                              double **values)
 {
@@ -368,7 +362,7 @@ static bb_status load(const char *path, const char *part, int axes, bb_index lim
     size_t bytes = 0;
     bool packed = false;
     double *pixels = NULL;
-    reading *r = share(sizeof *r);
+    reading *r = bb_address_space_share(sizeof *r);
     *out = (bb_fits_image){0};
     BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
     BB_TRY(bb_file_stamp_size(path, &size));
@@ -385,7 +379,7 @@ static bb_status load(const char *path, const char *part, int axes, bb_index lim
     const bb_index lines = r->planes * r->rows;
     BB_TRY(bb_declared_size_fits(2 * lines, r->columns)); // the child's and the caller's
     bytes = (size_t)(lines * r->columns) * sizeof *pixels;
-    pixels = share(bytes);
+    pixels = bb_address_space_share(bytes);
     BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, path);
     r->values = pixels;
     BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
@@ -395,12 +389,8 @@ static bb_status load(const char *path, const char *part, int axes, bb_index lim
     memcpy(out->values, pixels, bytes);
     memcpy(out->unit, r->unit, sizeof out->unit);
 done:
-    if (pixels != NULL) {
-        (void)munmap(pixels, bytes);
-    }
-    if (r != NULL) {
-        (void)munmap(r, sizeof *r);
-    }
+    bb_address_space_unshare(pixels, bytes);
+    bb_address_space_unshare(r, sizeof *r);
     return status;
 }
 

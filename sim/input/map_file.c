@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/map_file.h"
 
+#include "sim/address_space.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/matrix_dataset.h"
@@ -8,15 +9,9 @@
 #include "sim/input/value_attributes.h"
 #include "sim/input/value_digest.h"
 #include "sim/isolation.h"
+#include "sim/study.h"
 
-#include <stdint.h>
 #include <string.h>
-#include <sys/mman.h>
-
-enum {
-    SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
-    PATIENCE_SECONDS = 60
-};
 
 // What the child finds out, in memory that both processes see.
 typedef struct survey {
@@ -174,14 +169,9 @@ done:
 static bb_status inspect(void *context)
 {
     survey *found = context;
-    bb_status_record record;
     handles open = {.file = -1, .id = -1, .type = -1, .space = -1};
-    const bb_status status = inspect_open(found, &open);
-    if (status != BB_OK) {
-        bb_status_save(&record);
-        (void)bb_status_set(status, __FILE__, __LINE__, "'%s', dataset '%s': %s",
-                            found->request->file, found->request->dataset, record.message);
-    }
+    const bb_status status = bb_study_name_failure(inspect_open(found, &open), "'%s', dataset '%s'",
+                                                   found->request->file, found->request->dataset);
     (void)H5Sclose(open.space);
     (void)H5Tclose(open.type);
     (void)H5Dclose(open.id);
@@ -189,30 +179,20 @@ static bb_status inspect(void *context)
     return status;
 }
 
-// Memory that a child can write to; NULL where there is none.
-static void *share(size_t bytes)
-{
-    void *block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return block == MAP_FAILED ? NULL : block;
-}
-
 // The header, or with `target` the values of a map that was inspected.
 static bb_status inspect_apart(const bb_map_request *request, double *target, bb_map_file *map)
 {
     bb_status status = BB_OK;
     char what[256];
-    survey *found = share(sizeof *found);
+    survey *found = bb_address_space_share(sizeof *found);
     BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted: facts of a file");
     *found = (survey){.request = request, .target = target, .map = *map};
     BB_TRY(bb_file_stamp_size(request->file, &found->file_bytes));
     (void)snprintf(what, sizeof what, "'%s', dataset '%s'", request->file, request->dataset);
-    const unsigned patience = PATIENCE_SECONDS + (unsigned)(found->file_bytes / SLOWEST_BYTES);
-    BB_TRY(bb_isolation_run(what, patience, inspect, found));
+    BB_TRY(bb_isolation_run(what, bb_file_stamp_patience(found->file_bytes), inspect, found));
     *map = found->map;
 done:
-    if (found != NULL) {
-        (void)munmap(found, sizeof *found);
-    }
+    bb_address_space_unshare(found, sizeof *found);
     return status;
 }
 
@@ -232,7 +212,7 @@ bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
     BB_TRY(bb_map_file_inspect(request, &map));
     BB_TRY(bb_declared_size_fits(count_values(&map) / map.columns, map.columns));
     bytes = (size_t)count_values(&map) * sizeof *values;
-    values = share(bytes);
+    values = bb_address_space_share(bytes);
     BB_REQUIRE(values != NULL, BB_MEMORY, "host memory exhausted: %.1f MB of '%s'",
                1e-6 * (double)bytes, request->file);
     BB_TRY(inspect_apart(request, values, &map));
@@ -241,16 +221,12 @@ bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
     out->bytes = bytes;
     values = NULL;
 done:
-    if (values != NULL) {
-        (void)munmap(values, bytes);
-    }
+    bb_address_space_unshare(values, bytes);
     return status;
 }
 
 void bb_map_file_release(bb_map_file *map)
 {
-    if (map->values != NULL) {
-        (void)munmap(map->values, map->bytes);
-    }
+    bb_address_space_unshare(map->values, map->bytes);
     *map = (bb_map_file){0};
 }

@@ -3,20 +3,20 @@
 
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/outcome.h"
+#include "sim/address_space.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_dataset.h"
 #include "sim/input/value_digest.h"
 #include "sim/isolation.h"
+#include "sim/study.h"
 
 #include <ctype.h>
 #include <hdf5.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static int find_axis(const char *text)
 {
@@ -44,10 +44,8 @@ enum {
     PANEL_BYTES = 1 << 26,
     UNIT_BYTES = 64,
     TITLE_BYTES = 256,
-    MOST_EDGE = 1 << 20,      // of a FITS image
-    MIRROR_TILE = 1024,       // rows of a block that is held against its mirror image
-    SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
-    PATIENCE_SECONDS = 60
+    MOST_EDGE = 1 << 20, // of a FITS image
+    MIRROR_TILE = 1024,  // rows of a block that is held against its mirror image
 };
 
 static const double ASYMMETRY = 1e-12;
@@ -234,14 +232,8 @@ done:
 static bb_status inspect(void *context)
 {
     facts *found = context;
-    bb_status_record record;
-    bb_status status = inspect_here(found);
-    if (status != BB_OK) {
-        bb_status_save(&record);
-        (void)bb_status_set(status, __FILE__, __LINE__, "'%s', dataset '%s': %s",
-                            found->place->file, found->place->dataset, record.message);
-    }
-    return status;
+    return bb_study_name_failure(inspect_here(found), "'%s', dataset '%s'", found->place->file,
+                                 found->place->dataset);
 }
 
 static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
@@ -252,8 +244,7 @@ static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
     BB_TRY(bb_file_stamp_size(place->file, &bytes));
     BB_TRY(bb_file_stamp_find(place->file, &found->stamp));
     (void)snprintf(what, sizeof what, "'%s', dataset '%s'", place->file, place->dataset);
-    unsigned patience = PATIENCE_SECONDS + (unsigned)(bytes / SLOWEST_BYTES);
-    BB_TRY(bb_isolation_run(what, patience, inspect, found));
+    BB_TRY(bb_isolation_run(what, bb_file_stamp_patience(bytes), inspect, found));
 done:
     return status;
 }
@@ -414,9 +405,8 @@ static bb_status open_file(const bb_matrix_place *place, bool symmetric, bool he
     if (bb_fits_image_recognised(place->file)) {
         return open_fits(place, symmetric, name, out);
     }
-    facts *found =
-        mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    BB_REQUIRE(found != MAP_FAILED, BB_MEMORY, "host memory exhausted: facts of a file");
+    facts *found = bb_address_space_share(sizeof *found);
+    BB_REQUIRE(found != NULL, BB_MEMORY, "host memory exhausted: facts of a file");
     *found = (facts){.place = place, .symmetric = symmetric, .header = header, .bad = -1};
     BB_TRY(inspect_apart(place, found));
     BB_TRY(BB_ZEROED(1, &file));
@@ -428,9 +418,7 @@ static bb_status open_file(const bb_matrix_place *place, bool symmetric, bool he
     file = NULL;
 done:
     bb_matrix_file_close(&file);
-    if (found != MAP_FAILED) {
-        (void)munmap(found, sizeof *found);
-    }
+    bb_address_space_unshare(found, sizeof *found);
     return status;
 }
 
@@ -459,14 +447,11 @@ void bb_matrix_file_close(bb_matrix_file **file)
 bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity)
 {
     bb_status status = BB_OK;
-    bb_status_record record;
     const char *unit = NULL;
     double factor = 1.0;
-    status = bb_unit_find(quantity, file->unit_said ? file->unit : "", &unit, &factor);
-    if (status != BB_OK) {
-        bb_status_save(&record);
-        BB_FAIL(status, "%s: %s", file->title, record.message);
-    }
+    BB_TRY(bb_study_name_failure(
+        bb_unit_find(quantity, file->unit_said ? file->unit : "", &unit, &factor), "%s",
+        file->title));
     const double largest = fmax(fabs(file->minimum), fabs(file->maximum));
     BB_REQUIRE(isfinite(largest * factor), BB_INVALID, "%s: %g %s is no finite value in %s",
                file->title, largest, file->unit, unit);

@@ -26,6 +26,11 @@ done:
     return status;
 }
 
+unsigned bb_file_stamp_patience(double bytes)
+{
+    return 60 + (unsigned)(bytes / (20 << 20));
+}
+
 bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out)
 {
     bb_status status = BB_OK;

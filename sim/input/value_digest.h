@@ -21,6 +21,9 @@ typedef struct bb_file_stamp {
 /// Size of a file that is to be read, without opening it. Errors: BB_IO (no regular file).
 BB_CHECKED bb_status bb_file_stamp_size(const char *path, double *bytes);
 
+/// Seconds to wait for the reader of a file of so many bytes, as from a disk of 20 MiB/s.
+unsigned bb_file_stamp_patience(double bytes);
+
 /// Of a path, and of an open file. Errors: BB_IO.
 BB_CHECKED bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out);
 BB_CHECKED bb_status bb_file_stamp_take(int descriptor, bb_file_stamp *out);

@@ -11,6 +11,7 @@
 #include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 #include "sim/output/file.h"
+#include "sim/study.h"
 #include "solvers/kernels/kernel_manager.h"
 
 #include <hdf5.h>
@@ -145,11 +146,7 @@ done:
     return status;
 }
 
-enum {
-    RANK = 3,
-    SLOWEST_BYTES = 20 << 20, // a second, of the slowest disk that is waited for
-    PATIENCE_SECONDS = 60
-};
+enum { RANK = 3 };
 
 #define READ_TRY(call)                                                                             \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot read: %s (%s)", bb_hdf5_library_error(), #call)
@@ -390,16 +387,10 @@ done:
 static bb_status read_named(hid_t file, const char *path, const bb_program_object *object,
                             double file_bytes, bb_program_data *out)
 {
-    bb_status_record record;
-    const bb_status status = read_object(file, object, file_bytes, out);
-    if (status == BB_OK) {
-        return BB_OK;
-    }
-    bb_status_save(&record);
-    return bb_status_set(
-        status, __FILE__, __LINE__, "object %s (%s of %s), dataset '%s' of '%s': %s", object->name,
-        object->structure == BB_STRUCTURE_MATRIX ? "matrix" : "vector",
-        bb_element_type_row(object->type)->name, object->name, path, record.message);
+    return bb_study_name_failure(read_object(file, object, file_bytes, out),
+                                 "object %s (%s of %s), dataset '%s' of '%s'", object->name,
+                                 object->structure == BB_STRUCTURE_MATRIX ? "matrix" : "vector",
+                                 bb_element_type_row(object->type)->name, object->name, path);
 }
 
 typedef struct reading {
@@ -447,8 +438,7 @@ bb_status bb_object_file_read(const char *path, const bb_program *program, bb_ob
     BB_TRY(bb_file_stamp_find(path, &before));
     // Locks fail on many cluster file systems; a file that changes is found by its stamp.
     (void)setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-    const unsigned patience = PATIENCE_SECONDS + (unsigned)(work.file_bytes / SLOWEST_BYTES);
-    BB_TRY(bb_isolation_run(path, patience, read_once, &work));
+    BB_TRY(bb_isolation_run(path, bb_file_stamp_patience(work.file_bytes), read_once, &work));
     BB_TRY(read_here(&work, out));
     BB_TRY(bb_file_stamp_find(path, &after));
     BB_REQUIRE(bb_file_stamp_equal(&before, &after), BB_IO, "'%s' changed while it was read", path);

@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/suggestion.h"
+#include "sim/dump.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -131,23 +132,6 @@ void bb_grid_release(bb_grid *grid)
     *grid = (bb_grid){0};
 }
 
-// Whether a list "a,b" has a name; a name may have commas where it is the whole list.
-static bool is_listed(const char *list, const char *name)
-{
-    const size_t length = strlen(name);
-    if (strcmp(list, name) == 0) {
-        return true;
-    }
-    for (const char *item = list; *item != '\0';) {
-        const size_t size = strcspn(item, ",");
-        if (size == length && strncmp(item, name, length) == 0) {
-            return true;
-        }
-        item += size + (item[size] == ',');
-    }
-    return false;
-}
-
 static const bb_dataset *names_of(const bb_results *results)
 {
     return bb_results_find(results, "results/pipeline");
@@ -172,7 +156,7 @@ bb_status bb_grid_add_rows(bb_grid *grid, const bb_results *results, const char 
         bb_memory_resize(grid->rows + names->count, sizeof *grid->marked, (void **)&grid->marked));
     for (bb_index i = 0; i < names->count; ++i) {
         const char *name = names->texts[i];
-        if ((only == NULL || is_listed(only, name)) &&
+        if ((only == NULL || strcmp(only, name) == 0 || bb_dump_wanted(only, name)) &&
             find_text(grid->names, grid->rows, name) < 0) {
             grid->marked[grid->rows] = false;
             grid->names[grid->rows++] = name;

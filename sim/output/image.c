@@ -6,6 +6,7 @@
 #include "core/thread.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
+#include "sim/output/file.h"
 #include "sim/output/results.h"
 
 #include <hdf5.h>
@@ -578,5 +579,25 @@ bb_status bb_image_write(const bb_results *results, const char *path)
         status =
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write '%s': %s", path, record.message);
     }
+    return status;
+}
+
+static bb_status write_results(const char *temporary, void *context)
+{
+    return bb_image_write(context, temporary);
+}
+
+bb_status bb_image_save(bb_results *results, const char *path, bool force)
+{
+    bb_status status = BB_OK;
+    unsigned char *image = NULL;
+    bb_index bytes = 0;
+    if (bb_results_operator_count(results) > 0) {
+        return bb_file_write_by(path, force, write_results, results);
+    }
+    BB_TRY(bb_image_build(results, &image, &bytes));
+    BB_TRY(bb_file_write(path, force, image, bytes));
+done:
+    BB_RELEASE(&image);
     return status;
 }

@@ -23,4 +23,8 @@ BB_CHECKED bb_status bb_image_build(const bb_results *results, unsigned char **o
 /// HDF5 on a full disk can close with success. Errors: BB_IO, BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_image_write(const bb_results *results, const char *path);
 
+/// Writes results to `path` under a temporary name first, with operators where they have some.
+/// Errors: those of both and of bb_file_write.
+BB_CHECKED bb_status bb_image_save(bb_results *results, const char *path, bool force);
+
 #endif

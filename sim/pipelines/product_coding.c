@@ -353,13 +353,9 @@ static bb_status encode(const bb_product_pipeline *pipeline, const bb_exact_rows
     bb_coded_matrix *matrix = NULL;
     double begin = bb_clock_seconds();
     *report = bb_coding_report_start();
-    status =
-        bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->scale, layout, &matrix);
-    if (status != BB_OK) {
-        bb_status_record record;
-        bb_status_save(&record);
-        BB_FAIL(status, "pipeline %s: %s", pipeline->name, record.message);
-    }
+    BB_TRY(bb_study_name_failure(
+        bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->scale, layout, &matrix),
+        "pipeline %s", pipeline->name));
     coding work = {.rows = rows, .matrix = matrix, .certificates = extras->certificates};
     if (extras->draw != NULL) {
         BB_TRY(make_factors(pipeline, extras->draw, matrix, extras->factors));

@@ -193,7 +193,6 @@ static bb_status lay_out(const bb_product_study *study, const bb_matrix_file *fi
                          bb_matrix_layout *out)
 {
     bb_status status = BB_OK;
-    bb_status_record record;
     const bb_product_pipeline *pipelines = study->pipelines.items;
     *out = (bb_matrix_layout){.rows = bb_matrix_file_source(file)->rows,
                               .columns = bb_matrix_file_source(file)->columns,
@@ -201,11 +200,8 @@ static bb_status lay_out(const bb_product_study *study, const bb_matrix_file *fi
                               .row_columns = study->layout.row_columns,
                               .range = bb_matrix_file_range(file)};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        status = bb_matrix_layout_check(out, &pipelines[p].storage);
-        if (status != BB_OK) {
-            bb_status_save(&record);
-            BB_FAIL(status, "pipeline %s: %s", pipelines[p].name, record.message);
-        }
+        BB_TRY(bb_study_name_failure(bb_matrix_layout_check(out, &pipelines[p].storage),
+                                     "pipeline %s", pipelines[p].name));
     }
 done:
     return status;

@@ -49,7 +49,8 @@ static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_qua
                             const char *name, const char *key, const char *unit,
                             bb_matrix_file **out)
 {
-    return bb_study_name_failure(open_dataset(place, symmetric, quantity, name, unit, out), key);
+    return bb_study_name_failure(open_dataset(place, symmetric, quantity, name, unit, out), "%s",
+                                 key);
 }
 
 // All values of a dataset.

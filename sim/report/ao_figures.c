@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures of a reconstructor: images of a star, the parts of the residual, eigenvalues.
-#include "core/memory.h"
 #include "sim/report/plot.h"
 
 #include <math.h>

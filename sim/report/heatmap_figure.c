@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The picture of a pipeline over two swept keys: a cell a pair of values.
-#include "core/memory.h"
 #include "sim/report/plane.h"
 #include "sim/report/plot.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { SCALE_STEPS = 64 };
 

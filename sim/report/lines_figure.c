@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The picture of a pipeline along a swept key: a line a value of another.
-#include "core/memory.h"
 #include "sim/report/plane.h"
 #include "sim/report/plot.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { MOST_LINES = 8 };
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/machine_table.h"
 
-#include "core/memory.h"
 #include "sim/config/binding.h"
 #include "sim/config/layer.h"
 #include "sim/output/output_table.h"
 
 #include <math.h>
-#include <stdio.h>
 
 // As the file has it, and what follows from it.
 typedef struct machine {

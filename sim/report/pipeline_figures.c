@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures of prices: every pipeline a point with its name.
-#include "core/memory.h"
 #include "precision/codec.h"
 #include "sim/report/cloud.h"
 #include "sim/report/plot.h"

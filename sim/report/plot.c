@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/plot.h"
 
-#include "core/memory.h"
 #include "core/suggestion.h"
 #include "sim/report/swept.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/report.h"
 
-#include "core/memory.h"
 #include "sim/output/file.h"
 #include "sim/output/grid.h"
 #include "sim/output/grid_format.h"

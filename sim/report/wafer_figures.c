@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { NAME_BYTES = 200, COMPONENTS = 3 };
 

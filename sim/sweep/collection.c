@@ -79,13 +79,9 @@ static bb_status write_file(const bb_sweep_collect_request *request,
 {
     bb_status status = BB_OK;
     bb_results *results = NULL;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
     BB_TRY(build_results(request, collection, choices, &results));
-    BB_TRY(bb_image_build(results, &image, &bytes));
-    BB_TRY(bb_file_write(request->output, request->force, image, bytes));
+    BB_TRY(bb_image_save(results, request->output, request->force));
 done:
-    BB_RELEASE(&image);
     bb_results_destroy(&results);
     return status;
 }

@@ -139,19 +139,15 @@ done:
 static bb_status write_file(const point_run *run, bb_index point, bb_results *results)
 {
     bb_status status = BB_OK;
-    unsigned char *image = NULL;
-    bb_index bytes = 0;
     char *path = NULL;
     BB_TRY(bb_memory_printf(&path, "%s/points", run->plan->folder));
     BB_REQUIRE(mkdir(path, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
                path, strerror(errno));
     BB_RELEASE(&path);
     BB_TRY(bb_memory_printf(&path, "%s/points/%td.h5", run->plan->folder, point));
-    BB_TRY(bb_image_build(results, &image, &bytes));
-    BB_TRY(bb_file_write(path, true, image, bytes));
+    BB_TRY(bb_image_save(results, path, true));
 done:
     BB_RELEASE(&path);
-    BB_RELEASE(&image);
     return status;
 }
 

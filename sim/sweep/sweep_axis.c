@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_axis.h"
 
-#include "core/memory.h"
 #include "sim/config/binding.h"
 #include "sim/config/scalar.h"
 #include "sim/input/csv_table.h"

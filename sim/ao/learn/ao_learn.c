@@ -247,8 +247,10 @@ static bb_status open_covariance(const bb_ao_learn_config *learn, bb_matrix_file
 {
     bb_status status = BB_OK;
     static const char key[] = "learn.covariance";
-    BB_TRY(bb_study_name_failure(bb_matrix_file_open(&learn->covariance, true, key, out), key));
-    BB_TRY(bb_study_name_failure(bb_matrix_file_expect(*out, BB_QUANTITY_ANGLE_COVARIANCE), key));
+    BB_TRY(
+        bb_study_name_failure(bb_matrix_file_open(&learn->covariance, true, key, out), "%s", key));
+    BB_TRY(bb_study_name_failure(bb_matrix_file_expect(*out, BB_QUANTITY_ANGLE_COVARIANCE), "%s",
+                                 key));
 done:
     return status;
 }

@@ -99,7 +99,7 @@ bb_status bb_telemetry_file_load(const bb_telemetry_config *config, bb_index slo
     const bb_status status =
         bb_study_name_failure((bb_fits_image_recognised(config->file) ? load_image : load_dataset)(
                                   config, slopes, &telemetry),
-                              key);
+                              "%s", key);
     if (status != BB_OK) {
         bb_telemetry_file_release(&telemetry);
     }
@@ -131,7 +131,7 @@ bb_status bb_telemetry_file_inspect(const bb_telemetry_config *config, bb_index 
     bb_telemetry_file telemetry = {0};
     *frames = 0;
     if (!bb_fits_image_recognised(config->file)) {
-        return bb_study_name_failure(inspect_dataset(config, slopes, frames), key);
+        return bb_study_name_failure(inspect_dataset(config, slopes, frames), "%s", key);
     }
     BB_TRY(bb_telemetry_file_load(config, slopes, &telemetry));
     *frames = telemetry.frames;

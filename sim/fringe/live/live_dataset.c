@@ -64,14 +64,11 @@ static bb_status hold_size(const char *path, bb_live_dataset *out)
     bb_status status = BB_OK;
     struct stat about;
     BB_REQUIRE(stat(path, &about) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
-    status = bb_declared_size_check(out->id,
-                                    (double)out->frames * (double)out->rows * (double)out->columns,
-                                    (double)about.st_size);
-    if (status != BB_OK) {
-        bb_status_record record;
-        bb_status_save(&record);
-        BB_FAIL(status, "'%s', dataset /frames: %s", path, record.message);
-    }
+    BB_TRY(bb_study_name_failure(
+        bb_declared_size_check(out->id,
+                               (double)out->frames * (double)out->rows * (double)out->columns,
+                               (double)about.st_size),
+        "'%s', dataset /frames", path));
 done:
     return status;
 }

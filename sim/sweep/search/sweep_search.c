@@ -7,11 +7,9 @@
 #include "sim/sweep/choice_statistics.h"
 #include "sim/sweep/collection.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -470,7 +468,8 @@ typedef struct search_row {
 
 static const bb_output outputs[] = {
     {"group", "group", "1", "index of the conditions that have one answer",
-     .note = "one bb_search_group for all, or each condition", .member = offsetof(search_row, index)},
+     .note = "one bb_search_group for all, or each condition",
+     .member = offsetof(search_row, index)},
     {"first_point", "group", "1", "number of the first point of the group", .note = NULL,
      .member = offsetof(search_row, first_point)},
     {"found", "group", NULL, "value of the searched key",
