@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The HDF5 library's state and errors, shared by all that read and write files with it.
+//
+// zfp as an HDF5 filter (H5Z-ZFP, registered number 32013): a plugin that HDF5 finds by itself in
+// its plugin path, on Debian the package hdf5-filter-plugin-zfp-serial. Chunks are then zfp streams
+// of up to 4 dimensions; a chunk's dimensions of 1 do not count.
 #ifndef BB_SIM_HDF5_LIBRARY_H
 #define BB_SIM_HDF5_LIBRARY_H
 

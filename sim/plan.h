@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The plan of a run: what it will hold, move and take, stated before anything is computed.
+//
+// A machine that a study is planned for, as a file describes it: 'check --machine FILE' plans on a
+// login node what is to run elsewhere.
+//
+//     name: node of eight H200
+//     memory_gb: 2000
+//     gpus: 8
+//     gpu_memory_gb: 141
 #ifndef BB_SIM_PLAN_H
 #define BB_SIM_PLAN_H
 

@@ -59,10 +59,11 @@ done:
 // Measures by what `of` finds in the experiment of the study; `help` is that member's text,
 // `missing` names what an experiment without it lacks.
 static bb_status measure_study(const bb_options *options, const bb_experiment_table *experiments,
-                               measurement (*of)(const bb_experiment *experiment),
-                               bb_experiment_text help, const char *missing)
+                               measurement (*of)(const bb_experiment *experiment), const char *name,
+                               const char *missing)
 {
     bb_status status = BB_OK;
+    const bb_command *command = NULL;
     bb_config *config = NULL;
     bb_results *results = NULL;
     late_failure late = {BB_OK, {"", ""}};
@@ -76,8 +77,9 @@ static bb_status measure_study(const bb_options *options, const bb_experiment_ta
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);
     const measurement measure = of(experiment);
+    BB_TRY(bb_command_table_find(name, &command));
     BB_REQUIRE(measure.run != NULL || measure.absent == NULL, BB_DEVICE, "%s", measure.absent);
-    BB_TRY(bb_experiment_list(experiments, help, &having));
+    BB_TRY(bb_experiment_list(experiments, command->by_experiment, &having));
     BB_REQUIRE(measure.run != NULL || measure.live != NULL, BB_INVALID,
                "experiment %s has no %s; having one: %s", experiment->name, missing,
                bb_text_string(&having));
@@ -116,14 +118,9 @@ static measurement find_convergence(const bb_experiment *experiment)
     return (measurement){.run = experiment->converge};
 }
 
-static const char *convergence_help(const bb_experiment *experiment)
-{
-    return experiment->converge_help;
-}
-
 bb_status bb_command_convergence(const bb_options *options, const bb_experiment_table *experiments)
 {
-    return measure_study(options, experiments, find_convergence, convergence_help,
+    return measure_study(options, experiments, find_convergence, "convergence",
                          "convergence study");
 }
 
@@ -132,14 +129,9 @@ static measurement find_realtime(const bb_experiment *experiment)
     return (measurement){.run = experiment->realtime, .absent = experiment->realtime_absent};
 }
 
-static const char *realtime_help(const bb_experiment *experiment)
-{
-    return experiment->realtime_help;
-}
-
 bb_status bb_command_realtime(const bb_options *options, const bb_experiment_table *experiments)
 {
-    return measure_study(options, experiments, find_realtime, realtime_help, "control loop");
+    return measure_study(options, experiments, find_realtime, "realtime", "control loop");
 }
 
 static measurement find_live(const bb_experiment *experiment)
@@ -147,14 +139,9 @@ static measurement find_live(const bb_experiment *experiment)
     return (measurement){.live = experiment->live};
 }
 
-static const char *live_help(const bb_experiment *experiment)
-{
-    return experiment->live_help;
-}
-
 bb_status bb_command_live(const bb_options *options, const bb_experiment_table *experiments)
 {
     bb_options streamed = *options;
     streamed.live.pipelines = options->pipeline;
-    return measure_study(&streamed, experiments, find_live, live_help, "stream");
+    return measure_study(&streamed, experiments, find_live, "live", "stream");
 }

@@ -97,9 +97,9 @@ BB_CHECKED bb_status bb_config_resolved(const bb_config *config, bb_text *out);
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_config_template(const bb_schema *schema, const char *starter, bb_text *out);
 
-/// Calls `visit` for every key of kind BB_KEY_PATH that is set, in the order of the tables, with
-/// its path as an override has it ("response.file", "pipelines.1.policy.table") and its value.
-/// Errors: the first of `visit`, BB_MEMORY.
+/// Visits the files that a study names: calls `visit` for every key of kind BB_KEY_PATH that is
+/// set, in the order of the tables, with its path as an override has it ("response.file",
+/// "pipelines.1.policy.table") and its value. Errors: the first of `visit`, BB_MEMORY.
 BB_CHECKED bb_status bb_config_visit_files(const bb_schema *schema, const void *object,
                                            bb_status (*visit)(void *context, const char *key,
                                                               const char *file),

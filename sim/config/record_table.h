@@ -4,6 +4,10 @@
 // the key's schema row is `tabular`. A row is a record, a column a key of it by name; an empty cell
 // leaves its key out. Nothing after this sees a difference, but that places of messages are those
 // of the table; the resolved copy has the records themselves and needs no file.
+//
+// Records that a pattern stands for (core/schema.h, bb_pattern): `{kind: lgs, ring: {..}}` in a
+// list becomes a record a direction, before binding. All of them have the place of the one written,
+// and the resolved copy has them written out: what runs is what it says, item by item.
 #ifndef BB_SIM_CONFIG_RECORD_TABLE_H
 #define BB_SIM_CONFIG_RECORD_TABLE_H
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// XXH3-128 over the bytes of doubles, fed in pieces: what certifies an operator in a file.
+// Identity of a file (device, number, size, time of its last change) and of its values: XXH3-128
+// over the bytes of doubles, fed in pieces, which certifies an operator in a file.
 #ifndef BB_SIM_INPUT_VALUE_DIGEST_H
 #define BB_SIM_INPUT_VALUE_DIGEST_H
 

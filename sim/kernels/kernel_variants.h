@@ -7,6 +7,9 @@
 // Without a key the user's own file of measured variants counts, and only variants in the order of
 // sums that the kernel's description has: the numbers are the same with and without it. Others are
 // taken where the study says so and names the file, whose digest is then part of what the study is.
+//
+// Which kernels a run launched, at which sizes, and as which variant: the group /kernels of a
+// result, by which the run is repeated with the same variants.
 #ifndef BB_SIM_KERNELS_KERNEL_VARIANTS_H
 #define BB_SIM_KERNELS_KERNEL_VARIANTS_H
 

@@ -9,7 +9,8 @@
 
 #include "solvers/kernels/program/binding.h"
 
-/// Fills columns and rows of `out` [object_count]; `path` is the kernel's file, by whose name its
+/// Reads sizes as they are typed, "A=2048x1024,b=2048", or of a set of the benchmark data, "large":
+/// fills columns and rows of `out` [object_count]; `path` is the kernel's file, by whose name its
 /// benchmark data are found. Errors: BB_INVALID (no such set or object, an object without sizes, no
 /// number).
 BB_CHECKED bb_status bb_object_file_sizes(const char *text, const char *path,

@@ -7,6 +7,9 @@
 // tried; where the quantity of interest holds it stays, else that slot is not tried with those
 // numbers again. Errors of slots are not assumed to add up: each trial computes with all that is
 // lowered so far. That nothing else is smaller is not shown.
+//
+// The slots of an experiment's pipelines, whose numbers `tune --for` chooses by the quantity of
+// interest: part of the experiment's row.
 #ifndef BB_SIM_KERNELS_SLOT_SEARCH_H
 #define BB_SIM_KERNELS_SLOT_SEARCH_H
 

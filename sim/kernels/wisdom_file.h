@@ -4,6 +4,11 @@
 // several processes tune into loses nothing: each appends under a lock of the file, a record by one
 // write that is synced. A last line without its end was torn as it was written: it counts as never
 // written, and the next writer takes it away.
+//
+// One record of a wisdom file: a variant of a kernel that was tried on a set, where, and what
+// became of it. A record is one line, an item of a YAML list:
+//
+//     - {version: 1, kernel: add, program: 5f..., code: 2, types: T=SP, device: cuda, ...}
 #ifndef BB_SIM_KERNELS_WISDOM_FILE_H
 #define BB_SIM_KERNELS_WISDOM_FILE_H
 

@@ -6,6 +6,9 @@
 // Layout, in the byte order of the machine: magic, byte-order mark, build; then the subject and
 // each piece as its length in bytes (64 bits) and its bytes; last the XXH3-128 (canonical) of all
 // before it.
+//
+// bb_restart serves `--checkpoint`, `--checkpoint-every` and `--resume` of all experiments with
+// checkpoints; an experiment decides on their contents (wafer_restart.h, ao_restart.h).
 #ifndef BB_SIM_OUTPUT_CHECKPOINT_H
 #define BB_SIM_OUTPUT_CHECKPOINT_H
 

@@ -8,6 +8,11 @@
 // tracked, one 1-D dimension scale on every axis of every dataset, texts as variable-length UTF-8
 // datasets and fixed UTF-8 attributes, arrays over 4 kB chunked with shuffle, deflate and
 // fletcher32, fill NaN.
+//
+// One operator of a result file: /operators/<name> [rows][columns] in fp64 with its axes
+// <name>_row and <name>_column (with zfp storage [rows][lines][mesh columns], <name>_line between
+// them, a chunk a row and the attribute `tolerance`), written panel by panel from its source. The
+// attribute `digest` is the XXH3-128 of the values row by row, which readers hold the values to.
 #ifndef BB_SIM_OUTPUT_IMAGE_H
 #define BB_SIM_OUTPUT_IMAGE_H
 

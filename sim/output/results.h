@@ -157,8 +157,10 @@ BB_CHECKED bb_status bb_results_digest(const bb_results *results, bool reproduci
 /// outputs/a-probes.csv. Errors: BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_results_sheet_path(const char *path, const char *group, char **out);
 
-/// Writes the group's axis and its datasets of numbers over that axis; nothing is added where the
-/// results have no such group. Errors: BB_MEMORY.
+/// Writes the group's axis and its datasets of numbers over that axis as CSV, a column a dataset,
+/// named like it, the axis first. Numbers read back to the same bits, the axis has 12 digits or as
+/// many as distinguish its steps; nan where there is no value. Nothing is added where the results
+/// have no such group. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_results_write_sheet(const bb_results *results, const char *group,
                                             bb_text *out);
 

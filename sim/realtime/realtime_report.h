@@ -2,6 +2,10 @@
 //
 // What is told of any control loop's steps: latencies by kind of step with misses and their bound,
 // a histogram and a series, and what the host was to the thread that ran them.
+//
+// Latencies of released steps: from the release time to the end of the step, a late start counted
+// in. Kinds and stages of steps are the experiment's. Quantiles are nearest ranks: p99 is a latency
+// that was measured.
 #ifndef BB_SIM_REALTIME_REALTIME_REPORT_H
 #define BB_SIM_REALTIME_REALTIME_REPORT_H
 

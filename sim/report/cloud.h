@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A cloud of named points, price against what it buys, on logarithmic axes.
+//
+// Names beside points, so that none covers another name, a point or the edge of the axes, as far as
+// trying places around each point in turn can.
 #ifndef BB_SIM_REPORT_CLOUD_H
 #define BB_SIM_REPORT_CLOUD_H
 

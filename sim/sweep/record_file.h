@@ -4,6 +4,17 @@
 // writes has a file of its own, to which it only appends, a whole line by one write that is synced:
 // a line that is torn is its last one, and counts as never written. Nothing is ever changed, so
 // that two processes at the same points disturb nobody.
+//
+// The record of a point is one line of JSON:
+//
+//     {"point": 17, "class": "done", "round": 0, "attempt": 1, "host": "n3", "seconds": 0.31,
+//      "id": "9f..", "digest": "1c..", "pipelines": ["reference", "hp1"],
+//      "datasets": [{"name": "strehl", "axes": "pipeline", "unit": "1", ..}, ..],
+//      "numbers": {"strehl": [0.51, 0.5], ..}, "texts": {"status": ["ok", "ok"], ..}}
+//
+// `datasets` describes numbers and texts, once from each process that writes lines and again
+// where points have others. A number that is not finite is null. A point that failed has "message"
+// in the place of all after its id.
 #ifndef BB_SIM_SWEEP_RECORD_FILE_H
 #define BB_SIM_SWEEP_RECORD_FILE_H
 

@@ -5,6 +5,11 @@
 //
 // Points are all combinations, numbered from 0 with the last axis fastest, and never listed: what a
 // point sets follows from its number. Excluded points keep their numbers.
+//
+// The id of a point, wherever and by whom it is computed: XXH3-128 over
+// the resolved study without its title, its device resolved, the contents of the files that it
+// names in the place of their paths, and BB_NUMERICS. Points of equal ids have equal results but
+// for times.
 #ifndef BB_SIM_SWEEP_SWEEP_H
 #define BB_SIM_SWEEP_SWEEP_H
 

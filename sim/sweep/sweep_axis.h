@@ -12,6 +12,9 @@
 //
 // Every key of `axes` is an axis; zip, table, lhs and sobol are one axis each, along which their
 // keys vary together; so is `seeds`, of the key `seed`. Points are all combinations.
+//
+// `exclude:` of a sweep, combinations that are left out: a list of rules, each a map of swept keys
+// to a value, a list of values or {from, to}.
 #ifndef BB_SIM_SWEEP_SWEEP_AXIS_H
 #define BB_SIM_SWEEP_SWEEP_AXIS_H
 
