@@ -4,7 +4,7 @@
 #include "sim/config/binding.h"
 #include "sim/config/scalar.h"
 #include "sim/input/csv_table.h"
-#include "sim/sweep/sweep_samples.h"
+#include "sim/sweep/sweep.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/interrupt.h"
-#include "sim/realtime/realtime_thread.h"
+#include "sim/realtime/realtime_report.h"
 #include "sim/wafer/wafer_experiment.h"
 
 #include <assert.h>

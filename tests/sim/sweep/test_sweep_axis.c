@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The axes of a sweep: which values a plan's words mean, and what is refused.
-#include "sim/sweep/sweep_samples.h"
+#include "sim/sweep/sweep.h"
 #include "tests/sim/sweep/toy_sweep.h"
 
 // The texts of a key, separated by blanks.
