@@ -193,9 +193,10 @@ static inline uint32_t word_of(const rounding *error, double rounded)
 }
 
 // encode_16, encode_8: NaN has a word of its own.
-#define ENCODE(bits, word_type)                                                                    \
+#define ENCODE(bits)                                                                               \
     BB_CLONES static bb_index encode_##bits(const rounding *rule, const double *values,            \
-                                            bb_index count, uint32_t nan_word, word_type *out)     \
+                                            bb_index count, uint32_t nan_word,                     \
+                                            uint##bits##_t *out)                                   \
     {                                                                                              \
         const rounding error = *rule; /* a copy, which stores to `out` cannot change */            \
         bb_index over = 0;                                                                         \
@@ -203,12 +204,12 @@ static inline uint32_t word_of(const rounding *error, double rounded)
             uint32_t sign =                                                                        \
                 (uint32_t)(bb_format_bits_of_f64(values[i]) >> (64 - (bits))) & 1u << ((bits)-1);  \
             uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));      \
-            out[i] = (word_type)(sign | (values[i] == values[i] ? word : nan_word));               \
+            out[i] = (uint##bits##_t)(sign | (values[i] == values[i] ? word : nan_word));          \
         }                                                                                          \
         return over;                                                                               \
     }
-ENCODE(16, uint16_t)
-ENCODE(8, uint8_t)
+ENCODE(16)
+ENCODE(8)
 #undef ENCODE
 
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out)
@@ -254,16 +255,16 @@ bb_index bb_format_encode_f32(bb_format format, const float *values, bb_index co
     return over;
 }
 
-#define DECODE(name, word_type)                                                                    \
-    BB_CLONES static void decode_##name(const word_type *words, bb_index count, float *out)        \
+#define DECODE(name, bits)                                                                         \
+    BB_CLONES static void decode_##name(const uint##bits##_t *words, bb_index count, float *out)   \
     {                                                                                              \
         for (bb_index i = 0; i < count; ++i) {                                                     \
             out[i] = bb_format_decode_##name(words[i]);                                            \
         }                                                                                          \
     }
-DECODE(fp16, uint16_t)
-DECODE(e4m3, uint8_t)
-DECODE(e5m2, uint8_t)
+DECODE(fp16, 16)
+DECODE(e4m3, 8)
+DECODE(e5m2, 8)
 #undef DECODE
 
 void bb_format_decode_f32(bb_format format, const void *words, bb_index count, float *out)
