@@ -441,7 +441,7 @@ const bb_codec_row bb_zfp_row = {
     .seconds = 8e-8,                         // decoded twice
     .most_bytes = 4.0,
     .band_bytes = 11.0,
-    .tolerances = {-1074, 1023},
+    .tolerances = {.lowest = -1074, .highest = 1023},
     .ladders = {BB_CODEC_TOLERANCE_LADDER("mode=accuracy"), {"bits", "mode=rate", 1, 24, false}},
     .ops = &operations,
 };
