@@ -114,22 +114,23 @@ bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layo
     return bb_need_together(bb_coded_matrix_held(config, layout), encoding);
 }
 
-void bb_coded_matrix_destroy(bb_coded_matrix **out)
+void bb_coded_matrix_destroy(bb_coded_matrix **matrix)
 {
-    bb_coded_matrix *matrix = *out;
-    if (matrix != NULL) {
-        for (bb_index i = 0; matrix->bands != NULL && i < matrix->band_count; ++i) {
-            matrix->ops->release_band((char *)matrix->bands + (size_t)i * matrix->row->band_item);
-        }
-        if (matrix->store != NULL && matrix->ops->destroy != NULL) {
-            matrix->ops->destroy(matrix);
-        }
-        BB_RELEASE(&matrix->bands);
-        BB_RELEASE(&matrix->store);
-        BB_RELEASE(&matrix->rows);
-        BB_RELEASE(&matrix->scale);
-        BB_RELEASE(out);
+    bb_coded_matrix *self = *matrix;
+    if (self == NULL) {
+        return;
     }
+    for (bb_index i = 0; self->bands != NULL && i < self->band_count; ++i) {
+        self->ops->release_band((char *)self->bands + (size_t)i * self->row->band_item);
+    }
+    if (self->store != NULL && self->ops->destroy != NULL) {
+        self->ops->destroy(self);
+    }
+    BB_RELEASE(&self->bands);
+    BB_RELEASE(&self->store);
+    BB_RELEASE(&self->rows);
+    BB_RELEASE(&self->scale);
+    BB_RELEASE(matrix);
 }
 
 bb_index bb_coded_matrix_band(const bb_coded_matrix *matrix)

