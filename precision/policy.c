@@ -14,8 +14,7 @@ static bb_index place_of(bb_index row, bb_index column)
     return row * (row + 1) / 2 + column;
 }
 
-static const char *const rounding_names[] = {"worst", "random", NULL};
-const char *const bb_policy_over_names[] = {"all", "first", NULL};
+const char *const bb_policy_rounding_names[] = {"worst", "random", NULL};
 
 #define NAME_OF(id, name, phrase) #name,
 const char *const bb_policy_kind_names[] = {BB_POLICIES(NAME_OF) NULL};
@@ -92,9 +91,6 @@ bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithm
     bb_policy_question asked = {.policy = policy, .arithmetic = arithmetic, .facts = facts};
     bool follows = policy->diagonal == (int)BB_POLICY_FOLLOW;
     *out = NULL;
-    BB_REQUIRE(!rule->is_search, BB_INVALID,
-               "policy %s has no map of its own, expected one of those that it chooses from",
-               rule->name);
     BB_REQUIRE((!rule->by_table || facts->table != NULL) &&
                    (!rule->by_tile_norms || facts->tile_norms != NULL),
                BB_INTERNAL, "policy %s: a fact that it needs is missing", rule->name);
@@ -158,7 +154,7 @@ bb_variant bb_policy_variant(const bb_policy_config *policy, bb_variant arithmet
 {
     const bb_policy_row *rule = bb_policy_describe(policy);
     const bb_policy_question asked = {.policy = policy, .arithmetic = arithmetic};
-    if (!rule->is_search && !rule->by_tolerance && !rule->by_table) {
+    if (!rule->by_tolerance && !rule->by_table) {
         return rule->variant(&asked, row, column);
     }
     bb_variant given[BB_VARIANT_COUNT];
@@ -197,19 +193,9 @@ static const bb_key keys[] = {
      .exclusive_minimum = true, .default_text = "0.5",
      .offset = offsetof(bb_policy_config, noise_share),
      .meaning = "Rules without a tolerance: ||dA|| over the least eigenvalue that noise gives."},
-    {.name = "rounding", .kind = BB_KEY_CHOICE, .choices = rounding_names,
+    {.name = "rounding", .kind = BB_KEY_CHOICE, .choices = bb_policy_rounding_names,
      .offset = offsetof(bb_policy_config, rounding), .default_text = "worst",
      .meaning = "Product: errors add up, or as independent ones do."},
-    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
-     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_policy_config, price),
-     .meaning = "Promise: the largest price against the reference, as the experiment counts it."},
-    {.name = "over", .kind = BB_KEY_CHOICE, .choices = bb_policy_over_names, .default_text = "all",
-     .offset = offsetof(bb_policy_config, over),
-     .meaning = "Promise: for all targets and wavelengths, or for the first ones."},
-    {.name = "variants", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
-     .offset = offsetof(bb_policy_config, variants),
-     .meaning = "Promise: what it may use throughout or mix; unset: the pipeline's arithmetic, "
-                "and inside and all from it to dp in cost, the most precise of each cost."},
     {.name = "widths", .kind = BB_KEY_INTEGERS, .unit = "tiles", .minimum = 1.0, .maximum = 1e6,
      .optional = true, .offset = offsetof(bb_policy_config, widths),
      .meaning = "Three zones: two distances |row - column|; the first zone ends before the first "

@@ -34,7 +34,6 @@ extern "C" {
     row(TABLE,     table,     "by a file")                                                         \
     row(TILE_NORM, tile_norm, "by a bound on its norm")                                            \
     row(PRODUCT,   product,   "product by product, by a bound")                                    \
-    row(PROMISE,   promise,   "the cheapest that keeps a price")                                   \
     row(THREE_ZONES, three_zones, "by its distance from the diagonal")
 // clang-format on
 
@@ -67,11 +66,8 @@ extern const char *const bb_policy_sweeps_names[];
 
 typedef enum bb_policy_rounding { BB_POLICY_WORST, BB_POLICY_RANDOM } bb_policy_rounding;
 
-/// Which scores a promise holds for, by the names of `over`.
-typedef enum bb_policy_over { BB_POLICY_OVER_ALL, BB_POLICY_OVER_FIRST } bb_policy_over;
-
-/// "all", "first", NULL.
-extern const char *const bb_policy_over_names[];
+/// "worst", "random", NULL.
+extern const char *const bb_policy_rounding_names[];
 
 /// The keys under `policy:` of a pipeline.
 typedef struct bb_policy_config {
@@ -83,9 +79,6 @@ typedef struct bb_policy_config {
     double tolerance;   ///< eps, NaN: from the noise floor
     double noise_share; ///< c
     int rounding;       ///< bb_policy_rounding
-    double price;       ///< promise: the largest one allowed, as the study counts it, NaN
-    int over;           ///< bb_policy_over: of the promise
-    bb_list variants;   ///< of bb_variant as int: what a promise may use; none: see its candidates
     bb_list widths;     ///< of bb_index: tiles, where the first two of three zones end
     bb_list zones;      ///< of bb_variant as int: three, from the diagonal outward
 } bb_policy_config;
@@ -117,8 +110,7 @@ typedef struct bb_policy_row {
     const char *keys[BB_POLICY_KEYS];     ///< that it takes and others may not, the rest NULL
     const char *required[BB_POLICY_KEYS]; ///< that it cannot be without, and no other may have
     bool is_uniform;                      ///< one variant throughout
-    bool is_search; ///< tries pipelines of other policies: no map by itself, no `variant`
-    bool is_found;  ///< one of those that a search tries
+    bool is_found;                        ///< one of those that a search tries
     bool by_tolerance, by_tile_norms, by_table; ///< the facts that it needs
     const char *missing[BB_DEVICE_KIND_COUNT];  ///< why a device does not have it; NULL: it does
     /// Variant of tile (row, column), row >= column.
@@ -167,8 +159,8 @@ typedef struct bb_policy_map {
 bool bb_policy_products_fit(const bb_policy_config *policy, bb_variant arithmetic);
 
 /// Resolves a policy, where `arithmetic` is the pipeline's own variant. Errors: BB_INVALID (neither
-/// tolerance nor noise floor, a rule of bb_policy_check, a search),
-/// BB_INTERNAL (a fact that is missing), BB_MEMORY.
+/// tolerance nor noise floor, a rule of bb_policy_check), BB_INTERNAL (a fact that is missing),
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_policy_map_create(const bb_policy_config *policy, bb_variant arithmetic,
                                           const bb_policy_facts *facts, bb_policy_map **out);
 void bb_policy_map_destroy(bb_policy_map **map);

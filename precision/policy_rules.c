@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rows of the policies that choose between a pipeline's variant and `inside`, and of those
-// around them: uniform, table, promise. policy.h has the rules.
+// around them: uniform, table. policy.h has the rules.
 #include "precision/policy.h"
 
 #include <math.h>
@@ -123,12 +123,4 @@ const bb_policy_row bb_policy_row_product = {
     .product_bound = product_bound,
     .variants = inside_and_own,
     .check = check_product,
-};
-
-const bb_policy_row bb_policy_row_promise = {
-    .name = "promise",
-    .keys = {"inside", "rounding", "over", "variants"},
-    .required = {"price"},
-    .is_search = true,
-    .variants = inside_and_own,
 };

@@ -139,7 +139,7 @@ static const bb_output outputs[] = {
      "ok, or how the computation failed, or unsafe where only some draws did", .note = "see below",
      .member = offsetof(evaluation_row, status)},
     {"status_detail", "pipeline", NULL, "where and what failed",
-     .note = "of an ok pipeline what it escalated from or promised, else empty",
+     .note = "of an ok pipeline what it escalated from or how max_loss is met, else empty",
      .member = offsetof(evaluation_row, status_detail)},
     {"device", "pipeline", NULL, "device that computed", .note = "`cpu`, `cuda` or `opencl`",
      .member = offsetof(evaluation_row, device)},

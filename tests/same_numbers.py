@@ -6,7 +6,7 @@
                           [--map FILE] [--keep DIR] [STUDY ...]
 
 BEFORE and AFTER are programs (build/bitbudget). Without STUDY, a name such as ao/quick or a file,
-both run every file of configs/, plans of sweeps too. A program reads the configs/ of its own tree,
+both run every file of configs/, plans of sweeps too. OLD=NEW names a study that was renamed. A program reads the configs/ of its own tree,
 or of this one if its build folder has been copied elsewhere. Long studies run at the smaller sizes
 of REDUCED; --full keeps their own sizes. Compared are reproducible_digest and, dataset by dataset
 to the bit, everything that is not marked as measured.
@@ -66,7 +66,7 @@ REDUCED = {
     "ao/ltao": AO,
     "ao/mcao-*": ["sensors.lenslets=10", "solver.tile=128"],
     "ao/mosaic-*": AO,
-    "ao/promise-*": AO,
+    "ao/max-loss-*": AO,
     "ao/vlt-*": AO,
     "fringe/[ln]*": ["size.columns=512", "size.rows=480"],
     "fringe/seed-*": ["size.columns=512", "size.rows=480"],
@@ -76,7 +76,7 @@ REDUCED = {
     "sweeps/wafer-dose": [*WAFER, "sweep.axes={scan.dose_mj_per_cm2: [10, 60]}"],
     "wafer/realtime-wafer": [*WAFER, "response.field_rows=21", "scan.usable_radius_mm=50"],
     "wafer/realtime-*": [*WAFER, "response.field_rows=21"],
-    "wafer/[fpsz]*": [*WAFER, "response.field_rows=21"],
+    "wafer/[fmpsz]*": [*WAFER, "response.field_rows=21"],
     "wafer/*": WAFER,
 }
 
@@ -98,14 +98,14 @@ def overrides(study, options):
     return [*words, "solver.tile=128"] if factors_on_cuda else words
 
 
-def run(program, study, file, options, seconds):
+def run(program, study, words, file, options, seconds):
     """Writes the results to a file. Returns None, or the reason why there are none."""
     config = study_file(program, study)
     if not config.is_file():
         return "no such study"
     is_sweep = re.search(r"^sweep:", config.read_text(encoding="utf-8"), re.MULTILINE)
     command = [program, *(["sweep", "--jobs", "1"] if is_sweep else ["run", "--deterministic"]), config,
-               *overrides(study, options),
+               *words,
                "-o", file, "-q", "--device", options.device, "--threads", "1"]
     try:
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
@@ -184,18 +184,20 @@ def differences(before, after, pairs):
 
 def compare(study, options):
     """One study: its state and what there is to say about it."""
+    old, new = study.split("=")[0], study.split("=")[-1]
+    words = overrides(new, options)
     with tempfile.TemporaryDirectory() as folder:
         before, after = pathlib.Path(folder, "before.h5"), pathlib.Path(folder, "after.h5")
         kept = options.keep and options.keep / kept_name(study, options)
         if kept and kept.exists():
             shutil.copy(kept, before)
         else:
-            problem = run(options.before, study, before, options, options.seconds)
+            problem = run(options.before, old, words, before, options, options.seconds)
             if problem:
                 return "not run", study, [problem]
             if kept:
                 shutil.copy(before, kept)
-        problem = run(options.after, study, after, options, 3 * options.seconds)
+        problem = run(options.after, new, words, after, options, 3 * options.seconds)
         found = [f"AFTER: {problem}"] if problem else list(differences(before, after, options.pairs))
         return "differs" if found else "equal", study, found
 

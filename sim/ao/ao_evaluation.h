@@ -15,7 +15,7 @@ enum { BB_AO_FRAME_TIMES = 3 };  ///< median, 99th percentile, maximum
 /// Numbers are NaN where a failed pipeline has none.
 typedef struct bb_ao_evaluation {
     bb_evaluation common;
-    bb_factor_pipeline level; ///< what `r` was solved by: the pipeline, or what a promise found
+    bb_factor_pipeline level; ///< what `r` was solved by: the pipeline, or what a search found
     double **r; ///< [targets], each [m][n]; of a shared one the first only, of mirrors that
                 ///< correct together M [actuators][n] there; commands of each target's mirror
                 ///< [actuators][n] where `kind` says so

@@ -87,7 +87,7 @@ const bb_part *const bb_ao_parts[] = {
     &bb_ao_sampling_part,
     &bb_ao_timeline_part,
     &bb_night_part,
-    &bb_ao_promise_part,
+    &bb_ao_search_part,
     &spectrum,
     &tiles,
     &realtime,

@@ -7,7 +7,7 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/storage/factor_storage.h"
-#include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage_search.h"
 #include "solvers/factor/residual_noise.h"
 
 #include <math.h>
@@ -124,7 +124,7 @@ bb_need bb_ao_plan_score_need(const bb_ao_study *study, const bb_ao_extent *span
     return score_need(span, scores_on_device(study), count, 1.0);
 }
 
-// What the trials of a promised storage take beside their roundings, which are planned with those
+// What the trials of a searched storage take beside their roundings, which are planned with those
 // of all storages: copies of what was solved and is seen, and scores.
 static bb_need search_need(const bb_ao_extent *span, bool device, double trials)
 {
@@ -140,11 +140,11 @@ static bb_status plan_line(const bb_factor_pipeline *pipeline, double operator_b
     if (pipeline->draws > 1) {
         (void)snprintf(drawn, sizeof drawn, " of %td draws", pipeline->draws);
     }
-    return bb_promised_storage_is_given(pipeline)
+    return bb_factor_pipeline_finds_storage(pipeline)
                ? bb_plan_add(plan, pipeline->name,
-                             "operator %.1f MB, storage by a promise of %g, up to %.0f trials%s",
-                             1e-6 * operator_bytes, pipeline->promise.price,
-                             bb_promised_storage_trials(pipeline) / draws, drawn)
+                             "operator %.1f MB, storage by max_loss %g, up to %.0f trials%s",
+                             1e-6 * operator_bytes, pipeline->max_loss,
+                             bb_storage_search_trials(pipeline) / draws, drawn)
                : bb_plan_add(plan, pipeline->name, "operator %.1f MB", 1e-6 * operator_bytes);
 }
 
@@ -169,8 +169,8 @@ static bb_status plan_solves(const bb_ao_study *study, const bb_ao_extent *span,
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
         solving = bb_need_together(solving, bb_need_repeated(aiming_of(span), trials));
-        if (bb_promised_storage_is_given(&pipelines[p])) {
-            const double limit = bb_promised_storage_trials(&pipelines[p]);
+        if (bb_factor_pipeline_finds_storage(&pipelines[p])) {
+            const double limit = bb_storage_search_trials(&pipelines[p]);
             solving = bb_need_in_turn(solving, search_need(span, device, 0.5 * limit + 1.0));
         }
         *need = bb_need_in_turn(*need,

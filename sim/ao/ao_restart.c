@@ -10,7 +10,7 @@
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage_search.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -220,21 +220,21 @@ static bb_status write_state(bb_restart *restart, const bb_ao_state *state)
     bb_checkpoint_piece *pieces = NULL;
     bb_evaluation *commons = NULL;     // [count] without their pointers, which no file needs
     bb_factor_pipeline *levels = NULL; // [count] likewise
-    BB_TRY(BB_ALLOCATE(BB_AO_LEARNING_PIECES + 2 + BB_PROMISE_PIECES + count * PIECES, &pieces));
+    BB_TRY(BB_ALLOCATE(BB_AO_LEARNING_PIECES + 2 + BB_SEARCH_PIECES + count * PIECES, &pieces));
     BB_TRY(BB_ALLOCATE(count, &commons));
     BB_TRY(BB_ALLOCATE(count, &levels));
     pieces[0] = (bb_checkpoint_piece){&state->study->solver.common.tile, sizeof(bb_index)};
     bb_index used = 1 + bb_ao_learning_list(state->learning, pieces + 1);
     pieces[used++] = (bb_checkpoint_piece){&state->finished, sizeof state->finished};
-    bb_promise_trials_list(state->promises, pieces + used);
-    used += BB_PROMISE_PIECES;
+    bb_search_trials_list(state->trials, pieces + used);
+    used += BB_SEARCH_PIECES;
     for (bb_index i = 0; i < count; ++i) {
         const bb_ao_evaluation *evaluation = &state->evaluations[state->order[i]];
         commons[i] = evaluation->common;
         commons[i].pipeline = NULL;
         levels[i] = evaluation->level;
         levels[i].name = levels[i].policy.table = NULL;
-        levels[i].policy.variants.items = NULL;
+        levels[i].search.variants.items = NULL;
         pieces[used++] = (bb_checkpoint_piece){&commons[i], sizeof commons[i]};
         pieces[used++] = (bb_checkpoint_piece){&levels[i], sizeof levels[i]};
         bb_ao_evaluation_list(state->study, evaluation, pieces + used);
@@ -264,6 +264,7 @@ done:
 typedef struct candidate {
     int arithmetic, kind, inside, diagonal, sweeps;
     double tolerance;
+    bool searches;
     unsigned char escalate; // the byte: another one than 0 or 1 is no bool
 } candidate;
 
@@ -276,6 +277,7 @@ static candidate candidate_of(const bb_factor_pipeline *level)
                      policy->diagonal,
                      level->sweeps,
                      policy->tolerance,
+                     bb_factor_pipeline_finds_arithmetic(level),
                      0};
     memcpy(&out.escalate, &level->escalate, 1);
     return out;
@@ -286,7 +288,7 @@ static bool is_within(int value, int last)
     return value >= 0 && value <= last;
 }
 
-// Whether the search of a promise can have found it.
+// Whether a search can have found it.
 static bool is_found(const candidate *step)
 {
     const bb_policy_config policy = {.kind = step->kind};
@@ -295,6 +297,7 @@ static bool is_found(const candidate *step)
            is_within(step->inside, BB_VARIANT_COUNT - 1) &&
            is_within(step->diagonal, BB_POLICY_FOLLOW) &&
            is_within(step->sweeps, BB_POLICY_SWEEPS_LIGHT) && step->escalate == 0 &&
+           !step->searches &&
            (isnan(step->tolerance) || (step->tolerance >= 0.0 && isfinite(step->tolerance)));
 }
 
@@ -302,25 +305,26 @@ static bool is_same(const candidate *a, const candidate *b)
 {
     return a->arithmetic == b->arithmetic && a->kind == b->kind && a->inside == b->inside &&
            a->diagonal == b->diagonal && a->sweeps == b->sweeps && a->escalate == b->escalate &&
+           a->searches == b->searches &&
            (a->tolerance == b->tolerance || (isnan(a->tolerance) && isnan(b->tolerance)));
 }
 
-// The study's pipeline, or what its promise came to, which alone is taken over from the file: of an
-// arithmetic what differs, of a storage its step.
+// The study's pipeline, or the result of its search, which alone is read from the file: of an
+// arithmetic the members that differ, of a storage its step.
 static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipeline *level,
                         const bb_evaluation *common, bb_factor_pipeline *out)
 {
     const candidate trial = candidate_of(pipeline);
     const candidate step = candidate_of(level);
-    const bool searches = bb_policy_describe(&pipeline->policy)->is_search;
     *out = *pipeline;
-    if (bb_promised_storage_is_given(pipeline) && common->outcome.kind == BB_OUTCOME_OK &&
-        !bb_promised_storage_at(pipeline, common->factor.stored_step, &out->storage)) {
+    if (bb_factor_pipeline_finds_storage(pipeline) && common->outcome.kind == BB_OUTCOME_OK &&
+        !bb_storage_search_at(pipeline, common->factor.stored_step, &out->storage)) {
         return false;
     }
     if (is_same(&trial, &step)) {
-        return !searches || common->outcome.kind != BB_OUTCOME_OK;
+        return !trial.searches || common->outcome.kind != BB_OUTCOME_OK;
     }
+    out->max_loss = NAN;
     out->arithmetic = step.arithmetic;
     out->policy.kind = step.kind;
     out->policy.inside = step.inside;
@@ -328,7 +332,7 @@ static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipe
     out->policy.tolerance = step.tolerance;
     out->sweeps = step.sweeps;
     out->escalate = false;
-    return searches && is_found(&step);
+    return trial.searches && is_found(&step);
 }
 
 static bool is_sound(const bb_draws *draws)
@@ -390,7 +394,7 @@ bb_status bb_ao_restart_load(bb_restart *restart, const char *path, bb_ao_state 
     BB_TRY(bb_checkpoint_take(restart->resumed, &finished, sizeof finished));
     BB_REQUIRE(finished >= 0 && finished <= count, BB_IO,
                "checkpoint with %td pipelines, expected 0 to %td", finished, count);
-    BB_TRY(bb_promise_trials_take(state->promises, count, restart->resumed));
+    BB_TRY(bb_search_trials_take(state->trials, count, restart->resumed));
     for (bb_index i = 0; i < finished; ++i) {
         const bb_index p = state->order[i];
         BB_TRY(take_evaluation(restart->resumed, state->study, p, &state->evaluations[p]));

@@ -10,7 +10,7 @@
 
 #include "sim/ao/learn/ao_learn.h"
 #include "sim/output/checkpoint.h"
-#include "sim/pipelines/promise.h"
+#include "sim/pipelines/search.h"
 
 /// What a checkpoint keeps; everything is borrowed.
 typedef struct bb_ao_state {
@@ -18,7 +18,7 @@ typedef struct bb_ao_state {
     const bb_index *order;         ///< [pipelines of the study] in which they are computed
     bb_index finished;             ///< so many of them
     bb_ao_evaluation *evaluations; ///< [pipelines of the study]
-    bb_promise_trials *promises;
+    bb_search_trials *trials;
     const bb_ao_learning *learning; ///< NULL: nothing is learned
 } bb_ao_state;
 

@@ -9,7 +9,7 @@
 #include "sim/ao/learn/ao_learn.h"
 #include "sim/experiment.h"
 #include "sim/part.h"
-#include "sim/pipelines/factor_promise.h"
+#include "sim/pipelines/factor_search.h"
 
 /// The driver's; parts read it and write results. Learning points `factor_problem` at the
 /// learned covariances; the dump, the last part, takes `problem` and the estimates.
@@ -24,7 +24,7 @@ typedef struct bb_ao_work {
     bb_ao_evaluation *evaluations; ///< [pipelines of the study]
     bool on_device;                ///< one of them computes on a GPU
     bb_index reference;            ///< of them
-    bb_promise_trials *promises;
+    bb_search_trials *trials;
     bb_ao_learning *learning; ///< NULL: the true profile is known
     bb_checkpoint *resumed;   ///< checkpoint of a resumed run, NULL: from the start
 } bb_ao_work;
@@ -39,7 +39,7 @@ extern const bb_part *const bb_ao_parts[]; ///< NULL ends them
 
 /// The rows of that table that stand in files of their own.
 extern const bb_part bb_ao_evaluation_part, bb_ao_quantities_part, bb_ao_images_part,
-    bb_ao_storage_part, bb_ao_scoring_part, bb_ao_whole_part, bb_ao_promise_part,
+    bb_ao_storage_part, bb_ao_scoring_part, bb_ao_whole_part, bb_ao_search_part,
     bb_ao_learning_part, bb_ao_sampling_part, bb_ao_timeline_part, bb_night_part,
     bb_frame_times_part, bb_ao_dump_part;
 

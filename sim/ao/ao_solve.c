@@ -7,8 +7,8 @@
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_quantities.h"
+#include "sim/ao/ao_search.h"
 #include "sim/ao/realtime/frame_times.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -23,12 +23,12 @@
 static bb_index find_unlisted(const bb_ao_solve *run, const bool *listed, bb_index like)
 {
     const bb_factor_pipeline *pipelines = run->pipelines;
-    for (int promising = 0; promising <= 1; ++promising) {
+    for (int searched = 0; searched <= 1; ++searched) {
         for (bb_index p = 0; p < run->pipeline_count; ++p) {
-            const bool promises = bb_factor_pipeline_promises(&pipelines[p]);
+            const bool searches = bb_factor_pipeline_searches(&pipelines[p]);
             const bool alike =
                 like < 0 || bb_factor_pipeline_solves_alike(&pipelines[like], &pipelines[p]);
-            if (!listed[p] && alike && promises == (promising == 1)) {
+            if (!listed[p] && alike && searches == (searched == 1)) {
                 return p;
             }
         }
@@ -36,9 +36,9 @@ static bb_index find_unlisted(const bb_ao_solve *run, const bool *listed, bb_ind
     return -1;
 }
 
-// The order in which pipelines are computed: the reference, which promises are held to and draws
-// are nothing without; after each pipeline those that are solved alike, which is kept for them; and
-// those that promise after those that do not.
+// The order in which pipelines are computed: the reference, which searches and draws are compared
+// with; after each pipeline those that are solved alike, which is kept for them; and searched
+// pipelines after the others.
 static void put_in_order(const bb_ao_solve *run)
 {
     bool listed[BB_STUDY_PIPELINES] = {false};
@@ -80,8 +80,7 @@ bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart, const bb_devic
     BB_TRY(BB_ZEROED(out->pipeline_count, &out->warm));
     put_in_order(out);
     work->reference = out->order[0];
-    BB_TRY(
-        bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * BB_STUDY_PIPELINES, &work->promises));
+    BB_TRY(bb_search_trials_create(BB_FACTOR_SEARCH_TRIALS * BB_STUDY_PIPELINES, &work->trials));
     BB_TRY(BB_ZEROED(out->pipeline_count, &work->evaluations));
     for (bb_index p = 0; p < out->pipeline_count; ++p) {
         bb_ao_evaluation *evaluation = &work->evaluations[p];
@@ -105,7 +104,7 @@ void bb_ao_solve_release(bb_ao_solve *run)
         bb_ao_evaluation_release(&run->work->evaluations[p], run->work->study->targets.count);
     }
     BB_RELEASE(&run->work->evaluations);
-    bb_promise_trials_destroy(&run->work->promises);
+    bb_search_trials_destroy(&run->work->trials);
     BB_RELEASE(&run->order);
     BB_RELEASE(&run->warm);
     BB_RELEASE(&run->tile_norms);
@@ -114,7 +113,7 @@ void bb_ao_solve_release(bb_ao_solve *run)
 // Pipelines that a study before this one in the same process computed (sim/warm.h) come back to the
 // same bits, times among it, where nothing that they depend on differs: a sweep over the keys of
 // one pipeline computes the others once a condition. Not kept is what frames read later, what
-// shares more than a matrix (learning, a spectrum), and what is found on the way (a promise,
+// shares more than a matrix (learning, a spectrum), and what is found on the way (a search,
 // escalation).
 static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pipeline)
 {
@@ -122,7 +121,7 @@ static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pi
     return bb_warm_has_room(1.0) && dump == NULL && !bb_ao_study_frames(study) &&
            study->learn.source == (int)BB_AO_LEARN_OFF &&
            study->solver.common.spectrum.tiles.count == 0 &&
-           !bb_factor_pipeline_promises(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
+           !bb_factor_pipeline_searches(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
 }
 
 // What a pipeline depends on: the study with it and the reference alone.
@@ -234,13 +233,13 @@ done:
 }
 
 // Strehl ratios of a pipeline's draws, the plain one first; none but that where there is nothing to
-// compare with. A promise has drawn on its way.
+// compare with. A search has computed its draws.
 static bb_status draw(bb_ao_solve *run, bb_index p)
 {
     bb_status status = BB_OK;
     const bb_ao_evaluation *reference = &run->work->evaluations[run->order[0]];
     const bool compares = reference->common.outcome.kind == BB_OUTCOME_OK;
-    const bool promises = bb_factor_pipeline_promises(&run->pipelines[p]);
+    const bool searches = bb_factor_pipeline_searches(&run->pipelines[p]);
     const bb_index draws = run->pipelines[p].draws;
     bb_evaluation *common = &run->work->evaluations[p].common;
     bb_factor_problem factor_problem = run->work->factor_problem;
@@ -248,7 +247,7 @@ static bb_status draw(bb_ao_solve *run, bb_index p)
         bb_draws_add(&common->draws, &common->outcome,
                      bb_ao_evaluation_headline(&run->work->evaluations[p]));
     }
-    for (bb_index d = 1; compares && !promises && d < draws; ++d) {
+    for (bb_index d = 1; compares && !searches && d < draws; ++d) {
         bb_log_progress_step("drawing", run->pipelines[p].name, d - 1, draws - 1);
         factor_problem.draw = d;
         BB_TRY(draw_once(run, &factor_problem, p, &common->draws));
@@ -318,10 +317,10 @@ static bb_status aim(const bb_ao_solve *run, bb_ao_evaluation *evaluation)
 static bb_status solve(bb_ao_solve *run, bb_index p)
 {
     bb_status status = BB_OK;
-    const bb_ao_promise_task task = {.scoring = &run->work->scoring,
-                                     .factor_problem = &run->work->factor_problem,
-                                     .tile_norms = &run->tile_norms,
-                                     .reference = &run->work->evaluations[run->order[0]]};
+    const bb_ao_search_task task = {.scoring = &run->work->scoring,
+                                    .factor_problem = &run->work->factor_problem,
+                                    .tile_norms = &run->tile_norms,
+                                    .reference = &run->work->evaluations[run->order[0]]};
     bb_ao_evaluation *evaluation = &run->work->evaluations[p];
     double begin = bb_clock_seconds();
     if (is_kept_warm(run->work->study, run->work->dump, p)) {
@@ -330,15 +329,15 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
     if (run->warm[p]) {
         goto done;
     }
-    if (bb_policy_describe(&run->pipelines[p].policy)->is_search) {
+    if (bb_factor_pipeline_finds_arithmetic(&run->pipelines[p])) {
         bb_factor_storage_rest(&run->work->storage.common);
-        BB_TRY(bb_ao_promise_keep(run->work->promises, &task, p, evaluation));
+        BB_TRY(bb_ao_search_arithmetic(run->work->trials, &task, p, evaluation));
     } else {
         BB_TRY(bb_ao_storage_solve_once(&run->work->storage, &run->work->factor_problem,
                                         &run->pipelines[p], run->work->study->correction,
                                         is_solved_again(run, p), evaluation));
         BB_TRY(bb_ao_commands_take(run->work->problem, &run->pipelines[p], evaluation));
-        BB_TRY(bb_ao_promise_store(run->work->promises, &task, p, evaluation));
+        BB_TRY(bb_ao_search_storage(run->work->trials, &task, p, evaluation));
         BB_TRY(bb_frame_times_store(run->work->study, &run->work->storage, evaluation));
     }
     BB_TRY(aim(run, evaluation));
@@ -377,13 +376,13 @@ done:
 
 // Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
 // so that it can be kept, and so it is on a device and over processes, which fill Cmm in no time
-// and would only hold estimates; else all share one pass over Cmm, but for what a promise is held
-// to.
+// and would only hold estimates; else all share one pass over Cmm, but for the
+// reference of a search.
 bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
-    bb_ao_state state = {run->work->study,       run->order,          0,
-                         run->work->evaluations, run->work->promises, run->work->learning};
+    bb_ao_state state = {run->work->study,       run->order,        0,
+                         run->work->evaluations, run->work->trials, run->work->learning};
     const bool learned = run->work->learning != NULL && options->resume == NULL;
     BB_TRY(bb_ao_restart_load(run->restart, options->resume, &state));
     const bb_index restored = state.finished;
@@ -394,7 +393,7 @@ bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
         bb_log_progress_step("solving", run->pipelines[p].name, run->solved, run->pipeline_count);
-        if (run->settled == 0 && bb_factor_pipeline_promises(&run->pipelines[p])) {
+        if (run->settled == 0 && bb_factor_pipeline_searches(&run->pipelines[p])) {
             BB_TRY(settle(run));
         }
         BB_TRY(solve(run, p));

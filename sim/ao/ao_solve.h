@@ -16,7 +16,7 @@ typedef struct bb_ao_solve {
     bb_restart *restart; ///< likewise
     const bb_factor_pipeline *pipelines;
     bb_index pipeline_count;
-    bb_index *order;    ///< [pipeline_count] the reference, others, those that promise
+    bb_index *order;    ///< [pipeline_count] the reference, others, searched ones
     bb_index solved;    ///< so many of that order
     bb_index settled;   ///< so many of them scored and drawn, too
     bool *warm;         ///< [pipeline_count] known from a study before
@@ -31,7 +31,7 @@ BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
 
 /// Solves, scores and draws every pipeline. With checkpoints each is settled by itself, so that it
 /// can be kept; so it is on a device and over processes, where Cmm takes no time and estimates
-/// would only fill memory. Else all share one pass over Cmm, but for what a promise is compared
+/// would only fill memory. Else all share one pass over Cmm, but for what a search is compared
 /// with. Errors: those of the parts it is made of.
 BB_CHECKED bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options);
 

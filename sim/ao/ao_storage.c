@@ -167,7 +167,7 @@ typedef struct stored_row {
 
 static const bb_output stored[] = {
     {"storage", "pipeline", NULL, "how the reconstructors are stored",
-     .note = "with a `promise` what was found; empty where nothing is",
+     .note = "with a `max_loss` the storage found; empty without one",
      .member = offsetof(stored_row, storage)},
     {"solved_bits", "pipeline", "1", "bits as stored over the values that were solved",
      .note = "of `operator: commands` fewer than `reconstructor_bits`, by the ratio of commands to "

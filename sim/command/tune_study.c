@@ -9,8 +9,8 @@
 #include "sim/device_choice.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_variants.h"
-#include "sim/kernels/slot_search.h"
 #include "sim/output/file.h"
+#include "sim/pipelines/search.h"
 #include "sim/study.h"
 #include "solvers/kernels/kernel_manager.h"
 #include "solvers/kernels/language/notation_reader.h"
@@ -211,10 +211,12 @@ typedef struct work {
     void *trials;
     double tolerance;
     bb_index draws; // 1 of what was measured
-    bb_slot_search search;
-    bb_slot_score best; // worst of the draws of what was kept last
-    bb_text text;       // of the study
-    char *wisdom;       // that it names; NULL: none
+    bb_search search;
+    bb_search_slots slots;
+    bb_slot_score drawn; // of the draw that was computed last
+    bb_slot_score best;  // worst of the draws of what was accepted last
+    bb_text text;        // of the study
+    char *wisdom;        // that it names; NULL: none
     site_list sites;
     bool has_warned; // a run has: the next ones would say the same
 } work;
@@ -294,12 +296,6 @@ static bool is_held(const work *self, const bb_slot_score *score)
     return score->wrong == 0.0 && score->error <= self->tolerance;
 }
 
-static bb_status weigh(void *context, const int *state, double *bytes)
-{
-    const work *self = context;
-    return self->table->weigh(self->trials, state, bytes);
-}
-
 static void print_trial(const char *slot, const char *numbers, const bb_slot_score *score,
                         const char *verdict)
 {
@@ -313,50 +309,61 @@ static double worse(double one, double other)
     return isnan(one) || isnan(other) ? NAN : fmax(one, other);
 }
 
-// Draws until one does not hold; what is printed is the worst of them.
-static bb_status attempt(void *context, const int *state, int slot, bool *holds)
+static bb_status evaluate(void *context, const void *state, bb_index draw, double *loss)
 {
     bb_status status = BB_OK;
     work *self = context;
-    const bb_slot_table *table = self->table;
-    bb_slot_score worst = {0.0, 0.0, 0.0};
-    *holds = true;
-    for (bb_index draw = 0; draw < self->draws && *holds; ++draw) {
-        bb_slot_score score;
-        BB_TRY(table->score(self->trials, state, draw, &score));
-        worst = (bb_slot_score){worse(worst.wrong, score.wrong), worse(worst.error, score.error),
-                                score.bytes};
-        *holds = is_held(self, &worst);
-    }
-    if (*holds) {
-        self->best = worst;
-    }
-    print_trial(slot < 0 ? "all" : table->slots[slot], table->numbers[slot < 0 ? 0 : state[slot]],
-                &worst, *holds ? "kept" : "-");
+    BB_TRY(self->table->score(self->trials, state, draw, &self->drawn));
+    *loss = self->drawn.error;
 done:
     return status;
+}
+
+static double cost(void *context)
+{
+    return ((const work *)context)->drawn.bytes;
+}
+
+static double wrong(void *context)
+{
+    return ((const work *)context)->drawn.wrong;
+}
+
+// Prints the worst of the draws of a trial, until one was beyond a limit.
+static void print_tried(void *context, int slot, const int *state, bool accepted)
+{
+    work *self = context;
+    const bb_slot_table *table = self->table;
+    const bb_search_trial *last = &self->search.last;
+    const bb_slot_score worst = {last->wrong, last->loss, last->cost};
+    self->best = accepted ? worst : self->best;
+    print_trial(slot < 0 ? "all" : table->slots[slot], table->numbers[slot < 0 ? 0 : state[slot]],
+                &worst, accepted ? "accepted" : "-");
 }
 
 static bb_status search(work *self)
 {
     bb_status status = BB_OK;
     const bb_slot_table *table = self->table;
-    bool holds = false;
     char error[32];
-    self->search = (bb_slot_search){.slots = table->slot_count,
-                                    .numbers = table->number_count,
-                                    .context = self,
-                                    .weigh = weigh,
-                                    .attempt = attempt};
+    self->search = (bb_search){.name = pipeline_name,
+                               .max_loss = self->tolerance,
+                               .draws = self->draws,
+                               .context = self,
+                               .evaluate = evaluate,
+                               .cost = cost,
+                               .wrong = wrong};
+    self->slots = (bb_search_slots){
+        .table = table, .study = bb_config_study(self->config), .tried = print_tried};
     (void)snprintf(error, sizeof error, "%s %s", table->error, table->unit);
     (void)printf("%s 0, and %s within %.4g %s of the reference, in %td %s:\n", table->wrong,
                  table->error, self->tolerance, table->unit, self->draws,
                  self->draws == 1 ? "draw" : "draws");
     (void)printf("%-12s %-12s %12s %12s %10s\n", "slot", "numbers", table->wrong, error, "MB");
-    BB_TRY(bb_slot_search_run(&self->search, &holds));
-    BB_REQUIRE(holds, BB_INVALID,
-               "--for %s: it does not hold with %s in every slot, so that numbers are not what it "
-               "is lost by; a larger --within, or fewer losses before (camera, noise)",
+    BB_TRY(bb_search_run_slots(&self->search, &self->slots));
+    BB_REQUIRE(self->search.found, BB_INVALID,
+               "--for %s: not met with %s in every slot, so that numbers are not the cause; set a "
+               "larger --max-loss, or reduce other losses (camera, noise)",
                self->options->study, table->numbers[0]);
     table->close(&self->trials);
 done:
@@ -366,7 +373,7 @@ done:
 static bb_status print_study(work *self)
 {
     bb_text_release(&self->text);
-    return self->table->write(bb_config_study(self->config), self->search.state, pipeline_name,
+    return self->table->write(bb_config_study(self->config), self->slots.state, pipeline_name,
                               self->wisdom, self->wisdom != NULL && self->options->reorder,
                               &self->text);
 }
@@ -445,7 +452,7 @@ done:
     return status;
 }
 
-// Whole runs, with seeds that the search did not see where there are any, until one does not hold.
+// Whole runs, with other seeds than the search if draws differ, until one is beyond a limit.
 static bb_status try_seeds(work *self, bool *holds, bb_slot_score *worst)
 {
     bb_status status = BB_OK;
@@ -463,7 +470,7 @@ done:
     return status;
 }
 
-// What does not hold in fresh draws is taken back, the last step first.
+// Undoes changes that are beyond a limit in new draws, the last one first.
 static bb_status confirm(work *self)
 {
     bb_status status = BB_OK;
@@ -472,19 +479,20 @@ static bb_status confirm(work *self)
     bb_slot_score worst;
     bool holds = false;
     BB_TRY(try_seeds(self, &holds, &worst));
-    while (!holds && self->search.steps > 0) {
-        const int slot = self->search.kept[self->search.steps - 1].slot;
-        print_trial(table->slots[slot], table->numbers[self->search.state[slot]], &worst,
-                    "taken back: it does not hold with another seed");
-        (void)bb_slot_search_retreat(&self->search);
+    while (!holds && self->slots.change_count > 0) {
+        const int slot = self->slots.changes[self->slots.change_count - 1].slot;
+        print_trial(table->slots[slot], table->numbers[self->slots.state[slot]], &worst,
+                    "undone: not met with another seed");
+        (void)bb_search_slots_retreat(&self->slots);
         BB_TRY(print_study(self));
         BB_TRY(try_seeds(self, &holds, &worst));
     }
-    BB_REQUIRE(holds, BB_INVALID,
-               "--for %s: with other seeds, from %td on, it does not hold with %s in every slot "
-               "either: %s %.0f, %s %.4g %s",
-               self->options->study, study->seed + 1, table->numbers[0], table->wrong, worst.wrong,
-               table->error, worst.error, table->unit);
+    BB_REQUIRE(
+        holds, BB_INVALID,
+        "--for %s: with other seeds, from %td on, not met with %s in every slot either: %s %.0f, "
+        "%s %.4g %s",
+        self->options->study, study->seed + 1, table->numbers[0], table->wrong, worst.wrong,
+        table->error, worst.error, table->unit);
     self->best = worst;
     if (self->draws == 1) {
         (void)printf("confirmed by a whole run; what was measured has no other draws");
@@ -502,11 +510,11 @@ static bb_status write_study(work *self)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
-    char found[BB_SLOT_TABLE_STATE];
+    char found[BB_SEARCH_NAME];
     BB_TRY(bb_text_add(&text, "# %s, with the pipeline that bitbudget tune --for found.\n%s",
                        self->options->study, bb_text_string(&self->text)));
     BB_TRY(bb_file_write(self->path, self->options->force, text.data, text.length));
-    bb_slot_table_describe(self->table, self->search.state, found);
+    bb_slot_table_describe(self->table, self->slots.state, found);
     (void)printf("found: %s; %.4g MB\n", found, 1e-6 * self->best.bytes);
     (void)printf("study: %s\nto be run: bitbudget run %s\n", self->path, self->path);
 done:

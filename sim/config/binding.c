@@ -427,21 +427,71 @@ done:
     return status;
 }
 
-// What a key of the schema is called now that a study may still call by a former name; NULL: it has
-// no such name.
-static const char *successor_of(const char *schema, const char *former)
+// Keys of earlier versions.
+static const bb_renamed_key renamed[] = {
+    {.schema = "pipelines", .former = "promise.price", .key = "max_loss"},
+    {.schema = "pipelines", .former = "promise.over", .key = "search.over"},
+    {.schema = "pipelines", .former = "promise.codecs", .key = "search.codecs"},
+    {.schema = "pipelines", .former = "promise.wrong_cycles", .key = "search.wrong_cycles"},
+    {.schema = "policy", .former = "kind", .value = "promise", .key = "^.max_loss"},
+    {.schema = "policy", .former = "strehl_loss", .key = "^.max_loss"},
+    {.schema = "policy", .former = "price", .key = "^.max_loss"},
+    {.schema = "policy", .former = "over", .key = "^.search.over"},
+    {.schema = "policy", .former = "variants", .key = "^.search.variants"},
+    {.schema = "policy", .former = "inside", .beside = "promise", .key = "^.search.inside"},
+    {.schema = "policy", .former = "rounding", .beside = "promise", .key = "^.search.rounding"},
+    {.schema = "search", .former = "subject_to.price.at_most", .key = "max_loss"},
+};
+
+static bool is_word(const bb_node *node, const char *word)
 {
-    static const struct {
-        const char *schema, *former, *key;
-    } renamed[] = {
-        {"policy", "strehl_loss", "price"},
-    };
-    for (size_t i = 0; i < sizeof renamed / sizeof renamed[0]; ++i) {
-        if (strcmp(renamed[i].schema, schema) == 0 && strcmp(renamed[i].former, former) == 0) {
-            return renamed[i].key;
+    return node != NULL && node->kind == BB_NODE_SCALAR && strcmp(node->text, word) == 0;
+}
+
+const bb_renamed_key *bb_binding_renamed(const char *schema, const bb_node *map, const char *path)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; ++i) {
+        const bb_renamed_key *row = &renamed[i];
+        if (strcmp(row->schema, schema) == 0 && strcmp(row->former, path) == 0 &&
+            (row->value == NULL || is_word(bb_node_member(map, path), row->value)) &&
+            (row->beside == NULL || is_word(bb_node_member(map, "kind"), row->beside))) {
+            return row;
         }
     }
     return NULL;
+}
+
+// Refuses a node at `former` below the group at `path` of which a row says where it is now, or
+// nodes below it; `*count` is the number of those.
+static bb_status refuse_renamed(binder *binding, const bb_schema *schema, const bb_node *map,
+                                const char *path, const bb_node *node, const char *former,
+                                bb_index *count)
+{
+    bb_status status = BB_OK;
+    char *below = NULL;
+    const bb_renamed_key *row = bb_binding_renamed(schema->name, map, former);
+    if (row != NULL) {
+        const char *end = strrchr(path, '.');
+        const bool is_outside = row->key[0] == '^' && end != NULL;
+        ++*count;
+        BB_TRY(bb_problems_add(binding->problems, node->key_place, "%s.%s%s%s: %s %.*s.%s%s", path,
+                               former, row->value == NULL ? "" : " = ",
+                               row->value == NULL ? "" : row->value,
+                               row->value == NULL ? "this key is called" : "expected",
+                               is_outside ? (int)(end - path) : (int)strlen(path), path,
+                               row->key + (row->key[0] == '^' ? 2 : 0),
+                               row->value == NULL ? " now" : " in its place"));
+        goto done;
+    }
+    for (const bb_node *member = node->kind == BB_NODE_MAP ? node->first : NULL; member != NULL;
+         member = member->next) {
+        BB_RELEASE(&below);
+        BB_TRY(bb_memory_printf(&below, "%s.%s", former, member->key));
+        BB_TRY(refuse_renamed(binding, schema, map, path, member, below, count));
+    }
+done:
+    BB_RELEASE(&below);
+    return status;
 }
 
 static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const bb_node *member,
@@ -452,12 +502,6 @@ static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const 
     const char *own = translate(member->key);
     const char *nearest = own != NULL && bb_binding_key(schema, own) != NULL ? own : NULL;
     bb_index distance = nearest == NULL ? PTRDIFF_MAX : -1;
-    const char *successor = successor_of(schema->name, member->key);
-    if (successor != NULL) {
-        BB_TRY(bb_problems_add(binding->problems, member->key_place,
-                               "%s: this key is called %s now", path, successor));
-        goto done;
-    }
     for (bb_index i = 0; i < schema->key_count; ++i) {
         bb_suggestion_consider(member->key, schema->keys[i].name, &distance, &nearest);
         BB_TRY(bb_text_add(&keys, "%s%s", i == 0 ? "" : ", ", schema->keys[i].name));
@@ -493,7 +537,9 @@ static bb_status bind_group(binder *binding, const bb_schema *schema, const bb_n
     bb_status status = BB_OK;
     char *key_path = NULL;
     for (const bb_node *member = map->first; member != NULL; member = member->next) {
-        if (bb_binding_key(schema, member->key) == NULL) {
+        bb_index refused = 0;
+        BB_TRY(refuse_renamed(binding, schema, map, path, member, member->key, &refused));
+        if (refused == 0 && bb_binding_key(schema, member->key) == NULL) {
             BB_TRY(join(&key_path, path, member->key));
             BB_TRY(refuse_unknown(binding, schema, member, key_path));
         }
@@ -505,6 +551,9 @@ static bb_status bind_group(binder *binding, const bb_schema *schema, const bb_n
         BB_TRY(join(&key_path, path, key->name));
         if (node != NULL) {
             leave_unset(key, member);
+            if (bb_binding_renamed(schema->name, map, key->name) != NULL) {
+                continue; // refused above
+            }
             BB_TRY(bind_value(binding, key, node, key_path, member));
         } else {
             BB_TRY(bind_absent(binding, key, map->place, forgiving, key_path, member));

@@ -15,6 +15,19 @@
 BB_CHECKED bb_status bb_binding_bind(bb_arena *arena, const bb_schema *schema, const bb_node *tree,
                                      const char *path, bb_problems *problems, void *out);
 
+/// A key of an earlier version. It is refused with its successor, to which an upgrade moves it.
+typedef struct bb_renamed_key {
+    const char *schema; ///< bb_schema.name of a group
+    const char *former; ///< path from that group
+    const char
+        *value; ///< a former choice, which has no value to move; NULL: the key with any value
+    const char *beside; ///< only where the group's key `kind` is this; NULL: always
+    const char *key;    ///< path from that group; "^." begins at the group around it
+} bb_renamed_key;
+
+/// The row of what stands at `path` below the group `map`; NULL: it is not renamed.
+const bb_renamed_key *bb_binding_renamed(const char *schema, const bb_node *map, const char *path);
+
 /// Key of a schema by name, NULL where it has none.
 const bb_key *bb_binding_key(const bb_schema *schema, const char *name);
 

@@ -99,7 +99,7 @@ static const bb_part kernels = {
 const bb_part *const bb_fringe_parts[] = {
     &bb_fringe_input_part,
     &bb_fringe_unwrapping_part,
-    &bb_fringe_promise_part,
+    &bb_fringe_search_part,
     &bb_fringe_score_part,
     &bb_fringe_maps_part,
     &bb_fringe_trials_part,

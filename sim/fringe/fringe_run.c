@@ -145,7 +145,7 @@ static bb_index count_draws(const bb_fringe_study *study)
     return count;
 }
 
-// The reference and what promises nothing, draw by draw.
+// The reference and pipelines without max_loss, draw by draw.
 static bb_status run_pipelines(bb_fringe_run *run)
 {
     bb_status status = BB_OK;
@@ -158,7 +158,7 @@ static bb_status run_pipelines(bb_fringe_run *run)
             const bb_index p = i == 0 ? work->reference : i - (i <= work->reference);
             bb_log_progress_step("unwrapping", work->pipelines[p].name, draw * count + i,
                                  draws * count);
-            if (!bb_fringe_pipeline_promises(&work->pipelines[p])) {
+            if (!bb_fringe_pipeline_searches(&work->pipelines[p])) {
                 BB_TRY(bb_fringe_run_draw(run, p));
             }
         }
@@ -188,7 +188,7 @@ static void finish(bb_fringe_run *run)
     }
     BB_RELEASE(&run->plain);
     bb_fringe_maps_destroy(&run->maps);
-    bb_promise_trials_destroy(&run->trials);
+    bb_search_trials_destroy(&run->trials);
     bb_fringe_work_close(&run->work);
 }
 

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Numbers of the slots of unwrapping, chosen by `tune --for` and by promises, and the need of
+// Numbers of the slots of unwrapping, found by `tune --for` and by max_loss, and the need of
 // pipelines.
 //
-// Pipelines with `promise: {price: x}` in the place of their numbers: those of fewest bytes, slot
-// by slot, with which no point is on another cycle than the reference's (or at most `wrong_cycles`
-// of them) and the wavefront's rms minus the reference's is at most x nm, of every draw.
-//
-// Searched as `tune --for` does (sim/kernels/slot_search.h), over the same numbers. A cost is the
-// bytes of all fields. That nothing else is smaller is not shown.
+// Pipelines with `max_loss: x`: the numbers of fewest bytes, slot by slot, with which no point (or
+// at most search.wrong_cycles) is on another cycle than the reference's and the rms of the
+// wavefront minus the reference's is at most x nm, in every draw. Greedy (sim/pipelines/search.h):
+// other numbers may be smaller still. A cost is the bytes of all fields.
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
 #include "sim/fringe/fringe_work.h"
-#include "sim/kernels/slot_search.h"
+#include "sim/pipelines/search.h"
 #include "solvers/unwrap/unwrap_descent.h"
 
 #include <math.h>
@@ -31,7 +29,7 @@ static const char *const pair_names[] = {"DP", "SP", "SP, sums DP", "fp16", "bf1
 static const char candidate_name[] = "candidate";
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
-// Interferometers repeat to about a thousandth of a wave: what is lost below is not seen.
+// Interferometers repeat to about a thousandth of a wave; a smaller loss is not measurable.
 static double tolerance(const void *study)
 {
     const bb_fringe_study *fringe = study;
@@ -43,13 +41,13 @@ static bool has_draws(const void *study)
     return ((const bb_fringe_study *)study)->input.file == NULL;
 }
 
-// A pipeline with the numbers of a state in its slots, which promises nothing.
+// A pipeline with the numbers of a state in its slots and without max_loss.
 static bb_fringe_pipeline fill_slots(const bb_fringe_pipeline *asked, const int *state)
 {
     bb_fringe_pipeline pipeline = *asked;
     pipeline.arithmetic = BB_FORMAT_FP64;
     pipeline.storage = -1;
-    pipeline.promise = (bb_fringe_promise_config){.price = NAN};
+    pipeline.max_loss = NAN;
     for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
         const bb_unwrap_numbers *numbers = &pairs[state[slot]];
         pipeline.slots[slot] = (bb_fringe_slot){-1, -1};
@@ -109,8 +107,9 @@ done:
 
 // Bytes of the fields of a state, from sizes alone: of each slot a plan counts words of 4 bytes
 // more or less.
-static double slots_bytes(const bb_fringe_size_config *size, const int *state)
+static double slots_bytes(const void *study, const int *state)
 {
+    const bb_fringe_size_config *size = &((const bb_fringe_study *)study)->physics.size;
     const bb_unwrap_config wide = bb_unwrap_config_plain(BB_FORMAT_FP64);
     const double total = bb_unwrap_need(&wide, size->columns, size->rows, true).device_bytes;
     double bytes = 0.0;
@@ -122,13 +121,6 @@ static double slots_bytes(const bb_fringe_size_config *size, const int *state)
         bytes += half / 4.0 * bb_format_describe(pairs[state[slot]].storage)->bytes;
     }
     return bytes;
-}
-
-static bb_status weigh_trial(void *opened, const int *state, double *bytes)
-{
-    const candidate_trials *self = opened;
-    *bytes = slots_bytes(&self->study.physics.size, state);
-    return BB_OK;
 }
 
 static bb_status score_trial(void *opened, const int *state, bb_index draw, bb_slot_score *out)
@@ -202,7 +194,7 @@ const bb_slot_table bb_fringe_slots = {
     .has_draws = has_draws,
     .open = open_trials,
     .close = close_trials,
-    .weigh = weigh_trial,
+    .bytes = slots_bytes,
     .score = score_trial,
     .write = write_study,
     .read = read_score,
@@ -215,40 +207,46 @@ typedef struct searching {
     bb_fringe_work *work;
     bb_index pipeline;
     bb_fringe_pipeline asked;
-    bb_promise_search search;
+    bb_search search;
     bb_fringe_evaluation tried; // the draw that was computed last
     bb_index drawn;             // its number, from 1
-    int state[BB_UNWRAP_SLOTS]; // at hand
+    int state[BB_UNWRAP_SLOTS]; // of that draw
     int found[BB_UNWRAP_SLOTS];
 } searching;
 
 static int most_trials(void)
 {
-    return bb_slot_search_most(bb_fringe_slots.slot_count, bb_fringe_slots.number_count);
+    return bb_search_slots_most(&bb_fringe_slots);
 }
 
-// Draws whose phase of the reference the searches come back to; 0: none promises.
+// Draws whose phase of the reference the searches use again; 0: no pipeline is searched.
 static bb_index count_draws(const bb_fringe_study *study)
 {
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
     bb_index count = 0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_index draws = bb_fringe_study_draws(study, &pipelines[p]);
-        count = bb_fringe_pipeline_promises(&pipelines[p]) && draws > count ? draws : count;
+        count = bb_fringe_pipeline_searches(&pipelines[p]) && draws > count ? draws : count;
     }
     return count;
 }
 
-static bb_status evaluate(void *context, const void *pipeline, bb_index draw, double *price)
+static bb_status evaluate(void *context, const void *state, bb_index draw, double *loss)
 {
     bb_status status = BB_OK;
     searching *self = context;
+    const bb_fringe_pipeline record = fill_slots(&self->asked, state);
+    if (draw == 0) {
+        bb_log_progress_step("searching", self->asked.name, self->search.trial_count,
+                             most_trials());
+    }
     bb_fringe_evaluation_release(&self->tried);
+    memcpy(self->state, state, sizeof self->state);
     self->drawn = draw + 1;
-    BB_TRY(bb_fringe_work_try(self->work, self->pipeline, pipeline, draw, &self->tried));
-    *price = self->tried.common.outcome.kind == BB_OUTCOME_OK
-                 ? self->tried.wavefront_error_reference_nm
-                 : (double)NAN;
+    BB_TRY(bb_fringe_work_try(self->work, self->pipeline, &record, draw, &self->tried));
+    *loss = self->tried.common.outcome.kind == BB_OUTCOME_OK
+                ? self->tried.wavefront_error_reference_nm
+                : (double)NAN;
 done:
     return status;
 }
@@ -271,77 +269,48 @@ static void adopt(void *context)
     memcpy(self->found, self->state, sizeof self->found);
 }
 
-static bb_status weigh(void *context, const int *state, double *bytes)
-{
-    const searching *self = context;
-    *bytes = slots_bytes(&self->work->study.physics.size, state);
-    return BB_OK;
-}
-
-static bb_status attempt(void *context, const int *state, int slot, bool *holds)
-{
-    bb_status status = BB_OK;
-    searching *self = context;
-    const bb_fringe_pipeline record = fill_slots(&self->asked, state);
-    char name[BB_SLOT_TABLE_STATE];
-    const bb_promise_candidate candidate = {name, NAN, &record};
-    (void)slot;
-    memcpy(self->state, state, sizeof self->state);
-    bb_slot_table_describe(&bb_fringe_slots, state, name);
-    bb_log_progress_step("searching", self->asked.name, self->search.trial_count, most_trials());
-    BB_TRY(bb_promise_try(&self->search, &candidate, holds));
-done:
-    return status;
-}
-
-// What came of a search.
+// Outcome of a search.
 static void report(const searching *self, bb_outcome *outcome)
 {
-    const bb_promise_search *search = &self->search;
+    const bb_search *search = &self->search;
     if (!search->found) {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
-                       "promise of %g nm, %.0f wrong cycles: not kept with %s in every slot, whose "
-                       "draw %td comes to %.3g nm, %.0f wrong cycles",
-                       search->limit, search->wrong_limit, bb_fringe_slots.numbers[0], self->drawn,
-                       self->tried.wavefront_error_reference_nm,
-                       self->tried.wrong_cycles_reference);
+                       "max_loss %g nm, wrong_cycles %.0f: not met with %s in every slot: %.3g nm, "
+                       "%.0f wrong cycles in draw %td",
+                       search->max_loss, search->max_wrong, bb_fringe_slots.numbers[0],
+                       self->tried.wavefront_error_reference_nm, self->tried.wrong_cycles_reference,
+                       self->drawn);
         return;
     }
     *outcome = (bb_outcome){.kind = BB_OUTCOME_OK};
-    (void)snprintf(outcome->detail, sizeof outcome->detail,
-                   "promise of %g nm kept: %s; %.3g nm, %.0f wrong cycles, %.4g MB, %td trials",
-                   search->limit, search->best.name, search->best.price, search->best.wrong,
-                   1e-6 * search->best.cost, search->trial_count);
+    (void)snprintf(
+        outcome->detail, sizeof outcome->detail,
+        "max_loss %g nm: met by %s; loss %.3g nm, %.0f wrong cycles, %.4g MB, %td trials",
+        search->max_loss, search->best.name, search->best.loss, search->best.wrong,
+        1e-6 * search->best.cost, search->trial_count);
     bb_log_info("pipeline %s: %s", search->name, outcome->detail);
 }
 
-_Static_assert((int)BB_PROMISE_NAME >= (int)BB_SLOT_TABLE_STATE, "a trial's name holds its slots");
-
-// Searches for a pipeline, which takes its place where one is found: ok with a detail, or
-// not_converged. `drawn` is the number of draws of the last trial.
-static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_promise_trials *trials,
+// Searches for a pipeline, which is replaced by the result: ok with a detail, or not_converged.
+// `drawn` is the number of draws of the last trial.
+static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_search_trials *trials,
                         bb_index *drawn, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
     searching self = {.work = work, .pipeline = pipeline, .asked = work->pipelines[pipeline]};
-    bb_slot_search slots = {.slots = bb_fringe_slots.slot_count,
-                            .numbers = bb_fringe_slots.number_count,
-                            .context = &self,
-                            .weigh = weigh,
-                            .attempt = attempt};
-    bool holds = false;
-    self.search = (bb_promise_search){.trials = trials,
-                                      .pipeline = pipeline,
-                                      .name = self.asked.name,
-                                      .limit = self.asked.promise.price,
-                                      .wrong_limit = (double)self.asked.promise.wrong_cycles,
-                                      .draws = bb_fringe_study_draws(&work->study, &self.asked),
-                                      .context = &self,
-                                      .evaluate = evaluate,
-                                      .cost = cost,
-                                      .wrong = wrong,
-                                      .adopt = adopt};
-    BB_TRY(bb_slot_search_run(&slots, &holds));
+    bb_search_slots slots = {.table = &bb_fringe_slots, .study = &work->study};
+    self.search = (bb_search){.trials = trials,
+                              .pipeline = pipeline,
+                              .name = self.asked.name,
+                              .max_loss = self.asked.max_loss,
+                              .max_wrong = (double)self.asked.search.wrong_cycles,
+                              .draws = bb_fringe_study_draws(&work->study, &self.asked),
+                              .context = &self,
+                              .evaluate = evaluate,
+                              .cost = cost,
+                              .wrong = wrong,
+                              .adopt = adopt};
+    BB_TRY(bb_search_run_slots(&self.search, &slots));
     report(&self, outcome);
     *drawn = self.drawn;
 done:
@@ -352,8 +321,8 @@ done:
     return status;
 }
 
-// What a search found is computed as any pipeline; a promise that was not kept leaves no numbers.
-static bb_status run_promise(bb_fringe_run *run, bb_index pipeline)
+// The result is computed as any pipeline; without one there are no numbers.
+static bb_status run_search(bb_fringe_run *run, bb_index pipeline)
 {
     bb_status status = BB_OK;
     bb_fringe_work *work = &run->work;
@@ -362,38 +331,38 @@ static bb_status run_promise(bb_fringe_run *run, bb_index pipeline)
     bb_index drawn = 0; // of the search's last trial
     bb_outcome outcome = {0};
     BB_TRY(search(work, pipeline, run->trials, &drawn, &outcome));
-    const bool is_kept = outcome.kind == BB_OUTCOME_OK;
-    for (bb_index draw = 0; draw < (is_kept ? draws : drawn); ++draw) {
-        if (is_kept) {
+    const bool is_found = outcome.kind == BB_OUTCOME_OK;
+    for (bb_index draw = 0; draw < (is_found ? draws : drawn); ++draw) {
+        if (is_found) {
             BB_TRY(bb_fringe_work_look(work, draw));
             BB_TRY(bb_fringe_run_draw(run, pipeline));
         } else {
             bb_draws_add(&common->draws, &outcome, NAN);
         }
     }
-    if (!is_kept || common->outcome.kind == BB_OUTCOME_OK) {
+    if (!is_found || common->outcome.kind == BB_OUTCOME_OK) {
         common->outcome = outcome;
     }
 done:
     return status;
 }
 
-static bb_status run_promises(void *all, bb_results *results)
+static bb_status run_searches(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
     bb_fringe_run *run = all;
     (void)results;
     for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
-        if (bb_fringe_pipeline_promises(&run->work.pipelines[p])) {
-            BB_TRY(run_promise(run, p));
+        if (bb_fringe_pipeline_searches(&run->work.pipelines[p])) {
+            BB_TRY(run_search(run, p));
         }
     }
 done:
     return status;
 }
 
-// Numbers beside a promise, which finds them, and keys of no effect without one. The reference,
-// which may have none, has its numbers.
+// Numbers beside max_loss, which finds them, and `search` without it. The reference, which has no
+// max_loss, has its numbers.
 static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
@@ -402,21 +371,21 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
     const bb_index reference = bb_fringe_study_reference(study);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_fringe_pipeline *pipeline = &pipelines[p];
-        const bool promises = bb_fringe_pipeline_promises(pipeline);
+        const bool searches = bb_fringe_pipeline_searches(pipeline);
         bool has_numbers = pipeline->storage >= 0 || pipeline->arithmetic != (int)BB_FORMAT_FP32;
         for (int slot = 0; slot < BB_UNWRAP_SLOTS; ++slot) {
             has_numbers = has_numbers || pipeline->slots[slot].arithmetic >= 0 ||
                           pipeline->slots[slot].storage >= 0;
         }
-        BB_TRY(bb_study_refuse(promises && has_numbers && p != reference, config, problems,
-                               "pipelines.%td.promise: it finds the numbers of every slot, "
+        BB_TRY(bb_study_refuse(searches && has_numbers && p != reference, config, problems,
+                               "pipelines.%td.max_loss: it finds the numbers of every slot, "
                                "expected no arithmetic other than fp32, storage or slot of "
                                "pipelines.%td beside it",
                                p, p));
-        BB_TRY(bb_study_refuse(!promises && pipeline->promise.wrong_cycles > 0, config, problems,
-                               "pipelines.%td.promise.price: missing; expected the largest price "
-                               "in nm beside wrong_cycles",
-                               p));
+        BB_TRY(bb_study_refuse(!searches && pipeline->search.wrong_cycles > 0, config, problems,
+                               "pipelines.%td.search: of no effect without "
+                               "pipelines.%td.max_loss, the largest loss in nm",
+                               p, p));
     }
 done:
     return status;
@@ -431,13 +400,13 @@ static bb_status start(void *all, bb_results *results)
 {
     bb_fringe_run *run = all;
     const bb_index draws = count_draws(&run->work.study);
-    bb_index promises = 0;
+    bb_index searches = 0;
     (void)results;
     for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
-        promises += bb_fringe_pipeline_promises(&run->work.pipelines[p]);
+        searches += bb_fringe_pipeline_searches(&run->work.pipelines[p]);
     }
     run->work.kept = draws;
-    return bb_promise_trials_create(promises * most_trials(), &run->trials);
+    return bb_search_trials_create(searches * most_trials(), &run->trials);
 }
 
 // Seconds to compile the kernels of a pipeline.
@@ -456,54 +425,44 @@ static bb_status plan_kept(const void *study, const void *extent, bb_plan *plan)
     return BB_OK;
 }
 
-const bb_part bb_fringe_promise_part = {
-    .name = "promise",
+const bb_part bb_fringe_search_part = {
+    .name = "search",
     .wanted = wanted,
     .check = check,
     .plan_lines = plan_kept,
     .start = start,
-    .run = run_promises,
+    .run = run_searches,
 };
 
 static const bb_output candidates[] = {
-    {"slots", "trial", NULL, "what was tried", .note = "of fringe",
-     .member = offsetof(bb_promise_row, candidate)},
+    {"slots", "trial", NULL, "numbers of the slots of the trial", .note = "of fringe",
+     .member = offsetof(bb_search_row, candidate)},
     {"operator_bytes", "trial", "byte", "fields as stored", .note = "of fringe",
-     .member = offsetof(bb_promise_row, cost)},
+     .member = offsetof(bb_search_row, cost)},
 };
-static const bb_output prices[] = {
+static const bb_output losses[] = {
     {"wavefront_error_reference_nm", "trial", "nm",
-     "price: largest of the draws, until one left the promise",
-     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_promise_row, price)},
-    {"wrong_cycles_reference", "trial", "1", "largest of the draws, until one left the promise",
-     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_promise_row, wrong)},
+     "loss: largest of the draws, until one is beyond a limit",
+     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, loss)},
+    {"wrong_cycles_reference", "trial", "1", "largest of the draws, until one is beyond a limit",
+     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, wrong)},
 };
 
-static const bb_output_table candidate_outputs = {
-    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(candidates)};
-static const bb_output_table price_outputs = {
-    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(prices)};
+static const bb_output_table candidate_outputs = BB_SEARCH_TABLE(candidates);
+static const bb_output_table loss_outputs = BB_SEARCH_TABLE(losses);
 
 static bb_status publish(void *all, bb_results *results)
 {
-    bb_status status = BB_OK;
     const bb_fringe_run *run = all;
-    const bb_promise_tables tables_of_trials = {&candidate_outputs, &price_outputs};
-    const char *names[BB_STUDY_PIPELINES];
-    for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
-        names[p] = run->work.pipelines[p].name;
-    }
-    if (run->trials != NULL) {
-        BB_TRY(bb_promise_trials_publish(run->trials, names, &tables_of_trials, results));
-    }
-done:
-    return status;
+    return bb_search_trials_publish(run->trials, &run->work.pipelines->name,
+                                    sizeof *run->work.pipelines, &candidate_outputs, &loss_outputs,
+                                    results);
 }
 
 const bb_part bb_fringe_trials_part = {
     .name = "trials",
     .run = publish,
-    .outputs = BB_OUTPUTS(&bb_promise_outputs, &candidate_outputs, &price_outputs),
+    .outputs = BB_OUTPUTS(&bb_search_outputs, &candidate_outputs, &loss_outputs),
 };
 
 // Of the widest candidate, with nothing to compile: about half of the trials are made.
@@ -527,11 +486,11 @@ static bb_status list_search(const bb_fringe_study *study, const bb_fringe_pipel
 {
     const double draws = (double)bb_fringe_study_draws(study, pipeline);
     return bb_plan_add(plan, pipeline->name,
-                       "promise of %g nm and %td wrong cycles in %.0f %s, up to %d trials, slots "
+                       "max_loss %g nm and %td wrong cycles in %.0f %s, up to %d trials, slots "
                        "at most %.1f MB",
-                       pipeline->promise.price, pipeline->promise.wrong_cycles, draws,
+                       pipeline->max_loss, pipeline->search.wrong_cycles, draws,
                        draws > 1.0 ? "draws" : "draw", most_trials(),
-                       1e-6 * slots_bytes(&study->physics.size, widest));
+                       1e-6 * slots_bytes(study, widest));
 }
 
 static bool is_on_gpu(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
@@ -552,7 +511,7 @@ static bb_status need_unwrapping(const void *all, const void *extent, bb_need *o
         const bool on_gpu = is_on_gpu(study, pipeline);
         const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
         const bb_need need =
-            bb_fringe_pipeline_promises(pipeline)
+            bb_fringe_pipeline_searches(pipeline)
                 ? search_need(study, pipeline, on_gpu)
                 : bb_need_repeated(bb_unwrap_need(&config, size->columns, size->rows, on_gpu),
                                    (double)bb_fringe_study_draws(study, pipeline));
@@ -572,7 +531,7 @@ static bb_status plan_unwrapping(const void *all, const void *extent, bb_plan *p
         const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
         plan->gpus = is_on_gpu(study, pipeline) ? 1 : plan->gpus;
         BB_TRY(
-            bb_fringe_pipeline_promises(pipeline)
+            bb_fringe_pipeline_searches(pipeline)
                 ? list_search(study, pipeline, plan)
                 : bb_plan_add(plan, pipeline->name, "%s, storage %s",
                               bb_format_describe(config.slots[0].arithmetic)->name,

@@ -21,32 +21,27 @@ static const bb_key slot_keys[] = {
 };
 static const bb_schema slot_schema = BB_SCHEMA("slot", bb_fringe_slot, slot_keys);
 
-static const bb_key promise_keys[] = {
-    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "nm", .maximum = 1e6, .exclusive_minimum = true,
-     .optional = true, .offset = offsetof(bb_fringe_promise_config, price),
-     .meaning = "Largest rms of the wavefront minus the reference's, of every draw; unset: nothing is "
-                "promised."},
+static const bb_key search_keys[] = {
     {.name = "wrong_cycles", .kind = BB_KEY_INTEGER, .unit = "1", .maximum = 1e9,
-     .offset = offsetof(bb_fringe_promise_config, wrong_cycles), .default_text = "0",
+     .offset = offsetof(bb_fringe_search_config, wrong_cycles), .default_text = "0",
      .meaning = "Most points, of every draw, on another cycle than the reference's."},
 };
-static const bb_schema promise_schema =
-    BB_SCHEMA("promise", bb_fringe_promise_config, promise_keys);
+static const bb_schema search_schema = BB_SCHEMA("search", bb_fringe_search_config, search_keys);
 
 #define SLOT(word, number, text)                                                                   \
     {.name = (word), .kind = BB_KEY_GROUP, .schema = &slot_schema,                                 \
      .offset = offsetof(bb_fringe_pipeline, slots) + (number) * sizeof(bb_fringe_slot),            \
-     .replaces = {"promise"}, .meaning = (text)}
+     .replaces = {"max_loss", "search"}, .meaning = (text)}
 
 static const bb_key pipeline_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_fringe_pipeline, name),
      .meaning = "What the results call it; reference is the truth of the others."},
     {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_fringe_pipeline, arithmetic), .default_text = "fp32",
-     .replaces = {"promise"},
+     .replaces = {"max_loss", "search"},
      .meaning = "In which every step computes."},
     {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
-     .offset = offsetof(bb_fringe_pipeline, storage), .replaces = {"promise"},
+     .offset = offsetof(bb_fringe_pipeline, storage), .replaces = {"max_loss", "search"},
      .meaning = "Format to which every step rounds what it writes; left out: the arithmetic's."},
     SLOT("gradient", BB_UNWRAP_GRADIENT, "Wrapped phase, its differences, weights, right-hand side."),
     SLOT("smoother", BB_UNWRAP_SMOOTHER, "The solution on every grid."),
@@ -59,14 +54,17 @@ static const bb_key pipeline_keys[] = {
     BB_DRAWS_KEY(bb_fringe_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_fringe_pipeline, device), .meaning = "Overrides the study's device."},
-    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema,
-     .offset = offsetof(bb_fringe_pipeline, promise),
+    {.name = "max_loss", .kind = BB_KEY_DOUBLE, .unit = "nm", .maximum = 1e6,
+     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_fringe_pipeline, max_loss),
      .replaces = {"arithmetic", "storage", "gradient", "smoother", "residual", "transfer",
                   "congruence"},
-     .meaning = "A price in the place of arithmetic, storage and slots: those of fewest bytes that "
-                "keep it."},
+     .meaning = "Largest rms of the wavefront minus the reference's, of every draw; finds the "
+                "arithmetic and storage of fewest bytes of every slot."},
+    {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
+     .offset = offsetof(bb_fringe_pipeline, search),
+     .meaning = "max_loss: a second limit."},
 };
-static const bb_schema pipeline_schema = BB_SCHEMA("pipeline", bb_fringe_pipeline, pipeline_keys);
+static const bb_schema pipeline_schema = BB_SCHEMA("pipelines", bb_fringe_pipeline, pipeline_keys);
 
 static const bb_key input_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true,
@@ -168,7 +166,7 @@ bb_unwrap_config bb_fringe_study_unwrap(const bb_fringe_study *study,
 static bool is_full_precision(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
 {
     const bb_unwrap_config config = bb_fringe_study_unwrap(study, pipeline);
-    bool full = pipeline->bits == BB_INTEGER_UNSET && !bb_fringe_pipeline_promises(pipeline);
+    bool full = pipeline->bits == BB_INTEGER_UNSET && !bb_fringe_pipeline_searches(pipeline);
     for (int slot = 0; slot < BB_UNWRAP_SLOTS && full; ++slot) {
         full = config.slots[slot].arithmetic == BB_FORMAT_FP64 &&
                config.slots[slot].storage == BB_FORMAT_FP64;
@@ -189,9 +187,9 @@ static bb_index list_facts(const bb_fringe_study *study,
     return count;
 }
 
-bool bb_fringe_pipeline_promises(const bb_fringe_pipeline *pipeline)
+bool bb_fringe_pipeline_searches(const bb_fringe_pipeline *pipeline)
 {
-    return pipeline->promise.price > 0.0;
+    return pipeline->max_loss > 0.0;
 }
 
 bb_index bb_fringe_study_draws(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline)
@@ -263,7 +261,7 @@ bb_status bb_fringe_study_check(const void *study, const bb_config *config, bb_p
     BB_TRY(bb_parts_check(bb_fringe_parts, study, config, problems));
     BB_TRY(bb_study_check_pipelines(facts, list_facts(fringe, facts),
                                     "arithmetic and storage fp64 in every slot, no bits and no "
-                                    "promise",
+                                    "max_loss",
                                     config, problems));
 done:
     return status;

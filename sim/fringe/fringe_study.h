@@ -16,12 +16,10 @@ typedef struct bb_fringe_slot {
     int storage;    ///< bb_format
 } bb_fringe_slot;
 
-/// Keys of `promise:` of a pipeline, in the place of its numbers (fringe_work.h).
-typedef struct bb_fringe_promise_config {
-    double price;          ///< the largest rms of the wavefront minus the reference's, in nm; NaN:
-                           ///< nothing is promised
+/// Keys of `search:` of a pipeline, with max_loss (fringe_work.h).
+typedef struct bb_fringe_search_config {
     bb_index wrong_cycles; ///< most points on another cycle than the reference's
-} bb_fringe_promise_config;
+} bb_fringe_search_config;
 
 /// A record of `pipelines:`.
 typedef struct bb_fringe_pipeline {
@@ -32,7 +30,8 @@ typedef struct bb_fringe_pipeline {
     bb_index bits; ///< of the camera that it sees; BB_INTEGER_UNSET: the study's
     int device;    ///< as bb_study.device; -1: the study's
     bb_index draws;
-    bb_fringe_promise_config promise;
+    double max_loss; ///< largest rms of the wavefront minus the reference's, nm; NaN: no search
+    bb_fringe_search_config search;
 } bb_fringe_pipeline;
 
 /// Keys of `input:`, of a phase or of frames that the user measured; NULL where they are left out.
@@ -61,8 +60,8 @@ extern const bb_schema bb_fringe_study_schema;
 /// A small study of every required key, for `bitbudget new`.
 extern const char bb_fringe_study_starter[];
 
-/// Whether the numbers of a pipeline's slots are to be found.
-bool bb_fringe_pipeline_promises(const bb_fringe_pipeline *pipeline);
+/// Whether max_loss finds the numbers of a pipeline's slots.
+bool bb_fringe_pipeline_searches(const bb_fringe_pipeline *pipeline);
 
 /// Draws of a pipeline: what was measured has no other noise, and one.
 bb_index bb_fringe_study_draws(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline);

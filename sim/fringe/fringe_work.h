@@ -12,10 +12,9 @@
 #include "sim/evaluation.h"
 #include "sim/fringe/fringe_study.h"
 #include "sim/kernels/kernel_variants.h"
-#include "sim/kernels/slot_search.h"
 #include "sim/part.h"
 #include "sim/pipelines/draws.h"
-#include "sim/pipelines/promise.h"
+#include "sim/pipelines/search.h"
 #include "solvers/unwrap/unwrap.h"
 
 /// What `input:` gives. Zero-initialised it is none.
@@ -184,7 +183,7 @@ typedef struct bb_fringe_run {
     bb_fringe_facts facts;
     bb_fringe_maps *maps;        ///< of draw 0
     bb_fringe_evaluation *plain; ///< [pipelines] of draw 0
-    bb_promise_trials *trials;   ///< NULL: nothing is promised
+    bb_search_trials *trials;    ///< NULL: nothing is searched
 } bb_fringe_run;
 
 /// A pipeline in the draw at hand: other noise of scene, frames and vibration. The reference is
@@ -202,10 +201,10 @@ typedef struct bb_fringe_extent {
 extern const bb_part *const bb_fringe_parts[]; ///< NULL ends them
 
 /// The rows of that table that stand in files of their own.
-extern const bb_part bb_fringe_input_part, bb_fringe_unwrapping_part, bb_fringe_promise_part,
+extern const bb_part bb_fringe_input_part, bb_fringe_unwrapping_part, bb_fringe_search_part,
     bb_fringe_score_part, bb_fringe_maps_part, bb_fringe_trials_part, bb_live_part;
 
-/// The slots of unwrapping, whose numbers `tune --for` and promises choose: wrong cycles 0 and the
+/// The slots of unwrapping, whose numbers `tune --for` and max_loss find: wrong cycles 0 and the
 /// wavefront within a tolerance of the reference's.
 extern const bb_slot_table bb_fringe_slots;
 

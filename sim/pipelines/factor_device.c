@@ -180,9 +180,11 @@ done:
 }
 
 bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
-                                 const bb_factor_pipeline *pipeline)
+                                 const bb_factor_pipeline *asked)
 {
     bb_status status = BB_OK;
+    const bb_factor_pipeline planned = bb_factor_pipeline_planned(asked);
+    const bb_factor_pipeline *pipeline = &planned;
     const bb_policy_config *policy = &pipeline->policy;
     const bb_policy_row *rule = bb_policy_describe(policy);
     BB_REQUIRE(!bb_factor_engine_is_spread(solver), BB_UNSUPPORTED,
@@ -200,7 +202,7 @@ bb_status bb_factor_device_check(const bb_factor_solver_config *solver,
     BB_REQUIRE(!has_policy(pipeline) || splits(pipeline->arithmetic), BB_UNSUPPORTED,
                "on cuda a policy needs hp1, hp2, hp3 or x3 arithmetic, got %s",
                bb_variant_names[pipeline->arithmetic]);
-    BB_REQUIRE(!has_policy(pipeline) || rule->is_search ||
+    BB_REQUIRE(!has_policy(pipeline) || bb_factor_pipeline_finds_arithmetic(pipeline) ||
                    pipeline->sweeps == (int)BB_POLICY_SWEEPS_SP,
                BB_UNSUPPORTED, "on cuda the sweeps of a policy are sp");
     bool follows =
@@ -306,10 +308,12 @@ static void add_mixed(const bb_factor_solver_config *solver, bb_panel_plan plan,
     add_plan(solver, plan, list);
 }
 
-static plan_list list_plans(const bb_factor_solver_config *solver,
-                            const bb_factor_pipeline *pipeline, bb_index n, bb_index rows)
+static plan_list list_plans(const bb_factor_solver_config *solver, const bb_factor_pipeline *asked,
+                            bb_index n, bb_index rows)
 {
-    const bb_policy_row *rule = bb_policy_describe(&pipeline->policy);
+    const bb_factor_pipeline planned = bb_factor_pipeline_planned(asked);
+    const bb_factor_pipeline *pipeline = &planned;
+    const bool searches = bb_factor_pipeline_finds_arithmetic(pipeline);
     bb_panel_plan plan = plan_of(solver, pipeline, n, rows);
     bb_variant given[BB_VARIANT_COUNT];
     const int count =
@@ -320,14 +324,13 @@ static plan_list list_plans(const bb_factor_solver_config *solver,
         plan.arithmetic = bb_variant_describe(given[v])->in_halves;
         plan.diagonal_follows = false;
         add_plan(solver, plan, &list);
-        plan.diagonal_follows =
-            pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || rule->is_search;
+        plan.diagonal_follows = pipeline->policy.diagonal == (int)BB_POLICY_FOLLOW || searches;
         add_plan(solver, plan, &list);
     }
     if (has_policy(pipeline) && count > 1) {
         add_mixed(solver, plan, count, given, &list);
     }
-    if (pipeline->escalate || rule->is_search) {
+    if (pipeline->escalate || searches) {
         plan.arithmetic = BB_VARIANT_DP;
         add_plan(solver, plan, &list);
     }

@@ -5,9 +5,9 @@
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/storage/column_scale.h"
 #include "sim/pipelines/storage/factor_storage.h"
-#include "sim/pipelines/storage/promised_storage.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 #include "sim/pipelines/storage/sum_rounding.h"
+#include "sim/pipelines/storage_search.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,6 @@ static const char *idle_key(const bb_factor_pipeline *pipeline)
            : pipeline->stored != (int)BB_STORED_SLOPES           ? "operator"
            : pipeline->column_scale != (int)BB_COLUMN_SCALE_NONE ? "column_scale"
            : pipeline->filter != (int)BB_SLOPE_FILTER_NONE       ? "filter"
-           : bb_promised_storage_is_given(pipeline)              ? "promise"
                                                                  : NULL;
 }
 
@@ -33,7 +32,7 @@ static bb_status check_layout(const bb_factor_pipeline *asked, bb_index index,
                               const bb_config *config, bb_problems *problems)
 {
     bb_status status = BB_OK;
-    const bb_factor_pipeline pipeline = bb_promised_storage_widest(asked);
+    const bb_factor_pipeline pipeline = bb_storage_search_widest(asked);
     const bb_matrix_layout layout = {.rows = LEAST_VALUES, .columns = LEAST_VALUES, .range = 1.0};
     bb_coded_matrix *matrix = NULL;
     status = bb_coded_matrix_create(&pipeline.storage, (bb_row_scale)pipeline.row_scale, &layout,
@@ -65,13 +64,9 @@ static bb_status check_storage(const bb_factor_pipeline *pipeline, bb_index inde
         config, problems,
         "pipelines[%td].column_scale: %s goes with rounding: sweep, expected none or deviation",
         index, bb_column_scale_names[pipeline->column_scale]));
-    BB_TRY(bb_study_refuse(
-        bb_policy_describe(&pipeline->policy)->is_search, config, problems,
-        "pipelines[%td].storage: not beside policy promise, whose trials hold what is solved",
-        index));
     const bb_index before = problems->count;
-    if (bb_promised_storage_is_given(pipeline)) {
-        BB_TRY(bb_promised_storage_check(pipeline, index, config, problems));
+    if (bb_factor_pipeline_finds_storage(pipeline)) {
+        BB_TRY(bb_storage_search_check_factor(pipeline, index, config, problems));
     } else if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->row_scale, sentence,
                                sizeof sentence)) {
         (void)snprintf(path, sizeof path, "pipelines.%td.storage", index);
@@ -283,15 +278,24 @@ static const bb_key spectrum_keys[] = {
 const bb_schema bb_factor_spectrum_schema =
     BB_SCHEMA("spectrum", bb_factor_spectrum, spectrum_keys);
 
-static const bb_key promise_keys[] = {
-    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
-     .exclusive_minimum = true, .offset = offsetof(bb_loss_promise, price),
-     .meaning = "The largest loss of Strehl ratio allowed."},
-    {.name = "over", .kind = BB_KEY_CHOICE, .choices = bb_policy_over_names, .default_text = "all",
-     .offset = offsetof(bb_loss_promise, over),
-     .meaning = "Targets and wavelengths that the loss is of: the worst of all, or the first."},
+static const char *const over_names[] = {"all", "first", NULL};
+
+static const bb_key search_keys[] = {
+    {.name = "over", .kind = BB_KEY_CHOICE, .choices = over_names, .default_text = "all",
+     .offset = offsetof(bb_factor_search_config, over),
+     .meaning = "ao: max_loss bounds the loss of all targets and wavelengths, or of the first."},
+    {.name = "variants", .kind = BB_KEY_CHOICES, .choices = bb_variant_names, .optional = true,
+     .offset = offsetof(bb_factor_search_config, variants),
+     .meaning = "Arithmetic: variants to try throughout or to mix; unset: the pipeline's arithmetic, "
+                "inside and all from it to dp in cost, the most precise of each cost."},
+    {.name = "inside", .kind = BB_KEY_CHOICE, .choices = bb_variant_names, .default_text = "sp",
+     .offset = offsetof(bb_factor_search_config, inside),
+     .meaning = "Arithmetic: a variant to try beside the pipeline's, without variants."},
+    {.name = "rounding", .kind = BB_KEY_CHOICE, .choices = bb_policy_rounding_names,
+     .offset = offsetof(bb_factor_search_config, rounding), .default_text = "worst",
+     .meaning = "Arithmetic: policy.rounding of mixtures by product."},
 };
-static const bb_schema promise_schema = BB_SCHEMA("promise", bb_loss_promise, promise_keys);
+static const bb_schema search_schema = BB_SCHEMA("search", bb_factor_search_config, search_keys);
 
 static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_factor_pipeline, name),
@@ -325,10 +329,13 @@ static const bb_key keys[] = {
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_factor_pipeline, storage),
      .meaning = "How the reconstructor is held once it is solved; unset: as it was solved, in fp64."},
-    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema, .optional = true,
-     .offset = offsetof(bb_factor_pipeline, promise),
-     .meaning = "storage without its bits or tolerance: a loss, and what is found is the storage of fewest "
-                "bytes that keeps it (ao)."},
+    {.name = "max_loss", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
+     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_factor_pipeline, max_loss),
+     .meaning = "Largest loss against the reference, of Strehl ratio (ao) or variance: finds the cheapest "
+                "arithmetic, or, of a storage without its bits or tolerance, the fewest bytes (ao)."},
+    {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
+     .offset = offsetof(bb_factor_pipeline, search),
+     .meaning = "max_loss: what is tried."},
     {.name = "operator", .kind = BB_KEY_CHOICE, .choices = bb_stored_operator_names,
      .offset = offsetof(bb_factor_pipeline, stored), .default_text = "slopes",
      .meaning = "storage: what is held: the reconstructor, or the commands of the target's mirror that it "
@@ -374,6 +381,7 @@ static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_ST
         bool full =
             bb_variant_describe((bb_variant)items[i].arithmetic)->output == BB_FORMAT_FP64 &&
             bb_policy_describe(&items[i].policy)->is_uniform &&
+            !bb_factor_pipeline_finds_arithmetic(&items[i]) &&
             (!bb_factor_storage_is_given(&items[i]) ||
              bb_codec_is_plain(&items[i].storage, BB_FORMAT_FP64));
         out[i] = (bb_pipeline_facts){items[i].name, full};
@@ -381,16 +389,36 @@ static bb_index list_facts(const bb_list *pipelines, bb_pipeline_facts out[BB_ST
     return count;
 }
 
-bool bb_factor_pipeline_promises(const bb_factor_pipeline *pipeline)
+bool bb_factor_pipeline_searches(const bb_factor_pipeline *pipeline)
 {
-    return bb_policy_describe(&pipeline->policy)->is_search ||
-           bb_promised_storage_is_given(pipeline);
+    return pipeline->max_loss > 0.0;
+}
+
+bool bb_factor_pipeline_finds_arithmetic(const bb_factor_pipeline *pipeline)
+{
+    return bb_factor_pipeline_searches(pipeline) && pipeline->storage.codec < 0;
+}
+
+bool bb_factor_pipeline_finds_storage(const bb_factor_pipeline *pipeline)
+{
+    return bb_factor_pipeline_searches(pipeline) && pipeline->storage.codec >= 0;
+}
+
+bb_factor_pipeline bb_factor_pipeline_planned(const bb_factor_pipeline *pipeline)
+{
+    bb_factor_pipeline planned = *pipeline;
+    if (bb_factor_pipeline_finds_arithmetic(pipeline)) {
+        planned.policy = (bb_policy_config){
+            .kind = BB_POLICY_TILE_NORM, .inside = pipeline->search.inside, .tolerance = NAN};
+    }
+    return planned;
 }
 
 bool bb_factor_pipeline_solves_alike(const bb_factor_pipeline *a, const bb_factor_pipeline *b)
 {
     return bb_policy_describe(&a->policy)->is_uniform &&
-           bb_policy_describe(&b->policy)->is_uniform && a->policy.diagonal == b->policy.diagonal &&
+           bb_policy_describe(&b->policy)->is_uniform && !bb_factor_pipeline_finds_arithmetic(a) &&
+           !bb_factor_pipeline_finds_arithmetic(b) && a->policy.diagonal == b->policy.diagonal &&
            a->arithmetic == b->arithmetic && a->accumulate_k == b->accumulate_k &&
            a->accumulate_from == b->accumulate_from && a->sweeps == b->sweeps &&
            a->sweep_energy == b->sweep_energy && a->refine.method == b->refine.method &&
@@ -437,8 +465,9 @@ static bool starts_idly(const bb_factor_pipeline *pipeline)
 {
     bb_variant given[BB_VARIANT_COUNT];
     bool half_sums = false;
+    const bb_factor_pipeline planned = bb_factor_pipeline_planned(pipeline);
     const int count =
-        bb_factor_map_variants(&pipeline->policy, (bb_variant)pipeline->arithmetic, given);
+        bb_factor_map_variants(&planned.policy, (bb_variant)planned.arithmetic, given);
     for (int v = 0; v < count; ++v) {
         half_sums = half_sums || bb_variant_describe(given[v])->accumulator == BB_FORMAT_FP16;
     }
@@ -459,21 +488,48 @@ done:
     return status;
 }
 
-// What a study searches is listed in one table: arithmetic or storages.
-static bb_status check_promises(const bb_list *pipelines, const bb_config *config,
+// Keys of `search` that have no effect, and a policy beside it.
+static bb_status check_search(const bb_factor_pipeline *pipeline, bb_index index,
+                              const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bool finds_storage = bb_factor_pipeline_finds_storage(pipeline);
+    for (bb_index k = 0; k < search_schema.key_count; ++k) {
+        const char *key = search_schema.keys[k].name;
+        const bool is_idle =
+            !bb_factor_pipeline_searches(pipeline) || (finds_storage && strcmp(key, "over") != 0);
+        BB_TRY(bb_study_refuse(is_idle && changed(&search_schema, &pipeline->search, key), config,
+                               problems, "pipelines[%td].search.%s: of no effect %s", index, key,
+                               finds_storage ? "beside storage" : "without max_loss"));
+    }
+    BB_TRY(bb_study_refuse(
+        bb_factor_pipeline_finds_arithmetic(pipeline) && pipeline->policy.kind != BB_POLICY_UNIFORM,
+        config, problems,
+        "pipelines[%td].policy: not beside max_loss, which finds the arithmetic (of a storage "
+        "without its bits or tolerance it finds those)",
+        index));
+done:
+    return status;
+}
+
+// The searches of a study are listed in one table: of arithmetic or of storages.
+static bb_status check_searches(const bb_list *pipelines, const bb_config *config,
                                 bb_problems *problems)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *items = pipelines->items;
     bb_index other = 0;
-    while (other < pipelines->count && !bb_policy_describe(&items[other].policy)->is_search) {
+    while (other < pipelines->count && !bb_factor_pipeline_finds_arithmetic(&items[other])) {
         ++other;
     }
-    for (bb_index p = 0; other < pipelines->count && p < pipelines->count; ++p) {
-        BB_TRY(bb_study_refuse(bb_promised_storage_is_given(&items[p]), config, problems,
-                               "pipelines[%td].promise: of a storage, beside policy promise of "
-                               "pipelines[%td], expected promises of one kind in a study",
-                               p, other));
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        BB_TRY(check_search(&items[p], p, config, problems));
+        BB_TRY(
+            bb_study_refuse(other < pipelines->count && bb_factor_pipeline_finds_storage(&items[p]),
+                            config, problems,
+                            "pipelines[%td].max_loss: finds a storage, that of pipelines[%td] "
+                            "an arithmetic; expected one of the two in a study",
+                            p, other));
     }
 done:
     return status;
@@ -502,10 +558,11 @@ bb_status bb_factor_pipelines_check(const bb_list *pipelines, const bb_config *c
             "pipelines[%td].accumulate_from: of no effect with arithmetic %s, expected hp3", p,
             bb_variant_names[items[p].arithmetic]));
     }
-    BB_TRY(check_promises(pipelines, config, problems));
+    BB_TRY(check_searches(pipelines, config, problems));
     bb_index count = list_facts(pipelines, facts);
     BB_TRY(bb_study_check_pipelines(
-        facts, count, "arithmetic dp, a uniform policy and no storage but fp64", config, problems));
+        facts, count, "arithmetic dp, a uniform policy, no storage but fp64 and no max_loss",
+        config, problems));
 done:
     return status;
 }
@@ -515,7 +572,7 @@ bb_tile_plan bb_factor_pipeline_tiles(const bb_factor_solver_config *solver,
 {
     return (bb_tile_plan){.tile_size = solver->tile,
                           .arithmetic = (bb_variant)pipeline->arithmetic,
-                          .policy = pipeline->policy,
+                          .policy = bb_factor_pipeline_planned(pipeline).policy,
                           .sweeps = (bb_policy_sweeps)pipeline->sweeps,
                           .sweep_energy = pipeline->sweep_energy,
                           .sums_from_c = pipeline->accumulate_from == (int)BB_ACCUMULATE_FROM_C,

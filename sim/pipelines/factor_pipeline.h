@@ -51,12 +51,16 @@ typedef struct bb_slope_config {
 
 extern const bb_schema bb_slope_schema;
 
-/// Keys of `promise:` of a pipeline, whose storage is searched then
-/// (storage/promised_storage.h).
-typedef struct bb_loss_promise {
-    double price; ///< the largest one allowed, as the experiment counts it; NaN: no promise
-    int over;     ///< bb_policy_over
-} bb_loss_promise;
+/// Which losses of Strehl ratio max_loss bounds, by the names of `over`.
+typedef enum bb_loss_over { BB_LOSS_OVER_ALL, BB_LOSS_OVER_FIRST } bb_loss_over;
+
+/// Keys of `search:` of a pipeline, with max_loss (factor_search.h, storage_search.h).
+typedef struct bb_factor_search_config {
+    int over;         ///< bb_loss_over
+    bb_list variants; ///< of bb_variant as int: candidates of an arithmetic; none: by rule
+    int inside;       ///< bb_variant: where a mixture needs more than the arithmetic
+    int rounding;     ///< bb_policy_rounding of mixtures by product
+} bb_factor_search_config;
 
 /// A tile by its place.
 typedef struct bb_factor_tile {
@@ -191,7 +195,8 @@ typedef struct bb_factor_pipeline {
     bb_refine_config refine;
     bool escalate;           ///< a failure is followed by x3, then dp
     bb_codec_config storage; ///< of the reconstructor; codec -1: it is not stored
-    bb_loss_promise promise; ///< whose storage is to be found
+    double max_loss;         ///< NaN: nothing is searched
+    bb_factor_search_config search;
     int stored;              ///< bb_stored_operator
     int row_scale;           ///< bb_row_scale, before it is narrowed
     int column_scale;        ///< bb_column_scale, before it is narrowed
@@ -206,8 +211,14 @@ typedef struct bb_factor_pipeline {
 
 extern const bb_schema bb_factor_pipeline_schema;
 
-/// Whether its arithmetic or its storage is to be found.
-bool bb_factor_pipeline_promises(const bb_factor_pipeline *pipeline);
+/// Whether max_loss finds the arithmetic (no storage is given), the storage, or either.
+bool bb_factor_pipeline_finds_arithmetic(const bb_factor_pipeline *pipeline);
+bool bb_factor_pipeline_finds_storage(const bb_factor_pipeline *pipeline);
+bool bb_factor_pipeline_searches(const bb_factor_pipeline *pipeline);
+
+/// The pipeline as it is planned before its arithmetic is found: by the tile-norm rule. Others as
+/// they are.
+bb_factor_pipeline bb_factor_pipeline_planned(const bb_factor_pipeline *pipeline);
 
 /// Whether two pipelines that compute on the same device have the same factorization and solves,
 /// whatever they store of them: in one arithmetic throughout, none searched.

@@ -5,7 +5,7 @@
 #include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/pipelines/factor_spectrum.h"
-#include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage_search.h"
 #include "solvers/distributed/engine.h"
 #include "solvers/factor/reconstructor.h"
 
@@ -13,8 +13,8 @@
 
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline)
 {
-    const double candidates = bb_policy_describe(&pipeline->policy)->is_search ? 12.0 : 1.0;
-    if (bb_promised_storage_is_given(pipeline)) {
+    const double candidates = bb_factor_pipeline_finds_arithmetic(pipeline) ? 12.0 : 1.0;
+    if (bb_factor_pipeline_finds_storage(pipeline)) {
         return 1.0; // whose draws are of the storage
     }
     return candidates * fmax(1.0, (double)pipeline->draws);
@@ -61,7 +61,8 @@ static bb_status shared_need(const bb_factor_solver_config *solver,
     const int count = bb_factor_map_variants(&plan->policy, plan->arithmetic, given);
     BB_TRY(bb_engine_plan_make(&config, plan, extent->n, extent->rows, count, given, &shared));
     const bb_policy_row *rule = bb_policy_describe(&plan->policy);
-    if (rule->is_search || pipeline->escalate) { // dp is what it may come to
+    if (bb_factor_pipeline_finds_arithmetic(pipeline) ||
+        pipeline->escalate) { // dp is what it may come to
         const bb_tile_plan widest = {.tile_size = solver->tile, .arithmetic = BB_VARIANT_DP};
         const bb_variant dp = BB_VARIANT_DP;
         bb_engine_plan upper;
@@ -91,13 +92,13 @@ done:
 static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_pipeline *pipeline,
                          const bb_tile_plan *plan, const bb_factor_extent *extent)
 {
-    const bb_policy_row *policy = bb_policy_describe(&pipeline->policy);
+    const bb_policy_row *policy = bb_policy_describe(&plan->policy);
     const bb_tile_plan widest = {.tile_size = solver->tile,
                                  .arithmetic = BB_VARIANT_DP,
                                  .memory_limit = plan->memory_limit,
                                  .swap_folder = plan->swap_folder};
     bb_need need = tiles_need(pipeline, plan, extent);
-    if (policy->is_search || pipeline->escalate) {
+    if (bb_factor_pipeline_finds_arithmetic(pipeline) || pipeline->escalate) {
         need = bb_need_in_turn(need, bb_need_kept(tiles_need(pipeline, &widest, extent)));
     }
     if (policy->by_tolerance || policy->by_tile_norms) {

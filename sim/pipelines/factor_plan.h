@@ -29,7 +29,7 @@ BB_CHECKED bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solv
                                              const bb_factor_extent *extent, bb_plan *lines,
                                              bb_need *out, double *operator_bytes);
 
-/// Factorizations that a pipeline usually takes: a promise is searched, and each draw is one.
+/// Factorizations that a pipeline usually takes: a search tries several, and each draw is one.
 double bb_factor_pipeline_trials(const bb_factor_pipeline *pipeline);
 
 #endif

@@ -29,7 +29,7 @@ typedef struct bb_factor_report {
     double tile_size;              ///< rows of a tile, NaN: nothing was factored
     double device_to_device_bytes; ///< of an L on several GPUs; NaN: one
     char digest[17];               ///< of the factor on the cpu, "" unknown
-    double stored_step; ///< of what a promise found (storage/promised_storage.h), NaN of others
+    double stored_step;            ///< that a search found (storage_search.h), NaN of others
 } bb_factor_report;
 
 /// All NaN.

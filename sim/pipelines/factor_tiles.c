@@ -16,7 +16,7 @@ static const bb_output rows[] = {
     {"variant_<p>", "tile_row, tile_column", "1",
      "index of the variant that the policy gives the products into a tile, pipeline of that index",
      .note = "NaN above the diagonal; before anything of `escalate`; of `product` what products "
-             "beyond its bound take; none of uniform policies and of promises"},
+             "beyond its bound take; none of uniform policies and of searches"},
 };
 
 const bb_output_table bb_factor_tiles_outputs = {
@@ -28,7 +28,7 @@ static bool has_map(const bb_factor_problem *problem, const bb_policy_config *po
     const bb_policy_row *row = bb_policy_describe(policy);
     const bool floorless =
         row->by_tolerance && isnan(policy->tolerance) && isnan(problem->noise_floor);
-    return !row->is_uniform && !row->is_search && !floorless;
+    return !row->is_uniform && !floorless;
 }
 
 static bb_status publish_axes(bb_index tiles, bb_results *results)

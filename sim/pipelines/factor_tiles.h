@@ -12,7 +12,7 @@
 extern const bb_output_table bb_factor_tiles_outputs;
 
 /// Writes the maps of those of `count` pipelines whose policy has one that is not uniform; nothing
-/// where none has, or the matrix by itself is a failure. A promise has none of its own. Errors:
+/// where none has, or the matrix by itself is a failure. A searched one has none. Errors:
 /// those of bb_factor_map_create, BB_MEMORY.
 BB_CHECKED bb_status bb_factor_tiles_publish(const bb_factor_problem *problem,
                                              const bb_factor_pipeline *pipelines, bb_index count,

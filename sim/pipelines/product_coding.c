@@ -108,7 +108,7 @@ static void describe(const bb_product_pipeline *pipeline, bb_index count,
                      const bb_coding_report *reports, storage_row *out)
 {
     *out = (storage_row){.codec = out->description, .rounding = ""};
-    if (pipeline->storage.codec >= 0) { // else a promise that was not kept
+    if (pipeline->storage.codec >= 0) { // else max_loss was not met
         out->rounding = bb_codec_rounding(&pipeline->storage);
         bb_codec_describe(&pipeline->storage, out->description, sizeof out->description);
     }

@@ -6,16 +6,13 @@
 #include <stdio.h>
 
 // clang-format off
-static const bb_key promise_keys[] = {
-    {.name = "price", .kind = BB_KEY_DOUBLE, .unit = "nm", .minimum = 0.0, .maximum = 1e6,
-     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_storage_promise, price),
-     .meaning = "wafer: the largest overlay error allowed; unset: nothing is promised."},
+static const bb_key search_keys[] = {
     {.name = "codecs", .kind = BB_KEY_RECORDS, .schema = &bb_codec_schema, .shorthand = "codec",
-     .optional = true, .offset = offsetof(bb_storage_promise, codecs),
-     .meaning = "Storages to search, along tolerances or bits where they give none; unset: all codecs."},
+     .optional = true, .offset = offsetof(bb_product_search_config, codecs),
+     .meaning = "wafer: storages to try, along their tolerance or bits if left out; unset: all codecs."},
 };
 // clang-format on
-static const bb_schema promise_schema = BB_SCHEMA("promise", bb_storage_promise, promise_keys);
+static const bb_schema search_schema = BB_SCHEMA("search", bb_product_search_config, search_keys);
 
 // clang-format off
 static const bb_key keys[] = {
@@ -23,8 +20,8 @@ static const bb_key keys[] = {
      .meaning = "Of the pipeline, in tables and files; unique."},
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_product_pipeline, storage),
-     .replaces = {"promise"},
-     .meaning = "How the matrix is held; not beside a promise, which finds it."},
+     .replaces = {"max_loss", "search"},
+     .meaning = "How the matrix is stored; not beside max_loss, which finds it."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_product_pipeline, scale), .default_text = "none",
      .meaning = "Scale of a row before it is narrowed."},
@@ -42,16 +39,20 @@ static const bb_key keys[] = {
     {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,
      .offset = offsetof(bb_product_pipeline, delivery),
      .meaning = "wafer: when corrections reach the machine, for the feed-forward residual."},
-    {.name = "promise", .kind = BB_KEY_GROUP, .schema = &promise_schema,
-     .offset = offsetof(bb_product_pipeline, promise), .replaces = {"storage"},
-     .meaning = "wafer: a price in the place of a storage: that of fewest bytes that keeps it."},
+    {.name = "max_loss", .kind = BB_KEY_DOUBLE, .unit = "nm", .minimum = 0.0, .maximum = 1e6,
+     .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_product_pipeline, max_loss),
+     .replaces = {"storage"},
+     .meaning = "wafer: largest overlay error; finds the storage of fewest bytes."},
+    {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
+     .offset = offsetof(bb_product_pipeline, search),
+     .meaning = "wafer, with max_loss: what is tried."},
 };
 // clang-format on
 const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_pipeline, keys);
 
-bool bb_product_pipeline_promises(const bb_product_pipeline *pipeline)
+bool bb_product_pipeline_searches(const bb_product_pipeline *pipeline)
 {
-    return pipeline->promise.price > 0.0 || pipeline->promise.codecs.count > 0;
+    return pipeline->max_loss > 0.0;
 }
 
 static bb_pipeline_facts facts_of(const bb_product_pipeline *pipeline)
@@ -180,7 +181,7 @@ static bb_status check_devices(const bb_list *pipelines, bb_index count, int stu
     char sentence[200];
     for (bb_index p = 0; p < count; ++p) {
         gaps.names[p] = items[p].name;
-        if (items[p].storage.codec < 0 || bb_product_pipeline_promises(&items[p]) ||
+        if (items[p].storage.codec < 0 || bb_product_pipeline_searches(&items[p]) ||
             !bb_codec_check(&items[p].storage, (bb_row_scale)items[p].scale, sentence,
                             sizeof sentence) ||
             needs_covariance(&items[p].storage) != NULL) {
@@ -248,13 +249,12 @@ static bb_status check_one(const bb_product_pipeline *pipeline, bb_index index, 
     bb_status status = BB_OK;
     char path[64];
     BB_TRY(check_sums(pipeline, index, study_device, config, problems));
-    if (pipeline->storage.codec >= 0 && !bb_product_pipeline_promises(pipeline)) {
+    if (pipeline->storage.codec >= 0 && !bb_product_pipeline_searches(pipeline)) {
         BB_TRY(check_given(pipeline, index, config, problems));
-    } else if (!bb_product_pipeline_promises(pipeline)) {
+    } else if (!bb_product_pipeline_searches(pipeline)) {
         (void)snprintf(path, sizeof path, "pipelines.%td", index);
         BB_TRY(bb_problems_add(problems, bb_config_place(config, path),
-                               "%s.storage: missing; expected a codec (of wafer, or a promise)",
-                               path));
+                               "%s.storage: missing; expected a codec, or max_loss (wafer)", path));
     }
 done:
     return status;
@@ -289,9 +289,10 @@ bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines, const
         BB_TRY(bb_study_refuse(
             !bb_delivery_on_time(&items[p].delivery), config, problems,
             "pipelines.%td.delivery: only experiment wafer has corrections to deliver", p));
-        BB_TRY(bb_study_refuse(bb_product_pipeline_promises(&items[p]), config, problems,
-                               "pipelines.%td.promise: only experiment wafer has a price in nm",
-                               p));
+        BB_TRY(bb_study_refuse(
+            bb_product_pipeline_searches(&items[p]) || items[p].search.codecs.count > 0, config,
+            problems, "pipelines.%td.%s: only experiment wafer has a loss in nm to bound", p,
+            bb_product_pipeline_searches(&items[p]) ? "max_loss" : "search"));
     }
 done:
     return status;

@@ -13,16 +13,15 @@
 #include "sim/study.h"
 #include "solvers/operator/coded_operator.h"
 
-/// Keys of `promise:`, in the place of a storage (sim/pipelines/storage_promise.h).
-typedef struct bb_storage_promise {
-    double price;   ///< the largest one allowed, as the experiment counts it; NaN: no promise
+/// Keys of `search:`, with max_loss (storage_search.h).
+typedef struct bb_product_search_config {
     bb_list codecs; ///< of bb_codec_config; none: all that the pipeline takes
-} bb_storage_promise;
+} bb_product_search_config;
 
 /// Products and sums are in one of bb_working_format_names.
 typedef struct bb_product_pipeline {
     const char *name;
-    bb_codec_config storage; ///< codec -1: not given, it is promised
+    bb_codec_config storage; ///< codec -1: not given, max_loss finds it
     int scale;               ///< bb_row_scale
     int multiply;            ///< bb_format, a working one
     int accumulate;          ///< bb_format, a working one
@@ -30,13 +29,14 @@ typedef struct bb_product_pipeline {
     int device;              ///< as bb_study.device; -1: the study's
     bb_index draws;          ///< codings with roundings of their own, the plain one included
     bb_delivery_config delivery; ///< of the wafer experiment
-    bb_storage_promise promise;  ///< likewise
+    double max_loss;             ///< likewise, in nm; NaN: nothing is searched
+    bb_product_search_config search;
 } bb_product_pipeline;
 
 extern const bb_schema bb_product_pipeline_schema;
 
 /// Whether its storage is to be found.
-bool bb_product_pipeline_promises(const bb_product_pipeline *pipeline);
+bool bb_product_pipeline_searches(const bb_product_pipeline *pipeline);
 
 /// Whether scale, sums, draws and device of a pipeline go with its storage; else a sentence.
 bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
@@ -51,7 +51,7 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines);
 BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
                                                 const bb_config *config, bb_problems *problems);
 
-/// The rule of studies without a machine to correct: nothing late or missed, and no promise in nm.
+/// The rule of studies without a machine to correct: nothing late or missed, and no max_loss.
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines,
                                                             const bb_config *config,

@@ -9,7 +9,7 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/factor_plan.h"
-#include "sim/pipelines/factor_promise.h"
+#include "sim/pipelines/factor_search.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
 #include "sim/pipelines/storage/factor_storage.h"
@@ -46,7 +46,7 @@ typedef struct reconstructor_run {
     bb_factor_problem factor_problem;
     bb_factor_storage storage;
     estimate *estimates; // [pipeline_count]
-    bb_promise_trials *promises;
+    bb_search_trials *trials;
     double *tile_norms; // of Cmm, NULL until a search asks for them
 } reconstructor_run;
 
@@ -56,7 +56,7 @@ static void finish(reconstructor_run *run)
         BB_RELEASE(&run->estimates[p].r);
     }
     BB_RELEASE(&run->estimates);
-    bb_promise_trials_destroy(&run->promises);
+    bb_search_trials_destroy(&run->trials);
     BB_RELEASE(&run->tile_norms);
     bb_factor_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
@@ -88,8 +88,7 @@ static bb_status start(const bb_reconstructor_study *asked, reconstructor_run *r
     BB_TRY(bb_factor_device_tell_single(&study->pipelines, study->solver.common.tile,
                                         bb_matrix_file_source(run->in.cmm)->rows, NULL));
     BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
-    BB_TRY(
-        bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS * run->pipeline_count, &run->promises));
+    BB_TRY(bb_search_trials_create(BB_FACTOR_SEARCH_TRIALS * run->pipeline_count, &run->trials));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         run->estimates[p].pipeline = &run->pipelines[p];
@@ -116,11 +115,6 @@ static bb_status start(const bb_reconstructor_study *asked, reconstructor_run *r
                 run->side->rows, run->pipeline_count);
 done:
     return status;
-}
-
-static bool promises(const reconstructor_run *run, bb_index p)
-{
-    return bb_policy_describe(&run->pipelines[p].policy)->is_search;
 }
 
 // Trace of each residual covariance of the estimates that there are, all in one pass over Cmm.
@@ -216,15 +210,14 @@ static const bb_output_table reconstructor_outputs = {.title = "/results, recons
                                                       .axes = "pipeline",
                                                       BB_OUTPUT_ROWS(outputs)};
 
-static const bb_output promise_rows[] = {
+static const bb_output loss_rows[] = {
     {"variance_loss", "trial", "1",
-     "price: worst part of the variance that the reference explains and this leaves",
+     "loss: worst part of the variance that the reference explains and this leaves",
      .note = "of reconstructor; over draws; NaN where one failed",
-     .member = offsetof(bb_promise_row, price)},
+     .member = offsetof(bb_search_row, loss)},
 };
 
-static const bb_output_table promise_outputs = {
-    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(promise_rows)};
+static const bb_output_table loss_outputs = BB_SEARCH_TABLE(loss_rows);
 
 static bb_status publish(void *work, bb_results *results)
 {
@@ -253,48 +246,49 @@ done:
     return status;
 }
 
-// What a promise is held against.
-typedef struct pricing {
+// Context of score_arithmetic.
+typedef struct search_context {
     reconstructor_run *run;
     const bb_factor_pipeline *pipeline;
     double best, whole; // traces of the reference and of the truth
-} pricing;
+} search_context;
 
-static bb_status find_price(void *context, double **r, bb_evaluation *solved, bb_factor_price *out)
+static bb_status score_arithmetic(void *context, double **r, bb_evaluation *solved,
+                                  bb_factor_loss *out)
 {
     bb_status status = BB_OK;
-    const pricing *asked = context;
+    const search_context *asked = context;
     estimate tried = {asked->pipeline, *solved, r[0], NAN};
     BB_TRY(score(asked->run, &tried, 1));
     *solved = tried.common;
     *out =
-        (bb_factor_price){(tried.trace - asked->best) / (asked->whole - asked->best), tried.trace};
+        (bb_factor_loss){(tried.trace - asked->best) / (asked->whole - asked->best), tried.trace};
 done:
     return status;
 }
 
-// The cheapest candidate that keeps the price of pipeline p, once the reference is scored.
-static bb_status keep_promise(reconstructor_run *run, bb_index p)
+// The cheapest arithmetic of pipeline p within its max_loss, once the reference is scored.
+static bb_status search(reconstructor_run *run, bb_index p)
 {
     bb_status status = BB_OK;
-    estimate *promised = &run->estimates[p];
-    pricing context = {
-        .run = run, .pipeline = promised->pipeline, .best = run->estimates[run->reference].trace};
-    const bb_factor_promise_task task = {.problem = &run->factor_problem,
-                                         .pipelines = run->pipelines,
-                                         .pipeline = p,
-                                         .tile_norms = &run->tile_norms,
-                                         .quantity = "residual covariance",
-                                         .context = &context,
-                                         .price = find_price};
+    estimate *found = &run->estimates[p];
+    search_context context = {
+        .run = run, .pipeline = found->pipeline, .best = run->estimates[run->reference].trace};
+    const bb_factor_search_task task = {.problem = &run->factor_problem,
+                                        .pipelines = run->pipelines,
+                                        .pipeline = p,
+                                        .tile_norms = &run->tile_norms,
+                                        .quantity = "residual covariance",
+                                        .context = &context,
+                                        .score = score_arithmetic};
     if (run->factor_problem.outcome.kind == BB_OUTCOME_OK && isnan(context.best)) {
-        bb_outcome_set(&promised->common.outcome, BB_OUTCOME_UNDERDETERMINED,
-                       "promise: the reference has no residual covariance");
+        bb_outcome_set(&found->common.outcome, BB_OUTCOME_UNDERDETERMINED,
+                       "max_loss: the reference has no residual covariance");
         goto done;
     }
     BB_TRY(trace_of_truth(run, &context.whole));
-    BB_TRY(bb_factor_promise_keep(&task, run->promises, &promised->common, &promised->r, NULL));
-    BB_TRY(score(run, promised, 1));
+    BB_TRY(bb_factor_search_run(&task, run->trials, &found->common, &found->r, NULL));
+    BB_TRY(score(run, found, 1));
 done:
     return status;
 }
@@ -312,7 +306,7 @@ done:
     return status;
 }
 
-// Traces of the draws of every pipeline, the plain one first; a promise has drawn on its way.
+// Traces of the draws of every pipeline, the plain one first; a search has computed its draws.
 static bb_status draw(reconstructor_run *run)
 {
     bb_status status = BB_OK;
@@ -324,7 +318,7 @@ static bb_status draw(reconstructor_run *run)
         if (draws->tried == 0) {
             bb_draws_add(draws, &plain->common.outcome, plain->trace);
         }
-        if (promises(run, p)) {
+        if (bb_factor_pipeline_searches(&run->pipelines[p])) {
             continue;
         }
         for (factor_problem.draw = 1; factor_problem.draw < run->pipelines[p].draws;
@@ -396,22 +390,22 @@ done:
     return status;
 }
 
-// Every pipeline from its factorization to its score, those that promise something last.
+// Every pipeline from its factorization to its score, searched ones last.
 static bb_status solve(reconstructor_run *run)
 {
     bb_status status = BB_OK;
     bb_index solved = 0;
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        if (!promises(run, p)) {
+        if (!bb_factor_pipeline_searches(&run->pipelines[p])) {
             bb_log_progress_step("solving", run->pipelines[p].name, solved++, run->pipeline_count);
             BB_TRY(solve_and_store(run, &run->factor_problem, p, &run->estimates[p]));
         }
     }
     BB_TRY(score(run, run->estimates, run->pipeline_count));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        if (promises(run, p)) {
+        if (bb_factor_pipeline_searches(&run->pipelines[p])) {
             bb_log_progress_step("solving", run->pipelines[p].name, solved++, run->pipeline_count);
-            BB_TRY(keep_promise(run, p));
+            BB_TRY(search(run, p));
         }
     }
     bb_log_progress("solving", run->pipeline_count, run->pipeline_count);
@@ -426,17 +420,17 @@ static const bb_part results_part = {
                           &bb_factor_report_outputs),
 };
 
-static bb_status publish_promises(void *work, bb_results *results)
+static bb_status publish_search(void *work, bb_results *results)
 {
     const reconstructor_run *run = work;
-    return bb_factor_promise_publish(run->promises, &run->study->pipelines, &promise_outputs,
-                                     results);
+    return bb_search_trials_publish(run->trials, &run->pipelines->name, sizeof *run->pipelines,
+                                    &bb_factor_search_outputs, &loss_outputs, results);
 }
 
-static const bb_part promise = {
-    .name = "promise",
-    .run = publish_promises,
-    .outputs = BB_OUTPUTS(&bb_promise_outputs, &bb_factor_promise_outputs, &promise_outputs),
+static const bb_part search_part = {
+    .name = "search",
+    .run = publish_search,
+    .outputs = BB_OUTPUTS(&bb_search_outputs, &bb_factor_search_outputs, &loss_outputs),
 };
 
 static bb_status publish_spectrum(void *work, bb_results *results)
@@ -466,8 +460,8 @@ static const bb_part tiles = {
 
 static const bb_part operators = {.name = "operators", .run = dump};
 
-static const bb_part *const parts[] = {&results_part, &promise,   &spectrum,
-                                       &tiles,        &operators, NULL};
+static const bb_part *const parts[] = {&results_part, &search_part, &spectrum,
+                                       &tiles,        &operators,   NULL};
 
 static bb_status run_reconstructor(const void *study, const bb_run_options *options,
                                    bb_results *results)

@@ -3,7 +3,7 @@
 
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
-#include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage_search.h"
 
 #include <math.h>
 
@@ -80,21 +80,18 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
                                "pipelines[%td].operator: expected no such key, as a covariance "
                                "from a file does not say which mirror follows",
                                p));
-        BB_TRY(bb_study_refuse(bb_promised_storage_is_given(&pipelines[p]), config, problems,
-                               "pipelines[%td].promise: expected no such key, as a covariance from "
-                               "a file has no Strehl ratio to lose",
+        BB_TRY(bb_study_refuse(bb_factor_pipeline_finds_storage(&pipelines[p]), config, problems,
+                               "pipelines[%td].storage: not beside max_loss, which finds the "
+                               "arithmetic; a storage is found in ao alone",
                                p));
-        if (bb_policy_describe(policy)->is_search && policy->over != (int)BB_POLICY_OVER_ALL) {
-            BB_TRY(bb_study_refuse(
-                true, config, problems,
-                "pipelines[%td].policy.over: of no effect with one price, expected no such key",
-                p));
-        } else if (bb_policy_describe(policy)->by_tolerance && isnan(policy->tolerance)) {
-            BB_TRY(bb_study_refuse(true, config, problems,
-                                   "pipelines[%td].policy: expected the key tolerance, as the "
-                                   "noise of the covariance is unknown",
-                                   p));
-        }
+        BB_TRY(bb_study_refuse(
+            pipelines[p].search.over != (int)BB_LOSS_OVER_ALL, config, problems,
+            "pipelines[%td].search.over: of no effect with one loss, expected no such key", p));
+        BB_TRY(bb_study_refuse(
+            bb_policy_describe(policy)->by_tolerance && isnan(policy->tolerance), config, problems,
+            "pipelines[%td].policy: expected the key tolerance, as the noise of the covariance is "
+            "unknown",
+            p));
     }
 done:
     return status;

@@ -46,7 +46,7 @@ const bb_part *const bb_wafer_parts[] = {
     &bb_wafer_view_part,
     &bb_wafer_coding_part,
     &kernels,
-    &bb_wafer_promise_part,
+    &bb_wafer_search_part,
     &bb_wafer_certificate_part,
     &bb_wafer_heating_part,
     &bb_wafer_probes_part,

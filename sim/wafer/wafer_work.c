@@ -22,7 +22,7 @@ bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out)
     BB_TRY(BB_ZEROED(count, &out->evaluations));
     out->reference = &out->evaluations[bb_product_pipelines_reference(&study->pipelines)];
     for (bb_index p = 0; p < count; ++p) {
-        const bb_product_pipeline record = bb_storage_promise_first(&asked[p], device);
+        const bb_product_pipeline record = bb_storage_search_first(&asked[p], device);
         out->evaluations[p].common = bb_evaluation_start(asked[p].name);
         BB_TRY(bb_product_devices_open(&out->devices, &record, device,
                                        &out->evaluations[p].common.device));
@@ -70,8 +70,8 @@ done:
     return status;
 }
 
-// Passes through the rows: one, or those of a search. The first computes the pipelines without a
-// promise too.
+// Passes through the rows: one, or those of a search. The first computes the pipelines without
+// max_loss too.
 typedef struct passes {
     bb_wafer_work *work;
     bb_wafer_pass pass;
@@ -87,13 +87,13 @@ static void release_tried(passes *all)
     BB_RELEASE(&all->tried);
 }
 
-// Pipelines without a promise; `*count` is how many.
+// Pipelines without max_loss; `*count` is how many.
 static bb_status list_ordinary(const bb_wafer_work *work, bb_wafer_task *tasks, bb_index *count)
 {
     bb_status status = BB_OK;
     for (bb_index p = 0; p < work->study.pipelines.count; ++p) {
         const bb_product_pipeline *pipeline = &work->pipelines[p];
-        if (!bb_product_pipeline_promises(pipeline)) {
+        if (!bb_product_pipeline_searches(pipeline)) {
             BB_TRY(bb_wafer_evaluation_create(&work->study, work->problem, pipeline->draws - 1,
                                               &work->evaluations[p]));
             tasks[(*count)++] = (bb_wafer_task){pipeline, &work->evaluations[p]};
@@ -103,15 +103,15 @@ done:
     return status;
 }
 
-// Price and bytes of a candidate that was computed.
-static bb_status find_price(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
-                            bb_storage_trial *trial)
+// Loss and bytes of a candidate that was computed.
+static bb_status find_loss(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
+                           bb_storage_trial *trial)
 {
     bb_status status = BB_OK;
     const bb_list *axes = &work->study.response.axes;
     bb_draws draws = {0};
     BB_TRY(bb_wafer_overlay_draws(work, evaluation, &draws));
-    trial->price = bb_draws_worst(&draws);
+    trial->loss = bb_draws_worst(&draws);
     trial->bytes = 0.0;
     for (bb_index a = 0; a < axes->count; ++a) {
         trial->bytes += evaluation->coding[((const int *)axes->items)[a]].bytes;
@@ -133,7 +133,7 @@ static bb_status compute(void *context, bb_storage_trial *trials, bb_index count
     BB_TRY(BB_ALLOCATE(work->study.pipelines.count + count, &tasks));
     BB_TRY(all->pass.referred ? BB_OK : list_ordinary(work, tasks, &ordinary));
     for (bb_index t = 0; t < count; ++t) {
-        const bb_product_pipeline *record = &trials[t].record;
+        const bb_product_pipeline *record = trials[t].record;
         bb_wafer_evaluation *evaluation = &all->tried[t];
         evaluation->common = bb_evaluation_start(record->name);
         BB_TRY(bb_product_devices_open(&work->devices, record, work->study.common.device,
@@ -147,7 +147,7 @@ static bb_status compute(void *context, bb_storage_trial *trials, bb_index count
         BB_TRY(bb_wafer_overlay_centre(&work->study, work->problem, tasks[t].evaluation));
     }
     for (bb_index t = 0; t < count; ++t) {
-        BB_TRY(find_price(work, &all->tried[t], &trials[t]));
+        BB_TRY(find_loss(work, &all->tried[t], &trials[t]));
     }
 done:
     BB_RELEASE(&tasks);
@@ -163,7 +163,7 @@ static void adopt(void *context, bb_index trial, bb_index pipeline)
     all->tried[trial] = (bb_wafer_evaluation){0};
 }
 
-// A promise that was not kept leaves no numbers.
+// Without a result there are no numbers.
 static bb_status leave_unset(bb_wafer_work *work, bb_index pipeline, const bb_outcome *outcome)
 {
     bb_status status = BB_OK;
@@ -189,12 +189,12 @@ static bb_status take_found(bb_wafer_work *work)
     for (bb_index p = 0; p < work->study.pipelines.count; ++p) {
         bb_outcome outcome = {0};
         bool found = false;
-        if (!bb_product_pipeline_promises(&work->pipelines[p])) {
+        if (!bb_product_pipeline_searches(&work->pipelines[p])) {
             continue;
         }
         if (points < POINTS_LEAST) {
             bb_outcome_set(&outcome, BB_OUTCOME_UNDERDETERMINED,
-                           "promise: no sigma from %td scored point", points);
+                           "max_loss: no sigma from %td scored point", points);
         } else {
             found = bb_storage_search_found(work->search, p, "nm", &work->pipelines[p].storage,
                                             &outcome);
@@ -226,46 +226,45 @@ done:
     return status;
 }
 
-static bb_status check_promises(const void *all, const bb_config *config, bb_problems *problems)
+static bb_status check_searches(const void *all, const bb_config *config, bb_problems *problems)
 {
     const bb_wafer_study *study = all;
-    return bb_storage_promises_check(&study->pipelines, study->common.device, config, problems);
+    return bb_storage_searches_check(&study->pipelines, study->common.device, config, problems);
 }
 
-static const bb_output promise_rows[] = {
-    {"overlay_error_nm", "trial", "nm", "price: largest of the draws, as price_worst",
-     .note = "of wafer; NaN where a draw failed", .member = offsetof(bb_promise_row, price)},
+static const bb_output loss_rows[] = {
+    {"overlay_error_nm", "trial", "nm", "loss: largest of the draws, as price_worst",
+     .note = "of wafer; NaN where a draw failed", .member = offsetof(bb_search_row, loss)},
 };
-static const bb_output_table promise_outputs = {
-    .title = bb_promise_title, .group = "promise", .axes = "trial", BB_OUTPUT_ROWS(promise_rows)};
+static const bb_output_table loss_outputs = BB_SEARCH_TABLE(loss_rows);
 
-static bb_status publish_promises(void *work, bb_results *results)
+static bb_status publish_searches(void *work, bb_results *results)
 {
-    return bb_storage_search_publish(((bb_wafer_work *)work)->search, &promise_outputs, results);
+    return bb_storage_search_publish(((bb_wafer_work *)work)->search, &loss_outputs, results);
 }
 
-const bb_part bb_wafer_promise_part = {
-    .name = "promise",
-    .check = check_promises,
-    .run = publish_promises,
-    .outputs = BB_OUTPUTS(&bb_promise_outputs, &bb_promise_storages, &promise_outputs),
+const bb_part bb_wafer_search_part = {
+    .name = "search",
+    .check = check_searches,
+    .run = publish_searches,
+    .outputs = BB_OUTPUTS(&bb_search_outputs, &bb_storage_search_outputs, &loss_outputs),
 };
 
 bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out)
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *asked = study->pipelines.items;
-    bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
     bb_index count = 0;
     out->tried = *study;
     out->passes = 1.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        count += 1 + bb_storage_promise_list(&asked[p], study->common.device, ladders);
+        count += 1 + bb_storage_search_list(&asked[p], study->common.device, ladders);
     }
     BB_TRY(BB_ALLOCATE(count, &out->pipelines));
     count = 0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        const bb_index searched = bb_storage_promise_list(&asked[p], study->common.device, ladders);
+        const bb_index searched = bb_storage_search_list(&asked[p], study->common.device, ladders);
         if (searched == 0) {
             out->pipelines[count++] = asked[p];
         }
@@ -275,7 +274,7 @@ bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out
             const int trials = bb_storage_ladder_trials(&ladders[i]);
             bb_product_pipeline *candidate = &out->pipelines[count++];
             *candidate = asked[p];
-            candidate->storage = bb_storage_ladder_storage(&ladders[i], ladders[i].steps - 1);
+            candidate->storage = bb_storage_ladder_widest(&ladders[i]);
             candidate->draws *= trials;
             out->passes = fmax(out->passes, (double)trials);
         }
@@ -285,25 +284,25 @@ done:
     return status;
 }
 
-static bb_status list_promise(const bb_wafer_study *study, const bb_product_pipeline *pipeline,
-                              double values, bb_plan *plan)
+static bb_status list_search(const bb_wafer_study *study, const bb_product_pipeline *pipeline,
+                             double values, bb_plan *plan)
 {
-    bb_storage_ladder ladders[BB_STORAGE_PROMISE_LADDERS];
-    const bb_index count = bb_storage_promise_list(pipeline, study->common.device, ladders);
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    const bb_index count = bb_storage_search_list(pipeline, study->common.device, ladders);
     int trials = 0;
     int most = 0;
     double bytes = 0.0;
     for (bb_index i = 0; i < count; ++i) {
-        const bb_codec_config last = bb_storage_ladder_storage(&ladders[i], ladders[i].steps - 1);
+        const bb_codec_config last = bb_storage_ladder_widest(&ladders[i]);
         const int those = bb_storage_ladder_trials(&ladders[i]);
         trials += those;
         most = those > most ? those : most;
         bytes = fmax(bytes, bb_codec_bytes_per_value(&last));
     }
     return bb_plan_add(plan, pipeline->name,
-                       "promise of %g nm, up to %d trials along %td ladders in %d passes, operator "
+                       "max_loss %g nm, up to %d trials along %td ladders in %d passes, operator "
                        "at most %.1f MB",
-                       pipeline->promise.price, trials, count, most, 1e-6 * bytes * values);
+                       pipeline->max_loss, trials, count, most, 1e-6 * bytes * values);
 }
 
 static bb_status plan_product(const void *all, const void *extent, bb_plan *plan)
@@ -316,8 +315,8 @@ static bb_status plan_product(const void *all, const void *extent, bb_plan *plan
     char codec[64];
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_codec_config *storage = &pipelines[p].storage;
-        if (bb_product_pipeline_promises(&pipelines[p])) {
-            BB_TRY(list_promise(study, &pipelines[p], values, plan));
+        if (bb_product_pipeline_searches(&pipelines[p])) {
+            BB_TRY(list_search(study, &pipelines[p], values, plan));
             continue;
         }
         bb_codec_describe(storage, codec, sizeof codec);

@@ -9,7 +9,7 @@
 #include "sim/evaluation.h"
 #include "sim/part.h"
 #include "sim/pipelines/product_coding.h"
-#include "sim/pipelines/storage_promise.h"
+#include "sim/pipelines/storage_search.h"
 #include "sim/wafer/heat/wafer_heating.h"
 
 enum { BB_WAFER_AXES = 3, BB_WAFER_PLACED = 4 };
@@ -134,8 +134,8 @@ typedef struct bb_wafer_work {
 BB_CHECKED bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out);
 void bb_wafer_work_release(bb_wafer_work *work);
 
-/// Computes every pipeline into its evaluation, once the heating is there; those that promise by
-/// search (sim/pipelines/storage_promise.h): with a detail about the result, or not_converged.
+/// Computes every pipeline into its evaluation, once the heating is there; those with max_loss by
+/// search (sim/pipelines/storage_search.h): with a detail about the result, or not_converged.
 /// Errors: those of bb_wafer_pass_run.
 BB_CHECKED bb_status bb_wafer_work_compute(bb_wafer_work *work);
 
@@ -177,7 +177,7 @@ extern const bb_part *const bb_wafer_parts[]; ///< NULL ends them
 /// The rows of that table that stand in files of their own.
 extern const bb_part bb_wafer_product_part, bb_wafer_evaluation_part, bb_wafer_overlay_part,
     bb_wafer_delivery_part, bb_lot_overlay_part, bb_wafer_view_part, bb_wafer_coding_part,
-    bb_wafer_promise_part, bb_wafer_certificate_part, bb_wafer_heating_part, bb_wafer_probes_part,
+    bb_wafer_search_part, bb_wafer_certificate_part, bb_wafer_heating_part, bb_wafer_probes_part,
     bb_wafer_convergence_part, bb_wafer_sizes_part, bb_wafer_cautions_part, bb_realtime_plan_part,
     bb_wafer_realtime_part, bb_wafer_requirements_part, bb_wafer_rows_part, bb_wafer_dump_part;
 

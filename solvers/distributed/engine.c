@@ -118,8 +118,7 @@ static bb_tile_plan known_plan(const bb_tile_plan *plan, int count, const bb_var
 {
     const bb_policy_row *rule = bb_policy_describe(&plan->policy);
     bb_tile_plan out = *plan;
-    if (plan->map != NULL ||
-        !(rule->by_table || rule->by_tolerance || rule->by_tile_norms || rule->is_search)) {
+    if (plan->map != NULL || !(rule->by_table || rule->by_tolerance || rule->by_tile_norms)) {
         return out;
     }
     for (int v = 0; v < count; ++v) {

@@ -43,7 +43,7 @@ EDGES = {
     "sim/realtime": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
     "sim/report": {"sim/config", "sim/input", "sim/output"},
     "sim/sweep": {"sim/config", "sim/input", "sim/output", "sim/pipelines"},
-    "sim/command": {"sim/config", "sim/kernels", "sim/output", "sim/report", "sim/sweep"},
+    "sim/command": {"sim/config", "sim/kernels", "sim/output", "sim/pipelines", "sim/report", "sim/sweep"},
 }
 # Rooms without an entry are those of experiments in sim/.
 EXPERIMENT = {"sim/config", "sim/input", "sim/kernels", "sim/output", "sim/pipelines", "sim/realtime"}

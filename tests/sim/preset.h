@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs of shipped configurations through the built program: what `check` promises of memory, and
+// Runs of shipped configurations through the built program: what `check` says of memory, and
 // the results of `run`.
 #ifndef BB_TESTS_SIM_PRESET_H
 #define BB_TESTS_SIM_PRESET_H

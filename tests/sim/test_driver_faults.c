@@ -101,16 +101,16 @@ TEST_FULL(an_ao_run_with_storage)
     walk("ao, storage over a night", &aged, 1, every.frames);
 }
 
-// Two mirrors, a learned profile and a promise.
+// Two mirrors, a learned profile and a search.
 TEST_FULL(an_ao_run_with_mirrors)
 {
-    const driver_case study = {
-        CONFIG_AO_SMALL,
-        {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12", "correction=mcao",
-         "wavelengths_um=[1.65]", "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]",
-         "learn.source=profile",
-         "pipelines=[{name: reference, arithmetic: dp}, {name: kept, arithmetic: hp1, policy: "
-         "{kind: promise, inside: sp, price: 0.5}}]"}};
+    const driver_case study = {CONFIG_AO_SMALL,
+                               {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
+                                "correction=mcao", "wavelengths_um=[1.65]",
+                                "mirrors=[{height_m: 0.0}, {height_m: 9000.0, pitch_m: 3.0}]",
+                                "learn.source=profile",
+                                "pipelines=[{name: reference, arithmetic: dp}, {name: kept, "
+                                "arithmetic: hp1, max_loss: 0.5, search: {inside: sp}}]"}};
     walk("ao with mirrors", &study, 1, every.frames);
 }
 

@@ -10,8 +10,8 @@
     "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp, draws: 3, "          \
     "escalate: "                                                                                   \
     "true}, {name: rule, arithmetic: hp1, policy: {kind: tile_norm, inside: sp}}, {name: cg, "     \
-    "arithmetic: hp1, refine: {method: cg}}, {name: promise, arithmetic: hp1, policy: {kind: "     \
-    "promise, price: 0.01}}]"
+    "arithmetic: hp1, refine: {method: cg}}, {name: searched, arithmetic: hp1, "                   \
+    "max_loss: 0.01}]"
 
 // Every pipeline has the status and no number.
 static void expect_throughout(const bb_results *results, const char *status, const char *detail)

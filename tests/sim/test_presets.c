@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The configurations that are shipped, through the built program as a user runs it: what `check`
-// promises of memory, exit codes, and the numbers in the file against golden ones.
+// says of memory, exit codes, and the numbers in the file against golden ones.
 #include "core/device/device.h"
 #include "tests/sim/preset.h"
 
@@ -32,10 +32,10 @@ TEST(fringe_quick)
     golden_check(results, "fringe-quick.txt");
 }
 
-TEST(fringe_promise)
+TEST(fringe_max_loss)
 {
-    autoptr(bb_results) results = run_preset(BB_SOURCE_DIR "/configs/fringe/promise.yaml");
-    golden_check(results, "fringe-promise.txt");
+    autoptr(bb_results) results = run_preset(BB_SOURCE_DIR "/configs/fringe/max-loss.yaml");
+    golden_check(results, "fringe-max-loss.txt");
 }
 
 // A run of little is mostly the program itself.

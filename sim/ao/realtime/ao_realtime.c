@@ -360,7 +360,7 @@ bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *ta
     bb_frame_measurement measured = {0};
     BB_REQUIRE(which >= 0, BB_INVALID,
                "no pipeline stores its reconstructor, which a loop multiplies: expected one with a "
-               "storage that is told, as a promise finds it in `run`");
+               "complete storage, as `run` finds it by max_loss");
     BB_REQUIRE(pipelines[which].accumulate <= (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, accumulate: a loop of frames sums in fp64 or fp32, as "
                "realtime.accumulate says, not in %s",

@@ -3,7 +3,7 @@
 
 #include "precision/format.h"
 #include "sim/pipelines/storage/factor_storage.h"
-#include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage_search.h"
 #include "solvers/loop/command_team.h"
 
 #include <assert.h>
@@ -104,7 +104,7 @@ double bb_ao_realtime_config_gain(const bb_ao_realtime_config *self)
 // Whether a pipeline says how its reconstructor is stored.
 static bool is_told(const bb_factor_pipeline *pipeline)
 {
-    return bb_factor_storage_is_given(pipeline) && !bb_promised_storage_is_given(pipeline);
+    return bb_factor_storage_is_given(pipeline) && !bb_factor_pipeline_finds_storage(pipeline);
 }
 
 bb_index bb_ao_realtime_config_pipeline(const bb_ao_realtime_config *self, const bb_list *pipelines)
@@ -138,10 +138,10 @@ static bb_status check_pipeline(const bb_ao_realtime_config *self, const bb_list
                                "pipeline with a storage",
                                self->pipeline);
     }
-    if (bb_promised_storage_is_given(&items[p])) {
+    if (bb_factor_pipeline_finds_storage(&items[p])) {
         return bb_study_refuse(true, config, problems,
-                               "realtime.pipeline = %s: its storage is promised, which `run` "
-                               "finds, expected a pipeline with a storage that is told",
+                               "realtime.pipeline = %s: `run` finds its storage by max_loss, "
+                               "expected a pipeline with a complete storage",
                                self->pipeline);
     }
     return BB_OK;

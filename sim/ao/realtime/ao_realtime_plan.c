@@ -4,7 +4,7 @@
 #include "sim/ao/realtime/frame_loop.h"
 #include "sim/ao/realtime/telemetry_file.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/storage/promised_storage.h"
+#include "sim/pipelines/storage_search.h"
 #include "sim/realtime/realtime_report.h"
 
 #include <math.h>
@@ -134,7 +134,7 @@ static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *ask
                          const bb_ao_realtime_extent *extent)
 {
     const bb_frame_times_config *times = &study->frame_times;
-    const bb_factor_pipeline pipeline = bb_promised_storage_widest(asked);
+    const bb_factor_pipeline pipeline = bb_storage_search_widest(asked);
     const bool on_device =
         bb_factor_device_serves(&study->solver.common, asked, study->common.device);
     const bb_device_kind device = on_device ? BB_DEVICE_CUDA : BB_DEVICE_CPU;

@@ -104,8 +104,8 @@ static bb_status check_numbers(const bb_list *list)
     bb_status status = BB_OK;
     const bb_fringe_pipeline *pipelines = list->items;
     for (bb_index p = 0; p < list->count; ++p) {
-        BB_REQUIRE(!bb_fringe_pipeline_promises(&pipelines[p]), BB_INVALID,
-                   "pipelines.%td.promise: the numbers of %s are not known before a run, expected "
+        BB_REQUIRE(!bb_fringe_pipeline_searches(&pipelines[p]), BB_INVALID,
+                   "pipelines.%td.max_loss: the numbers of %s are not known before a run, expected "
                    "a study of pipelines that have theirs",
                    p, pipelines[p].name);
     }

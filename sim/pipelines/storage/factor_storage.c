@@ -10,10 +10,10 @@
 #include "sim/pipelines/product_coding.h"
 #include "sim/pipelines/storage/column_scale.h"
 #include "sim/pipelines/storage/narrow_sum.h"
-#include "sim/pipelines/storage/promised_storage.h"
 #include "sim/pipelines/storage/rounding_norm.h"
 #include "sim/pipelines/storage/stored_rows.h"
 #include "sim/pipelines/storage/sum_rounding.h"
+#include "sim/pipelines/storage_search.h"
 #include "solvers/factor/rounding_sweep.h"
 
 #include <lapacke.h>
@@ -462,12 +462,12 @@ static bb_need clips_need(const bb_factor_pipeline *pipeline, bool on_device,
                         : (bb_need){.host_bytes = copy, .seconds = clips * sweeping.seconds};
 }
 
-// What a pipeline takes once the norms that it needs have their factors; of one that promises,
+// What a pipeline takes once the norms that it needs have their factors; of a searched one,
 // about half of the trials at their widest.
 static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_config *solver,
                        int study_device, const bb_factor_extent *extent, bb_index m)
 {
-    const bb_factor_pipeline widest = bb_promised_storage_widest(asked);
+    const bb_factor_pipeline widest = bb_storage_search_widest(asked);
     const bb_factor_pipeline *pipeline = &widest;
     const bb_need scales = {.host_bytes = sizeof(double) * (double)extent->n};
     bb_need need = {0};
@@ -487,7 +487,7 @@ static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_c
     } else if (is_swept(pipeline)) {
         need = bb_need_together(need, bb_rounding_sweep_need(extent->n, m, solver->tile));
     }
-    return bb_need_repeated(need, 1.0 + 0.5 * bb_promised_storage_trials(asked));
+    return bb_need_repeated(need, 1.0 + 0.5 * bb_storage_search_trials(asked));
 }
 
 bb_need bb_factor_storage_need(const bb_list *pipelines, const bb_factor_solver_config *solver,

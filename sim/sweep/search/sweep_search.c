@@ -468,12 +468,11 @@ typedef struct search_row {
 
 static const bb_output outputs[] = {
     {"group", "group", "1", "index of the conditions that have one answer",
-     .note = "one bb_search_group for all, or each condition",
-     .member = offsetof(search_row, index)},
+     .note = "one for all conditions, or one each", .member = offsetof(search_row, index)},
     {"first_point", "group", "1", "number of the first point of the group", .note = NULL,
      .member = offsetof(search_row, first_point)},
     {"found", "group", NULL, "value of the searched key",
-     .note = "empty where no step keeps the price", .member = offsetof(search_row, setting)},
+     .note = "empty if no step is within max_loss", .member = offsetof(search_row, setting)},
     {"minimised", "group", "1", "largest value of what is minimised, over the group", .note = NULL,
      .member = offsetof(search_row, value)},
     {"price_most", "group", "<the price's>", "largest price over the group", .note = NULL,

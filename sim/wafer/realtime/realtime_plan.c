@@ -76,8 +76,8 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
                "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
                pipeline->name, bb_working_format_names[pipeline->multiply]);
-    BB_REQUIRE(!bb_product_pipeline_promises(pipeline), BB_UNSUPPORTED,
-               "pipeline %s, promise: the loop measures a storage that is known; take the one that "
+    BB_REQUIRE(!bb_product_pipeline_searches(pipeline), BB_UNSUPPORTED,
+               "pipeline %s, max_loss: the loop measures a storage that is known; set the one that "
                "`bitbudget run` finds",
                pipeline->name);
     const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
@@ -148,7 +148,7 @@ static bb_status plan_lines(const void *all, const void *span, bb_plan *plan)
     const bb_realtime_config *realtime = &study->realtime;
     const bool streamed = realtime->matrices == (int)BB_LOOP_STREAMED;
     if ((realtime->pipeline == NULL && !streamed && realtime->gpus == 1) ||
-        bb_product_pipeline_promises(pipeline)) {
+        bb_product_pipeline_searches(pipeline)) {
         return BB_OK;
     }
     const realtime_memory memory = memory_of(study, extent);
@@ -181,10 +181,10 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
                            "realtime.pipeline = %s: expected the name of one of the pipelines",
                            name));
     BB_TRY(bb_study_refuse(name != NULL && index >= 0 &&
-                               bb_product_pipeline_promises(pipeline_of(study)),
+                               bb_product_pipeline_searches(pipeline_of(study)),
                            config, problems,
-                           "realtime.pipeline = %s: its storage is promised and not known "
-                           "before a run, expected a pipeline with a storage",
+                           "realtime.pipeline = %s: `run` finds its storage by max_loss, "
+                           "expected a pipeline with a storage",
                            name));
     BB_TRY(bb_study_refuse(realtime->gpus > study->response.axes.count, config, problems,
                            "realtime.gpus = %td: expected at most the %td of response.axes, "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // nx456 on a cuda device against the cpu: Strehl ratios of every arithmetic, and targets in parts;
-// promises, found and verified there.
+// searches, found and verified there.
 #include "core/device/device.h"
 #include "sim/ao/ao_plan.h"
 #include "tests/first_device.h"
@@ -89,11 +89,11 @@ TEST(a_device_that_is_too_small_is_told_before_any_work)
 // The trials of one pipeline: they say what was kept, and the cheapest kept one is what was taken.
 static void check_trials(const bb_results *results, const char *name, double maximum)
 {
-    const bb_dataset *pipeline = bb_results_find(results, "promise/pipeline");
-    const bb_dataset *arithmetic = bb_results_find(results, "promise/arithmetic");
-    const bb_dataset *kept = bb_results_find(results, "promise/kept");
-    const bb_dataset *loss = bb_results_find(results, "promise/strehl_loss");
-    const bb_dataset *cost = bb_results_find(results, "promise/relative_cost");
+    const bb_dataset *pipeline = bb_results_find(results, "search/pipeline");
+    const bb_dataset *arithmetic = bb_results_find(results, "search/arithmetic");
+    const bb_dataset *kept = bb_results_find(results, "search/accepted");
+    const bb_dataset *loss = bb_results_find(results, "search/strehl_loss");
+    const bb_dataset *cost = bb_results_find(results, "search/relative_cost");
     bb_index trials = 0;
     double found[2] = {NAN, INFINITY};
     assert_non_null(pipeline);
@@ -117,14 +117,14 @@ static void check_trials(const bb_results *results, const char *name, double max
     check_relative(found[1], driver_number(results, "relative_cost", name), 1e-12);
 }
 
-#define PROMISES                                                                                   \
+#define SEARCHES                                                                                   \
     "pipelines=[{name: reference, arithmetic: dp}, "                                               \
-    "{name: loose, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 5e-2}}, "           \
-    "{name: tight, arithmetic: hp1, policy: {kind: promise, inside: x3, price: 1e-5}}, "           \
-    "{name: exact, arithmetic: hp1, policy: {kind: promise, inside: sp, price: 1e-300}}]"
+    "{name: loose, arithmetic: hp1, max_loss: 5e-2, search: {inside: x3}}, "                       \
+    "{name: tight, arithmetic: hp1, max_loss: 1e-5, search: {inside: x3}}, "                       \
+    "{name: exact, arithmetic: hp1, max_loss: 1e-300, search: {inside: sp}}]"
 
-// A loose promise is kept by hp1 throughout, one that nothing narrow keeps by a precise candidate.
-TEST(promises_are_kept_and_verified)
+// A large max_loss is met by hp1 throughout, one that nothing narrow meets by a precise candidate.
+TEST(max_loss_is_met_and_verified)
 {
     static const struct {
         const char *name;
@@ -135,7 +135,7 @@ TEST(promises_are_kept_and_verified)
         {"exact", 1e-300, 0.91},
     };
     autoptr(bb_results) results = driver_results(CASE(
-        BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", {"device=cuda", "solver.tile=128", PROMISES}));
+        BB_SOURCE_DIR "/configs/ao/vlt-3136.yaml", {"device=cuda", "solver.tile=128", SEARCHES}));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const char *name = cases[i].name;
         const double loss = driver_number(results, "strehl_loss", name);

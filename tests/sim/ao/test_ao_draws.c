@@ -96,14 +96,14 @@ TEST_FULL(draws_agree_with_an_ensemble_of_problems)
     assert_true(drawn_deviation > 0.5 * deviation && drawn_deviation < 2.5 * deviation);
 }
 
-// A promise of what the plain factorization just keeps is not kept by it where draws are worse.
-TEST_FULL(promises_hold_in_every_draw)
+// A max_loss that the plain factorization just meets is beyond it if other draws are worse.
+TEST_FULL(max_loss_is_met_in_every_draw)
 {
     autoptr(bb_results) results = driver_results(
         CASE(CONFIG_NX456,
-             {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, policy: "
-              "{kind: promise, inside: x3, price: 2e-3}}, {name: many, arithmetic: hp2, draws: "
-              "8, policy: {kind: promise, inside: x3, price: 2e-3}}]",
+             {"pipelines=[{name: reference, arithmetic: dp}, {name: one, arithmetic: hp2, "
+              "max_loss: 2e-3, search: {inside: x3}}, {name: many, arithmetic: hp2, draws: "
+              "8, max_loss: 2e-3, search: {inside: x3}}]",
               "solver.dither=0"}));
     print_message("one: %s\nmany: %s\n", driver_text(results, "status_detail", "one"),
                   driver_text(results, "status_detail", "many"));

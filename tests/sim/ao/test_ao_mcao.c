@@ -163,17 +163,16 @@ TEST_FULL(the_usual_condition_costs_nothing)
     }
 }
 
-// Arithmetics, draws and a promise solve the commands; their losses are small and of second order.
+// Arithmetics, draws and a search solve the commands; their losses are small and of second order.
 TEST_FULL(every_pipeline_solves_the_commands)
 {
-    autoptr(bb_results) results = driver_results(CASE(
-        CONFIG,
-        {"solver.tile=152",
-         "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp, draws: 2}, "
-         "{name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}, "
-         "{name: hp2, arithmetic: hp2, policy: {kind: band, width: 2, inside: sp}}, "
-         "{name: kept, arithmetic: hp1, policy: {kind: promise, price: 1e-3, inside: sp, over: "
-         "all}}]"}));
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG,
+             {"solver.tile=152",
+              "pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp, draws: 2}, "
+              "{name: hp1, arithmetic: hp1, policy: {kind: band, width: 1, inside: sp}}, "
+              "{name: hp2, arithmetic: hp2, policy: {kind: band, width: 2, inside: sp}}, "
+              "{name: kept, arithmetic: hp1, max_loss: 1e-3, search: {inside: sp, over: all}}]"}));
     const char *const names[] = {"sp", "hp1", "hp2", "kept"};
     const double limits[] = {1e-6, 5e-4, 5e-4, 1e-3};
     for (int p = 0; p < 4; ++p) {

@@ -172,7 +172,7 @@ TEST(what_no_run_writes_is_refused)
     check_fails(resume_forged(&study, &says), BB_IO, "3 pipelines, expected 0 to 2");
     says = file;
     says.trials = 1 << 20;
-    check_fails(resume_forged(&study, &says), BB_IO, "1048576 trials of promises");
+    check_fails(resume_forged(&study, &says), BB_IO, "1048576 trials of searches");
     says = file;
     says.common.draws.tried = BB_DRAWS_MOST + 1;
     check_fails(resume_forged(&study, &says), BB_IO, "pipeline reference that no run writes");
@@ -215,13 +215,13 @@ static void take_parts(const char *path, parts *out)
     }
 }
 
-// What a promise came to is held to what a search can find; of other pipelines the study has the
+// The result of a search is one that a search can find; of other pipelines the study has the
 // last word.
 TEST_FULL(steps_that_no_search_finds_are_refused)
 {
     enum { COMMON = 5, LEVEL = 6, EACH = 2 + BB_AO_EVALUATION_ARRAYS, CASES = 13 };
     static const driver_case study = {CONFIG_AO_SMALL,
-                                      {TINY, "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
+                                      {TINY, "pipelines=[" REFERENCE ", " SEARCHED("kept") "]"}};
     static const char *const names[] = {"reference", "kept"};
     char subject[1 << 14] = "";
     char message[64];
@@ -260,7 +260,7 @@ TEST_FULL(steps_that_no_search_finds_are_refused)
     }
 }
 
-// The storage of a promise is one of its ladders', whatever a file says.
+// The storage found is one of its ladders', whatever a file says.
 TEST(storages_that_no_search_finds_are_refused)
 {
     enum { COMMON = 5, EACH = 2 + BB_AO_EVALUATION_ARRAYS };

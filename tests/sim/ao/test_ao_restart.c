@@ -3,7 +3,7 @@
 // Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
 // what was kept, and any allocation may fail on the way.
 #include "physics/ao/learn/learn.h"
-#include "sim/pipelines/factor_promise.h"
+#include "sim/pipelines/factor_search.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
 
@@ -11,8 +11,8 @@
 static const driver_case mixed = {
     CONFIG_AO_SMALL,
     {"sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12",
-     "pipelines=[" NOT_SPD ", " PROMISE("kept") ", " REFERENCE ", " DRAWN
-                                                ", {name: sp, arithmetic: sp}]",
+     "pipelines=[" NOT_SPD ", " SEARCHED("kept") ", " REFERENCE ", " DRAWN
+                                                 ", {name: sp, arithmetic: sp}]",
      "ensquared_mas=[100.0]", "images=all", "solver.spectrum.matrix=true"}};
 static const char *const mixed_order[] = {"reference", "fp8", "hp2", "sp", "kept", NULL};
 
@@ -22,8 +22,8 @@ static const driver_case framed = {
     {TINY, "correction=glao", "error_terms={fitting: false, aliasing: true}",
      "monte_carlo.frames=2", "monte_carlo.pixels_per_subaperture=8",
      "monte_carlo.screen_oversize=1.5",
-     "pipelines=[" REFERENCE ", " NOT_SPD ", " PROMISE("kept") ", {name: escalated, arithmetic: "
-                                                               "fp8, escalate: true}]"}};
+     "pipelines=[" REFERENCE ", " NOT_SPD ", " SEARCHED("kept") ", {name: escalated, arithmetic: "
+                                                                "fp8, escalate: true}]"}};
 static const char *const framed_order[] = {"reference", "fp8", "escalated", "kept", NULL};
 
 // Mirrors that correct together, whose commands are solved and stored again.
@@ -34,8 +34,8 @@ static const driver_case joined = {
      "monte_carlo.screen_oversize=1.5", "error_terms.wind_m_per_s=[10.0, 20.0]",
      "time_domain={frames: 1, realisations: 2, delay_ms: 2.0, loop: closed, settle_frames: 1}",
      "pipelines=[" REFERENCE
-     ", " PROMISE("kept") ", {name: stored, arithmetic: dp, storage: {codec: "
-                          "integer, bits: 8, rounding: sweep}, filter: means, slopes: fp16}]"}};
+     ", " SEARCHED("kept") ", {name: stored, arithmetic: dp, storage: {codec: "
+                           "integer, bits: 8, rounding: sweep}, filter: means, slopes: fp16}]"}};
 static const char *const joined_order[] = {"reference", "stored", "kept", NULL};
 
 // Storages that are found: of slopes, and of commands with draws; one is not.
@@ -45,8 +45,8 @@ static const driver_case searched = {
      "monte_carlo.screen_oversize=1.5", "frame_times={frames: 9, rate_hz: 0.0}",
      "pipelines=[" FEWEST ", " REFERENCE
      ", {name: drawn, arithmetic: dp, draws: 2, operator: commands, column_scale: remainder, "
-     "storage: {codec: quantiser, rounding: sweep}, promise: {price: 1e-3}}, {name: never, "
-     "arithmetic: dp, storage: integer, promise: {price: 1e-13}}, {name: sp, arithmetic: sp}]"}};
+     "storage: {codec: quantiser, rounding: sweep}, max_loss: 1e-3}, {name: never, "
+     "arithmetic: dp, storage: integer, max_loss: 1e-13}, {name: sp, arithmetic: sp}]"}};
 static const char *const searched_order[] = {"reference", "fewest", "drawn", "never", "sp", NULL};
 
 static void expect_same_operators(const bb_results *expected, const bb_results *got)
@@ -149,7 +149,7 @@ TEST_FULL(every_pipeline_is_gone_on_from)
     resume_everywhere(&mixed, 0, mixed_order, NULL);
 }
 
-// A checkpoint has no reconstructor: those that are needed are solved again, a promise's as the
+// A checkpoint has no reconstructor: those that are needed are solved again, a search's as the
 // candidate that it found, an escalated one by way of its failures.
 TEST_FULL(frames_and_operators_are_the_same)
 {
@@ -226,11 +226,11 @@ TEST_FULL(learned_profiles_are_the_same)
     static const driver_case learned = {CONFIG_AO_SMALL,
                                         {TINY, "learn.source=profile",
                                          "learn.heights_m=[30.0, 8000.0]",
-                                         "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
+                                         "pipelines=[" REFERENCE ", " SEARCHED("kept") "]"}};
     static const driver_case failed = {CONFIG_AO_SMALL,
                                        {TINY, "learn.source=profile",
                                         "learn.heights_m=[30.0, 12500.0, 12501.0]",
-                                        "pipelines=[" REFERENCE ", " PROMISE("kept") "]"}};
+                                        "pipelines=[" REFERENCE ", " SEARCHED("kept") "]"}};
     resume_everywhere(&learned, 1, order, NULL);
     resume_everywhere(&failed, 1, order, "R");
 }
@@ -280,7 +280,7 @@ static bb_status read_and_write(void *config)
     bb_ao_evaluation evaluations[PIPELINES] = {0};
     bb_restart restart = {0};
     bb_ao_state state = {study, order, 0, evaluations, NULL, NULL};
-    BB_TRY(bb_promise_trials_create(BB_FACTOR_PROMISE_TRIALS, &state.promises));
+    BB_TRY(bb_search_trials_create(BB_FACTOR_SEARCH_TRIALS, &state.trials));
     for (int p = 0; p < PIPELINES; ++p) {
         BB_TRY(bb_ao_evaluation_create(pipelines[p].name, study->targets.count,
                                        study->wavelengths_um.count, study->ensquared_mas.count,
@@ -294,7 +294,7 @@ done:
     for (int p = 0; p < PIPELINES; ++p) {
         bb_ao_evaluation_release(&evaluations[p], study->targets.count);
     }
-    bb_promise_trials_destroy(&state.promises);
+    bb_search_trials_destroy(&state.trials);
     bb_restart_release(&restart);
     if (status == BB_OK) {
         // Only the sync of the folder may do without memory: the file is whole by then.

@@ -97,7 +97,7 @@ TEST(what_cannot_be_is_refused)
     write_text("study-tuned.yaml", study_text);
     expect("bitbudget tune --for study.yaml", 3, "'study-tuned.yaml' exists");
     expect("bitbudget tune --for study.yaml -o o.yaml camera.bits=2 --within 0.001", 2,
-           "it does not hold with DP in every slot");
+           "not met with DP in every slot");
     expect("bitbudget tune --for study.yaml -o o.yaml --within -1", 2, "--within -1, expected");
     expect("bitbudget tune --for study.yaml --set small", 2, "its run says which kernels");
     expect("bitbudget tune --for study.yaml --reorder", 2, "needs --wisdom FILE");

@@ -44,7 +44,7 @@ TEST(bands_of_half_planes_have_kernels)
     }
 }
 
-// One variant a tile is what a device has, so promises are searched there and products are not.
+// A device has one variant a tile: arithmetics are searched there, the product rule is refused.
 TEST(rules_by_tile_have_kernels)
 {
     bb_factor_pipeline pipeline = banded(BB_VARIANT_HP1, BB_VARIANT_X3);
@@ -54,11 +54,15 @@ TEST(rules_by_tile_have_kernels)
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
                 "policy tile_norm may give diagonal tiles x3 or hp1");
     pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW_SP;
-    pipeline.policy.kind = (int)BB_POLICY_PROMISE;
-    check_ok(bb_factor_device_check(&solver, &pipeline));
+    bb_factor_pipeline searched = pipeline;
+    searched.policy = (bb_policy_config){.kind = BB_POLICY_UNIFORM};
+    searched.storage.codec = -1;
+    searched.max_loss = 1e-3;
+    searched.search.inside = BB_VARIANT_X3;
+    check_ok(bb_factor_device_check(&solver, &searched));
     // dp is a candidate: as many bytes as for it.
     const bb_factor_pipeline dp = pipeline_of(BB_VARIANT_DP);
-    check_close(bb_factor_device_need(&solver, &pipeline, 4096, 100).device_bytes,
+    check_close(bb_factor_device_need(&solver, &searched, 4096, 100).device_bytes,
                 bb_factor_device_need(&solver, &dp, 4096, 100).device_bytes, 0.5, 1.0);
     pipeline.policy.kind = (int)BB_POLICY_PRODUCT;
     check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
@@ -76,7 +80,10 @@ TEST(others_are_told_why)
     check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
                 "the sweeps of a policy are sp");
     light = banded(BB_VARIANT_HP1, BB_VARIANT_HP2);
-    light.policy.kind = (int)BB_POLICY_PROMISE;
+    light.policy.kind = (int)BB_POLICY_UNIFORM;
+    light.storage.codec = -1;
+    light.max_loss = 1e-3;
+    light.search.inside = BB_VARIANT_HP2;
     light.sweeps = (int)BB_POLICY_SWEEPS_LIGHT;
     check_fails(bb_factor_device_check(&solver, &light), BB_UNSUPPORTED,
                 "light sweeps need hp1 arithmetic, got hp2");

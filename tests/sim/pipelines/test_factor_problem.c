@@ -50,14 +50,11 @@ static void finish(void)
 
 static bb_factor_pipeline pipeline_of(bb_variant arithmetic, bb_policy_kind kind)
 {
-    return (bb_factor_pipeline){.name = "test",
-                                .arithmetic = (int)arithmetic,
-                                .policy = {.kind = kind,
-                                           .inside = BB_VARIANT_X3,
-                                           .tolerance = NAN,
-                                           .noise_share = 0.5,
-                                           .price = NAN},
-                                .accumulate_k = 4};
+    return (bb_factor_pipeline){
+        .name = "test",
+        .arithmetic = (int)arithmetic,
+        .policy = {.kind = kind, .inside = BB_VARIANT_X3, .tolerance = NAN, .noise_share = 0.5},
+        .accumulate_k = 4};
 }
 
 // Returns ||R - W|| / ||W||, NaN without R.
@@ -224,7 +221,7 @@ TEST(an_indefinite_matrix_fails_in_every_variant)
     finish();
 }
 
-// A larger tolerance gives more products to hp1, and the worst-case rule keeps its promise: the
+// A larger tolerance gives more products to hp1, and the worst-case rule keeps its bound: the
 // certificate of the hp1 products is below the tolerance.
 TEST(rules_take_more_of_the_cheap_variant_with_tolerance)
 {

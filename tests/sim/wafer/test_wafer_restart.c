@@ -15,9 +15,9 @@
         "wafers={count: 2, exchange_s: 0.3, arrival_rise_k: 0.05}", "metrology.alignment_s=0.012", \
         "probes=[{name: middle}, {name: under, layer: clamp}]"
 
-#define PROMISE                                                                                    \
+#define SEARCHED                                                                                   \
     "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
-    "{name: found, promise: {price: 0.03, codecs: [bfp]}, multiply: fp32, accumulate: fp64}]"
+    "{name: found, max_loss: 0.03, search: {codecs: [bfp]}, multiply: fp32, accumulate: fp64}]"
 
 enum { ARGUMENTS = 20 };
 
@@ -218,7 +218,7 @@ TEST(other_configurations_are_refused)
     }
 }
 
-// The command line of the plain study with a promise, whose search begins anew; without an option
+// The command line of the plain study with a max_loss, whose search begins anew; without an option
 // neither checkpoint nor resumption.
 static int words(const char *output, const char *option, const char *file, char *list[ARGUMENTS])
 {
@@ -232,7 +232,7 @@ static int words(const char *output, const char *option, const char *file, char 
                          plain.overrides[3],
                          plain.overrides[4],
                          plain.overrides[5],
-                         PROMISE,
+                         SEARCHED,
                          "-q",
                          "-o",
                          output,

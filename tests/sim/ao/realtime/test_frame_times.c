@@ -48,7 +48,7 @@ TEST_FULL(times_stand_beside_scores)
     const char pipelines[] =
         "pipelines=[{name: reference, arithmetic: dp}, {name: int8, arithmetic: dp, storage: "
         "{codec: integer, bits: 8, rounding: sweep}}, {name: fewest, arithmetic: dp, column_scale: "
-        "remainder, storage: {codec: quantiser, rounding: sweep}, promise: {price: 1e-3}}, {name: "
+        "remainder, storage: {codec: quantiser, rounding: sweep}, max_loss: 1e-3}, {name: "
         "fp8, arithmetic: fp8, storage: fp16}, {name: narrow, arithmetic: dp, storage: fp16, "
         "accumulate: fp16, multiply: fp16}]";
     const driver_case timed = {CONFIG_NX456, {"device=cpu", pipelines, "frame_times.frames=50"}};

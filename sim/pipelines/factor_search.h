@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Search of an arithmetic: pipelines with `max_loss` and no storage. The result is the cheapest
+// arithmetic of a factorization whose loss, in every draw, is at most max_loss.
+//
+// Candidates are variants throughout, diagonal tiles included, from the cheapest on until one is
+// accepted; then mixtures of that one with cheaper ones, by bisection. A candidate is tried by the
+// full chain on the pipeline's device: factor, R, and the experiment's loss of R; a breakdown
+// rejects it. Costs are those of the updates at nominal rates.
+//
+// Variants are in the order of their nominal cost (precision/variant.h), the more precise first of
+// two of one cost. `search.variants` lists them; without it they are the pipeline's arithmetic,
+// `search.inside`, and all that cost as much as the arithmetic or more, of those of one cost the
+// most precise. Variants that cost more than dp are left out: sp at the nominal rates.
+//
+// On the cpu a mixture is the product rule (with hp2 and hp3, the tile-norm rule) at tolerances
+// 10^-1, 10^(-1 - 1/8), ..., 10^-6, diagonal tiles following. On a cuda device, which has one
+// variant a tile, it is the tile-norm rule with fp32 diagonal tiles and sweeps, at tolerances of
+// the matrix at hand: the lower tiles off the diagonal, in the order of their norms, are narrow up
+// to 64/64, 63/64, ..., 1/64 of the operations. Tile (i, j), i > j, is updated by j products and
+// then solved: 2 j + 1. Tolerances that give the same tiles are tried once.
+#ifndef BB_SIM_PIPELINES_FACTOR_SEARCH_H
+#define BB_SIM_PIPELINES_FACTOR_SEARCH_H
+
+#include "core/device/device.h"
+#include "sim/pipelines/factor_problem.h"
+#include "sim/pipelines/search.h"
+
+/// Trials of one search at most: every variant, and bisections of three ladders.
+enum { BB_FACTOR_SEARCH_TRIALS = BB_VARIANT_COUNT + 3 * 8 };
+
+enum { BB_FACTOR_MIXTURES = 64, BB_FACTOR_CANDIDATE_NAME = 48 };
+
+/// Mixtures of a pipeline's arithmetic and `search.inside`, from cheap to precise.
+typedef struct bb_factor_candidates {
+    bool by_tile; ///< a variant a tile, not a product
+    int mixtures;
+    double tolerances[BB_FACTOR_MIXTURES];
+} bb_factor_candidates;
+
+/// Variants that a search may use throughout, cheap ones first; returns how many.
+int bb_factor_candidates_variants(const bb_factor_pipeline *pipeline,
+                                  bb_variant out[BB_VARIANT_COUNT]);
+
+/// The pipeline in one variant throughout. It does not escalate.
+bb_factor_pipeline bb_factor_candidates_uniform(const bb_factor_pipeline *pipeline,
+                                                bb_variant variant, bb_device_kind device);
+
+/// Mixtures on `device`, where `problem` needs its `tile_norms`. Errors: BB_MEMORY, BB_INTERNAL (no
+/// norms).
+BB_CHECKED bb_status bb_factor_candidates_make(const bb_factor_problem *problem,
+                                               const bb_factor_pipeline *pipeline,
+                                               bb_device_kind device, bb_factor_candidates *out);
+
+/// The pipeline of a mixture, and its name. It does not escalate.
+bb_factor_pipeline bb_factor_candidates_mixture(const bb_factor_candidates *candidates,
+                                                const bb_factor_pipeline *pipeline, int mixture,
+                                                char name[BB_FACTOR_CANDIDATE_NAME]);
+
+/// Loss of reconstructors.
+typedef struct bb_factor_loss {
+    double loss;  ///< compared with max_loss, NaN without one
+    double drawn; ///< value in the study's lists of draws, NaN without one
+} bb_factor_loss;
+
+/// Input of a search; everything is borrowed.
+typedef struct bb_factor_search_task {
+    const bb_factor_problem *problem;
+    const bb_factor_pipeline *pipelines; ///< of the study
+    bb_index pipeline;                   ///< the one searched
+    double **tile_norms;  ///< of the matrix; computed and left to the caller if a device needs them
+    const char *quantity; ///< named as missing in a draw whose `drawn` is NaN
+    void *context;
+    /// Loss of the reconstructors r [targets] of an evaluation that is ok; its outcome changes if
+    /// they fail. May replace them.
+    bb_status (*score)(void *context, double **r, bb_evaluation *solved, bb_factor_loss *out);
+} bb_factor_search_task;
+
+/// Searches, and leaves the work of the result in `evaluation` (started, with its device), `r`
+/// [targets] and `level`, its pipeline (NULL: not asked for); they are unchanged if there is none.
+/// The evaluation's detail describes the result; without one it is not_converged, and a matrix that
+/// failed by itself gives its outcome. Errors: those of bb_factor_problem_solve,
+/// bb_factor_map_norms and `score`. Owner of each r[t]: the caller.
+BB_CHECKED bb_status bb_factor_search_run(const bb_factor_search_task *task,
+                                          bb_search_trials *trials, bb_evaluation *evaluation,
+                                          double **r, bb_factor_pipeline *level);
+
+/// Candidates and costs, in /search.
+extern const bb_output_table bb_factor_search_outputs;
+
+#endif

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/pipelines/storage_search.h"
+
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/pipelines/product_pipeline.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { SENTENCE_BYTES = 240, PATH_BYTES = 96 };
+
+bb_codec_config bb_storage_ladder_storage(const bb_storage_ladder *ladder, int step)
+{
+    return ladder->ladder.key == NULL
+               ? ladder->storage
+               : bb_codec_ladder_storage(&ladder->ladder, &ladder->storage, step);
+}
+
+bb_codec_config bb_storage_ladder_widest(const bb_storage_ladder *ladder)
+{
+    return bb_storage_ladder_storage(ladder, ladder->ladder.steps - 1);
+}
+
+int bb_storage_ladder_trials(const bb_storage_ladder *ladder)
+{
+    int trials = 0;
+    for (int steps = ladder->ladder.steps - ladder->first; steps > 0; steps /= 2) {
+        ++trials;
+    }
+    return trials;
+}
+
+// Ladders along the keys that a storage leaves open, with possible steps; returns how many.
+static bb_index list_open(const bb_codec_config *storage, bb_row_scale scale, bool is_fine,
+                          bb_storage_ladder *out)
+{
+    bb_index count = 0;
+    for (int i = 0; storage->codec >= 0 && bb_codec_ladder_of(storage, i) != NULL; ++i) {
+        const bb_codec_ladder *given = bb_codec_ladder_of(storage, i);
+        const bb_codec_ladder ladder = is_fine ? bb_codec_ladder_refine(given) : *given;
+        out[count] =
+            (bb_storage_ladder){*storage, ladder, bb_codec_ladder_first(&ladder, storage, scale)};
+        count += out[count].first < ladder.steps;
+    }
+    return count;
+}
+
+// Candidates of a storage in `search.codecs`: itself if it is complete, else its ladders.
+static bb_index list_given(const bb_product_pipeline *pipeline, const bb_codec_config *storage,
+                           bb_storage_ladder *out)
+{
+    const bb_row_scale scale = (bb_row_scale)pipeline->scale;
+    char sentence[SENTENCE_BYTES];
+    if (bb_codec_check(storage, scale, sentence, sizeof sentence)) {
+        out[0] = (bb_storage_ladder){.storage = *storage, .ladder = {.steps = 1}};
+        return 1;
+    }
+    return list_open(storage, scale, false, out);
+}
+
+static bool is_taken(const bb_product_pipeline *pipeline, const bb_storage_ladder *ladder,
+                     int study_device, char sentence[SENTENCE_BYTES])
+{
+    bb_product_pipeline record = *pipeline;
+    record.storage = bb_storage_ladder_widest(ladder);
+    return bb_product_pipeline_takes(&record, study_device, sentence, SENTENCE_BYTES);
+}
+
+// Ladders of all codecs that the pipeline takes.
+static bb_index list_all(const bb_product_pipeline *pipeline, int study_device,
+                         bb_storage_ladder *out)
+{
+    char sentence[SENTENCE_BYTES];
+    bb_index count = 0;
+    for (int codec = 0; codec < bb_codec_count(); ++codec) {
+        bb_codec_config storage = bb_codec_plain(BB_FORMAT_FP64);
+        bb_storage_ladder ladders[BB_CODEC_LADDERS];
+        storage.codec = codec;
+        const bb_index own = list_open(&storage, (bb_row_scale)pipeline->scale, false, ladders);
+        for (bb_index i = 0; i < own && count < BB_STORAGE_SEARCH_LADDERS; ++i) {
+            out[count] = ladders[i];
+            count += is_taken(pipeline, &ladders[i], study_device, sentence);
+        }
+    }
+    return count;
+}
+
+bb_index bb_storage_search_list(const bb_product_pipeline *pipeline, int study_device,
+                                bb_storage_ladder *out)
+{
+    const bb_list *codecs = &pipeline->search.codecs;
+    const bb_index room = BB_STORAGE_SEARCH_LADDERS - BB_CODEC_LADDERS;
+    bb_index count = 0;
+    if (!bb_product_pipeline_searches(pipeline)) {
+        return 0;
+    }
+    if (codecs->count == 0) {
+        return list_all(pipeline, study_device, out);
+    }
+    for (bb_index c = 0; c < codecs->count && count <= room; ++c) {
+        count += list_given(pipeline, (const bb_codec_config *)codecs->items + c, out + count);
+    }
+    return count;
+}
+
+bb_product_pipeline bb_storage_search_first(const bb_product_pipeline *pipeline, int study_device)
+{
+    bb_product_pipeline record = *pipeline;
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    if (bb_storage_search_list(pipeline, study_device, ladders) > 0) {
+        record.storage = bb_storage_ladder_widest(&ladders[0]);
+    }
+    return record;
+}
+
+// One codec of the list: it has ladders or is complete, and the pipeline takes it.
+static bb_status check_codec(const bb_product_pipeline *pipeline, bb_index index, bb_index codec,
+                             int study_device, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_codec_config *storage = (const bb_codec_config *)pipeline->search.codecs.items + codec;
+    char path[PATH_BYTES];
+    char sentence[SENTENCE_BYTES] = "";
+    bb_storage_ladder ladders[BB_CODEC_LADDERS];
+    (void)snprintf(path, sizeof path, "pipelines.%td.search.codecs.%td", index, codec);
+    if (list_given(pipeline, storage, ladders) == 0) {
+        (void)bb_codec_check(storage, (bb_row_scale)pipeline->scale, sentence, sizeof sentence);
+        BB_TRY(bb_problems_add(problems, bb_config_place(config, path), "%s.%s", path, sentence));
+        goto done;
+    }
+    BB_TRY(bb_study_refuse(!is_taken(pipeline, &ladders[0], study_device, sentence), config,
+                           problems, "%s: %s", path, sentence));
+done:
+    return status;
+}
+
+static bb_status check_search(const bb_product_pipeline *pipeline, bb_index index, int study_device,
+                              const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_list *codecs = &pipeline->search.codecs;
+    BB_TRY(bb_study_refuse(pipeline->storage.codec >= 0, config, problems,
+                           "pipelines.%td.max_loss: it finds the storage, expected no "
+                           "pipelines.%td.storage beside it",
+                           index, index));
+    BB_TRY(bb_study_refuse(codecs->count > BB_STORAGE_SEARCH_CODECS, config, problems,
+                           "pipelines.%td.search.codecs: %td, expected at most %d", index,
+                           codecs->count, (int)BB_STORAGE_SEARCH_CODECS));
+    for (bb_index c = 0; c < codecs->count; ++c) {
+        BB_TRY(check_codec(pipeline, index, c, study_device, config, problems));
+    }
+done:
+    return status;
+}
+
+bb_status bb_storage_searches_check(const bb_list *pipelines, int study_device,
+                                    const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *items = pipelines->items;
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        if (bb_product_pipeline_searches(&items[p])) {
+            BB_TRY(check_search(&items[p], p, study_device, config, problems));
+        }
+        BB_TRY(bb_study_refuse(!bb_product_pipeline_searches(&items[p]) &&
+                                   items[p].search.codecs.count > 0,
+                               config, problems,
+                               "pipelines.%td.search: of no effect without "
+                               "pipelines.%td.max_loss, the largest loss in nm",
+                               p, p));
+    }
+done:
+    return status;
+}
+
+// The search of one pipeline.
+typedef struct searched {
+    bb_search search;
+    bb_storage_search *all;
+    bb_codec_config found;
+} searched;
+
+struct bb_storage_search {
+    const bb_product_pipeline *pipelines;
+    bb_index pipeline_count;
+    searched *searches;           // [count]
+    bb_index count;               // of pipelines that are searched
+    bb_storage_ladder *ladders;   // [lane_count], in the order of the pipelines
+    bb_search_lane *lanes;        // [lane_count]
+    bb_storage_trial *tried;      // [lane_count] of a pass
+    bb_product_pipeline *records; // [lane_count] of those
+    bb_index lane_count;
+    bb_search_trials *trials;
+    const bb_storage_search_task *task;
+    bb_index current; // trial that is read
+    char name[BB_SEARCH_NAME];
+};
+
+static void adopt(void *context)
+{
+    searched *self = context;
+    const bb_storage_search *all = self->all;
+    self->found = all->tried[all->current].record->storage;
+    all->task->adopt(all->task->context, all->current, self->search.pipeline);
+}
+
+// Adds a pipeline's search and its ladders.
+static void add_search(bb_storage_search *all, bb_index p, int study_device)
+{
+    const bb_product_pipeline *pipeline = &all->pipelines[p];
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    const bb_index count = bb_storage_search_list(pipeline, study_device, ladders);
+    searched *self = &all->searches[all->count++];
+    self->all = all;
+    self->search = (bb_search){.trials = all->trials,
+                               .pipeline = p,
+                               .name = pipeline->name,
+                               .max_loss = pipeline->max_loss,
+                               .context = self,
+                               .adopt = adopt};
+    for (bb_index i = 0; i < count; ++i) {
+        all->ladders[all->lane_count] = ladders[i];
+        all->lanes[all->lane_count++] = (bb_search_lane){
+            .search = &self->search, .bracket = {ladders[i].first - 1, ladders[i].ladder.steps}};
+    }
+}
+
+bb_status bb_storage_search_create(const bb_list *pipelines, int study_device,
+                                   bb_storage_search **out)
+{
+    bb_status status = BB_OK;
+    bb_storage_search *search = NULL;
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    bb_index lanes = 0;
+    bb_index trials = 0;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &search));
+    search->pipelines = pipelines->items;
+    search->pipeline_count = pipelines->count;
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        const bb_index count = bb_storage_search_list(&search->pipelines[p], study_device, ladders);
+        lanes += count;
+        for (bb_index i = 0; i < count; ++i) {
+            trials += bb_storage_ladder_trials(&ladders[i]);
+        }
+    }
+    BB_TRY(BB_ZEROED(pipelines->count, &search->searches));
+    BB_TRY(BB_ZEROED(lanes, &search->ladders));
+    BB_TRY(BB_ZEROED(lanes, &search->lanes));
+    BB_TRY(BB_ZEROED(lanes, &search->tried));
+    BB_TRY(BB_ALLOCATE(lanes, &search->records));
+    BB_TRY(bb_search_trials_create(trials, &search->trials));
+    for (bb_index p = 0; p < pipelines->count; ++p) {
+        if (bb_product_pipeline_searches(&search->pipelines[p])) {
+            add_search(search, p, study_device);
+        }
+    }
+    *out = search;
+    search = NULL;
+done:
+    bb_storage_search_destroy(&search);
+    return status;
+}
+
+void bb_storage_search_destroy(bb_storage_search **search)
+{
+    if (*search != NULL) {
+        BB_RELEASE(&(*search)->searches);
+        BB_RELEASE(&(*search)->ladders);
+        BB_RELEASE(&(*search)->lanes);
+        BB_RELEASE(&(*search)->tried);
+        BB_RELEASE(&(*search)->records);
+        bb_search_trials_destroy(&(*search)->trials);
+        BB_RELEASE(search);
+    }
+}
+
+bool bb_storage_search_wanted(const bb_storage_search *search)
+{
+    return search->count > 0;
+}
+
+// One pass: a candidate of each ladder that is not done.
+static bb_status compute(void *context)
+{
+    bb_status status = BB_OK;
+    bb_storage_search *all = context;
+    bb_index count = 0;
+    for (bb_index i = 0; i < all->lane_count; ++i) {
+        const bb_search_lane *lane = &all->lanes[i];
+        if (lane->step >= 0) {
+            bb_product_pipeline *record = &all->records[count];
+            *record = all->pipelines[lane->search->pipeline];
+            record->storage = bb_storage_ladder_storage(&all->ladders[i], lane->step);
+            all->tried[count++] = (bb_storage_trial){lane->search->pipeline, record, NAN, NAN};
+        }
+    }
+    all->current = -1;
+    BB_TRY(all->task->compute(all->task->context, all->tried, count));
+done:
+    return status;
+}
+
+static void read(void *context, bb_index lane, bb_search_candidate *candidate, double *loss,
+                 double *cost)
+{
+    bb_storage_search *all = context;
+    const bb_storage_trial *trial = &all->tried[++all->current];
+    const bb_codec_config *storage = &trial->record->storage;
+    (void)lane;
+    bb_codec_describe(storage, all->name, sizeof all->name);
+    *candidate = (bb_search_candidate){all->name, storage->tolerance_of_range, NULL};
+    *loss = trial->loss;
+    *cost = trial->bytes;
+}
+
+bb_status bb_storage_search_run(bb_storage_search *search, const bb_storage_search_task *task)
+{
+    const bb_search_lanes lanes = {search->lanes, search->lane_count, search, compute, read};
+    search->task = task;
+    return bb_search_run_lanes(&lanes);
+}
+
+bool bb_storage_search_found(const bb_storage_search *all, bb_index pipeline, const char *unit,
+                             bb_codec_config *storage, bb_outcome *outcome)
+{
+    const searched *self = all->searches;
+    while (self->search.pipeline != pipeline) {
+        ++self;
+    }
+    const bb_search *search = &self->search;
+    if (!search->found) {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
+                       "max_loss %g %s: not met by any of %td trials", search->max_loss, unit,
+                       search->trial_count);
+        return false;
+    }
+    *storage = self->found;
+    *outcome = (bb_outcome){.kind = BB_OUTCOME_OK};
+    (void)snprintf(outcome->detail, sizeof outcome->detail,
+                   "max_loss %g %s: met by %s, loss %.3g %s, %.4g MB, %td trials", search->max_loss,
+                   unit, search->best.name, search->best.loss, unit, 1e-6 * search->best.cost,
+                   search->trial_count);
+    bb_log_info("pipeline %s: %s", search->name, outcome->detail);
+    return true;
+}
+
+static const bb_output outputs[] = {
+    {"storage", "trial", NULL, "storage of the trial", .note = "of wafer and ao",
+     .member = offsetof(bb_search_row, candidate)},
+    {"tolerance", "trial", "1", "tolerance_of_range, NaN of storages without one",
+     .note = "of wafer and ao", .member = offsetof(bb_search_row, tolerance)},
+    {"operator_bytes", "trial", "byte", "operator as stored", .note = "of wafer and ao",
+     .member = offsetof(bb_search_row, cost)},
+};
+
+const bb_output_table bb_storage_search_outputs = BB_SEARCH_TABLE(outputs);
+
+bb_status bb_storage_search_publish(const bb_storage_search *search, const bb_output_table *losses,
+                                    bb_results *results)
+{
+    return bb_search_trials_publish(search->trials, &search->pipelines->name,
+                                    sizeof *search->pipelines, &bb_storage_search_outputs, losses,
+                                    results);
+}
+
+// Ladders of a factor pipeline's storage, in fine steps; returns how many.
+static bb_index list_stored(const bb_factor_pipeline *pipeline,
+                            bb_storage_ladder out[BB_CODEC_LADDERS])
+{
+    return bb_factor_pipeline_finds_storage(pipeline)
+               ? list_open(&pipeline->storage, (bb_row_scale)pipeline->row_scale, true, out)
+               : 0;
+}
+
+bb_factor_pipeline bb_storage_search_widest(const bb_factor_pipeline *pipeline)
+{
+    bb_factor_pipeline level = *pipeline;
+    bb_storage_ladder ladders[BB_CODEC_LADDERS];
+    if (list_stored(pipeline, ladders) > 0) {
+        level.storage = bb_storage_ladder_widest(&ladders[0]);
+    }
+    return level;
+}
+
+double bb_storage_search_trials(const bb_factor_pipeline *pipeline)
+{
+    bb_storage_ladder ladders[BB_CODEC_LADDERS];
+    const bb_index count = list_stored(pipeline, ladders);
+    double trials = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        const double steps = (double)(ladders[i].ladder.steps - ladders[i].first);
+        trials += fmin(steps, BB_SEARCH_GUESSES + 1.0 + floor(log2(steps)));
+    }
+    return trials * (double)pipeline->draws;
+}
+
+bool bb_storage_search_at(const bb_factor_pipeline *pipeline, double step, bb_codec_config *out)
+{
+    bb_storage_ladder ladders[BB_CODEC_LADDERS];
+    const bb_index count = list_stored(pipeline, ladders);
+    for (bb_index i = 0; i < count; ++i) {
+        const int steps = ladders[i].ladder.steps;
+        if (step >= (double)ladders[i].first && step < (double)steps) {
+            *out = bb_storage_ladder_storage(&ladders[i], (int)step);
+            return true;
+        }
+        step -= (double)steps;
+    }
+    return false;
+}
+
+// Codecs with ladders, as "bfp, integer or quantiser".
+static void list_codecs(char *out, size_t bytes)
+{
+    int last = -1;
+    size_t length = 0;
+    out[0] = '\0';
+    for (int pass = 0; pass < 2; ++pass) {
+        for (int codec = 0; codec < bb_codec_count(); ++codec) {
+            const bb_codec_config storage = {.codec = codec};
+            if (bb_codec_ladder_of(&storage, 0) == NULL) {
+                continue;
+            }
+            if (pass == 1 && length < bytes) {
+                const char *between = length == 0 ? "" : codec == last ? " or " : ", ";
+                const int written =
+                    snprintf(out + length, bytes - length, "%s%s", between, bb_codec_name(codec));
+                length += written > 0 ? (size_t)written : 0;
+            }
+            last = pass == 0 ? codec : last;
+        }
+    }
+}
+
+// Why a storage cannot be searched, as a sentence.
+static void explain(const bb_factor_pipeline *pipeline, char *out, size_t bytes)
+{
+    const bb_codec_config *storage = &pipeline->storage;
+    char text[SENTENCE_BYTES];
+    if (bb_codec_ladder_of(storage, 0) == NULL) {
+        list_codecs(text, sizeof text);
+        (void)snprintf(out, bytes, "%s has neither bits nor a tolerance to find, expected %s",
+                       bb_codec_name(storage->codec), text);
+    } else if (bb_codec_check(storage, (bb_row_scale)pipeline->row_scale, text, sizeof text)) {
+        bb_codec_describe(storage, text, sizeof text);
+        (void)snprintf(out, bytes,
+                       "%s leaves nothing to find, expected it without its bits or tolerance",
+                       text);
+    } else {
+        const bb_codec_ladder *ladder = bb_codec_ladder_of(storage, 0);
+        const bb_codec_config widest = bb_codec_ladder_storage(ladder, storage, ladder->steps - 1);
+        (void)bb_codec_check(&widest, (bb_row_scale)pipeline->row_scale, text, sizeof text);
+        (void)snprintf(out, bytes, "%s", text);
+    }
+}
+
+bb_status bb_storage_search_check_factor(const bb_factor_pipeline *pipeline, bb_index index,
+                                         const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    bb_storage_ladder ladders[BB_CODEC_LADDERS];
+    char sentence[2 * SENTENCE_BYTES];
+    if (list_stored(pipeline, ladders) == 0) {
+        explain(pipeline, sentence, sizeof sentence);
+        BB_TRY(bb_study_refuse(true, config, problems, "pipelines[%td].storage beside max_loss: %s",
+                               index, sentence));
+    } else if (pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage)) {
+        BB_TRY(bb_study_refuse(true, config, problems,
+                               "pipelines[%td].draws = %td: the steps of its storage follow the "
+                               "rows, so that no draw differs, expected 1 beside max_loss",
+                               index, pipeline->draws));
+    }
+done:
+    return status;
+}
+
+// State of a search over a factor pipeline's storage.
+typedef struct storing {
+    const bb_storage_search_factor_task *task;
+    const bb_evaluation *solved;
+    const bb_storage_ladder *ladder;
+    int before;               // steps of the ladders before that one
+    int step;                 // of the candidate, among those of all ladders
+    bb_factor_pipeline level; // the candidate
+    char name[BB_SEARCH_NAME];
+    bb_evaluation tried; // draw 0 of the candidate
+    bb_evaluation found;
+    bb_factor_pipeline found_level;
+} storing;
+
+static bb_status evaluate(void *context, const void *pipeline, bb_index draw, double *loss)
+{
+    bb_status status = BB_OK;
+    storing *work = context;
+    bb_evaluation drawn = *work->solved;
+    bb_factor_loss found = {NAN, NAN};
+    BB_TRY(work->task->score(work->task->context, pipeline, draw, &drawn, &found));
+    bb_outcome outcome = drawn.outcome;
+    if (outcome.kind == BB_OUTCOME_OK && isnan(found.drawn)) {
+        bb_outcome_set(&outcome, BB_OUTCOME_NON_FINITE, "%s", work->task->quantity);
+    }
+    if (draw == 0) {
+        work->tried = drawn;
+        work->tried.draws = (bb_draws){0};
+        work->tried.factor.stored_step = (double)work->step;
+    }
+    bb_draws_add(&work->tried.draws, &outcome, found.drawn);
+    *loss = outcome.kind == BB_OUTCOME_OK ? found.loss : NAN;
+done:
+    return status;
+}
+
+static double cost(void *context)
+{
+    const storing *work = context;
+    return work->tried.factor.stored_bytes;
+}
+
+static void adopt_stored(void *context)
+{
+    storing *work = context;
+    work->found = work->tried;
+    work->found_level = work->level;
+}
+
+static void make(void *context, int step, bb_search_candidate *out)
+{
+    storing *work = context;
+    work->step = work->before + step;
+    work->level.storage = bb_storage_ladder_storage(work->ladder, step);
+    bb_codec_describe(&work->level.storage, work->name, sizeof work->name);
+    *out = (bb_search_candidate){work->name, work->level.storage.tolerance_of_range, &work->level};
+}
+
+// Outcome of a search.
+static void report(const bb_search *search, const storing *work, bb_evaluation *solved)
+{
+    const bb_search_trial *nearest = &search->nearest;
+    char rest[SENTENCE_BYTES] = "";
+    if (search->found) {
+        solved->draws = work->found.draws;
+        solved->factor.stored_step = work->found.factor.stored_step;
+        (void)snprintf(solved->outcome.detail, sizeof solved->outcome.detail,
+                       "max_loss %g: met by %s, loss %.2e, %.2f bits a value, %td trials",
+                       search->max_loss, search->best.name, search->best.loss,
+                       work->found.factor.stored_bits, search->trial_count);
+        bb_log_info("pipeline %s: %s", search->name, solved->outcome.detail);
+        return;
+    }
+    if (nearest->name[0] != '\0') {
+        (void)snprintf(rest, sizeof rest, "; nearest is %s, loss %.2e", nearest->name,
+                       nearest->loss);
+    }
+    bb_outcome_set(&solved->outcome, BB_OUTCOME_NOT_CONVERGED,
+                   "max_loss %g: not met by any of %td trials%s", search->max_loss,
+                   search->trial_count, rest);
+}
+
+bb_status bb_storage_search_run_factor(const bb_storage_search_factor_task *task,
+                                       bb_search_trials *trials, bb_evaluation *solved,
+                                       bb_factor_pipeline *level)
+{
+    bb_status status = BB_OK;
+    const bb_factor_pipeline *pipeline = &task->pipelines[task->pipeline];
+    bb_storage_ladder ladders[BB_CODEC_LADDERS];
+    const bb_index count = list_stored(pipeline, ladders);
+    storing work = {.task = task, .solved = solved, .level = *pipeline};
+    bb_search search = {.trials = trials,
+                        .pipeline = task->pipeline,
+                        .name = pipeline->name,
+                        .max_loss = pipeline->max_loss,
+                        .draws = pipeline->draws,
+                        .context = &work,
+                        .evaluate = evaluate,
+                        .cost = cost,
+                        .adopt = adopt_stored};
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_search_ladder ladder = {.first = ladders[i].first,
+                                         .steps = ladders[i].ladder.steps,
+                                         .bit = bb_codec_ladder_bit(&ladders[i].ladder),
+                                         .context = &work,
+                                         .make = make};
+        work.ladder = &ladders[i];
+        BB_TRY(bb_search_run_ladder(&search, &ladder));
+        work.before += ladder.steps;
+    }
+    report(&search, &work, solved);
+    if (search.found) {
+        *level = work.found_level;
+    }
+done:
+    return status;
+}

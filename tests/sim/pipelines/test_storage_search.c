@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The search of storages over a callback with known losses: one candidate of each ladder a pass,
+// as many passes as the longest ladder takes, and what pipelines take of the codecs.
+#include "sim/pipelines/product_pipeline.h"
+#include "sim/pipelines/storage_search.h"
+#include "tests/precision/coded.h"
+
+enum { PASSES_MOST = 6 }; // of 49 tolerances
+
+// Prices of storages: what each codec loses at a tolerance or with bits.
+typedef struct prices {
+    int passes;
+    bb_index widest; // candidates of a pass
+    bb_index adopted[8];
+    bb_storage_trial last[BB_STORAGE_SEARCH_LADDERS];
+    bb_codec_config best[8]; // of pipelines
+    bb_status answer;
+} prices;
+
+static double lost(const bb_codec_config *storage)
+{
+    if (!isnan(storage->tolerance_of_range)) {
+        return storage->tolerance_of_range;
+    }
+    return isnan(storage->bits) ? 1e-4 : ldexp(1.0, -(int)storage->bits);
+}
+
+static double stored(const bb_codec_config *storage)
+{
+    return 100.0 * storage->codec - 10.0 * log2(lost(storage));
+}
+
+static bb_status compute(void *context, bb_storage_trial *trials, bb_index count)
+{
+    prices *shop = context;
+    ++shop->passes;
+    shop->widest = count > shop->widest ? count : shop->widest;
+    for (bb_index t = 0; t < count; ++t) {
+        trials[t].loss = lost(&trials[t].record->storage);
+        trials[t].bytes = stored(&trials[t].record->storage);
+        shop->last[t] = trials[t];
+    }
+    return shop->answer;
+}
+
+static void adopt(void *context, bb_index trial, bb_index pipeline)
+{
+    prices *shop = context;
+    assert_int_equal(shop->last[trial].pipeline, pipeline);
+    shop->best[pipeline] = shop->last[trial].record->storage;
+    ++shop->adopted[pipeline];
+}
+
+static bb_product_pipeline searched(const char *name, double max_loss, bb_codec_config *codecs,
+                                    bb_index count)
+{
+    return (bb_product_pipeline){.name = name,
+                                 .storage = {.codec = -1},
+                                 .multiply = BB_FORMAT_FP32,
+                                 .accumulate = BB_FORMAT_FP64,
+                                 .accumulate_run = 1,
+                                 .device = -1,
+                                 .draws = 1,
+                                 .max_loss = max_loss,
+                                 .search = {{codecs, count}}};
+}
+
+TEST(ladders_are_bisected_side_by_side)
+{
+    bb_codec_config codecs[] = {codec_of("fp16"), codec_of("quantiser"), codec_of("bfp"),
+                                codec_of("zfp mode=accuracy")};
+    bb_product_pipeline pipelines[] = {
+        {.name = "reference", .draws = 1},
+        searched("all", 1e-3, NULL, 0),
+        searched("four", 1e-2, codecs, 4),
+        searched("never", 1e-12, codecs, 4),
+    };
+    const bb_list list = {pipelines, 4};
+    prices shop = {0};
+    const bb_storage_search_task task = {&shop, compute, adopt};
+    bb_codec_config storage;
+    bb_outcome outcome;
+    autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
+    assert_true(bb_storage_search_wanted(search));
+    check_ok(bb_storage_search_run(search, &task));
+    assert_int_equal(shop.passes, PASSES_MOST);
+    assert_int_equal(shop.widest, 8 + 4 + 4); // a candidate a ladder
+    assert_true(bb_storage_search_found(search, 1, "nm", &storage, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_OK);
+    assert_memory_equal(&storage, &shop.best[1], sizeof storage);
+    // The cheapest of all codecs is the first with a ladder; 2^-10 is at most 1e-3.
+    assert_string_equal(bb_codec_name(storage.codec), "bfp");
+    assert_true(storage.bits == 10.0);
+    assert_non_null(strstr(outcome.detail, "max_loss 0.001 nm: met by bfp 10, loss 0.000977 nm, "));
+    assert_true(bb_storage_search_found(search, 2, "nm", &storage, &outcome));
+    assert_true(storage.codec == (int)BB_FORMAT_FP16); // whole, and it comes first by bytes
+    assert_false(bb_storage_search_found(search, 3, "nm", &storage, &outcome));
+    assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
+    assert_string_equal(outcome.detail, "max_loss 1e-12 nm: not met by any of 17 trials");
+    assert_int_equal(shop.adopted[3], 0);
+}
+
+TEST(errors_of_the_callback_end_the_search)
+{
+    bb_product_pipeline pipelines[] = {searched("asks", 1.0, NULL, 0)};
+    const bb_list list = {pipelines, 1};
+    prices shop = {.answer = BB_IO};
+    const bb_storage_search_task task = {&shop, compute, adopt};
+    autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
+    assert_int_equal(bb_storage_search_run(search, &task), BB_IO);
+    assert_int_equal(shop.passes, 1);
+}
+
+// Names of the codecs that are searched for a pipeline without a list.
+static void check_searched(const bb_product_pipeline *pipeline, int device, const char *expected)
+{
+    char names[200] = "";
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    const bb_index count = bb_storage_search_list(pipeline, device, ladders);
+    for (bb_index i = 0; i < count; ++i) {
+        const size_t length = strlen(names);
+        (void)snprintf(names + length, sizeof names - length, "%s%s", i == 0 ? "" : " ",
+                       bb_codec_name(ladders[i].storage.codec));
+    }
+    assert_string_equal(names, expected);
+}
+
+TEST(codecs_that_the_pipeline_does_not_take_are_left_out)
+{
+    bb_product_pipeline pipeline = searched("asks", 1.0, NULL, 0);
+    const int cpu = BB_DEVICE_CPU;
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform float integer");
+    pipeline.scale = BB_ROW_SCALE_ROW;
+    check_searched(&pipeline, cpu, "bfp float");
+    pipeline.scale = BB_ROW_SCALE_NONE;
+    pipeline.accumulate_run = 32;
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp float integer");
+    pipeline.accumulate_run = 1;
+    pipeline.device = BB_DEVICE_CUDA;
+    check_searched(&pipeline, cpu, "bfp quantiser zfp zfp low_rank transform integer");
+    pipeline.max_loss = NAN;
+    check_searched(&pipeline, cpu, "");
+}

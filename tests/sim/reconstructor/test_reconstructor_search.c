@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// max_loss with a covariance of the user's: the loss is of variance, what is
+// returned keeps it in every draw, and nothing cheaper that was tried does.
+#include "precision/variant.h"
+#include "tests/sim/allocation_walk.h"
+#include "tests/sim/reconstructor/matrices.h"
+
+#define SEARCHED(name, more)                                                                       \
+    "{name: " name ", arithmetic: hp3, max_loss: " more ", search: {inside: x3}"
+
+static const driver_case searches = {
+    "mine.yaml",
+    {"pipelines=[" SEARCHED("loose", "1e-2") "}, {name: reference, arithmetic: dp}, " SEARCHED(
+         "tight", "1e-6") "}, " SEARCHED("drawn", "1e-6") ", draws: 4}, {name: sp, arithmetic: "
+                                                          "sp}, " SEARCHED("exact", "1e-300") "}]",
+     NULL}};
+
+// Trials of one pipeline: what was kept is within the limit, and the cheapest of it is what the
+// results have. Returns its price.
+static double check_trials(const bb_results *results, const char *name, double limit)
+{
+    const bb_dataset *pipeline = bb_results_find(results, "search/pipeline");
+    const bb_dataset *loss = bb_results_find(results, "search/variance_loss");
+    const bb_dataset *cost = bb_results_find(results, "search/relative_cost");
+    const bb_dataset *kept = bb_results_find(results, "search/accepted");
+    const double found = driver_number(results, "relative_cost", name);
+    double price = NAN;
+    bb_index failed = 0;
+    for (bb_index i = 0; i < pipeline->count; ++i) {
+        if (strcmp(pipeline->texts[i], name) == 0) {
+            const bool keeps = kept->numbers[i] == 1.0;
+            assert_int_equal(keeps, loss->numbers[i] <= limit);
+            assert_true(!keeps || cost->numbers[i] >= found);
+            price = keeps && cost->numbers[i] == found ? loss->numbers[i] : price;
+            failed += keeps ? 0 : 1;
+        }
+    }
+    assert_true(failed >= 2); // hp3 and hp2 are not definite here
+    return price;
+}
+
+TEST(the_cheapest_accepted_trial_is_found)
+{
+    static const struct {
+        const char *name;
+        double limit;
+    } cases[] = {
+        {"loose", 1e-2},
+        {"tight", 1e-6},
+        {"drawn", 1e-6},
+        {"exact", 1e-300},
+    };
+    autoptr(bb_results) results = driver_results(&searches);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const char *name = cases[i].name;
+        const double loss = driver_number(results, "variance_loss", name);
+        const double worst = driver_number(results, "price_worst", name);
+        const double price = check_trials(results, name, cases[i].limit);
+        print_message("%s: %s\n", name, driver_text(results, "status_detail", name));
+        assert_string_equal(driver_text(results, "status", name), "ok");
+        assert_non_null(strstr(driver_text(results, "status_detail", name), ": met by "));
+        assert_true(loss <= cases[i].limit && worst <= cases[i].limit);
+        check_close(price, worst, 1e-9, 1e-18);
+    }
+    // A large max_loss needs nothing but hp1; a tight one mixes; the worst of four draws counts.
+    assert_true(driver_row(results, "product_share", "loose")[BB_VARIANT_HP1] == 1.0);
+    const double *shares = driver_row(results, "product_share", "tight");
+    assert_true(shares[BB_VARIANT_HP1] > 0.5 && shares[BB_VARIANT_X3] > 0.0);
+    assert_true(driver_number(results, "draws", "drawn") == 4.0);
+    assert_true(driver_number(results, "price_worst", "drawn") >
+                driver_number(results, "variance_loss", "drawn"));
+}
+
+// Others are what they are without a search beside them.
+TEST(searches_leave_others_alone)
+{
+    const driver_case plain = {
+        "mine.yaml", {"pipelines=[{name: reference, arithmetic: dp}, {name: sp, arithmetic: sp}]"}};
+    autoptr(bb_results) with = driver_results(&searches);
+    autoptr(bb_results) without = driver_results(&plain);
+    static const char *const names[] = {"reference", "sp"};
+    for (size_t i = 0; i < 2; ++i) {
+        assert_true(driver_number(with, "residual_trace", names[i]) ==
+                    driver_number(without, "residual_trace", names[i]));
+        assert_true(driver_number(with, "variance_loss", names[i]) ==
+                    driver_number(without, "variance_loss", names[i]));
+    }
+    assert_true(driver_number(with, "variance_loss", "sp") > 0.0);
+    assert_null(bb_results_find(without, "search/trial"));
+}
+
+TEST(what_cannot_be_kept_says_so)
+{
+    const driver_case narrow = {
+        "mine.yaml",
+        {"pipelines=[{name: reference, arithmetic: dp}, {name: narrow, arithmetic: hp3, max_loss: "
+         "1e-6, search: {variants: [hp3, hp1]}}]"}};
+    const driver_case lost = {
+        "lost.yaml",
+        {"pipelines=[{name: reference, arithmetic: dp}, " SEARCHED("any", "1e-2") "}]",
+         "solver.scale=none"}};
+    autoptr(bb_results) results = driver_results(&narrow);
+    assert_string_equal(driver_text(results, "status", "narrow"), "not_converged");
+    assert_string_equal(driver_text(results, "status_detail", "narrow"),
+                        "max_loss 1e-06: not met by any of 2 trials");
+    assert_true(isnan(driver_number(results, "variance_loss", "narrow")));
+    bb_results_destroy(&results);
+    assert_int_equal(system("sed 's/mine.h5, dataset: Cmm/mine.h5, dataset: lost/' mine.yaml > "
+                            "lost.yaml"),
+                     0);
+    results = driver_results(&lost);
+    assert_string_equal(driver_text(results, "status", "reference"), "not_spd");
+    assert_string_equal(driver_text(results, "status", "any"), "underdetermined");
+    assert_string_equal(driver_text(results, "status_detail", "any"),
+                        "max_loss: the reference has no residual covariance");
+}
+
+TEST_FULL(allocations_may_fail_anywhere)
+{
+    autoptr(bb_config) config =
+        driver_config(CASE("mine.yaml", {"pipelines=[{name: reference, arithmetic: dp}, " SEARCHED(
+                                            "tight", "1e-6") ", draws: 2}]"}));
+    bb_log_set_level(BB_LOG_QUIET);
+    bb_threads_stop(); // of the tests before
+    allocation_walk("search", driver_run_alone, config, 67, 10);
+}
+
+TEST_GROUP(.begin = matrices_begin, .has_folder = true);
