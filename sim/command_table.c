@@ -33,7 +33,7 @@ static const bb_command table[] = {
     {"run", bb_command_run,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
       BB_OPTION_DUMP, BB_OPTION_RESTART, BB_OPTION_ENERGY, BB_OPTION_DETERMINISTIC,
-      BB_OPTION_WITHIN},
+      BB_OPTION_MAX_LOSS},
      1, INTPTR_MAX, BB_OPERAND_CONFIG, "simulate a study and write its results",
      "run CONFIG [key=value ...] [options]",
      "Simulates a study, prints its result table and writes an HDF5 file." CONFIG_TEXT,
@@ -76,7 +76,7 @@ static const bb_command table[] = {
      "Prints version, libraries, processor and devices, and runs a self-test of seconds.",
      .words = {{NULL, NULL}}},
     {"show", bb_command_show,
-     {BB_OPTION_WITHIN, BB_OPTION_SHOW, BB_OPTION_FORMAT, BB_OPTION_PIPELINE, BB_OPTION_LEVEL},
+     {BB_OPTION_MAX_LOSS, BB_OPTION_SHOW, BB_OPTION_FORMAT, BB_OPTION_PIPELINE, BB_OPTION_LEVEL},
      1, INTPTR_MAX,
      BB_OPERAND_RESULT, "print the answer and the table of result files",
      "show FILE.h5|DIR ... [options]",
@@ -105,7 +105,7 @@ static const bb_command table[] = {
       {"output", "the picture; its ending says the format"},
       {"pipeline", "of heatmap and lines of a sweep: whose numbers are drawn"}}},
     {"report", bb_command_report,
-     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_WITHIN, BB_OPTION_TEX, BB_OPTION_LEVEL},
+     {BB_OPTION_OUTPUT, BB_OPTION_FORCE, BB_OPTION_MAX_LOSS, BB_OPTION_TEX, BB_OPTION_LEVEL},
      1, 1, BB_OPERAND_RESULT, "a result file or a sweep as one page of HTML, or for LaTeX",
      "report FILE.h5|DIR -o REPORT.html [options]",
      "Writes one page that needs nothing beside it: the answer, the table, every picture that the "
@@ -124,7 +124,7 @@ static const bb_command table[] = {
       {"pipeline", "only these pipelines: a,b"}}},
     {"sweep", bb_command_sweep,
      {BB_OPTION_OUTPUT, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL,
-      BB_OPTION_LIST, BB_OPTION_WITHIN, BB_OPTION_SWEEP},
+      BB_OPTION_LIST, BB_OPTION_MAX_LOSS, BB_OPTION_SWEEP},
      1, INTPTR_MAX, BB_OPERAND_CONFIG,
      "run a study over the values of its keys, here or on a cluster",
      "sweep PLAN.yaml [key=value ...] [options]\n"
@@ -144,7 +144,7 @@ static const bb_command table[] = {
      .is_collective = true,
      .words = {{"list", "points, time, memory and bytes; nothing is run"},
       {"output", "collected file; default outputs/sweep-<plan name>.h5, points go to the folder beside"},
-      {"within", "name the choice of fewest bytes that keeps this price at every condition:"},
+      {"max-loss", "name the choice of fewest bytes whose loss is at most this at every condition:"},
       {"device", "auto, cpu, cuda or opencl, fixed when the sweep is planned"}}},
     {"convergence", bb_command_convergence,
      {BB_OPTION_OUTPUT, BB_OPTION_THREADS, BB_OPTION_FORCE, BB_OPTION_LEVEL},
@@ -225,13 +225,13 @@ static const bb_command table[] = {
      "BITBUDGET_PREBUILT names the folder. An installation may have one of its own." CONFIG_TEXT,
      .words = {{"output", "the folder; it is made where it is missing"}}},
     {"tune", bb_command_tune,
-     {BB_OPTION_WISDOM, BB_OPTION_TUNE, BB_OPTION_WITHIN, BB_OPTION_BIND, BB_OPTION_OUTPUT,
+     {BB_OPTION_WISDOM, BB_OPTION_TUNE, BB_OPTION_MAX_LOSS, BB_OPTION_BIND, BB_OPTION_OUTPUT,
       BB_OPTION_FORCE, BB_OPTION_DEVICE, BB_OPTION_THREADS, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_TUNED, "find the fastest variants of kernels on this machine",
      "tune [KERNEL ...] [options]\n"
      "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048 [-p PARAM=VALUE] [options]\n"
      "tune FILE [NAME=TYPE ...] --in IN.h5 [-p PARAM=VALUE] [options]\n"
-     "tune --for STUDY [key=value ...] [--within NM] [-o OUT.yaml] [options]",
+     "tune --for STUDY [key=value ...] [--max-loss NM] [-o OUT.yaml] [options]",
      "Tries variants of kernels, verifies each against the reference to the bit, times those that "
      "are right, and appends what it finds to a file that kernel run takes its variants from. "
      "KERNEL has benchmark data, as gemv; without names: all that have, some minutes. FILE is a "
@@ -242,7 +242,7 @@ static const bb_command table[] = {
      "study's wrong cycles stay 0 and its rms within a tolerance of the reference's, the kernels "
      "that its run launches are tuned at its sizes, and the study with that pipeline beside the "
      "reference is confirmed by whole runs and written.",
-     .words = {{"within", "with --for: the largest rms against the reference in nm; default a thousandth of the wavelength"},
+     .words = {{"max-loss", "with --for: the largest rms against the reference in nm; default a thousandth of the wavelength"},
       {"budget", "end after some S seconds, shared out among kernels; what was found counts; with --for: default 60, for kernels alone"},
       {"output", "with --for: the study that is written; default STUDY-tuned.yaml here"},
       {"device", "cpu (default), opencl or cuda"},

@@ -49,9 +49,9 @@ static const bb_option table[] = {
      .words = "file", .group = BB_OPTION_MACHINE, TEXT(machine)},
     {"energy", NULL, "repeat the work of each pipeline until a counter tells its joules (NVML, RAPL)",
      .group = BB_OPTION_ENERGY, FLAG(energy)},
-    {"within", "PRICE", "name the pipeline of fewest bytes whose price is at most this:",
-     .by_experiment = price, .group = BB_OPTION_WITHIN, NUMBER(within)},
-    {"by", "WORD", "with --within: least bytes, time, joules or cost; default bytes",
+    {"max-loss", "LOSS", "name the pipeline of fewest bytes whose loss is at most this:",
+     .former = "within", .by_experiment = price, .group = BB_OPTION_MAX_LOSS, NUMBER(max_loss)},
+    {"by", "WORD", "with --max-loss: least bytes, time, joules or cost; default bytes",
      .words = "bytes time joules cost", .group = BB_OPTION_SHOW, TEXT(by)},
     {"full", NULL, "every column of the experiment, and its report",
      .group = BB_OPTION_SHOW, FLAG(full)},
@@ -243,6 +243,15 @@ static bb_status refuse_option(const char *typed, const char *command,
                                const bb_option_groups accepted)
 {
     const char *nearest = nearest_option(typed, accepted);
+    const size_t length = strcspn(typed, "=");
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        if (table[i].former != NULL && bb_option_is_accepted(&table[i], accepted) &&
+            length == strlen("--") + strlen(table[i].former) &&
+            strncmp(typed + strlen("--"), table[i].former, length - strlen("--")) == 0) {
+            return bb_status_set(BB_INVALID, __FILE__, __LINE__, "option --%s is called --%s now",
+                                 table[i].former, table[i].name);
+        }
+    }
     return bb_status_set(BB_INVALID, __FILE__, __LINE__,
                          "option %s is not one of '%s'%s%s%s; see '%s%s --help'", typed, command,
                          nearest == NULL ? "" : " (did you mean --", nearest == NULL ? "" : nearest,
@@ -286,7 +295,7 @@ bb_status bb_options_parse(int argument_count, char **arguments, const bb_option
     *out = (bb_options){.argument_count = argument_count,
                         .arguments = arguments,
                         .threads = bb_threads_available(),
-                        .within = NAN,
+                        .max_loss = NAN,
                         .checkpoint_every_s = NAN,
                         .budget_s = NAN,
                         .live = {.rate_hz = NAN, .patience_s = NAN},

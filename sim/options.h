@@ -18,7 +18,7 @@ typedef enum bb_option_group {
     BB_OPTION_THREADS,
     BB_OPTION_FORCE,
     BB_OPTION_LEVEL,
-    BB_OPTION_WITHIN,
+    BB_OPTION_MAX_LOSS,
     BB_OPTION_LIST,
     BB_OPTION_RESOLVED,
     BB_OPTION_DUMP,
@@ -72,7 +72,7 @@ typedef struct bb_options {
     const char *resume;        ///< NULL unless given
     double checkpoint_every_s; ///< NaN unless given
     bb_index threads;          ///< all online processors unless given
-    double within;             ///< NaN unless given
+    double max_loss;           ///< NaN unless given
     const char *kind;          ///< of a picture, NULL unless given
     const char *size;          ///< of a picture or a matrix, NULL unless given
     const char *file;          ///< of a kernel, NULL unless given
@@ -134,6 +134,7 @@ typedef struct bb_option {
     const char *meaning; ///< a line, unless a command has its own words
     const char *words;   ///< its values with blanks between, "file" or "kind"; NULL: free
     bb_experiment_text by_experiment; ///< what experiments add to the meaning, NULL: nothing
+    const char *former;               ///< name in an earlier version, refused with the new one
     bb_option_kind kind;
     size_t member; ///< offset in bb_options
     bb_index limit;

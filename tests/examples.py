@@ -101,7 +101,7 @@ def walk_through():
     pixels = number(r"mas; ([0-9]+) pixels", text) * number(r"pixels of ([0-9.]+) mas", text)
     assert 0.5 * width < pixels < 1.5 * width, text
     best = word(r"under 0.1 nm at every dose: (\S+),", text)
-    saying = answer("doses.h5", "--within", "0.1")
+    saying = answer("doses.h5", "--max-loss", "0.1")
     assert f"at every condition: {best}," in saying, saying
     close(number(r"every dose: .* at worst ([0-9.e-]+) nm", text), number(r"at worst ([0-9.e-]+)", saying), 2)
     # Storage alone: as many times the error as the dose.
@@ -112,7 +112,7 @@ def walk_through():
 def ao_strehl():
     text = example("ao_strehl_by_pipeline.py", "ao.h5", "1e-3")
     best = word(r"fewest bytes within 0.001 of Strehl ratio: (\S+),", text)
-    saying = answer("ao.h5", "--within", "1e-3")
+    saying = answer("ao.h5", "--max-loss", "1e-3")
     assert f"within strehl loss 0.001: {best} " in saying, saying
     assert "8 m telescope, 16 lenslets across, 5 guide stars: lgs, lgs, lgs, ngs, ngs" in text, text
     assert "target 1 at (6, -4) arcsec" in text, text
@@ -132,7 +132,7 @@ def wafer_error():
     rings = [float(n) for n in re.findall(r" mm: ([0-9.e-]+)$", text, re.M)][3:]
     assert rings and 0.0 < max(rings) < largest, text
     # Without a name it is the one that the program chooses.
-    best = word(r"Fewest bytes within [^:]*: (\S+) \(", answer("wafer.h5", "--within", "0.1"))
+    best = word(r"Fewest bytes within [^:]*: (\S+) \(", answer("wafer.h5", "--max-loss", "0.1"))
     text = example("wafer_error_by_field.py", "wafer.h5")
     assert f"pipeline {best}:" in text, text
 

@@ -227,7 +227,7 @@ static bb_status deliver(const bb_options *options, const bb_experiment *experim
     }
     bb_status_record record;
     bb_status_save(&record);
-    BB_TRY(bb_summary_write(experiment, results, options->within, &table));
+    BB_TRY(bb_summary_write(experiment, results, options->max_loss, &table));
     bb_text_print(bb_text_string(&table), stdout);
     (void)fflush(stdout);
     bb_status_restore(&record);

@@ -36,7 +36,7 @@ static bb_status report(void *context)
     const bb_report_request wanted = {.results = results,
                                       .experiment = bb_experiment_find(asked->experiments, name),
                                       .path = options->operands[0],
-                                      .within = options->within,
+                                      .max_loss = options->max_loss,
                                       .inputs = asked->inputs};
     if (options->output != NULL) {
         BB_TRY(bb_report_write(&wanted, &page));

@@ -177,7 +177,7 @@ static bb_status write_full(const request *asked, const exhibit *shown, bb_text 
             BB_TRY(bb_text_add(out, "%s%s\n", i == 0 ? "" : "\n", source->path));
         }
         BB_TRY(write_title(source, out));
-        BB_TRY(bb_summary_write_full(source->experiment, source->results, asked->question.within,
+        BB_TRY(bb_summary_write_full(source->experiment, source->results, asked->question.max_loss,
                                      out));
         BB_TRY(bb_summary_add_front(source->experiment, source->results, source->front, out));
         BB_TRY(bb_text_add(out, "\n"));
@@ -275,7 +275,7 @@ static bb_status write_sweep(const request *asked, const bb_results *results, bb
                "single runs");
     BB_TRY(bb_swept_read(results, experiment, &swept));
     BB_TRY(bb_swept_fill_grid(&swept, for_people, &grid));
-    BB_TRY(bb_swept_answer(&swept, asked->question.within, &answer));
+    BB_TRY(bb_swept_answer(&swept, asked->question.max_loss, &answer));
     const bb_grid_source source = {.experiment = experiment,
                                    .results = results,
                                    .path = options->operands[0],
@@ -358,12 +358,12 @@ bb_status bb_command_show(const bb_options *options, const bb_experiment_table *
     int measure = 0;
     BB_TRY(choose_word("format", options->format, format_names, FORMATS, &format));
     BB_TRY(choose_word("by", options->by, measure_names, BB_FRONT_MEASURES, &measure));
-    BB_REQUIRE(options->by == NULL || !isnan(options->within), BB_INVALID,
-               "--by says what is least within a price: name it with --within");
+    BB_REQUIRE(options->by == NULL || !isnan(options->max_loss), BB_INVALID,
+               "--by needs a limit of the loss: set it by --max-loss");
     BB_REQUIRE(!options->full || options->columns == NULL, BB_INVALID,
                "--full shows every column of the experiment, --columns those it names: give one");
     request asked = {
-        options, experiments, (enum format)format, {options->within, (bb_front_measure)measure}};
+        options, experiments, (enum format)format, {options->max_loss, (bb_front_measure)measure}};
     BB_TRY(bb_isolation_run(options->operands[0],
                             (unsigned)options->operand_count * READING_SECONDS, show, &asked));
 done:

@@ -22,7 +22,7 @@ static bb_status collect(const bb_options *options, const bb_experiment_table *e
     BB_TRY(bb_sweep_plan_open(experiments, folder, &plan));
     const bb_sweep_collect_request request = {.plan = plan,
                                               .partial = true,
-                                              .within = NAN,
+                                              .max_loss = NAN,
                                               .argument_count = options->argument_count,
                                               .arguments = options->arguments,
                                               .threads = options->threads};

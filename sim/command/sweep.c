@@ -257,11 +257,11 @@ done:
 }
 
 // A search has a limit of its own.
-static bb_status check_within(const bb_options *options, const bb_sweep_plan *plan)
+static bb_status check_max_loss(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(isnan(options->within) || !plan->sweep->searches, BB_INVALID,
-               "--within %g: the plan searches within sweep.search.subject_to", options->within);
+    BB_REQUIRE(isnan(options->max_loss) || !plan->sweep->searches, BB_INVALID,
+               "--max-loss %g: the plan has sweep.search.max_loss", options->max_loss);
 done:
     return status;
 }
@@ -275,7 +275,7 @@ static bb_status collect(const bb_options *options, const bb_sweep_plan *plan, c
                                               .csv = options->csv,
                                               .partial = options->partial,
                                               .force = options->force,
-                                              .within = options->within,
+                                              .max_loss = options->max_loss,
                                               .argument_count = options->argument_count,
                                               .arguments = options->arguments,
                                               .threads = options->threads};
@@ -339,7 +339,7 @@ static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, co
     bb_text text = {0};
     bb_slurm_request request = {.plan = plan,
                                 .output = output,
-                                .within = options->within,
+                                .max_loss = options->max_loss,
                                 .nodes = options->nodes,
                                 .extras = (const char *const *)options->operands + 2,
                                 .extra_count = options->operand_count - 2,
@@ -483,7 +483,7 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
     BB_TRY(bb_file_check(output, options->output == NULL, options->force || ran, 0.0, &inputs));
     BB_TRY(make_plan(options, experiments, 0, options->operand_count, jobs, folder, output));
     BB_TRY(bb_sweep_plan_open(experiments, folder, &plan));
-    BB_TRY(check_within(options, plan));
+    BB_TRY(check_max_loss(options, plan));
     BB_TRY(ran ? BB_OK : run_all(options, plan));
     BB_TRY(ran ? show_finished(options, plan, output) : collect(options, plan, output));
 done:
@@ -521,7 +521,7 @@ static bb_status act(const verb *row, const bb_options *options,
         options->operand_count == 2 || (options->operand_count > 2 && row->takes_options);
     BB_REQUIRE(fits, BB_INVALID, "usage: bitbudget sweep %s DIR %s", row->name, row->usage);
     BB_TRY(bb_sweep_plan_open(experiments, options->operands[1], &plan));
-    BB_TRY(check_within(options, plan));
+    BB_TRY(check_max_loss(options, plan));
     BB_TRY(row->act(options, plan));
 done:
     bb_sweep_plan_destroy(&plan);

@@ -397,8 +397,8 @@ static bb_status check_options(const bb_options *options)
 {
     bb_status status = BB_OK;
     if (options->study == NULL) {
-        BB_REQUIRE(isnan(options->within) && options->output == NULL && !options->force, BB_INVALID,
-                   "--within, -o and --force go with --for STUDY");
+        BB_REQUIRE(isnan(options->max_loss) && options->output == NULL && !options->force,
+                   BB_INVALID, "--max-loss, -o and --force go with --for STUDY");
         goto done;
     }
     BB_REQUIRE(options->set == NULL && options->type == NULL && options->input == NULL &&
@@ -407,8 +407,8 @@ static bb_status check_options(const bb_options *options)
                "--for %s: its run says which kernels, types and sizes; --set, --type, --in and -p "
                "go without it",
                options->study);
-    BB_REQUIRE(isnan(options->within) || options->within >= 0.0, BB_INVALID,
-               "--within %g, expected at least 0", options->within);
+    BB_REQUIRE(isnan(options->max_loss) || options->max_loss >= 0.0, BB_INVALID,
+               "--max-loss %g, expected at least 0", options->max_loss);
     BB_REQUIRE(!options->reorder || options->wisdom != NULL, BB_INVALID,
                "--reorder with --for needs --wisdom FILE, which the study then names");
 done:

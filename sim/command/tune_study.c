@@ -281,7 +281,7 @@ static bb_status start(work *self)
     BB_TRY(bb_command_inputs(options, self->config, &inputs));
     BB_TRY(bb_file_check(self->path, false, options->force, 0.0, &inputs));
     const void *study = bb_config_study(self->config);
-    self->tolerance = isnan(options->within) ? self->table->tolerance(study) : options->within;
+    self->tolerance = isnan(options->max_loss) ? self->table->tolerance(study) : options->max_loss;
     self->draws = self->table->has_draws(study) ? DRAWS : 1;
     self->run = (bb_run_options){.threads = options->threads};
     BB_TRY(bb_threads_set(options->threads));

@@ -185,13 +185,13 @@ bool bb_front_has(const bb_front *front, bb_index row)
     return true;
 }
 
-bb_index bb_front_least(const bb_front *front, double within, bb_front_measure measure)
+bb_index bb_front_least(const bb_front *front, double max_loss, bb_front_measure measure)
 {
     bb_index best = -1;
     for (bb_index i = 0; i < front->names->count; ++i) {
         const bb_front_cost *cost = &front->costs[i];
         const double value = cost->measures[measure];
-        if (!cost->takes_part || cost->price > within ||
+        if (!cost->takes_part || cost->price > max_loss ||
             (measure != BB_FRONT_BYTES && isinf(value))) {
             continue;
         }

@@ -49,7 +49,7 @@ bool bb_front_has(const bb_front *front, bb_index row);
 
 /// The pipeline that takes part, is within a price and has the least of a measure; bytes are
 /// followed by time where it counts. -1 where there is none.
-bb_index bb_front_least(const bb_front *front, double within, bb_front_measure measure);
+bb_index bb_front_least(const bb_front *front, double max_loss, bb_front_measure measure);
 
 /// The pipeline of the front farthest below the line between its ends in loss and logarithm of
 /// bytes: from it on, fewer bytes cost more. -1 where none lies below.

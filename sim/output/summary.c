@@ -129,16 +129,16 @@ static bb_status add_asked(const asking *about, const bb_answer_question *questi
 {
     bb_status status = BB_OK;
     const words *asked = &measures[question->measure];
-    const bool assumed = isnan(question->within);
-    const double within = assumed ? about->experiment->tolerance : question->within;
-    const bb_index best = bb_front_least(about->front, within, question->measure);
-    const bool any = bb_front_least(about->front, within, BB_FRONT_BYTES) >= 0;
+    const bool assumed = isnan(question->max_loss);
+    const double max_loss = assumed ? about->experiment->tolerance : question->max_loss;
+    const bb_index best = bb_front_least(about->front, max_loss, question->measure);
+    const bool any = bb_front_least(about->front, max_loss, BB_FRONT_BYTES) >= 0;
     char limit[BB_CELL_BYTES];
-    (void)snprintf(limit, sizeof limit, "%.6g", within);
+    (void)snprintf(limit, sizeof limit, "%.6g", max_loss);
     BB_TRY(best >= 0 ? bb_text_add(out, " %s within ", asked->least)
                      : bb_text_add(out, " No pipeline%s within ", any ? "" : " is"));
     BB_TRY(add_price(about->experiment, limit, out));
-    BB_TRY(bb_text_add(out, assumed ? ", assumed (set it by --within)" : ""));
+    BB_TRY(bb_text_add(out, assumed ? ", assumed (set it by --max-loss)" : ""));
     if (best >= 0) {
         BB_TRY(bb_text_add(out, ": "));
         BB_TRY(add_choice(about, best, question->measure, out));
@@ -470,13 +470,13 @@ done:
 }
 
 bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results,
-                           double within, bb_text *out)
+                           double max_loss, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_front front = {0};
     bb_grid grid = {0};
     char label[] = "";
-    const bb_answer_question question = {.within = within};
+    const bb_answer_question question = {.max_loss = max_loss};
     BB_TRY(bb_front_find(experiment, results, &front));
     const bb_grid_source source = {experiment, results, &front, "", label};
     BB_TRY(bb_grid_add_rows(&grid, results, NULL));
@@ -489,23 +489,24 @@ done:
 }
 
 static bb_status write_cheapest(const bb_experiment *experiment, const bb_front *front,
-                                double within, bb_text *out)
+                                double max_loss, bb_text *out)
 {
     char price[BB_CELL_BYTES];
     char bytes[BB_CELL_BYTES];
-    bb_index best = bb_front_least(front, within, BB_FRONT_BYTES);
+    bb_index best = bb_front_least(front, max_loss, BB_FRONT_BYTES);
     if (best < 0) {
-        return bb_text_add(out, "no pipeline is within %s %.6g\n", experiment->price_name, within);
+        return bb_text_add(out, "no pipeline is within %s %.6g\n", experiment->price_name,
+                           max_loss);
     }
     const double size = front->costs[best].measures[BB_FRONT_BYTES];
     bb_cell_number(front->costs[best].price, price);
     bb_cell_number(isinf(size) ? NAN : 1e-6 * size, bytes);
     return bb_text_add(out, "cheapest within %s %.6g: %s (price %s, %s MB)\n",
-                       experiment->price_name, within, front->names->texts[best], price, bytes);
+                       experiment->price_name, max_loss, front->names->texts[best], price, bytes);
 }
 
 bb_status bb_summary_write_full(const bb_experiment *experiment, const bb_results *results,
-                                double within, bb_text *out)
+                                double max_loss, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_front front = {0};
@@ -523,8 +524,8 @@ bb_status bb_summary_write_full(const bb_experiment *experiment, const bb_result
     }
     BB_TRY(write_block(&grid, grid.names, widths, 0, grid.count, name_width(&grid), out));
     BB_TRY(write_legend(&source, INT_MAX, out));
-    if (!isnan(within)) {
-        BB_TRY(write_cheapest(experiment, &front, within, out));
+    if (!isnan(max_loss)) {
+        BB_TRY(write_cheapest(experiment, &front, max_loss, out));
     }
 done:
     BB_RELEASE(&widths);

@@ -9,7 +9,7 @@
 /// The question: the pipeline of least `measure` whose price is at most `within`, NaN: at most the
 /// experiment's tolerance, and the answer says that it is assumed.
 typedef struct bb_answer_question {
-    double within;
+    double max_loss;
     bb_front_measure measure;
 } bb_answer_question;
 
@@ -32,7 +32,7 @@ enum { BB_SUMMARY_WIDTH = 80 }; ///< columns of a terminal
 /// short table, and what its marks and its price mean. `within`: the price that the answer keeps;
 /// NaN: the experiment's. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_summary_write(const bb_experiment *experiment, const bb_results *results,
-                                      double within, bb_text *out);
+                                      double max_loss, bb_text *out);
 
 /// The same of a grid over sources [count]: an answer a source, led by its label where it has one;
 /// marks are explained of a single one.
@@ -55,6 +55,7 @@ BB_CHECKED bb_status bb_summary_write_table(const bb_grid *grid, bb_text *out);
 /// worst of those that finished, in a column that says so; one of which some failed is `unsafe` and
 /// takes no part either. Errors: BB_INVALID (results without pipelines), BB_MEMORY.
 BB_CHECKED bb_status bb_summary_write_full(const bb_experiment *experiment,
-                                           const bb_results *results, double within, bb_text *out);
+                                           const bb_results *results, double max_loss,
+                                           bb_text *out);
 
 #endif

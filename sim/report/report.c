@@ -387,9 +387,9 @@ static bb_status write_answer(const page *made, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
-    const bb_answer_question question = {made->request->within, BB_FRONT_BYTES};
+    const bb_answer_question question = {made->request->max_loss, BB_FRONT_BYTES};
     if (made->is_sweep) {
-        BB_TRY(bb_swept_answer(&made->swept, made->request->within, &text));
+        BB_TRY(bb_swept_answer(&made->swept, made->request->max_loss, &text));
     } else if (made->has_table) {
         BB_TRY(bb_summary_add_answer(made->request->experiment, made->results, &made->front,
                                      &question, &text));

@@ -14,7 +14,7 @@ typedef struct bb_report_request {
     const bb_results *results;       ///< all groups
     const bb_experiment *experiment; ///< NULL of a file that is none's
     const char *path;                ///< of the file or folder, as a reader may type it
-    double within;                   ///< a price that the answer keeps, NaN: none
+    double max_loss;                 ///< of the answer, NaN: none
     const bb_file_list *inputs;      ///< files that no output may replace, NULL: none
 } bb_report_request;
 

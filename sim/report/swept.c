@@ -373,12 +373,12 @@ static bool is_priced(const bb_swept_choice *choice)
     return choice->failed == 0.0 && choice->unpriced == 0.0;
 }
 
-bb_index bb_swept_best(const bb_swept *swept, double within)
+bb_index bb_swept_best(const bb_swept *swept, double max_loss)
 {
     bb_index best = -1;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         const bb_swept_choice *choice = &swept->choices[i];
-        const bool kept = is_priced(choice) && !(choice->price_most > within);
+        const bool kept = is_priced(choice) && !(choice->price_most > max_loss);
         const bb_swept_choice *other = best < 0 ? NULL : &swept->choices[best];
         if (kept && (other == NULL || choice->bytes < other->bytes ||
                      (choice->bytes == other->bytes && choice->price_most < other->price_most))) {
@@ -437,16 +437,16 @@ done:
     return status;
 }
 
-bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out)
+bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out)
 {
     bb_status status = BB_OK;
     const bb_dataset *answers = bb_results_find(swept->results, "search/answer");
     const char *partial = bb_swept_partial(swept->results);
-    if (answers != NULL && answers->is_text && isnan(within)) {
+    if (answers != NULL && answers->is_text && isnan(max_loss)) {
         return add_search_answers(answers, partial, out);
     }
     const char *price = swept->experiment->price_name;
-    const bb_index best = bb_swept_best(swept, within);
+    const bb_index best = bb_swept_best(swept, max_loss);
     bb_index safe = 0;
     for (bb_index i = 0; i < swept->choice_count; ++i) {
         safe += swept->choices[i].failed == 0.0;
@@ -459,17 +459,18 @@ bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out)
     }
     BB_TRY(add_unpriced(swept, out));
     if (best < 0) {
-        BB_TRY(isnan(within) ? BB_OK
-                             : bb_text_add(out, " None keeps %s %g at every condition%s.", price,
-                                           within, ran));
+        BB_TRY(isnan(max_loss) ? BB_OK
+                               : bb_text_add(out, " None keeps %s %g at every condition%s.", price,
+                                             max_loss, ran));
         goto done;
     }
     const bb_swept_choice *choice = &swept->choices[best];
     BB_TRY(bb_text_add(out, " Fewest bytes"));
-    if (!isnan(within)) {
-        BB_TRY(bb_text_add(out, " with %s of at most %g at every condition%s", price, within, ran));
+    if (!isnan(max_loss)) {
+        BB_TRY(
+            bb_text_add(out, " with %s of at most %g at every condition%s", price, max_loss, ran));
     }
-    BB_TRY(bb_text_add(out, "%s: %s, %.4g MB, %s at worst %.3g", isnan(within) ? " of them" : "",
+    BB_TRY(bb_text_add(out, "%s: %s, %.4g MB, %s at worst %.3g", isnan(max_loss) ? " of them" : "",
                        choice->name, 1e-6 * choice->bytes, price, choice->price_most));
     if (choice->worst_point >= 0) {
         BB_TRY(bb_text_add(out, " ("));

@@ -86,7 +86,7 @@ BB_CHECKED bb_status bb_swept_add_value(const bb_swept_key *key, bb_index value,
 
 /// The safe choice of fewest bytes whose price is at most `within` everywhere, NaN: at all; -1
 /// where there is none.
-bb_index bb_swept_best(const bb_swept *swept, double within);
+bb_index bb_swept_best(const bb_swept *swept, double max_loss);
 
 /// Whether a choice is safe and no other safe one has at most its worst price and bytes, and less
 /// of one.
@@ -94,7 +94,7 @@ bool bb_swept_is_front(const bb_swept *swept, bb_index choice);
 
 /// Appends the answer: which choices are safe, and the one of fewest bytes, with a limit or
 /// without. One line, no line end. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_swept_answer(const bb_swept *swept, double within, bb_text *out);
+BB_CHECKED bb_status bb_swept_answer(const bb_swept *swept, double max_loss, bb_text *out);
 
 /// Fills a grid with the choices of a sweep, a row each, marked where they are safe and no other
 /// safe one has at most their worst price and bytes, and less of one; for people (`for_people`)

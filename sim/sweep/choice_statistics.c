@@ -373,7 +373,7 @@ done:
 }
 
 static bb_status list_sentence(const bb_choices *choices, const bb_collection *collection,
-                               double within, bb_text *out)
+                               double max_loss, bb_text *out)
 {
     bb_status status = BB_OK;
     const char *price = collection->plan->sweep->experiment->price_name;
@@ -382,7 +382,7 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
     for (bb_index i = 0; i < choices->count; ++i) {
         const bb_choice *choice = &choices->choices[i];
         const bool kept =
-            choice->failed == 0 && choice->unpriced == 0 && choice->price_worst <= within;
+            choice->failed == 0 && choice->unpriced == 0 && choice->price_worst <= max_loss;
         safe += choice->failed == 0;
         if (kept && (best == NULL || choice->operator_bytes < best->operator_bytes)) {
             best = choice;
@@ -396,17 +396,17 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
                            choices->planned));
     }
     BB_TRY(list_unpriced(choices, out));
-    if (isnan(within)) {
+    if (isnan(max_loss)) {
         goto done;
     }
     if (best == NULL) {
-        BB_TRY(bb_text_add(out, "None keeps %s %g at every condition%s.\n", price, within, ran));
+        BB_TRY(bb_text_add(out, "None keeps %s %g at every condition%s.\n", price, max_loss, ran));
         goto done;
     }
     BB_TRY(bb_text_add(out,
                        "Fewest bytes with %s of at most %g at every condition%s: %s%s%s%s, at "
                        "worst %.3g (",
-                       price, within, ran, best->name, best->setting[0] == '\0' ? "" : " (",
+                       price, max_loss, ran, best->name, best->setting[0] == '\0' ? "" : " (",
                        best->setting, best->setting[0] == '\0' ? "" : ")", best->price_worst));
     BB_TRY(bb_sweep_describe(collection->plan->sweep, best->worst_point, out));
     BB_TRY(bb_text_add(out, ").\n"));
@@ -414,11 +414,11 @@ done:
     return status;
 }
 
-bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collection, double within,
-                          bb_text *out)
+bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collection,
+                          double max_loss, bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(list_sentence(choices, collection, within, out));
+    BB_TRY(list_sentence(choices, collection, max_loss, out));
     BB_TRY(bb_text_add(out, "%-21s %-14s %9s %10s %10s %6s %6s\n", "pipeline", "setting", "failed",
                        "median", "worst", "bits", "MB"));
     for (bb_index i = 0; i < choices->count; ++i) {

@@ -51,6 +51,6 @@ BB_CHECKED bb_status bb_choices_publish(const bb_choices *choices, const char *p
 /// `within` (NaN: none) the one of fewest bytes whose price is at most that everywhere. Errors:
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collection,
-                                     double within, bb_text *out);
+                                     double max_loss, bb_text *out);
 
 #endif

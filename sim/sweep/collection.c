@@ -160,7 +160,7 @@ bb_status bb_sweep_collect(const bb_sweep_collect_request *request, bb_text *ans
     } else {
         BB_TRY(bb_sweep_progress_list(&progress, answer));
         BB_TRY(bb_text_add(answer, "\n"));
-        BB_TRY(bb_choices_list(&choices, collection, request->within, answer));
+        BB_TRY(bb_choices_list(&choices, collection, request->max_loss, answer));
     }
 done:
     bb_choices_release(&choices);

@@ -85,7 +85,7 @@ typedef struct bb_sweep_collect_request {
     const char *csv;    ///< NULL: none
     bool partial;       ///< points may be missing
     bool force;         ///< files may be replaced
-    double within;      ///< a price, NaN: none
+    double max_loss;    ///< NaN: none
     int argument_count; ///< of the command line, for the file
     char *const *arguments;
     bb_index threads;

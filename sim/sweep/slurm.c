@@ -159,8 +159,8 @@ static bb_status write_after(submission *job)
         BB_TRY(bb_text_add(out, " --partial --force -o "));
     }
     BB_TRY(add_quoted(request->output, out));
-    if (!isnan(request->within)) {
-        BB_TRY(bb_text_add(out, " --within %.17g", request->within));
+    if (!isnan(request->max_loss)) {
+        BB_TRY(bb_text_add(out, " --max-loss %.17g", request->max_loss));
     }
     if (request->plan->sweep->searches) {
         if (request->nodes > 0) {

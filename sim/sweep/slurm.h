@@ -18,7 +18,7 @@ enum { BB_SLURM_ELEMENTS = 1000 }; ///< of an array, MaxArraySize being 1001 as 
 typedef struct bb_slurm_request {
     const bb_sweep_plan *plan;
     const char *output;        ///< the collected file
-    double within;             ///< price that the answer keeps, NaN: none
+    double max_loss;           ///< of the answer, NaN: none
     bb_index nodes;            ///< elements of the array, 0: one a shard, at most BB_SLURM_ELEMENTS
     const char *const *extras; ///< [extra_count] options for sbatch, of the array; those that say
                                ///< where it may run and who pays hold for the job after it too

@@ -212,21 +212,6 @@ done:
     return status;
 }
 
-static const bb_key limit_keys[] = {{.name = "at_most",
-                                     .kind = BB_KEY_DOUBLE,
-                                     .offset = offsetof(bb_sweep_limit, at_most),
-                                     .minimum = 0.0,
-                                     .maximum = 1e300,
-                                     .meaning = "Largest price, in the experiment's unit."}};
-static const bb_schema limit_schema = BB_SCHEMA("price", bb_sweep_limit, limit_keys);
-
-static const bb_key subject_keys[] = {{.name = "price",
-                                       .kind = BB_KEY_GROUP,
-                                       .offset = offsetof(bb_sweep_subject, price),
-                                       .schema = &limit_schema,
-                                       .meaning = "The price that an answer keeps."}};
-static const bb_schema subject_schema = BB_SCHEMA("subject_to", bb_sweep_subject, subject_keys);
-
 static const char *const across_names[] = {"all", "each", NULL};
 
 static const bb_key search_keys[] = {
@@ -235,11 +220,12 @@ static const bb_key search_keys[] = {
      .offset = offsetof(bb_sweep_search_config, minimise),
      .default_text = "bits_per_value",
      .meaning = "What is to be least: bits_per_value, or a dataset of /results."},
-    {.name = "subject_to",
-     .kind = BB_KEY_GROUP,
-     .offset = offsetof(bb_sweep_search_config, subject_to),
-     .schema = &subject_schema,
-     .meaning = "What an answer has to keep."},
+    {.name = "max_loss",
+     .kind = BB_KEY_DOUBLE,
+     .offset = offsetof(bb_sweep_search_config, max_loss),
+     .minimum = 0.0,
+     .maximum = 1e300,
+     .meaning = "Largest loss of an answer, in the experiment's unit."},
     {.name = "across",
      .kind = BB_KEY_CHOICE,
      .offset = offsetof(bb_sweep_search_config, across),

@@ -86,20 +86,11 @@ typedef enum bb_sweep_across {
     BB_SWEEP_ACROSS_EACH ///< an answer for each
 } bb_sweep_across;
 
-/// Keys of `sweep.search.subject_to.price`.
-typedef struct bb_sweep_limit {
-    double at_most; ///< in the unit of the experiment's price
-} bb_sweep_limit;
-
-typedef struct bb_sweep_subject {
-    bb_sweep_limit price;
-} bb_sweep_subject;
-
 /// Keys of `sweep.search` beside `over`, which is the last axis.
 typedef struct bb_sweep_search_config {
     const char *minimise; ///< bits_per_value, or a dataset of /results over `pipeline`
-    bb_sweep_subject subject_to;
-    int across; ///< bb_sweep_across
+    double max_loss;      ///< in the unit of the experiment
+    int across;           ///< bb_sweep_across
 } bb_sweep_search_config;
 
 /// Keys of `sweep` beside its axes.

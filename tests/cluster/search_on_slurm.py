@@ -26,7 +26,7 @@ sweep:
   shards: 2
   search: {minimise: operator_bytes,
            over: {pipelines.q.storage.tolerance_of_range: {from: 1.0e-6, to: 1.0e-1, log: 12}},
-           subject_to: {price: {at_most: 1.0e-3}}, across: all}
+           max_loss: 1.0e-3, across: all}
 """
 
 

@@ -90,8 +90,8 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget show", 2, "0 operands");
     expect("bitbudget show a b", 3, "cannot show 'a': No such file");
     expect("bitbudget show a.h5 --format text", 2, "expected one of table, csv, json, md, latex");
-    expect("bitbudget show a.h5 --within 1 --by tim", 2, "cost (did you mean time?)");
-    expect("bitbudget show a.h5 --by time", 2, "name it with --within");
+    expect("bitbudget show a.h5 --max-loss 1 --by tim", 2, "cost (did you mean time?)");
+    expect("bitbudget show a.h5 --by time", 2, "set it by --max-loss");
     expect("bitbudget show a.h5 --full --columns flops", 2, "give one");
     expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
@@ -103,7 +103,9 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget run a.yaml -zq", 2, "option -z");
     expect("bitbudget run a.yaml -qz", 2, "option -qz");
     expect("bitbudget show a.h5 --force", 2, "option --force is not one of 'show'");
-    expect("bitbudget show a.h5 --within cheap", 2, "--within cheap");
+    expect("bitbudget show a.h5 --max-loss cheap", 2, "--max-loss cheap");
+    expect("bitbudget show a.h5 --within 1", 2, "option --within is called --max-loss now");
+    expect("bitbudget show a.h5 --within=1", 2, "option --within is called --max-loss now");
     expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");
     expect("bitbudget config", 2, "one of --list and --resolved");
     expect("bitbudget config --list other", 2, "no experiment 'other'");
@@ -133,9 +135,9 @@ TEST(runs_write_a_file_and_print_a_table)
     expect("bitbudget run a.yaml length_m=0.25 --threads 2 -q", 0, "results: outputs/toy-a.h5");
     assert_non_null(strstr(printed, "* fp16"));
     assert_non_null(strstr(printed, "0.1 nm, assumed (set it"));
-    expect("bitbudget show outputs/toy-a.h5 --within 0.1", 0,
+    expect("bitbudget show outputs/toy-a.h5 --max-loss 0.1", 0,
            "Fewest bytes within overlay error 0.1 nm: fp32");
-    expect("bitbudget show outputs/toy-a.h5 --within 0.1 --full", 0,
+    expect("bitbudget show outputs/toy-a.h5 --max-loss 0.1 --full", 0,
            "cheapest within overlay error [nm] 0.1: fp32");
     expect("bitbudget show outputs/toy-a.h5 --columns total", 2, "has 0 axes");
     expect("bitbudget show outputs/toy-a.h5 --format csv --pipeline fp16", 0,
@@ -167,7 +169,7 @@ TEST(helps_follow_the_tables)
            "  -o, --output FILE      write the table to an HDF5 file too");
     assert_non_null(strstr(printed, "  --threads N            default: all processors;"));
     expect("bitbudget bench gemv-fp32", 2, "bench is the program bitbudget-bench: cmake");
-    assert_null(strstr(printed, "--within"));
+    assert_null(strstr(printed, "--max-loss"));
     expect("bitbudget help rnu", 2, "did you mean run?");
     expect("bitbudget help --list --man", 2, "no name, no --man");
     expect("bitbudget help --list", 0, "man1/bitbudget.1\nman1/bitbudget-run.1 run\n");

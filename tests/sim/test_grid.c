@@ -42,7 +42,7 @@ TEST(the_short_table_leads_with_its_answer, .setup_func = enter, .teardown_func 
     check_ok(bb_summary_write(source.experiment, filled, NAN, &text));
     expect_text(&text,
                 "Reference: 8.000 MB. Fewest bytes within overlay error 0.1 nm, assumed (set it\n"
-                "by --within): fp32 (overlay error 0.02000 nm, 4.000 MB, 2 times fewer than the\n"
+                "by --max-loss): fp32 (overlay error 0.02000 nm, 4.000 MB, 2 times fewer than the\n"
                 "reference).\n"
                 "  pipeline   status   overlay error [nm]     MB\n"
                 "* reference  ok                        0  8.000\n"

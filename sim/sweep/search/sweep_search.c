@@ -102,7 +102,7 @@ static search_step step_at(const bb_collection *collection, search_group conditi
     if (taken == 0) { // all its points are excluded
         return (search_step){.worst_point = -1, .price = NAN, .value = NAN};
     }
-    out.keeps = out.price <= sweep->search.subject_to.price.at_most;
+    out.keeps = out.price <= sweep->search.max_loss;
     return out;
 }
 
@@ -392,7 +392,7 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
     bb_status status = BB_OK;
     const bb_sweep *sweep = collection->plan->sweep;
     const char *key = sweep->axes.axes[sweep->axes.count - 1].keys[0].path;
-    const double limit = sweep->search.subject_to.price.at_most;
+    const double limit = sweep->search.max_loss;
     const bb_index steps = step_count(sweep);
     bb_index run = 0;
     search_step found;

@@ -35,7 +35,7 @@ TEST_FULL(max_loss_is_met_and_verified)
         assert_string_equal(driver_text(results, "status", cases[i].name), "ok");
         assert_true(loss <= cases[i].limit);
         assert_true(cost > 0.0 && cost < cases[i].cost_limit);
-        assert_non_null(strstr(driver_text(results, "status_detail", cases[i].name), " kept: "));
+        assert_non_null(strstr(driver_text(results, "status_detail", cases[i].name), ": met by "));
     }
     // No accepted trial is cheaper than the result.
     const bb_dataset *pipeline = bb_results_find(results, "search/pipeline");

@@ -42,7 +42,7 @@ TEST_FULL(a_study_is_found_that_runs)
            "wrong cycles 0, and rms within 0.6328 nm of the reference, in 3 draws:\n");
     assert_non_null(strstr(printed, "all          DP                      0 "));
     assert_non_null(strstr(printed, "gradient     e4m3 ")); // what saves most, first
-    assert_non_null(strstr(printed, "kept\n"));
+    assert_non_null(strstr(printed, "accepted\n"));
     assert_non_null(strstr(printed, "  -\n"));
     assert_non_null(strstr(printed, "\nrecords: found.yaml\n"));
     assert_null(strstr(printed, "kernels: 0 of "));
@@ -96,14 +96,14 @@ TEST(what_cannot_be_is_refused)
     write_text("study.yaml", study_text);
     write_text("study-tuned.yaml", study_text);
     expect("bitbudget tune --for study.yaml", 3, "'study-tuned.yaml' exists");
-    expect("bitbudget tune --for study.yaml -o o.yaml camera.bits=2 --within 0.001", 2,
+    expect("bitbudget tune --for study.yaml -o o.yaml camera.bits=2 --max-loss 0.001", 2,
            "not met with DP in every slot");
-    expect("bitbudget tune --for study.yaml -o o.yaml --within -1", 2, "--within -1, expected");
+    expect("bitbudget tune --for study.yaml -o o.yaml --max-loss -1", 2, "--max-loss -1, expected");
     expect("bitbudget tune --for study.yaml --set small", 2, "its run says which kernels");
     expect("bitbudget tune --for study.yaml --reorder", 2, "needs --wisdom FILE");
     expect("bitbudget tune --for study.yaml camera.bitz=2", 2, "camera.bitz");
     expect("bitbudget tune --for none.yaml", 3, "none.yaml");
-    expect("bitbudget tune add --within 3", 2, "go with --for STUDY");
+    expect("bitbudget tune add --max-loss 3", 2, "go with --for STUDY");
     expect("bitbudget tune --for " CONFIG_WAFER_SMALL " -o o.yaml", 2,
            "pipelines of experiment wafer have no slots");
     assert_int_not_equal(access("o.yaml", F_OK), 0);

@@ -20,7 +20,7 @@ static void write_page(double within, bb_text *out)
     const bb_report_request request = {.results = results,
                                        .experiment = bb_experiment_find(&bb_experiments, "ao"),
                                        .path = "a <b>.h5",
-                                       .within = within};
+                                       .max_loss = within};
     check_ok(bb_report_write(&request, out));
 }
 
@@ -126,7 +126,7 @@ TEST_FULL(program_reports_a_run)
     call((const char *const[8]){"run", BB_SOURCE_DIR "/tests/configs/small/ao.yaml", "-o", "a.h5",
                                 "-q"},
          0, "");
-    call((const char *const[8]){"report", "a.h5", "-o", "a.html", "--within", "1e-3"}, 0, "");
+    call((const char *const[8]){"report", "a.h5", "-o", "a.html", "--max-loss", "1e-3"}, 0, "");
     assert_int_equal(system("grep -q '<p>Reference: Strehl ratio .* within strehl loss 0.001: ' "
                             "a.html && grep -q 'bitbudget rerun a.h5 --verify' a.html && "
                             "grep -q 'experiment: ao' a.html && grep -q 'Every pipeline finished' "

@@ -228,7 +228,7 @@ TEST(program_shows_and_draws)
     call((const char *const[6]){"show", "s.h5"}, 0, "4 of 5 choices finish at every condition.");
     call((const char *const[6]){"show", "s.h5", "--format", "csv"}, 0,
          "pipeline,points,points_failed,share_failed_bound,price_median");
-    call((const char *const[6]){"show", "s.h5", "--within", "1e-9", "--format", "json"}, 0,
+    call((const char *const[6]){"show", "s.h5", "--max-loss", "1e-9", "--format", "json"}, 0,
          "with strehl loss of at most 1e-09 at every condition: reference");
     call((const char *const[6]){"show", "s.h5", "s.h5"}, 2, "show it by itself");
     call((const char *const[6]){"show", "s.h5", "--full"}, 2, "are of single runs");

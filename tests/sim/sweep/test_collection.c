@@ -132,7 +132,7 @@ TEST(incomplete_plans_are_collected_on_request_only)
     const bb_index first = 1;
     autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..4, shards: 2}\n", "part");
     bb_sweep_collect_request collect = {
-        .plan = plan, .csv = "part.csv", .output = "part.h5", .within = NAN};
+        .plan = plan, .csv = "part.csv", .output = "part.h5", .max_loss = NAN};
     autoptr(bb_results) results = NULL;
     check_ok(bb_hdf5_library_start());
     check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "no point is done");
@@ -316,7 +316,8 @@ TEST(ten_thousand_points_are_collected)
         assert_true(error->numbers[2 * p + 1] == r0 / (double)(p % 100 + 1));
         assert_string_equal(bb_collection_text(all.collection, "status", p, 1), "ok");
     }
-    const bb_sweep_collect_request collect = {.plan = all.plan, .csv = "large.csv", .within = 1.0};
+    const bb_sweep_collect_request collect = {
+        .plan = all.plan, .csv = "large.csv", .max_loss = 1.0};
     check_ok(bb_sweep_collect(&collect, &answer));
     // Of width 99 the worst is 100 / 100: it alone stays within 1.
     assert_non_null(
@@ -334,7 +335,7 @@ static void collect_file(const char *sweep, const char *folder, const char *file
     (void)toy_run_all(plan, 1);
     const bb_sweep_collect_request request = {.plan = plan,
                                               .output = file,
-                                              .within = NAN,
+                                              .max_loss = NAN,
                                               .argument_count = 1,
                                               .arguments = arguments,
                                               .threads = 1};

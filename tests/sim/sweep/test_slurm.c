@@ -24,19 +24,19 @@ TEST(a_worker_has_its_processor_and_memory)
     autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..8, shards: 4}\n", "plain");
     plan->need.host_bytes = 3e9;
     bb_slurm_request request = {
-        .plan = plan, .output = "all.h5", .within = NAN, .nodes = 3, .print_only = true};
+        .plan = plan, .output = "all.h5", .max_loss = NAN, .nodes = 3, .print_only = true};
     autorelease(bb_text) text = printed(&request);
     expect(&text, "#SBATCH --array=1-3\n", true);
     expect(&text, "#SBATCH --mem-per-cpu=4500M\n", true);
     expect(&text, "--jobs \"${SLURM_CPUS_PER_TASK:-1}\"", true);
-    expect(&text, "--within", false);
+    expect(&text, "--max-loss", false);
     bb_text_release(&text);
     plan->device = BB_DEVICE_CUDA;
-    request.within = 0.25;
+    request.max_loss = 0.25;
     text = printed(&request);
     expect(&text, "#SBATCH --gpus=1\n#SBATCH --mem-per-gpu=4500M\n", true);
     expect(&text, "--jobs \"${SLURM_GPUS_ON_NODE:-1}\"", true);
-    expect(&text, "-o 'all.h5' --within 0.25\n", true);
+    expect(&text, "-o 'all.h5' --max-loss 0.25\n", true);
 }
 
 // `auto` is what a run's plan comes to, whatever the planning host has: points may be too small for
@@ -59,7 +59,7 @@ TEST(auto_is_the_device_that_a_run_takes)
         check_ok(toy_try_plan(base, "sweep: {seeds: 1..8}\n", folder, &plan));
         assert_int_equal(plan->device, cases[i].device);
         const bb_slurm_request request = {
-            .plan = plan, .output = "all.h5", .within = NAN, .print_only = true};
+            .plan = plan, .output = "all.h5", .max_loss = NAN, .print_only = true};
         autorelease(bb_text) text = printed(&request);
         expect(&text, "#SBATCH --gpus=1\n", cases[i].device == BB_DEVICE_CUDA);
     }
@@ -72,7 +72,7 @@ TEST(memory_of_the_user_stands_alone)
     const char *const extras[] = {"--mem=5G"};
     const bb_slurm_request request = {.plan = plan,
                                       .output = "all.h5",
-                                      .within = NAN,
+                                      .max_loss = NAN,
                                       .extras = extras,
                                       .extra_count = 1,
                                       .print_only = true};
@@ -83,7 +83,7 @@ TEST(memory_of_the_user_stands_alone)
     const char *const bound[] = {"--mem-bind=local"};
     const bb_slurm_request others = {.plan = plan,
                                      .output = "all.h5",
-                                     .within = NAN,
+                                     .max_loss = NAN,
                                      .extras = bound,
                                      .extra_count = 1,
                                      .print_only = true};
@@ -99,7 +99,7 @@ TEST(who_pays_pays_for_the_job_after_too)
                                   "--gres=gpu", "--time=5"};
     const bb_slurm_request request = {.plan = plan,
                                       .output = "all.h5",
-                                      .within = NAN,
+                                      .max_loss = NAN,
                                       .extras = extras,
                                       .extra_count = 10,
                                       .print_only = true};
@@ -112,7 +112,7 @@ TEST(folders_may_have_any_name)
 {
     autoptr(bb_sweep_plan) plan = toy_planned("sweep: {seeds: 1..8}\n", "a \"b\" 5%A's");
     const bb_slurm_request request = {
-        .plan = plan, .output = "o'o.h5", .within = NAN, .print_only = true};
+        .plan = plan, .output = "o'o.h5", .max_loss = NAN, .print_only = true};
     autorelease(bb_text) text = printed(&request);
     expect(&text, "/a \\\"b\\\" 5%%A's/log/%A_%a.out\"\n", true);
     expect(&text, "/a \\\"b\\\" 5%%A's/log/collect.out\"\n", true);
@@ -121,7 +121,7 @@ TEST(folders_may_have_any_name)
     bb_sweep_plan_destroy(&plan);
     plan = toy_planned("sweep: {seeds: 1..8}\n", "line\nbreak");
     const bb_slurm_request broken = {
-        .plan = plan, .output = "o.h5", .within = NAN, .print_only = true};
+        .plan = plan, .output = "o.h5", .max_loss = NAN, .print_only = true};
     text = (bb_text){0};
     check_fails(bb_slurm_submit(&broken, &text), BB_INVALID, "line break");
 }

@@ -55,7 +55,7 @@ TEST(bisection_finds_the_fewest_bits)
     const bb_index generations =
         search("sweep: {axes: {air.r0_m: [1, 3]}, shards: 1, search: {minimise: bits_per_value, "
                "over: {pipelines.a.width: {from: 0, to: 40, step: 1}}, "
-               "subject_to: {price: {at_most: 1e-3}}, across: all}}\n",
+               "max_loss: 1e-3, across: all}}\n",
                "all", &points, &answer);
     expect(&answer, "pipelines.a.width = 12: bits_per_value 13, error [nm] at worst 0.0007324");
     expect(&answer, "r0_m 3");
@@ -71,7 +71,7 @@ TEST(each_condition_has_its_own_answer)
     autorelease(bb_text) answer = {0};
     (void)search("sweep: {axes: {air.r0_m: [1, 3, 100]}, shards: 6, search: {"
                  "over: {pipelines.a.width: {from: 0, to: 40, step: 1}}, "
-                 "subject_to: {price: {at_most: 1e-3}}, across: each}}\n",
+                 "max_loss: 1e-3, across: each}}\n",
                  "each", &points, &answer);
     expect(&answer, "pipelines.a.width = 10: bits_per_value 11");
     expect(&answer, "pipelines.a.width = 12: bits_per_value 13");
@@ -83,7 +83,7 @@ TEST(unfinished_searches_are_partial)
 {
     static const char sweep[] =
         "sweep: {axes: {air.r0_m: [1, 3]}, shards: 1, search: {minimise: bits_per_value, over: "
-        "{pipelines.a.width: {from: 0, to: 40, step: 1}}, subject_to: {price: {at_most: 1e-3}}, "
+        "{pipelines.a.width: {from: 0, to: 40, step: 1}}, max_loss: 1e-3, "
         "across: all}}\n";
     static const bool first_point[2 * 41] = {true};
     autorelease(bb_text) answer = {0};
@@ -94,7 +94,7 @@ TEST(unfinished_searches_are_partial)
     bool wanted[2 * 41];
     autoptr(bb_sweep_plan) plan = toy_planned(sweep, "ended");
     bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1, .wanted = first_point};
-    const bb_sweep_collect_request collect = {.plan = plan, .within = NAN};
+    const bb_sweep_collect_request collect = {.plan = plan, .max_loss = NAN};
     check_ok(bb_shard_run(&request, &report));
     assert_int_equal(report.done, 1);
     request.wanted = wanted;
@@ -123,7 +123,7 @@ TEST(unfinished_searches_are_partial)
 #define LADDER                                                                                     \
     "sweep: {axes: {air.r0_m: [1]}, shards: %d, search: {"                                         \
     "over: {pipelines.a.width: {from: 0, to: 900, step: 1}}, "                                     \
-    "subject_to: {price: {at_most: 1e-3}}}}\n"
+    "max_loss: 1e-3}}\n"
 
 TEST(more_shards_take_fewer_generations)
 {
@@ -146,7 +146,7 @@ TEST(what_cannot_be_found_is_said)
     autorelease(bb_text) answer = {0};
     assert_int_equal(search("sweep: {axes: {air.r0_m: [1]}, search: {"
                             "over: {pipelines.a.width: [0, 1, 2, 3]}, "
-                            "subject_to: {price: {at_most: 1e-3}}}}\n",
+                            "max_loss: 1e-3}}\n",
                             "none", &points, &answer),
                      1);
     expect(&answer, "none of 2 steps keeps error [nm] of at most 0.001");
@@ -154,13 +154,13 @@ TEST(what_cannot_be_found_is_said)
     // A list that rises and falls: 10 and 12 keep the limit, 2 between them does not.
     (void)search("sweep: {axes: {air.r0_m: [1]}, shards: 5, search: {"
                  "over: {pipelines.a.width: [30, 2, 12, 3, 10, 4, 0]}, "
-                 "subject_to: {price: {at_most: 1e-3}}}}\n",
+                 "max_loss: 1e-3}}\n",
                  "bent", &points, &answer);
     expect(&answer, "pipelines.a.width = 10:");
     expect(&answer, "not monotone");
     // A condition at which a step fails.
     (void)search("sweep: {axes: {breaks_m: [5]}, search: {over: {air.r0_m: [1, 2, 4, 6, 8]}, "
-                 "minimise: operator_bytes, subject_to: {price: {at_most: 100}}}}\n",
+                 "minimise: operator_bytes, max_loss: 100}}\n",
                  "fails", &points, &answer);
     expect(&answer, "air.r0_m = 1: operator_bytes 3e+06");
 }
@@ -168,12 +168,14 @@ TEST(what_cannot_be_found_is_said)
 TEST(wrong_searches_are_refused)
 {
     static const char *const cases[][2] = {
-        {"{subject_to: {price: {at_most: 1}}}", "over: missing"},
-        {"{over: {air.r0_m: [1, 2]}}", "subject_to"},
-        {"{over: {air.r0_m: [1, 2], count: [1, 2]}, subject_to: {price: {at_most: 1}}}", "one key"},
-        {"{over: {air.r0_m: [1, 2]}, subject_to: {price: {at_most: -1}}}", "at_most"},
-        {"{over: {air.r0_m: [1, 2]}, subject_to: {price: {at_most: 1}}, across: some}", "across"},
-        {"{over: {nothing: [1, 2]}, subject_to: {price: {at_most: 1}}}", "nothing"},
+        {"{max_loss: 1}", "over: missing"},
+        {"{over: {air.r0_m: [1, 2]}}", "max_loss: missing"},
+        {"{over: {air.r0_m: [1, 2]}, subject_to: {price: {at_most: 1}}}",
+         "sweep.search.subject_to.price.at_most: this key is called sweep.search.max_loss now"},
+        {"{over: {air.r0_m: [1, 2], count: [1, 2]}, max_loss: 1}", "one key"},
+        {"{over: {air.r0_m: [1, 2]}, max_loss: -1}", "max_loss"},
+        {"{over: {air.r0_m: [1, 2]}, max_loss: 1, across: some}", "across"},
+        {"{over: {nothing: [1, 2]}, max_loss: 1}", "nothing"},
         {"[1]", "search"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
