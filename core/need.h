@@ -4,7 +4,7 @@
 //
 // Bytes are the peak while the work runs, of what core/memory.h hands out, with the result that
 // stays; `_held` beside a `_need` is what stays alone, where that is much less. Seconds are of one
-// core, or of one device for what runs there, at nominal rates: good for a plan, not for a promise.
+// core, or of one device for what runs there, at nominal rates: good for a plan alone.
 // A function that takes `threads` gives bytes and seconds with so many.
 #ifndef BB_CORE_NEED_H
 #define BB_CORE_NEED_H

@@ -96,7 +96,7 @@ typedef struct bb_wafer_extent {
     double threads;
     const char *dump; ///< operators that are wanted, NULL: none
     int device;       ///< of the study as written, `auto` too
-    /// Computed pipelines: a study whose promises are the largest candidates of their ladders, each
+    /// Computed pipelines: a study whose searches are the largest candidates of their ladders, each
     /// with the draws of all trials of its ladder.
     bb_wafer_study tried;
     bb_product_pipeline *pipelines; ///< of that; release with BB_RELEASE
