@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/ao_search.h"
-
 #include "core/memory.h"
-#include "sim/ao/ao_run.h"
+#include "sim/ao/ao_solve.h"
 #include "sim/pipelines/storage_search.h"
 
 #include <math.h>
-#include <string.h>
 
 // Targets and wavelengths whose loss is bounded.
 static bb_index scored(bb_index count, int over)
@@ -14,22 +11,35 @@ static bb_index scored(bb_index count, int over)
     return over == (int)BB_LOSS_OVER_FIRST ? 1 : count;
 }
 
+// Context of the callbacks.
+typedef struct searching {
+    bb_ao_solve *run;
+    const bb_factor_pipeline *pipeline;
+    const bb_ao_evaluation *evaluation; // of that
+} searching;
+
+static const bb_ao_evaluation *reference_of(const bb_ao_solve *run)
+{
+    return &run->work->evaluations[run->order[0]];
+}
+
 // The worst loss that is bounded, NaN where a Strehl ratio is, and the first Strehl ratio.
-static bb_status find_loss(const bb_ao_search_task *task, int over, bb_ao_evaluation *tried,
-                           bb_factor_loss *out)
+static bb_status find_loss(const searching *self, bb_ao_evaluation *tried, bb_factor_loss *out)
 {
     bb_status status = BB_OK;
-    const bb_index wavelengths = task->scoring->study->wavelengths_um.count;
-    const bb_index target_count = task->scoring->problem->target_count;
+    bb_ao_scoring *scoring = &self->run->work->scoring;
+    const int over = self->pipeline->search.over;
+    const bb_index wavelengths = scoring->study->wavelengths_um.count;
+    const bb_index target_count = scoring->problem->target_count;
     double *strehls = NULL; // [targets][wavelengths]
     BB_TRY(BB_ALLOCATE(target_count * wavelengths, &strehls));
-    BB_TRY(bb_ao_scoring_strehls(task->scoring, &tried, 1, scored(target_count, over),
+    BB_TRY(bb_ao_scoring_strehls(scoring, &tried, 1, scored(target_count, over),
                                  scored(wavelengths, over), &strehls));
     *out = (bb_factor_loss){.loss = -INFINITY, .drawn = strehls[0]};
     for (bb_index t = 0; t < scored(target_count, over); ++t) {
         for (bb_index w = 0; w < scored(wavelengths, over); ++w) {
             const bb_index i = t * wavelengths + w;
-            const double lost = task->reference->strehl[i] - strehls[i];
+            const double lost = reference_of(self->run)->strehl[i] - strehls[i];
             out->loss = isnan(lost) || isnan(out->loss) ? NAN : fmax(out->loss, lost);
         }
     }
@@ -39,9 +49,9 @@ done:
 }
 
 // Whether the reference can be compared with, else why not.
-static bool has_reference(const bb_ao_search_task *task, bb_outcome *outcome)
+static bool has_reference(const bb_ao_solve *run, bb_outcome *outcome)
 {
-    const bool known = !isnan(bb_ao_evaluation_headline(task->reference));
+    const bool known = !isnan(bb_ao_evaluation_headline(reference_of(run)));
     if (!known) {
         bb_outcome_set(outcome, BB_OUTCOME_UNDERDETERMINED,
                        "max_loss: the reference has no Strehl ratio");
@@ -49,97 +59,82 @@ static bool has_reference(const bb_ao_search_task *task, bb_outcome *outcome)
     return known;
 }
 
-// Context of score_arithmetic.
-typedef struct scoring {
-    const bb_ao_search_task *task;
-    const bb_factor_pipeline *pipeline;
-    bool shared; // one reconstructor corrects all targets
-} scoring;
-
-static bb_status score_arithmetic(void *context, double **r, bb_evaluation *solved,
-                                  bb_factor_loss *out)
+static bb_status score(void *context, double **r, bb_evaluation *solved, bb_factor_loss *out)
 {
     bb_status status = BB_OK;
-    const scoring *asked = context;
-    const bb_tomography *problem = asked->task->scoring->problem;
+    const searching *self = context;
+    const bb_ao_work *work = self->run->work;
     bb_ao_evaluation tried = {
-        .common = *solved, .level = *asked->pipeline, .r = r, .shared = asked->shared};
-    bb_ao_evaluation_share(&tried, asked->task->scoring->study->correction, problem);
-    BB_TRY(find_loss(asked->task, asked->pipeline->search.over, &tried, out));
+        .common = *solved, .level = *self->pipeline, .r = r, .shared = self->evaluation->shared};
+    bb_ao_evaluation_share(&tried, work->study->correction, work->problem);
+    BB_TRY(find_loss(self, &tried, out));
     *solved = tried.common;
 done:
     tried.r = NULL; // the caller's
-    bb_ao_evaluation_release(&tried, problem->target_count);
+    bb_ao_evaluation_release(&tried, work->problem->target_count);
     return status;
 }
 
-bb_status bb_ao_search_arithmetic(bb_search_trials *trials, const bb_ao_search_task *task,
-                                  bb_index pipeline, bb_ao_evaluation *evaluation)
+static bb_status store(void *context, const bb_factor_pipeline *level, bb_index draw,
+                       bb_evaluation *common, bb_factor_loss *out)
 {
     bb_status status = BB_OK;
-    const bb_factor_pipeline *pipelines = task->scoring->study->pipelines.items;
-    scoring context = {task, &pipelines[pipeline], evaluation->shared};
-    const bb_factor_search_task search = {.problem = task->factor_problem,
-                                          .pipelines = pipelines,
-                                          .pipeline = pipeline,
-                                          .tile_norms = task->tile_norms,
-                                          .quantity = "Strehl ratio",
-                                          .context = &context,
-                                          .score = score_arithmetic};
-    if (task->factor_problem->outcome.kind != BB_OUTCOME_OK ||
-        has_reference(task, &evaluation->common.outcome)) {
-        BB_TRY(bb_factor_search_run(&search, trials, &evaluation->common, evaluation->r,
-                                    &evaluation->level));
-    }
-done:
-    return status;
-}
-
-// Context of score_storage.
-typedef struct storing {
-    const bb_ao_search_task *task;
-    const bb_ao_evaluation *solved;
-} storing;
-
-static bb_status score_storage(void *context, const bb_factor_pipeline *level, bb_index draw,
-                               bb_evaluation *common, bb_factor_loss *out)
-{
-    bb_status status = BB_OK;
-    const storing *asked = context;
-    const bb_ao_search_task *task = asked->task;
-    const bb_tomography *problem = task->scoring->problem;
+    const searching *self = context;
+    const bb_ao_work *work = self->run->work;
     bb_ao_evaluation tried = {.common = *common,
                               .level = *level,
-                              .kind = asked->solved->kind,
-                              .shared = asked->solved->shared};
-    BB_TRY(BB_ZEROED(problem->target_count, &tried.r));
-    BB_TRY(bb_ao_storage_copy(problem, asked->solved, tried.r));
-    BB_TRY(bb_ao_storage_round(task->scoring->storage, level, draw, &tried));
-    BB_TRY(find_loss(task, level->search.over, &tried, out));
+                              .kind = self->evaluation->kind,
+                              .shared = self->evaluation->shared};
+    BB_TRY(BB_ZEROED(work->problem->target_count, &tried.r));
+    BB_TRY(bb_ao_storage_copy(work->problem, self->evaluation, tried.r));
+    BB_TRY(bb_ao_storage_round(work->scoring.storage, level, draw, &tried));
+    BB_TRY(find_loss(self, &tried, out));
     *common = tried.common;
 done:
-    bb_ao_evaluation_release(&tried, problem->target_count);
+    bb_ao_evaluation_release(&tried, work->problem->target_count);
     return status;
 }
 
-bb_status bb_ao_search_storage(bb_search_trials *trials, const bb_ao_search_task *task,
-                               bb_index pipeline, bb_ao_evaluation *evaluation)
+static bb_factor_search_task task_of(searching *self)
+{
+    bb_ao_solve *run = self->run;
+    return (bb_factor_search_task){.pipelines = run->pipelines,
+                                   .pipeline = self->pipeline - run->pipelines,
+                                   .trials = run->work->trials,
+                                   .quantity = "Strehl ratio",
+                                   .problem = &run->work->factor_problem,
+                                   .tile_norms = &run->tile_norms,
+                                   .context = self,
+                                   .score = score,
+                                   .store = store};
+}
+
+bb_status bb_ao_solve_find_arithmetic(bb_ao_solve *run, bb_index pipeline)
 {
     bb_status status = BB_OK;
-    const bb_factor_pipeline *pipelines = task->scoring->study->pipelines.items;
-    storing context = {task, evaluation};
-    const bb_storage_search_factor_task search = {.pipelines = pipelines,
-                                                  .pipeline = pipeline,
-                                                  .quantity = "Strehl ratio",
-                                                  .context = &context,
-                                                  .score = score_storage};
+    bb_ao_evaluation *evaluation = &run->work->evaluations[pipeline];
+    searching self = {run, &run->pipelines[pipeline], evaluation};
+    const bb_factor_search_task task = task_of(&self);
+    if (task.problem->outcome.kind != BB_OUTCOME_OK ||
+        has_reference(run, &evaluation->common.outcome)) {
+        BB_TRY(bb_factor_search_run(&task, &evaluation->common, evaluation->r, &evaluation->level));
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_solve_find_storage(bb_ao_solve *run, bb_index pipeline)
+{
+    bb_status status = BB_OK;
+    bb_ao_evaluation *evaluation = &run->work->evaluations[pipeline];
     bb_evaluation *common = &evaluation->common;
-    if (!bb_factor_pipeline_finds_storage(&pipelines[pipeline]) ||
-        common->outcome.kind != BB_OUTCOME_OK) {
+    searching self = {run, &run->pipelines[pipeline], evaluation};
+    const bb_factor_search_task task = task_of(&self);
+    if (!bb_factor_pipeline_finds_storage(self.pipeline) || common->outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    if (has_reference(task, &common->outcome)) {
-        BB_TRY(bb_storage_search_run_factor(&search, trials, common, &evaluation->level));
+    if (has_reference(run, &common->outcome)) {
+        BB_TRY(bb_storage_search_run_factor(&task, common, &evaluation->level));
     }
     if (common->outcome.kind != BB_OUTCOME_OK) { // nothing is stored, so that there are no numbers
         bb_evaluation unset = bb_evaluation_start(common->pipeline);

@@ -8,7 +8,6 @@
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_quantities.h"
-#include "sim/ao/ao_search.h"
 #include "sim/ao/realtime/frame_times.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
@@ -317,10 +316,6 @@ static bb_status aim(const bb_ao_solve *run, bb_ao_evaluation *evaluation)
 static bb_status solve(bb_ao_solve *run, bb_index p)
 {
     bb_status status = BB_OK;
-    const bb_ao_search_task task = {.scoring = &run->work->scoring,
-                                    .factor_problem = &run->work->factor_problem,
-                                    .tile_norms = &run->tile_norms,
-                                    .reference = &run->work->evaluations[run->order[0]]};
     bb_ao_evaluation *evaluation = &run->work->evaluations[p];
     double begin = bb_clock_seconds();
     if (is_kept_warm(run->work->study, run->work->dump, p)) {
@@ -331,13 +326,13 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
     }
     if (bb_factor_pipeline_finds_arithmetic(&run->pipelines[p])) {
         bb_factor_storage_rest(&run->work->storage.common);
-        BB_TRY(bb_ao_search_arithmetic(run->work->trials, &task, p, evaluation));
+        BB_TRY(bb_ao_solve_find_arithmetic(run, p));
     } else {
         BB_TRY(bb_ao_storage_solve_once(&run->work->storage, &run->work->factor_problem,
                                         &run->pipelines[p], run->work->study->correction,
                                         is_solved_again(run, p), evaluation));
         BB_TRY(bb_ao_commands_take(run->work->problem, &run->pipelines[p], evaluation));
-        BB_TRY(bb_ao_search_storage(run->work->trials, &task, p, evaluation));
+        BB_TRY(bb_ao_solve_find_storage(run, p));
         BB_TRY(bb_frame_times_store(run->work->study, &run->work->storage, evaluation));
     }
     BB_TRY(aim(run, evaluation));

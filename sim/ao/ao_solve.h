@@ -35,6 +35,19 @@ BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
 /// with. Errors: those of the parts it is made of.
 BB_CHECKED bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options);
 
+/// Searches the arithmetic of a pipeline by max_loss, which bounds the loss of Strehl ratio, that
+/// of the residual covariance over the unperturbed Cmm, of every target and wavelength or of the
+/// first (search.over). Leaves the work of the result in its evaluation (created, not solved). A
+/// matrix that failed by itself gives its outcome, a reference that failed underdetermined. Errors:
+/// those of bb_factor_search_run and bb_factor_device_score.
+BB_CHECKED bb_status bb_ao_solve_find_arithmetic(bb_ao_solve *run, bb_index pipeline);
+
+/// Searches the storage of a pipeline, if max_loss asks for it, for the solution in its evaluation,
+/// or its commands if those are stored: its level gets the storage that was found, which is still
+/// to be applied. Nothing is done after a failure; a reference that failed is underdetermined.
+/// Errors: those of bb_storage_search_run_factor, bb_ao_storage_round and bb_ao_scoring_strehls.
+BB_CHECKED bb_status bb_ao_solve_find_storage(bb_ao_solve *run, bb_index pipeline);
+
 /// The evaluations and trials of `work` too.
 void bb_ao_solve_release(bb_ao_solve *run);
 

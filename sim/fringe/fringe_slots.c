@@ -210,8 +210,6 @@ typedef struct searching {
     bb_search search;
     bb_fringe_evaluation tried; // the draw that was computed last
     bb_index drawn;             // its number, from 1
-    int state[BB_UNWRAP_SLOTS]; // of that draw
-    int found[BB_UNWRAP_SLOTS];
 } searching;
 
 static int most_trials(void)
@@ -241,7 +239,6 @@ static bb_status evaluate(void *context, const void *state, bb_index draw, doubl
                              most_trials());
     }
     bb_fringe_evaluation_release(&self->tried);
-    memcpy(self->state, state, sizeof self->state);
     self->drawn = draw + 1;
     BB_TRY(bb_fringe_work_try(self->work, self->pipeline, &record, draw, &self->tried));
     *loss = self->tried.common.outcome.kind == BB_OUTCOME_OK
@@ -263,34 +260,6 @@ static double wrong(void *context)
     return self->tried.wrong_cycles_reference;
 }
 
-static void adopt(void *context)
-{
-    searching *self = context;
-    memcpy(self->found, self->state, sizeof self->found);
-}
-
-// Outcome of a search.
-static void report(const searching *self, bb_outcome *outcome)
-{
-    const bb_search *search = &self->search;
-    if (!search->found) {
-        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
-                       "max_loss %g nm, wrong_cycles %.0f: not met with %s in every slot: %.3g nm, "
-                       "%.0f wrong cycles in draw %td",
-                       search->max_loss, search->max_wrong, bb_fringe_slots.numbers[0],
-                       self->tried.wavefront_error_reference_nm, self->tried.wrong_cycles_reference,
-                       self->drawn);
-        return;
-    }
-    *outcome = (bb_outcome){.kind = BB_OUTCOME_OK};
-    (void)snprintf(
-        outcome->detail, sizeof outcome->detail,
-        "max_loss %g nm: met by %s; loss %.3g nm, %.0f wrong cycles, %.4g MB, %td trials",
-        search->max_loss, search->best.name, search->best.loss, search->best.wrong,
-        1e-6 * search->best.cost, search->trial_count);
-    bb_log_info("pipeline %s: %s", search->name, outcome->detail);
-}
-
 // Searches for a pipeline, which is replaced by the result: ok with a detail, or not_converged.
 // `drawn` is the number of draws of the last trial.
 static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_search_trials *trials,
@@ -299,6 +268,7 @@ static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_search_trial
     bb_status status = BB_OK;
     searching self = {.work = work, .pipeline = pipeline, .asked = work->pipelines[pipeline]};
     bb_search_slots slots = {.table = &bb_fringe_slots, .study = &work->study};
+    char rest[64];
     self.search = (bb_search){.trials = trials,
                               .pipeline = pipeline,
                               .name = self.asked.name,
@@ -308,14 +278,16 @@ static bb_status search(bb_fringe_work *work, bb_index pipeline, bb_search_trial
                               .context = &self,
                               .evaluate = evaluate,
                               .cost = cost,
-                              .wrong = wrong,
-                              .adopt = adopt};
+                              .wrong = wrong};
     BB_TRY(bb_search_run_slots(&self.search, &slots));
-    report(&self, outcome);
+    const bb_search_trial *told = self.search.found ? &self.search.best : &self.search.last;
+    (void)snprintf(rest, sizeof rest, ", %.0f wrong cycles, %.4g MB", told->wrong,
+                   1e-6 * told->cost);
+    bb_search_report(&self.search, " nm", rest, outcome);
     *drawn = self.drawn;
 done:
     work->pipelines[pipeline] =
-        self.search.found ? fill_slots(&self.asked, self.found) : self.asked;
+        self.search.found ? fill_slots(&self.asked, slots.state) : self.asked;
     bb_log_progress("searching", most_trials(), most_trials());
     bb_fringe_evaluation_release(&self.tried);
     return status;

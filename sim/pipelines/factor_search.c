@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { REST_BYTES = 48 };
 enum { TOLERANCES = 41, PER_DECADE = 8 }; // of the cpu's mixtures
 
 // A tile off the diagonal.
@@ -213,6 +214,17 @@ static const double worth = 0.9;
 // The variant after the accepted one is mixed, too, if it costs no more than this.
 static const double beside = 1.25;
 
+double bb_factor_search_add_draw(const bb_factor_search_task *task, const bb_evaluation *drawn,
+                                 const bb_factor_loss *loss, bb_draws *draws)
+{
+    bb_outcome outcome = drawn->outcome;
+    if (outcome.kind == BB_OUTCOME_OK && isnan(loss->drawn)) {
+        bb_outcome_set(&outcome, BB_OUTCOME_NON_FINITE, "%s", task->quantity);
+    }
+    bb_draws_add(draws, &outcome, loss->drawn);
+    return outcome.kind == BB_OUTCOME_OK ? loss->loss : (double)NAN;
+}
+
 // State of a search: the last candidate, and the place of the result.
 typedef struct searching {
     const bb_factor_search_task *task;
@@ -250,12 +262,7 @@ static bb_status solve_draw(searching *work, const bb_factor_pipeline *level, bb
     if (solved->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(work->task->score(work->task->context, r, solved, &found));
     }
-    bb_outcome outcome = solved->outcome;
-    if (outcome.kind == BB_OUTCOME_OK && isnan(found.drawn)) {
-        bb_outcome_set(&outcome, BB_OUTCOME_NON_FINITE, "%s", work->task->quantity);
-    }
-    bb_draws_add(draws, &outcome, found.drawn);
-    *loss = outcome.kind == BB_OUTCOME_OK ? found.loss : NAN;
+    *loss = bb_factor_search_add_draw(work->task, solved, &found, draws);
 done:
     return status;
 }
@@ -404,24 +411,18 @@ done:
     return status;
 }
 
-// Outcome of a search.
-static void report(const bb_search *search, bb_outcome *outcome)
+bb_search bb_factor_search_start(const bb_factor_search_task *task)
 {
-    if (!search->found) {
-        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
-                       "max_loss %g: not met by any of %td trials", search->max_loss,
-                       search->trial_count);
-    } else {
-        (void)snprintf(outcome->detail, sizeof outcome->detail,
-                       "max_loss %g: met by %s, loss %.2e, nominal cost %.3f of sp, %td trials",
-                       search->max_loss, search->best.name, search->best.loss, search->best.cost,
-                       search->trial_count);
-        bb_log_info("pipeline %s: %s", search->name, outcome->detail);
-    }
+    const bb_factor_pipeline *pipeline = &task->pipelines[task->pipeline];
+    return (bb_search){.trials = task->trials,
+                       .pipeline = task->pipeline,
+                       .name = pipeline->name,
+                       .max_loss = pipeline->max_loss,
+                       .draws = pipeline->draws};
 }
 
-bb_status bb_factor_search_run(const bb_factor_search_task *task, bb_search_trials *trials,
-                               bb_evaluation *evaluation, double **r, bb_factor_pipeline *level)
+bb_status bb_factor_search_run(const bb_factor_search_task *task, bb_evaluation *evaluation,
+                               double **r, bb_factor_pipeline *level)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipeline = &task->pipelines[task->pipeline];
@@ -433,15 +434,12 @@ bb_status bb_factor_search_run(const bb_factor_search_task *task, bb_search_tria
                       .found = evaluation,
                       .found_r = r,
                       .found_level = level};
-    bb_search search = {.trials = trials,
-                        .pipeline = task->pipeline,
-                        .name = pipeline->name,
-                        .max_loss = pipeline->max_loss,
-                        .draws = pipeline->draws,
-                        .context = &work,
-                        .evaluate = evaluate,
-                        .cost = cost,
-                        .adopt = adopt};
+    bb_search search = bb_factor_search_start(task);
+    char rest[REST_BYTES];
+    search.context = &work;
+    search.evaluate = evaluate;
+    search.cost = cost;
+    search.adopt = adopt;
     if (work.problem.outcome.kind != BB_OUTCOME_OK) {
         evaluation->outcome = work.problem.outcome;
         goto done;
@@ -453,7 +451,9 @@ bb_status bb_factor_search_run(const bb_factor_search_task *task, bb_search_tria
     BB_TRY(BB_ZEROED(work.targets, &work.r));
     BB_TRY(BB_ZEROED(work.targets, &work.drawn));
     BB_TRY(search_candidates(&work, &search));
-    report(&search, &evaluation->outcome);
+    (void)snprintf(rest, sizeof rest, ", nominal cost %.3f of sp",
+                   search.found ? search.best.cost : search.nearest.cost);
+    bb_search_report(&search, "", rest, &evaluation->outcome);
 done:
     release(work.r, work.targets);
     BB_RELEASE(&work.r);

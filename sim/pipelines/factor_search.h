@@ -63,27 +63,39 @@ typedef struct bb_factor_loss {
     double drawn; ///< value in the study's lists of draws, NaN without one
 } bb_factor_loss;
 
-/// Input of a search; everything is borrowed.
+/// Input of a search for an arithmetic or for a storage (storage_search.h); everything is borrowed.
 typedef struct bb_factor_search_task {
-    const bb_factor_problem *problem;
     const bb_factor_pipeline *pipelines; ///< of the study
     bb_index pipeline;                   ///< the one searched
-    double **tile_norms;  ///< of the matrix; computed and left to the caller if a device needs them
-    const char *quantity; ///< named as missing in a draw whose `drawn` is NaN
+    bb_search_trials *trials;
+    const char *quantity;             ///< named as missing in a draw whose `drawn` is NaN
+    const bb_factor_problem *problem; ///< arithmetic
+    double **tile_norms; ///< arithmetic: computed and left to the caller if a device needs them
     void *context;
     /// Loss of the reconstructors r [targets] of an evaluation that is ok; its outcome changes if
     /// they fail. May replace them.
     bb_status (*score)(void *context, double **r, bb_evaluation *solved, bb_factor_loss *out);
+    /// Storage: stores one draw of the solution as `level` says, and computes its loss. `tried` is
+    /// the solution; it gets the bytes, and an outcome if there is no loss.
+    bb_status (*store)(void *context, const bb_factor_pipeline *level, bb_index draw,
+                       bb_evaluation *tried, bb_factor_loss *out);
 } bb_factor_search_task;
+
+/// The search of a task, without its callbacks.
+bb_search bb_factor_search_start(const bb_factor_search_task *task);
+
+/// Adds a draw to the draws of a candidate, and returns its loss, NaN after a failure.
+double bb_factor_search_add_draw(const bb_factor_search_task *task, const bb_evaluation *drawn,
+                                 const bb_factor_loss *loss, bb_draws *draws);
 
 /// Searches, and leaves the work of the result in `evaluation` (started, with its device), `r`
 /// [targets] and `level`, its pipeline (NULL: not asked for); they are unchanged if there is none.
-/// The evaluation's detail describes the result; without one it is not_converged, and a matrix that
-/// failed by itself gives its outcome. Errors: those of bb_factor_problem_solve,
-/// bb_factor_map_norms and `score`. Owner of each r[t]: the caller.
+/// The outcome has a detail, and is not_converged without a result; a matrix that failed by itself
+/// gives its own. Errors: those of bb_factor_problem_solve, bb_factor_map_norms and `score`. Owner
+/// of each r[t]: the caller.
 BB_CHECKED bb_status bb_factor_search_run(const bb_factor_search_task *task,
-                                          bb_search_trials *trials, bb_evaluation *evaluation,
-                                          double **r, bb_factor_pipeline *level);
+                                          bb_evaluation *evaluation, double **r,
+                                          bb_factor_pipeline *level);
 
 /// Candidates and costs, in /search.
 extern const bb_output_table bb_factor_search_outputs;

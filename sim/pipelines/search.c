@@ -119,6 +119,28 @@ done:
     return status;
 }
 
+void bb_search_report(const bb_search *search, const char *unit, const char *rest,
+                      bb_outcome *outcome)
+{
+    const bb_search_trial *trial = search->found ? &search->best : &search->nearest;
+    char text[sizeof outcome->detail] = "";
+    if (trial->name[0] != '\0') {
+        (void)snprintf(text, sizeof text, "%s, loss %.3g%s%s", trial->name, trial->loss, unit,
+                       rest);
+    }
+    if (search->found) {
+        *outcome = (bb_outcome){.kind = BB_OUTCOME_OK};
+        (void)snprintf(outcome->detail, sizeof outcome->detail,
+                       "max_loss %g%s: met by %s, %td trials", search->max_loss, unit, text,
+                       search->trial_count);
+        bb_log_info("pipeline %s: %s", search->name, outcome->detail);
+    } else {
+        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
+                       "max_loss %g%s: not met by any of %td trials%s%s", search->max_loss, unit,
+                       search->trial_count, text[0] == '\0' ? "" : "; nearest is ", text);
+    }
+}
+
 int bb_search_bracket_middle(const bb_search_bracket *bracket)
 {
     return bracket->accepted - bracket->rejected > 1 ? (bracket->rejected + bracket->accepted) / 2

@@ -14,6 +14,7 @@
 #ifndef BB_SIM_PIPELINES_SEARCH_H
 #define BB_SIM_PIPELINES_SEARCH_H
 
+#include "core/outcome.h"
 #include "core/text.h"
 #include "sim/experiment.h"
 #include "sim/output/checkpoint.h"
@@ -79,6 +80,12 @@ BB_CHECKED bb_status bb_search_try(bb_search *search, const bb_search_candidate 
 /// its cost; `evaluate`, `cost` and `draws` are not used. Errors: BB_INTERNAL (no room).
 BB_CHECKED bb_status bb_search_add(bb_search *search, const bb_search_candidate *candidate,
                                    double loss, double cost, bool *accepted);
+
+/// Outcome of a search: ok or not_converged, with a detail about the best or the nearest trial.
+/// `unit` is that of the loss, " nm" or "", `rest` what else there is to say of that trial, ", 3.1
+/// MB".
+void bb_search_report(const bb_search *search, const char *unit, const char *rest,
+                      bb_outcome *outcome);
 
 /// Bracket of the first step of a ladder that is accepted, if all steps after it are too.
 typedef struct bb_search_bracket {

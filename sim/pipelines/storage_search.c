@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/storage_search.h"
 
-#include "core/log.h"
 #include "core/memory.h"
 #include "sim/pipelines/product_pipeline.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { SENTENCE_BYTES = 240, PATH_BYTES = 96 };
+enum { SENTENCE_BYTES = 240, PATH_BYTES = 96, REST_BYTES = 48 };
 
 bb_codec_config bb_storage_ladder_storage(const bb_storage_ladder *ladder, int step)
 {
@@ -330,20 +329,16 @@ bool bb_storage_search_found(const bb_storage_search *all, bb_index pipeline, co
         ++self;
     }
     const bb_search *search = &self->search;
-    if (!search->found) {
-        bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
-                       "max_loss %g %s: not met by any of %td trials", search->max_loss, unit,
-                       search->trial_count);
-        return false;
+    char rest[REST_BYTES];
+    char spaced[REST_BYTES];
+    (void)snprintf(rest, sizeof rest, ", %.4g MB",
+                   1e-6 * (search->found ? search->best.cost : search->nearest.cost));
+    (void)snprintf(spaced, sizeof spaced, " %s", unit);
+    bb_search_report(search, spaced, rest, outcome);
+    if (search->found) {
+        *storage = self->found;
     }
-    *storage = self->found;
-    *outcome = (bb_outcome){.kind = BB_OUTCOME_OK};
-    (void)snprintf(outcome->detail, sizeof outcome->detail,
-                   "max_loss %g %s: met by %s, loss %.3g %s, %.4g MB, %td trials", search->max_loss,
-                   unit, search->best.name, search->best.loss, unit, 1e-6 * search->best.cost,
-                   search->trial_count);
-    bb_log_info("pipeline %s: %s", search->name, outcome->detail);
-    return true;
+    return search->found;
 }
 
 static const bb_output outputs[] = {
@@ -411,38 +406,16 @@ bool bb_storage_search_at(const bb_factor_pipeline *pipeline, double step, bb_co
     return false;
 }
 
-// Codecs with ladders, as "bfp, integer or quantiser".
-static void list_codecs(char *out, size_t bytes)
-{
-    int last = -1;
-    size_t length = 0;
-    out[0] = '\0';
-    for (int pass = 0; pass < 2; ++pass) {
-        for (int codec = 0; codec < bb_codec_count(); ++codec) {
-            const bb_codec_config storage = {.codec = codec};
-            if (bb_codec_ladder_of(&storage, 0) == NULL) {
-                continue;
-            }
-            if (pass == 1 && length < bytes) {
-                const char *between = length == 0 ? "" : codec == last ? " or " : ", ";
-                const int written =
-                    snprintf(out + length, bytes - length, "%s%s", between, bb_codec_name(codec));
-                length += written > 0 ? (size_t)written : 0;
-            }
-            last = pass == 0 ? codec : last;
-        }
-    }
-}
-
 // Why a storage cannot be searched, as a sentence.
 static void explain(const bb_factor_pipeline *pipeline, char *out, size_t bytes)
 {
     const bb_codec_config *storage = &pipeline->storage;
     char text[SENTENCE_BYTES];
     if (bb_codec_ladder_of(storage, 0) == NULL) {
-        list_codecs(text, sizeof text);
-        (void)snprintf(out, bytes, "%s has neither bits nor a tolerance to find, expected %s",
-                       bb_codec_name(storage->codec), text);
+        (void)snprintf(out, bytes,
+                       "%s has neither bits nor a tolerance to find, expected a codec that has, "
+                       "such as integer or quantiser",
+                       bb_codec_name(storage->codec));
     } else if (bb_codec_check(storage, (bb_row_scale)pipeline->row_scale, text, sizeof text)) {
         bb_codec_describe(storage, text, sizeof text);
         (void)snprintf(out, bytes,
@@ -478,7 +451,7 @@ done:
 
 // State of a search over a factor pipeline's storage.
 typedef struct storing {
-    const bb_storage_search_factor_task *task;
+    const bb_factor_search_task *task;
     const bb_evaluation *solved;
     const bb_storage_ladder *ladder;
     int before;               // steps of the ladders before that one
@@ -496,18 +469,13 @@ static bb_status evaluate(void *context, const void *pipeline, bb_index draw, do
     storing *work = context;
     bb_evaluation drawn = *work->solved;
     bb_factor_loss found = {NAN, NAN};
-    BB_TRY(work->task->score(work->task->context, pipeline, draw, &drawn, &found));
-    bb_outcome outcome = drawn.outcome;
-    if (outcome.kind == BB_OUTCOME_OK && isnan(found.drawn)) {
-        bb_outcome_set(&outcome, BB_OUTCOME_NON_FINITE, "%s", work->task->quantity);
-    }
+    BB_TRY(work->task->store(work->task->context, pipeline, draw, &drawn, &found));
     if (draw == 0) {
         work->tried = drawn;
         work->tried.draws = (bb_draws){0};
         work->tried.factor.stored_step = (double)work->step;
     }
-    bb_draws_add(&work->tried.draws, &outcome, found.drawn);
-    *loss = outcome.kind == BB_OUTCOME_OK ? found.loss : NAN;
+    *loss = bb_factor_search_add_draw(work->task, &drawn, &found, &work->tried.draws);
 done:
     return status;
 }
@@ -534,32 +502,7 @@ static void make(void *context, int step, bb_search_candidate *out)
     *out = (bb_search_candidate){work->name, work->level.storage.tolerance_of_range, &work->level};
 }
 
-// Outcome of a search.
-static void report(const bb_search *search, const storing *work, bb_evaluation *solved)
-{
-    const bb_search_trial *nearest = &search->nearest;
-    char rest[SENTENCE_BYTES] = "";
-    if (search->found) {
-        solved->draws = work->found.draws;
-        solved->factor.stored_step = work->found.factor.stored_step;
-        (void)snprintf(solved->outcome.detail, sizeof solved->outcome.detail,
-                       "max_loss %g: met by %s, loss %.2e, %.2f bits a value, %td trials",
-                       search->max_loss, search->best.name, search->best.loss,
-                       work->found.factor.stored_bits, search->trial_count);
-        bb_log_info("pipeline %s: %s", search->name, solved->outcome.detail);
-        return;
-    }
-    if (nearest->name[0] != '\0') {
-        (void)snprintf(rest, sizeof rest, "; nearest is %s, loss %.2e", nearest->name,
-                       nearest->loss);
-    }
-    bb_outcome_set(&solved->outcome, BB_OUTCOME_NOT_CONVERGED,
-                   "max_loss %g: not met by any of %td trials%s", search->max_loss,
-                   search->trial_count, rest);
-}
-
-bb_status bb_storage_search_run_factor(const bb_storage_search_factor_task *task,
-                                       bb_search_trials *trials, bb_evaluation *solved,
+bb_status bb_storage_search_run_factor(const bb_factor_search_task *task, bb_evaluation *solved,
                                        bb_factor_pipeline *level)
 {
     bb_status status = BB_OK;
@@ -567,15 +510,12 @@ bb_status bb_storage_search_run_factor(const bb_storage_search_factor_task *task
     bb_storage_ladder ladders[BB_CODEC_LADDERS];
     const bb_index count = list_stored(pipeline, ladders);
     storing work = {.task = task, .solved = solved, .level = *pipeline};
-    bb_search search = {.trials = trials,
-                        .pipeline = task->pipeline,
-                        .name = pipeline->name,
-                        .max_loss = pipeline->max_loss,
-                        .draws = pipeline->draws,
-                        .context = &work,
-                        .evaluate = evaluate,
-                        .cost = cost,
-                        .adopt = adopt_stored};
+    bb_search search = bb_factor_search_start(task);
+    char rest[REST_BYTES];
+    search.context = &work;
+    search.evaluate = evaluate;
+    search.cost = cost;
+    search.adopt = adopt_stored;
     for (bb_index i = 0; i < count; ++i) {
         const bb_search_ladder ladder = {.first = ladders[i].first,
                                          .steps = ladders[i].ladder.steps,
@@ -586,8 +526,11 @@ bb_status bb_storage_search_run_factor(const bb_storage_search_factor_task *task
         BB_TRY(bb_search_run_ladder(&search, &ladder));
         work.before += ladder.steps;
     }
-    report(&search, &work, solved);
+    (void)snprintf(rest, sizeof rest, ", %.2f bits a value", work.found.factor.stored_bits);
+    bb_search_report(&search, "", search.found ? rest : "", &solved->outcome);
     if (search.found) {
+        solved->draws = work.found.draws;
+        solved->factor.stored_step = work.found.factor.stored_step;
         *level = work.found_level;
     }
 done:

@@ -112,23 +112,10 @@ BB_CHECKED bb_status bb_storage_search_check_factor(const bb_factor_pipeline *pi
                                                     bb_index index, const bb_config *config,
                                                     bb_problems *problems);
 
-/// Input of a search over a factor pipeline's storage; everything is borrowed.
-typedef struct bb_storage_search_factor_task {
-    const bb_factor_pipeline *pipelines; ///< of the study
-    bb_index pipeline;                   ///< the one searched
-    const char *quantity;                ///< named as missing in a draw whose `drawn` is NaN
-    void *context;
-    /// Stores one draw of the solution as `level` says, and computes its loss. `tried` is the
-    /// solution; it gets the bytes, and an outcome if there is no loss.
-    bb_status (*score)(void *context, const bb_factor_pipeline *level, bb_index draw,
-                       bb_evaluation *tried, bb_factor_loss *out);
-} bb_storage_search_factor_task;
-
-/// Searches for the solution in `solved`, which is ok. Its outcome becomes ok with the storage that
-/// was found, then also that of `level`, and with its draws; or not_converged with the nearest
-/// trial. Errors: those of `score`.
-BB_CHECKED bb_status bb_storage_search_run_factor(const bb_storage_search_factor_task *task,
-                                                  bb_search_trials *trials, bb_evaluation *solved,
-                                                  bb_factor_pipeline *level);
+/// Searches for the solution in `solved`, which is ok. Its outcome gets a detail, with the storage
+/// that was found, then also that of `level`, and its draws; without one it is not_converged.
+/// Errors: those of `store`.
+BB_CHECKED bb_status bb_storage_search_run_factor(const bb_factor_search_task *task,
+                                                  bb_evaluation *solved, bb_factor_pipeline *level);
 
 #endif

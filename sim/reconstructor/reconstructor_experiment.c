@@ -277,6 +277,7 @@ static bb_status search(reconstructor_run *run, bb_index p)
     const bb_factor_search_task task = {.problem = &run->factor_problem,
                                         .pipelines = run->pipelines,
                                         .pipeline = p,
+                                        .trials = run->trials,
                                         .tile_norms = &run->tile_norms,
                                         .quantity = "residual covariance",
                                         .context = &context,
@@ -287,7 +288,7 @@ static bb_status search(reconstructor_run *run, bb_index p)
         goto done;
     }
     BB_TRY(trace_of_truth(run, &context.whole));
-    BB_TRY(bb_factor_search_run(&task, run->trials, &found->common, &found->r, NULL));
+    BB_TRY(bb_factor_search_run(&task, &found->common, &found->r, NULL));
     BB_TRY(score(run, found, 1));
 done:
     return status;

@@ -67,7 +67,7 @@ TEST(what_is_found_is_computed_as_any_pipeline)
                       "congruence: {arithmetic: fp32, storage: fp16}}]"}));
     assert_non_null(strstr(detail_of(found, "asks"),
                            "gradient fp16, smoother e4m3, residual fp16, transfer e4m3, "
-                           "congruence fp16;"));
+                           "congruence fp16, loss "));
     for (size_t i = 0; i < sizeof same / sizeof *same; ++i) {
         check_close(driver_number(found, same[i], "asks"), driver_number(fixed, same[i], "asks"),
                     0.0, 1.0);
@@ -86,7 +86,7 @@ TEST(what_nothing_keeps_has_no_numbers)
                       "{name: fp32}]"}));
     assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
     assert_non_null(strstr(detail_of(results, "asks"),
-                           "max_loss 0.01 nm, wrong_cycles 0: not met with DP in every slot: "));
+                           "max_loss 0.01 nm: not met by any of 1 trials; nearest is gradient DP"));
     assert_true(isnan(driver_number(results, "wavefront_error_reference_nm", "asks")));
     assert_true(driver_number(results, "draws_failed", "asks") == 1.0); // none was tried behind it
     assert_int_equal(trials_of(results, "accepted")->count, 1);
