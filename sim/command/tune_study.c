@@ -213,10 +213,10 @@ typedef struct work {
     bb_index draws; // 1 of what was measured
     bb_search search;
     bb_search_slots slots;
-    bb_slot_score drawn; // of the draw that was computed last
-    bb_slot_score best;  // worst of the draws of what was accepted last
-    bb_text text;        // of the study
-    char *wisdom;        // that it names; NULL: none
+    bb_slot_score drawn;  // of the draw that was computed last
+    bb_search_trial best; // accepted last
+    bb_text text;         // of the study
+    char *wisdom;         // that it names; NULL: none
     site_list sites;
     bool has_warned; // a run has: the next ones would say the same
 } work;
@@ -291,22 +291,12 @@ done:
     return status;
 }
 
-static bool is_held(const work *self, const bb_slot_score *score)
-{
-    return score->wrong == 0.0 && score->error <= self->tolerance;
-}
-
-static void print_trial(const char *slot, const char *numbers, const bb_slot_score *score,
+static void print_trial(const char *slot, const char *numbers, const bb_search_trial *trial,
                         const char *verdict)
 {
-    (void)printf("%-12s %-12s %12.0f %12.4g %10.4g  %s\n", slot, numbers, score->wrong,
-                 score->error, 1e-6 * score->bytes, verdict);
+    (void)printf("%-12s %-12s %12.0f %12.4g %10.4g  %s\n", slot, numbers, trial->wrong, trial->loss,
+                 1e-6 * trial->cost, verdict);
     (void)fflush(stdout);
-}
-
-static double worse(double one, double other)
-{
-    return isnan(one) || isnan(other) ? NAN : fmax(one, other);
 }
 
 static bb_status evaluate(void *context, const void *state, bb_index draw, double *loss)
@@ -335,10 +325,9 @@ static void print_tried(void *context, int slot, const int *state, bool accepted
     work *self = context;
     const bb_slot_table *table = self->table;
     const bb_search_trial *last = &self->search.last;
-    const bb_slot_score worst = {last->wrong, last->loss, last->cost};
-    self->best = accepted ? worst : self->best;
+    self->best = accepted ? *last : self->best;
     print_trial(slot < 0 ? "all" : table->slots[slot], table->numbers[slot < 0 ? 0 : state[slot]],
-                &worst, accepted ? "accepted" : "-");
+                last, accepted ? "accepted" : "-");
 }
 
 static bb_status search(work *self)
@@ -452,20 +441,15 @@ done:
     return status;
 }
 
-// Whole runs, with other seeds than the search if draws differ, until one is beyond a limit.
-static bb_status try_seeds(work *self, bool *holds, bb_slot_score *worst)
+// A whole run, with another seed than the search if draws differ.
+static bb_status evaluate_whole(void *context, const void *state, bb_index draw, double *loss)
 {
     bb_status status = BB_OK;
+    work *self = context;
     const bb_study *study = bb_config_study(self->config);
-    *worst = (bb_slot_score){0.0, 0.0, 0.0};
-    *holds = true;
-    for (bb_index i = 1; i <= self->draws && *holds; ++i) {
-        bb_slot_score score;
-        BB_TRY(compute(self, self->draws > 1 ? study->seed + i : 0, NULL, &score));
-        *worst = (bb_slot_score){worse(worst->wrong, score.wrong), worse(worst->error, score.error),
-                                 score.bytes};
-        *holds = is_held(self, worst);
-    }
+    (void)state;
+    BB_TRY(compute(self, self->draws > 1 ? study->seed + draw + 1 : 0, NULL, &self->drawn));
+    *loss = self->drawn.error;
 done:
     return status;
 }
@@ -476,32 +460,35 @@ static bb_status confirm(work *self)
     bb_status status = BB_OK;
     const bb_slot_table *table = self->table;
     const bb_study *study = bb_config_study(self->config);
-    bb_slot_score worst;
-    bool holds = false;
-    BB_TRY(try_seeds(self, &holds, &worst));
-    while (!holds && self->slots.change_count > 0) {
+    const bb_search_candidate candidate = {pipeline_name, NAN, NULL};
+    bb_search whole = self->search;
+    const bb_search_trial *worst = &whole.last;
+    bool accepted = false;
+    whole.evaluate = evaluate_whole;
+    BB_TRY(bb_search_try(&whole, &candidate, &accepted));
+    while (!accepted && self->slots.change_count > 0) {
         const int slot = self->slots.changes[self->slots.change_count - 1].slot;
-        print_trial(table->slots[slot], table->numbers[self->slots.state[slot]], &worst,
+        print_trial(table->slots[slot], table->numbers[self->slots.state[slot]], worst,
                     "undone: not met with another seed");
         (void)bb_search_slots_retreat(&self->slots);
         BB_TRY(print_study(self));
-        BB_TRY(try_seeds(self, &holds, &worst));
+        BB_TRY(bb_search_try(&whole, &candidate, &accepted));
     }
     BB_REQUIRE(
-        holds, BB_INVALID,
+        accepted, BB_INVALID,
         "--for %s: with other seeds, from %td on, not met with %s in every slot either: %s %.0f, "
         "%s %.4g %s",
-        self->options->study, study->seed + 1, table->numbers[0], table->wrong, worst.wrong,
-        table->error, worst.error, table->unit);
-    self->best = worst;
+        self->options->study, study->seed + 1, table->numbers[0], table->wrong, worst->wrong,
+        table->error, worst->loss, table->unit);
+    self->best = *worst;
     if (self->draws == 1) {
         (void)printf("confirmed by a whole run; what was measured has no other draws");
     } else {
         (void)printf("confirmed by %td whole runs, seeds %td to %td", self->draws, study->seed + 1,
                      study->seed + self->draws);
     }
-    (void)printf(": %s %.0f, %s at most %.4g %s\n", table->wrong, worst.wrong, table->error,
-                 worst.error, table->unit);
+    (void)printf(": %s %.0f, %s at most %.4g %s\n", table->wrong, worst->wrong, table->error,
+                 worst->loss, table->unit);
 done:
     return status;
 }
@@ -515,7 +502,7 @@ static bb_status write_study(work *self)
                        self->options->study, bb_text_string(&self->text)));
     BB_TRY(bb_file_write(self->path, self->options->force, text.data, text.length));
     bb_slot_table_describe(self->table, self->slots.state, found);
-    (void)printf("found: %s; %.4g MB\n", found, 1e-6 * self->best.bytes);
+    (void)printf("found: %s; %.4g MB\n", found, 1e-6 * self->best.cost);
     (void)printf("study: %s\nto be run: bitbudget run %s\n", self->path, self->path);
 done:
     bb_text_release(&text);

@@ -130,29 +130,6 @@ TEST(a_ladder_is_bisected_for_its_first_step)
     }
 }
 
-// If the loss is not monotone, the cheapest of the trials counts, not the last.
-TEST(the_cheapest_that_was_tried_is_found)
-{
-    shelf goods = halving();
-    goods.costs[0] = 9.0;
-    autoptr(bb_search_trials) trials = new_object(bb_search_trials, 3);
-    bb_search search = search_of(&goods, trials, 1.0, 1);
-    for (int s = 0; s < 3; ++s) {
-        bb_search_candidate candidate;
-        bool accepted = false;
-        make(steps, (s + 1) % 3, &candidate); // 1, 2, 0
-        check_ok(bb_search_try(&search, &candidate, &accepted));
-        assert_true(accepted);
-    }
-    assert_int_equal(goods.adopted, 1);
-    assert_string_equal(search.best.name, "b");
-    bb_search_candidate candidate;
-    bool accepted = false;
-    make(steps, 3, &candidate);
-    assert_int_equal(bb_search_try(&search, &candidate, &accepted), BB_INTERNAL); // no room
-    bb_status_clear();
-}
-
 // Losses at random: a bisection ends within its bound, at an accepted step after a rejected one; if
 // none is accepted, after the last. With guesses it ends so, too.
 TEST(a_ladder_ends_within_its_bound)
@@ -209,64 +186,42 @@ TEST(candidates_that_were_computed_are_added)
     assert_true(search.nearest.loss == 0.6); // of the rejected ones
 }
 
-TEST(every_draw_is_within_max_loss)
+// The count of errors has a limit of its own, in every draw, whatever the loss.
+TEST(every_draw_is_within_both_limits)
 {
     const struct {
-        double losses[DRAWS];
+        double losses[DRAWS], wrong[DRAWS], max_wrong;
         bool accepted;
-        double worst;
+        double worst, worst_wrong;
         int computed;
     } cases[] = {
-        {{0.1, 0.4, 0.2, 0.3}, true, 0.4, 4},
-        {{0.1, 0.6, 0.2, 0.3}, false, 0.6, 2}, // no draw more than it takes
-        {{0.1, 0.2, 0.2, NAN}, false, NAN, 4},
-        {{NAN, 0.2, 0.2, 0.1}, false, NAN, 1},
+        {{0.1, 0.4, 0.2, 0.3}, {0.0}, 0.0, true, 0.4, 0.0, 4},
+        {{0.1, 0.6, 0.2, 0.3}, {0.0}, 0.0, false, 0.6, 0.0, 2}, // no draw more than it takes
+        {{0.1, 0.2, 0.2, NAN}, {0.0}, 0.0, false, NAN, 0.0, 4},
+        {{NAN, 0.2, 0.2, 0.1}, {0.0}, 0.0, false, NAN, 0.0, 1},
+        {{0.1, 0.1, 0.1, 0.1}, {0.0, 1.0, 0.0, 0.0}, 0.0, false, 0.1, 1.0, 2},
+        {{0.1, 0.1, 0.1, 0.1}, {2.0, 1.0, 0.0, 3.0}, 3.0, true, 0.1, 3.0, 4},
+        {{0.1, 0.1, 0.1, 0.1}, {0.0, 0.0, NAN, 0.0}, 9.0, false, 0.1, NAN, 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         bb_search_candidate candidate;
         bool accepted = false;
         shelf goods = halving();
         memcpy(goods.losses[2], cases[i].losses, sizeof cases[i].losses);
+        memcpy(goods.wrong, cases[i].wrong, sizeof cases[i].wrong);
         autoptr(bb_search_trials) trials = new_object(bb_search_trials, 1);
         bb_search search = search_of(&goods, trials, 0.5, DRAWS);
+        search.wrong = wrong;
+        search.max_wrong = cases[i].max_wrong;
         make(steps, 2, &candidate);
         check_ok(bb_search_try(&search, &candidate, &accepted));
         assert_int_equal(accepted, cases[i].accepted);
         assert_int_equal(search.found, cases[i].accepted);
         assert_int_equal(goods.computed, cases[i].computed);
         assert_true(!accepted || search.best.loss == cases[i].worst);
-    }
-}
-
-// The count of errors has a limit of its own, in every draw, whatever the loss.
-TEST(no_draw_is_wrong_beyond_its_limit)
-{
-    const struct {
-        double wrong[DRAWS], limit;
-        bool accepted;
-        double worst;
-        int computed;
-    } cases[] = {
-        {{0.0, 0.0, 0.0, 0.0}, 0.0, true, 0.0, 4},
-        {{0.0, 1.0, 0.0, 0.0}, 0.0, false, 1.0, 2},
-        {{2.0, 1.0, 0.0, 3.0}, 3.0, true, 3.0, 4},
-        {{0.0, 0.0, NAN, 0.0}, 9.0, false, NAN, 3},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
-        bb_search_candidate candidate;
-        bool accepted = false;
-        shelf goods = halving();
-        memcpy(goods.wrong, cases[i].wrong, sizeof cases[i].wrong);
-        autoptr(bb_search_trials) trials = new_object(bb_search_trials, 1);
-        bb_search search = search_of(&goods, trials, 0.5, DRAWS);
-        search.wrong = wrong;
-        search.max_wrong = cases[i].limit;
-        make(steps, 2, &candidate);
-        check_ok(bb_search_try(&search, &candidate, &accepted));
-        assert_int_equal(accepted, cases[i].accepted);
-        assert_int_equal(search.found, cases[i].accepted);
-        assert_int_equal(goods.computed, cases[i].computed);
-        assert_true(!accepted || search.best.wrong == cases[i].worst);
+        assert_true(!accepted || search.best.wrong == cases[i].worst_wrong);
+        assert_int_equal(bb_search_try(&search, &candidate, &accepted), BB_INTERNAL); // no room
+        bb_status_clear();
     }
 }
 
