@@ -136,8 +136,9 @@ void bb_search_report(const bb_search *search, const char *unit, const char *res
         bb_log_info("pipeline %s: %s", search->name, outcome->detail);
     } else {
         bb_outcome_set(outcome, BB_OUTCOME_NOT_CONVERGED,
-                       "max_loss %g%s: not met by any of %td trials%s%s", search->max_loss, unit,
-                       search->trial_count, text[0] == '\0' ? "" : "; nearest is ", text);
+                       "max_loss %g%s: not met in %td trial%s%s%s", search->max_loss, unit,
+                       search->trial_count, search->trial_count == 1 ? "" : "s",
+                       text[0] == '\0' ? "" : "; nearest is ", text);
     }
 }
 

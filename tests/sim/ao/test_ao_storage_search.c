@@ -189,7 +189,7 @@ TEST(what_no_width_keeps_is_recorded)
     print_message("%s\n", driver_text(results, "status_detail", "never"));
     assert_string_equal(driver_text(results, "status", "never"), "not_converged");
     assert_non_null(strstr(driver_text(results, "status_detail", "never"),
-                           "max_loss 1e-12: not met by any of 2 trials; nearest is "
+                           "max_loss 1e-12: not met in 2 trials; nearest is "
                            "integer 16, loss "));
     assert_string_equal(driver_text(results, "storage", "never"), "");
     static const char *const unset[] = {"strehl",      "strehl_loss",    "reconstructor_bits",

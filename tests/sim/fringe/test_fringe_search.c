@@ -86,7 +86,7 @@ TEST(what_nothing_keeps_has_no_numbers)
                       "{name: fp32}]"}));
     assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
     assert_non_null(strstr(detail_of(results, "asks"),
-                           "max_loss 0.01 nm: not met by any of 1 trials; nearest is gradient DP"));
+                           "max_loss 0.01 nm: not met in 1 trial; nearest is gradient DP"));
     assert_true(isnan(driver_number(results, "wavefront_error_reference_nm", "asks")));
     assert_true(driver_number(results, "draws_failed", "asks") == 1.0); // none was tried behind it
     assert_int_equal(trials_of(results, "accepted")->count, 1);

@@ -103,7 +103,7 @@ TEST(what_cannot_be_kept_says_so)
     autoptr(bb_results) results = driver_results(&narrow);
     assert_string_equal(driver_text(results, "status", "narrow"), "not_converged");
     assert_non_null(strstr(driver_text(results, "status_detail", "narrow"),
-                           "max_loss 1e-06: not met by any of 2 trials; nearest is "));
+                           "max_loss 1e-06: not met in 2 trials; nearest is "));
     assert_true(isnan(driver_number(results, "variance_loss", "narrow")));
     bb_results_destroy(&results);
     assert_int_equal(system("sed 's/mine.h5, dataset: Cmm/mine.h5, dataset: lost/' mine.yaml > "

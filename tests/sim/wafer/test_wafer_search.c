@@ -110,7 +110,7 @@ TEST(what_nothing_keeps_is_recorded)
                      ", {name: loose, max_loss: 1.0, search: {codecs: [bfp]}" SUMS "]"}));
     assert_string_equal(driver_text(results, "status", "never"), "not_converged");
     assert_non_null(strstr(driver_text(results, "status_detail", "never"),
-                           "max_loss 1e-30 nm: not met by any of 9 trials; nearest is "));
+                           "max_loss 1e-30 nm: not met in 9 trials; nearest is "));
     assert_string_equal(driver_text(results, "codec", "never"), "");
     static const char *const unset[] = {"overlay_error_x_nm", "operator_bytes",  "price_worst",
                                         "qoi_relative_error", "displacement_nm", "flops"};
