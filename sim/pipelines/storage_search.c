@@ -182,7 +182,6 @@ typedef struct searched {
 
 struct bb_storage_search {
     const bb_product_pipeline *pipelines;
-    bb_index pipeline_count;
     searched *searches;           // [count]
     bb_index count;               // of pipelines that are searched
     bb_storage_ladder *ladders;   // [lane_count], in the order of the pipelines
@@ -236,7 +235,6 @@ bb_status bb_storage_search_create(const bb_list *pipelines, int study_device,
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &search));
     search->pipelines = pipelines->items;
-    search->pipeline_count = pipelines->count;
     for (bb_index p = 0; p < pipelines->count; ++p) {
         const bb_index count = bb_storage_search_list(&search->pipelines[p], study_device, ladders);
         lanes += count;
@@ -330,11 +328,9 @@ bool bb_storage_search_found(const bb_storage_search *all, bb_index pipeline, co
     }
     const bb_search *search = &self->search;
     char rest[REST_BYTES];
-    char spaced[REST_BYTES];
     (void)snprintf(rest, sizeof rest, ", %.4g MB",
                    1e-6 * (search->found ? search->best.cost : search->nearest.cost));
-    (void)snprintf(spaced, sizeof spaced, " %s", unit);
-    bb_search_report(search, spaced, rest, outcome);
+    bb_search_report(search, unit, rest, outcome);
     if (search->found) {
         *storage = self->found;
     }

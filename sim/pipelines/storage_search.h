@@ -84,7 +84,7 @@ BB_CHECKED bb_status bb_storage_search_run(bb_storage_search *search,
                                            const bb_storage_search_task *task);
 
 /// Result of a searched pipeline: its storage (false if none was found), and the outcome,
-/// not_converged or ok with a detail in `unit`.
+/// not_converged or ok with a detail, `unit` as of bb_search_report.
 bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline, const char *unit,
                              bb_codec_config *storage, bb_outcome *outcome);
 

@@ -196,7 +196,7 @@ static bb_status take_found(bb_wafer_work *work)
             bb_outcome_set(&outcome, BB_OUTCOME_UNDERDETERMINED,
                            "max_loss: no sigma from %td scored point", points);
         } else {
-            found = bb_storage_search_found(work->search, p, "nm", &work->pipelines[p].storage,
+            found = bb_storage_search_found(work->search, p, " nm", &work->pipelines[p].storage,
                                             &outcome);
         }
         if (found) {

@@ -129,9 +129,9 @@ static bb_results *write_groups(const char *path)
         bb_results_texts(results, "provenance/config_as_typed", "texts", "config_file", typed));
     check_ok(bb_results_note(results, "provenance", "flags", flags));
     check_ok(bb_results_note(results, "provenance", "empty", ""));
-    check_ok(bb_results_axis(results, "promise/trial", "1", "trial", 2, kept));
-    check_ok(bb_results_measured(results, "promise/time_s", "s", "times", "trial", kept));
-    check_ok(bb_results_values(results, "promise/by", "1", "shared", "trial, wavelength", NULL));
+    check_ok(bb_results_axis(results, "search/trial", "1", "trial", 2, kept));
+    check_ok(bb_results_measured(results, "search/time_s", "s", "times", "trial", kept));
+    check_ok(bb_results_values(results, "search/by", "1", "shared", "trial, wavelength", NULL));
     check_ok(bb_results_operator(results, "C", "rows for a test", &source));
     check_ok(bb_provenance_end(results));
     check_ok(bb_file_write_by(path, true, fixture_write, results));
@@ -195,7 +195,7 @@ TEST(every_group_comes_back)
     bb_results_destroy(&results);
     check_ok(bb_reader_read("groups.h5", &results));
     assert_null(bb_results_find(results, "provenance/config_as_typed"));
-    assert_null(bb_results_find(results, "promise/by"));
+    assert_null(bb_results_find(results, "search/by"));
 }
 
 static bb_status crash(void *context)

@@ -39,10 +39,10 @@ TEST_FULL(max_loss_is_met_and_verified)
     }
     // No accepted trial is cheaper than the result.
     const bb_dataset *pipeline = bb_results_find(results, "search/pipeline");
-    const bb_dataset *kept = bb_results_find(results, "search/accepted");
+    const bb_dataset *accepted = bb_results_find(results, "search/accepted");
     const bb_dataset *cost = bb_results_find(results, "search/relative_cost");
     for (bb_index i = 0; i < pipeline->count; ++i) {
-        assert_true(kept->numbers[i] == 0.0 ||
+        assert_true(accepted->numbers[i] == 0.0 ||
                     cost->numbers[i] >=
                         driver_number(results, "relative_cost", pipeline->texts[i]));
     }
@@ -55,7 +55,7 @@ TEST_FULL(trials_are_recorded)
 {
     autoptr(bb_results) results = driver_results(&searches);
     const bb_dataset *pipeline = dataset_at(results, "search/pipeline");
-    const bb_dataset *kept = dataset_at(results, "search/accepted");
+    const bb_dataset *accepted = dataset_at(results, "search/accepted");
     const bb_dataset *loss = dataset_at(results, "search/strehl_loss");
     bb_index tight = 0;
     double found = NAN;
@@ -64,8 +64,8 @@ TEST_FULL(trials_are_recorded)
     for (bb_index i = 0; i < pipeline->count; ++i) {
         if (strcmp(pipeline->texts[i], "tight") == 0) {
             ++tight;
-            assert_int_equal(kept->numbers[i] == 1.0, loss->numbers[i] <= 1e-5);
-            if (kept->numbers[i] == 1.0 && cost->numbers[i] < minimum) {
+            assert_int_equal(accepted->numbers[i] == 1.0, loss->numbers[i] <= 1e-5);
+            if (accepted->numbers[i] == 1.0 && cost->numbers[i] < minimum) {
                 minimum = cost->numbers[i];
                 found = loss->numbers[i];
             }

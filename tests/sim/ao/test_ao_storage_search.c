@@ -8,10 +8,10 @@
 #define REFERENCE "{name: reference, arithmetic: dp}"
 #define SCALED    "column_scale: remainder, storage: {codec: quantiser, rounding: sweep}"
 // A pipeline by what it stores, and one with max_loss.
-#define STORING(name, storage)       "{name: " name ", arithmetic: dp, " storage "}"
-#define ASKING(name, storage, price) STORING(name, storage ", max_loss: " price "")
-#define BARE                         "score=stationary", "error_terms.fitting=false", "wavelengths_um=[1.65]"
-#define CONFIG_MCAO                  BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
+#define STORING(name, storage)          "{name: " name ", arithmetic: dp, " storage "}"
+#define ASKING(name, storage, max_loss) STORING(name, storage ", max_loss: " max_loss)
+#define BARE                            "score=stationary", "error_terms.fitting=false", "wavelengths_um=[1.65]"
+#define CONFIG_MCAO                     BB_SOURCE_DIR "/tests/configs/small/mcao.yaml"
 
 enum { TEXT = 1536, MOST = 9 };
 
@@ -61,16 +61,16 @@ static bb_results *search(const char *correction, int first, int count)
     return driver_results(&(driver_case){CONFIG_AO_SMALL, {BARE, correction, pipelines}});
 }
 
-// The trial that is nearest to what was found of those of a pipeline that kept nothing: a step
+// The rejected trial of a pipeline that is nearest to what was found: a step
 // narrower.
 static bb_index find_narrower(const bb_results *results, const char *pipeline)
 {
     const bb_dataset *names = bb_results_find(results, "search/pipeline");
-    const double *kept = bb_results_find(results, "search/accepted")->numbers;
+    const double *accepted = bb_results_find(results, "search/accepted")->numbers;
     const double *bytes = bb_results_find(results, "search/operator_bytes")->numbers;
     bb_index nearest = -1;
     for (bb_index i = 0; i < names->count; ++i) {
-        const bool fails = strcmp(names->texts[i], pipeline) == 0 && kept[i] == 0.0;
+        const bool fails = strcmp(names->texts[i], pipeline) == 0 && accepted[i] == 0.0;
         nearest = fails && (nearest < 0 || bytes[i] > bytes[nearest]) ? i : nearest;
     }
     return nearest;
@@ -93,7 +93,7 @@ static void tell(const char *storage, double tolerance, char out[64])
     }
 }
 
-// Told by itself, what was found has the same numbers; a step narrower does not keep the price.
+// Told by itself, what was found has the same numbers; a step narrower is beyond max_loss.
 static void check_case(const bb_results *results, const char *correction, const asked *item)
 {
     char pipelines[TEXT];
@@ -140,7 +140,7 @@ static void check_case(const bb_results *results, const char *correction, const 
     bb_results_destroy(&plain);
 }
 
-TEST_FULL(what_is_found_is_the_narrowest_that_keeps_a_price)
+TEST_FULL(the_result_is_the_narrowest_within_max_loss)
 {
     autoptr(bb_results) results = search("correction=moao", 0, MOST);
     for (int i = 0; i < MOST; ++i) {
@@ -148,8 +148,8 @@ TEST_FULL(what_is_found_is_the_narrowest_that_keeps_a_price)
     }
 }
 
-// One reconstructor for two directions, of which the worse one has to keep the price.
-TEST_FULL(a_shared_reconstructor_keeps_it_everywhere)
+// One reconstructor for two directions, of which the worse one has to be within max_loss.
+TEST_FULL(a_shared_reconstructor_meets_it_everywhere)
 {
     static const char *const corrections[] = {"correction=ltao", "correction=glao"};
     for (int c = 0; c < 2; ++c) {
@@ -179,7 +179,7 @@ TEST_FULL(commands_of_several_mirrors_are_found)
 }
 
 // The study goes on, and the pipeline has no numbers but the trial that came nearest.
-TEST(what_no_width_keeps_is_recorded)
+TEST(what_no_width_meets_is_recorded)
 {
     autoptr(bb_results) results = driver_results(&(driver_case){
         CONFIG_AO_SMALL,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Searches of fringe: the result is within max_loss in every draw and is what a study of those
-// slots computes, to the bit; what nothing keeps; what is listed, planned and refused.
+// slots computes, to the bit; what nothing meets; what is listed, planned and refused.
 #include "sim/fringe/fringe_work.h"
 #include "tests/sim/driver.h"
 
@@ -23,22 +23,22 @@ TEST(the_result_is_within_max_loss)
 {
     autoptr(bb_results) results =
         driver_results(CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, max_loss: 1.0}]"}));
-    const bb_dataset *kept = trials_of(results, "accepted");
+    const bb_dataset *accepted = trials_of(results, "accepted");
     const bb_dataset *bytes = trials_of(results, "operator_bytes");
     const bb_dataset *price = trials_of(results, "wavefront_error_reference_nm");
     const bb_dataset *wrong = trials_of(results, "wrong_cycles_reference");
     bb_index best = -1;
-    for (bb_index t = 0; t < kept->count; ++t) {
-        const bool keeps = price->numbers[t] <= 1.0 && wrong->numbers[t] == 0.0;
-        assert_true(keeps == (kept->numbers[t] == 1.0));
-        if (keeps && (best < 0 || bytes->numbers[t] < bytes->numbers[best])) {
+    for (bb_index t = 0; t < accepted->count; ++t) {
+        const bool fits = price->numbers[t] <= 1.0 && wrong->numbers[t] == 0.0;
+        assert_true(fits == (accepted->numbers[t] == 1.0));
+        if (fits && (best < 0 || bytes->numbers[t] < bytes->numbers[best])) {
             best = t;
         }
     }
     assert_string_equal(trials_of(results, "slots")->texts[0],
                         "gradient DP, smoother DP, residual DP, transfer DP, congruence DP");
     assert_string_equal(trials_of(results, "pipeline")->texts[0], "asks");
-    assert_true(best > 0 && kept->count > 5 && kept->count <= 31);
+    assert_true(best > 0 && accepted->count > 5 && accepted->count <= 31);
     assert_true(driver_number(results, "operator_bytes", "asks") == bytes->numbers[best]);
     assert_true(driver_number(results, "wavefront_error_reference_nm", "asks") ==
                 price->numbers[best]);
@@ -78,8 +78,8 @@ TEST(what_is_found_is_computed_as_any_pipeline)
                         (size_t)map->count * sizeof(double));
 }
 
-// Two bits of camera cost 20 nm: no number keeps less.
-TEST(what_nothing_keeps_has_no_numbers)
+// Two bits of camera cost 20 nm: no numbers lose less.
+TEST(what_nothing_meets_has_no_numbers)
 {
     autoptr(bb_results) results = driver_results(
         CASE(CONFIG, {"pipelines=[" REFERENCE "{name: asks, bits: 2, draws: 2, max_loss: 0.01}, "
@@ -109,8 +109,8 @@ TEST(a_lost_point_is_beyond_wrong_cycles)
     assert_string_equal(driver_text(results, "status", "asks"), "not_converged");
 }
 
-// Noise that one draw survives and another does not: a price that any phase keeps is not enough.
-TEST(no_price_makes_up_for_a_cycle)
+// Noise that one draw survives and another does not: a max_loss that any phase meets is not enough.
+TEST(no_loss_makes_up_for_a_cycle)
 {
     static const char noisy[] = "surface.noise_rad=0.9";
     const driver_case strict = {
@@ -123,11 +123,11 @@ TEST(no_price_makes_up_for_a_cycle)
                                             "max_loss: 1.0e6, search: {wrong_cycles: 1000000}}]"}));
     assert_string_equal(driver_text(loose, "status", "asks"), "ok");
     assert_true(driver_number(loose, "wrong_cycles_reference", "asks") > 0.0);
-    // Not a byte everywhere: gradients or residuals of a byte do not converge, at any price.
+    // Not a byte everywhere: gradients or residuals of a byte do not converge, at any max_loss.
     assert_true(driver_number(loose, "compression_ratio", "asks") > 2.0);
 }
 
-// What draw 0 keeps, and another one not, is not found.
+// What is within max_loss in draw 0 and beyond it in another is not found.
 TEST(every_draw_counts)
 {
     autoptr(bb_results) first =

@@ -363,10 +363,10 @@ TEST(what_saves_most_is_tried_first)
         {0, 0, 0, -1}, // the start
         {3, 0, 0, 0},  // 70 bytes
         {1, 0, 0, 0},  // 40
-        {2, 0, 0, 0},  // 40, kept
+        {2, 0, 0, 0},  // 40, accepted
         {2, 0, 3, 2},  // 21
-        {2, 0, 1, 2},  // 12, kept
-        {2, 3, 1, 1},  // 7, kept
+        {2, 0, 1, 2},  // 12, accepted
+        {2, 3, 1, 1},  // 7, accepted
     };
     assert_int_equal(made.count, 7);
     assert_int_equal(search.trial_count, 7);

@@ -8,15 +8,15 @@
 
 enum { PASSES_MOST = 6 }; // of 49 tolerances
 
-// Prices of storages: what each codec loses at a tolerance or with bits.
-typedef struct prices {
+// Losses of storages: what each codec loses at a tolerance or with bits.
+typedef struct losses {
     int passes;
     bb_index widest; // candidates of a pass
     bb_index adopted[8];
     bb_storage_trial last[BB_STORAGE_SEARCH_LADDERS];
     bb_codec_config best[8]; // of pipelines
     bb_status answer;
-} prices;
+} losses;
 
 static double lost(const bb_codec_config *storage)
 {
@@ -33,7 +33,7 @@ static double stored(const bb_codec_config *storage)
 
 static bb_status compute(void *context, bb_storage_trial *trials, bb_index count)
 {
-    prices *shop = context;
+    losses *shop = context;
     ++shop->passes;
     shop->widest = count > shop->widest ? count : shop->widest;
     for (bb_index t = 0; t < count; ++t) {
@@ -46,7 +46,7 @@ static bb_status compute(void *context, bb_storage_trial *trials, bb_index count
 
 static void adopt(void *context, bb_index trial, bb_index pipeline)
 {
-    prices *shop = context;
+    losses *shop = context;
     assert_int_equal(shop->last[trial].pipeline, pipeline);
     shop->best[pipeline] = shop->last[trial].record->storage;
     ++shop->adopted[pipeline];
@@ -77,7 +77,7 @@ TEST(ladders_are_bisected_side_by_side)
         searched("never", 1e-12, codecs, 4),
     };
     const bb_list list = {pipelines, 4};
-    prices shop = {0};
+    losses shop = {0};
     const bb_storage_search_task task = {&shop, compute, adopt};
     bb_codec_config storage;
     bb_outcome outcome;
@@ -86,16 +86,16 @@ TEST(ladders_are_bisected_side_by_side)
     check_ok(bb_storage_search_run(search, &task));
     assert_int_equal(shop.passes, PASSES_MOST);
     assert_int_equal(shop.widest, 8 + 4 + 4); // a candidate a ladder
-    assert_true(bb_storage_search_found(search, 1, "nm", &storage, &outcome));
+    assert_true(bb_storage_search_found(search, 1, " nm", &storage, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
     assert_memory_equal(&storage, &shop.best[1], sizeof storage);
     // The cheapest of all codecs is the first with a ladder; 2^-10 is at most 1e-3.
     assert_string_equal(bb_codec_name(storage.codec), "bfp");
     assert_true(storage.bits == 10.0);
     assert_non_null(strstr(outcome.detail, "max_loss 0.001 nm: met by bfp 10, loss 0.000977 nm, "));
-    assert_true(bb_storage_search_found(search, 2, "nm", &storage, &outcome));
+    assert_true(bb_storage_search_found(search, 2, " nm", &storage, &outcome));
     assert_true(storage.codec == (int)BB_FORMAT_FP16); // whole, and it comes first by bytes
-    assert_false(bb_storage_search_found(search, 3, "nm", &storage, &outcome));
+    assert_false(bb_storage_search_found(search, 3, " nm", &storage, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
     assert_non_null(strstr(outcome.detail, "max_loss 1e-12 nm: not met in 17 trials; nearest is "));
     assert_int_equal(shop.adopted[3], 0);
@@ -105,7 +105,7 @@ TEST(errors_of_the_callback_end_the_search)
 {
     bb_product_pipeline pipelines[] = {searched("asks", 1.0, NULL, 0)};
     const bb_list list = {pipelines, 1};
-    prices shop = {.answer = BB_IO};
+    losses shop = {.answer = BB_IO};
     const bb_storage_search_task task = {&shop, compute, adopt};
     autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
     assert_int_equal(bb_storage_search_run(search, &task), BB_IO);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// max_loss with a covariance of the user's: the loss is of variance, what is
-// returned keeps it in every draw, and nothing cheaper that was tried does.
+// max_loss with a covariance of the user's: the loss is of variance, the
+// result is within it in every draw, and no cheaper trial is.
 #include "precision/variant.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/reconstructor/matrices.h"
@@ -16,24 +16,24 @@ static const driver_case searches = {
                                                           "sp}, " SEARCHED("exact", "1e-300") "}]",
      NULL}};
 
-// Trials of one pipeline: what was kept is within the limit, and the cheapest of it is what the
-// results have. Returns its price.
+// Trials of one pipeline: the accepted ones are within the limit, and the cheapest of them is in
+// the results. Returns its loss.
 static double check_trials(const bb_results *results, const char *name, double limit)
 {
     const bb_dataset *pipeline = bb_results_find(results, "search/pipeline");
     const bb_dataset *loss = bb_results_find(results, "search/variance_loss");
     const bb_dataset *cost = bb_results_find(results, "search/relative_cost");
-    const bb_dataset *kept = bb_results_find(results, "search/accepted");
+    const bb_dataset *accepted = bb_results_find(results, "search/accepted");
     const double found = driver_number(results, "relative_cost", name);
     double price = NAN;
     bb_index failed = 0;
     for (bb_index i = 0; i < pipeline->count; ++i) {
         if (strcmp(pipeline->texts[i], name) == 0) {
-            const bool keeps = kept->numbers[i] == 1.0;
-            assert_int_equal(keeps, loss->numbers[i] <= limit);
-            assert_true(!keeps || cost->numbers[i] >= found);
-            price = keeps && cost->numbers[i] == found ? loss->numbers[i] : price;
-            failed += keeps ? 0 : 1;
+            const bool fits = accepted->numbers[i] == 1.0;
+            assert_int_equal(fits, loss->numbers[i] <= limit);
+            assert_true(!fits || cost->numbers[i] >= found);
+            price = fits && cost->numbers[i] == found ? loss->numbers[i] : price;
+            failed += fits ? 0 : 1;
         }
     }
     assert_true(failed >= 2); // hp3 and hp2 are not definite here
@@ -90,7 +90,7 @@ TEST(searches_leave_others_alone)
     assert_null(bb_results_find(without, "search/trial"));
 }
 
-TEST(what_cannot_be_kept_says_so)
+TEST(what_cannot_be_met_says_so)
 {
     const driver_case narrow = {
         "mine.yaml",

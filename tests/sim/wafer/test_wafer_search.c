@@ -27,15 +27,15 @@ static void leave(void)
     bb_results_destroy(&searched);
 }
 
-// The trial that a pipeline's row of the results has to be: kept, and of the fewest bytes.
+// The trial that a pipeline's row of the results has to be: accepted, and of the fewest bytes.
 static bb_index find_trial(const bb_results *results, const char *pipeline)
 {
     const bb_dataset *asked = bb_results_find(results, "search/pipeline");
-    const double *kept = bb_results_find(results, "search/accepted")->numbers;
+    const double *accepted = bb_results_find(results, "search/accepted")->numbers;
     const double *bytes = bb_results_find(results, "search/operator_bytes")->numbers;
     bb_index best = -1;
     for (bb_index i = 0; i < asked->count; ++i) {
-        const bool fits = strcmp(asked->texts[i], pipeline) == 0 && kept[i] == 1.0;
+        const bool fits = strcmp(asked->texts[i], pipeline) == 0 && accepted[i] == 1.0;
         best = fits && (best < 0 || bytes[i] < bytes[best]) ? i : best;
     }
     return best;
@@ -46,7 +46,7 @@ static double trial_number(const bb_results *results, const char *path, bb_index
     return bb_results_find(results, path)->numbers[trial];
 }
 
-TEST(the_fewest_bytes_that_keep_a_price_are_found)
+TEST(the_fewest_bytes_within_max_loss_are_found)
 {
     const bb_results *results = searched;
     const bb_index best = find_trial(results, "found");
@@ -100,8 +100,8 @@ TEST(what_is_found_is_what_it_says_to_the_bit)
     assert_true(compared > 50);
 }
 
-// Beside one that is kept: the study goes on, and the pipeline has no numbers.
-TEST(what_nothing_keeps_is_recorded)
+// Beside one that is met: the study goes on, and the pipeline has no numbers.
+TEST(what_nothing_meets_is_recorded)
 {
     autoptr(bb_results) results = driver_results(
         CASE(CONFIG_WAFER_SMALL,
@@ -121,7 +121,7 @@ TEST(what_nothing_keeps_is_recorded)
     assert_string_equal(driver_text(results, "codec", "loose"), "bfp 4");
 }
 
-// A storage that just keeps a price as it is keeps it in no other draw: more bits are found.
+// A storage just within max_loss as it is, is beyond it in another draw: more bits are found.
 TEST(max_loss_is_met_in_every_draw)
 {
     static const char *const format =
@@ -151,8 +151,8 @@ TEST(max_loss_is_met_in_every_draw)
                 driver_number(results, "price_worst", "many"));
 }
 
-// A price is what price_worst is: of late corrections the residual, of a lot what its mean leaves.
-TEST(prices_are_those_of_the_results)
+// The loss is price_worst: of late corrections the residual, of a lot what its mean leaves.
+TEST(losses_are_those_of_the_results)
 {
 #define LOOSE                                                                                      \
     "pipelines=[" REFERENCE "{name: told, storage: {codec: bfp, bits: 4}" SUMS                     \
@@ -180,8 +180,8 @@ TEST(prices_are_those_of_the_results)
     }
 }
 
-// A single point has no sigma, so no storage has a price: nothing is searched.
-TEST(a_price_needs_two_points)
+// A single point has no sigma, so no storage has a loss: nothing is searched.
+TEST(a_loss_needs_two_points)
 {
     autoptr(bb_results) results = driver_results(
         CASE(CONFIG_WAFER_SMALL, {QUICK, "scan.fields=[40]", "metrology={columns: 1, rows: 1}",
