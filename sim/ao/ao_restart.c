@@ -330,6 +330,7 @@ static bool adopt_level(const bb_factor_pipeline *pipeline, const bb_factor_pipe
     out->policy.inside = step.inside;
     out->policy.diagonal = step.diagonal;
     out->policy.tolerance = step.tolerance;
+    out->policy.rounding = pipeline->search.rounding;
     out->sweeps = step.sweeps;
     out->escalate = false;
     return trial.searches && is_found(&step);

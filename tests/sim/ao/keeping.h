@@ -18,10 +18,11 @@
 #define TINY                                                                                       \
     "sensors.lenslets=3", "guide_stars.2.lenslets=3", "solver.tile=12", "wavelengths_um=[1.65]",   \
         "score=stationary"
-#define REFERENCE   "{name: reference, arithmetic: dp}"
-#define NOT_SPD     "{name: fp8, arithmetic: fp8}"
-#define DRAWN       "{name: hp2, arithmetic: hp2, draws: 3}"
-#define SEARCHED(n) "{name: " n ", arithmetic: hp1, max_loss: 1e-5, search: {inside: x3}}"
+#define REFERENCE "{name: reference, arithmetic: dp}"
+#define NOT_SPD   "{name: fp8, arithmetic: fp8}"
+#define DRAWN     "{name: hp2, arithmetic: hp2, draws: 3}"
+#define SEARCHED(n)                                                                                \
+    "{name: " n ", arithmetic: hp1, max_loss: 1e-5, search: {inside: x3, rounding: random}}"
 #define FEWEST                                                                                     \
     "{name: fewest, arithmetic: dp, storage: {codec: integer, rounding: sweep}, max_loss: 1e-3}"
 #define TWO "pipelines=[" REFERENCE ", {name: sp, arithmetic: sp}]"
