@@ -102,12 +102,6 @@ done:
     return status;
 }
 
-bb_status bb_search_add(bb_search *search, const bb_search_candidate *candidate, double loss,
-                        double cost, bool *accepted)
-{
-    return add(search, candidate, &(bb_search_trial){.loss = loss, .cost = cost}, accepted);
-}
-
 bb_status bb_search_try(bb_search *search, const bb_search_candidate *candidate, bool *accepted)
 {
     bb_status status = BB_OK;
@@ -142,7 +136,8 @@ void bb_search_report(const bb_search *search, const char *unit, const char *res
     }
 }
 
-int bb_search_bracket_middle(const bb_search_bracket *bracket)
+// The step in the middle; -1: none is left.
+static int middle_of(const bb_search_bracket *bracket)
 {
     return bracket->accepted - bracket->rejected > 1 ? (bracket->rejected + bracket->accepted) / 2
                                                      : -1;
@@ -156,7 +151,7 @@ static int next_step(const bb_search *search, const bb_search_ladder *ladder,
     const double bits = 0.5 * log2(search->last.loss / search->max_loss);
     const double step = last + ceil(bits * ladder->bit);
     if (ladder->bit == 0.0 || trials == 0 || trials > BB_SEARCH_GUESSES || !isfinite(step)) {
-        return bb_search_bracket_middle(bracket);
+        return middle_of(bracket);
     }
     return (int)fmin(fmax(step, bracket->rejected + 1.0), bracket->accepted - 1.0);
 }
@@ -166,7 +161,7 @@ bb_status bb_search_run_ladder(bb_search *search, const bb_search_ladder *ladder
     bb_status status = BB_OK;
     bb_search_bracket bracket = {ladder->first - 1, ladder->steps};
     int step = 0;
-    for (int trials = 0; bb_search_bracket_middle(&bracket) >= 0; ++trials) {
+    for (int trials = 0; middle_of(&bracket) >= 0; ++trials) {
         bb_search_candidate candidate = {0};
         bool accepted = false;
         step = next_step(search, ladder, &bracket, step, trials);
@@ -184,19 +179,18 @@ bb_status bb_search_run_lanes(const bb_search_lanes *all)
     for (bool runs = true; runs;) {
         runs = false;
         for (bb_index i = 0; i < all->count; ++i) {
-            all->lanes[i].step = bb_search_bracket_middle(&all->lanes[i].bracket);
+            all->lanes[i].step = middle_of(&all->lanes[i].bracket);
             runs = runs || all->lanes[i].step >= 0;
         }
         BB_TRY(runs ? all->compute(all->context) : BB_OK);
         for (bb_index i = 0; i < all->count; ++i) {
             bb_search_lane *lane = &all->lanes[i];
             bb_search_candidate candidate = {0};
-            double loss = NAN;
-            double cost = NAN;
+            bb_search_trial trial = {.loss = NAN, .cost = NAN};
             bool accepted = false;
             if (lane->step >= 0) {
-                all->read(all->context, i, &candidate, &loss, &cost);
-                BB_TRY(bb_search_add(lane->search, &candidate, loss, cost, &accepted));
+                all->read(all->context, i, &candidate, &trial.loss, &trial.cost);
+                BB_TRY(add(lane->search, &candidate, &trial, &accepted));
                 *(accepted ? &lane->bracket.accepted : &lane->bracket.rejected) = lane->step;
             }
         }

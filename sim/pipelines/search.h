@@ -76,11 +76,6 @@ typedef struct bb_search {
 BB_CHECKED bb_status bb_search_try(bb_search *search, const bb_search_candidate *candidate,
                                    bool *accepted);
 
-/// Adds a candidate that was computed elsewhere, with its largest loss (NaN after a failure) and
-/// its cost; `evaluate`, `cost` and `draws` are not used. Errors: BB_INTERNAL (no room).
-BB_CHECKED bb_status bb_search_add(bb_search *search, const bb_search_candidate *candidate,
-                                   double loss, double cost, bool *accepted);
-
 /// Outcome of a search: ok or not_converged, with a detail about the best or the nearest trial.
 /// `unit` is that of the loss, " nm" or "", `rest` what else there is to say of that trial, ", 3.1
 /// MB".
@@ -92,9 +87,6 @@ typedef struct bb_search_bracket {
     int rejected; ///< last step known to fail, or the one before the first
     int accepted; ///< first step known to be accepted, or the one after the last
 } bb_search_bracket;
-
-/// The middle of a bracket; -1: no step is left. At most 1 + log2(steps) steps are tried.
-int bb_search_bracket_middle(const bb_search_bracket *bracket);
 
 /// Candidates from cheap to precise.
 typedef struct bb_search_ladder {
@@ -108,7 +100,8 @@ typedef struct bb_search_ladder {
 
 enum { BB_SEARCH_GUESSES = 4 }; ///< predicted trials at most, after the first one
 
-/// Searches a ladder for its first accepted step. Errors: those of bb_search_try.
+/// Searches a ladder for its first accepted step, in at most 1 + log2(steps) trials and the
+/// guesses. Errors: those of bb_search_try.
 BB_CHECKED bb_status bb_search_run_ladder(bb_search *search, const bb_search_ladder *ladder);
 
 /// One of several ladders that are bisected side by side.
@@ -130,7 +123,8 @@ typedef struct bb_search_lanes {
                  double *cost);
 } bb_search_lanes;
 
-/// Bisects all lanes, one step of each in a pass. Errors: those of `compute` and bb_search_add.
+/// Bisects all lanes, one step of each in a pass. Errors: those of `compute`, BB_INTERNAL (no
+/// room).
 BB_CHECKED bb_status bb_search_run_lanes(const bb_search_lanes *lanes);
 
 /// Quality of a pipeline. NaN after a failure.

@@ -158,8 +158,8 @@ TEST(a_ladder_ends_within_its_bound)
     }
 }
 
-// A candidate that was computed elsewhere is compared and adopted as any other.
-TEST(candidates_that_were_computed_are_added)
+// The cheapest accepted trial is adopted, whatever the order, and the nearest rejected one listed.
+TEST(the_cheapest_accepted_trial_is_found)
 {
     const struct {
         double loss, cost;
@@ -173,17 +173,18 @@ TEST(candidates_that_were_computed_are_added)
     autoptr(bb_search_trials) trials = new_object(bb_search_trials, CASES);
     bb_search search = search_of(&goods, trials, 0.5, 1);
     for (int i = 0; i < CASES; ++i) {
-        const bb_search_candidate candidate = {"goods", 0.0, NULL};
+        bb_search_candidate candidate;
         bool accepted = false;
-        goods.last = i;
-        check_ok(bb_search_add(&search, &candidate, cases[i].loss, cases[i].cost, &accepted));
+        goods.losses[i][0] = cases[i].loss;
+        goods.costs[i] = cases[i].cost;
+        make(steps, i, &candidate);
+        check_ok(bb_search_try(&search, &candidate, &accepted));
         assert_int_equal(accepted, cases[i].accepted);
         assert_int_equal(goods.adopted == i, cases[i].adopted);
     }
-    assert_int_equal(goods.computed, 0);
     assert_true(search.found && search.best.cost == 2.0 && search.best.loss == 0.4);
     assert_int_equal(search.trial_count, CASES);
-    assert_true(search.nearest.loss == 0.6); // of the rejected ones
+    assert_true(search.nearest.loss == 0.6);
 }
 
 // The count of errors has a limit of its own, in every draw, whatever the loss.
