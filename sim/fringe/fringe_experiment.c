@@ -102,7 +102,6 @@ const bb_part *const bb_fringe_parts[] = {
     &bb_fringe_search_part,
     &bb_fringe_score_part,
     &bb_fringe_maps_part,
-    &bb_fringe_trials_part,
     &bb_live_part,
     &kernels,
     NULL,

@@ -319,16 +319,35 @@ done:
     return status;
 }
 
+static const bb_output candidates[] = {
+    {"slots", "trial", NULL, "numbers of the slots of the trial", .note = "of fringe",
+     .member = offsetof(bb_search_row, candidate)},
+    {"operator_bytes", "trial", "byte", "fields as stored", .note = "of fringe",
+     .member = offsetof(bb_search_row, cost)},
+};
+static const bb_output losses[] = {
+    {"wavefront_error_reference_nm", "trial", "nm",
+     "loss: largest of the draws, until one is beyond a limit",
+     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, loss)},
+    {"wrong_cycles_reference", "trial", "1", "largest of the draws, until one is beyond a limit",
+     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, wrong)},
+};
+
+static const bb_output_table candidate_outputs = BB_SEARCH_TABLE(candidates);
+static const bb_output_table loss_outputs = BB_SEARCH_TABLE(losses);
+
 static bb_status run_searches(void *all, bb_results *results)
 {
     bb_status status = BB_OK;
     bb_fringe_run *run = all;
-    (void)results;
+    const bb_fringe_pipeline *pipelines = run->work.pipelines;
     for (bb_index p = 0; p < run->work.pipeline_count; ++p) {
-        if (bb_fringe_pipeline_searches(&run->work.pipelines[p])) {
+        if (bb_fringe_pipeline_searches(&pipelines[p])) {
             BB_TRY(run_search(run, p));
         }
     }
+    BB_TRY(bb_search_trials_publish(run->trials, &pipelines->name, sizeof *pipelines,
+                                    &candidate_outputs, &loss_outputs, results));
 done:
     return status;
 }
@@ -404,36 +423,6 @@ const bb_part bb_fringe_search_part = {
     .plan_lines = plan_kept,
     .start = start,
     .run = run_searches,
-};
-
-static const bb_output candidates[] = {
-    {"slots", "trial", NULL, "numbers of the slots of the trial", .note = "of fringe",
-     .member = offsetof(bb_search_row, candidate)},
-    {"operator_bytes", "trial", "byte", "fields as stored", .note = "of fringe",
-     .member = offsetof(bb_search_row, cost)},
-};
-static const bb_output losses[] = {
-    {"wavefront_error_reference_nm", "trial", "nm",
-     "loss: largest of the draws, until one is beyond a limit",
-     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, loss)},
-    {"wrong_cycles_reference", "trial", "1", "largest of the draws, until one is beyond a limit",
-     .note = "of fringe; NaN where a draw failed", .member = offsetof(bb_search_row, wrong)},
-};
-
-static const bb_output_table candidate_outputs = BB_SEARCH_TABLE(candidates);
-static const bb_output_table loss_outputs = BB_SEARCH_TABLE(losses);
-
-static bb_status publish(void *all, bb_results *results)
-{
-    const bb_fringe_run *run = all;
-    return bb_search_trials_publish(run->trials, &run->work.pipelines->name,
-                                    sizeof *run->work.pipelines, &candidate_outputs, &loss_outputs,
-                                    results);
-}
-
-const bb_part bb_fringe_trials_part = {
-    .name = "trials",
-    .run = publish,
     .outputs = BB_OUTPUTS(&bb_search_outputs, &candidate_outputs, &loss_outputs),
 };
 

@@ -202,7 +202,7 @@ extern const bb_part *const bb_fringe_parts[]; ///< NULL ends them
 
 /// The rows of that table that stand in files of their own.
 extern const bb_part bb_fringe_input_part, bb_fringe_unwrapping_part, bb_fringe_search_part,
-    bb_fringe_score_part, bb_fringe_maps_part, bb_fringe_trials_part, bb_live_part;
+    bb_fringe_score_part, bb_fringe_maps_part, bb_live_part;
 
 /// The slots of unwrapping, whose numbers `tune --for` and max_loss find: wrong cycles 0 and the
 /// wavefront within a tolerance of the reference's.
