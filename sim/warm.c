@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/warm.h"
 
+#include "core/digest.h"
 #include "core/memory.h"
 #include "sim/config/config.h"
 #include "sim/config/emission.h"
-#include "sim/input/value_digest.h"
 
 #include <string.h>
 #include <xxhash.h>

@@ -226,15 +226,15 @@ bb_status bb_ao_input_note_pupil(const bb_ao_config *physics, bb_results *result
 {
     bb_status status = BB_OK;
     const bb_pupil_config *config = &physics->telescope->pupil;
-    bb_value_digest *state = NULL;
+    bb_digest *state = NULL;
     bb_text text = {0};
     char digest[BB_DIGEST_BYTES];
     if (physics->pupil_mask == NULL) {
         BB_TRY(bb_results_note(results, "provenance", "pupil", "annulus"));
     } else {
-        BB_TRY(bb_value_digest_create(&state));
-        bb_value_digest_add(state, physics->pupil_mask, physics->pupil_edge * physics->pupil_edge);
-        bb_value_digest_text(state, digest);
+        BB_TRY(bb_digest_create(&state));
+        bb_digest_add_values(state, physics->pupil_mask, physics->pupil_edge * physics->pupil_edge);
+        bb_digest_text(state, digest);
         BB_TRY(bb_fits_image_recognised(config->file)
                    ? bb_text_add(&text, "%s", config->file)
                    : bb_text_add(&text, "%s in %s", config->dataset, config->file));
@@ -243,6 +243,6 @@ bb_status bb_ao_input_note_pupil(const bb_ao_config *physics, bb_results *result
     }
 done:
     bb_text_release(&text);
-    bb_value_digest_destroy(&state);
+    bb_digest_destroy(&state);
     return status;
 }

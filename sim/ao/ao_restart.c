@@ -2,10 +2,10 @@
 #include "sim/ao/ao_restart.h"
 
 #include "build_info.h"
+#include "core/digest.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/emission.h"
-#include "sim/input/value_digest.h"
 #include "sim/interrupt.h"
 #include "sim/output/file.h"
 #include "sim/output/provenance.h"
@@ -24,7 +24,7 @@ static bb_status add_file(const char *key, const char *path, bb_text *out)
     bb_status status = BB_OK;
     char digest[BB_DIGEST_BYTES];
     if (path != NULL) {
-        BB_TRY(bb_value_digest_file(path, digest));
+        BB_TRY(bb_digest_file(path, digest));
         BB_TRY(bb_text_add(out, "  %s: %s\n", key, digest));
     }
 done:

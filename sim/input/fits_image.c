@@ -70,8 +70,8 @@ bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
 
 #else
 
+#include "core/digest.h"
 #include "sim/input/declared_size.h"
-#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/map_file.h"
 
+#include "core/digest.h"
 #include "sim/address_space.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
@@ -8,7 +9,6 @@
 #include "sim/input/matrix_dataset.h"
 #include "sim/input/unit.h"
 #include "sim/input/value_attributes.h"
-#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 #include "sim/study.h"
 
@@ -128,7 +128,7 @@ static bb_status read_values(const handles *open, bb_index count, double *values
 {
     bb_status status = BB_OK;
     char recorded[BB_DIGEST_BYTES], digest[BB_DIGEST_BYTES];
-    bb_value_digest *state = NULL;
+    bb_digest *state = NULL;
     if (bb_hdf5_library_is_logical(open->type)) { // read into the end of what they become
         const unsigned char *bytes =
             (unsigned char *)values + count * (bb_index)(sizeof *values - 1);
@@ -142,15 +142,15 @@ static bb_status read_values(const handles *open, bb_index count, double *values
     BB_READ_TRY(H5Dread(open->id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     BB_TRY(bb_hdf5_library_read_text(open->id, "digest", recorded, sizeof recorded));
     if (recorded[0] != '\0') {
-        BB_TRY(bb_value_digest_create(&state));
-        bb_value_digest_add(state, values, count);
-        bb_value_digest_text(state, digest);
+        BB_TRY(bb_digest_create(&state));
+        bb_digest_add_values(state, values, count);
+        bb_digest_text(state, digest);
         BB_REQUIRE(strcmp(recorded, digest) == 0, BB_IO,
                    "damaged: the values have digest %s, the file says %s", digest, recorded);
     }
     bb_value_attributes_decode(&open->attributes, count, values);
 done:
-    bb_value_digest_destroy(&state);
+    bb_digest_destroy(&state);
     return status;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/matrix_file.h"
 
+#include "core/digest.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/address_space.h"
@@ -8,7 +9,6 @@
 #include "sim/input/declared_size.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_dataset.h"
-#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 #include "sim/study.h"
 
@@ -103,14 +103,14 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
     bb_status status = BB_OK;
     char recorded[BB_DIGEST_BYTES];
     char digest[BB_DIGEST_BYTES];
-    bb_value_digest *state = NULL;
+    bb_digest *state = NULL;
     double *panel = NULL;
     bb_index rows = PANEL_BYTES / (matrix->columns * (bb_index)sizeof(double));
     rows = rows < 1 ? 1 : rows;
     rows = rows < matrix->rows ? rows : matrix->rows;
     BB_TRY(bb_declared_size_fits(rows, matrix->columns));
     BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
-    BB_TRY(bb_value_digest_create(&state));
+    BB_TRY(bb_digest_create(&state));
     found->minimum = INFINITY;
     found->maximum = -INFINITY;
     for (bb_index row = 0; row < matrix->rows; row += rows) {
@@ -118,9 +118,9 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
         BB_TRY(
             bb_matrix_dataset_read(matrix, row, 0, bb_view_matrix(panel, count, matrix->columns)));
         survey_panel(panel, row * matrix->columns, count * matrix->columns, found);
-        bb_value_digest_add(state, panel, count * matrix->columns);
+        bb_digest_add_values(state, panel, count * matrix->columns);
     }
-    bb_value_digest_text(state, digest);
+    bb_digest_text(state, digest);
     BB_TRY(bb_hdf5_library_read_text(matrix->id, "digest", recorded, sizeof recorded));
     found->certified = recorded[0] != '\0';
     BB_REQUIRE(!found->certified || strcmp(recorded, digest) == 0, BB_IO,
@@ -129,7 +129,7 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
                "row %td, column %td: %g, expected a finite value", found->bad / matrix->columns,
                found->bad % matrix->columns, found->bad_value);
 done:
-    bb_value_digest_destroy(&state);
+    bb_digest_destroy(&state);
     BB_RELEASE(&panel);
     return status;
 }

@@ -154,11 +154,11 @@ TEST(reconstructors_say_what_they_are)
     check_text(file, "VERSION", bb_results_note_text(results, "provenance", "version"));
     const bb_dataset *r = find("operators/R_2_1");
     char text[BB_DIGEST_BYTES];
-    bb_value_digest *digest = NULL;
-    check_ok(bb_value_digest_create(&digest));
-    bb_value_digest_add(digest, r->numbers, r->count);
-    bb_value_digest_text(digest, text);
-    bb_value_digest_destroy(&digest);
+    bb_digest *digest = NULL;
+    check_ok(bb_digest_create(&digest));
+    bb_digest_add_values(digest, r->numbers, r->count);
+    bb_digest_text(digest, text);
+    bb_digest_destroy(&digest);
     check_text(file, "OPDIGEST", text);
     assert_true(number_of(file, "TELDIAM") == 8.0 && number_of(file, "TELOBSTR") == 0.14);
     assert_true(number_of(file, "NLENSLET") == 6.0 && number_of(file, "NGSTARS") == 3.0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Identity of a file (device, number, size, time of its last change) and of its values: XXH3-128
-// over the bytes of doubles, fed in pieces, which certifies an operator in a file.
-#ifndef BB_SIM_INPUT_VALUE_DIGEST_H
-#define BB_SIM_INPUT_VALUE_DIGEST_H
+// Digests: XXH3-128 of bytes that are fed in pieces, as 32 hexadecimal digits; and the identity of
+// a file: device, number, size, time of its last change.
+#ifndef BB_CORE_DIGEST_H
+#define BB_CORE_DIGEST_H
 
 #include "core/status.h"
 
@@ -34,21 +34,22 @@ bool bb_file_stamp_equal(const bb_file_stamp *a, const bb_file_stamp *b);
 
 enum { BB_DIGEST_BYTES = 33 }; ///< 32 hexadecimal digits and the end
 
-typedef struct bb_value_digest bb_value_digest;
+typedef struct XXH3_state_s bb_digest;
 
 /// Errors: BB_MEMORY. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_value_digest_create(bb_value_digest **out);
-void bb_value_digest_destroy(bb_value_digest **digest);
+BB_CHECKED bb_status bb_digest_create(bb_digest **out);
+void bb_digest_destroy(bb_digest **digest);
 
-void bb_value_digest_add(bb_value_digest *digest, const double *values, bb_index count);
+void bb_digest_add(bb_digest *digest, const void *data, size_t bytes);
+void bb_digest_add_values(bb_digest *digest, const double *values, bb_index count);
 
-/// The same of bytes, whatever they are.
-void bb_value_digest_add_bytes(bb_value_digest *digest, const void *bytes, size_t count);
+/// The digest of all bytes so far.
+void bb_digest_text(const bb_digest *digest, char out[BB_DIGEST_BYTES]);
 
-/// The digest of all values so far.
-void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTES]);
+/// The digest of these bytes.
+void bb_digest_of(const void *data, size_t bytes, char out[BB_DIGEST_BYTES]);
 
-/// The same of the bytes of a regular file, whatever they are. Errors: BB_IO, BB_MEMORY.
-BB_CHECKED bb_status bb_value_digest_file(const char *path, char out[BB_DIGEST_BYTES]);
+/// The digest of a regular file. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_digest_file(const char *path, char out[BB_DIGEST_BYTES]);
 
 #endif

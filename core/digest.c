@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/input/value_digest.h"
+#include "core/digest.h"
 
 #include "core/disk_file.h"
 #include "core/memory.h"
@@ -57,70 +57,69 @@ bool bb_file_stamp_equal(const bb_file_stamp *a, const bb_file_stamp *b)
            a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-struct bb_value_digest {
-    XXH3_state_t *state;
-};
-
-bb_status bb_value_digest_create(bb_value_digest **out)
+bb_status bb_digest_create(bb_digest **out)
 {
     bb_status status = BB_OK;
-    BB_TRY(BB_ZEROED(1, out));
-    (*out)->state = XXH3_createState();
-    BB_REQUIRE((*out)->state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
-    (void)XXH3_128bits_reset((*out)->state);
+    *out = XXH3_createState();
+    BB_REQUIRE(*out != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
+    (void)XXH3_128bits_reset(*out);
 done:
-    if (status != BB_OK) {
-        bb_value_digest_destroy(out);
-    }
     return status;
 }
 
-void bb_value_digest_destroy(bb_value_digest **digest)
+void bb_digest_destroy(bb_digest **digest)
 {
-    if (*digest != NULL) {
-        (void)XXH3_freeState((*digest)->state);
-    }
-    BB_RELEASE(digest);
+    (void)XXH3_freeState(*digest);
+    *digest = NULL;
 }
 
-void bb_value_digest_add(bb_value_digest *digest, const double *values, bb_index count)
+void bb_digest_add(bb_digest *digest, const void *data, size_t bytes)
 {
-    bb_value_digest_add_bytes(digest, values, (size_t)count * sizeof values[0]);
+    (void)XXH3_128bits_update(digest, data, bytes);
 }
 
-void bb_value_digest_add_bytes(bb_value_digest *digest, const void *bytes, size_t count)
+void bb_digest_add_values(bb_digest *digest, const double *values, bb_index count)
 {
-    (void)XXH3_128bits_update(digest->state, bytes, count);
+    bb_digest_add(digest, values, (size_t)count * sizeof values[0]);
 }
 
-void bb_value_digest_text(const bb_value_digest *digest, char out[BB_DIGEST_BYTES])
+static void print(XXH128_hash_t hash, char out[BB_DIGEST_BYTES])
 {
-    XXH128_hash_t hash = XXH3_128bits_digest(digest->state);
     (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
                    (unsigned long long)hash.low64);
 }
 
-bb_status bb_value_digest_file(const char *path, char out[BB_DIGEST_BYTES])
+void bb_digest_text(const bb_digest *digest, char out[BB_DIGEST_BYTES])
+{
+    print(XXH3_128bits_digest(digest), out);
+}
+
+void bb_digest_of(const void *data, size_t bytes, char out[BB_DIGEST_BYTES])
+{
+    print(XXH3_128bits(data, bytes), out);
+}
+
+bb_status bb_digest_file(const char *path, char out[BB_DIGEST_BYTES])
 {
     enum { BUFFER_BYTES = 1 << 16 };
     bb_status status = BB_OK;
-    bb_value_digest *digest = NULL;
+    bb_digest *digest = NULL;
     unsigned char *buffer = NULL;
     FILE *file = NULL;
-    BB_TRY(bb_value_digest_create(&digest));
+    BB_TRY(bb_digest_create(&digest));
     BB_TRY(BB_ALLOCATE(BUFFER_BYTES, &buffer));
     BB_TRY(bb_disk_file_open(path, true, &file));
     for (size_t got = 1; got > 0;) {
         got = fread(buffer, 1, BUFFER_BYTES, file);
-        bb_value_digest_add_bytes(digest, buffer, got);
+        bb_digest_add(digest, buffer, got);
     }
     BB_REQUIRE(ferror(file) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
-    bb_value_digest_text(digest, out);
+    bb_digest_text(digest, out);
 done:
     if (file != NULL) {
         (void)fclose(file);
     }
     BB_RELEASE(&buffer);
-    bb_value_digest_destroy(&digest);
+    bb_digest_destroy(&digest);
     return status;
 }
