@@ -4,6 +4,7 @@
 #include "bench/bench.h"
 #include "bench/bench_baseline.h"
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
@@ -11,7 +12,6 @@
 #include "sim/config/scalar.h"
 #include "sim/device_choice.h"
 #include "sim/energy.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 

@@ -63,13 +63,13 @@ void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
 }
 
 void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
-                           bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS])
+                           bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS])
 {
     const bb_index each = (bb_index)sizeof(double);
     const bb_index targets = study->targets.count * each;
     const bb_index strehls = study->wavelengths_um.count * targets;
     const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
-    const bb_checkpoint_piece all[BB_AO_EVALUATION_ARRAYS] = {
+    const bb_store_piece all[BB_AO_EVALUATION_ARRAYS] = {
         {evaluation->strehl, strehls},
         {evaluation->shaken, strehls},
         {evaluation->pairs, strehls},

@@ -5,6 +5,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
@@ -13,7 +14,6 @@
 #include "sim/energy.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_keys.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/results.h"

@@ -3,6 +3,7 @@
 // bitbudget kernel: kernels of the user's own, and shipped ones, checked, run and printed.
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "core/suggestion.h"
 #include "core/text.h"
 #include "core/thread.h"
@@ -11,7 +12,6 @@
 #include "sim/kernels/kernel_run.h"
 #include "sim/kernels/kernel_source.h"
 #include "sim/kernels/object_file.h"
-#include "sim/output/file.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/program/program.h"
 

@@ -2,11 +2,11 @@
 #include "sim/output/image.h"
 
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
-#include "sim/output/file.h"
 #include "sim/output/results.h"
 
 #include <hdf5.h>

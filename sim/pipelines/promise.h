@@ -101,11 +101,11 @@ typedef struct bb_promise_ladder {
 BB_CHECKED bb_status bb_promise_bisect(bb_promise_search *search, const bb_promise_ladder *ladder);
 
 /// What a checkpoint has to keep of the trials, and reading it back for a study of `pipelines`.
-/// Errors: those of bb_checkpoint_take, BB_IO (trials that cannot be).
+/// Errors: those of bb_store_take, BB_IO (trials that cannot be).
 void bb_promise_trials_list(const bb_promise_trials *trials,
-                            bb_checkpoint_piece pieces[BB_PROMISE_PIECES]);
+                            bb_store_piece pieces[BB_PROMISE_PIECES]);
 BB_CHECKED bb_status bb_promise_trials_take(bb_promise_trials *trials, bb_index pipelines,
-                                            bb_checkpoint *checkpoint);
+                                            bb_store *checkpoint);
 
 /// A trial as /promise has it: what the rows of its tables point into.
 typedef struct bb_promise_row {

@@ -2,7 +2,7 @@
 #include "sim/sweep/collection.h"
 
 #include "core/memory.h"
-#include "sim/output/file.h"
+#include "core/output_file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"

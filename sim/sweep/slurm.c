@@ -2,7 +2,7 @@
 #include "sim/sweep/slurm.h"
 
 #include "core/memory.h"
-#include "sim/output/file.h"
+#include "core/output_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
 #include "build_info.h"
 #include "core/disk_file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
+#include "core/output_file.h"
 #include "sim/sweep/sweep_plan.h"
 
 #include <dirent.h>

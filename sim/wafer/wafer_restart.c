@@ -5,7 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/binding.h"
-#include "sim/config/emission.h"
+#include "sim/subject.h"
 #include "sim/wafer/heat/wafer_heating.h"
 
 #include <stdint.h>
@@ -19,6 +19,7 @@ bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out)
 {
     static const char *const names[] = {"wafer", "clamp", "hood",   "ring",
                                         "mesh",  "scan",  "wafers", "probes"};
+    static const char *const none[] = {NULL};
     bb_status status = BB_OK;
     bb_key keys[MOST_KEYS];
     bb_schema heat = {"heat", sizeof *study, keys, 0};
@@ -26,7 +27,7 @@ bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out)
         keys[heat.key_count++] = *bb_binding_key(&bb_wafer_study_schema, names[n]);
     }
     BB_TRY(bb_text_add(out, "experiment: wafer\n"));
-    BB_TRY(bb_emission_write(&heat, study, false, out));
+    BB_TRY(bb_subject_write(&heat, study, none, out));
     BB_TRY(bb_text_add(out, "response:\n  grid: {columns: %td, rows: %td}\n",
                        study->response.grid.columns, study->response.grid.rows));
     // Inputs have a second block where rows take one.
@@ -72,25 +73,24 @@ static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating
 
 // What is kept by then beside place, ledger and state.
 static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_problem *problem,
-                            const bb_wafer_heating *heating, bb_checkpoint_piece *pieces)
+                            const bb_wafer_heating *heating, bb_store_piece *pieces)
 {
     const bb_index ended = place->wafer * heating->field_count + place->field;
     const bb_index each = (bb_index)sizeof(double);
     bb_index count = 0;
     pieces[count++] =
-        (bb_checkpoint_piece){heating->ledgers, ended * (bb_index)sizeof *heating->ledgers};
-    pieces[count++] = (bb_checkpoint_piece){heating->imbalance, ended * each};
-    pieces[count++] = (bb_checkpoint_piece){heating->clipped_joules, ended * each};
-    pieces[count++] = (bb_checkpoint_piece){heating->wafers, heating->wafer_count *
-                                                                 (bb_index)sizeof *heating->wafers};
-    pieces[count++] = (bb_checkpoint_piece){heating->probes.rows,
-                                            heating->probes.taken * heating->probes.width * each};
-    pieces[count++] = (bb_checkpoint_piece){heating->inputs, kept_steps(place, heating, problem) *
-                                                                 heating->cell_count * each};
+        (bb_store_piece){heating->ledgers, ended * (bb_index)sizeof *heating->ledgers};
+    pieces[count++] = (bb_store_piece){heating->imbalance, ended * each};
+    pieces[count++] = (bb_store_piece){heating->clipped_joules, ended * each};
+    pieces[count++] =
+        (bb_store_piece){heating->wafers, heating->wafer_count * (bb_index)sizeof *heating->wafers};
+    pieces[count++] = (bb_store_piece){heating->probes.rows,
+                                       heating->probes.taken * heating->probes.width * each};
+    pieces[count++] = (bb_store_piece){heating->inputs, kept_steps(place, heating, problem) *
+                                                            heating->cell_count * each};
     const bb_index wafer = place->wafer - (heating->wafer_count - heating->scored_wafers);
     const bb_index aligned = wafer < 0 ? 0 : wafer + (place->rested == problem->rest_steps);
-    pieces[count++] =
-        (bb_checkpoint_piece){heating->references, aligned * heating->cell_count * each};
+    pieces[count++] = (bb_store_piece){heating->references, aligned * heating->cell_count * each};
     return count;
 }
 
@@ -99,7 +99,7 @@ bb_status bb_wafer_heating_save(bb_restart *restart, bool now, const bb_heating_
                                 const bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
-    bb_checkpoint_piece pieces[MOST_PIECES] = {
+    bb_store_piece pieces[MOST_PIECES] = {
         {place, sizeof *place},
         {&simulation->ledger, sizeof simulation->ledger},
         {&heating->probes.taken, sizeof heating->probes.taken},
@@ -136,24 +136,19 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                 bb_heat_simulation *simulation, bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
-    bb_checkpoint_piece pieces[MOST_PIECES];
+    bb_store_piece pieces[MOST_PIECES];
     double *state = NULL;
     const bb_index size = simulation->problem->thermal->size;
-    BB_TRY(bb_checkpoint_take(restart->resumed, place, sizeof *place));
-    BB_TRY(bb_checkpoint_take(restart->resumed, &simulation->ledger, sizeof simulation->ledger));
-    BB_TRY(
-        bb_checkpoint_take(restart->resumed, &heating->probes.taken, sizeof heating->probes.taken));
+    BB_TRY(bb_store_take(restart->resumed, place, sizeof *place));
+    BB_TRY(bb_store_take(restart->resumed, &simulation->ledger, sizeof simulation->ledger));
+    BB_TRY(bb_store_take(restart->resumed, &heating->probes.taken, sizeof heating->probes.taken));
     BB_TRY(check_place(place, heating, simulation->problem));
     BB_TRY(BB_ALLOCATE(size, &state));
-    BB_TRY(bb_checkpoint_take(restart->resumed, state, size * (bb_index)sizeof *state));
+    BB_TRY(bb_store_take(restart->resumed, state, size * (bb_index)sizeof *state));
     bb_stepper_set(simulation->stepper, 0, size, state);
     const bb_index count = list_pieces(place, simulation->problem, heating, pieces);
-    for (bb_index i = 0; i < count; ++i) {
-        // The pieces are listed for readers and writers alike: these are heating's own arrays.
-        BB_TRY(bb_checkpoint_take(restart->resumed, (void *)(uintptr_t)pieces[i].data,
-                                  pieces[i].bytes));
-    }
-    bb_checkpoint_close(&restart->resumed);
+    BB_TRY(bb_store_take_list(restart->resumed, pieces, count)); // into heating's own arrays
+    bb_store_close(&restart->resumed);
     bb_log_info("going on at wafer %td, exposure %td, step %td", place->wafer, place->field,
                 place->step);
 done:

@@ -5,14 +5,15 @@
 // whose solve stays inside its arrays.
 //
 // Input: how it is made, then the bytes.
+#include "core/digest.h"
+#include "core/store.h"
 #include "physics/wafer/response/plate_factor.h"
 #include "tests/fuzz/fuzz_input.h"
 
-#include <xxhash.h>
+enum { UNKNOWNS = 6, SUM_BYTES = 32, MOST_BYTES = 1 << 14 };
 
-enum { UNKNOWNS = 6, HEADER_BYTES = 88, SIGNED_BYTES = 72, MOST_BYTES = 1 << 14 };
-
-static const bb_factor_key key = {0x1234, 0x5678};
+static const char key[] = "key";
+static size_t header_bytes; // magic to key
 static uint8_t *sound;
 static size_t sound_bytes;
 static char folder[300];
@@ -46,18 +47,21 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     (void)count;
     (void)arguments;
     (void)snprintf(folder, sizeof folder, "%s", fuzz_path(""));
+    fuzz_demand(bb_store_path(folder, "factor", key, &path) == BB_OK, "a path");
+    fuzz_demand(bb_store_write(path, "factor", key, NULL, 0) == BB_OK, "a header");
+    header_bytes = fuzz_read(path, &sound) - SUM_BYTES;
+    free(sound);
     keep_factor();
-    fuzz_demand(bb_plate_factor_path(folder, key, &path) == BB_OK, "a path");
     (void)snprintf(held, sizeof held, "%s", path);
     BB_RELEASE(&path); // counts of blocks are of the target's
     path = held;
     sound_bytes = fuzz_read(path, &sound);
-    fuzz_demand(sound_bytes > HEADER_BYTES && sound_bytes < MOST_BYTES, "a header");
+    fuzz_demand(sound_bytes > header_bytes && sound_bytes < MOST_BYTES - SUM_BYTES, "a factor");
     return 0;
 }
 
-// The input's bytes, or the sound file with single bytes changed. Mended: magic, order, version,
-// key and unknowns are the sound header's, and the digest holds.
+// The input's bytes, or the sound file with single bytes changed. Mended: all up to the
+// key is the sound file's, and the digest holds.
 static void write_file(fuzz_input *in, bool edited, bool mended)
 {
     static uint8_t bytes[MOST_BYTES];
@@ -68,16 +72,11 @@ static void write_file(fuzz_input *in, bool edited, bool mended)
         const size_t offset = (place | (unsigned)fuzz_take(in) << 8) % size;
         bytes[offset] = fuzz_take(in);
     }
-    if (mended && size > HEADER_BYTES) {
-        memcpy(bytes, sound, 48);
-        XXH3_state_t *state = XXH3_createState();
-        (void)XXH3_128bits_reset(state);
-        (void)XXH3_128bits_update(state, bytes, SIGNED_BYTES);
-        (void)XXH3_128bits_update(state, bytes + HEADER_BYTES, size - HEADER_BYTES);
-        const XXH128_hash_t made = XXH3_128bits_digest(state);
-        memcpy(bytes + SIGNED_BYTES, &made.low64, 8);
-        memcpy(bytes + SIGNED_BYTES + 8, &made.high64, 8);
-        (void)XXH3_freeState(state);
+    if (mended && size > header_bytes + SUM_BYTES) {
+        char sum[BB_DIGEST_BYTES];
+        memcpy(bytes, sound, header_bytes);
+        bb_digest_of(bytes, size - SUM_BYTES, sum);
+        memcpy(bytes + size - SUM_BYTES, sum, SUM_BYTES);
     }
     fuzz_write(path, bytes, size);
 }

@@ -2,7 +2,7 @@
 //
 // What is written is what is read, by our reader and by xarray with both of its engines.
 #include "core/memory.h"
-#include "sim/output/file.h"
+#include "core/output_file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

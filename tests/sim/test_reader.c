@@ -3,10 +3,10 @@
 // Foreign, truncated and bit-flipped files: an error that says so, never a crash, a hang or
 // silence.
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "core/random.h"
 #include "sim/hdf5_library.h"
 #include "sim/isolation.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

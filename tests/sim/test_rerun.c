@@ -2,8 +2,8 @@
 //
 // bitbudget rerun: a study from its result file alone, held to what the file says of its inputs.
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

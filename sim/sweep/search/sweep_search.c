@@ -3,7 +3,7 @@
 
 #include "core/disk_file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
+#include "core/output_file.h"
 #include "sim/sweep/choice_statistics.h"
 #include "sim/sweep/collection.h"
 

@@ -136,14 +136,14 @@ BB_CHECKED bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_te
 BB_CHECKED bb_status bb_wafer_heating_restart(const bb_wafer_study *study,
                                               const bb_run_options *options, bb_restart *out);
 
-/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_checkpoint_write.
+/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_store_write.
 BB_CHECKED bb_status bb_wafer_heating_save(bb_restart *restart, bool now,
                                            const bb_heating_place *place,
                                            const bb_heat_simulation *simulation,
                                            const bb_wafer_heating *heating);
 
 /// Reads place, state, ledger and what `heating` has kept by then. Errors: those of
-/// bb_checkpoint_take.
+/// bb_store_take.
 BB_CHECKED bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                            bb_heat_simulation *simulation,
                                            bb_wafer_heating *heating);

@@ -131,7 +131,8 @@ static void expect_at_start(const bb_run_options *options, const char *sentence)
         check_ok(bb_interrupt_install());
         bb_config *config = driver_config(CASE(CONFIG_AO_SMALL, {TINY, TWO}));
         bb_interrupt_loses("");
-        check_ok(bb_ao_restart_open(bb_config_study(config), options, &restart));
+        check_ok(bb_pipeline_restart_open(&bb_ao_study_schema, bb_config_study(config), options,
+                                          &restart));
         (void)raise(SIGTERM);
         _exit(1);
     }

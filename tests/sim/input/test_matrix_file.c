@@ -2,11 +2,11 @@
 //
 // Matrices of the user's: operators read back bit for bit, foreign files of any float, what is
 // refused and in which words, and damaged files.
+#include "core/output_file.h"
 #include "core/random.h"
 #include "core/thread.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
-#include "sim/output/file.h"
 #include "tests/sim/fixture.h"
 
 #include <sys/stat.h>

@@ -6,8 +6,8 @@
 #define BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/results.h"

@@ -2,8 +2,8 @@
 //
 // Pictures of prices: what stands where, by hand, and from the program as users run it.
 #include "core/memory.h"
+#include "core/output_file.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/report/plot.h"

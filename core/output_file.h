@@ -3,8 +3,8 @@
 // Files that are whole or absent: bytes go to a temporary name in the folder of the final one, are
 // synced, and are renamed; the final name never stands for a part. Every writer of outputs comes
 // here.
-#ifndef BB_SIM_OUTPUT_FILE_H
-#define BB_SIM_OUTPUT_FILE_H
+#ifndef BB_CORE_OUTPUT_FILE_H
+#define BB_CORE_OUTPUT_FILE_H
 
 #include "core/status.h"
 
