@@ -144,7 +144,7 @@ done:
     return status;
 }
 
-static bb_index list_warm(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
+static bb_index list_warm(const bb_ao_study *study, bb_ao_evaluation *evaluation,
                           bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1])
 {
     bb_index bytes = 0;
@@ -186,7 +186,7 @@ done:
 }
 
 static bb_status keep_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
-                           const bb_ao_evaluation *evaluation)
+                           bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     bb_text key = {0};

@@ -59,38 +59,22 @@ done:
     return status;
 }
 
-// The word after "experiment: " in the first line of a subject, and its length; 0: there is none.
-static const char *experiment_of(const char *subject, int *length)
-{
-    static const char key[] = "experiment: ";
-    const bool has = strncmp(subject, key, sizeof key - 1) == 0;
-    const char *word = has ? subject + sizeof key - 1 : subject;
-    *length = has ? (int)strcspn(word, "\n") : 0;
-    return word;
-}
-
-// Two experiments have hardly a key in common: naming those that differ would not help.
-static bb_status check_experiment(const char *path, const char *kept_subject, const char *subject)
-{
-    bb_status status = BB_OK;
-    int length = 0;
-    int expected_length = 0;
-    const char *word = experiment_of(kept_subject, &length);
-    const char *expected = experiment_of(subject, &expected_length);
-    const bool same = length == expected_length && strncmp(word, expected, (size_t)length) == 0;
-    BB_REQUIRE(same || length == 0 || expected_length == 0, BB_INVALID,
-               "checkpoint '%s' is of experiment %.*s, this study is of %.*s", path, length, word,
-               expected_length, expected);
-done:
-    return status;
-}
-
-// The same text as here, or an error with the groups that differ.
+// The same text as here, or an error with the groups that differ; two experiments have hardly a key
+// in common.
 static bb_status check_subject(const char *path, const char *there, const char *subject)
 {
+    static const char key[] = "experiment: ";
     bb_status status = BB_OK;
     bb_text difference = {0};
-    BB_TRY(check_experiment(path, there, subject));
+    const int skip = (int)sizeof key - 1;
+    const int length = (int)strcspn(there, "\n");
+    const int expected = (int)strcspn(subject, "\n");
+    const bool named =
+        strncmp(there, key, sizeof key - 1) == 0 && strncmp(subject, key, sizeof key - 1) == 0;
+    const bool same = length == expected && strncmp(there, subject, (size_t)length) == 0;
+    BB_REQUIRE(same || !named, BB_INVALID,
+               "checkpoint '%s' is of experiment %.*s, this study is of %.*s", path, length - skip,
+               there + skip, expected - skip, subject + skip);
     BB_TRY(bb_difference_write(there, subject, &difference));
     BB_REQUIRE(strcmp(there, subject) == 0, BB_INVALID,
                "checkpoint '%s' belongs to another configuration: %s", path,

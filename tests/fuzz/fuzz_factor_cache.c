@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a kept factor of a plate: as they are, or with a header and a
-// digest that hold, so that sizes and indices are reached. A file is passed over, or is a factor
-// whose solve stays inside its arrays.
+// libFuzzer target: a kept factor of a plate with bytes changed between its header and a digest
+// that holds, so that sizes and indices are reached. A file is passed over, or is a factor whose
+// solve stays inside its arrays. Files that are not whole are those of fuzz_checkpoint.
 //
-// Input: how it is made, then the bytes.
+// Input: places, two bytes, and the byte that comes there.
 #include "core/digest.h"
 #include "core/store.h"
 #include "physics/wafer/response/plate_factor.h"
@@ -60,34 +60,25 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     return 0;
 }
 
-// The input's bytes, or the sound file with single bytes changed. Mended: all up to the
-// key is the sound file's, and the digest holds.
-static void write_file(fuzz_input *in, bool edited, bool mended)
+static void write_file(fuzz_input in)
 {
     static uint8_t bytes[MOST_BYTES];
-    size_t size = edited ? sound_bytes : in->size < MOST_BYTES ? in->size : MOST_BYTES;
-    memcpy(bytes, edited ? sound : in->data, size);
-    while (edited && in->size > 0) {
-        const unsigned place = fuzz_take(in);
-        const size_t offset = (place | (unsigned)fuzz_take(in) << 8) % size;
-        bytes[offset] = fuzz_take(in);
+    const size_t end = sound_bytes - SUM_BYTES;
+    memcpy(bytes, sound, end);
+    while (in.size > 0) {
+        const unsigned place = fuzz_take(&in);
+        const size_t offset = (place | (unsigned)fuzz_take(&in) << 8) % (end - header_bytes);
+        bytes[header_bytes + offset] = fuzz_take(&in);
     }
-    if (mended && size > header_bytes + SUM_BYTES) {
-        char sum[BB_DIGEST_BYTES];
-        memcpy(bytes, sound, header_bytes);
-        bb_digest_of(bytes, size - SUM_BYTES, sum);
-        memcpy(bytes + size - SUM_BYTES, sum, SUM_BYTES);
-    }
-    fuzz_write(path, bytes, size);
+    bb_digest_of(bytes, end, (char *)bytes + end);
+    fuzz_write(path, bytes, sound_bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_input in = {data, size};
-    const uint8_t how = fuzz_take(&in);
     bb_plate_factor *factor = NULL;
     double x[UNKNOWNS] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
-    write_file(&in, how / 2 % 2 == 1, how % 2 == 1);
+    write_file((fuzz_input){data, size});
     bb_status status = bb_plate_factor_load(folder, key, UNKNOWNS, &factor);
     if (status == BB_OK && factor != NULL) {
         const int64_t *places = bb_plate_factor_places(factor);

@@ -282,7 +282,7 @@ static inline void driver_resume_anywhere(const driver_case *study, const char *
     int places = 0;
     bool happened = true;
     check_ok(driver_run_with(config, &plain, &expected));
-    for (bb_index k = 1; happened; k += 1 + k / 6) {
+    for (bb_index k = 1; happened; k += 1 + k / 16) {
         autoptr(bb_results) ended = NULL;
         autoptr(bb_results) got = NULL;
         struct stat about;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checkpoints of ao that do not fit are refused, with what differs: of another study, experiment or
-// file that a study names, damaged, or such as no run writes.
+// file that a study names, or such as no run writes.
 #include "tests/sim/ao/keeping.h"
-#include "tests/sim/program.h"
 
 TEST(other_studies_are_refused)
 {
@@ -105,15 +104,6 @@ TEST(other_builds_are_refused)
     }
     check_ok(bb_store_write("built", "checkpoint", bb_text_string(&subject), NULL, 0));
     check_ok(open_as(&study, "built"));
-}
-
-TEST(other_experiments_are_refused)
-{
-    static const driver_case ao = {CONFIG_AO_SMALL, {NULL}};
-    CALL_EXPECT(0, "results: ", "run", CONFIG_WAFER_SMALL, "mesh.spacing_mm=6.0", "scan.fields=[0]",
-                "-q", "-o", "heated.h5", "--checkpoint", "heated");
-    check_fails(open_as(&ao, "heated"), BB_INVALID,
-                "checkpoint 'heated' is of experiment wafer, this study is of ao");
 }
 
 // The pieces of a checkpoint: its subject, tile, number of pipelines, trials; then of each pipeline
@@ -286,34 +276,6 @@ TEST(the_tile_of_a_checkpoint_is_taken)
     const double *strehl = driver_row(got, "strehl", "sp");
     assert_true(*strehl == *driver_row(expected, "strehl", "sp"));
     assert_true(*strehl != *driver_row(other, "strehl", "sp"));
-}
-
-TEST(damaged_checkpoints_are_refused)
-{
-    static const driver_case study = {CONFIG_AO_SMALL, {TINY, TWO}};
-    struct stat about;
-    keep(&study);
-    assert_int_equal(stat("seen-1", &about), 0);
-    for (off_t index = 8; index < about.st_size; index += index < 4000 ? 97 : 19997) {
-        FILE *file = fopen("seen-1", "r+b");
-        assert_non_null(file);
-        for (int again = 0; again < 2; ++again) {
-            assert_int_equal(fseek(file, (long)index, SEEK_SET), 0);
-            const int byte = fgetc(file);
-            assert_int_equal(fseek(file, (long)index, SEEK_SET), 0);
-            (void)fputc(byte ^ 1 << index % 8, file);
-            assert_int_equal(fflush(file), 0);
-            if (again == 0) {
-                assert_int_equal(open_as(&study, "seen-1"), BB_IO);
-            }
-        }
-        (void)fclose(file);
-    }
-    check_ok(open_as(&study, "seen-1")); // every bit was flipped back
-    assert_int_equal(truncate("seen-1", about.st_size - 1), 0);
-    check_fails(open_as(&study, "seen-1"), BB_IO, "truncated or corrupted");
-    assert_int_equal(mkfifo("pipe", 0666), 0);
-    check_fails(open_as(&study, "pipe"), BB_IO, "it is a FIFO, expected a regular file");
 }
 
 TEST_GROUP(.begin = fixture_start_hdf5, .has_folder = true, .is_quiet = true);

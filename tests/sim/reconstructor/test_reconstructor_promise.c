@@ -72,6 +72,19 @@ TEST(promises_are_kept_by_the_cheapest_trial)
                 driver_number(results, "variance_loss", "drawn"));
 }
 
+TEST(runs_go_on_to_the_same_results)
+{
+    static const driver_case study = {
+        "mine.yaml",
+        {"solver.tile=auto",
+         "pipelines=[" PROMISE(
+             "loose",
+             "1e-2") "}, {name: fp8, arithmetic: fp8}, {name: "
+                     "reference, arithmetic: dp}, {name: drawn, arithmetic: hp1, draws: 2}]"}};
+    driver_resume_anywhere(&study, NULL, 4);
+    driver_resume_anywhere(&study, "R", 4);
+}
+
 // Others are what they are without a promise beside them.
 TEST(promises_leave_others_alone)
 {

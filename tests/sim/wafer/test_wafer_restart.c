@@ -67,12 +67,12 @@ enum { REST, SCORED, LIGHT, DARK, EXCHANGE, END, KINDS };
 static int kind_of(const heated *bench, const char *path)
 {
     bb_heating_place place;
-    bb_checkpoint *checkpoint = NULL;
+    bb_store *checkpoint = NULL;
     autorelease(bb_text) subject = {0};
     check_ok(bb_wafer_heating_subject(bb_config_study(bench->config), &subject));
     check_ok(bb_checkpoint_open(path, bb_text_string(&subject), &checkpoint));
-    check_ok(bb_checkpoint_take(checkpoint, &place, sizeof place));
-    bb_checkpoint_close(&checkpoint);
+    check_ok(bb_store_take(checkpoint, &place, sizeof place));
+    bb_store_close(&checkpoint);
     if (place.rested < bench->problem->rest_steps) {
         return REST;
     }
@@ -315,10 +315,12 @@ TEST_FULL(the_program_goes_on_after_a_signal)
     assert_int_equal(access("new.h5", F_OK), -1);
 }
 
-TEST(other_experiments_have_no_checkpoints)
+TEST(fringe_has_no_checkpoints)
 {
-    CALL_EXPECT(2, "experiment product has no checkpoints; having them: wafer, ao", "run",
-                BB_SOURCE_DIR "/tests/configs/small/product.yaml", "--checkpoint", "a");
+    CALL_EXPECT(2,
+                "experiment fringe has no checkpoints; having them: wafer, ao, product, "
+                "reconstructor",
+                "run", CONFIG_FRINGE_SMALL, "--checkpoint", "a");
     CALL_EXPECT(2, "--checkpoint-every -1, expected a number of at least 0", "run",
                 CONFIG_WAFER_SMALL, "--checkpoint-every", "-1");
 }
