@@ -3,8 +3,8 @@
 
 #include "bench/bench.h"
 #include "bench/bench_baseline.h"
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"

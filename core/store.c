@@ -4,9 +4,9 @@
 #include "build_info.h"
 #include "core/digest.h"
 #include "core/disk_file.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 // Layout of a file, in the byte order of the machine: magic, byte-order mark, version of the
 // layout; then build, kind, key and each piece as its length in bytes (64 bits) and its bytes; last
 // the XXH3-128 of all before it, as 32 hexadecimal digits. Files are whole or absent
-// (core/output_file.h). One that another user could have changed is not opened.
+// (core/file.h). One that another user could have changed is not opened.
 //
 // Limits: a file is read by the build that wrote it. Nothing deletes old files of a folder.
 #ifndef BB_CORE_STORE_H

@@ -4,7 +4,7 @@
 #ifndef BB_SIM_COMMAND_H
 #define BB_SIM_COMMAND_H
 
-#include "core/output_file.h"
+#include "core/file.h"
 #include "sim/command_table.h"
 #include "sim/experiment.h"
 #include "sim/options.h"

@@ -4,6 +4,7 @@
 #include "build_info.h"
 #include "core/arena.h"
 #include "core/digest.h"
+#include "core/file.h"
 #include "sim/config/config.h"
 #include "sim/config/emission.h"
 #include "sim/output/provenance.h"

@@ -4,8 +4,8 @@
 #include "sim/command/execution.h"
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/address_space.h"

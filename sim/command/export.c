@@ -2,7 +2,7 @@
 //
 // bitbudget export: reconstructors, images and pupil of a result file as FITS. The file is read in
 // a child process first, because the HDF5 library can crash on damaged ones.
-#include "core/output_file.h"
+#include "core/file.h"
 #include "sim/command.h"
 #include "sim/command/source.h"
 #include "sim/report/fits/fits_export.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget kernel: kernels of the user's own, and shipped ones, checked, run and printed.
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/suggestion.h"
 #include "core/text.h"
 #include "core/thread.h"

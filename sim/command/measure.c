@@ -2,7 +2,7 @@
 //
 // bitbudget convergence, live, realtime: load a study, measure its experiment, print and write.
 #include "core/clock.h"
-#include "core/output_file.h"
+#include "core/file.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"

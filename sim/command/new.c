@@ -2,8 +2,8 @@
 //
 // bitbudget new: a commented configuration with every key, from the tables that read it, or a copy
 // of a study that is shipped.
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "sim/command.h"
 #include "sim/config/study_file.h"
 #include "sim/study.h"

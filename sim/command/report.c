@@ -4,7 +4,7 @@
 // because the HDF5 library can crash on damaged ones.
 #include "sim/report/report.h"
 
-#include "core/output_file.h"
+#include "core/file.h"
 #include "sim/command.h"
 #include "sim/command/source.h"
 #include "sim/isolation.h"

@@ -2,7 +2,7 @@
 #ifndef BB_SIM_COMMAND_SOURCE_H
 #define BB_SIM_COMMAND_SOURCE_H
 
-#include "core/output_file.h"
+#include "core/file.h"
 #include "sim/experiment.h"
 #include "sim/options.h"
 #include "sim/output/results.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget sweep: many points of a study, here or by the shards of a cluster's jobs.
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/team.h"
 #include "sim/command.h"
 #include "sim/config/scalar.h"

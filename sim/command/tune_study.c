@@ -2,9 +2,9 @@
 //
 // tune --for STUDY: search of numbers in slots, tuning of the kernels that a run launches.
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/thread.h"
 #include "sim/command/tune_work.h"
 #include "sim/device_choice.h"

@@ -2,6 +2,7 @@
 #include "sim/input/fits_image.h"
 
 #include "core/disk_file.h"
+#include "core/file.h"
 #include "sim/address_space.h"
 
 #include <math.h>
@@ -70,7 +71,6 @@ bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
 
 #else
 
-#include "core/digest.h"
 #include "sim/input/declared_size.h"
 #include "sim/isolation.h"
 

@@ -2,6 +2,7 @@
 #include "sim/input/map_file.h"
 
 #include "core/digest.h"
+#include "core/file.h"
 #include "sim/address_space.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"

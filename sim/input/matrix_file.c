@@ -2,6 +2,7 @@
 #include "sim/input/matrix_file.h"
 
 #include "core/digest.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/address_space.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/policy_table.h"
 
-#include "core/digest.h"
+#include "core/file.h"
 #include "core/memory.h"
 
 #include <errno.h>

@@ -3,8 +3,8 @@
 
 #include "build_info.h"
 #include "core/digest.h"
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/suggestion.h"
 #include "core/text.h"
 #include "sim/hdf5_library.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/image.h"
 
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "sim/hdf5_library.h"

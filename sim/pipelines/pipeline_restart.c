@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/pipeline_restart.h"
 
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "sim/interrupt.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/subject.h"

@@ -4,7 +4,7 @@
 #ifndef BB_SIM_REPORT_REPORT_H
 #define BB_SIM_REPORT_REPORT_H
 
-#include "core/output_file.h"
+#include "core/file.h"
 #include "core/text.h"
 #include "sim/experiment.h"
 #include "sim/output/results.h"

@@ -3,9 +3,9 @@
 
 #include "core/clock.h"
 #include "core/device/device.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/status.h"
 #include "core/store.h"
 #include "core/team.h"

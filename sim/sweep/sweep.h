@@ -19,6 +19,7 @@
 
 #include "core/device/device.h"
 #include "core/digest.h"
+#include "core/file.h"
 #include "sim/config/config.h"
 #include "sim/config/node.h"
 #include "sim/experiment.h"

@@ -6,7 +6,7 @@
 #ifndef BB_TESTS_SIM_SHARED_RESULTS_H
 #define BB_TESTS_SIM_SHARED_RESULTS_H
 
-#include "core/output_file.h"
+#include "core/file.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files are whole or absent: full disks, limits, kills and signals while they are written.
-#include "core/output_file.h"
+#include "core/file.h"
 #include "core/store.h"
 #include "sim/interrupt.h"
 #include "tests/sim/fixture.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Children that read or draw: they end with their parent, and leave no file and no program.
-#include "core/output_file.h"
+#include "core/file.h"
 #include "core/work_folder.h"
 #include "sim/interrupt.h"
 #include "sim/isolation.h"

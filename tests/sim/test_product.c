@@ -2,7 +2,7 @@
 //
 // The product of a user's matrix: its price does not depend on the unit that the matrix is in.
 #include "core/device/device.h"
-#include "core/output_file.h"
+#include "core/file.h"
 #include "core/random.h"
 #include "sim/hdf5_library.h"
 #include "tests/sim/driver.h"

@@ -2,8 +2,8 @@
 //
 // Foreign, truncated and bit-flipped files: an error that says so, never a crash, a hang or
 // silence.
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "core/random.h"
 #include "sim/hdf5_library.h"
 #include "sim/isolation.h"

@@ -8,7 +8,7 @@
 //   test-sim-campaign random_studies [SEED [COUNT [FIRST]]]
 //
 // Studies are numbered: SEED 1 NUMBER repeats one.
-#include "core/output_file.h"
+#include "core/file.h"
 #include "sim/hdf5_library.h"
 #include "tests/nightly.h"
 #include "tests/sim/campaign/study_generator.h"

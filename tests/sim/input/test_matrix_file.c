@@ -2,7 +2,7 @@
 //
 // Matrices of the user's: operators read back bit for bit, foreign files of any float, what is
 // refused and in which words, and damaged files.
-#include "core/output_file.h"
+#include "core/file.h"
 #include "core/random.h"
 #include "core/thread.h"
 #include "sim/hdf5_library.h"

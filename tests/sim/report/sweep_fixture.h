@@ -5,8 +5,8 @@
 #ifndef BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 #define BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"

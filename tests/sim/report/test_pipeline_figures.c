@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures of prices: what stands where, by hand, and from the program as users run it.
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/output_file.h"
 #include "sim/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
