@@ -30,9 +30,9 @@ void bb_store_next_study(void);
 /// size. It stays in place during the study.
 const void *bb_store_find(const char *key, bb_index *bytes);
 
-/// Takes `*block`, of core/memory.h, into the store; NULL where there is no room, and the block is
-/// then still the caller's.
-const void *bb_store_keep(const char *key, void **block, bb_index bytes);
+/// Takes the block `*data`, of core/memory.h, into the store; NULL where there is no room, and it
+/// is then still the caller's.
+const void *bb_store_keep(const char *key, void **data, bb_index bytes);
 
 /// Borrowed bytes: of a list that serves writers and readers alike.
 typedef struct bb_store_piece {

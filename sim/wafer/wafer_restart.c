@@ -40,6 +40,9 @@ bb_status bb_wafer_heating_restart(const bb_wafer_study *study, const bb_run_opt
     bb_status status = BB_OK;
     bb_text subject = {0};
     *out = (bb_restart){0};
+    if (options->checkpoint == NULL && options->resume == NULL) {
+        goto done;
+    }
     BB_TRY(bb_wafer_heating_subject(study, &subject));
     BB_TRY(bb_restart_open(options, usual_seconds, &subject, out));
 done:

@@ -73,10 +73,10 @@ static bb_status open_one(const char *path)
 
 TEST(pieces_read_back)
 {
-    static double got[VALUES];
     bb_index place = 0;
     bb_index bytes = 0;
     autofree void *block = NULL;
+    void *none = NULL;
     autoclose(bb_store) file = NULL;
     const bb_store_piece list[] = {{&place, sizeof place}, {NULL, 0}};
     write_one("a");
@@ -84,22 +84,15 @@ TEST(pieces_read_back)
     check_ok(bb_store_open("a", "state", &file));
     assert_string_equal(bb_store_key(file), KEY);
     check_ok(bb_store_take_list(file, list, 2));
-    check_ok(bb_store_take(file, got, sizeof got));
     assert_int_equal(place, 17);
-    assert_memory_equal(got, numbers, sizeof got);
-    check_fails(bb_store_take(file, got, 8), BB_IO, "expected 8");
-    bb_store_close(&file);
-    check_ok(bb_store_open("a", "state", &file));
-    check_fails(bb_store_take(file, got, 16), BB_IO, "piece of 8 bytes, expected 16");
-    bb_store_close(&file);
-    check_ok(bb_store_open("a", "state", &file));
-    check_ok(bb_store_take_list(file, list, 2));
     check_ok(bb_store_take_new(file, &block, &bytes));
     assert_int_equal(bytes, sizeof numbers);
     assert_memory_equal(block, numbers, sizeof numbers);
-    void *none = NULL;
     check_fails(bb_store_take_new(file, &none, &bytes), BB_IO, "beyond its end"); // the checksum
     assert_null(none);
+    bb_store_close(&file);
+    check_ok(bb_store_open("a", "state", &file));
+    check_fails(bb_store_take(file, numbers, 16), BB_IO, "piece of 8 bytes, expected 16");
 }
 
 // Changes `count` bytes at `place`, and the checksum where `mended`.
@@ -127,8 +120,6 @@ TEST(others_are_refused)
     check_fails(open_one("text"), BB_IO, "'text' is no state of bitbudget, or one of an earlier");
     write_text("empty", "");
     check_fails(open_one("empty"), BB_IO, "no state of bitbudget");
-    assert_int_equal(mkfifo("fifo", 0666), 0);
-    check_fails(open_one("fifo"), BB_IO, "it is a FIFO, expected a regular file");
     write_one("a");
     edit("a", 8, "\1\2\3\4\5\6\7\x8", 8, true);
     check_fails(open_one("a"), BB_IO, "state 'a' comes from a machine of another byte order");

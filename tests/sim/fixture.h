@@ -86,6 +86,15 @@ static inline bb_results *read_results(const char *path)
     return results;
 }
 
+/// Two results with the same reproducible digest.
+static inline void check_same_digest(const bb_results *a, const bb_results *b)
+{
+    char digests[2][BB_DIGEST_BYTES];
+    check_ok(bb_results_digest(a, true, digests[0]));
+    check_ok(bb_results_digest(b, true, digests[1]));
+    assert_string_equal(digests[0], digests[1]);
+}
+
 /// A dataset by its path, "group/name"; it must be there.
 static inline const bb_dataset *dataset_at(const bb_results *results, const char *path)
 {

@@ -62,6 +62,44 @@ static inline bb_status open_as(const driver_case *study, const char *path)
     return status;
 }
 
+// The pieces of a checkpoint behind its subject.
+enum { MOST_PIECES = 64 };
+typedef struct parts {
+    bb_store_piece pieces[MOST_PIECES];
+    int count;
+} parts;
+
+static inline void parts_release(parts *all)
+{
+    for (int i = 0; i < all->count; ++i) {
+        void *data = (void *)(uintptr_t)all->pieces[i].data;
+        BB_RELEASE(&data);
+    }
+}
+
+static inline void take_parts(const char *path, parts *out)
+{
+    autoclose(bb_store) file = NULL;
+    bb_store_piece *pieces = out->pieces;
+    char *subject = NULL;
+    check_ok(bb_store_open(path, "checkpoint", &file));
+    check_ok(bb_memory_text(bb_store_key(file), &subject));
+    pieces[0] = (bb_store_piece){subject, (bb_index)strlen(subject)};
+    out->count = 1;
+    for (void *data = NULL; bb_store_take_new(file, &data, &pieces[out->count].bytes) == BB_OK;
+         data = NULL) {
+        pieces[out->count++].data = data;
+        assert_true(out->count < MOST_PIECES);
+    }
+    bb_status_clear();
+}
+
+static inline void write_parts(const char *path, const parts *all)
+{
+    check_ok(
+        bb_store_write(path, "checkpoint", all->pieces[0].data, all->pieces + 1, all->count - 1));
+}
+
 static inline int count_parts(void)
 {
     int count = 0;

@@ -2,7 +2,6 @@
 //
 // Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
 // what was kept, and any allocation may fail on the way.
-#include "physics/ao/learn/learn.h"
 #include "sim/pipelines/factor_promise.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
@@ -120,38 +119,18 @@ TEST_FULL(frames_and_operators_are_the_same)
 
 // Takes "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first
 // layer twice as strong.
-static void forge_profile(const bb_ao_study *study)
+static void forge_profile(void)
 {
-    enum { LAYERS = 2, SENSORS = 3 };
-    bb_index tile = 0;
-    bb_learned_profile numbers;
-    double layers[4][LAYERS];
-    double sensors[2][SENSORS];
-    const bb_index none[2] = {0, 0};
-    autorelease(bb_restart) restart;
-    const bb_run_options options = {.resume = "seen-1"};
-    check_ok(bb_pipeline_restart_open(&bb_ao_study_schema, study, &options, &restart));
-    check_ok(bb_store_take(restart.resumed, &tile, sizeof tile));
-    check_ok(bb_store_take(restart.resumed, &numbers, sizeof numbers));
-    for (int a = 0; a < 4; ++a) {
-        check_ok(bb_store_take(restart.resumed, layers[a], sizeof layers[a]));
-    }
-    for (int a = 0; a < 2; ++a) {
-        check_ok(bb_store_take(restart.resumed, sensors[a], sizeof sensors[a]));
-    }
-    layers[1][0] *= 2.0;
-    const bb_store_piece pieces[] = {{&tile, sizeof tile},
-                                     {&numbers, sizeof numbers},
-                                     {layers[0], sizeof layers[0]},
-                                     {layers[1], sizeof layers[1]},
-                                     {layers[2], sizeof layers[2]},
-                                     {layers[3], sizeof layers[3]},
-                                     {sensors[0], sizeof sensors[0]},
-                                     {sensors[1], sizeof sensors[1]},
-                                     {&none[0], sizeof none[0]},
-                                     {&none[1], sizeof none[1]},
-                                     {NULL, 0}};
-    check_ok(bb_store_write("forged", "checkpoint", bb_text_string(&restart.subject), pieces, 11));
+    enum { STRENGTH = 4, LAYERS = 2 };
+    double strength[LAYERS];
+    autorelease(parts) all = {.count = 0};
+    take_parts("seen-1", &all);
+    assert_int_equal(all.pieces[STRENGTH].bytes, sizeof strength);
+    memcpy(strength, all.pieces[STRENGTH].data, sizeof strength);
+    strength[0] *= 2.0;
+    parts forged = all;
+    forged.pieces[STRENGTH].data = strength;
+    write_parts("forged", &forged);
 }
 
 // A profile that was kept is taken as it is, not learned again.
@@ -164,7 +143,7 @@ TEST(kept_profiles_are_taken)
     bb_results *results[2] = {NULL, NULL};
     autoptr(bb_config) config = driver_config(&study);
     keep(&study);
-    forge_profile(bb_config_study(config));
+    forge_profile();
     static const char *const paths[2] = {"seen-1", "forged"};
     for (int r = 0; r < 2; ++r) {
         const bb_run_options options = {.threads = 1, .resume = paths[r]};
