@@ -48,7 +48,7 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     (void)arguments;
     (void)snprintf(folder, sizeof folder, "%s", fuzz_path(""));
     fuzz_demand(bb_store_path(folder, "factor", key, &path) == BB_OK, "a path");
-    fuzz_demand(bb_store_write(path, "factor", key, NULL, 0) == BB_OK, "a header");
+    fuzz_demand(bb_store_save(folder, "factor", key, NULL, 0) == BB_OK, "a header");
     header_bytes = fuzz_read(path, &sound) - SUM_BYTES;
     free(sound);
     keep_factor();
