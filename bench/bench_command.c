@@ -3,6 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/bench_baseline.h"
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/thread.h"
@@ -11,7 +12,6 @@
 #include "sim/config/scalar.h"
 #include "sim/device_choice.h"
 #include "sim/energy.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 

@@ -186,11 +186,21 @@ static bb_status check_trust(const char *what, const struct stat *about, bb_disk
     const bool is_ours = about->st_uid == 0 || about->st_uid == geteuid() ||
                          about->st_uid == trust.owner || (is_excused && about->st_uid == root);
     const bool is_kept = is_excused && (about->st_mode & S_ISVTX) != 0;
-    BB_REQUIRE(is_ours, BB_UNSUPPORTED,
-               "'%s' belongs to user %lu, who could exchange the loaded code", what,
+    BB_REQUIRE(is_ours, BB_UNSUPPORTED, "'%s' belongs to user %lu, who could change it", what,
                (unsigned long)about->st_uid);
     BB_REQUIRE(is_kept || (about->st_mode & trust.writers) == 0, BB_UNSUPPORTED,
-               "'%s' can be written by others, who could exchange the loaded code", what);
+               "'%s' can be written by others, who could change it", what);
+done:
+    return status;
+}
+
+bb_status bb_disk_trust_check(FILE *file, const char *path, bb_disk_trust trust)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    BB_REQUIRE(fstat(fileno(file), &about) == 0, BB_IO, "cannot read '%s': %s", path,
+               strerror(errno));
+    BB_TRY(check_trust(path, &about, trust, false, 0));
 done:
     return status;
 }

@@ -42,12 +42,15 @@ BB_CHECKED bb_status bb_disk_file_check(const char *path);
 /// of `*out`: the caller. Errors: BB_IO, with the reason.
 BB_CHECKED bb_status bb_disk_file_open(const char *path, bool through_links, FILE **out);
 
-/// Trusted owners of code to load: root, the process's user and `owner`. `writers` are the
+/// Trusted owners of a file to load: root, the process's user and `owner`. `writers` are the
 /// permission bits that must be clear, of S_IWGRP and S_IWOTH.
 typedef struct bb_disk_trust {
     uid_t owner;
     mode_t writers;
 } bb_disk_trust;
+
+/// Whether only trusted owners have and can write an open file. Errors: BB_UNSUPPORTED, BB_IO.
+BB_CHECKED bb_status bb_disk_trust_check(FILE *file, const char *path, bb_disk_trust trust);
 
 /// Opens a folder for openat (O_PATH). The folder and all folders above it must belong to trusted
 /// owners (those above also to the owner of "/") and be closed to other writers, or have the sticky

@@ -4,10 +4,10 @@
 #ifndef BB_SIM_COMMAND_H
 #define BB_SIM_COMMAND_H
 
+#include "core/file.h"
 #include "sim/command_table.h"
 #include "sim/experiment.h"
 #include "sim/options.h"
-#include "sim/output/file.h"
 
 /// Runs the command line and returns the exit code: 0 done, 1 a comparison found differences, 2
 /// usage or configuration, 3 input or

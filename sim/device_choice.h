@@ -18,7 +18,7 @@ typedef struct bb_device_offer {
 
 /// Sizes of work from which `auto` takes cuda. Unwrapping takes it always.
 #define BB_DEVICE_CHOICE_ORDER  3500 ///< rows of a factored matrix (performance.md, 6)
-#define BB_DEVICE_CHOICE_VALUES 4e6  ///< of matrices that are multiplied: 32 MB in fp64, a cache
+#define BB_DEVICE_CHOICE_VALUES 4e9  ///< of matrices that are multiplied (performance.md, 6)
 
 /// Why pipelines have no form on the device that they are put on.
 typedef struct bb_device_gaps {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/device/compiled_file.h"
 
+#include "core/digest.h"
 #include "core/disk_file.h"
 #include "core/memory.h"
 
@@ -158,10 +159,9 @@ bb_status bb_compiled_file_place(const char *text, const char *compiler, const c
     if (knows_compiler && knows_processor &&
         bb_disk_trust_open_folder(folder, user_alone(), true, &kept) == BB_OK) {
         BB_TRY(bb_text_add(&key, "%s\n%s", flags, text));
-        const XXH128_hash_t digest = XXH3_128bits(key.data, (size_t)key.length);
-        BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx%s", folder,
-                                (unsigned long long)digest.high64, (unsigned long long)digest.low64,
-                                ending));
+        char digest[BB_DIGEST_BYTES];
+        bb_digest_of(key.data, (size_t)key.length, digest);
+        BB_TRY(bb_memory_printf(out, "%s/%s%s", folder, digest, ending));
     }
 done:
     if (kept >= 0) {

@@ -3,6 +3,7 @@
 
 #include "core/device/compiled_file.h"
 #include "core/device/host_compiler.h"
+#include "core/digest.h"
 #include "core/memory.h"
 
 #include <dlfcn.h>
@@ -12,7 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -109,10 +109,10 @@ static bb_status find_place(const char *folder, const char *source, char **out)
 {
     bb_status status = BB_OK;
     char *key = NULL;
+    char digest[BB_DIGEST_BYTES];
     BB_TRY(bb_memory_printf(&key, "%s\n%s", bb_host_compiler_baseline(), source));
-    const XXH128_hash_t digest = XXH3_128bits(key, strlen(key));
-    BB_TRY(bb_memory_printf(out, "%s/%016llx%016llx.so", folder, (unsigned long long)digest.high64,
-                            (unsigned long long)digest.low64));
+    bb_digest_of(key, strlen(key), digest);
+    BB_TRY(bb_memory_printf(out, "%s/%s.so", folder, digest));
 done:
     BB_RELEASE(&key);
     return status;

@@ -9,25 +9,45 @@
 #include <stdio.h>
 #include <string.h>
 
+// An array of numbers, which are NaN where a failed pipeline has none.
+typedef struct numbers {
+    double **values;
+    bb_index count;
+} numbers;
+
+static void list_numbers(bb_ao_evaluation *e, bb_index targets, bb_index wavelengths,
+                         bb_index boxes, bb_index images, numbers out[BB_AO_EVALUATION_ARRAYS])
+{
+    const bb_index strehls = targets * wavelengths;
+    const numbers all[BB_AO_EVALUATION_ARRAYS] = {
+        {&e->strehl, strehls},
+        {&e->shaken, strehls},
+        {&e->pairs, strehls},
+        {&e->pairs_with_terms, strehls},
+        {&e->stationary, strehls},
+        {&e->ensquared, strehls * boxes},
+        {&e->width_mas, strehls},
+        {&e->residual_m, targets},
+        {&e->correctable_m, targets},
+        {&e->trace_arcsec2, targets},
+        {&e->noise_m, targets},
+        {&e->frame_times_s, BB_AO_FRAME_TIMES},
+        {&e->psf, images * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS},
+    };
+    memcpy(out, all, sizeof all);
+}
+
 bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targets, bb_index wavelengths,
                                   bb_index boxes, bb_index images, bb_ao_evaluation *out)
 {
     bb_status status = BB_OK;
+    numbers all[BB_AO_EVALUATION_ARRAYS];
     *out = (bb_ao_evaluation){.common = bb_evaluation_start(pipeline)};
     BB_TRY(BB_ZEROED(targets, &out->r));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->strehl));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->shaken));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->pairs));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->pairs_with_terms));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->stationary));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths * boxes, &out->ensquared));
-    BB_TRY(bb_evaluation_unset(targets, &out->residual_m));
-    BB_TRY(bb_evaluation_unset(targets, &out->correctable_m));
-    BB_TRY(bb_evaluation_unset(targets, &out->trace_arcsec2));
-    BB_TRY(bb_evaluation_unset(targets, &out->noise_m));
-    BB_TRY(bb_evaluation_unset(targets * wavelengths, &out->width_mas));
-    BB_TRY(bb_evaluation_unset(BB_AO_FRAME_TIMES, &out->frame_times_s));
-    BB_TRY(bb_evaluation_unset(images * BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS, &out->psf));
+    list_numbers(out, targets, wavelengths, boxes, images, all);
+    for (int a = 0; a < BB_AO_EVALUATION_ARRAYS; ++a) {
+        BB_TRY(bb_evaluation_unset(all[a].count, all[a].values));
+    }
 done:
     return status;
 }
@@ -45,46 +65,25 @@ void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets)
 
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
 {
+    numbers all[BB_AO_EVALUATION_ARRAYS];
     bb_ao_evaluation_forget(evaluation, targets);
     BB_RELEASE(&evaluation->r);
-    BB_RELEASE(&evaluation->strehl);
-    BB_RELEASE(&evaluation->shaken);
-    BB_RELEASE(&evaluation->pairs);
-    BB_RELEASE(&evaluation->pairs_with_terms);
-    BB_RELEASE(&evaluation->stationary);
-    BB_RELEASE(&evaluation->ensquared);
-    BB_RELEASE(&evaluation->residual_m);
-    BB_RELEASE(&evaluation->correctable_m);
-    BB_RELEASE(&evaluation->trace_arcsec2);
-    BB_RELEASE(&evaluation->noise_m);
-    BB_RELEASE(&evaluation->width_mas);
-    BB_RELEASE(&evaluation->frame_times_s);
-    BB_RELEASE(&evaluation->psf);
+    list_numbers(evaluation, 0, 0, 0, 0, all);
+    for (int a = 0; a < BB_AO_EVALUATION_ARRAYS; ++a) {
+        BB_RELEASE(all[a].values);
+    }
 }
 
-void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
-                           bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS])
+void bb_ao_evaluation_list(const bb_ao_study *study, bb_ao_evaluation *evaluation,
+                           bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS])
 {
-    const bb_index each = (bb_index)sizeof(double);
-    const bb_index targets = study->targets.count * each;
-    const bb_index strehls = study->wavelengths_um.count * targets;
-    const bb_index image = (bb_index)BB_AO_PSF_PIXELS * BB_AO_PSF_PIXELS * each;
-    const bb_checkpoint_piece all[BB_AO_EVALUATION_ARRAYS] = {
-        {evaluation->strehl, strehls},
-        {evaluation->shaken, strehls},
-        {evaluation->pairs, strehls},
-        {evaluation->pairs_with_terms, strehls},
-        {evaluation->stationary, strehls},
-        {evaluation->ensquared, strehls * study->ensquared_mas.count},
-        {evaluation->width_mas, strehls},
-        {evaluation->residual_m, targets},
-        {evaluation->correctable_m, targets},
-        {evaluation->trace_arcsec2, targets},
-        {evaluation->noise_m, targets},
-        {evaluation->frame_times_s, BB_AO_FRAME_TIMES * each},
-        {evaluation->psf, bb_ao_study_images(study) * image},
-    };
-    memcpy(pieces, all, sizeof all);
+    numbers all[BB_AO_EVALUATION_ARRAYS];
+    list_numbers(evaluation, study->targets.count, study->wavelengths_um.count,
+                 study->ensquared_mas.count, bb_ao_study_images(study), all);
+    for (int a = 0; a < BB_AO_EVALUATION_ARRAYS; ++a) {
+        pieces[a] =
+            (bb_store_piece){*all[a].values, all[a].count * (bb_index)sizeof **all[a].values};
+    }
 }
 
 void bb_ao_evaluation_share(bb_ao_evaluation *evaluation, int correction,

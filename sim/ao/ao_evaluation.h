@@ -50,8 +50,8 @@ enum { BB_AO_EVALUATION_ARRAYS = 13 };
 
 /// The numbers of an evaluation of a study but for `common` and `level`: who keeps them and who
 /// puts them back goes through the same list.
-void bb_ao_evaluation_list(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
-                           bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS]);
+void bb_ao_evaluation_list(const bb_ao_study *study, bb_ao_evaluation *evaluation,
+                           bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS]);
 
 /// With BB_AO_CORRECTION_GLAO the mean of the reconstructors of all targets takes the place of the
 /// first; other corrections and failed evaluations stay as they are.

@@ -39,21 +39,6 @@ done:
     return status;
 }
 
-static bb_status load_cube_from_image(const bb_influence_config *keys, bb_influence_cube *cube)
-{
-    bb_status status = BB_OK;
-    bb_fits_image image;
-    BB_TRY(bb_fits_image_load_cube(keys->file, keys->dataset, BB_MAP_FILE_EDGE, &image));
-    *cube = (bb_influence_cube){.actuator_count = image.planes,
-                                .rows = image.rows,
-                                .columns = image.columns,
-                                .spacing_m = keys->spacing_m,
-                                .values = image.values};
-    BB_TRY(convert(image.unit, cube));
-done:
-    return status;
-}
-
 // The key's distance of samples or that of the dataset, which agree where both are.
 static bb_status find_spacing(const bb_influence_config *keys, double attribute_m, double *out)
 {
@@ -72,7 +57,7 @@ done:
     return status;
 }
 
-static bb_status load_cube_from_dataset(const bb_influence_config *keys, bb_influence_cube *cube)
+static bb_status load_cube(const bb_influence_config *keys, bb_influence_cube *cube)
 {
     bb_status status = BB_OK;
     const bb_map_request request = {.file = keys->file,
@@ -112,10 +97,7 @@ bb_status bb_ao_input_influences(const bb_ao_study *study, bb_ao_config *physics
     for (bb_index k = 0; k < count; ++k) {
         const bb_influence_config *keys = &mirrors[k].influence;
         if (keys->file != NULL) {
-            BB_TRY(bb_study_name_failure((bb_fits_image_recognised(keys->file)
-                                              ? load_cube_from_image
-                                              : load_cube_from_dataset)(keys, &found[k]),
-                                         "mirrors[%td].influence", k));
+            BB_TRY(bb_study_name_failure(load_cube(keys, &found[k]), "mirrors[%td].influence", k));
         }
     }
     physics->influences = found;
@@ -202,7 +184,7 @@ done:
     return status;
 }
 
-static bb_status load_dataset(const bb_pupil_config *config, bb_index *edge, double **values)
+static bb_status load_mask(const bb_pupil_config *config, bb_index *edge, double **values)
 {
     bb_status status = BB_OK;
     const bb_matrix_place place = {.file = config->file, .dataset = config->dataset};
@@ -219,16 +201,6 @@ done:
     return status;
 }
 
-static bb_status load_image(const bb_pupil_config *config, bb_index *edge, double **values)
-{
-    bb_status status = BB_OK;
-    bb_index columns = 0;
-    BB_TRY(bb_fits_image_read(config->file, MOST_PIXELS, edge, &columns, values));
-    BB_TRY(hold_shape(config, *edge, columns));
-done:
-    return status;
-}
-
 bb_status bb_ao_input_pupil(const bb_ao_study *study, bb_ao_config *physics, double **mask)
 {
     bb_status status = BB_OK;
@@ -239,10 +211,7 @@ bb_status bb_ao_input_pupil(const bb_ao_study *study, bb_ao_config *physics, dou
     if (config->file == NULL) {
         goto done;
     }
-    BB_TRY(bb_study_name_failure((bb_fits_image_recognised(config->file)
-                                      ? load_image
-                                      : load_dataset)(config, &edge, &values),
-                                 "telescope.pupil"));
+    BB_TRY(bb_study_name_failure(load_mask(config, &edge, &values), "telescope.pupil"));
     physics->pupil_mask = values;
     physics->pupil_edge = edge;
     BB_TRY(bb_ao_check(physics));
@@ -257,15 +226,15 @@ bb_status bb_ao_input_note_pupil(const bb_ao_config *physics, bb_results *result
 {
     bb_status status = BB_OK;
     const bb_pupil_config *config = &physics->telescope->pupil;
-    bb_value_digest *state = NULL;
+    bb_digest *state = NULL;
     bb_text text = {0};
     char digest[BB_DIGEST_BYTES];
     if (physics->pupil_mask == NULL) {
         BB_TRY(bb_results_note(results, "provenance", "pupil", "annulus"));
     } else {
-        BB_TRY(bb_value_digest_create(&state));
-        bb_value_digest_add(state, physics->pupil_mask, physics->pupil_edge * physics->pupil_edge);
-        bb_value_digest_text(state, digest);
+        BB_TRY(bb_digest_create(&state));
+        bb_digest_add_values(state, physics->pupil_mask, physics->pupil_edge * physics->pupil_edge);
+        bb_digest_text(state, digest);
         BB_TRY(bb_fits_image_recognised(config->file)
                    ? bb_text_add(&text, "%s", config->file)
                    : bb_text_add(&text, "%s in %s", config->dataset, config->file));
@@ -274,6 +243,6 @@ bb_status bb_ao_input_note_pupil(const bb_ao_config *physics, bb_results *result
     }
 done:
     bb_text_release(&text);
-    bb_value_digest_destroy(&state);
+    bb_digest_destroy(&state);
     return status;
 }

@@ -137,9 +137,11 @@ bb_status bb_ao_run(const void *written, const bb_run_options *options, bb_resul
     ao_run run = {.work = {.study = &study, .dump = options->dump}};
     bb_ao_work *work = &run.work;
     double begin = 0.0;
-    BB_TRY(bb_ao_restart_open(asked, options, &run.restart));
+    BB_TRY(bb_pipeline_restart_open(&bb_ao_study_schema, asked, options, &run.restart));
     BB_TRY(bb_ao_extent_resolve(asked, &study));
-    BB_TRY(bb_ao_restart_take_tile(&run.restart, asked, &study));
+    BB_TRY(bb_pipeline_restart_take_tile(&run.restart, &study.pipelines, study.common.device,
+                                         asked->solver.common.tile == BB_INTEGER_UNSET,
+                                         &study.solver.common));
     bb_device_choice_announce(&offer, asked->common.device, study.common.device);
     BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study.solver.common, NULL));
     BB_TRY(bb_factor_engine_open(&study.solver.common, &run.engine));

@@ -26,7 +26,7 @@ typedef struct bb_ao_work {
     bb_index reference;            ///< of them
     bb_search_trials *trials;
     bb_ao_learning *learning; ///< NULL: the true profile is known
-    bb_checkpoint *resumed;   ///< checkpoint of a resumed run, NULL: from the start
+    bb_store *resumed;        ///< checkpoint of a resumed run, NULL: from the start
 } bb_ao_work;
 
 /// Contract in sim/experiment.h: covariances -> factor and reconstructor of each pipeline ->

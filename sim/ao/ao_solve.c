@@ -4,6 +4,7 @@
 #include "core/clock.h"
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/store.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_mcao.h"
@@ -12,8 +13,10 @@
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
-#include "sim/warm.h"
+#include "sim/pipelines/storage_search.h"
+#include "sim/subject.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -109,15 +112,15 @@ void bb_ao_solve_release(bb_ao_solve *run)
     BB_RELEASE(&run->tile_norms);
 }
 
-// Pipelines that a study before this one in the same process computed (sim/warm.h) come back to the
-// same bits, times among it, where nothing that they depend on differs: a sweep over the keys of
-// one pipeline computes the others once a condition. Not kept is what frames read later, what
+// Pipelines that a study before this one in the same process computed (core/store.h) come back to
+// the same bits, times among it, where nothing that they depend on differs: a sweep over the keys
+// of one pipeline computes the others once a condition. Not kept is what frames read later, what
 // shares more than a matrix (learning, a spectrum), and what is found on the way (a search,
 // escalation).
 static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pipeline)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
-    return bb_warm_has_room(1.0) && dump == NULL && !bb_ao_study_frames(study) &&
+    return bb_store_has_room(1.0) && dump == NULL && !bb_ao_study_frames(study) &&
            study->learn.source == (int)BB_AO_LEARN_OFF &&
            study->solver.common.spectrum.tiles.count == 0 &&
            !bb_factor_pipeline_searches(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
@@ -133,17 +136,17 @@ static bb_status describe_warm(const bb_ao_study *study, bb_index reference, bb_
     bb_factor_pipeline pair[2] = {pipelines[reference], pipelines[pipeline]};
     bb_ao_study alone = *study;
     alone.pipelines = (bb_list){pair, pipeline == reference ? 1 : 2};
-    BB_TRY(bb_warm_describe("pipeline", &bb_ao_study_schema, &alone, others, out));
+    BB_TRY(bb_subject_write_key("pipeline", &bb_ao_study_schema, &alone, others, out));
     BB_TRY(bb_text_add(out, "on %s\n", bb_device_names[device]));
 done:
     return status;
 }
 
-static bb_index list_warm(const bb_ao_study *study, const bb_ao_evaluation *evaluation,
-                          bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS + 1])
+static bb_index list_warm(const bb_ao_study *study, bb_ao_evaluation *evaluation,
+                          bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1])
 {
     bb_index bytes = 0;
-    pieces[0] = (bb_checkpoint_piece){&evaluation->common, sizeof evaluation->common};
+    pieces[0] = (bb_store_piece){&evaluation->common, sizeof evaluation->common};
     bb_ao_evaluation_list(study, evaluation, pieces + 1);
     for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
         bytes += pieces[p].bytes;
@@ -158,9 +161,9 @@ static bb_status find_warm(const bb_ao_study *study, bb_index reference, bb_inde
     bb_text key = {0};
     bb_index bytes = 0;
     const char *name = evaluation->common.pipeline;
-    bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
+    bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
     BB_TRY(describe_warm(study, reference, pipeline, evaluation->common.device, &key));
-    const char *rest = bb_warm_find(bb_text_string(&key), &bytes);
+    const char *rest = bb_store_find(bb_text_string(&key), &bytes);
     *found = rest != NULL;
     if (rest == NULL) {
         goto done;
@@ -181,12 +184,12 @@ done:
 }
 
 static bb_status keep_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
-                           const bb_ao_evaluation *evaluation)
+                           bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     bb_text key = {0};
     char *block = NULL;
-    bb_checkpoint_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
+    bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
     const bb_index bytes = list_warm(study, evaluation, pieces);
     BB_TRY(describe_warm(study, reference, pipeline, evaluation->common.device, &key));
     BB_TRY(BB_ALLOCATE(bytes, &block));
@@ -197,7 +200,7 @@ static bb_status keep_warm(const bb_ao_study *study, bb_index reference, bb_inde
         }
         rest += pieces[p].bytes;
     }
-    (void)bb_warm_keep(bb_text_string(&key), (void **)&block, bytes);
+    (void)bb_store_keep(bb_text_string(&key), (void **)&block, bytes);
 done:
     BB_RELEASE(&block);
     bb_text_release(&key);
@@ -369,6 +372,105 @@ done:
     return status;
 }
 
+static bool is_within(int value, int last)
+{
+    return value >= 0 && value <= last;
+}
+
+// Whether a search can have found it. Of a bool the byte counts.
+static bool is_found(const bb_factor_pipeline *level)
+{
+    static const bool no = false;
+    const bb_policy_config *policy = &level->policy;
+    return is_within(policy->kind, BB_POLICY_COUNT - 1) && bb_policy_describe(policy)->is_found &&
+           is_within(level->arithmetic, BB_VARIANT_COUNT - 1) &&
+           is_within(policy->inside, BB_VARIANT_COUNT - 1) &&
+           is_within(policy->diagonal, BB_POLICY_FOLLOW) &&
+           is_within(level->sweeps, BB_POLICY_SWEEPS_LIGHT) &&
+           memcmp(&level->escalate, &no, 1) == 0 &&
+           (isnan(policy->tolerance) || (policy->tolerance >= 0.0 && isfinite(policy->tolerance)));
+}
+
+// What a candidate changes of a pipeline.
+enum { CHANGES = 7 };
+
+static void list_changes(const bb_factor_pipeline *level, bb_store_piece pieces[CHANGES])
+{
+    const bb_policy_config *policy = &level->policy;
+    const bb_store_piece all[CHANGES] = {{&level->arithmetic, sizeof level->arithmetic},
+                                         {&policy->kind, sizeof policy->kind},
+                                         {&policy->inside, sizeof policy->inside},
+                                         {&policy->diagonal, sizeof policy->diagonal},
+                                         {&level->sweeps, sizeof level->sweeps},
+                                         {&policy->tolerance, sizeof policy->tolerance},
+                                         {&level->escalate, 1}};
+    memcpy(pieces, all, sizeof all);
+}
+
+static bool is_same(const bb_factor_pipeline *a, const bb_factor_pipeline *b)
+{
+    bb_store_piece changes[2][CHANGES];
+    bool same = true;
+    list_changes(a, changes[0]);
+    list_changes(b, changes[1]);
+    for (int i = 0; i < CHANGES; ++i) {
+        const bb_store_piece *change = &changes[0][i];
+        same = same && memcmp(change->data, changes[1][i].data, (size_t)change->bytes) == 0;
+    }
+    return same;
+}
+
+// What a checkpoint keeps of a pipeline beside its evaluation. Reconstructors stay out, which may
+// be gigabytes: of a pipeline that was restored, frames and `--dump R` have it solved again.
+static bb_index list_kept(const void *context, bb_index p, bb_store_piece *pieces)
+{
+    const bb_ao_work *work = context;
+    list_changes(&work->evaluations[p].level, pieces);
+    bb_ao_evaluation_list(work->study, &work->evaluations[p], pieces + CHANGES);
+    return CHANGES + BB_AO_EVALUATION_ARRAYS;
+}
+
+static bb_index list_learned(const void *context, bb_store_piece *pieces)
+{
+    return bb_ao_learning_list(((const bb_ao_work *)context)->learning, pieces);
+}
+
+// The level is the study's pipeline, or the result of its search: an arithmetic, or the step of a
+// storage.
+static bool adopt(void *context, bb_index p)
+{
+    const bb_ao_work *work = context;
+    const bb_factor_pipeline *pipelines = work->study->pipelines.items;
+    const bb_evaluation *common = &work->evaluations[p].common;
+    bb_factor_pipeline *level = &work->evaluations[p].level;
+    const bool ok = common->outcome.kind == BB_OUTCOME_OK;
+    const bool searches = bb_factor_pipeline_finds_arithmetic(&pipelines[p]);
+    if (bb_factor_pipeline_finds_storage(&pipelines[p]) && ok &&
+        !bb_storage_search_at(&pipelines[p], common->factor.stored_step, &level->storage)) {
+        return false;
+    }
+    if (is_same(&pipelines[p], level)) {
+        return !searches || !ok;
+    }
+    level->max_loss = NAN;
+    level->policy.rounding = pipelines[p].search.rounding;
+    return searches && is_found(level);
+}
+
+bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order)
+{
+    return (bb_pipeline_state){.order = order,
+                               .first = &work->evaluations->common,
+                               .stride = sizeof *work->evaluations,
+                               .count = work->study->pipelines.count,
+                               .tile = &work->study->solver.common.tile,
+                               .trials = work->trials,
+                               .context = work,
+                               .list_head = list_learned,
+                               .list = list_kept,
+                               .adopt = adopt};
+}
+
 // Every pipeline from its factorization to its price. With checkpoints each is settled by itself,
 // so that it can be kept, and so it is on a device and over processes, which fill Cmm in no time
 // and would only hold estimates; else all share one pass over Cmm, but for the
@@ -376,14 +478,13 @@ done:
 bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
 {
     bb_status status = BB_OK;
-    bb_ao_state state = {run->work->study,       run->order,        0,
-                         run->work->evaluations, run->work->trials, run->work->learning};
+    bb_pipeline_state state = bb_ao_solve_state(run->work, run->order);
     const bool learned = run->work->learning != NULL && options->resume == NULL;
-    BB_TRY(bb_ao_restart_load(run->restart, options->resume, &state));
+    BB_TRY(bb_pipeline_restart_load(run->restart, options->resume, &state));
     const bb_index restored = state.finished;
     run->solved = run->settled = restored;
     if (learned) {
-        BB_TRY(bb_ao_restart_save(run->restart, &state));
+        BB_TRY(bb_pipeline_restart_save(run->restart, &state));
     }
     while (run->solved < run->pipeline_count) {
         const bb_index p = run->order[run->solved];
@@ -398,7 +499,7 @@ bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
         }
         if (options->checkpoint != NULL) {
             state.finished = run->settled;
-            BB_TRY(bb_ao_restart_save(run->restart, &state));
+            BB_TRY(bb_pipeline_restart_save(run->restart, &state));
         }
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);

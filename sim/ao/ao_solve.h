@@ -2,13 +2,13 @@
 //
 // The pipelines of an ao study from their factors to their prices: in the order in which each
 // shares what those before it leave, with draws, searches, checkpoints, and pipelines of an
-// earlier study (sim/warm.h).
+// earlier study (core/store.h).
 #ifndef BB_SIM_AO_AO_SOLVE_H
 #define BB_SIM_AO_AO_SOLVE_H
 
-#include "sim/ao/ao_restart.h"
 #include "sim/ao/ao_run.h"
 #include "sim/device_choice.h"
+#include "sim/pipelines/pipeline_restart.h"
 
 /// bb_ao_solve_open, bb_ao_solve_all, bb_ao_solve_release.
 typedef struct bb_ao_solve {
@@ -28,6 +28,9 @@ typedef struct bb_ao_solve {
 /// of bb_factor_device_choose.
 BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
                                       const bb_device_offer *offer, bb_ao_solve *out);
+
+/// What a checkpoint keeps of `work`, whose pipelines are computed in `order`.
+bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order);
 
 /// Solves, scores and draws every pipeline. With checkpoints each is settled by itself, so that it
 /// can be kept; so it is on a device and over processes, where Cmm takes no time and estimates

@@ -4,6 +4,7 @@
 #include "sim/command/execution.h"
 
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/thread.h"
@@ -13,7 +14,6 @@
 #include "sim/energy.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_keys.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/results.h"

@@ -2,9 +2,9 @@
 //
 // bitbudget export: reconstructors, images and pupil of a result file as FITS. The file is read in
 // a child process first, because the HDF5 library can crash on damaged ones.
+#include "core/file.h"
 #include "sim/command.h"
 #include "sim/command/source.h"
-#include "sim/output/file.h"
 #include "sim/report/fits/fits_export.h"
 #include "sim/report/fits/fits_writer.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget kernel: kernels of the user's own, and shipped ones, checked, run and printed.
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
@@ -11,7 +12,6 @@
 #include "sim/kernels/kernel_run.h"
 #include "sim/kernels/kernel_source.h"
 #include "sim/kernels/object_file.h"
-#include "sim/output/file.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/program/program.h"
 

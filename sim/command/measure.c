@@ -2,11 +2,11 @@
 //
 // bitbudget convergence, live, realtime: load a study, measure its experiment, print and write.
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/thread.h"
 #include "sim/address_space.h"
 #include "sim/command.h"
 #include "sim/device_choice.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 

@@ -2,10 +2,10 @@
 //
 // bitbudget new: a commented configuration with every key, from the tables that read it, or a copy
 // of a study that is shipped.
+#include "core/file.h"
 #include "core/memory.h"
 #include "sim/command.h"
 #include "sim/config/study_file.h"
-#include "sim/output/file.h"
 #include "sim/study.h"
 
 #include <math.h>

@@ -4,10 +4,10 @@
 // because the HDF5 library can crash on damaged ones.
 #include "sim/report/report.h"
 
+#include "core/file.h"
 #include "sim/command.h"
 #include "sim/command/source.h"
 #include "sim/isolation.h"
-#include "sim/output/file.h"
 #include "sim/study.h"
 
 #include <string.h>

@@ -67,7 +67,7 @@ static bb_status is_unchanged(const char *key, const char *file, const char *rec
     if (recorded[0] == '\0') {
         goto done;
     }
-    status = bb_value_digest_file(file, digest);
+    status = bb_digest_file(file, digest);
     *out = status == BB_OK && strcmp(digest, recorded) == 0;
     if (status == BB_MEMORY) {
         goto done;

@@ -2,9 +2,9 @@
 #ifndef BB_SIM_COMMAND_SOURCE_H
 #define BB_SIM_COMMAND_SOURCE_H
 
+#include "core/file.h"
 #include "sim/experiment.h"
 #include "sim/options.h"
-#include "sim/output/file.h"
 #include "sim/output/results.h"
 
 /// Whether a path is a sweep's folder or collection. Errors: as of bb_reader_read, of other files.

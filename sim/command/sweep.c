@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget sweep: many points of a study, here or by the shards of a cluster's jobs.
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/team.h"
@@ -9,7 +10,6 @@
 #include "sim/config/study_file.h"
 #include "sim/device_choice.h"
 #include "sim/isolation.h"
-#include "sim/output/file.h"
 #include "sim/output/reader.h"
 #include "sim/report/swept.h"
 #include "sim/sweep/collection.h"

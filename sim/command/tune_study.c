@@ -2,6 +2,7 @@
 //
 // tune --for STUDY: search of numbers in slots, tuning of the kernels that a run launches.
 #include "core/clock.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
@@ -9,7 +10,6 @@
 #include "sim/device_choice.h"
 #include "sim/interrupt.h"
 #include "sim/kernels/kernel_variants.h"
-#include "sim/output/file.h"
 #include "sim/pipelines/search.h"
 #include "sim/study.h"
 #include "solvers/kernels/kernel_manager.h"

@@ -270,19 +270,19 @@ done:
 static bb_status note_table(opening *work, const char *file, const bb_csv_table *table)
 {
     bb_status status = BB_OK;
-    bb_value_digest *digest = NULL;
+    bb_digest *digest = NULL;
     bb_record_tables *tables = work->tables;
     const size_t bytes = strlen(table->text);
     BB_REQUIRE(tables->count < BB_RECORD_TABLES, BB_INVALID, "%s: over %d tables in a study", file,
                (int)BB_RECORD_TABLES);
     tables->files[tables->count].name = file;
     BB_TRY(bb_arena_text(work->arena, table->text, bytes, &tables->files[tables->count].text));
-    BB_TRY(bb_value_digest_create(&digest));
-    bb_value_digest_add_bytes(digest, table->text, bytes);
-    bb_value_digest_text(digest, tables->files[tables->count].digest);
+    BB_TRY(bb_digest_create(&digest));
+    bb_digest_add(digest, table->text, bytes);
+    bb_digest_text(digest, tables->files[tables->count].digest);
     ++tables->count;
 done:
-    bb_value_digest_destroy(&digest);
+    bb_digest_destroy(&digest);
     return status;
 }
 

@@ -11,9 +11,9 @@
 #ifndef BB_SIM_CONFIG_RECORD_TABLE_H
 #define BB_SIM_CONFIG_RECORD_TABLE_H
 
+#include "core/digest.h"
 #include "core/schema.h"
 #include "sim/config/node.h"
-#include "sim/input/value_digest.h"
 
 /// Writes out every pattern in the lists of records in `tree`. What is wrong with one is added to
 /// `problems`, and its record then stays as one. Errors: BB_MEMORY.

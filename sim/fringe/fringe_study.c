@@ -69,12 +69,13 @@ static const bb_schema pipeline_schema = BB_SCHEMA("pipelines", bb_fringe_pipeli
 static const bb_key input_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_fringe_input_config, file),
-     .meaning = "HDF5 file of a measured phase or of frames; size, surface, pupil and noise are then "
+     .meaning = "HDF5 or FITS file of a measured phase or of frames; size, surface, pupil and noise are then "
                 "of no effect (but pupil.diameter: the disc of Zernike polynomials)."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .default_text = "/wrapped",
      .offset = offsetof(bb_fringe_input_config, dataset),
      .meaning = "Wrapped phase in rad [rows][columns], from -pi to pi or from 0 to 2 pi, or frames "
-                "[step][rows][columns] of any unit; NaN where nothing was measured."},
+                "[step][rows][columns] of any unit; NaN where nothing was measured. Of FITS an image by "
+                "name or number, by default the first."},
     {.name = "mask", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_fringe_input_config, mask),
      .meaning = "Integers or booleans [rows][columns] of the same file, 0 where nothing was measured."},

@@ -2,6 +2,8 @@
 #include "sim/input/fits_image.h"
 
 #include "core/disk_file.h"
+#include "core/file.h"
+#include "sim/address_space.h"
 
 #include <math.h>
 #include <string.h>
@@ -40,88 +42,49 @@ bool bb_fits_image_recognised(const char *path)
     return bb_fits_image_named(path);
 }
 
-bb_status bb_fits_image_mirror(const char *path, const char *part, double bound,
-                               bb_fits_image *image)
+const char *bb_fits_image_part(const char *dataset)
 {
-    bb_status status = BB_OK;
-    const bb_index n = image->rows;
-    BB_REQUIRE(image->columns == n, BB_INVALID,
-               "'%s', image '%s': %td x %td, expected a square matrix", path, part, n,
-               image->columns);
-    for (bb_index i = 0; i < n; ++i) {
-        for (bb_index j = 0; j < i; ++j) {
-            const double lower = image->values[i * n + j];
-            double *upper = &image->values[j * n + i];
-            BB_REQUIRE(fabs(lower - *upper) <= bound, BB_INVALID,
-                       "'%s', image '%s': not symmetric: (%td, %td) is %.17g, its mirror image "
-                       "%.17g",
-                       path, part, i, j, lower, *upper);
-            *upper = lower;
-        }
-    }
-done:
-    return status;
+    return dataset[0] == '/' ? NULL : dataset;
+}
+
+void bb_fits_image_release(bb_fits_image *image)
+{
+    bb_address_space_unshare(image->values, image->bytes);
+    *image = (bb_fits_image){0};
 }
 
 #ifndef BB_HAVE_CFITSIO
 
-static bb_status refuse(const char *path)
+bb_status bb_fits_image_inspect(const bb_fits_request *request, bb_fits_image *out)
 {
+    *out = (bb_fits_image){0};
     return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
                          "'%s': this build reads no FITS files (install libcfitsio-dev and "
                          "configure again); HDF5 files it does",
-                         path);
+                         request->path);
 }
 
-bb_status bb_fits_image_read(const char *path, bb_index row_limit, bb_index *rows,
-                             bb_index *columns, double **values)
+bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
 {
-    (void)row_limit;
-    *rows = 0;
-    *columns = 0;
-    *values = NULL;
-    return refuse(path);
-}
-
-bb_status bb_fits_image_load(const char *path, const char *part, bb_index row_limit,
-                             bb_fits_image *out)
-{
-    (void)part;
-    (void)row_limit;
-    *out = (bb_fits_image){0};
-    return refuse(path);
-}
-
-bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index row_limit,
-                                  bb_fits_image *out)
-{
-    return bb_fits_image_load(path, part, row_limit, out);
+    return bb_fits_image_inspect(request, out);
 }
 
 #else
 
-#include "core/memory.h"
-#include "sim/address_space.h"
 #include "sim/input/declared_size.h"
-#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 
 #include <errno.h>
 #include <fitsio.h>
-#include <math.h>
 #include <stdlib.h>
 
 enum { PATIENCE_SECONDS = 60, MOST_AXES = 9, MOST_PLANES = 1 << 16 };
 
 // In memory that the child and this process see.
 typedef struct reading {
-    const char *path;
-    const char *part;  // NULL: the first image
-    double file_bytes; // infinite: the file is packed as a whole
-    int axes;          // wanted: two, or three with planes
-    bb_index row_limit, planes, rows, columns;
-    double *values; // [planes][rows][columns], NULL: only the size is wanted
-    char unit[BB_FITS_UNIT_BYTES];
+    const bb_fits_request *request;
+    double file_bytes;   // infinite: the file is packed as a whole
+    bb_fits_image image; // its values NULL: only the header is wanted
 } reading;
 
 static bb_status hold(int code, const char *path, const char *what)
@@ -134,15 +97,19 @@ static bb_status hold(int code, const char *path, const char *what)
     return bb_status_set(BB_IO, __FILE__, __LINE__, "'%s': cannot %s: %s", path, what, text);
 }
 
-static const char *name_axes(const reading *r)
+static const char *name_axes(const bb_fits_request *request)
 {
-    return r->axes == 2 ? "two axes" : "three axes";
+    return request->least_axes == 3  ? "three axes"
+           : request->most_axes == 3 ? "two or three axes"
+                                     : "two axes";
 }
 
 // Whether the part at hand is an image of the axes wanted, further ones having one pixel; takes its
 // size.
 static bool take_shape(fitsfile *file, int kind, reading *r, int *code)
 {
+    const bb_fits_request *request = r->request;
+    bb_fits_image *image = &r->image;
     int bits = 0;
     int axes = 0;
     long edges[MOST_AXES] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -150,14 +117,17 @@ static bool take_shape(fitsfile *file, int kind, reading *r, int *code)
         return false;
     }
     (void)fits_get_img_param(file, MOST_AXES, &bits, &axes, edges, code);
-    bool suits = *code == 0 && axes >= r->axes && axes <= MOST_AXES && edges[0] > 0 &&
+    (void)fits_get_img_equivtype(file, &bits, code);
+    bool suits = *code == 0 && axes >= request->least_axes && axes <= MOST_AXES && edges[0] > 0 &&
                  edges[1] > 0 && edges[2] > 0;
-    for (int i = r->axes; i < axes && suits; ++i) {
+    for (int i = request->most_axes; i < axes && suits; ++i) {
         suits = edges[i] == 1;
     }
-    r->columns = edges[0];
-    r->rows = edges[1];
-    r->planes = edges[2];
+    image->axes = axes < request->most_axes ? axes : request->most_axes;
+    image->columns = edges[0];
+    image->rows = edges[1];
+    image->planes = edges[2];
+    image->is_float = bits < 0;
     return suits;
 }
 
@@ -175,8 +145,9 @@ static bb_status find_image(fitsfile *file, reading *r)
             goto done;
         }
     }
-    BB_TRY(hold(code, r->path, "find an image"));
-    BB_FAIL(BB_INVALID, "'%s': %d parts, none an image of %s", r->path, count, name_axes(r));
+    BB_TRY(hold(code, r->request->path, "find an image"));
+    BB_FAIL(BB_INVALID, "'%s': %d parts, none an image of %s", r->request->path, count,
+            name_axes(r->request));
 done:
     return status;
 }
@@ -190,22 +161,23 @@ static bb_status find_part(fitsfile *file, reading *r)
     char name[FLEN_VALUE];
     char *end = NULL;
     int parts = 0;
-    const long number = strtol(r->part, &end, 10);
-    if (end != r->part && *end == '\0') {
+    const long number = strtol(r->request->part, &end, 10);
+    if (end != r->request->part && *end == '\0') {
         // cfitsio makes room for as many parts as it is asked for.
         (void)fits_get_num_hdus(file, &parts, &code);
         BB_REQUIRE(code != 0 || (number >= 1 && number <= parts), BB_IO,
-                   "'%s': no part '%s', expected 1 to %d", r->path, r->part, parts);
+                   "'%s': no part '%s', expected 1 to %d", r->request->path, r->request->part,
+                   parts);
         (void)fits_movabs_hdu(file, (int)number, &kind, &code);
     } else {
-        (void)snprintf(name, sizeof name, "%s", r->part);
+        (void)snprintf(name, sizeof name, "%s", r->request->part);
         (void)fits_movnam_hdu(file, IMAGE_HDU, name, 0, &code);
     }
-    BB_REQUIRE(code == 0, BB_IO, "'%s': no part '%s'", r->path, r->part);
+    BB_REQUIRE(code == 0, BB_IO, "'%s': no part '%s'", r->request->path, r->request->part);
     const bool fits = take_shape(file, kind, r, &code);
-    BB_TRY(hold(code, r->path, "read a header"));
-    BB_REQUIRE(fits, BB_INVALID, "'%s': part '%s' is no image of %s", r->path, r->part,
-               name_axes(r));
+    BB_TRY(hold(code, r->request->path, "read a header"));
+    BB_REQUIRE(fits, BB_INVALID, "'%s': part '%s' is no image of %s", r->request->path,
+               r->request->part, name_axes(r->request));
 done:
     return status;
 }
@@ -218,12 +190,13 @@ static bb_status hold_size(fitsfile *file, const reading *r)
     int bits = 0;
     (void)fits_get_img_type(file, &bits, &code);
     const bool packed = fits_is_compressed_image(file, &code) != 0;
-    const double pixels = (double)r->planes * (double)r->rows * (double)r->columns;
+    const double pixels =
+        (double)r->image.planes * (double)r->image.rows * (double)r->image.columns;
     const double bytes = pixels * fabs((double)bits) / 8.0;
-    BB_TRY(hold(code, r->path, "read a header"));
+    BB_TRY(hold(code, r->request->path, "read a header"));
     BB_REQUIRE(packed || bytes <= r->file_bytes, BB_IO,
                "'%s': declares %.0f bytes of pixels in a file of %.0f: damaged or cut short",
-               r->path, bytes, r->file_bytes);
+               r->request->path, bytes, r->file_bytes);
 done:
     return status;
 }
@@ -235,8 +208,8 @@ static bb_status read_unit(fitsfile *file, reading *r)
     int code = 0;
     (void)fits_read_key(file, TSTRING, "BUNIT", text, NULL, &code);
     code = code == KEY_NO_EXIST ? 0 : code;
-    (void)snprintf(r->unit, sizeof r->unit, "%s", text);
-    return hold(code, r->path, "read its unit");
+    (void)snprintf(r->image.unit, sizeof r->image.unit, "%s", text);
+    return hold(code, r->request->path, "read its unit");
 }
 
 // Verifies the checksums in the header of the current HDU (FITS 4.0, 4.4.2.7).
@@ -247,12 +220,13 @@ static bb_status verify_checksums(fitsfile *file, const reading *r)
     int data = 0;
     int part = 0;
     (void)fits_verify_chksum(file, &data, &part, &code);
-    BB_TRY(hold(code, r->path, "verify its checksums"));
-    BB_REQUIRE(data >= 0, BB_IO, "'%s': damaged: its data do not match its DATASUM", r->path);
+    BB_TRY(hold(code, r->request->path, "verify its checksums"));
+    BB_REQUIRE(data >= 0, BB_IO, "'%s': damaged: its data do not match its DATASUM",
+               r->request->path);
     BB_REQUIRE(part >= 0, BB_IO,
                "'%s': damaged: header and data do not match its CHECKSUM (a program that edits a "
                "header has to update it)",
-               r->path);
+               r->request->path);
 done:
     return status;
 }
@@ -266,12 +240,12 @@ static bb_status read_pixels(fitsfile *file, reading *r)
     int found = 0; // cfitsio writes to it unasked
     long first[MOST_AXES] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
     double undefined = NAN;
-    const LONGLONG pixels = (LONGLONG)r->planes * (LONGLONG)r->rows * (LONGLONG)r->columns;
+    const LONGLONG pixels = (LONGLONG)r->image.planes * r->image.rows * r->image.columns;
     (void)fits_get_img_type(file, &bits, &code);
     const bool has_blank = bits > 0 || fits_is_compressed_image(file, &code) != 0;
-    (void)fits_read_pix(file, TDOUBLE, first, pixels, has_blank ? &undefined : NULL, r->values,
-                        &found, &code);
-    return hold(code, r->path, "read its pixels");
+    (void)fits_read_pix(file, TDOUBLE, first, pixels, has_blank ? &undefined : NULL,
+                        r->image.values, &found, &code);
+    return hold(code, r->request->path, "read its pixels");
 }
 
 // Runs in a child process.
@@ -279,18 +253,21 @@ static bb_status read_here(void *context)
 {
     bb_status status = BB_OK;
     reading *r = context;
+    const bb_fits_image *image = &r->image;
+    const bb_index limit = r->request->limit;
     fitsfile *file = NULL;
     int code = 0;
-    BB_TRY(hold(fits_open_diskfile(&file, r->path, READONLY, &code), r->path, "open it"));
-    BB_TRY(r->part != NULL ? find_part(file, r) : find_image(file, r));
+    BB_TRY(hold(fits_open_diskfile(&file, r->request->path, READONLY, &code), r->request->path,
+                "open it"));
+    BB_TRY(r->request->part != NULL ? find_part(file, r) : find_image(file, r));
     BB_TRY(read_unit(file, r));
-    BB_REQUIRE(r->rows <= r->row_limit && r->columns <= r->row_limit, BB_INVALID,
-               "'%s': %td x %td pixels, expected at most %td along an edge", r->path, r->rows,
-               r->columns, r->row_limit);
-    BB_REQUIRE(r->planes <= MOST_PLANES, BB_INVALID, "'%s': %td planes, expected at most %d",
-               r->path, r->planes, MOST_PLANES);
+    BB_REQUIRE(image->rows <= limit && image->columns <= limit, BB_INVALID,
+               "'%s': %td x %td pixels, expected at most %td along an edge", r->request->path,
+               image->rows, image->columns, limit);
+    BB_REQUIRE(image->planes <= MOST_PLANES, BB_INVALID, "'%s': %td planes, expected at most %d",
+               r->request->path, image->planes, MOST_PLANES);
     BB_TRY(hold_size(file, r));
-    if (r->values != NULL) {
+    if (r->image.values != NULL) {
         BB_TRY(verify_checksums(file, r));
         BB_TRY(read_pixels(file, r));
     }
@@ -342,67 +319,55 @@ done:
     return status;
 }
 
-bb_status bb_fits_image_read(const char *path, bb_index limit, bb_index *rows, bb_index *columns,
-                             double **values)
-{
-    bb_fits_image image;
-    bb_status status = bb_fits_image_load(path, NULL, limit, &image);
-    *rows = image.rows;
-    *columns = image.columns;
-    *values = image.values;
-    return status;
-}
-
-// An image of so many axes.
-static bb_status load(const char *path, const char *part, int axes, bb_index limit,
-                      bb_fits_image *out)
+// The header, or with `pixels` the values of an image that was inspected.
+static bb_status read_apart(const bb_fits_request *request, double *pixels, bb_fits_image *image)
 {
     bb_status status = BB_OK;
+    const bb_fits_image before = *image;
     double size = 0.0;
-    size_t bytes = 0;
     bool packed = false;
-    double *pixels = NULL;
     reading *r = bb_address_space_share(sizeof *r);
-    *out = (bb_fits_image){0};
-    BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", path);
-    BB_TRY(bb_file_stamp_size(path, &size));
-    BB_TRY(look_packed(path, size, &packed));
-    *r = (reading){.path = path,
-                   .part = part,
-                   .file_bytes = packed ? INFINITY : size,
-                   .axes = axes,
-                   .row_limit = limit};
-    BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
-    out->planes = r->planes;
-    out->rows = r->rows;
-    out->columns = r->columns;
-    const bb_index lines = r->planes * r->rows;
-    BB_TRY(bb_declared_size_fits(2 * lines, r->columns)); // the child's and the caller's
-    bytes = (size_t)(lines * r->columns) * sizeof *pixels;
-    pixels = bb_address_space_share(bytes);
-    BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, path);
-    r->values = pixels;
-    BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, read_here, r));
-    BB_REQUIRE(r->planes == out->planes && r->rows == out->rows && r->columns == out->columns,
-               BB_IO, "'%s' changed while it was read", path);
-    BB_TRY(BB_ALLOCATE(lines * out->columns, &out->values));
-    memcpy(out->values, pixels, bytes);
-    memcpy(out->unit, r->unit, sizeof out->unit);
+    BB_REQUIRE(r != NULL, BB_MEMORY, "no memory to share with the reader of '%s'", request->path);
+    BB_TRY(bb_file_stamp_size(request->path, &size));
+    BB_TRY(look_packed(request->path, size, &packed));
+    *r = (reading){.request = request, .file_bytes = packed ? INFINITY : size};
+    r->image.values = pixels;
+    BB_TRY(bb_isolation_run(request->path, PATIENCE_SECONDS, read_here, r));
+    BB_REQUIRE(pixels == NULL ||
+                   (r->image.planes == before.planes && r->image.rows == before.rows &&
+                    r->image.columns == before.columns),
+               BB_IO, "'%s' changed while it was read", request->path);
+    *image = r->image;
 done:
-    bb_address_space_unshare(pixels, bytes);
     bb_address_space_unshare(r, sizeof *r);
     return status;
 }
 
-bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit, bb_fits_image *out)
+bb_status bb_fits_image_inspect(const bb_fits_request *request, bb_fits_image *out)
 {
-    return load(path, part, 2, limit, out);
+    *out = (bb_fits_image){0};
+    return read_apart(request, NULL, out);
 }
 
-bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index limit,
-                                  bb_fits_image *out)
+bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
 {
-    return load(path, part, 3, limit, out);
+    bb_status status = BB_OK;
+    bb_fits_image image;
+    double *pixels = NULL;
+    size_t bytes = 0;
+    *out = (bb_fits_image){0};
+    BB_TRY(bb_fits_image_inspect(request, &image));
+    BB_TRY(bb_declared_size_fits(image.planes * image.rows, image.columns));
+    bytes = (size_t)(image.planes * image.rows * image.columns) * sizeof *pixels;
+    pixels = bb_address_space_share(bytes);
+    BB_REQUIRE(pixels != NULL, BB_MEMORY, "%zu bytes asked for to read '%s'", bytes, request->path);
+    BB_TRY(read_apart(request, pixels, &image));
+    *out = image;
+    out->bytes = bytes;
+    pixels = NULL;
+done:
+    bb_address_space_unshare(pixels, bytes);
+    return status;
 }
 
 #endif

@@ -21,37 +21,37 @@ bool bb_fits_image_named(const char *path);
 /// or cannot be read, its name does.
 bool bb_fits_image_recognised(const char *path);
 
-/// A whole image: row by row along the second axis, from the file's first pixel; scaled as its
-/// header says; NaN where an integer pixel equals BLANK (FITS 4.0, 4.4.2.5). Axes of one pixel do
-/// not count. `limit` bounds either edge. Errors: BB_UNSUPPORTED (a build without cfitsio), BB_IO
-/// (no such file, not FITS, damaged: also by its DATASUM or CHECKSUM), BB_INVALID (no image of two
-/// axes, too large), BB_MEMORY.
-/// Owner of `*values` [rows][columns]: the caller.
-BB_CHECKED bb_status bb_fits_image_read(const char *path, bb_index limit, bb_index *rows,
-                                        bb_index *columns, double **values);
+/// The part that a key `dataset` names: NULL, the first image, for a path as HDF5 has them.
+const char *bb_fits_image_part(const char *dataset);
 
 enum { BB_FITS_UNIT_BYTES = 72 };
 
-/// An image with its unit.
+/// Which image; texts are borrowed.
+typedef struct bb_fits_request {
+    const char *path;
+    const char *part;          ///< EXTNAME, or number from 1, the primary one; NULL: the first one
+    int least_axes, most_axes; ///< 2 or 3; further axes have one pixel
+    bb_index limit;            ///< of rows and of columns
+} bb_fits_request;
+
+/// An image, row by row along the second axis, from the file's first pixel.
 typedef struct bb_fits_image {
-    bb_index planes; ///< along the third axis; 1 of two
-    bb_index rows, columns;
-    double *values;                ///< [planes][rows][columns], owned by the caller
+    int axes; ///< 2 or 3
+    bb_index planes, rows, columns;
+    bool is_float;                 ///< floats, or integers with a scale that is not whole
     char unit[BB_FITS_UNIT_BYTES]; ///< the header's BUNIT, "" where it has none
+    double *values; ///< [planes][rows][columns], NULL of a header; bb_fits_image_release
+    size_t bytes;   ///< of its memory
 } bb_fits_image;
 
-/// The same of one part: `part` is its EXTNAME, or its number from 1, the primary one. Errors:
-/// those above, BB_IO (no such part).
-BB_CHECKED bb_status bb_fits_image_load(const char *path, const char *part, bb_index limit,
-                                        bb_fits_image *out);
+/// Looks at an image's shape and type, not at its pixels. Errors: BB_UNSUPPORTED (a build without
+/// cfitsio), BB_IO (no such file or part, not FITS, damaged), BB_INVALID (no image of so many axes,
+/// more pixels along an edge than asked for, more than 65536 planes), BB_MEMORY.
+BB_CHECKED bb_status bb_fits_image_inspect(const bb_fits_request *request, bb_fits_image *out);
 
-/// The same of three axes, the third of at most 65536 planes; `part` NULL: the first such image.
-BB_CHECKED bb_status bb_fits_image_load_cube(const char *path, const char *part, bb_index limit,
-                                             bb_fits_image *out);
-
-/// Holds a square image's halves to each other within `bound`, the lower one being the matrix.
-/// Errors: BB_INVALID, named by file and part.
-BB_CHECKED bb_status bb_fits_image_mirror(const char *path, const char *part, double bound,
-                                          bb_fits_image *image);
+/// The same with the pixels, scaled as the header says; NaN where an integer pixel equals BLANK
+/// (FITS 4.0, 4.4.2.5). Errors: also BB_IO where DATASUM or CHECKSUM do not match.
+BB_CHECKED bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out);
+void bb_fits_image_release(bb_fits_image *image);
 
 #endif

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/map_file.h"
 
+#include "core/digest.h"
+#include "core/file.h"
 #include "sim/address_space.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
+#include "sim/input/fits_image.h"
 #include "sim/input/matrix_dataset.h"
 #include "sim/input/unit.h"
 #include "sim/input/value_attributes.h"
-#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 #include "sim/study.h"
 
@@ -38,26 +40,42 @@ done:
     return status;
 }
 
+static bb_status check_unit(const bb_map_request *request, const char *unit)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(request->unit == NULL || bb_unit_is(unit, request->unit), BB_INVALID,
+               "values in %s, expected %s", unit, request->unit);
+done:
+    return status;
+}
+
+static bb_status check_mask(const bb_map_request *request, bool is_whole, bool is_float)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(!request->mask || is_whole, BB_INVALID,
+               "holds %s, expected integers or booleans: 0 where nothing was measured",
+               is_float ? "floats" : "no numbers");
+done:
+    return status;
+}
+
+static bb_index longest_edge(const bb_map_request *request)
+{
+    return request->longest > 0 ? request->longest : (bb_index)BB_MAP_FILE_EDGE;
+}
+
 static bb_status check_type(const bb_map_request *request, handles *open, bb_map_file *map)
 {
     bb_status status = BB_OK;
-    const char *unit = map->unit;
     const H5T_class_t class = H5Tget_class(open->type);
     const bool whole_numbers = class == H5T_INTEGER || bb_hdf5_library_is_logical(open->type);
     BB_TRY(bb_value_attributes_read(open->id, open->type, &open->attributes));
     map->is_float = class == H5T_FLOAT || bb_value_attributes_packed(&open->attributes);
-    if (request->mask) {
-        BB_REQUIRE(whole_numbers && !map->is_float, BB_INVALID,
-                   "holds %s, expected integers or booleans: 0 where "
-                   "nothing was measured",
-                   map->is_float ? "floats" : "no numbers");
-    } else {
-        BB_REQUIRE(class == H5T_FLOAT || class == H5T_INTEGER, BB_INVALID,
-                   "holds no numbers, expected floats or integers");
-    }
+    BB_TRY(check_mask(request, whole_numbers && !map->is_float, map->is_float));
+    BB_REQUIRE(request->mask || class == H5T_FLOAT || class == H5T_INTEGER, BB_INVALID,
+               "holds no numbers, expected floats or integers");
     BB_TRY(bb_hdf5_library_read_text(open->id, "units", map->unit, sizeof map->unit));
-    BB_REQUIRE(request->unit == NULL || bb_unit_is(unit, request->unit), BB_INVALID,
-               "values in %s, expected %s", unit, request->unit);
+    BB_TRY(check_unit(request, map->unit));
     if (request->attribute != NULL) {
         BB_TRY(bb_hdf5_library_read_number(open->id, request->attribute, &map->attribute));
     }
@@ -87,8 +105,7 @@ static bb_status check_shape(const bb_map_request *request, const handles *open,
     BB_TRY(check_rank(request, rank));
     BB_READ_TRY(H5Sget_simple_extent_dims(open->space, shape, NULL));
     const hsize_t *grid = shape + (rank - 2);
-    const hsize_t longest =
-        request->longest > 0 ? (hsize_t)request->longest : (hsize_t)BB_MAP_FILE_EDGE;
+    const hsize_t longest = (hsize_t)longest_edge(request);
     BB_REQUIRE(grid[0] >= 1 && grid[1] >= 1 && grid[0] <= longest && grid[1] <= longest, BB_INVALID,
                "has %llu rows and %llu columns, expected 1 to %llu of each",
                (unsigned long long)grid[0], (unsigned long long)grid[1],
@@ -112,7 +129,7 @@ static bb_status read_values(const handles *open, bb_index count, double *values
 {
     bb_status status = BB_OK;
     char recorded[BB_DIGEST_BYTES], digest[BB_DIGEST_BYTES];
-    bb_value_digest *state = NULL;
+    bb_digest *state = NULL;
     if (bb_hdf5_library_is_logical(open->type)) { // read into the end of what they become
         const unsigned char *bytes =
             (unsigned char *)values + count * (bb_index)(sizeof *values - 1);
@@ -126,15 +143,15 @@ static bb_status read_values(const handles *open, bb_index count, double *values
     BB_READ_TRY(H5Dread(open->id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     BB_TRY(bb_hdf5_library_read_text(open->id, "digest", recorded, sizeof recorded));
     if (recorded[0] != '\0') {
-        BB_TRY(bb_value_digest_create(&state));
-        bb_value_digest_add(state, values, count);
-        bb_value_digest_text(state, digest);
+        BB_TRY(bb_digest_create(&state));
+        bb_digest_add_values(state, values, count);
+        bb_digest_text(state, digest);
         BB_REQUIRE(strcmp(recorded, digest) == 0, BB_IO,
                    "damaged: the values have digest %s, the file says %s", digest, recorded);
     }
     bb_value_attributes_decode(&open->attributes, count, values);
 done:
-    bb_value_digest_destroy(&state);
+    bb_digest_destroy(&state);
     return status;
 }
 
@@ -196,10 +213,38 @@ done:
     return status;
 }
 
+// An image: its unit and type are those of a dataset.
+static bb_status take_image(const bb_map_request *request, bool header, bb_map_file *out)
+{
+    bb_status status = BB_OK;
+    bb_fits_image image = {0};
+    const bb_fits_request wanted = {.path = request->file,
+                                    .part = bb_fits_image_part(request->dataset),
+                                    .least_axes = request->cube != NULL ? 3 : 2,
+                                    .most_axes = request->cube != NULL || request->steps ? 3 : 2,
+                                    .limit = longest_edge(request)};
+    BB_TRY((header ? bb_fits_image_inspect : bb_fits_image_read)(&wanted, &image));
+    BB_TRY(bb_study_name_failure(check_mask(request, !image.is_float, image.is_float), "'%s'",
+                                 request->file));
+    BB_TRY(bb_study_name_failure(check_unit(request, image.unit), "'%s'", request->file));
+    *out = (bb_map_file){.steps = image.axes == 3 ? image.planes : 0,
+                         .rows = image.rows,
+                         .columns = image.columns,
+                         .is_float = image.is_float,
+                         .values = image.values,
+                         .bytes = image.bytes};
+    (void)snprintf(out->unit, sizeof out->unit, "%s", image.unit);
+    image.values = NULL;
+done:
+    bb_fits_image_release(&image);
+    return status;
+}
+
 bb_status bb_map_file_inspect(const bb_map_request *request, bb_map_file *out)
 {
     *out = (bb_map_file){0};
-    return inspect_apart(request, NULL, out);
+    return bb_fits_image_recognised(request->file) ? take_image(request, true, out)
+                                                   : inspect_apart(request, NULL, out);
 }
 
 bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
@@ -209,6 +254,9 @@ bb_status bb_map_file_read(const bb_map_request *request, bb_map_file *out)
     double *values = NULL;
     size_t bytes = 0;
     *out = (bb_map_file){0};
+    if (bb_fits_image_recognised(request->file)) {
+        return take_image(request, false, out);
+    }
     BB_TRY(bb_map_file_inspect(request, &map));
     BB_TRY(bb_declared_size_fits(count_values(&map) / map.columns, map.columns));
     bytes = (size_t)count_values(&map) * sizeof *values;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/matrix_file.h"
 
+#include "core/digest.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/address_space.h"
@@ -8,7 +10,6 @@
 #include "sim/input/declared_size.h"
 #include "sim/input/fits_image.h"
 #include "sim/input/matrix_dataset.h"
-#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
 #include "sim/study.h"
 
@@ -44,6 +45,7 @@ enum {
     PANEL_BYTES = 1 << 26,
     UNIT_BYTES = 64,
     TITLE_BYTES = 256,
+    PART_BYTES = 128,
     MOST_EDGE = 1 << 20, // of a FITS image
     MIRROR_TILE = 1024,  // rows of a block that is held against its mirror image
 };
@@ -56,7 +58,7 @@ static pthread_mutex_t library_mutex = PTHREAD_MUTEX_INITIALIZER;
 struct bb_matrix_file {
     bb_matrix_source source;
     bb_matrix_dataset matrix;
-    double *values; // of a FITS image, NULL otherwise
+    bb_fits_image image; // of a FITS file; no values of an HDF5 dataset
     bb_view view;
     double minimum, maximum; // as they are in the file
     double factor;           // from the file's unit to the source's
@@ -102,14 +104,14 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
     bb_status status = BB_OK;
     char recorded[BB_DIGEST_BYTES];
     char digest[BB_DIGEST_BYTES];
-    bb_value_digest *state = NULL;
+    bb_digest *state = NULL;
     double *panel = NULL;
     bb_index rows = PANEL_BYTES / (matrix->columns * (bb_index)sizeof(double));
     rows = rows < 1 ? 1 : rows;
     rows = rows < matrix->rows ? rows : matrix->rows;
     BB_TRY(bb_declared_size_fits(rows, matrix->columns));
     BB_TRY(BB_ALLOCATE(rows * matrix->columns, &panel));
-    BB_TRY(bb_value_digest_create(&state));
+    BB_TRY(bb_digest_create(&state));
     found->minimum = INFINITY;
     found->maximum = -INFINITY;
     for (bb_index row = 0; row < matrix->rows; row += rows) {
@@ -117,9 +119,9 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
         BB_TRY(
             bb_matrix_dataset_read(matrix, row, 0, bb_view_matrix(panel, count, matrix->columns)));
         survey_panel(panel, row * matrix->columns, count * matrix->columns, found);
-        bb_value_digest_add(state, panel, count * matrix->columns);
+        bb_digest_add_values(state, panel, count * matrix->columns);
     }
-    bb_value_digest_text(state, digest);
+    bb_digest_text(state, digest);
     BB_TRY(bb_hdf5_library_read_text(matrix->id, "digest", recorded, sizeof recorded));
     found->certified = recorded[0] != '\0';
     BB_REQUIRE(!found->certified || strcmp(recorded, digest) == 0, BB_IO,
@@ -128,7 +130,7 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
                "row %td, column %td: %g, expected a finite value", found->bad / matrix->columns,
                found->bad % matrix->columns, found->bad_value);
 done:
-    bb_value_digest_destroy(&state);
+    bb_digest_destroy(&state);
     BB_RELEASE(&panel);
     return status;
 }
@@ -332,16 +334,17 @@ static void note_facts(const facts *found, const char *part, bb_matrix_file *fil
     file->stamp = found->stamp;
     file->unit_said = found->unit[0] != '\0';
     (void)snprintf(file->unit, sizeof file->unit, "%s", file->unit_said ? found->unit : "1");
-    (void)snprintf(file->title, sizeof file->title, "'%s', %s '%s'", found->place->file, part,
-                   found->place->dataset);
+    (void)snprintf(file->title, sizeof file->title, "'%s', %s", found->place->file, part);
 }
 
 static bb_status open_here(const facts *found, const char *name, bb_matrix_file *file)
 {
     bb_status status = BB_OK;
+    char part[PART_BYTES];
     file->matrix = BB_MATRIX_DATASET_NONE;
     BB_TRY(bb_matrix_dataset_open(found->place, &file->matrix));
-    note_facts(found, "dataset", file);
+    (void)snprintf(part, sizeof part, "dataset '%s'", found->place->dataset);
+    note_facts(found, part, file);
     BB_TRY(hold_stamp(file));
     file->source = (bb_matrix_source){.rows = file->matrix.rows,
                                       .columns = file->matrix.columns,
@@ -354,28 +357,56 @@ done:
     return status;
 }
 
+// The lower half is the matrix.
+static bb_status mirror_image(const bb_fits_image *image, double bound, const char *title)
+{
+    bb_status status = BB_OK;
+    const bb_index n = image->rows;
+    BB_REQUIRE(image->columns == n, BB_INVALID, "%s: %td x %td, expected a square matrix", title, n,
+               image->columns);
+    for (bb_index i = 0; i < n; ++i) {
+        for (bb_index j = 0; j < i; ++j) {
+            const double lower = image->values[i * n + j];
+            double *upper = &image->values[j * n + i];
+            BB_REQUIRE(fabs(lower - *upper) <= bound, BB_INVALID,
+                       "%s: not symmetric: (%td, %td) is %.17g, its mirror image %.17g", title, i,
+                       j, lower, *upper);
+            *upper = lower;
+        }
+    }
+done:
+    return status;
+}
+
 static bb_status open_image(const bb_matrix_place *place, bool symmetric, const char *name,
                             bb_matrix_file *file)
 {
     bb_status status = BB_OK;
-    bb_fits_image image;
+    const bb_fits_image *image = &file->image;
+    const bb_fits_request request = {.path = place->file,
+                                     .part = bb_fits_image_part(place->dataset),
+                                     .least_axes = 2,
+                                     .most_axes = 2,
+                                     .limit = MOST_EDGE};
     facts found = {
         .place = place, .axis = -1, .bad = -1, .minimum = INFINITY, .maximum = -INFINITY};
+    char part[PART_BYTES] = "first image";
     file->matrix = BB_MATRIX_DATASET_NONE;
-    BB_TRY(bb_fits_image_load(place->file, place->dataset, MOST_EDGE, &image));
-    file->values = image.values;
-    survey_panel(image.values, 0, image.rows * image.columns, &found);
-    BB_REQUIRE(found.bad < 0, BB_INVALID,
-               "'%s', image '%s', row %td, column %td: %g, expected a finite value", place->file,
-               place->dataset, found.bad / image.columns, found.bad % image.columns,
+    BB_TRY(bb_fits_image_read(&request, &file->image));
+    survey_panel(image->values, 0, image->rows * image->columns, &found);
+    (void)snprintf(found.unit, sizeof found.unit, "%.63s", image->unit);
+    if (request.part != NULL) {
+        (void)snprintf(part, sizeof part, "image '%s'", request.part);
+    }
+    note_facts(&found, part, file);
+    BB_REQUIRE(found.bad < 0, BB_INVALID, "%s, row %td, column %td: %g, expected a finite value",
+               file->title, found.bad / image->columns, found.bad % image->columns,
                found.bad_value);
     if (symmetric) {
         const double bound = ASYMMETRY * fmax(fabs(found.minimum), fabs(found.maximum));
-        BB_TRY(bb_fits_image_mirror(place->file, place->dataset, bound, &image));
+        BB_TRY(mirror_image(image, bound, file->title));
     }
-    (void)snprintf(found.unit, sizeof found.unit, "%.63s", image.unit);
-    note_facts(&found, "image", file);
-    file->view = bb_view_matrix(file->values, image.rows, image.columns);
+    file->view = bb_view_matrix(image->values, image->rows, image->columns);
     file->source = bb_matrix_source_dense(&file->view, name, file->unit);
     file->source.symmetric = symmetric;
 done:
@@ -439,7 +470,7 @@ void bb_matrix_file_close(bb_matrix_file **file)
     bb_matrix_file *matrix_file = *file;
     if (matrix_file != NULL) {
         bb_matrix_dataset_close(&matrix_file->matrix);
-        BB_RELEASE(&matrix_file->values);
+        bb_fits_image_release(&matrix_file->image);
     }
     BB_RELEASE(file);
 }
@@ -460,9 +491,9 @@ bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity)
     } else if (factor != 1.0) {
         bb_log_detail("%s is in %s: converted to %s", file->title, file->unit, unit);
     }
-    for (bb_index i = 0; file->values != NULL && i < file->source.rows * file->source.columns;
-         ++i) {
-        file->values[i] *= factor;
+    double *values = file->image.values;
+    for (bb_index i = 0; values != NULL && i < file->source.rows * file->source.columns; ++i) {
+        values[i] *= factor;
     }
     file->factor = factor;
     (void)snprintf(file->unit, sizeof file->unit, "%s", unit);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/matrix_metadata.h"
 
+#include "core/digest.h"
 #include "sim/hdf5_library.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <xxhash.h>
 
 // clang-format off
 #define PLACE_KEYS(may_be_left_out)                                                                \
@@ -42,9 +42,9 @@ void bb_matrix_metadata_say(bb_matrix_metadata *metadata, const char *yaml)
         memcpy(metadata->made_for, yaml, length + 1);
         return;
     }
-    XXH128_hash_t hash = XXH3_128bits(yaml, length);
-    (void)snprintf(metadata->made_for, sizeof metadata->made_for, "digest: %016llx%016llx\n",
-                   (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+    char digest[BB_DIGEST_BYTES];
+    bb_digest_of(yaml, length, digest);
+    (void)snprintf(metadata->made_for, sizeof metadata->made_for, "digest: %s\n", digest);
 }
 
 bb_status bb_matrix_metadata_write(int64_t dataset, const bb_matrix_metadata *metadata)

@@ -13,7 +13,7 @@
 /// Where a matrix is: the keys under `matrix:` and the like.
 typedef struct bb_matrix_place {
     const char *file;    ///< path
-    const char *dataset; ///< path inside the file; FITS: name or number of an image
+    const char *dataset; ///< path in the file; FITS: name or number of an image, "/any": the first
 } bb_matrix_place;
 
 extern const bb_schema bb_matrix_place_schema;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/policy_table.h"
 
+#include "core/file.h"
 #include "core/memory.h"
-#include "sim/input/value_digest.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,15 +2,15 @@
 #include "sim/kernels/object_file.h"
 
 #include "build_info.h"
+#include "core/digest.h"
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "core/text.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/value_attributes.h"
-#include "sim/input/value_digest.h"
 #include "sim/isolation.h"
-#include "sim/output/file.h"
 #include "sim/study.h"
 #include "solvers/kernels/kernel_manager.h"
 

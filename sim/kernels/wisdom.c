@@ -2,6 +2,7 @@
 #include "sim/kernels/wisdom.h"
 
 #include "core/device/build.h"
+#include "core/digest.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/config/shipped_folder.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 static const double SIZE_FACTOR = 4.0; // beyond which the rule of the default is the better guess
 static const char folder_name[] = "kernels/tuned/";
@@ -107,9 +107,7 @@ bb_status bb_wisdom_program(const bb_description *description, char out[BB_WISDO
     bb_status status = BB_OK;
     bb_text text = {0};
     BB_TRY(bb_description_write(description, &text));
-    const XXH128_hash_t hash = XXH3_128bits(bb_text_string(&text), (size_t)text.length);
-    (void)snprintf(out, BB_WISDOM_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
-                   (unsigned long long)hash.low64);
+    bb_digest_of(bb_text_string(&text), (size_t)text.length, out);
 done:
     bb_text_release(&text);
     return status;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/image.h"
 
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/thread.h"
 #include "sim/hdf5_library.h"
 #include "sim/input/matrix_file.h"
-#include "sim/output/file.h"
 #include "sim/output/results.h"
 
 #include <hdf5.h>
@@ -124,8 +124,7 @@ static bb_status fill_rows(void *context, bb_index begin, bb_index end)
         bb_view_matrix(bb_view_row(work->panel, begin), end - begin, work->panel.shape[1]));
 }
 
-static bb_status write_panels(hid_t id, hid_t space, const bb_operator *matrix,
-                              bb_value_digest *digest)
+static bb_status write_panels(hid_t id, hid_t space, const bb_operator *matrix, bb_digest *digest)
 {
     bb_status status = BB_OK;
     hid_t memory = -1;
@@ -147,7 +146,7 @@ static bb_status write_panels(hid_t id, hid_t space, const bb_operator *matrix,
         WRITE_TRY(H5Dwrite(id, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values));
         (void)H5Sclose(memory);
         memory = -1;
-        bb_value_digest_add(digest, values, rows * columns);
+        bb_digest_add_values(digest, values, rows * columns);
     }
 done:
     (void)H5Sclose(memory);
@@ -156,8 +155,7 @@ done:
 }
 
 // The digest is of what readers get: zfp's values, once they have left HDF5's cache.
-static bb_status digest_stored(hid_t group, const bb_operator *matrix, hid_t *id,
-                               bb_value_digest *digest)
+static bb_status digest_stored(hid_t group, const bb_operator *matrix, hid_t *id, bb_digest *digest)
 {
     bb_status status = BB_OK;
     hid_t space = -1;
@@ -175,7 +173,7 @@ static bb_status digest_stored(hid_t group, const bb_operator *matrix, hid_t *id
         const hsize_t start[3] = {(hsize_t)row, 0, 0};
         WRITE_TRY(H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL));
         WRITE_TRY(H5Dread(*id, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, values));
-        bb_value_digest_add(digest, values, matrix->source->columns);
+        bb_digest_add_values(digest, values, matrix->source->columns);
     }
 done:
     BB_RELEASE(&values);
@@ -206,25 +204,25 @@ static bb_status write_operator(int64_t file, const bb_operator *matrix)
     hid_t group = -1;
     hid_t space = -1;
     hid_t id = -1;
-    bb_value_digest *digest = NULL;
+    bb_digest *digest = NULL;
     char text[BB_DIGEST_BYTES];
-    BB_TRY(bb_value_digest_create(&digest));
+    BB_TRY(bb_digest_create(&digest));
     BB_TRY(open_group(file, &group));
     BB_TRY(create_dataset(group, matrix, &space, &id));
     BB_TRY(write_panels(id, space, matrix, digest));
     if (matrix->storage.tolerance > 0.0) {
-        bb_value_digest_destroy(&digest);
-        BB_TRY(bb_value_digest_create(&digest));
+        bb_digest_destroy(&digest);
+        BB_TRY(bb_digest_create(&digest));
         BB_TRY(digest_stored(group, matrix, &id, digest));
     }
-    bb_value_digest_text(digest, text);
+    bb_digest_text(digest, text);
     BB_TRY(bb_hdf5_library_write_attribute(id, "units", matrix->source->unit, NAN));
     BB_TRY(bb_hdf5_library_write_attribute(id, "long_name", matrix->long_name, NAN));
     BB_TRY(bb_hdf5_library_write_attribute(id, "digest", text, NAN));
     BB_TRY(bb_matrix_metadata_write(id, &matrix->metadata));
     BB_TRY(attach_indices(group, id, matrix));
 done:
-    bb_value_digest_destroy(&digest);
+    bb_digest_destroy(&digest);
     (void)H5Dclose(id);
     (void)H5Sclose(space);
     (void)H5Gclose(group);

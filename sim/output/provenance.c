@@ -187,7 +187,7 @@ static bb_status add_input(void *context, const char *key, const char *file)
     BB_TRY(bb_memory_text(key, &record->keys[i]));
     BB_TRY(named ? bb_memory_text(file, &record->files[i])
                  : bb_memory_printf(&record->files[i], "%s/%s", folder, file));
-    const bb_status read = bb_value_digest_file(file, digest);
+    const bb_status read = bb_digest_file(file, digest);
     BB_REQUIRE(read != BB_MEMORY, BB_MEMORY, "host memory exhausted: digest of '%s'", file);
     BB_TRY(bb_memory_text(read == BB_OK ? digest : "", &record->digests[i]));
 done:

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 bb_status bb_results_sheet_path(const char *path, const char *group, char **out)
 {
@@ -577,26 +576,25 @@ const bb_operator *bb_results_operator_at(const bb_results *results, bb_index in
     return &results->operators[index];
 }
 
-static void digest_text(XXH3_state_t *state, const char *text)
+static void digest_text(bb_digest *digest, const char *text)
 {
-    (void)XXH3_128bits_update(state, text, strlen(text) + 1);
+    bb_digest_add(digest, text, strlen(text) + 1);
 }
 
-static void digest_dataset(XXH3_state_t *state, const bb_dataset *dataset)
+static void digest_dataset(bb_digest *digest, const bb_dataset *dataset)
 {
-    digest_text(state, dataset->name);
-    digest_text(state, dataset->unit);
+    digest_text(digest, dataset->name);
+    digest_text(digest, dataset->unit);
     for (int a = 0; a < dataset->rank; ++a) {
         uint64_t size = (uint64_t)dataset->shape[a];
-        (void)XXH3_128bits_update(state, &size, sizeof size);
-        digest_text(state, dataset->axes[a]);
+        bb_digest_add(digest, &size, sizeof size);
+        digest_text(digest, dataset->axes[a]);
     }
     for (bb_index i = 0; dataset->is_text && i < dataset->count; ++i) {
-        digest_text(state, dataset->texts[i]);
+        digest_text(digest, dataset->texts[i]);
     }
     if (!dataset->is_text && dataset->count > 0) {
-        (void)XXH3_128bits_update(state, dataset->numbers,
-                                  (size_t)dataset->count * sizeof dataset->numbers[0]);
+        bb_digest_add_values(digest, dataset->numbers, dataset->count);
     }
 }
 
@@ -622,20 +620,17 @@ bb_status bb_results_digest(const bb_results *results, bool reproducible_only,
                             char out[BB_DIGEST_BYTES])
 {
     bb_status status = BB_OK;
-    XXH3_state_t *state = XXH3_createState();
-    BB_REQUIRE(state != NULL, BB_MEMORY, "host memory exhausted: state of a digest");
-    (void)XXH3_128bits_reset(state);
+    bb_digest *digest = NULL;
+    BB_TRY(bb_digest_create(&digest));
     const bb_dataset *dataset = next_by_name(results, NULL);
     while (dataset != NULL) {
         if (!reproducible_only || !dataset->measured) {
-            digest_dataset(state, dataset);
+            digest_dataset(digest, dataset);
         }
         dataset = next_by_name(results, dataset->name);
     }
-    XXH128_hash_t hash = XXH3_128bits_digest(state);
-    (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
-                   (unsigned long long)hash.low64);
+    bb_digest_text(digest, out);
 done:
-    (void)XXH3_freeState(state);
+    bb_digest_destroy(&digest);
     return status;
 }

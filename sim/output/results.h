@@ -11,10 +11,10 @@
 #ifndef BB_SIM_OUTPUT_RESULTS_H
 #define BB_SIM_OUTPUT_RESULTS_H
 
+#include "core/digest.h"
 #include "core/matrix_source.h"
 #include "core/text.h"
 #include "sim/input/matrix_metadata.h"
-#include "sim/input/value_digest.h"
 
 #include <stdbool.h>
 

@@ -17,7 +17,7 @@
 #include "core/outcome.h"
 #include "core/text.h"
 #include "sim/experiment.h"
-#include "sim/output/checkpoint.h"
+#include "core/store.h"
 #include "sim/output/output_table.h"
 
 #include <stdbool.h>
@@ -194,11 +194,11 @@ int bb_search_slots_most(const bb_slot_table *table);
 bool bb_search_slots_retreat(bb_search_slots *slots);
 
 /// Pieces of a checkpoint of the trials, and reading them back for a study of `pipelines`. Errors:
-/// those of bb_checkpoint_take, BB_IO (impossible trials).
+/// those of bb_store_take, BB_IO (impossible trials).
 void bb_search_trials_list(const bb_search_trials *trials,
-                           bb_checkpoint_piece pieces[BB_SEARCH_PIECES]);
+                           bb_store_piece pieces[BB_SEARCH_PIECES]);
 BB_CHECKED bb_status bb_search_trials_take(bb_search_trials *trials, bb_index pipelines,
-                                           bb_checkpoint *checkpoint);
+                                           bb_store *checkpoint);
 
 /// A trial as the rows of /search read it.
 typedef struct bb_search_row {

@@ -14,6 +14,7 @@
 #include "sim/kernels/kernel_variants.h"
 #include "sim/output/results.h"
 #include "sim/part.h"
+#include "sim/pipelines/pipeline_restart.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_study.h"
 #include "sim/study.h"
@@ -172,6 +173,7 @@ typedef struct product_run {
     product_dump *dump;              // NULL for none; the results'
     product_evaluation *evaluations; // [pipeline_count]
     bb_product_devices devices;
+    bb_restart restart;
 } product_run;
 
 static void finish(product_run *run)
@@ -185,6 +187,7 @@ static void finish(product_run *run)
     BB_RELEASE(&run->truth);
     BB_RELEASE(&run->evaluations);
     bb_product_devices_close(&run->devices);
+    bb_restart_release(&run->restart);
 }
 
 // The matrix as the study lays it out; what a pipeline cannot code so is an error before anything
@@ -513,6 +516,63 @@ static const bb_part kernels = {
 
 static const bb_part *const parts[] = {&scores, &kernels, NULL};
 
+// What a checkpoint keeps of a pipeline beside its evaluation.
+static bb_index list_kept(const void *context, bb_index pipeline, bb_store_piece *pieces)
+{
+    const product_evaluation *kept = &((const product_run *)context)->evaluations[pipeline];
+    pieces[0] = (bb_store_piece){&kept->coding, sizeof kept->coding};
+    pieces[1] = (bb_store_piece){&kept->worst_vector, sizeof kept->worst_vector};
+    return 2;
+}
+
+// Draw 0 of a pipeline that came from a checkpoint, for its matrix and products alone: of a
+// reference that others are compared with, for a dump, and to note kernels that are assembled.
+static bb_status run_again(product_run *run, bb_index pipeline, bool is_last)
+{
+    bb_status status = BB_OK;
+    const bb_evaluation *kept = &run->evaluations[pipeline].common;
+    product_evaluation again = {.common = bb_evaluation_start(kept->pipeline)};
+    again.common.device = kept->device;
+    if ((pipeline == run->reference && !is_last) || run->dump != NULL ||
+        run->devices.contexts[kept->device] != NULL) {
+        BB_TRY(run_draw(run, pipeline, 0, &again));
+    }
+done:
+    return status;
+}
+
+// Every pipeline, the reference first.
+static bb_status run_all(product_run *run, const bb_run_options *options)
+{
+    bb_status status = BB_OK;
+    const bb_index count = run->pipeline_count;
+    bb_index order[BB_STUDY_PIPELINES];
+    bb_pipeline_state state = {.order = order,
+                               .first = &run->evaluations->common,
+                               .stride = sizeof *run->evaluations,
+                               .count = count,
+                               .context = run,
+                               .list = list_kept};
+    for (bb_index i = 0; i < count; ++i) {
+        order[i] = i == 0 ? run->reference : i - (i <= run->reference);
+    }
+    BB_TRY(bb_pipeline_restart_load(&run->restart, options->resume, &state));
+    const bb_index restored = state.finished;
+    for (bb_index i = 0; i < count; ++i) {
+        bb_log_progress_step("computing", run->pipelines[order[i]].name, i, count);
+        if (i < restored) {
+            BB_TRY(run_again(run, order[i], restored == count));
+        } else {
+            BB_TRY(run_pipeline(run, order[i]));
+            state.finished = i + 1;
+            BB_TRY(bb_pipeline_restart_save(&run->restart, &state));
+        }
+    }
+    bb_log_progress("computing", count, count);
+done:
+    return status;
+}
+
 static bb_status run_product(const void *study, const bb_run_options *options, bb_results *results)
 {
     bb_status status = BB_OK;
@@ -520,13 +580,9 @@ static bb_status run_product(const void *study, const bb_run_options *options, b
     BB_TRY(create_dump(results, options->dump, &run.dump));
     BB_TRY(bb_product_devices_vary(&run.devices, &((const bb_product_study *)study)->kernels,
                                    options->kernels));
+    BB_TRY(bb_pipeline_restart_open(&bb_product_study_schema, study, options, &run.restart));
     BB_TRY(start(study, &run));
-    for (bb_index i = 0; i < run.pipeline_count; ++i) { // the reference first
-        const bb_index p = i == 0 ? run.reference : i - (i <= run.reference);
-        bb_log_progress_step("computing", run.pipelines[p].name, i, run.pipeline_count);
-        BB_TRY(run_pipeline(&run, p));
-    }
-    bb_log_progress("computing", run.pipeline_count, run.pipeline_count);
+    BB_TRY(run_all(&run, options));
     BB_TRY(bb_parts_run(parts, study, &run, results));
 done:
     finish(&run);
@@ -626,5 +682,6 @@ const bb_experiment bb_product_experiment = {
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "relative error",
     .tolerance = 1e-3,
+    .checkpoint_help = "pipelines, a tenth of the time at most",
     .operators = "Y,C",
 };

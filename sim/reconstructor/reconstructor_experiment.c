@@ -12,6 +12,7 @@
 #include "sim/pipelines/factor_search.h"
 #include "sim/pipelines/factor_spectrum.h"
 #include "sim/pipelines/factor_tiles.h"
+#include "sim/pipelines/pipeline_restart.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/slope_rounding.h"
 #include "sim/pipelines/storage/sum_rounding.h"
@@ -48,6 +49,7 @@ typedef struct reconstructor_run {
     estimate *estimates; // [pipeline_count]
     bb_search_trials *trials;
     double *tile_norms; // of Cmm, NULL until a search asks for them
+    bb_restart restart;
 } reconstructor_run;
 
 static void finish(reconstructor_run *run)
@@ -61,6 +63,7 @@ static void finish(reconstructor_run *run)
     bb_factor_storage_release(&run->storage);
     bb_factor_problem_release(&run->factor_problem);
     bb_reconstructor_inputs_close(&run->in);
+    bb_restart_release(&run->restart);
 }
 
 // A copy of a study of n measurements with what `auto` leaves open.
@@ -79,6 +82,9 @@ static bb_status start(const bb_reconstructor_study *asked, reconstructor_run *r
     const bb_reconstructor_study *study = &run->resolved;
     BB_TRY(bb_reconstructor_inputs_open(asked, &run->in));
     run->resolved = resolve(asked, bb_matrix_file_source(run->in.cmm)->rows);
+    BB_TRY(bb_pipeline_restart_take_tile(&run->restart, &asked->pipelines, study->common.device,
+                                         asked->solver.common.tile == BB_INTEGER_UNSET,
+                                         &run->resolved.solver.common));
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
@@ -307,35 +313,28 @@ done:
     return status;
 }
 
-// Traces of the draws of every pipeline, the plain one first; a search has computed its draws.
-static bb_status draw(reconstructor_run *run)
+// Traces of the draws of a pipeline, the plain one first; a search has computed its draws.
+static bb_status draw(reconstructor_run *run, bb_index p)
 {
     bb_status status = BB_OK;
     estimate drawn = {0};
     bb_factor_problem factor_problem = run->factor_problem;
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        estimate *plain = &run->estimates[p];
-        bb_draws *draws = &plain->common.draws;
-        if (draws->tried == 0) {
-            bb_draws_add(draws, &plain->common.outcome, plain->trace);
-        }
-        if (bb_factor_pipeline_searches(&run->pipelines[p])) {
-            continue;
-        }
-        for (factor_problem.draw = 1; factor_problem.draw < run->pipelines[p].draws;
-             ++factor_problem.draw) {
-            bb_log_progress_step("drawing", run->pipelines[p].name, factor_problem.draw - 1,
-                                 run->pipelines[p].draws - 1);
-            drawn =
-                (estimate){plain->pipeline, bb_evaluation_start(plain->common.pipeline), NULL, NAN};
-            drawn.common.device = plain->common.device;
-            BB_TRY(solve_and_store(run, &factor_problem, p, &drawn));
-            BB_TRY(score(run, &drawn, 1));
-            bb_draws_add(draws, &drawn.common.outcome, drawn.trace);
-            BB_RELEASE(&drawn.r);
-        }
-        bb_log_progress("drawing", 1, 1);
+    estimate *plain = &run->estimates[p];
+    bb_draws *draws = &plain->common.draws;
+    const bb_index count = bb_factor_pipeline_searches(&run->pipelines[p]) ? 1 : run->pipelines[p].draws;
+    if (draws->tried == 0) {
+        bb_draws_add(draws, &plain->common.outcome, plain->trace);
     }
+    for (factor_problem.draw = 1; factor_problem.draw < count; ++factor_problem.draw) {
+        bb_log_progress_step("drawing", run->pipelines[p].name, factor_problem.draw - 1, count - 1);
+        drawn = (estimate){plain->pipeline, bb_evaluation_start(plain->common.pipeline), NULL, NAN};
+        drawn.common.device = plain->common.device;
+        BB_TRY(solve_and_store(run, &factor_problem, p, &drawn));
+        BB_TRY(score(run, &drawn, 1));
+        bb_draws_add(draws, &drawn.common.outcome, drawn.trace);
+        BB_RELEASE(&drawn.r);
+    }
+    bb_log_progress("drawing", 1, 1);
 done:
     BB_RELEASE(&drawn.r);
     return status;
@@ -391,25 +390,75 @@ done:
     return status;
 }
 
-// Every pipeline from its factorization to its score, searched ones last.
-static bb_status solve(reconstructor_run *run)
+// What a checkpoint keeps of a pipeline beside its evaluation. `r` has room where it is read.
+static bb_index list_kept(const void *context, bb_index p, bb_store_piece *pieces)
+{
+    const reconstructor_run *run = context;
+    const estimate *trial = &run->estimates[p];
+    const bb_index bytes = run->side->rows * run->side->columns * (bb_index)sizeof *trial->r;
+    pieces[0] = (bb_store_piece){&trial->trace, sizeof trial->trace};
+    pieces[1] = (bb_store_piece){trial->r, bytes};
+    return trial->common.outcome.kind == BB_OUTCOME_OK ? 2 : 1;
+}
+
+// Searches, which are compared with the reference, last.
+static void put_in_order(const reconstructor_run *run, bb_index order[BB_STUDY_PIPELINES])
+{
+    bb_index count = 0;
+    for (int searching = 0; searching <= 1; ++searching) {
+        for (bb_index p = 0; p < run->pipeline_count; ++p) {
+            if (bb_factor_pipeline_searches(&run->pipelines[p]) == (searching == 1)) {
+                order[count++] = p;
+            }
+        }
+    }
+}
+
+static bb_status resume(reconstructor_run *run, const char *path, bb_pipeline_state *state)
 {
     bb_status status = BB_OK;
-    bb_index solved = 0;
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
-        if (!bb_factor_pipeline_searches(&run->pipelines[p])) {
-            bb_log_progress_step("solving", run->pipelines[p].name, solved++, run->pipeline_count);
-            BB_TRY(solve_and_store(run, &run->factor_problem, p, &run->estimates[p]));
-        }
+    const bb_index values = run->side->rows * run->side->columns;
+    for (bb_index p = 0; run->restart.resumed != NULL && p < run->pipeline_count; ++p) {
+        BB_TRY(BB_ALLOCATE(values, &run->estimates[p].r));
     }
-    BB_TRY(score(run, run->estimates, run->pipeline_count));
-    for (bb_index p = 0; p < run->pipeline_count; ++p) {
+    BB_TRY(bb_pipeline_restart_load(&run->restart, path, state));
+    for (bb_index i = state->finished; i < run->pipeline_count; ++i) {
+        BB_RELEASE(&run->estimates[state->order[i]].r);
+    }
+done:
+    return status;
+}
+
+// Every pipeline from its factorization to its draws.
+static bb_status solve(reconstructor_run *run, const bb_run_options *options)
+{
+    bb_status status = BB_OK;
+    const bb_index count = run->pipeline_count;
+    bb_index order[BB_STUDY_PIPELINES];
+    bb_pipeline_state state = {.order = order,
+                               .first = &run->estimates->common,
+                               .stride = sizeof *run->estimates,
+                               .count = count,
+                               .tile = &run->resolved.solver.common.tile,
+                               .trials = run->trials,
+                               .context = run,
+                               .list = list_kept};
+    put_in_order(run, order);
+    BB_TRY(resume(run, options->resume, &state));
+    while (state.finished < count) {
+        const bb_index p = order[state.finished];
+        bb_log_progress_step("solving", run->pipelines[p].name, state.finished, count);
         if (bb_factor_pipeline_searches(&run->pipelines[p])) {
-            bb_log_progress_step("solving", run->pipelines[p].name, solved++, run->pipeline_count);
             BB_TRY(search(run, p));
+        } else {
+            BB_TRY(solve_and_store(run, &run->factor_problem, p, &run->estimates[p]));
+            BB_TRY(score(run, &run->estimates[p], 1));
         }
+        BB_TRY(draw(run, p));
+        ++state.finished;
+        BB_TRY(bb_pipeline_restart_save(&run->restart, &state));
     }
-    bb_log_progress("solving", run->pipeline_count, run->pipeline_count);
+    bb_log_progress("solving", count, count);
 done:
     return status;
 }
@@ -469,9 +518,9 @@ static bb_status run_reconstructor(const void *study, const bb_run_options *opti
 {
     bb_status status = BB_OK;
     reconstructor_run run = {.dump = options->dump};
+    BB_TRY(bb_pipeline_restart_open(&bb_reconstructor_study_schema, study, options, &run.restart));
     BB_TRY(start(study, &run));
-    BB_TRY(solve(&run));
-    BB_TRY(draw(&run));
+    BB_TRY(solve(&run, options));
     BB_TRY(bb_factor_engine_note(&run.engine, results));
     BB_TRY(bb_parts_run(parts, study, &run, results));
 done:
@@ -578,5 +627,6 @@ const bb_experiment bb_reconstructor_experiment = {
     .price_count = sizeof prices / sizeof prices[0],
     .price_name = "variance loss",
     .tolerance = 1e-3,
+    .checkpoint_help = "pipelines, a tenth of the time at most",
     .operators = "R",
 };

@@ -4,7 +4,7 @@
 #ifndef BB_SIM_REPORT_GNUPLOT_H
 #define BB_SIM_REPORT_GNUPLOT_H
 
-#include "sim/output/file.h"
+#include "core/file.h"
 #include "sim/report/figure.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/report.h"
 
-#include "sim/output/file.h"
+#include "core/file.h"
 #include "sim/output/grid.h"
 #include "sim/output/grid_format.h"
 #include "sim/output/summary.h"

@@ -4,9 +4,9 @@
 #ifndef BB_SIM_REPORT_REPORT_H
 #define BB_SIM_REPORT_REPORT_H
 
+#include "core/file.h"
 #include "core/text.h"
 #include "sim/experiment.h"
-#include "sim/output/file.h"
 #include "sim/output/results.h"
 
 /// What a report is made of.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/collection.h"
 
+#include "core/file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"

@@ -17,7 +17,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 const char *const bb_point_class_names[] = {"done",     "config", "io",   "memory", "device",
                                             "internal", "signal", "time", NULL};
@@ -114,10 +113,8 @@ static bb_status note_description(const json_t *datasets, bb_described *known, b
     bb_status status = BB_OK;
     char *text = json_dumps(datasets, JSON_COMPACT);
     BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a record of a point");
-    const XXH128_hash_t hash = XXH3_128bits(text, strlen(text));
     char digest[BB_DIGEST_BYTES];
-    (void)snprintf(digest, sizeof digest, "%016llx%016llx", (unsigned long long)hash.high64,
-                   (unsigned long long)hash.low64);
+    bb_digest_of(text, strlen(text), digest);
     *is_new = true;
     for (bb_index i = 0; i < known->count; ++i) {
         *is_new = *is_new && strcmp(known->digests[i], digest) != 0;

@@ -18,9 +18,9 @@
 #ifndef BB_SIM_SWEEP_RECORD_FILE_H
 #define BB_SIM_SWEEP_RECORD_FILE_H
 
+#include "core/digest.h"
 #include "core/status.h"
 #include "core/text.h"
-#include "sim/input/value_digest.h"
 #include "sim/output/results.h"
 
 /// How a point ended. A pipeline that failed numerically is a result of a point that is done.

@@ -3,20 +3,20 @@
 
 #include "core/clock.h"
 #include "core/device/device.h"
+#include "core/file.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/status.h"
+#include "core/store.h"
 #include "core/team.h"
 #include "core/thread.h"
 #include "sim/interrupt.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/sweep/crew.h"
 #include "sim/sweep/record_file.h"
 #include "sim/sweep/slurm.h"
 #include "sim/sweep/sweep_plan.h"
-#include "sim/warm.h"
 
 #include <errno.h>
 #include <math.h>
@@ -130,7 +130,7 @@ static bb_status start(point_run *run)
                "the plan is for device %s, which is absent here: %s", bb_device_names[device],
                reason);
     BB_TRY(bb_threads_set(run->threads));
-    bb_warm_allow(run->warm_bytes);
+    bb_store_allow(run->warm_bytes);
     run->started = true;
 done:
     return status;
@@ -185,7 +185,7 @@ static bb_status compute_point(point_run *run, bb_index point, bb_text *answer)
     if (!run->started) {
         BB_TRY(start(run));
     }
-    bb_warm_next_study();
+    bb_store_next_study();
     status = bb_sweep_bind(sweep, point, &problems, &config);
     BB_REQUIRE(status != BB_INVALID || problems.count == 0, BB_INVALID, "%s",
                bb_text_string(&problems.lines));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/slurm.h"
 
+#include "core/file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 static bool read_end(const bb_node *map, const char *name, double *out)
 {
@@ -138,7 +137,7 @@ static bb_status add_file(void *context, const char *key, const char *path)
     }
     (void)snprintf(file->path, sizeof file->path, "%s", path);
     file->stamp = stamp;
-    BB_TRY(bb_value_digest_file(path, file->digest));
+    BB_TRY(bb_digest_file(path, file->digest));
     files->count += index == files->count;
 done:
     return status;
@@ -203,9 +202,7 @@ bb_status bb_sweep_point_id(const bb_config *config, bb_device_kind device, bb_p
         BB_TRY(add_line(line, length, device, files, &text));
         line += length + (line[length] == '\n');
     }
-    const XXH128_hash_t hash = XXH3_128bits(bb_text_string(&text), (size_t)text.length);
-    (void)snprintf(out, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
-                   (unsigned long long)hash.low64);
+    bb_digest_of(bb_text_string(&text), (size_t)text.length, out);
 done:
     bb_text_release(&text);
     bb_text_release(&resolved);

@@ -18,10 +18,11 @@
 #define BB_SIM_SWEEP_SWEEP_H
 
 #include "core/device/device.h"
+#include "core/digest.h"
+#include "core/file.h"
 #include "sim/config/config.h"
 #include "sim/config/node.h"
 #include "sim/experiment.h"
-#include "sim/input/value_digest.h"
 #include "sim/sweep/sweep_axis.h"
 
 #include <stdint.h>

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 // All points of a sweep of so many are checked before anything is computed; of a larger one every
 // value of every axis, and so many points spread over it.
@@ -197,9 +196,7 @@ bb_status bb_sweep_plan_seal(const void *json, char id[BB_DIGEST_BYTES])
     bb_status status = BB_OK;
     char *text = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
     BB_REQUIRE(text != NULL, BB_MEMORY, "host memory exhausted: a plan");
-    const XXH128_hash_t hash = XXH3_128bits(text, strlen(text));
-    (void)snprintf(id, BB_DIGEST_BYTES, "%016llx%016llx", (unsigned long long)hash.high64,
-                   (unsigned long long)hash.low64);
+    bb_digest_of(text, strlen(text), id);
 done:
     free(text);
     return status;
@@ -282,7 +279,7 @@ bb_status bb_sweep_plan_check_files(const bb_sweep_plan *plan)
     char digest[BB_DIGEST_BYTES];
     for (bb_index f = 0; f < plan->files.count; ++f) {
         const bb_point_file *file = &plan->files.files[f];
-        BB_TRY(bb_value_digest_file(file->path, digest));
+        BB_TRY(bb_digest_file(file->path, digest));
         BB_REQUIRE(strcmp(digest, file->digest) == 0, BB_INVALID,
                    "'%s' is not what it was when the sweep was planned", file->path);
     }

@@ -6,7 +6,7 @@
 #ifndef BB_SIM_SWEEP_SWEEP_PLAN_H
 #define BB_SIM_SWEEP_SWEEP_PLAN_H
 
-#include "sim/output/file.h"
+#include "core/file.h"
 #include "sim/sweep/sweep.h"
 
 enum { BB_SWEEP_PLAN_VERSION = 1, BB_SWEEP_OVERRIDES = 256 };

@@ -3,8 +3,8 @@
 // plan.json: bb_sweep_plan_write, bb_sweep_plan_open.
 #include "build_info.h"
 #include "core/disk_file.h"
+#include "core/file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
 #include "sim/sweep/sweep_plan.h"
 
 #include <dirent.h>

@@ -4,29 +4,22 @@
 // it has kept goes into a checkpoint at the end of a step, and comes back to the same bits.
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/config/binding.h"
-#include "sim/config/emission.h"
+#include "sim/subject.h"
 #include "sim/wafer/heat/wafer_heating.h"
 
-#include <stdint.h>
 #include <string.h>
 
-enum { MOST_KEYS = 16, MOST_PIECES = 11 };
+enum { HEAD = 3, REST = 7 };
 
 static const double usual_seconds = 60.0;
 
 bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out)
 {
-    static const char *const names[] = {"wafer", "clamp", "hood",   "ring",
-                                        "mesh",  "scan",  "wafers", "probes"};
+    static const char *const others[] = {"title",     "seed",      "device", "response",
+                                         "metrology", "realtime",  "dump",   "machine",
+                                         "kernels",   "pipelines", NULL};
     bb_status status = BB_OK;
-    bb_key keys[MOST_KEYS];
-    bb_schema heat = {"heat", sizeof *study, keys, 0};
-    for (size_t n = 0; n < sizeof names / sizeof *names; ++n) {
-        keys[heat.key_count++] = *bb_binding_key(&bb_wafer_study_schema, names[n]);
-    }
-    BB_TRY(bb_text_add(out, "experiment: wafer\n"));
-    BB_TRY(bb_emission_write(&heat, study, false, out));
+    BB_TRY(bb_subject_write(&bb_wafer_study_schema, study, others, out));
     BB_TRY(bb_text_add(out, "response:\n  grid: {columns: %td, rows: %td}\n",
                        study->response.grid.columns, study->response.grid.rows));
     // Inputs have a second block where rows take one.
@@ -47,6 +40,9 @@ bb_status bb_wafer_heating_restart(const bb_wafer_study *study, const bb_run_opt
     bb_status status = BB_OK;
     bb_text subject = {0};
     *out = (bb_restart){0};
+    if (options->checkpoint == NULL && options->resume == NULL) {
+        goto done;
+    }
     BB_TRY(bb_wafer_heating_subject(study, &subject));
     BB_TRY(bb_restart_open(options, usual_seconds, &subject, out));
 done:
@@ -70,28 +66,33 @@ static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating
     return kept;
 }
 
-// What is kept by then beside place, ledger and state.
-static bb_index list_pieces(const bb_heating_place *place, const bb_wafer_problem *problem,
-                            const bb_wafer_heating *heating, bb_checkpoint_piece *pieces)
+// What decides the sizes of the rest.
+static void list_head(const bb_heating_place *place, const bb_heat_simulation *simulation,
+                      const bb_wafer_heating *heating, bb_store_piece out[HEAD])
 {
-    const bb_index ended = place->wafer * heating->field_count + place->field;
+    out[0] = (bb_store_piece){place, sizeof *place};
+    out[1] = (bb_store_piece){&simulation->ledger, sizeof simulation->ledger};
+    out[2] = (bb_store_piece){&heating->probes.taken, sizeof heating->probes.taken};
+}
+
+// What is kept by then beside the state.
+static void list_rest(const bb_heating_place *place, const bb_wafer_problem *problem,
+                      const bb_wafer_heating *heating, bb_store_piece out[REST])
+{
     const bb_index each = (bb_index)sizeof(double);
-    bb_index count = 0;
-    pieces[count++] =
-        (bb_checkpoint_piece){heating->ledgers, ended * (bb_index)sizeof *heating->ledgers};
-    pieces[count++] = (bb_checkpoint_piece){heating->imbalance, ended * each};
-    pieces[count++] = (bb_checkpoint_piece){heating->clipped_joules, ended * each};
-    pieces[count++] = (bb_checkpoint_piece){heating->wafers, heating->wafer_count *
-                                                                 (bb_index)sizeof *heating->wafers};
-    pieces[count++] = (bb_checkpoint_piece){heating->probes.rows,
-                                            heating->probes.taken * heating->probes.width * each};
-    pieces[count++] = (bb_checkpoint_piece){heating->inputs, kept_steps(place, heating, problem) *
-                                                                 heating->cell_count * each};
+    const bb_index ended = place->wafer * heating->field_count + place->field;
     const bb_index wafer = place->wafer - (heating->wafer_count - heating->scored_wafers);
     const bb_index aligned = wafer < 0 ? 0 : wafer + (place->rested == problem->rest_steps);
-    pieces[count++] =
-        (bb_checkpoint_piece){heating->references, aligned * heating->cell_count * each};
-    return count;
+    const bb_index cells = heating->cell_count * each;
+    const bb_store_piece all[REST] = {
+        {heating->ledgers, ended * (bb_index)sizeof *heating->ledgers},
+        {heating->imbalance, ended * each},
+        {heating->clipped_joules, ended * each},
+        {heating->wafers, heating->wafer_count * (bb_index)sizeof *heating->wafers},
+        {heating->probes.rows, heating->probes.taken * heating->probes.width * each},
+        {heating->inputs, kept_steps(place, heating, problem) * cells},
+        {heating->references, aligned * cells}};
+    memcpy(out, all, sizeof all);
 }
 
 bb_status bb_wafer_heating_save(bb_restart *restart, bool now, const bb_heating_place *place,
@@ -99,17 +100,15 @@ bb_status bb_wafer_heating_save(bb_restart *restart, bool now, const bb_heating_
                                 const bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
-    bb_checkpoint_piece pieces[MOST_PIECES] = {
-        {place, sizeof *place},
-        {&simulation->ledger, sizeof simulation->ledger},
-        {&heating->probes.taken, sizeof heating->probes.taken},
-        {bb_stepper_state(simulation->stepper),
-         simulation->problem->thermal->size * (bb_index)sizeof(double)}};
+    const bb_index state_bytes = simulation->problem->thermal->size * (bb_index)sizeof(double);
+    bb_store_piece pieces[HEAD + 1 + REST];
     if (!bb_restart_is_due(restart, now)) {
         goto done;
     }
-    const bb_index count = 4 + list_pieces(place, simulation->problem, heating, pieces + 4);
-    BB_TRY(bb_restart_write(restart, pieces, count));
+    list_head(place, simulation, heating, pieces);
+    pieces[HEAD] = (bb_store_piece){bb_stepper_state(simulation->stepper), state_bytes};
+    list_rest(place, simulation->problem, heating, pieces + HEAD + 1);
+    BB_TRY(bb_restart_write(restart, pieces, HEAD + 1 + REST));
     bb_log_detail("checkpoint at wafer %td, exposure %td, step %td", place->wafer, place->field,
                   place->step);
 done:
@@ -136,24 +135,18 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                 bb_heat_simulation *simulation, bb_wafer_heating *heating)
 {
     bb_status status = BB_OK;
-    bb_checkpoint_piece pieces[MOST_PIECES];
+    bb_store_piece pieces[REST]; // of heating's own arrays
     double *state = NULL;
     const bb_index size = simulation->problem->thermal->size;
-    BB_TRY(bb_checkpoint_take(restart->resumed, place, sizeof *place));
-    BB_TRY(bb_checkpoint_take(restart->resumed, &simulation->ledger, sizeof simulation->ledger));
-    BB_TRY(
-        bb_checkpoint_take(restart->resumed, &heating->probes.taken, sizeof heating->probes.taken));
+    list_head(place, simulation, heating, pieces);
+    BB_TRY(bb_store_take_list(restart->resumed, pieces, HEAD));
     BB_TRY(check_place(place, heating, simulation->problem));
     BB_TRY(BB_ALLOCATE(size, &state));
-    BB_TRY(bb_checkpoint_take(restart->resumed, state, size * (bb_index)sizeof *state));
+    BB_TRY(bb_store_take(restart->resumed, state, size * (bb_index)sizeof *state));
     bb_stepper_set(simulation->stepper, 0, size, state);
-    const bb_index count = list_pieces(place, simulation->problem, heating, pieces);
-    for (bb_index i = 0; i < count; ++i) {
-        // The pieces are listed for readers and writers alike: these are heating's own arrays.
-        BB_TRY(bb_checkpoint_take(restart->resumed, (void *)(uintptr_t)pieces[i].data,
-                                  pieces[i].bytes));
-    }
-    bb_checkpoint_close(&restart->resumed);
+    list_rest(place, simulation->problem, heating, pieces);
+    BB_TRY(bb_store_take_list(restart->resumed, pieces, REST));
+    bb_store_close(&restart->resumed);
     bb_log_info("going on at wafer %td, exposure %td, step %td", place->wafer, place->field,
                 place->step);
 done:

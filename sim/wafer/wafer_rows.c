@@ -8,8 +8,8 @@
 #include "sim/config/difference.h"
 #include "sim/config/emission.h"
 #include "sim/study.h"
+#include "sim/subject.h"
 #include "sim/wafer/wafer_work.h"
-#include "sim/warm.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -166,7 +166,7 @@ static bb_status describe(const bb_wafer_study *study, bb_index index, int axis,
     bb_status status = BB_OK;
     bb_wafer_study unheated = *study;
     unheated.scan.dose_mj_per_cm2 = 1.0;
-    BB_TRY(bb_warm_describe("response rows", &bb_wafer_study_schema, &unheated, others, out));
+    BB_TRY(bb_subject_write_key("response rows", &bb_wafer_study_schema, &unheated, others, out));
     BB_TRY(bb_text_add(out, "field %td, axis %c\n", index, bb_axis_letter(axis)));
 done:
     return status;
@@ -194,17 +194,17 @@ static bb_status keep_rows(const bb_wafer_study *study, bb_index index, int axis
     double *values = NULL;
     bb_index bytes = 0;
     const bb_index count = out->source->rows * out->source->columns;
-    if (!bb_warm_has_room((double)count * sizeof *values)) {
+    if (!bb_store_has_room((double)count * sizeof *values)) {
         goto done;
     }
     BB_TRY(describe(study, index, axis, &key));
-    const double *kept = bb_warm_find(bb_text_string(&key), &bytes);
+    const double *kept = bb_store_find(bb_text_string(&key), &bytes);
     if (kept == NULL) {
         BB_TRY(BB_ALLOCATE(count, &values));
         loading work = {out->source, values};
         BB_TRY(bb_thread_ranges(out->source->rows, out->batch, load_rows, &work));
         bytes = count * (bb_index)sizeof *values;
-        kept = bb_warm_keep(bb_text_string(&key), (void **)&values, bytes);
+        kept = bb_store_keep(bb_text_string(&key), (void **)&values, bytes);
     }
     if (kept != NULL) {
         out->kept_values = bb_view_matrix((double *)(uintptr_t)kept, out->source->rows,

@@ -14,7 +14,7 @@ typedef struct bb_wafer_row_source {
     bb_index batch;                 ///< pull this many rows at once, from a multiple of it
     bb_wafer_rows physics;
     bb_matrix_file *file;  ///< of generator file, else NULL
-    bb_view kept_values;   ///< what a study before this one left (sim/warm.h)
+    bb_view kept_values;   ///< what a study before this one left (core/store.h)
     bb_matrix_source kept; ///< of those
 } bb_wafer_row_source;
 

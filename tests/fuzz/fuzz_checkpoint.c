@@ -1,47 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a checkpoint: as they are, behind a sound head, or with a checksum
-// that holds too, so that what the checksum protects is reached. A checkpoint is refused, or gives
-// the pieces that it has.
+// libFuzzer target: any bytes as a checkpoint: as they are, behind the first 24 bytes of a sound
+// one or behind all up to its pieces, and with a checksum that holds, so that what the checksum
+// protects is reached. A checkpoint is refused, or gives the pieces that it has.
 //
 // Input: how it is made and the sizes that are asked for, then the bytes.
+#include "core/digest.h"
 #include "sim/output/checkpoint.h"
 #include "tests/fuzz/fuzz_input.h"
 
-#include <xxhash.h>
-
-enum { HEAD_BYTES = 112, MOST_BYTES = 1 << 16, PIECE_BYTES = 300 };
+enum { FIRST_BYTES = 24, SUM_BYTES = 32, MOST_BYTES = 1 << 16, PIECE_BYTES = 300 };
 
 static const char SUBJECT[] = "experiment: wafer\nmesh:\n  spacing_mm: 6.0\nscan:\n  fields: [0]\n";
-static uint8_t head[HEAD_BYTES];
+static uint8_t *head;
+static size_t head_bytes;
 static char path[300];
 
 int LLVMFuzzerInitialize(int *count, char ***arguments)
 {
-    uint8_t *contents = NULL;
     (void)count;
     (void)arguments;
     (void)snprintf(path, sizeof path, "%s", fuzz_path(".state"));
-    fuzz_demand(bb_checkpoint_write(path, SUBJECT, NULL, 0) == BB_OK, "a checkpoint");
-    fuzz_demand(fuzz_read(path, &contents) > HEAD_BYTES, "a head");
-    memcpy(head, contents, sizeof head);
-    free(contents);
+    fuzz_demand(bb_store_write(path, "checkpoint", SUBJECT, NULL, 0) == BB_OK, "a checkpoint");
+    head_bytes = fuzz_read(path, &head) - SUM_BYTES;
     return 0;
 }
 
-static void write_file(const fuzz_input *in, bool headed, bool summed)
+static void write_file(const fuzz_input *in, size_t used, bool summed)
 {
-    static uint8_t bytes[HEAD_BYTES + MOST_BYTES + sizeof(XXH128_canonical_t)];
-    XXH128_canonical_t sum;
-    size_t used = headed ? sizeof head : 0;
+    static uint8_t bytes[2 * MOST_BYTES];
     memcpy(bytes, head, used);
     const size_t more = in->size < MOST_BYTES ? in->size : MOST_BYTES;
     memcpy(bytes + used, in->data, more);
     used += more;
     if (summed) {
-        XXH128_canonicalFromHash(&sum, XXH3_128bits(bytes, used));
-        memcpy(bytes + used, &sum, sizeof sum);
-        used += sizeof sum;
+        bb_digest_of(bytes, used, (char *)bytes + used);
+        used += SUM_BYTES;
     }
     fuzz_write(path, bytes, used);
 }
@@ -51,18 +45,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_input in = {data, size};
     const uint8_t how = fuzz_take(&in);
     bb_index sizes[4];
-    bb_checkpoint *checkpoint = NULL;
+    bb_store *checkpoint = NULL;
     uint8_t piece[PIECE_BYTES];
     for (int i = 0; i < 4; ++i) {
         sizes[i] = fuzz_take(&in);
     }
-    write_file(&in, how % 4 != 0, how % 4 > 1);
+    const size_t starts[4] = {0, FIRST_BYTES, FIRST_BYTES, head_bytes};
+    write_file(&in, starts[how % 4], how % 4 > 1);
     bb_status status = bb_checkpoint_open(path, SUBJECT, &checkpoint);
     fuzz_demand((status == BB_OK) == (checkpoint != NULL), "a checkpoint where it is taken");
     for (int i = 0; status == BB_OK && i < 4; ++i) {
-        status = bb_checkpoint_take(checkpoint, piece, sizes[i]);
+        void *taken = NULL;
+        bb_index bytes = 0;
+        status = i % 2 == 0 ? bb_store_take(checkpoint, piece, sizes[i])
+                            : bb_store_take_new(checkpoint, &taken, &bytes);
+        BB_RELEASE(&taken);
     }
-    bb_checkpoint_close(&checkpoint);
+    bb_store_close(&checkpoint);
     fuzz_settle(status);
     return 0;
 }

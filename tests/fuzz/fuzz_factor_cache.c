@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// libFuzzer target: any bytes as a kept factor of a plate: as they are, or with a header and a
-// digest that hold, so that sizes and indices are reached. A file is passed over, or is a factor
-// whose solve stays inside its arrays.
+// libFuzzer target: a kept factor of a plate with bytes changed between its header and a digest
+// that holds, so that sizes and indices are reached. A file is passed over, or is a factor whose
+// solve stays inside its arrays. Files that are not whole are those of fuzz_checkpoint.
 //
-// Input: how it is made, then the bytes.
+// Input: places, two bytes, and the byte that comes there.
+#include "core/digest.h"
+#include "core/store.h"
 #include "physics/wafer/response/plate_factor.h"
 #include "tests/fuzz/fuzz_input.h"
 
-#include <xxhash.h>
+enum { UNKNOWNS = 6, SUM_BYTES = 32, MOST_BYTES = 1 << 14 };
 
-enum { UNKNOWNS = 6, HEADER_BYTES = 88, SIGNED_BYTES = 72, MOST_BYTES = 1 << 14 };
-
-static const bb_factor_key key = {0x1234, 0x5678};
+static const char key[] = "key";
+static size_t header_bytes; // magic to key
 static uint8_t *sound;
 static size_t sound_bytes;
 static char folder[300];
@@ -46,49 +47,38 @@ int LLVMFuzzerInitialize(int *count, char ***arguments)
     (void)count;
     (void)arguments;
     (void)snprintf(folder, sizeof folder, "%s", fuzz_path(""));
+    fuzz_demand(bb_store_path(folder, "factor", key, &path) == BB_OK, "a path");
+    fuzz_demand(bb_store_save(folder, "factor", key, NULL, 0) == BB_OK, "a header");
+    header_bytes = fuzz_read(path, &sound) - SUM_BYTES;
+    free(sound);
     keep_factor();
-    fuzz_demand(bb_plate_factor_path(folder, key, &path) == BB_OK, "a path");
     (void)snprintf(held, sizeof held, "%s", path);
     BB_RELEASE(&path); // counts of blocks are of the target's
     path = held;
     sound_bytes = fuzz_read(path, &sound);
-    fuzz_demand(sound_bytes > HEADER_BYTES && sound_bytes < MOST_BYTES, "a header");
+    fuzz_demand(sound_bytes > header_bytes && sound_bytes < MOST_BYTES - SUM_BYTES, "a factor");
     return 0;
 }
 
-// The input's bytes, or the sound file with single bytes changed. Mended: magic, order, version,
-// key and unknowns are the sound header's, and the digest holds.
-static void write_file(fuzz_input *in, bool edited, bool mended)
+static void write_file(fuzz_input in)
 {
     static uint8_t bytes[MOST_BYTES];
-    size_t size = edited ? sound_bytes : in->size < MOST_BYTES ? in->size : MOST_BYTES;
-    memcpy(bytes, edited ? sound : in->data, size);
-    while (edited && in->size > 0) {
-        const unsigned place = fuzz_take(in);
-        const size_t offset = (place | (unsigned)fuzz_take(in) << 8) % size;
-        bytes[offset] = fuzz_take(in);
+    const size_t end = sound_bytes - SUM_BYTES;
+    memcpy(bytes, sound, end);
+    while (in.size > 0) {
+        const unsigned place = fuzz_take(&in);
+        const size_t offset = (place | (unsigned)fuzz_take(&in) << 8) % (end - header_bytes);
+        bytes[header_bytes + offset] = fuzz_take(&in);
     }
-    if (mended && size > HEADER_BYTES) {
-        memcpy(bytes, sound, 48);
-        XXH3_state_t *state = XXH3_createState();
-        (void)XXH3_128bits_reset(state);
-        (void)XXH3_128bits_update(state, bytes, SIGNED_BYTES);
-        (void)XXH3_128bits_update(state, bytes + HEADER_BYTES, size - HEADER_BYTES);
-        const XXH128_hash_t made = XXH3_128bits_digest(state);
-        memcpy(bytes + SIGNED_BYTES, &made.low64, 8);
-        memcpy(bytes + SIGNED_BYTES + 8, &made.high64, 8);
-        (void)XXH3_freeState(state);
-    }
-    fuzz_write(path, bytes, size);
+    bb_digest_of(bytes, end, (char *)bytes + end);
+    fuzz_write(path, bytes, sound_bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_input in = {data, size};
-    const uint8_t how = fuzz_take(&in);
     bb_plate_factor *factor = NULL;
     double x[UNKNOWNS] = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0};
-    write_file(&in, how / 2 % 2 == 1, how % 2 == 1);
+    write_file((fuzz_input){data, size});
     bb_status status = bb_plate_factor_load(folder, key, UNKNOWNS, &factor);
     if (status == BB_OK && factor != NULL) {
         const int64_t *places = bb_plate_factor_places(factor);

@@ -12,6 +12,9 @@
 #include "tests/sim/fixture.h"
 #include "tests/sim/shared_results.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #define CONFIG_AO_SMALL     BB_SOURCE_DIR "/tests/configs/small/ao.yaml"
 #define CONFIG_WAFER_SMALL  BB_SOURCE_DIR "/tests/configs/small/wafer.yaml"
 #define CONFIG_FRINGE_SMALL BB_SOURCE_DIR "/tests/configs/small/fringe.yaml"
@@ -123,6 +126,22 @@ done:
     return status;
 }
 
+/// The same by options.
+static inline bb_status driver_run_with(const bb_config *config, const bb_run_options *options,
+                                        bb_results **out)
+{
+    bb_status status = BB_OK;
+    autoptr(bb_results) results = NULL;
+    *out = NULL;
+    BB_TRY(bb_threads_set(options->threads));
+    BB_TRY(bb_results_create(&results));
+    BB_TRY(driver_experiment(config)->run(bb_config_study(config), options, results));
+    *out = results;
+    results = NULL;
+done:
+    return status;
+}
+
 /// The same of a bb_config on one thread, for walks of failing allocations.
 static inline bb_status driver_run_alone(void *config)
 {
@@ -201,13 +220,84 @@ static inline const char *driver_text(const bb_results *results, const char *nam
 /// The shared results, of two threads, have the reproducible digest of a run on one.
 static inline void driver_check_threads(const driver_case *study)
 {
-    char digest[2][BB_DIGEST_BYTES];
     autoptr(bb_results) results = driver_results(study);
-    check_ok(bb_results_digest(results, true, digest[0]));
-    bb_results_destroy(&results);
-    check_ok(driver_run(study, 1, &results));
-    check_ok(bb_results_digest(results, true, digest[1]));
-    assert_string_equal(digest[0], digest[1]);
+    autoptr(bb_results) again = NULL;
+    check_ok(driver_run(study, 1, &again));
+    check_same_digest(results, again);
+}
+
+static inline void driver_expect_same_operators(const bb_results *expected, const bb_results *got)
+{
+    assert_int_equal(bb_results_operator_count(got), bb_results_operator_count(expected));
+    for (bb_index i = 0; i < bb_results_operator_count(expected); ++i) {
+        const bb_operator *ours = bb_results_operator_at(expected, i);
+        const bb_operator *theirs = bb_results_operator_at(got, i);
+        const bb_index items = ours->source->rows * ours->source->columns;
+        double *values[2] = {NULL, NULL};
+        assert_string_equal(theirs->name, ours->name);
+        check_ok(BB_ALLOCATE(items, &values[0]));
+        check_ok(BB_ALLOCATE(items, &values[1]));
+        check_ok(bb_matrix_source_load(ours->source, values[0]));
+        check_ok(bb_matrix_source_load(theirs->source, values[1]));
+        assert_memory_equal(values[1], values[0], (size_t)items * sizeof(double));
+        BB_RELEASE(&values[0]);
+        BB_RELEASE(&values[1]);
+    }
+}
+
+/// Every dataset of every group but what is measured, to the bit.
+static inline void driver_expect_same(const bb_results *expected, const bb_results *got)
+{
+    assert_int_equal(bb_results_count(got), bb_results_count(expected));
+    for (bb_index i = 0; i < bb_results_count(expected); ++i) {
+        const bb_dataset *ours = bb_results_dataset(expected, i);
+        const bb_dataset *theirs = bb_results_dataset(got, i);
+        assert_string_equal(theirs->name, ours->name);
+        assert_int_equal(theirs->count, ours->count);
+        for (bb_index k = 0; ours->is_text && k < ours->count; ++k) {
+            assert_string_equal(theirs->texts[k], ours->texts[k]);
+        }
+        if (!ours->is_text && !ours->measured &&
+            memcmp(theirs->numbers, ours->numbers, (size_t)ours->count * sizeof(double)) != 0) {
+            print_error("%s/%s differs\n", ours->group, ours->name);
+            fail();
+        }
+    }
+    driver_expect_same_operators(expected, got);
+}
+
+/// Runs that an allocation ends, anywhere, go on from their last checkpoint to the same results, at
+/// least `most` of them from different places.
+static inline void driver_resume_anywhere(const driver_case *study, const char *dump, int most)
+{
+    autoptr(bb_config) config = driver_config(study);
+    autoptr(bb_results) expected = NULL;
+    const bb_run_options plain = {.threads = 2, .dump = dump};
+    const bb_run_options keeping = {.threads = 1, .dump = dump, .checkpoint = "state"};
+    const bb_run_options resuming = {.threads = 1, .dump = dump, .resume = "state"};
+    off_t before = 0;
+    int places = 0;
+    bool happened = true;
+    check_ok(driver_run_with(config, &plain, &expected));
+    for (bb_index k = 1; happened; k += 1 + k / 16) {
+        autoptr(bb_results) ended = NULL;
+        autoptr(bb_results) got = NULL;
+        struct stat about;
+        (void)unlink("state");
+        bb_memory_fail_at(k);
+        const bb_status status = driver_run_with(config, &keeping, &ended);
+        happened = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
+        if (stat("state", &about) == 0) {
+            check_ok(driver_run_with(config, &resuming, &got));
+            driver_expect_same(expected, got);
+            places += about.st_size != before;
+            before = about.st_size;
+        }
+    }
+    assert_true(places >= most);
+    (void)unlink("state");
 }
 
 /// The plan has a text, and its host memory is 1 to 2 times the peak of a run on one thread, which

@@ -5,8 +5,8 @@
 #ifndef BB_TESTS_SIM_FIXTURE_H
 #define BB_TESTS_SIM_FIXTURE_H
 
+#include "core/file.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/reader.h"
 #include "sim/output/results.h"
@@ -84,6 +84,15 @@ static inline bb_results *read_results(const char *path)
     bb_results *results = NULL;
     check_ok(bb_reader_read(path, &results));
     return results;
+}
+
+/// Two results with the same reproducible digest.
+static inline void check_same_digest(const bb_results *a, const bb_results *b)
+{
+    char digests[2][BB_DIGEST_BYTES];
+    check_ok(bb_results_digest(a, true, digests[0]));
+    check_ok(bb_results_digest(b, true, digests[1]));
+    assert_string_equal(digests[0], digests[1]);
 }
 
 /// A dataset by its path, "group/name"; it must be there.

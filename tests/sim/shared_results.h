@@ -6,8 +6,8 @@
 #ifndef BB_TESTS_SIM_SHARED_RESULTS_H
 #define BB_TESTS_SIM_SHARED_RESULTS_H
 
+#include "core/file.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"
@@ -35,7 +35,7 @@ static inline int shared_results_add(struct dl_phdr_info *object, size_t bytes, 
     size_t count = 0;
     while ((count = fread(block, 1, sizeof block, file)) > 0) {
         memset((char *)block + count, 0, sizeof block - count);
-        bb_value_digest_add(digest, block, (bb_index)((count + 7) / 8));
+        bb_digest_add_values(digest, block, (bb_index)((count + 7) / 8));
     }
     (void)fclose(file);
     return 0;
@@ -46,10 +46,10 @@ static inline const char *shared_results_program(void)
 {
     static char text[BB_DIGEST_BYTES];
     if (text[0] == '\0') {
-        autoptr(bb_value_digest) digest = NULL;
-        check_ok(bb_value_digest_create(&digest));
+        autoptr(bb_digest) digest = NULL;
+        check_ok(bb_digest_create(&digest));
         (void)dl_iterate_phdr(shared_results_add, digest);
-        bb_value_digest_text(digest, text);
+        bb_digest_text(digest, text);
     }
     return text;
 }

@@ -150,14 +150,16 @@ TEST(auto_leaves_small_work_on_the_cpu)
     assert_int_equal(bb_device_choice_wish(small, BB_DEVICE_CUDA), BB_DEVICE_CUDA);
 }
 
-// 1.2e6 and 7.9e7 values of all matrices.
+// 7.9e7 and 5.0e9 values of all matrices.
 TEST(wafers_know_their_size)
 {
-    static const char *const paths[] = {CONFIG_WAFER_SMALL,
-                                        BB_SOURCE_DIR "/configs/wafer/quick.yaml"};
+    static const char *const cases[][2] = {{"quick", "seed=1"},
+                                           {"seed-fast", "scan.fields=[35, 40, 41]"}};
     for (size_t i = 0; i < 2; ++i) {
-        autoptr(bb_config) config = driver_config(CASE(paths[i], {"device=auto"}));
+        char path[512];
         bb_wafer_study resolved;
+        (void)snprintf(path, sizeof path, BB_SOURCE_DIR "/configs/wafer/%s.yaml", cases[i][0]);
+        autoptr(bb_config) config = driver_config(CASE(path, {"device=auto", cases[i][1]}));
         check_ok(bb_wafer_extent_resolve(bb_config_study(config), &resolved));
         assert_int_equal(bb_device_choice_wish(resolved.common.device, -1),
                          i == 0 ? BB_DEVICE_CPU : BB_DEVICE_AUTO);

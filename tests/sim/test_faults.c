@@ -2,8 +2,8 @@
 //
 // Every allocation of a run fails once, from the configuration to the file: no crash, nothing kept,
 // and no file under the final name.
+#include "core/file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Files are whole or absent: full disks, limits, kills and signals while they are written.
-#include "physics/wafer/response/plate_factor.h"
+#include "core/file.h"
+#include "core/store.h"
 #include "sim/interrupt.h"
-#include "sim/output/file.h"
 #include "tests/sim/fixture.h"
 
 #include <dirent.h>
@@ -282,21 +282,14 @@ static void write_fixture(void)
     check_ok(bb_file_write("victim.h5", true, pattern, BYTES));
 }
 
-// A factor of the identity, as the plate's go to the cache.
-static void store_factor(void)
+static void save_to_store(void)
 {
-    int64_t start[] = {0, 1, 2};
-    int64_t row[] = {0, 1};
-    double value[] = {1.0, 1.0};
-    static const int64_t order[] = {0, 1};
-    const bb_upper_triangle identity = {2, start, row, value};
-    autoptr(bb_plate_factor) factor = new_object(bb_plate_factor, &identity, order);
-    check_ok(bb_plate_factor_store(factor, ".", (bb_factor_key){1, 2}));
+    check_ok(bb_store_save(".", "state", "key", NULL, 0));
 }
 
 TEST(a_signal_before_the_name_removes_the_part)
 {
-    void (*const writers[])(void) = {write_fixture, store_factor};
+    void (*const writers[])(void) = {write_fixture, save_to_store};
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     (void)unlink("victim.h5");
     for (int i = 0; i < 6; ++i) {
@@ -312,11 +305,11 @@ TEST(a_signal_before_the_name_removes_the_part)
         assert_true(WIFEXITED(how));
         assert_int_equal(WEXITSTATUS(how), 128 + numbers[i % 3]);
         assert_int_equal(count_files(".", ".part"), 0);
-        assert_int_equal(count_files(".", ".factor"), 0);
+        assert_int_equal(count_files(".", ".store"), 0);
         assert_int_equal(access("victim.h5", F_OK), -1);
     }
-    store_factor(); // what would have come
-    assert_int_equal(count_files(".", ".factor"), 1);
+    save_to_store(); // what would have come
+    assert_int_equal(count_files(".", ".store"), 1);
 }
 
 TEST_GROUP(.begin = begin, .has_folder = true);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is written is what is read, by our reader and by xarray with both of its engines.
+#include "core/file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Children that read or draw: they end with their parent, and leave no file and no program.
+#include "core/file.h"
 #include "core/work_folder.h"
 #include "sim/interrupt.h"
 #include "sim/isolation.h"
-#include "sim/output/file.h"
 #include "tests/sim/fixture.h"
 
 #include <signal.h>

@@ -2,11 +2,13 @@
 //
 // The product of a user's matrix: its price does not depend on the unit that the matrix is in.
 #include "core/device/device.h"
+#include "core/file.h"
 #include "core/random.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
+
+#define SUMS "multiply: fp64, accumulate: fp64"
 
 enum { ROWS = 12, COLUMNS = 40 };
 
@@ -64,6 +66,25 @@ TEST(results_replace_no_input)
     CALL_EXPECT(2, "/plan.json' that is read", "report", "points", "-o", "plan.html", "--force");
     CALL_OK("sweep", "collect", "points", "-o", "points.h5", "--force");
     assert_int_equal(system("sha256sum --status -c before"), 0);
+}
+
+// A reference that is not first, draws, a matrix that its storage cannot hold, and dumps.
+TEST(runs_go_on_to_the_same_results)
+{
+    static const driver_case study = {"product.yaml",
+                                      {"matrix.file=matrix.h5",
+                                       "pipelines=[{name: quantised, storage: {codec: quantiser, "
+                                       "tolerance_of_range: 1e-3}, draws: 3, " SUMS
+                                       "}, {name: reference, storage: fp64, " SUMS
+                                       "}, {name: fp16, storage: fp16, " SUMS "}]"}};
+    write_matrix(1.0);
+    driver_resume_anywhere(&study, NULL, 3);
+    driver_resume_anywhere(&study, "C,Y", 3);
+    CALL_OK("run", "product.yaml", "matrix.file=matrix.h5", "-q", "-o", "a.h5", "--checkpoint",
+            "kept");
+    write_matrix(2.0); // another file under this name
+    CALL_EXPECT(2, "files ('matrix.file: ", "run", "product.yaml", "matrix.file=matrix.h5", "-q",
+                "-o", "c.h5", "--resume", "kept");
 }
 
 TEST(prices_are_those_of_any_unit)

@@ -2,11 +2,11 @@
 //
 // Foreign, truncated and bit-flipped files: an error that says so, never a crash, a hang or
 // silence.
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/random.h"
 #include "sim/hdf5_library.h"
 #include "sim/isolation.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // bitbudget rerun: a study from its result file alone, held to what the file says of its inputs.
+#include "core/file.h"
 #include "core/memory.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

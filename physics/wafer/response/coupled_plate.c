@@ -9,7 +9,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <xxhash.h>
 
 static void add(bb_plate_sample *out, int64_t node, int component, double weight)
 {
@@ -91,30 +90,27 @@ void bb_plate_sample_make(const bb_disc_mesh *mesh, const bb_plate *plate, doubl
 enum { U = BB_PLATE_UNKNOWNS };
 
 bb_status bb_coupled_plate_key(const bb_disc_mesh *mesh, const bb_plate_element *element,
-                               const double *springs, bb_factor_key *out)
+                               const double *springs, char out[BB_DIGEST_BYTES])
 {
     bb_status status = BB_OK;
     int64_t *order = NULL;
-    XXH3_state_t *hash = NULL;
+    bb_digest *digest = NULL;
     const int64_t shape[4] = {mesh->columns, mesh->rows, mesh->periodic, springs != NULL};
     BB_TRY(BB_ALLOCATE(U * mesh->node_count, &order));
     BB_TRY(bb_plate_order(mesh, order));
-    hash = XXH3_createState();
-    BB_REQUIRE(hash != NULL, BB_MEMORY, "out of memory for the key of a factor");
-    (void)XXH3_128bits_reset(hash);
-    (void)XXH3_128bits_update(hash, shape, sizeof shape);
-    (void)XXH3_128bits_update(hash, mesh->cell_at,
-                              (size_t)(mesh->columns * mesh->rows) * sizeof *mesh->cell_at);
-    (void)XXH3_128bits_update(hash, element->elastic, sizeof element->elastic);
-    (void)XXH3_128bits_update(hash, element->springs, sizeof element->springs);
-    (void)XXH3_128bits_update(hash, order, (size_t)(U * mesh->node_count) * sizeof *order);
+    BB_TRY(bb_digest_create(&digest));
+    bb_digest_add(digest, shape, sizeof shape);
+    bb_digest_add(digest, mesh->cell_at,
+                  (size_t)(mesh->columns * mesh->rows) * sizeof *mesh->cell_at);
+    bb_digest_add(digest, element->elastic, sizeof element->elastic);
+    bb_digest_add(digest, element->springs, sizeof element->springs);
+    bb_digest_add(digest, order, (size_t)(U * mesh->node_count) * sizeof *order);
     if (springs != NULL) {
-        (void)XXH3_128bits_update(hash, springs, (size_t)mesh->cell_count * sizeof *springs);
+        bb_digest_add_values(digest, springs, mesh->cell_count);
     }
-    XXH128_hash_t made = XXH3_128bits_digest(hash);
-    *out = (bb_factor_key){made.low64, made.high64};
+    bb_digest_text(digest, out);
 done:
-    (void)XXH3_freeState(hash);
+    bb_digest_destroy(&digest);
     BB_RELEASE(&order);
     return status;
 }
@@ -144,8 +140,8 @@ static bb_status find_factor(const bb_disc_mesh *mesh, const bb_plate_element *e
                              const double *springs, const char *folder, bb_plate_factor **out)
 {
     bb_status status = BB_OK;
-    bb_factor_key key;
-    BB_TRY(bb_coupled_plate_key(mesh, element, springs, &key));
+    char key[BB_DIGEST_BYTES];
+    BB_TRY(bb_coupled_plate_key(mesh, element, springs, key));
     BB_TRY(bb_plate_factor_load(folder, key, U * (int64_t)mesh->node_count, out));
     if (*out != NULL) {
         bb_log_info("factor of the plate taken from '%s'", folder);

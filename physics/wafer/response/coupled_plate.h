@@ -18,6 +18,7 @@
 #ifndef BB_PHYSICS_WAFER_RESPONSE_COUPLED_PLATE_H
 #define BB_PHYSICS_WAFER_RESPONSE_COUPLED_PLATE_H
 
+#include "core/digest.h"
 #include "core/matrix_source.h"
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/response/plate_assembly.h"
@@ -68,9 +69,9 @@ bb_need bb_coupled_plate_need(double nodes);
 bb_need bb_coupled_plate_held(double nodes);
 
 /// Key of the factor: a digest of the mesh, the element matrices, the order of elimination and the
-/// springs.
+/// springs. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_coupled_plate_key(const bb_disc_mesh *mesh, const bb_plate_element *element,
-                                          const double *springs, bb_factor_key *out);
+                                          const double *springs, char out[BB_DIGEST_BYTES]);
 
 /// Forces, N, of node temperatures [node_count], K, and of tau [node_count] in T(z) = T + (2 z/d)
 /// tau (NULL: none), into right [node_count][BB_PLATE_UNKNOWNS].

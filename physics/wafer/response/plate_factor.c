@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/wafer/response/plate_factor.h"
 
-#include "core/disk_file.h"
-#include "core/log.h"
 #include "core/memory.h"
 #include "core/portable.h"
+#include "core/store.h"
 
 #include <cblas.h>
 #include <cholmod.h>
@@ -15,9 +14,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 // One supernode: its columns, the rows below them, and where they stand.
 typedef struct block {
@@ -194,12 +190,13 @@ done:
 
 _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "CHOLMOD's long has 64 bits");
 
+enum { PARTS = 6 };
+
 struct bb_plate_factor {
     bb_supernodes view;
     int64_t *place;                   // [unknowns]
-    struct bb_cholmod_parts *cholmod; // owner of what the view shows, or NULL for the next two
-    int64_t *indices;                 // first, row_start, value_start, row, permutation
-    double *values;
+    struct bb_cholmod_parts *cholmod; // owner of what the view shows, or NULL for the next
+    void *parts[PARTS];               // first, row_start, value_start, row, permutation, value
 };
 
 // What CHOLMOD made; a factor that was read from a file has none.
@@ -354,245 +351,82 @@ void bb_plate_factor_destroy(bb_plate_factor **factor)
         (void)cholmod_l_finish(&plate_factor->cholmod->common);
         BB_RELEASE(&plate_factor->cholmod);
     }
-    BB_RELEASE(&plate_factor->indices);
-    BB_RELEASE(&plate_factor->values);
+    for (int i = 0; i < PARTS; ++i) {
+        BB_RELEASE(&plate_factor->parts[i]);
+    }
     BB_RELEASE(&plate_factor->place);
     BB_RELEASE(factor);
 }
 
-// Files: header, the five index arrays, the values.
+// A kept factor is the five index arrays and the values.
 
-enum { FILE_VERSION = 1 };
-static const char MAGIC[8] = "bbplate";
+static const char KIND[] = "factor";
 
-typedef struct header {
-    char magic[8];
-    uint64_t order; // 1: tells the byte order
-    uint64_t version;
-    uint64_t key[2];
-    int64_t unknowns, count, row_count, value_count;
-    uint64_t digest[2]; // of the fields above and of all arrays
-} header;
-
-// One array of a file.
-typedef struct part {
-    void *items;
-    size_t bytes;
-} part;
-
-enum { PARTS = 6 };
-
-static void list_parts(const bb_supernodes *factor, part parts[PARTS])
+bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folder, const char *key)
 {
-    const struct {
-        const void *items;
-        int64_t count;
-    } all[PARTS] = {
-        {factor->first, factor->count + 1},       {factor->row_start, factor->count + 1},
-        {factor->value_start, factor->count + 1}, {factor->row, factor->row_count},
-        {factor->permutation, factor->unknowns},  {factor->value, factor->value_count},
+    const bb_supernodes *view = &factor->view;
+    const bb_index starts = 8 * (view->count + 1);
+    const bb_store_piece pieces[PARTS] = {
+        {view->first, starts},
+        {view->row_start, starts},
+        {view->value_start, starts},
+        {view->row, 8 * view->row_count},
+        {view->permutation, 8 * view->unknowns},
+        {view->value, 8 * view->value_count},
     };
+    return bb_store_save(folder, KIND, key, pieces, PARTS);
+}
+
+static bb_status read_parts(bb_store *file, int64_t unknowns, bb_plate_factor *out)
+{
+    bb_status status = BB_OK;
+    bb_index bytes[PARTS];
     for (int i = 0; i < PARTS; ++i) {
-        parts[i] = (part){(void *)(uintptr_t)all[i].items, 8 * (size_t)all[i].count};
+        BB_TRY(bb_store_take_new(file, &out->parts[i], &bytes[i]));
+        BB_REQUIRE(bytes[i] > 0 && bytes[i] % 8 == 0, BB_INVALID, "array %d has %td bytes", i,
+                   bytes[i]);
     }
-}
-
-static bb_status digest(const header *head, const part parts[PARTS], uint64_t out[2])
-{
-    bb_status status = BB_OK;
-    XXH3_state_t *hash = XXH3_createState();
-    BB_REQUIRE(hash != NULL, BB_MEMORY, "out of memory for the digest of a factor");
-    (void)XXH3_128bits_reset(hash);
-    (void)XXH3_128bits_update(hash, head, offsetof(header, digest));
-    for (int i = 0; i < PARTS; ++i) {
-        (void)XXH3_128bits_update(hash, parts[i].items, parts[i].bytes);
-    }
-    XXH128_hash_t made = XXH3_128bits_digest(hash);
-    out[0] = made.low64;
-    out[1] = made.high64;
-done:
-    (void)XXH3_freeState(hash);
-    return status;
-}
-
-bb_status bb_plate_factor_path(const char *folder, bb_factor_key key, char **out)
-{
-    return bb_memory_printf(out, "%s/plate-%016llx%016llx.factor", folder,
-                            (unsigned long long)key.high, (unsigned long long)key.low);
-}
-
-static bb_status write_parts(FILE *file, const char *path, const header *head,
-                             const part parts[PARTS])
-{
-    bb_status status = BB_OK;
-    size_t written = fwrite(head, sizeof *head, 1, file);
-    for (int i = 0; i < PARTS && written == 1; ++i) {
-        written = fwrite(parts[i].items, parts[i].bytes, 1, file);
-    }
-    BB_REQUIRE(written == 1 && fflush(file) == 0 && fsync(fileno(file)) == 0, BB_IO,
-               "cannot write '%s': %s", path, strerror(errno));
-done:
-    return status;
-}
-
-bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folder,
-                                bb_factor_key key)
-{
-    bb_status status = BB_OK;
-    char *path = NULL;
-    char pending[BB_DISK_PATH_BYTES] = "";
-    FILE *file = NULL;
-    int id = -1;
-    part parts[PARTS];
-    const bb_supernodes *supernodes = &factor->view;
-    header head = {.order = 1,
-                   .version = FILE_VERSION,
-                   .key = {key.low, key.high},
-                   .unknowns = supernodes->unknowns,
-                   .count = supernodes->count,
-                   .row_count = supernodes->row_count,
-                   .value_count = supernodes->value_count};
-    memcpy(head.magic, MAGIC, sizeof MAGIC);
-    list_parts(supernodes, parts);
-    BB_TRY(digest(&head, parts, head.digest));
-    BB_TRY(bb_plate_factor_path(folder, key, &path));
-    BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
-               folder, strerror(errno));
-    BB_TRY(bb_disk_file_name(path, pending));
-    BB_TRY(bb_disk_file_create(pending, path, &id));
-    file = fdopen(id, "wb");
-    BB_REQUIRE(file != NULL, BB_IO, "cannot write '%s': %s", path, strerror(errno));
-    id = -1; // the stream's
-    BB_TRY(write_parts(file, pending, &head, parts));
-    int closed = fclose(file);
-    file = NULL;
-    BB_REQUIRE(closed == 0 && rename(pending, path) == 0, BB_IO, "cannot write '%s': %s", path,
-               strerror(errno));
-done:
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    if (id >= 0) {
-        (void)close(id);
-    }
-    bb_disk_file_settle(pending, true);
-    BB_RELEASE(&path);
-    return status;
-}
-
-// The reason why a header cannot be that of the factor, NULL when it can. Sizes are bounded by the
-// file's, so that nothing is allocated for numbers that are not there.
-static const char *distrust(const header *head, bb_factor_key key, int64_t unknowns, int64_t bytes)
-{
-    if (memcmp(head->magic, MAGIC, sizeof MAGIC) != 0 || head->order != 1) {
-        return "it is not a factor";
-    }
-    if (head->version != FILE_VERSION) {
-        return "it is of another version";
-    }
-    if (head->key[0] != key.low || head->key[1] != key.high || head->unknowns != unknowns) {
-        return "it is of another plate";
-    }
-    int64_t limit = bytes / 8;
-    if (head->count <= 0 || head->count > unknowns || head->row_count <= 0 ||
-        head->row_count > limit || head->value_count <= 0 || head->value_count > limit) {
-        return "its sizes cannot be";
-    }
-    int64_t expected = (int64_t)sizeof *head + 8 * (3 * (head->count + 1) + head->row_count +
-                                                    head->unknowns + head->value_count);
-    return expected == bytes ? NULL : "it is cut or too long";
-}
-
-static bb_status hold_parts(const header *head, bb_plate_factor *out)
-{
-    bb_status status = BB_OK;
-    int64_t starts = head->count + 1;
-    BB_TRY(BB_ALLOCATE(3 * starts + head->row_count + head->unknowns, &out->indices));
-    BB_TRY(BB_ALLOCATE(head->value_count, &out->values));
     out->view = (bb_supernodes){
-        .unknowns = head->unknowns,
-        .count = head->count,
-        .row_count = head->row_count,
-        .value_count = head->value_count,
-        .first = out->indices,
-        .row_start = out->indices + starts,
-        .value_start = out->indices + 2 * starts,
-        .row = out->indices + 3 * starts,
-        .permutation = out->indices + 3 * starts + head->row_count,
-        .value = out->values,
+        .unknowns = unknowns,
+        .count = bytes[0] / 8 - 1,
+        .row_count = bytes[3] / 8,
+        .value_count = bytes[5] / 8,
+        .first = out->parts[0],
+        .row_start = out->parts[1],
+        .value_start = out->parts[2],
+        .row = out->parts[3],
+        .permutation = out->parts[4],
+        .value = out->parts[5],
     };
+    BB_REQUIRE(out->view.count > 0 && out->view.count <= unknowns && bytes[1] == bytes[0] &&
+                   bytes[2] == bytes[0] && bytes[4] == 8 * unknowns,
+               BB_INVALID, "the sizes of its arrays do not fit each other");
+    BB_TRY(bb_supernodes_check(&out->view));
+    BB_TRY(fill_places(out));
 done:
     return status;
 }
 
-// Reads what the header announces; `*reason` says why it cannot be trusted.
-static bb_status read_parts(FILE *file, const header *head, bb_plate_factor *out,
-                            const char **reason)
-{
-    bb_status status = BB_OK;
-    part parts[PARTS];
-    uint64_t found[2];
-    BB_TRY(hold_parts(head, out));
-    list_parts(&out->view, parts);
-    for (int i = 0; i < PARTS; ++i) {
-        if (fread(parts[i].items, parts[i].bytes, 1, file) != 1) {
-            *reason = "it cannot be read";
-            goto done;
-        }
-    }
-    BB_TRY(digest(head, parts, found));
-    if (found[0] != head->digest[0] || found[1] != head->digest[1]) {
-        *reason = "its digest does not fit its contents";
-    } else if (bb_supernodes_check(&out->view) != BB_OK) { // it allocates nothing
-        *reason = "its indices do not hold together";
-        bb_status_clear();
-    } else {
-        BB_TRY(fill_places(out));
-    }
-done:
-    return status;
-}
-
-bb_status bb_plate_factor_load(const char *folder, bb_factor_key key, int64_t unknowns,
+bb_status bb_plate_factor_load(const char *folder, const char *key, int64_t unknowns,
                                bb_plate_factor **out)
 {
     bb_status status = BB_OK;
-    char *path = NULL;
-    FILE *file = NULL;
-    bb_plate_factor *factor = NULL;
-    const char *reason = NULL;
-    header head;
-    struct stat about;
+    bb_store *file = NULL;
     *out = NULL;
-    BB_TRY(bb_plate_factor_path(folder, key, &path));
-    if (lstat(path, &about) != 0) {
+    BB_TRY(bb_store_load(folder, KIND, key, &file));
+    if (file == NULL) {
         goto done;
     }
-    if (bb_disk_file_open(path, false, &file) != BB_OK) {
-        bb_log_warning("%s; the plate is factored anew", bb_status_message());
-        bb_status_clear();
-        goto done;
+    BB_TRY(BB_ZEROED(1, out));
+    status = read_parts(file, unknowns, *out);
+    if (status != BB_OK) {
+        bb_plate_factor_destroy(out);
     }
-    if (fstat(fileno(file), &about) != 0 || fread(&head, sizeof head, 1, file) != 1) {
-        reason = "it has no header";
-    } else {
-        reason = distrust(&head, key, unknowns, (int64_t)about.st_size);
-    }
-    if (reason == NULL) {
-        BB_TRY(BB_ZEROED(1, &factor));
-        BB_TRY(read_parts(file, &head, factor, &reason));
-    }
-    if (reason == NULL) {
-        *out = factor;
-        factor = NULL;
-    } else {
-        bb_log_warning("'%s' is not used: %s; the plate is factored anew", path, reason);
+    if (status != BB_OK && status != BB_MEMORY) {
+        bb_store_reject(&file);
+        status = BB_OK;
     }
 done:
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    bb_plate_factor_destroy(&factor);
-    BB_RELEASE(&path);
+    bb_store_close(&file);
     return status;
 }

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Cholesky factor of a sparse stiffness, made by CHOLMOD (supernodal, permutation given) or read
-// from a file that an earlier run kept.
+// from a file that an earlier run kept (core/store.h) by a key of everything that it depends on.
 //
-// A file is named by a 128-bit key of everything that the factor depends on and holds that key, the
-// sizes and a 128-bit digest (XXH3) of all of its arrays. It is written under another name and
-// renamed, so that readers see whole files only. A file that is cut, changed, of another version or
-// of another problem is reported, and the factor is made anew.
-//
-// Limits: bits are those of the BLAS of the run that factored; files are in the byte order of the
-// machine. Nothing deletes old files.
+// Limits: bits are those of the BLAS of the run that factored.
 #ifndef BB_PHYSICS_WAFER_RESPONSE_PLATE_FACTOR_H
 #define BB_PHYSICS_WAFER_RESPONSE_PLATE_FACTOR_H
 
@@ -68,11 +62,6 @@ typedef struct bb_upper_triangle {
     double *value;
 } bb_upper_triangle;
 
-/// 128 bits that name a factor.
-typedef struct bb_factor_key {
-    uint64_t low, high;
-} bb_factor_key;
-
 typedef struct bb_plate_factor bb_plate_factor;
 
 /// Factors; `order` [unknowns] is the elimination order asked for. Errors: BB_INVALID (not positive
@@ -82,15 +71,12 @@ BB_CHECKED bb_status bb_plate_factor_create(const bb_upper_triangle *matrix, con
 
 /// The file's factor, or NULL in `*out` where there is no file, or none that can be trusted (a
 /// warning says why). Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_plate_factor_load(const char *folder, bb_factor_key key, int64_t unknowns,
+BB_CHECKED bb_status bb_plate_factor_load(const char *folder, const char *key, int64_t unknowns,
                                           bb_plate_factor **out);
 
 /// Keeps the factor in `folder`, which is made when it is missing. Errors: BB_IO, BB_MEMORY.
 BB_CHECKED bb_status bb_plate_factor_store(const bb_plate_factor *factor, const char *folder,
-                                           bb_factor_key key);
-
-/// Path of the file of a key. Owner: the caller.
-BB_CHECKED bb_status bb_plate_factor_path(const char *folder, bb_factor_key key, char **out);
+                                           const char *key);
 
 /// What factoring takes: the matrix of `matrix_values` beside CHOLMOD's permuted copy of it, and a
 /// factor by nested dissection of `per_unknown` n log2 n doubles for n unknowns, its indices

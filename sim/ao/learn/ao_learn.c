@@ -341,17 +341,17 @@ done:
 }
 
 // The arrays of a profile: readers and writers go through the same list.
-static bb_index list_arrays(const bb_learned_profile *profile, bb_checkpoint_piece *pieces)
+static bb_index list_arrays(const bb_learned_profile *profile, bb_store_piece *pieces)
 {
     const bb_index layers = profile->layer_count * (bb_index)sizeof(double);
     const bb_index sensors = profile->sensor_count * (bb_index)sizeof(double);
     bb_index count = 0;
-    pieces[count++] = (bb_checkpoint_piece){profile->height_m, layers};
-    pieces[count++] = (bb_checkpoint_piece){profile->strength, layers};
-    pieces[count++] = (bb_checkpoint_piece){profile->sigma, layers};
-    pieces[count++] = (bb_checkpoint_piece){profile->own, layers};
-    pieces[count++] = (bb_checkpoint_piece){profile->noise_arcsec2, sensors};
-    pieces[count++] = (bb_checkpoint_piece){profile->tilt_arcsec2, sensors};
+    pieces[count++] = (bb_store_piece){profile->height_m, layers};
+    pieces[count++] = (bb_store_piece){profile->strength, layers};
+    pieces[count++] = (bb_store_piece){profile->sigma, layers};
+    pieces[count++] = (bb_store_piece){profile->own, layers};
+    pieces[count++] = (bb_store_piece){profile->noise_arcsec2, sensors};
+    pieces[count++] = (bb_store_piece){profile->tilt_arcsec2, sensors};
     return count;
 }
 
@@ -362,24 +362,24 @@ static void drop_arrays(bb_learned_profile *profile)
 }
 
 bb_index bb_ao_learning_list(const bb_ao_learning *learning,
-                             bb_checkpoint_piece pieces[BB_AO_LEARNING_PIECES])
+                             bb_store_piece pieces[BB_AO_LEARNING_PIECES])
 {
     if (learning == NULL) {
         return 0;
     }
-    pieces[0] = (bb_checkpoint_piece){&learning->numbers, sizeof learning->numbers};
+    pieces[0] = (bb_store_piece){&learning->numbers, sizeof learning->numbers};
     return 1 + list_arrays(&learning->profile, pieces + 1);
 }
 
 static bb_status take_profile(const bb_ao_learn_config *learn, const bb_tomography *problem,
-                              bb_checkpoint *checkpoint, bb_learned_profile *out)
+                              bb_store *checkpoint, bb_learned_profile *out)
 {
     bb_status status = BB_OK;
-    bb_checkpoint_piece arrays[BB_AO_LEARNING_PIECES];
+    bb_store_piece arrays[BB_AO_LEARNING_PIECES];
     const bb_index layers =
         learn->heights_m.count > 0 ? learn->heights_m.count : problem->atmosphere.layer_count;
     bb_learned_profile numbers = {.layer_count = 0};
-    BB_TRY(bb_checkpoint_take(checkpoint, &numbers, sizeof numbers));
+    BB_TRY(bb_store_take(checkpoint, &numbers, sizeof numbers));
     drop_arrays(&numbers);
     BB_REQUIRE(numbers.layer_count == layers &&
                    numbers.sensor_count == problem->guides.sensor_count &&
@@ -394,10 +394,7 @@ static bb_status take_profile(const bb_ao_learn_config *learn, const bb_tomograp
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->noise_arcsec2));
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->tilt_arcsec2));
     const bb_index count = list_arrays(out, arrays);
-    for (bb_index a = 0; a < count; ++a) {
-        // These are the arrays made above.
-        BB_TRY(bb_checkpoint_take(checkpoint, (void *)(uintptr_t)arrays[a].data, arrays[a].bytes));
-    }
+    BB_TRY(bb_store_take_list(checkpoint, arrays, count)); // into the arrays made above
 done:
     return status;
 }

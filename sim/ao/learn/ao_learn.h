@@ -39,7 +39,7 @@ enum { BB_AO_LEARNING_PIECES = 7 };
 /// What a checkpoint has to keep of what was learned; returns how many pieces, 0 without
 /// `learning`.
 bb_index bb_ao_learning_list(const bb_ao_learning *learning,
-                             bb_checkpoint_piece pieces[BB_AO_LEARNING_PIECES]);
+                             bb_store_piece pieces[BB_AO_LEARNING_PIECES]);
 
 /// Where nothing could be learned that was to be applied, no evaluation stands: its outcome is that
 /// of the learning.

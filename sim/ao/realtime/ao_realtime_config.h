@@ -23,7 +23,7 @@ typedef struct bb_frame_size {
     bb_index commands, slopes;
 } bb_frame_size;
 
-#define BB_TELEMETRY_DATASET "slopes"
+#define BB_TELEMETRY_DATASET "/slopes"
 
 /// Keys of `realtime.telemetry:`.
 typedef struct bb_telemetry_config {

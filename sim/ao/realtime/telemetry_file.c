@@ -22,9 +22,10 @@ static bb_status hold_shape(const bb_telemetry_config *config, bb_index slopes, 
                             bb_index columns)
 {
     bb_status status = BB_OK;
-    const char *part = config->dataset != NULL                  ? config->dataset
-                       : bb_fits_image_recognised(config->file) ? "first image"
-                                                                : BB_TELEMETRY_DATASET;
+    const char *part = request_of(config).dataset;
+    part = bb_fits_image_recognised(config->file) && bb_fits_image_part(part) == NULL
+               ? "first image"
+               : part;
     BB_REQUIRE(columns == slopes, BB_INVALID,
                "'%s', '%s': %td frames of %td slopes, expected %td slopes a frame%s", config->file,
                part, rows, columns, slopes, rows == slopes ? ": is it transposed?" : "");
@@ -55,25 +56,7 @@ done:
     return status;
 }
 
-static bb_status load_image(const bb_telemetry_config *config, bb_index slopes,
-                            bb_telemetry_file *out)
-{
-    bb_status status = BB_OK;
-    bb_fits_image image = {0};
-    const bb_index frames = (bb_index)BB_TELEMETRY_FILE_VALUES / slopes;
-    BB_TRY(bb_fits_image_load(config->file, config->dataset, frames > slopes ? frames : slopes,
-                              &image));
-    BB_TRY(hold_shape(config, slopes, image.rows, image.columns));
-    out->frames = image.rows;
-    out->slopes = image.columns;
-    BB_TRY(convert(image.unit, image.values, out));
-done:
-    BB_RELEASE(&image.values);
-    return status;
-}
-
-static bb_status load_dataset(const bb_telemetry_config *config, bb_index slopes,
-                              bb_telemetry_file *out)
+static bb_status load(const bb_telemetry_config *config, bb_index slopes, bb_telemetry_file *out)
 {
     bb_status status = BB_OK;
     const bb_map_request request = request_of(config);
@@ -96,10 +79,7 @@ bb_status bb_telemetry_file_load(const bb_telemetry_config *config, bb_index slo
                                  bb_telemetry_file *out)
 {
     bb_telemetry_file telemetry = {0};
-    const bb_status status =
-        bb_study_name_failure((bb_fits_image_recognised(config->file) ? load_image : load_dataset)(
-                                  config, slopes, &telemetry),
-                              "%s", key);
+    const bb_status status = bb_study_name_failure(load(config, slopes, &telemetry), "%s", key);
     if (status != BB_OK) {
         bb_telemetry_file_release(&telemetry);
     }
@@ -107,8 +87,7 @@ bb_status bb_telemetry_file_load(const bb_telemetry_config *config, bb_index slo
     return status;
 }
 
-static bb_status inspect_dataset(const bb_telemetry_config *config, bb_index slopes,
-                                 bb_index *frames)
+static bb_status inspect(const bb_telemetry_config *config, bb_index slopes, bb_index *frames)
 {
     bb_status status = BB_OK;
     const bb_map_request request = request_of(config);
@@ -127,17 +106,8 @@ done:
 bb_status bb_telemetry_file_inspect(const bb_telemetry_config *config, bb_index slopes,
                                     bb_index *frames)
 {
-    bb_status status = BB_OK;
-    bb_telemetry_file telemetry = {0};
     *frames = 0;
-    if (!bb_fits_image_recognised(config->file)) {
-        return bb_study_name_failure(inspect_dataset(config, slopes, frames), "%s", key);
-    }
-    BB_TRY(bb_telemetry_file_load(config, slopes, &telemetry));
-    *frames = telemetry.frames;
-done:
-    bb_telemetry_file_release(&telemetry);
-    return status;
+    return bb_study_name_failure(inspect(config, slopes, frames), "%s", key);
 }
 
 void bb_telemetry_file_release(bb_telemetry_file *telemetry)
@@ -145,11 +115,8 @@ void bb_telemetry_file_release(bb_telemetry_file *telemetry)
     BB_RELEASE(&telemetry->values);
 }
 
-// Of an image there are two copies.
 bb_need bb_telemetry_file_need(const bb_telemetry_config *config, double values)
 {
-    const bool given = config->file != NULL;
-    const double copies = !given ? 0.0 : bb_fits_image_recognised(config->file) ? 2.0 : 1.0;
-    return (bb_need){.host_bytes = copies * sizeof(double) * values,
-                     .seconds = given ? slowest_value_s * values : 0.0};
+    const double read = config->file != NULL ? values : 0.0;
+    return (bb_need){.host_bytes = sizeof(double) * read, .seconds = slowest_value_s * read};
 }

@@ -198,18 +198,18 @@ typedef struct exported_operator {
 static bb_status digest_of(const bb_matrix_source *source, char out[BB_DIGEST_BYTES])
 {
     bb_status status = BB_OK;
-    bb_value_digest *digest = NULL;
+    bb_digest *digest = NULL;
     double *row = NULL; // [columns]
-    BB_TRY(bb_value_digest_create(&digest));
+    BB_TRY(bb_digest_create(&digest));
     BB_TRY(BB_ALLOCATE(source->columns, &row));
     for (bb_index r = 0; r < source->rows; ++r) {
         BB_TRY(bb_matrix_source_fill(source, r, 0, bb_view_matrix(row, 1, source->columns)));
-        bb_value_digest_add(digest, row, source->columns);
+        bb_digest_add_values(digest, row, source->columns);
     }
-    bb_value_digest_text(digest, out);
+    bb_digest_text(digest, out);
 done:
     BB_RELEASE(&row);
-    bb_value_digest_destroy(&digest);
+    bb_digest_destroy(&digest);
     return status;
 }
 

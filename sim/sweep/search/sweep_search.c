@@ -2,8 +2,8 @@
 #include "sim/sweep/search/sweep_search.h"
 
 #include "core/disk_file.h"
+#include "core/file.h"
 #include "core/memory.h"
-#include "sim/output/file.h"
 #include "sim/sweep/choice_statistics.h"
 #include "sim/sweep/collection.h"
 

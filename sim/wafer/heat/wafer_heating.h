@@ -127,8 +127,7 @@ void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_
 const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
                                         bb_index index, bb_index step);
 
-/// Appends what the heating depends on, as YAML: the experiment, the groups wafer, clamp, hood,
-/// ring, mesh, scan, wafers, probes, response.grid and metrology.alignment_s. Errors: BB_MEMORY.
+/// Appends what the heating depends on (sim/subject.h). Errors: those of bb_subject_write.
 BB_CHECKED bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out);
 
 /// Opens and checks what `options` resume from; every 60 s where they say nothing. Errors: those of
@@ -136,14 +135,14 @@ BB_CHECKED bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_te
 BB_CHECKED bb_status bb_wafer_heating_restart(const bb_wafer_study *study,
                                               const bb_run_options *options, bb_restart *out);
 
-/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_checkpoint_write.
+/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_store_write.
 BB_CHECKED bb_status bb_wafer_heating_save(bb_restart *restart, bool now,
                                            const bb_heating_place *place,
                                            const bb_heat_simulation *simulation,
                                            const bb_wafer_heating *heating);
 
 /// Reads place, state, ledger and what `heating` has kept by then. Errors: those of
-/// bb_checkpoint_take.
+/// bb_store_take.
 BB_CHECKED bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                            bb_heat_simulation *simulation,
                                            bb_wafer_heating *heating);

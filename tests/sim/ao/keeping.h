@@ -5,8 +5,9 @@
 #ifndef BB_TESTS_SIM_AO_KEEPING_H
 #define BB_TESTS_SIM_AO_KEEPING_H
 
-#include "sim/ao/ao_restart.h"
+#include "sim/ao/ao_solve.h"
 #include "sim/hdf5_library.h"
+#include "sim/subject.h"
 #include "tests/sim/driver.h"
 
 #include <dirent.h>
@@ -33,19 +34,10 @@ extern int collected; ///< number of the last; negative: none are collected
 extern int end_in;    ///< checkpoints until the end; 0: never
 extern int end_by;    ///< a signal; 0: a limit on the size of files
 
-static inline bb_status run_with(const bb_config *config, const bb_run_options *options,
-                                 bb_results **out)
+static inline bb_status write_subject(const bb_config *config, bb_text *out)
 {
-    bb_status status = BB_OK;
-    autoptr(bb_results) results = NULL;
-    *out = NULL;
-    BB_TRY(bb_threads_set(options->threads));
-    BB_TRY(bb_results_create(&results));
-    BB_TRY(bb_experiments.rows[1]->run(bb_config_study(config), options, results));
-    *out = results;
-    results = NULL;
-done:
-    return status;
+    static const char *const others[] = {"title", NULL};
+    return bb_subject_write(&bb_ao_study_schema, bb_config_study(config), others, out);
 }
 
 // Keeps the first so many pipelines of a case as "seen-1" and so on.
@@ -55,7 +47,7 @@ static inline void keep(const driver_case *study)
     const bb_run_options options = {.threads = 1, .checkpoint = "steps"};
     autoptr(bb_config) config = driver_config(study);
     collected = 0;
-    check_ok(run_with(config, &options, &results));
+    check_ok(driver_run_with(config, &options, &results));
     collected = -1;
 }
 
@@ -64,8 +56,47 @@ static inline bb_status open_as(const driver_case *study, const char *path)
     autorelease(bb_restart) restart;
     const bb_run_options options = {.resume = path};
     autoptr(bb_config) config = driver_config(study);
-    bb_status status = bb_ao_restart_open(bb_config_study(config), &options, &restart);
+    bb_status status =
+        bb_pipeline_restart_open(&bb_ao_study_schema, bb_config_study(config), &options, &restart);
     return status;
+}
+
+// The pieces of a checkpoint behind its subject.
+enum { MOST_PIECES = 64 };
+typedef struct parts {
+    bb_store_piece pieces[MOST_PIECES];
+    int count;
+} parts;
+
+static inline void parts_release(parts *all)
+{
+    for (int i = 0; i < all->count; ++i) {
+        void *data = (void *)(uintptr_t)all->pieces[i].data;
+        BB_RELEASE(&data);
+    }
+}
+
+static inline void take_parts(const char *path, parts *out)
+{
+    autoclose(bb_store) file = NULL;
+    bb_store_piece *pieces = out->pieces;
+    char *subject = NULL;
+    check_ok(bb_store_open(path, "checkpoint", &file));
+    check_ok(bb_memory_text(bb_store_key(file), &subject));
+    pieces[0] = (bb_store_piece){subject, (bb_index)strlen(subject)};
+    out->count = 1;
+    for (void *data = NULL; bb_store_take_new(file, &data, &pieces[out->count].bytes) == BB_OK;
+         data = NULL) {
+        pieces[out->count++].data = data;
+        assert_true(out->count < MOST_PIECES);
+    }
+    bb_status_clear();
+}
+
+static inline void write_parts(const char *path, const parts *all)
+{
+    check_ok(
+        bb_store_write(path, "checkpoint", all->pieces[0].data, all->pieces + 1, all->count - 1));
 }
 
 static inline int count_parts(void)

@@ -169,7 +169,7 @@ TEST_FULL(fits_images_are_masks_too)
          "'cut.fits': declares 57600 bytes of pixels in a file of"},
         {"telescope.pupil.file=text.fits", BB_IO, "'text.fits': cannot open it"},
         {"telescope.pupil.file=absent.fits", BB_IO, "'absent.fits': No such file"},
-        {"telescope.pupil.file=nan.fits", BB_INVALID, "row 3, column 4 is nan"},
+        {"telescope.pupil.file=nan.fits", BB_INVALID, "first image, row 3, column 4: nan"},
     };
 #ifdef BB_HAVE_CFITSIO
     char digest[BB_DIGEST_BYTES];

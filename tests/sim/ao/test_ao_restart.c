@@ -2,7 +2,6 @@
 //
 // Exact restart by pipeline: after each of them a run goes on to the same bits, without computing
 // what was kept, and any allocation may fail on the way.
-#include "physics/ao/learn/learn.h"
 #include "sim/pipelines/factor_search.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
@@ -49,46 +48,6 @@ static const driver_case searched = {
      "arithmetic: dp, storage: integer, max_loss: 1e-13}, {name: sp, arithmetic: sp}]"}};
 static const char *const searched_order[] = {"reference", "fewest", "drawn", "never", "sp", NULL};
 
-static void expect_same_operators(const bb_results *expected, const bb_results *got)
-{
-    assert_int_equal(bb_results_operator_count(got), bb_results_operator_count(expected));
-    for (bb_index i = 0; i < bb_results_operator_count(expected); ++i) {
-        const bb_operator *ours = bb_results_operator_at(expected, i);
-        const bb_operator *theirs = bb_results_operator_at(got, i);
-        const bb_index items = ours->source->rows * ours->source->columns;
-        double *values[2] = {NULL, NULL};
-        assert_string_equal(theirs->name, ours->name);
-        check_ok(BB_ALLOCATE(items, &values[0]));
-        check_ok(BB_ALLOCATE(items, &values[1]));
-        check_ok(bb_matrix_source_load(ours->source, values[0]));
-        check_ok(bb_matrix_source_load(theirs->source, values[1]));
-        assert_memory_equal(values[1], values[0], (size_t)items * sizeof(double));
-        BB_RELEASE(&values[0]);
-        BB_RELEASE(&values[1]);
-    }
-}
-
-// Every dataset of every group but what is measured, to the bit.
-static void expect_same(const bb_results *expected, const bb_results *got)
-{
-    assert_int_equal(bb_results_count(got), bb_results_count(expected));
-    for (bb_index i = 0; i < bb_results_count(expected); ++i) {
-        const bb_dataset *ours = bb_results_dataset(expected, i);
-        const bb_dataset *theirs = bb_results_dataset(got, i);
-        assert_string_equal(theirs->name, ours->name);
-        assert_int_equal(theirs->count, ours->count);
-        for (bb_index k = 0; ours->is_text && k < ours->count; ++k) {
-            assert_string_equal(theirs->texts[k], ours->texts[k]);
-        }
-        if (!ours->is_text && !ours->measured &&
-            memcmp(theirs->numbers, ours->numbers, (size_t)ours->count * sizeof(double)) != 0) {
-            print_error("%s/%s differs\n", ours->group, ours->name);
-            fail();
-        }
-    }
-    expect_same_operators(expected, got);
-}
-
 // What was kept has the times of the run that kept it.
 static void expect_kept(const bb_results *kept_by, const bb_results *got, const char *const *order,
                         int count)
@@ -116,10 +75,10 @@ static void resume_everywhere(const driver_case *study, int before, const char *
     autoptr(bb_config) config = driver_config(study);
     const bb_run_options plain = {.threads = 2, .dump = dump};
     const bb_run_options keeping = {.threads = 2, .dump = dump, .checkpoint = "steps"};
-    check_ok(run_with(config, &plain, &results));
+    check_ok(driver_run_with(config, &plain, &results));
     collected = 0;
-    check_ok(run_with(config, &keeping, &kept_by));
-    expect_same(results, kept_by);
+    check_ok(driver_run_with(config, &keeping, &kept_by));
+    driver_expect_same(results, kept_by);
     while (order[count] != NULL) {
         ++count;
     }
@@ -134,8 +93,8 @@ static void resume_everywhere(const driver_case *study, int before, const char *
                                          .dump = dump,
                                          .resume = name,
                                          .checkpoint = k % 2 == 0 ? "more" : NULL};
-        check_ok(run_with(config, &resuming, &got));
-        expect_same(results, got);
+        check_ok(driver_run_with(config, &resuming, &got));
+        driver_expect_same(results, got);
         expect_kept(kept_by, got, order, k - before);
     }
 }
@@ -160,38 +119,18 @@ TEST_FULL(frames_and_operators_are_the_same)
 
 // Takes "seen-1", which has a profile and no pipeline, and writes it as "forged" with its first
 // layer twice as strong.
-static void forge_profile(const bb_ao_study *study)
+static void forge_profile(void)
 {
-    enum { LAYERS = 2, SENSORS = 3 };
-    bb_index tile = 0;
-    bb_learned_profile numbers;
-    double layers[4][LAYERS];
-    double sensors[2][SENSORS];
-    const bb_index none[2] = {0, 0};
-    autorelease(bb_restart) restart;
-    const bb_run_options options = {.resume = "seen-1"};
-    check_ok(bb_ao_restart_open(study, &options, &restart));
-    check_ok(bb_checkpoint_take(restart.resumed, &tile, sizeof tile));
-    check_ok(bb_checkpoint_take(restart.resumed, &numbers, sizeof numbers));
-    for (int a = 0; a < 4; ++a) {
-        check_ok(bb_checkpoint_take(restart.resumed, layers[a], sizeof layers[a]));
-    }
-    for (int a = 0; a < 2; ++a) {
-        check_ok(bb_checkpoint_take(restart.resumed, sensors[a], sizeof sensors[a]));
-    }
-    layers[1][0] *= 2.0;
-    const bb_checkpoint_piece pieces[] = {{&tile, sizeof tile},
-                                          {&numbers, sizeof numbers},
-                                          {layers[0], sizeof layers[0]},
-                                          {layers[1], sizeof layers[1]},
-                                          {layers[2], sizeof layers[2]},
-                                          {layers[3], sizeof layers[3]},
-                                          {sensors[0], sizeof sensors[0]},
-                                          {sensors[1], sizeof sensors[1]},
-                                          {&none[0], sizeof none[0]},
-                                          {&none[1], sizeof none[1]},
-                                          {NULL, 0}};
-    check_ok(bb_checkpoint_write("forged", bb_text_string(&restart.subject), pieces, 11));
+    enum { STRENGTH = 4, LAYERS = 2 };
+    double strength[LAYERS];
+    autorelease(parts) all = {.count = 0};
+    take_parts("seen-1", &all);
+    assert_int_equal(all.pieces[STRENGTH].bytes, sizeof strength);
+    memcpy(strength, all.pieces[STRENGTH].data, sizeof strength);
+    strength[0] *= 2.0;
+    parts forged = all;
+    forged.pieces[STRENGTH].data = strength;
+    write_parts("forged", &forged);
 }
 
 // A profile that was kept is taken as it is, not learned again.
@@ -204,11 +143,11 @@ TEST(kept_profiles_are_taken)
     bb_results *results[2] = {NULL, NULL};
     autoptr(bb_config) config = driver_config(&study);
     keep(&study);
-    forge_profile(bb_config_study(config));
+    forge_profile();
     static const char *const paths[2] = {"seen-1", "forged"};
     for (int r = 0; r < 2; ++r) {
         const bb_run_options options = {.threads = 1, .resume = paths[r]};
-        check_ok(run_with(config, &options, &results[r]));
+        check_ok(driver_run_with(config, &options, &results[r]));
     }
     const double *strength = bb_results_find(results[0], "learn/strength")->numbers;
     const double *forged = bb_results_find(results[1], "learn/strength")->numbers;
@@ -245,7 +184,7 @@ static bb_status run_and_keep(void *config)
 {
     bb_results *results = NULL;
     const bb_run_options options = {.threads = 1, .checkpoint = "walked"};
-    bb_status status = run_with(config, &options, &results);
+    bb_status status = driver_run_with(config, &options, &results);
     bb_results_destroy(&results);
     if (bb_memory_failure_happened() != 0) {
         bb_status_record record;
@@ -263,7 +202,7 @@ static bb_status go_on(void *config)
 {
     autoptr(bb_results) results = NULL;
     const bb_run_options options = {.threads = 1, .resume = "seen-1", .dump = "R"};
-    bb_status status = run_with(config, &options, &results);
+    bb_status status = driver_run_with(config, &options, &results);
     return status;
 }
 
@@ -279,27 +218,25 @@ static bb_status read_and_write(void *config)
     const bb_run_options options = {.resume = "seen-2", .checkpoint = "walked"};
     bb_ao_evaluation evaluations[PIPELINES] = {0};
     bb_restart restart = {0};
-    bb_ao_state state = {study, order, 0, evaluations, NULL, NULL};
-    BB_TRY(bb_search_trials_create(BB_FACTOR_SEARCH_TRIALS, &state.trials));
+    bb_ao_work work = {.study = &resolved, .evaluations = evaluations};
+    BB_TRY(bb_search_trials_create(BB_FACTOR_SEARCH_TRIALS, &work.trials));
     for (int p = 0; p < PIPELINES; ++p) {
         BB_TRY(bb_ao_evaluation_create(pipelines[p].name, study->targets.count,
                                        study->wavelengths_um.count, study->ensquared_mas.count,
                                        bb_ao_study_images(study), &evaluations[p]));
     }
-    BB_TRY(bb_ao_restart_open(study, &options, &restart));
-    BB_TRY(bb_ao_restart_take_tile(&restart, study, &resolved));
-    BB_TRY(bb_ao_restart_load(&restart, "seen-2", &state));
-    BB_TRY(bb_ao_restart_save(&restart, &state));
+    BB_TRY(bb_pipeline_restart_open(&bb_ao_study_schema, study, &options, &restart));
+    BB_TRY(bb_pipeline_restart_take_tile(&restart, &study->pipelines, study->common.device, false,
+                                         &resolved.solver.common));
+    bb_pipeline_state state = bb_ao_solve_state(&work, order);
+    BB_TRY(bb_pipeline_restart_load(&restart, "seen-2", &state));
+    BB_TRY(bb_pipeline_restart_save(&restart, &state));
 done:
     for (int p = 0; p < PIPELINES; ++p) {
         bb_ao_evaluation_release(&evaluations[p], study->targets.count);
     }
-    bb_search_trials_destroy(&state.trials);
+    bb_search_trials_destroy(&work.trials);
     bb_restart_release(&restart);
-    if (status == BB_OK) {
-        // Only the sync of the folder may do without memory: the file is whole by then.
-        status = bb_memory_failure_happened() ? BB_MEMORY : BB_OK;
-    }
     return status;
 }
 

@@ -8,8 +8,8 @@
 //   test-sim-campaign random_studies [SEED [COUNT [FIRST]]]
 //
 // Studies are numbered: SEED 1 NUMBER repeats one.
+#include "core/file.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "tests/nightly.h"
 #include "tests/sim/campaign/study_generator.h"
 #include "tests/sim/campaign/study_oracle.h"

@@ -337,6 +337,61 @@ TEST(what_does_not_fit_is_refused)
     }
 }
 
+#ifdef BB_HAVE_CFITSIO
+// The parts of a FITS file in turn: (EXTNAME, BUNIT, array).
+#define FITS(path, parts)                                                                          \
+    "def card(k, v): return f'{k:8s}= {v:>20s}'.ljust(80)\n"                                       \
+    "def hdu(i, name, unit, a):\n"                                                                 \
+    "    b = {'f': -8, 'i': 8, 'u': 8}[a.dtype.kind] * a.dtype.itemsize\n"                         \
+    "    c = card('XTENSION', \"'IMAGE   '\") if i else card('SIMPLE', 'T')\n"                     \
+    "    c += card('BITPIX', str(b)) + card('NAXIS', str(a.ndim))\n"                               \
+    "    c += ''.join(card(f'NAXIS{k+1}', str(m)) for k, m in enumerate(a.shape[::-1]))\n"         \
+    "    c += card('PCOUNT', '0') + card('GCOUNT', '1') if i else card('EXTEND', 'T')\n"           \
+    "    c += card('EXTNAME', f\"'{name:8s}'\") + card('BUNIT', f\"'{unit:8s}'\") + "              \
+    "'END'.ljust(80)\n"                                                                            \
+    "    d = a.astype(a.dtype.newbyteorder('>')).tobytes()\n"                                      \
+    "    return c.ljust(-(-len(c) // 2880) * 2880).encode() + d.ljust(-(-len(d) // 2880) * 2880, " \
+    "b'\\0')\n"                                                                                    \
+    "open('" path "', 'wb').write(b''.join(hdu(i, *p) for i, p in enumerate([" parts "])))"
+
+// The same numbers as parts of a FITS file: a phase with its mask and truth by name, and frames.
+TEST(fits_files_are_read_as_hdf5_files)
+{
+    INPUT(
+        "w[30:40, 20:28] = n.nan\n"
+        "m = n.ones(w.shape, dtype='u1'); m[20] = 0\n"
+        "f['wrapped'] = w; f['mask'] = m; f['truth'] = t\n"
+        "s = n.array([0, 1.1, 2.3, 3.9, 5.2])\n"
+        "i = 0.5 + 0.4 * n.cos(t + s[:, None, None]); f['frames'] = i\n" FITS(
+            "phase.fits",
+            "('PHI', 'radian', w), ('MASK', '', m), ('TRUTH', 'rad', t)") "\n" FITS("frames.fits",
+                                                                                    "('', '', i), "
+                                                                                    "('TRUTH', '', "
+                                                                                    "t)"));
+    autoptr(bb_results) first =
+        results_of("input={file: in.h5, mask: mask, truth: truth}", PLAIN, NULL);
+    autoptr(bb_results) second =
+        results_of("input={file: phase.fits, mask: MASK, truth: TRUTH}", PLAIN, NULL);
+    assert_true(check_same(unwrapped(second), unwrapped(first)) > 3000);
+    assert_true(fact(second, "wrong_cycles") == 0.0 && fact(second, "parts") == 4.0);
+    autoptr(bb_results) third = results_of("input={file: in.h5, dataset: frames, "
+                                           "steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}",
+                                           PLAIN, NULL);
+    autoptr(bb_results) fourth = results_of("input={file: frames.fits, truth: '2', "
+                                            "steps_rad: [0, 1.1, 2.3, 3.9, 5.2]}",
+                                            PLAIN, NULL);
+    assert_true(check_same(unwrapped(fourth), unwrapped(third)) > 3000);
+    static const char *const bad[][2] = {
+        {"input={file: phase.fits, mask: TRUTH}", "'phase.fits': holds floats, expected integers"},
+        {"input={file: phase.fits, dataset: MASK}", "integers, expected a phase in rad"},
+        {"input={file: phase.fits, truth: none}", "'phase.fits': no part 'none'"},
+    };
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; ++k) {
+        check_refused(bad[k][0], NULL, k == 2 ? BB_IO : BB_INVALID, bad[k][1]);
+    }
+}
+#endif
+
 // What `check` finds without the file.
 TEST(keys_that_do_not_fit_are_refused)
 {

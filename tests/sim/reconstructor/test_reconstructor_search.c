@@ -72,6 +72,16 @@ TEST(the_cheapest_accepted_trial_is_found)
                 driver_number(results, "variance_loss", "drawn"));
 }
 
+TEST(runs_go_on_to_the_same_results)
+{
+    static const driver_case study = {
+        "mine.yaml",
+        {"solver.tile=auto", "pipelines=[" SEARCHED("loose", "1e-2") "}, {name: fp8, arithmetic: fp8}, {name: reference, arithmetic: dp}, {name: drawn, "
+                             "arithmetic: hp1, draws: 2}]"}};
+    driver_resume_anywhere(&study, NULL, 4);
+    driver_resume_anywhere(&study, "R", 4);
+}
+
 // Others are what they are without a search beside them.
 TEST(searches_leave_others_alone)
 {

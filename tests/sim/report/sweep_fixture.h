@@ -5,9 +5,9 @@
 #ifndef BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 #define BB_TESTS_SIM_REPORT_SWEEP_FIXTURE_H
 
+#include "core/file.h"
 #include "core/memory.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/results.h"

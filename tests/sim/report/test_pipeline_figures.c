@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Pictures of prices: what stands where, by hand, and from the program as users run it.
+#include "core/file.h"
 #include "core/memory.h"
 #include "sim/hdf5_library.h"
-#include "sim/output/file.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/report/plot.h"

@@ -1,48 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one study leaves to the next: the store by itself, and results that are the same with and
-// without it.
-#include "sim/warm.h"
+// What one study leaves to the next: results are the same with and without it.
+#include "core/store.h"
 #include "tests/sim/driver.h"
-
-static const void *keep(const char *key, bb_index bytes)
-{
-    autofree void *block = NULL;
-    check_ok(bb_memory_allocate(bytes, 1, &block));
-    const void *kept = bb_warm_keep(key, &block, bytes);
-    assert_true((kept == NULL) == (block != NULL));
-    return kept;
-}
-
-TEST(the_store_keeps_within_its_bytes)
-{
-    bb_index bytes = 0;
-    assert_null(keep("a", 100)); // nothing is allowed yet
-    assert_false(bb_warm_has_room(1.0));
-    bb_warm_allow(300.0);
-    assert_true(bb_warm_has_room(300.0));
-    assert_false(bb_warm_has_room(301.0));
-    bb_warm_next_study();
-    const void *a = keep("a", 100);
-    const void *b = keep("b", 100);
-    assert_true(a != NULL && b != NULL && a != b);
-    assert_ptr_equal(bb_warm_find("a", &bytes), a);
-    assert_int_equal(bytes, 100);
-    assert_null(bb_warm_find("c", &bytes));
-    assert_int_equal(bytes, 0);
-    // Pieces of the study itself do not make room.
-    assert_null(keep("c", 150));
-    assert_ptr_equal(bb_warm_find("b", &bytes), b);
-    // In the next one the piece that was used longest ago does.
-    bb_warm_next_study();
-    assert_ptr_equal(bb_warm_find("a", &bytes), a);
-    bb_warm_next_study();
-    assert_non_null(keep("c", 150));
-    assert_null(bb_warm_find("b", &bytes));
-    assert_ptr_equal(bb_warm_find("a", &bytes), a);
-    bb_warm_allow(0.0);
-    assert_null(bb_warm_find("a", &bytes));
-}
 
 #define SMALL_AO                                                                                   \
     "wavelengths_um=[1.65]", "sensors.lenslets=4", "targets=[{x_arcsec: 0, y_arcsec: 0}]"
@@ -67,7 +27,7 @@ static const driver_case wafer_cases[] = {
 static void digest(const driver_case *study, char out[BB_DIGEST_BYTES])
 {
     autoptr(bb_results) results = NULL;
-    bb_warm_next_study();
+    bb_store_next_study();
     check_ok(driver_run(study, 1, &results));
     check_ok(bb_results_digest(results, true, out));
 }
@@ -77,11 +37,11 @@ static void compare(const driver_case *cases, int count, double bytes)
 {
     char cold[8][BB_DIGEST_BYTES];
     char warm[BB_DIGEST_BYTES];
-    bb_warm_allow(0.0);
+    bb_store_allow(0.0);
     for (int i = 0; i < count; ++i) {
         digest(&cases[i], cold[i]);
     }
-    bb_warm_allow(bytes);
+    bb_store_allow(bytes);
     for (int i = 0; i < count; ++i) {
         digest(&cases[i], warm);
         if (strcmp(cold[i], warm) != 0) {
@@ -91,7 +51,7 @@ static void compare(const driver_case *cases, int count, double bytes)
     }
     assert_string_not_equal(cold[0], cold[1]);
     assert_string_equal(cold[1], cold[count - 1]);
-    bb_warm_allow(0.0);
+    bb_store_allow(0.0);
 }
 
 TEST_FULL(a_warm_ao_study_computes_what_a_cold_one_does)
@@ -113,12 +73,12 @@ TEST(what_does_not_change_is_kept)
     const driver_case *const pairs[] = {&ao_cases[0], &wafer_cases[0]};
     const bb_index own[] = {1, 0}; // the pipeline of another width; rows know of no dose
     for (int i = 0; i < 2; ++i) {
-        bb_warm_allow(1e9);
+        bb_store_allow(1e9);
         digest(pairs[i], ignored);
         const bb_index blocks = bb_memory_blocks();
         assert_true(blocks > 0);
         digest(pairs[i] + 1, ignored);
         assert_int_equal(bb_memory_blocks(), blocks + own[i]);
-        bb_warm_allow(0.0);
+        bb_store_allow(0.0);
     }
 }

@@ -3,12 +3,35 @@
 // Files that are whole or absent: bytes go to a temporary name in the folder of the final one, are
 // synced, and are renamed; the final name never stands for a part. Every writer of outputs comes
 // here.
-#ifndef BB_SIM_OUTPUT_FILE_H
-#define BB_SIM_OUTPUT_FILE_H
+#ifndef BB_CORE_FILE_H
+#define BB_CORE_FILE_H
 
 #include "core/status.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
+#include <time.h>
+
+/// Identity of a file.
+typedef struct bb_file_stamp {
+    dev_t device;
+    ino_t number;
+    off_t bytes;
+    struct timespec changed;
+} bb_file_stamp;
+
+/// Size of a file that is to be read, without opening it. Errors: BB_IO (no regular file).
+BB_CHECKED bb_status bb_file_stamp_size(const char *path, double *bytes);
+
+/// Seconds to wait for the reader of a file of so many bytes, as from a disk of 20 MiB/s.
+unsigned bb_file_stamp_patience(double bytes);
+
+/// Of a path, and of an open file. Errors: BB_IO.
+BB_CHECKED bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out);
+BB_CHECKED bb_status bb_file_stamp_take(int descriptor, bb_file_stamp *out);
+
+/// Whether two are of one file that did not change between them.
+bool bb_file_stamp_equal(const bb_file_stamp *a, const bb_file_stamp *b);
 
 /// Files that a command reads and no output may replace. Zero-initialise.
 typedef struct bb_file_list {

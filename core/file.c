@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/output/file.h"
+#include "core/file.h"
 
 #include "core/disk_file.h"
 #include "core/memory.h"
@@ -12,14 +12,11 @@
 #include <unistd.h>
 
 // Folder of a path: "." where it names none.
-static bb_status folder_of(const char *path, char **out)
+static void folder_of(const char *path, char out[BB_DISK_PATH_BYTES])
 {
     const char *slash = strrchr(path, '/');
-    if (slash == NULL) {
-        return bb_memory_text(".", out);
-    }
-    int length = slash == path ? 1 : (int)(slash - path);
-    return bb_memory_printf(out, "%.*s", length, path);
+    const int length = slash == NULL || slash == path ? 1 : (int)(slash - path);
+    (void)snprintf(out, BB_DISK_PATH_BYTES, "%.*s", length, slash == NULL ? "." : path);
 }
 
 static bool same_place(const char *a, const char *b)
@@ -34,15 +31,14 @@ bool bb_file_same(const char *a, const char *b)
 {
     const char *slash_a = strrchr(a, '/');
     const char *slash_b = strrchr(b, '/');
-    char *folders[2] = {NULL, NULL};
+    char folders[2][BB_DISK_PATH_BYTES];
     bool same = strcmp(a, b) == 0 || same_place(a, b);
     if (!same &&
         strcmp(slash_a == NULL ? a : slash_a + 1, slash_b == NULL ? b : slash_b + 1) == 0) {
-        same = folder_of(a, &folders[0]) == BB_OK && folder_of(b, &folders[1]) == BB_OK &&
-               same_place(folders[0], folders[1]);
+        folder_of(a, folders[0]);
+        folder_of(b, folders[1]);
+        same = same_place(folders[0], folders[1]);
     }
-    BB_RELEASE(&folders[0]);
-    BB_RELEASE(&folders[1]);
     return same;
 }
 
@@ -93,6 +89,53 @@ done:
     return status;
 }
 
+static bb_file_stamp stamp_of(const struct stat *about)
+{
+    return (bb_file_stamp){about->st_dev, about->st_ino, about->st_size, about->st_mtim};
+}
+
+bb_status bb_file_stamp_size(const char *path, double *bytes)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    BB_REQUIRE(stat(path, &about) == 0, BB_IO, "'%s': %s", path, strerror(errno));
+    BB_REQUIRE(S_ISREG(about.st_mode), BB_IO, "'%s': not a regular file", path);
+    *bytes = (double)about.st_size;
+done:
+    return status;
+}
+
+unsigned bb_file_stamp_patience(double bytes)
+{
+    return 60 + (unsigned)(bytes / (20 << 20));
+}
+
+bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    BB_REQUIRE(stat(path, &about) == 0, BB_IO, "'%s': %s", path, strerror(errno));
+    *out = stamp_of(&about);
+done:
+    return status;
+}
+
+bb_status bb_file_stamp_take(int descriptor, bb_file_stamp *out)
+{
+    bb_status status = BB_OK;
+    struct stat about;
+    BB_REQUIRE(fstat(descriptor, &about) == 0, BB_IO, "an open file: %s", strerror(errno));
+    *out = stamp_of(&about);
+done:
+    return status;
+}
+
+bool bb_file_stamp_equal(const bb_file_stamp *a, const bb_file_stamp *b)
+{
+    return a->device == b->device && a->number == b->number && a->bytes == b->bytes &&
+           a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+}
+
 bb_status bb_file_list_add(bb_file_list *files, const char *path)
 {
     bb_status status = BB_OK;
@@ -131,14 +174,14 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
                         const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
-    char *folder = NULL;
+    char folder[BB_DISK_PATH_BYTES];
     char pending[BB_DISK_PATH_BYTES] = "";
     int file = -1;
     struct stat about;
     BB_REQUIRE(path[0] != '\0' && path[strlen(path) - 1] != '/', BB_IO, "output '%s' names no file",
                path);
     BB_TRY(inputs == NULL ? BB_OK : bb_file_list_refuse(inputs, path));
-    BB_TRY(folder_of(path, &folder));
+    folder_of(path, folder);
     if (make_folder && mkdir(folder, 0777) != 0) {
         BB_REQUIRE(errno == EEXIST, BB_IO, "cannot make output folder '%s': %s", folder,
                    strerror(errno));
@@ -153,7 +196,6 @@ done:
     if (file >= 0) {
         (void)close(file);
     }
-    BB_RELEASE(&folder);
     return status;
 }
 
@@ -194,16 +236,14 @@ done:
 
 static void sync_folder(const char *path)
 {
-    char *folder = NULL;
-    if (folder_of(path, &folder) == BB_OK) {
-        int id = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (id >= 0) {
-            // The file is whole under its name already; this only makes the name last a power cut.
-            (void)fsync(id);
-            (void)close(id);
-        }
+    char folder[BB_DISK_PATH_BYTES];
+    folder_of(path, folder);
+    int id = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (id >= 0) {
+        // The file is whole under its name already; this only makes the name last a power cut.
+        (void)fsync(id);
+        (void)close(id);
     }
-    BB_RELEASE(&folder);
 }
 
 // Closes the temporary file and gives it its final name.

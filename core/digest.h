@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Digests: XXH3-128 of bytes that are fed in pieces, as 32 hexadecimal digits; and the identity of
+// a file: device, number, size, time of its last change.
+#ifndef BB_CORE_DIGEST_H
+#define BB_CORE_DIGEST_H
+
+#include "core/status.h"
+
+#include <stddef.h>
+
+enum { BB_DIGEST_BYTES = 33 }; ///< 32 hexadecimal digits and the end
+
+typedef struct XXH3_state_s bb_digest;
+
+/// Errors: BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_digest_create(bb_digest **out);
+void bb_digest_destroy(bb_digest **digest);
+
+void bb_digest_add(bb_digest *digest, const void *data, size_t bytes);
+void bb_digest_add_values(bb_digest *digest, const double *values, bb_index count);
+
+/// The digest of all bytes so far.
+void bb_digest_text(const bb_digest *digest, char out[BB_DIGEST_BYTES]);
+
+/// The digest of these bytes.
+void bb_digest_of(const void *data, size_t bytes, char out[BB_DIGEST_BYTES]);
+
+/// The digest of a regular file. Errors: BB_IO, BB_MEMORY.
+BB_CHECKED bb_status bb_digest_file(const char *path, char out[BB_DIGEST_BYTES]);
+
+#endif

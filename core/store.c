@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/store.h"
+
+#include "build_info.h"
+#include "core/digest.h"
+#include "core/disk_file.h"
+#include "core/file.h"
+#include "core/log.h"
+#include "core/memory.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCKS = 4096 };
+
+typedef struct block {
+    char key[BB_DIGEST_BYTES];
+    void *data;
+    bb_index bytes;
+    bb_index study; // that used it last
+} block;
+
+static struct {
+    double allowed, used;
+    bb_index study;
+    bb_index count;
+    block blocks[BLOCKS];
+} store;
+
+static void drop(bb_index index)
+{
+    store.used -= (double)store.blocks[index].bytes;
+    BB_RELEASE(&store.blocks[index].data);
+    store.blocks[index] = store.blocks[--store.count];
+}
+
+void bb_store_allow(double bytes)
+{
+    store.allowed = bytes;
+    while (store.count > 0 && bytes == 0.0) {
+        drop(store.count - 1);
+    }
+}
+
+bool bb_store_has_room(double bytes)
+{
+    return bytes <= store.allowed;
+}
+
+void bb_store_next_study(void)
+{
+    ++store.study;
+}
+
+const void *bb_store_find(const char *key, bb_index *bytes)
+{
+    char wanted[BB_DIGEST_BYTES];
+    bb_digest_of(key, strlen(key), wanted);
+    for (bb_index i = 0; i < store.count; ++i) {
+        block *found = &store.blocks[i];
+        if (strcmp(found->key, wanted) == 0) {
+            found->study = store.study;
+            *bytes = found->bytes;
+            return found->data;
+        }
+    }
+    *bytes = 0;
+    return NULL;
+}
+
+// Drops what was used longest ago until there is room; false where the study itself uses it.
+static bool make_room(bb_index bytes)
+{
+    while (store.count == BLOCKS || store.used + (double)bytes > store.allowed) {
+        bb_index oldest = -1;
+        for (bb_index i = 0; i < store.count; ++i) {
+            const bb_index study = store.blocks[i].study;
+            if (study < store.study && (oldest < 0 || study < store.blocks[oldest].study)) {
+                oldest = i;
+            }
+        }
+        if (oldest < 0) {
+            return false;
+        }
+        drop(oldest);
+    }
+    return true;
+}
+
+const void *bb_store_keep(const char *key, void **data, bb_index bytes)
+{
+    const void *kept = NULL;
+    if (bb_store_has_room((double)bytes) && make_room(bytes)) {
+        block *taken = &store.blocks[store.count++];
+        *taken = (block){.data = *data, .bytes = bytes, .study = store.study};
+        bb_digest_of(key, strlen(key), taken->key);
+        store.used += (double)bytes;
+        kept = *data;
+        *data = NULL;
+    }
+    return kept;
+}
+
+// Files.
+
+enum { VERSION = 1, BUFFER_BYTES = 1 << 16, SUM_BYTES = BB_DIGEST_BYTES - 1 };
+
+typedef struct head {
+    char magic[8];
+    uint64_t order, version;
+} head;
+
+static const head expected_head = {"BBSTORE", 0x0102030405060708U, VERSION};
+static const char build[] = BB_VERSION " (" BB_COMMIT ")";
+
+struct bb_store {
+    FILE *file;
+    const char *kind; // borrowed
+    char *path, *key;
+};
+
+// What goes into one file.
+typedef struct writing {
+    const char *path, *kind, *key;
+    const bb_store_piece *pieces;
+    bb_index count;
+    FILE *file;
+    bb_digest *digest;
+} writing;
+
+static bb_status put(const writing *work, const void *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    if (bytes > 0) {
+        bb_digest_add(work->digest, data, (size_t)bytes);
+        BB_REQUIRE(fwrite(data, 1, (size_t)bytes, work->file) == (size_t)bytes, BB_IO,
+                   "cannot write %s '%s': %s", work->kind, work->path, strerror(errno));
+    }
+done:
+    return status;
+}
+
+static bb_status put_piece(const writing *work, const void *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    const uint64_t length = (uint64_t)bytes;
+    BB_TRY(put(work, &length, sizeof length));
+    BB_TRY(put(work, data, bytes));
+done:
+    return status;
+}
+
+static bb_status fill(const char *temporary, void *context)
+{
+    bb_status status = BB_OK;
+    writing *work = context;
+    const char *const texts[] = {build, work->kind, work->key};
+    char sum[BB_DIGEST_BYTES];
+    work->file = fopen(temporary, "wb");
+    BB_REQUIRE(work->file != NULL, BB_IO, "cannot write %s '%s': %s", work->kind, work->path,
+               strerror(errno));
+    BB_TRY(put(work, &expected_head, sizeof expected_head));
+    for (int i = 0; i < 3; ++i) {
+        BB_TRY(put_piece(work, texts[i], (bb_index)strlen(texts[i])));
+    }
+    for (bb_index i = 0; i < work->count; ++i) {
+        BB_TRY(put_piece(work, work->pieces[i].data, work->pieces[i].bytes));
+    }
+    bb_digest_text(work->digest, sum);
+    BB_TRY(put(work, sum, SUM_BYTES));
+    FILE *file = work->file;
+    work->file = NULL;
+    BB_REQUIRE(fclose(file) == 0, BB_IO, "cannot write %s '%s': %s", work->kind, work->path,
+               strerror(errno));
+done:
+    if (work->file != NULL) {
+        (void)fclose(work->file);
+        work->file = NULL;
+    }
+    return status;
+}
+
+bb_status bb_store_write(const char *path, const char *kind, const char *key,
+                         const bb_store_piece *pieces, bb_index count)
+{
+    bb_status status = BB_OK;
+    writing work = {.path = path, .kind = kind, .key = key, .pieces = pieces, .count = count};
+    BB_TRY(bb_digest_create(&work.digest));
+    BB_TRY(bb_file_write_by(path, true, fill, &work));
+done:
+    bb_digest_destroy(&work.digest);
+    return status;
+}
+
+// Whether the last bytes are the checksum of all before them.
+static bb_status verify(const bb_store *file)
+{
+    bb_status status = BB_OK;
+    unsigned char *buffer = NULL;
+    bb_digest *digest = NULL;
+    char sum[BB_DIGEST_BYTES];
+    BB_TRY(bb_digest_create(&digest));
+    BB_TRY(BB_ALLOCATE(BUFFER_BYTES, &buffer));
+    rewind(file->file);
+    size_t used = 0; // the last of what is read may be the checksum
+    for (size_t got = 1; got > 0; used += got) {
+        if (used > SUM_BYTES) {
+            bb_digest_add(digest, buffer, used - SUM_BYTES);
+            memmove(buffer, buffer + used - SUM_BYTES, SUM_BYTES);
+            used = SUM_BYTES;
+        }
+        got = fread(buffer + used, 1, BUFFER_BYTES - used, file->file);
+    }
+    BB_REQUIRE(ferror(file->file) == 0, BB_IO, "cannot read %s '%s': %s", file->kind, file->path,
+               strerror(errno));
+    bb_digest_text(digest, sum);
+    BB_REQUIRE(used == SUM_BYTES && memcmp(buffer, sum, SUM_BYTES) == 0, BB_IO,
+               "%s '%s' is truncated or corrupted: its checksum does not hold", file->kind,
+               file->path);
+done:
+    BB_RELEASE(&buffer);
+    bb_digest_destroy(&digest);
+    return status;
+}
+
+bb_status bb_store_take_new(bb_store *file, void **out, bb_index *bytes)
+{
+    bb_status status = BB_OK;
+    uint64_t length = 0;
+    struct stat about;
+    char *made = NULL;
+    BB_REQUIRE(fread(&length, sizeof length, 1, file->file) == 1 &&
+                   fstat(fileno(file->file), &about) == 0 && length <= (uint64_t)about.st_size,
+               BB_IO, "%s '%s' has a piece of %llu bytes, beyond its end", file->kind, file->path,
+               (unsigned long long)length);
+    BB_TRY(BB_ALLOCATE((bb_index)length + 1, &made));
+    BB_REQUIRE(fread(made, 1, (size_t)length, file->file) == (size_t)length, BB_IO,
+               "%s '%s' ends in a piece of %llu bytes", file->kind, file->path,
+               (unsigned long long)length);
+    made[length] = '\0';
+    *bytes = (bb_index)length;
+    *out = made;
+    made = NULL;
+done:
+    BB_RELEASE(&made);
+    return status;
+}
+
+// Magic to key; the pieces come next.
+static bb_status check(bb_store *file)
+{
+    bb_status status = BB_OK;
+    const char *path = file->path;
+    const char *kind = file->kind;
+    char *texts[2] = {NULL, NULL}; // build and kind there
+    bb_index length = 0;
+    head got = {.order = 0};
+    BB_REQUIRE(fread(&got, 1, sizeof got, file->file) >= sizeof got.magic &&
+                   memcmp(got.magic, expected_head.magic, sizeof got.magic) == 0,
+               BB_IO, "'%s' is no %s of bitbudget, or one of an earlier format, which is not read",
+               path, kind);
+    BB_TRY(verify(file));
+    BB_REQUIRE(got.order == expected_head.order, BB_IO,
+               "%s '%s' comes from a machine of another byte order", kind, path);
+    BB_REQUIRE(got.version == VERSION, BB_IO, "%s '%s' has format %llu, expected %d", kind, path,
+               (unsigned long long)got.version, VERSION);
+    BB_REQUIRE(fseek(file->file, (long)sizeof got, SEEK_SET) == 0, BB_IO, "cannot read %s '%s': %s",
+               kind, path, strerror(errno));
+    BB_TRY(bb_store_take_new(file, (void **)&texts[0], &length));
+    BB_TRY(bb_store_take_new(file, (void **)&texts[1], &length));
+    BB_REQUIRE(strcmp(texts[1], kind) == 0, BB_INVALID, "'%s' is a %s, expected a %s", path,
+               texts[1], kind);
+    BB_REQUIRE(strcmp(texts[0], build) == 0, BB_INVALID,
+               "%s '%s' was written by bitbudget %s, this is %s: only the same build goes on bit "
+               "for bit",
+               kind, path, texts[0], build);
+    BB_TRY(bb_store_take_new(file, (void **)&file->key, &length));
+done:
+    BB_RELEASE(&texts[0]);
+    BB_RELEASE(&texts[1]);
+    return status;
+}
+
+bb_status bb_store_open(const char *path, const char *kind, bb_store **out)
+{
+    bb_status status = BB_OK;
+    bb_store *file = NULL;
+    const bb_disk_trust trust = {.owner = geteuid(), .writers = S_IWOTH};
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &file));
+    file->kind = kind;
+    BB_TRY(bb_memory_text(path, &file->path));
+    BB_TRY(bb_disk_file_open(path, true, &file->file));
+    BB_TRY(bb_disk_trust_check(file->file, path, trust));
+    BB_TRY(check(file));
+    *out = file;
+    file = NULL;
+done:
+    bb_store_close(&file);
+    return status == BB_UNSUPPORTED ? BB_IO : status; // not trusted
+}
+
+const char *bb_store_key(const bb_store *file)
+{
+    return file->key;
+}
+
+bb_status bb_store_take(bb_store *file, void *data, bb_index bytes)
+{
+    bb_status status = BB_OK;
+    uint64_t stored = 0;
+    BB_REQUIRE(fread(&stored, sizeof stored, 1, file->file) == 1 && stored == (uint64_t)bytes &&
+                   fread(data, 1, (size_t)bytes, file->file) == (size_t)bytes,
+               BB_IO, "%s '%s' has a piece of %llu bytes, expected %td", file->kind, file->path,
+               (unsigned long long)stored, bytes);
+done:
+    return status;
+}
+
+bb_status bb_store_take_list(bb_store *file, const bb_store_piece *pieces, bb_index count)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(bb_store_take(file, (void *)(uintptr_t)pieces[i].data, pieces[i].bytes));
+    }
+done:
+    return status;
+}
+
+void bb_store_close(bb_store **file)
+{
+    if (*file != NULL) {
+        if ((*file)->file != NULL) {
+            (void)fclose((*file)->file);
+        }
+        BB_RELEASE(&(*file)->path);
+        BB_RELEASE(&(*file)->key);
+        BB_RELEASE(file);
+    }
+}
+
+bb_status bb_store_path(const char *folder, const char *kind, const char *key, char **out)
+{
+    char digest[BB_DIGEST_BYTES];
+    bb_digest_of(key, strlen(key), digest);
+    return bb_memory_printf(out, "%s/%s-%s.store", folder, kind, digest);
+}
+
+bb_status bb_store_save(const char *folder, const char *kind, const char *key,
+                        const bb_store_piece *pieces, bb_index count)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    BB_TRY(bb_store_path(folder, kind, key, &path));
+    BB_REQUIRE(mkdir(folder, 0777) == 0 || errno == EEXIST, BB_IO, "cannot make folder '%s': %s",
+               folder, strerror(errno));
+    BB_TRY(bb_store_write(path, kind, key, pieces, count));
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+void bb_store_reject(bb_store **file)
+{
+    bb_log_warning("%s%s%s; it is computed anew", *file == NULL ? "" : (*file)->path,
+                   *file == NULL ? "" : ": ", bb_status_message());
+    bb_status_clear();
+    bb_store_close(file);
+}
+
+bb_status bb_store_load(const char *folder, const char *kind, const char *key, bb_store **out)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    struct stat about;
+    *out = NULL;
+    BB_TRY(bb_store_path(folder, kind, key, &path));
+    if (lstat(path, &about) != 0) {
+        goto done;
+    }
+    status = bb_store_open(path, kind, out);
+    if (status == BB_OK && strcmp(bb_store_key(*out), key) != 0) {
+        status = bb_status_set(BB_INVALID, __FILE__, __LINE__, "the key in it is another");
+    }
+    if (status != BB_OK && status != BB_MEMORY) {
+        bb_store_reject(out);
+        status = BB_OK;
+    }
+done:
+    BB_RELEASE(&path);
+    return status;
+}
