@@ -58,10 +58,13 @@ static const bb_command table[] = {
      "written; options are those of run, and it ends as run would where that refuses." CONFIG_TEXT,
      .words = {{"output", RESULT_FILE}}, .is_collective = true},
     {"config", bb_command_config,
-     {BB_OPTION_LIST, BB_OPTION_FORMAT, BB_OPTION_RESOLVED, BB_OPTION_DEVICE, BB_OPTION_LEVEL},
+     {BB_OPTION_LIST, BB_OPTION_FORMAT, BB_OPTION_RESOLVED, BB_OPTION_DEVICE, BB_OPTION_OUTPUT,
+      BB_OPTION_FORCE, BB_OPTION_LEVEL},
      0, INTPTR_MAX, BB_OPERAND_CONFIG, "list every key, or print a study with its defaults",
-     "config --list [EXPERIMENT] [--format table|md]\nconfig --resolved CONFIG [key=value ...]",
-     "Prints the keys that studies have, or one study with all of them." CONFIG_TEXT,
+     "config --list [EXPERIMENT] [--format table|md]\nconfig --resolved CONFIG [key=value ...]\n"
+     "config --upgrade STUDY [-o FILE]",
+     "Prints the keys that studies have, one study with all of them, or one study with keys of "
+     "earlier versions renamed, its comments kept." CONFIG_TEXT,
      .words = {{"list", "print every key with type, unit, range, default and meaning"},
       {"format", "of --list: table, or md for tables of Markdown"}}},
     {"outputs", bb_command_outputs, {BB_OPTION_LIST, BB_OPTION_LEVEL}, 0, 1, BB_OPERAND_EXPERIMENT,

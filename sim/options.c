@@ -39,6 +39,8 @@ static const bb_option table[] = {
     {"list", NULL, "list what there is", .group = BB_OPTION_LIST, FLAG(list)},
     {"resolved", NULL, "print the study as it will be run: bases, overrides and defaults filled in",
      .group = BB_OPTION_RESOLVED, FLAG(resolved)},
+    {"upgrade", NULL, "print a study of an earlier version with the keys of this one; -o writes it",
+     .group = BB_OPTION_RESOLVED, FLAG(upgrade)},
     {"verify", NULL,
      "write nothing unless -o is given; compare all but times with the file: exit code 0 where they "
      "are equal to the bit, 1 with what differs",

@@ -105,7 +105,7 @@ typedef struct bb_options {
     bool force;
     bool fields;
     bool list;
-    bool resolved;
+    bool resolved, upgrade;
     bool quick, datasets;
     bool verify;
     bool full;

@@ -24,14 +24,15 @@ typedef struct bb_node bb_node;
 /// Lives in an arena. Items of lists and members of maps are chained in the order written.
 struct bb_node {
     bb_node_kind kind;
-    bb_place place;
-    const char *text;   ///< scalars
-    bool quoted;        ///< scalars: written in quotes or as a block, so a text whatever it says
-    const char *key;    ///< members of maps
-    bb_place key_place; ///< members of maps
-    bb_node *first;     ///< child
-    bb_node *next;      ///< sibling
-    bb_index count;     ///< children
+    bb_place place, end; ///< of its first character, and behind its last
+    bool flow;           ///< lists and maps: written in brackets
+    const char *text;    ///< scalars
+    bool quoted;         ///< scalars: written in quotes or as a block, so a text whatever it says
+    const char *key;     ///< members of maps
+    bb_place key_place;  ///< members of maps
+    bb_node *first;      ///< child
+    bb_node *next;       ///< sibling
+    bb_index count;      ///< children
 };
 
 /// Parses `length` bytes into `arena`. Syntax problems are added to `problems` with `origin`

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/suggestion.h"
-#include "sim/config/node.h"
+#include "sim/config/binding.h"
 #include "sim/config/shipped_folder.h"
 
 #include <errno.h>
@@ -178,9 +178,12 @@ bb_status bb_study_file_list(bb_shipped_names *out)
     return bb_shipped_names_list(&listing, out);
 }
 
+enum { MOST_MOVED = 16 };
+
 typedef struct copying {
     bb_arena arena;
     const char *folder; // of the study, absolute, ends in '/'
+    bb_text *changes;   // of an upgrade
     const char *text;
     size_t done; // bytes of it that are copied
     bb_text *out;
@@ -258,30 +261,225 @@ done:
     return status;
 }
 
+// Reads a study into `text` and a tree, whose texts live in the arena.
+static bb_status parse(copying *copy, const char *path, bb_text *text, bb_node **tree)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    BB_TRY(read_text(path, text));
+    copy->text = bb_text_string(text);
+    BB_TRY(
+        bb_node_parse(&copy->arena, path, true, copy->text, (size_t)text->length, &problems, tree));
+    BB_REQUIRE(*tree != NULL && problems.count == 0, BB_INVALID, "%s",
+               bb_text_string(&problems.lines));
+    BB_REQUIRE((*tree)->kind == BB_NODE_MAP, BB_INVALID, "'%s': got %s, expected a map", path,
+               bb_node_kind_name((*tree)->kind));
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
 bb_status bb_study_file_copy(const char *path, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
-    bb_problems problems = {0};
     bb_node *tree = NULL;
     char folder[PATH_MAX + 1];
     copying copy = {.folder = folder, .out = out};
     BB_REQUIRE(!bb_study_file_has_machines(path), BB_INVALID,
                "'%s' is a table of machines, no study: 'bitbudget plot' draws it", path);
-    BB_TRY(read_text(path, &text));
+    BB_TRY(parse(&copy, path, &text, &tree));
     BB_REQUIRE(realpath(path, folder) != NULL, BB_IO, "cannot read '%s': %s", path,
                strerror(errno));
     strrchr(folder, '/')[1] = '\0';
-    copy.text = bb_text_string(&text);
-    BB_TRY(
-        bb_node_parse(&copy.arena, path, true, copy.text, (size_t)text.length, &problems, &tree));
-    BB_REQUIRE(tree != NULL && problems.count == 0, BB_INVALID, "%s",
-               bb_text_string(&problems.lines));
     BB_TRY(copy_values(&copy, tree));
     BB_TRY(bb_text_add(out, "%s", copy.text + copy.done));
 done:
     bb_arena_release(&copy.arena);
-    bb_problems_release(&problems);
+    bb_text_release(&text);
+    return status;
+}
+
+// Nodes that have a row, within a member of a map.
+typedef struct found_keys {
+    bb_index count;
+    struct {
+        bb_node *parent, *node;
+        const bb_renamed_key *row;
+    } items[MOST_MOVED];
+} found_keys;
+
+// Adds what stands at `former` below `map`, or stands below that: rows that lead outside of the map
+// or, without `outside`, the others.
+static bb_status find_renamed(const bb_schema *schema, const bb_node *map, bool outside,
+                              bb_node *parent, bb_node *node, const char *former, found_keys *out)
+{
+    bb_status status = BB_OK;
+    char *below = NULL;
+    const bb_renamed_key *row = bb_binding_renamed(schema->name, map, former);
+    if (row != NULL && (row->key[0] == '^') == outside && out->count < MOST_MOVED) {
+        out->items[out->count].parent = parent;
+        out->items[out->count].node = node;
+        out->items[out->count++].row = row;
+        goto done;
+    }
+    for (bb_node *child = node->kind == BB_NODE_MAP ? node->first : NULL; child != NULL;
+         child = child->next) {
+        BB_RELEASE(&below);
+        BB_TRY(bb_memory_printf(&below, "%s.%s", former, child->key));
+        BB_TRY(find_renamed(schema, map, outside, node, child, below, out));
+    }
+done:
+    BB_RELEASE(&below);
+    return status;
+}
+
+// Moves a node into `moved`, a map of successors: "search.over" is a member of its member `search`.
+// A choice that the new keys imply is removed.
+static bb_status move_node(copying *copy, bb_node *parent, bb_node *node, const bb_renamed_key *row,
+                           bb_node *moved)
+{
+    bb_status status = BB_OK;
+    const char *key = row->key + (row->key[0] == '^' ? 2 : 0);
+    const size_t length = strcspn(key, ".");
+    bb_node *place = moved;
+    bb_node_remove(parent, node);
+    if (row->value != NULL) {
+        goto done;
+    }
+    if (key[length] == '.') {
+        const char *group = NULL;
+        BB_TRY(bb_arena_text(&copy->arena, key, length, &group));
+        place = bb_node_member(moved, group);
+        if (place == NULL) {
+            BB_TRY(bb_arena_zeroed(&copy->arena, 1, sizeof *place, (void **)&place));
+            place->kind = BB_NODE_MAP;
+            place->key = group;
+            bb_node_append(moved, place);
+        }
+        key += length + 1;
+    }
+    node->key = key;
+    bb_node_append(place, node);
+done:
+    return status;
+}
+
+static bool is_empty(const bb_node *node)
+{
+    bool empty = node->kind == BB_NODE_MAP;
+    for (const bb_node *child = node->first; child != NULL && empty; child = child->next) {
+        empty = is_empty(child);
+    }
+    return empty;
+}
+
+// A member without what was moved out of it, if anything is left, and the moved keys.
+static bb_status write_pairs(const bb_node *rest, const bb_node *moved, const char *between,
+                             bb_text *out)
+{
+    bb_status status = BB_OK;
+    if (rest != NULL && !is_empty(rest)) {
+        BB_TRY(bb_text_add(out, "%s: ", rest->key));
+        BB_TRY(bb_node_write(rest, out));
+        BB_TRY(bb_text_add(out, "%s", moved->count > 0 ? between : ""));
+    }
+    for (const bb_node *node = moved->first; node != NULL; node = node->next) {
+        BB_TRY(bb_text_add(out, "%s: ", node->key));
+        BB_TRY(bb_node_write(node, out));
+        BB_TRY(bb_text_add(out, "%s", node->next != NULL ? between : ""));
+    }
+done:
+    return status;
+}
+
+// Both in the place of a member of `map`, in the style of that.
+static bb_status rewrite(copying *copy, const bb_node *map, bb_place place, bb_place end,
+                         const bb_node *rest, const bb_node *moved)
+{
+    bb_status status = BB_OK;
+    const size_t begin = find_offset(copy->text, place);
+    char *line = NULL;
+    BB_TRY(bb_memory_printf(&line, "\n%*s", (int)place.column - 1, ""));
+    BB_TRY(bb_text_add_bytes(copy->out, copy->text + copy->done, (bb_index)(begin - copy->done)));
+    BB_TRY(write_pairs(rest, moved, map->flow ? ", " : line, copy->out));
+    copy->done = find_offset(copy->text, end);
+    BB_TRY(bb_text_add(copy->changes, "line %td: %.*s -> ", place.line, (int)(copy->done - begin),
+                       copy->text + begin));
+    BB_TRY(write_pairs(rest, moved, ", ", copy->changes));
+    BB_TRY(bb_text_add(copy->changes, "\n"));
+done:
+    BB_RELEASE(&line);
+    return status;
+}
+
+static bb_status upgrade_map(copying *copy, const bb_schema *schema, bb_node *map);
+
+// A member of a map: what was renamed in it, else the groups inside it.
+static bb_status upgrade_member(copying *copy, const bb_schema *schema, bb_node *map,
+                                bb_node *member)
+{
+    bb_status status = BB_OK;
+    const bb_place place = member->key_place;
+    const bb_place end = member->end;
+    const char *name = member->key;
+    const bb_key *key = bb_binding_key(schema, name);
+    const bb_schema *inner = key == NULL ? NULL : key->schema;
+    found_keys found = {0};
+    bb_node moved = {.kind = BB_NODE_MAP};
+    BB_TRY(find_renamed(schema, map, false, map, member, name, &found));
+    for (bb_node *child = inner != NULL && member->kind == BB_NODE_MAP ? member->first : NULL;
+         child != NULL; child = child->next) {
+        BB_TRY(find_renamed(inner, member, true, member, child, child->key, &found));
+    }
+    for (bb_index i = 0; i < found.count; ++i) {
+        BB_TRY(move_node(copy, found.items[i].parent, found.items[i].node, found.items[i].row,
+                         &moved));
+    }
+    if (found.count > 0) {
+        BB_TRY(rewrite(copy, map, place, end, bb_node_member(map, name), &moved));
+    } else if (inner != NULL && member->kind == BB_NODE_MAP) {
+        BB_TRY(upgrade_map(copy, inner, member));
+    } else if (inner != NULL) {
+        for (bb_node *item = member->first; item != NULL; item = item->next) {
+            BB_TRY(upgrade_map(copy, inner, item));
+        }
+    }
+done:
+    return status;
+}
+
+static bb_status upgrade_map(copying *copy, const bb_schema *schema, bb_node *map)
+{
+    bb_status status = BB_OK;
+    bb_node *next = NULL;
+    for (bb_node *member = map->kind == BB_NODE_MAP ? map->first : NULL; member != NULL;
+         member = next) {
+        next = member->next;
+        BB_TRY(upgrade_member(copy, schema, map, member));
+    }
+done:
+    return status;
+}
+
+bb_status bb_study_file_upgrade(const char *path, const bb_schema *schema, const bb_schema *search,
+                                bb_text *out, bb_text *changes)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    bb_node *tree = NULL;
+    copying copy = {.out = out, .changes = changes};
+    BB_TRY(parse(&copy, path, &text, &tree));
+    for (bb_node *member = tree->first, *next = NULL; member != NULL; member = next) {
+        bb_node *inside =
+            strcmp(member->key, "sweep") == 0 ? bb_node_member(member, "search") : NULL;
+        next = member->next;
+        BB_TRY(inside != NULL ? upgrade_map(&copy, search, inside)
+                              : upgrade_member(&copy, schema, tree, member));
+    }
+    BB_TRY(bb_text_add(out, "%s", copy.text + copy.done));
+done:
+    bb_arena_release(&copy.arena);
     bb_text_release(&text);
     return status;
 }

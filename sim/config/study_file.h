@@ -8,6 +8,7 @@
 #ifndef BB_SIM_CONFIG_STUDY_FILE_H
 #define BB_SIM_CONFIG_STUDY_FILE_H
 
+#include "core/schema.h"
 #include "core/text.h"
 #include "sim/config/shipped_folder.h"
 
@@ -41,5 +42,12 @@ bool bb_study_file_has_machines(const char *path);
 /// tables, by their absolute paths; all else to the byte. Errors: BB_IO, BB_INVALID (no YAML; a
 /// table of machines), BB_MEMORY.
 BB_CHECKED bb_status bb_study_file_copy(const char *path, bb_text *out);
+
+/// Appends the text of a study with keys of earlier versions (bb_binding_renamed) moved to their
+/// successors, and to `changes` a line for each group that was rewritten; all else to the byte.
+/// `schema` is the experiment's, `search` that of sweep.search. Errors: BB_IO, BB_INVALID (no
+/// YAML), BB_MEMORY.
+BB_CHECKED bb_status bb_study_file_upgrade(const char *path, const bb_schema *schema,
+                                           const bb_schema *search, bb_text *out, bb_text *changes);
 
 #endif

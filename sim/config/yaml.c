@@ -101,6 +101,7 @@ static bb_status make_node(reader *state, const yaml_event_t *event, bb_node_kin
     BB_TRY(bb_arena_zeroed(state->arena, 1, sizeof *node, (void **)&node));
     node->kind = kind;
     node->place = place_of(state, event->start_mark);
+    node->end = place_of(state, event->end_mark);
     if (kind == BB_NODE_SCALAR) {
         const char *value = (const char *)event->data.scalar.value;
         size_t length = event->data.scalar.length;
@@ -128,6 +129,19 @@ static bb_status add_child(reader *state, bb_node *parent, bb_node *child)
     return BB_OK;
 }
 
+// What has brackets ends behind them, else behind its last child: libyaml's mark is that of the
+// next token.
+static void end_node(const reader *state, const yaml_event_t *event, bb_node *node)
+{
+    if (node->flow) {
+        node->end = place_of(state, event->end_mark);
+        return;
+    }
+    for (const bb_node *child = node->first; child != NULL; child = child->next) {
+        node->end = child->end;
+    }
+}
+
 static bb_status read_list(reader *state, bb_node *list, int depth)
 {
     bb_status status = BB_OK;
@@ -137,6 +151,7 @@ static bb_status read_list(reader *state, bb_node *list, int depth)
         yaml_event_delete(&event);
         BB_TRY(next_event(state, &event));
         if (state->broken || event.type == YAML_SEQUENCE_END_EVENT) {
+            end_node(state, &event, list);
             break;
         }
         BB_TRY(read_node(state, &event, depth + 1, &item));
@@ -192,6 +207,7 @@ static bb_status read_map(reader *state, bb_node *map, int depth)
         yaml_event_delete(&event);
         BB_TRY(next_event(state, &event));
         if (state->broken || event.type == YAML_MAPPING_END_EVENT) {
+            end_node(state, &event, map);
             break;
         }
         BB_TRY(read_member(state, map, &event, depth));
@@ -216,10 +232,12 @@ static bb_status read_node(reader *state, const yaml_event_t *event, int depth, 
         break;
     case YAML_SEQUENCE_START_EVENT:
         BB_TRY(make_node(state, event, BB_NODE_LIST, out));
+        (*out)->flow = event->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
         BB_TRY(read_list(state, *out, depth));
         break;
     case YAML_MAPPING_START_EVENT:
         BB_TRY(make_node(state, event, BB_NODE_MAP, out));
+        (*out)->flow = event->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
         BB_TRY(read_map(state, *out, depth));
         break;
     default:

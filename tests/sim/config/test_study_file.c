@@ -128,6 +128,59 @@ TEST(a_copy_names_files_where_they_are)
     free(here);
 }
 
+// Renamed keys move, in the style of the map around them; all else stays to the byte.
+TEST(an_upgrade_renames_keys_of_earlier_versions)
+{
+    static const char before[] = "base: ao/quick # \xc2\xb5m\n"
+                                 "pipelines:\n"
+                                 "  - {name: reference, arithmetic: fp64}\n"
+                                 "  - {name: a, policy: {kind: promise, inside: sp, price: 1e-3}, "
+                                 "arithmetic: hp1} # \xc2\xb5\n"
+                                 "  - name: b\n"
+                                 "    arithmetic: fp64\n"
+                                 "    storage: {codec: bfp}\n"
+                                 "    promise:\n"
+                                 "      price: 1.0e-3 # of Strehl ratio\n"
+                                 "      over: all\n"
+                                 "    draws: 2\n"
+                                 "  - {name: c, arithmetic: hp1, policy: {kind: band, width: 2}}\n";
+    static const char after[] = "base: ao/quick # \xc2\xb5m\n"
+                                "pipelines:\n"
+                                "  - {name: reference, arithmetic: fp64}\n"
+                                "  - {name: a, search: {inside: sp}, max_loss: 1e-3, "
+                                "arithmetic: hp1} # \xc2\xb5\n"
+                                "  - name: b\n"
+                                "    arithmetic: fp64\n"
+                                "    storage: {codec: bfp}\n"
+                                "    max_loss: 1.0e-3\n"
+                                "    search: {over: all}\n"
+                                "    draws: 2\n"
+                                "  - {name: c, arithmetic: hp1, policy: {kind: band, width: 2}}\n";
+    autorelease(bb_text) text = {0};
+    write_text("old.yaml", before);
+    CALL_EXPECT(2, "pipelines.1.policy.price: this key is called pipelines.1.max_loss now", "check",
+                "old.yaml");
+    CALL_EXPECT(0, "line 8: promise:", "config", "--upgrade", "old.yaml", "-o", "new.yaml");
+    check_ok(bb_study_file_copy("new.yaml", &text));
+    assert_string_equal(bb_text_string(&text), after);
+    CALL_EXPECT(0, "keys of an earlier version: none", "config", "--upgrade", "new.yaml", "-o",
+                "again.yaml");
+    bb_text_release(&text);
+    check_ok(bb_study_file_copy("again.yaml", &text));
+    assert_string_equal(bb_text_string(&text), after);
+    CALL("check", "new.yaml");
+    write_text("plan.yaml", "base: ao/quick\nsweep:\n  search:\n    subject_to: {price: {at_most: "
+                            "2}}\n    minimise: operator_bytes\n");
+    CALL_EXPECT(0, "    max_loss: 2\n    minimise: operator_bytes\n", "config", "--upgrade",
+                "plan.yaml");
+    CALL_EXPECT(3, "new.yaml", "config", "--upgrade", "old.yaml", "-o", "new.yaml");
+    CALL_EXPECT(2, "-o and --force go with --upgrade", "config", "--list", "-o", "new.yaml");
+    write_text("bad.yaml", "a: [\n");
+    CALL_EXPECT(2, "not YAML", "config", "--upgrade", "bad.yaml");
+    write_text("bad.yaml", "title: none\n");
+    CALL_EXPECT(2, "names no experiment", "config", "--upgrade", "bad.yaml");
+}
+
 TEST(a_build_tree_has_its_studies)
 {
     assert_int_equal(unsetenv("BITBUDGET_SHARE"), 0);
