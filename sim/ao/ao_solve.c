@@ -9,7 +9,7 @@
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_promise.h"
 #include "sim/ao/ao_quantities.h"
-#include "sim/ao/realtime/frame_times.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"

@@ -53,7 +53,6 @@ const bb_part *const bb_wafer_parts[] = {
     &bb_wafer_convergence_part,
     &bb_wafer_sizes_part,
     &bb_wafer_cautions_part,
-    &bb_realtime_plan_part,
     &bb_wafer_realtime_part,
     &bb_wafer_requirements_part,
     &bb_wafer_rows_part,

@@ -484,21 +484,8 @@ done:
 }
 
 bb_status bb_frame_loop_create(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
-                               int device_count, bb_device *const *devices, bb_frame_loop **out)
-{
-    bb_status status = BB_OK;
-    bb_frame_matrices matrices = {0};
-    *out = NULL;
-    BB_TRY(bb_frame_matrices_make(study, pipeline, &matrices));
-    BB_TRY(bb_frame_loop_create_made(study, pipeline, device_count, devices, &matrices, out));
-done:
-    bb_frame_matrices_release(&matrices);
-    return status;
-}
-
-bb_status bb_frame_loop_create_made(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
-                                    int device_count, bb_device *const *devices,
-                                    bb_frame_matrices *matrices, bb_frame_loop **out)
+                               int device_count, bb_device *const *devices,
+                               bb_frame_matrices *matrices, bb_frame_loop **out)
 {
     bb_status status = BB_OK;
     bb_frame_loop *loop = NULL;

@@ -3,7 +3,6 @@
 // The deadline harness of ao on a clock that the test sets: frames that are late, posted ahead by
 // the device's clock or back to back, a signal, and what is not finite.
 #include "core/clock.h"
-#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/interrupt.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
 
@@ -47,7 +46,7 @@ static bool sleep_clock(int64_t ns)
 }
 
 static void measure_from(const driver_case *study, int64_t slow_reading, bb_index slow,
-                         bb_index signalled, bb_frame_measurement *out, rig *self)
+                         bb_index signalled, bb_realtime_measurement *out, rig *self)
 {
     static const bb_clock clock = {read_clock, sleep_clock};
     rig_open(self, study, 1);
@@ -57,12 +56,12 @@ static void measure_from(const driver_case *study, int64_t slow_reading, bb_inde
     slow_sleep = slow;
     signal_sleep = signalled;
     bb_clock_set(&clock);
-    check_ok(bb_frame_measurement_take(self->loop, out));
+    check_ok(bb_frame_loop_measure(self->loop, out));
     bb_clock_set(NULL);
 }
 
 static void measure(const driver_case *study, bb_index slow, bb_index signalled,
-                    bb_frame_measurement *out, rig *self)
+                    bb_realtime_measurement *out, rig *self)
 {
     measure_from(study, 0, slow, signalled, out, self);
 }
@@ -71,8 +70,8 @@ static void measure(const driver_case *study, bb_index slow, bb_index signalled,
 // late and misses it too, the one after is 0.5 ms late and does not.
 TEST(a_frame_that_is_late_is_counted)
 {
-    autorelease(bb_frame_measurement) measured;
-    bb_frame_table table;
+    autorelease(bb_realtime_measurement) measured;
+    bb_realtime_summary table;
     autocall(rig_close) rig self;
     measure(CASE(CONFIG_AO_SMALL, {PIPELINES, PACED}), 5 + 21, 0, &measured, &self);
     assert_int_equal(measured.count, 40);
@@ -90,12 +89,12 @@ TEST(a_frame_that_is_late_is_counted)
         check_close(sum, record->latency, 1e-12, 1.0);
         assert_int_equal(record->step, k);
     }
-    check_ok(bb_frame_table_sum_up(self.loop, &measured, &table));
-    assert_true(table.latency.misses == 2.0);
-    assert_true(table.worst[0].frame == 20.0 && table.worst[1].frame == 21.0);
+    check_ok(bb_frame_loop_sum_up(self.loop, &measured, &table));
+    assert_true(table.kind[0].latency.misses == 2.0);
+    assert_true(table.worst[0].step == 20.0 && table.worst[1].step == 21.0);
     check_close(table.worst[0].latency, 2.5e-3, 5e-6, 1.0);
     // Clopper and Pearson for 2 of 40.
-    check_close(table.latency.miss_bound, 0.14915, 1e-4, 1.0);
+    check_close(table.kind[0].latency.miss_bound, 0.14915, 1e-4, 1.0);
 }
 
 // By the device's clock frames are posted ahead, and each keeps its own release: nothing runs for
@@ -106,17 +105,17 @@ TEST(a_frame_that_is_posted_ahead_keeps_its_release)
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.clock=device"}};
     const driver_case polled = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
     char policy[BB_HOST_TEXT];
-    autorelease(bb_frame_measurement) measured;
-    bb_frame_table table;
+    autorelease(bb_realtime_measurement) measured;
+    bb_realtime_summary table;
     autocall(rig_close) rig self;
     measure(&polled, 0, 0, &measured, &self);
     memcpy(policy, measured.host.thread.policy, sizeof policy);
-    bb_frame_measurement_release(&measured);
+    bb_realtime_measurement_release(&measured);
     rig_close(&self);
     measure(&study, 0, 0, &measured, &self);
     assert_int_equal(sleeps, 0);
     assert_string_equal(measured.host.thread.policy, policy);
-    bb_frame_measurement_release(&measured);
+    bb_realtime_measurement_release(&measured);
     rig_close(&self);
     // The last frame, 39, has just ended.
     measure_from(&study, now_ns - 19000000 + 300000, 0, 0, &measured, &self);
@@ -128,14 +127,14 @@ TEST(a_frame_that_is_posted_ahead_keeps_its_release)
         check_close(record->release, 1e-3 * (double)k, 1e-12, 1.0);
         assert_int_equal(record->step, k);
     }
-    check_ok(bb_frame_table_sum_up(self.loop, &measured, &table));
-    assert_true(table.latency.misses == 1.0 && table.worst[0].frame == 21.0);
+    check_ok(bb_frame_loop_sum_up(self.loop, &measured, &table));
+    assert_true(table.kind[0].latency.misses == 1.0 && table.worst[0].step == 21.0);
 }
 
 TEST(frames_back_to_back_do_not_wait)
 {
     const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}};
-    autorelease(bb_frame_measurement) measured;
+    autorelease(bb_realtime_measurement) measured;
     autocall(rig_close) rig self;
     measure(&study, 0, 0, &measured, &self);
     assert_int_equal(measured.count, 40);
@@ -149,7 +148,7 @@ TEST(frames_back_to_back_do_not_wait)
 // The frame under way is still measured.
 TEST(an_interrupt_ends_it_early)
 {
-    autorelease(bb_frame_measurement) measured;
+    autorelease(bb_realtime_measurement) measured;
     autocall(rig_close) rig self;
     check_ok(bb_interrupt_install());
     measure(CASE(CONFIG_AO_SMALL, {PIPELINES, PACED}), 0, 5 + 13, &measured, &self);
@@ -162,11 +161,11 @@ TEST(an_interrupt_loses_what_is_posted)
 {
     const driver_case study = {
         CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.clock=device", "realtime.delay_frames=1"}};
-    autorelease(bb_frame_measurement) measured;
+    autorelease(bb_realtime_measurement) measured;
     autocall(rig_close) rig self;
     check_ok(bb_interrupt_install());
     measure(&study, 0, 0, &measured, &self);
-    bb_frame_measurement_release(&measured);
+    bb_realtime_measurement_release(&measured);
     rig_close(&self);
     signal_ns = now_ns - 19000000 + 300000; // after frame 20
     measure(&study, 0, 0, &measured, &self);
@@ -179,13 +178,13 @@ TEST(an_interrupt_loses_what_is_posted)
 // Slopes that are not finite, or whose products are not, are counted where they come.
 TEST(held_frames_are_counted)
 {
-    autorelease(bb_frame_measurement) measured;
+    autorelease(bb_realtime_measurement) measured;
     autocall(rig_close) rig self;
     rig_open(&self, CASE(CONFIG_AO_SMALL, {PIPELINES, PACED}), 1);
-    check_ok(bb_frame_measurement_take(self.loop, &measured));
+    check_ok(bb_frame_loop_measure(self.loop, &measured));
     assert_int_equal(measured.held, 0);
-    bb_frame_measurement_release(&measured);
+    bb_realtime_measurement_release(&measured);
     self.loop->slopes[3 * self.loop->matrices.slopes + 17] = NAN; // of every eighth frame
-    check_ok(bb_frame_measurement_take(self.loop, &measured));
+    check_ok(bb_frame_loop_measure(self.loop, &measured));
     assert_int_equal(measured.held, 5); // 8, 16 .. 40 of frames 5 to 44 less 5: 3 mod 8
 }

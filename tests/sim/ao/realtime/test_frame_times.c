@@ -6,9 +6,7 @@
 #include "core/clock.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/realtime/ao_realtime_plan.h"
-#include "sim/ao/realtime/frame_measurement.h"
-#include "sim/ao/realtime/frame_times.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/interrupt.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
@@ -230,8 +228,8 @@ static void rig_store(rig *self)
 {
     check_ok(bb_frame_matrices_store(&self->storage, &self->pipeline, &self->evaluation,
                                      &self->matrices));
-    check_ok(bb_frame_loop_create_made(self->study, &self->pipeline, 1, &self->cpu, &self->matrices,
-                                       &self->loop));
+    check_ok(bb_frame_loop_create(self->study, &self->pipeline, 1, &self->cpu, &self->matrices,
+                                  &self->loop));
     assert_null(self->matrices.stored[0].matrix);
 }
 
@@ -268,8 +266,10 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
     rig_pose(&self, study);
     rig_solve(&self);
     rig_store(&self);
-    autoptr(bb_frame_loop) realtime =
-        new_object(bb_frame_loop, self.study, &self.pipeline, 1, &self.cpu);
+    autoptr(bb_frame_loop) realtime = NULL;
+    autorelease(bb_frame_matrices) made = {0};
+    check_ok(bb_frame_matrices_make(self.study, &self.pipeline, &made));
+    check_ok(bb_frame_loop_create(self.study, &self.pipeline, 1, &self.cpu, &made, &realtime));
     const bb_index commands = realtime->matrices.commands;
     const bb_index slopes = realtime->matrices.slopes;
     autofree float *expected = new_array(float, commands);
@@ -332,16 +332,13 @@ TEST(a_plan_holds_what_frames_take)
          "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: "
          "{codec: integer, bits: 8, rounding: sweep}, column_scale: remainder, filter: means}]"}};
     autocall(rig_close) rig self;
-    bb_frame_measurement measured = {0};
+    bb_realtime_measurement measured = {0};
     rig_pose(&self, &study);
     rig_solve(&self);
     const bb_tomography *problem = self.problem;
     const double rows = (double)problem->targets[0].ctm->rows;
-    const bb_ao_realtime_extent extent = {.slopes = (double)problem->cmm->rows,
-                                          .truths = rows,
-                                          .most_truths = rows,
-                                          .groups = 2.0 * (double)self.study->guide_stars.count,
-                                          .threads = 2.0};
+    const bb_ao_extent extent = {
+        .n = problem->cmm->rows, .m = rows, .residual.most_rows = rows, .threads = 2.0};
     // Once before, so that factors are there.
     check_ok(
         bb_frame_matrices_store(&self.storage, &self.pipeline, &self.evaluation, &self.matrices));
@@ -356,17 +353,17 @@ TEST(a_plan_holds_what_frames_take)
     assert_int_equal(timed.realtime.frames, 100);
     assert_int_equal(timed.realtime.warm_up_frames, 20);
     assert_true(timed.realtime.rate_hz == 1000.0);
-    check_ok(bb_frame_loop_create_made(&timed, &self.pipeline, 1, &self.cpu, &self.matrices,
-                                       &self.loop));
-    check_ok(bb_frame_measurement_run(self.loop, &measured));
+    check_ok(
+        bb_frame_loop_create(&timed, &self.pipeline, 1, &self.cpu, &self.matrices, &self.loop));
+    check_ok(bb_frame_loop_run(self.loop, &measured));
     const double peak = (double)(bb_memory_peak_bytes() - bare);
-    const bb_need need = bb_ao_realtime_plan_times(self.study, &extent);
+    const bb_need need = bb_frame_times_need(self.study, &extent);
     print_message("peak %.0f, need %.0f\n", peak, need.host_bytes);
     assert_true(peak <= need.host_bytes && need.host_bytes <= 2.0 * peak);
     check_close(need.seconds, 0.12, 0.01, 1.0);
-    bb_frame_measurement_release(&measured);
+    bb_realtime_measurement_release(&measured);
     timed.frame_times.frames = 0;
-    assert_true(bb_ao_realtime_plan_times(&timed, &extent).host_bytes == 0.0);
+    assert_true(bb_frame_times_need(&timed, &extent).host_bytes == 0.0);
 }
 
 TEST(tables_and_plans_have_them)
