@@ -23,10 +23,10 @@ static bb_status begin(bb_realtime_loop *run)
     bb_status status = BB_OK;
     bb_frame_loop *loop = run->context;
     bb_command_frame frame;
-    BB_TRY(bb_command_team_read_clocks(loop->frames));
+    BB_TRY(bb_command_loop_read_clocks(loop->frames));
     bb_frame_loop_put(loop, 0);
-    BB_TRY(bb_command_team_step(loop->frames, 0, &frame));
-    BB_TRY(bb_command_team_reset(loop->frames));
+    BB_TRY(bb_command_loop_step(loop->frames, 0, &frame));
+    BB_TRY(bb_command_loop_reset(loop->frames));
     run->first_ns = frame.end_ns;
 done:
     return status;
@@ -35,7 +35,7 @@ done:
 static bb_status read_slopes(bb_realtime_loop *run, bool *is_ready)
 {
     bb_frame_loop *loop = run->context;
-    const bb_status status = bb_command_team_arm(loop->frames);
+    const bb_status status = bb_command_loop_arm(loop->frames);
     bb_frame_loop_put(loop, run->started);
     *is_ready = true;
     return status;
@@ -44,7 +44,7 @@ static bb_status read_slopes(bb_realtime_loop *run, bool *is_ready)
 static bb_status start_frame(bb_realtime_loop *run, int64_t release_ns)
 {
     bb_frame_loop *loop = run->context;
-    return bb_command_team_post(loop->frames, run->schedule.by_device ? release_ns : 0);
+    return bb_command_loop_post(loop->frames, run->schedule.by_device ? release_ns : 0);
 }
 
 static bb_status finish_frame(bb_realtime_loop *run, int64_t release_ns, bb_step_record *record)
@@ -53,7 +53,7 @@ static bb_status finish_frame(bb_realtime_loop *run, int64_t release_ns, bb_step
     bb_frame_loop *loop = run->context;
     bb_command_frame frame;
     double inside = 0.0;
-    BB_TRY(bb_command_team_take(loop->frames, &frame));
+    BB_TRY(bb_command_loop_take(loop->frames, &frame));
     const int64_t end = run->schedule.by_device ? frame.end_ns : bb_clock_ns();
     *record = bb_realtime_loop_record(run, release_ns, end);
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
@@ -96,7 +96,7 @@ bb_status bb_frame_loop_run(bb_frame_loop *loop, bb_realtime_measurement *out)
     bb_realtime_loop run = {&frame_stages, loop, .schedule = schedule_of(loop)};
     out->shares = 1;
     BB_TRY(bb_realtime_loop_run(&run, out));
-    BB_TRY(bb_command_team_reset(loop->frames)); // no frame is left that waits
+    BB_TRY(bb_command_loop_reset(loop->frames)); // no frame is left that waits
 done:
     return status;
 }
@@ -108,7 +108,7 @@ bb_status bb_frame_loop_measure(bb_frame_loop *loop, bb_realtime_measurement *ou
     *out = (bb_realtime_measurement){.shares = 1};
     BB_TRY(bb_frame_loop_compare(loop, &loop->distance));
     BB_TRY(bb_realtime_loop_measure(&run, loop->device_count, loop->devices, out));
-    BB_TRY(bb_command_team_reset(loop->frames));
+    BB_TRY(bb_command_loop_reset(loop->frames));
 done:
     return status;
 }

@@ -4,7 +4,7 @@
 #include "precision/format.h"
 #include "sim/pipelines/storage/factor_storage.h"
 #include "sim/pipelines/storage/promised_storage.h"
-#include "solvers/loop/command_team.h"
+#include "solvers/loop/command_loop.h"
 
 #include <assert.h>
 #include <math.h>

@@ -82,7 +82,7 @@ static bb_need loop_of(const bb_factor_pipeline *pipeline, const frame_extent *s
                                .device_bytes = span->matrices * one.device_bytes};
     const double commands = devices * span->matrices * ceil(span->rows / devices);
     return bb_need_together(
-        bb_command_team_need(span->slopes, commands, span->groups, scaled, delay, device, devices),
+        bb_command_loop_need(span->slopes, commands, span->groups, scaled, delay, device, devices),
         operators);
 }
 

@@ -75,12 +75,12 @@ static inline const float *step(rig *self, bb_index number)
 {
     bb_command_frame frame;
     bb_frame_loop_put(self->loop, number);
-    check_ok(bb_command_team_step(self->loop->frames, 0, &frame));
+    check_ok(bb_command_loop_step(self->loop->frames, 0, &frame));
     assert_true(frame.slopes_finite && frame.products_finite);
     if (self->commands == NULL) {
         check_ok(BB_ALLOCATE(self->loop->matrices.commands, &self->commands));
     }
-    bb_command_team_commands(self->loop->frames, self->commands);
+    bb_command_loop_commands(self->loop->frames, self->commands);
     return self->commands;
 }
 

@@ -251,9 +251,9 @@ static void step(bb_frame_loop *loop, bb_index frame, float *commands)
 {
     bb_command_frame report;
     bb_frame_loop_put(loop, frame);
-    check_ok(bb_command_team_step(loop->frames, 0, &report));
+    check_ok(bb_command_loop_step(loop->frames, 0, &report));
     assert_true(report.slopes_finite && report.products_finite);
-    bb_command_team_commands(loop->frames, commands);
+    bb_command_loop_commands(loop->frames, commands);
 }
 
 // Slopes and commands of the loop by what was stored to be scored are those of the loop that
