@@ -72,24 +72,24 @@ done:
     return status;
 }
 
-static bb_status cpu_reset(bb_command_part *loop)
+static bb_status cpu_reset(bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
-    memset(cpu->v, 0, (size_t)loop->command_count * sizeof *cpu->v);
-    memset(cpu->late, 0, (size_t)(loop->delay * loop->command_count) * sizeof *cpu->late);
+    cpu_loop *cpu = part->state;
+    memset(cpu->v, 0, (size_t)part->command_count * sizeof *cpu->v);
+    memset(cpu->late, 0, (size_t)(part->delay * part->command_count) * sizeof *cpu->late);
     cpu->late_next = 0;
-    loop->taken = loop->posted;
+    part->taken = part->posted;
     return BB_OK;
 }
 
 // Copies what multiplies the means, its rows side by side.
-static void transpose_means(const bb_command_part *loop, const bb_command_system *system)
+static void transpose_means(const bb_command_part *part, const bb_command_system *system)
 {
-    const cpu_loop *cpu = loop->state;
-    const bb_index groups = loop->group_count;
-    for (int t = 0; t < loop->matrix_count; ++t) {
-        const bb_index rows = loop->row[t + 1] - loop->row[t];
-        float *target = cpu->means + groups * loop->row[t];
+    const cpu_loop *cpu = part->state;
+    const bb_index groups = part->group_count;
+    for (int t = 0; t < part->matrix_count; ++t) {
+        const bb_index rows = part->row[t + 1] - part->row[t];
+        float *target = cpu->means + groups * part->row[t];
         for (bb_index i = 0; i < rows; ++i) {
             for (bb_index k = 0; k < groups; ++k) {
                 target[k * rows + i] = system->means[t][i * groups + k];
@@ -98,45 +98,45 @@ static void transpose_means(const bb_command_part *loop, const bb_command_system
     }
 }
 
-static bb_status cpu_open(bb_command_part *loop, const bb_command_system *system)
+static bb_status cpu_open(bb_command_part *part, const bb_command_system *system)
 {
     bb_status status = BB_OK;
     cpu_loop *cpu = NULL;
-    const bb_index columns = loop->slope_count;
+    const bb_index columns = part->slope_count;
     BB_TRY(BB_ZEROED(1, &cpu));
-    loop->state = cpu;
+    part->state = cpu;
     BB_TRY(BB_ALLOCATE(columns, &cpu->x));
     BB_TRY(BB_ALLOCATE(columns, &cpu->wide));
-    BB_TRY(BB_ALLOCATE(loop->command_count, &cpu->y));
-    BB_TRY(BB_ALLOCATE(loop->command_count, &cpu->v));
-    BB_TRY(BB_ALLOCATE(loop->delay * loop->command_count + 1, &cpu->late));
+    BB_TRY(BB_ALLOCATE(part->command_count, &cpu->y));
+    BB_TRY(BB_ALLOCATE(part->command_count, &cpu->v));
+    BB_TRY(BB_ALLOCATE(part->delay * part->command_count + 1, &cpu->late));
     if (system->reference != NULL) {
         BB_TRY(BB_ALLOCATE(columns, &cpu->reference));
         memcpy(cpu->reference, system->reference, (size_t)columns * sizeof *cpu->reference);
     }
     if (system->scales != NULL) {
-        BB_TRY(BB_ALLOCATE(loop->matrix_count * columns, &cpu->scales));
-        for (int t = 0; t < loop->matrix_count; ++t) {
+        BB_TRY(BB_ALLOCATE(part->matrix_count * columns, &cpu->scales));
+        for (int t = 0; t < part->matrix_count; ++t) {
             memcpy(cpu->scales + t * columns, system->scales[t],
                    (size_t)columns * sizeof *cpu->scales);
         }
     }
-    if (loop->group_count > 0) {
-        BB_TRY(BB_ALLOCATE(loop->group_count + 1, &cpu->begin));
-        BB_TRY(BB_ALLOCATE(loop->group_count, &cpu->mean));
-        BB_TRY(BB_ALLOCATE(loop->group_count * loop->command_count, &cpu->means));
+    if (part->group_count > 0) {
+        BB_TRY(BB_ALLOCATE(part->group_count + 1, &cpu->begin));
+        BB_TRY(BB_ALLOCATE(part->group_count, &cpu->mean));
+        BB_TRY(BB_ALLOCATE(part->group_count * part->command_count, &cpu->means));
         memcpy(cpu->begin, system->group_begin,
-               (size_t)(loop->group_count + 1) * sizeof *cpu->begin);
-        transpose_means(loop, system);
+               (size_t)(part->group_count + 1) * sizeof *cpu->begin);
+        transpose_means(part, system);
     }
-    BB_TRY(cpu_reset(loop));
+    BB_TRY(cpu_reset(part));
 done:
     return status;
 }
 
-static void cpu_close(bb_command_part *loop)
+static void cpu_close(bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
+    cpu_loop *cpu = part->state;
     if (cpu != NULL) {
         BB_RELEASE(&cpu->x);
         BB_RELEASE(&cpu->wide);
@@ -149,7 +149,7 @@ static void cpu_close(bb_command_part *loop)
         BB_RELEASE(&cpu->v);
         BB_RELEASE(&cpu->late);
         BB_RELEASE(&cpu);
-        loop->state = NULL;
+        part->state = NULL;
     }
 }
 
@@ -214,21 +214,21 @@ BB_CLONES static bool widen(bb_index count, const float *x, double *wide)
     return bad == 0;
 }
 
-static bool take_slopes(const bb_command_part *loop)
+static bool take_slopes(const bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
-    const bb_index count = loop->slope_count;
-    const float *slopes = loop->slopes + bb_command_loop_place(loop->taken, count);
+    cpu_loop *cpu = part->state;
+    const bb_index count = part->slope_count;
+    const float *slopes = part->slopes + bb_command_loop_place(part->taken, count);
     if (!subtract(count, slopes, cpu->reference, cpu->x)) {
         return false;
     }
-    for (bb_index k = 0; k < loop->group_count; ++k) {
+    for (bb_index k = 0; k < part->group_count; ++k) {
         float *group = cpu->x + cpu->begin[k];
         const bb_index size = cpu->begin[k + 1] - cpu->begin[k];
         cpu->mean[k] = mean_of(size, group);
         take_out(size, cpu->mean[k], group);
     }
-    round_slopes(&loop->rounding, count, cpu->x);
+    round_slopes(&part->rounding, count, cpu->x);
     return widen(count, cpu->x, cpu->wide);
 }
 
@@ -239,17 +239,17 @@ BB_CLONES static void divide(bb_index count, const float *x, const float *scales
     }
 }
 
-static bb_status multiply(const bb_command_part *loop)
+static bb_status multiply(const bb_command_part *part)
 {
     bb_status status = BB_OK;
-    const cpu_loop *cpu = loop->state;
-    for (int t = 0; t < loop->matrix_count; ++t) {
+    const cpu_loop *cpu = part->state;
+    for (int t = 0; t < part->matrix_count; ++t) {
         double seconds = 0.0;
         if (cpu->scales != NULL) {
-            divide(loop->slope_count, cpu->x, cpu->scales + t * loop->slope_count, cpu->wide);
+            divide(part->slope_count, cpu->x, cpu->scales + t * part->slope_count, cpu->wide);
         }
-        BB_TRY(bb_coded_operator_apply(loop->operators[t], 0, loop->row[t + 1] - loop->row[t],
-                                       cpu->wide, cpu->y + loop->row[t], &seconds));
+        BB_TRY(bb_coded_operator_apply(part->operators[t], 0, part->row[t + 1] - part->row[t],
+                                       cpu->wide, cpu->y + part->row[t], &seconds));
     }
 done:
     return status;
@@ -263,14 +263,14 @@ BB_CLONES static void add_mean(bb_index rows, const float *column, float mean, d
     }
 }
 
-static void add_means(const bb_command_part *loop)
+static void add_means(const bb_command_part *part)
 {
-    const cpu_loop *cpu = loop->state;
-    for (int t = 0; loop->group_count > 0 && t < loop->matrix_count; ++t) {
-        const bb_index rows = loop->row[t + 1] - loop->row[t];
-        const float *means = cpu->means + loop->group_count * loop->row[t];
-        for (bb_index k = 0; k < loop->group_count; ++k) {
-            add_mean(rows, means + k * rows, cpu->mean[k], cpu->y + loop->row[t]);
+    const cpu_loop *cpu = part->state;
+    for (int t = 0; part->group_count > 0 && t < part->matrix_count; ++t) {
+        const bb_index rows = part->row[t + 1] - part->row[t];
+        const float *means = cpu->means + part->group_count * part->row[t];
+        for (bb_index k = 0; k < part->group_count; ++k) {
+            add_mean(rows, means + k * rows, cpu->mean[k], cpu->y + part->row[t]);
         }
     }
 }
@@ -292,12 +292,12 @@ BB_CLONES static void advance(bb_index count, double gain, const double *y, doub
     }
 }
 
-static void put_out(bb_command_part *loop)
+static void put_out(bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
-    const bb_index count = loop->command_count;
-    float *commands = loop->commands + bb_command_loop_place(loop->taken, count);
-    if (loop->delay == 0) {
+    cpu_loop *cpu = part->state;
+    const bb_index count = part->command_count;
+    float *commands = part->commands + bb_command_loop_place(part->taken, count);
+    if (part->delay == 0) {
         for (bb_index i = 0; i < count; ++i) {
             commands[i] = (float)cpu->v[i];
         }
@@ -308,39 +308,39 @@ static void put_out(bb_command_part *loop)
         commands[i] = late[i];
         late[i] = (float)cpu->v[i];
     }
-    cpu->late_next = (cpu->late_next + 1) % loop->delay;
+    cpu->late_next = (cpu->late_next + 1) % part->delay;
 }
 
-static bb_status cpu_post(bb_command_part *loop, int64_t release_ns)
+static bb_status cpu_post(bb_command_part *part, int64_t release_ns)
 {
-    cpu_loop *cpu = loop->state;
-    cpu->release[bb_command_loop_turn(loop->posted)] = release_ns;
+    cpu_loop *cpu = part->state;
+    cpu->release[bb_command_loop_turn(part->posted)] = release_ns;
     return BB_OK;
 }
 
-static bb_status cpu_take(bb_command_part *loop, bb_command_frame *out)
+static bb_status cpu_take(bb_command_part *part, bb_command_frame *out)
 {
     bb_status status = BB_OK;
-    const cpu_loop *cpu = loop->state;
-    const int64_t release_ns = cpu->release[bb_command_loop_turn(loop->taken)];
+    const cpu_loop *cpu = part->state;
+    const int64_t release_ns = cpu->release[bb_command_loop_turn(part->taken)];
     int64_t ns[BB_COMMAND_STAGES + 1];
     do {
         ns[BB_COMMAND_SLOPES] = bb_clock_ns();
     } while (ns[BB_COMMAND_SLOPES] < release_ns);
-    *out = (bb_command_frame){.slopes_finite = take_slopes(loop), .products_finite = true};
+    *out = (bb_command_frame){.slopes_finite = take_slopes(part), .products_finite = true};
     ns[BB_COMMAND_PRODUCT] = bb_clock_ns();
     if (out->slopes_finite) {
-        BB_TRY(multiply(loop));
+        BB_TRY(multiply(part));
     }
     ns[BB_COMMAND_CONTROL] = bb_clock_ns();
     if (out->slopes_finite) {
-        add_means(loop);
-        out->products_finite = is_finite(loop->command_count, cpu->y);
+        add_means(part);
+        out->products_finite = is_finite(part->command_count, cpu->y);
     }
     if (out->slopes_finite && out->products_finite) {
-        advance(loop->command_count, loop->gain, cpu->y, cpu->v);
+        advance(part->command_count, part->gain, cpu->y, cpu->v);
     }
-    put_out(loop);
+    put_out(part);
     ns[BB_COMMAND_STAGES] = bb_clock_ns();
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->seconds[stage] = 1e-9 * (double)(ns[stage + 1] - ns[stage]);
@@ -359,24 +359,24 @@ static const bb_command_twin *const twins[BB_DEVICE_KIND_COUNT] = {
     [BB_DEVICE_CUDA] = BB_CUDA_TWIN(&bb_command_loop_cuda_twin),
 };
 
-static const bb_command_twin *twin_of(const bb_command_part *loop)
+static const bb_command_twin *twin_of(const bb_command_part *part)
 {
-    return twins[bb_device_kind_of(loop->device)];
+    return twins[bb_device_kind_of(part->device)];
 }
 
-static void take_shape(const bb_command_system *system, bb_command_part *loop)
+static void take_shape(const bb_command_system *system, bb_command_part *part)
 {
-    loop->slope_count = bb_coded_operator_columns(system->operators[0]);
-    loop->group_count = system->group_count;
-    loop->delay = system->delay;
-    loop->gain = system->gain;
-    loop->rounding = system->rounding;
-    loop->matrix_count = system->matrix_count;
+    part->slope_count = bb_coded_operator_columns(system->operators[0]);
+    part->group_count = system->group_count;
+    part->delay = system->delay;
+    part->gain = system->gain;
+    part->rounding = system->rounding;
+    part->matrix_count = system->matrix_count;
     for (int t = 0; t < system->matrix_count; ++t) {
-        loop->operators[t] = system->operators[t];
-        loop->row[t + 1] = loop->row[t] + bb_coded_operator_rows(system->operators[t]);
+        part->operators[t] = system->operators[t];
+        part->row[t + 1] = part->row[t] + bb_coded_operator_rows(system->operators[t]);
     }
-    loop->command_count = loop->row[system->matrix_count];
+    part->command_count = part->row[system->matrix_count];
 }
 
 // A ring of frames in the host's memory, zero.
