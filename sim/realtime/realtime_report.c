@@ -314,27 +314,34 @@ done:
     return status;
 }
 
-static bb_status note_run(const bb_realtime_summary *s, const char *pipeline, bb_results *results)
+typedef const char *note[2]; // attribute and text
+
+static bb_status note_all(bb_index count, const note *notes, const char *group, bb_results *results)
 {
     bb_status status = BB_OK;
-    char ended[32];
-    (void)snprintf(ended, sizeof ended, "after all %ss", s->form->step);
-    const char *const notes[][2] = {
-        {"pipeline", pipeline},
-        {"release", s->schedule.period_ns > 0 ? "fixed" : "back_to_back"},
-        {"clock", s->schedule.by_device ? "device" : "host"},
-        {"ended", s->measured->interrupted ? "by an interrupt" : ended},
-    };
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
-        BB_TRY(bb_results_note(results, "results", notes[i][0], notes[i][1]));
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(bb_results_note(results, group, notes[i][0], notes[i][1]));
     }
 done:
     return status;
 }
 
+static bb_status note_run(const bb_realtime_summary *s, const char *pipeline, bb_results *results)
+{
+    char ended[32];
+    (void)snprintf(ended, sizeof ended, "after all %ss", s->form->step);
+    const note notes[] = {
+        {"pipeline", pipeline},
+        {"release", s->schedule.period_ns > 0 ? "fixed" : "back_to_back"},
+        {"clock", s->schedule.by_device ? "device" : "host"},
+        {"ended", s->measured->interrupted ? "by an interrupt" : ended},
+    };
+    return note_all(sizeof notes / sizeof *notes, notes, "results", results);
+}
+
 static bb_status note_host(const bb_realtime_host *host, bb_results *results)
 {
-    const char *const notes[][2] = {
+    const note notes[] = {
         {"processor", host->before.processor},   {"kernel", host->before.kernel},
         {"hypervisor", host->before.hypervisor}, {"isolated_cores", host->before.isolated},
         {"governor", host->before.governor},     {"load_before", host->before.load},
@@ -342,12 +349,7 @@ static bb_status note_host(const bb_realtime_host *host, bb_results *results)
         {"memory", host->thread.memory},         {"policy", host->thread.policy},
         {"device_clocks", host->after.clocks},
     };
-    bb_status status = BB_OK;
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
-        BB_TRY(bb_results_note(results, "host", notes[i][0], notes[i][1]));
-    }
-done:
-    return status;
+    return note_all(sizeof notes / sizeof *notes, notes, "host", results);
 }
 
 // Those of several devices with " | " between.
