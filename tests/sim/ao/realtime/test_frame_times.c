@@ -3,11 +3,11 @@
 // Frame times that a run takes of what its pipelines store: beside scores that stay as they are to
 // the bit, on a clock that the test sets, of the matrices that `bitbudget realtime` solves by
 // itself, within the plan.
-#include "core/clock.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/realtime/ao_realtime.h"
 #include "sim/interrupt.h"
+#include "tests/manual_clock.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
 
@@ -79,44 +79,16 @@ TEST_FULL(times_stand_beside_scores)
     "integer, bits: 8, rounding: sweep}, filter: means}, {name: sp, arithmetic: sp}, {name: fp16," \
     " arithmetic: dp, storage: fp16, scale: row, slopes: {bits: 10}}]"
 
-// A clock that runs by 0.1 us a reading and sleeps exactly; at one sleep it makes the next reading
-// after the release 2.5 ms late, at another it sends a signal.
-static int64_t now_ns, slow_ns;
-static bb_index sleeps, slow_sleep, signal_sleep;
-
-static int64_t read_clock(void)
-{
-    now_ns += 100;
-    if (slow_ns > 0 && now_ns > slow_ns) {
-        now_ns += 2500000;
-        slow_ns = 0;
-    }
-    return now_ns;
-}
-
-static bool sleep_clock(int64_t ns)
-{
-    if (ns > now_ns) {
-        now_ns = ns;
-        ++sleeps;
-        slow_ns = sleeps == slow_sleep ? ns + 150000 + 150 : slow_ns;
-        if (sleeps == signal_sleep) {
-            (void)raise(SIGTERM);
-        }
-    }
-    return true;
-}
-
+// Computed each time: results that were kept by a run before have read no clock.
 static bb_results *on_a_clock(const driver_case *study, bb_index slow, bb_index signalled)
 {
-    static const bb_clock clock = {read_clock, sleep_clock};
-    now_ns = 1000000000;
-    slow_ns = sleeps = 0;
-    slow_sleep = slow;
-    signal_sleep = signalled;
-    bb_clock_set(&clock);
-    bb_results *results = driver_results(study);
-    bb_clock_set(NULL);
+    autoptr(bb_config) config = driver_config(study);
+    bb_results *results = empty_results();
+    manual_clock_start();
+    manual_event =
+        (manual_events){.slow_sleep = slow, .signal_sleep = signalled, .signal = SIGTERM};
+    check_ok(driver_compute(config, results));
+    manual_clock_stop();
     return results;
 }
 
@@ -129,7 +101,7 @@ TEST_FULL(frames_are_released_at_their_rate)
     const driver_case warmed = {CONFIG_AO_SMALL,
                                 {PIPELINES, "frame_times={frames: 200, warm_up_frames: 50}"}};
     autoptr(bb_results) results = on_a_clock(&paced, 5 + 21, 0);
-    assert_int_equal(sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
+    assert_int_equal(manual_event.sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
     check_close(number(results, 0, "both"), 0.5, 4.5, 1.0);
     check_close(number(results, 1, "both"), 500.0, 5.0, 1.0);
     check_close(number(results, 2, "both"), 2500.0, 5.0, 1.0);
@@ -142,7 +114,7 @@ TEST_FULL(frames_are_released_at_their_rate)
     bb_results_destroy(&results);
     results = on_a_clock(
         CASE(CONFIG_AO_SMALL, {PIPELINES, "frame_times={frames: 200, rate_hz: 0.0}"}), 0, 0);
-    assert_int_equal(sleeps, 0);
+    assert_int_equal(manual_event.sleeps, 0);
     assert_true(number(results, 2, "fp16") > 0.0);
 }
 
