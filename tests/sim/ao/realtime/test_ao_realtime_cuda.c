@@ -42,6 +42,29 @@ TEST(frames_are_those_of_the_cpu)
     }
 }
 
+// Of `auto` a GPU takes large matrices of a storage that it multiplies, and those that GPUs share.
+TEST(auto_takes_a_gpu_by_size)
+{
+    static const struct {
+        const char *storage, *gpus;
+        double values;
+        bb_device_kind kind;
+    } cases[] = {
+        {"fp16", "realtime.gpus=1", 3.9e6, BB_DEVICE_CPU},
+        {"fp16", "realtime.gpus=1", 4.1e6, BB_DEVICE_CUDA},
+        {"fp16", "realtime.gpus=2", 3.9e6, BB_DEVICE_CUDA},
+        {"{codec: float, exponent: 4, mantissa: 3}", "realtime.gpus=1", 4.1e6, BB_DEVICE_CPU}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char pipelines[256];
+        (void)snprintf(pipelines, sizeof pipelines, ONE_OF, cases[k].storage);
+        autoptr(bb_config) config =
+            driver_config(CASE(CONFIG_AO_SMALL, {"device=auto", pipelines, cases[k].gpus}));
+        const bb_ao_study *ao = bb_config_study(config);
+        const bb_factor_pipeline *pipeline = (bb_factor_pipeline *)ao->pipelines.items + 1;
+        assert_int_equal(bb_ao_realtime_device(ao, pipeline, cases[k].values), cases[k].kind);
+    }
+}
+
 // By the GPU's clock every frame is measured, in order, none before its release.
 TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
 {
