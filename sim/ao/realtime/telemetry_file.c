@@ -37,26 +37,18 @@ done:
     return status;
 }
 
-// Holds shape and unit to what is expected; `values` NULL: they are not read yet.
-static bb_status take(const bb_telemetry_config *config, bb_index slopes, bb_index rows,
-                      bb_index columns, const char *unit, const double *values,
-                      bb_telemetry_file *out)
+static bb_status convert(const char *unit, const double *values, bb_telemetry_file *out)
 {
     bb_status status = BB_OK;
     const char *name = NULL;
     double factor = 1.0;
-    BB_TRY(hold_shape(config, slopes, rows, columns));
+    const bb_index count = out->frames * out->slopes;
     BB_TRY(bb_unit_find(BB_QUANTITY_ANGLE, unit, &name, &factor));
-    out->frames = rows;
-    out->slopes = columns;
-    if (values == NULL) {
-        goto done;
-    }
     if (unit[0] == '\0') {
         bb_log_detail("slopes have no unit: taken to be in %s", name);
     }
-    BB_TRY(BB_ALLOCATE(rows * columns, &out->values));
-    for (bb_index i = 0; i < rows * columns; ++i) {
+    BB_TRY(BB_ALLOCATE(count, &out->values));
+    for (bb_index i = 0; i < count; ++i) {
         out->values[i] = (float)(factor * values[i]);
     }
 done:
@@ -71,57 +63,79 @@ static bb_status load_image(const bb_telemetry_config *config, bb_index slopes,
     const bb_index frames = (bb_index)BB_TELEMETRY_FILE_VALUES / slopes;
     BB_TRY(bb_fits_image_load(config->file, config->dataset, frames > slopes ? frames : slopes,
                               &image));
-    BB_TRY(take(config, slopes, image.rows, image.columns, image.unit, image.values, out));
+    BB_TRY(hold_shape(config, slopes, image.rows, image.columns));
+    out->frames = image.rows;
+    out->slopes = image.columns;
+    BB_TRY(convert(image.unit, image.values, out));
 done:
     BB_RELEASE(&image.values);
     return status;
 }
 
-// Without `values` the shape and the unit alone.
-static bb_status load_dataset(const bb_telemetry_config *config, bb_index slopes, bool values,
+static bb_status load_dataset(const bb_telemetry_config *config, bb_index slopes,
                               bb_telemetry_file *out)
 {
     bb_status status = BB_OK;
     const bb_map_request request = request_of(config);
     bb_map_file map = {0};
     BB_TRY(bb_map_file_inspect(&request, &map));
-    BB_TRY(take(config, slopes, map.rows, map.columns, map.unit, NULL, out));
-    if (values) {
-        BB_TRY(bb_map_file_read(&request, &map));
-        BB_TRY(take(config, slopes, map.rows, map.columns, map.unit, map.values, out));
-    }
+    BB_TRY(hold_shape(config, slopes, map.rows, map.columns));
+    BB_TRY(bb_map_file_read(&request, &map));
+    BB_TRY(hold_shape(config, slopes, map.rows, map.columns));
+    out->frames = map.rows;
+    out->slopes = map.columns;
+    BB_TRY(convert(map.unit, map.values, out));
 done:
     bb_map_file_release(&map);
     return status;
 }
 
-static bb_status load(const bb_telemetry_config *config, bb_index slopes, bool values,
-                      bb_telemetry_file *out)
-{
-    *out = (bb_telemetry_file){0};
-    const bb_status status = bb_study_name_failure(bb_fits_image_recognised(config->file)
-                                                       ? load_image(config, slopes, out)
-                                                       : load_dataset(config, slopes, values, out),
-                                                   "realtime.telemetry");
-    if (status != BB_OK) {
-        bb_telemetry_file_release(out);
-        out->frames = 0;
-    }
-    return status;
-}
+static const char key[] = "realtime.telemetry";
 
 bb_status bb_telemetry_file_load(const bb_telemetry_config *config, bb_index slopes,
                                  bb_telemetry_file *out)
 {
-    return load(config, slopes, true, out);
+    bb_telemetry_file telemetry = {0};
+    const bb_status status =
+        bb_study_name_failure((bb_fits_image_recognised(config->file) ? load_image : load_dataset)(
+                                  config, slopes, &telemetry),
+                              "%s", key);
+    if (status != BB_OK) {
+        bb_telemetry_file_release(&telemetry);
+    }
+    *out = telemetry;
+    return status;
+}
+
+static bb_status inspect_dataset(const bb_telemetry_config *config, bb_index slopes,
+                                 bb_index *frames)
+{
+    bb_status status = BB_OK;
+    const bb_map_request request = request_of(config);
+    const char *name = NULL;
+    double factor;
+    bb_map_file map = {0};
+    BB_TRY(bb_map_file_inspect(&request, &map));
+    BB_TRY(hold_shape(config, slopes, map.rows, map.columns));
+    BB_TRY(bb_unit_find(BB_QUANTITY_ANGLE, map.unit, &name, &factor));
+    *frames = map.rows;
+done:
+    bb_map_file_release(&map);
+    return status;
 }
 
 bb_status bb_telemetry_file_inspect(const bb_telemetry_config *config, bb_index slopes,
                                     bb_index *frames)
 {
-    bb_telemetry_file telemetry;
-    const bb_status status = load(config, slopes, false, &telemetry);
+    bb_status status = BB_OK;
+    bb_telemetry_file telemetry = {0};
+    *frames = 0;
+    if (!bb_fits_image_recognised(config->file)) {
+        return bb_study_name_failure(inspect_dataset(config, slopes, frames), "%s", key);
+    }
+    BB_TRY(bb_telemetry_file_load(config, slopes, &telemetry));
     *frames = telemetry.frames;
+done:
     bb_telemetry_file_release(&telemetry);
     return status;
 }

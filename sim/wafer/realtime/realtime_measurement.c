@@ -8,21 +8,14 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { LEAD_IN = 3 }; // fields in a row before the first whose period counts
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a;
-    const double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double median(double values[BB_FIELD_ROUNDS])
 {
-    qsort(values, BB_FIELD_ROUNDS, sizeof *values, ascending);
-    return 0.5 * (values[BB_FIELD_ROUNDS / 2 - 1] + values[BB_FIELD_ROUNDS / 2]);
+    bb_latency latency;
+    bb_latency_of(BB_FIELD_ROUNDS, values, INFINITY, &latency);
+    return latency.p50;
 }
 
 // The scored period after one, the first after the last; -1: before all.

@@ -50,10 +50,10 @@ TEST(auto_takes_a_gpu_by_size)
         double values;
         bb_device_kind kind;
     } cases[] = {
-        {"fp16", "realtime.gpus=1", 3.9e6, BB_DEVICE_CPU},
-        {"fp16", "realtime.gpus=1", 4.1e6, BB_DEVICE_CUDA},
-        {"fp16", "realtime.gpus=2", 3.9e6, BB_DEVICE_CUDA},
-        {"{codec: float, exponent: 4, mantissa: 3}", "realtime.gpus=1", 4.1e6, BB_DEVICE_CPU}};
+        {"fp16", "realtime.gpus=1", 0.9e6, BB_DEVICE_CPU},
+        {"fp16", "realtime.gpus=1", 1.1e6, BB_DEVICE_CUDA},
+        {"fp16", "realtime.gpus=2", 0.9e6, BB_DEVICE_CUDA},
+        {"{codec: float, exponent: 4, mantissa: 3}", "realtime.gpus=1", 1.1e6, BB_DEVICE_CPU}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
         char pipelines[256];
         (void)snprintf(pipelines, sizeof pipelines, ONE_OF, cases[k].storage);
