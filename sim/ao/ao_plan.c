@@ -205,7 +205,7 @@ static bb_need kept_need(const bb_ao_study *study, const bb_ao_extent *span)
 static bb_need storing_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const double rows = fmax(span->stored_rows, span->actuators);
-    const bb_need timing = bb_frame_times_need(study, span);
+    const bb_need timing = bb_ao_realtime_times_need(study, span);
     return bb_need_together(timing, bb_factor_storage_need(&study->pipelines, &study->solver.common,
                                                            study->common.device, &span->solved,
                                                            (bb_index)rows));

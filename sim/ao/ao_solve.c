@@ -339,7 +339,7 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
                                         is_solved_again(run, p), evaluation));
         BB_TRY(bb_ao_commands_take(run->work->problem, &run->pipelines[p], evaluation));
         BB_TRY(bb_ao_promise_store(run->work->promises, &task, p, evaluation));
-        BB_TRY(bb_frame_times_store(run->work->study, &run->work->storage, evaluation));
+        BB_TRY(bb_ao_realtime_store_timed(run->work->study, &run->work->storage, evaluation));
     }
     BB_TRY(aim(run, evaluation));
     bb_parts_log_phase(run->pipelines[p].name, &begin);

@@ -45,7 +45,7 @@ const bb_part *const bb_wafer_parts[] = {
     &bb_lot_overlay_part,
     &bb_wafer_view_part,
     &bb_wafer_coding_part,
-    &kernels,
+    &kernels, // above
     &bb_wafer_promise_part,
     &bb_wafer_certificate_part,
     &bb_wafer_heating_part,

@@ -68,12 +68,12 @@ BB_CHECKED bb_status bb_ao_realtime_plan(const bb_ao_study *study, const bb_ao_e
 /// not multiply the storage or sums are narrower than fp32. Errors: those of
 /// bb_frame_matrices_store, of the operators, of bb_frame_loop_create and of
 /// bb_frame_loop_run.
-BB_CHECKED bb_status bb_frame_times_store(const bb_ao_study *study, bb_ao_storage *storage,
-                                          bb_ao_evaluation *evaluation);
+BB_CHECKED bb_status bb_ao_realtime_store_timed(const bb_ao_study *study, bb_ao_storage *storage,
+                                                bb_ao_evaluation *evaluation);
 
 /// What `frame_times` of a run takes, of one pipeline after the other, beside what is solved and
 /// what storing takes.
-bb_need bb_frame_times_need(const bb_ao_study *study, const bb_ao_extent *extent);
+bb_need bb_ao_realtime_times_need(const bb_ao_study *study, const bb_ao_extent *extent);
 
 extern const bb_part bb_ao_realtime_part;
 

@@ -147,7 +147,7 @@ static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *ask
         held, bb_need_together(loop_of(&pipeline, &span, scaled, 0, device, 1.0), applied));
 }
 
-bb_need bb_frame_times_need(const bb_ao_study *study, const bb_ao_extent *extent)
+bb_need bb_ao_realtime_times_need(const bb_ao_study *study, const bb_ao_extent *extent)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bb_need need = {0};

@@ -70,8 +70,8 @@ done:
     return status;
 }
 
-bb_status bb_frame_times_store(const bb_ao_study *study, bb_ao_storage *storage,
-                               bb_ao_evaluation *evaluation)
+bb_status bb_ao_realtime_store_timed(const bb_ao_study *study, bb_ao_storage *storage,
+                                     bb_ao_evaluation *evaluation)
 {
     const bool asked = study->frame_times.frames > 0 &&
                        bb_factor_storage_is_given(&evaluation->level) &&
@@ -134,7 +134,7 @@ done:
     return status;
 }
 
-// Times that bb_frame_times_store took.
+// Times that bb_ao_realtime_store_timed took.
 const bb_part bb_frame_times_part = {
     .name = "frame times",
     .wanted = wanted,

@@ -329,13 +329,13 @@ TEST(a_plan_holds_what_frames_take)
         bb_frame_loop_create(&timed, &self.pipeline, 1, &self.cpu, &self.matrices, &self.loop));
     check_ok(bb_frame_loop_run(self.loop, &measured));
     const double peak = (double)(bb_memory_peak_bytes() - bare);
-    const bb_need need = bb_frame_times_need(self.study, &extent);
+    const bb_need need = bb_ao_realtime_times_need(self.study, &extent);
     print_message("peak %.0f, need %.0f\n", peak, need.host_bytes);
     assert_true(peak <= need.host_bytes && need.host_bytes <= 2.0 * peak);
     check_close(need.seconds, 0.12, 0.01, 1.0);
     bb_realtime_measurement_release(&measured);
     timed.frame_times.frames = 0;
-    assert_true(bb_frame_times_need(&timed, &extent).host_bytes == 0.0);
+    assert_true(bb_ao_realtime_times_need(&timed, &extent).host_bytes == 0.0);
 }
 
 TEST(tables_and_plans_have_them)
@@ -350,7 +350,7 @@ TEST(tables_and_plans_have_them)
 static bb_status store_and_run(void *context)
 {
     rig *self = context;
-    return bb_frame_times_store(self->study, &self->storage, &self->evaluation);
+    return bb_ao_realtime_store_timed(self->study, &self->storage, &self->evaluation);
 }
 
 TEST(no_failed_allocation_is_lost)
