@@ -84,7 +84,8 @@ static void read_clocks(char out[BB_HOST_TEXT])
     put(out, found ? line : "not known");
 }
 
-void bb_host_state_read(bb_host_state *out)
+// May take a second and start a process.
+static void read_host(bb_host_state *out)
 {
     struct utsname system;
     double load[3] = {0.0};
@@ -172,7 +173,10 @@ static void raise_policy(bb_realtime_thread *thread, bool never_sleeps)
     }
 }
 
-void bb_realtime_thread_enter(bb_realtime_thread *thread, bool never_sleeps)
+// Pins the thread to an isolated core, else to the last that it may use, locks the memory it has,
+// and asks for SCHED_FIFO unless it never sleeps and the kernel stops such threads. Nothing of it
+// is an error.
+static void enter_thread(bb_realtime_thread *thread, bool never_sleeps)
 {
     *thread = (bb_realtime_thread){0};
     thread->slack = prctl(PR_GET_TIMERSLACK);
@@ -183,7 +187,8 @@ void bb_realtime_thread_enter(bb_realtime_thread *thread, bool never_sleeps)
     raise_policy(thread, never_sleeps);
 }
 
-void bb_realtime_thread_leave(bb_realtime_thread *thread)
+// Undoes it; the texts stay.
+static void leave_thread(bb_realtime_thread *thread)
 {
     const struct sched_param parameters = {0};
     if (thread->raised) {
@@ -359,9 +364,9 @@ bb_status bb_realtime_loop_run(bb_realtime_loop *loop, bb_realtime_measurement *
     if (schedule->stops_threads) {
         bb_threads_stop(); // nothing beside this thread
     }
-    bb_realtime_thread_enter(&out->host.thread, never_sleeps);
+    enter_thread(&out->host.thread, never_sleeps);
     status = run_steps(loop);
-    bb_realtime_thread_leave(&out->host.thread);
+    leave_thread(&out->host.thread);
 done:
     return status;
 }
@@ -374,7 +379,7 @@ bb_status bb_realtime_loop_measure(bb_realtime_loop *loop, int device_count,
     for (int d = 0; d < device_count; ++d) {
         BB_TRY(bb_device_describe(devices[d], &out->devices[d]));
     }
-    bb_host_state_read(&out->host.before);
+    read_host(&out->host.before);
     bb_interrupt_defer(true);
     status = bb_realtime_loop_run(loop, out);
     if (status == BB_OK && out->count == 0) {
@@ -382,7 +387,7 @@ bb_status bb_realtime_loop_measure(bb_realtime_loop *loop, int device_count,
     }
     bb_interrupt_defer(false);
     BB_TRY(status);
-    bb_host_state_read(&out->host.after);
+    read_host(&out->host.after);
 done:
     if (status != BB_OK) {
         bb_realtime_measurement_release(out);

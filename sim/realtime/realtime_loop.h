@@ -42,10 +42,7 @@ typedef struct bb_host_state {
     char clocks[BB_HOST_TEXT];   ///< of the GPU: sm and memory now, and the most they reach
 } bb_host_state;
 
-/// Reads it; may take a second and start a process.
-void bb_host_state_read(bb_host_state *out);
-
-/// What was done for the calling thread, or who refused it and why. Zero-initialise.
+/// What was done for the thread of a loop, or who refused it and why.
 typedef struct bb_realtime_thread {
     char core[BB_HOST_TEXT];
     char memory[BB_HOST_TEXT];
@@ -54,14 +51,6 @@ typedef struct bb_realtime_thread {
     cpu_set_t cores;             ///< of the thread before
     int slack;                   ///< of its timers before, ns; negative: not known
 } bb_realtime_thread;
-
-/// Pins the calling thread to an isolated core, else to the last that it may use, locks the memory
-/// it has, and asks for SCHED_FIFO unless it `never_sleeps` and the kernel stops such threads.
-/// Nothing of it is an error.
-void bb_realtime_thread_enter(bb_realtime_thread *thread, bool never_sleeps);
-
-/// Undoes it; the texts stay.
-void bb_realtime_thread_leave(bb_realtime_thread *thread);
 
 /// The host before and after a run, and what its thread got.
 typedef struct bb_realtime_host {

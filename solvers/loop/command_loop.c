@@ -585,7 +585,7 @@ void bb_command_loop_destroy(bb_command_loop **loop)
 
 void bb_command_loop_put(bb_command_loop *loop, const float *slopes)
 {
-    const size_t bytes = (size_t)bb_command_loop_slope_count(loop) * sizeof *slopes;
+    const size_t bytes = (size_t)loop->parts[0]->slope_count * sizeof *slopes;
     for (int d = 0; d < loop->devices; ++d) {
         memcpy(next_slopes(loop->parts[d]), slopes, bytes);
     }
@@ -602,20 +602,6 @@ void bb_command_loop_commands(const bb_command_loop *loop, float *out)
             out += rows;
         }
     }
-}
-
-bb_index bb_command_loop_slope_count(const bb_command_loop *loop)
-{
-    return loop->parts[0]->slope_count;
-}
-
-bb_index bb_command_loop_command_count(const bb_command_loop *loop)
-{
-    bb_index count = 0;
-    for (int d = 0; d < loop->devices; ++d) {
-        count += loop->parts[d]->command_count;
-    }
-    return count;
 }
 
 bb_status bb_command_loop_arm(bb_command_loop *loop)

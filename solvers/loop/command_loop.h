@@ -127,9 +127,6 @@ void bb_command_loop_put(bb_command_loop *loop, const float *slopes);
 /// by ascending row, then of the next. `out` [rows of all matrices].
 void bb_command_loop_commands(const bb_command_loop *loop, float *out);
 
-bb_index bb_command_loop_slope_count(const bb_command_loop *loop);
-bb_index bb_command_loop_command_count(const bb_command_loop *loop);
-
 /// Reads again what clocks differ by; v and delayed commands are zero then. Errors: a frame's.
 BB_CHECKED bb_status bb_command_loop_read_clocks(bb_command_loop *loop);
 

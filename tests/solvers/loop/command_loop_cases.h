@@ -76,8 +76,6 @@ static inline void rig_open(rig *self, bb_command_system system)
     system.means = (const float *const *)self->means;
     system.gain = system.gain == 0.0 ? 1.0 : system.gain;
     check_ok(bb_command_loop_create(1, &device, &system, &self->loop));
-    assert_int_equal(bb_command_loop_slope_count(self->loop), COLUMNS);
-    assert_int_equal(bb_command_loop_command_count(self->loop), MATRICES * ROWS);
 }
 
 static inline void rig_close(rig *self)

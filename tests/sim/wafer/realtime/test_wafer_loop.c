@@ -98,8 +98,6 @@ static void invent(bb_wafer_measurement *out, bb_index count)
             .step = (int32_t)(k % 35),
             .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK};
     }
-    bb_host_state_read(&out->steps.host.before);
-    out->steps.host.after = out->steps.host.before;
 }
 
 static double number(const bb_results *results, const char *path, bb_index index)
@@ -223,6 +221,11 @@ static void run(const driver_case *test_case, bb_wafer_measurement *measured)
     autoptr(bb_wafer_loop) loop = new_object(bb_wafer_loop, study, problem, &pipelines[6], &cpu, 0);
     assert_int_equal(loop->steps, STEPS);
     check_ok(bb_wafer_measurement_take(loop, measured));
+    // What is refused leaves the thread as it was.
+    const bb_realtime_thread *thread = &measured->steps.host.thread;
+    print_message("%s; memory %s; %s\n", thread->core, thread->memory, thread->policy);
+    assert_true(thread->core[0] != '\0' && thread->memory[0] != '\0' && thread->policy[0] != '\0');
+    assert_false(thread->pinned || thread->locked || thread->raised);
 }
 
 // Runs it and looks at the records.
@@ -337,17 +340,6 @@ TEST(an_interrupt_of_the_warm_up_ends_the_program)
         assert_true(WIFEXITED(how));
         assert_int_equal(WEXITSTATUS(how), 128 + numbers[i]);
     }
-}
-
-// What is refused leaves the thread as it was.
-TEST(a_thread_is_as_it_was_afterwards)
-{
-    bb_realtime_thread thread;
-    bb_realtime_thread_enter(&thread, true);
-    print_message("%s; memory %s; %s\n", thread.core, thread.memory, thread.policy);
-    assert_true(thread.core[0] != '\0' && thread.memory[0] != '\0' && thread.policy[0] != '\0');
-    bb_realtime_thread_leave(&thread);
-    assert_false(thread.pinned || thread.locked || thread.raised);
 }
 
 static int begin(void)
