@@ -290,7 +290,8 @@ done:
 bb_status bb_realtime_loop_drain(bb_realtime_loop *loop)
 {
     bb_status status = BB_OK;
-    while (loop->finished < loop->started && !(loop->stages->loses_queue && bb_interrupt_noted())) {
+    while (loop->finished < loop->started &&
+           !(loop->stages->abandon != NULL && bb_interrupt_noted())) {
         BB_TRY(finish_step(loop));
     }
 done:
@@ -367,6 +368,10 @@ bb_status bb_realtime_loop_run(bb_realtime_loop *loop, bb_realtime_measurement *
     enter_thread(&out->host.thread, never_sleeps);
     status = run_steps(loop);
     leave_thread(&out->host.thread);
+    BB_TRY(status);
+    if (loop->stages->abandon != NULL) {
+        BB_TRY(loop->stages->abandon(loop));
+    }
 done:
     return status;
 }

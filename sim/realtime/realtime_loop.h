@@ -119,7 +119,9 @@ typedef struct bb_realtime_stages {
     bool (*has_ended)(const bb_realtime_loop *loop);
     /// With the thread still set up, after all steps unless interrupted. May be NULL.
     bb_status (*after)(bb_realtime_loop *loop);
-    bool loses_queue; ///< an interrupt leaves steps under way unfinished, which the caller resets
+    /// Loses steps that are under way, which an interrupt then does not finish; called once the
+    /// thread is as it was, before the interrupt may end the program. NULL: they are finished.
+    bb_status (*abandon)(bb_realtime_loop *loop);
 } bb_realtime_stages;
 
 /// A run; the experiment fills the first three members, the rest zero. `context` is borrowed.

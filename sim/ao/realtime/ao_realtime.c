@@ -37,7 +37,7 @@ static bb_status read_slopes(bb_realtime_loop *run, bool *is_ready)
     bb_frame_loop *loop = run->context;
     const bb_status status = bb_command_loop_arm(loop->frames);
     bb_frame_loop_put(loop, run->started);
-    *is_ready = true;
+    *is_ready = true; // they are always there
     return status;
 }
 
@@ -66,12 +66,17 @@ done:
     return status;
 }
 
-// Frames that are posted when an interrupt comes are lost.
+// No frame is left that waits.
+static bb_status lose_frames(bb_realtime_loop *run)
+{
+    return bb_command_loop_reset(((bb_frame_loop *)run->context)->frames);
+}
+
 static const bb_realtime_stages frame_stages = {.begin = begin,
                                                 .read = read_slopes,
                                                 .start = start_frame,
                                                 .finish = finish_frame,
-                                                .loses_queue = true};
+                                                .abandon = lose_frames};
 
 // By the device's clock as many frames as may be are posted before the first of them is taken: the
 // host may be away from its core for all but one of their periods, and none of them is late by it.
@@ -92,13 +97,9 @@ static bb_realtime_schedule schedule_of(const bb_frame_loop *loop)
 
 bb_status bb_frame_loop_run(bb_frame_loop *loop, bb_realtime_measurement *out)
 {
-    bb_status status = BB_OK;
     bb_realtime_loop run = {&frame_stages, loop, .schedule = schedule_of(loop)};
     out->shares = 1;
-    BB_TRY(bb_realtime_loop_run(&run, out));
-    BB_TRY(bb_command_loop_reset(loop->frames)); // no frame is left that waits
-done:
-    return status;
+    return bb_realtime_loop_run(&run, out);
 }
 
 bb_status bb_frame_loop_measure(bb_frame_loop *loop, bb_realtime_measurement *out)
@@ -108,7 +109,6 @@ bb_status bb_frame_loop_measure(bb_frame_loop *loop, bb_realtime_measurement *ou
     *out = (bb_realtime_measurement){.shares = 1};
     BB_TRY(bb_frame_loop_compare(loop, &loop->distance));
     BB_TRY(bb_realtime_loop_measure(&run, loop->device_count, loop->devices, out));
-    BB_TRY(bb_command_loop_reset(loop->frames));
 done:
     return status;
 }
