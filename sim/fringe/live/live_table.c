@@ -29,7 +29,6 @@ bb_status bb_live_meter_add(bb_live_meter *meter, double seconds)
         meter->room = room;
     }
     meter->latencies[meter->count++ % BB_LIVE_LATENCIES] = seconds;
-    meter->sum += seconds;
     meter->max = fmax(meter->max, seconds);
 done:
     return status;

@@ -16,9 +16,9 @@ enum { BB_LIVE_LATENCIES = 1 << 22 };
 typedef struct bb_live_meter {
     double *latencies; ///< [room] s, a ring once BB_LIVE_LATENCIES are there
     bb_index room;
-    bb_index count;  ///< of all
-    bb_index since;  ///< of them, when the last line was made
-    double sum, max; ///< s, of all
+    bb_index count; ///< of all
+    bb_index since; ///< of them, when the last line was made
+    double max;     ///< s, of all
 } bb_live_meter;
 
 /// Errors: BB_MEMORY.
