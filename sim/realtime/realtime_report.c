@@ -269,17 +269,19 @@ done:
 static void sum_up_worst(bb_realtime_summary *out)
 {
     const bb_realtime_measurement *measured = out->measured;
+    const bool has_kinds = out->form->kinds > 1;
     bb_index steps[BB_REALTIME_WORST];
     out->worst_count =
         bb_latency_worst(measured->count, measured->records, BB_REALTIME_WORST, steps);
     for (bb_index i = 0; i < out->worst_count; ++i) {
         const bb_step_record *record = &measured->records[steps[i]];
-        out->worst[i] = (bb_realtime_worst){.rank = (double)(i + 1),
-                                            .release = record->release,
-                                            .exposure = record->exposure,
-                                            .step = record->step,
-                                            .latency = record->latency,
-                                            .kind = out->form->kind_names[record->kind + 1]};
+        out->worst[i] =
+            (bb_realtime_worst){.rank = (double)(i + 1),
+                                .release = record->release,
+                                .exposure = record->exposure,
+                                .step = record->step,
+                                .latency = record->latency,
+                                .kind = out->form->kind_names[has_kinds ? record->kind + 1 : 0]};
         for (bb_index share = 0; share < out->shares; ++share) {
             memcpy(out->worst[i].stages + share * out->form->stages,
                    record[share * measured->steps].stage,

@@ -57,7 +57,7 @@ enum { BB_REALTIME_WORST = 10 }; ///< steps of greatest latency that are listed 
 typedef struct bb_realtime_form {
     const char *step;               ///< "frame"
     int kinds, stages;              ///< at most BB_STEP_KINDS_MOST, BB_STEP_PARTS
-    const char *const *kind_names;  ///< [kinds] the first is all, the next kind 0 of records
+    const char *const *kind_names;  ///< [kinds] the first is all, the next kind 0
     const char *const *stage_names; ///< [stages]
     const bb_output_table *axes;    ///< root axes kind, stage and those of shares
     const bb_output_table *kind_table, *worst_table;
