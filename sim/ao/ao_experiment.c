@@ -58,21 +58,6 @@ static const bb_part tiles = {
     .outputs = BB_OUTPUTS(&bb_factor_tiles_outputs),
 };
 
-static bb_status check_realtime(const void *all, const bb_config *config, bb_problems *problems)
-{
-    const bb_ao_study *study = all;
-    return bb_ao_realtime_config_check(&study->realtime, &study->pipelines, study->common.device,
-                                       config, problems);
-}
-
-static const bb_part realtime = {
-    .name = "realtime",
-    .check = check_realtime,
-    .outputs =
-        BB_OUTPUTS(&bb_frame_table_axes, &bb_realtime_report_kinds, &bb_frame_table_times,
-                   &bb_frame_table_figures, &bb_realtime_report_latencies, &bb_frame_table_worst),
-};
-
 // In the order in which they run: scores first, which write the axes of /results, operators last,
 // which take the problem.
 const bb_part *const bb_ao_parts[] = {
@@ -90,7 +75,7 @@ const bb_part *const bb_ao_parts[] = {
     &bb_ao_search_part,
     &spectrum,
     &tiles,
-    &realtime,
+    &bb_ao_realtime_part,
     &bb_ao_dump_part,
     NULL,
 };

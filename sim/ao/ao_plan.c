@@ -2,7 +2,7 @@
 #include "sim/ao/ao_plan.h"
 
 #include "sim/ao/ao_run.h"
-#include "sim/ao/realtime/ao_realtime_plan.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
@@ -201,25 +201,11 @@ static bb_need kept_need(const bb_ao_study *study, const bb_ao_extent *span)
                                    sizeof(double) * (mask + 4.0 * (double)span->n)};
 }
 
-// Sizes that loops of frames have.
-static bb_ao_realtime_extent frame_extent_of(const bb_ao_study *study, const bb_ao_extent *span)
-{
-    return (bb_ao_realtime_extent){.slopes = (double)span->n,
-                                   .truths = span->m,
-                                   .most_truths = span->residual.most_rows,
-                                   .commands = span->commands,
-                                   .most_commands = span->most_commands,
-                                   .actuators = span->actuators,
-                                   .groups = 2.0 * (double)study->guide_stars.count,
-                                   .threads = span->threads};
-}
-
 // What is stored, and run as frames beside the factors that it was rounded in, on the device too.
 static bb_need storing_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const double rows = fmax(span->stored_rows, span->actuators);
-    const bb_ao_realtime_extent frames = frame_extent_of(study, span);
-    const bb_need timing = bb_ao_realtime_plan_times(study, &frames);
+    const bb_need timing = bb_ao_realtime_times_need(study, span);
     return bb_need_together(timing, bb_factor_storage_need(&study->pipelines, &study->solver.common,
                                                            study->common.device, &span->solved,
                                                            (bb_index)rows));
@@ -327,8 +313,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
                            span.mask_edge));
     }
     BB_TRY(bb_parts_plan_lines(bb_ao_parts, ao, &span, plan));
-    const bb_ao_realtime_extent frames = frame_extent_of(ao, &span);
-    BB_TRY(bb_ao_realtime_plan_add(study, &frames, need, plan)); // auto of frames has no size
+    BB_TRY(bb_ao_realtime_plan(study, &span, need, plan)); // frames have a size of their own
 done:
     return status;
 }

@@ -9,7 +9,7 @@
 #include "sim/ao/ao_evaluation.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_quantities.h"
-#include "sim/ao/realtime/frame_times.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
@@ -336,7 +336,7 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
                                         is_solved_again(run, p), evaluation));
         BB_TRY(bb_ao_commands_take(run->work->problem, &run->pipelines[p], evaluation));
         BB_TRY(bb_ao_solve_find_storage(run, p));
-        BB_TRY(bb_frame_times_store(run->work->study, &run->work->storage, evaluation));
+        BB_TRY(bb_ao_realtime_store_timed(run->work->study, &run->work->storage, evaluation));
     }
     BB_TRY(aim(run, evaluation));
     bb_parts_log_phase(run->pipelines[p].name, &begin);

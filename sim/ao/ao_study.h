@@ -9,7 +9,7 @@
 #include "physics/ao/unknown_modes.h"
 #include "sim/ao/learn/ao_learn_config.h"
 #include "sim/ao/night/night_config.h"
-#include "sim/ao/realtime/frame_times_config.h"
+#include "sim/ao/realtime/ao_realtime_config.h"
 #include "sim/pipelines/factor_pipeline.h"
 
 /// Keys of `solver:`.

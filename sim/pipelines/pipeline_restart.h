@@ -21,9 +21,9 @@ typedef struct bb_pipeline_state {
     bb_evaluation *first;  ///< of [count] records, each of which begins with its evaluation
     size_t stride;         ///< bytes from one to the next
     bb_index count;
-    const bb_index *tile;        ///< of all pipelines; NULL: they have none
+    const bb_index *tile;     ///< of all pipelines; NULL: they have none
     bb_search_trials *trials; ///< NULL: nothing is searched
-    void *context;               ///< of the functions below
+    void *context;            ///< of the functions below
     /// What comes before the pipelines and is read by its own part; NULL: nothing.
     bb_index (*list_head)(const void *context, bb_store_piece *pieces);
     /// What a pipeline has beside its evaluation.

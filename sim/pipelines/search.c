@@ -302,16 +302,13 @@ bool bb_search_slots_retreat(bb_search_slots *slots)
     return false;
 }
 
-void bb_search_trials_list(const bb_search_trials *trials,
-                           bb_store_piece pieces[BB_SEARCH_PIECES])
+void bb_search_trials_list(const bb_search_trials *trials, bb_store_piece pieces[BB_SEARCH_PIECES])
 {
     pieces[0] = (bb_store_piece){&trials->count, sizeof trials->count};
-    pieces[1] =
-        (bb_store_piece){trials->items, trials->count * (bb_index)sizeof *trials->items};
+    pieces[1] = (bb_store_piece){trials->items, trials->count * (bb_index)sizeof *trials->items};
 }
 
-bb_status bb_search_trials_take(bb_search_trials *trials, bb_index pipelines,
-                                bb_store *checkpoint)
+bb_status bb_search_trials_take(bb_search_trials *trials, bb_index pipelines, bb_store *checkpoint)
 {
     bb_status status = BB_OK;
     bb_index count = 0;

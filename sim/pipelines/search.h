@@ -15,9 +15,9 @@
 #define BB_SIM_PIPELINES_SEARCH_H
 
 #include "core/outcome.h"
+#include "core/store.h"
 #include "core/text.h"
 #include "sim/experiment.h"
-#include "core/store.h"
 #include "sim/output/output_table.h"
 
 #include <stdbool.h>
@@ -195,8 +195,7 @@ bool bb_search_slots_retreat(bb_search_slots *slots);
 
 /// Pieces of a checkpoint of the trials, and reading them back for a study of `pipelines`. Errors:
 /// those of bb_store_take, BB_IO (impossible trials).
-void bb_search_trials_list(const bb_search_trials *trials,
-                           bb_store_piece pieces[BB_SEARCH_PIECES]);
+void bb_search_trials_list(const bb_search_trials *trials, bb_store_piece pieces[BB_SEARCH_PIECES]);
 BB_CHECKED bb_status bb_search_trials_take(bb_search_trials *trials, bb_index pipelines,
                                            bb_store *checkpoint);
 

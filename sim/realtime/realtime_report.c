@@ -1,215 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/realtime/realtime_report.h"
 
-#include "core/clock.h"
 #include "core/memory.h"
-#include "sim/interrupt.h"
 #include "sim/pipelines/failure_bound.h"
 
-#include <errno.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/utsname.h>
-
-// Before a release the thread polls for so long.
-static const int64_t spin_ns = 150000;
-
-static void put(char out[BB_HOST_TEXT], const char *text)
-{
-    (void)snprintf(out, BB_HOST_TEXT, "%s", text);
-}
-
-// First line of a stream without its end; false where there is none.
-static bool read_line(FILE *file, char out[BB_HOST_TEXT])
-{
-    if (fgets(out, BB_HOST_TEXT, file) == NULL) {
-        return false;
-    }
-    out[strcspn(out, "\n")] = '\0';
-    return out[0] != '\0';
-}
-
-static void read_file(const char *path, const char *otherwise, char out[BB_HOST_TEXT])
-{
-    char line[BB_HOST_TEXT] = "";
-    FILE *file = fopen(path, "r");
-    bool found = file != NULL && read_line(file, line);
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-    put(out, found ? line : otherwise);
-}
-
-static void read_processor(bb_host_state *out)
-{
-    char line[4096];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    put(out->processor, "not known");
-    put(out->hypervisor, "not known");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
-        const char *value = strchr(line, ':');
-        line[strcspn(line, "\n")] = '\0';
-        if (value != NULL && strncmp(line, "model name", 10) == 0) {
-            put(out->processor, value + 2);
-        }
-        if (value != NULL && strncmp(line, "flags", 5) == 0) {
-            put(out->hypervisor,
-                strstr(value, " hypervisor") != NULL ? "a virtual machine" : "none seen");
-            break;
-        }
-    }
-    if (file != NULL) {
-        (void)fclose(file);
-    }
-}
-
-static void read_clocks(char out[BB_HOST_TEXT])
-{
-    char line[BB_HOST_TEXT] = "";
-    FILE *file = popen("nvidia-smi --query-gpu=clocks.sm,clocks.mem,clocks.max.sm,clocks.max.mem "
-                       "--format=csv,noheader 2> /dev/null",
-                       "r");
-    bool found = file != NULL && read_line(file, line);
-    if (file != NULL) {
-        (void)pclose(file);
-    }
-    put(out, found ? line : "not known");
-}
-
-void bb_host_state_read(bb_host_state *out)
-{
-    struct utsname system;
-    double load[3] = {0.0};
-    read_processor(out);
-    read_file("/sys/devices/system/cpu/isolated", "none", out->isolated);
-    read_file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "not known", out->governor);
-    read_clocks(out->clocks);
-    put(out->kernel, "not known");
-    put(out->load, "not known");
-    if (uname(&system) == 0) {
-        (void)snprintf(out->kernel, BB_HOST_TEXT, "%.60s %.90s", system.release, system.version);
-    }
-    if (getloadavg(load, 3) == 3) {
-        (void)snprintf(out->load, BB_HOST_TEXT, "%.2f %.2f %.2f", load[0], load[1], load[2]);
-    }
-}
-
-// Of the cores that the thread may use, the first isolated one, else the last.
-static int choose_core(const cpu_set_t *may)
-{
-    char isolated[BB_HOST_TEXT];
-    int core = -1;
-    read_file("/sys/devices/system/cpu/isolated", "", isolated);
-    if (isolated[0] >= '0' && isolated[0] <= '9') {
-        const long first = strtol(isolated, NULL, 10);
-        if (first < CPU_SETSIZE && CPU_ISSET((int)first, may)) {
-            return (int)first;
-        }
-    }
-    for (int k = 0; k < CPU_SETSIZE; ++k) {
-        core = CPU_ISSET(k, may) ? k : core;
-    }
-    return core;
-}
-
-static void pin(bb_realtime_thread *thread)
-{
-    cpu_set_t one;
-    const bool known = sched_getaffinity(0, sizeof thread->cores, &thread->cores) == 0;
-    const int core = known ? choose_core(&thread->cores) : -1;
-    if (core < 0) {
-        put(thread->core, "not pinned: the cores of the thread are not known");
-        return;
-    }
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    thread->pinned = sched_setaffinity(0, sizeof one, &one) == 0;
-    if (thread->pinned) {
-        (void)snprintf(thread->core, BB_HOST_TEXT, "pinned to core %d", core);
-    } else {
-        (void)snprintf(thread->core, BB_HOST_TEXT, "not pinned to core %d: %s", core,
-                       strerror(errno));
-    }
-}
-
-// Pages that are there; a GPU's driver reserves more addresses than there is memory.
-static void lock(bb_realtime_thread *thread)
-{
-    thread->locked = mlockall(MCL_CURRENT | MCL_ONFAULT) == 0;
-    if (thread->locked) {
-        put(thread->memory, "locked");
-    } else {
-        (void)snprintf(thread->memory, BB_HOST_TEXT, "not locked: %s", strerror(errno));
-    }
-}
-
-static void raise_policy(bb_realtime_thread *thread, bool never_sleeps)
-{
-    const struct sched_param parameters = {.sched_priority = 80};
-    char budget[BB_HOST_TEXT];
-    read_file("/proc/sys/kernel/sched_rt_runtime_us", "-1", budget);
-    if (never_sleeps && strcmp(budget, "-1") != 0) {
-        (void)snprintf(thread->policy, BB_HOST_TEXT,
-                       "SCHED_OTHER: the kernel gives a real-time thread %.20s us a second, and "
-                       "this one never sleeps",
-                       budget);
-        return;
-    }
-    thread->raised = sched_setscheduler(0, SCHED_FIFO, &parameters) == 0;
-    if (thread->raised) {
-        put(thread->policy, "SCHED_FIFO 80");
-    } else {
-        (void)snprintf(thread->policy, BB_HOST_TEXT, "SCHED_OTHER: SCHED_FIFO refused: %s",
-                       strerror(errno));
-    }
-}
-
-void bb_realtime_thread_enter(bb_realtime_thread *thread, bool never_sleeps)
-{
-    *thread = (bb_realtime_thread){0};
-    thread->slack = prctl(PR_GET_TIMERSLACK);
-    // Wake-ups are not put off to be bundled with others; without effect under SCHED_FIFO.
-    (void)prctl(PR_SET_TIMERSLACK, 1UL);
-    pin(thread);
-    lock(thread);
-    raise_policy(thread, never_sleeps);
-}
-
-void bb_realtime_thread_leave(bb_realtime_thread *thread)
-{
-    const struct sched_param parameters = {0};
-    if (thread->raised) {
-        (void)sched_setscheduler(0, SCHED_OTHER, &parameters);
-    }
-    if (thread->locked) {
-        (void)munlockall();
-    }
-    if (thread->pinned) {
-        (void)sched_setaffinity(0, sizeof thread->cores, &thread->cores);
-    }
-    if (thread->slack >= 0) {
-        (void)prctl(PR_SET_TIMERSLACK, (unsigned long)thread->slack);
-    }
-    thread->raised = thread->locked = thread->pinned = false;
-}
-
-void bb_realtime_thread_await(int64_t ns)
-{
-    while (!bb_clock_sleep_until(ns - spin_ns) && !bb_interrupt_noted()) {
-    }
-    while (bb_clock_ns() < ns) {
-    }
-}
-
-bool bb_realtime_thread_never_sleeps(int64_t period_ns)
-{
-    return period_ns <= 2 * spin_ns;
-}
 
 static int ascending(const void *a, const void *b)
 {
@@ -241,23 +39,23 @@ double bb_latency_miss_bound(bb_index misses, bb_index count)
     return bb_failure_bound(misses, count);
 }
 
-static void sum_up(bb_index count, double *values, double deadline, bb_latency *out)
+void bb_latency_of(bb_index count, double *latencies, double deadline, bb_latency *out)
 {
     double sum = 0.0;
     bb_index misses = 0;
     for (bb_index i = 0; i < count; ++i) {
-        sum += values[i];
-        misses += values[i] > deadline;
+        sum += latencies[i];
+        misses += latencies[i] > deadline;
     }
     out->count = (double)count;
     out->misses = (double)misses;
-    qsort(values, (size_t)count, sizeof *values, ascending);
+    qsort(latencies, (size_t)count, sizeof *latencies, ascending);
     out->mean = count == 0 ? NAN : sum / (double)count;
-    out->p50 = quantile(count, values, 0.5);
-    out->p99 = quantile(count, values, 0.99);
-    out->p999 = quantile(count, values, 0.999);
-    out->p9999 = quantile(count, values, 0.9999);
-    out->max = quantile(count, values, 1.0);
+    out->p50 = quantile(count, latencies, 0.5);
+    out->p99 = quantile(count, latencies, 0.99);
+    out->p999 = quantile(count, latencies, 0.999);
+    out->p9999 = quantile(count, latencies, 0.9999);
+    out->max = quantile(count, latencies, 1.0);
     out->max_over_median = out->max / out->p50;
     out->miss_rate = count == 0 ? NAN : out->misses / out->count;
     out->miss_bound = bb_latency_miss_bound(misses, count);
@@ -275,7 +73,7 @@ bb_status bb_latency_summarise(bb_index count, const bb_step_record *records, in
         values[found] = records[i].latency;
         found += is_of(&records[i], kind);
     }
-    sum_up(found, values, deadline, out);
+    bb_latency_of(found, values, deadline, out);
     for (int stage = 0; stage < BB_STEP_PARTS; ++stage) {
         found = 0;
         for (bb_index i = 0; i < count; ++i) {
@@ -381,6 +179,34 @@ static const bb_output kind_rows[] = {
 const bb_output_table bb_realtime_report_kinds = {"/results, realtime", NULL, "results", "kind",
                                                   BB_OUTPUT_ROWS(kind_rows)};
 
+#define OF_RUN(field) BB_MEMBER(bb_realtime_summary, field)
+
+static const bb_output figure_rows[] = {
+    {"deadline_us", "", "us", "deadline of a step", .note = "as configured", OF_RUN(deadline_us)},
+    {"period_us", "", "us", "between fixed releases", .note = "as configured; NaN back to back",
+     OF_RUN(period_us)},
+    {"operator_bytes", "", "byte", "matrices on the devices",
+     .note = "coded: those of a frame; of wafer of all scored fields and axes, or two slots",
+     OF_RUN(operator_bytes)},
+    {"encode_time_s", "", "s", "to solve or make the matrices and to code them",
+     OF_RUN(encode_seconds), .measured = true},
+    {"wall_time_s", "", "s", "from the first measured release to the last step's end",
+     OF_RUN(wall_seconds), .measured = true},
+};
+const bb_output_table bb_realtime_report_figures = {"/results, realtime", NULL, "results", NULL,
+                                                    BB_OUTPUT_ROWS(figure_rows)};
+
+#define OF_WORST(field) BB_MEMBER(bb_realtime_worst, field), .measured = true
+
+static const bb_output worst_rows[] = {
+    {"rank", "rank", "1", "greatest latency first", .note = "the ten greatest",
+     BB_MEMBER(bb_realtime_worst, rank)},
+    {"release_s", "rank", "s", "release since the first measured one", OF_WORST(release)},
+    {"latency_us", "rank", "us", "latency of the step", OF_WORST(latency), .scale = 1e6},
+};
+const bb_output_table bb_realtime_report_worst = {"/worst, realtime", NULL, "worst", "rank",
+                                                  BB_OUTPUT_ROWS(worst_rows)};
+
 static const bb_output latency_rows[] = {
     {"bin_us", "bin_us", "us", "lower edge of a bin; the last one has no upper edge",
      .note = "of 1 us, the last from 2 ms on", BB_MEMBER(series, edges),
@@ -398,22 +224,24 @@ static const bb_output latency_rows[] = {
 const bb_output_table bb_realtime_report_latencies = {"/latency, realtime", NULL, "latency", NULL,
                                                       BB_OUTPUT_ROWS(latency_rows)};
 
-bb_status bb_realtime_report_publish(bb_index count, const bb_step_record *records,
-                                     const int *kinds, bb_index kind_count, bb_results *results)
+static bb_status publish_series(const bb_realtime_summary *s, bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_index count = s->measured->count;
+    const bb_step_record *records = s->measured->records;
+    const bb_index kinds = s->form->kinds;
     const bb_index bins = BB_LATENCY_BINS;
     const bb_index blocks = count < BLOCKS ? count : BLOCKS;
     double *block = NULL;
-    BB_TRY(BB_ALLOCATE((1 + kind_count) * bins + 3 * blocks, &block));
-    double *begins = block + (1 + kind_count) * bins;
+    BB_TRY(BB_ALLOCATE((1 + kinds) * bins + 3 * blocks, &block));
+    double *begins = block + (1 + kinds) * bins;
     const series run = {bins,         blocks, block,           block,
                         block + bins, begins, begins + blocks, begins + 2 * blocks};
     for (int bin = 0; bin < BB_LATENCY_BINS; ++bin) {
         run.edges[bin] = 1e6 * bin / BB_LATENCY_BINS_PER_SECOND;
     }
-    for (bb_index k = 0; k < kind_count; ++k) {
-        bb_latency_histogram(count, records, kinds[k], run.counts + k * bins);
+    for (int k = 0; k < kinds; ++k) {
+        bb_latency_histogram(count, records, k - 1, run.counts + k * bins);
     }
     BB_TRY(bb_latency_blocks(count, records, blocks, run.begins, run.medians, run.maxima));
     BB_TRY(bb_output_table_publish(&bb_realtime_report_latencies, &run, NULL, results));
@@ -422,34 +250,100 @@ done:
     return status;
 }
 
-bb_status bb_realtime_report_print(const char *name, const bb_latency *latency, bb_text *out)
-{
-    if (latency == NULL) {
-        return bb_text_add(out, "%-7s%9s%9s%9s%9s%9s%9s%9s%9s%8s", "steps", "count", "mean", "p50",
-                           "p99", "p99.9", "p99.99", "max", "max/p50", "misses");
-    }
-    return bb_text_add(out, "%-7s%9.0f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %7.0f", name,
-                       latency->count, 1e6 * latency->mean, 1e6 * latency->p50, 1e6 * latency->p99,
-                       1e6 * latency->p999, 1e6 * latency->p9999, 1e6 * latency->max,
-                       latency->max_over_median, latency->misses);
-}
-
-bb_status bb_realtime_report_print_misses(double deadline_us, const bb_latency *latency,
-                                          bb_text *out)
+// Latencies are those of any share, stages are each one's.
+static bb_status sum_up_kind(int k, bb_realtime_summary *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "latencies in us; deadline %g us: ", deadline_us));
-    BB_TRY(latency->misses == 0.0
-               ? bb_text_add(out, "no miss, rate below %.3g at 95 %%\n", latency->miss_bound)
-               : bb_text_add(out, "miss rate %.3g, below %.3g at 95 %%\n", latency->miss_rate,
-                             latency->miss_bound));
+    const bb_realtime_measurement *measured = out->measured;
+    bb_realtime_kind *kind = &out->kind[k];
+    for (bb_index share = out->shares - 1; share >= 0; --share) {
+        BB_TRY(bb_latency_summarise(measured->count, measured->records + share * measured->steps,
+                                    k - 1, 1e-6 * out->deadline_us, &kind->latency));
+        memcpy(kind->stages + share * out->form->stages, kind->latency.stage_median,
+               (size_t)out->form->stages * sizeof *kind->stages);
+    }
 done:
     return status;
 }
 
-bb_status bb_realtime_report_note_host(const bb_realtime_host *host, bb_results *results)
+static void sum_up_worst(bb_realtime_summary *out)
 {
-    const char *const notes[][2] = {
+    const bb_realtime_measurement *measured = out->measured;
+    const bool has_kinds = out->form->kinds > 1;
+    bb_index steps[BB_REALTIME_WORST];
+    out->worst_count =
+        bb_latency_worst(measured->count, measured->records, BB_REALTIME_WORST, steps);
+    for (bb_index i = 0; i < out->worst_count; ++i) {
+        const bb_step_record *record = &measured->records[steps[i]];
+        out->worst[i] =
+            (bb_realtime_worst){.rank = (double)(i + 1),
+                                .release = record->release,
+                                .exposure = record->exposure,
+                                .step = record->step,
+                                .latency = record->latency,
+                                .kind = out->form->kind_names[has_kinds ? record->kind + 1 : 0]};
+        for (bb_index share = 0; share < out->shares; ++share) {
+            memcpy(out->worst[i].stages + share * out->form->stages,
+                   record[share * measured->steps].stage,
+                   (size_t)out->form->stages * sizeof *record->stage);
+        }
+    }
+}
+
+bb_status bb_realtime_summary_make(const bb_realtime_form *form,
+                                   const bb_realtime_measurement *measured,
+                                   const bb_realtime_schedule *schedule, double deadline_ms,
+                                   double bytes, double encode_seconds, bb_realtime_summary *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_realtime_summary){
+        .form = form,
+        .measured = measured,
+        .schedule = *schedule,
+        .shares = measured->shares,
+        .deadline_us = 1e3 * deadline_ms,
+        .period_us = schedule->period_ns > 0 ? 1e-3 * (double)schedule->period_ns : NAN,
+        .operator_bytes = bytes,
+        .encode_seconds = encode_seconds,
+        .wall_seconds = measured->wall_seconds};
+    BB_REQUIRE(measured->count > 0, BB_INVALID, "interrupted before the first measured %s",
+               form->step);
+    for (int k = 0; k < form->kinds; ++k) {
+        BB_TRY(sum_up_kind(k, out));
+    }
+    sum_up_worst(out);
+done:
+    return status;
+}
+
+typedef const char *note[2]; // attribute and text
+
+static bb_status note_all(bb_index count, const note *notes, const char *group, bb_results *results)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 0; i < count; ++i) {
+        BB_TRY(bb_results_note(results, group, notes[i][0], notes[i][1]));
+    }
+done:
+    return status;
+}
+
+static bb_status note_run(const bb_realtime_summary *s, const char *pipeline, bb_results *results)
+{
+    char ended[32];
+    (void)snprintf(ended, sizeof ended, "after all %ss", s->form->step);
+    const note notes[] = {
+        {"pipeline", pipeline},
+        {"release", s->schedule.period_ns > 0 ? "fixed" : "back_to_back"},
+        {"clock", s->schedule.by_device ? "device" : "host"},
+        {"ended", s->measured->interrupted ? "by an interrupt" : ended},
+    };
+    return note_all(sizeof notes / sizeof *notes, notes, "results", results);
+}
+
+static bb_status note_host(const bb_realtime_host *host, bb_results *results)
+{
+    const note notes[] = {
         {"processor", host->before.processor},   {"kernel", host->before.kernel},
         {"hypervisor", host->before.hypervisor}, {"isolated_cores", host->before.isolated},
         {"governor", host->before.governor},     {"load_before", host->before.load},
@@ -457,26 +351,22 @@ bb_status bb_realtime_report_note_host(const bb_realtime_host *host, bb_results 
         {"memory", host->thread.memory},         {"policy", host->thread.policy},
         {"device_clocks", host->after.clocks},
     };
-    bb_status status = BB_OK;
-    for (size_t i = 0; i < sizeof notes / sizeof *notes; ++i) {
-        BB_TRY(bb_results_note(results, "host", notes[i][0], notes[i][1]));
-    }
-done:
-    return status;
+    return note_all(sizeof notes / sizeof *notes, notes, "host", results);
 }
 
-bb_status bb_realtime_report_note_devices(int count, const bb_device_report *devices,
-                                          bb_results *results)
+// Those of several devices with " | " between.
+static bb_status note_devices(const bb_realtime_measurement *measured, bb_results *results)
 {
     bb_status status = BB_OK;
     bb_text names = {0};
     bb_text drivers = {0};
     bb_text kernels = {0};
-    for (int d = 0; d < count; ++d) {
+    for (int d = 0; d < measured->device_count; ++d) {
+        const bb_device_report *device = &measured->devices[d];
         const char *apart = d == 0 ? "" : " | ";
-        BB_TRY(bb_text_add(&names, "%s%s", apart, devices[d].name));
-        BB_TRY(bb_text_add(&drivers, "%s%s", apart, devices[d].driver));
-        BB_TRY(bb_text_add(&kernels, "%s%s", apart, devices[d].kernels));
+        BB_TRY(bb_text_add(&names, "%s%s", apart, device->name));
+        BB_TRY(bb_text_add(&drivers, "%s%s", apart, device->driver));
+        BB_TRY(bb_text_add(&kernels, "%s%s", apart, device->kernels));
     }
     BB_TRY(bb_results_note(results, "host", "device", bb_text_string(&names)));
     BB_TRY(bb_results_note(results, "host", "device_driver", bb_text_string(&drivers)));
@@ -488,9 +378,157 @@ done:
     return status;
 }
 
-bb_status bb_realtime_report_print_host(const bb_realtime_host *host, bb_text *out)
+bb_status bb_realtime_summary_publish(const bb_realtime_summary *summary, const char *pipeline,
+                                      bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_realtime_form *form = summary->form;
+    const bb_output_table *const worst[] = {&bb_realtime_report_worst, form->worst_table};
+    BB_TRY(bb_output_table_publish(form->axes, summary, NULL, results));
+    BB_TRY(bb_output_table_publish_records(&bb_realtime_report_kinds, summary->kind,
+                                           sizeof *summary->kind, form->kinds, NULL, results));
+    BB_TRY(bb_output_table_publish_records(form->kind_table, summary->kind, sizeof *summary->kind,
+                                           form->kinds, NULL, results));
+    BB_TRY(bb_output_table_publish(&bb_realtime_report_figures, summary, NULL, results));
+    BB_TRY(publish_series(summary, results));
+    for (int t = 0; t < 2; ++t) {
+        BB_TRY(bb_output_table_publish_records(worst[t], summary->worst, sizeof *summary->worst,
+                                               summary->worst_count, NULL, results));
+    }
+    BB_TRY(note_run(summary, pipeline, results));
+    BB_TRY(note_devices(summary->measured, results));
+    BB_TRY(note_host(&summary->measured->host, results));
+done:
+    return status;
+}
+
+bb_status bb_realtime_summary_print_head(const bb_realtime_summary *summary, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_schedule *schedule = &summary->schedule;
+    BB_TRY(bb_text_add(out, "%td %ss, released ", summary->measured->count, summary->form->step));
+    BB_TRY(schedule->period_ns > 0 ? bb_text_add(out, "every %g ms", 1e-3 * summary->period_us)
+                                   : bb_text_add(out, "back to back"));
+    BB_TRY(schedule->by_device
+               ? bb_text_add(out, ", by the device's clock, queued %td ahead", schedule->depth - 1)
+               : bb_text_add(out, ", by the host's clock"));
+    BB_TRY(bb_text_add(out, ", %.3f s%s\n", summary->wall_seconds,
+                       summary->measured->interrupted ? "; ended by an interrupt" : ""));
+done:
+    return status;
+}
+
+static bb_status print_latency(const char *name, const bb_latency *latency, bb_text *out)
+{
+    return bb_text_add(out, "%-7s%9.0f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %7.0f\n", name,
+                       latency->count, 1e6 * latency->mean, 1e6 * latency->p50, 1e6 * latency->p99,
+                       1e6 * latency->p999, 1e6 * latency->p9999, 1e6 * latency->max,
+                       latency->max_over_median, latency->misses);
+}
+
+static bb_status print_misses(double deadline_us, const bb_latency *latency, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "latencies in us; deadline %g us: ", deadline_us));
+    BB_TRY(latency->misses == 0.0
+               ? bb_text_add(out, "no miss, rate below %.3g at 95 %%\n", latency->miss_bound)
+               : bb_text_add(out, "miss rate %.3g, below %.3g at 95 %%\n", latency->miss_rate,
+                             latency->miss_bound));
+done:
+    return status;
+}
+
+// Values in us after a gap, "-" where a stage is not there; width 0: as wide as they are.
+static bb_status print_stage(double seconds, int width, bb_text *out)
+{
+    return isnan(seconds) ? bb_text_add(out, " %*s", width, "-")
+                          : bb_text_add(out, " %*.2f", width, 1e6 * seconds);
+}
+
+// "light", or "light 1" where there are several shares.
+static bb_status print_stage_row(const bb_realtime_summary *s, int kind, bb_index share,
+                                 bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_form *form = s->form;
+    char number[24] = "";
+    char name[48];
+    if (s->shares > 1) {
+        (void)snprintf(number, sizeof number, " %td", share);
+    }
+    (void)snprintf(name, sizeof name, "%s%s", form->kind_names[kind], number);
+    BB_TRY(bb_text_add(out, "%-7s", name));
+    for (int stage = 0; stage < form->stages; ++stage) {
+        const int width = (int)strlen(form->stage_names[stage]) + 1;
+        BB_TRY(print_stage(s->kind[kind].stages[share * form->stages + stage], width, out));
+    }
+    BB_TRY(bb_text_add(out, "\n"));
+done:
+    return status;
+}
+
+// Of all kinds together only where there is no other.
+static bb_status print_stages(const bb_realtime_summary *s, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "\n%-7s", "stage"));
+    for (int stage = 0; stage < s->form->stages; ++stage) {
+        BB_TRY(bb_text_add(out, "  %s", s->form->stage_names[stage]));
+    }
+    BB_TRY(bb_text_add(out, "  (median us%s)\n", s->shares > 1 ? ", by GPU" : ""));
+    for (int k = s->form->kinds > 1; k < s->form->kinds; ++k) {
+        for (bb_index share = 0; s->kind[k].latency.count > 0.0 && share < s->shares; ++share) {
+            BB_TRY(print_stage_row(s, k, share, out));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_realtime_summary_print_latencies(const bb_realtime_summary *summary, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "\n%-7s%9s%9s%9s%9s%9s%9s%9s%9s%8s\n", "steps", "count", "mean", "p50",
+                       "p99", "p99.9", "p99.99", "max", "max/p50", "misses"));
+    for (int k = 0; k < summary->form->kinds; ++k) {
+        const bb_latency *latency = &summary->kind[k].latency;
+        BB_TRY(latency->count > 0.0 ? print_latency(summary->form->kind_names[k], latency, out)
+                                    : BB_OK);
+    }
+    BB_TRY(print_misses(summary->deadline_us, &summary->kind[0].latency, out));
+    BB_TRY(print_stages(summary, out));
+done:
+    return status;
+}
+
+bb_status bb_realtime_summary_print_worst(const bb_realtime_summary *summary, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_form *form = summary->form;
+    const bool has_kinds = form->kinds > 1;
+    BB_TRY(bb_text_add(out, "\nworst  at [s]    %s  %8s%s  latency [us]  stages [us], as above\n",
+                       has_kinds ? "  exposure" : "", form->step, has_kinds ? "  kind " : ""));
+    for (bb_index i = 0; i < summary->worst_count; ++i) {
+        const bb_realtime_worst *worst = &summary->worst[i];
+        BB_TRY(bb_text_add(out, "%5.0f  %-10.6f", worst->rank, worst->release));
+        BB_TRY(has_kinds ? bb_text_add(out, "  %8.0f  %8.0f  %-5s", worst->exposure, worst->step,
+                                       worst->kind)
+                         : bb_text_add(out, "  %8.0f", worst->step));
+        BB_TRY(bb_text_add(out, "  %12.2f ", 1e6 * worst->latency));
+        for (bb_index k = 0; k < summary->shares * form->stages; ++k) {
+            BB_TRY(k > 0 && k % form->stages == 0 ? bb_text_add(out, " |") : BB_OK);
+            BB_TRY(print_stage(worst->stages[k], 0, out));
+        }
+        BB_TRY(bb_text_add(out, "\n"));
+    }
+done:
+    return status;
+}
+
+bb_status bb_realtime_measurement_print_host(const bb_realtime_measurement *measured, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_realtime_host *host = &measured->host;
     const bb_host_state *state = &host->before;
     BB_TRY(bb_text_add(out,
                        "\nhost: %s; kernel %s; hypervisor: %s; isolated cores: %s; "
@@ -500,6 +538,14 @@ bb_status bb_realtime_report_print_host(const bb_realtime_host *host, bb_text *o
     BB_TRY(bb_text_add(out, "load: %s before, %s after\n", state->load, host->after.load));
     BB_TRY(bb_text_add(out, "thread: %s; memory %s; %s\n", host->thread.core, host->thread.memory,
                        host->thread.policy));
+    for (int d = 0; d < measured->device_count; ++d) {
+        const bb_device_report *device = &measured->devices[d];
+        BB_TRY(bb_text_add(out, "device %d: %s%s%s\n", d, device->name,
+                           device->driver[0] == '\0' ? "" : ", ", device->driver));
+    }
+    if (strcmp(host->after.clocks, "not known") != 0) {
+        BB_TRY(bb_text_add(out, "clocks sm, memory, and their most: %s\n", host->after.clocks));
+    }
 done:
     return status;
 }

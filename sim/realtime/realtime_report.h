@@ -1,80 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is told of any control loop's steps: latencies by kind of step with misses and their bound,
-// a histogram and a series, and what the host was to the thread that ran them.
-//
-// Latencies of released steps: from the release time to the end of the step, a late start counted
-// in. Kinds and stages of steps are the experiment's. Quantiles are nearest ranks: p99 is a latency
-// that was measured.
-//
-// State of a host for a thread with deadlines, and rights of such a thread: a core of its
-// own, memory that stays, a real-time policy. Linux.
+// Latencies of loops in real time (realtime_loop.h): statistics by kind of step with missed
+// deadlines and their bound, histogram, series, the worst steps, and their tables and datasets,
+// which are the same for every experiment. Quantiles are nearest ranks: p99 is a latency that was
+// measured.
 #ifndef BB_SIM_REALTIME_REALTIME_REPORT_H
 #define BB_SIM_REALTIME_REALTIME_REPORT_H
 
-#include "core/device/device.h"
-#include "core/status.h"
 #include "core/text.h"
 #include "sim/output/output_table.h"
-
-#include <sched.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-enum { BB_HOST_TEXT = 160 };
-
-/// Texts of /proc, /sys and nvidia-smi; "not known" where they say nothing.
-typedef struct bb_host_state {
-    char processor[BB_HOST_TEXT];
-    char kernel[BB_HOST_TEXT]; ///< release and version
-    char hypervisor[BB_HOST_TEXT];
-    char isolated[BB_HOST_TEXT]; ///< cores that the scheduler leaves alone
-    char governor[BB_HOST_TEXT]; ///< of core 0
-    char load[BB_HOST_TEXT];     ///< averages over 1, 5 and 15 minutes
-    char clocks[BB_HOST_TEXT];   ///< of the GPU: sm and memory now, and the most they reach
-} bb_host_state;
-
-/// Asks; may take a second and start a process.
-void bb_host_state_read(bb_host_state *out);
-
-/// What was done for the calling thread, or who refused it and why. Zero-initialise.
-typedef struct bb_realtime_thread {
-    char core[BB_HOST_TEXT];
-    char memory[BB_HOST_TEXT];
-    char policy[BB_HOST_TEXT];
-    bool pinned, locked, raised; ///< in force
-    cpu_set_t cores;             ///< of the thread before
-    int slack;                   ///< of its timers before, ns; negative: not known
-} bb_realtime_thread;
-
-/// Pins the calling thread to an isolated core, else to the last that it may use, locks the memory
-/// it has, and asks for SCHED_FIFO unless it `never_sleeps` and the kernel stops such threads.
-/// Nothing of it is an error.
-void bb_realtime_thread_enter(bb_realtime_thread *thread, bool never_sleeps);
-
-/// Undoes it; the texts stay.
-void bb_realtime_thread_leave(bb_realtime_thread *thread);
-
-/// Waits for a release of core/clock.h: sleeps until shortly before, then polls, so that the
-/// wake-up of the thread is in no latency.
-void bb_realtime_thread_await(int64_t ns);
-
-/// Whether a thread that awaits releases every `period_ns` polls throughout; 0: back to back.
-bool bb_realtime_thread_never_sleeps(int64_t period_ns);
-
-enum {
-    BB_STEP_ALL = -1,  ///< in the place of a kind: steps of any
-    BB_STEP_PARTS = 6, ///< stages of a step, at most
-};
-
-/// One step, times in s.
-typedef struct bb_step_record {
-    double release; ///< since the first release
-    double latency;
-    double stage[BB_STEP_PARTS]; ///< NaN for those it does not have
-    int32_t exposure, step;      ///< of the exposure; without exposures the first is 0
-    int kind;
-} bb_step_record;
+#include "sim/realtime/realtime_loop.h"
 
 /// Of the steps of one kind; NaN where there are none.
 typedef struct bb_latency {
@@ -85,6 +20,9 @@ typedef struct bb_latency {
     double miss_rate, miss_bound;       ///< bb_latency_miss_bound
     double stage_median[BB_STEP_PARTS]; ///< s
 } bb_latency;
+
+/// Summary of latencies [count] in s, which it sorts; stages stay NaN.
+void bb_latency_of(bb_index count, double *latencies, double deadline, bb_latency *out);
 
 /// Summary of one kind of steps, or BB_STEP_ALL. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_latency_summarise(bb_index count, const bb_step_record *records, int kind,
@@ -112,40 +50,72 @@ void bb_latency_histogram(bb_index count, const bb_step_record *records, int kin
 BB_CHECKED bb_status bb_latency_blocks(bb_index count, const bb_step_record *records,
                                        bb_index blocks, double *begin, double *median, double *max);
 
-enum { BB_REALTIME_WORST = 10 }; ///< steps of greatest latency that are told one by one
+enum { BB_REALTIME_WORST = 10 }; ///< steps of greatest latency that are listed one by one
 
-/// Of a bb_latency a kind, and of the series below.
-extern const bb_output_table bb_realtime_report_kinds, bb_realtime_report_latencies;
+/// Names of an experiment's steps, and its own tables, records of which are bb_realtime_summary,
+/// bb_realtime_kind and bb_realtime_worst.
+typedef struct bb_realtime_form {
+    const char *step;               ///< "frame"
+    int kinds, stages;              ///< at most BB_STEP_KINDS_MOST, BB_STEP_PARTS
+    const char *const *kind_names;  ///< [kinds] the first is all, the next kind 0
+    const char *const *stage_names; ///< [stages]
+    const bb_output_table *axes;    ///< root axes kind, stage and those of shares
+    const bb_output_table *kind_table, *worst_table;
+} bb_realtime_form;
 
-/// Writes histograms by kind (`kinds` [kind_count] of records, or BB_STEP_ALL) and median and
-/// maximum of runs of successive steps; `count` at least 1. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_publish(bb_index count, const bb_step_record *records,
-                                                const int *kinds, bb_index kind_count,
-                                                bb_results *results);
+/// Steps of one kind; s.
+typedef struct bb_realtime_kind {
+    bb_latency latency;                                ///< of any share
+    double stages[BB_REALTIME_SHARES * BB_STEP_PARTS]; ///< [shares][stages] medians
+} bb_realtime_kind;
 
-/// Appends a kind's quantiles without a line's end; NULL: the headings. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_print(const char *name, const bb_latency *latency,
-                                              bb_text *out);
+/// One of the steps of greatest latency; s.
+typedef struct bb_realtime_worst {
+    double rank, release, exposure, step, latency;
+    const char *kind;
+    double stages[BB_REALTIME_SHARES * BB_STEP_PARTS]; ///< [shares][stages]
+} bb_realtime_worst;
 
-/// Appends the line on misses: deadline in us, rate and bound. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_print_misses(double deadline_us, const bb_latency *latency,
+/// Figures of a run; form and measurement are borrowed. The experiment fills what it knows.
+typedef struct bb_realtime_summary {
+    const bb_realtime_form *form;
+    const bb_realtime_measurement *measured;
+    bb_realtime_schedule schedule;
+    bb_index shares;
+    bb_realtime_kind kind[BB_STEP_KINDS_MOST];
+    bb_realtime_worst worst[BB_REALTIME_WORST];
+    bb_index worst_count;
+    double deadline_us, period_us; ///< NaN: back to back
+    double operator_bytes, encode_seconds, wall_seconds;
+} bb_realtime_summary;
+
+/// Tables of every summary, beside those of its form.
+extern const bb_output_table bb_realtime_report_kinds, bb_realtime_report_figures,
+    bb_realtime_report_latencies, bb_realtime_report_worst;
+
+/// Sums up a run; `bytes` and `encode_seconds` are of its matrices. Errors: BB_MEMORY, BB_INVALID
+/// (no step was measured).
+BB_CHECKED bb_status bb_realtime_summary_make(const bb_realtime_form *form,
+                                              const bb_realtime_measurement *measured,
+                                              const bb_realtime_schedule *schedule,
+                                              double deadline_ms, double bytes,
+                                              double encode_seconds, bb_realtime_summary *out);
+
+/// Writes all tables and the attributes of /results and /host. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_realtime_summary_publish(const bb_realtime_summary *summary,
+                                                 const char *pipeline, bb_results *results);
+
+/// Appends one of three parts of the table: how many steps were released when; latencies, misses
+/// and medians of stages; the worst steps. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_realtime_summary_print_head(const bb_realtime_summary *summary,
+                                                    bb_text *out);
+BB_CHECKED bb_status bb_realtime_summary_print_latencies(const bb_realtime_summary *summary,
+                                                         bb_text *out);
+BB_CHECKED bb_status bb_realtime_summary_print_worst(const bb_realtime_summary *summary,
                                                      bb_text *out);
 
-/// The host before and after a run, and what its thread got.
-typedef struct bb_realtime_host {
-    bb_host_state before, after;
-    bb_realtime_thread thread;
-} bb_realtime_host;
-
-/// Attributes of /host. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_note_host(const bb_realtime_host *host,
-                                                  bb_results *results);
-
-/// Its `device` and `device_driver`, of several devices with " | " between. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_note_devices(int count, const bb_device_report *devices,
-                                                     bb_results *results);
-
-/// Appends the lines on the host and its thread. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_report_print_host(const bb_realtime_host *host, bb_text *out);
+/// Appends the lines on the host, its thread and the devices. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_realtime_measurement_print_host(const bb_realtime_measurement *measured,
+                                                        bb_text *out);
 
 #endif

@@ -321,7 +321,8 @@ static bb_status draw(reconstructor_run *run, bb_index p)
     bb_factor_problem factor_problem = run->factor_problem;
     estimate *plain = &run->estimates[p];
     bb_draws *draws = &plain->common.draws;
-    const bb_index count = bb_factor_pipeline_searches(&run->pipelines[p]) ? 1 : run->pipelines[p].draws;
+    const bb_index count =
+        bb_factor_pipeline_searches(&run->pipelines[p]) ? 1 : run->pipelines[p].draws;
     if (draws->tried == 0) {
         bb_draws_add(draws, &plain->common.outcome, plain->trace);
     }

@@ -45,7 +45,7 @@ const bb_part *const bb_wafer_parts[] = {
     &bb_lot_overlay_part,
     &bb_wafer_view_part,
     &bb_wafer_coding_part,
-    &kernels,
+    &kernels, // above
     &bb_wafer_search_part,
     &bb_wafer_certificate_part,
     &bb_wafer_heating_part,
@@ -53,7 +53,6 @@ const bb_part *const bb_wafer_parts[] = {
     &bb_wafer_convergence_part,
     &bb_wafer_sizes_part,
     &bb_wafer_cautions_part,
-    &bb_realtime_plan_part,
     &bb_wafer_realtime_part,
     &bb_wafer_requirements_part,
     &bb_wafer_rows_part,

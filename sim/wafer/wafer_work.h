@@ -178,8 +178,8 @@ extern const bb_part *const bb_wafer_parts[]; ///< NULL ends them
 extern const bb_part bb_wafer_product_part, bb_wafer_evaluation_part, bb_wafer_overlay_part,
     bb_wafer_delivery_part, bb_lot_overlay_part, bb_wafer_view_part, bb_wafer_coding_part,
     bb_wafer_search_part, bb_wafer_certificate_part, bb_wafer_heating_part, bb_wafer_probes_part,
-    bb_wafer_convergence_part, bb_wafer_sizes_part, bb_wafer_cautions_part, bb_realtime_plan_part,
-    bb_wafer_realtime_part, bb_wafer_requirements_part, bb_wafer_rows_part, bb_wafer_dump_part;
+    bb_wafer_convergence_part, bb_wafer_sizes_part, bb_wafer_cautions_part, bb_wafer_realtime_part,
+    bb_wafer_requirements_part, bb_wafer_rows_part, bb_wafer_dump_part;
 
 /// Writes /temperature: the grid S in the last light step of each scored exposure. Errors:
 /// BB_MEMORY.

@@ -13,7 +13,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8 }; // of a mean's sum
+enum { LANES = 8 };         // of a mean's sum
+enum { CLOCK_FRAMES = 16 }; // that clocks are read off
 
 // The loop of the cpu.
 typedef struct cpu_loop {
@@ -71,24 +72,24 @@ done:
     return status;
 }
 
-static bb_status cpu_reset(bb_command_loop *loop)
+static bb_status cpu_reset(bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
-    memset(cpu->v, 0, (size_t)loop->command_count * sizeof *cpu->v);
-    memset(cpu->late, 0, (size_t)(loop->delay * loop->command_count) * sizeof *cpu->late);
+    cpu_loop *cpu = part->state;
+    memset(cpu->v, 0, (size_t)part->command_count * sizeof *cpu->v);
+    memset(cpu->late, 0, (size_t)(part->delay * part->command_count) * sizeof *cpu->late);
     cpu->late_next = 0;
-    loop->taken = loop->posted;
+    part->taken = part->posted;
     return BB_OK;
 }
 
 // Copies what multiplies the means, its rows side by side.
-static void transpose_means(const bb_command_loop *loop, const bb_command_system *system)
+static void transpose_means(const bb_command_part *part, const bb_command_system *system)
 {
-    const cpu_loop *cpu = loop->state;
-    const bb_index groups = loop->group_count;
-    for (int t = 0; t < loop->matrix_count; ++t) {
-        const bb_index rows = loop->row[t + 1] - loop->row[t];
-        float *target = cpu->means + groups * loop->row[t];
+    const cpu_loop *cpu = part->state;
+    const bb_index groups = part->group_count;
+    for (int t = 0; t < part->matrix_count; ++t) {
+        const bb_index rows = part->row[t + 1] - part->row[t];
+        float *target = cpu->means + groups * part->row[t];
         for (bb_index i = 0; i < rows; ++i) {
             for (bb_index k = 0; k < groups; ++k) {
                 target[k * rows + i] = system->means[t][i * groups + k];
@@ -97,45 +98,45 @@ static void transpose_means(const bb_command_loop *loop, const bb_command_system
     }
 }
 
-static bb_status cpu_open(bb_command_loop *loop, const bb_command_system *system)
+static bb_status cpu_open(bb_command_part *part, const bb_command_system *system)
 {
     bb_status status = BB_OK;
     cpu_loop *cpu = NULL;
-    const bb_index columns = loop->slope_count;
+    const bb_index columns = part->slope_count;
     BB_TRY(BB_ZEROED(1, &cpu));
-    loop->state = cpu;
+    part->state = cpu;
     BB_TRY(BB_ALLOCATE(columns, &cpu->x));
     BB_TRY(BB_ALLOCATE(columns, &cpu->wide));
-    BB_TRY(BB_ALLOCATE(loop->command_count, &cpu->y));
-    BB_TRY(BB_ALLOCATE(loop->command_count, &cpu->v));
-    BB_TRY(BB_ALLOCATE(loop->delay * loop->command_count + 1, &cpu->late));
+    BB_TRY(BB_ALLOCATE(part->command_count, &cpu->y));
+    BB_TRY(BB_ALLOCATE(part->command_count, &cpu->v));
+    BB_TRY(BB_ALLOCATE(part->delay * part->command_count + 1, &cpu->late));
     if (system->reference != NULL) {
         BB_TRY(BB_ALLOCATE(columns, &cpu->reference));
         memcpy(cpu->reference, system->reference, (size_t)columns * sizeof *cpu->reference);
     }
     if (system->scales != NULL) {
-        BB_TRY(BB_ALLOCATE(loop->matrix_count * columns, &cpu->scales));
-        for (int t = 0; t < loop->matrix_count; ++t) {
+        BB_TRY(BB_ALLOCATE(part->matrix_count * columns, &cpu->scales));
+        for (int t = 0; t < part->matrix_count; ++t) {
             memcpy(cpu->scales + t * columns, system->scales[t],
                    (size_t)columns * sizeof *cpu->scales);
         }
     }
-    if (loop->group_count > 0) {
-        BB_TRY(BB_ALLOCATE(loop->group_count + 1, &cpu->begin));
-        BB_TRY(BB_ALLOCATE(loop->group_count, &cpu->mean));
-        BB_TRY(BB_ALLOCATE(loop->group_count * loop->command_count, &cpu->means));
+    if (part->group_count > 0) {
+        BB_TRY(BB_ALLOCATE(part->group_count + 1, &cpu->begin));
+        BB_TRY(BB_ALLOCATE(part->group_count, &cpu->mean));
+        BB_TRY(BB_ALLOCATE(part->group_count * part->command_count, &cpu->means));
         memcpy(cpu->begin, system->group_begin,
-               (size_t)(loop->group_count + 1) * sizeof *cpu->begin);
-        transpose_means(loop, system);
+               (size_t)(part->group_count + 1) * sizeof *cpu->begin);
+        transpose_means(part, system);
     }
-    BB_TRY(cpu_reset(loop));
+    BB_TRY(cpu_reset(part));
 done:
     return status;
 }
 
-static void cpu_close(bb_command_loop *loop)
+static void cpu_close(bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
+    cpu_loop *cpu = part->state;
     if (cpu != NULL) {
         BB_RELEASE(&cpu->x);
         BB_RELEASE(&cpu->wide);
@@ -148,7 +149,7 @@ static void cpu_close(bb_command_loop *loop)
         BB_RELEASE(&cpu->v);
         BB_RELEASE(&cpu->late);
         BB_RELEASE(&cpu);
-        loop->state = NULL;
+        part->state = NULL;
     }
 }
 
@@ -213,21 +214,21 @@ BB_CLONES static bool widen(bb_index count, const float *x, double *wide)
     return bad == 0;
 }
 
-static bool take_slopes(const bb_command_loop *loop)
+static bool take_slopes(const bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
-    const bb_index count = loop->slope_count;
-    const float *slopes = loop->slopes + bb_command_loop_place(loop->taken, count);
+    cpu_loop *cpu = part->state;
+    const bb_index count = part->slope_count;
+    const float *slopes = part->slopes + bb_command_loop_place(part->taken, count);
     if (!subtract(count, slopes, cpu->reference, cpu->x)) {
         return false;
     }
-    for (bb_index k = 0; k < loop->group_count; ++k) {
+    for (bb_index k = 0; k < part->group_count; ++k) {
         float *group = cpu->x + cpu->begin[k];
         const bb_index size = cpu->begin[k + 1] - cpu->begin[k];
         cpu->mean[k] = mean_of(size, group);
         take_out(size, cpu->mean[k], group);
     }
-    round_slopes(&loop->rounding, count, cpu->x);
+    round_slopes(&part->rounding, count, cpu->x);
     return widen(count, cpu->x, cpu->wide);
 }
 
@@ -238,17 +239,17 @@ BB_CLONES static void divide(bb_index count, const float *x, const float *scales
     }
 }
 
-static bb_status multiply(const bb_command_loop *loop)
+static bb_status multiply(const bb_command_part *part)
 {
     bb_status status = BB_OK;
-    const cpu_loop *cpu = loop->state;
-    for (int t = 0; t < loop->matrix_count; ++t) {
+    const cpu_loop *cpu = part->state;
+    for (int t = 0; t < part->matrix_count; ++t) {
         double seconds = 0.0;
         if (cpu->scales != NULL) {
-            divide(loop->slope_count, cpu->x, cpu->scales + t * loop->slope_count, cpu->wide);
+            divide(part->slope_count, cpu->x, cpu->scales + t * part->slope_count, cpu->wide);
         }
-        BB_TRY(bb_coded_operator_apply(loop->operators[t], 0, loop->row[t + 1] - loop->row[t],
-                                       cpu->wide, cpu->y + loop->row[t], &seconds));
+        BB_TRY(bb_coded_operator_apply(part->operators[t], 0, part->row[t + 1] - part->row[t],
+                                       cpu->wide, cpu->y + part->row[t], &seconds));
     }
 done:
     return status;
@@ -262,14 +263,14 @@ BB_CLONES static void add_mean(bb_index rows, const float *column, float mean, d
     }
 }
 
-static void add_means(const bb_command_loop *loop)
+static void add_means(const bb_command_part *part)
 {
-    const cpu_loop *cpu = loop->state;
-    for (int t = 0; loop->group_count > 0 && t < loop->matrix_count; ++t) {
-        const bb_index rows = loop->row[t + 1] - loop->row[t];
-        const float *means = cpu->means + loop->group_count * loop->row[t];
-        for (bb_index k = 0; k < loop->group_count; ++k) {
-            add_mean(rows, means + k * rows, cpu->mean[k], cpu->y + loop->row[t]);
+    const cpu_loop *cpu = part->state;
+    for (int t = 0; part->group_count > 0 && t < part->matrix_count; ++t) {
+        const bb_index rows = part->row[t + 1] - part->row[t];
+        const float *means = cpu->means + part->group_count * part->row[t];
+        for (bb_index k = 0; k < part->group_count; ++k) {
+            add_mean(rows, means + k * rows, cpu->mean[k], cpu->y + part->row[t]);
         }
     }
 }
@@ -291,12 +292,12 @@ BB_CLONES static void advance(bb_index count, double gain, const double *y, doub
     }
 }
 
-static void put_out(bb_command_loop *loop)
+static void put_out(bb_command_part *part)
 {
-    cpu_loop *cpu = loop->state;
-    const bb_index count = loop->command_count;
-    float *commands = loop->commands + bb_command_loop_place(loop->taken, count);
-    if (loop->delay == 0) {
+    cpu_loop *cpu = part->state;
+    const bb_index count = part->command_count;
+    float *commands = part->commands + bb_command_loop_place(part->taken, count);
+    if (part->delay == 0) {
         for (bb_index i = 0; i < count; ++i) {
             commands[i] = (float)cpu->v[i];
         }
@@ -307,39 +308,39 @@ static void put_out(bb_command_loop *loop)
         commands[i] = late[i];
         late[i] = (float)cpu->v[i];
     }
-    cpu->late_next = (cpu->late_next + 1) % loop->delay;
+    cpu->late_next = (cpu->late_next + 1) % part->delay;
 }
 
-static bb_status cpu_post(bb_command_loop *loop, int64_t release_ns)
+static bb_status cpu_post(bb_command_part *part, int64_t release_ns)
 {
-    cpu_loop *cpu = loop->state;
-    cpu->release[bb_command_loop_turn(loop->posted)] = release_ns;
+    cpu_loop *cpu = part->state;
+    cpu->release[bb_command_loop_turn(part->posted)] = release_ns;
     return BB_OK;
 }
 
-static bb_status cpu_take(bb_command_loop *loop, bb_command_frame *out)
+static bb_status cpu_take(bb_command_part *part, bb_command_frame *out)
 {
     bb_status status = BB_OK;
-    const cpu_loop *cpu = loop->state;
-    const int64_t release_ns = cpu->release[bb_command_loop_turn(loop->taken)];
+    const cpu_loop *cpu = part->state;
+    const int64_t release_ns = cpu->release[bb_command_loop_turn(part->taken)];
     int64_t ns[BB_COMMAND_STAGES + 1];
     do {
         ns[BB_COMMAND_SLOPES] = bb_clock_ns();
     } while (ns[BB_COMMAND_SLOPES] < release_ns);
-    *out = (bb_command_frame){.slopes_finite = take_slopes(loop), .products_finite = true};
+    *out = (bb_command_frame){.slopes_finite = take_slopes(part), .products_finite = true};
     ns[BB_COMMAND_PRODUCT] = bb_clock_ns();
     if (out->slopes_finite) {
-        BB_TRY(multiply(loop));
+        BB_TRY(multiply(part));
     }
     ns[BB_COMMAND_CONTROL] = bb_clock_ns();
     if (out->slopes_finite) {
-        add_means(loop);
-        out->products_finite = is_finite(loop->command_count, cpu->y);
+        add_means(part);
+        out->products_finite = is_finite(part->command_count, cpu->y);
     }
     if (out->slopes_finite && out->products_finite) {
-        advance(loop->command_count, loop->gain, cpu->y, cpu->v);
+        advance(part->command_count, part->gain, cpu->y, cpu->v);
     }
-    put_out(loop);
+    put_out(part);
     ns[BB_COMMAND_STAGES] = bb_clock_ns();
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         out->seconds[stage] = 1e-9 * (double)(ns[stage + 1] - ns[stage]);
@@ -358,24 +359,24 @@ static const bb_command_twin *const twins[BB_DEVICE_KIND_COUNT] = {
     [BB_DEVICE_CUDA] = BB_CUDA_TWIN(&bb_command_loop_cuda_twin),
 };
 
-static const bb_command_twin *twin_of(const bb_command_loop *loop)
+static const bb_command_twin *twin_of(const bb_command_part *part)
 {
-    return twins[bb_device_kind_of(loop->device)];
+    return twins[bb_device_kind_of(part->device)];
 }
 
-static void take_shape(const bb_command_system *system, bb_command_loop *loop)
+static void take_shape(const bb_command_system *system, bb_command_part *part)
 {
-    loop->slope_count = bb_coded_operator_columns(system->operators[0]);
-    loop->group_count = system->group_count;
-    loop->delay = system->delay;
-    loop->gain = system->gain;
-    loop->rounding = system->rounding;
-    loop->matrix_count = system->matrix_count;
+    part->slope_count = bb_coded_operator_columns(system->operators[0]);
+    part->group_count = system->group_count;
+    part->delay = system->delay;
+    part->gain = system->gain;
+    part->rounding = system->rounding;
+    part->matrix_count = system->matrix_count;
     for (int t = 0; t < system->matrix_count; ++t) {
-        loop->operators[t] = system->operators[t];
-        loop->row[t + 1] = loop->row[t] + bb_coded_operator_rows(system->operators[t]);
+        part->operators[t] = system->operators[t];
+        part->row[t + 1] = part->row[t] + bb_coded_operator_rows(system->operators[t]);
     }
-    loop->command_count = loop->row[system->matrix_count];
+    part->command_count = part->row[system->matrix_count];
 }
 
 // A ring of frames in the host's memory, zero.
@@ -391,22 +392,155 @@ done:
     return status;
 }
 
-bb_status bb_command_loop_create(bb_device *device, const bb_command_system *system,
-                                 bb_command_loop **out)
+static void close_part(bb_command_part **part)
+{
+    bb_command_part *one = *part;
+    if (one != NULL) {
+        void *slopes = one->slopes;
+        void *commands = one->commands;
+        twin_of(one)->close(one);
+        bb_device_host_release(one->device, &slopes);
+        bb_device_host_release(one->device, &commands);
+        BB_RELEASE(part);
+    }
+}
+
+static bb_status open_part(bb_device *device, const bb_command_system *system,
+                           bb_command_part **out)
 {
     bb_status status = BB_OK;
-    bb_command_loop *loop = NULL;
-    *out = NULL;
+    bb_command_part *part = NULL;
     BB_REQUIRE(twins[bb_device_kind_of(device)] != NULL, BB_UNSUPPORTED,
                "a loop of frames runs on cpu or cuda devices, not on %s",
                bb_device_names[bb_device_kind_of(device)]);
     BB_TRY(check(system));
+    BB_TRY(BB_ZEROED(1, &part));
+    part->device = device;
+    take_shape(system, part);
+    BB_TRY(open_ring(device, part->slope_count, &part->slopes));
+    BB_TRY(open_ring(device, part->command_count, &part->commands));
+    BB_TRY(twin_of(part)->open(part, system));
+    *out = part;
+    part = NULL;
+done:
+    close_part(&part);
+    return status;
+}
+
+// Where the slopes of the next frame to be posted are put.
+static float *next_slopes(const bb_command_part *part)
+{
+    return part->slopes + bb_command_loop_place(part->posted, part->slope_count);
+}
+
+// Of the frame that was taken last.
+static const float *last_commands(const bb_command_part *part)
+{
+    const unsigned long long last = part->taken + BB_COMMAND_AHEAD - 1;
+    return part->commands + bb_command_loop_place(last, part->command_count);
+}
+
+static bb_status post_part(bb_command_part *part, int64_t release_ns)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(part->posted - part->taken < BB_COMMAND_AHEAD, BB_INVALID,
+               "%d frames are posted, expected one to be taken before the next",
+               (int)BB_COMMAND_AHEAD);
+    BB_TRY(twin_of(part)->post(part, release_ns));
+    part->posted += 1;
+done:
+    return status;
+}
+
+static bb_status take_part(bb_command_part *part, bb_command_frame *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(part->taken < part->posted, BB_INVALID,
+               "no frame is posted, expected one before it is taken");
+    BB_TRY(twin_of(part)->take(part, out));
+    part->taken += 1;
+done:
+    return status;
+}
+
+bb_command_share bb_command_share_of(bb_index rows, int devices, int which)
+{
+    const bb_index least = rows / devices;
+    const bb_index longer = rows % devices; // have one more
+    const bb_index before = which < longer ? which : longer;
+    return (bb_command_share){which * least + before, least + (which < longer ? 1 : 0)};
+}
+
+static bb_status check_shares(int devices, const bb_command_system *systems)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(devices >= 1 && devices <= (int)BB_COMMAND_DEVICES, BB_INVALID,
+               "%d devices of a frame, expected 1 to %d", devices, (int)BB_COMMAND_DEVICES);
+    for (int d = 1; d < devices; ++d) {
+        BB_REQUIRE(systems[d].matrix_count == systems[0].matrix_count, BB_INVALID,
+                   "device %d of a frame has %d matrices, expected the %d of the first", d,
+                   systems[d].matrix_count, systems[0].matrix_count);
+        const bb_index columns = bb_coded_operator_columns(systems[d].operators[0]);
+        BB_REQUIRE(
+            columns == bb_coded_operator_columns(systems[0].operators[0]), BB_INVALID,
+            "device %d of a frame has matrices of %td columns, expected the %td of the first", d,
+            columns, bb_coded_operator_columns(systems[0].operators[0]));
+    }
+done:
+    return status;
+}
+
+// How far a device's clock is ahead of the host's, from the frame whose end the host saw soonest.
+static bb_status read_clock(bb_command_part *part, int64_t *ahead_ns)
+{
+    bb_status status = BB_OK;
+    *ahead_ns = INT64_MIN;
+    for (int k = 0; k < CLOCK_FRAMES; ++k) {
+        bb_command_frame frame;
+        memset(next_slopes(part), 0, (size_t)part->slope_count * sizeof(float));
+        BB_TRY(post_part(part, 0));
+        BB_TRY(take_part(part, &frame));
+        const int64_t ahead = frame.end_ns - bb_clock_ns();
+        *ahead_ns = ahead > *ahead_ns ? ahead : *ahead_ns;
+    }
+    BB_TRY(twin_of(part)->reset(part));
+done:
+    return status;
+}
+
+bb_status bb_command_loop_read_clocks(bb_command_loop *loop)
+{
+    bb_status status = BB_OK;
+    if (loop->devices == 1) {
+        return BB_OK;
+    }
+    for (int d = 0; d < loop->devices; ++d) {
+        BB_TRY(read_clock(loop->parts[d], &loop->ahead_ns[d]));
+    }
+    for (int d = loop->devices - 1; d >= 0; --d) {
+        loop->ahead_ns[d] -= loop->ahead_ns[0];
+    }
+done:
+    return status;
+}
+
+bb_status bb_command_loop_create(int devices, bb_device *const *device,
+                                 const bb_command_system *systems, bb_command_loop **out)
+{
+    bb_status status = BB_OK;
+    bb_command_loop *loop = NULL;
+    *out = NULL;
+    BB_TRY(check_shares(devices, systems));
     BB_TRY(BB_ZEROED(1, &loop));
-    loop->device = device;
-    take_shape(system, loop);
-    BB_TRY(open_ring(device, loop->slope_count, &loop->slopes));
-    BB_TRY(open_ring(device, loop->command_count, &loop->commands));
-    BB_TRY(twin_of(loop)->open(loop, system));
+    loop->devices = devices;
+    loop->matrices = systems[0].matrix_count;
+    for (int d = 0; d < devices; ++d) {
+        BB_TRY(open_part(device[d], &systems[d], &loop->parts[d]));
+        for (int t = 0; t < loop->matrices; ++t) {
+            loop->rows[d][t] = bb_coded_operator_rows(systems[d].operators[t]);
+        }
+    }
+    BB_TRY(bb_command_loop_read_clocks(loop));
     *out = loop;
     loop = NULL;
 done:
@@ -414,64 +548,114 @@ done:
     return status;
 }
 
+// All of them, whichever fails; the first failure is told.
+static bb_status reset_parts(const bb_command_loop *loop)
+{
+    bb_status status = BB_OK;
+    bb_status_record record;
+    for (int d = 0; d < (int)BB_COMMAND_DEVICES; ++d) {
+        const bb_status failure =
+            loop->parts[d] == NULL ? BB_OK : twin_of(loop->parts[d])->reset(loop->parts[d]);
+        if (failure != BB_OK && status == BB_OK) {
+            status = failure;
+            bb_status_save(&record);
+        }
+    }
+    if (status != BB_OK) {
+        bb_status_restore(&record);
+    }
+    return status;
+}
+
 void bb_command_loop_destroy(bb_command_loop **loop)
 {
-    bb_command_loop *frames = *loop;
-    if (frames != NULL) {
-        void *slopes = frames->slopes;
-        void *commands = frames->commands;
-        twin_of(frames)->close(frames);
-        bb_device_host_release(frames->device, &slopes);
-        bb_device_host_release(frames->device, &commands);
+    if (*loop != NULL) {
+        // One that frees memory may wait for all devices: none may hold a frame that waits.
+        bb_status_record record;
+        bb_status_save(&record);
+        if (reset_parts(*loop) != BB_OK) {
+            bb_status_restore(&record);
+        }
+        for (int d = 0; d < (int)BB_COMMAND_DEVICES; ++d) {
+            close_part(&(*loop)->parts[d]);
+        }
         BB_RELEASE(loop);
     }
 }
 
-float *bb_command_loop_slopes(bb_command_loop *loop)
+void bb_command_loop_put(bb_command_loop *loop, const float *slopes)
 {
-    return loop->slopes + bb_command_loop_place(loop->posted, loop->slope_count);
+    const size_t bytes = (size_t)loop->parts[0]->slope_count * sizeof *slopes;
+    for (int d = 0; d < loop->devices; ++d) {
+        memcpy(next_slopes(loop->parts[d]), slopes, bytes);
+    }
 }
 
-const float *bb_command_loop_commands(const bb_command_loop *loop)
+void bb_command_loop_commands(const bb_command_loop *loop, float *out)
 {
-    const unsigned long long last = loop->taken + BB_COMMAND_AHEAD - 1;
-    return loop->commands + bb_command_loop_place(last, loop->command_count);
-}
-
-bb_index bb_command_loop_slope_count(const bb_command_loop *loop)
-{
-    return loop->slope_count;
-}
-
-bb_index bb_command_loop_command_count(const bb_command_loop *loop)
-{
-    return loop->command_count;
+    bb_index first[BB_COMMAND_DEVICES] = {0}; // of a device's commands
+    for (int t = 0; t < loop->matrices; ++t) {
+        for (int d = 0; d < loop->devices; ++d) {
+            const bb_index rows = loop->rows[d][t];
+            memcpy(out, last_commands(loop->parts[d]) + first[d], (size_t)rows * sizeof *out);
+            first[d] += rows;
+            out += rows;
+        }
+    }
 }
 
 bb_status bb_command_loop_arm(bb_command_loop *loop)
 {
-    const bb_command_twin *twin = twin_of(loop);
-    return twin->arm == NULL ? BB_OK : twin->arm(loop);
+    bb_status status = BB_OK;
+    for (int d = 0; d < loop->devices; ++d) {
+        const bb_command_twin *twin = twin_of(loop->parts[d]);
+        BB_TRY(twin->arm == NULL ? BB_OK : twin->arm(loop->parts[d]));
+    }
+done:
+    return status;
 }
 
 bb_status bb_command_loop_post(bb_command_loop *loop, int64_t release_ns)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(loop->posted - loop->taken < BB_COMMAND_AHEAD, BB_INVALID,
-               "%d frames are posted, expected one to be taken before the next",
-               (int)BB_COMMAND_AHEAD);
-    BB_TRY(twin_of(loop)->post(loop, release_ns));
+    for (int d = 0; d < loop->devices; ++d) {
+        const int64_t release = release_ns == 0 ? 0 : release_ns + loop->ahead_ns[d];
+        BB_TRY(post_part(loop->parts[d], release));
+    }
+    loop->has_release[loop->posted % BB_COMMAND_AHEAD] = release_ns != 0;
     loop->posted += 1;
 done:
     return status;
 }
 
+// Devices that a frame was released to by their clocks count from there; without a release they
+// began together, as the host let them, and what clocks have drifted apart is left out.
+static bool ends_later(const bb_command_frame *frame, const bb_command_frame *other,
+                       bool has_release)
+{
+    return has_release ? frame->end_ns > other->end_ns
+                       : frame->end_ns - frame->begin_ns > other->end_ns - other->begin_ns;
+}
+
 bb_status bb_command_loop_take(bb_command_loop *loop, bb_command_frame *out)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(loop->taken < loop->posted, BB_INVALID,
-               "no frame is posted, expected one before it is taken");
-    BB_TRY(twin_of(loop)->take(loop, out));
+    const bool has_release = loop->has_release[loop->taken % BB_COMMAND_AHEAD];
+    bool slopes_finite = true;
+    bool products_finite = true;
+    for (int d = 0; d < loop->devices; ++d) {
+        bb_command_frame frame;
+        BB_TRY(take_part(loop->parts[d], &frame));
+        frame.begin_ns -= loop->ahead_ns[d];
+        frame.end_ns -= loop->ahead_ns[d];
+        slopes_finite = slopes_finite && frame.slopes_finite;
+        products_finite = products_finite && frame.products_finite;
+        if (d == 0 || ends_later(&frame, out, has_release)) {
+            *out = frame;
+        }
+    }
+    out->slopes_finite = slopes_finite;
+    out->products_finite = products_finite;
     loop->taken += 1;
 done:
     return status;
@@ -480,7 +664,7 @@ done:
 bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns, bb_command_frame *out)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(loop->taken == loop->posted, BB_INVALID,
+    BB_REQUIRE(loop->posted == loop->taken, BB_INVALID,
                "%llu frames are posted, expected all to be taken before a step",
                loop->posted - loop->taken);
     BB_TRY(bb_command_loop_post(loop, release_ns));
@@ -491,15 +675,16 @@ done:
 
 bb_status bb_command_loop_reset(bb_command_loop *loop)
 {
-    return twin_of(loop)->reset(loop);
+    loop->taken = loop->posted;
+    return reset_parts(loop);
 }
 
-bb_need bb_command_loop_need(double slopes, double commands, double groups, double scaled,
-                             bb_index delay, bb_device_kind device)
+static bb_need need_part(double slopes, double commands, double groups, double scaled,
+                         bb_index delay, bb_device_kind device)
 {
     const double single = sizeof(float);
     const double wide = sizeof(double);
-    const double objects = sizeof(bb_command_loop) + sizeof(cpu_loop);
+    const double objects = sizeof(bb_command_part) + sizeof(cpu_loop);
     const double ends = single * (slopes + commands); // of a frame
     const double lines = single * 2.0 * 31.0;         // up to whole ones
     const double host = objects + (double)BB_COMMAND_AHEAD * (ends + lines);
@@ -510,4 +695,13 @@ bb_need bb_command_loop_need(double slopes, double commands, double groups, doub
                : (bb_need){.host_bytes = host,
                            .device_bytes = objects + ends + inside +
                                            commands * wide * (groups > 0.0 ? 3.0 : 1.0)};
+}
+
+bb_need bb_command_loop_need(double slopes, double commands, double groups, double scaled,
+                             bb_index delay, bb_device_kind device, double devices)
+{
+    const double rows = ceil(commands / devices);
+    const bb_need one = need_part(slopes, rows, groups, scaled, delay, device);
+    return (bb_need){.host_bytes = sizeof(bb_command_loop) + devices * one.host_bytes,
+                     .device_bytes = one.device_bytes};
 }

@@ -45,12 +45,12 @@ struct cuda_loop {
     std::vector<void *> blocks;    // of device memory
 };
 
-cuda_loop *state_of(const bb_command_loop *loop)
+cuda_loop *state_of(const bb_command_part *loop)
 {
     return static_cast<cuda_loop *>(loop->state);
 }
 
-bb_status take(const bb_command_loop *loop, size_t bytes, void **out)
+bb_status take(const bb_command_part *loop, size_t bytes, void **out)
 {
     BB_RETURN_IF_FAILED(bb_device_allocate(loop->device, std::max<size_t>(bytes, 16), out));
     state_of(loop)->blocks.push_back(*out);
@@ -58,7 +58,7 @@ bb_status take(const bb_command_loop *loop, size_t bytes, void **out)
 }
 
 template <class Value>
-bb_status take_values(const bb_command_loop *loop, bb_index count, Value **out)
+bb_status take_values(const bb_command_part *loop, bb_index count, Value **out)
 {
     void *block = nullptr;
     BB_RETURN_IF_FAILED(take(loop, static_cast<size_t>(count) * sizeof(Value), &block));
@@ -68,7 +68,7 @@ bb_status take_values(const bb_command_loop *loop, bb_index count, Value **out)
 
 // A copy on the device.
 template <class Value>
-bb_status put(const bb_command_loop *loop, const Value *source, bb_index count, const Value **out)
+bb_status put(const bb_command_part *loop, const Value *source, bb_index count, const Value **out)
 {
     Value *block = nullptr;
     BB_RETURN_IF_FAILED(take_values(loop, count, &block));
@@ -82,7 +82,7 @@ bb_status put(const bb_command_loop *loop, const Value *source, bb_index count, 
 }
 
 // Columns of a block: a group's, or as many as few threads hold.
-bb_status put_runs(const bb_command_loop *loop, const bb_command_system *system)
+bb_status put_runs(const bb_command_part *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
     std::vector<bb_index> begin;
@@ -101,7 +101,7 @@ bb_status put_runs(const bb_command_loop *loop, const bb_command_system *system)
     return put(loop, begin.data(), view->runs + 1, &view->begin);
 }
 
-bb_status put_means(const bb_command_loop *loop, const bb_command_system *system)
+bb_status put_means(const bb_command_part *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
     const bb_index groups = system->group_count;
@@ -125,7 +125,7 @@ bb_status put_means(const bb_command_loop *loop, const bb_command_system *system
     return put(loop, stride.data(), loop->command_count, &view->stride);
 }
 
-bb_status put_scales(const bb_command_loop *loop, const bb_command_system *system)
+bb_status put_scales(const bb_command_part *loop, const bb_command_system *system)
 {
     frame_view *view = &state_of(loop)->view;
     std::vector<float> scales;
@@ -161,7 +161,7 @@ template <class Value> bb_status share_ring(Value **out, void **address)
 // The device's addresses of what the host shares with it.
 bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
 {
-    const bb_command_loop *loop = static_cast<const bb_command_loop *>(arguments);
+    const bb_command_part *loop = static_cast<const bb_command_part *>(arguments);
     cuda_loop *state = state_of(loop);
     void *address = nullptr;
     BB_RETURN_IF_FAILED(share_ring(&state->report, &address));
@@ -176,7 +176,7 @@ bb_status share(bb_queue *, bb_index, bb_index, void *arguments)
 }
 
 // How many matrices from `first` on a launch multiplies: those alike, with one x.
-int count_together(const bb_command_loop *loop, int first)
+int count_together(const bb_command_part *loop, int first)
 {
     int count = 1;
     while (state_of(loop)->view.scales == nullptr && count < BB_CODED_TOGETHER &&
@@ -188,7 +188,7 @@ int count_together(const bb_command_loop *loop, int first)
 }
 
 // The kernels of a frame, on a stream that is being captured.
-bb_status queue_frame(const bb_command_loop *loop, cudaStream_t stream)
+bb_status queue_frame(const bb_command_part *loop, cudaStream_t stream)
 {
     const frame_view &view = state_of(loop)->view;
     int count = 0;
@@ -212,20 +212,20 @@ bb_status queue_frame(const bb_command_loop *loop, cudaStream_t stream)
 
 bb_status capture(bb_queue *queue, bb_index, bb_index, void *arguments)
 {
-    const bb_command_loop *loop = static_cast<const bb_command_loop *>(arguments);
+    const bb_command_part *loop = static_cast<const bb_command_part *>(arguments);
     const auto frame = [loop](cudaStream_t stream) { return queue_frame(loop, stream); };
     return capture_graph(bb_queue_stream(queue), frame, &state_of(loop)->plan);
 }
 
 bb_status launch_graph(bb_queue *queue, bb_index, bb_index, void *arguments)
 {
-    const bb_command_loop *loop = static_cast<const bb_command_loop *>(arguments);
+    const bb_command_part *loop = static_cast<const bb_command_part *>(arguments);
     BB_CUDA_TRY(cudaGraphLaunch(state_of(loop)->plan, bb_queue_stream(queue)));
     return BB_OK;
 }
 
 // Whether the frame that is taken next has reported.
-bool is_done(const bb_command_loop *loop)
+bool is_done(const bb_command_part *loop)
 {
     // What a frame reported is read after it is known to be done.
     const frame_report *report = state_of(loop)->report + bb_command_loop_turn(loop->taken);
@@ -235,7 +235,7 @@ bool is_done(const bb_command_loop *loop)
 // Names a failure of what was queued while the host waits.
 bb_status query(bb_queue *queue, bb_index, bb_index, void *arguments)
 {
-    const bb_command_loop *loop = static_cast<const bb_command_loop *>(arguments);
+    const bb_command_part *loop = static_cast<const bb_command_part *>(arguments);
     const cudaError_t error = cudaStreamQuery(bb_queue_stream(queue));
     if (error == cudaErrorNotReady) {
         (void)cudaGetLastError(); // or the next launch that is checked would find it
@@ -255,7 +255,7 @@ const bb_kernel capture_kernel = {"capture of a frame", 1, {nullptr, capture}};
 const bb_kernel graph_kernel = {"frame", 1, {nullptr, launch_graph}};
 const bb_kernel query_kernel = {"wait for a frame", 1, {nullptr, query}};
 
-bb_status check_operators(const bb_command_loop *loop)
+bb_status check_operators(const bb_command_part *loop)
 {
     bb_status status = BB_OK;
     for (int t = 0; t < loop->matrix_count; ++t) {
@@ -267,7 +267,7 @@ done:
     return status;
 }
 
-bb_status cuda_open(bb_command_loop *loop, const bb_command_system *system)
+bb_status cuda_open(bb_command_part *loop, const bb_command_system *system)
 {
     BB_RETURN_IF_FAILED(check_operators(loop));
     cuda_loop *state = new cuda_loop();
@@ -305,7 +305,7 @@ bb_status cuda_open(bb_command_loop *loop, const bb_command_system *system)
     return bb_device_wait(loop->device);
 }
 
-bb_status cuda_arm(bb_command_loop *loop)
+bb_status cuda_arm(bb_command_part *loop)
 {
     cuda_loop *state = state_of(loop);
     if (state->queued == loop->posted) {
@@ -316,21 +316,21 @@ bb_status cuda_arm(bb_command_loop *loop)
 }
 
 // Releases frame `frame`, whether it is queued or is going to be; 0 ns: at once.
-void release_frame(const bb_command_loop *loop, unsigned long long frame, int64_t ns)
+void release_frame(const bb_command_part *loop, unsigned long long frame, int64_t ns)
 {
     frame_release *release = state_of(loop)->release + bb_command_loop_turn(frame);
     const unsigned long long word = static_cast<unsigned long long>(ns) << 1U | mark_of(frame);
     __atomic_store_n(&release->word, word, __ATOMIC_RELEASE);
 }
 
-bb_status cuda_post(bb_command_loop *loop, int64_t release_ns)
+bb_status cuda_post(bb_command_part *loop, int64_t release_ns)
 {
     release_frame(loop, loop->posted, release_ns);
     return cuda_arm(loop);
 }
 
 // Waits for the report of frame `taken`.
-bb_status await_report(bb_command_loop *loop)
+bb_status await_report(bb_command_part *loop)
 {
     // Now and then the device is asked whether it failed.
     for (unsigned long long k = 1; !is_done(loop); ++k) {
@@ -341,7 +341,7 @@ bb_status await_report(bb_command_loop *loop)
     return BB_OK;
 }
 
-bb_status cuda_take(bb_command_loop *loop, bb_command_frame *out)
+bb_status cuda_take(bb_command_part *loop, bb_command_frame *out)
 {
     BB_RETURN_IF_FAILED(await_report(loop));
     const volatile frame_report *report =
@@ -358,7 +358,7 @@ bb_status cuda_take(bb_command_loop *loop, bb_command_frame *out)
 }
 
 // Takes what is posted, then releases and takes what is armed: its place may be that of the oldest.
-bb_status drain(bb_command_loop *loop)
+bb_status drain(bb_command_part *loop)
 {
     for (unsigned long long frame = loop->taken; frame < loop->posted; ++frame) {
         release_frame(loop, frame, 0); // at once, those that have not read their time
@@ -373,7 +373,7 @@ bb_status drain(bb_command_loop *loop)
     return BB_OK;
 }
 
-bb_status cuda_reset(bb_command_loop *loop)
+bb_status cuda_reset(bb_command_part *loop)
 {
     const frame_view &view = state_of(loop)->view;
     const size_t commands = static_cast<size_t>(view.commands);
@@ -388,7 +388,7 @@ bb_status cuda_reset(bb_command_loop *loop)
     return bb_device_wait(loop->device);
 }
 
-void cuda_close(bb_command_loop *loop)
+void cuda_close(bb_command_part *loop)
 {
     cuda_loop *state = state_of(loop);
     if (state == nullptr) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the loop of a device works on, for command_loop.c and its twins alone.
+// A device's part of a loop, for command_loop.c and its twins alone.
 #ifndef BB_SOLVERS_LOOP_COMMAND_LOOP_PARTS_H
 #define BB_SOLVERS_LOOP_COMMAND_LOOP_PARTS_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-struct bb_command_loop {
+struct bb_command_part {
     bb_device *device;
     bb_index slope_count, command_count, group_count, delay;
     int matrix_count;
@@ -24,15 +24,15 @@ struct bb_command_loop {
     void *state;                      // of the device's loop
 };
 
-/// The loop of one kind of device. `open` may take everything of a system; after a failure of it
+/// The parts of one kind of device. `open` may take everything of a system; after a failure of it
 /// `close` is called.
 typedef struct bb_command_twin {
-    bb_status (*open)(bb_command_loop *loop, const bb_command_system *system);
-    bb_status (*arm)(bb_command_loop *loop);                      // NULL: there is nothing to queue
-    bb_status (*post)(bb_command_loop *loop, int64_t release_ns); // frame `posted`
-    bb_status (*take)(bb_command_loop *loop, bb_command_frame *out); // frame `taken`
-    bb_status (*reset)(bb_command_loop *loop);                       // also takes what is posted
-    void (*close)(bb_command_loop *loop);
+    bb_status (*open)(bb_command_part *loop, const bb_command_system *system);
+    bb_status (*arm)(bb_command_part *loop);                      // NULL: there is nothing to queue
+    bb_status (*post)(bb_command_part *loop, int64_t release_ns); // frame `posted`
+    bb_status (*take)(bb_command_part *loop, bb_command_frame *out); // frame `taken`
+    bb_status (*reset)(bb_command_part *loop);                       // also takes what is posted
+    void (*close)(bb_command_part *loop);
 } bb_command_twin;
 
 /// Places of `count` floats begin on lines of 128 bytes: a warp that reads over the link asks for

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/realtime/ao_realtime_plan.h"
-
-#include "sim/ao/realtime/frame_loop.h"
+//
+// Memory, time and plan lines of loops of frames, from the configuration alone.
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/ao/realtime/telemetry_file.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/storage_search.h"
-#include "sim/realtime/realtime_report.h"
 
 #include <math.h>
 
 static const double drawn_groups = 16.0;
-
-static const bb_device_offer offer = {.work = "the loop of frames of ao",
-                                      .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
 // The matrices of a frame: a study's or those that are drawn.
 typedef struct frame_extent {
@@ -27,20 +23,20 @@ static const bb_factor_pipeline *pipeline_of(const bb_ao_study *study)
 
 // Of ltao, glao and mcao one reconstructor, of moao one a target; of slopes or of commands.
 static frame_extent solved_of(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
-                              const bb_ao_realtime_extent *extent)
+                              const bb_ao_extent *extent)
 {
     const bool filtered = pipeline->filter == (int)BB_SLOPE_FILTER_MEANS;
     const bool commands = pipeline->stored == (int)BB_STORED_COMMANDS;
     const bool moao = study->correction == (int)BB_AO_CORRECTION_MOAO;
     const double rows = extent->actuators > 0.0 ? extent->actuators
                         : commands              ? extent->most_commands
-                                                : extent->most_truths;
-    const double all = !moao ? rows : commands ? extent->commands : extent->truths;
-    return (frame_extent){extent->slopes, all, rows, filtered ? extent->groups : 0.0,
-                          ceil(all / rows)};
+                                                : extent->residual.most_rows;
+    const double all = !moao ? rows : commands ? extent->commands : extent->m;
+    const double groups = filtered ? 2.0 * (double)study->guide_stars.count : 0.0;
+    return (frame_extent){(double)extent->n, all, rows, groups, ceil(all / rows)};
 }
 
-static frame_extent measure(const bb_ao_study *study, const bb_ao_realtime_extent *extent)
+static frame_extent measure(const bb_ao_study *study, const bb_ao_extent *extent)
 {
     const bb_factor_pipeline *pipeline = pipeline_of(study);
     const bool filtered = pipeline->filter == (int)BB_SLOPE_FILTER_MEANS;
@@ -51,15 +47,6 @@ static frame_extent measure(const bb_ao_study *study, const bb_ao_realtime_exten
     const double targets = (double)study->realtime.targets;
     return (frame_extent){(double)size->slopes, targets * (double)size->commands,
                           (double)size->commands, filtered ? drawn_groups : 0.0, targets};
-}
-
-static bb_device_kind device_of(const bb_ao_study *study)
-{
-    const bb_factor_pipeline *pipeline = pipeline_of(study);
-    const int wish = bb_device_choice_wish(study->common.device, pipeline->device);
-    const bool absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA) != NULL;
-    return wish == (int)BB_DEVICE_AUTO && absent ? BB_DEVICE_CPU
-                                                 : bb_device_choice_resolve(&offer, wish);
 }
 
 // Sets of slopes, reference and the records of frames.
@@ -95,12 +82,12 @@ static bb_need loop_of(const bb_factor_pipeline *pipeline, const frame_extent *s
                                .device_bytes = span->matrices * one.device_bytes};
     const double commands = devices * span->matrices * ceil(span->rows / devices);
     return bb_need_together(
-        bb_command_team_need(span->slopes, commands, span->groups, scaled, delay, device, devices),
+        bb_command_loop_need(span->slopes, commands, span->groups, scaled, delay, device, devices),
         operators);
 }
 
-bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_extent *extent,
-                                 bb_need solving)
+bb_need bb_ao_realtime_need(const bb_ao_study *study, const bb_ao_extent *extent, bb_index replayed,
+                            bb_need solving)
 {
     const bb_factor_pipeline *pipeline = pipeline_of(study);
     const frame_extent span = measure(study, extent);
@@ -112,8 +99,10 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
                          bb_stored_reconstructor_need(pipeline, (bb_index)span.rows,
                                                       (bb_index)span.slopes, extent->threads));
     const double scaled = scales_of(pipeline, &span, draws);
+    const bb_device_kind device =
+        bb_ao_realtime_device(study, pipeline, span.commands * span.slopes);
     const bb_need loop = bb_need_together(
-        loop_of(pipeline, &span, scaled, delay, device_of(study), (double)study->realtime.gpus),
+        loop_of(pipeline, &span, scaled, delay, device, (double)study->realtime.gpus),
         bb_coded_operator_apply_need(&pipeline->storage, span.rows, span.slopes, extent->threads));
     // Beside it frames by fp64 products, to compare with.
     const bb_need commands = {.host_bytes = 2.0 * sizeof(float) * span.commands};
@@ -122,7 +111,7 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
     const bb_need running = bb_need_together(matrices, bb_need_together(loop, exact));
     const bb_need making = draws ? coding : bb_need_together(solving, matrices);
     const bb_need scales = {.host_bytes = sizeof(float) * scaled * span.slopes};
-    const double sets = extent->telemetry > 0.0 ? extent->telemetry : BB_FRAME_SETS;
+    const double sets = replayed > 0 ? (double)replayed : BB_FRAME_SETS;
     const bb_need reading = bb_need_together(
         matrices, bb_telemetry_file_need(&study->realtime.telemetry, sets * span.slopes));
     return bb_need_together(bb_need_together(kept_of(&span, sets, study->realtime.frames), scales),
@@ -131,7 +120,7 @@ bb_need bb_ao_realtime_plan_need(const bb_ao_study *study, const bb_ao_realtime_
 
 // What a pipeline's frames take where it computes; nothing where they are not run.
 static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *asked,
-                         const bb_ao_realtime_extent *extent)
+                         const bb_ao_extent *extent)
 {
     const bb_frame_times_config *times = &study->frame_times;
     const bb_factor_pipeline pipeline = bb_storage_search_widest(asked);
@@ -158,7 +147,7 @@ static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *ask
         held, bb_need_together(loop_of(&pipeline, &span, scaled, 0, device, 1.0), applied));
 }
 
-bb_need bb_ao_realtime_plan_times(const bb_ao_study *study, const bb_ao_realtime_extent *extent)
+bb_need bb_ao_realtime_times_need(const bb_ao_study *study, const bb_ao_extent *extent)
 {
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bb_need need = {0};
@@ -168,42 +157,30 @@ bb_need bb_ao_realtime_plan_times(const bb_ao_study *study, const bb_ao_realtime
     return need;
 }
 
-// Looks at the file of slopes where one is named.
-static bb_status measure_telemetry(const bb_ao_study *study, double slopes,
-                                   bb_ao_realtime_extent *extent, bb_plan *plan)
-{
-    bb_status status = BB_OK;
-    const bb_telemetry_config *telemetry = &study->realtime.telemetry;
-    bb_index frames = 0;
-    if (telemetry->file == NULL) {
-        goto done;
-    }
-    BB_TRY(bb_telemetry_file_inspect(telemetry, (bb_index)slopes, &frames));
-    extent->telemetry = (double)frames;
-    BB_TRY(bb_plan_add(plan, "realtime, slopes", "%td frames of '%s'", frames, telemetry->file));
-done:
-    return status;
-}
-
-bb_status bb_ao_realtime_plan_add(const bb_ao_study *study, const bb_ao_realtime_extent *extent,
-                                  bb_need solving, bb_plan *plan)
+bb_status bb_ao_realtime_plan(const bb_ao_study *study, const bb_ao_extent *extent, bb_need solving,
+                              bb_plan *plan)
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipeline = pipeline_of(study);
     const bool draws = bb_ao_realtime_config_draws(&study->realtime);
     const bb_frame_times_config *times = &study->frame_times;
+    const bb_telemetry_config *telemetry = &study->realtime.telemetry;
+    bb_index replayed = 0;
     if (times->frames > 0) {
         BB_TRY(bb_plan_add(plan, "frame times", "%td frames of each storage at %g Hz",
                            times->frames, times->rate_hz));
     }
     if (pipeline == NULL ||
-        (study->realtime.pipeline == NULL && !draws && study->realtime.telemetry.file == NULL)) {
+        (study->realtime.pipeline == NULL && !draws && telemetry->file == NULL)) {
         return BB_OK;
     }
     const frame_extent span = measure(study, extent);
-    bb_ao_realtime_extent sizes = *extent;
-    BB_TRY(measure_telemetry(study, span.slopes, &sizes, plan));
-    const bb_need need = bb_ao_realtime_plan_need(study, &sizes, solving);
+    if (telemetry->file != NULL) {
+        BB_TRY(bb_telemetry_file_inspect(telemetry, (bb_index)span.slopes, &replayed));
+        BB_TRY(
+            bb_plan_add(plan, "realtime, slopes", "%td frames of '%s'", replayed, telemetry->file));
+    }
+    const bb_need need = bb_ao_realtime_need(study, extent, replayed, solving);
     const double bytes = span.commands * span.slopes * bb_codec_bytes_per_value(&pipeline->storage);
     const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
     BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f commands from %.0f slopes%s, %s%.1f MB",

@@ -432,7 +432,7 @@ static bb_command_share share_of(const bb_frame_loop *loop, int t, int devices, 
 
 // Frames by given operators, a row of them a device.
 static bb_status open_frames(const bb_frame_loop *loop, int device_count, bb_device *const *devices,
-                             operator_row *operators, bb_command_team **out)
+                             operator_row *operators, bb_command_loop **out)
 {
     const float *means[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES] = {{NULL}};
     const float *scales[BB_COMMAND_MATRICES] = {NULL};
@@ -457,7 +457,7 @@ static bb_status open_frames(const bb_frame_loop *loop, int device_count, bb_dev
                                          .gain = bb_ao_realtime_config_gain(config),
                                          .delay = config->delay_frames};
     }
-    return bb_command_team_create(device_count, devices, systems, out);
+    return bb_command_loop_create(device_count, devices, systems, out);
 }
 
 // On a GPU sums in fp32 are those of runs, which fp64 takes: narrow storages are fastest so.
@@ -484,21 +484,8 @@ done:
 }
 
 bb_status bb_frame_loop_create(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
-                               int device_count, bb_device *const *devices, bb_frame_loop **out)
-{
-    bb_status status = BB_OK;
-    bb_frame_matrices matrices = {0};
-    *out = NULL;
-    BB_TRY(bb_frame_matrices_make(study, pipeline, &matrices));
-    BB_TRY(bb_frame_loop_create_made(study, pipeline, device_count, devices, &matrices, out));
-done:
-    bb_frame_matrices_release(&matrices);
-    return status;
-}
-
-bb_status bb_frame_loop_create_made(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
-                                    int device_count, bb_device *const *devices,
-                                    bb_frame_matrices *matrices, bb_frame_loop **out)
+                               int device_count, bb_device *const *devices,
+                               bb_frame_matrices *matrices, bb_frame_loop **out)
 {
     bb_status status = BB_OK;
     bb_frame_loop *loop = NULL;
@@ -530,7 +517,7 @@ void bb_frame_loop_destroy(bb_frame_loop **loop)
 {
     bb_frame_loop *frames = *loop;
     if (frames != NULL) {
-        bb_command_team_destroy(&frames->frames);
+        bb_command_loop_destroy(&frames->frames);
         for (int k = 0; k < BB_COMMAND_DEVICES * BB_COMMAND_MATRICES; ++k) {
             bb_coded_operator_destroy(
                 &frames->operators[k / BB_COMMAND_MATRICES][k % BB_COMMAND_MATRICES]);
@@ -545,7 +532,7 @@ void bb_frame_loop_destroy(bb_frame_loop **loop)
 void bb_frame_loop_put(bb_frame_loop *loop, bb_index number)
 {
     const bb_index n = loop->matrices.slopes;
-    bb_command_team_put(loop->frames, loop->slopes + number % loop->sets * n);
+    bb_command_loop_put(loop->frames, loop->slopes + number % loop->sets * n);
 }
 
 // Slopes of the first set that is finite; of none the first.
@@ -565,17 +552,17 @@ static const float *find_finite(const bb_frame_loop *loop)
     return loop->slopes;
 }
 
-static bb_status run_delayed(bb_command_team *frames, const float *slopes, bb_index delay,
+static bb_status run_delayed(bb_command_loop *frames, const float *slopes, bb_index delay,
                              float *commands)
 {
     bb_status status = BB_OK;
     bb_command_frame frame;
-    BB_TRY(bb_command_team_reset(frames));
+    BB_TRY(bb_command_loop_reset(frames));
     for (bb_index k = 0; k <= delay; ++k) {
-        bb_command_team_put(frames, slopes);
-        BB_TRY(bb_command_team_step(frames, 0, &frame));
+        bb_command_loop_put(frames, slopes);
+        BB_TRY(bb_command_loop_step(frames, 0, &frame));
     }
-    bb_command_team_commands(frames, commands);
+    bb_command_loop_commands(frames, commands);
 done:
     return status;
 }
@@ -586,7 +573,7 @@ bb_status bb_frame_loop_compare(bb_frame_loop *loop, double *distance)
     const bb_gemv_arithmetic wide = {BB_FORMAT_FP64, BB_FORMAT_FP64};
     const bb_index delay = loop->study->realtime.delay_frames;
     bb_device *cpu = NULL;
-    bb_command_team *exact = NULL;
+    bb_command_loop *exact = NULL;
     operator_row operators = {NULL};
     float *expected = NULL;
     float *commands = NULL;
@@ -607,11 +594,11 @@ bb_status bb_frame_loop_compare(bb_frame_loop *loop, double *distance)
         norm = hypot(norm, (double)expected[i]);
     }
     *distance = error / norm;
-    BB_TRY(bb_command_team_reset(loop->frames));
+    BB_TRY(bb_command_loop_reset(loop->frames));
 done:
     BB_RELEASE(&expected);
     BB_RELEASE(&commands);
-    bb_command_team_destroy(&exact);
+    bb_command_loop_destroy(&exact);
     for (int t = 0; t < BB_COMMAND_MATRICES; ++t) {
         bb_coded_operator_destroy(&operators[t]);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A pipeline's matrices in frames of one device or of several that share their
-// rows (solvers/loop/command_team.h), and the slopes that arrive: sets that are drawn before, or
+// rows (solvers/loop/command_loop.h), and the slopes that arrive: sets that are drawn before, or
 // frames of a file (telemetry_file.h), and take turns. The reference is drawn with them; of a file,
 // whose slopes are without it, it is 0.
 #ifndef BB_SIM_AO_REALTIME_FRAME_LOOP_H
@@ -9,7 +9,6 @@
 
 #include "sim/ao/ao_storage.h"
 #include "solvers/loop/command_loop.h"
-#include "solvers/loop/command_team.h"
 
 /// Zero-initialise; release with bb_frame_matrices_release.
 typedef struct bb_frame_matrices {
@@ -53,26 +52,22 @@ typedef struct bb_frame_loop {
     bb_device *devices[BB_COMMAND_DEVICES]; ///< of one kind
     bb_frame_matrices matrices;
     bb_coded_operator *operators[BB_COMMAND_DEVICES][BB_COMMAND_MATRICES]; ///< of their rows
-    bb_command_team *frames;
+    bb_command_loop *frames;
     float *reference;      ///< [slopes]
     bb_index sets;         ///< BB_FRAME_SETS, or the frames of a file
     float *slopes;         ///< [sets][slopes]
     double operator_bytes; ///< that a frame reads on the devices
+    double distance;       ///< bb_frame_loop_compare, once measured
 } bb_frame_loop;
 
-/// Makes and codes the matrices over the threads and readies the frames. Errors: those of
-/// bb_frame_matrices_make, of the operators and of bb_command_team_create, BB_INVALID (a matrix of
-/// fewer rows than devices). Owner: the caller.
+/// Prepares the frames of matrices that are made: the loop takes what `matrices` holds, which the
+/// caller releases all the same. The study's `realtime` says what loop it is. Errors: those of the
+/// operators and of bb_command_loop_create, BB_INVALID (a matrix of fewer rows than devices),
+/// BB_MEMORY. Owner: the caller.
 BB_CHECKED bb_status bb_frame_loop_create(const bb_ao_study *study,
                                           const bb_factor_pipeline *pipeline, int device_count,
-                                          bb_device *const *devices, bb_frame_loop **out);
-
-/// The same of matrices that are made: the loop takes what `matrices` holds, which the caller
-/// releases all the same. The study's `realtime` says what loop it is.
-BB_CHECKED bb_status bb_frame_loop_create_made(const bb_ao_study *study,
-                                               const bb_factor_pipeline *pipeline, int device_count,
-                                               bb_device *const *devices,
-                                               bb_frame_matrices *matrices, bb_frame_loop **out);
+                                          bb_device *const *devices, bb_frame_matrices *matrices,
+                                          bb_frame_loop **out);
 void bb_frame_loop_destroy(bb_frame_loop **loop);
 
 /// Puts the slopes of frame `number` where those of the next frame to be posted arrive.

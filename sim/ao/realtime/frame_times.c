@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/ao/realtime/frame_times.h"
-
+//
+// Frame times of what each pipeline stores, as a part of a run (ao_realtime.h). Targets with
+// reconstructors of their own are one frame.
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/ao/ao_run.h"
-#include "sim/ao/realtime/frame_measurement.h"
+#include "sim/ao/realtime/ao_realtime.h"
 
 // Whether a loop multiplies what a pipeline stores, where it computes.
 static bool is_run(const bb_ao_evaluation *evaluation)
@@ -25,9 +26,9 @@ static bb_status measure(bb_frame_loop *loop, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index threads = bb_threads_count();
-    bb_frame_measurement measured = {0};
+    bb_realtime_measurement measured = {0};
     bb_latency latency;
-    BB_TRY(bb_frame_measurement_run(loop, &measured));
+    BB_TRY(bb_frame_loop_run(loop, &measured));
     BB_TRY(bb_latency_summarise(measured.count, measured.records, BB_STEP_ALL,
                                 1e-3 * loop->study->realtime.deadline_ms, &latency));
     evaluation->frame_times_s[0] = latency.p50;
@@ -42,7 +43,7 @@ static bb_status measure(bb_frame_loop *loop, bb_ao_evaluation *evaluation)
         BB_TRY(bb_threads_set(threads));
     }
 done:
-    bb_frame_measurement_release(&measured);
+    bb_realtime_measurement_release(&measured);
     return status;
 }
 
@@ -59,7 +60,7 @@ static bb_status store_and_run(const bb_ao_study *study, bb_ao_storage *storage,
     BB_TRY(bb_frame_matrices_store(storage, &evaluation->level, evaluation, &matrices));
     if (evaluation->common.outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(bb_device_open(evaluation->common.device, 0, &device));
-        BB_TRY(bb_frame_loop_create_made(&timed, &evaluation->level, 1, &device, &matrices, &loop));
+        BB_TRY(bb_frame_loop_create(&timed, &evaluation->level, 1, &device, &matrices, &loop));
         BB_TRY(measure(loop, evaluation));
     }
 done:
@@ -69,8 +70,8 @@ done:
     return status;
 }
 
-bb_status bb_frame_times_store(const bb_ao_study *study, bb_ao_storage *storage,
-                               bb_ao_evaluation *evaluation)
+bb_status bb_ao_realtime_store_timed(const bb_ao_study *study, bb_ao_storage *storage,
+                                     bb_ao_evaluation *evaluation)
 {
     const bool asked = study->frame_times.frames > 0 &&
                        bb_factor_storage_is_given(&evaluation->level) &&
@@ -133,7 +134,7 @@ done:
     return status;
 }
 
-// Times that bb_frame_times_store took.
+// Times that bb_ao_realtime_store_timed took.
 const bb_part bb_frame_times_part = {
     .name = "frame times",
     .wanted = wanted,

@@ -205,6 +205,41 @@ done:
     return status;
 }
 
+// What a child process reads.
+typedef struct trial {
+    const char *path;
+    bb_index most; // frames
+} trial;
+
+static bb_status try_frames(void *context)
+{
+    bb_status status = BB_OK;
+    const trial *asked = context;
+    bb_live_dataset dataset = BB_LIVE_DATASET_NONE;
+    bb_live_frames part = {0};
+    BB_TRY(bb_live_dataset_open(asked->path, &dataset));
+    BB_TRY(bb_live_frames_shape(&part, 1, dataset.columns, dataset.rows));
+    for (bb_index k = 0; k < dataset.frames && k < asked->most; ++k) {
+        BB_TRY(bb_live_dataset_read(&dataset, k, 1, part.counts));
+    }
+done:
+    bb_live_frames_release(&part);
+    bb_live_dataset_close(&dataset);
+    return status;
+}
+
+bb_status bb_live_dataset_open_tried(const char *path, int seconds, bb_index most,
+                                     bb_live_dataset *out)
+{
+    bb_status status = BB_OK;
+    trial asked = {path, most};
+    *out = BB_LIVE_DATASET_NONE;
+    BB_TRY(bb_isolation_run(path, seconds, try_frames, &asked));
+    BB_TRY(bb_live_dataset_open(path, out));
+done:
+    return status;
+}
+
 // Frames of one HDF5 file, once or again and again.
 enum { PATIENCE_SECONDS = 60 };
 
@@ -223,36 +258,19 @@ static void close_file(void **state)
     }
 }
 
-// A damaged file may crash the library: its first frames are read in a child process before.
-static bb_status try_file(void *context)
-{
-    bb_status status = BB_OK;
-    const bb_live_request *request = context;
-    bb_live_dataset dataset = BB_LIVE_DATASET_NONE;
-    bb_live_frames frames = {0};
-    BB_TRY(bb_live_dataset_open(request->place, &dataset));
-    BB_REQUIRE(dataset.frames >= request->count, BB_INVALID,
-               "'%s' has %td frames, expected at least the %td of a phase", request->place,
-               dataset.frames, request->count);
-    BB_TRY(bb_live_frames_shape(&frames, request->count, dataset.columns, dataset.rows));
-    BB_TRY(bb_live_dataset_read(&dataset, 0, request->count, frames.counts));
-done:
-    bb_live_frames_release(&frames);
-    bb_live_dataset_close(&dataset);
-    return status;
-}
-
 static bb_status open_file(const bb_live_request *request, bool loops, void **state)
 {
     bb_status status = BB_OK;
-    bb_live_request child = *request;
     void *made = NULL;
-    BB_TRY(bb_isolation_run(request->place, PATIENCE_SECONDS, try_file, &child));
     BB_TRY(bb_memory_zeroed(1, sizeof(frame_file), &made));
     frame_file *source = made;
     *source =
         (frame_file){.dataset = BB_LIVE_DATASET_NONE, .count = request->count, .loops = loops};
-    BB_TRY(bb_live_dataset_open(request->place, &source->dataset));
+    BB_TRY(bb_live_dataset_open_tried(request->place, PATIENCE_SECONDS, request->count,
+                                      &source->dataset));
+    BB_REQUIRE(source->dataset.frames >= request->count, BB_INVALID,
+               "'%s' has %td frames, expected at least the %td of a phase", request->place,
+               source->dataset.frames, request->count);
     *state = made;
     made = NULL;
 done:

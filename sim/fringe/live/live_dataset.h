@@ -23,6 +23,11 @@ typedef struct bb_live_dataset {
 BB_CHECKED bb_status bb_live_dataset_open(const char *path, bb_live_dataset *out);
 void bb_live_dataset_close(bb_live_dataset *dataset);
 
+/// The same once a child process has read the first frames, at most so many, within so many
+/// seconds: a damaged file may crash the library.
+BB_CHECKED bb_status bb_live_dataset_open_tried(const char *path, int seconds, bb_index most,
+                                                bb_live_dataset *out);
+
 /// Reads frames [first, first + count) to counts [count][rows][columns]. Errors: BB_IO; BB_INVALID
 /// for a value beyond the bits or undefined by an attribute.
 BB_CHECKED bb_status bb_live_dataset_read(const bb_live_dataset *dataset, bb_index first,

@@ -11,7 +11,6 @@
 #include "core/memory.h"
 #include "sim/fringe/live/live_dataset.h"
 #include "sim/input/fits_image.h"
-#include "sim/isolation.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -70,35 +69,14 @@ static bool ends_in(const char *name, const char *ending)
     return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-// Reads the first frames of a file, all where they are few: a long one would hold the stream up.
-static bb_status try_dataset(void *context)
-{
-    bb_status status = BB_OK;
-    const char *path = context;
-    bb_live_dataset dataset = BB_LIVE_DATASET_NONE;
-    bb_live_frames part = {0};
-    BB_TRY(bb_live_dataset_open(path, &dataset));
-    BB_TRY(bb_live_frames_shape(&part, 1, dataset.columns, dataset.rows));
-    for (bb_index k = 0; k < dataset.frames && k < BB_LIVE_MOST_FRAMES; ++k) {
-        BB_TRY(bb_live_dataset_read(&dataset, k, 1, part.counts));
-    }
-done:
-    bb_live_frames_release(&part);
-    bb_live_dataset_close(&dataset);
-    return status;
-}
-
-// A damaged file may crash the library, so that a child process reads it before. That child is
-// forked beside other threads, and calls nothing but the library, which this thread alone uses.
+// Of a file with many frames the first are tried: a long one would hold the stream up. That child
+// is forked beside other threads, and calls nothing but the library, which this thread alone uses.
 static bb_status read_dataset(const char *path, frame_folder *source)
 {
     bb_status status = BB_OK;
     bb_live_dataset *dataset = &source->dataset;
-    char name[BB_LIVE_PATH_BYTES];
-    (void)snprintf(name, sizeof name, "%s", path);
     BB_TRY(bb_disk_file_check(path));
-    BB_TRY(bb_isolation_run(path, PATIENCE_SECONDS, try_dataset, name));
-    BB_TRY(bb_live_dataset_open(path, dataset));
+    BB_TRY(bb_live_dataset_open_tried(path, PATIENCE_SECONDS, BB_LIVE_MOST_FRAMES, dataset));
     source->file = (bb_live_frames){.count = dataset->frames,
                                     .columns = dataset->columns,
                                     .rows = dataset->rows,

@@ -99,9 +99,20 @@ done:
     return status;
 }
 
-bb_status bb_live_pipeline_create(bb_kernel_context *context, const bb_fringe_study *study,
-                                  bb_index index, const bb_live_frames *frames,
-                                  const unsigned char *mask, bb_live_pipeline **out)
+static void destroy_pipeline(bb_live_pipeline **pipeline)
+{
+    if (*pipeline != NULL) {
+        bb_device_graph_destroy(&(*pipeline)->graph);
+        bb_unwrap_detection_destroy(&(*pipeline)->detection);
+        bb_unwrap_destroy(&(*pipeline)->unwrap);
+        BB_RELEASE(pipeline);
+    }
+}
+
+// Of frames of a shape; compiles what it needs.
+static bb_status create_pipeline(bb_kernel_context *context, const bb_fringe_study *study,
+                                 bb_index index, const bb_live_frames *frames,
+                                 const unsigned char *mask, bb_live_pipeline **out)
 {
     bb_status status = BB_OK;
     const bb_fringe_pipeline *pipelines = study->pipelines.items;
@@ -121,18 +132,8 @@ bb_status bb_live_pipeline_create(bb_kernel_context *context, const bb_fringe_st
     *out = pipeline;
     pipeline = NULL;
 done:
-    bb_live_pipeline_destroy(&pipeline);
+    destroy_pipeline(&pipeline);
     return status;
-}
-
-void bb_live_pipeline_destroy(bb_live_pipeline **pipeline)
-{
-    if (*pipeline != NULL) {
-        bb_device_graph_destroy(&(*pipeline)->graph);
-        bb_unwrap_detection_destroy(&(*pipeline)->detection);
-        bb_unwrap_destroy(&(*pipeline)->unwrap);
-        BB_RELEASE(pipeline);
-    }
 }
 
 bb_status bb_live_pipeline_start(bb_live_pipeline *pipeline, const bb_live_frames *frames)
@@ -285,8 +286,8 @@ bb_status bb_live_lanes_make(bb_live_lanes *lanes, const bb_live_frames *frames,
     for (bb_index i = 0; i < lanes->count; ++i) {
         bb_live_lane *lane = &lanes->items[i];
         for (bb_index turn = 0; turn < lanes->overlap; ++turn) {
-            BB_TRY(bb_live_pipeline_create(lanes->places[lane->kind][turn].context, lanes->study,
-                                           lane->index, frames, mask, &lane->turns[turn]));
+            BB_TRY(create_pipeline(lanes->places[lane->kind][turn].context, lanes->study,
+                                   lane->index, frames, mask, &lane->turns[turn]));
         }
     }
 done:
@@ -297,7 +298,7 @@ void bb_live_lanes_clear(bb_live_lanes *lanes)
 {
     for (bb_index i = 0; i < lanes->count; ++i) {
         for (bb_index turn = 0; turn < lanes->overlap; ++turn) {
-            bb_live_pipeline_destroy(&lanes->items[i].turns[turn]);
+            destroy_pipeline(&lanes->items[i].turns[turn]);
         }
     }
 }

@@ -29,15 +29,6 @@ typedef struct bb_live_pipeline {
     bb_device_graph *graph;
 } bb_live_pipeline;
 
-/// Pipeline `index` of the study for frames of the shape of `frames`; compiles what it needs. The
-/// context is borrowed, the rest during the call. Errors: those of bb_unwrap_create and
-/// bb_unwrap_detection_create. Owner: the caller.
-BB_CHECKED bb_status bb_live_pipeline_create(bb_kernel_context *context,
-                                             const bb_fringe_study *study, bb_index index,
-                                             const bb_live_frames *frames,
-                                             const unsigned char *mask, bb_live_pipeline **out);
-void bb_live_pipeline_destroy(bb_live_pipeline **pipeline);
-
 /// Queues all that makes a phase of frames, which are borrowed until bb_unwrap_read of `unwrap`,
 /// which waits for the phase; once before each. Errors: BB_DEVICE, those of bb_unwrap_queue.
 BB_CHECKED bb_status bb_live_pipeline_start(bb_live_pipeline *pipeline,

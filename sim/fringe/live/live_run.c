@@ -26,6 +26,12 @@ typedef struct flight {
     int64_t since; // when they were whole, or pipelines for them were made
 } flight;
 
+// What the last second was like, as a line says it and the page.
+typedef struct recent {
+    bb_latency latency;
+    double rate_hz;
+} recent;
+
 typedef struct live_run {
     const bb_fringe_study *study;
     const bb_live_options *options;
@@ -34,8 +40,9 @@ typedef struct live_run {
     bb_kernel_variants *variants;
     bb_live_lanes *lanes;
     flight flights[BB_LIVE_MOST_OVERLAP]; // phase k is in place k mod overlap
-    bb_index started, finished;           // phases
-    bb_live_answer *answers;              // [summary.count]
+    recent now;
+    const bb_live_frames *taken; // that the next phase is of
+    bb_live_answer *answers;     // [summary.count]
     bb_live_summary summary;
     unsigned char *mask; // [rows][columns] of the present shape
     double *phase;       // likewise: of the lane at hand
@@ -231,15 +238,10 @@ static bb_index count_dropped(const live_run *run)
     return bb_live_acquisition_dropped(run->acquisition) - run->unready + run->skipped;
 }
 
-// What the last second was like, as a line says it and the page.
-typedef struct recent {
-    bb_live_quantiles latency;
-    double rate_hz;
-} recent;
-
-static bb_live_facts list_facts(const live_run *run, const recent *now, const char *state)
+static bb_live_facts list_facts(const live_run *run, const char *state)
 {
     const bb_live_answer *answer = &run->answers[0];
+    const recent *now = &run->now;
     return (bb_live_facts){.state = state,
                            .pipeline = answer->name,
                            .frame = answer->meter.count,
@@ -263,9 +265,10 @@ static void greet(live_run *run)
 }
 
 // The line: what the last second was like.
-static bb_status tell(live_run *run, recent *now)
+static bb_status tell(live_run *run)
 {
     bb_status status = BB_OK;
+    recent *now = &run->now;
     const double clock = bb_clock_seconds();
     const bb_live_answer *answer = &run->answers[0];
     char line[LINE_BYTES], rest[LINE_BYTES / 2] = "";
@@ -274,7 +277,7 @@ static bb_status tell(live_run *run, recent *now)
     now->rate_hz = (double)count / (clock - run->line_at_s);
     run->line_at_s = clock;
     run->scores_next = true;
-    const bb_live_facts facts = list_facts(run, now, "running");
+    const bb_live_facts facts = list_facts(run, "running");
     if (!isnan(facts.wrong)) {
         (void)snprintf(rest, sizeof rest, ", %.0f wrong points in %.0f phases", facts.wrong,
                        answer->scored);
@@ -303,11 +306,11 @@ static flight *flight_of(live_run *run, bb_index phase)
     return &run->flights[phase % run->lanes->overlap];
 }
 
-static bb_status finish_lane(live_run *run, bb_index lane, const recent *now)
+static bb_status finish_lane(live_run *run, bb_index lane, bb_index number)
 {
     bb_status status = BB_OK;
-    const flight *phase = flight_of(run, run->finished);
-    bb_live_pipeline *pipeline = pipeline_of(run, lane, run->finished);
+    const flight *phase = flight_of(run, number);
+    bb_live_pipeline *pipeline = pipeline_of(run, lane, number);
     bb_live_answer *answer = &run->answers[lane];
     bb_unwrap_report report;
     if (lane > 0) {
@@ -322,7 +325,7 @@ static bb_status finish_lane(live_run *run, bb_index lane, const recent *now)
         BB_TRY(score(run, lane, pipeline, phase->frames));
     }
     if (lane == 0 && run->view != NULL && bb_live_view_is_due(run->view)) {
-        const bb_live_facts facts = list_facts(run, now, "running");
+        const bb_live_facts facts = list_facts(run, "running");
         BB_TRY(bb_live_view_show(run->view, run->columns, run->rows, run->phase, &facts));
     }
 done:
@@ -330,12 +333,14 @@ done:
 }
 
 // Waits for the oldest phase on its way; lanes behind the first take it now.
-static bb_status finish_phase(live_run *run, recent *now)
+static bb_status finish_phase(bb_realtime_loop *loop, int64_t release_ns, bb_step_record *records)
 {
     bb_status status = BB_OK;
-    const bb_live_frames *frames = flight_of(run, run->finished)->frames;
+    live_run *run = loop->context;
+    const bb_live_frames *frames = flight_of(run, loop->finished)->frames;
+    (void)release_ns, (void)records; // latencies are of lanes, from when their frames were whole
     for (bb_index lane = 0; lane < run->summary.count; ++lane) {
-        BB_TRY(finish_lane(run, lane, now));
+        BB_TRY(finish_lane(run, lane, loop->finished));
     }
     run->scores_next = false;
     run->summary.phases += 1.0;
@@ -343,46 +348,25 @@ static bb_status finish_phase(live_run *run, recent *now)
     run->summary.rows = (double)frames->rows;
     run->summary.bits = (double)frames->bits;
     if (bb_clock_seconds() - run->line_at_s >= line_s) {
-        BB_TRY(tell(run, now));
-    }
-done:
-    ++run->finished; // or it failed: it is not on its way any more
-    return status;
-}
-
-static bb_status finish_all(live_run *run, recent *now)
-{
-    bb_status status = BB_OK;
-    while (run->finished < run->started) {
-        BB_TRY(finish_phase(run, now));
+        BB_TRY(tell(run));
     }
 done:
     return status;
 }
 
-// `*is_started` is false for a phase that is dropped.
-static bb_status start_phase(live_run *run, const bb_live_frames *frames, recent *now,
-                             bool *is_started)
+static bb_status start_phase(bb_realtime_loop *loop, int64_t release_ns)
 {
-    bb_status status = BB_OK;
-    *is_started = true;
-    if (frames->columns != run->columns || frames->rows != run->rows) {
-        BB_TRY(finish_all(run, now)); // by the pipelines there are
-        BB_TRY(make_ready(run, frames, is_started));
-    }
-    if (*is_started) {
-        greet(run);
-        *flight_of(run, run->started) =
-            (flight){frames, frames->taken_ns > run->ready_ns ? frames->taken_ns : run->ready_ns};
-        BB_TRY(bb_live_pipeline_start(pipeline_of(run, 0, run->started), frames));
-        ++run->started;
-    }
-done:
-    return status;
+    live_run *run = loop->context;
+    const bb_live_frames *frames = run->taken;
+    const int64_t since = frames->taken_ns > run->ready_ns ? frames->taken_ns : run->ready_ns;
+    (void)release_ns;
+    greet(run);
+    *flight_of(run, loop->started) = (flight){frames, since};
+    return bb_live_pipeline_start(pipeline_of(run, 0, loop->started), frames);
 }
 
 // A stream without frames; `*ends` where patience does.
-static bb_status wait_longer(live_run *run, const recent *now, bool *ends)
+static bb_status wait_longer(live_run *run, bool *ends)
 {
     bb_status status = BB_OK;
     const double patience =
@@ -405,7 +389,7 @@ static bb_status wait_longer(live_run *run, const recent *now, bool *ends)
         run->line_at_s = bb_clock_seconds();
         bb_log_status(line);
         if (run->view != NULL) {
-            const bb_live_facts facts = list_facts(run, now, state);
+            const bb_live_facts facts = list_facts(run, state);
             BB_TRY(bb_live_view_show(run->view, run->columns, run->rows, NULL, &facts));
         }
     }
@@ -416,57 +400,52 @@ done:
     return status;
 }
 
-// Whether the oldest phase on its way is to be waited for: no other can be started, or none came
-// and it is done.
-static bool is_due(const live_run *run, bool has_frames)
+static bool has_ended(const bb_realtime_loop *loop)
 {
-    const bb_index count = run->started - run->finished;
-    return count == run->lanes->overlap ||
-           (count > 0 && !has_frames &&
-            bb_device_is_idle(pipeline_of(run, 0, run->finished)->device));
+    return bb_device_is_idle(pipeline_of(loop->context, 0, loop->finished)->device);
 }
 
+// Takes frames, and pipelines for those of a new shape once the old ones' phases are finished.
 // While a phase is on its way frames are hardly waited for: it may be done before they come.
-static bb_status follow(live_run *run, recent *now)
+static bb_status read_frames(bb_realtime_loop *loop, bool *is_ready)
 {
     bb_status status = BB_OK;
-    const bb_index limit = run->options->frames > 0 ? run->options->frames : PTRDIFF_MAX;
-    const bb_live_frames *frames = NULL;
+    live_run *run = loop->context;
+    const bool is_busy = loop->started > loop->finished;
     bb_live_event event = BB_LIVE_NOTHING;
-    bool ends = false, is_started = false;
-    while (run->started < limit && !bb_interrupt_noted() && !ends) {
-        const bool is_busy = run->started > run->finished;
-        BB_TRY(bb_live_acquisition_take(run->acquisition, is_busy ? glance_s : wait_s, &frames,
-                                        &event));
-        is_started = false;
-        if (frames != NULL) {
-            BB_TRY(start_phase(run, frames, now, &is_started));
-        }
-        if (is_due(run, frames != NULL)) {
-            BB_TRY(finish_phase(run, now));
-        }
-        ends = event == BB_LIVE_ENDED;
-        if (!is_busy && !is_started && !ends) {
-            BB_TRY(wait_longer(run, now, &ends));
-        }
+    BB_TRY(bb_live_acquisition_take(run->acquisition, is_busy ? glance_s : wait_s, &run->taken,
+                                    &event));
+    const bb_live_frames *frames = run->taken;
+    *is_ready = frames != NULL;
+    loop->ended = event == BB_LIVE_ENDED;
+    if (*is_ready && (frames->columns != run->columns || frames->rows != run->rows)) {
+        BB_TRY(bb_realtime_loop_drain(loop));
+        BB_TRY(make_ready(run, frames, is_ready));
+    }
+    if (!is_busy && !*is_ready && !loop->ended) {
+        BB_TRY(wait_longer(run, &loop->ended));
     }
 done:
     return status;
 }
 
+static const bb_realtime_stages phase_stages = {
+    .read = read_frames, .start = start_phase, .finish = finish_phase, .has_ended = has_ended};
+
 // What is on its way is finished, unless that fails too.
-static bb_status stream(live_run *run, recent *now)
+static bb_status stream(live_run *run)
 {
     bb_status_record record;
+    const bb_index limit = run->options->frames > 0 ? run->options->frames : PTRDIFF_MAX;
+    bb_realtime_loop loop = {&phase_stages, run,
+                             .schedule = {.steps = limit, .depth = run->lanes->overlap}};
     run->last_s = run->line_at_s = bb_clock_seconds();
     run->start_s = NAN;
     run->scores_next = true;
-    bb_status status = follow(run, now);
-    if (status == BB_OK) {
-        status = finish_all(run, now);
-    } else {
+    const bb_status status = bb_realtime_loop_follow(&loop);
+    if (status != BB_OK) {
         bb_status_save(&record);
-        if (finish_all(run, now) != BB_OK) {
+        if (bb_realtime_loop_drain(&loop) != BB_OK) {
             bb_log_warning("the last phases are not there: %s", bb_status_message());
         }
         bb_status_restore(&record);
@@ -474,15 +453,16 @@ static bb_status stream(live_run *run, recent *now)
     return status;
 }
 
-static bb_status show_end(live_run *run, recent *now)
+static bb_status show_end(live_run *run)
 {
     bb_status status = BB_OK;
+    recent *now = &run->now;
     if (run->view != NULL) {
         now->rate_hz = run->summary.rate_hz;
         BB_TRY(bb_live_meter_all(&run->answers[0].meter, &now->latency));
         const bool has_phase =
             run->summary.phases > 0.0 && run->summary.count == 1 && run->columns > 0;
-        const bb_live_facts facts = list_facts(run, now, "ended");
+        const bb_live_facts facts = list_facts(run, "ended");
         BB_TRY(bb_live_view_show(run->view, run->columns, run->rows, has_phase ? run->phase : NULL,
                                  &facts));
     }
@@ -490,7 +470,7 @@ done:
     return status;
 }
 
-static bb_status conclude(live_run *run, recent *now, bb_results *results, bb_text *table)
+static bb_status conclude(live_run *run, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
     bb_live_summary *summary = &run->summary;
@@ -506,7 +486,7 @@ static bb_status conclude(live_run *run, recent *now, bb_results *results, bb_te
             BB_TRY(bb_kernel_variants_publish(run->variants, results));
         }
     }
-    BB_TRY(show_end(run, now));
+    BB_TRY(show_end(run));
     BB_REQUIRE(summary->phases > 0.0 || summary->interrupted, BB_IO,
                "the stream ended before its first phase%s%s", run->skipped > 0 ? ": " : "",
                run->skipped > 0 ? run->reason.message : "");
@@ -515,8 +495,7 @@ done:
 }
 
 // What failed is the error, but what came before it is summed up.
-static bb_status end(live_run *run, recent *now, bb_status failure, bb_results *results,
-                     bb_text *table)
+static bb_status end(live_run *run, bb_status failure, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
     bb_status_record record;
@@ -524,10 +503,10 @@ static bb_status end(live_run *run, recent *now, bb_status failure, bb_results *
         bb_interrupt_deliver(); // there is nothing to sum up
     }
     if (failure == BB_OK) {
-        BB_TRY(conclude(run, now, results, table));
+        BB_TRY(conclude(run, results, table));
     } else {
         bb_status_save(&record);
-        if (run->summary.phases > 0.0 && conclude(run, now, results, table) != BB_OK) {
+        if (run->summary.phases > 0.0 && conclude(run, results, table) != BB_OK) {
             bb_log_warning("the summary is not whole: %s", bb_status_message());
         }
         bb_status_restore(&record);
@@ -541,11 +520,14 @@ bb_status bb_fringe_experiment_live(const void *study, const bb_live_options *op
                                     bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;
-    live_run run = {.study = study, .options = options};
-    recent now = {{NAN, NAN, NAN}, NAN};
+    live_run run = {
+        .study = study,
+        .options = options,
+        .now = {{.p50 = NAN, .p99 = NAN, .max = NAN}, NAN},
+    };
     BB_TRY(start(&run));
     bb_interrupt_defer(true);
-    status = end(&run, &now, stream(&run, &now), results, table);
+    status = end(&run, stream(&run), results, table);
     bb_interrupt_defer(false);
 done:
     close_run(&run);

@@ -5,7 +5,6 @@
 #include "sim/fringe/fringe_work.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_ROOM = 1024 };
@@ -30,7 +29,6 @@ bb_status bb_live_meter_add(bb_live_meter *meter, double seconds)
         meter->room = room;
     }
     meter->latencies[meter->count++ % BB_LIVE_LATENCIES] = seconds;
-    meter->sum += seconds;
     meter->max = fmax(meter->max, seconds);
 done:
     return status;
@@ -42,42 +40,25 @@ void bb_live_meter_release(bb_live_meter *meter)
     *meter = (bb_live_meter){0};
 }
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double rank(bb_index count, const double *sorted, double part)
-{
-    const double place = ceil(part * (double)count) - 1.0;
-    return sorted[place < 0.0 ? 0 : (bb_index)place];
-}
-
 // Of the last `count` latencies.
-static bb_status find_quantiles(const bb_live_meter *meter, bb_index count, bb_live_quantiles *out)
+static bb_status sum_up(const bb_live_meter *meter, bb_index count, bb_latency *out)
 {
     bb_status status = BB_OK;
-    double *sorted = NULL;
-    *out = (bb_live_quantiles){NAN, NAN, NAN};
-    if (count > 0) {
-        BB_TRY(BB_ALLOCATE(count, &sorted));
-        for (bb_index i = 0; i < count; ++i) {
-            sorted[i] = meter->latencies[(meter->count - count + i) % BB_LIVE_LATENCIES];
-        }
-        qsort(sorted, (size_t)count, sizeof *sorted, compare);
-        *out = (bb_live_quantiles){rank(count, sorted, 0.5), rank(count, sorted, 0.99),
-                                   sorted[count - 1]};
+    double *latencies = NULL;
+    BB_TRY(BB_ALLOCATE(count + 1, &latencies));
+    for (bb_index i = 0; i < count; ++i) {
+        latencies[i] = meter->latencies[(meter->count - count + i) % BB_LIVE_LATENCIES];
     }
+    bb_latency_of(count, latencies, INFINITY, out);
 done:
-    BB_RELEASE(&sorted);
+    BB_RELEASE(&latencies);
     return status;
 }
 
-bb_status bb_live_meter_all(const bb_live_meter *meter, bb_live_quantiles *out)
+bb_status bb_live_meter_all(const bb_live_meter *meter, bb_latency *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(find_quantiles(meter, bb_live_meter_kept(meter), out));
+    BB_TRY(sum_up(meter, bb_live_meter_kept(meter), out));
     if (meter->count > 0) {
         out->max = meter->max;
     }
@@ -85,13 +66,13 @@ done:
     return status;
 }
 
-bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count, bb_live_quantiles *out)
+bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count, bb_latency *out)
 {
     const bb_index fresh = meter->count - meter->since;
     const bb_index kept = bb_live_meter_kept(meter);
     *count = fresh < kept ? fresh : kept;
     meter->since = meter->count;
-    return find_quantiles(meter, *count, out);
+    return sum_up(meter, *count, out);
 }
 
 #define OF_STREAM(field)   BB_MEMBER(bb_live_summary, field), .measured = true

@@ -4,11 +4,11 @@
 //
 // Latencies of a stream, of all frames and of those since the last line: from when the frames of a
 // phase were whole (of a source that waits: were handed over) to when the phase is in the host's
-// memory. Quantiles are nearest ranks. Of more than BB_LIVE_LATENCIES the last ones are kept.
+// memory. Of more than BB_LIVE_LATENCIES the last ones are kept.
 #ifndef BB_SIM_FRINGE_LIVE_LIVE_TABLE_H
 #define BB_SIM_FRINGE_LIVE_LIVE_TABLE_H
 
-#include "sim/output/output_table.h"
+#include "sim/realtime/realtime_report.h"
 
 enum { BB_LIVE_LATENCIES = 1 << 22 };
 
@@ -16,15 +16,10 @@ enum { BB_LIVE_LATENCIES = 1 << 22 };
 typedef struct bb_live_meter {
     double *latencies; ///< [room] s, a ring once BB_LIVE_LATENCIES are there
     bb_index room;
-    bb_index count;  ///< of all
-    bb_index since;  ///< of them, when the last line was made
-    double sum, max; ///< s, of all
+    bb_index count; ///< of all
+    bb_index since; ///< of them, when the last line was made
+    double max;     ///< s, of all
 } bb_live_meter;
-
-/// NaN without a latency; s.
-typedef struct bb_live_quantiles {
-    double p50, p99, max;
-} bb_live_quantiles;
 
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_live_meter_add(bb_live_meter *meter, double seconds);
@@ -34,17 +29,16 @@ void bb_live_meter_release(bb_live_meter *meter);
 bb_index bb_live_meter_kept(const bb_live_meter *meter);
 
 /// Of all that are kept. Errors of both: BB_MEMORY.
-BB_CHECKED bb_status bb_live_meter_all(const bb_live_meter *meter, bb_live_quantiles *out);
+BB_CHECKED bb_status bb_live_meter_all(const bb_live_meter *meter, bb_latency *out);
 
 /// Of those since it was last called; `*count` of them, at most as many as are kept.
-BB_CHECKED bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count,
-                                          bb_live_quantiles *out);
+BB_CHECKED bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count, bb_latency *out);
 
 /// Of one pipeline.
 typedef struct bb_live_answer {
     const char *name, *device;
     bb_live_meter meter;
-    bb_live_quantiles latency;
+    bb_latency latency;
     double rejected_share;       ///< of the last phase; NaN without rejection
     double unsolved;             ///< phases whose last correction exceeds half a turn
     double scored, wrong_points; ///< phases that were held to the truth, and their wrong points

@@ -1,30 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The deadline harness: steps of one pipeline's loop (wafer_loop.h), released at fixed times or
-// back to back, by the host or by the device's clock. The latency of a step is from its release to
-// its end: a late start counts. A step that is not done at the next release delays that one.
-// Streamed, the first step of a field waits for its matrices, as a stage of its own: releases keep
-// their times, and what is late is late.
+// Steps of one pipeline's loop (wafer_loop.h) as steps of sim/realtime/realtime_loop.h: an endless
+// round, exposure after exposure from the first scored one to the last and again from rest.
+// Streamed, the first step of a field waits for its matrices, as a stage of its own.
+//
+// By the host (ahead = 0) a step is queued at its release and polled for until it is done. By the
+// device (ahead > 0) so many steps are queued before their time; each is held until the device's
+// own clock shows its release, or follows the one before where steps are back to back. Release and
+// latency are by that clock, up to the last kernel's writing of the report: whoever reads a
+// correction over the link to the device, without the host's thread, has it then. Several devices
+// have a clock each: their releases begin together within the reading of a clock and drift apart.
 //
 // Times of a whole field on the loop, back to back, and, where matrices cross a link, what Table 1
 // of Bamakhrama et al. predicts from transfer and computation measured by themselves beside period
 // and latency as measured (physics/wafer/requirements.h; nothing is decoded).
-//
-// The schedule is an endless round of steps, exposure after exposure from the first scored
-// one to the last and again from rest: each released, queued, seen to be done and noted.
-//
-// Two ways to release a step:
-//
-// By the host (ahead = 0). It waits for the release, queues the step and polls until it is done.
-// Release and latency are by its monotonic clock, so that whatever keeps the host's thread from
-// running counts.
-//
-// By the device (ahead > 0). So many steps are queued before their time; each is held until the
-// device's own clock shows its release, or follows the one before where steps are back to back.
-// Release and latency are by that clock, up to the last kernel's writing of the report: the host
-// only keeps the queue filled, and counts where it fails to. Whoever reads a correction without the
-// host's thread, over the link to the device, has it then. Several devices have a clock each: their
-// releases begin together within the reading of a clock and drift apart as clocks do.
 #ifndef BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 #define BB_SIM_WAFER_REALTIME_REALTIME_MEASUREMENT_H
 
@@ -65,30 +54,26 @@ typedef struct bb_field_times {
                                  ///< alone, to the end of its last step
 } bb_field_times;
 
-/// What was measured; release with bb_realtime_measurement_release.
-typedef struct bb_realtime_measurement {
-    /// [count] of each GPU; between them only stages differ
-    bb_step_record *records[BB_LOOP_GPUS];
-    bb_index count; ///< measured; less than was asked for after an interrupt
-    bool interrupted;
+/// What was measured, the stages of each GPU among them; release with bb_wafer_measurement_release.
+typedef struct bb_wafer_measurement {
+    bb_realtime_measurement steps;
     bb_index least_queued; ///< fewest steps still to be done when one was queued; -1: not known
-    double wall_seconds;
     bb_field_times field;
-    bb_realtime_host host;
-    bb_device_report device[BB_LOOP_GPUS];
-} bb_realtime_measurement;
+} bb_wafer_measurement;
 
-/// Runs the steps of a loop that is at rest. A signal before the first measured step ends the
-/// program. Errors: the loop's, BB_MEMORY.
-BB_CHECKED bb_status bb_realtime_measurement_take(bb_wafer_loop *loop,
-                                                  bb_realtime_measurement *out);
-void bb_realtime_measurement_release(bb_realtime_measurement *measured);
+/// When the study releases the steps of a loop.
+bb_realtime_schedule bb_wafer_loop_schedule(const bb_wafer_loop *loop);
 
-/// Appends the table (latencies by kind of step, misses with their bound, the worst steps with
-/// their stages, times of a field back to back, and the host) and writes root axes kind and stage,
-/// /results, /latency, /worst and /host. Errors: BB_MEMORY, BB_INVALID (no step was measured).
-BB_CHECKED bb_status bb_realtime_measurement_report(const bb_wafer_loop *loop,
-                                                    const bb_realtime_measurement *measured,
-                                                    bb_results *results, bb_text *table);
+/// Runs the steps of a loop that is at rest (bb_realtime_loop_measure). Errors: the loop's,
+/// BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_measurement_take(bb_wafer_loop *loop, bb_wafer_measurement *out);
+void bb_wafer_measurement_release(bb_wafer_measurement *measured);
+
+/// Appends the table (that of every loop, times of a field back to back, and the host) and writes
+/// root axes kind, gpu and stage, /results, /latency, /worst, /stream and /host. Errors: BB_MEMORY,
+/// BB_INVALID (no step was measured).
+BB_CHECKED bb_status bb_wafer_measurement_report(const bb_wafer_loop *loop,
+                                                 const bb_wafer_measurement *measured,
+                                                 bb_results *results, bb_text *table);
 
 #endif

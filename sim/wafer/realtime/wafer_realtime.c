@@ -1,28 +1,206 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Results of `bitbudget realtime` of a wafer study, as a table and as datasets.
+// `realtime:` of a wafer study: keys, rules, memory and plan lines from the configuration alone,
+// and results of `bitbudget realtime` as a table and as datasets.
 #include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
+
+const char *const bb_release_names[] = {"fixed", "back_to_back", NULL};
+const char *const bb_loop_mode_names[] = {"resident", "streamed", NULL};
+
+// clang-format off
+static const bb_key keys[] = {
+    {.name = "pipeline", .kind = BB_KEY_TEXT, .optional = true,
+     .offset = offsetof(bb_realtime_config, pipeline),
+     .meaning = "Name of the pipeline that runs; unset: the first that is not the reference."},
+    {.name = "release", .kind = BB_KEY_CHOICE, .choices = bb_release_names,
+     .offset = offsetof(bb_realtime_config, release), .default_text = "fixed",
+     .meaning = "Steps start at fixed times, or each when the one before has ended."},
+    {.name = "steps", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e7,
+     .offset = offsetof(bb_realtime_config, steps), .default_text = "100000",
+     .meaning = "Steps that are measured."},
+    {.name = "period_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.01, .maximum = 1e3,
+     .offset = offsetof(bb_realtime_config, period_ms),
+     .default_text = "1.0", .meaning = "Between fixed release times."},
+    {.name = "deadline_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1e3,
+     .exclusive_minimum = true, .offset = offsetof(bb_realtime_config, deadline_ms),
+     .default_text = "1.0", .meaning = "After its release, by which a step is to be done."},
+    {.name = "warm_up_steps", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e6,
+     .offset = offsetof(bb_realtime_config, warm_up_steps), .default_text = "1000",
+     .meaning = "Steps before those that are measured."},
+    {.name = "ahead", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = BB_LOOP_AHEAD_MOST,
+     .offset = offsetof(bb_realtime_config, ahead), .default_text = "0",
+     .meaning = "Steps that are queued before their release, which the device's clock then keeps; 0: the host's."},
+    {.name = "matrices", .kind = BB_KEY_CHOICE, .choices = bb_loop_mode_names,
+     .offset = offsetof(bb_realtime_config, matrices), .default_text = "resident",
+     .meaning = "All on the device, or on the host and over its link to the device field by field."},
+    {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_LOOP_GPUS,
+     .offset = offsetof(bb_realtime_config, gpus), .default_text = "1",
+     .meaning = "GPUs of this host that share the axes: axis k of response.axes on GPU k mod gpus."},
+};
+// clang-format on
+const bb_schema bb_realtime_schema = BB_SCHEMA("realtime", bb_realtime_config, keys);
+
+bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(study->mesh.stepping == (int)BB_STEPPING_EXPLICIT, BB_UNSUPPORTED,
+               "mesh.stepping: the loop on a GPU steps explicitly, expected explicit");
+    BB_REQUIRE(study->mesh.through_thickness == (int)BB_THROUGH_MEAN, BB_UNSUPPORTED,
+               "mesh.through_thickness: the loop on a GPU has the mean alone, expected mean");
+    BB_REQUIRE(study->mesh.substeps == 1, BB_UNSUPPORTED,
+               "mesh.substeps = %td: the loop on a GPU takes whole steps, expected 1",
+               study->mesh.substeps);
+    BB_REQUIRE(!bb_hood_wanted(&study->hood), BB_UNSUPPORTED,
+               "hood.exchange_w_per_m2_k = %g: the loop on a GPU has no hood, expected 0",
+               study->hood.exchange_w_per_m2_k);
+    BB_REQUIRE(study->wafers.count <= 1, BB_UNSUPPORTED,
+               "wafers.count = %td: the loop on a GPU exposes one wafer, expected 1",
+               study->wafers.count);
+    BB_REQUIRE(
+        study->wafers.arrival_rise_k == 0.0, BB_UNSUPPORTED,
+        "wafers.arrival_rise_k = %g: the loop on a GPU starts from a wafer at the temperature "
+        "of the water, expected 0",
+        study->wafers.arrival_rise_k);
+    BB_REQUIRE(!bb_edge_ring_wanted(&study->ring), BB_UNSUPPORTED,
+               "ring.width_mm = %g: the loop on a GPU has no ring, expected 0",
+               study->ring.width_mm);
+    BB_REQUIRE(bb_delivery_on_time(&pipeline->delivery), BB_UNSUPPORTED,
+               "pipeline %s, delivery: the loop on a GPU measures when corrections come, expected "
+               "none late or missed",
+               pipeline->name);
+    BB_REQUIRE(pipeline->multiply == (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
+               "pipeline %s, multiply: the loop on a GPU multiplies in fp32, not %s",
+               pipeline->name, bb_working_format_names[pipeline->multiply]);
+    BB_REQUIRE(!bb_product_pipeline_searches(pipeline), BB_UNSUPPORTED,
+               "pipeline %s, max_loss: the loop measures a storage that is known; set the one that "
+               "`bitbudget run` finds",
+               pipeline->name);
+    const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
+    BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
+    BB_REQUIRE(
+        study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
+            bb_coded_operator_moves(&pipeline->storage),
+        BB_UNSUPPORTED,
+        "pipeline %s, storage: realtime.matrices: streamed moves plain formats, bfp and mx int8, "
+        "whose rows all have the same bytes; take one of them, or resident",
+        pipeline->name);
+done:
+    return status;
+}
+
+// Bytes at their peak.
+typedef struct realtime_memory {
+    double matrices; // of all scored fields and axes, coded
+    double host;
+    double device; // the fullest
+} realtime_memory;
+
+static const bb_product_pipeline *pipeline_of(const bb_wafer_study *study)
+{
+    return (const bb_product_pipeline *)study->pipelines.items + bb_wafer_study_realtime(study);
+}
+
+static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_extent *extent)
+{
+    const bb_product_pipeline *pipeline = pipeline_of(study);
+    const bb_matrix_layout *layout = &extent->layout;
+    const bb_codec_config fp64 = bb_codec_plain(BB_FORMAT_FP64);
+    const bool streamed = study->realtime.matrices == (int)BB_LOOP_STREAMED;
+    const double cells = (double)layout->columns;
+    const double axes = (double)study->response.axes.count;
+    const double gpus = (double)study->realtime.gpus;
+    // Operators of an axis on a device at once: of every field, or of two slots and a field on its
+    // way to the host.
+    const double sets = streamed ? BB_FIELD_SLOTS + 1.0 : extent->scored;
+    const double values = (double)layout->rows * cells;
+    const bb_need copy = bb_codec_needs_copy(&pipeline->storage)
+                             ? bb_coded_matrix_held(&fp64, layout)
+                             : (bb_need){0};
+    const bb_need coding =
+        bb_product_coding_need(pipeline, extent->device, layout, 1.0, extent->threads);
+    const bb_need operation =
+        bb_coded_operator_need(&pipeline->storage, (double)layout->rows, cells, BB_DEVICE_CUDA);
+    const bb_need loop = bb_need_together(bb_need_copies(operation, sets * ceil(axes / gpus)),
+                                          bb_control_loop_need(extent->nodes, cells));
+    const bb_need making = bb_need_together(bb_need_together(extent->held, extent->rows),
+                                            bb_need_together(copy, coding));
+    realtime_memory out = {.matrices = extent->scored * axes * values *
+                                       bb_codec_bytes_per_value(&pipeline->storage),
+                           .device = loop.device_bytes};
+    out.host = BB_PLAN_PROGRAM_BYTES + making.host_bytes +
+               bb_need_copies(operation, sets * axes).host_bytes + (streamed ? out.matrices : 0.0) +
+               gpus * (double)sizeof(bb_step_record) * (double)study->realtime.steps;
+    return out;
+}
+
+// Of studies with keys that `bitbudget realtime` needs or that decide its memory.
+static bb_status plan_lines(const void *all, const void *span, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *extent = span;
+    const bb_product_pipeline *pipeline = pipeline_of(study);
+    const bb_realtime_config *realtime = &study->realtime;
+    const bool streamed = realtime->matrices == (int)BB_LOOP_STREAMED;
+    if ((realtime->pipeline == NULL && !streamed && realtime->gpus == 1) ||
+        bb_product_pipeline_searches(pipeline)) {
+        return BB_OK;
+    }
+    const realtime_memory memory = memory_of(study, extent);
+    const char *maximum = isnan(bb_codec_bits_per_value(&pipeline->storage)) ? "at most " : "";
+    BB_TRY(bb_plan_add(plan, "realtime", "%s, %.0f sets of %td axes %s, %s%.1f MB", pipeline->name,
+                       extent->scored, study->response.axes.count,
+                       streamed             ? "streamed from the host"
+                       : realtime->gpus > 1 ? "on the devices"
+                                            : "on the device",
+                       maximum, 1e-6 * memory.matrices));
+    BB_TRY(bb_plan_add(plan, "realtime, host memory", "%s%.1f MB%s", maximum, 1e-6 * memory.host,
+                       streamed ? ", matrices pinned" : ""));
+    BB_TRY(realtime->gpus == 1
+               ? bb_plan_add(plan, "realtime, device memory", "%s%.1f MB", maximum,
+                             1e-6 * memory.device)
+               : bb_plan_add(plan, "realtime, device memory", "%s%.1f MB on each of %td", maximum,
+                             1e-6 * memory.device, realtime->gpus));
+done:
+    return status;
+}
+
+static bb_status check(const void *all, const bb_config *config, bb_problems *problems)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_study *study = all;
+    const bb_realtime_config *realtime = &study->realtime;
+    const bb_index index = bb_wafer_study_realtime(study);
+    const char *name = realtime->pipeline;
+    BB_TRY(bb_study_refuse(name != NULL && index < 0, config, problems,
+                           "realtime.pipeline = %s: expected the name of one of the pipelines",
+                           name));
+    BB_TRY(bb_study_refuse(name != NULL && index >= 0 &&
+                               bb_product_pipeline_searches(pipeline_of(study)),
+                           config, problems,
+                           "realtime.pipeline = %s: `run` finds its storage by max_loss, "
+                           "expected a pipeline with a storage",
+                           name));
+    BB_TRY(bb_study_refuse(realtime->gpus > study->response.axes.count, config, problems,
+                           "realtime.gpus = %td: expected at most the %td of response.axes, "
+                           "which they share",
+                           realtime->gpus, study->response.axes.count));
+    BB_TRY(
+        bb_study_refuse(realtime->release == (int)BB_RELEASE_FIXED &&
+                            (double)realtime->ahead * realtime->period_ms > BB_LOOP_AHEAD_MOST_MS,
+                        config, problems,
+                        "realtime.ahead = %td steps of %g ms: expected at most %d ms of "
+                        "them, which an interrupt waits for",
+                        realtime->ahead, realtime->period_ms, (int)BB_LOOP_AHEAD_MOST_MS));
+done:
+    return status;
+}
 
 enum { KINDS = BB_STEP_KINDS + 1, SCHEDULES = 3 };
-
-// Steps of one kind, of any GPU but for the stages; s.
-typedef struct kind_row {
-    const char *name;
-    bb_latency latency;
-    double stages[BB_LOOP_GPUS][BB_STEP_STAGES]; // medians
-} kind_row;
-
-// One of the steps of greatest latency; s.
-typedef struct worst_row {
-    double rank, release, exposure, step, latency;
-    const char *kind;
-    double stages[BB_LOOP_GPUS][BB_STEP_STAGES];
-} worst_row;
 
 // A field by Table 1 of Bamakhrama et al., or as measured; s.
 typedef struct schedule_row {
@@ -30,90 +208,75 @@ typedef struct schedule_row {
     double transfer, compute, period, latency;
 } schedule_row;
 
-// Figures of a run; loop and measurement are borrowed.
-typedef struct summary {
-    const bb_wafer_loop *loop;
-    const bb_realtime_measurement *measured;
-    const bb_realtime_config *config;
-    kind_row kind[KINDS]; // all first, then by bb_step_kind
-    worst_row worst[BB_REALTIME_WORST];
-    bb_index worst_count;
+// Figures of the fields and of the queue.
+typedef struct figures {
     schedule_row schedule[SCHEDULES];
-    bb_index gpus;
-    double deadline_ms, period_ms, ahead, least_queued; // NaN: does not apply
-    double field_steps, operator_bytes, field_bytes;
-    double encode_seconds, wall_seconds;
+    double ahead, least_queued; // NaN: not known
+    double field_steps, field_bytes;
     bb_field_times field;
     double fields_begun;  // streamed: fields whose first step was measured
     double fields_waited; // of them: not all matrices were there
     double longest_wait;  // s, of any device
-} summary;
+} figures;
 
-static const int kinds[KINDS] = {BB_STEP_ALL, BB_STEP_LIGHT, BB_STEP_HEAT, BB_STEP_DARK};
 static const char *const kind_names[KINDS] = {"all", "light", "heat", "dark"};
 static const char *const schedule_names[SCHEDULES] = {"predicted for fp32", "predicted",
                                                       "measured"};
-static const char *const stages[BB_STEP_STAGES] = {
+static const char *const stage_names[BB_STEP_STAGES] = {
     "state", "input", "reading and products", "outputs", "waiting for matrices", "launch and host"};
 
 static const bb_output axis_rows[] = {
     {"kind", "kind", NULL, "kind of step", .note = "light with products, heat alone, or dark",
      BB_OUTPUT_NAMES(kind_names)},
     {"gpu", "gpu", "1", "GPU", .note = "axes of the response are dealt to them",
-     .count = offsetof(summary, gpus), .indices = true},
-    {"stage", "stage", NULL, "part of a step", BB_OUTPUT_NAMES(stages)},
+     .count = offsetof(bb_realtime_summary, shares), .indices = true},
+    {"stage", "stage", NULL, "part of a step", BB_OUTPUT_NAMES(stage_names)},
 };
 static const bb_output_table axis_outputs = {"realtime", NULL, "", NULL, BB_OUTPUT_ROWS(axis_rows)};
 
 static const bb_output kind_rows[] = {
     {"stage_p50_us", "kind, gpu, stage", "us", "median time of a stage",
      .note = "of waiting for matrices over the steps that begin a field",
-     BB_MEMBER(kind_row, stages), .scale = 1e6, .measured = true, .embedded = true},
+     BB_ARRAY(bb_realtime_kind, stages), .scale = 1e6, .measured = true},
 };
 static const bb_output_table kind_outputs = {"/results, realtime", NULL, "results", "kind",
                                              BB_OUTPUT_ROWS(kind_rows)};
 
-static const bb_output figure_rows[] = {
-    {"deadline_us", "", "us", "deadline of a step", .note = "as configured",
-     BB_MEMBER(summary, deadline_ms), .scale = 1e3},
-    {"period_us", "", "us", "between fixed releases", .note = "as configured; NaN back to back",
-     BB_MEMBER(summary, period_ms), .scale = 1e3},
-    {"ahead", "", "1", "steps queued before their release; 0: the host releases each",
-     .note = "as configured", BB_MEMBER(summary, ahead)},
-    {"least_queued", "", "1", "fewest steps that the device still had when the host queued another",
-     .note = "NaN without", BB_MEMBER(summary, least_queued), .measured = true},
-    {"field_steps", "", "1", "steps of a field", .note = "light and dark",
-     BB_MEMBER(summary, field_steps)},
-    {"field_time_s", "", "s", "median time of a field's steps, each waited for",
-     .note = "back to back, of a scored field; of 32", BB_MEMBER(summary, field.each),
-     .measured = true},
-    {"field_queued_time_s", "", "s", "median time of a field's steps, queued at once",
-     .note = "likewise", BB_MEMBER(summary, field.queued), .measured = true},
-    {"operator_bytes", "", "byte", "matrices on the devices",
-     .note = "coded: of all scored fields and axes, or two slots",
-     BB_MEMBER(summary, operator_bytes)},
-    {"encode_time_s", "", "s", "to make and code the rows", BB_MEMBER(summary, encode_seconds),
-     .measured = true},
-    {"wall_time_s", "", "s", "from the first measured release to the last step's end",
-     BB_MEMBER(summary, wall_seconds), .measured = true},
-};
-static const bb_output_table figure_outputs = {"/results, realtime", NULL, "results", NULL,
-                                               BB_OUTPUT_ROWS(figure_rows)};
-
-#define OF_WORST(field) BB_MEMBER(worst_row, field), .measured = true
-
 static const bb_output worst_rows[] = {
-    {"rank", "rank", "1", "greatest latency first", .note = "the ten greatest",
-     BB_MEMBER(worst_row, rank)},
-    {"release_s", "rank", "s", "release since the first measured one", OF_WORST(release)},
-    {"exposure", "rank", "1", "exposure of the step", OF_WORST(exposure)},
-    {"step", "rank", "1", "step of the exposure", OF_WORST(step)},
-    {"latency_us", "rank", "us", "latency of the step", OF_WORST(latency), .scale = 1e6},
-    {"stage_us", "rank, gpu, stage", "us", "time of a stage of the step", OF_WORST(stages),
-     .scale = 1e6, .embedded = true},
+    {"exposure", "rank", "1", "exposure of the step", BB_MEMBER(bb_realtime_worst, exposure),
+     .measured = true},
+    {"step", "rank", "1", "step of the exposure", BB_MEMBER(bb_realtime_worst, step),
+     .measured = true},
+    {"stage_us", "rank, gpu, stage", "us", "time of a stage of the step",
+     BB_ARRAY(bb_realtime_worst, stages), .scale = 1e6, .measured = true},
 };
 static const bb_output_table worst_outputs = {"/worst, realtime", NULL, "worst", "rank",
                                               BB_OUTPUT_ROWS(worst_rows)};
+
+static const bb_realtime_form form = {.step = "step",
+                                      .kinds = KINDS,
+                                      .stages = BB_STEP_STAGES,
+                                      .kind_names = kind_names,
+                                      .stage_names = stage_names,
+                                      .axes = &axis_outputs,
+                                      .kind_table = &kind_outputs,
+                                      .worst_table = &worst_outputs};
+
+static const bb_output figure_rows[] = {
+    {"ahead", "", "1", "steps queued before their release; 0: the host releases each",
+     .note = "as configured", BB_MEMBER(figures, ahead)},
+    {"least_queued", "", "1", "fewest steps that the device still had when the host queued another",
+     .note = "NaN without", BB_MEMBER(figures, least_queued), .measured = true},
+    {"field_steps", "", "1", "steps of a field", .note = "light and dark",
+     BB_MEMBER(figures, field_steps)},
+    {"field_time_s", "", "s", "median time of a field's steps, each waited for",
+     .note = "back to back, of a scored field; of 32", BB_MEMBER(figures, field.each),
+     .measured = true},
+    {"field_queued_time_s", "", "s", "median time of a field's steps, queued at once",
+     .note = "likewise", BB_MEMBER(figures, field.queued), .measured = true},
+};
+static const bb_output_table figure_outputs = {"/results, realtime", NULL, "results", NULL,
+                                               BB_OUTPUT_ROWS(figure_rows)};
 
 #define OF_SCHEDULE(field) BB_MEMBER(schedule_row, field), .measured = true
 
@@ -137,59 +300,22 @@ static const bb_output_table schedule_outputs = {stream_title, NULL, "stream", "
 
 static const bb_output stream_rows[] = {
     {"field_bytes", "", "byte", "matrices of a field as they cross",
-     BB_MEMBER(summary, field_bytes)},
-    {"ratio", "", "1", "bytes in fp32 over those", BB_MEMBER(summary, field.ratio)},
+     BB_MEMBER(figures, field_bytes)},
+    {"ratio", "", "1", "bytes in fp32 over those", BB_MEMBER(figures, field.ratio)},
     {"fields", "", "1", "fields that began", .note = "of the measured ones",
-     BB_MEMBER(summary, fields_begun), .measured = true},
+     BB_MEMBER(figures, fields_begun), .measured = true},
     {"fields_waited", "", "1", "fields whose matrices were not there in time",
-     BB_MEMBER(summary, fields_waited), .measured = true},
+     BB_MEMBER(figures, fields_waited), .measured = true},
     {"longest_wait_us", "", "us", "longest wait for the matrices of a field",
-     BB_MEMBER(summary, longest_wait), .scale = 1e6, .measured = true},
+     BB_MEMBER(figures, longest_wait), .scale = 1e6, .measured = true},
 };
 static const bb_output_table stream_outputs = {stream_title, NULL, "stream", NULL,
                                                BB_OUTPUT_ROWS(stream_rows)};
 
-// Latencies are those of any GPU, stages are each one's.
-static bb_status sum_up_kind(int k, summary *out)
-{
-    bb_status status = BB_OK;
-    const bb_realtime_measurement *measured = out->measured;
-    kind_row *kind = &out->kind[k];
-    kind->name = kind_names[k];
-    for (int g = out->loop->gpus - 1; g >= 0; --g) {
-        BB_TRY(bb_latency_summarise(measured->count, measured->records[g], kinds[k],
-                                    1e-3 * out->config->deadline_ms, &kind->latency));
-        memcpy(kind->stages[g], kind->latency.stage_median, sizeof kind->stages[g]);
-    }
-done:
-    return status;
-}
-
-static void sum_up_worst(summary *out)
-{
-    const bb_realtime_measurement *measured = out->measured;
-    bb_index steps[BB_REALTIME_WORST];
-    out->worst_count =
-        bb_latency_worst(measured->count, measured->records[0], BB_REALTIME_WORST, steps);
-    for (bb_index i = 0; i < out->worst_count; ++i) {
-        const bb_step_record *record = &measured->records[0][steps[i]];
-        out->worst[i] = (worst_row){.rank = (double)(i + 1),
-                                    .release = record->release,
-                                    .exposure = record->exposure,
-                                    .step = record->step,
-                                    .latency = record->latency,
-                                    .kind = kind_names[record->kind + 1]};
-        for (int g = 0; g < out->loop->gpus; ++g) {
-            memcpy(out->worst[i].stages[g], measured->records[g][steps[i]].stage,
-                   sizeof out->worst[i].stages[g]);
-        }
-    }
-}
-
 // Table 1 of Bamakhrama et al. beside what was measured.
-static void sum_up_schedules(summary *out)
+static void sum_up_schedules(figures *out)
 {
-    const bb_field_times *field = &out->measured->field;
+    const bb_field_times *field = &out->field;
     const bb_field_schedule *times[SCHEDULES] = {&field->plain, &field->predicted,
                                                  &field->measured};
     for (int i = 0; i < SCHEDULES; ++i) {
@@ -202,13 +328,12 @@ static void sum_up_schedules(summary *out)
     }
 }
 
-static void sum_up_waits(summary *out)
+static void sum_up_waits(const bb_realtime_measurement *steps, figures *out)
 {
-    const bb_realtime_measurement *measured = out->measured;
-    for (bb_index i = 0; i < measured->count; ++i) {
+    for (bb_index i = 0; i < steps->count; ++i) {
         double longest = NAN;
-        for (int g = 0; g < out->loop->gpus; ++g) {
-            longest = fmax(longest, measured->records[g][i].stage[BB_STEP_MATRICES]);
+        for (bb_index g = 0; g < steps->shares; ++g) {
+            longest = fmax(longest, steps->records[g * steps->steps + i].stage[BB_STEP_MATRICES]);
         }
         out->fields_begun += !isnan(longest);
         out->fields_waited += longest > 0.0;
@@ -216,317 +341,131 @@ static void sum_up_waits(summary *out)
     }
 }
 
-static bb_status sum_up(const bb_wafer_loop *loop, const bb_realtime_measurement *measured,
-                        summary *out)
+bb_realtime_schedule bb_wafer_loop_schedule(const bb_wafer_loop *loop)
 {
-    bb_status status = BB_OK;
     const bb_realtime_config *config = &loop->study->realtime;
-    const bool is_fixed = config->release == (int)BB_RELEASE_FIXED;
-    *out =
-        (summary){.loop = loop,
-                  .measured = measured,
-                  .config = config,
-                  .gpus = loop->gpus,
-                  .deadline_ms = config->deadline_ms,
-                  .period_ms = is_fixed ? config->period_ms : NAN,
-                  .ahead = (double)config->ahead,
-                  .least_queued = measured->least_queued < 0 ? NAN : (double)measured->least_queued,
-                  .field_steps = (double)loop->steps,
-                  .operator_bytes = loop->device_bytes,
-                  .field_bytes = loop->field_bytes,
-                  .encode_seconds = loop->coding.seconds,
-                  .wall_seconds = measured->wall_seconds,
-                  .field = measured->field,
-                  .longest_wait = NAN};
-    BB_REQUIRE(measured->count > 0, BB_INVALID, "interrupted before the first measured step");
-    for (int k = 0; k < KINDS; ++k) {
-        BB_TRY(sum_up_kind(k, out));
-    }
-    sum_up_worst(out);
-    sum_up_schedules(out);
-    sum_up_waits(out);
-done:
-    return status;
+    const bool fixed = config->release == (int)BB_RELEASE_FIXED;
+    return (bb_realtime_schedule){.warm_up = config->warm_up_steps,
+                                  .steps = config->steps,
+                                  .period_ns = fixed ? (int64_t)llrint(1e6 * config->period_ms) : 0,
+                                  .by_device = config->ahead > 0,
+                                  .depth = config->ahead + 1,
+                                  .stops_threads = true};
 }
 
-static bb_status publish(const summary *s, bb_results *results)
+static figures figures_of(const bb_wafer_loop *loop, const bb_wafer_measurement *measured)
+{
+    figures out = {.ahead = (double)loop->study->realtime.ahead,
+                   .least_queued =
+                       measured->least_queued < 0 ? NAN : (double)measured->least_queued,
+                   .field_steps = (double)loop->steps,
+                   .field_bytes = loop->field_bytes,
+                   .field = measured->field,
+                   .longest_wait = NAN};
+    sum_up_schedules(&out);
+    sum_up_waits(&measured->steps, &out);
+    return out;
+}
+
+static bb_status publish(const bb_wafer_loop *loop, const bb_realtime_summary *summary,
+                         const figures *run, bb_results *results)
 {
     bb_status status = BB_OK;
-    const bb_realtime_measurement *measured = s->measured;
-    BB_TRY(bb_output_table_publish(&axis_outputs, s, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&bb_realtime_report_kinds, &s->kind[0].latency,
-                                           sizeof *s->kind, KINDS, NULL, results));
-    BB_TRY(bb_output_table_publish_records(&kind_outputs, s->kind, sizeof *s->kind, KINDS, NULL,
-                                           results));
-    BB_TRY(bb_output_table_publish(&figure_outputs, s, NULL, results));
-    BB_TRY(
-        bb_realtime_report_publish(measured->count, measured->records[0], kinds, KINDS, results));
-    BB_TRY(bb_output_table_publish_records(&worst_outputs, s->worst, sizeof *s->worst,
-                                           s->worst_count, NULL, results));
-    if (s->loop->streamed) {
-        BB_TRY(bb_output_table_publish_records(&schedule_outputs, s->schedule, sizeof *s->schedule,
-                                               SCHEDULES, NULL, results));
-        BB_TRY(bb_output_table_publish(&stream_outputs, s, NULL, results));
+    BB_TRY(bb_realtime_summary_publish(summary, loop->pipeline->name, results));
+    BB_TRY(bb_output_table_publish(&figure_outputs, run, NULL, results));
+    BB_TRY(bb_results_note(results, "results", "matrices",
+                           bb_loop_mode_names[loop->study->realtime.matrices]));
+    if (loop->streamed) {
+        BB_TRY(bb_output_table_publish_records(&schedule_outputs, run->schedule,
+                                               sizeof *run->schedule, SCHEDULES, NULL, results));
+        BB_TRY(bb_output_table_publish(&stream_outputs, run, NULL, results));
     }
 done:
     return status;
 }
 
-enum { TEXT = -1 };
-
-// A member of a record as it is printed.
-typedef struct column {
-    const char *heading;
-    int width, digits; // a width below 0: to the left; digits TEXT: the member is one
-    size_t member;
-    double scale;
-} column;
-
-typedef struct record_print {
-    int gap; // between columns
-    const column *columns;
-    size_t count;
-} record_print;
-
-#define COLUMNS(array) (array), sizeof(array) / sizeof *(array)
-
-static const column worst_columns[] = {
-    {"worst", 5, 0, offsetof(worst_row, rank), 1.0},
-    {"at [s]", -10, 6, offsetof(worst_row, release), 1.0},
-    {"exposure", 8, 0, offsetof(worst_row, exposure), 1.0},
-    {"step", 4, 0, offsetof(worst_row, step), 1.0},
-    {"kind", -5, TEXT, offsetof(worst_row, kind), 1.0},
-    {"latency [us]", 12, 2, offsetof(worst_row, latency), 1e6},
-};
-static const record_print print_of_worst = {2, COLUMNS(worst_columns)};
-
-static const column schedule_columns[] = {
-    {"a field [ms]", -22, TEXT, offsetof(schedule_row, name), 1.0},
-    {"transfer", 10, 3, offsetof(schedule_row, transfer), 1e3},
-    {"computation", 12, 3, offsetof(schedule_row, compute), 1e3},
-    {"period", 10, 3, offsetof(schedule_row, period), 1e3},
-    {"latency", 10, 3, offsetof(schedule_row, latency), 1e3},
-};
-static const record_print print_of_schedule = {0, COLUMNS(schedule_columns)};
-
-// Appends a record as it is printed, without a line's end; NULL: the headings.
-static bb_status print_record(const record_print *table, const void *record, bb_text *out)
+static bb_status print_head(const bb_wafer_loop *loop, bb_text *table)
 {
     bb_status status = BB_OK;
-    for (size_t c = 0; c < table->count; ++c) {
-        const column *entry = &table->columns[c];
-        const void *member = record == NULL ? NULL : (const char *)record + entry->member;
-        BB_TRY(bb_text_add(out, "%*s", c == 0 ? 0 : table->gap, ""));
-        if (member == NULL || entry->digits == TEXT) {
-            BB_TRY(bb_text_add(out, "%*s", entry->width,
-                               member == NULL ? entry->heading : *(const char *const *)member));
-        } else {
-            BB_TRY(bb_text_add(out, "%*.*f", entry->width, entry->digits,
-                               entry->scale * *(const double *)member));
-        }
-    }
-done:
-    return status;
-}
-
-static bb_status note_run(const summary *s, bb_results *results)
-{
-    bb_status status = BB_OK;
-    const bb_realtime_config *config = s->config;
-    BB_TRY(bb_results_note(results, "results", "pipeline", s->loop->pipeline->name));
-    BB_TRY(bb_results_note(results, "results", "release", bb_release_names[config->release]));
-    BB_TRY(bb_results_note(results, "results", "clock", config->ahead > 0 ? "device" : "host"));
-    BB_TRY(bb_results_note(results, "results", "ended",
-                           s->measured->interrupted ? "by an interrupt" : "after all steps"));
-    BB_TRY(bb_results_note(results, "results", "matrices", bb_loop_mode_names[config->matrices]));
-done:
-    return status;
-}
-
-static bb_status print_head(const summary *s, bb_text *table)
-{
-    bb_status status = BB_OK;
-    const bb_realtime_config *config = &s->loop->study->realtime;
-    const bb_realtime_measurement *m = s->measured;
-    const int gpus = s->loop->gpus;
     BB_TRY(bb_text_add(table, "pipeline %s, %d axes, %td fields, %.1f MB of matrices on ",
-                       s->loop->pipeline->name, s->loop->axes, s->loop->problem->scored_count,
-                       1e-6 * s->loop->device_bytes));
-    BB_TRY(gpus == 1 ? bb_text_add(table, "the device\n")
-                     : bb_text_add(table, "%d GPUs, axes dealt to them in turn\n", gpus));
-    BB_TRY(config->release == (int)BB_RELEASE_FIXED
-               ? bb_text_add(table, "%td steps, released every %g ms", m->count, config->period_ms)
-               : bb_text_add(table, "%td steps, released back to back", m->count));
-    BB_TRY(config->ahead == 0
-               ? bb_text_add(table, ", by the host's clock")
-               : bb_text_add(table, ", by the device's clock, queued %td ahead", config->ahead));
-    BB_TRY(bb_text_add(table, ", %.3f s%s\n", m->wall_seconds,
-                       m->interrupted ? "; ended by an interrupt" : ""));
+                       loop->pipeline->name, loop->axes, loop->problem->scored_count,
+                       1e-6 * loop->device_bytes));
+    BB_TRY(loop->gpus == 1
+               ? bb_text_add(table, "the device\n")
+               : bb_text_add(table, "%d GPUs, axes dealt to them in turn\n", loop->gpus));
 done:
     return status;
 }
 
-static bb_status print_latencies(const summary *s, bb_text *table)
+static bb_status print_streaming(const bb_wafer_loop *loop, const figures *f, bb_text *table)
 {
     bb_status status = BB_OK;
-    const bb_latency *all = &s->kind[0].latency;
-    BB_TRY(bb_text_add(table, "\n"));
-    for (int k = -1; k < KINDS; ++k) {
-        if (k < 0 || s->kind[k].latency.count > 0.0) {
-            BB_TRY(k < 0 ? bb_realtime_report_print(NULL, NULL, table)
-                         : bb_realtime_report_print(s->kind[k].name, &s->kind[k].latency, table));
-            BB_TRY(bb_text_add(table, "\n"));
-        }
-    }
-    BB_TRY(bb_realtime_report_print_misses(1e3 * s->config->deadline_ms, all, table));
-done:
-    return status;
-}
-
-// Values in us after a gap, "-" where a stage is not there; width 0: as wide as they are.
-static bb_status print_stage(double seconds, int width, bb_text *table)
-{
-    return isnan(seconds) ? bb_text_add(table, " %*s", width, "-")
-                          : bb_text_add(table, " %*.2f", width, 1e6 * seconds);
-}
-
-// "light", or "light 1" where there are several GPUs.
-static bb_status print_stage_row(const summary *s, int kind, int gpu, bb_text *table)
-{
-    bb_status status = BB_OK;
-    char number[16] = "";
-    char name[32];
-    if (s->loop->gpus > 1) {
-        (void)snprintf(number, sizeof number, " %d", gpu);
-    }
-    (void)snprintf(name, sizeof name, "%s%s", s->kind[kind].name, number);
-    BB_TRY(bb_text_add(table, "%-7s", name));
-    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-        const int width = (int)strlen(stages[stage]) + 1;
-        BB_TRY(print_stage(s->kind[kind].stages[gpu][stage], width, table));
-    }
-    BB_TRY(bb_text_add(table, "\n"));
-done:
-    return status;
-}
-
-static bb_status print_stages(const summary *s, bb_text *table)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(table, "\n%-7s", "stage"));
-    for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-        BB_TRY(bb_text_add(table, "  %s", stages[stage]));
-    }
-    BB_TRY(bb_text_add(table, "  (median us%s)\n", s->loop->gpus > 1 ? ", by GPU" : ""));
-    for (int k = 1; k < KINDS; ++k) {
-        for (int g = 0; s->kind[k].latency.count > 0.0 && g < s->loop->gpus; ++g) {
-            BB_TRY(print_stage_row(s, k, g, table));
-        }
-    }
-done:
-    return status;
-}
-
-static bb_status print_worst(const summary *s, bb_text *table)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(table, "\n"));
-    BB_TRY(print_record(&print_of_worst, NULL, table));
-    BB_TRY(bb_text_add(table, "  stages [us], as above\n"));
-    for (bb_index i = 0; i < s->worst_count; ++i) {
-        BB_TRY(print_record(&print_of_worst, &s->worst[i], table));
-        for (int g = 0; g < s->loop->gpus; ++g) {
-            BB_TRY(bb_text_add(table, "%s", g == 0 ? " " : " |"));
-            for (int stage = 0; stage < BB_STEP_STAGES; ++stage) {
-                BB_TRY(print_stage(s->worst[i].stages[g][stage], 0, table));
-            }
-        }
-        BB_TRY(bb_text_add(table, "\n"));
-    }
-done:
-    return status;
-}
-
-static bb_status print_streaming(const summary *s, bb_text *table)
-{
-    bb_status status = BB_OK;
-    if (!s->loop->streamed) {
-        return BB_OK;
-    }
     BB_TRY(bb_text_add(table,
                        "matrices cross field by field: %.1f MB a field, 1 / %.2f of fp32; %.0f of "
                        "%.0f fields waited for them",
-                       1e-6 * s->loop->field_bytes, s->measured->field.ratio, s->fields_waited,
-                       s->fields_begun));
-    BB_TRY(s->fields_waited == 0.0
+                       1e-6 * loop->field_bytes, f->field.ratio, f->fields_waited,
+                       f->fields_begun));
+    BB_TRY(f->fields_waited == 0.0
                ? bb_text_add(table, "\n")
-               : bb_text_add(table, ", at most %.3f ms\n", 1e3 * s->longest_wait));
-    BB_TRY(bb_text_add(table, "\n"));
-    for (int row = -1; row < SCHEDULES; ++row) {
-        BB_TRY(print_record(&print_of_schedule, row < 0 ? NULL : &s->schedule[row], table));
-        BB_TRY(bb_text_add(table, "\n"));
+               : bb_text_add(table, ", at most %.3f ms\n", 1e3 * f->longest_wait));
+    BB_TRY(bb_text_add(table, "\n%-22s%10s%12s%10s%10s\n", "a field [ms]", "transfer",
+                       "computation", "period", "latency"));
+    for (int k = 0; k < SCHEDULES; ++k) {
+        const schedule_row *row = &f->schedule[k];
+        BB_TRY(bb_text_add(table, "%-22s%10.3f%12.3f%10.3f%10.3f\n", row->name, 1e3 * row->transfer,
+                           1e3 * row->compute, 1e3 * row->period, 1e3 * row->latency));
     }
 done:
     return status;
 }
 
-static bb_status print_host(const summary *s, bb_text *table)
+static bb_status print(const bb_wafer_loop *loop, const bb_realtime_summary *summary,
+                       const figures *f, bb_text *table)
 {
     bb_status status = BB_OK;
-    const bb_realtime_measurement *m = s->measured;
-    BB_TRY(bb_realtime_report_print_host(&m->host, table));
-    for (int g = 0; g < s->loop->gpus; ++g) {
-        BB_TRY(
-            bb_text_add(table, "device %d: %s, %s\n", g, m->device[g].name, m->device[g].driver));
-    }
-    BB_TRY(bb_text_add(table, "clocks sm, memory, and their most: %s\n", m->host.after.clocks));
-done:
-    return status;
-}
-
-static bb_status print(const summary *s, bb_text *table)
-{
-    bb_status status = BB_OK;
-    const bb_realtime_measurement *m = s->measured;
-    BB_TRY(print_head(s, table));
-    BB_TRY(print_latencies(s, table));
-    if (s->loop->study->realtime.ahead > 0 && m->least_queued >= 0) {
+    BB_TRY(print_head(loop, table));
+    BB_TRY(bb_realtime_summary_print_head(summary, table));
+    BB_TRY(bb_realtime_summary_print_latencies(summary, table));
+    if (!isnan(f->least_queued)) {
         BB_TRY(bb_text_add(table,
-                           "the device never had fewer than %td of %td steps to go on with\n",
-                           m->least_queued, s->loop->study->realtime.ahead));
+                           "the device never had fewer than %.0f of %.0f steps to go on with\n",
+                           f->least_queued, f->ahead));
     }
-    BB_TRY(print_stages(s, table));
-    BB_TRY(print_worst(s, table));
+    BB_TRY(bb_realtime_summary_print_worst(summary, table));
     BB_TRY(bb_text_add(table,
                        "\na field, %td steps back to back, median of %d: %.3f ms, each step waited "
                        "for; %.3f ms queued at once\n",
-                       s->loop->steps, (int)BB_FIELD_ROUNDS, 1e3 * m->field.each,
-                       1e3 * m->field.queued));
-    BB_TRY(print_streaming(s, table));
-    BB_TRY(print_host(s, table));
+                       loop->steps, (int)BB_FIELD_ROUNDS, 1e3 * f->field.each,
+                       1e3 * f->field.queued));
+    BB_TRY(loop->streamed ? print_streaming(loop, f, table) : BB_OK);
+    BB_TRY(bb_realtime_measurement_print_host(summary->measured, table));
 done:
     return status;
 }
 
-bb_status bb_realtime_measurement_report(const bb_wafer_loop *loop,
-                                         const bb_realtime_measurement *measured,
-                                         bb_results *results, bb_text *table)
+bb_status bb_wafer_measurement_report(const bb_wafer_loop *loop,
+                                      const bb_wafer_measurement *measured, bb_results *results,
+                                      bb_text *table)
 {
     bb_status status = BB_OK;
-    summary figures;
-    BB_TRY(sum_up(loop, measured, &figures));
-    BB_TRY(print(&figures, table));
-    BB_TRY(publish(&figures, results));
-    BB_TRY(note_run(&figures, results));
-    BB_TRY(bb_realtime_report_note_devices(loop->gpus, measured->device, results));
-    BB_TRY(bb_realtime_report_note_host(&measured->host, results));
+    const bb_realtime_schedule schedule = bb_wafer_loop_schedule(loop);
+    bb_realtime_summary summary;
+    BB_TRY(bb_realtime_summary_make(&form, &measured->steps, &schedule,
+                                    loop->study->realtime.deadline_ms, loop->device_bytes,
+                                    loop->coding.seconds, &summary));
+    const figures run = figures_of(loop, measured);
+    BB_TRY(print(loop, &summary, &run, table));
+    BB_TRY(publish(loop, &summary, &run, results));
 done:
     return status;
 }
 
 const bb_part bb_wafer_realtime_part = {
-    .name = "latencies",
-    .outputs = BB_OUTPUTS(&axis_outputs, &bb_realtime_report_kinds, &kind_outputs, &figure_outputs,
-                          &bb_realtime_report_latencies, &worst_outputs, &schedule_outputs,
-                          &stream_outputs),
+    .name = "realtime",
+    .check = check,
+    .plan_lines = plan_lines,
+    .outputs =
+        BB_OUTPUTS(&axis_outputs, &bb_realtime_report_kinds, &kind_outputs, &figure_outputs,
+                   &bb_realtime_report_figures, &bb_realtime_report_latencies,
+                   &bb_realtime_report_worst, &worst_outputs, &schedule_outputs, &stream_outputs),
 };

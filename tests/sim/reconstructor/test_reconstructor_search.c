@@ -76,8 +76,10 @@ TEST(runs_go_on_to_the_same_results)
 {
     static const driver_case study = {
         "mine.yaml",
-        {"solver.tile=auto", "pipelines=[" SEARCHED("loose", "1e-2") "}, {name: fp8, arithmetic: fp8}, {name: reference, arithmetic: dp}, {name: drawn, "
-                             "arithmetic: hp1, draws: 2}]"}};
+        {"solver.tile=auto",
+         "pipelines=[" SEARCHED("loose", "1e-2") "}, {name: fp8, arithmetic: fp8}, {name: "
+                                                 "reference, arithmetic: dp}, {name: drawn, "
+                                                 "arithmetic: hp1, draws: 2}]"}};
     driver_resume_anywhere(&study, NULL, 4);
     driver_resume_anywhere(&study, "R", 4);
 }

@@ -24,7 +24,8 @@ typedef struct rig {
     double *stored[MATRICES]; // [ROWS][COLUMNS]
     float *means[MATRICES];   // [ROWS][GROUPS]
     float reference[COLUMNS];
-    float slopes[COLUMNS]; // of frames to come
+    float slopes[COLUMNS];           // of frames to come
+    float commands[MATRICES * ROWS]; // of the last frame of `loop`
     bb_sum_rounding rounding;
 } rig;
 
@@ -74,9 +75,7 @@ static inline void rig_open(rig *self, bb_command_system system)
     system.group_begin = group_begin;
     system.means = (const float *const *)self->means;
     system.gain = system.gain == 0.0 ? 1.0 : system.gain;
-    check_ok(bb_command_loop_create(device, &system, &self->loop));
-    assert_int_equal(bb_command_loop_slope_count(self->loop), COLUMNS);
-    assert_int_equal(bb_command_loop_command_count(self->loop), MATRICES * ROWS);
+    check_ok(bb_command_loop_create(1, &device, &system, &self->loop));
 }
 
 static inline void rig_close(rig *self)
@@ -100,8 +99,14 @@ static inline void put_slopes(rig *self, uint64_t seed)
 
 static inline void step(rig *self, bb_command_loop *loop, bb_command_frame *frame)
 {
-    memcpy(bb_command_loop_slopes(loop), self->slopes, sizeof self->slopes);
+    bb_command_loop_put(loop, self->slopes);
     check_ok(bb_command_loop_step(loop, 0, frame));
+}
+
+static inline const float *commands_of(rig *self)
+{
+    bb_command_loop_commands(self->loop, self->commands);
+    return self->commands;
 }
 
 static inline const float *run(rig *self)
@@ -112,7 +117,7 @@ static inline const float *run(rig *self)
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {
         assert_true(frame.seconds[stage] >= 0.0);
     }
-    return bb_command_loop_commands(self->loop);
+    return commands_of(self);
 }
 
 // x of a frame in fp64: slopes less the reference, less their groups' means where `means` takes
@@ -218,13 +223,14 @@ TEST(columns_may_have_scales)
                                       .means = (const float *const *)self.means,
                                       .scales = scales,
                                       .gain = 1.0};
-    autoptr(bb_command_loop) loop = new_object(bb_command_loop, device, &system);
+    autoptr(bb_command_loop) loop = new_object(bb_command_loop, 1, &device, &system);
     put_slopes(&self, 12);
     step(&self, loop, &frame);
+    bb_command_loop_commands(loop, self.commands);
     expect_x(&self, x, means);
     for (int t = 0; t < MATRICES; ++t) {
         fill_array(scaled, COLUMNS, j, x[j] / (double)values[t][j]);
-        check_matrix(&self, t, bb_command_loop_commands(loop), scaled, means, 0x1p-21);
+        check_matrix(&self, t, self.commands, scaled, means, 0x1p-21);
     }
 }
 
@@ -296,7 +302,7 @@ TEST(what_is_not_finite_holds_the_commands)
             step(&self, self.loop, &frame);
             assert_int_equal(frame.slopes_finite, b == 3);
             assert_true(b == 3 ? !frame.products_finite : frame.products_finite);
-            assert_memory_equal(before, bb_command_loop_commands(self.loop), sizeof before);
+            assert_memory_equal(before, commands_of(&self), sizeof before);
         }
         put_slopes(&self, 31);
         assert_memory_not_equal(before, run(&self), sizeof before);
@@ -313,7 +319,7 @@ static inline void put_frame(rig *self, int k)
 static inline void post_frame(rig *self, int k)
 {
     put_frame(self, k);
-    memcpy(bb_command_loop_slopes(self->loop), self->slopes, sizeof self->slopes);
+    bb_command_loop_put(self->loop, self->slopes);
     check_ok(bb_command_loop_post(self->loop, 0));
 }
 
@@ -331,7 +337,7 @@ TEST(frames_posted_ahead_are_those_one_by_one)
         put_frame(&self, k);
         step(&self, self.loop, &frame);
         assert_int_equal(frame.slopes_finite, k != 9);
-        memcpy(expected[k], bb_command_loop_commands(self.loop), sizeof *expected);
+        memcpy(expected[k], commands_of(&self), sizeof *expected);
         // Two frames late, the commands of frame 9 are held.
         assert_int_equal(k == 0 || memcmp(expected[k], expected[k - 1], sizeof *expected) == 0,
                          k < 2 || k == 11);
@@ -349,7 +355,7 @@ TEST(frames_posted_ahead_are_those_one_by_one)
             }
             check_ok(bb_command_loop_take(self.loop, &frame));
             assert_int_equal(frame.slopes_finite, k != 9);
-            assert_memory_equal(bb_command_loop_commands(self.loop), expected[k], sizeof *expected);
+            assert_memory_equal(commands_of(&self), expected[k], sizeof *expected);
             assert_true(frame.begin_ns >= end && frame.end_ns >= frame.begin_ns);
             end = frame.end_ns;
         }
@@ -370,7 +376,7 @@ TEST(frames_are_posted_taken_and_lost_in_order)
         put_frame(&self, k);
         step(&self, self.loop, &frame);
     }
-    memcpy(first, bb_command_loop_commands(self.loop), sizeof first);
+    memcpy(first, commands_of(&self), sizeof first);
     for (int posted = 1; posted <= BB_COMMAND_AHEAD; posted += 5) {
         check_ok(bb_command_loop_reset(self.loop));
         for (int k = 0; k < posted; ++k) {
@@ -389,7 +395,7 @@ TEST(frames_are_posted_taken_and_lost_in_order)
         put_frame(&self, k);
         step(&self, self.loop, &frame);
     }
-    assert_memory_equal(bb_command_loop_commands(self.loop), first, sizeof first);
+    assert_memory_equal(commands_of(&self), first, sizeof first);
     post_frame(&self, 2); // not taken before the loop ends
 }
 
@@ -402,22 +408,22 @@ TEST(what_does_not_fit_is_refused)
     rig_open(&self, (bb_command_system){0});
     bb_command_system system = {.matrix_count = 1, .operators = self.operators, .gain = 1.0};
     system.gain = 0.0;
-    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+    check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
                 "gain 0 of a controller, expected above 0 and at most 1");
     system.gain = 1.0;
     system.delay = -1;
-    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+    check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
                 "delay of -1 frames, expected 0 to 1000");
     system.delay = 0;
     system.group_count = 2;
     system.group_begin = gap;
-    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+    check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
                 "groups of slopes from 0 to 9012, expected to cover all 9013");
     system.group_begin = empty;
-    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+    check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
                 "group 0 of slopes from 0 to 0, expected one at least");
     system.matrix_count = 0;
-    check_fails(bb_command_loop_create(device, &system, &loop), BB_INVALID,
+    check_fails(bb_command_loop_create(1, &device, &system, &loop), BB_INVALID,
                 "0 matrices of a frame, expected 1 to 16");
 }
 

@@ -17,7 +17,7 @@ TEST(threads_change_no_bit)
             put_slopes(&self, 20 + k);
             (void)run(&self);
         }
-        const float *commands = bb_command_loop_commands(self.loop);
+        const float *commands = commands_of(&self);
         if (threads == 1) {
             memcpy(one, commands, sizeof one);
         }
@@ -39,7 +39,7 @@ TEST(frames_wait_for_their_release)
     manual_clock_start();
     for (int k = 0; k < FRAMES; ++k) {
         put_slopes(&self, (uint64_t)k);
-        memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
+        bb_command_loop_put(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop, release[k]));
     }
     for (int k = 0; k < FRAMES; ++k) {
@@ -67,10 +67,10 @@ TEST(the_need_is_what_it_takes)
                                       .delay = 2};
     bb_memory_peak_reset();
     const size_t before = bb_memory_bytes();
-    autoptr(bb_command_loop) loop = new_object(bb_command_loop, device, &system);
+    autoptr(bb_command_loop) loop = new_object(bb_command_loop, 1, &device, &system);
     const double peak = (double)(bb_memory_peak_bytes() - before);
     const double need =
-        bb_command_loop_need(COLUMNS, (double)MATRICES * ROWS, GROUPS, 0.0, 2, BB_DEVICE_CPU)
+        bb_command_loop_need(COLUMNS, (double)MATRICES * ROWS, GROUPS, 0.0, 2, BB_DEVICE_CPU, 1.0)
             .host_bytes;
     assert_true(peak <= need && need <= 2.0 * peak);
 }

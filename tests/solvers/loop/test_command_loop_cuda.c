@@ -16,9 +16,9 @@ TEST(runs_repeat_their_bits)
             (void)run(&self);
         }
         if (round == 0) {
-            memcpy(first, bb_command_loop_commands(self.loop), sizeof first);
+            memcpy(first, commands_of(&self), sizeof first);
         }
-        assert_memory_equal(first, bb_command_loop_commands(self.loop), sizeof first);
+        assert_memory_equal(first, commands_of(&self), sizeof first);
     }
 }
 
@@ -35,7 +35,7 @@ TEST(frames_wait_for_their_release)
     step(&self, self.loop, &frame);
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_arm(self.loop));
-    memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
+    bb_command_loop_put(self.loop, self.slopes);
     check_ok(bb_command_loop_step(self.loop, frame.end_ns + 20000000, &late));
     assert_true(late.begin_ns >= frame.end_ns + 20000000 && late.end_ns > late.begin_ns);
     check_ok(bb_command_loop_arm(self.loop));
@@ -44,7 +44,7 @@ TEST(frames_wait_for_their_release)
     assert_true(frame.begin_ns > late.end_ns && frame.slopes_finite);
     // A full ring: a frame every 2 ms from 10 ms on, but that of place 5, whose time is over.
     for (int64_t k = 0; k < BB_COMMAND_AHEAD; ++k) {
-        memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
+        bb_command_loop_put(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop, k == 5 ? frame.end_ns - 1
                                                         : frame.end_ns + 10000000 + 2000000 * k));
     }
@@ -57,7 +57,7 @@ TEST(frames_wait_for_their_release)
     }
     // Frames an hour ahead, behind one that may wait for its time already: a reset lets them go.
     for (int k = 0; k < BB_COMMAND_AHEAD; ++k) {
-        memcpy(bb_command_loop_slopes(self.loop), self.slopes, sizeof self.slopes);
+        bb_command_loop_put(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop,
                                       end + (k == 0 ? 50000000 : (int64_t)3600 * 1000000000)));
     }
@@ -79,12 +79,13 @@ TEST(many_matrices_share_a_frame)
     }
     const bb_command_system system = {
         .matrix_count = MANY, .operators = operators, .reference = self.reference, .gain = 1.0};
-    autoptr(bb_command_loop) loop = new_object(bb_command_loop, device, &system);
+    autoptr(bb_command_loop) loop = new_object(bb_command_loop, 1, &device, &system);
     put_slopes(&self, 40);
     const float *few = run(&self);
+    float many[MANY * ROWS];
     step(&self, loop, &frame);
     // Other launches of as many matrices as are alike cut their sums otherwise.
-    const float *many = bb_command_loop_commands(loop);
+    bb_command_loop_commands(loop, many);
     for (int i = 0; i < MANY * ROWS; ++i) {
         const double expected = (double)few[i % (MATRICES * ROWS)];
         check_close((double)many[i], expected, 1e-4, fmax(fabs(expected), 1.0));

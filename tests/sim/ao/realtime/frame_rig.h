@@ -4,7 +4,7 @@
 #ifndef BB_TESTS_SIM_AO_REALTIME_FRAME_RIG_H
 #define BB_TESTS_SIM_AO_REALTIME_FRAME_RIG_H
 
-#include "sim/ao/realtime/frame_measurement.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "tests/sim/driver.h"
 
 #define PIPELINES                                                                                  \
@@ -24,6 +24,18 @@ typedef struct rig {
     float *commands; // of the last step
 } rig;
 
+/// A loop of matrices that are made for it.
+static inline bb_status make_loop(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
+                                  int count, bb_device *const *devices, bb_frame_loop **out)
+{
+    bb_status status = BB_OK;
+    autorelease(bb_frame_matrices) matrices = {0};
+    BB_TRY(bb_frame_matrices_make(study, pipeline, &matrices));
+    BB_TRY(bb_frame_loop_create(study, pipeline, count, devices, &matrices, out));
+done:
+    return status;
+}
+
 static inline void rig_open(rig *self, const driver_case *study, bb_index threads)
 {
     *self = (rig){0};
@@ -34,7 +46,7 @@ static inline void rig_open(rig *self, const driver_case *study, bb_index thread
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
     assert_true(p >= 0);
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &self->cpu));
-    check_ok(bb_frame_loop_create(ao, &pipelines[p], 1, &self->cpu, &self->loop));
+    check_ok(make_loop(ao, &pipelines[p], 1, &self->cpu, &self->loop));
 }
 
 static inline void rig_close(rig *self)
@@ -46,7 +58,8 @@ static inline void rig_close(rig *self)
 }
 
 /// Opens a loop on two threads and measures it. Returns the peak of memory in bytes, without keys.
-static inline double rig_peak(rig *self, const driver_case *study, bb_frame_measurement *measured)
+static inline double rig_peak(rig *self, const driver_case *study,
+                              bb_realtime_measurement *measured)
 {
     const size_t bare = bb_memory_bytes();
     bb_config *config = driver_config(study);
@@ -54,7 +67,7 @@ static inline double rig_peak(rig *self, const driver_case *study, bb_frame_meas
     bb_config_destroy(&config);
     bb_memory_peak_reset();
     rig_open(self, study, 2);
-    check_ok(bb_frame_measurement_take(self->loop, measured));
+    check_ok(bb_frame_loop_measure(self->loop, measured));
     return (double)(bb_memory_peak_bytes() - bare - keys);
 }
 
@@ -62,12 +75,12 @@ static inline const float *step(rig *self, bb_index number)
 {
     bb_command_frame frame;
     bb_frame_loop_put(self->loop, number);
-    check_ok(bb_command_team_step(self->loop->frames, 0, &frame));
+    check_ok(bb_command_loop_step(self->loop->frames, 0, &frame));
     assert_true(frame.slopes_finite && frame.products_finite);
     if (self->commands == NULL) {
         check_ok(BB_ALLOCATE(self->loop->matrices.commands, &self->commands));
     }
-    bb_command_team_commands(self->loop->frames, self->commands);
+    bb_command_loop_commands(self->loop->frames, self->commands);
     return self->commands;
 }
 

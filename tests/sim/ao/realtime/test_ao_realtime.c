@@ -3,8 +3,6 @@
 // The loop of an ao study: its commands against the reconstructor that a run scores, dumped; the
 // spread of its slopes against the dumped covariance; matrices that are drawn; what is refused,
 // planned and reported.
-#include "sim/ao/realtime/ao_realtime.h"
-#include "sim/ao/realtime/ao_realtime_plan.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
 #include "tests/sim/dumped.h"
@@ -131,6 +129,42 @@ TEST(threads_change_no_bit)
     }
 }
 
+// Rows dealt over devices, here two of the cpu, means and scales of columns among them.
+TEST(shared_rows_give_the_same_commands)
+{
+    const driver_case cases[] = {
+        {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=both", "realtime.delay_frames=1"}},
+        {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=scaled"}},
+        {CONFIG_AO_SMALL, {PIPELINES, "realtime.pipeline=fp16"}}};
+    for (int c = 0; c < 3; ++c) {
+        autocall(rig_close) rig one;
+        rig_open(&one, &cases[c], 2);
+        bb_device *const devices[2] = {one.cpu, one.cpu};
+        rig two = {.cpu = one.cpu};
+        check_ok(make_loop(one.loop->study, one.loop->pipeline, 2, devices, &two.loop));
+        const bb_index count = one.loop->matrices.commands;
+        for (bb_index k = 0; k < 3; ++k) {
+            const float *expected = step(&one, k);
+            assert_memory_equal(step(&two, k), expected, (size_t)count * sizeof *expected);
+        }
+        check_close(two.loop->operator_bytes, one.loop->operator_bytes, 1e-3,
+                    one.loop->operator_bytes);
+        BB_RELEASE(&two.commands);
+        bb_frame_loop_destroy(&two.loop);
+    }
+}
+
+TEST(devices_are_counted)
+{
+    const driver_case study = {CONFIG_AO_SMALL, {PIPELINES, DRAWN}};
+    autocall(rig_close) rig self;
+    bb_frame_loop *loop = NULL;
+    rig_open(&self, &study, 1);
+    check_fails(bb_frame_loop_create(self.loop->study, self.loop->pipeline, 0, &self.cpu,
+                                     &self.loop->matrices, &loop),
+                BB_INVALID, "0 devices of a frame, expected 1 to 8");
+}
+
 // Matrices of another size: one a target, each of its own, of the words that the storage says.
 TEST(drawn_matrices_are_as_they_are_asked_for)
 {
@@ -196,8 +230,8 @@ TEST(the_command_prints_and_writes)
                 CONFIG_AO_SMALL, PIPELINES, PACED, "-o", "frames.h5", "-q");
     program_expect(&run, 0, "1 matrix drawn at random, for times alone: nothing is solved");
     program_expect(&run, 0, "means of 16 groups of slopes are multiplied apart, in fp32");
-    program_expect(&run, 0, "40 frames at 1000 Hz by the host's clock");
-    CALL_EXPECT(0, "10 frames back to back", "realtime", CONFIG_AO_SMALL, PIPELINES,
+    program_expect(&run, 0, "40 frames, released every 1 ms, by the host's clock");
+    CALL_EXPECT(0, "10 frames, released back to back", "realtime", CONFIG_AO_SMALL, PIPELINES,
                 "realtime.frames=10", "realtime.rate_hz=0");
     assert_null(strstr(run.printed, "drawn"));
     CALL_OK("plot", "frames.h5", "--kind", "latency", "-o", "frames.svg");
@@ -205,11 +239,11 @@ TEST(the_command_prints_and_writes)
 
 TEST(reports_are_declared)
 {
-    autorelease(bb_frame_measurement) measured;
+    autorelease(bb_realtime_measurement) measured;
     autorelease(bb_text) table = {0};
     autocall(rig_close) rig self;
     rig_open(&self, CASE(CONFIG_AO_SMALL, {PIPELINES, PACED, "realtime.rate_hz=0"}), 1);
-    check_ok(bb_frame_measurement_take(self.loop, &measured));
+    check_ok(bb_frame_loop_measure(self.loop, &measured));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_ao_realtime_report(self.loop, &measured, results, &table));
     driver_check_declared(bb_experiment_find(&bb_experiments, "ao"), results);
@@ -236,13 +270,12 @@ TEST(a_plan_holds_what_a_loop_takes)
                                    {PIPELINES, storages[s], "realtime.frames=100",
                                     "realtime.size={commands: 300, slopes: 4001}",
                                     "realtime.targets=2"}};
-        const bb_ao_realtime_extent extent = {.threads = 2.0};
-        autorelease(bb_frame_measurement) measured;
+        const bb_ao_extent extent = {.threads = 2.0};
+        autorelease(bb_realtime_measurement) measured;
         autocall(rig_close) rig self;
         const double peak = rig_peak(&self, &study, &measured);
         const double need =
-            bb_ao_realtime_plan_need(bb_config_study(self.config), &extent, (bb_need){0})
-                .host_bytes;
+            bb_ao_realtime_need(bb_config_study(self.config), &extent, 0, (bb_need){0}).host_bytes;
         print_message("%s: peak %.0f, need %.0f\n", storages[s], peak, need);
         assert_true(peak <= need && need <= 2.0 * peak);
     }
@@ -278,13 +311,13 @@ TEST(a_plan_deals_the_rows)
     for (int c = 0; c < 2; ++c) {
         double bytes[2];
         for (int k = 0; k < 2; ++k) {
-            const bb_ao_realtime_extent extent = {.threads = 2.0};
+            const bb_ao_extent extent = {.threads = 2.0};
             autoptr(bb_config) config = driver_config(
                 CASE(CONFIG_AO_SMALL, {cases[c].pipelines, "device=cuda", "solver.tile=128",
                                        "realtime.size={commands: 3000, slopes: 4001}",
                                        k == 0 ? "realtime.gpus=1" : "realtime.gpus=2"}));
-            bytes[k] = bb_ao_realtime_plan_need(bb_config_study(config), &extent, (bb_need){0})
-                           .device_bytes;
+            bytes[k] =
+                bb_ao_realtime_need(bb_config_study(config), &extent, 0, (bb_need){0}).device_bytes;
         }
         check_close(bytes[1] / bytes[0], cases[c].share, 0.1, 1.0);
     }

@@ -3,11 +3,10 @@
 // The loop of an ao study on a GPU: its frames against those of the cpu by fp64 products, in every
 // form of storage that a GPU multiplies, of the study and drawn, back to back and posted ahead by
 // the GPU's clock.
-#include "sim/ao/realtime/ao_realtime.h"
 #include "tests/first_device.h"
-#include "tests/sim/driver.h"
+#include "tests/sim/ao/realtime/frame_rig.h"
 
-#define PIPELINES                                                                                  \
+#define ONE_OF                                                                                     \
     "pipelines=[{name: reference, arithmetic: dp}, {name: p, arithmetic: dp, storage: %s, "        \
     "filter: "                                                                                     \
     "means, slopes: {bits: 14}}]"
@@ -25,7 +24,7 @@ TEST(frames_are_those_of_the_cpu)
     static const char *const sizes[] = {"title=x", "realtime.size={commands: 60, slopes: 401}"};
     for (size_t k = 0; k < 2 * sizeof storages / sizeof *storages; ++k) {
         char pipelines[256];
-        (void)snprintf(pipelines, sizeof pipelines, PIPELINES, storages[k / 2]);
+        (void)snprintf(pipelines, sizeof pipelines, ONE_OF, storages[k / 2]);
         const driver_case study = {CONFIG_AO_SMALL,
                                    {"device=cuda", "solver.tile=128", pipelines, sizes[k % 2],
                                     "realtime.frames=300", "realtime.rate_hz=0",
@@ -43,6 +42,29 @@ TEST(frames_are_those_of_the_cpu)
     }
 }
 
+// Of `auto` a GPU takes large matrices of a storage that it multiplies, and those that GPUs share.
+TEST(auto_takes_a_gpu_by_size)
+{
+    static const struct {
+        const char *storage, *gpus;
+        double values;
+        bb_device_kind kind;
+    } cases[] = {
+        {"fp16", "realtime.gpus=1", 0.9e6, BB_DEVICE_CPU},
+        {"fp16", "realtime.gpus=1", 1.1e6, BB_DEVICE_CUDA},
+        {"fp16", "realtime.gpus=2", 0.9e6, BB_DEVICE_CUDA},
+        {"{codec: float, exponent: 4, mantissa: 3}", "realtime.gpus=1", 1.1e6, BB_DEVICE_CPU}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+        char pipelines[256];
+        (void)snprintf(pipelines, sizeof pipelines, ONE_OF, cases[k].storage);
+        autoptr(bb_config) config =
+            driver_config(CASE(CONFIG_AO_SMALL, {"device=auto", pipelines, cases[k].gpus}));
+        const bb_ao_study *ao = bb_config_study(config);
+        const bb_factor_pipeline *pipeline = (bb_factor_pipeline *)ao->pipelines.items + 1;
+        assert_int_equal(bb_ao_realtime_device(ao, pipeline, cases[k].values), cases[k].kind);
+    }
+}
+
 // By the GPU's clock every frame is measured, in order, none before its release.
 TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
 {
@@ -52,14 +74,15 @@ TEST(frames_by_the_clock_of_the_gpu_are_all_measured)
                                 "arithmetic: dp, storage: fp16}]",
                                 "realtime.size={commands: 60, slopes: 401}", "realtime.frames=300",
                                 "realtime.rate_hz=2000", "realtime.clock=device"}};
-    autorelease(bb_frame_measurement) measured;
+    autorelease(bb_realtime_measurement) measured;
     check_ok(bb_threads_set(2));
     autoptr(bb_config) config = driver_config(&study);
     const bb_ao_study *ao = bb_config_study(config);
     const bb_factor_pipeline *pipelines = ao->pipelines.items;
     autoclose(bb_device) gpu = open_device(BB_DEVICE_CUDA);
-    autoptr(bb_frame_loop) loop = new_object(bb_frame_loop, ao, &pipelines[1], 1, &gpu);
-    check_ok(bb_frame_measurement_take(loop, &measured));
+    autoptr(bb_frame_loop) loop = NULL;
+    check_ok(make_loop(ao, &pipelines[1], 1, &gpu, &loop));
+    check_ok(bb_frame_loop_measure(loop, &measured));
     assert_int_equal(measured.count, 300);
     assert_int_equal(measured.held, 0);
     for (bb_index k = 0; k < 300; ++k) {
@@ -86,7 +109,7 @@ TEST(shared_rows_give_the_products)
              "realtime.frames=300", "realtime.rate_hz=2000",
              c == 0 ? "realtime.clock=host" : "realtime.clock=device"}};
         bb_device *gpus[2] = {NULL, NULL};
-        bb_frame_measurement measured;
+        bb_realtime_measurement measured;
         check_ok(bb_threads_set(2));
         autoptr(bb_config) config = driver_config(&study);
         const bb_ao_study *ao = bb_config_study(config);
@@ -94,17 +117,18 @@ TEST(shared_rows_give_the_products)
         const bb_index other = bb_device_count(BB_DEVICE_CUDA, NULL, 0) > 1 ? 1 : 0;
         check_ok(bb_device_open(BB_DEVICE_CUDA, 0, &gpus[0]));
         check_ok(bb_device_open(BB_DEVICE_CUDA, other, &gpus[1]));
-        bb_frame_loop *loop = new_object(bb_frame_loop, ao, &pipelines[1], 2, gpus);
-        check_ok(bb_frame_measurement_take(loop, &measured));
-        print_message("distance %.1e on GPUs 0 and %td\n", measured.distance, other);
+        bb_frame_loop *loop = NULL;
+        check_ok(make_loop(ao, &pipelines[1], 2, gpus, &loop));
+        check_ok(bb_frame_loop_measure(loop, &measured));
+        print_message("distance %.1e on GPUs 0 and %td\n", loop->distance, other);
         // Sums of quotients are exact: 0 where all commands round to the same fp32.
-        assert_true(measured.distance >= 0.0 && measured.distance < 2e-6);
+        assert_true(loop->distance >= 0.0 && loop->distance < 2e-6);
         assert_int_equal(measured.count, 300);
         assert_int_equal(measured.held, 0);
         for (bb_index k = 0; k < 300; ++k) {
             assert_true(measured.records[k].latency > 0.0);
         }
-        bb_frame_measurement_release(&measured);
+        bb_realtime_measurement_release(&measured);
         bb_frame_loop_destroy(&loop);
         bb_device_close(&gpus[0]);
         bb_device_close(&gpus[1]);

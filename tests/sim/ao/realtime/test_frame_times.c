@@ -3,13 +3,11 @@
 // Frame times that a run takes of what its pipelines store: beside scores that stay as they are to
 // the bit, on a clock that the test sets, of the matrices that `bitbudget realtime` solves by
 // itself, within the plan.
-#include "core/clock.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
-#include "sim/ao/realtime/ao_realtime_plan.h"
-#include "sim/ao/realtime/frame_measurement.h"
-#include "sim/ao/realtime/frame_times.h"
+#include "sim/ao/realtime/ao_realtime.h"
 #include "sim/interrupt.h"
+#include "tests/manual_clock.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"
 
@@ -77,44 +75,16 @@ TEST_FULL(times_stand_beside_scores)
     "integer, bits: 8, rounding: sweep}, filter: means}, {name: sp, arithmetic: sp}, {name: fp16," \
     " arithmetic: dp, storage: fp16, scale: row, slopes: {bits: 10}}]"
 
-// A clock that runs by 0.1 us a reading and sleeps exactly; at one sleep it makes the next reading
-// after the release 2.5 ms late, at another it sends a signal.
-static int64_t now_ns, slow_ns;
-static bb_index sleeps, slow_sleep, signal_sleep;
-
-static int64_t read_clock(void)
-{
-    now_ns += 100;
-    if (slow_ns > 0 && now_ns > slow_ns) {
-        now_ns += 2500000;
-        slow_ns = 0;
-    }
-    return now_ns;
-}
-
-static bool sleep_clock(int64_t ns)
-{
-    if (ns > now_ns) {
-        now_ns = ns;
-        ++sleeps;
-        slow_ns = sleeps == slow_sleep ? ns + 150000 + 150 : slow_ns;
-        if (sleeps == signal_sleep) {
-            (void)raise(SIGTERM);
-        }
-    }
-    return true;
-}
-
+// Computed each time: results that were kept by a run before have read no clock.
 static bb_results *on_a_clock(const driver_case *study, bb_index slow, bb_index signalled)
 {
-    static const bb_clock clock = {read_clock, sleep_clock};
-    now_ns = 1000000000;
-    slow_ns = sleeps = 0;
-    slow_sleep = slow;
-    signal_sleep = signalled;
-    bb_clock_set(&clock);
-    bb_results *results = driver_results(study);
-    bb_clock_set(NULL);
+    autoptr(bb_config) config = driver_config(study);
+    bb_results *results = empty_results();
+    manual_clock_start();
+    manual_event =
+        (manual_events){.slow_sleep = slow, .signal_sleep = signalled, .signal = SIGTERM};
+    check_ok(driver_compute(config, results));
+    manual_clock_stop();
     return results;
 }
 
@@ -127,7 +97,7 @@ TEST_FULL(frames_are_released_at_their_rate)
     const driver_case warmed = {CONFIG_AO_SMALL,
                                 {PIPELINES, "frame_times={frames: 200, warm_up_frames: 50}"}};
     autoptr(bb_results) results = on_a_clock(&paced, 5 + 21, 0);
-    assert_int_equal(sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
+    assert_int_equal(manual_event.sleeps, 2 * 205 - 2); // the two frames that are late do not sleep
     check_close(number(results, 0, "both"), 0.5, 4.5, 1.0);
     check_close(number(results, 1, "both"), 500.0, 5.0, 1.0);
     check_close(number(results, 2, "both"), 2500.0, 5.0, 1.0);
@@ -140,7 +110,7 @@ TEST_FULL(frames_are_released_at_their_rate)
     bb_results_destroy(&results);
     results = on_a_clock(
         CASE(CONFIG_AO_SMALL, {PIPELINES, "frame_times={frames: 200, rate_hz: 0.0}"}), 0, 0);
-    assert_int_equal(sleeps, 0);
+    assert_int_equal(manual_event.sleeps, 0);
     assert_true(number(results, 2, "fp16") > 0.0);
 }
 
@@ -226,8 +196,8 @@ static void rig_store(rig *self)
 {
     check_ok(bb_frame_matrices_store(&self->storage, &self->pipeline, &self->evaluation,
                                      &self->matrices));
-    check_ok(bb_frame_loop_create_made(self->study, &self->pipeline, 1, &self->cpu, &self->matrices,
-                                       &self->loop));
+    check_ok(bb_frame_loop_create(self->study, &self->pipeline, 1, &self->cpu, &self->matrices,
+                                  &self->loop));
     assert_null(self->matrices.stored[0].matrix);
 }
 
@@ -249,9 +219,9 @@ static void step(bb_frame_loop *loop, bb_index frame, float *commands)
 {
     bb_command_frame report;
     bb_frame_loop_put(loop, frame);
-    check_ok(bb_command_team_step(loop->frames, 0, &report));
+    check_ok(bb_command_loop_step(loop->frames, 0, &report));
     assert_true(report.slopes_finite && report.products_finite);
-    bb_command_team_commands(loop->frames, commands);
+    bb_command_loop_commands(loop->frames, commands);
 }
 
 // Slopes and commands of the loop by what was stored to be scored are those of the loop that
@@ -264,8 +234,10 @@ static void commands_are_those_of_realtime(const driver_case *study, int matrice
     rig_pose(&self, study);
     rig_solve(&self);
     rig_store(&self);
-    autoptr(bb_frame_loop) realtime =
-        new_object(bb_frame_loop, self.study, &self.pipeline, 1, &self.cpu);
+    autoptr(bb_frame_loop) realtime = NULL;
+    autorelease(bb_frame_matrices) made = {0};
+    check_ok(bb_frame_matrices_make(self.study, &self.pipeline, &made));
+    check_ok(bb_frame_loop_create(self.study, &self.pipeline, 1, &self.cpu, &made, &realtime));
     const bb_index commands = realtime->matrices.commands;
     const bb_index slopes = realtime->matrices.slopes;
     autofree float *expected = new_array(float, commands);
@@ -328,16 +300,13 @@ TEST(a_plan_holds_what_frames_take)
          "pipelines=[{name: reference, arithmetic: dp}, {name: both, arithmetic: dp, storage: "
          "{codec: integer, bits: 8, rounding: sweep}, column_scale: remainder, filter: means}]"}};
     autocall(rig_close) rig self;
-    bb_frame_measurement measured = {0};
+    bb_realtime_measurement measured = {0};
     rig_pose(&self, &study);
     rig_solve(&self);
     const bb_tomography *problem = self.problem;
     const double rows = (double)problem->targets[0].ctm->rows;
-    const bb_ao_realtime_extent extent = {.slopes = (double)problem->cmm->rows,
-                                          .truths = rows,
-                                          .most_truths = rows,
-                                          .groups = 2.0 * (double)self.study->guide_stars.count,
-                                          .threads = 2.0};
+    const bb_ao_extent extent = {
+        .n = problem->cmm->rows, .m = rows, .residual.most_rows = rows, .threads = 2.0};
     // Once before, so that factors are there.
     check_ok(
         bb_frame_matrices_store(&self.storage, &self.pipeline, &self.evaluation, &self.matrices));
@@ -352,17 +321,17 @@ TEST(a_plan_holds_what_frames_take)
     assert_int_equal(timed.realtime.frames, 100);
     assert_int_equal(timed.realtime.warm_up_frames, 20);
     assert_true(timed.realtime.rate_hz == 1000.0);
-    check_ok(bb_frame_loop_create_made(&timed, &self.pipeline, 1, &self.cpu, &self.matrices,
-                                       &self.loop));
-    check_ok(bb_frame_measurement_run(self.loop, &measured));
+    check_ok(
+        bb_frame_loop_create(&timed, &self.pipeline, 1, &self.cpu, &self.matrices, &self.loop));
+    check_ok(bb_frame_loop_run(self.loop, &measured));
     const double peak = (double)(bb_memory_peak_bytes() - bare);
-    const bb_need need = bb_ao_realtime_plan_times(self.study, &extent);
+    const bb_need need = bb_ao_realtime_times_need(self.study, &extent);
     print_message("peak %.0f, need %.0f\n", peak, need.host_bytes);
     assert_true(peak <= need.host_bytes && need.host_bytes <= 2.0 * peak);
     check_close(need.seconds, 0.12, 0.01, 1.0);
-    bb_frame_measurement_release(&measured);
+    bb_realtime_measurement_release(&measured);
     timed.frame_times.frames = 0;
-    assert_true(bb_ao_realtime_plan_times(&timed, &extent).host_bytes == 0.0);
+    assert_true(bb_ao_realtime_times_need(&timed, &extent).host_bytes == 0.0);
 }
 
 TEST(tables_and_plans_have_them)
@@ -377,7 +346,7 @@ TEST(tables_and_plans_have_them)
 static bb_status store_and_run(void *context)
 {
     rig *self = context;
-    return bb_frame_times_store(self->study, &self->storage, &self->evaluation);
+    return bb_ao_realtime_store_timed(self->study, &self->storage, &self->evaluation);
 }
 
 TEST(no_failed_allocation_is_lost)

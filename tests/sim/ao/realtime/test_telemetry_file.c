@@ -3,7 +3,6 @@
 // Slopes of the user's in the loop of frames: replayed in a circle, to the bit as the file has
 // them, from HDF5 and FITS, in three units; frames that are not finite; what is refused, in which
 // words, and what is planned.
-#include "sim/ao/realtime/ao_realtime_plan.h"
 #include "sim/ao/realtime/telemetry_file.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
@@ -132,14 +131,14 @@ TEST(frames_that_are_not_finite_hold_commands)
         const driver_case study = {CONFIG_AO_SMALL,
                                    {PIPELINES, DRAWN, "realtime.frames=20", "realtime.rate_hz=0",
                                     "realtime.warm_up_frames=0", datasets[k]}};
-        autorelease(bb_frame_measurement) measured;
+        autorelease(bb_realtime_measurement) measured;
         autocall(rig_close) rig self;
         rig_open(&self, &study, 2);
-        check_ok(bb_frame_measurement_take(self.loop, &measured));
+        check_ok(bb_frame_loop_measure(self.loop, &measured));
         assert_int_equal(measured.count, 20);
         assert_int_equal(measured.held, held[k]);
-        assert_true(k == 1 ? isnan(measured.distance)
-                           : measured.distance > 0.0 && measured.distance < 1e-6);
+        assert_true(k == 1 ? isnan(self.loop->distance)
+                           : self.loop->distance > 0.0 && self.loop->distance < 1e-6);
     }
 }
 
@@ -217,12 +216,12 @@ TEST(a_plan_holds_the_file)
     const driver_case study = {
         CONFIG_AO_SMALL,
         {PIPELINES, DRAWN, "realtime.pipeline=fp16", "realtime.frames=100", FROM("many")}};
-    const bb_ao_realtime_extent extent = {.threads = 2.0, .telemetry = 300.0};
-    autorelease(bb_frame_measurement) measured;
+    const bb_ao_extent extent = {.threads = 2.0};
+    autorelease(bb_realtime_measurement) measured;
     autocall(rig_close) rig self;
     const double peak = rig_peak(&self, &study, &measured);
     const bb_ao_study *ao = bb_config_study(self.config);
-    const double need = bb_ao_realtime_plan_need(ao, &extent, (bb_need){0}).host_bytes;
+    const double need = bb_ao_realtime_need(ao, &extent, 300, (bb_need){0}).host_bytes;
     const double reading =
         bb_telemetry_file_need(&ao->realtime.telemetry, 300.0 * SLOPES).host_bytes;
     print_message("peak %.0f, need %.0f, of which a reader %.0f\n", peak, need, reading);
@@ -242,7 +241,7 @@ static bb_status open_alone(void *context)
     bb_status status = BB_OK;
     const rig *self = context;
     autoptr(bb_frame_loop) loop = NULL;
-    BB_TRY(bb_frame_loop_create(self->loop->study, self->loop->pipeline, 1, &self->cpu, &loop));
+    BB_TRY(make_loop(self->loop->study, self->loop->pipeline, 1, &self->cpu, &loop));
 done:
     return status;
 }

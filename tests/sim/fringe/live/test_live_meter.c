@@ -6,7 +6,7 @@
 TEST(quantiles_are_ranks)
 {
     bb_live_meter meter = {0};
-    bb_live_quantiles found;
+    bb_latency found;
     check_ok(bb_live_meter_all(&meter, &found));
     assert_true(isnan(found.p50) && isnan(found.p99) && isnan(found.max));
     for (int k = 0; k < 5000; ++k) { // 0 to 4999, shuffled
@@ -22,7 +22,7 @@ TEST(quantiles_are_ranks)
 TEST(a_line_is_about_what_came_since_the_last)
 {
     autorelease(bb_live_meter) meter = {0};
-    bb_live_quantiles found;
+    bb_latency found;
     bb_index count = 0;
     for (int k = 0; k < 10; ++k) {
         check_ok(bb_live_meter_add(&meter, 100.0 + k));
@@ -41,7 +41,7 @@ TEST(a_line_is_about_what_came_since_the_last)
 TEST(the_last_ones_are_kept)
 {
     autorelease(bb_live_meter) meter = {0};
-    bb_live_quantiles found;
+    bb_latency found;
     check_ok(bb_live_meter_add(&meter, 9e9));
     for (bb_index k = 0; k < BB_LIVE_LATENCIES; ++k) {
         check_ok(bb_live_meter_add(&meter, (double)k));

@@ -116,28 +116,29 @@ static const driver_case short_fields = {CONFIG_WAFER_SMALL,
                                           "realtime.steps=160", "realtime.warm_up_steps=16"}};
 
 // Releases keep their times; the first step of a field has the stage, and what waited is late.
-static bb_index check_waits(const bb_realtime_measurement *measured, int gpus)
+static bb_index check_waits(const bb_wafer_measurement *measured, int gpus)
 {
     bb_index late = 0;
-    for (bb_index k = 0; k < measured->count; ++k) {
+    for (bb_index k = 0; k < measured->steps.count; ++k) {
         for (int g = 0; g < gpus; ++g) {
-            const bb_step_record *record = &measured->records[g][k];
+            const bb_step_record *record =
+                &measured->steps.records[(bb_index)g * measured->steps.steps + k];
             const double waited = record->stage[BB_STEP_MATRICES];
             assert_int_equal(isnan(waited), record->step != 0);
             check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
             assert_true(isnan(waited) || record->latency >= waited);
-            assert_true(record->latency == measured->records[0][k].latency);
+            assert_true(record->latency == measured->steps.records[k].latency);
             late += g == 0 && waited > 0.0;
         }
     }
     return late;
 }
 
-static void check_report(const rig *own, const bb_realtime_measurement *measured, bool late)
+static void check_report(const rig *own, const bb_wafer_measurement *measured, bool late)
 {
     autorelease(bb_text) table = {0};
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_realtime_measurement_report(own->loop, measured, results, &table));
+    check_ok(bb_wafer_measurement_report(own->loop, measured, results, &table));
     print_message("%s", bb_text_string(&table));
     driver_check_declared(&bb_wafer_experiment, results);
     const double *period = bb_results_find(results, "stream/period_s")->numbers;
@@ -184,11 +185,11 @@ TEST_FULL(matrices_that_come_late_show)
     for (int gpus = 1; gpus <= 3; gpus += 2) {
         for (int late = 0; late < 2; ++late) {
             autocall(close_rig) rig own;
-            autorelease(bb_realtime_measurement) measured;
+            autorelease(bb_wafer_measurement) measured;
             emulated_copy_s = late == 1 ? 12e-3 + 1.5 * steps : 1e-3;
             open_rig(&short_fields, gpus, &own);
-            check_ok(bb_realtime_measurement_take(own.loop, &measured));
-            assert_int_equal(measured.count, 160);
+            check_ok(bb_wafer_measurement_take(own.loop, &measured));
+            assert_int_equal(measured.steps.count, 160);
             steps = measured.field.each;
             const bb_index waits = check_waits(&measured, gpus);
             assert_int_equal(waits, late == 1 ? 20 : 0);

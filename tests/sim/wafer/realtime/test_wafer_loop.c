@@ -82,16 +82,15 @@ TEST(a_study_on_the_cpu_is_refused)
 }
 
 // Two fields of 35 steps, 100 us but for one step of 1.5 ms; no step of heat alone.
-static void invent(bb_realtime_measurement *out, bb_index count)
+static void invent(bb_wafer_measurement *out, bb_index count)
 {
-    *out = (bb_realtime_measurement){.count = count,
-                                     .wall_seconds = 0.07,
-                                     .interrupted = true,
-                                     .field = {.each = 5e-3, .queued = 4e-3}};
-    check_ok(BB_ALLOCATE(count, &out->records[0]));
+    *out = (bb_wafer_measurement){
+        .steps = {.shares = 1, .steps = count, .count = count, .interrupted = true},
+        .field = {.each = 5e-3, .queued = 4e-3}};
+    check_ok(BB_ALLOCATE(count, &out->steps.records));
     for (bb_index k = 0; k < count; ++k) {
         bool light = k % 35 < 17;
-        out->records[0][k] = (bb_step_record){
+        out->steps.records[k] = (bb_step_record){
             .release = 1e-3 * (double)k,
             .latency = k == 40 ? 1.5e-3 : 1e-4,
             .stage = {1e-5, light ? 2e-6 : NAN, light ? 3e-5 : NAN, light ? 3e-6 : NAN, NAN, 4e-5},
@@ -99,8 +98,6 @@ static void invent(bb_realtime_measurement *out, bb_index count)
             .step = (int32_t)(k % 35),
             .kind = light ? BB_STEP_LIGHT : BB_STEP_DARK};
     }
-    bb_host_state_read(&out->host.before);
-    out->host.after = out->host.before;
 }
 
 static double number(const bb_results *results, const char *path, bb_index index)
@@ -134,7 +131,7 @@ static void report_of(const char *release, double period_us)
 {
     const driver_case test_case = {CONFIG_WAFER_SMALL, {"realtime.pipeline=e4m3", release}};
     autorelease(bb_text) table = {0};
-    autorelease(bb_realtime_measurement) measured;
+    autorelease(bb_wafer_measurement) measured;
     autoptr(bb_config) config = driver_config(&test_case);
     const bb_wafer_study *study = bb_config_study(config);
     const bb_wafer_problem problem = {.scored_count = 2};
@@ -146,7 +143,7 @@ static void report_of(const char *release, double period_us)
                                 .gpus = 1};
     invent(&measured, 70);
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_realtime_measurement_report(&loop, &measured, results, &table));
+    check_ok(bb_wafer_measurement_report(&loop, &measured, results, &table));
     print_message("%s", bb_text_string(&table));
     assert_non_null(strstr(bb_text_string(&table), "pipeline e4m3, 2 axes, 2 fields"));
     assert_non_null(strstr(bb_text_string(&table), "ended by an interrupt"));
@@ -157,11 +154,11 @@ static void report_of(const char *release, double period_us)
                            "max  max/p50  misses\n"
                            "all           70   120.00   100.00  1500.00  1500.00  1500.00  "
                            "1500.00    15.00       1\nlight "));
-    assert_non_null(
-        strstr(bb_text_string(&table),
-               "worst  at [s]      exposure  step  kind   latency [us]  stages [us], as above\n"
-               "    1  0.040000           1     5  light       1500.00  10.00 2.00 30.00 3.00 - "
-               "40.00\n"));
+    assert_non_null(strstr(
+        bb_text_string(&table),
+        "worst  at [s]      exposure      step  kind   latency [us]  stages [us], as above\n"
+        "    1  0.040000           1         5  light       1500.00  10.00 2.00 30.00 3.00 - "
+        "40.00\n"));
     check_numbers(results);
     const double period = number(results, "results/period_us", 0);
     assert_true(isnan(period_us) ? isnan(period) : period == period_us);
@@ -191,10 +188,10 @@ enum { STEPS = 35 }; // of a field
 
 // Releases are no earlier than they should be, latencies cover the steps, kinds follow the fields:
 // of exposures 0 to 2 the second is not scored.
-static void check_records(const bb_realtime_measurement *measured, bool fixed)
+static void check_records(const bb_wafer_measurement *measured, bool fixed)
 {
-    for (bb_index k = 0; k < measured->count; ++k) {
-        const bb_step_record *record = &measured->records[0][k];
+    for (bb_index k = 0; k < measured->steps.count; ++k) {
+        const bb_step_record *record = &measured->steps.records[k];
         const bb_index index = (k + 12) % (3 * STEPS);
         assert_int_equal(record->exposure, index / STEPS);
         assert_int_equal(record->step, index % STEPS);
@@ -208,12 +205,12 @@ static void check_records(const bb_realtime_measurement *measured, bool fixed)
             check_close(record->release, 1e-3 * (double)k, 1e-9, 1.0);
         }
     }
-    check_relative(measured->records[0][0].stage[BB_STEP_STATE], 2e-6, 1e-12);
-    check_relative(measured->records[0][0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
+    check_relative(measured->steps.records[0].stage[BB_STEP_STATE], 2e-6, 1e-12);
+    check_relative(measured->steps.records[0].stage[BB_STEP_OUTPUTS], 5e-6, 1e-12);
 }
 
 // The harness on the emulation, of pipeline e4m3.
-static void run(const driver_case *test_case, bb_realtime_measurement *measured)
+static void run(const driver_case *test_case, bb_wafer_measurement *measured)
 {
     autoptr(bb_config) config = driver_config(test_case);
     const bb_wafer_study *study = bb_config_study(config);
@@ -223,20 +220,26 @@ static void run(const driver_case *test_case, bb_realtime_measurement *measured)
     const bb_product_pipeline *pipelines = study->pipelines.items;
     autoptr(bb_wafer_loop) loop = new_object(bb_wafer_loop, study, problem, &pipelines[6], &cpu, 0);
     assert_int_equal(loop->steps, STEPS);
-    check_ok(bb_realtime_measurement_take(loop, measured));
+    check_ok(bb_wafer_measurement_take(loop, measured));
+    // What is refused leaves the thread as it was.
+    const bb_realtime_thread *thread = &measured->steps.host.thread;
+    print_message("%s; memory %s; %s\n", thread->core, thread->memory, thread->policy);
+    assert_true(thread->core[0] != '\0' && thread->memory[0] != '\0' && thread->policy[0] != '\0');
+    assert_false(thread->pinned || thread->locked || thread->raised);
 }
 
 // Runs it and looks at the records.
 static void measure(const driver_case *study, bb_index count, bool fixed, bool interrupted)
 {
-    autorelease(bb_realtime_measurement) measured;
+    autorelease(bb_wafer_measurement) measured;
     run(study, &measured);
-    assert_int_equal(measured.count, count);
-    assert_int_equal(measured.interrupted, interrupted);
+    assert_int_equal(measured.steps.count, count);
+    assert_int_equal(measured.steps.interrupted, interrupted);
     check_records(&measured, fixed);
     const double wall = 1e-9 * EMULATED_STEP_NS +
                         (double)(count - 1) * (fixed ? 1e-3 : 1e-9 * EMULATED_STEP_NS + READINGS);
-    check_close(measured.wall_seconds, wall, fixed ? READINGS : (double)count * READINGS, 1.0);
+    check_close(measured.steps.wall_seconds, wall, fixed ? READINGS : (double)count * READINGS,
+                1.0);
     // Whoever interrupts does not wait for whole fields.
     assert_true(interrupted ? isnan(measured.field.each) && isnan(measured.field.queued)
                             : measured.field.each > 0.0 && measured.field.queued > 0.0);
@@ -262,16 +265,16 @@ TEST_FULL(the_device_keeps_the_times)
     static const bb_index queued[] = {1, 9, 200};
     static const bb_index minimum[] = {0, 2, -1};
     for (size_t i = 0; i < sizeof ahead / sizeof *ahead; ++i) {
-        autorelease(bb_realtime_measurement) measured;
+        autorelease(bb_wafer_measurement) measured;
         emulated_slow_in = 12 + 41;
         emulated_stall_in = 60;
         emulated_ahead = queued[i];
         run(CASE(CONFIG_WAFER_SMALL, {MEASURED, ahead[i]}), &measured);
-        assert_int_equal(measured.count, 150);
+        assert_int_equal(measured.steps.count, 150);
         assert_int_equal(measured.least_queued, minimum[i]);
-        check_close(measured.wall_seconds, 0.149 + 15e-6, 1e-12, 1.0);
+        check_close(measured.steps.wall_seconds, 0.149 + 15e-6, 1e-12, 1.0);
         for (bb_index k = 0; k < 150; ++k) {
-            const bb_step_record *record = &measured.records[0][k];
+            const bb_step_record *record = &measured.steps.records[k];
             const double late = k >= 40 && k < 43 ? 2.5e-3 - 0.985e-3 * (double)(k - 40) : 0.0;
             check_close(record->latency, 15e-6 + late, 1e-12, 1.0);
             check_close(record->release, 1e-3 * (double)k, 1e-12, 1.0);
@@ -284,14 +287,14 @@ TEST_FULL(the_device_keeps_the_times)
 // Back to back, a step is released by the end of the one before.
 TEST_FULL(the_device_keeps_steps_back_to_back)
 {
-    autorelease(bb_realtime_measurement) measured;
+    autorelease(bb_wafer_measurement) measured;
     emulated_slow_in = 12 + 41;
     run(CASE(CONFIG_WAFER_SMALL, {MEASURED, "realtime.release=back_to_back", "realtime.ahead=64"}),
         &measured);
-    assert_int_equal(measured.count, 150);
-    check_close(measured.wall_seconds, 150 * 15e-6 + 2.5e-3, 1e-12, 1.0);
+    assert_int_equal(measured.steps.count, 150);
+    check_close(measured.steps.wall_seconds, 150 * 15e-6 + 2.5e-3, 1e-12, 1.0);
     for (bb_index k = 0; k < 150; ++k) {
-        const bb_step_record *record = &measured.records[0][k];
+        const bb_step_record *record = &measured.steps.records[k];
         check_close(record->latency, k == 40 ? 2.515e-3 : 15e-6, 1e-12, 1.0);
         check_close(record->release, 15e-6 * (double)k + (k > 40 ? 2.5e-3 : 0.0), 1e-12, 1.0);
     }
@@ -300,12 +303,12 @@ TEST_FULL(the_device_keeps_steps_back_to_back)
 // What was queued before it is still measured: of 40 steps those after the warm-up.
 TEST(an_interrupt_leaves_the_queue_to_be_seen)
 {
-    autorelease(bb_realtime_measurement) measured;
+    autorelease(bb_wafer_measurement) measured;
     check_ok(bb_interrupt_install());
     emulated_signal_in = 40;
     run(CASE(CONFIG_WAFER_SMALL, {MEASURED, "realtime.ahead=20"}), &measured);
-    assert_true(measured.interrupted);
-    assert_int_equal(measured.count, 28);
+    assert_true(measured.steps.interrupted);
+    assert_int_equal(measured.steps.count, 28);
 }
 
 // The step under way is still measured: 12 before, and 28 of those asked for.
@@ -337,17 +340,6 @@ TEST(an_interrupt_of_the_warm_up_ends_the_program)
         assert_true(WIFEXITED(how));
         assert_int_equal(WEXITSTATUS(how), 128 + numbers[i]);
     }
-}
-
-// What is refused leaves the thread as it was.
-TEST(a_thread_is_as_it_was_afterwards)
-{
-    bb_realtime_thread thread;
-    bb_realtime_thread_enter(&thread, true);
-    print_message("%s; memory %s; %s\n", thread.core, thread.memory, thread.policy);
-    assert_true(thread.core[0] != '\0' && thread.memory[0] != '\0' && thread.policy[0] != '\0');
-    bb_realtime_thread_leave(&thread);
-    assert_false(thread.pinned || thread.locked || thread.raised);
 }
 
 static int begin(void)

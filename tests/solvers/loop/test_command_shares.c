@@ -2,7 +2,7 @@
 //
 // Frames that several devices share, here loops of the cpu, against one loop of all rows: the same
 // bits, the end of the last, and what a product that is not finite holds.
-#include "solvers/loop/command_team.h"
+#include "solvers/loop/command_loop.h"
 #include "tests/cpu_device.h"
 #include "tests/manual_clock.h"
 #include "tests/solvers/dense.h"
@@ -19,7 +19,7 @@ typedef struct rig {
     float scales[MATRICES][COLUMNS];
     float slopes[COLUMNS];
     bb_coded_operator *operators[DEVICES][MATRICES];
-    bb_command_team *team;
+    bb_command_loop *loop;
 } rig;
 
 static void encode(rig *self, int t, double largest)
@@ -53,10 +53,10 @@ static void rig_make(rig *self, double largest)
 static void put(rig *self, int frame)
 {
     fill_array(self->slopes, COLUMNS, j, 150.0F + 100.0F * (float)cos(0.3 * j + frame));
-    bb_command_team_put(self->team, self->slopes);
+    bb_command_loop_put(self->loop, self->slopes);
 }
 
-static void open_team(rig *self, int devices)
+static void open_loop(rig *self, int devices)
 {
     bb_device *const places[DEVICES] = {cpu, cpu, cpu};
     const float *means[DEVICES][MATRICES];
@@ -79,14 +79,12 @@ static void open_team(rig *self, int devices)
                                          .gain = 0.4,
                                          .delay = 1};
     }
-    check_ok(bb_command_team_create(devices, places, systems, &self->team));
-    assert_int_equal(bb_command_team_slope_count(self->team), COLUMNS);
-    assert_int_equal(bb_command_team_command_count(self->team), COMMANDS);
+    check_ok(bb_command_loop_create(devices, places, systems, &self->loop));
 }
 
-static void close_team(rig *self)
+static void close_loop(rig *self)
 {
-    bb_command_team_destroy(&self->team);
+    bb_command_loop_destroy(&self->loop);
     for (int d = 0; d < DEVICES; ++d) {
         for (int t = 0; t < MATRICES; ++t) {
             bb_coded_operator_destroy(&self->operators[d][t]);
@@ -96,7 +94,7 @@ static void close_team(rig *self)
 
 static void rig_release(rig *self)
 {
-    close_team(self);
+    close_loop(self);
     for (int t = 0; t < MATRICES; ++t) {
         bb_coded_matrix_destroy(&self->matrices[t]);
     }
@@ -126,27 +124,27 @@ TEST(all_devices_together_have_the_bits_of_one)
     rig_make(&self, 1.0);
     for (int devices = 1; devices <= DEVICES; ++devices) {
         bb_command_frame frame;
-        open_team(&self, devices);
+        open_loop(&self, devices);
         put(&self, 9);
-        check_ok(bb_command_team_step(self.team, 0, &frame));
-        check_ok(bb_command_team_reset(self.team));
+        check_ok(bb_command_loop_step(self.loop, 0, &frame));
+        check_ok(bb_command_loop_reset(self.loop));
         for (int k = 0; k < 4; ++k) {
             put(&self, k);
-            check_ok(bb_command_team_arm(self.team));
-            check_ok(bb_command_team_post(self.team, 0));
+            check_ok(bb_command_loop_arm(self.loop));
+            check_ok(bb_command_loop_post(self.loop, 0));
         }
-        check_fails(bb_command_team_step(self.team, 0, &frame), BB_INVALID, "4 frames are posted");
+        check_fails(bb_command_loop_step(self.loop, 0, &frame), BB_INVALID, "4 frames are posted");
         for (int k = 0; k < 4; ++k) {
-            check_ok(bb_command_team_take(self.team, &frame));
+            check_ok(bb_command_loop_take(self.loop, &frame));
             assert_true(frame.slopes_finite && frame.products_finite);
         }
-        bb_command_team_commands(self.team, commands);
+        bb_command_loop_commands(self.loop, commands);
         if (devices == 1) {
             memcpy(one, commands, sizeof one);
             assert_true(fabsf(one[COMMANDS - 1]) > 0.0F);
         }
         assert_memory_equal(one, commands, sizeof one);
-        close_team(&self);
+        close_loop(&self);
     }
 }
 
@@ -157,13 +155,13 @@ TEST(a_device_holds_its_own_rows)
     bb_command_frame frame;
     autocall(rig_release) rig self;
     rig_make(&self, 3e38);
-    open_team(&self, 2);
+    open_loop(&self, 2);
     for (int k = 0; k < 2; ++k) { // the second one's commands are those of the first
         put(&self, 0);
-        check_ok(bb_command_team_step(self.team, 0, &frame));
+        check_ok(bb_command_loop_step(self.loop, 0, &frame));
         assert_true(frame.slopes_finite && !frame.products_finite);
     }
-    bb_command_team_commands(self.team, before);
+    bb_command_loop_commands(self.loop, before);
     for (int t = 0, row = 0; t < MATRICES; ++t) {
         for (bb_index i = 0; i < rows_of[t]; ++i, ++row) {
             const bool held = i >= bb_command_share_of(rows_of[t], 2, 1).first;
@@ -171,15 +169,15 @@ TEST(a_device_holds_its_own_rows)
         }
     }
     self.slopes[7] = NAN;
-    bb_command_team_put(self.team, self.slopes);
-    check_ok(bb_command_team_step(self.team, 0, &frame));
+    bb_command_loop_put(self.loop, self.slopes);
+    check_ok(bb_command_loop_step(self.loop, 0, &frame));
     assert_true(!frame.slopes_finite);
-    bb_command_team_put(self.team, self.slopes);
-    check_ok(bb_command_team_step(self.team, 0, &frame));
-    bb_command_team_commands(self.team, after);
-    bb_command_team_put(self.team, self.slopes);
-    check_ok(bb_command_team_step(self.team, 0, &frame));
-    bb_command_team_commands(self.team, before);
+    bb_command_loop_put(self.loop, self.slopes);
+    check_ok(bb_command_loop_step(self.loop, 0, &frame));
+    bb_command_loop_commands(self.loop, after);
+    bb_command_loop_put(self.loop, self.slopes);
+    check_ok(bb_command_loop_step(self.loop, 0, &frame));
+    bb_command_loop_commands(self.loop, before);
     assert_memory_equal(before, after, sizeof after);
 }
 
@@ -193,9 +191,9 @@ TEST(a_frame_ends_with_its_last_device)
     autocall(rig_release) rig self;
     rig_make(&self, 1.0);
     manual_clock_start();
-    open_team(&self, DEVICES);
+    open_loop(&self, DEVICES);
     put(&self, 0);
-    check_ok(bb_command_team_step(self.team, release, &frame));
+    check_ok(bb_command_loop_step(self.loop, release, &frame));
     assert_int_equal(frame.end_ns,
                      release + (DEVICES * (READINGS + 1) - 1) * (int64_t)MANUAL_READING_NS);
     assert_int_equal(frame.begin_ns, frame.end_ns - READINGS * (int64_t)MANUAL_READING_NS);
@@ -210,20 +208,20 @@ TEST(clocks_differ)
     autocall(rig_release) rig self;
     rig_make(&self, 1.0);
     manual_clock_start();
-    open_team(&self, 2);
-    assert_true(self.team->ahead_ns[0] == 0 && self.team->ahead_ns[1] == 0);
-    self.team->ahead_ns[1] = 1000000;
+    open_loop(&self, 2);
+    assert_true(self.loop->ahead_ns[0] == 0 && self.loop->ahead_ns[1] == 0);
+    self.loop->ahead_ns[1] = 1000000;
     put(&self, 0);
-    check_ok(bb_command_team_step(self.team, release, &frame));
+    check_ok(bb_command_loop_step(self.loop, release, &frame));
     assert_int_equal(frame.begin_ns, release);
     assert_true(manual_clock_read() > release + 1000000);
     put(&self, 0);
-    self.team->ahead_ns[1] = INT64_C(1) << 40; // a release of it would be far away
-    check_ok(bb_command_team_step(self.team, 0, &frame));
+    self.loop->ahead_ns[1] = INT64_C(1) << 40; // a release of it would be far away
+    check_ok(bb_command_loop_step(self.loop, 0, &frame));
     assert_true(manual_clock_read() < release + 100000000);
     assert_true(frame.end_ns - frame.begin_ns < 100000);
-    check_ok(bb_command_team_read_clocks(self.team));
-    assert_int_equal(self.team->ahead_ns[1], 0);
+    check_ok(bb_command_loop_read_clocks(self.loop));
+    assert_int_equal(self.loop->ahead_ns[1], 0);
     manual_clock_stop();
 }
 
@@ -232,29 +230,29 @@ TEST(a_reset_forgets_what_is_posted)
     bb_command_frame frame;
     autocall(rig_release) rig self;
     rig_make(&self, 1.0);
-    open_team(&self, 2);
+    open_loop(&self, 2);
     put(&self, 0);
-    check_ok(bb_command_team_post(self.team, 0));
-    check_ok(bb_command_team_reset(self.team));
+    check_ok(bb_command_loop_post(self.loop, 0));
+    check_ok(bb_command_loop_reset(self.loop));
     put(&self, 0);
-    check_ok(bb_command_team_step(self.team, 0, &frame));
+    check_ok(bb_command_loop_step(self.loop, 0, &frame));
 }
 
 TEST(what_does_not_fit_is_refused)
 {
     autocall(rig_release) rig self;
     rig_make(&self, 1.0);
-    open_team(&self, 2);
+    open_loop(&self, 2);
     bb_device *const places[2] = {cpu, cpu};
     const bb_command_system all_rows = {
         .matrix_count = 2, .operators = self.operators[0], .gain = 1.0};
     const bb_command_system one_matrix = {
         .matrix_count = 1, .operators = self.operators[1], .gain = 1.0};
     const bb_command_system systems[2] = {all_rows, one_matrix};
-    bb_command_team *team = NULL;
-    check_fails(bb_command_team_create(2, places, systems, &team), BB_INVALID,
+    bb_command_loop *loop = NULL;
+    check_fails(bb_command_loop_create(2, places, systems, &loop), BB_INVALID,
                 "device 1 of a frame has 1 matrices, expected the 2 of the first");
-    check_fails(bb_command_team_create(9, places, systems, &team), BB_INVALID,
+    check_fails(bb_command_loop_create(9, places, systems, &loop), BB_INVALID,
                 "9 devices of a frame, expected 1 to 8");
 }
 
