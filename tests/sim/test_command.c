@@ -107,7 +107,7 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget show a.h5 --within 1", 2, "option --within is called --max-loss now");
     expect("bitbudget show a.h5 --within=1", 2, "option --within is called --max-loss now");
     expect("bitbudget show a.h5 --threads 2", 2, "option --threads is not one of 'show'");
-    expect("bitbudget config", 2, "one of --list and --resolved");
+    expect("bitbudget config", 2, "one of --list, --resolved and --upgrade");
     expect("bitbudget config --list other", 2, "no experiment 'other'");
     expect("bitbudget new other", 2, "expected one of toy, wafer or a study");
     expect("bitbudget new", 2, "expected an experiment or a study");
