@@ -9,7 +9,7 @@
 #include "core/suggestion.h"
 #include "core/team.h"
 #include "precision/variant.h"
-#include "sim/energy.h"
+#include "sim/pipelines/energy.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -51,11 +51,12 @@ typedef struct bb_bench_outcome {
     double bar;                    ///< of this peer; 0: what the case names
     const char *binds;             ///< what limits it: "bytes", "instructions", "flops"
     char detail[200];              ///< sizes and choices: "378 x 256000", "tile 512"
-    double joules, idle_watts;     ///< of one repetition, gross, and drawn before (sim/energy.h)
-    double energy_repetitions;     ///< that they are a mean of
-    char energy_note[160];         ///< by which counter, or why they are NaN
-    double kernel_share;           ///< `ratio` of a kernel, whose bound is what it is to; else NaN
-    char device[128];              ///< what ran it, "NVIDIA H200, CUDA 13.0 ..."
+    double joules,
+        idle_watts; ///< of one repetition, gross, and drawn before (sim/pipelines/energy.h)
+    double energy_repetitions; ///< that they are a mean of
+    char energy_note[160];     ///< by which counter, or why they are NaN
+    double kernel_share;       ///< `ratio` of a kernel, whose bound is what it is to; else NaN
+    char device[128];          ///< what ran it, "NVIDIA H200, CUDA 13.0 ..."
 } bb_bench_outcome;
 
 typedef struct bb_bench_case bb_bench_case;
@@ -77,9 +78,9 @@ struct bb_bench_case {
     bool is_shared;      ///< all processes of a team measure together
 };
 
-/// Where joules are wanted (sim/energy.h), repeats `work`, which does `share` repetitions of the
-/// benchmark a call, on the first device of its kind, and sets the joules of the outcome. `with`
-/// says what a call does beside them, NULL: nothing. Errors: those of `work`, BB_MEMORY.
+/// Where joules are wanted (sim/pipelines/energy.h), repeats `work`, which does `share` repetitions
+/// of the benchmark a call, on the first device of its kind, and sets the joules of the outcome.
+/// `with` says what a call does beside them, NULL: nothing. Errors: those of `work`, BB_MEMORY.
 BB_CHECKED bb_status bb_bench_take_energy(bb_device_kind device, bb_status (*work)(void *context),
                                           void *context, double share, const char *with,
                                           bb_bench_outcome *out);

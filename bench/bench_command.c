@@ -3,17 +3,17 @@
 
 #include "bench/bench.h"
 #include "bench/bench_baseline.h"
+#include "core/address_space.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/thread.h"
-#include "sim/address_space.h"
-#include "sim/command.h"
+#include "sim/cli/command.h"
 #include "sim/config/scalar.h"
-#include "sim/device_choice.h"
-#include "sim/energy.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
+#include "sim/pipelines/energy.h"
+#include "sim/run/device_choice.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef BB_BENCH_BENCH_COMMAND_H
 #define BB_BENCH_BENCH_COMMAND_H
 
-#include "sim/command_table.h"
+#include "sim/cli/command_table.h"
 
 extern const bb_command bb_bench_command;
 

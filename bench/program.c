@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/bench_command.h"
-#include "sim/launch.h"
+#include "sim/cli/launch.h"
 
 int bb_launch_program(int argument_count, char **arguments)
 {

@@ -19,6 +19,9 @@ extern "C" {
 /// The same of a GPU, fp32 and fp64: an H200.
 #define BB_NEED_DEVICE_RATE 5.0e13
 
+/// A plan is an estimate and memory may be swapped: so many times the machine's is hopeless.
+enum { BB_NEED_HOPELESS = 16 };
+
 typedef struct bb_need {
     double host_bytes, device_bytes, seconds;
 } bb_need;

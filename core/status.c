@@ -95,3 +95,18 @@ void bb_status_restore(const bb_status_record *record)
 {
     current = *record;
 }
+
+bb_status bb_status_prefix(bb_status status, const char *format, ...)
+{
+    bb_status_record record;
+    char subject[sizeof record.message];
+    va_list arguments;
+    if (status != BB_OK) {
+        va_start(arguments, format);
+        (void)vsnprintf(subject, sizeof subject, format, arguments);
+        va_end(arguments);
+        bb_status_save(&record);
+        (void)bb_status_set(status, __FILE__, __LINE__, "%s: %s", subject, record.message);
+    }
+    return status;
+}

@@ -88,6 +88,10 @@ typedef struct bb_status_record {
 void bb_status_save(bb_status_record *record);
 void bb_status_restore(const bb_status_record *record);
 
+/// Puts a subject before the message of a failure: the key that names an unusable file, the file,
+/// the pipeline. BB_OK stays.
+bb_status bb_status_prefix(bb_status status, const char *format, ...) BB_PRINTF(2, 3);
+
 /// Fails with a sentence and goes to `done`.
 #define BB_FAIL(code, ...)                                                                         \
     do {                                                                                           \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The programs: the only file that ends a process.
-#include "sim/address_space.h"
-#include "sim/launch.h"
+#include "core/address_space.h"
+#include "sim/cli/launch.h"
 
 #include <unistd.h>
 

@@ -19,7 +19,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "precision/scaling.h"
-#include "sim/plan.h"
+#include "sim/run/plan.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 
 #include <math.h>

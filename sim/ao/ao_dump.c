@@ -2,7 +2,7 @@
 #include "core/memory.h"
 #include "core/outcome.h"
 #include "sim/ao/ao_run.h"
-#include "sim/dump.h"
+#include "sim/run/dump.h"
 
 #include <stdio.h>
 

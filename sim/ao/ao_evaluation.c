@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/ao/ao_run.h"
-#include "sim/dump.h"
+#include "sim/run/dump.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_study.h"
-#include "sim/evaluation.h"
 #include "sim/output/checkpoint.h"
+#include "sim/pipelines/evaluation.h"
 
 enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that is kept
 enum { BB_AO_FRAME_TIMES = 3 };  ///< median, 99th percentile, maximum

@@ -8,7 +8,7 @@
 #include "sim/input/map_file.h"
 #include "sim/input/matrix_file.h"
 #include "sim/input/unit.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ bb_status bb_ao_input_influences(const bb_ao_study *study, bb_ao_config *physics
     for (bb_index k = 0; k < count; ++k) {
         const bb_influence_config *keys = &mirrors[k].influence;
         if (keys->file != NULL) {
-            BB_TRY(bb_study_name_failure(load_cube(keys, &found[k]), "mirrors[%td].influence", k));
+            BB_TRY(bb_status_prefix(load_cube(keys, &found[k]), "mirrors[%td].influence", k));
         }
     }
     physics->influences = found;
@@ -211,7 +211,7 @@ bb_status bb_ao_input_pupil(const bb_ao_study *study, bb_ao_config *physics, dou
     if (config->file == NULL) {
         goto done;
     }
-    BB_TRY(bb_study_name_failure(load_mask(config, &edge, &values), "telescope.pupil"));
+    BB_TRY(bb_status_prefix(load_mask(config, &edge, &values), "telescope.pupil"));
     physics->pupil_mask = values;
     physics->pupil_edge = edge;
     BB_TRY(bb_ao_check(physics));

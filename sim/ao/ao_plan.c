@@ -3,11 +3,11 @@
 
 #include "sim/ao/ao_run.h"
 #include "sim/ao/realtime/ao_realtime.h"
-#include "sim/dump.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
-#include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/factor_storage.h"
 #include "sim/pipelines/storage_search.h"
+#include "sim/run/dump.h"
 #include "solvers/factor/residual_noise.h"
 
 #include <math.h>

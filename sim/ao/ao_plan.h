@@ -5,9 +5,9 @@
 #define BB_SIM_AO_AO_PLAN_H
 
 #include "sim/ao/ao_extent.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 
-/// Contract in sim/experiment.h; `study` is a bb_ao_study.
+/// Contract in sim/run/experiment.h; `study` is a bb_ao_study.
 BB_CHECKED bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan);
 
 /// Scoring `count` estimates, all in one pass over Cmm.

@@ -5,7 +5,7 @@
 #include "physics/ao/score/error_terms.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_run.h"
-#include "sim/dump.h"
+#include "sim/run/dump.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #define BB_SIM_AO_AO_QUANTITIES_H
 
 #include "sim/ao/ao_scoring.h"
-#include "sim/plan.h"
+#include "sim/run/plan.h"
 
 /// Usual numbers of an atmosphere along the line of sight.
 typedef struct bb_ao_seeing {

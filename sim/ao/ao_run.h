@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State of a run of an ao study, as its parts see it (sim/part.h), and the table of them.
+// State of a run of an ao study, as its parts see it (sim/run/part.h), and the table of them.
 #ifndef BB_SIM_AO_AO_RUN_H
 #define BB_SIM_AO_AO_RUN_H
 
 #include "sim/ao/ao_extent.h"
 #include "sim/ao/ao_scoring.h"
 #include "sim/ao/learn/ao_learn.h"
-#include "sim/experiment.h"
-#include "sim/part.h"
 #include "sim/pipelines/factor_search.h"
+#include "sim/run/experiment.h"
+#include "sim/run/part.h"
 
 /// The driver's; parts read it and write results. Learning points `factor_problem` at the
 /// learned covariances; the dump, the last part, takes `problem` and the estimates.
@@ -29,7 +29,7 @@ typedef struct bb_ao_work {
     bb_store *resumed;        ///< checkpoint of a resumed run, NULL: from the start
 } bb_ao_work;
 
-/// Contract in sim/experiment.h: covariances -> factor and reconstructor of each pipeline ->
+/// Contract in sim/run/experiment.h: covariances -> factor and reconstructor of each pipeline ->
 /// residual
 /// -> Strehl ratio. `study` is a bb_ao_study.
 BB_CHECKED bb_status bb_ao_run(const void *study, const bb_run_options *options,

@@ -6,9 +6,9 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/ao/ao_run.h"
-#include "sim/pipelines/storage/narrow_sum.h"
-#include "sim/pipelines/storage/slope_rounding.h"
-#include "sim/pipelines/storage/sum_rounding.h"
+#include "sim/pipelines/narrow_sum.h"
+#include "sim/pipelines/slope_rounding.h"
+#include "sim/pipelines/sum_rounding.h"
 #include "solvers/factor/residual_noise.h"
 
 #include <cblas.h>

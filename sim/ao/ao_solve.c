@@ -10,11 +10,11 @@
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_quantities.h"
 #include "sim/ao/realtime/ao_realtime.h"
-#include "sim/dump.h"
+#include "sim/output/subject.h"
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
 #include "sim/pipelines/storage_search.h"
-#include "sim/subject.h"
+#include "sim/run/dump.h"
 
 #include <math.h>
 #include <stdint.h>

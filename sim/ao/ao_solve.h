@@ -7,8 +7,8 @@
 #define BB_SIM_AO_AO_SOLVE_H
 
 #include "sim/ao/ao_run.h"
-#include "sim/device_choice.h"
 #include "sim/pipelines/pipeline_restart.h"
+#include "sim/run/device_choice.h"
 
 /// bb_ao_solve_open, bb_ao_solve_all, bb_ao_solve_release.
 typedef struct bb_ao_solve {

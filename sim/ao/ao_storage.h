@@ -6,7 +6,7 @@
 #define BB_SIM_AO_AO_STORAGE_H
 
 #include "sim/ao/ao_evaluation.h"
-#include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/factor_storage.h"
 
 /// What a pipeline was solved to, for those after it that are solved alike.
 typedef struct bb_ao_solved {

@@ -4,11 +4,11 @@
 #ifndef BB_SIM_FRINGE_FRINGE_EXPERIMENT_H
 #define BB_SIM_FRINGE_FRINGE_EXPERIMENT_H
 
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 
 extern const bb_experiment bb_fringe_experiment;
 
-/// Functions of that row; contracts in sim/experiment.h, `study` is a bb_fringe_study.
+/// Functions of that row; contracts in sim/run/experiment.h, `study` is a bb_fringe_study.
 BB_CHECKED bb_status bb_fringe_experiment_plan(const void *study, const bb_run_options *options,
                                                bb_plan *plan);
 /// Scene -> frames, stored per pipeline -> wrapped phase -> unwrapped per pipeline -> wrong cycles

@@ -63,7 +63,7 @@ static bb_status check_phase(const bb_fringe_study *study)
     bb_map_request request = request_data(keys);
     bb_map_file map;
     request.unit = "rad";
-    BB_TRY(bb_study_name_failure(bb_map_file_inspect(&request, &map), "input.file"));
+    BB_TRY(bb_status_prefix(bb_map_file_inspect(&request, &map), "input.file"));
     BB_REQUIRE(map.is_float, BB_INVALID,
                "input.file: '%s', dataset '%s': integers, expected a phase in rad as floats, "
                "or frames "
@@ -113,7 +113,7 @@ bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input 
     if (study->input.file == NULL) {
         goto done;
     }
-    BB_TRY(bb_study_name_failure(bb_map_file_inspect(&data, &map), "input.file"));
+    BB_TRY(bb_status_prefix(bb_map_file_inspect(&data, &map), "input.file"));
     out->rows = map.rows;
     out->columns = map.columns;
     out->steps = map.steps;
@@ -122,8 +122,8 @@ bb_status bb_fringe_input_inspect(const bb_fringe_study *study, bb_fringe_input 
     } else {
         BB_TRY(check_phase(study));
     }
-    BB_TRY(bb_study_name_failure(check_beside(&mask, out), "input.mask"));
-    BB_TRY(bb_study_name_failure(check_beside(&truth, out), "input.truth"));
+    BB_TRY(bb_status_prefix(check_beside(&mask, out), "input.mask"));
+    BB_TRY(bb_status_prefix(check_beside(&truth, out), "input.truth"));
 done:
     return status;
 }
@@ -313,12 +313,12 @@ bb_status bb_fringe_input_open(const bb_fringe_study *study, bb_fringe_input *ou
     bb_map_file map = {0};
     BB_TRY(bb_fringe_input_inspect(study, out));
     if (out->columns > 0) {
-        BB_TRY(bb_study_name_failure(read_data(study, &map, out), "input.file"));
-        BB_TRY(bb_study_name_failure(take_mask(study, out), "input.%s",
-                                     study->input.mask != NULL ? "mask" : "file"));
+        BB_TRY(bb_status_prefix(read_data(study, &map, out), "input.file"));
+        BB_TRY(bb_status_prefix(take_mask(study, out), "input.%s",
+                                study->input.mask != NULL ? "mask" : "file"));
         BB_TRY((out->steps > 0 ? take_frames : take_phase)(study, &map, out));
         bb_map_file_release(&map);
-        BB_TRY(bb_study_name_failure(take_truth(study, out), "input.truth"));
+        BB_TRY(bb_status_prefix(take_truth(study, out), "input.truth"));
         bb_log_detail("input: size, surface, pupil and noise of the study are of no effect");
     }
 done:

@@ -6,8 +6,8 @@
 // Every stride-th column and row is kept, from the first on; the stride is the same along both.
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
-#include "sim/dump.h"
 #include "sim/fringe/fringe_work.h"
+#include "sim/run/dump.h"
 #include "solvers/unwrap/unwrap_quality.h"
 
 #include <ctype.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/energy.h"
 #include "sim/fringe/fringe_experiment.h"
 #include "sim/fringe/fringe_work.h"
+#include "sim/pipelines/energy.h"
 #include "solvers/unwrap/unwrap_quality.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 
 #include "physics/fringe/fringe_config.h"
 #include "sim/kernels/kernel_keys.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 #include "solvers/unwrap/unwrap_config.h"
 
 /// Numbers of one slot (solvers/unwrap/unwrap_config.h); -1: the pipeline's.

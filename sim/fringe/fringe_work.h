@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State of a run of a fringe study, as its parts see it (sim/part.h): its input, devices and their
-// compiled kernels, the scene of a draw, the reference's phase, and the scores.
+// State of a run of a fringe study, as its parts see it (sim/run/part.h): its input, devices and
+// their compiled kernels, the scene of a draw, the reference's phase, and the scores.
 //
 // One draw is at hand at a time: bb_fringe_work_look, then the reference, then the others.
 #ifndef BB_SIM_FRINGE_FRINGE_WORK_H
 #define BB_SIM_FRINGE_FRINGE_WORK_H
 
 #include "physics/fringe/interferogram.h"
-#include "sim/device_choice.h"
-#include "sim/evaluation.h"
 #include "sim/fringe/fringe_study.h"
 #include "sim/kernels/kernel_variants.h"
-#include "sim/part.h"
 #include "sim/pipelines/draws.h"
+#include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/search.h"
+#include "sim/run/device_choice.h"
+#include "sim/run/part.h"
 #include "solvers/unwrap/unwrap.h"
 
 /// What `input:` gives. Zero-initialised it is none.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/declared_size.h"
 
-#include "sim/address_space.h"
-#include "sim/hdf5_library.h"
-#include "sim/plan.h"
+#include "core/address_space.h"
+#include "core/need.h"
+#include "sim/input/hdf5_library.h"
 
 #include <hdf5.h>
 #include <math.h>
@@ -71,7 +71,7 @@ bb_status bb_declared_size_plans(bb_index rows, bb_index columns)
 {
     bb_status status = BB_OK;
     const double bytes = LEAST_BYTES * (double)rows * (double)columns;
-    const double maximum = fmin(BB_PLAN_HOPELESS * machine_bytes(), bb_address_space_left());
+    const double maximum = fmin(BB_NEED_HOPELESS * machine_bytes(), bb_address_space_left());
     BB_REQUIRE(bytes <= maximum, BB_MEMORY,
                "%td x %td values take %.1f GB to compute with or more, a run here may take %.1f",
                rows, columns, 1e-9 * bytes, 1e-9 * maximum);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/fits_image.h"
 
+#include "core/address_space.h"
 #include "core/disk_file.h"
 #include "core/file.h"
-#include "sim/address_space.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,8 +71,8 @@ bb_status bb_fits_image_read(const bb_fits_request *request, bb_fits_image *out)
 
 #else
 
+#include "core/isolation.h"
 #include "sim/input/declared_size.h"
-#include "sim/isolation.h"
 
 #include <errno.h>
 #include <fitsio.h>

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/map_file.h"
 
+#include "core/address_space.h"
 #include "core/digest.h"
 #include "core/file.h"
-#include "sim/address_space.h"
-#include "sim/hdf5_library.h"
+#include "core/isolation.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/fits_image.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_dataset.h"
 #include "sim/input/unit.h"
 #include "sim/input/value_attributes.h"
-#include "sim/isolation.h"
-#include "sim/study.h"
 
 #include <string.h>
 
@@ -187,8 +186,8 @@ static bb_status inspect(void *context)
 {
     survey *found = context;
     handles open = {.file = -1, .id = -1, .type = -1, .space = -1};
-    const bb_status status = bb_study_name_failure(inspect_open(found, &open), "'%s', dataset '%s'",
-                                                   found->request->file, found->request->dataset);
+    const bb_status status = bb_status_prefix(inspect_open(found, &open), "'%s', dataset '%s'",
+                                              found->request->file, found->request->dataset);
     (void)H5Sclose(open.space);
     (void)H5Tclose(open.type);
     (void)H5Dclose(open.id);
@@ -224,9 +223,9 @@ static bb_status take_image(const bb_map_request *request, bool header, bb_map_f
                                     .most_axes = request->cube != NULL || request->steps ? 3 : 2,
                                     .limit = longest_edge(request)};
     BB_TRY((header ? bb_fits_image_inspect : bb_fits_image_read)(&wanted, &image));
-    BB_TRY(bb_study_name_failure(check_mask(request, !image.is_float, image.is_float), "'%s'",
-                                 request->file));
-    BB_TRY(bb_study_name_failure(check_unit(request, image.unit), "'%s'", request->file));
+    BB_TRY(bb_status_prefix(check_mask(request, !image.is_float, image.is_float), "'%s'",
+                            request->file));
+    BB_TRY(bb_status_prefix(check_unit(request, image.unit), "'%s'", request->file));
     *out = (bb_map_file){.steps = image.axes == 3 ? image.planes : 0,
                          .rows = image.rows,
                          .columns = image.columns,

@@ -2,7 +2,7 @@
 #include "sim/input/matrix_dataset.h"
 
 #include "core/memory.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #define BB_SIM_INPUT_MATRIX_DATASET_H
 
 #include "core/array.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_metadata.h"
 #include "sim/input/value_attributes.h"
 

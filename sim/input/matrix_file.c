@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/matrix_file.h"
 
+#include "core/address_space.h"
 #include "core/digest.h"
 #include "core/file.h"
+#include "core/isolation.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/address_space.h"
-#include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
 #include "sim/input/fits_image.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_dataset.h"
-#include "sim/isolation.h"
-#include "sim/study.h"
 
 #include <ctype.h>
 #include <hdf5.h>
@@ -234,8 +233,8 @@ done:
 static bb_status inspect(void *context)
 {
     facts *found = context;
-    return bb_study_name_failure(inspect_here(found), "'%s', dataset '%s'", found->place->file,
-                                 found->place->dataset);
+    return bb_status_prefix(inspect_here(found), "'%s', dataset '%s'", found->place->file,
+                            found->place->dataset);
 }
 
 static bb_status inspect_apart(const bb_matrix_place *place, facts *found)
@@ -480,9 +479,9 @@ bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity)
     bb_status status = BB_OK;
     const char *unit = NULL;
     double factor = 1.0;
-    BB_TRY(bb_study_name_failure(
-        bb_unit_find(quantity, file->unit_said ? file->unit : "", &unit, &factor), "%s",
-        file->title));
+    BB_TRY(
+        bb_status_prefix(bb_unit_find(quantity, file->unit_said ? file->unit : "", &unit, &factor),
+                         "%s", file->title));
     const double largest = fmax(fabs(file->minimum), fabs(file->maximum));
     BB_REQUIRE(isfinite(largest * factor), BB_INVALID, "%s: %g %s is no finite value in %s",
                file->title, largest, file->unit, unit);

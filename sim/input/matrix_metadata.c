@@ -2,7 +2,7 @@
 #include "sim/input/matrix_metadata.h"
 
 #include "core/digest.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/input/value_attributes.h"
 
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 
 #include <hdf5.h>
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "sim/kernels/kernel_keys.h"
 
 #include "sim/kernels/wisdom_file.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 
 #include <unistd.h>
 

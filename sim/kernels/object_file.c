@@ -4,14 +4,14 @@
 #include "build_info.h"
 #include "core/digest.h"
 #include "core/file.h"
+#include "core/isolation.h"
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "core/text.h"
-#include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/value_attributes.h"
-#include "sim/isolation.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 #include "solvers/kernels/kernel_manager.h"
 
 #include <hdf5.h>
@@ -387,10 +387,10 @@ done:
 static bb_status read_named(hid_t file, const char *path, const bb_program_object *object,
                             double file_bytes, bb_program_data *out)
 {
-    return bb_study_name_failure(read_object(file, object, file_bytes, out),
-                                 "object %s (%s of %s), dataset '%s' of '%s'", object->name,
-                                 object->structure == BB_STRUCTURE_MATRIX ? "matrix" : "vector",
-                                 bb_element_type_row(object->type)->name, object->name, path);
+    return bb_status_prefix(read_object(file, object, file_bytes, out),
+                            "object %s (%s of %s), dataset '%s' of '%s'", object->name,
+                            object->structure == BB_STRUCTURE_MATRIX ? "matrix" : "vector",
+                            bb_element_type_row(object->type)->name, object->name, path);
 }
 
 typedef struct reading {

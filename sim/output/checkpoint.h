@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Checkpoints: the state of a computation as a file of core/store.h, from which the same build goes
-// on bit for bit with the same subject (sim/subject.h). `--checkpoint`, `--checkpoint-every` and
+// on bit for bit with the same subject (sim/output/subject.h). `--checkpoint`, `--checkpoint-every`
+// and
 // `--resume` of every experiment that has them.
 #ifndef BB_SIM_OUTPUT_CHECKPOINT_H
 #define BB_SIM_OUTPUT_CHECKPOINT_H
 
 #include "core/store.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 
 /// Opens a checkpoint and compares its checksum and subject. Errors: those of bb_store_open,
 /// BB_INVALID (of another experiment, or another subject, with the groups that differ). Owner of

@@ -6,8 +6,8 @@
 #define BB_SIM_OUTPUT_COMPARISON_H
 
 #include "core/text.h"
-#include "sim/experiment.h"
 #include "sim/output/results.h"
+#include "sim/run/experiment.h"
 
 /// What is compared, and how the two are called: "a.h5", or "recorded".
 typedef struct bb_comparison {

@@ -4,8 +4,8 @@
 #ifndef BB_SIM_OUTPUT_FRONT_H
 #define BB_SIM_OUTPUT_FRONT_H
 
-#include "sim/experiment.h"
 #include "sim/output/results.h"
+#include "sim/run/experiment.h"
 
 /// What is to be least.
 typedef enum bb_front_measure {

@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "core/suggestion.h"
-#include "sim/dump.h"
+#include "sim/run/dump.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "core/thread.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "sim/output/results.h"
 

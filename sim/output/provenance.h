@@ -7,7 +7,7 @@
 
 #include "sim/config/config.h"
 #include "sim/output/output_table.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 
 /// Name and version of one library that was linked or loaded.
 typedef struct bb_library {

@@ -3,7 +3,7 @@
 
 #include "core/disk_file.h"
 #include "core/memory.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/provenance.h"
 
 #include <errno.h>

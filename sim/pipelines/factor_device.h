@@ -7,9 +7,9 @@
 #ifndef BB_SIM_PIPELINES_FACTOR_DEVICE_H
 #define BB_SIM_PIPELINES_FACTOR_DEVICE_H
 
-#include "sim/device_choice.h"
 #include "sim/pipelines/factor_problem.h"
-#include "sim/plan.h"
+#include "sim/run/device_choice.h"
+#include "sim/run/plan.h"
 #include "solvers/factor/panels/panel_cholesky.h"
 #include "solvers/factor/residual_scorer.h"
 

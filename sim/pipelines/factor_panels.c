@@ -8,7 +8,7 @@
 #include "core/memory.h"
 #include "core/stage.h"
 #include "sim/pipelines/factor_map.h"
-#include "sim/plan.h"
+#include "sim/run/plan.h"
 
 #include <math.h>
 #include <stdio.h>

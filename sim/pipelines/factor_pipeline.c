@@ -2,12 +2,12 @@
 #include "sim/pipelines/factor_pipeline.h"
 
 #include "sim/config/config.h"
+#include "sim/pipelines/column_scale.h"
 #include "sim/pipelines/factor_map.h"
-#include "sim/pipelines/storage/column_scale.h"
-#include "sim/pipelines/storage/factor_storage.h"
-#include "sim/pipelines/storage/slope_rounding.h"
-#include "sim/pipelines/storage/sum_rounding.h"
+#include "sim/pipelines/factor_storage.h"
+#include "sim/pipelines/slope_rounding.h"
 #include "sim/pipelines/storage_search.h"
+#include "sim/pipelines/sum_rounding.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "precision/codec.h"
 #include "precision/policy.h"
 #include "sim/pipelines/draws.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 #include "solvers/distributed/tile_message.h"
 #include "solvers/factor/refinement.h"
 

@@ -5,7 +5,7 @@
 #define BB_SIM_PIPELINES_FACTOR_PLAN_H
 
 #include "sim/pipelines/factor_pipeline.h"
-#include "sim/plan.h"
+#include "sim/run/plan.h"
 
 /// What a study solves.
 typedef struct bb_factor_extent {

@@ -7,7 +7,7 @@
 #include "core/stage.h"
 #include "precision/draw.h"
 #include "precision/scaling.h"
-#include "sim/energy.h"
+#include "sim/pipelines/energy.h"
 #include "sim/pipelines/factor_engine.h"
 #include "solvers/factor/tiles/tile_cholesky.h"
 

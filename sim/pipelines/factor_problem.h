@@ -4,7 +4,7 @@
 #ifndef BB_SIM_PIPELINES_FACTOR_PROBLEM_H
 #define BB_SIM_PIPELINES_FACTOR_PROBLEM_H
 
-#include "sim/evaluation.h"
+#include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/factor_pipeline.h"
 #include "solvers/factor/reconstructor.h"
 

@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "precision/format.h"
-#include "sim/evaluation.h"
+#include "sim/pipelines/evaluation.h"
 #include "solvers/factor/spectrum.h"
 
 // Of the tiles that the study names.

@@ -2,11 +2,11 @@
 #include "sim/pipelines/pipeline_restart.h"
 
 #include "core/file.h"
+#include "core/interrupt.h"
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/interrupt.h"
+#include "sim/output/subject.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/subject.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #ifndef BB_SIM_PIPELINES_PIPELINE_RESTART_H
 #define BB_SIM_PIPELINES_PIPELINE_RESTART_H
 
-#include "sim/evaluation.h"
 #include "sim/output/checkpoint.h"
+#include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/factor_pipeline.h"
 #include "sim/pipelines/search.h"
 

@@ -353,7 +353,7 @@ static bb_status encode(const bb_product_pipeline *pipeline, const bb_exact_rows
     bb_coded_matrix *matrix = NULL;
     double begin = bb_clock_seconds();
     *report = bb_coding_report_start();
-    BB_TRY(bb_study_name_failure(
+    BB_TRY(bb_status_prefix(
         bb_coded_matrix_create(&pipeline->storage, (bb_row_scale)pipeline->scale, layout, &matrix),
         "pipeline %s", pipeline->name));
     coding work = {.rows = rows, .matrix = matrix, .certificates = extras->certificates};

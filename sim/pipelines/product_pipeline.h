@@ -7,10 +7,10 @@
 
 #include "physics/wafer/overlay/delivery.h"
 #include "precision/coded_matrix.h"
-#include "sim/device_choice.h"
 #include "sim/kernels/kernel_keys.h"
 #include "sim/pipelines/draws.h"
-#include "sim/study.h"
+#include "sim/run/device_choice.h"
+#include "sim/run/study.h"
 #include "solvers/operator/coded_operator.h"
 
 /// Keys of `search:`, with max_loss (storage_search.h).

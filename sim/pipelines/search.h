@@ -17,8 +17,8 @@
 #include "core/outcome.h"
 #include "core/store.h"
 #include "core/text.h"
-#include "sim/experiment.h"
 #include "sim/output/output_table.h"
+#include "sim/run/experiment.h"
 
 #include <stdbool.h>
 

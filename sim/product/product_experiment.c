@@ -5,19 +5,19 @@
 #include "core/random.h"
 #include "precision/coded_matrix.h"
 #include "precision/error_norms.h"
-#include "sim/device_choice.h"
-#include "sim/dump.h"
-#include "sim/energy.h"
-#include "sim/evaluation.h"
-#include "sim/experiment.h"
 #include "sim/input/declared_size.h"
 #include "sim/kernels/kernel_variants.h"
 #include "sim/output/results.h"
-#include "sim/part.h"
+#include "sim/pipelines/energy.h"
+#include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/pipeline_restart.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/product/product_study.h"
-#include "sim/study.h"
+#include "sim/run/device_choice.h"
+#include "sim/run/dump.h"
+#include "sim/run/experiment.h"
+#include "sim/run/part.h"
+#include "sim/run/study.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -203,8 +203,8 @@ static bb_status lay_out(const bb_product_study *study, const bb_matrix_file *fi
                               .row_columns = study->layout.row_columns,
                               .range = bb_matrix_file_range(file)};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        BB_TRY(bb_study_name_failure(bb_matrix_layout_check(out, &pipelines[p].storage),
-                                     "pipeline %s", pipelines[p].name));
+        BB_TRY(bb_status_prefix(bb_matrix_layout_check(out, &pipelines[p].storage), "pipeline %s",
+                                pipelines[p].name));
     }
 done:
     return status;
@@ -212,14 +212,14 @@ done:
 
 static bb_status open_matrix(const bb_product_study *study, bb_matrix_file **out)
 {
-    return bb_study_name_failure(bb_matrix_file_open(&study->matrix, false, "C", out), "matrix");
+    return bb_status_prefix(bb_matrix_file_open(&study->matrix, false, "C", out), "matrix");
 }
 
 // X of a study that has one.
 static bb_status open_inputs(const bb_product_study *study, bb_index columns, bb_matrix_file **out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_study_name_failure(bb_matrix_file_open(&study->inputs, false, "X", out), "inputs"));
+    BB_TRY(bb_status_prefix(bb_matrix_file_open(&study->inputs, false, "X", out), "inputs"));
     const bb_matrix_source *source = bb_matrix_file_source(*out);
     BB_REQUIRE(source->columns == columns, BB_INVALID,
                "inputs: %td values a vector, expected the matrix's %td columns", source->columns,

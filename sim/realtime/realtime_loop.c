@@ -2,10 +2,10 @@
 #include "sim/realtime/realtime_loop.h"
 
 #include "core/clock.h"
+#include "core/interrupt.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "sim/interrupt.h"
 
 #include <errno.h>
 #include <math.h>

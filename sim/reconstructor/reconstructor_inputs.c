@@ -3,7 +3,7 @@
 
 #include "core/memory.h"
 #include "sim/input/declared_size.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,8 +49,7 @@ static bb_status open_place(const bb_matrix_place *place, bool symmetric, bb_qua
                             const char *name, const char *key, const char *unit,
                             bb_matrix_file **out)
 {
-    return bb_study_name_failure(open_dataset(place, symmetric, quantity, name, unit, out), "%s",
-                                 key);
+    return bb_status_prefix(open_dataset(place, symmetric, quantity, name, unit, out), "%s", key);
 }
 
 // All values of a dataset.

@@ -7,9 +7,9 @@
 #ifndef BB_SIM_REPORT_CLOUD_H
 #define BB_SIM_REPORT_CLOUD_H
 
-#include "sim/experiment.h"
 #include "sim/output/results.h"
 #include "sim/report/figure.h"
+#include "sim/run/experiment.h"
 
 #include <stdbool.h>
 

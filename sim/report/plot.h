@@ -4,8 +4,8 @@
 #ifndef BB_SIM_REPORT_PLOT_H
 #define BB_SIM_REPORT_PLOT_H
 
-#include "sim/experiment.h"
 #include "sim/report/figure.h"
+#include "sim/run/experiment.h"
 
 /// What a picture is drawn from.
 typedef struct bb_plot_scene {

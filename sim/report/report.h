@@ -6,8 +6,8 @@
 
 #include "core/file.h"
 #include "core/text.h"
-#include "sim/experiment.h"
 #include "sim/output/results.h"
+#include "sim/run/experiment.h"
 
 /// What a report is made of.
 typedef struct bb_report_request {

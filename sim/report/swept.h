@@ -5,9 +5,9 @@
 #ifndef BB_SIM_REPORT_SWEPT_H
 #define BB_SIM_REPORT_SWEPT_H
 
-#include "sim/experiment.h"
 #include "sim/output/grid.h"
 #include "sim/output/results.h"
+#include "sim/run/experiment.h"
 
 enum { BB_SWEPT_MOST_VALUES = 60, BB_SWEPT_RANGES = 24 };
 

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "sim/config/scalar.h"
 #include "sim/pipelines/failure_bound.h"
-#include "sim/sweep/search/sweep_search.h"
+#include "sim/sweep/sweep_search.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>

@@ -7,7 +7,7 @@
 #include "sim/output/provenance.h"
 #include "sim/sweep/choice_statistics.h"
 #include "sim/sweep/record_file.h"
-#include "sim/sweep/search/sweep_search.h"
+#include "sim/sweep/sweep_search.h"
 
 #include <jansson.h>
 #include <math.h>

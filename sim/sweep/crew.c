@@ -2,8 +2,8 @@
 #include "sim/sweep/crew.h"
 
 #include "core/clock.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
-#include "sim/interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,6 +8,7 @@
 #include "sim/config/binding.h"
 #include "sim/config/config.h"
 #include "sim/config/scalar.h"
+#include "sim/output/output_table.h"
 
 #include <gsl/gsl_qrng.h>
 #include <math.h>

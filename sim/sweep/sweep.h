@@ -22,7 +22,7 @@
 #include "core/file.h"
 #include "sim/config/config.h"
 #include "sim/config/node.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "sim/sweep/sweep_axis.h"
 
 #include <stdint.h>

@@ -3,8 +3,8 @@
 
 #include "build_info.h"
 #include "core/memory.h"
-#include "sim/device_choice.h"
-#include "sim/study.h"
+#include "sim/run/device_choice.h"
+#include "sim/run/study.h"
 
 #include <errno.h>
 #include <jansson.h>

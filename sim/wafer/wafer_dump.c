@@ -3,8 +3,8 @@
 // The operators of a wafer study for `--dump`: `rows` are C_<axis>_<field> (slit points of the
 // field x cells, m/K), `inputs` are S_<field> (light steps x cells, K).
 #include "core/memory.h"
-#include "sim/dump.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
+#include "sim/run/dump.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"
 

@@ -4,11 +4,11 @@
 #ifndef BB_SIM_WAFER_WAFER_EXPERIMENT_H
 #define BB_SIM_WAFER_WAFER_EXPERIMENT_H
 
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 
 extern const bb_experiment bb_wafer_experiment;
 
-/// Functions of that row; contracts in sim/experiment.h, `study` is a bb_wafer_study.
+/// Functions of that row; contracts in sim/run/experiment.h, `study` is a bb_wafer_study.
 BB_CHECKED bb_status bb_wafer_experiment_plan(const void *study, const bb_run_options *options,
                                               bb_plan *plan);
 /// Heat of the wafer, field by field -> response rows in every pipeline's storage -> one

@@ -16,7 +16,7 @@
 #include "core/stage.h"
 #include "core/team.h"
 #include "core/thread.h"
-#include "sim/energy.h"
+#include "sim/pipelines/energy.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"
 #include "solvers/operator/coded_operator.h"

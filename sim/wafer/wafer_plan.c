@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "physics/wafer/heat/bare_clamp.h"
 #include "physics/wafer/heat/heat_sizes.h"
-#include "sim/device_choice.h"
+#include "sim/run/device_choice.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"

@@ -4,7 +4,7 @@
 // it has kept goes into a checkpoint at the end of a step, and comes back to the same bits.
 #include "core/log.h"
 #include "core/memory.h"
-#include "sim/subject.h"
+#include "sim/output/subject.h"
 #include "sim/wafer/heat/wafer_heating.h"
 
 #include <string.h>

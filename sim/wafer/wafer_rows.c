@@ -7,8 +7,8 @@
 #include "sim/config/binding.h"
 #include "sim/config/difference.h"
 #include "sim/config/emission.h"
-#include "sim/study.h"
-#include "sim/subject.h"
+#include "sim/output/subject.h"
+#include "sim/run/study.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <stdint.h>
@@ -224,8 +224,8 @@ bb_status bb_wafer_row_source_open(const bb_wafer_study *study, const bb_wafer_p
     bb_status status = BB_OK;
     *out = (bb_wafer_row_source){0};
     if (study->response.generator == (int)BB_GENERATOR_FILE) {
-        BB_TRY(bb_study_name_failure(open_file(study, problem, index, axis, false, out),
-                                     "response.file"));
+        BB_TRY(
+            bb_status_prefix(open_file(study, problem, index, axis, false, out), "response.file"));
     } else {
         BB_TRY(bb_wafer_problem_rows(problem, index, axis, &out->physics));
         out->source = out->physics.source;
@@ -252,8 +252,8 @@ bb_status bb_wafer_rows_check(const bb_wafer_study *study)
     BB_TRY(bb_wafer_problem_create_layout(&physics, &layout));
     for (bb_index a = 0; a < study->response.axes.count; ++a) {
         for (bb_index field = 0; field < layout->scored_count; ++field) {
-            BB_TRY(bb_study_name_failure(
-                open_file(study, layout, field, axes[a], true, &row_source), "response.file"));
+            BB_TRY(bb_status_prefix(open_file(study, layout, field, axes[a], true, &row_source),
+                                    "response.file"));
             bb_wafer_row_source_release(&row_source);
         }
     }

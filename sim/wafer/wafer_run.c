@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/log.h"
-#include "sim/device_choice.h"
+#include "sim/run/device_choice.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_work.h"
 

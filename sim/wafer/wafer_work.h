@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// State of a run of a wafer study, as its parts see it (sim/part.h): the results of its pipelines,
-// the sizes of its plan, and the table of parts.
+// State of a run of a wafer study, as its parts see it (sim/run/part.h): the results of its
+// pipelines, the sizes of its plan, and the table of parts.
 #ifndef BB_SIM_WAFER_WAFER_WORK_H
 #define BB_SIM_WAFER_WAFER_WORK_H
 
 #include "precision/row_certificate.h"
-#include "sim/evaluation.h"
-#include "sim/part.h"
+#include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/pipelines/storage_search.h"
+#include "sim/run/part.h"
 #include "sim/wafer/heat/wafer_heating.h"
 
 enum { BB_WAFER_AXES = 3, BB_WAFER_PLACED = 4 };

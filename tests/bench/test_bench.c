@@ -4,7 +4,7 @@
 // a format takes; joules by a meter of the test's. Times and bars depend on the machine.
 #include "bench/gemv/gemv_bench.h"
 #include "core/thread.h"
-#include "sim/energy.h"
+#include "sim/pipelines/energy.h"
 #include "tests/powercap_tree.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/program.h"

@@ -3,7 +3,7 @@
 // libFuzzer target: any bytes as a configuration file. They are refused with problems or a
 // file named, or are a study whose resolved copy is a study again and resolves to the same text;
 // nothing is kept in memory.
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "tests/fuzz/fuzz_input.h"
 
 #include <sys/mman.h>

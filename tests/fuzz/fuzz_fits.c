@@ -4,7 +4,7 @@
 // is read whole; as a symmetric one its halves agree.
 //
 // Input: which part is asked for and how, then the file.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/fuzz/fuzz_input.h"
 #include "tests/fuzz/reader_here.h"

@@ -5,7 +5,7 @@
 // gives finite values, the same whole and in blocks.
 //
 // Input: how it is opened, then the edits of BB_FUZZ_SEEDS/matrix.h5.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/fuzz/hdf5_edit.h"
 #include "tests/fuzz/reader_here.h"

@@ -5,7 +5,7 @@
 // text.
 //
 // Input: which of the seeds (BB_FUZZ_SEEDS/show-N.h5) is edited, then the edits.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/output/summary.h"
 #include "tests/fuzz/hdf5_edit.h"

@@ -2,7 +2,7 @@
 //
 // libFuzzer target: any bytes as the lines that a shard wrote. They are refused, or every point has
 // a class and what is gathered can be read.
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "sim/sweep/collection.h"
 #include "tests/fuzz/fuzz_input.h"
 

@@ -2,7 +2,7 @@
 //
 // Edits of an HDF5 file that a fuzzer chooses: what stands in it, of which type and shape, under
 // which name and link. Damaged bytes would end in the checks of libhdf5, which is not instrumented
-// and whose crashes a child process takes (sim/isolation.h); here the library has written every
+// and whose crashes a child process takes (core/isolation.h); here the library has written every
 // file, and what reads it is the target.
 #ifndef BB_TESTS_FUZZ_HDF5_EDIT_H
 #define BB_TESTS_FUZZ_HDF5_EDIT_H

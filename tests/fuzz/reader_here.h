@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In place of sim/isolation.c: readers run in this process, where the fuzzer sees what they reach
+// In place of core/isolation.c: readers run in this process, where the fuzzer sees what they reach
 // and sanitizers what they do. Include it in one file of a target.
 #ifndef BB_TESTS_FUZZ_READER_HERE_H
 #define BB_TESTS_FUZZ_READER_HERE_H
 
-#include "sim/isolation.h"
+#include "core/isolation.h"
 
 bb_status bb_isolation_run(const char *what, unsigned seconds, bb_status (*task)(void *),
                            void *context)

@@ -5,7 +5,7 @@
 #define BB_TESTS_SIM_COMMAND_LINE_H
 
 #include "core/memory.h"
-#include "sim/command.h"
+#include "sim/cli/command.h"
 #include "tests/check.h"
 
 #include <fcntl.h>

@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/shared_results.h"
 

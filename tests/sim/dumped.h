@@ -4,7 +4,7 @@
 #ifndef BB_TESTS_SIM_DUMPED_H
 #define BB_TESTS_SIM_DUMPED_H
 
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"

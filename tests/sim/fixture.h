@@ -6,7 +6,7 @@
 #define BB_TESTS_SIM_FIXTURE_H
 
 #include "core/file.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/reader.h"
 #include "sim/output/results.h"

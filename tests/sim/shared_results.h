@@ -7,7 +7,7 @@
 #define BB_TESTS_SIM_SHARED_RESULTS_H
 
 #include "core/file.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/reader.h"

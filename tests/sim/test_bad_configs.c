@@ -5,7 +5,7 @@
 //
 //     # override: key=value
 //     # expect: file.yaml:12:15: atmosphere.r0_m = 15: expected a number in (0, 5] m
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "tests/check.h"
 
 #include <dirent.h>

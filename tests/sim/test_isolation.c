@@ -2,9 +2,9 @@
 //
 // Children that read or draw: they end with their parent, and leave no file and no program.
 #include "core/file.h"
+#include "core/interrupt.h"
+#include "core/isolation.h"
 #include "core/work_folder.h"
-#include "sim/interrupt.h"
-#include "sim/isolation.h"
 #include "tests/sim/fixture.h"
 
 #include <signal.h>

@@ -4,7 +4,7 @@
 #include "core/device/device.h"
 #include "core/file.h"
 #include "core/random.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"
 

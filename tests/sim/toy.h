@@ -4,8 +4,8 @@
 #ifndef BB_TESTS_SIM_TOY_H
 #define BB_TESTS_SIM_TOY_H
 
-#include "sim/experiment.h"
-#include "sim/study.h"
+#include "sim/run/experiment.h"
+#include "sim/run/study.h"
 
 typedef struct toy_grid {
     bb_index columns;

@@ -12,7 +12,7 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/learn/ao_learn_config.h"
 #include "sim/output/output_table.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>
@@ -247,10 +247,8 @@ static bb_status open_covariance(const bb_ao_learn_config *learn, bb_matrix_file
 {
     bb_status status = BB_OK;
     static const char key[] = "learn.covariance";
-    BB_TRY(
-        bb_study_name_failure(bb_matrix_file_open(&learn->covariance, true, key, out), "%s", key));
-    BB_TRY(bb_study_name_failure(bb_matrix_file_expect(*out, BB_QUANTITY_ANGLE_COVARIANCE), "%s",
-                                 key));
+    BB_TRY(bb_status_prefix(bb_matrix_file_open(&learn->covariance, true, key, out), "%s", key));
+    BB_TRY(bb_status_prefix(bb_matrix_file_expect(*out, BB_QUANTITY_ANGLE_COVARIANCE), "%s", key));
 done:
     return status;
 }

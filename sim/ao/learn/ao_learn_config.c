@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/ao/learn/ao_learn_config.h"
 
-#include "sim/study.h"
+#include "sim/run/study.h"
 
 static const char *const source_names[] = {"off", "covariance_file", "frames", "profile", NULL};
 

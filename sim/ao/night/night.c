@@ -12,10 +12,10 @@
 #include "sim/ao/ao_study.h"
 #include "sim/ao/ao_whole.h"
 #include "sim/ao/night/night_schedule.h"
-#include "sim/evaluation.h"
 #include "sim/output/output_table.h"
-#include "sim/pipelines/storage/narrow_sum.h"
-#include "sim/pipelines/storage/sum_rounding.h"
+#include "sim/pipelines/evaluation.h"
+#include "sim/pipelines/narrow_sum.h"
+#include "sim/pipelines/sum_rounding.h"
 #include "solvers/factor/residual_covariance.h"
 
 #include <math.h>

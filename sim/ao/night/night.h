@@ -8,7 +8,7 @@
 
 #include "sim/ao/ao_study.h"
 #include "sim/pipelines/factor_plan.h"
-#include "sim/plan.h"
+#include "sim/run/plan.h"
 
 /// Zero without a night.
 typedef struct bb_night_planned {

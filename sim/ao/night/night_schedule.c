@@ -2,7 +2,7 @@
 #include "sim/ao/night/night_schedule.h"
 
 #include "core/memory.h"
-#include "sim/evaluation.h"
+#include "sim/pipelines/evaluation.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/ao/realtime/telemetry_file.h"
-#include "sim/device_choice.h"
+#include "sim/run/device_choice.h"
 
 #include <assert.h>
 #include <math.h>

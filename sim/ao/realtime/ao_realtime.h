@@ -12,9 +12,9 @@
 
 #include "sim/ao/ao_extent.h"
 #include "sim/ao/realtime/frame_loop.h"
-#include "sim/experiment.h"
-#include "sim/part.h"
 #include "sim/realtime/realtime_report.h"
+#include "sim/run/experiment.h"
+#include "sim/run/part.h"
 
 /// Stages of a record: those of bb_command_stage, then what they do not cover.
 enum { BB_FRAME_HOST = BB_COMMAND_STAGES, BB_FRAME_STAGES };
@@ -32,8 +32,8 @@ BB_CHECKED bb_status bb_frame_loop_sum_up(const bb_frame_loop *loop,
                                           const bb_realtime_measurement *measured,
                                           bb_realtime_summary *out);
 
-/// Contract of `realtime` in sim/experiment.h; `study` is a bb_ao_study. Errors besides: those of
-/// bb_frame_loop_create and of the devices, BB_INVALID (no pipeline stores its reconstructor,
+/// Contract of `realtime` in sim/run/experiment.h; `study` is a bb_ao_study. Errors besides: those
+/// of bb_frame_loop_create and of the devices, BB_INVALID (no pipeline stores its reconstructor,
 /// several GPUs of what runs on the cpu), BB_DEVICE (more GPUs than there are), BB_UNSUPPORTED (a
 /// storage that the device does not multiply).
 BB_CHECKED bb_status bb_ao_realtime_run(const void *study, bb_results *results, bb_text *table);

@@ -2,7 +2,7 @@
 #include "sim/ao/realtime/ao_realtime_config.h"
 
 #include "precision/format.h"
-#include "sim/pipelines/storage/factor_storage.h"
+#include "sim/pipelines/factor_storage.h"
 #include "sim/pipelines/storage_search.h"
 #include "solvers/loop/command_loop.h"
 

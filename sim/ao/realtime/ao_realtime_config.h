@@ -7,7 +7,7 @@
 #define BB_SIM_AO_REALTIME_AO_REALTIME_CONFIG_H
 
 #include "core/schema.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 
 typedef enum bb_ao_controller {
     BB_FRAME_CONTROLLER_NONE,       ///< commands are the product

@@ -11,7 +11,7 @@
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/realtime/telemetry_file.h"
 #include "sim/pipelines/factor_device.h"
-#include "sim/pipelines/storage/slope_rounding.h"
+#include "sim/pipelines/slope_rounding.h"
 
 #include <math.h>
 #include <string.h>

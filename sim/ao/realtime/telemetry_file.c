@@ -6,7 +6,7 @@
 #include "sim/input/fits_image.h"
 #include "sim/input/map_file.h"
 #include "sim/input/unit.h"
-#include "sim/study.h"
+#include "sim/run/study.h"
 
 static const double slowest_value_s = 4e-8; // as of influence functions
 
@@ -79,7 +79,7 @@ bb_status bb_telemetry_file_load(const bb_telemetry_config *config, bb_index slo
                                  bb_telemetry_file *out)
 {
     bb_telemetry_file telemetry = {0};
-    const bb_status status = bb_study_name_failure(load(config, slopes, &telemetry), "%s", key);
+    const bb_status status = bb_status_prefix(load(config, slopes, &telemetry), "%s", key);
     if (status != BB_OK) {
         bb_telemetry_file_release(&telemetry);
     }
@@ -107,7 +107,7 @@ bb_status bb_telemetry_file_inspect(const bb_telemetry_config *config, bb_index 
                                     bb_index *frames)
 {
     *frames = 0;
-    return bb_study_name_failure(inspect(config, slopes, frames), "%s", key);
+    return bb_status_prefix(inspect(config, slopes, frames), "%s", key);
 }
 
 void bb_telemetry_file_release(bb_telemetry_file *telemetry)

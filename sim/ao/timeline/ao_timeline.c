@@ -6,7 +6,7 @@
 #include "sim/ao/ao_run.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
 #include "sim/ao/timeline/late_scores.h"
-#include "sim/pipelines/storage/stored_product.h"
+#include "sim/pipelines/stored_product.h"
 
 #include <cblas.h>
 #include <math.h>

@@ -3,10 +3,10 @@
 
 #include "core/clock.h"
 #include "core/disk_file.h"
+#include "core/isolation.h"
 #include "core/memory.h"
-#include "sim/hdf5_library.h"
 #include "sim/input/declared_size.h"
-#include "sim/isolation.h"
+#include "sim/input/hdf5_library.h"
 
 #include <errno.h>
 #include <math.h>
@@ -64,7 +64,7 @@ static bb_status hold_size(const char *path, bb_live_dataset *out)
     bb_status status = BB_OK;
     struct stat about;
     BB_REQUIRE(stat(path, &about) == 0, BB_IO, "cannot read '%s': %s", path, strerror(errno));
-    BB_TRY(bb_study_name_failure(
+    BB_TRY(bb_status_prefix(
         bb_declared_size_check(out->id,
                                (double)out->frames * (double)out->rows * (double)out->columns,
                                (double)about.st_size),

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "physics/fringe/detection.h"
 #include "physics/fringe/fringe_pupil.h"
-#include "sim/device_choice.h"
+#include "sim/run/device_choice.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/clock.h"
+#include "core/interrupt.h"
 #include "core/log.h"
 #include "core/memory.h"
 #include "physics/fringe/cycles.h"
@@ -7,7 +8,6 @@
 #include "sim/fringe/live/live_lanes.h"
 #include "sim/fringe/live/live_table.h"
 #include "sim/fringe/live/live_view.h"
-#include "sim/interrupt.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -127,7 +127,7 @@ void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_
 const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
                                         bb_index index, bb_index step);
 
-/// Appends what the heating depends on (sim/subject.h). Errors: those of bb_subject_write.
+/// Appends what the heating depends on (sim/output/subject.h). Errors: those of bb_subject_write.
 BB_CHECKED bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out);
 
 /// Opens and checks what `options` resume from; every 60 s where they say nothing. Errors: those of

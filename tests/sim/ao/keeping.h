@@ -6,8 +6,8 @@
 #define BB_TESTS_SIM_AO_KEEPING_H
 
 #include "sim/ao/ao_solve.h"
-#include "sim/hdf5_library.h"
-#include "sim/subject.h"
+#include "sim/input/hdf5_library.h"
+#include "sim/output/subject.h"
 #include "tests/sim/driver.h"
 
 #include <dirent.h>

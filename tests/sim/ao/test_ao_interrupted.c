@@ -2,8 +2,8 @@
 //
 // Runs of ao that are ended between two pipelines, by signals or by a full disk: a whole checkpoint
 // stays, a sentence says what it keeps, and the program goes on from it.
-#include "sim/command.h"
-#include "sim/interrupt.h"
+#include "core/interrupt.h"
+#include "sim/cli/command.h"
 #include "tests/sim/ao/keeping.h"
 #include "tests/sim/program.h"
 

@@ -2,7 +2,7 @@
 //
 // Masks of the pupil from the user's files: an asymmetric one through the driver, and what is
 // refused in which words.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
 
 // 120 x 120 pixels by numpy: a disc with a hole, a spider along +y and a segment missing at

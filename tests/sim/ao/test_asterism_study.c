@@ -4,7 +4,7 @@
 // same bits of results, and a resolved copy that runs to them again.
 #include "physics/ao/atmosphere.h"
 #include "sim/ao/ao_study.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "tests/sim/driver.h"
 
 static void put_study(const char *name, const char *lines)

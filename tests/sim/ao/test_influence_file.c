@@ -4,7 +4,7 @@
 // ones have their Strehl ratios, an asymmetric mirror, plans, and what is refused in which words.
 #include "sim/ao/ao_input.h"
 #include "sim/ao/realtime/ao_realtime.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/ao/keeping.h"
 #include "tests/sim/program.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The shipped configurations of thousands of measurements.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/preset.h"
 
 TEST_FULL(vlt_3136)

@@ -12,7 +12,7 @@
 #include "core/random.h"
 #include "sim/config/binding.h"
 #include "sim/config/scalar.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "tests/check.h"
 #include "tests/sim/campaign/study_caps.h"
 

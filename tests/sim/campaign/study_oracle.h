@@ -5,7 +5,8 @@
 #ifndef BB_TESTS_SIM_CAMPAIGN_STUDY_ORACLE_H
 #define BB_TESTS_SIM_CAMPAIGN_STUDY_ORACLE_H
 
-#include "sim/experiment.h"
+#include "sim/output/output_table.h"
+#include "sim/run/experiment.h"
 #include "tests/check.h"
 
 #include <hdf5.h>

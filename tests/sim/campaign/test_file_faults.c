@@ -4,7 +4,7 @@
 // matrix (the process that inspects it included), studies on matrices and inputs of the user's. An
 // error of memory, nothing kept, no file under the final name and none under a temporary one.
 #include "core/file.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"

@@ -9,7 +9,8 @@
 //
 // Studies are numbered: SEED 1 NUMBER repeats one.
 #include "core/file.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
+#include "sim/output/output_table.h"
 #include "tests/nightly.h"
 #include "tests/sim/campaign/study_generator.h"
 #include "tests/sim/campaign/study_oracle.h"

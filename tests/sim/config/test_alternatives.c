@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "sim/ao/ao_study.h"
 #include "sim/config/binding.h"
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "tests/sim/fixture.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 //
 // A study's kernels in measured variants: the result says so, is repeated by what it says, and the
 // file of measured variants is part of what the study is.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/kernels/kernel_variants.h"
 #include "sim/output/reader.h"
 #include "sim/sweep/sweep.h"

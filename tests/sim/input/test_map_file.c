@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Maps of the user's: numbers of any type, what is refused, damaged files.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/map_file.h"
 #include "tests/sim/fixture.h"
 

@@ -5,7 +5,7 @@
 #include "core/file.h"
 #include "core/random.h"
 #include "core/thread.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/input/matrix_file.h"
 #include "tests/sim/fixture.h"
 

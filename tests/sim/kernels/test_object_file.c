@@ -2,7 +2,7 @@
 //
 // Objects from HDF5 files as users write them, and back: every type and byte order, and every way
 // in which a dataset is none of the object's.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/kernels/object_file.h"
 #include "tests/sim/fixture.h"
 #include "tests/solvers/kernels/program_fixture.h"

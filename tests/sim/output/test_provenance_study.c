@@ -2,8 +2,8 @@
 //
 // /study: what a study's keys are called there, what of them is absent, and how lists and records
 // stand along their axes.
-#include "sim/experiment.h"
 #include "sim/output/provenance.h"
+#include "sim/run/experiment.h"
 #include "tests/sim/fixture.h"
 
 typedef struct layer {

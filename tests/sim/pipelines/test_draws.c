@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is said of a pipeline's draws, from prices that were made up.
-#include "sim/evaluation.h"
+#include "sim/pipelines/evaluation.h"
 #include "tests/sim/driver.h"
 
 static const bb_outcome fine = {BB_OUTCOME_OK, ""};

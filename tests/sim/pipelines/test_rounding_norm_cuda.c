@@ -3,7 +3,7 @@
 // The norm of rounding on a GPU: its twin fills what the cpu fills, whole, with modes and with
 // means taken out, and sweeps in its factor pay what those of the cpu pay.
 #include "core/device/device_source.h"
-#include "sim/pipelines/storage/rounding_norm.h"
+#include "sim/pipelines/rounding_norm.h"
 #include "tests/device_pair.h"
 #include "tests/solvers/dense.h"
 

@@ -2,7 +2,7 @@
 //
 // A vector of slopes times a stored matrix as a real-time computer has it, against the same by
 // scalars, one rounding at a time.
-#include "sim/pipelines/storage/stored_product.h"
+#include "sim/pipelines/stored_product.h"
 #include "tests/check.h"
 
 enum { M = 131, N = 6, GROUPS = 2 }; // more rows than sums at once

@@ -5,7 +5,7 @@
 #ifndef BB_TESTS_SIM_RECONSTRUCTOR_MATRICES_H
 #define BB_TESTS_SIM_RECONSTRUCTOR_MATRICES_H
 
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
 
 // mine.h5: correlations that fall with distance, not stationary, and little noise; what is

@@ -7,7 +7,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/output/results.h"

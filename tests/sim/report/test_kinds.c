@@ -2,7 +2,7 @@
 //
 // Every kind of picture in every format from small runs of the program, and by hand where a run
 // needs a machine that a test has not.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/report/gnuplot.h"
 #include "sim/report/plot.h"

@@ -2,7 +2,7 @@
 //
 // Tables of machines: what follows from their numbers, what a file may not say, and what Bamakhrama
 // et al. (2019), section 4.1, saw in theirs (Figure 4) in the one that is shipped.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/report/machine_table.h"
 #include "sim/report/plot.h"
 #include "tests/sim/fixture.h"

@@ -3,7 +3,7 @@
 // Pictures of prices: what stands where, by hand, and from the program as users run it.
 #include "core/file.h"
 #include "core/memory.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/output/provenance.h"
 #include "sim/report/plot.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Collections: every number of every point in its place, and what is said of choices.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/reader.h"
 #include "sim/sweep/choice_statistics.h"
 #include "tests/sim/sweep/toy_sweep.h"

@@ -5,8 +5,8 @@
 #ifndef BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
 #define BB_TESTS_SIM_SWEEP_TOY_SWEEP_H
 
-#include "sim/interrupt.h"
-#include "sim/study.h"
+#include "core/interrupt.h"
+#include "sim/run/study.h"
 #include "sim/sweep/collection.h"
 #include "sim/sweep/shard.h"
 #include "tests/sim/fixture.h"

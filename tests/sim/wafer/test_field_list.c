@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What `check --fields` lists and draws, of a layout and of the grid.
-#include "sim/experiment.h"
+#include "sim/run/experiment.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"

@@ -2,7 +2,7 @@
 //
 // Exact restart: from checkpoints of every kind of place a run goes on to the same bits; what does
 // not fit is refused; a run that a signal ends leaves a whole one.
-#include "sim/command.h"
+#include "sim/cli/command.h"
 #include "sim/wafer/heat/wafer_heating.h"
 #include "tests/sim/program.h"
 #include "tests/sim/wafer/heat/heated.h"

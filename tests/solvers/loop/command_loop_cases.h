@@ -187,7 +187,7 @@ TEST(products_are_those_of_fp64)
     storage_text = "fp16";
 }
 
-// y = Q P x + (R V) V^+ x, as sim/pipelines/storage/factor_storage.h scores it.
+// y = Q P x + (R V) V^+ x, as sim/pipelines/factor_storage.h scores it.
 TEST(means_are_multiplied_apart)
 {
     autocall(rig_close) rig self;

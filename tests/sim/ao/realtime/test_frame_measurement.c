@@ -2,7 +2,7 @@
 //
 // The deadline harness of ao on a clock that the test sets: frames that are late, posted ahead by
 // the device's clock or back to back, a signal, and what is not finite.
-#include "sim/interrupt.h"
+#include "core/interrupt.h"
 #include "tests/manual_clock.h"
 #include "tests/sim/ao/realtime/frame_rig.h"
 

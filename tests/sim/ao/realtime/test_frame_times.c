@@ -3,10 +3,10 @@
 // Frame times that a run takes of what its pipelines store: beside scores that stay as they are to
 // the bit, on a clock that the test sets, of the matrices that `bitbudget realtime` solves by
 // itself, within the plan.
+#include "core/interrupt.h"
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/realtime/ao_realtime.h"
-#include "sim/interrupt.h"
 #include "tests/manual_clock.h"
 #include "tests/sim/allocation_walk.h"
 #include "tests/sim/dumped.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/fringe/live/live_dataset.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/fringe/live/streams.h"
 

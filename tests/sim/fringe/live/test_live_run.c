@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Streams end to end, through the driver in this process, so that kernels are compiled once.
+#include "core/interrupt.h"
 #include "physics/fringe/interferogram.h"
 #include "sim/fringe/fringe_experiment.h"
 #include "sim/fringe/fringe_study.h"
-#include "sim/hdf5_library.h"
-#include "sim/interrupt.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/fixture.h" // needs the ones above
 #include "tests/sim/fringe/live/streams.h"

@@ -4,7 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/fringe/live/live_source.h"
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "tests/sim/fixture.h"
 #include "tests/sim/fringe/live/streams.h"
 

@@ -2,7 +2,7 @@
 //
 // The overlay report from configuration to table: what deliveries cost, and that the three errors
 // are what they are called.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/program.h"

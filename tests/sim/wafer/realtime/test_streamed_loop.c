@@ -3,7 +3,7 @@
 // Matrices that cross field by field and axes on several devices, without a GPU: on an emulation of
 // loop and stream the outputs are those of resident matrices on one device, bit for bit, whichever
 // slot a field gets; and the harness shows matrices that come too late.
-#include "sim/hdf5_library.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/realtime/wafer_loop.h"

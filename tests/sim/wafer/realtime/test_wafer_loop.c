@@ -3,8 +3,8 @@
 // The wafer's loop without a GPU: its periods, run by an emulation, against the offline path; what
 // it refuses, in words; the harness on the emulation, and the report of a measurement that is made
 // up.
-#include "sim/hdf5_library.h"
-#include "sim/interrupt.h"
+#include "core/interrupt.h"
+#include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
 #include "sim/wafer/realtime/realtime_measurement.h"
 #include "sim/wafer/realtime/wafer_loop.h"

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands of the program, one file each in sim/cli/, dispatched by a table.
+#ifndef BB_SIM_CLI_COMMAND_H
+#define BB_SIM_CLI_COMMAND_H
+
+#include "core/file.h"
+#include "sim/cli/command_table.h"
+#include "sim/cli/options.h"
+#include "sim/run/experiment.h"
+
+/// Runs the command line and returns the exit code: 0 done, 1 a comparison found differences, 2
+/// usage or configuration, 3 input or
+/// output, 4 out of memory, 5 device, 6 internal. Messages go to stderr, results to stdout.
+int bb_command_main(int argument_count, char **arguments, const bb_experiment_table *experiments);
+
+/// The same for a program of one command, named as the command.
+int bb_command_program(int argument_count, char **arguments, const bb_command *command);
+
+/// Loads the configuration that operands name, "CONFIG [key=value ...]", with --device as one more
+/// override, and prints all its problems. `begin` is that of bb_config_request, NULL for none.
+/// Errors and ownership as bb_config_load.
+BB_CHECKED bb_status bb_command_load(const bb_options *options,
+                                     const bb_experiment_table *experiments,
+                                     bb_status (*begin)(const char *device), bb_config **out);
+
+/// The same from a text in the place of the file that the first operand names.
+BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
+                                          const bb_experiment_table *experiments,
+                                          bb_status (*begin)(const char *device),
+                                          const bb_config_file *file, bb_config **out);
+
+/// The device that a command line asks for, --device or the override device=WORD; NULL: none.
+const char *bb_command_device(const bb_options *options);
+
+/// The output of a configuration: -o, or outputs/<experiment>-<config name>.h5, so that studies of
+/// two experiments do not meet; the name of one from standard input is stdin. Owner of `*out`: the
+/// caller.
+BB_CHECKED bb_status bb_command_output(const bb_options *options, const bb_experiment *experiment,
+                                       char **out);
+
+/// Adds the files that a command reads: its operands, the values of options that name inputs, the
+/// user's tuning file, and, with `config`, layers and tables of the study and the files that its
+/// keys name. `config` may be NULL. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
+                                       bb_file_list *inputs);
+
+BB_CHECKED bb_status bb_command_run(const bb_options *options,
+                                    const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_rerun(const bb_options *options,
+                                      const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_check(const bb_options *options,
+                                      const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_config(const bb_options *options,
+                                       const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_outputs(const bb_options *options,
+                                        const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_info(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_show(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_diff(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_plot(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_report(const bb_options *options,
+                                       const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_export(const bb_options *options,
+                                       const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_new(const bb_options *options,
+                                    const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_convergence(const bb_options *options,
+                                            const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_realtime(const bb_options *options,
+                                         const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_live(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_sweep(const bb_options *options,
+                                      const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_kernel(const bb_options *options,
+                                       const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_prebuild(const bb_options *options,
+                                         const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_tune(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_help(const bb_options *options,
+                                     const bb_experiment_table *experiments);
+BB_CHECKED bb_status bb_command_completion(const bb_options *options,
+                                           const bb_experiment_table *experiments);
+
+#endif

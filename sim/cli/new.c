@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget new: a commented configuration with every key, from the tables that read it, or a copy
+// of a study that is shipped.
+#include "core/file.h"
+#include "core/memory.h"
+#include "sim/cli/command.h"
+#include "sim/config/study_file.h"
+#include "sim/run/study.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static bb_status make_text(const bb_experiment *experiment, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out,
+                       "# A study for bitbudget: 'bitbudget check' prints its plan, 'bitbudget "
+                       "run' computes it.\n"
+                       "# Keys left out take the values shown, except those marked required by\n"
+                       "# 'bitbudget config --list %s'.\n",
+                       experiment->name));
+    BB_TRY(bb_config_template(experiment->schema, experiment->starter, out));
+done:
+    return status;
+}
+
+// "1.5 s", "4 min", "2.5 h".
+static void write_time(double seconds, char out[16])
+{
+    if (isnan(seconds)) {
+        (void)snprintf(out, 16, "-");
+    } else if (seconds < 120.0) {
+        (void)snprintf(out, 16, "%.0f s", fmax(seconds, 1.0));
+    } else if (seconds < 7200.0) {
+        (void)snprintf(out, 16, "%.0f min", seconds / 60.0);
+    } else {
+        (void)snprintf(out, 16, "%.1f h", seconds / 3600.0);
+    }
+}
+
+// Memory and time of one run as `check` has them. A plan of a sweep is listed by a run of its
+// study.
+static bb_status list_plan(const bb_experiment_table *experiments, const bb_config_base *base,
+                           const char *name, bool sweeps, const bb_run_options *run)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_config *config = NULL;
+    bb_plan plan = {.estimated_seconds = NAN};
+    char seconds[16];
+    BB_TRY(bb_experiment_base_bind(experiments, base, NULL, 0, &problems, &config));
+    const bb_study *study = bb_config_study(config);
+    const bb_experiment *experiment = bb_experiment_find(experiments, study->experiment);
+    BB_TRY(experiment->plan(study, run, &plan));
+    write_time(plan.estimated_seconds, seconds);
+    (void)printf("%-26s %8.1f MB %8s  ", name, 1e-6 * plan.host_bytes, seconds);
+    bb_text_print(study->title, stdout);
+    (void)printf("%s\n", sweeps ? " (a sweep: a point of it)" : "");
+done:
+    bb_plan_release(&plan);
+    bb_config_destroy(&config);
+    bb_problems_release(&problems);
+    return status;
+}
+
+// A file that is no study of these experiments, a table of machines say, is passed over.
+static bb_status list_study(const bb_experiment_table *experiments, const char *name,
+                            const bb_run_options *run)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_config_base *base = NULL;
+    char *path = NULL;
+    BB_TRY(bb_study_file_find(name, &path));
+    const bb_config_request request = {.path = path};
+    status = bb_experiment_base_read(experiments, request, &problems, &base);
+    if (status == BB_OK) {
+        const bool sweeps = bb_config_base_take(base, "sweep") != NULL;
+        status = list_plan(experiments, base, name, sweeps, run);
+    }
+    if (status != BB_MEMORY) {
+        status = BB_OK;
+    }
+done:
+    bb_config_base_destroy(&base);
+    bb_problems_release(&problems);
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status list_studies(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_shipped_names known = {0};
+    const bb_run_options run = {.threads = options->threads};
+    BB_REQUIRE(options->operand_count == 0, BB_INVALID, "--list takes no operand");
+    BB_TRY(bb_study_file_list(&known));
+    BB_REQUIRE(known.count > 0, BB_IO,
+               "no shipped studies: none in 'configs' here, none beside the program; "
+               "BITBUDGET_SHARE names the folder that has 'configs'");
+    for (bb_index i = 0; i < known.count; ++i) {
+        BB_TRY(list_study(experiments, known.names[i], &run));
+    }
+done:
+    bb_shipped_names_release(&known);
+    return status;
+}
+
+// The text of an experiment's template or of a study.
+static bb_status find_text(const char *name, const bb_experiment_table *experiments, bb_text *out,
+                           bb_file_list *inputs)
+{
+    bb_status status = BB_OK;
+    bb_text words = {0};
+    char *path = NULL;
+    const bb_experiment *experiment = bb_experiment_find(experiments, name);
+    if (experiment != NULL) {
+        BB_TRY(make_text(experiment, out));
+        goto done;
+    }
+    status = bb_study_file_find(name, &path);
+    if (status == BB_IO) {
+        for (bb_index i = 0; i < experiments->count; ++i) {
+            BB_TRY(bb_text_add(&words, "%s%s", i == 0 ? "" : ", ", experiments->rows[i]->name));
+        }
+        bb_status_record record;
+        bb_status_save(&record);
+        BB_FAIL(BB_INVALID, "no experiment '%s', expected one of %s or a study: %s", name,
+                bb_text_string(&words), record.message);
+    }
+    BB_TRY(status);
+    BB_TRY(bb_study_file_copy(path, out));
+    BB_TRY(bb_file_list_add(inputs, path));
+done:
+    BB_RELEASE(&path);
+    bb_text_release(&words);
+    return status;
+}
+
+bb_status bb_command_new(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    bb_file_list inputs = {0};
+    if (options->list) {
+        return list_studies(options, experiments);
+    }
+    BB_REQUIRE(options->operand_count > 0, BB_INVALID,
+               "expected an experiment or a study; see 'bitbudget new --help'");
+    BB_REQUIRE(options->operand_count > 1 || !options->force, BB_INVALID,
+               "--force replaces a file: name it after '%s'", options->operands[0]);
+    BB_TRY(find_text(options->operands[0], experiments, &text, &inputs));
+    if (options->operand_count == 1) {
+        (void)fputs(bb_text_string(&text), stdout);
+        goto done;
+    }
+    BB_TRY(
+        bb_file_check(options->operands[1], false, options->force, (double)text.length, &inputs));
+    BB_TRY(bb_file_write(options->operands[1], options->force, text.data, text.length));
+    (void)printf("configuration: %s\n", options->operands[1]);
+done:
+    bb_file_list_release(&inputs);
+    bb_text_release(&text);
+    return status;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/options.h"
+
+#include "core/suggestion.h"
+#include "core/thread.h"
+#include "sim/config/scalar.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *operators(const bb_experiment *experiment)
+{
+    return experiment->operators;
+}
+
+static const char *price(const bb_experiment *experiment)
+{
+    return experiment->price_name;
+}
+
+static const char *checkpoints(const bb_experiment *experiment)
+{
+    return experiment->checkpoint_help;
+}
+
+#define MEMBER(kind_, place) .kind = (kind_), .member = offsetof(bb_options, place)
+#define TEXT(place)          MEMBER(BB_OPTION_IS_TEXT, place)
+#define FLAG(place)          MEMBER(BB_OPTION_IS_FLAG, place)
+#define NUMBER(place)        MEMBER(BB_OPTION_IS_NUMBER, place)
+#define COUNT(place, most_)  MEMBER(BB_OPTION_IS_COUNT, place), .limit = (most_)
+#define LIST(place)          MEMBER(BB_OPTION_IS_LIST, place)
+#define LEVEL(level_)        .kind = BB_OPTION_IS_LEVEL, .limit = (level_)
+
+// clang-format off
+static const bb_option table[] = {
+    {"list", NULL, "list what there is", .group = BB_OPTION_LIST, FLAG(list)},
+    {"resolved", NULL, "print the study as it will be run: bases, overrides and defaults filled in",
+     .group = BB_OPTION_RESOLVED, FLAG(resolved)},
+    {"upgrade", NULL, "print a study of an earlier version with the keys of this one; -o writes it",
+     .group = BB_OPTION_RESOLVED, FLAG(upgrade)},
+    {"verify", NULL,
+     "write nothing unless -o is given; compare all but times with the file: exit code 0 where they "
+     "are equal to the bit, 1 with what differs",
+     .group = BB_OPTION_VERIFY, FLAG(verify)},
+    {"fields", NULL, "list and draw the fields that a study of wafer exposes",
+     .group = BB_OPTION_FIELDS, FLAG(fields)},
+    {"machine", "FILE", "plan for the machine that FILE describes (examples/machines), not this one",
+     .words = "file", .group = BB_OPTION_MACHINE, TEXT(machine)},
+    {"energy", NULL, "repeat the work of each pipeline until a counter tells its joules (NVML, RAPL)",
+     .group = BB_OPTION_ENERGY, FLAG(energy)},
+    {"max-loss", "LOSS", "name the pipeline of fewest bytes whose loss is at most this:",
+     .former = "within", .by_experiment = price, .group = BB_OPTION_MAX_LOSS, NUMBER(max_loss)},
+    {"by", "WORD", "with --max-loss: least bytes, time, joules or cost; default bytes",
+     .words = "bytes time joules cost", .group = BB_OPTION_SHOW, TEXT(by)},
+    {"full", NULL, "every column of the experiment, and its report",
+     .group = BB_OPTION_SHOW, FLAG(full)},
+    {"pipeline", "NAMES", "only these pipelines: a,b", .group = BB_OPTION_PIPELINE, TEXT(pipeline)},
+    {"columns", "NAMES", "datasets of /results over pipelines, as stored: flops,device",
+     .group = BB_OPTION_SHOW, TEXT(columns)},
+    {"format", "WORD", "table, csv, json (both as stored, to the bit), md or latex",
+     .words = "table csv json md latex", .group = BB_OPTION_FORMAT, TEXT(format)},
+    {"tolerance", "T", "numbers that differ by less than T, relative, are equal; default 0",
+     .group = BB_OPTION_TOLERANCE, NUMBER(tolerance)},
+    {"kind", "KIND", "what the picture shows; --list prints the kinds",
+     .words = "kind", .group = BB_OPTION_PICTURE, TEXT(kind)},
+    {"in", "FILE", "the HDF5 file that is read", .words = "file", .group = BB_OPTION_BIND, TEXT(input)},
+    {"output", "FILE", "the file that is written", .words = "file", .letter = 'o',
+     .group = BB_OPTION_OUTPUT, TEXT(output)},
+    {"size", "SIZE", "of the page in cm, WxH or W alone; default 17, a column is 8.5",
+     .group = BB_OPTION_SIZE, TEXT(size)},
+    {"x", "KEY", "of heatmap and lines of a sweep: the swept key along x; what is not named is chosen, "
+     "and said below the picture", .group = BB_OPTION_KEYS, TEXT(x)},
+    {"y", "KEY", "the key along y, or the lines; pipeline: all of them", .group = BB_OPTION_KEYS, TEXT(y)},
+    {"value", "DATASET", "a number of /results; default the price", .group = BB_OPTION_KEYS, TEXT(value)},
+    {"exposure", "N", "of heat: the number of a scored exposure; default the last",
+     .group = BB_OPTION_KEYS, TEXT(exposure)},
+    {"step", "N", "of heat: the light step, from 1 on; default the last",
+     .group = BB_OPTION_KEYS, COUNT(step, 100000000)},
+    {"tex", "DIR", "table.tex, a .tex and .pdf for each picture, and all.tex, which reads them",
+     .words = "file", .group = BB_OPTION_TEX, TEXT(tex)},
+    {"parts", "NAMES", "what goes into the file, of R,psf,pupil; default: all that the experiment has",
+     .group = BB_OPTION_PARTS, TEXT(parts)},
+    {"script", NULL, "keep data and script beside the picture, as NAME.dat and NAME.gp",
+     .group = BB_OPTION_PICTURE, FLAG(script)},
+    {"device", "WORD", "auto, cpu, cuda or opencl (of wafer and product alone), for pipelines that name none",
+     .words = "auto cpu cuda opencl", .group = BB_OPTION_DEVICE, TEXT(device)},
+    {"variant", "ID", "of run: which variant of the kernel", .group = BB_OPTION_KERNEL, TEXT(variant)},
+    {"deterministic", NULL, "generated kernels as their default variants, whatever was measured",
+     .group = BB_OPTION_DETERMINISTIC, FLAG(deterministic)},
+    {"wisdom", "FILE", "what was measured of kernels' variants; default the user's own, "
+     "bitbudget/kernels.yaml of $XDG_CONFIG_HOME or ~/.config",
+     .words = "file", .group = BB_OPTION_WISDOM, TEXT(wisdom)},
+    {"reorder", NULL, "also variants with another order of sums, whose last bits are others",
+     .group = BB_OPTION_WISDOM, FLAG(reorder)},
+    {"set", "SET", "benchmark data: seed, large, odd or small", .words = "seed large odd small",
+     .group = BB_OPTION_WISDOM, TEXT(set)},
+    {"compare", "FILE", "compare ratios with the baseline FILE: exit code 1 where one is slower "
+     "than its spread and 5 %; without names all of its rows", .words = "file",
+     .group = BB_OPTION_BENCH, TEXT(compare)},
+    {"record", "FILE", "write the baseline FILE: best ratios of three rounds, of the benchmarks named",
+     .words = "file", .group = BB_OPTION_BENCH, TEXT(record)},
+    {"type", "TYPE", "SP or DP; default both", .words = "SP DP", .group = BB_OPTION_TUNE, TEXT(type)},
+    {"exhaustive", NULL, "all variants, not the some tens that may be worth it",
+     .group = BB_OPTION_TUNE, FLAG(exhaustive)},
+    {"for", "STUDY", "choose numbers of slots and variants of kernels by what STUDY is for",
+     .words = "file", .group = BB_OPTION_TUNE, TEXT(study)},
+    {"budget", "S", "end after some S seconds, shared out among kernels; what was found counts",
+     .group = BB_OPTION_TUNE, NUMBER(budget_s)},
+    {"parameter", "PARAM=VALUE", "of run: the value of a Parameter; once for each", .letter = 'p',
+     .group = BB_OPTION_BIND, LIST(parameters)},
+    {"source", "SOURCE", "where frames come from: synthetic, file:FRAMES.h5, loop:FRAMES.h5, "
+     "directory:FOLDER or shm:NAME; default synthetic", .group = BB_OPTION_LIVE, TEXT(live.source)},
+    {"frames", "N", "end after N phases", .group = BB_OPTION_LIVE, COUNT(live.frames, 1000000000)},
+    {"rate", "HZ", "release so many phases a second; default: as they come",
+     .group = BB_OPTION_LIVE, NUMBER(live.rate_hz)},
+    {"patience", "S", "end after S seconds without frames; default 30",
+     .group = BB_OPTION_LIVE, NUMBER(live.patience_s)},
+    {"overlap", "N", "phases that are on their way at once, 1 to 4; default 3 of one pipeline on cuda, "
+     "else 1", .group = BB_OPTION_LIVE, COUNT(live.overlap, 4)},
+    {"view", "DIR", "keep a page with the wavefront in DIR: index.html, for any browser",
+     .words = "file", .group = BB_OPTION_LIVE, TEXT(live.view)},
+    {"threads", "N", "default: all processors; the results do not depend on it",
+     .group = BB_OPTION_THREADS, COUNT(threads, 1024)},
+    {"quick", NULL, "sizes of a test: the figures mean nothing",
+     .group = BB_OPTION_BENCH, FLAG(quick)},
+    {"n", "N", "rows of a factorization; default the benchmark's own", .group = BB_OPTION_BENCH,
+     COUNT(n, 1000000)},
+    {"file", "FILE", "of kernel: a text in place of the shipped one, on the same data",
+     .words = "file", .group = BB_OPTION_BENCH, TEXT(file)},
+    {"datasets", NULL, "list the datasets of the result file",
+     .group = BB_OPTION_BENCH, FLAG(datasets)},
+    {"force", NULL, "replace files that exist", .group = BB_OPTION_FORCE, FLAG(force)},
+    {"dump", "NAMES", "add operators to the file, by experiment:", .by_experiment = operators,
+     .group = BB_OPTION_DUMP, TEXT(dump)},
+    {"checkpoint", "FILE", "keep what is done in FILE:", .words = "file",
+     .by_experiment = checkpoints, .group = BB_OPTION_RESTART, TEXT(checkpoint)},
+    {"checkpoint-every", "S", "with it: at most every S seconds",
+     .group = BB_OPTION_RESTART, NUMBER(checkpoint_every_s)},
+    {"resume", "FILE", "go on from a checkpoint of the same study and build, bit for bit",
+     .words = "file", .group = BB_OPTION_RESTART, TEXT(resume)},
+    {"jobs", "N", "points that are computed at once, each by a process; default: as many as there "
+     "are processors, or GPUs, fewer where memory does not hold as many",
+     .group = BB_OPTION_SWEEP, COUNT(jobs, 256)},
+    {"shard", "S/K", "of run: points of shard S, or of S,S,..., of the plan's K; default: the "
+     "element of a cluster's array, else all",
+     .group = BB_OPTION_SWEEP, TEXT(shard)},
+    {"only", "CLASS", "of retry: points that failed so",
+     .words = "config io memory device internal signal time", .group = BB_OPTION_SWEEP, TEXT(only)},
+    {"csv", "FILE", "of collect: the scalars as a table", .words = "file",
+     .group = BB_OPTION_SWEEP, TEXT(csv)},
+    {"partial", NULL, "of collect: also where points are to be done",
+     .group = BB_OPTION_SWEEP, FLAG(partial)},
+    {"slurm", NULL, "of submit: by sbatch, as one array", .group = BB_OPTION_SWEEP, FLAG(slurm)},
+    {"nodes", "N", "of submit: elements of the array; default one a shard",
+     .group = BB_OPTION_SWEEP, COUNT(nodes, 100000)},
+    {"print-only", NULL, "of submit: print what would be submitted",
+     .group = BB_OPTION_SWEEP, FLAG(print_only)},
+    {"man", NULL, "print a page of the manual as troff, by its name", .group = BB_OPTION_MAN,
+     FLAG(man)},
+    {"quiet", NULL, "only warnings on stderr", .letter = 'q',
+     .group = BB_OPTION_LEVEL, LEVEL(BB_LOG_QUIET)},
+    {"verbose", NULL, "details too, and where an error passed through", .letter = 'v',
+     .group = BB_OPTION_LEVEL, LEVEL(BB_LOG_VERBOSE)},
+    {"help", NULL, "print this", .letter = 'h', FLAG(help)},
+};
+// clang-format on
+enum { OPTION_COUNT = sizeof table / sizeof table[0], FIRST_LONG = 256 };
+
+bb_index bb_options_table(const bb_option **out)
+{
+    *out = table;
+    return OPTION_COUNT;
+}
+
+const char *bb_option_program(const char *command)
+{
+    return strncmp(command, "bitbudget-", strlen("bitbudget-")) == 0 ? "" : "bitbudget ";
+}
+
+bool bb_option_is_accepted(const bb_option *option, const bb_option_groups accepted)
+{
+    bool found = option->group == BB_OPTION_COMMON;
+    for (int i = 0; !found && i < BB_OPTION_GROUPS; ++i) {
+        found = accepted[i] == option->group;
+    }
+    return found;
+}
+
+static bb_status take_value(const bb_option *option, const char *value, bb_options *out)
+{
+    bb_status status = BB_OK;
+    void *member = (char *)out + option->member;
+    bb_option_words *list = member;
+    bb_index *count = member;
+    double *number = member;
+    switch (option->kind) {
+    case BB_OPTION_IS_TEXT:
+        *(const char **)member = value;
+        break;
+    case BB_OPTION_IS_FLAG:
+        *(bool *)member = true;
+        break;
+    case BB_OPTION_IS_LEVEL:
+        out->level = (bb_log_level)option->limit;
+        break;
+    case BB_OPTION_IS_COUNT:
+        BB_REQUIRE(bb_scalar_integer(value, count) && *count >= 1 && *count <= option->limit,
+                   BB_INVALID, "--%s %s, expected an integer in [1, %td]", option->name, value,
+                   option->limit);
+        break;
+    case BB_OPTION_IS_NUMBER:
+        BB_REQUIRE(bb_scalar_double(value, number) && *number >= 0.0, BB_INVALID,
+                   "--%s %s, expected a number of at least 0", option->name, value);
+        break;
+    case BB_OPTION_IS_LIST:
+        BB_REQUIRE(list->count < BB_OPTION_MAX_WORDS, BB_INVALID, "--%s is given over %d times",
+                   option->name, BB_OPTION_MAX_WORDS);
+        list->words[list->count++] = value;
+        break;
+    }
+done:
+    return status;
+}
+
+// The option of a command that is nearest to what was typed, NULL where none is near.
+static const char *nearest_option(const char *typed, const bb_option_groups accepted)
+{
+    const char *nearest = NULL;
+    bb_index distance = PTRDIFF_MAX;
+    const size_t dashes = strspn(typed, "-");
+    char word[64];
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(typed + dashes, "="), typed + dashes);
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        if (bb_option_is_accepted(&table[i], accepted)) {
+            bb_suggestion_consider(word, table[i].name, &distance, &nearest);
+        }
+    }
+    return nearest;
+}
+
+static bb_status refuse_option(const char *typed, const char *command,
+                               const bb_option_groups accepted)
+{
+    const char *nearest = nearest_option(typed, accepted);
+    const size_t length = strcspn(typed, "=");
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        if (table[i].former != NULL && bb_option_is_accepted(&table[i], accepted) &&
+            length == strlen("--") + strlen(table[i].former) &&
+            strncmp(typed + strlen("--"), table[i].former, length - strlen("--")) == 0) {
+            return bb_status_set(BB_INVALID, __FILE__, __LINE__, "option --%s is called --%s now",
+                                 table[i].former, table[i].name);
+        }
+    }
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__,
+                         "option %s is not one of '%s'%s%s%s; see '%s%s --help'", typed, command,
+                         nearest == NULL ? "" : " (did you mean --", nearest == NULL ? "" : nearest,
+                         nearest == NULL ? "" : "?)", bb_option_program(command), command);
+}
+
+// The table as getopt reads it; what it returns of a long option is its row's number and
+// FIRST_LONG.
+static void fill_forms(struct option forms[OPTION_COUNT + 1], char letters[2 * OPTION_COUNT + 2])
+{
+    *letters++ = ':';
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        const bool takes_value = table[i].value != NULL;
+        forms[i] = (struct option){table[i].name, takes_value ? required_argument : no_argument,
+                                   NULL, FIRST_LONG + i};
+        if (table[i].letter != 0) {
+            *letters++ = table[i].letter;
+            *letters = ':';
+            letters += takes_value;
+        }
+    }
+    *letters = '\0';
+    forms[OPTION_COUNT] = (struct option){0};
+}
+
+// The row of what getopt found, NULL where it found none.
+static const bb_option *find_option(int found)
+{
+    for (int i = 0; i < OPTION_COUNT; ++i) {
+        if (found == FIRST_LONG + i || (found != 0 && found == table[i].letter)) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+bb_status bb_options_parse(int argument_count, char **arguments, const bb_option_groups accepted,
+                           bb_options *out)
+{
+    bb_status status = BB_OK;
+    *out = (bb_options){.argument_count = argument_count,
+                        .arguments = arguments,
+                        .threads = bb_threads_available(),
+                        .max_loss = NAN,
+                        .checkpoint_every_s = NAN,
+                        .budget_s = NAN,
+                        .live = {.rate_hz = NAN, .patience_s = NAN},
+                        .level = BB_LOG_NORMAL};
+    struct option forms[OPTION_COUNT + 1];
+    char letters[2 * OPTION_COUNT + 2];
+    fill_forms(forms, letters);
+    // The command's own name stands in the place of the program's. 0 makes getopt start afresh.
+    int count = argument_count - 1;
+    char **rest = arguments + 1;
+    opterr = 0;
+    optind = 0;
+    for (;;) {
+        int before = optind > 0 ? optind : 1;
+        const int found = getopt_long(count, rest, letters, forms, NULL);
+        if (found == -1) {
+            break;
+        }
+        const bb_option *option = find_option(found);
+        int last = optind > before ? optind - 1 : before;
+        // The value of an option may be a word of its own.
+        const char *typed = rest[optarg == rest[last] ? last - 1 : last];
+        const char letter[] = {'-', (char)optopt, '\0'};
+        typed = found == '?' && typed[0] != '-' && optopt > ' ' && optopt < 127 ? letter : typed;
+        BB_REQUIRE(found != ':', BB_INVALID, "option %s needs a value", typed);
+        if (option == NULL || !bb_option_is_accepted(option, accepted)) {
+            status = refuse_option(typed, rest[0], accepted);
+            goto done;
+        }
+        BB_TRY(take_value(option, optarg, out));
+    }
+    BB_REQUIRE(out->help || out->checkpoint != NULL || isnan(out->checkpoint_every_s), BB_INVALID,
+               "--checkpoint-every says how often --checkpoint FILE is written: name it too");
+    out->operands = rest + optind;
+    out->operand_count = count - optind;
+done:
+    return status;
+}

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// bitbudget tune: the fastest variants of kernels on this machine, measured and kept.
+#include "core/clock.h"
+#include "core/interrupt.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "sim/cli/command.h"
+#include "sim/cli/tune_work.h"
+#include "sim/kernels/kernel_run.h"
+#include "sim/kernels/kernel_source.h"
+#include "sim/kernels/object_file.h"
+#include "sim/run/device_choice.h"
+#include "solvers/kernels/tuning/caller_subject.h"
+#include "solvers/kernels/tuning/manager_subject.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+// Zero-initialise; release with release_subject.
+typedef struct kernel_subject {
+    bb_kernel_source source;
+    bb_object_file_data data;
+    bb_scalar *parameters;
+    bb_caller_subject *subject;
+} kernel_subject;
+
+static const char subject_set[] = "own";
+
+static bb_status read_program(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    BB_TRY(bb_kernel_source_read(options->operands[0], &problems, &out->source));
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+    BB_TRY(bb_kernel_source_bind(&out->source, options->operands + 1, options->operand_count - 1,
+                                 &problems));
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status read_parameters(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_scalar *ones = NULL;
+    const bb_program *program = &out->source.program;
+    BB_TRY(BB_ZEROED(program->parameter_count + 1, &ones));
+    BB_TRY(BB_ZEROED(program->parameter_count + 1, &out->parameters));
+    for (int i = 0; i < program->parameter_count; ++i) {
+        ones[i] = (bb_scalar){.parts = {1.0}, .integer = 1};
+    }
+    BB_TRY(bb_kernel_source_parameters(program, options->parameters.words,
+                                       options->parameters.count, ones, &problems,
+                                       out->parameters));
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+done:
+    BB_RELEASE(&ones);
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status read_data(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    const bb_program *program = &out->source.program;
+    BB_REQUIRE(options->set == NULL || options->input == NULL, BB_INVALID,
+               "sizes are those of --in or of --set, not both");
+    if (options->input != NULL) {
+        BB_TRY(bb_object_file_read(options->input, program, &out->data));
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(program->object_count + 1, &out->data.objects));
+    out->data.count = program->object_count;
+    BB_TRY(bb_object_file_sizes(options->set != NULL ? options->set : "seed", out->source.path,
+                                program, out->data.objects));
+done:
+    return status;
+}
+
+static bb_status make_subject(kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    bb_status_record said;
+    bb_index limit = 0;
+    status = bb_caller_subject_create(&out->source.program, subject_set, out->data.objects,
+                                      out->parameters, &problems, &out->subject);
+    if (status == BB_UNSUPPORTED) {
+        bb_status_save(&said);
+        bb_status_clear();
+        BB_FAIL(BB_INVALID, "%s; --in FILE.h5 takes them from datasets", said.message);
+    }
+    BB_TRY(status);
+    BB_TRY(bb_kernel_source_report(&out->source, &problems));
+    const char *name = bb_caller_subject_stand_in(out->subject, &limit);
+    if (name != NULL) {
+        bb_log_info("elements of %s and other integers are made up, from 0 to %td; --in FILE.h5 "
+                    "takes them from datasets",
+                    name, limit - 1);
+    }
+done:
+    bb_problems_release(&problems);
+    return status;
+}
+
+static bb_status read_subject(const bb_options *options, kernel_subject *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(read_program(options, out));
+    BB_TRY(read_data(options, out));
+    BB_TRY(read_parameters(options, out));
+    BB_TRY(make_subject(out));
+done:
+    return status;
+}
+
+static void release_subject(kernel_subject *subject)
+{
+    bb_caller_subject_destroy(&subject->subject);
+    BB_RELEASE(&subject->parameters);
+    bb_object_file_release(&subject->data);
+    bb_kernel_source_release(&subject->source);
+}
+
+enum { TYPES = 2, TYPE_BYTES = 48 };
+
+static const char *const type_names[TYPES] = {"SP", "DP"};
+
+// All that is to be tuned, and with what.
+typedef struct work {
+    const bb_options *options;
+    const bb_kernel_manager *managers[64]; // none where a kernel of the user's own is tuned
+    int manager_count;
+    bool is_own;
+    kernel_subject users_kernel;
+    bool has_type[TYPES];
+    bool has_set[BB_BENCHMARK_COUNT];
+    bb_tune_work common;
+} work;
+
+static const bb_kernel_manager *find_manager(const char *name)
+{
+    const bb_kernel_manager *managers = NULL;
+    const int count = bb_kernel_manager_table(&managers);
+    for (int i = 0; i < count; ++i) {
+        if (strcmp(managers[i].name, name) == 0) {
+            return &managers[i];
+        }
+    }
+    return NULL;
+}
+
+static bb_status take_managers(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    const bb_kernel_manager *managers = NULL;
+    const int count = bb_kernel_manager_table(&managers);
+    const int limit = sizeof self->managers / sizeof self->managers[0];
+    BB_REQUIRE(options->operand_count <= limit, BB_INVALID, "%td kernels, expected at most %d",
+               options->operand_count, limit);
+    for (int i = 0; i < count && options->operand_count == 0; ++i) {
+        self->managers[self->manager_count++] = &managers[i];
+    }
+    for (bb_index i = 0; i < options->operand_count; ++i) {
+        const bb_kernel_manager *found = NULL;
+        BB_TRY(bb_kernel_manager_find(options->operands[i], &found));
+        bool is_new = true;
+        for (int k = 0; k < self->manager_count; ++k) {
+            is_new = is_new && self->managers[k] != found;
+        }
+        if (is_new) {
+            self->managers[self->manager_count++] = found;
+        }
+    }
+done:
+    return status;
+}
+
+static bool has_sizes(const bb_options *options)
+{
+    return options->set != NULL && strchr(options->set, '=') != NULL;
+}
+
+// Options that are of a kernel of the user's own.
+static bb_status refuse_own_options(const work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
+    BB_REQUIRE(name != NULL || (!has_sizes(options) && options->input == NULL), BB_INVALID,
+               "sizes (--set A=2048x1024,...) and --in are of one kernel: name its file");
+    BB_REQUIRE(!has_sizes(options) && options->input == NULL, BB_INVALID,
+               "%s has benchmark data of its own, so that --set takes seed, large, odd and small; "
+               "sizes and --in go with a file, as %s",
+               name, find_manager(name)->file);
+    BB_REQUIRE(options->parameters.count == 0, BB_INVALID,
+               "-p goes with the file of a kernel; those with benchmark data have values");
+done:
+    return status;
+}
+
+// Whether the operands name a kernel of the user's own, by what is no name of benchmark data.
+static bb_status find_mode(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    char *path = NULL;
+    const char *name = NULL;
+    bb_index names = 0;
+    for (bb_index i = 0; i < options->operand_count; ++i) {
+        const char *word = options->operands[i];
+        const bool is_type = strchr(word, '=') != NULL;
+        names += !is_type;
+        self->is_own = self->is_own || is_type || find_manager(word) == NULL;
+        name = !is_type && (name == NULL || find_manager(word) == NULL) ? word : name;
+    }
+    if (!self->is_own) {
+        BB_TRY(refuse_own_options(self));
+        goto done;
+    }
+    BB_REQUIRE(name != NULL && strchr(options->operands[0], '=') == NULL, BB_INVALID,
+               "%s: expected the file of a kernel before its types, as FILE.kernel %s",
+               options->operands[0], options->operands[0]);
+    BB_REQUIRE(find_manager(name) == NULL, BB_INVALID,
+               "%s has benchmark data, whose type is --type SP or DP; NAME=TYPE goes with a file, "
+               "as %s %s",
+               name, find_manager(name)->file, options->operands[options->operand_count - 1]);
+    status = bb_kernel_source_find(name, &path);
+    if (status == BB_IO && strpbrk(name, "./") == NULL) {
+        BB_TRY(bb_kernel_manager_find(name, &self->managers[0])); // says which is nearest
+    }
+    BB_TRY(status);
+    BB_REQUIRE(names == 1, BB_INVALID,
+               "%td kernels: '%s' is tuned alone, as its sizes are no other's", names, name);
+    BB_REQUIRE(options->type == NULL, BB_INVALID,
+               "--type goes with kernels that have benchmark data; types of '%s' are NAME=TYPE",
+               name);
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status take_own(work *self)
+{
+    bb_status status = BB_OK;
+    const bb_options *options = self->options;
+    BB_TRY(read_subject(options, &self->users_kernel));
+done:
+    return status;
+}
+
+static bb_status take_type(work *self)
+{
+    bb_status status = BB_OK;
+    const char *type = self->options->type;
+    bool has_one = false;
+    for (int i = 0; i < TYPES; ++i) {
+        self->has_type[i] = type == NULL || strcmp(type, type_names[i]) == 0;
+        has_one = has_one || self->has_type[i];
+    }
+    BB_REQUIRE(has_one, BB_INVALID, "--type %.40s, expected SP or DP", type);
+done:
+    return status;
+}
+
+static bb_status take_sets(work *self)
+{
+    bb_status status = BB_OK;
+    static const char *const names[BB_BENCHMARK_COUNT] = {"seed", "large", "odd", "small"};
+    const char *place = self->options->set != NULL ? self->options->set : "seed,large,odd";
+    while (*place != '\0') {
+        const size_t length = strcspn(place, ",");
+        int found = 0;
+        while (found < BB_BENCHMARK_COUNT &&
+               (strlen(names[found]) != length || strncmp(names[found], place, length) != 0)) {
+            ++found;
+        }
+        BB_REQUIRE(found < BB_BENCHMARK_COUNT, BB_INVALID,
+                   "--set %.80s, expected some of seed, large, odd, small, with commas",
+                   self->options->set);
+        self->has_set[found] = true;
+        place += length + (place[length] == ',');
+    }
+done:
+    return status;
+}
+
+static bb_status take_kernels(work *self)
+{
+    bb_status status = BB_OK;
+    BB_TRY(find_mode(self));
+    if (self->is_own) {
+        BB_TRY(take_own(self));
+        goto done;
+    }
+    BB_TRY(take_managers(self));
+    BB_TRY(take_type(self));
+    BB_TRY(take_sets(self));
+done:
+    return status;
+}
+
+// A processor takes many seconds for each launch of the large matrix product, which the seed's
+// size tells as much of: it is tuned where it is asked for.
+static bool is_asked(const work *self, const bb_kernel_manager *manager, int set)
+{
+    return self->has_set[set] &&
+           (set != BB_BENCHMARK_LARGE || self->options->set != NULL || !manager->is_compute_bound ||
+            !bb_tune_work_is_processor(&self->common));
+}
+
+static bb_status tune_kernel(work *self, const bb_kernel_manager *manager, const char *type)
+{
+    bb_status status = BB_OK;
+    bb_manager_subject *subject = NULL;
+    bb_tuning *tuning = NULL;
+    bb_type_binding types[BB_MANAGER_TYPES];
+    char texts[BB_MANAGER_TYPES][TYPE_BYTES];
+    char *words[BB_MANAGER_TYPES];
+    const int count = bb_kernel_manager_types(manager, type, types);
+    for (int i = 0; i < count; ++i) {
+        (void)snprintf(texts[i], TYPE_BYTES, "%s=%s", types[i].name, types[i].type);
+        words[i] = texts[i];
+    }
+    (void)snprintf(self->common.kernel, sizeof self->common.kernel, "%s", manager->name);
+    BB_TRY(bb_wisdom_types(words, count, self->common.key.types));
+    BB_TRY(bb_manager_subject_create(manager, type, &subject));
+    BB_TRY(bb_tune_work_create_tuning(&self->common, bb_manager_subject_table(subject), &tuning));
+    BB_TRY(bb_wisdom_program(bb_manager_subject_description(subject), self->common.key.program));
+    for (int i = 0; i < BB_BENCHMARK_COUNT && !bb_interrupt_noted(); ++i) {
+        if (is_asked(self, manager, i)) {
+            BB_TRY(bb_tune_work_run(&self->common, tuning, i, type));
+        }
+        self->common.remainder -= self->has_set[i];
+    }
+done:
+    bb_tuning_destroy(&tuning);
+    bb_manager_subject_destroy(&subject);
+    return status;
+}
+
+// The type that most of the table is about: that of the first placeholder.
+static const char *first_type(const work *self)
+{
+    const bb_kernel_source *source = &self->users_kernel.source;
+    return source->word_count > 0 ? strchr(source->words[0], '=') + 1 : "";
+}
+
+static bb_status tune_own(work *self)
+{
+    bb_status status = BB_OK;
+    bb_tuning *tuning = NULL;
+    const bb_kernel_source *source = &self->users_kernel.source;
+    bb_wisdom_name(source->path, self->common.kernel);
+    BB_TRY(bb_wisdom_types(source->words, source->word_count, self->common.key.types));
+    BB_TRY(bb_wisdom_program(&source->description, self->common.key.program));
+    BB_TRY(bb_tune_work_create_tuning(
+        &self->common, bb_caller_subject_table(self->users_kernel.subject), &tuning));
+    BB_TRY(bb_tune_work_run(&self->common, tuning, 0, first_type(self)));
+done:
+    bb_tuning_destroy(&tuning);
+    return status;
+}
+
+static bb_status tune_all(work *self)
+{
+    bb_status status = BB_OK;
+    int sets = 0;
+    for (int i = 0; i < BB_BENCHMARK_COUNT; ++i) {
+        sets += self->has_set[i];
+    }
+    self->common.remainder = self->manager_count * (self->has_type[0] + self->has_type[1]) * sets;
+    self->common.end_s =
+        isnan(self->options->budget_s) ? INFINITY : bb_clock_seconds() + self->options->budget_s;
+    if (self->is_own) {
+        self->common.remainder = 1;
+        BB_TRY(tune_own(self));
+    }
+    for (int i = 0; i < self->manager_count; ++i) {
+        for (int t = 0; t < TYPES && !bb_interrupt_noted(); ++t) {
+            if (self->has_type[t]) {
+                BB_TRY(tune_kernel(self, self->managers[i], type_names[t]));
+            }
+        }
+    }
+done:
+    return status;
+}
+
+// Options of a study and those of kernels exclude each other.
+static bb_status check_options(const bb_options *options)
+{
+    bb_status status = BB_OK;
+    if (options->study == NULL) {
+        BB_REQUIRE(isnan(options->max_loss) && options->output == NULL && !options->force,
+                   BB_INVALID, "--max-loss, -o and --force go with --for STUDY");
+        goto done;
+    }
+    BB_REQUIRE(options->set == NULL && options->type == NULL && options->input == NULL &&
+                   options->parameters.count == 0,
+               BB_INVALID,
+               "--for %s: its run says which kernels, types and sizes; --set, --type, --in and -p "
+               "go without it",
+               options->study);
+    BB_REQUIRE(isnan(options->max_loss) || options->max_loss >= 0.0, BB_INVALID,
+               "--max-loss %g, expected at least 0", options->max_loss);
+    BB_REQUIRE(!options->reorder || options->wisdom != NULL, BB_INVALID,
+               "--reorder with --for needs --wisdom FILE, which the study then names");
+done:
+    return status;
+}
+
+bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *experiments)
+{
+    bb_status status = BB_OK;
+    work self = {.options = options, .common = {.options = options}};
+    bb_device_kind kind = BB_DEVICE_CPU;
+    char kept[BB_INTERRUPT_LOSS_BYTES];
+    BB_TRY(bb_device_choice_require(bb_command_device(options)));
+    BB_TRY(check_options(options));
+    if (options->study != NULL) {
+        BB_TRY(bb_tune_work_run_study(options, experiments));
+        goto done;
+    }
+    BB_TRY(take_kernels(&self));
+    BB_TRY(bb_kernel_run_find_device(options->device, &kind));
+    BB_TRY(bb_tune_work_open(&self.common, kind));
+    bb_log_info("tuning on %s, %s; records go to %s", bb_device_names[self.common.key.device],
+                self.common.key.report.name, self.common.path);
+    bb_interrupt_defer(true);
+    status = tune_all(&self);
+    bb_tune_work_print(&self.common);
+    (void)snprintf(kept, sizeof kept, "what was found is in '%s', and counts",
+                   bb_interrupt_path(self.common.path));
+    bb_interrupt_loses("");
+    bb_interrupt_keeps(kept);
+    bb_interrupt_deliver();
+    bb_interrupt_keeps("");
+    BB_TRY(status);
+    (void)printf("records: %s\n", self.common.path);
+done:
+    bb_interrupt_defer(false);
+    release_subject(&self.users_kernel);
+    bb_tune_work_release(&self.common);
+    return status;
+}

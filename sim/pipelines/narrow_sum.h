@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sums of products in narrow formats, as `multiply`, `accumulate` and `accumulate_run` of a
+// pipeline say: a run of products, each rounded to `product` (fp64: exact, a fused multiply and
+// add), is summed in `sum` one after the other, and fp32 takes the sums of runs.
+#ifndef BB_SIM_PIPELINES_NARROW_SUM_H
+#define BB_SIM_PIPELINES_NARROW_SUM_H
+
+#include "precision/format.h"
+#include "sim/pipelines/factor_pipeline.h"
+
+typedef struct bb_narrow_sum {
+    bb_format product, sum;
+    bb_index run; ///< products of a narrow sum
+} bb_narrow_sum;
+
+enum { BB_NARROW_SUM_LANES = 128 }; ///< most sums at once
+
+/// Whether a pipeline's sums are narrow: in another format than fp64.
+bool bb_narrow_sum_is_given(const bb_factor_pipeline *pipeline);
+
+/// Those of a pipeline, over rows of n products.
+bb_narrow_sum bb_narrow_sum_of(const bb_factor_pipeline *pipeline, bb_index n);
+
+/// sum_j a_j b_jd of `lanes` sums d: a [n], b [n] rows of `stride` values, total [lanes].
+void bb_narrow_sum_lanes(const bb_narrow_sum *self, bb_index n, const double *a, const double *b,
+                         bb_index stride, int lanes, float *total);
+
+#endif

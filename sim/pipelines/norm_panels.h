@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The factor of a norm (rounding_norm.h) by panels on the first cuda device, and sweeps in it.
+#ifndef BB_SIM_PIPELINES_NORM_PANELS_H
+#define BB_SIM_PIPELINES_NORM_PANELS_H
+
+#include "core/matrix_source.h"
+#include "core/outcome.h"
+#include "solvers/factor/panels/panel_plan.h"
+#include "solvers/factor/rounding_sweep.h"
+
+typedef struct bb_norm_panels bb_norm_panels;
+
+/// Factors a source with the scale of its unit diagonal; a breakdown is an outcome, and a diagonal
+/// that has none. Of builds with CUDA. Errors: BB_MEMORY, BB_DEVICE, the source's. Owner: the
+/// caller; the source outlives it.
+BB_CHECKED bb_status bb_norm_panels_create(const bb_matrix_source *source,
+                                           const bb_panel_plan *plan, bb_outcome *outcome,
+                                           bb_norm_panels **out);
+void bb_norm_panels_destroy(bb_norm_panels **panels);
+
+/// L_kk of the source's factor, [n].
+const double *bb_norm_panels_pivots(const bb_norm_panels *panels);
+
+/// bb_rounding_sweep_panels with the factor. Errors: those.
+BB_CHECKED bb_status bb_norm_panels_sweep(bb_norm_panels *panels, const bb_rounding_step *step,
+                                          bb_index m, double *r, double *excess);
+
+#endif

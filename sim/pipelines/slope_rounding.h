@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Slopes that are rounded before a reconstructor multiplies them: in a format, or to whole steps of
+// a range. Rounding errors of different slopes are independent and of none but their own slope, so
+// that an estimate by R has a residual larger by R D R^T, D the mean squares of the errors of
+// normal slopes with the variances of the covariance.
+#ifndef BB_SIM_PIPELINES_SLOPE_ROUNDING_H
+#define BB_SIM_PIPELINES_SLOPE_ROUNDING_H
+
+#include "sim/pipelines/factor_storage.h"
+
+/// Whether a pipeline's slopes are rounded.
+bool bb_slope_rounding_is_given(const bb_factor_pipeline *pipeline);
+
+/// Adds R D R^T to `cee` [m][m] for r [m][n] of a pipeline, whose filter says which slopes are
+/// rounded; nothing where its slopes are not. Errors: BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_slope_rounding_add(bb_factor_storage *storage,
+                                           const bb_factor_pipeline *pipeline, bb_index m,
+                                           const double *r, double *cee);
+
+/// Step of slopes in bits over a range of the largest of `deviations` [n]; 0 where they are not.
+double bb_slope_rounding_step(const bb_slope_config *slopes, bb_index n, const double *deviations);
+
+/// The rules between the keys of `slopes:`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_slope_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
+                                             const bb_config *config, bb_problems *problems);
+
+#endif

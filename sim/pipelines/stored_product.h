@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a real-time computer makes of one vector of slopes, for simulations in time: with means
+// apart their part a is taken out first, slopes are rounded as `slopes` says (slope_rounding.h,
+// clipped to the range of their bits), sums are as narrow as the pipeline's (narrow_sum.h),
+//     y = R x + (R V) a,   x = round(s - V a),
+// and all else is in fp64.
+#ifndef BB_SIM_PIPELINES_STORED_PRODUCT_H
+#define BB_SIM_PIPELINES_STORED_PRODUCT_H
+
+#include "sim/pipelines/factor_storage.h"
+#include "sim/pipelines/narrow_sum.h"
+
+/// Zero-initialise; release with bb_stored_product_release.
+typedef struct bb_stored_product {
+    bb_index m, n;
+    const double *r;        ///< [m][n], borrowed
+    bb_slope_groups groups; ///< borrowed; count 0: means stay
+    bb_slope_config slopes;
+    double step;    ///< of slopes in bits; 0: none
+    bool is_narrow; ///< sums by `sum`
+    bb_narrow_sum sum;
+    double *columns; ///< [n][m] R by columns, for narrow sums
+    double *sums;    ///< [m][groups] R V
+} bb_stored_product;
+
+/// Whether a pipeline's product is another one than that in fp64.
+bool bb_stored_product_is_given(const bb_factor_pipeline *pipeline);
+
+/// For r [m][n] as it decodes, borrowed like the storage. Errors: BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_stored_product_create(bb_factor_storage *storage,
+                                              const bb_factor_pipeline *pipeline, bb_index m,
+                                              const double *r, bb_stored_product *out);
+void bb_stored_product_release(bb_stored_product *self);
+
+/// Doubles of scratch that a product takes.
+bb_index bb_stored_product_work(const bb_stored_product *self);
+
+/// y [m] of slopes [n], `context` a bb_stored_product. Pure but for `work`.
+void bb_stored_product_multiply(const void *context, const double *slopes, double *work,
+                                double *out);
+
+#endif

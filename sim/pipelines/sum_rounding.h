@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products of a stored reconstructor with slopes whose sums are narrow (narrow_sum.h), from the
+// first column to the last.
+//
+// What that leaves of an estimate y = R s is drawn: with d the error of the sums on slopes s of the
+// covariance A (rounding_norm.h), normal and without the modes that it does not know,
+//
+//     Cee <- Cee + mean over draws of d d^T,
+//
+// as what y leaves of the truth is independent of s. A trace of few large modes scatters by
+// sqrt(2 / draws): by 3 % of what is added at most.
+#ifndef BB_SIM_PIPELINES_SUM_ROUNDING_H
+#define BB_SIM_PIPELINES_SUM_ROUNDING_H
+
+#include "sim/pipelines/factor_storage.h"
+
+enum { BB_SUM_ROUNDING_DRAWS = 2048 };
+
+/// Adds it to `cee` [m][m] for r [m][n] of a pipeline; nothing where its sums are not narrow. The
+/// same bits at any number of threads. A covariance without a factor sets `outcome`. Errors:
+/// BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_sum_rounding_add(bb_factor_storage *storage,
+                                         const bb_factor_pipeline *pipeline, bb_index m,
+                                         const double *r, double *cee, bb_outcome *outcome);
+
+/// The rules between `multiply`, `accumulate` and `accumulate_run`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_sum_rounding_check(const bb_factor_pipeline *pipeline, bb_index index,
+                                           const bb_config *config, bb_problems *problems);
+
+/// What it takes beside the factor.
+bb_need bb_sum_rounding_need(bb_index n, bb_index m, double threads);
+
+#endif

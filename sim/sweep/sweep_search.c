@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sweep_search.h"
+
+#include "core/disk_file.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "sim/sweep/choice_statistics.h"
+#include "sim/sweep/collection.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+// A step at the conditions of a group.
+typedef struct search_step {
+    bool run;             // at all of them
+    bool keeps;           // the limit, at all of them
+    double price;         // the largest, NaN: one failed
+    double value;         // the largest of what is minimised
+    bb_index worst_point; // where the price is that, or where it failed; -1: not run
+} search_step;
+
+// Conditions that have one answer: `count` of them from `first`.
+typedef struct search_group {
+    bb_index first, count;
+} search_group;
+
+static bb_index step_count(const bb_sweep *sweep)
+{
+    return sweep->axes.axes[sweep->axes.count - 1].count;
+}
+
+static bb_index group_count(const bb_sweep *sweep)
+{
+    return sweep->search.across == (int)BB_SWEEP_ACROSS_EACH
+               ? sweep->point_count / step_count(sweep)
+               : 1;
+}
+
+static search_group group_at(const bb_sweep *sweep, bb_index index)
+{
+    const bb_index conditions = sweep->point_count / step_count(sweep);
+    return sweep->search.across == (int)BB_SWEEP_ACROSS_EACH ? (search_group){index, 1}
+                                                             : (search_group){0, conditions};
+}
+
+// Whether a pipeline's price counts: those that the searched key belongs to, else all.
+static bool is_searched(const bb_collection *collection, bb_index pipeline)
+{
+    const bb_sweep *sweep = collection->plan->sweep;
+    const bb_sweep_axis *axis = &sweep->axes.axes[sweep->axes.count - 1];
+    return strncmp(axis->keys[0].path, "pipelines.", strlen("pipelines.")) != 0 ||
+           bb_choice_owns(collection, axis->keys[0].path, pipeline);
+}
+
+static double minimised(const bb_collection *collection, bb_index slot, bb_index pipeline)
+{
+    const char *name = collection->plan->sweep->search.minimise;
+    return strcmp(name, "bits_per_value") == 0
+               ? 32.0 / bb_collection_number(collection, "compression_ratio", slot, pipeline)
+               : bb_collection_number(collection, name, slot, pipeline);
+}
+
+// Takes one point into a step. Its price is that of the dearest pipeline that counts.
+static void take_point(const bb_collection *collection, bb_index point, search_step *out)
+{
+    const bb_index slot = collection->slots[point];
+    const bool done = collection->progress->points[point].class == BB_POINT_DONE;
+    double price = done ? -INFINITY : NAN;
+    for (bb_index p = 0; done && p < collection->pipeline_count; ++p) {
+        if (is_searched(collection, p)) {
+            const double own = bb_choice_price(collection, slot, p);
+            price = isnan(own) || isnan(price) ? NAN : fmax(price, own);
+            const double value = minimised(collection, slot, p);
+            out->value = isnan(value) || isnan(out->value) ? NAN : fmax(out->value, value);
+        }
+    }
+    if (isnan(price) || (!isnan(out->price) && price > out->price)) {
+        out->price = price;
+        out->worst_point = point;
+    }
+}
+
+static search_step step_at(const bb_collection *collection, search_group conditions, bb_index index)
+{
+    const bb_sweep *sweep = collection->plan->sweep;
+    search_step out = {.run = true, .price = -INFINITY, .value = -INFINITY, .worst_point = -1};
+    bb_index taken = 0;
+    for (bb_index c = conditions.first; c < conditions.first + conditions.count; ++c) {
+        const bb_index point = c * step_count(sweep) + index;
+        if (bb_sweep_is_excluded(sweep, point)) {
+            continue;
+        }
+        if (collection->slots[point] < 0) {
+            return (search_step){.worst_point = -1, .price = NAN, .value = NAN};
+        }
+        take_point(collection, point, &out);
+        ++taken;
+    }
+    if (taken == 0) { // all its points are excluded
+        return (search_step){.worst_point = -1, .price = NAN, .value = NAN};
+    }
+    out.keeps = out.price <= sweep->search.max_loss;
+    return out;
+}
+
+// The best step of a search_group that was run and keeps the limit, -1: none; `*run` of them
+// were.
+static bb_index best_step(const bb_collection *collection, search_group conditions,
+                          search_step *found, bb_index *run)
+{
+    bb_index best = -1;
+    *run = 0;
+    *found = (search_step){.value = INFINITY, .price = NAN, .worst_point = -1};
+    for (bb_index s = 0; s < step_count(collection->plan->sweep); ++s) {
+        const search_step state = step_at(collection, conditions, s);
+        *run += state.run;
+        if (state.keeps && state.value < found->value) {
+            best = s;
+            *found = state;
+        }
+    }
+    return best;
+}
+
+enum { MAXIMUM_GENERATIONS = 1000 };
+
+// The gap of a group: between neighbouring steps that were run, one of which keeps the limit and
+// one does not. False where there is none left.
+static bool find_gap(const bb_collection *collection, search_group conditions, bb_index *low,
+                     bb_index *high)
+{
+    const bb_index steps = step_count(collection->plan->sweep);
+    bb_index before = -1;
+    bool keeps = false;
+    for (bb_index s = 0; s < steps; ++s) {
+        const search_step state = step_at(collection, conditions, s);
+        if (!state.run) {
+            continue;
+        }
+        if (before >= 0 && state.keeps != keeps && s - before > 1) {
+            *low = before;
+            *high = s;
+            return true;
+        }
+        before = s;
+        keeps = state.keeps;
+    }
+    return false;
+}
+
+static void want_step(const bb_sweep *sweep, search_group conditions, bb_index index, bool *wanted)
+{
+    for (bb_index c = conditions.first; c < conditions.first + conditions.count; ++c) {
+        wanted[c * step_count(sweep) + index] = true;
+    }
+}
+
+// Parts that a gap is cut into, so that every shard has points.
+static bb_index sections(const bb_sweep_plan *plan)
+{
+    const bb_index conditions = plan->sweep->point_count / step_count(plan->sweep);
+    return (plan->shards + conditions - 1) / conditions;
+}
+
+static bool want_next(const bb_collection *collection, bool *wanted)
+{
+    const bb_sweep_plan *plan = collection->plan;
+    bool any = false;
+    for (bb_index g = 0; g < group_count(plan->sweep); ++g) {
+        const search_group conditions = group_at(plan->sweep, g);
+        bb_index low = 0;
+        bb_index high = 0;
+        if (!find_gap(collection, conditions, &low, &high)) {
+            continue;
+        }
+        any = true;
+        const bb_index between = high - low - 1;
+        const bb_index cuts = sections(plan) < between ? sections(plan) : between;
+        for (bb_index i = 1; i <= cuts; ++i) {
+            want_step(plan->sweep, conditions, low + i * (high - low) / (cuts + 1), wanted);
+        }
+    }
+    return any;
+}
+
+static bb_status generation_path(const bb_sweep_plan *plan, bb_index generation, char **out)
+{
+    return bb_memory_printf(out, "%s/generation.%td.json", plan->folder, generation);
+}
+
+static bb_status read_generation(const bb_sweep_plan *plan, const char *path, bool *wanted)
+{
+    bb_status status = BB_OK;
+    FILE *file = NULL;
+    json_t *object = NULL;
+    BB_TRY(bb_disk_file_open(path, true, &file));
+    object = json_loadf(file, 0, NULL);
+    const char *id = json_string_value(json_object_get(object, "plan"));
+    const json_t *points = json_object_get(object, "points");
+    BB_REQUIRE(id != NULL && strcmp(id, plan->id) == 0 && json_is_array(points), BB_IO,
+               "'%s' is no generation of this plan", path);
+    for (size_t i = 0; i < json_array_size(points); ++i) {
+        const bb_index point = (bb_index)json_integer_value(json_array_get(points, i));
+        BB_REQUIRE(point >= 0 && point < plan->sweep->point_count, BB_IO, "'%s': point %td", path,
+                   point);
+        wanted[point] = true;
+    }
+done:
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    json_decref(object);
+    return status;
+}
+
+bb_status bb_sweep_search_wanted(const bb_sweep_plan *plan, bool *wanted, bb_index *generation)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    const bb_sweep *sweep = plan->sweep;
+    memset(wanted, 0, (size_t)sweep->point_count * sizeof *wanted);
+    *generation = 0;
+    for (bb_index g = 0; g < group_count(sweep); ++g) {
+        want_step(sweep, group_at(sweep, g), 0, wanted);
+        want_step(sweep, group_at(sweep, g), step_count(sweep) - 1, wanted);
+    }
+    // All of them: what failed in an earlier one may have been opened again.
+    for (bb_index g = 1; g < MAXIMUM_GENERATIONS; ++g) {
+        BB_RELEASE(&path);
+        BB_TRY(generation_path(plan, g, &path));
+        if (access(path, F_OK) != 0) {
+            break;
+        }
+        *generation = g;
+        BB_TRY(read_generation(plan, path, wanted));
+    }
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bb_status write_generation(const bb_sweep_plan *plan, bb_index generation,
+                                  const bool *wanted)
+{
+    bb_status status = BB_OK;
+    bb_text text = {0};
+    char *path = NULL;
+    const char *between = "";
+    BB_TRY(bb_text_add(&text, "{\"plan\": \"%s\", \"generation\": %td, \"points\": [", plan->id,
+                       generation));
+    for (bb_index p = 0; p < plan->sweep->point_count; ++p) {
+        if (wanted[p]) {
+            BB_TRY(bb_text_add(&text, "%s%td", between, p));
+            between = ", ";
+        }
+    }
+    BB_TRY(bb_text_add(&text, "]}\n"));
+    BB_TRY(generation_path(plan, generation, &path));
+    // It follows from the lines alone: whoever writes it writes the same.
+    BB_TRY(bb_file_write(path, true, bb_text_string(&text), text.length));
+done:
+    BB_RELEASE(&path);
+    bb_text_release(&text);
+    return status;
+}
+
+static bb_index count_open(const bb_sweep_plan *plan, const bb_sweep_progress *progress,
+                           const bool *wanted)
+{
+    bb_index open = 0;
+    for (bb_index p = 0; p < plan->sweep->point_count; ++p) {
+        open += wanted[p] && progress->points[p].class == BB_POINT_OPEN &&
+                !bb_sweep_is_excluded(plan->sweep, p);
+    }
+    return open;
+}
+
+bb_status bb_sweep_search_open(const bb_sweep_plan *plan, bb_index *open)
+{
+    bb_status status = BB_OK;
+    bb_sweep_progress progress = {0};
+    bool *wanted = NULL;
+    bb_index generation = 0;
+    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
+    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
+    BB_TRY(bb_sweep_progress_read(plan, &progress));
+    *open = count_open(plan, &progress, wanted);
+done:
+    bb_sweep_progress_release(&progress);
+    BB_RELEASE(&wanted);
+    return status;
+}
+
+bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *advanced,
+                               bool *finished)
+{
+    bb_status status = BB_OK;
+    bb_sweep_progress progress = {0};
+    bb_collection *collection = NULL;
+    bool *wanted = NULL;
+    bb_index generation = 0;
+    *advanced = *finished = false;
+    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
+    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
+    BB_TRY(bb_sweep_progress_read(plan, &progress));
+    *open = count_open(plan, &progress, wanted);
+    if (*open > 0) {
+        goto done;
+    }
+    BB_TRY(bb_collection_read(plan, &progress, &collection));
+    const char *name = plan->sweep->search.minimise;
+    const bb_collected *minimised = bb_collection_find(collection, name);
+    BB_REQUIRE(strcmp(name, "bits_per_value") == 0 || (minimised != NULL && !minimised->is_text),
+               BB_INVALID, "sweep.search.minimise: the results have no number '%s'", name);
+    memset(wanted, 0, (size_t)plan->sweep->point_count * sizeof *wanted);
+    *finished = !want_next(collection, wanted);
+    if (!*finished) {
+        BB_TRY(write_generation(plan, generation + 1, wanted));
+        *advanced = true;
+        *open = count_open(plan, &progress, wanted);
+    }
+done:
+    bb_collection_destroy(&collection);
+    bb_sweep_progress_release(&progress);
+    BB_RELEASE(&wanted);
+    return status;
+}
+
+bb_status bb_sweep_search_is_finished(const bb_collection *collection, bool *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep_plan *plan = collection->plan;
+    bool *wanted = NULL;
+    bb_index generation = 0;
+    *out = false;
+    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
+    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
+    *out = count_open(plan, collection->progress, wanted) == 0 && !want_next(collection, wanted);
+done:
+    BB_RELEASE(&wanted);
+    return status;
+}
+
+enum { LISTED_GROUPS = 1000 };
+
+// A text of the searched key at a step.
+static const char *text_at(const bb_sweep *sweep, bb_index index)
+{
+    return sweep->axes.axes[sweep->axes.count - 1].keys[0].texts[index];
+}
+
+// Where a step fails, and by how much.
+static bb_status describe_step(const bb_collection *collection, bb_index index,
+                               const search_step *state, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep *sweep = collection->plan->sweep;
+    if (isnan(state->price)) {
+        BB_TRY(bb_text_add(out, "%s fails at ", text_at(sweep, index)));
+    } else {
+        BB_TRY(bb_text_add(out, "%s has %.4g at ", text_at(sweep, index), state->price));
+    }
+    BB_TRY(bb_sweep_describe(sweep, state->worst_point, out));
+done:
+    return status;
+}
+
+// Whether the limit is kept, lost and kept again along the steps that were run.
+static bool is_monotone(const bb_collection *collection, search_group conditions)
+{
+    bb_index changes = 0;
+    bool keeps = false;
+    bool any = false;
+    for (bb_index s = 0; s < step_count(collection->plan->sweep); ++s) {
+        const search_step state = step_at(collection, conditions, s);
+        if (state.run) {
+            changes += any && state.keeps != keeps;
+            keeps = state.keeps;
+            any = true;
+        }
+    }
+    return changes <= 1;
+}
+
+// One line, no line end.
+static bb_status answer_group(const bb_collection *collection, search_group conditions,
+                              bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep *sweep = collection->plan->sweep;
+    const char *key = sweep->axes.axes[sweep->axes.count - 1].keys[0].path;
+    const double limit = sweep->search.max_loss;
+    const bb_index steps = step_count(sweep);
+    bb_index run = 0;
+    search_step found;
+    const bb_index best = best_step(collection, conditions, &found, &run);
+    if (group_count(sweep) > 1) {
+        BB_TRY(bb_sweep_describe_conditions(sweep, conditions.first * steps, out));
+        BB_TRY(bb_text_add(out, ": "));
+    }
+    if (run == 0) {
+        BB_TRY(bb_text_add(out, "not run"));
+        goto done;
+    }
+    if (best < 0) {
+        BB_TRY(bb_text_add(out, "%s: none of %td steps keeps %s of at most %g", key, run,
+                           sweep->experiment->price_name, limit));
+        goto done;
+    }
+    BB_TRY(bb_text_add(out, "%s = %s: %s %.4g, %s at worst %.4g, within %g (", key,
+                       text_at(sweep, best), sweep->search.minimise, found.value,
+                       sweep->experiment->price_name, found.price, limit));
+    BB_TRY(bb_sweep_describe(sweep, found.worst_point, out));
+    BB_TRY(bb_text_add(out, "); %td of %td steps run", run, steps));
+    for (int side = -1; side <= 1; side += 2) {
+        const bb_index next = best + side;
+        const search_step state =
+            next >= 0 && next < steps ? step_at(collection, conditions, next) : (search_step){0};
+        if (state.run && !state.keeps) {
+            BB_TRY(bb_text_add(out, "; "));
+            BB_TRY(describe_step(collection, next, &state, out));
+        }
+    }
+    if (!is_monotone(collection, conditions)) {
+        BB_TRY(bb_text_add(out, "; the price is not monotone along the axis: a better step may lie "
+                                "where none was run"));
+    }
+done:
+    return status;
+}
+
+bb_status bb_sweep_search_answer(const bb_collection *collection, bb_text *out)
+{
+    bb_status status = BB_OK;
+    const bb_sweep *sweep = collection->plan->sweep;
+    const bb_index groups = group_count(sweep);
+    for (bb_index g = 0; g < groups && g < LISTED_GROUPS; ++g) {
+        BB_TRY(answer_group(collection, group_at(sweep, g), out));
+        BB_TRY(bb_text_add(out, "\n"));
+    }
+    if (groups > LISTED_GROUPS) {
+        BB_TRY(bb_text_add(out, "... and %td more conditions in the result file\n",
+                           groups - LISTED_GROUPS));
+    }
+    bb_index failed = 0;
+    for (int c = BB_POINT_DONE + 1; c < BB_POINT_CLASSES; ++c) {
+        failed += collection->progress->counts[c];
+    }
+    if (failed > 0) {
+        BB_TRY(bb_text_add(out,
+                           "%td points failed as a whole and count as not keeping the price: "
+                           "'bitbudget sweep retry' opens them again\n",
+                           failed));
+    }
+done:
+    return status;
+}
+
+// An answer as /search has it.
+typedef struct search_row {
+    double index, first_point, steps_run, value, price, worst_point;
+    const char *setting;
+    const char *answer;
+} search_row;
+
+static const bb_output outputs[] = {
+    {"group", "group", "1", "index of the conditions that have one answer",
+     .note = "one for all conditions, or one each", .member = offsetof(search_row, index)},
+    {"first_point", "group", "1", "number of the first point of the group", .note = NULL,
+     .member = offsetof(search_row, first_point)},
+    {"found", "group", NULL, "value of the searched key",
+     .note = "empty if no step is within max_loss", .member = offsetof(search_row, setting)},
+    {"minimised", "group", "1", "largest value of what is minimised, over the group", .note = NULL,
+     .member = offsetof(search_row, value)},
+    {"price_most", "group", "<the price's>", "largest price over the group", .note = NULL,
+     .member = offsetof(search_row, price)},
+    {"price_point", "group", "1", "number of the point where it is", .note = NULL,
+     .member = offsetof(search_row, worst_point)},
+    {"answer", "group", NULL, "what the search found, in words", .note = NULL,
+     .member = offsetof(search_row, answer)},
+    {"steps_run", "group", "1", "steps of the searched axis that were run", .note = NULL,
+     .member = offsetof(search_row, steps_run)},
+};
+
+const bb_output_table bb_sweep_search_outputs = {.title =
+                                                     "/search, collections of sweeps that search",
+                                                 .group = "search",
+                                                 .axes = "group",
+                                                 BB_OUTPUT_ROWS(outputs)};
+
+bb_status bb_sweep_search_publish(const bb_collection *collection, const char *price_unit,
+                                  bb_results *results)
+{
+    bb_status status = BB_OK;
+    const bb_sweep *sweep = collection->plan->sweep;
+    const bb_index groups = group_count(sweep);
+    search_row *rows = NULL;
+    bb_text *answers = NULL;
+    const bb_output_fill fill = {.unit = price_unit};
+    BB_TRY(BB_ALLOCATE(groups, &rows));
+    BB_TRY(BB_ZEROED(groups, &answers));
+    for (bb_index g = 0; g < groups; ++g) {
+        const search_group conditions = group_at(sweep, g);
+        bb_index run = 0;
+        search_step found;
+        const bb_index best = best_step(collection, conditions, &found, &run);
+        BB_TRY(answer_group(collection, conditions, &answers[g]));
+        rows[g] = (search_row){.index = (double)g,
+                               .first_point = (double)(conditions.first * step_count(sweep)),
+                               .steps_run = (double)run,
+                               .value = best < 0 ? NAN : found.value,
+                               .price = found.price,
+                               .worst_point = best < 0 ? NAN : (double)found.worst_point,
+                               .setting = best < 0 ? "" : text_at(sweep, best),
+                               .answer = bb_text_string(&answers[g])};
+    }
+    BB_TRY(bb_output_table_publish_records(&bb_sweep_search_outputs, rows, sizeof *rows, groups,
+                                           &fill, results));
+done:
+    for (bb_index g = 0; answers != NULL && g < groups; ++g) {
+        bb_text_release(&answers[g]);
+    }
+    BB_RELEASE(&answers);
+    BB_RELEASE(&rows);
+    return status;
+}
