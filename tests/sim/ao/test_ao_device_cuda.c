@@ -144,7 +144,7 @@ TEST(max_loss_is_met_and_verified)
                       driver_text(results, "status_detail", name));
         assert_string_equal(driver_text(results, "device", name), "cuda");
         assert_string_equal(driver_text(results, "status", name), "ok");
-        assert_non_null(strstr(driver_text(results, "status_detail", name), " kept: "));
+        assert_non_null(strstr(driver_text(results, "status_detail", name), ": met by "));
         assert_true(loss <= cases[i].maximum && cost > 0.0 && cost < cases[i].most_cost);
         check_trials(results, name, cases[i].maximum);
     }
