@@ -160,9 +160,14 @@ static bb_status fill(const char *temporary, void *context)
     writing *work = context;
     const char *const texts[] = {build, work->kind, work->key};
     char sum[BB_DIGEST_BYTES];
+    struct stat about;
     work->file = fopen(temporary, "wb");
     BB_REQUIRE(work->file != NULL, BB_IO, "cannot write %s '%s': %s", work->kind, work->path,
                strerror(errno));
+    // What everybody can write is not opened again, whatever the umask or the file in this place.
+    BB_REQUIRE(fstat(fileno(work->file), &about) == 0 &&
+                   fchmod(fileno(work->file), about.st_mode & 07777 & ~(mode_t)S_IWOTH) == 0,
+               BB_IO, "cannot write %s '%s': %s", work->kind, work->path, strerror(errno));
     BB_TRY(put(work, &expected_head, sizeof expected_head));
     for (int i = 0; i < 3; ++i) {
         BB_TRY(put_piece(work, texts[i], (bb_index)strlen(texts[i])));

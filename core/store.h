@@ -6,7 +6,7 @@
 // Layout of a file, in the byte order of the machine: magic, byte-order mark, version of the
 // layout; then build, kind, key and each piece as its length in bytes (64 bits) and its bytes; last
 // the XXH3-128 of all before it, as 32 hexadecimal digits. Files are whole or absent
-// (core/file.h). One that another user could have changed is not opened.
+// (core/file.h). One that is another user's, or that everybody can write, is not opened.
 //
 // Limits: a file is read by the build that wrote it. Nothing deletes old files of a folder.
 #ifndef BB_CORE_STORE_H
@@ -16,7 +16,8 @@
 
 #include <stdbool.h>
 
-/// Blocks of at most `bytes` in all are kept from now on; 0: none, and those there are go.
+/// Blocks of at most `bytes` in all are kept from now on; 0: none, and those there are go. Those of
+/// a larger limit stay until there is no room for another.
 void bb_store_allow(double bytes);
 
 /// Whether a block of so many bytes could be kept.
@@ -30,8 +31,8 @@ void bb_store_next_study(void);
 /// size. It stays in place during the study.
 const void *bb_store_find(const char *key, bb_index *bytes);
 
-/// Takes the block `*data`, of core/memory.h, into the store; NULL where there is no room, and it
-/// is then still the caller's.
+/// Takes the block `*data`, of core/memory.h, into the store, whose key is not there yet; NULL
+/// where there is no room, and it is then still the caller's.
 const void *bb_store_keep(const char *key, void **data, bb_index bytes);
 
 /// Borrowed bytes: of a list that serves writers and readers alike.

@@ -9,8 +9,8 @@
 set -uo pipefail
 build=$1
 rounds=${2:-3}
-waiting='^(core-(clock|device-device|log|thread)|bench-bench|sim-(command|file|checkpoint)|sim-campaign-kills'
-waiting+='|sim-ao-ao_interrupted|sim-wafer-(wafer_restart|realtime-(streamed_loop|wafer_loop))|realtime-latency|solvers-operator-coded_operator'
+waiting='^(core-(clock|device-device|log|thread)|bench-bench|sim-(cli-command|output-(file|checkpoint))|sim-campaign-kills'
+waiting+='|sim-ao-ao_interrupted|sim-wafer-(wafer_restart|realtime-(streamed_loop|wafer_loop))|sim-realtime-latency|solvers-operator-coded_operator'
 waiting+='|precision-codecs-zfp-zfp_decoder)$'
 regex=${3:-$waiting}
 log=$(mktemp)

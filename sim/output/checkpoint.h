@@ -2,8 +2,7 @@
 //
 // Checkpoints: the state of a computation as a file of core/store.h, from which the same build goes
 // on bit for bit with the same subject (sim/output/subject.h). `--checkpoint`, `--checkpoint-every`
-// and
-// `--resume` of every experiment that has them.
+// and `--resume` of every experiment that has them.
 #ifndef BB_SIM_OUTPUT_CHECKPOINT_H
 #define BB_SIM_OUTPUT_CHECKPOINT_H
 
