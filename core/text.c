@@ -3,7 +3,6 @@
 
 #include "core/memory.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,20 +31,27 @@ done:
     return status;
 }
 
-bb_status bb_text_add(bb_text *text, const char *format, ...)
+bb_status bb_text_add_list(bb_text *text, const char *format, va_list arguments)
 {
     bb_status status = BB_OK;
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(NULL, 0, format, arguments);
-    va_end(arguments);
+    va_list measured;
+    va_copy(measured, arguments);
+    int length = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
     BB_REQUIRE(length >= 0, BB_INTERNAL, "cannot format '%s'", format);
     BB_TRY(reserve(text, length));
-    va_start(arguments, format);
     (void)vsnprintf(text->data + text->length, (size_t)length + 1, format, arguments);
-    va_end(arguments);
     text->length += length;
 done:
+    return status;
+}
+
+bb_status bb_text_add(bb_text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const bb_status status = bb_text_add_list(text, format, arguments);
+    va_end(arguments);
     return status;
 }
 

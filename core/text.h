@@ -6,6 +6,7 @@
 
 #include "core/status.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 /// Zero-initialise; release with bb_text_release. `data` is NULL while empty.
@@ -17,6 +18,8 @@ typedef struct bb_text {
 
 /// Appends a formatted piece. Errors: BB_MEMORY, and the text is then unchanged.
 BB_CHECKED bb_status bb_text_add(bb_text *text, const char *format, ...) BB_PRINTF(2, 3);
+BB_CHECKED bb_status bb_text_add_list(bb_text *text, const char *format, va_list arguments)
+    BB_PRINTF(2, 0);
 
 /// Appends `length` bytes as they are.
 BB_CHECKED bb_status bb_text_add_bytes(bb_text *text, const char *bytes, bb_index length);

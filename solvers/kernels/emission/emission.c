@@ -14,33 +14,39 @@ bb_status bb_emission_create(bb_emission_target target, const bb_program *progra
         [BB_EMISSION_CUDA] = &bb_expression_dialect_cuda,
     };
     bb_emission emission = {.values = NULL};
+    bool *marks = NULL;
+    const int values = program->value_count;
+    BB_TRY(BB_ZEROED(3 * values + program->step_count, &marks));
     bb_emission_writer writer = {.program = program,
                                  .dialect = dialects[target],
+                                 .target = target,
                                  .is_inside = is_inside,
                                  .choice = choice,
-                                 .runs_loops = target == BB_EMISSION_C || choice->tile > 0};
-    BB_TRY(BB_ZEROED(program->value_count, &writer.is_used));
-    BB_TRY(writer.runs_loops ? bb_emission_fill_loops(&writer, target, &emission)
-                             : bb_emission_fill_gpu(&writer, target, &emission));
+                                 .runs_loops = target == BB_EMISSION_C || choice->tile > 0,
+                                 .is_used = marks,
+                                 .is_saved = marks + values,
+                                 .is_done = marks + 2 * values,
+                                 .fast = marks + 3 * values};
+    BB_TRY(writer.runs_loops ? bb_emission_fill_loops(&writer, &emission)
+                             : bb_emission_fill_gpu(&writer, &emission));
     *out = emission;
     emission = (bb_emission){.values = NULL};
 done:
     bb_emission_release(&emission);
-    BB_RELEASE(&writer.is_used);
+    BB_RELEASE(&marks);
     return status;
 }
 
-bb_status bb_emission_list_values(const bb_emission_writer *writer, bb_emission *out)
+void bb_emission_list_values(bb_emission_writer *writer, bb_emission *out)
 {
-    bb_status status = BB_OK;
-    BB_TRY(BB_ALLOCATE(writer->program->value_count, &out->values));
+    if (!bb_emission_try(writer, BB_ALLOCATE(writer->program->value_count, &out->values))) {
+        return;
+    }
     for (int i = 0; i < writer->program->value_count; ++i) {
         if (writer->is_used[i]) {
             out->values[out->value_count++] = i;
         }
     }
-done:
-    return status;
 }
 
 void bb_emission_release(bb_emission *emission)

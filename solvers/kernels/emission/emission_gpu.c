@@ -94,37 +94,18 @@ static const bb_emission_words words_cuda = {
     .helpers = helpers_cuda,
 };
 
-bb_status bb_emission_gpu_open(bb_emission_gpu *writer, const char *line)
+void bb_emission_gpu_ranges(bb_emission_writer *writer)
 {
-    bb_status status = BB_OK;
-    BB_TRY(bb_emission_line(writer->base, "%s", line));
-    ++writer->base->depth;
-done:
-    return status;
-}
-
-bb_status bb_emission_gpu_close(bb_emission_gpu *writer)
-{
-    --writer->base->depth;
-    return bb_emission_line(writer->base, "}");
-}
-
-bb_status bb_emission_gpu_ranges(bb_emission_gpu *writer)
-{
-    bb_status status = BB_OK;
-    const bb_program *program = writer->base->program;
+    const bb_program *program = writer->program;
     char range[BB_EMISSION_NAME_BYTES];
     for (int k = 0; k < BB_PROGRAM_DIMENSIONS; ++k) {
         if (k < program->space.dimensions) {
-            (void)bb_emission_name(writer->base, program->space.ranges[k], range);
-            BB_TRY(bb_emission_line(writer->base, "const bb_index n%d = %s > 0 ? %s : 0;", k, range,
-                                    range));
+            (void)bb_emission_name(writer, program->space.ranges[k], range);
+            bb_emission_line(writer, "const bb_index n%d = %s > 0 ? %s : 0;", k, range, range);
         } else {
-            BB_TRY(bb_emission_line(writer->base, "const bb_index n%d = 1;", k));
+            bb_emission_line(writer, "const bb_index n%d = 1;", k);
         }
     }
-done:
-    return status;
 }
 
 /// A sum of one work-item: its items one after another, in chunks where there are some; lanes,
@@ -136,197 +117,152 @@ typedef struct own_sum {
     bool has_parts; ///< chunks or lanes, that u<number> joins
 } own_sum;
 
-static bb_status print_own_start(bb_emission_gpu *writer, const own_sum *sum)
+static void print_own_start(bb_emission_writer *writer, const own_sum *sum)
 {
-    bb_status status = BB_OK;
-    bb_emission_writer *base = writer->base;
     const bb_reduction *reduction = &sum->iterator->reduction;
     const int number = sum->number;
-    BB_TRY(bb_emission_line(base, "%s acc%d[%d];", bb_emission_type(base, reduction->type), number,
-                            reduction->count));
+    bb_emission_line(writer, "%s acc%d[%d];", bb_emission_type(writer, reduction->type), number,
+                     reduction->count);
     if (sum->has_parts) {
-        BB_TRY(bb_emission_line(base, "bb_sum%d u%d;", number, number));
-        BB_TRY(bb_emission_line(base, "bb_clear%d(&u%d);", number, number));
+        bb_emission_line(writer, "bb_sum%d u%d;", number, number);
+        bb_emission_line(writer, "bb_clear%d(&u%d);", number, number);
     }
-    BB_TRY(bb_emission_chunks(base, number));
+    bb_emission_chunks(writer, number);
     if (sum->has_lanes) {
-        BB_TRY(bb_emission_line(base, "bb_start%d(&u%d, 0, 1);", number, number));
-        BB_TRY(
-            bb_emission_line(base, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number));
+        bb_emission_line(writer, "bb_start%d(&u%d, 0, 1);", number, number);
+        bb_emission_line(writer, "if (c%d == 0) bb_begin%d(&u%d, 1);", number, number, number);
     } else {
-        BB_TRY(bb_emission_line(base,
-                                "for (int k = 0; k < %d; ++k) acc%d[k] = c%d == 0 ? bb_first%d(k) "
-                                ": bb_neutral%d(k);",
-                                reduction->count, number, number, number, number));
+        bb_emission_line(writer,
+                         "for (int k = 0; k < %d; ++k) acc%d[k] = c%d == 0 ? bb_first%d(k) "
+                         ": bb_neutral%d(k);",
+                         reduction->count, number, number, number, number);
     }
-done:
-    return status;
 }
 
-static bb_status print_own_items(bb_emission_gpu *writer, const own_sum *sum)
+static void print_own_items(bb_emission_writer *writer, const own_sum *sum)
 {
-    bb_status status = BB_OK;
-    bb_emission_writer *base = writer->base;
     const bb_iterator *iterator = sum->iterator;
-    const int number = sum->number;
-    char range[BB_EMISSION_NAME_BYTES];
-    char text[6 * BB_EMISSION_NAME_BYTES];
-    for (int k = iterator->space.dimensions - 1; k >= 0; --k) {
-        (void)bb_emission_name(base, iterator->space.ranges[k], range);
-        if (iterator->space.dimensions == 1) {
-            (void)snprintf(text, sizeof text, "for (bb_index k%d_0 = c%d; k%d_0 < e%d; ++k%d_0) {",
-                           number, number, number, number, number);
-        } else {
-            (void)snprintf(text, sizeof text, "for (bb_index k%d_%d = 0; k%d_%d < %s; ++k%d_%d) {",
-                           number, k, number, k, range, number, k);
-        }
-        BB_TRY(bb_emission_gpu_open(writer, text));
-    }
+    char target[2 * BB_EMISSION_NAME_BYTES];
     if (sum->has_lanes) {
-        (void)snprintf(text, sizeof text, "u%d.lane[0][(k%d_0 - c%d) %% %td][0]", number, number,
-                       number, iterator->reduction.order.lanes);
+        (void)snprintf(target, sizeof target, "u%d.lane[0][(k%d_0 - c%d) %% %td][0]", sum->number,
+                       sum->number, sum->number, iterator->reduction.order.lanes);
     } else {
-        (void)snprintf(text, sizeof text, "acc%d", number);
+        (void)snprintf(target, sizeof target, "acc%d", sum->number);
     }
-    BB_TRY(bb_emission_gpu_steps(writer, &iterator->steps));
-    BB_TRY(bb_emission_take(base, &iterator->reduction, text));
-    for (int k = 0; k < iterator->space.dimensions; ++k) {
-        BB_TRY(bb_emission_gpu_close(writer));
-    }
-done:
-    return status;
+    bb_emission_open_items(writer, sum->number, iterator->space.dimensions == 1, 0);
+    bb_emission_gpu_steps(writer, &iterator->steps);
+    bb_emission_take(writer, &iterator->reduction, target);
+    bb_emission_close_items(writer, sum->number);
 }
 
-static bb_status print_own_end(bb_emission_gpu *writer, const own_sum *sum)
+static void print_own_end(bb_emission_writer *writer, const own_sum *sum)
 {
-    bb_status status = BB_OK;
-    bb_emission_writer *base = writer->base;
     const bb_reduction *reduction = &sum->iterator->reduction;
     const int number = sum->number;
+    char total[BB_EMISSION_NAME_BYTES];
     if (sum->has_lanes) {
-        BB_TRY(bb_emission_line(base, "bb_tree%d(&u%d, 0, 1);", number, number));
+        bb_emission_line(writer, "bb_tree%d(&u%d, 0, 1);", number, number);
     } else if (sum->has_parts) {
-        BB_TRY(bb_emission_line(base,
-                                "for (int k = 0; k < %d; ++k) u%d.lane[0][0][0][k] = acc%d[k];",
-                                reduction->count, number, number));
+        bb_emission_line(writer, "for (int k = 0; k < %d; ++k) u%d.lane[0][0][0][k] = acc%d[k];",
+                         reduction->count, number, number);
     }
     if (sum->has_parts) {
-        BB_TRY(bb_emission_line(base, "bb_push%d(&u%d, 0, 1);", number, number));
+        bb_emission_line(writer, "bb_push%d(&u%d, 0, 1);", number, number);
     }
-    BB_TRY(bb_emission_gpu_close(writer));
+    bb_emission_line(writer, "}");
     if (sum->has_parts) {
-        BB_TRY(bb_emission_line(base, "bb_total%d(&u%d, 1);", number, number));
-        BB_TRY(bb_emission_sum_outputs(base, reduction, number, "0"));
-        goto done;
+        bb_emission_line(writer, "bb_total%d(&u%d, 1);", number, number);
     }
-    for (int k = 0; k < reduction->count; ++k) {
-        BB_TRY(bb_emission_line(base, "const %s s%d = acc%d[%d];",
-                                bb_emission_type(base, reduction->type), reduction->output + k,
-                                number, k));
-    }
-done:
-    return status;
+    (void)snprintf(total, sizeof total, sum->has_parts ? "u%d.lane[0][0][0]" : "acc%d", number);
+    bb_emission_sum_outputs(writer, reduction, total);
 }
 
-static bb_status print_own(bb_emission_gpu *writer, int number)
+static void print_own(bb_emission_writer *writer, int number)
 {
-    bb_status status = BB_OK;
-    const bb_iterator *iterator = &writer->base->program->iterators[number];
+    const bb_iterator *iterator = &writer->program->iterators[number];
     const bb_reduction_order order = iterator->reduction.order;
     const own_sum sum = {.iterator = iterator,
                          .number = number,
                          .has_lanes = order.lanes > 1,
                          .has_parts = order.lanes > 1 || order.chunk > 0};
-    BB_TRY(print_own_start(writer, &sum));
-    BB_TRY(print_own_items(writer, &sum));
-    BB_TRY(print_own_end(writer, &sum));
-done:
-    return status;
+    print_own_start(writer, &sum);
+    print_own_items(writer, &sum);
+    print_own_end(writer, &sum);
 }
 
-static bb_status print_step(bb_emission_gpu *writer, int number)
+static void print_step(bb_emission_writer *writer, int number)
 {
-    bb_status status = BB_OK;
-    bb_emission_writer *base = writer->base;
-    const bb_step *step = &base->program->steps[number];
+    const bb_step *step = &writer->program->steps[number];
     if (step->kind == BB_STEP_ITERATOR) {
-        const bb_reduction *reduction = &base->program->iterators[step->iterator].reduction;
-        BB_TRY(writer->team.items > 0 && reduction->order.lanes > 1
-                   ? bb_emission_gpu_team_iterator(writer, step->iterator)
-                   : print_own(writer, step->iterator));
+        const bb_reduction *reduction = &writer->program->iterators[step->iterator].reduction;
+        if (writer->team.items > 0 && reduction->order.lanes > 1) {
+            bb_emission_gpu_team_iterator(writer, step->iterator);
+        } else {
+            print_own(writer, step->iterator);
+        }
     } else if (step->kind == BB_STEP_WRITE && writer->is_guarded) {
-        BB_TRY(bb_emission_gpu_open(writer, writer->team.items > 0 ? "if (active && item == 0) {"
-                                                                   : "if (active) {"));
-        BB_TRY(bb_emission_step(base, number));
-        BB_TRY(bb_emission_gpu_close(writer));
+        bb_emission_line(writer,
+                         writer->team.items > 0 ? "if (active && item == 0) {" : "if (active) {");
+        bb_emission_step(writer, number);
+        bb_emission_line(writer, "}");
     } else {
-        BB_TRY(bb_emission_step(base, number));
+        bb_emission_step(writer, number);
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_gpu_steps(bb_emission_gpu *writer, const bb_step_list *list)
+void bb_emission_gpu_steps(bb_emission_writer *writer, const bb_step_list *list)
 {
-    bb_status status = BB_OK;
     for (int i = 0; i < list->count; ++i) {
-        BB_TRY(print_step(writer, list->steps[i]));
+        print_step(writer, list->steps[i]);
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_gpu_body(bb_emission_gpu *writer, int begin, int end)
+void bb_emission_gpu_body(bb_emission_writer *writer, int begin, int end)
 {
-    const bb_step_list list = {.steps = writer->base->program->body.steps + begin,
-                               .count = end - begin};
-    return bb_emission_gpu_steps(writer, &list);
+    const bb_step_list list = {.steps = writer->program->body.steps + begin, .count = end - begin};
+    bb_emission_gpu_steps(writer, &list);
 }
 
 // Entries
 
 // "(__global const float *restrict o0, ..., const long parts)"
-static bb_status print_signature(bb_emission_gpu *writer, const bb_emission *emission,
-                                 const char *entry, const bb_index items[BB_PROGRAM_DIMENSIONS])
+static void print_signature(bb_emission_writer *writer, const bb_emission *emission,
+                            const char *entry, const bb_index items[BB_PROGRAM_DIMENSIONS])
 {
-    bb_status status = BB_OK;
-    bb_emission_writer *base = writer->base;
-    const bb_program *program = base->program;
+    const bb_program *program = writer->program;
     // Compilers that know the size share the registers out.
     if (writer->words == &words_opencl) {
-        BB_TRY(bb_text_add(base->out,
-                           "\n__kernel __attribute__((reqd_work_group_size(%td, %td, 1))) void %s(",
-                           items[0], items[1], entry));
+        bb_emission_add(writer,
+                        "\n__kernel __attribute__((reqd_work_group_size(%td, %td, 1))) void %s(",
+                        items[0], items[1], entry);
     } else {
-        BB_TRY(bb_text_add(base->out, "\nextern \"C\" __global__ void __launch_bounds__(%td) %s(",
-                           items[0] * items[1], entry));
+        bb_emission_add(writer, "\nextern \"C\" __global__ void __launch_bounds__(%td) %s(",
+                        items[0] * items[1], entry);
     }
     for (int i = 0; i < program->object_count; ++i) {
         const bb_program_object *object = &program->objects[i];
-        BB_TRY(bb_text_add(base->out, "%s%s%s%s *%s o%d", i > 0 ? ", " : "", writer->words->global,
-                           object->is_written ? "" : "const ", bb_emission_type(base, object->type),
-                           writer->words->restricted, i));
+        bb_emission_add(writer, "%s%s%s%s *%s o%d", i > 0 ? ", " : "", writer->words->global,
+                        object->is_written ? "" : "const ", bb_emission_type(writer, object->type),
+                        writer->words->restricted, i);
     }
     for (int i = 0; i < emission->value_count; ++i) {
         const int value = emission->values[i];
-        BB_TRY(bb_text_add(base->out, ", const %s h%d",
-                           bb_emission_type(base, program->values[value].type), value));
+        bb_emission_add(writer, ", const %s h%d",
+                        bb_emission_type(writer, program->values[value].type), value);
     }
     const bb_reduction *parted = bb_emission_parted(program);
     for (int k = 0; emission->is_parted && k < parted->count; ++k) {
-        BB_TRY(bb_text_add(base->out, ", %s%s *%s p%d", writer->words->global,
-                           bb_emission_type(base, parted->type), writer->words->restricted, k));
+        bb_emission_add(writer, ", %s%s *%s p%d", writer->words->global,
+                        bb_emission_type(writer, parted->type), writer->words->restricted, k);
     }
-    BB_TRY(bb_text_add(base->out, "%s)\n{\n", emission->is_parted ? ", const bb_index parts" : ""));
-done:
-    return status;
+    bb_emission_add(writer, "%s)\n{\n", emission->is_parted ? ", const bb_index parts" : "");
 }
 
-bb_status bb_emission_gpu_signature_opencl(bb_emission_writer *writer, const bb_emission *emission,
-                                           const char *entry)
+void bb_emission_gpu_signature_opencl(bb_emission_writer *writer, const bb_emission *emission,
+                                      const char *entry)
 {
-    bb_emission_gpu gpu = {.base = writer, .words = &words_opencl};
-    return print_signature(&gpu, emission, entry, (const bb_index[BB_PROGRAM_DIMENSIONS]){1, 1});
+    writer->words = &words_opencl;
+    print_signature(writer, emission, entry, (const bb_index[BB_PROGRAM_DIMENSIONS]){1, 1});
 }
 
 /// One entry: its text, and the team that it was printed for.
@@ -339,63 +275,55 @@ typedef struct gpu_entry {
     bool *is_shared; ///< [iterator_count + 1]
 } gpu_entry;
 
-static bb_status print_entry(bb_emission_gpu *writer, const bb_emission *emission,
-                             const gpu_entry *entry)
+static void print_entry(bb_emission_writer *writer, const bb_emission *emission,
+                        const gpu_entry *entry)
 {
-    bb_status status = BB_OK;
-    bb_emission_writer *base = writer->base;
-    const bb_program *program = base->program;
-    BB_TRY(print_signature(writer, emission, entry->name, entry->items));
-    base->depth = 1;
+    const bb_program *program = writer->program;
+    print_signature(writer, emission, entry->name, entry->items);
+    writer->depth = 1;
     if (entry->team.items > 0) {
-        BB_TRY(bb_emission_line(base, "const bb_index item = %s, team = %s;",
-                                writer->words->item[0], writer->words->item[1]));
+        bb_emission_line(writer, "const bb_index item = %s, team = %s;", writer->words->item[0],
+                         writer->words->item[1]);
     }
     for (int i = 0; i <= program->iterator_count; ++i) {
         const bb_reduction *reduction =
             i < program->iterator_count ? &program->iterators[i].reduction : &program->reduction;
         if (entry->is_shared[i]) {
-            BB_TRY(bb_emission_line(base, "%s%s t%d[%td][%td][%d];", writer->words->local,
-                                    bb_emission_type(base, reduction->type), i, entry->team.teams,
-                                    reduction->order.lanes, reduction->count));
+            bb_emission_line(writer, "%s%s t%d[%td][%td][%d];", writer->words->local,
+                             bb_emission_type(writer, reduction->type), i, entry->team.teams,
+                             reduction->order.lanes, reduction->count);
         }
     }
-    BB_TRY(bb_text_add(base->out, "%s%s}\n", bb_text_string(&entry->local),
-                       bb_text_string(&entry->body)));
-done:
-    return status;
+    bb_emission_add(writer, "%s%s}\n", bb_text_string(&entry->local), bb_text_string(&entry->body));
 }
 
-static bb_status print_functions(bb_emission_gpu *writer)
+static void print_functions(bb_emission_writer *writer)
 {
-    bb_status status = BB_OK;
-    const bb_program *program = writer->base->program;
+    const bb_program *program = writer->program;
     for (int i = 0; i <= program->iterator_count; ++i) {
         const bb_reduction *reduction =
             i < program->iterator_count ? &program->iterators[i].reduction : &program->reduction;
         if (i < program->iterator_count || program->has_reduction) {
-            BB_TRY(bb_emission_sum(writer->base, reduction, i, writer->base->choice->points));
-            BB_TRY(bb_emission_gpu_team_functions(writer, reduction, i));
+            bb_emission_sum(writer, reduction, i, writer->choice->points);
+            bb_emission_gpu_team_functions(writer, reduction, i);
         }
     }
-done:
-    return status;
 }
 
-typedef bb_status print_function(bb_emission_gpu *writer);
+typedef void print_function(bb_emission_writer *writer);
 
-static bb_status fill_entry(bb_emission_gpu *writer, print_function *print, gpu_entry *entry)
+static void fill_entry(bb_emission_writer *writer, print_function *print, gpu_entry *entry)
 {
-    bb_status status = BB_OK;
-    BB_TRY(BB_ZEROED(writer->base->program->iterator_count + 1, &entry->is_shared));
+    if (!bb_emission_try(writer,
+                         BB_ZEROED(writer->program->iterator_count + 1, &entry->is_shared))) {
+        return;
+    }
     writer->is_shared = entry->is_shared;
     writer->local = &entry->local;
     writer->team = entry->team;
-    writer->base->out = &entry->body;
-    writer->base->depth = 1;
-    BB_TRY(print(writer));
-done:
-    return status;
+    writer->out = &entry->body;
+    writer->depth = 1;
+    print(writer);
 }
 
 // How the entries are launched.
@@ -425,22 +353,19 @@ static void shape_launch(const bb_emission_words *words, const bb_choice *choice
     }
 }
 
-bb_status bb_emission_fill_gpu(bb_emission_writer *base, bb_emission_target target,
-                               bb_emission *emission)
+bb_status bb_emission_fill_gpu(bb_emission_writer *writer, bb_emission *emission)
 {
-    bb_status status = BB_OK;
     static print_function *const printers[][2] = {
         [BB_FORM_POINTS] = {bb_emission_gpu_tiles, bb_emission_gpu_tiles_finish},
         [BB_FORM_LANES] = {bb_emission_gpu_lanes, bb_emission_gpu_lanes_finish},
         [BB_FORM_SPACE] = {bb_emission_gpu_space, bb_emission_gpu_space_finish},
     };
-    const bb_form form = bb_choice_form(base->program);
-    const bb_choice *choice = base->choice;
-    bb_emission_gpu writer = {.base = base,
-                              .words = target == BB_EMISSION_OPENCL ? &words_opencl : &words_cuda};
+    const bb_form form = bb_choice_form(writer->program);
+    const bb_choice *choice = writer->choice;
     gpu_entry entries[2] = {{.name = BB_EMISSION_BODY, .items = emission->body_items},
                             {.name = BB_EMISSION_FINISH, .items = emission->finish_items}};
-    shape_launch(writer.words, choice, base->program, emission);
+    writer->words = writer->target == BB_EMISSION_OPENCL ? &words_opencl : &words_cuda;
+    shape_launch(writer->words, choice, writer->program, emission);
     if (form != BB_FORM_POINTS) {
         entries[0].team =
             (bb_emission_team){choice->group[0], choice->group[1], choice->distribution};
@@ -449,22 +374,21 @@ bb_status bb_emission_fill_gpu(bb_emission_writer *base, bb_emission_target targ
     }
     const int entry_count = emission->is_parted ? 2 : 1;
     for (int i = 0; i < entry_count; ++i) {
-        BB_TRY(fill_entry(&writer, printers[form][i], &entries[i]));
+        fill_entry(writer, printers[form][i], &entries[i]);
     }
-    BB_TRY(bb_emission_list_values(base, emission));
-    base->out = &emission->source;
-    base->depth = 0;
-    BB_TRY(bb_emission_prologue(base));
-    BB_TRY(bb_text_add(base->out, "%s", writer.words->helpers));
-    BB_TRY(print_functions(&writer));
-    for (int i = 0; i < entry_count; ++i) {
-        BB_TRY(print_entry(&writer, emission, &entries[i]));
+    bb_emission_list_values(writer, emission);
+    writer->out = &emission->source;
+    writer->depth = 0;
+    bb_emission_prologue(writer);
+    bb_emission_add(writer, "%s", writer->words->helpers);
+    print_functions(writer);
+    for (int i = 0; i < entry_count && writer->status == BB_OK; ++i) {
+        print_entry(writer, emission, &entries[i]);
     }
-done:
     for (int i = 0; i < 2; ++i) {
         bb_text_release(&entries[i].body);
         bb_text_release(&entries[i].local);
         BB_RELEASE(&entries[i].is_shared);
     }
-    return status;
+    return writer->status;
 }

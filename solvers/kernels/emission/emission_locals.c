@@ -2,6 +2,7 @@
 #include "solvers/kernels/emission/emission_locals.h"
 
 #include "core/memory.h"
+#include "solvers/kernels/emission/emission_gpu.h"
 #include "solvers/kernels/program/selector_form.h"
 
 #include <stdio.h>
@@ -208,10 +209,8 @@ static bb_index box_extent(const bb_emission_writer *writer, const bb_emission_l
     return points + (bb_index)local->surplus[coordinate];
 }
 
-bb_status bb_emission_locals_declare(bb_emission_writer *writer, const bb_emission_locals *locals,
-                                     const char *local, bb_text *out)
+void bb_emission_locals_declare(bb_emission_writer *writer, const bb_emission_locals *locals)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     for (int i = 0; i < program->step_count; ++i) {
         const bb_emission_local *read = &locals->reads[i];
@@ -222,31 +221,29 @@ bb_status bb_emission_locals_declare(bb_emission_writer *writer, const bb_emissi
         const bb_index pad = read->axes[0] >= 0 && read->axes[0] == locals->position
                                  ? PAD_BYTES / (bb_index)bb_element_type_row(type)->bytes
                                  : 0;
-        BB_TRY(bb_text_add(out, "    %s%s l%d[%td][%td] __attribute__((aligned(16)));\n", local,
-                           bb_emission_type(writer, type), i, box_extent(writer, locals, read, 1),
-                           box_extent(writer, locals, read, 0) + pad));
+        (void)bb_emission_try(writer,
+                              bb_text_add(writer->local,
+                                          "    %s%s l%d[%td][%td] __attribute__((aligned(16)));\n",
+                                          writer->words->local, bb_emission_type(writer, type), i,
+                                          box_extent(writer, locals, read, 1),
+                                          box_extent(writer, locals, read, 0) + pad));
     }
-done:
-    return status;
 }
 
 // "const bb_index x0 = X + i0;": the point, or iteration, to which an element of the box belongs.
-static bb_status print_position(bb_emission_writer *writer, const bb_emission_local *local,
-                                int value, const char *origin)
+static void print_position(bb_emission_writer *writer, const bb_emission_local *local, int value,
+                           const char *origin)
 {
-    bb_status status = BB_OK;
     char name[BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(writer, value, name);
     for (int k = 0; k < BB_PROGRAM_DIMENSIONS; ++k) {
         if (local->axes[k] == value) {
-            BB_TRY(bb_emission_line(writer, "const bb_index %s = %s + i%d - %lld;", name, origin, k,
-                                    (long long)local->offsets[k]));
-            goto done;
+            bb_emission_line(writer, "const bb_index %s = %s + i%d - %lld;", name, origin, k,
+                             (long long)local->offsets[k]);
+            return;
         }
     }
-    BB_TRY(bb_emission_line(writer, "const bb_index %s = %s;", name, origin));
-done:
-    return status;
+    bb_emission_line(writer, "const bb_index %s = %s;", name, origin);
 }
 
 // Elements of a box that a work-item fetches.
@@ -259,96 +256,71 @@ static bb_index share_of(const bb_emission_writer *writer, const bb_emission_loc
            1;
 }
 
-bb_status bb_emission_locals_begin(bb_emission_writer *writer, const bb_emission_locals *locals)
+void bb_emission_locals_begin(bb_emission_writer *writer, const bb_emission_locals *locals)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     for (int number = 0; number < program->step_count; ++number) {
         if (locals->reads[number].leader == number) {
             const bb_element_type type = program->objects[program->steps[number].object].type;
-            BB_TRY(bb_emission_line(writer, "%s m%d[%td];", bb_emission_type(writer, type), number,
-                                    share_of(writer, locals, &locals->reads[number])));
+            bb_emission_line(writer, "%s m%d[%td];", bb_emission_type(writer, type), number,
+                             share_of(writer, locals, &locals->reads[number]));
         }
     }
-done:
-    return status;
 }
 
 // Opens a loop over a work-item's elements of a box: i0 and i1 are the element's place.
-static bb_status open_elements(bb_emission_writer *writer, const bb_emission_locals *locals,
-                               const bb_emission_local *local)
+static void open_elements(bb_emission_writer *writer, const bb_emission_locals *locals,
+                          const bb_emission_local *local)
 {
-    bb_status status = BB_OK;
     const bb_index items = writer->choice->group[0] * writer->choice->group[1];
     const bb_index columns = box_extent(writer, locals, local, 0);
     const bb_index elements = columns * box_extent(writer, locals, local, 1);
-    BB_TRY(bb_emission_line(writer, "#pragma unroll"));
-    BB_TRY(bb_emission_line(writer, "for (int j = 0; j < %td; ++j) {",
-                            share_of(writer, locals, local)));
-    ++writer->depth;
-    BB_TRY(bb_emission_line(writer, "const int i = item + %td * j;", items));
+    bb_emission_line(writer, "#pragma unroll");
+    bb_emission_line(writer, "for (int j = 0; j < %td; ++j) {", share_of(writer, locals, local));
+    bb_emission_line(writer, "const int i = item + %td * j;", items);
     if (elements % items != 0) {
-        BB_TRY(bb_emission_line(writer, "if (i >= %td) break;", elements));
+        bb_emission_line(writer, "if (i >= %td) break;", elements);
     }
-    BB_TRY(
-        bb_emission_line(writer, "const int i1 = i / %td, i0 = i - i1 * %td;", columns, columns));
-done:
-    return status;
+    bb_emission_line(writer, "const int i1 = i / %td, i0 = i - i1 * %td;", columns, columns);
 }
 
-static bb_status fetch_box(bb_emission_writer *writer, const bb_emission_locals *locals, int number,
-                           const char *iteration)
+static void fetch_box(bb_emission_writer *writer, const bb_emission_locals *locals, int number,
+                      const char *iteration)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const bb_emission_local *read = &locals->reads[number];
-    const bb_step *step = &program->steps[number];
-    const bb_program_object *object = &program->objects[step->object];
     static const char *const origins[BB_PROGRAM_DIMENSIONS] = {"X", "Y"};
-    char columns[BB_EMISSION_NAME_BYTES] = "";
-    BB_TRY(open_elements(writer, locals, read));
+    char element[BB_EMISSION_TEXT_BYTES];
+    open_elements(writer, locals, read);
     for (int k = 0; k < BB_PROGRAM_DIMENSIONS && k < program->space.dimensions; ++k) {
-        BB_TRY(print_position(writer, read, program->space.positions[k], origins[k]));
+        print_position(writer, read, program->space.positions[k], origins[k]);
     }
     if (locals->position >= 0) {
-        BB_TRY(print_position(writer, read, locals->position, iteration));
+        print_position(writer, read, locals->position, iteration);
     }
-    BB_TRY(bb_emission_coordinates(writer, number, -1));
-    BB_TRY(object->structure == BB_STRUCTURE_MATRIX
-               ? bb_emission_line(writer, "m%d[j] = o%d[a%d_0 + %s * a%d_1];", number, step->object,
-                                  number, bb_emission_name(writer, object->sizes[0], columns),
-                                  number)
-               : bb_emission_line(writer, "m%d[j] = o%d[a%d_0];", number, step->object, number));
-    --writer->depth;
-    BB_TRY(bb_emission_line(writer, "}"));
-done:
-    return status;
+    bb_emission_coordinates(writer, number, -1);
+    bb_emission_element(writer, number, element);
+    bb_emission_line(writer, "m%d[j] = %s;", number, element);
+    bb_emission_line(writer, "}");
 }
 
-bb_status bb_emission_locals_fetch(bb_emission_writer *writer, const bb_emission_locals *locals,
-                                   const char *iteration)
+void bb_emission_locals_fetch(bb_emission_writer *writer, const bb_emission_locals *locals,
+                              const char *iteration)
 {
-    bb_status status = BB_OK;
     for (int number = 0; number < writer->program->step_count; ++number) {
         if (locals->reads[number].leader == number) {
-            BB_TRY(fetch_box(writer, locals, number, iteration));
+            fetch_box(writer, locals, number, iteration);
         }
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_locals_store(bb_emission_writer *writer, const bb_emission_locals *locals)
+void bb_emission_locals_store(bb_emission_writer *writer, const bb_emission_locals *locals)
 {
-    bb_status status = BB_OK;
     for (int number = 0; number < writer->program->step_count; ++number) {
         if (locals->reads[number].leader == number) {
-            BB_TRY(open_elements(writer, locals, &locals->reads[number]));
-            BB_TRY(bb_emission_line(writer, "l%d[i1][i0] = m%d[j];", number, number));
-            --writer->depth;
-            BB_TRY(bb_emission_line(writer, "}"));
+            open_elements(writer, locals, &locals->reads[number]);
+            bb_emission_line(writer, "l%d[i1][i0] = m%d[j];", number, number);
+            bb_emission_line(writer, "}");
         }
     }
-done:
-    return status;
 }

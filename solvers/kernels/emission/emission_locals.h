@@ -36,23 +36,18 @@ void bb_emission_locals_release(bb_emission_locals *locals);
 /// Whether a program has boxes for some sizes: of its only iterator, or of a body without any.
 bool bb_emission_locals_exist(const bb_program *program);
 
-/// Appends the boxes' declarations to `out`, `local` before each.
-BB_CHECKED bb_status bb_emission_locals_declare(bb_emission_writer *writer,
-                                                const bb_emission_locals *locals, const char *local,
-                                                bb_text *out);
+/// Appends the boxes' declarations to those of the work-group's memory.
+void bb_emission_locals_declare(bb_emission_writer *writer, const bb_emission_locals *locals);
 
 /// Appends declarations of what a work-item, number `item` of its group, fetches of the boxes.
-BB_CHECKED bb_status bb_emission_locals_begin(bb_emission_writer *writer,
-                                              const bb_emission_locals *locals);
+void bb_emission_locals_begin(bb_emission_writer *writer, const bb_emission_locals *locals);
 
 /// Appends its fetching from the objects: `X` and `Y` are the first point of the group, `iteration`
 /// the text of the first iteration.
-BB_CHECKED bb_status bb_emission_locals_fetch(bb_emission_writer *writer,
-                                              const bb_emission_locals *locals,
-                                              const char *iteration);
+void bb_emission_locals_fetch(bb_emission_writer *writer, const bb_emission_locals *locals,
+                              const char *iteration);
 
 /// Appends its storing in the boxes.
-BB_CHECKED bb_status bb_emission_locals_store(bb_emission_writer *writer,
-                                              const bb_emission_locals *locals);
+void bb_emission_locals_store(bb_emission_writer *writer, const bb_emission_locals *locals);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission/emission_points.h"
-
-#include "core/memory.h"
+#include "solvers/kernels/emission/emission_steps.h"
 #include "solvers/kernels/program/selector_form.h"
+
+#include <stdio.h>
+#include <string.h>
 
 // What a coordinate is of a position: 1 the position plus what a line decides, 0 that alone, -1
 // something else.
@@ -21,59 +22,58 @@ static int share_of(const bb_program *program, const bb_step *step, int output, 
                : -1;
 }
 
-bool bb_emission_find_fast(const bb_program *program, const bool *is_inside, bool *is_fast)
+bool bb_emission_find_fast(bb_emission_writer *writer)
 {
+    const bb_program *program = writer->program;
     const int position = program->space.positions[0];
     bool any = false;
+    memset(writer->fast, 0, (size_t)program->step_count);
     for (int i = 0; i < program->body.count; ++i) {
         const int number = program->body.steps[i];
         const bb_step *step = &program->steps[number];
         if ((step->kind != BB_STEP_READ && step->kind != BB_STEP_WRITE) ||
-            step->boundary == BB_BOUNDARY_NONE || is_inside[number]) {
+            step->boundary == BB_BOUNDARY_NONE || writer->is_inside[number]) {
             continue;
         }
-        is_fast[number] =
+        writer->fast[number] =
             share_of(program, step, 0, position) == 1 &&
             (step->expression.output_count == 1 || share_of(program, step, 1, position) == 0);
-        any = any || is_fast[number];
+        any = any || writer->fast[number];
     }
     return any;
 }
 
-bb_status bb_emission_line_bounds(bb_emission_writer *writer, const bool *is_fast)
+void bb_emission_line_bounds(bb_emission_writer *writer)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const long long farthest = 1LL << 62;
     const char *suffix = writer->dialect->index_suffix;
     char extent[BB_EMISSION_NAME_BYTES];
-    BB_TRY(bb_emission_line(writer, "bb_index lo = b, hi = e;"));
+    bb_emission_line(writer, "bb_index lo = b, hi = e;");
     for (int number = 0; number < program->step_count; ++number) {
         const bb_step *step = &program->steps[number];
-        if (!is_fast[number]) {
+        if (!writer->fast[number]) {
             continue;
         }
         const bb_program_object *object = &program->objects[step->object];
-        BB_TRY(bb_emission_coordinates(writer, number, program->space.positions[0]));
+        bb_emission_coordinates(writer, number, program->space.positions[0]);
         // Further out is as far, and differences with it do not overflow.
-        BB_TRY(bb_emission_line(
-            writer, "b%d_0 = b%d_0 < -%lld%s ? -%lld%s : b%d_0 > %lld%s ? %lld%s : b%d_0;", number,
-            number, farthest, suffix, farthest, suffix, number, farthest, suffix, farthest, suffix,
-            number));
-        BB_TRY(bb_emission_line(writer, "if (lo < -b%d_0) lo = -b%d_0;", number, number));
-        BB_TRY(bb_emission_line(writer, "if (hi > %s - b%d_0) hi = %s - b%d_0;",
-                                bb_emission_name(writer, object->sizes[0], extent), number, extent,
-                                number));
+        bb_emission_line(writer,
+                         "b%d_0 = b%d_0 < -%lld%s ? -%lld%s : b%d_0 > %lld%s ? %lld%s : b%d_0;",
+                         number, number, farthest, suffix, farthest, suffix, number, farthest,
+                         suffix, farthest, suffix, number);
+        bb_emission_line(writer, "if (lo < -b%d_0) lo = -b%d_0;", number, number);
+        bb_emission_line(writer, "if (hi > %s - b%d_0) hi = %s - b%d_0;",
+                         bb_emission_name(writer, object->sizes[0], extent), number, extent,
+                         number);
         if (step->expression.output_count == 2) {
-            BB_TRY(bb_emission_line(writer, "if (b%d_1 < 0 || b%d_1 >= %s) hi = lo;", number,
-                                    number, bb_emission_name(writer, object->sizes[1], extent)));
+            bb_emission_line(writer, "if (b%d_1 < 0 || b%d_1 >= %s) hi = lo;", number, number,
+                             bb_emission_name(writer, object->sizes[1], extent));
         }
     }
-    BB_TRY(bb_emission_line(writer, "if (lo > e) lo = e;"));
-    BB_TRY(bb_emission_line(writer, "if (hi > e) hi = e;"));
-    BB_TRY(bb_emission_line(writer, "if (hi < lo) hi = lo;"));
-done:
-    return status;
+    bb_emission_line(writer, "if (lo > e) lo = e;");
+    bb_emission_line(writer, "if (hi > e) hi = e;");
+    bb_emission_line(writer, "if (hi < lo) hi = lo;");
 }
 
 int bb_emission_iterator_place(const bb_program *program)
@@ -85,8 +85,10 @@ int bb_emission_iterator_place(const bb_program *program)
     return place;
 }
 
-bool bb_emission_find_moving(const bb_program *program, bool *is_fast)
+bool bb_emission_find_moving(bb_emission_writer *writer)
 {
+    const bb_program *program = writer->program;
+    bool *is_fast = writer->fast;
     bool any = false;
     for (int i = 0; i < program->step_count; ++i) {
         for (int k = 0; is_fast[i] && k < program->steps[i].expression.output_count; ++k) {
@@ -117,10 +119,8 @@ static bool is_shifted(const bb_program *program, int number, int other)
 }
 
 // The ends of coordinate `k` of all accesses that are shifts of `leader`.
-static bb_status print_ends(bb_emission_writer *writer, const bool *is_fast, int leader, int k,
-                            bb_index points)
+static void print_ends(bb_emission_writer *writer, int leader, int k, bb_index points)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const bb_step *step = &program->steps[leader];
     const bb_selector_form form = bb_selector_form_of(step, k);
@@ -129,7 +129,7 @@ static bb_status print_ends(bb_emission_writer *writer, const bool *is_fast, int
     int64_t slope = 0;
     char extent[BB_EMISSION_NAME_BYTES];
     for (int i = 0; i < program->step_count; ++i) {
-        if (is_fast[i] && (i == leader || is_shifted(program, leader, i))) {
+        if (writer->fast[i] && (i == leader || is_shifted(program, leader, i))) {
             const int64_t distance =
                 bb_selector_form_of(&program->steps[i], k).constant - form.constant;
             low = distance < low ? distance : low;
@@ -137,19 +137,15 @@ static bb_status print_ends(bb_emission_writer *writer, const bool *is_fast, int
         }
     }
     (void)bb_selector_form_slope(&form, program->space.positions[k], &slope);
-    BB_TRY(
-        bb_emission_line(writer, "inside = inside && a%d_%d >= %lld && a%d_%d < %s - %lld;", leader,
-                         k, (long long)-low, leader, k,
-                         bb_emission_name(writer, program->objects[step->object].sizes[k], extent),
-                         (long long)(high + slope * (points - 1))));
-done:
-    return status;
+    bb_emission_line(writer, "inside = inside && a%d_%d >= %lld && a%d_%d < %s - %lld;", leader, k,
+                     (long long)-low, leader, k,
+                     bb_emission_name(writer, program->objects[step->object].sizes[k], extent),
+                     (long long)(high + slope * (points - 1)));
 }
 
-bb_status bb_emission_tile_bounds(bb_emission_writer *writer, const bool *is_fast, bb_index points,
-                                  bb_index rows)
+void bb_emission_tile_bounds(bb_emission_writer *writer, bb_index points, bb_index rows)
 {
-    bb_status status = BB_OK;
+    const bool *is_fast = writer->fast;
     const bb_program *program = writer->program;
     for (int i = 0; i < program->step_count; ++i) {
         bool leads = is_fast[i];
@@ -159,70 +155,112 @@ bb_status bb_emission_tile_bounds(bb_emission_writer *writer, const bool *is_fas
         if (!leads) {
             continue;
         }
-        BB_TRY(bb_emission_coordinates(writer, i, -1));
+        bb_emission_coordinates(writer, i, -1);
         for (int k = 0; k < program->steps[i].expression.output_count; ++k) {
-            BB_TRY(print_ends(writer, is_fast, i, k, k == 0 ? points : rows));
+            print_ends(writer, i, k, k == 0 ? points : rows);
         }
     }
-done:
-    return status;
 }
 
-/// Part of the body in which a step stands: iterators end parts.
-typedef struct part_marks {
-    const bb_program *program;
-    const int *parts; ///< [value_count] of values of the body, -1 of others
-    bool *is_saved;
-} part_marks;
-
-static void mark(const part_marks *marks, int value, int part)
+// Iterators end parts of the body: in which one a value is made; -1: of another list or kind.
+static int part_of(const bb_program *program, int number)
 {
-    if (value >= 0 && marks->parts[value] >= 0 && marks->parts[value] != part) {
-        marks->is_saved[value] = true;
+    const bb_value *value = &program->values[number];
+    int part = 0;
+    for (int i = 0; i < program->body.count; ++i) {
+        const int step = program->body.steps[i];
+        if (step == value->owner &&
+            (value->kind == BB_VALUE_READ || value->kind == BB_VALUE_FUNCTION)) {
+            return part;
+        }
+        part += program->steps[step].kind == BB_STEP_ITERATOR;
+    }
+    return -1;
+}
+
+static void mark(bb_emission_writer *writer, int value, int part)
+{
+    const int own = value >= 0 ? part_of(writer->program, value) : -1;
+    if (own >= 0 && own != part) {
+        writer->is_saved[value] = true;
     }
 }
 
-static void mark_step(const part_marks *marks, const bb_step *step, int part)
+static void mark_step(bb_emission_writer *writer, const bb_step *step, int part)
 {
     for (int k = 0; step->kind != BB_STEP_ITERATOR && k < step->expression.inputs; ++k) {
-        mark(marks, step->inputs[k], part);
+        mark(writer, step->inputs[k], part);
     }
-    mark(marks, step->stored, part);
+    mark(writer, step->stored, part);
 }
 
-bb_status bb_emission_find_saved(const bb_program *program, bool *is_saved)
+static void find_saved(bb_emission_writer *writer)
 {
-    bb_status status = BB_OK;
-    int *parts = NULL;
+    const bb_program *program = writer->program;
     int part = 0;
-    BB_TRY(BB_ALLOCATE(program->value_count, &parts));
-    for (int i = 0; i < program->value_count; ++i) {
-        parts[i] = -1;
-    }
-    const part_marks marks = {program, parts, is_saved};
     for (int i = 0; i < program->body.count; ++i) {
         const bb_step *step = &program->steps[program->body.steps[i]];
-        const int outputs = step->kind == BB_STEP_READ       ? 1
-                            : step->kind == BB_STEP_FUNCTION ? step->expression.output_count
-                                                             : 0;
-        for (int k = 0; k < outputs; ++k) {
-            parts[step->output + k] = part;
-        }
-        mark_step(&marks, step, part);
+        mark_step(writer, step, part);
         if (step->kind == BB_STEP_ITERATOR) {
             const bb_iterator *iterator = &program->iterators[step->iterator];
             ++part;
             for (int k = 0; k < iterator->steps.count; ++k) {
-                mark_step(&marks, &program->steps[iterator->steps.steps[k]], part);
+                mark_step(writer, &program->steps[iterator->steps.steps[k]], part);
             }
             for (int k = 0; k < iterator->reduction.expression.inputs; ++k) {
-                mark(&marks, iterator->reduction.inputs[k], part);
+                mark(writer, iterator->reduction.inputs[k], part);
             }
         }
     }
-done:
-    BB_RELEASE(&parts);
-    return status;
+}
+
+void bb_emission_declare_saved(bb_emission_writer *writer, const char *extents)
+{
+    find_saved(writer);
+    memset(writer->is_done, 0, (size_t)writer->program->value_count);
+    for (int value = 0; value < writer->program->value_count; ++value) {
+        if (writer->is_saved[value]) {
+            bb_emission_line(writer, "%s v%d%s;",
+                             bb_emission_type(writer, writer->program->values[value].type), value,
+                             extents);
+        }
+    }
+}
+
+void bb_emission_reload(bb_emission_writer *writer, int end, const char *point, const char *sum,
+                        const char *lane)
+{
+    const bb_program *program = writer->program;
+    char name[BB_EMISSION_NAME_BYTES];
+    for (int value = 0; value < program->value_count; ++value) {
+        if (writer->is_saved[value] && writer->is_done[value]) {
+            bb_emission_line(writer, "const %s %s = v%d%s;",
+                             bb_emission_type(writer, program->values[value].type),
+                             bb_emission_name(writer, value, name), value, point);
+        }
+    }
+    for (int i = 0; i < end; ++i) {
+        const bb_step *step = &program->steps[program->body.steps[i]];
+        if (step->kind == BB_STEP_ITERATOR) {
+            (void)snprintf(name, sizeof name, "%s%d%s", sum, step->iterator, lane);
+            bb_emission_sum_outputs(writer, &program->iterators[step->iterator].reduction, name);
+        }
+    }
+}
+
+void bb_emission_save(bb_emission_writer *writer, const bb_step *step, const char *point)
+{
+    char name[BB_EMISSION_NAME_BYTES];
+    const int outputs = step->kind == BB_STEP_READ       ? 1
+                        : step->kind == BB_STEP_FUNCTION ? step->expression.output_count
+                                                         : 0;
+    for (int value = step->output; value < step->output + outputs; ++value) {
+        if (writer->is_saved[value]) {
+            bb_emission_line(writer, "v%d%s = %s;", value, point,
+                             bb_emission_name(writer, value, name));
+            writer->is_done[value] = true;
+        }
+    }
 }
 
 bool bb_emission_runs_by_tile(const bb_program *program)

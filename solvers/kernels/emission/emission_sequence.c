@@ -8,7 +8,7 @@
 
 #include "core/device/build.h"
 #include "core/memory.h"
-#include "solvers/kernels/emission/emission_c.h"
+#include "solvers/kernels/emission/emission_steps.h"
 #include "solvers/kernels/program/evaluation.h"
 
 /// Numbers of halves.
@@ -106,7 +106,7 @@ static int place_value(bb_element_type type, int *next)
 }
 
 // Appends "const float h3 = *(const float *)(numbers + 5);"
-static bb_status print_value(bb_emission_writer *writer, int value, int place)
+static void print_value(bb_emission_writer *writer, int value, int place)
 {
     const bb_element_type type = writer->program->values[value].type;
     const bb_element_row *row = bb_element_type_row(type);
@@ -119,137 +119,112 @@ static bb_status print_value(bb_emission_writer *writer, int value, int place)
                                 name, value, type == BB_ELEMENT_SP2 ? 'c' : 'z', part, place, part,
                                 place);
     }
-    return bb_emission_line(writer, "const %s h%d = *(const %s *)(numbers + %d);", name, value,
-                            name, place);
+    bb_emission_line(writer, "const %s h%d = *(const %s *)(numbers + %d);", name, value, name,
+                     place);
 }
 
 // Appends what a row holds for a member, and tells how many words that is.
-static bb_status print_row(bb_emission_writer *writer, const bb_emission_member *member,
-                           bb_index *words)
+static void print_row(bb_emission_writer *writer, const bb_emission_member *member, bb_index *words)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const char *natural = writer->dialect->unsigned_names[0];
     int next = HEAD_HALVES;
-    BB_TRY(bb_emission_line(writer, "const int *numbers = (const int *)row;"));
-    BB_TRY(bb_emission_line(writer, "const int points = numbers[%d];", POINTS));
-    BB_TRY(bb_emission_line(writer, "if (item >= points) return;"));
+    bb_emission_line(writer, "const int *numbers = (const int *)row;");
+    bb_emission_line(writer, "const int points = numbers[%d];", POINTS);
+    bb_emission_line(writer, "if (item >= points) return;");
     if (program->space.dimensions == 2) {
-        BB_TRY(bb_emission_line(writer, "const int n0 = numbers[%d];", COLUMNS));
-        BB_TRY(bb_emission_line(writer, "const %s inverse = (%s)numbers[%d];", natural, natural,
-                                INVERSE));
+        bb_emission_line(writer, "const int n0 = numbers[%d];", COLUMNS);
+        bb_emission_line(writer, "const %s inverse = (%s)numbers[%d];", natural, natural, INVERSE);
     }
     for (int i = 0; i < program->object_count; ++i) {
         const bb_program_object *object = &program->objects[i];
         const char *constant = object->is_written ? "" : "const ";
         const char *type = bb_emission_type(writer, object->type);
-        BB_TRY(bb_emission_line(writer, "%s%s *o%d = (%s%s *)row[%d];", constant, type, i, constant,
-                                type, next / HALVES));
+        bb_emission_line(writer, "%s%s *o%d = (%s%s *)row[%d];", constant, type, i, constant, type,
+                         next / HALVES);
         next += HALVES;
     }
     for (int i = 0; i < member->value_count; ++i) {
         const int value = member->values[i];
-        BB_TRY(print_value(writer, value, place_value(program->values[value].type, &next)));
+        print_value(writer, value, place_value(program->values[value].type, &next));
     }
     *words = (next + HALVES - 1) / HALVES;
-done:
-    return status;
 }
 
 // A point that is left out goes on with the next one of the loop.
-static bb_status print_points(bb_emission_writer *writer, const sequence_words *language)
+static void print_points(bb_emission_writer *writer, const sequence_words *language)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     const char *natural = writer->dialect->unsigned_names[0];
     writer->depth = 1;
-    BB_TRY(bb_text_add(writer->out, "%s", language->loop));
-    BB_TRY(bb_emission_line(writer, "for (int p = item; p < points; p += bb_items) {"));
-    ++writer->depth;
+    bb_emission_add(writer, "%s", language->loop);
+    bb_emission_line(writer, "for (int p = item; p < points; p += bb_items) {");
     if (program->space.dimensions == 2) {
-        BB_TRY(bb_emission_line(writer,
-                                "const bb_index x1 = (bb_index)((bb_word)(%s)p * inverse >> %d);",
-                                natural, INVERSE_BITS));
-        BB_TRY(bb_emission_line(writer, "const bb_index x0 = p - x1 * n0;"));
+        bb_emission_line(writer, "const bb_index x1 = (bb_index)((bb_word)(%s)p * inverse >> %d);",
+                         natural, INVERSE_BITS);
+        bb_emission_line(writer, "const bb_index x0 = p - x1 * n0;");
     } else {
-        BB_TRY(bb_emission_line(writer, "const bb_index x0 = p;"));
+        bb_emission_line(writer, "const bb_index x0 = p;");
     }
     for (int i = 0; i < program->body.count; ++i) {
-        BB_TRY(bb_emission_step(writer, program->body.steps[i]));
+        bb_emission_step(writer, program->body.steps[i]);
     }
-    --writer->depth;
-    BB_TRY(bb_emission_line(writer, "}"));
-done:
-    return status;
+    bb_emission_line(writer, "}");
 }
 
 // A function of a member; the row's words that it needs are known after its body.
-static bb_status print_member(bb_emission_writer *writer, const sequence_words *language,
-                              bb_emission_member *member, int number, bb_index *row_words)
+static void print_member(bb_emission_writer *writer, const sequence_words *language,
+                         bb_emission_member *member, int number, bb_index *row_words)
 {
-    bb_status status = BB_OK;
     bb_emission listed = {.values = NULL};
     bb_text body = {0};
     bb_text *out = writer->out;
     bb_index words = 0;
     writer->program = member->program;
     writer->is_inside = member->is_inside;
-    BB_TRY(BB_ZEROED(member->program->value_count, &writer->is_used));
+    if (!bb_emission_try(writer, BB_ZEROED(member->program->value_count, &writer->is_used))) {
+        goto done;
+    }
     writer->out = &body;
-    BB_TRY(print_points(writer, language));
-    BB_TRY(bb_emission_list_values(writer, &listed));
+    print_points(writer, language);
+    bb_emission_list_values(writer, &listed);
     member->values = listed.values;
     member->value_count = listed.value_count;
     writer->out = out;
     writer->depth = 0;
-    BB_TRY(bb_emission_line(
-        writer, "\nBB_FUNCTION void bb_step%d(const bb_word *row, const int item)", number));
-    BB_TRY(bb_emission_line(writer, "{"));
-    writer->depth = 1;
-    BB_TRY(print_row(writer, member, &words));
-    BB_TRY(bb_text_add(out, "%s}\n", bb_text_string(&body)));
+    bb_emission_line(writer, "\nBB_FUNCTION void bb_step%d(const bb_word *row, const int item)",
+                     number);
+    bb_emission_line(writer, "{");
+    print_row(writer, member, &words);
+    bb_emission_add(writer, "%s}\n", bb_text_string(&body));
     *row_words = words > *row_words ? words : *row_words;
 done:
-    writer->out = out;
     bb_text_release(&body);
     BB_RELEASE(&writer->is_used);
-    return status;
 }
 
-static bb_status print_entry(const bb_emission_sequence *sequence, const sequence_words *language,
-                             bb_text *out)
+static void print_text(bb_emission_writer *writer, const sequence_words *language,
+                       bb_emission_sequence *sequence)
 {
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "%s            switch (((const int *)row)[%d]) {\n", language->entry,
-                       MEMBER));
-    for (int i = 0; i < sequence->count; ++i) {
-        BB_TRY(bb_text_add(out, "            case %d: bb_step%d(row, item); break;\n", i, i));
-    }
-    BB_TRY(bb_text_add(out, "            }\n%s", language->end));
-done:
-    return status;
-}
-
-static bb_status print_text(bb_emission_writer *writer, const sequence_words *language,
-                            bb_emission_sequence *sequence)
-{
-    bb_status status = BB_OK;
     bb_text functions = {0};
     writer->out = &functions;
     for (int i = 0; i < sequence->count; ++i) {
-        BB_TRY(print_member(writer, language, &sequence->members[i], i, &sequence->row_words));
+        print_member(writer, language, &sequence->members[i], i, &sequence->row_words);
     }
     sequence->row_words += sequence->row_words % 2; // rows begin where two words are aligned
     writer->out = &sequence->source;
-    BB_TRY(bb_text_add(writer->out, "%s", language == &words_c ? bb_emission_c_plain_loops : ""));
-    BB_TRY(bb_emission_prologue(writer));
-    BB_TRY(bb_text_add(
-        writer->out, "typedef %s bb_word;\nenum { bb_items = %td, bb_row_words = %td };\n%s",
-        language->word, sequence->items, sequence->row_words, bb_text_string(&functions)));
-    BB_TRY(print_entry(sequence, language, writer->out));
-done:
+    bb_emission_add(writer, "%s", language == &words_c ? bb_emission_plain_loops : "");
+    bb_emission_prologue(writer);
+    bb_emission_add(writer, "typedef %s bb_word;\nenum { bb_items = %td, bb_row_words = %td };\n%s",
+                    language->word, sequence->items, sequence->row_words,
+                    bb_text_string(&functions));
+    bb_emission_add(writer, "%s            switch (((const int *)row)[%d]) {\n", language->entry,
+                    MEMBER);
+    for (int i = 0; i < sequence->count; ++i) {
+        bb_emission_add(writer, "            case %d: bb_step%d(row, item); break;\n", i, i);
+    }
+    bb_emission_add(writer, "            }\n%s", language->end);
     bb_text_release(&functions);
-    return status;
 }
 
 bb_status bb_emission_sequence_create(bb_emission_target target, const bb_emission_member *members,
@@ -268,7 +243,8 @@ bb_status bb_emission_sequence_create(bb_emission_target target, const bb_emissi
         sequence.members[i] =
             (bb_emission_member){.program = members[i].program, .is_inside = members[i].is_inside};
     }
-    BB_TRY(print_text(&writer, is_c ? &words_c : &words_cuda, &sequence));
+    print_text(&writer, is_c ? &words_c : &words_cuda, &sequence);
+    BB_TRY(writer.status);
     *out = sequence;
     sequence = (bb_emission_sequence){.count = 0};
 done:

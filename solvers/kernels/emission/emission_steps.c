@@ -4,18 +4,38 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-bb_status bb_emission_line(bb_emission_writer *writer, const char *format, ...)
+bool bb_emission_try(bb_emission_writer *writer, bb_status status)
 {
-    bb_status status = BB_OK;
-    char line[1024];
+    writer->status = writer->status != BB_OK ? writer->status : status;
+    return writer->status == BB_OK;
+}
+
+void bb_emission_add(bb_emission_writer *writer, const char *format, ...)
+{
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(line, sizeof line, format, arguments);
+    if (writer->status == BB_OK) {
+        writer->status = bb_text_add_list(writer->out, format, arguments);
+    }
     va_end(arguments);
-    BB_TRY(bb_text_add(writer->out, "%*s%s\n", 4 * writer->depth, "", line));
-done:
-    return status;
+}
+
+void bb_emission_line(bb_emission_writer *writer, const char *format, ...)
+{
+    va_list arguments;
+    writer->depth -= format[0] == '}';
+    bb_emission_add(writer, "%*s", 4 * writer->depth, "");
+    va_start(arguments, format);
+    if (writer->status == BB_OK) {
+        writer->status = bb_text_add_list(writer->out, format, arguments);
+    }
+    va_end(arguments);
+    if (writer->status == BB_OK) {
+        writer->depth += writer->out->data[writer->out->length - 1] == '{';
+    }
+    bb_emission_add(writer, "\n");
 }
 
 const char *bb_emission_type(const bb_emission_writer *writer, bb_element_type type)
@@ -70,46 +90,38 @@ static const char *const *name_inputs(bb_emission_writer *writer, const int *val
     return names->pointers;
 }
 
-static bb_status print_expression(bb_emission_writer *writer, const bb_step *step, int position,
-                                  const char *prefix)
+static void print_expression(bb_emission_writer *writer, const bb_step *step, int position,
+                             const char *prefix)
 {
-    bb_status status = BB_OK;
     input_names inputs;
     input_names parameters;
     bb_text lines = {0};
-    BB_TRY(bb_expression_print(
-        &step->expression, writer->dialect, prefix,
-        name_inputs(writer, step->inputs, step->expression.inputs, position, &inputs), NULL,
-        name_inputs(writer, step->parameters, step->expression.name_count, -1, &parameters),
-        &lines));
+    (void)bb_emission_try(
+        writer,
+        bb_expression_print(
+            &step->expression, writer->dialect, prefix,
+            name_inputs(writer, step->inputs, step->expression.inputs, position, &inputs), NULL,
+            name_inputs(writer, step->parameters, step->expression.name_count, -1, &parameters),
+            &lines));
     for (const char *line = bb_text_string(&lines); *line != '\0';) {
-        int length = 0;
-        while (line[length] != '\n' && line[length] != '\0') {
-            ++length;
-        }
-        BB_TRY(bb_text_add(writer->out, "%*s%.*s\n", 4 * writer->depth, "", length, line));
+        const int length = (int)strcspn(line, "\n");
+        bb_emission_add(writer, "%*s%.*s\n", 4 * writer->depth, "", length, line);
         line += length + (line[length] == '\n');
     }
-done:
     bb_text_release(&lines);
-    return status;
 }
 
-bb_status bb_emission_coordinates(bb_emission_writer *writer, int number, int position)
+void bb_emission_coordinates(bb_emission_writer *writer, int number, int position)
 {
-    bb_status status = BB_OK;
     const bb_step *step = &writer->program->steps[number];
     const char letter = position >= 0 ? 'b' : 'a';
     char prefix[BB_EMISSION_NAME_BYTES];
     (void)snprintf(prefix, sizeof prefix, "%c%dn", letter, number);
-    BB_TRY(print_expression(writer, step, position, prefix));
+    print_expression(writer, step, position, prefix);
     for (int k = 0; k < step->expression.output_count; ++k) {
-        BB_TRY(bb_emission_line(writer, "%s %c%d_%d = %s%d;",
-                                bb_emission_type(writer, BB_ELEMENT_INDEX), letter, number, k,
-                                prefix, step->expression.outputs[k]));
+        bb_emission_line(writer, "%s %c%d_%d = %s%d;", bb_emission_type(writer, BB_ELEMENT_INDEX),
+                         letter, number, k, prefix, step->expression.outputs[k]);
     }
-done:
-    return status;
 }
 
 bool bb_emission_has_boundary(const bb_emission_writer *writer, int number)
@@ -118,10 +130,20 @@ bool bb_emission_has_boundary(const bb_emission_writer *writer, int number)
            !writer->is_inside[number] && (writer->is_fast == NULL || !writer->is_fast[number]);
 }
 
-// Takes coordinates to their places, or says in i<step> whether they have one.
-static bb_status print_boundary(bb_emission_writer *writer, int number)
+bool bb_emission_leaves_out_points(const bb_emission_writer *writer, const bb_step_list *list)
 {
-    bb_status status = BB_OK;
+    bool any = false;
+    for (int i = 0; i < list->count; ++i) {
+        const bb_step *step = &writer->program->steps[list->steps[i]];
+        any = any || (step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP &&
+                      bb_emission_has_boundary(writer, list->steps[i]));
+    }
+    return any;
+}
+
+// Takes coordinates to their places, or says in i<step> whether they have one.
+static void print_boundary(bb_emission_writer *writer, int number)
+{
     const bb_step *step = &writer->program->steps[number];
     const bb_program_object *object = &writer->program->objects[step->object];
     char extents[BB_PROGRAM_DIMENSIONS][BB_EMISSION_NAME_BYTES];
@@ -133,44 +155,36 @@ static bb_status print_boundary(bb_emission_writer *writer, int number)
     case BB_BOUNDARY_MIRROR:
     case BB_BOUNDARY_PERIODIC:
         for (int k = 0; k < step->expression.output_count; ++k) {
-            BB_TRY(bb_emission_line(writer, "a%d_%d = bb_%s(a%d_%d, %s);", number, k,
-                                    bb_program_boundary_name(step->boundary), number, k,
-                                    extents[k]));
+            bb_emission_line(writer, "a%d_%d = bb_%s(a%d_%d, %s);", number, k,
+                             bb_program_boundary_name(step->boundary), number, k, extents[k]);
         }
-        BB_TRY(bb_text_add(writer->out, "%*sconst int i%d = %s > 0", 4 * writer->depth, "", number,
-                           extents[0]));
-        BB_TRY(step->expression.output_count == 2
-                   ? bb_text_add(writer->out, " && %s > 0;\n", extents[1])
-                   : bb_text_add(writer->out, ";\n"));
+        bb_emission_add(writer, "%*sconst int i%d = %s > 0", 4 * writer->depth, "", number,
+                        extents[0]);
+        if (step->expression.output_count == 2) {
+            bb_emission_add(writer, " && %s > 0", extents[1]);
+        }
         break;
     default:
-        BB_TRY(bb_text_add(writer->out, "%*sconst int i%d = a%d_0 >= 0 && a%d_0 < %s",
-                           4 * writer->depth, "", number, number, number, extents[0]));
-        BB_TRY(step->expression.output_count == 2
-                   ? bb_text_add(writer->out, " && a%d_1 >= 0 && a%d_1 < %s;\n", number, number,
-                                 extents[1])
-                   : bb_text_add(writer->out, ";\n"));
+        bb_emission_add(writer, "%*sconst int i%d = a%d_0 >= 0 && a%d_0 < %s", 4 * writer->depth,
+                        "", number, number, number, extents[0]);
+        if (step->expression.output_count == 2) {
+            bb_emission_add(writer, " && a%d_1 >= 0 && a%d_1 < %s", number, number, extents[1]);
+        }
     }
-done:
-    return status;
+    bb_emission_add(writer, ";\n");
 }
 
-// "o2[a5_0 + h1 * a5_1]"
-static void element_text(bb_emission_writer *writer, int number, bool checked, char *text,
-                         size_t bytes)
+void bb_emission_element(bb_emission_writer *writer, int number, char text[BB_EMISSION_TEXT_BYTES])
 {
     const bb_step *step = &writer->program->steps[number];
     const bb_program_object *object = &writer->program->objects[step->object];
     char columns[BB_EMISSION_NAME_BYTES];
-    char place[4 * BB_EMISSION_NAME_BYTES];
     if (object->structure == BB_STRUCTURE_MATRIX) {
-        (void)snprintf(place, sizeof place, "a%d_0 + %s * a%d_1", number,
-                       bb_emission_name(writer, object->sizes[0], columns), number);
+        (void)snprintf(text, BB_EMISSION_TEXT_BYTES, "o%d[a%d_0 + %s * a%d_1]", step->object,
+                       number, bb_emission_name(writer, object->sizes[0], columns), number);
     } else {
-        (void)snprintf(place, sizeof place, "a%d_0", number);
+        (void)snprintf(text, BB_EMISSION_TEXT_BYTES, "o%d[a%d_0]", step->object, number);
     }
-    (void)(checked ? snprintf(text, bytes, "o%d[i%d ? %s : 0]", step->object, number, place)
-                   : snprintf(text, bytes, "o%d[%s]", step->object, place));
 }
 
 static const bb_emission_window *window_of(const bb_emission_writer *writer, int number)
@@ -194,150 +208,141 @@ static void local_place(const bb_emission_writer *writer, const bb_emission_loca
                    (long long)local->offsets[coordinate]);
 }
 
-static bb_status print_read(bb_emission_writer *writer, int number)
+// Declares the coordinates, taken to their places; returns the element's text.
+static const char *print_place(bb_emission_writer *writer, int number,
+                               char text[BB_EMISSION_TEXT_BYTES])
 {
-    bb_status status = BB_OK;
+    bb_emission_coordinates(writer, number, -1);
+    if (bb_emission_has_boundary(writer, number)) {
+        print_boundary(writer, number);
+    }
+    bb_emission_element(writer, number, text);
+    return text;
+}
+
+// "l3[i1 + 1][i0 + 0]", "w3[p + 1]" or an element of the object
+static const char *print_source(bb_emission_writer *writer, int number,
+                                char text[BB_EMISSION_TEXT_BYTES])
+{
     const bb_emission_window *window = window_of(writer, number);
+    char places[BB_PROGRAM_DIMENSIONS][BB_EMISSION_NAME_BYTES];
+    if (writer->locals != NULL && writer->locals->reads[number].leader >= 0) {
+        const bb_emission_local *local = &writer->locals->reads[number];
+        local_place(writer, local, 0, places[0]);
+        local_place(writer, local, 1, places[1]);
+        (void)snprintf(text, BB_EMISSION_TEXT_BYTES, "l%d[%s][%s]", local->leader, places[1],
+                       places[0]);
+    } else if (window != NULL) {
+        (void)snprintf(text, BB_EMISSION_TEXT_BYTES, "w%d%s[%s + %td]", window->leader,
+                       writer->vectors->row, writer->vectors->point, window->offset);
+    } else {
+        (void)print_place(writer, number, text);
+    }
+    return text;
+}
+
+static void print_read(bb_emission_writer *writer, int number)
+{
     const bb_step *step = &writer->program->steps[number];
     const bb_element_type type = writer->program->objects[step->object].type;
     const char *type_name = bb_emission_type(writer, type);
     const bool checked = bb_emission_has_boundary(writer, number);
     const char *test = type == BB_ELEMENT_B ? " != 0" : "";
-    char element[8 * BB_EMISSION_NAME_BYTES];
-    bb_text zero = {0};
-    if (writer->locals != NULL && writer->locals->reads[number].leader >= 0) {
-        const bb_emission_local *local = &writer->locals->reads[number];
-        char places[BB_PROGRAM_DIMENSIONS][BB_EMISSION_NAME_BYTES];
-        local_place(writer, local, 0, places[0]);
-        local_place(writer, local, 1, places[1]);
-        BB_TRY(bb_emission_line(writer, "const %s r%d = l%d[%s][%s]%s;", type_name, number,
-                                local->leader, places[1], places[0], test));
-        goto done;
+    char text[BB_EMISSION_TEXT_BYTES];
+    const char *element = print_source(writer, number, text);
+    if (checked && step->boundary != BB_BOUNDARY_SKIP) {
+        bb_emission_add(writer, "%*s%s r%d = ", 4 * writer->depth, "", type_name, number);
+        (void)bb_emission_try(writer, bb_expression_print_constant(writer->dialect,
+                                                                   (bb_scalar){.integer = 0}, type,
+                                                                   writer->out));
+        bb_emission_add(writer, ";\n");
+        bb_emission_line(writer, "if (i%d) r%d = %s%s;", number, number, element, test);
+        return;
     }
-    if (window != NULL) {
-        BB_TRY(bb_emission_line(writer, "const %s r%d = w%d%s[%s + %td];", type_name, number,
-                                window->leader, writer->vectors->row, writer->vectors->point,
-                                window->offset));
-        goto done;
-    }
-    BB_TRY(bb_emission_coordinates(writer, number, -1));
     if (checked) {
-        BB_TRY(print_boundary(writer, number));
+        bb_emission_line(writer, "if (!i%d) continue;", number);
     }
-    if (checked && step->boundary == BB_BOUNDARY_SKIP) {
-        BB_TRY(bb_emission_line(writer, "if (!i%d) continue;", number));
-        element_text(writer, number, false, element, sizeof element);
-        BB_TRY(bb_emission_line(writer, "const %s r%d = %s%s;", type_name, number, element, test));
-    } else if (checked) {
-        BB_TRY(
-            bb_expression_print_constant(writer->dialect, (bb_scalar){.integer = 0}, type, &zero));
-        element_text(writer, number, false, element, sizeof element);
-        BB_TRY(bb_emission_line(writer, "%s r%d = %s;", type_name, number, bb_text_string(&zero)));
-        BB_TRY(bb_emission_line(writer, "if (i%d) r%d = %s%s;", number, number, element, test));
-    } else {
-        element_text(writer, number, false, element, sizeof element);
-        BB_TRY(bb_emission_line(writer, "const %s r%d = %s%s;", type_name, number, element, test));
-    }
-done:
-    bb_text_release(&zero);
-    return status;
+    bb_emission_line(writer, "const %s r%d = %s%s;", type_name, number, element, test);
 }
 
-static bb_status print_write(bb_emission_writer *writer, int number)
+static void print_write(bb_emission_writer *writer, int number)
 {
-    bb_status status = BB_OK;
     const bb_step *step = &writer->program->steps[number];
     const bb_element_type type = writer->program->objects[step->object].type;
-    const bool checked = bb_emission_has_boundary(writer, number);
     char name[BB_EMISSION_NAME_BYTES];
-    char element[8 * BB_EMISSION_NAME_BYTES];
+    char element[BB_EMISSION_TEXT_BYTES];
     if (window_of(writer, number) != NULL) {
         (void)snprintf(element, sizeof element, "w%d%s[%s]", number, writer->vectors->row,
                        writer->vectors->point);
     } else {
-        BB_TRY(bb_emission_coordinates(writer, number, -1));
-        if (checked) {
-            BB_TRY(print_boundary(writer, number));
-        }
-        element_text(writer, number, false, element, sizeof element);
+        (void)print_place(writer, number, element);
     }
-    BB_TRY(bb_text_add(writer->out, "%*s", 4 * writer->depth, ""));
-    if (checked) {
-        BB_TRY(bb_text_add(writer->out, "if (i%d) ", number));
+    bb_emission_add(writer, "%*s", 4 * writer->depth, "");
+    if (bb_emission_has_boundary(writer, number)) {
+        bb_emission_add(writer, "if (i%d) ", number);
     }
-    BB_TRY(bb_text_add(writer->out, "%s = ", element));
-    BB_TRY(bb_expression_print_conversion(
-        writer->dialect, bb_emission_name(writer, step->stored, name),
-        writer->program->values[step->stored].type, type, writer->out));
-    BB_TRY(bb_text_add(writer->out, ";\n"));
-done:
-    return status;
+    bb_emission_add(writer, "%s = ", element);
+    (void)bb_emission_try(writer,
+                          bb_expression_print_conversion(
+                              writer->dialect, bb_emission_name(writer, step->stored, name),
+                              writer->program->values[step->stored].type, type, writer->out));
+    bb_emission_add(writer, ";\n");
 }
 
-bb_status bb_emission_step(bb_emission_writer *writer, int number)
+void bb_emission_step(bb_emission_writer *writer, int number)
 {
     const bb_step *step = &writer->program->steps[number];
     char prefix[BB_EMISSION_NAME_BYTES];
-    switch (step->kind) {
-    case BB_STEP_READ:
-        return print_read(writer, number);
-    case BB_STEP_WRITE:
-        return print_write(writer, number);
-    default:
-        break;
+    if (step->kind == BB_STEP_READ) {
+        print_read(writer, number);
+    } else if (step->kind == BB_STEP_WRITE) {
+        print_write(writer, number);
+    } else {
+        (void)snprintf(prefix, sizeof prefix, "f%d_", number);
+        print_expression(writer, step, -1, prefix);
     }
-    (void)snprintf(prefix, sizeof prefix, "f%d_", number);
-    return print_expression(writer, step, -1, prefix);
 }
 
-// Prints the ICF on accumulators, which take their new values together.
-static bb_status print_icf(bb_emission_writer *writer, const bb_expression *expression,
-                           const char *const *inputs, const char *target)
+// Prints the ICF on accumulators, which take their new values together, as a block.
+static void print_icf(bb_emission_writer *writer, const bb_expression *expression,
+                      const char *const *inputs, const char *target)
 {
-    bb_status status = BB_OK;
     char names[BB_PROGRAM_ACCUMULATORS][BB_EMISSION_NAME_BYTES];
     const char *accumulators[BB_PROGRAM_ACCUMULATORS];
     for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
         (void)snprintf(names[k], sizeof names[k], "%s[%d]", target, k);
         accumulators[k] = names[k];
     }
-    BB_TRY(bb_expression_print(expression, writer->dialect, "q", inputs, accumulators, NULL,
-                               writer->out));
+    bb_emission_add(writer, "%*s{\n", 4 * writer->depth, "");
+    (void)bb_emission_try(writer, bb_expression_print(expression, writer->dialect, "q", inputs,
+                                                      accumulators, NULL, writer->out));
     for (int k = 0; k < expression->output_count; ++k) {
-        BB_TRY(bb_emission_line(writer, "%s = q%d;", names[k], expression->outputs[k]));
+        bb_emission_line(writer, "%s = q%d;", names[k], expression->outputs[k]);
     }
-done:
-    return status;
+    bb_emission_add(writer, "%*s}\n", 4 * writer->depth, "");
 }
 
-bb_status bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction,
-                           const char *target)
+void bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction, const char *target)
 {
-    bb_status status = BB_OK;
     input_names inputs;
     char name[BB_EMISSION_NAME_BYTES];
     int factors[2];
     if (reduction->product >= 0 &&
         bb_expression_product(&writer->program->steps[reduction->product].expression, factors)) {
         (void)snprintf(name, sizeof name, "%s[0]", target);
-        BB_TRY(bb_emission_line(writer, "%s = bb_fma_%s(f%d_%d, f%d_%d, %s);", name,
-                                reduction->type == BB_ELEMENT_SP ? "f" : "d", reduction->product,
-                                factors[0], reduction->product, factors[1], name));
-        goto done;
+        bb_emission_line(writer, "%s = bb_fma_%s(f%d_%d, f%d_%d, %s);", name,
+                         reduction->type == BB_ELEMENT_SP ? "f" : "d", reduction->product,
+                         factors[0], reduction->product, factors[1], name);
+        return;
     }
-    BB_TRY(bb_emission_line(writer, "{"));
-    BB_TRY(print_icf(
-        writer, &reduction->expression,
-        name_inputs(writer, reduction->inputs, reduction->expression.inputs, -1, &inputs), target));
-    BB_TRY(bb_emission_line(writer, "}"));
-done:
-    return status;
+    print_icf(writer, &reduction->expression,
+              name_inputs(writer, reduction->inputs, reduction->expression.inputs, -1, &inputs),
+              target);
 }
 
-bb_status bb_emission_join_function(bb_emission_writer *writer, const bb_reduction *reduction,
-                                    const char *name)
+void bb_emission_join_function(bb_emission_writer *writer, const bb_reduction *reduction,
+                               const char *name)
 {
-    bb_status status = BB_OK;
     static const bb_operation operations[] = {
         [BB_ICF_SUM] = BB_OPERATION_ADD, [BB_ICF_PRODUCT] = BB_OPERATION_MULTIPLY,
         [BB_ICF_MAX] = BB_OPERATION_MAX, [BB_ICF_MIN] = BB_OPERATION_MIN,
@@ -361,12 +366,7 @@ bb_status bb_emission_join_function(bb_emission_writer *writer, const bb_reducti
                                 .inputs = 1,
                                 .accumulators = 1};
     const char *type = bb_emission_type(writer, reduction->type);
-    BB_TRY(bb_emission_line(writer, "%s void %s(%s *a, const %s *b)", writer->dialect->function,
-                            name, type, type));
-    BB_TRY(bb_emission_line(writer, "{"));
-    BB_TRY(
-        print_icf(writer, reduction->icf == BB_ICF_OTHER ? &reduction->join : &pair, others, "a"));
-    BB_TRY(bb_emission_line(writer, "}"));
-done:
-    return status;
+    bb_emission_line(writer, "%s void %s(%s *a, const %s *b)", writer->dialect->function, name,
+                     type, type);
+    print_icf(writer, reduction->icf == BB_ICF_OTHER ? &reduction->join : &pair, others, "a");
 }

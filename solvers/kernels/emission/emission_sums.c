@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission/emission_sums.h"
+#include "solvers/kernels/emission/emission_steps.h"
 
 #include <stdio.h>
 
@@ -83,102 +83,111 @@ static const char *const rest_text =
     "#undef N\n#undef T\n#undef COUNT\n#undef LANES\n#undef WIDTH\n#undef CHUNK\n#undef LEVELS\n";
 
 // T name(int k): a constant an accumulator.
-static bb_status print_constants(bb_emission_writer *writer, const bb_reduction *reduction,
-                                 const char *name, int number, bool start)
+static void print_constants(bb_emission_writer *writer, const bb_reduction *reduction,
+                            const char *name, int number, bool start)
 {
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(writer->out, "BB_FUNCTION %s %s%d(int k)\n{\n    return ",
-                       bb_emission_type(writer, reduction->type), name, number));
+    bb_emission_add(writer, "BB_FUNCTION %s %s%d(int k)\n{\n    return ",
+                    bb_emission_type(writer, reduction->type), name, number);
     for (int k = 0; k < reduction->count; ++k) {
         const bool own = start || reduction->icf == BB_ICF_OTHER;
         if (k + 1 < reduction->count) {
-            BB_TRY(bb_text_add(writer->out, "k == %d ? ", k));
+            bb_emission_add(writer, "k == %d ? ", k);
         }
-        BB_TRY(bb_expression_print_constant(writer->dialect,
-                                            own ? reduction->start[k] : reduction->neutral,
-                                            reduction->type, writer->out));
-        BB_TRY(bb_text_add(writer->out, k + 1 < reduction->count ? " : " : ";\n}\n"));
+        (void)bb_emission_try(
+            writer, bb_expression_print_constant(writer->dialect,
+                                                 own ? reduction->start[k] : reduction->neutral,
+                                                 reduction->type, writer->out));
+        bb_emission_add(writer, k + 1 < reduction->count ? " : " : ";\n}\n");
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_sum(bb_emission_writer *writer, const bb_reduction *reduction, int number,
-                          bb_index width)
+void bb_emission_sum(bb_emission_writer *writer, const bb_reduction *reduction, int number,
+                     bb_index width)
 {
-    bb_status status = BB_OK;
     char name[BB_EMISSION_NAME_BYTES];
     // Without chunks all items are one.
     const bb_index chunk = reduction->order.chunk > 0 ? reduction->order.chunk : PTRDIFF_MAX;
     (void)snprintf(name, sizeof name, "bb_join%d", number);
-    BB_TRY(bb_emission_join_function(writer, reduction, name));
-    BB_TRY(print_constants(writer, reduction, "bb_neutral", number, false));
-    BB_TRY(print_constants(writer, reduction, "bb_first", number, true));
-    BB_TRY(bb_text_add(writer->out,
-                       "#define N(name) BB_PASTE(name, %d)\n#define T %s\n#define COUNT %d\n"
-                       "#define LANES %td\n#define WIDTH %td\n#define CHUNK ((bb_index)%td%s)\n"
-                       "#define LEVELS %d\n%s",
-                       number, bb_emission_type(writer, reduction->type), reduction->count,
-                       reduction->order.lanes, width, chunk, writer->dialect->index_suffix, LEVELS,
-                       sum_text));
-    BB_TRY(bb_text_add(writer->out, "%s",
-                       writer->runs_loops ? "    (void)s; (void)level; (void)points;\n"
-                                          : halves_text));
+    bb_emission_join_function(writer, reduction, name);
+    print_constants(writer, reduction, "bb_neutral", number, false);
+    print_constants(writer, reduction, "bb_first", number, true);
+    bb_emission_add(writer,
+                    "#define N(name) BB_PASTE(name, %d)\n#define T %s\n#define COUNT %d\n"
+                    "#define LANES %td\n#define WIDTH %td\n#define CHUNK ((bb_index)%td%s)\n"
+                    "#define LEVELS %d\n%s",
+                    number, bb_emission_type(writer, reduction->type), reduction->count,
+                    reduction->order.lanes, width, chunk, writer->dialect->index_suffix, LEVELS,
+                    sum_text);
+    bb_emission_add(writer, "%s",
+                    writer->runs_loops ? "    (void)s; (void)level; (void)points;\n" : halves_text);
     for (bb_index half = reduction->order.lanes / 2; writer->runs_loops && half > 0; half /= 2) {
-        BB_TRY(bb_text_add(writer->out, half_text, half, half));
+        bb_emission_add(writer, half_text, half, half);
     }
-    BB_TRY(bb_text_add(writer->out, "%s", rest_text));
-done:
-    return status;
+    bb_emission_add(writer, "%s", rest_text);
 }
 
-bb_status bb_emission_sum_outputs(bb_emission_writer *writer, const bb_reduction *reduction,
-                                  int number, const char *point)
+void bb_emission_sum_outputs(bb_emission_writer *writer, const bb_reduction *reduction,
+                             const char *place)
 {
-    bb_status status = BB_OK;
     for (int k = 0; k < reduction->count; ++k) {
-        BB_TRY(bb_emission_line(writer, "const %s s%d = u%d.lane[0][0][%s][%d];",
-                                bb_emission_type(writer, reduction->type), reduction->output + k,
-                                number, point, k));
+        bb_emission_line(writer, "const %s s%d = %s[%d];",
+                         bb_emission_type(writer, reduction->type), reduction->output + k, place,
+                         k);
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_chunks(bb_emission_writer *writer, int number)
+void bb_emission_chunks(bb_emission_writer *writer, int number)
 {
-    bb_status status = BB_OK;
     const bb_iterator *iterator = &writer->program->iterators[number];
     const bb_index chunk = iterator->reduction.order.chunk;
     char range[BB_EMISSION_NAME_BYTES];
     (void)bb_emission_name(writer, iterator->space.ranges[0], range);
     if (chunk == 0) {
-        BB_TRY(bb_emission_line(writer, "{"));
-        ++writer->depth;
-        BB_TRY(bb_emission_line(writer, "const bb_index c%d = 0;", number));
+        bb_emission_line(writer, "{");
+        bb_emission_line(writer, "const bb_index c%d = 0;", number);
         if (iterator->space.dimensions == 1) {
-            BB_TRY(bb_emission_line(writer, "const bb_index e%d = %s;", number, range));
+            bb_emission_line(writer, "const bb_index e%d = %s;", number, range);
         }
-        goto done;
+        return;
     }
-    BB_TRY(bb_emission_line(writer, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {",
-                            number, number, number, range, number, chunk));
-    ++writer->depth;
-    BB_TRY(bb_emission_line(writer, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number,
-                            range, number, chunk, range, number, chunk));
-done:
-    return status;
+    bb_emission_line(writer, "for (bb_index c%d = 0; c%d == 0 || c%d < %s; c%d += %td) {", number,
+                     number, number, range, number, chunk);
+    bb_emission_line(writer, "const bb_index e%d = %s - c%d < %td ? %s : c%d + %td;", number, range,
+                     number, chunk, range, number, chunk);
 }
 
-bb_status bb_emission_prologue(bb_emission_writer *writer)
+void bb_emission_open_items(bb_emission_writer *writer, int number, bool of_chunk, int unroll)
 {
-    bb_status status = BB_OK;
-    BB_TRY(bb_expression_print_helpers(writer->dialect, writer->out));
-    BB_TRY(bb_text_add(writer->out,
-                       "typedef %s bb_index;\n#define BB_FUNCTION %s\n"
-                       "#define BB_PASTE_(a, b) a##b\n#define BB_PASTE(a, b) BB_PASTE_(a, b)\n%s",
-                       bb_emission_type(writer, BB_ELEMENT_INDEX), writer->dialect->function,
-                       boundary_helpers));
-done:
-    return status;
+    const bb_iteration_space *space = &writer->program->iterators[number].space;
+    char range[BB_EMISSION_NAME_BYTES];
+    for (int k = space->dimensions - 1; k >= 0; --k) {
+        if (k == 0 && unroll > 0) {
+            bb_emission_line(writer, "#pragma unroll %d", unroll);
+        }
+        if (of_chunk) {
+            bb_emission_line(writer, "for (bb_index k%d_0 = c%d; k%d_0 < e%d; ++k%d_0) {", number,
+                             number, number, number, number);
+        } else {
+            bb_emission_line(writer, "for (bb_index k%d_%d = 0; k%d_%d < %s; ++k%d_%d) {", number,
+                             k, number, k, bb_emission_name(writer, space->ranges[k], range),
+                             number, k);
+        }
+    }
+}
+
+void bb_emission_close_items(bb_emission_writer *writer, int number)
+{
+    for (int k = 0; k < writer->program->iterators[number].space.dimensions; ++k) {
+        bb_emission_line(writer, "}");
+    }
+}
+
+void bb_emission_prologue(bb_emission_writer *writer)
+{
+    (void)bb_emission_try(writer, bb_expression_print_helpers(writer->dialect, writer->out));
+    bb_emission_add(writer,
+                    "typedef %s bb_index;\n#define BB_FUNCTION %s\n"
+                    "#define BB_PASTE_(a, b) a##b\n#define BB_PASTE(a, b) BB_PASTE_(a, b)\n%s",
+                    bb_emission_type(writer, BB_ELEMENT_INDEX), writer->dialect->function,
+                    boundary_helpers);
 }

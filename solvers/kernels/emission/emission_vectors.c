@@ -140,18 +140,6 @@ static bool is_steady(const bb_program *program, const bb_selector_form *column,
     return steady;
 }
 
-// A point that is left out writes nothing.
-static bool leaves_out_points(const bb_emission_writer *writer, const bb_step_list *list)
-{
-    bool any = false;
-    for (int i = 0; i < list->count; ++i) {
-        const bb_step *step = &writer->program->steps[list->steps[i]];
-        any = any || (step->kind == BB_STEP_READ && step->boundary == BB_BOUNDARY_SKIP &&
-                      bb_emission_has_boundary(writer, list->steps[i]));
-    }
-    return any;
-}
-
 bb_status bb_emission_vectors_find(const bb_emission_writer *writer, bool is_line,
                                    bb_emission_vectors *vectors)
 {
@@ -166,7 +154,8 @@ bb_status bb_emission_vectors_find(const bb_emission_writer *writer, bool is_lin
         const int number = list->steps[i];
         bb_emission_window *window = &vectors->windows[number];
         if (!has_window(writer, vectors, number, is_line) ||
-            (program->steps[number].kind == BB_STEP_WRITE && leaves_out_points(writer, list))) {
+            (program->steps[number].kind == BB_STEP_WRITE &&
+             bb_emission_leaves_out_points(writer, list))) { // such a point writes nothing
             continue;
         }
         window->place = bb_selector_form_of(&program->steps[number], 0).constant;
@@ -204,84 +193,81 @@ void bb_emission_vectors_release(bb_emission_vectors *vectors)
 static const char fields[] = "xyzw";
 
 // Declares m<step>, the element of position `base` without the selector's constant.
-static bb_status print_place(bb_emission_writer *writer, const bb_emission_vectors *vectors,
-                             int number)
+static void print_place(bb_emission_writer *writer, const bb_emission_vectors *vectors, int number)
 {
-    bb_status status = BB_OK;
     const bb_step *step = &writer->program->steps[number];
     const bb_program_object *object = &writer->program->objects[step->object];
     const bool matrix = object->structure == BB_STRUCTURE_MATRIX;
     char columns[BB_EMISSION_NAME_BYTES] = "";
-    BB_TRY(bb_emission_coordinates(writer, number, vectors->position));
+    bb_emission_coordinates(writer, number, vectors->position);
     if (matrix) {
         (void)bb_emission_name(writer, object->sizes[0], columns);
-        BB_TRY(bb_emission_line(writer, "const bb_index m%d = %s + b%d_0 + %s * b%d_1 - (%lld);",
-                                number, vectors->base, number, columns, number,
-                                (long long)vectors->windows[number].place));
+        bb_emission_line(writer, "const bb_index m%d = %s + b%d_0 + %s * b%d_1 - (%lld);", number,
+                         vectors->base, number, columns, number,
+                         (long long)vectors->windows[number].place);
     } else {
-        BB_TRY(bb_emission_line(writer, "const bb_index m%d = %s + b%d_0 - (%lld);", number,
-                                vectors->base, number, (long long)vectors->windows[number].place));
+        bb_emission_line(writer, "const bb_index m%d = %s + b%d_0 - (%lld);", number, vectors->base,
+                         number, (long long)vectors->windows[number].place);
     }
-done:
-    return status;
 }
 
 // The points' own elements, by vectors.
-static bb_status print_pieces(bb_emission_writer *writer, const bb_emission_vectors *vectors,
-                              int number, int64_t low, bool stores)
+static void print_pieces(bb_emission_writer *writer, const bb_emission_vectors *vectors, int number,
+                         int64_t low, bool stores)
 {
-    bb_status status = BB_OK;
     const int named = writer->program->steps[number].object;
     const bb_element_type element = writer->program->objects[named].type;
     const char *type = bb_emission_type(writer, element);
     const bb_index piece = vector_elements(vectors, element);
     for (bb_index begin = 0; begin < vectors->width; begin += piece) {
-        BB_TRY(stores ? bb_emission_line(writer, "{ %s%td q;", type, piece)
-                      : bb_emission_line(
-                            writer, "{ const %s%td q = *(%sconst %s%td *)(o%d + m%d + %td);", type,
-                            piece, vectors->space, type, piece, named, number, begin));
+        if (stores) {
+            bb_emission_line(writer, "{ %s%td q;", type, piece);
+        } else {
+            bb_emission_line(writer, "{ const %s%td q = *(%sconst %s%td *)(o%d + m%d + %td);", type,
+                             piece, vectors->space, type, piece, named, number, begin);
+        }
         for (bb_index k = 0; k < piece; ++k) {
             const long long place = begin + k - low;
-            BB_TRY(stores ? bb_emission_line(writer, "q.%c = w%d%s[%lld];", fields[k], number,
-                                             vectors->row, place)
-                          : bb_emission_line(writer, "w%d%s[%lld] = q.%c;", number, vectors->row,
-                                             place, fields[k]));
+            if (stores) {
+                bb_emission_line(writer, "q.%c = w%d%s[%lld];", fields[k], number, vectors->row,
+                                 place);
+            } else {
+                bb_emission_line(writer, "w%d%s[%lld] = q.%c;", number, vectors->row, place,
+                                 fields[k]);
+            }
         }
-        BB_TRY(stores ? bb_emission_line(writer, "bb_store((%s%s%td *)(o%d + m%d + %td), q); }",
-                                         vectors->space, type, piece, named, number, begin)
-                      : bb_emission_line(writer, "}"));
+        bb_emission_add(writer, "%*s", 4 * writer->depth, "");
+        if (stores) {
+            bb_emission_add(writer, "bb_store((%s%s%td *)(o%d + m%d + %td), q); ", vectors->space,
+                            type, piece, named, number, begin);
+        }
+        bb_emission_add(writer, "}\n");
     }
-done:
-    return status;
 }
 
 // One element of a window. Loads stay where they are printed, in front of the work that hides them:
 // NVVM (seen in 13.0) puts one behind the divisions that do not need it.
-static bb_status print_element(bb_emission_writer *writer, const bb_emission_vectors *vectors,
-                               int number, int64_t place, int64_t low, bool stores)
+static void print_element(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                          int number, int64_t place, int64_t low, bool stores)
 {
-    bb_status status = BB_OK;
     const int object = writer->program->steps[number].object;
     char element[2 * BB_EMISSION_NAME_BYTES];
     (void)snprintf(element, sizeof element, "w%d%s[%lld]", number, vectors->row,
                    (long long)(place - low));
     if (stores) {
-        BB_TRY(bb_emission_line(writer, "o%d[m%d + (%lld)] = %s;", object, number, (long long)place,
-                                element));
+        bb_emission_line(writer, "o%d[m%d + (%lld)] = %s;", object, number, (long long)place,
+                         element);
     } else {
-        BB_TRY(bb_emission_line(writer, "%s = o%d[m%d + (%lld)];", element, object, number,
-                                (long long)place));
-        BB_TRY(bb_emission_line(writer, "bb_keep(%s);", element));
+        bb_emission_line(writer, "%s = o%d[m%d + (%lld)];", element, object, number,
+                         (long long)place);
+        bb_emission_line(writer, "bb_keep(%s);", element);
     }
-done:
-    return status;
 }
 
 // Elements of a window: the points' own by vectors where that may be, others one by one.
-static bb_status print_window(bb_emission_writer *writer, const bb_emission_vectors *vectors,
-                              int number, bool stores)
+static void print_window(bb_emission_writer *writer, const bb_emission_vectors *vectors, int number,
+                         bool stores)
 {
-    bb_status status = BB_OK;
     const extent window = extent_of(vectors, number);
     const bb_index elements = window.high - window.low + vectors->width;
     const bool by_vector = vectors->windows[number].by_vector;
@@ -290,18 +276,15 @@ static bb_status print_window(bb_emission_writer *writer, const bb_emission_vect
         if (!window.is_taken[k] || (by_vector && place >= 0 && place < vectors->width)) {
             continue;
         }
-        BB_TRY(print_element(writer, vectors, number, place, window.low, stores));
+        print_element(writer, vectors, number, place, window.low, stores);
     }
     if (by_vector) {
-        BB_TRY(print_pieces(writer, vectors, number, window.low, stores));
+        print_pieces(writer, vectors, number, window.low, stores);
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_vectors_test(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+void bb_emission_vectors_test(bb_emission_writer *writer, const bb_emission_vectors *vectors)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     char name[BB_EMISSION_NAME_BYTES];
     for (int i = 0; i < vectors->list->count; ++i) {
@@ -313,68 +296,58 @@ bb_status bb_emission_vectors_test(bb_emission_writer *writer, const bb_emission
         const bb_program_object *object = &program->objects[program->steps[number].object];
         const bb_selector_form column = bb_selector_form_of(&program->steps[number], 0);
         const bb_index mask = vector_elements(vectors, object->type) - 1;
-        BB_TRY(bb_text_add(writer->out, "%*saligned = aligned && ((%s", 4 * writer->depth, "",
-                           vectors->base));
+        bb_emission_add(writer, "%*saligned = aligned && ((%s", 4 * writer->depth, "",
+                        vectors->base);
         for (int k = 0; k < column.count; ++k) {
             if (column.terms[k].value != vectors->position) {
-                BB_TRY(bb_text_add(writer->out, " + (%lld) * %s",
-                                   (long long)column.terms[k].coefficient,
-                                   bb_emission_name(writer, column.terms[k].value, name)));
+                bb_emission_add(writer, " + (%lld) * %s", (long long)column.terms[k].coefficient,
+                                bb_emission_name(writer, column.terms[k].value, name));
             }
         }
-        BB_TRY(bb_text_add(writer->out, ") & %td) == 0", mask));
+        bb_emission_add(writer, ") & %td) == 0", mask);
         if (object->structure == BB_STRUCTURE_MATRIX) {
-            BB_TRY(bb_text_add(writer->out, " && (%s & %td) == 0",
-                               bb_emission_name(writer, object->sizes[0], name), mask));
+            bb_emission_add(writer, " && (%s & %td) == 0",
+                            bb_emission_name(writer, object->sizes[0], name), mask);
         }
-        BB_TRY(bb_text_add(writer->out, ";\n"));
+        bb_emission_add(writer, ";\n");
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_vectors_declare(bb_emission_writer *writer,
-                                      const bb_emission_vectors *vectors, const char *rows)
+void bb_emission_vectors_declare(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                                 const char *rows)
 {
-    bb_status status = BB_OK;
     const bb_program *program = writer->program;
     for (int i = 0; i < vectors->list->count; ++i) {
         const int number = vectors->list->steps[i];
         if (vectors->windows[number].leader == number) {
             const bb_element_type type = program->objects[program->steps[number].object].type;
             const extent window = extent_of(vectors, number);
-            BB_TRY(bb_emission_line(writer, "%s w%d%s[%lld];", bb_emission_type(writer, type),
-                                    number, rows,
-                                    (long long)(window.high - window.low + vectors->width)));
+            bb_emission_line(writer, "%s w%d%s[%lld];", bb_emission_type(writer, type), number,
+                             rows, (long long)(window.high - window.low + vectors->width));
         }
     }
-done:
-    return status;
 }
 
 // Places of the windows of one kind of step, and what fills or stores them.
-static bb_status print_windows(bb_emission_writer *writer, const bb_emission_vectors *vectors,
-                               bb_step_kind kind)
+static void print_windows(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                          bb_step_kind kind)
 {
-    bb_status status = BB_OK;
     for (int i = 0; i < vectors->list->count; ++i) {
         const int number = vectors->list->steps[i];
         if (vectors->windows[number].leader == number &&
             writer->program->steps[number].kind == kind) {
-            BB_TRY(print_place(writer, vectors, number));
-            BB_TRY(print_window(writer, vectors, number, kind == BB_STEP_WRITE));
+            print_place(writer, vectors, number);
+            print_window(writer, vectors, number, kind == BB_STEP_WRITE);
         }
     }
-done:
-    return status;
 }
 
-bb_status bb_emission_vectors_load(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+void bb_emission_vectors_load(bb_emission_writer *writer, const bb_emission_vectors *vectors)
 {
-    return print_windows(writer, vectors, BB_STEP_READ);
+    print_windows(writer, vectors, BB_STEP_READ);
 }
 
-bb_status bb_emission_vectors_store(bb_emission_writer *writer, const bb_emission_vectors *vectors)
+void bb_emission_vectors_store(bb_emission_writer *writer, const bb_emission_vectors *vectors)
 {
-    return print_windows(writer, vectors, BB_STEP_WRITE);
+    print_windows(writer, vectors, BB_STEP_WRITE);
 }

@@ -40,20 +40,16 @@ void bb_emission_vectors_release(bb_emission_vectors *vectors);
 /// Appends lines that clear `aligned`, an int, where point 0 at the base stands where no vector
 /// begins. What the lists' selectors take must not vary after it but by multiples of the width in
 /// columns, and by any number of rows.
-BB_CHECKED bb_status bb_emission_vectors_test(bb_emission_writer *writer,
-                                              const bb_emission_vectors *vectors);
+void bb_emission_vectors_test(bb_emission_writer *writer, const bb_emission_vectors *vectors);
 
 /// Appends declarations of the windows; `rows` is what stands between name and length, as "[4]".
-BB_CHECKED bb_status bb_emission_vectors_declare(bb_emission_writer *writer,
-                                                 const bb_emission_vectors *vectors,
-                                                 const char *rows);
+void bb_emission_vectors_declare(bb_emission_writer *writer, const bb_emission_vectors *vectors,
+                                 const char *rows);
 
 /// Appends what fills the windows of reads; vectors are taken to be aligned.
-BB_CHECKED bb_status bb_emission_vectors_load(bb_emission_writer *writer,
-                                              const bb_emission_vectors *vectors);
+void bb_emission_vectors_load(bb_emission_writer *writer, const bb_emission_vectors *vectors);
 
 /// Appends the stores of what the points have written into windows.
-BB_CHECKED bb_status bb_emission_vectors_store(bb_emission_writer *writer,
-                                               const bb_emission_vectors *vectors);
+void bb_emission_vectors_store(bb_emission_writer *writer, const bb_emission_vectors *vectors);
 
 #endif
