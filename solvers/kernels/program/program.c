@@ -6,10 +6,18 @@
 #include "solvers/kernels/program/program_builder.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { MAX_STEPS = 4096, MAX_OBJECTS = 1024, NAME_BYTES = 64 };
+enum {
+    MAX_STEPS = 4096,
+    MAX_OBJECTS = 1024,
+    NAME_BYTES = 64,
+    WORDS_BYTES = 80,
+    MESSAGE_BYTES = 1024
+};
 
 static const char *const boundary_names[] = {"none",     "clamp", "zero", "mirror",
                                              "periodic", "skip",  NULL};
@@ -17,6 +25,22 @@ static const char *const boundary_names[] = {"none",     "clamp", "zero", "mirro
 const char *bb_program_boundary_name(bb_boundary boundary)
 {
     return boundary_names[boundary];
+}
+
+bool bb_program_builder_try(bb_program_builder *builder, bb_status status)
+{
+    builder->status = builder->status != BB_OK ? builder->status : status;
+    return builder->status == BB_OK;
+}
+
+void bb_program_builder_refuse(bb_program_builder *builder, bb_place place, const char *format, ...)
+{
+    char message[MESSAGE_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    (void)bb_program_builder_try(builder, bb_problems_add(builder->problems, place, "%s", message));
 }
 
 // Names
@@ -54,35 +78,31 @@ static bool is_identifier(const char *name)
     return good && strlen(name) < NAME_BYTES;
 }
 
-static bb_status add_name(bb_program_builder *builder, const bb_element *element,
-                          bb_program_named kind, int index)
+static void add_name(bb_program_builder *builder, const bb_element *element, bb_program_named kind,
+                     int index)
 {
-    bb_status status = BB_OK;
     const char *name = element->values[BB_DESCRIPTION_NAME];
     const bb_place place = element->places[BB_DESCRIPTION_NAME];
     if (!is_identifier(name)) {
-        BB_TRY(bb_problems_add(builder->problems, place,
-                               "name '%.80s': expected letters, digits and _, at most %d", name,
-                               NAME_BYTES - 1));
-        goto done;
+        bb_program_builder_refuse(builder, place,
+                                  "name '%.80s': expected letters, digits and _, at most %d", name,
+                                  NAME_BYTES - 1);
+        return;
     }
     bb_program_name *entry = name_slot(builder, name);
     if (entry->name != NULL) {
-        BB_TRY(bb_problems_add(builder->problems, place,
-                               "name '%s' is taken; each object has a name of its own", name));
-        goto done;
+        bb_program_builder_refuse(builder, place,
+                                  "name '%s' is taken; each object has a name of its own", name);
+        return;
     }
     *entry = (bb_program_name){name, kind, index};
-done:
-    return status;
 }
 
 // Types, numbers, words
 
-bb_status bb_program_builder_read_type(bb_program_builder *builder, const bb_element *element,
-                                       bb_description_key key, bb_element_type *out)
+void bb_program_builder_read_type(bb_program_builder *builder, const bb_element *element,
+                                  bb_description_key key, bb_element_type *out)
 {
-    bb_status status = BB_OK;
     const char *word = element->values[key];
     *out = BB_ELEMENT_SP;
     for (bb_index i = 0; i < builder->type_count; ++i) {
@@ -94,45 +114,39 @@ bb_status bb_program_builder_read_type(bb_program_builder *builder, const bb_ele
     if (bb_element_type_find(word, out) != BB_OK) {
         bb_status_record record;
         bb_status_save(&record);
-        BB_TRY(bb_problems_add(builder->problems, element->places[key],
-                               "%s '%.80s' is no type%s: %s", bb_description_key_name(key), word,
-                               word == element->values[key] ? ", and no NAME=TYPE says what it is"
-                                                            : "",
-                               record.message));
+        bb_program_builder_refuse(
+            builder, element->places[key], "%s '%.80s' is no type%s: %s",
+            bb_description_key_name(key), word,
+            word == element->values[key] ? ", and no NAME=TYPE says what it is" : "",
+            record.message);
     }
-done:
-    return status;
 }
 
-static bb_status read_word(bb_program_builder *builder, const bb_element *element,
-                           bb_description_key key, const char *const *words, int absent, int *out)
+static void read_word(bb_program_builder *builder, const bb_element *element,
+                      bb_description_key key, const char *const *words, int absent, int *out)
 {
-    bb_status status = BB_OK;
     const char *word = element->values[key];
-    bb_text list = {0};
+    char list[WORDS_BYTES] = "";
+    size_t length = 0;
     *out = absent;
     if (word == NULL) {
-        goto done;
+        return;
     }
     for (int i = 0; words[i] != NULL; ++i) {
         if (strcmp(words[i], word) == 0) {
             *out = i;
-            goto done;
+            return;
         }
-        BB_TRY(bb_text_add(&list, "%s%s", i > 0 ? ", " : "", words[i]));
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i > 0 ? ", " : "",
+                                   words[i]);
     }
-    BB_TRY(bb_problems_add(builder->problems, element->places[key],
-                           "%s = '%.80s': expected one of %s", bb_description_key_name(key), word,
-                           bb_text_string(&list)));
-done:
-    bb_text_release(&list);
-    return status;
+    bb_program_builder_refuse(builder, element->places[key], "%s = '%.80s': expected one of %s",
+                              bb_description_key_name(key), word, list);
 }
 
-static bb_status read_count(bb_program_builder *builder, const bb_element *element,
-                            bb_description_key key, int minimum, int maximum, int *out)
+static void read_count(bb_program_builder *builder, const bb_element *element,
+                       bb_description_key key, int minimum, int maximum, int *out)
 {
-    bb_status status = BB_OK;
     const char *text = element->values[key];
     int number = 0;
     bool good = text[0] != '\0';
@@ -145,12 +159,10 @@ static bb_status read_count(bb_program_builder *builder, const bb_element *eleme
     if (good && number >= minimum && number <= maximum) {
         *out = number;
     } else {
-        BB_TRY(bb_problems_add(builder->problems, element->places[key],
-                               "%s = '%.80s': expected an integer in [%d, %d]",
-                               bb_description_key_name(key), text, minimum, maximum));
+        bb_program_builder_refuse(builder, element->places[key],
+                                  "%s = '%.80s': expected an integer in [%d, %d]",
+                                  bb_description_key_name(key), text, minimum, maximum);
     }
-done:
-    return status;
 }
 
 // Elements
@@ -161,9 +173,8 @@ static int add_value(bb_program *program, bb_value value)
     return program->value_count++;
 }
 
-static bb_status add_object(bb_program_builder *builder, const bb_element *element)
+static void add_object(bb_program_builder *builder, const bb_element *element)
 {
-    bb_status status = BB_OK;
     static const char *const structures[] = {"vector", "matrix", NULL};
     bb_program *program = builder->program;
     const int number = program->object_count++;
@@ -171,42 +182,35 @@ static bb_status add_object(bb_program_builder *builder, const bb_element *eleme
     int structure = 0;
     *object = (bb_program_object){
         .name = element->values[BB_DESCRIPTION_NAME], .place = element->place, .sizes = {-1, -1}};
-    BB_TRY(read_word(builder, element, BB_DESCRIPTION_STRUCTURE, structures, BB_STRUCTURE_MATRIX,
-                     &structure));
+    read_word(builder, element, BB_DESCRIPTION_STRUCTURE, structures, BB_STRUCTURE_MATRIX,
+              &structure);
     object->structure = structure;
-    BB_TRY(bb_program_builder_read_type(builder, element, BB_DESCRIPTION_ELEMENT_DATA_TYPE,
-                                        &object->type));
+    bb_program_builder_read_type(builder, element, BB_DESCRIPTION_ELEMENT_DATA_TYPE, &object->type);
     for (int k = 0; k <= structure; ++k) {
         object->sizes[k] = add_value(
             program, (bb_value){BB_VALUE_SIZE, BB_ELEMENT_INDEX, BB_SCOPE_HOST, number, k, -1});
     }
-    BB_TRY(add_name(builder, element, BB_NAMED_OBJECT, number));
-done:
-    return status;
+    add_name(builder, element, BB_NAMED_OBJECT, number);
 }
 
-static bb_status add_parameter(bb_program_builder *builder, const bb_element *element)
+static void add_parameter(bb_program_builder *builder, const bb_element *element)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     const int number = program->parameter_count++;
     bb_program_parameter *parameter = &program->parameters[number];
     *parameter = (bb_program_parameter){.name = element->values[BB_DESCRIPTION_NAME],
                                         .place = element->place};
-    BB_TRY(bb_program_builder_read_type(builder, element, BB_DESCRIPTION_TYPE, &parameter->type));
+    bb_program_builder_read_type(builder, element, BB_DESCRIPTION_TYPE, &parameter->type);
     parameter->value = add_value(
         program, (bb_value){BB_VALUE_PARAMETER, parameter->type, BB_SCOPE_HOST, number, 0, -1});
-    BB_TRY(add_name(builder, element, BB_NAMED_PARAMETER, number));
-done:
-    return status;
+    add_name(builder, element, BB_NAMED_PARAMETER, number);
 }
 
-static bb_status add_space(bb_program_builder *builder, const bb_element *element, int owner,
-                           bb_iteration_space *space)
+static void add_space(bb_program_builder *builder, const bb_element *element, int owner,
+                      bb_iteration_space *space)
 {
-    bb_status status = BB_OK;
-    BB_TRY(read_count(builder, element, BB_DESCRIPTION_DIMENSIONS, 1, BB_PROGRAM_DIMENSIONS,
-                      &space->dimensions));
+    read_count(builder, element, BB_DESCRIPTION_DIMENSIONS, 1, BB_PROGRAM_DIMENSIONS,
+               &space->dimensions);
     for (int k = 0; k < BB_PROGRAM_DIMENSIONS; ++k) {
         space->ranges[k] = -1;
         space->positions[k] = -1;
@@ -217,15 +221,12 @@ static bb_status add_space(bb_program_builder *builder, const bb_element *elemen
                       (bb_value){BB_VALUE_POSITION, BB_ELEMENT_INDEX,
                                  owner < 0 ? BB_SCOPE_BODY : BB_SCOPE_ITERATOR, owner, k, owner});
     }
-done:
-    return status;
 }
 
 // Accumulators are as many as the ICF has expressions.
-static bb_status add_reduction(bb_program_builder *builder, const bb_element *element, int owner,
-                               bb_reduction *reduction)
+static void add_reduction(bb_program_builder *builder, const bb_element *element, int owner,
+                          bb_reduction *reduction)
 {
-    bb_status status = BB_OK;
     const char *text = element->values[BB_DESCRIPTION_ICF];
     reduction->product = -1;
     reduction->count = 0;
@@ -244,9 +245,9 @@ static bb_status add_reduction(bb_program_builder *builder, const bb_element *el
         blank = blank && (*c == ';' || isspace((unsigned char)*c));
     }
     if (reduction->count < 1 || reduction->count > BB_PROGRAM_ACCUMULATORS) {
-        BB_TRY(bb_problems_add(builder->problems, element->places[BB_DESCRIPTION_ICF],
-                               "ICF has %d expressions, expected 1 to %d", reduction->count,
-                               BB_PROGRAM_ACCUMULATORS));
+        bb_program_builder_refuse(builder, element->places[BB_DESCRIPTION_ICF],
+                                  "ICF has %d expressions, expected 1 to %d", reduction->count,
+                                  BB_PROGRAM_ACCUMULATORS);
         reduction->count = 1;
     }
     for (int k = 0; k < reduction->count; ++k) {
@@ -255,19 +256,16 @@ static bb_status add_reduction(bb_program_builder *builder, const bb_element *el
                                          owner < 0 ? BB_SCOPE_FINAL : BB_SCOPE_BODY, owner, k, -1});
         reduction->output = k == 0 ? value : reduction->output;
     }
-done:
-    return status;
 }
 
-static bb_status add_access(bb_program_builder *builder, const bb_element *element, bb_step *step)
+static void add_access(bb_program_builder *builder, const bb_element *element, bb_step *step)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     const bb_description_key key =
         step->kind == BB_STEP_READ ? BB_DESCRIPTION_SOURCE : BB_DESCRIPTION_DESTINATION;
     const bb_program_name *entry = bb_program_builder_find(builder, element->values[key]);
     int boundary = 0;
-    BB_TRY(read_word(builder, element, BB_DESCRIPTION_BOUNDARY, boundary_names, 0, &boundary));
+    read_word(builder, element, BB_DESCRIPTION_BOUNDARY, boundary_names, 0, &boundary);
     step->boundary = boundary;
     if (entry == NULL || entry->kind != BB_NAMED_OBJECT) {
         bb_index distance = PTRDIFF_MAX;
@@ -277,12 +275,12 @@ static bb_status add_access(bb_program_builder *builder, const bb_element *eleme
             bb_suggestion_consider(element->values[key], program->objects[i].name, &distance,
                                    &nearest);
         }
-        BB_TRY(bb_problems_add(builder->problems, element->places[key],
-                               "%s = '%.80s': no DataObject has this name%s%s%s",
-                               bb_description_key_name(key), element->values[key],
-                               nearest != NULL ? "; did you mean " : "",
-                               nearest != NULL ? nearest : "", nearest != NULL ? "?" : ""));
-        goto done;
+        bb_program_builder_refuse(builder, element->places[key],
+                                  "%s = '%.80s': no DataObject has this name%s%s%s",
+                                  bb_description_key_name(key), element->values[key],
+                                  nearest != NULL ? "; did you mean " : "",
+                                  nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
+        return;
     }
     step->object = entry->index;
     if (step->kind == BB_STEP_READ) {
@@ -292,20 +290,20 @@ static bb_status add_access(bb_program_builder *builder, const bb_element *eleme
     } else {
         program->objects[step->object].is_written = true;
     }
-done:
-    return status;
 }
 
-static bb_status add_function(bb_program_builder *builder, const bb_element *element, bb_step *step)
+static void add_function(bb_program_builder *builder, const bb_element *element, bb_step *step)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     int inputs = 0;
     int outputs = 0;
     int *slots = NULL;
-    BB_TRY(read_count(builder, element, BB_DESCRIPTION_NUM_IN, 0, BB_PROGRAM_PORTS, &inputs));
-    BB_TRY(read_count(builder, element, BB_DESCRIPTION_NUM_OUT, 1, BB_PROGRAM_PORTS, &outputs));
-    BB_TRY(bb_arena_zeroed(&program->arena, inputs, sizeof *slots, (void **)&slots));
+    read_count(builder, element, BB_DESCRIPTION_NUM_IN, 0, BB_PROGRAM_PORTS, &inputs);
+    read_count(builder, element, BB_DESCRIPTION_NUM_OUT, 1, BB_PROGRAM_PORTS, &outputs);
+    if (!bb_program_builder_try(
+            builder, bb_arena_zeroed(&program->arena, inputs, sizeof *slots, (void **)&slots))) {
+        return;
+    }
     for (int k = 0; k < inputs; ++k) {
         slots[k] = -1;
     }
@@ -318,42 +316,33 @@ static bb_status add_function(bb_program_builder *builder, const bb_element *ele
                                           (int)(step - program->steps), k, -1});
         step->output = k == 0 ? value : step->output;
     }
-done:
-    return status;
 }
 
-static bb_status add_step(bb_program_builder *builder, const bb_element *element, int iterator);
+static void add_step(bb_program_builder *builder, const bb_element *element, int iterator);
 
-static bb_status add_children(bb_program_builder *builder, const bb_element *parent, int iterator)
+static void add_children(bb_program_builder *builder, const bb_element *parent, int iterator)
 {
-    bb_status status = BB_OK;
     for (const bb_element *child = parent->first; child != NULL; child = child->next) {
-        BB_TRY(add_step(builder, child, iterator));
+        add_step(builder, child, iterator);
     }
-done:
-    return status;
 }
 
-static bb_status add_iterator(bb_program_builder *builder, const bb_element *element, bb_step *step)
+static void add_iterator(bb_program_builder *builder, const bb_element *element, bb_step *step)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     const int number = program->iterator_count++;
     bb_iterator *iterator = &program->iterators[number];
     iterator->name = element->values[BB_DESCRIPTION_NAME];
     iterator->step = (int)(step - program->steps);
     step->iterator = number;
-    BB_TRY(add_space(builder, element, number, &iterator->space));
-    BB_TRY(add_reduction(builder, element, number, &iterator->reduction));
+    add_space(builder, element, number, &iterator->space);
+    add_reduction(builder, element, number, &iterator->reduction);
     step->output = iterator->reduction.output;
-    BB_TRY(add_children(builder, element, number));
-done:
-    return status;
+    add_children(builder, element, number);
 }
 
-static bb_status add_step(bb_program_builder *builder, const bb_element *element, int iterator)
+static void add_step(bb_program_builder *builder, const bb_element *element, int iterator)
 {
-    bb_status status = BB_OK;
     static const bb_step_kind kinds[BB_CONSTRUCT_COUNT] = {
         [BB_CONSTRUCT_ACCESS_READ] = BB_STEP_READ,
         [BB_CONSTRUCT_ACCESS_WRITE] = BB_STEP_WRITE,
@@ -374,21 +363,19 @@ static bb_status add_step(bb_program_builder *builder, const bb_element *element
     for (int k = 0; k < BB_PROGRAM_VARIABLES; ++k) {
         builder->slots[number][k] = -1;
     }
-    BB_TRY(add_name(builder, element, BB_NAMED_STEP, number));
+    add_name(builder, element, BB_NAMED_STEP, number);
     switch (step->kind) {
     case BB_STEP_READ:
     case BB_STEP_WRITE:
-        BB_TRY(add_access(builder, element, step));
+        add_access(builder, element, step);
         break;
     case BB_STEP_FUNCTION:
-        BB_TRY(add_function(builder, element, step));
+        add_function(builder, element, step);
         break;
     case BB_STEP_ITERATOR:
-        BB_TRY(add_iterator(builder, element, step));
+        add_iterator(builder, element, step);
         break;
     }
-done:
-    return status;
 }
 
 // How many of each there are, so that arrays are made once and pointers into them stay.
@@ -469,9 +456,8 @@ static const bb_element *section_of(const bb_description *description, bb_constr
     return section;
 }
 
-static bb_status add_elements(bb_program_builder *builder)
+static void add_elements(bb_program_builder *builder)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     const bb_element *root = builder->description->root;
     const bb_element *objects = section_of(builder->description, BB_CONSTRUCT_DATA_OBJECTS);
@@ -479,29 +465,26 @@ static bb_status add_elements(bb_program_builder *builder)
     const bb_element *children = section_of(builder->description, BB_CONSTRUCT_CHILDREN);
     program->name = root->values[BB_DESCRIPTION_NAME];
     program->place = root->place;
-    BB_TRY(add_name(builder, root, BB_NAMED_HULL, 0));
+    add_name(builder, root, BB_NAMED_HULL, 0);
     for (const bb_element *e = objects != NULL ? objects->first : NULL; e != NULL; e = e->next) {
-        BB_TRY(add_object(builder, e));
+        add_object(builder, e);
     }
     for (const bb_element *e = parameters != NULL ? parameters->first : NULL; e != NULL;
          e = e->next) {
-        BB_TRY(add_parameter(builder, e));
+        add_parameter(builder, e);
     }
-    BB_TRY(add_space(builder, root, -1, &program->space));
+    add_space(builder, root, -1, &program->space);
     program->has_reduction = root->values[BB_DESCRIPTION_ICF] != NULL;
     if (program->has_reduction) {
-        BB_TRY(add_reduction(builder, root, -1, &program->reduction));
+        add_reduction(builder, root, -1, &program->reduction);
     }
     if (children != NULL) {
-        BB_TRY(add_children(builder, children, -1));
+        add_children(builder, children, -1);
     }
-done:
-    return status;
 }
 
-static bb_status check_bindings(bb_program_builder *builder)
+static void check_bindings(bb_program_builder *builder)
 {
-    bb_status status = BB_OK;
     const bb_place place = builder->description->root->place;
     for (bb_index i = 0; i < builder->type_count; ++i) {
         bb_index distance = PTRDIFF_MAX;
@@ -515,14 +498,12 @@ static bb_status check_bindings(bb_program_builder *builder)
                                        &nearest);
             }
         }
-        BB_TRY(bb_problems_add(builder->problems, (bb_place){.origin = place.origin},
-                               "%s=%s: no type of the description is called %s%s%s%s",
-                               builder->types[i].name, builder->types[i].type,
-                               builder->types[i].name, nearest != NULL ? "; did you mean " : "",
-                               nearest != NULL ? nearest : "", nearest != NULL ? "?" : ""));
+        bb_program_builder_refuse(builder, (bb_place){.origin = place.origin},
+                                  "%s=%s: no type of the description is called %s%s%s%s",
+                                  builder->types[i].name, builder->types[i].type,
+                                  builder->types[i].name, nearest != NULL ? "; did you mean " : "",
+                                  nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
     }
-done:
-    return status;
 }
 
 bb_status bb_program_create(const bb_description *description, const bb_type_binding *types,
@@ -538,8 +519,9 @@ bb_status bb_program_create(const bb_description *description, const bb_type_bin
                                   .program = &program};
     const bb_index before = problems->count;
     BB_TRY(allocate(&builder));
-    BB_TRY(add_elements(&builder));
-    BB_TRY(bb_program_builder_connect(&builder));
+    add_elements(&builder);
+    bb_program_builder_connect(&builder);
+    BB_TRY(builder.status);
     if (problems->count == before) {
         BB_TRY(bb_program_builder_order(&builder));
     }
@@ -547,8 +529,9 @@ bb_status bb_program_create(const bb_description *description, const bb_type_bin
         BB_TRY(bb_program_builder_scope(&builder));
     }
     if (problems->count == before) {
-        BB_TRY(bb_program_builder_type(&builder));
-        BB_TRY(check_bindings(&builder));
+        bb_program_builder_type(&builder);
+        check_bindings(&builder);
+        BB_TRY(builder.status);
     }
     if (problems->count == before) {
         *out = program;

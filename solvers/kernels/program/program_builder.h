@@ -34,20 +34,27 @@ typedef struct bb_program_builder {
     int (*slots)[BB_PROGRAM_VARIABLES]; ///< [step_count] v(k) of accesses, -1: not connected
     bb_program_name *names;             ///< hash table
     int name_slots;                     ///< a power of two
-    int *order; ///< [step_count + 1] steps as they may run; step_count is the hull
+    int *order;       ///< [step_count + 1] steps as they may run; step_count is the hull
+    bb_status status; ///< of the first problem or array that had no memory
 } bb_program_builder;
+
+/// Takes up the status of what may fail; returns whether all has succeeded so far.
+bool bb_program_builder_try(bb_program_builder *builder, bb_status status);
+
+/// Adds a problem.
+void bb_program_builder_refuse(bb_program_builder *builder, bb_place place, const char *format, ...)
+    BB_PRINTF(3, 4);
 
 /// The entry of a name, NULL where there is none.
 const bb_program_name *bb_program_builder_find(const bb_program_builder *builder, const char *name);
 
 /// The type that an attribute names, a placeholder's where it names one. Adds a problem for another
 /// word, and gives SP.
-BB_CHECKED bb_status bb_program_builder_read_type(bb_program_builder *builder,
-                                                  const bb_element *element, bb_description_key key,
-                                                  bb_element_type *out);
+void bb_program_builder_read_type(bb_program_builder *builder, const bb_element *element,
+                                  bb_description_key key, bb_element_type *out);
 
 /// Resolves both ends of every connection and fills the acceptors; all of them must then be filled.
-BB_CHECKED bb_status bb_program_builder_connect(bb_program_builder *builder);
+void bb_program_builder_connect(bb_program_builder *builder);
 
 /// Orders the steps: fills `order`.
 BB_CHECKED bb_status bb_program_builder_order(bb_program_builder *builder);
@@ -57,13 +64,12 @@ BB_CHECKED bb_status bb_program_builder_order(bb_program_builder *builder);
 BB_CHECKED bb_status bb_program_builder_scope(bb_program_builder *builder);
 
 /// Types values in that order and parses expressions and ICFs.
-BB_CHECKED bb_status bb_program_builder_type(bb_program_builder *builder);
+void bb_program_builder_type(bb_program_builder *builder);
 
 /// Types the reduction of the hull (iterator -1) or an iterator, described by `element`: its ICF,
 /// what it starts from, whether parts may be joined in any grouping, and its values.
-BB_CHECKED bb_status bb_program_builder_reduce(bb_program_builder *builder,
-                                               const bb_element *element, const char *owner,
-                                               int iterator, bb_reduction *reduction);
+void bb_program_builder_reduce(bb_program_builder *builder, const bb_element *element,
+                               const char *owner, int iterator, bb_reduction *reduction);
 
 /// Gives every reduction its order.
 void bb_program_builder_order_sums(bb_program *program);

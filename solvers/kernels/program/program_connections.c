@@ -22,9 +22,8 @@ typedef struct port {
     int index; ///< -1: none written
 } port;
 
-static bb_status suggest_name(bb_program_builder *builder, const char *name, bb_place place)
+static void suggest_name(bb_program_builder *builder, const char *name, bb_place place)
 {
-    bb_status status = BB_OK;
     bb_index distance = PTRDIFF_MAX;
     const char *nearest = NULL;
     const bool is_told = builder->problems->count < BB_PROBLEMS_TOLD;
@@ -33,18 +32,15 @@ static bb_status suggest_name(bb_program_builder *builder, const char *name, bb_
             bb_suggestion_consider(name, builder->names[i].name, &distance, &nearest);
         }
     }
-    BB_TRY(bb_problems_add(builder->problems, place, "no object is called '%s'%s%s%s", name,
-                           nearest != NULL ? "; did you mean " : "", nearest != NULL ? nearest : "",
-                           nearest != NULL ? "?" : ""));
-done:
-    return status;
+    bb_program_builder_refuse(builder, place, "no object is called '%s'%s%s%s", name,
+                              nearest != NULL ? "; did you mean " : "",
+                              nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
 }
 
 // Takes "Object.port" or "Object.port(k)" apart; `out->owner` is NULL after a problem.
-static bb_status read_port(bb_program_builder *builder, const bb_element *element,
-                           bb_description_key key, port *out)
+static void read_port(bb_program_builder *builder, const bb_element *element,
+                      bb_description_key key, port *out)
 {
-    bb_status status = BB_OK;
     char object[NAME_BYTES] = "";
     *out = (port){.text = element->values[key], .place = element->places[key], .index = -1};
     const char *dot = strchr(out->text, '.');
@@ -63,45 +59,38 @@ static bb_status read_port(bb_program_builder *builder, const bb_element *elemen
         rest = good ? after + 1 : rest;
     }
     if (!good || *rest != '\0') {
-        BB_TRY(bb_problems_add(builder->problems, out->place,
-                               "'%.120s': expected Object.port or Object.port(k)", out->text));
-        goto done;
+        bb_program_builder_refuse(builder, out->place,
+                                  "'%.120s': expected Object.port or Object.port(k)", out->text);
+        return;
     }
     memcpy(object, out->text, (size_t)(dot - out->text));
     memcpy(out->name, dot + 1, (size_t)(end - dot - 1));
     out->owner = bb_program_builder_find(builder, object);
     if (out->owner == NULL) {
-        BB_TRY(suggest_name(builder, object, out->place));
+        suggest_name(builder, object, out->place);
     }
-done:
-    return status;
 }
 
 // Finds `first` + index for a port of `count` numbered places; -1 after a problem.
-static bb_status take_index(bb_program_builder *builder, const port *end, int count, int first,
-                            int *out)
+static void take_index(bb_program_builder *builder, const port *end, int count, int first, int *out)
 {
-    bb_status status = BB_OK;
     const int index = end->index < 0 && count > 0 && strcmp(end->name, "out") == 0 ? 0 : end->index;
     *out = -1;
     if (index < 0) {
-        BB_TRY(bb_problems_add(builder->problems, end->place, "'%s': %s wants a number, as %s(0)",
-                               end->text, end->name, end->name));
+        bb_program_builder_refuse(builder, end->place, "'%s': %s wants a number, as %s(0)",
+                                  end->text, end->name, end->name);
     } else if (index >= count) {
-        BB_TRY(bb_problems_add(builder->problems, end->place, "'%s': %s has %s(k) for k below %d",
-                               end->text, end->owner->name, end->name, count));
+        bb_program_builder_refuse(builder, end->place, "'%s': %s has %s(k) for k below %d",
+                                  end->text, end->owner->name, end->name, count);
     } else {
         *out = first + index;
     }
-done:
-    return status;
 }
 
-static bb_status refuse_port(bb_program_builder *builder, const port *end, const char *ports)
+static void refuse_port(bb_program_builder *builder, const port *end, const char *ports)
 {
-    return bb_problems_add(builder->problems, end->place, "'%s': %s has no such %s; it has %s",
-                           end->text, end->owner->name, "port here",
-                           ports[0] != '\0' ? ports : "none");
+    bb_program_builder_refuse(builder, end->place, "'%s': %s has no such %s; it has %s", end->text,
+                              end->owner->name, "port here", ports[0] != '\0' ? ports : "none");
 }
 
 static bool is_named(const port *end, const char *name)
@@ -109,25 +98,21 @@ static bool is_named(const port *end, const char *name)
     return strcmp(end->name, name) == 0;
 }
 
-static bb_status find_space_emitter(bb_program_builder *builder, const port *end,
-                                    const bb_iteration_space *space, const bb_reduction *reduction,
-                                    int *out)
+static void find_space_emitter(bb_program_builder *builder, const port *end,
+                               const bb_iteration_space *space, const bb_reduction *reduction,
+                               int *out)
 {
-    bb_status status = BB_OK;
     if (is_named(end, "i")) {
-        BB_TRY(take_index(builder, end, space->dimensions, space->positions[0], out));
+        take_index(builder, end, space->dimensions, space->positions[0], out);
     } else if (is_named(end, "out") && reduction != NULL) {
-        BB_TRY(take_index(builder, end, reduction->count, reduction->output, out));
+        take_index(builder, end, reduction->count, reduction->output, out);
     } else {
-        BB_TRY(refuse_port(builder, end, reduction != NULL ? "i(k), out(k)" : "i(k)"));
+        refuse_port(builder, end, reduction != NULL ? "i(k), out(k)" : "i(k)");
     }
-done:
-    return status;
 }
 
-static bb_status find_step_emitter(bb_program_builder *builder, const port *end, int *out)
+static void find_step_emitter(bb_program_builder *builder, const port *end, int *out)
 {
-    bb_status status = BB_OK;
     const bb_program *program = builder->program;
     const bb_step *step = &program->steps[end->owner->index];
     switch (step->kind) {
@@ -135,43 +120,40 @@ static bb_status find_step_emitter(bb_program_builder *builder, const port *end,
         if (is_named(end, "out") && end->index < 0) {
             *out = step->output;
         } else {
-            BB_TRY(refuse_port(builder, end, "out"));
+            refuse_port(builder, end, "out");
         }
         break;
     case BB_STEP_WRITE:
-        BB_TRY(refuse_port(builder, end, ""));
+        refuse_port(builder, end, "");
         break;
     case BB_STEP_FUNCTION:
         if (is_named(end, "out")) {
-            BB_TRY(take_index(builder, end, step->expression.output_count, step->output, out));
+            take_index(builder, end, step->expression.output_count, step->output, out);
         } else {
-            BB_TRY(refuse_port(builder, end, "out(k)"));
+            refuse_port(builder, end, "out(k)");
         }
         break;
     case BB_STEP_ITERATOR: {
         const bb_iterator *iterator = &program->iterators[step->iterator];
-        BB_TRY(find_space_emitter(builder, end, &iterator->space, &iterator->reduction, out));
+        find_space_emitter(builder, end, &iterator->space, &iterator->reduction, out);
         break;
     }
     }
-done:
-    return status;
 }
 
 // The value of a source, -1 after a problem.
-static bb_status find_emitter(bb_program_builder *builder, const port *end, int *out)
+static void find_emitter(bb_program_builder *builder, const port *end, int *out)
 {
-    bb_status status = BB_OK;
     const bb_program *program = builder->program;
     *out = -1;
     switch (end->owner->kind) {
     case BB_NAMED_OBJECT: {
         const bb_program_object *object = &program->objects[end->owner->index];
         if (is_named(end, "Size")) {
-            BB_TRY(take_index(builder, end, 1 + (object->structure == BB_STRUCTURE_MATRIX),
-                              object->sizes[0], out));
+            take_index(builder, end, 1 + (object->structure == BB_STRUCTURE_MATRIX),
+                       object->sizes[0], out);
         } else {
-            BB_TRY(refuse_port(builder, end, "Size(k); elements are read by a DataAccessRead"));
+            refuse_port(builder, end, "Size(k); elements are read by a DataAccessRead");
         }
         break;
     }
@@ -179,200 +161,172 @@ static bb_status find_emitter(bb_program_builder *builder, const port *end, int 
         if (is_named(end, "value") && end->index < 0) {
             *out = program->parameters[end->owner->index].value;
         } else {
-            BB_TRY(refuse_port(builder, end, "value"));
+            refuse_port(builder, end, "value");
         }
         break;
     case BB_NAMED_HULL:
-        BB_TRY(find_space_emitter(builder, end, &program->space,
-                                  program->has_reduction ? &program->reduction : NULL, out));
+        find_space_emitter(builder, end, &program->space,
+                           program->has_reduction ? &program->reduction : NULL, out);
         break;
     case BB_NAMED_STEP:
-        BB_TRY(find_step_emitter(builder, end, out));
+        find_step_emitter(builder, end, out);
         break;
     }
-done:
-    return status;
 }
 
-static bb_status find_space_acceptor(bb_program_builder *builder, const port *end,
-                                     bb_iteration_space *space, bb_reduction *reduction, int **out)
+static void find_space_acceptor(bb_program_builder *builder, const port *end,
+                                bb_iteration_space *space, bb_reduction *reduction, int **out)
 {
-    bb_status status = BB_OK;
     int index = -1;
     if (is_named(end, "Range") || is_named(end, "Size")) {
-        BB_TRY(take_index(builder, end, space->dimensions, 0, &index));
+        take_index(builder, end, space->dimensions, 0, &index);
         *out = index >= 0 ? &space->ranges[index] : NULL;
     } else if (is_named(end, "func") && reduction != NULL) {
-        BB_TRY(take_index(builder, end, BB_PROGRAM_ACCUMULATORS, 0, &index));
+        take_index(builder, end, BB_PROGRAM_ACCUMULATORS, 0, &index);
         *out = index >= 0 ? &reduction->inputs[index] : NULL;
     } else {
-        BB_TRY(refuse_port(builder, end,
-                           reduction != NULL ? "Range(k), func(k)" : "Range(k), and no ICF"));
+        refuse_port(builder, end, reduction != NULL ? "Range(k), func(k)" : "Range(k), and no ICF");
     }
-done:
-    return status;
 }
 
-static bb_status find_step_acceptor(bb_program_builder *builder, const port *end, int **out)
+static void find_step_acceptor(bb_program_builder *builder, const port *end, int **out)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     bb_step *step = &program->steps[end->owner->index];
     int index = -1;
     if (step->kind == BB_STEP_ITERATOR) {
         bb_iterator *iterator = &program->iterators[step->iterator];
-        BB_TRY(find_space_acceptor(builder, end, &iterator->space, &iterator->reduction, out));
+        find_space_acceptor(builder, end, &iterator->space, &iterator->reduction, out);
     } else if (step->kind == BB_STEP_FUNCTION && is_named(end, "in")) {
-        BB_TRY(take_index(builder, end, step->expression.inputs, 0, &index));
+        take_index(builder, end, step->expression.inputs, 0, &index);
         *out = index >= 0 ? &step->inputs[index] : NULL;
     } else if (step->kind == BB_STEP_WRITE && is_named(end, "in") && end->index <= 0) {
         *out = &step->stored;
     } else if (step->kind != BB_STEP_FUNCTION && is_named(end, "v")) {
-        BB_TRY(take_index(builder, end, BB_PROGRAM_VARIABLES, 0, &index));
+        take_index(builder, end, BB_PROGRAM_VARIABLES, 0, &index);
         *out = index >= 0 ? &builder->slots[end->owner->index][index] : NULL;
     } else {
-        BB_TRY(refuse_port(builder, end,
-                           step->kind == BB_STEP_FUNCTION ? "in(k)"
-                           : step->kind == BB_STEP_READ   ? "v(k)"
-                                                          : "v(k), in"));
+        refuse_port(builder, end,
+                    step->kind == BB_STEP_FUNCTION ? "in(k)"
+                    : step->kind == BB_STEP_READ   ? "v(k)"
+                                                   : "v(k), in");
     }
-done:
-    return status;
 }
 
 // Where a destination's value is kept, NULL after a problem.
-static bb_status find_acceptor(bb_program_builder *builder, const port *end, int **out)
+static void find_acceptor(bb_program_builder *builder, const port *end, int **out)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     *out = NULL;
     switch (end->owner->kind) {
     case BB_NAMED_OBJECT:
-        BB_TRY(bb_problems_add(builder->problems, end->place,
-                               "'%s': elements are written by a DataAccessWrite alone", end->text));
+        bb_program_builder_refuse(builder, end->place,
+                                  "'%s': elements are written by a DataAccessWrite alone",
+                                  end->text);
         break;
     case BB_NAMED_PARAMETER:
-        BB_TRY(refuse_port(builder, end, ""));
+        refuse_port(builder, end, "");
         break;
     case BB_NAMED_HULL:
-        BB_TRY(find_space_acceptor(builder, end, &program->space,
-                                   program->has_reduction ? &program->reduction : NULL, out));
+        find_space_acceptor(builder, end, &program->space,
+                            program->has_reduction ? &program->reduction : NULL, out);
         break;
     case BB_NAMED_STEP:
-        BB_TRY(find_step_acceptor(builder, end, out));
+        find_step_acceptor(builder, end, out);
         break;
     }
-done:
-    return status;
 }
 
-static bb_status connect_one(bb_program_builder *builder, const bb_element *element)
+static void connect_one(bb_program_builder *builder, const bb_element *element)
 {
-    bb_status status = BB_OK;
     port source = {0};
     port destination = {0};
     int value = -1;
     int *slot = NULL;
-    BB_TRY(read_port(builder, element, BB_DESCRIPTION_SOURCE, &source));
-    BB_TRY(read_port(builder, element, BB_DESCRIPTION_DESTINATION, &destination));
+    read_port(builder, element, BB_DESCRIPTION_SOURCE, &source);
+    read_port(builder, element, BB_DESCRIPTION_DESTINATION, &destination);
     if (source.owner != NULL) {
-        BB_TRY(find_emitter(builder, &source, &value));
+        find_emitter(builder, &source, &value);
     }
     if (destination.owner != NULL) {
-        BB_TRY(find_acceptor(builder, &destination, &slot));
+        find_acceptor(builder, &destination, &slot);
     }
     if (value < 0 || slot == NULL) {
-        goto done;
+        return;
     }
     if (*slot >= 0) {
         char emitter[BB_PORT_NAME_BYTES];
-        BB_TRY(bb_problems_add(builder->problems, destination.place,
-                               "'%s' is connected already, to %s; an acceptor takes one emitter",
-                               destination.text,
-                               bb_program_builder_emitter(builder->program, *slot, emitter)));
-        goto done;
+        bb_program_builder_refuse(builder, destination.place,
+                                  "'%s' is connected already, to %s; an acceptor takes one emitter",
+                                  destination.text,
+                                  bb_program_builder_emitter(builder->program, *slot, emitter));
+        return;
     }
     *slot = value;
-done:
-    return status;
 }
 
-static bb_status require(bb_program_builder *builder, bb_place place, const char *owner,
-                         const char *port_name, int index, int slot)
+static void require(bb_program_builder *builder, bb_place place, const char *owner,
+                    const char *port_name, int index, int slot)
 {
-    bb_status status = BB_OK;
     if (slot < 0) {
-        BB_TRY(bb_problems_add(builder->problems, place, "%s.%s(%d) is not connected", owner,
-                               port_name, index));
+        bb_program_builder_refuse(builder, place, "%s.%s(%d) is not connected", owner, port_name,
+                                  index);
     }
-done:
-    return status;
 }
 
-static bb_status require_space(bb_program_builder *builder, bb_place place, const char *owner,
-                               const bb_iteration_space *space, const bb_reduction *reduction)
+static void require_space(bb_program_builder *builder, bb_place place, const char *owner,
+                          const bb_iteration_space *space, const bb_reduction *reduction)
 {
-    bb_status status = BB_OK;
     for (int k = 0; k < space->dimensions; ++k) {
-        BB_TRY(require(builder, place, owner, "Range", k, space->ranges[k]));
+        require(builder, place, owner, "Range", k, space->ranges[k]);
     }
     if (reduction == NULL) {
-        goto done;
+        return;
     }
     bool any = false;
     for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
         any = any || reduction->inputs[k] >= 0;
     }
     if (!any) {
-        BB_TRY(require(builder, place, owner, "func", 0, -1));
+        require(builder, place, owner, "func", 0, -1);
     }
-done:
-    return status;
 }
 
 // All but v(k) and func(k), whose number is known once their expressions are parsed.
-static bb_status require_all(bb_program_builder *builder)
+static void require_all(bb_program_builder *builder)
 {
-    bb_status status = BB_OK;
     const bb_program *program = builder->program;
-    BB_TRY(require_space(builder, builder->description->root->place, program->name, &program->space,
-                         program->has_reduction ? &program->reduction : NULL));
+    require_space(builder, builder->description->root->place, program->name, &program->space,
+                  program->has_reduction ? &program->reduction : NULL);
     for (int i = 0; i < program->step_count; ++i) {
         const bb_step *step = &program->steps[i];
         if (step->kind == BB_STEP_ITERATOR) {
             const bb_iterator *iterator = &program->iterators[step->iterator];
-            BB_TRY(require_space(builder, step->place, step->name, &iterator->space,
-                                 &iterator->reduction));
+            require_space(builder, step->place, step->name, &iterator->space, &iterator->reduction);
         }
         for (int k = 0; step->kind == BB_STEP_FUNCTION && k < step->expression.inputs; ++k) {
-            BB_TRY(require(builder, step->place, step->name, "in", k, step->inputs[k]));
+            require(builder, step->place, step->name, "in", k, step->inputs[k]);
         }
         if (step->kind == BB_STEP_WRITE && step->stored < 0) {
-            BB_TRY(bb_problems_add(builder->problems, step->place, "%s.in is not connected",
-                                   step->name));
+            bb_program_builder_refuse(builder, step->place, "%s.in is not connected", step->name);
         }
     }
-done:
-    return status;
 }
 
-bb_status bb_program_builder_connect(bb_program_builder *builder)
+void bb_program_builder_connect(bb_program_builder *builder)
 {
-    bb_status status = BB_OK;
     const bb_element *section = builder->description->root->first;
     for (; section != NULL; section = section->next) {
         const bb_element *element =
             section->construct == BB_CONSTRUCT_CONNECTIONS ? section->first : NULL;
         for (; element != NULL; element = element->next) {
-            BB_TRY(connect_one(builder, element));
+            connect_one(builder, element);
         }
     }
     // What a wrong name or connection leaves open is no mistake of its own.
     if (builder->problems->count == builder->problems_before) {
-        BB_TRY(require_all(builder));
+        require_all(builder);
     }
-done:
-    return status;
 }
 
 const char *bb_program_builder_emitter(const bb_program *program, int value,

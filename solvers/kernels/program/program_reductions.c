@@ -15,109 +15,102 @@ enum {
     ROW_LANES = 8,     ///< of sums over neighbours, as many as data say: rows of sparse matrices
 };
 
-static bb_status read_start(bb_program_builder *builder, const bb_element *element,
-                            const char *owner, bb_reduction *reduction)
+static void read_start(bb_program_builder *builder, const bb_element *element, const char *owner,
+                       bb_reduction *reduction)
 {
-    bb_status status = BB_OK;
     const char *text = element->values[BB_DESCRIPTION_ICF_INIT];
     bb_expression start = {.count = 0};
     char what[WHAT_BYTES];
     bb_scalar values[BB_EXPRESSION_MAX_NODES];
     if (text == NULL) {
         if (reduction->icf == BB_ICF_OTHER) {
-            BB_TRY(bb_problems_add(builder->problems, element->places[BB_DESCRIPTION_ICF],
-                                   "ICF of %s is none of + * max min && || of #acc(0) and #in(0): "
-                                   "ICFInit has to say what it starts from",
-                                   owner));
+            bb_program_builder_refuse(
+                builder, element->places[BB_DESCRIPTION_ICF],
+                "ICF of %s is none of + * max min && || of #acc(0) and #in(0): "
+                "ICFInit has to say what it starts from",
+                owner);
         }
         for (int k = 0; k < reduction->count; ++k) {
             reduction->start[k] = reduction->neutral;
         }
-        goto done;
+        return;
     }
     const bb_expression_rules rules = {.type = reduction->type, .outputs = reduction->count};
     (void)snprintf(what, sizeof what, "ICFInit of %s", owner);
     const bb_index before = builder->problems->count;
-    BB_TRY(bb_expression_parse(text, what, element->places[BB_DESCRIPTION_ICF_INIT], &rules,
-                               &builder->program->arena, builder->problems, &start));
+    (void)bb_program_builder_try(
+        builder, bb_expression_parse(text, what, element->places[BB_DESCRIPTION_ICF_INIT], &rules,
+                                     &builder->program->arena, builder->problems, &start));
     if (builder->problems->count == before) {
         bb_expression_evaluate(&start, NULL, NULL, NULL, values, reduction->start);
     }
-done:
-    return status;
 }
 
-static bb_status read_associative(bb_program_builder *builder, const bb_element *element,
-                                  const char *owner, bb_reduction *reduction)
+static void read_associative(bb_program_builder *builder, const bb_element *element,
+                             const char *owner, bb_reduction *reduction)
 {
-    bb_status status = BB_OK;
     const char *word = element->values[BB_DESCRIPTION_ICF_ASSOCIATIVE];
     reduction->is_associative = reduction->icf != BB_ICF_OTHER;
     if (word == NULL) {
-        goto done;
+        return;
     }
     const bool declared = strcmp(word, "true") == 0;
     if (!declared && strcmp(word, "false") != 0) {
-        BB_TRY(bb_problems_add(builder->problems, element->places[BB_DESCRIPTION_ICF_ASSOCIATIVE],
-                               "ICFAssociative of %s = '%.80s': expected true or false", owner,
-                               word));
+        bb_program_builder_refuse(builder, element->places[BB_DESCRIPTION_ICF_ASSOCIATIVE],
+                                  "ICFAssociative of %s = '%.80s': expected true or false", owner,
+                                  word);
     } else if (declared && reduction->expression.inputs != reduction->count) {
-        BB_TRY(bb_problems_add(builder->problems, element->places[BB_DESCRIPTION_ICF_ASSOCIATIVE],
-                               "ICFAssociative of %s: parts can be joined where there are as many "
-                               "#in(k) as #acc(k), here %d and %d",
-                               owner, reduction->expression.inputs, reduction->count));
+        bb_program_builder_refuse(
+            builder, element->places[BB_DESCRIPTION_ICF_ASSOCIATIVE],
+            "ICFAssociative of %s: parts can be joined where there are as many "
+            "#in(k) as #acc(k), here %d and %d",
+            owner, reduction->expression.inputs, reduction->count);
     }
     reduction->is_associative = declared;
-done:
-    return status;
 }
 
 // The ICF as it takes another part's accumulators, whose type may be wider than what is fed.
-static bb_status read_join(bb_program_builder *builder, const bb_element *element, const char *what,
-                           bb_reduction *reduction)
+static void read_join(bb_program_builder *builder, const bb_element *element, const char *what,
+                      bb_reduction *reduction)
 {
-    bb_status status = BB_OK;
     bb_problems mistakes = {0};
     const bb_expression_rules rules = {.type = reduction->type,
                                        .inputs = BB_PROGRAM_ACCUMULATORS,
                                        .accumulators = reduction->count,
                                        .outputs = reduction->count};
-    BB_TRY(bb_expression_parse(
-        element->values[BB_DESCRIPTION_ICF], what, element->places[BB_DESCRIPTION_ICF], &rules,
-        &builder->program->arena, reduction->is_associative ? builder->problems : &mistakes,
-        &reduction->join));
-done:
+    (void)bb_program_builder_try(
+        builder, bb_expression_parse(
+                     element->values[BB_DESCRIPTION_ICF], what, element->places[BB_DESCRIPTION_ICF],
+                     &rules, &builder->program->arena,
+                     reduction->is_associative ? builder->problems : &mistakes, &reduction->join));
     bb_problems_release(&mistakes);
-    return status;
 }
 
-static bb_status bind_func(bb_program_builder *builder, const bb_element *element,
-                           const char *owner, const bb_reduction *reduction)
+static void bind_func(bb_program_builder *builder, const bb_element *element, const char *owner,
+                      const bb_reduction *reduction)
 {
-    bb_status status = BB_OK;
     const bb_program *program = builder->program;
     for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
         const int value = reduction->inputs[k];
         char name[BB_PORT_NAME_BYTES];
         if (k < reduction->expression.inputs && value < 0) {
-            BB_TRY(bb_problems_add(builder->problems, element->place,
-                                   "%s.func(%d) is not connected", owner, k));
+            bb_program_builder_refuse(builder, element->place, "%s.func(%d) is not connected",
+                                      owner, k);
         } else if (k >= reduction->expression.inputs && value >= 0) {
-            BB_TRY(bb_problems_add(builder->problems, element->place,
-                                   "%s.func(%d) is connected, but the ICF has no #in(%d)", owner, k,
-                                   k));
+            bb_program_builder_refuse(builder, element->place,
+                                      "%s.func(%d) is connected, but the ICF has no #in(%d)", owner,
+                                      k, k);
         } else if (value >= 0 && program->values[value].type != reduction->type &&
                    !bb_element_type_widens(program->values[value].type, reduction->type)) {
-            BB_TRY(bb_problems_add(builder->problems, element->place,
-                                   "%s.func(%d) of type %s takes %s, which is %s; a FunctionBlock "
-                                   "narrows it",
-                                   owner, k, bb_element_type_row(reduction->type)->name,
-                                   bb_program_builder_emitter(program, value, name),
-                                   bb_element_type_row(program->values[value].type)->name));
+            bb_program_builder_refuse(
+                builder, element->place,
+                "%s.func(%d) of type %s takes %s, which is %s; a FunctionBlock "
+                "narrows it",
+                owner, k, bb_element_type_row(reduction->type)->name,
+                bb_program_builder_emitter(program, value, name),
+                bb_element_type_row(program->values[value].type)->name);
         }
     }
-done:
-    return status;
 }
 
 // The function whose product the sum takes by fma: made in the same body and of the sum's type.
@@ -138,18 +131,16 @@ static int product_of(const bb_program *program, const bb_reduction *reduction, 
                : -1;
 }
 
-bb_status bb_program_builder_reduce(bb_program_builder *builder, const bb_element *element,
-                                    const char *owner, int iterator, bb_reduction *reduction)
+void bb_program_builder_reduce(bb_program_builder *builder, const bb_element *element,
+                               const char *owner, int iterator, bb_reduction *reduction)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     bb_element_type input_types[BB_PROGRAM_ACCUMULATORS];
     char what[WHAT_BYTES];
     const int fed = reduction->inputs[0];
     reduction->type = fed >= 0 ? program->values[fed].type : BB_ELEMENT_SP;
     if (element->values[BB_DESCRIPTION_ICF_TYPE] != NULL) {
-        BB_TRY(bb_program_builder_read_type(builder, element, BB_DESCRIPTION_ICF_TYPE,
-                                            &reduction->type));
+        bb_program_builder_read_type(builder, element, BB_DESCRIPTION_ICF_TYPE, &reduction->type);
     }
     if (reduction->type == BB_ELEMENT_INT32 && fed >= 0 &&
         program->values[fed].type == BB_ELEMENT_INDEX) {
@@ -166,21 +157,22 @@ bb_status bb_program_builder_reduce(bb_program_builder *builder, const bb_elemen
                                        .outputs = reduction->count};
     (void)snprintf(what, sizeof what, "ICF of %s", owner);
     const bb_index before = builder->problems->count;
-    BB_TRY(bb_expression_parse(element->values[BB_DESCRIPTION_ICF], what,
-                               element->places[BB_DESCRIPTION_ICF], &rules, &program->arena,
-                               builder->problems, &reduction->expression));
+    (void)bb_program_builder_try(
+        builder, bb_expression_parse(element->values[BB_DESCRIPTION_ICF], what,
+                                     element->places[BB_DESCRIPTION_ICF], &rules, &program->arena,
+                                     builder->problems, &reduction->expression));
     if (builder->problems->count > before) {
-        goto done;
+        return;
     }
-    BB_TRY(bind_func(builder, element, owner, reduction));
+    bind_func(builder, element, owner, reduction);
     reduction->icf =
         reduction->count == 1 ? bb_expression_icf(&reduction->expression) : BB_ICF_OTHER;
     if (reduction->icf != BB_ICF_OTHER) {
         reduction->neutral = bb_expression_neutral(reduction->icf, reduction->type);
     }
-    BB_TRY(read_start(builder, element, owner, reduction));
-    BB_TRY(read_associative(builder, element, owner, reduction));
-    BB_TRY(read_join(builder, element, what, reduction));
+    read_start(builder, element, owner, reduction);
+    read_associative(builder, element, owner, reduction);
+    read_join(builder, element, what, reduction);
     if (fed >= 0) {
         reduction->product = product_of(
             program, reduction, iterator >= 0 ? BB_SCOPE_ITERATOR : BB_SCOPE_BODY, iterator);
@@ -188,8 +180,6 @@ bb_status bb_program_builder_reduce(bb_program_builder *builder, const bb_elemen
     for (int k = 0; k < reduction->count; ++k) {
         program->values[reduction->output + k].type = reduction->type;
     }
-done:
-    return status;
 }
 
 // Order of sums

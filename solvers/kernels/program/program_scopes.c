@@ -166,87 +166,79 @@ static void place_steps(placing *place)
 }
 
 // Whether a value exists where it is taken: `scope`, inside `iterator` or -1.
-static bb_status check_taken(placing *place, int value, bb_scope scope, int iterator,
-                             bb_place origin, const char *taker)
+static void check_taken(placing *place, int value, bb_scope scope, int iterator, bb_place origin,
+                        const char *taker)
 {
-    bb_status status = BB_OK;
     const bb_program *program = place->program;
     const bb_value *emitter = &program->values[value];
     char name[BB_PORT_NAME_BYTES];
     (void)bb_program_builder_emitter(program, value, name);
     if (emitter->scope == BB_SCOPE_HOST) {
-        goto done;
+        return;
     }
     if (scope == BB_SCOPE_HOST) {
-        BB_TRY(bb_problems_add(place->builder->problems, origin,
-                               "%s takes %s, which is not known before the kernel runs; the main "
-                               "space comes from sizes and parameters",
-                               taker, name));
+        bb_program_builder_refuse(
+            place->builder, origin,
+            "%s takes %s, which is not known before the kernel runs; the main "
+            "space comes from sizes and parameters",
+            taker, name);
     } else if (emitter->scope == BB_SCOPE_ITERATOR && emitter->iterator != iterator) {
-        BB_TRY(bb_problems_add(place->builder->problems, origin,
-                               "%s takes %s from inside %s; values leave an IteratorBlock by "
-                               "func(k) and out(k) alone",
-                               taker, name, program->iterators[emitter->iterator].name));
+        bb_program_builder_refuse(place->builder, origin,
+                                  "%s takes %s from inside %s; values leave an IteratorBlock by "
+                                  "func(k) and out(k) alone",
+                                  taker, name, program->iterators[emitter->iterator].name);
     } else if (scope == BB_SCOPE_FINAL && emitter->scope != BB_SCOPE_FINAL) {
-        BB_TRY(bb_problems_add(place->builder->problems, origin,
-                               "%s runs once, after the space, and takes %s, which is of one point",
-                               taker, name));
+        bb_program_builder_refuse(
+            place->builder, origin,
+            "%s runs once, after the space, and takes %s, which is of one point", taker, name);
     } else if (scope != BB_SCOPE_FINAL && emitter->scope == BB_SCOPE_FINAL) {
-        BB_TRY(bb_problems_add(place->builder->problems, origin,
-                               "%s runs in the space and takes %s, which is known after it", taker,
-                               name));
+        bb_program_builder_refuse(place->builder, origin,
+                                  "%s runs in the space and takes %s, which is known after it",
+                                  taker, name);
     }
-done:
-    return status;
 }
 
-static bb_status check_step(placing *place, int number)
+static void check_step(placing *place, int number)
 {
-    bb_status status = BB_OK;
     const bb_step *step = &place->program->steps[number];
     int values[MAX_TAKEN];
     const int count = taken_values(place, number, values);
     if (step->kind == BB_STEP_ITERATOR && place->scopes[number] == BB_SCOPE_FINAL) {
-        BB_TRY(bb_problems_add(place->builder->problems, step->place,
-                               "%s needs the result of the main space's ICF; an IteratorBlock runs "
-                               "in the space",
-                               step->name));
-        goto done;
+        bb_program_builder_refuse(
+            place->builder, step->place,
+            "%s needs the result of the main space's ICF; an IteratorBlock runs "
+            "in the space",
+            step->name);
+        return;
     }
     for (int i = 0; i < count; ++i) {
-        BB_TRY(check_taken(place, values[i], place->scopes[number], iterator_of(step), step->place,
-                           step->name));
+        check_taken(place, values[i], place->scopes[number], iterator_of(step), step->place,
+                    step->name);
     }
     if (step->kind == BB_STEP_ITERATOR) {
         const bb_reduction *reduction = &place->program->iterators[step->iterator].reduction;
         for (int k = 0; k < BB_PROGRAM_ACCUMULATORS; ++k) {
             if (reduction->inputs[k] >= 0) {
-                BB_TRY(check_taken(place, reduction->inputs[k], BB_SCOPE_ITERATOR, step->iterator,
-                                   step->place, step->name));
+                check_taken(place, reduction->inputs[k], BB_SCOPE_ITERATOR, step->iterator,
+                            step->place, step->name);
             }
         }
     }
-done:
-    return status;
 }
 
-static bb_status check_hull(placing *place)
+static void check_hull(placing *place)
 {
-    bb_status status = BB_OK;
     const bb_program *program = place->program;
     const bb_place origin = place->builder->description->root->place;
     for (int k = 0; k < program->space.dimensions; ++k) {
-        BB_TRY(
-            check_taken(place, program->space.ranges[k], BB_SCOPE_HOST, -1, origin, program->name));
+        check_taken(place, program->space.ranges[k], BB_SCOPE_HOST, -1, origin, program->name);
     }
     for (int k = 0; program->has_reduction && k < BB_PROGRAM_ACCUMULATORS; ++k) {
         if (program->reduction.inputs[k] >= 0) {
-            BB_TRY(check_taken(place, program->reduction.inputs[k], BB_SCOPE_BODY, -1, origin,
-                               program->name));
+            check_taken(place, program->reduction.inputs[k], BB_SCOPE_BODY, -1, origin,
+                        program->name);
         }
     }
-done:
-    return status;
 }
 
 static bb_step_list *list_of(bb_program *program, bb_scope scope, int iterator)
@@ -297,10 +289,11 @@ bb_status bb_program_builder_scope(bb_program_builder *builder)
     BB_TRY(BB_ZEROED(program->value_count, &place.is_final_use));
     BB_TRY(BB_ZEROED(program->value_count, &place.is_body_use));
     place_steps(&place);
-    BB_TRY(check_hull(&place));
+    check_hull(&place);
     for (int i = 0; i < program->step_count; ++i) {
-        BB_TRY(check_step(&place, i));
+        check_step(&place, i);
     }
+    BB_TRY(builder->status);
     BB_TRY(fill_lists(&place));
 done:
     BB_RELEASE(&place.scopes);

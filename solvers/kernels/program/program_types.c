@@ -20,94 +20,81 @@ static bool is_integer(bb_element_type type)
     return type == BB_ELEMENT_INT32 || type == BB_ELEMENT_INDEX;
 }
 
-static bb_status refuse_integer(typing *types, bb_place place, const char *taker, const char *port,
-                                int index, int value)
+static void refuse_integer(typing *types, bb_place place, const char *taker, const char *port,
+                           int index, int value)
 {
     char name[BB_PORT_NAME_BYTES];
-    return bb_problems_add(types->builder->problems, place,
-                           "%s.%s(%d) takes %s, which is %s; expected an integer", taker, port,
-                           index, bb_program_builder_emitter(types->program, value, name),
-                           bb_element_type_row(types->program->values[value].type)->name);
+    bb_program_builder_refuse(types->builder, place,
+                              "%s.%s(%d) takes %s, which is %s; expected an integer", taker, port,
+                              index, bb_program_builder_emitter(types->program, value, name),
+                              bb_element_type_row(types->program->values[value].type)->name);
 }
 
-static bb_status check_ranges(typing *types, const bb_iteration_space *space, bb_place place,
-                              const char *owner)
+static void check_ranges(typing *types, const bb_iteration_space *space, bb_place place,
+                         const char *owner)
 {
-    bb_status status = BB_OK;
     for (int k = 0; k < space->dimensions; ++k) {
         if (!is_integer(types->program->values[space->ranges[k]].type)) {
-            BB_TRY(refuse_integer(types, place, owner, "Range", k, space->ranges[k]));
+            refuse_integer(types, place, owner, "Range", k, space->ranges[k]);
         }
     }
-done:
-    return status;
 }
 
 // Parameters by the names that a selector uses.
-static bb_status bind_names(typing *types, bb_step *step, bb_place place)
+static void bind_names(typing *types, bb_step *step, bb_place place)
 {
-    bb_status status = BB_OK;
     const bb_program *program = types->program;
     int *parameters = NULL;
     if (step->expression.name_count > BB_PROGRAM_PORTS) {
-        BB_TRY(bb_problems_add(types->builder->problems, place,
-                               "selector of %s: %d names, at most %d", step->name,
-                               step->expression.name_count, BB_PROGRAM_PORTS));
-        goto done;
+        bb_program_builder_refuse(types->builder, place, "selector of %s: %d names, at most %d",
+                                  step->name, step->expression.name_count, BB_PROGRAM_PORTS);
+        return;
     }
-    BB_TRY(bb_arena_zeroed(&types->program->arena, step->expression.name_count, sizeof *parameters,
-                           (void **)&parameters));
+    if (!bb_program_builder_try(types->builder,
+                                bb_arena_zeroed(&types->program->arena, step->expression.name_count,
+                                                sizeof *parameters, (void **)&parameters))) {
+        return;
+    }
     for (int i = 0; i < step->expression.name_count; ++i) {
         const char *name = step->expression.names[i];
         const bb_program_name *entry = bb_program_builder_find(types->builder, name);
         if (entry == NULL || entry->kind != BB_NAMED_PARAMETER) {
-            BB_TRY(bb_problems_add(types->builder->problems, place,
-                                   "selector of %s: '%.80s' is neither v0 to v3 nor a Parameter",
-                                   step->name, name));
+            bb_program_builder_refuse(types->builder, place,
+                                      "selector of %s: '%.80s' is neither v0 to v3 nor a Parameter",
+                                      step->name, name);
         } else if (program->parameters[entry->index].type != BB_ELEMENT_INT32) {
-            BB_TRY(bb_problems_add(
-                types->builder->problems, place,
-                "selector of %s: parameter %s is %s, expected INT32", step->name, name,
-                bb_element_type_row(program->parameters[entry->index].type)->name));
+            bb_program_builder_refuse(
+                types->builder, place, "selector of %s: parameter %s is %s, expected INT32",
+                step->name, name,
+                bb_element_type_row(program->parameters[entry->index].type)->name);
         } else {
             parameters[i] = program->parameters[entry->index].value;
         }
     }
     step->parameters = parameters;
-done:
-    return status;
 }
 
-static bb_status bind_variables(typing *types, bb_step *step, const int *slots)
+static void bind_variables(typing *types, bb_step *step, const int *slots)
 {
-    bb_status status = BB_OK;
-    int *inputs = NULL;
-    BB_TRY(bb_arena_zeroed(&types->program->arena, step->expression.inputs, sizeof *inputs,
-                           (void **)&inputs));
     for (int k = 0; k < BB_PROGRAM_VARIABLES; ++k) {
         const bool used = k < step->expression.inputs;
         if (used && slots[k] < 0) {
-            BB_TRY(bb_problems_add(types->builder->problems, step->place,
-                                   "%s.v(%d) is not connected", step->name, k));
+            bb_program_builder_refuse(types->builder, step->place, "%s.v(%d) is not connected",
+                                      step->name, k);
         } else if (!used && slots[k] >= 0) {
-            BB_TRY(bb_problems_add(types->builder->problems, step->place,
-                                   "%s.v(%d) is connected, but the selector has no v%d", step->name,
-                                   k, k));
+            bb_program_builder_refuse(types->builder, step->place,
+                                      "%s.v(%d) is connected, but the selector has no v%d",
+                                      step->name, k, k);
         } else if (used && !is_integer(types->program->values[slots[k]].type)) {
-            BB_TRY(refuse_integer(types, step->place, step->name, "v", k, slots[k]));
-        } else if (used) {
-            inputs[k] = slots[k];
+            refuse_integer(types, step->place, step->name, "v", k, slots[k]);
         }
     }
-    step->inputs = inputs;
-done:
-    return status;
+    step->inputs = types->builder->slots[step - types->program->steps];
 }
 
 // The type that the object takes: a reduction's value may be wider, the write then rounds.
-static bb_status check_stored(typing *types, const bb_step *step)
+static void check_stored(typing *types, const bb_step *step)
 {
-    bb_status status = BB_OK;
     const bb_program *program = types->program;
     const bb_program_object *object = &program->objects[step->object];
     const bb_value *value = &program->values[step->stored];
@@ -118,19 +105,17 @@ static bb_status check_stored(typing *types, const bb_step *step)
                         stored->parts == target->parts;
     if (type != object->type && !bb_element_type_widens(type, object->type) && !rounds) {
         char name[BB_PORT_NAME_BYTES];
-        BB_TRY(bb_problems_add(types->builder->problems, step->place,
-                               "%s hands %s, which is %s, to %s of %s; a FunctionBlock of type %s "
-                               "narrows it",
-                               step->name, bb_program_builder_emitter(program, step->stored, name),
-                               stored->name, object->name, target->name, target->name));
+        bb_program_builder_refuse(
+            types->builder, step->place,
+            "%s hands %s, which is %s, to %s of %s; a FunctionBlock of type %s "
+            "narrows it",
+            step->name, bb_program_builder_emitter(program, step->stored, name), stored->name,
+            object->name, target->name, target->name);
     }
-done:
-    return status;
 }
 
-static bb_status type_access(typing *types, int number)
+static void type_access(typing *types, int number)
 {
-    bb_status status = BB_OK;
     bb_program *program = types->program;
     bb_step *step = &program->steps[number];
     const bb_element *element = types->builder->elements[number];
@@ -151,24 +136,23 @@ static bb_status type_access(typing *types, int number)
                                        .selector = true};
     (void)snprintf(what, sizeof what, "selector of %s, of %s %s", step->name,
                    object->structure == BB_STRUCTURE_MATRIX ? "matrix" : "vector", object->name);
-    BB_TRY(bb_expression_parse(element->values[BB_DESCRIPTION_SELECTOR], what, place, &rules,
-                               &program->arena, types->builder->problems, &step->expression));
+    (void)bb_program_builder_try(types->builder,
+                                 bb_expression_parse(element->values[BB_DESCRIPTION_SELECTOR], what,
+                                                     place, &rules, &program->arena,
+                                                     types->builder->problems, &step->expression));
     if (step->expression.output_count > 0) { // of a mistake nothing follows
-        BB_TRY(bind_names(types, step, place));
-        BB_TRY(bind_variables(types, step, slots));
+        bind_names(types, step, place);
+        bind_variables(types, step, slots);
     }
     if (step->kind == BB_STEP_READ) {
         program->values[step->output].type = object->type;
     } else {
-        BB_TRY(check_stored(types, step));
+        check_stored(types, step);
     }
-done:
-    return status;
 }
 
-static bb_status type_function(typing *types, int number)
+static void type_function(typing *types, int number)
 {
-    bb_status status = BB_OK;
     bb_program *program = types->program;
     bb_step *step = &program->steps[number];
     const bb_element *element = types->builder->elements[number];
@@ -177,7 +161,7 @@ static bb_status type_function(typing *types, int number)
     bb_element_type input_types[BB_PROGRAM_PORTS];
     bb_element_type type = BB_ELEMENT_SP;
     char what[WHAT_BYTES];
-    BB_TRY(bb_program_builder_read_type(types->builder, element, BB_DESCRIPTION_DATA_TYPE, &type));
+    bb_program_builder_read_type(types->builder, element, BB_DESCRIPTION_DATA_TYPE, &type);
     for (int k = 0; k < inputs; ++k) {
         input_types[k] = program->values[step->inputs[k]].type;
     }
@@ -188,73 +172,63 @@ static bb_status type_function(typing *types, int number)
     const bb_expression_rules rules = {
         .type = type, .input_types = input_types, .inputs = inputs, .outputs = outputs};
     (void)snprintf(what, sizeof what, "function of %s", step->name);
-    BB_TRY(bb_expression_parse(element->values[BB_DESCRIPTION_FUNCTION], what,
-                               element->places[BB_DESCRIPTION_FUNCTION], &rules, &program->arena,
-                               types->builder->problems, &step->expression));
+    (void)bb_program_builder_try(types->builder,
+                                 bb_expression_parse(element->values[BB_DESCRIPTION_FUNCTION], what,
+                                                     element->places[BB_DESCRIPTION_FUNCTION],
+                                                     &rules, &program->arena,
+                                                     types->builder->problems, &step->expression));
     // Inputs that no expression uses are connected all the same.
     step->expression.inputs = inputs;
     for (int k = 0; k < outputs; ++k) {
         program->values[step->output + k].type = type;
     }
-done:
-    return status;
 }
 
-static bb_status type_hull(typing *types)
+static void type_hull(typing *types)
 {
-    bb_status status = BB_OK;
     bb_program *program = types->program;
     const bb_element *root = types->builder->description->root;
     if (program->has_reduction) {
-        BB_TRY(bb_program_builder_reduce(types->builder, root, program->name, -1,
-                                         &program->reduction));
+        bb_program_builder_reduce(types->builder, root, program->name, -1, &program->reduction);
     }
-done:
-    return status;
 }
 
-static bb_status type_step(typing *types, int number)
+static void type_step(typing *types, int number)
 {
-    bb_status status = BB_OK;
     bb_program *program = types->program;
     bb_step *step = &program->steps[number];
     switch (step->kind) {
     case BB_STEP_READ:
     case BB_STEP_WRITE:
-        BB_TRY(type_access(types, number));
+        type_access(types, number);
         break;
     case BB_STEP_FUNCTION:
-        BB_TRY(type_function(types, number));
+        type_function(types, number);
         break;
     case BB_STEP_ITERATOR: {
         bb_iterator *iterator = &program->iterators[step->iterator];
-        BB_TRY(check_ranges(types, &iterator->space, step->place, step->name));
-        BB_TRY(bb_program_builder_reduce(types->builder, types->builder->elements[number],
-                                         step->name, step->iterator, &iterator->reduction));
+        check_ranges(types, &iterator->space, step->place, step->name);
+        bb_program_builder_reduce(types->builder, types->builder->elements[number], step->name,
+                                  step->iterator, &iterator->reduction);
         break;
     }
     }
-done:
-    return status;
 }
 
-bb_status bb_program_builder_type(bb_program_builder *builder)
+void bb_program_builder_type(bb_program_builder *builder)
 {
-    bb_status status = BB_OK;
     bb_program *program = builder->program;
     typing types = {.builder = builder, .program = program};
     const bb_index before = builder->problems->count;
     for (int i = 0; i <= program->step_count; ++i) {
         if (builder->order[i] < program->step_count) {
-            BB_TRY(type_step(&types, builder->order[i]));
+            type_step(&types, builder->order[i]);
         } else {
-            BB_TRY(type_hull(&types));
+            type_hull(&types);
         }
     }
-    BB_TRY(check_ranges(&types, &program->space, builder->description->root->place, program->name));
-    if (builder->problems->count == before) {
+    check_ranges(&types, &program->space, builder->description->root->place, program->name);
+    if (builder->problems->count == before && builder->status == BB_OK) {
         bb_program_builder_order_sums(program);
     }
-done:
-    return status;
 }
