@@ -19,6 +19,7 @@ enum {
     MOST_TILE = 65536,
     MOST_SUM_TILE = 4096,
     MOST_LINES = 1024,
+    NUMBER_BYTES = 24,
 };
 
 /// Of the sums that teams run: those by lanes, or the space's. All 0: none.
@@ -278,48 +279,54 @@ static const struct {
     [LOCAL] = {"local", 0}, [ORDER] = {"order", 2},
 };
 
-static void add_word(char text[BB_CHOICE_TEXT_BYTES], int word, bb_index first, bb_index second)
+/// The numbers of each word; 1 of a word that has none but stands in the text.
+typedef struct choice_words {
+    bb_index numbers[WORDS][2];
+} choice_words;
+
+static choice_words words_of(const bb_choice *choice)
 {
-    const size_t length = strlen(text);
-    const size_t room = BB_CHOICE_TEXT_BYTES - length;
-    const char *dash = length > 0 ? "-" : "";
-    switch (words[word].numbers) {
-    case 0:
-        (void)snprintf(text + length, room, "%s%s", dash, words[word].name);
-        break;
-    case 1:
-        (void)snprintf(text + length, room, "%s%s%td", dash, words[word].name, first);
-        break;
-    default:
-        (void)snprintf(text + length, room, "%s%s%tdx%td", dash, words[word].name, first, second);
-    }
+    return (choice_words){{[GROUP] = {choice->group[0], choice->group[1]},
+                           [TILE] = {choice->tile},
+                           [POINTS] = {choice->points},
+                           [ROWS] = {choice->rows},
+                           [BLOCKED] = {choice->distribution == BB_DISTRIBUTION_BLOCKED},
+                           [SPLIT] = {choice->is_split},
+                           [LOCAL] = {choice->is_local},
+                           [ORDER] = {choice->order.lanes, choice->order.chunk}}};
 }
+
+static bb_choice choice_of(const choice_words *said)
+{
+    const bb_index(*numbers)[2] = said->numbers;
+    return (bb_choice){.group = {numbers[GROUP][0], numbers[GROUP][1]},
+                       .points = (int)numbers[POINTS][0],
+                       .rows = (int)numbers[ROWS][0],
+                       .distribution = numbers[BLOCKED][0] != 0 ? BB_DISTRIBUTION_BLOCKED
+                                                                : BB_DISTRIBUTION_INTERLEAVED,
+                       .is_split = numbers[SPLIT][0] != 0,
+                       .is_local = numbers[LOCAL][0] != 0,
+                       .order = {numbers[ORDER][0], numbers[ORDER][1]},
+                       .tile = numbers[TILE][0]};
+}
+
+static const bb_choice unsaid = {.group = {1, 1}, .points = 1, .rows = 1};
 
 void bb_choice_write(const bb_choice *choice, char text[BB_CHOICE_TEXT_BYTES])
 {
-    text[0] = '\0';
-    if (choice->tile == 0) {
-        add_word(text, GROUP, choice->group[0], choice->group[1]);
-    } else {
-        add_word(text, TILE, choice->tile, 0);
-    }
-    if (choice->points != 1) {
-        add_word(text, POINTS, choice->points, 0);
-    }
-    if (choice->rows != 1) {
-        add_word(text, ROWS, choice->rows, 0);
-    }
-    if (choice->distribution == BB_DISTRIBUTION_BLOCKED) {
-        add_word(text, BLOCKED, 0, 0);
-    }
-    if (choice->is_split) {
-        add_word(text, SPLIT, 0, 0);
-    }
-    if (choice->is_local) {
-        add_word(text, LOCAL, 0, 0);
-    }
-    if (choice->order.lanes != 0) {
-        add_word(text, ORDER, choice->order.lanes, choice->order.chunk);
+    const choice_words said = words_of(choice);
+    const choice_words usual = words_of(&unsaid);
+    size_t length = 0;
+    for (int i = 0; i < WORDS; ++i) {
+        char numbers[2][NUMBER_BYTES] = {"", ""};
+        if (i == GROUP ? choice->tile != 0 : said.numbers[i][0] == usual.numbers[i][0]) {
+            continue;
+        }
+        for (int k = 0; k < words[i].numbers; ++k) {
+            (void)snprintf(numbers[k], NUMBER_BYTES, k == 0 ? "%td" : "x%td", said.numbers[i][k]);
+        }
+        length += (size_t)snprintf(text + length, BB_CHOICE_TEXT_BYTES - length, "%s%s%s%s",
+                                   length > 0 ? "-" : "", words[i].name, numbers[0], numbers[1]);
     }
 }
 
@@ -354,53 +361,23 @@ static int read_word(const char **text, bb_index numbers[2])
     return WORDS;
 }
 
-static void take_word(bb_choice *choice, int word, const bb_index numbers[2])
-{
-    switch (word) {
-    case GROUP:
-        choice->group[0] = numbers[0];
-        choice->group[1] = numbers[1];
-        break;
-    case TILE:
-        choice->tile = numbers[0];
-        break;
-    case POINTS:
-        choice->points = (int)numbers[0];
-        break;
-    case ROWS:
-        choice->rows = (int)numbers[0];
-        break;
-    case BLOCKED:
-        choice->distribution = BB_DISTRIBUTION_BLOCKED;
-        break;
-    case SPLIT:
-        choice->is_split = true;
-        break;
-    case LOCAL:
-        choice->is_local = true;
-        break;
-    default:
-        choice->order = (bb_reduction_order){numbers[0], numbers[1]};
-    }
-}
-
 bb_status bb_choice_read(const char *text, bb_choice *out)
 {
     bb_status status = BB_OK;
-    bb_choice choice = {.group = {1, 1}, .points = 1, .rows = 1};
+    choice_words said = words_of(&unsaid);
     bool is_known[WORDS] = {false};
     const char *place = text;
     do {
-        bb_index numbers[2] = {0, 0};
+        bb_index numbers[2] = {1, 0};
         const int word = read_word(&place, numbers);
         BB_REQUIRE(word < WORDS && !is_known[word], BB_INVALID,
                    "'%.80s' is no variant: expected words as in group64x4-points4-blocked or "
                    "tile512, each once: group tile points rows blocked split local order",
                    text);
         is_known[word] = true;
-        take_word(&choice, word, numbers);
+        memcpy(said.numbers[word], numbers, sizeof numbers);
     } while (*place++ == '-');
-    *out = choice;
+    *out = choice_of(&said);
 done:
     return status;
 }

@@ -343,18 +343,13 @@ void bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction,
 void bb_emission_join_function(bb_emission_writer *writer, const bb_reduction *reduction,
                                const char *name)
 {
-    static const bb_operation operations[] = {
-        [BB_ICF_SUM] = BB_OPERATION_ADD, [BB_ICF_PRODUCT] = BB_OPERATION_MULTIPLY,
-        [BB_ICF_MAX] = BB_OPERATION_MAX, [BB_ICF_MIN] = BB_OPERATION_MIN,
-        [BB_ICF_AND] = BB_OPERATION_AND, [BB_ICF_OR] = BB_OPERATION_OR,
-    };
     static const char *const others[BB_PROGRAM_ACCUMULATORS] = {"b[0]", "b[1]", "b[2]", "b[3]",
                                                                 "b[4]", "b[5]", "b[6]", "b[7]"};
     const bool logic = reduction->icf == BB_ICF_AND || reduction->icf == BB_ICF_OR;
     const bb_expression_node nodes[] = {
         {.operation = BB_OPERATION_ACCUMULATOR, .type = reduction->type},
         {.operation = BB_OPERATION_INPUT, .type = reduction->type},
-        {.operation = operations[reduction->icf],
+        {.operation = bb_expression_icf_operation(reduction->icf),
          .type = logic ? BB_ELEMENT_B : reduction->type,
          .operands = {0, 1}},
         {.operation = BB_OPERATION_CONVERT, .type = reduction->type, .operands = {2}}};

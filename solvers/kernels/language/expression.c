@@ -191,24 +191,6 @@ static double nearest_integer(double value)
     return copysign(below + (up ? 1.0 : 0.0), value);
 }
 
-static double single_value(bb_operation operation, float a, float b)
-{
-    switch (operation) {
-    case BB_OPERATION_ADD:
-        return a + b;
-    case BB_OPERATION_SUBTRACT:
-        return a - b;
-    case BB_OPERATION_MULTIPLY:
-        return a * b;
-    case BB_OPERATION_DIVIDE:
-        return a / b;
-    case BB_OPERATION_MODULO:
-        return fmodf(a, b);
-    default:
-        return sqrtf(a); // BB_OPERATION_SQRT
-    }
-}
-
 static double double_value(bb_operation operation, double a, double b)
 {
     switch (operation) {
@@ -225,6 +207,15 @@ static double double_value(bb_operation operation, double a, double b)
     default:
         return sqrt(a); // BB_OPERATION_SQRT
     }
+}
+
+// Of SP in DP, rounded once more: DP has more than twice its digits and two, so that the result is
+// that of one rounding (Figueroa 1995); fmod rounds nothing. Parameters come in DP.
+static double rounded_value(bb_operation operation, bb_element_type type, double a, double b)
+{
+    return bb_element_type_row(type)->part == BB_ELEMENT_SP
+               ? single(double_value(operation, single(a), single(b)))
+               : double_value(operation, a, b);
 }
 
 // Operations that round nothing are the same in SP and DP.
@@ -245,52 +236,46 @@ static double real_value(bb_operation operation, bb_element_type type, double a,
     case BB_OPERATION_RINT:
         return nearest_integer(a);
     default:
-        return type == BB_ELEMENT_SP ? single_value(operation, (float)a, (float)b)
-                                     : double_value(operation, a, b);
+        return rounded_value(operation, type, a, b);
     }
 }
 
-static bb_scalar single_complex(bb_operation operation, bb_scalar first, bb_scalar second)
+// x y + z w, or less it, each operation rounded.
+static double product_sum(bb_operation sum, bb_element_type type, const double factors[4])
 {
-    const float a = (float)first.parts[0];
-    const float b = (float)first.parts[1];
-    const float c = (float)second.parts[0];
-    const float d = (float)second.parts[1];
-    switch (operation) {
-    case BB_OPERATION_ADD:
-        return (bb_scalar){.parts = {a + c, b + d}};
-    case BB_OPERATION_SUBTRACT:
-        return (bb_scalar){.parts = {a - c, b - d}};
-    case BB_OPERATION_MULTIPLY:
-        return (bb_scalar){.parts = {a * c - b * d, a * d + b * c}};
-    case BB_OPERATION_DIVIDE: {
-        const float scale = c * c + d * d;
-        return (bb_scalar){.parts = {(a * c + b * d) / scale, (b * c - a * d) / scale}};
-    }
-    default:
-        return real_scalar(sqrtf(a * a + b * b)); // BB_OPERATION_ABS
-    }
+    const double first = rounded_value(BB_OPERATION_MULTIPLY, type, factors[0], factors[1]);
+    const double second = rounded_value(BB_OPERATION_MULTIPLY, type, factors[2], factors[3]);
+    return rounded_value(sum, type, first, second);
 }
 
-static bb_scalar double_complex(bb_operation operation, bb_scalar first, bb_scalar second)
+static bb_scalar complex_arithmetic(bb_operation operation, bb_element_type type, bb_scalar first,
+                                    bb_scalar second)
 {
     const double a = first.parts[0];
     const double b = first.parts[1];
     const double c = second.parts[0];
     const double d = second.parts[1];
+    const bb_operation add = BB_OPERATION_ADD;
+    const bb_operation subtract = BB_OPERATION_SUBTRACT;
+    double scale = 1.0;
     switch (operation) {
-    case BB_OPERATION_ADD:
-        return (bb_scalar){.parts = {a + c, b + d}};
-    case BB_OPERATION_SUBTRACT:
-        return (bb_scalar){.parts = {a - c, b - d}};
     case BB_OPERATION_MULTIPLY:
-        return (bb_scalar){.parts = {a * c - b * d, a * d + b * c}};
-    case BB_OPERATION_DIVIDE: {
-        const double scale = c * c + d * d;
-        return (bb_scalar){.parts = {(a * c + b * d) / scale, (b * c - a * d) / scale}};
-    }
-    default:
-        return real_scalar(sqrt(a * a + b * b)); // BB_OPERATION_ABS
+        return (bb_scalar){.parts = {product_sum(subtract, type, (const double[]){a, c, b, d}),
+                                     product_sum(add, type, (const double[]){a, d, b, c})}};
+    case BB_OPERATION_DIVIDE:
+        scale = product_sum(add, type, (const double[]){c, c, d, d});
+        return (bb_scalar){
+            .parts = {rounded_value(operation, type,
+                                    product_sum(add, type, (const double[]){a, c, b, d}), scale),
+                      rounded_value(operation, type,
+                                    product_sum(subtract, type, (const double[]){b, c, a, d}),
+                                    scale)}};
+    case BB_OPERATION_ABS:
+        scale = product_sum(add, type, (const double[]){a, a, b, b});
+        return real_scalar(rounded_value(BB_OPERATION_SQRT, type, scale, 0.0));
+    default: // of sums
+        return (bb_scalar){
+            .parts = {rounded_value(operation, type, a, c), rounded_value(operation, type, b, d)}};
     }
 }
 
@@ -307,44 +292,29 @@ static bb_scalar complex_value(bb_operation operation, bb_element_type type, bb_
     case BB_OPERATION_CONJ:
         return (bb_scalar){.parts = {first.parts[0], -first.parts[1]}};
     default:
-        return type == BB_ELEMENT_SP2 ? single_complex(operation, first, second)
-                                      : double_complex(operation, first, second);
+        return complex_arithmetic(operation, type, first, second);
     }
 }
 
-static bool float_comparison(bb_operation operation, bb_element_type type, bb_scalar a, bb_scalar b)
+static bool comparison(bb_operation operation, bb_element_type type, bb_scalar a, bb_scalar b)
 {
+    const bool real = is_float(type);
+    const bool less = real ? a.parts[0] < b.parts[0] : a.integer < b.integer;
+    const bool greater = real ? a.parts[0] > b.parts[0] : a.integer > b.integer;
+    const bool equal =
+        real ? a.parts[0] == b.parts[0] && second_part(a, type) == second_part(b, type)
+             : a.integer == b.integer;
     switch (operation) {
     case BB_OPERATION_LESS:
-        return a.parts[0] < b.parts[0];
+        return less;
     case BB_OPERATION_LESS_EQUAL:
-        return a.parts[0] <= b.parts[0];
+        return less || equal;
     case BB_OPERATION_GREATER:
-        return a.parts[0] > b.parts[0];
+        return greater;
     case BB_OPERATION_GREATER_EQUAL:
-        return a.parts[0] >= b.parts[0];
-    case BB_OPERATION_EQUAL:
-        return a.parts[0] == b.parts[0] && second_part(a, type) == second_part(b, type);
+        return greater || equal;
     default:
-        return a.parts[0] != b.parts[0] || second_part(a, type) != second_part(b, type);
-    }
-}
-
-static bool integer_comparison(bb_operation operation, int64_t a, int64_t b)
-{
-    switch (operation) {
-    case BB_OPERATION_LESS:
-        return a < b;
-    case BB_OPERATION_LESS_EQUAL:
-        return a <= b;
-    case BB_OPERATION_GREATER:
-        return a > b;
-    case BB_OPERATION_GREATER_EQUAL:
-        return a >= b;
-    case BB_OPERATION_EQUAL:
-        return a == b;
-    default:
-        return a != b;
+        return equal == (operation == BB_OPERATION_EQUAL);
     }
 }
 
@@ -375,9 +345,7 @@ bb_scalar bb_expression_operate(const bb_expression *expression, int node,
         break;
     }
     if (row->operation >= BB_OPERATION_LESS && row->operation <= BB_OPERATION_NOT_EQUAL) {
-        return integer_scalar(
-            is_float(type) ? float_comparison(row->operation, type, first, second)
-                           : integer_comparison(row->operation, first.integer, second.integer));
+        return integer_scalar(comparison(row->operation, type, first, second));
     }
     if (!is_float(type)) {
         return integer_scalar(integer_value(row->operation, type, first.integer, second.integer));
@@ -430,24 +398,15 @@ static const bb_expression_node *source_node(const bb_expression *expression, in
     return row;
 }
 
-static bb_icf operation_icf(bb_operation operation)
+static const bb_operation icf_operations[] = {
+    [BB_ICF_SUM] = BB_OPERATION_ADD, [BB_ICF_PRODUCT] = BB_OPERATION_MULTIPLY,
+    [BB_ICF_MAX] = BB_OPERATION_MAX, [BB_ICF_MIN] = BB_OPERATION_MIN,
+    [BB_ICF_AND] = BB_OPERATION_AND, [BB_ICF_OR] = BB_OPERATION_OR,
+};
+
+bb_operation bb_expression_icf_operation(bb_icf icf)
 {
-    switch (operation) {
-    case BB_OPERATION_ADD:
-        return BB_ICF_SUM;
-    case BB_OPERATION_MULTIPLY:
-        return BB_ICF_PRODUCT;
-    case BB_OPERATION_MAX:
-        return BB_ICF_MAX;
-    case BB_OPERATION_MIN:
-        return BB_ICF_MIN;
-    case BB_OPERATION_AND:
-        return BB_ICF_AND;
-    case BB_OPERATION_OR:
-        return BB_ICF_OR;
-    default:
-        return BB_ICF_OTHER;
-    }
+    return icf_operations[icf];
 }
 
 bb_icf bb_expression_icf(const bb_expression *expression)
@@ -456,7 +415,10 @@ bb_icf bb_expression_icf(const bb_expression *expression)
         return BB_ICF_OTHER;
     }
     const bb_expression_node *root = source_node(expression, expression->outputs[0]);
-    const bb_icf icf = operation_icf(root->operation);
+    bb_icf icf = BB_ICF_OR;
+    while (icf > BB_ICF_OTHER && icf_operations[icf] != root->operation) {
+        --icf;
+    }
     const bb_element_type type = expression->nodes[expression->outputs[0]].type;
     const bool logic = icf == BB_ICF_AND || icf == BB_ICF_OR;
     if (icf == BB_ICF_OTHER || (logic && is_float(type)) || (!logic && root->type != type)) {

@@ -176,6 +176,9 @@ typedef enum bb_icf {
 /// What a one-output ICF is: `#acc(0) op #in(0)`, either way round, or max, min of the two.
 bb_icf bb_expression_icf(const bb_expression *expression);
 
+/// The operation of a known ICF.
+bb_operation bb_expression_icf_operation(bb_icf icf);
+
 /// Neutral element of a known ICF in a type: 0, 1, -Inf or the smallest INT32, Inf or the largest.
 bb_scalar bb_expression_neutral(bb_icf icf, bb_element_type type);
 

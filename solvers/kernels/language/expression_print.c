@@ -268,24 +268,13 @@ bb_status bb_expression_print_conversion(const bb_expression_dialect *dialect, c
 // What stands between bb_ and the type in the name of a helper.
 static const char *helper_name(bb_operation operation)
 {
-    switch (operation) {
-    case BB_OPERATION_ADD:
-        return "add";
-    case BB_OPERATION_SUBTRACT:
-        return "sub";
-    case BB_OPERATION_MULTIPLY:
-        return "mul";
-    case BB_OPERATION_DIVIDE:
-        return "div";
-    case BB_OPERATION_MODULO:
-        return "mod";
-    case BB_OPERATION_NEGATE:
-        return "neg";
-    case BB_OPERATION_FABS:
-        return "abs";
-    default:
-        return bb_expression_operation_row(operation)->symbol;
-    }
+    static const char *const names[BB_OPERATION_COUNT] = {
+        [BB_OPERATION_ADD] = "add",      [BB_OPERATION_SUBTRACT] = "sub",
+        [BB_OPERATION_MULTIPLY] = "mul", [BB_OPERATION_DIVIDE] = "div",
+        [BB_OPERATION_MODULO] = "mod",   [BB_OPERATION_NEGATE] = "neg",
+        [BB_OPERATION_FABS] = "abs"};
+    return names[operation] != NULL ? names[operation]
+                                    : bb_expression_operation_row(operation)->symbol;
 }
 
 // Whether the operator of C, on operands of `type`, is the language's.

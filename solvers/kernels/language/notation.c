@@ -162,8 +162,8 @@ bb_notation_name *bb_notation_names_find(const bb_notation_names *names, bb_nota
     return name;
 }
 
-bb_status bb_notation_names_add(bb_notation_names *names, bb_notation_token token,
-                                bb_notation_noun noun, bb_arena *arena, bb_notation_name **out)
+static bb_status add_name(bb_notation_names *names, bb_notation_token token, bb_notation_noun noun,
+                          bb_arena *arena, bb_notation_name **out)
 {
     bb_status status = BB_OK;
     bb_notation_name *name = NULL;
@@ -188,7 +188,8 @@ void bb_notation_names_remove(bb_notation_names *names, const bb_notation_name *
     *link = name->next;
 }
 
-const char *bb_notation_names_nearest(const bb_notation_names *names, const char *word)
+// The name nearest to a word but for the kernel's, NULL where none is near.
+static const char *nearest_name(const bb_notation_names *names, const char *word)
 {
     const char *best = NULL;
     bb_index distance = PTRDIFF_MAX;
@@ -284,7 +285,7 @@ bb_status bb_notation_refuse_word(bb_notation *notation, bb_notation_token word,
         bb_suggestion_consider(got, words[i], &distance, &best);
     }
     if (best == NULL && names && notation->problems->count < SUGGESTED) {
-        best = bb_notation_names_nearest(&notation->names, got);
+        best = nearest_name(&notation->names, got);
     }
     return bb_notation_refuse(notation, word.place, "unknown %s '%s'%s%s%s", what, got,
                               best == NULL ? "" : "; did you mean ", best == NULL ? "" : best,
@@ -375,7 +376,7 @@ bb_status bb_notation_declare(bb_notation *notation, bb_notation_noun noun, bb_n
         BB_TRY(bb_notation_refuse_token(notation, "a name"));
     }
     BB_TRY(check_name(notation, word, noun));
-    BB_TRY(bb_notation_names_add(&notation->names, word, noun, &notation->description->arena, out));
+    BB_TRY(add_name(&notation->names, word, noun, &notation->description->arena, out));
     bb_notation_advance(notation);
 done:
     return status;

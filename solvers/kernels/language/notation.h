@@ -90,16 +90,8 @@ typedef struct bb_notation_names {
 /// The name that a token is, NULL where there is none.
 bb_notation_name *bb_notation_names_find(const bb_notation_names *names, bb_notation_token token);
 
-/// Adds a name that is not there yet. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_notation_names_add(bb_notation_names *names, bb_notation_token token,
-                                           bb_notation_noun noun, bb_arena *arena,
-                                           bb_notation_name **out);
-
 /// Forgets a name: the index of a sum that has ended.
 void bb_notation_names_remove(bb_notation_names *names, const bb_notation_name *name);
-
-/// The name nearest to a word but for the kernel's, NULL where none is near.
-const char *bb_notation_names_nearest(const bb_notation_names *names, const char *word);
 
 typedef struct bb_notation {
     bb_notation_cursor cursor;

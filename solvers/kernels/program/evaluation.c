@@ -9,55 +9,38 @@
 bb_scalar bb_evaluation_load(bb_element_type type, const void *elements, bb_index index)
 {
     bb_scalar value = {.integer = 0};
-    switch (type) {
-    case BB_ELEMENT_B:
+    const bb_element_row *row = bb_element_type_row(type);
+    if (type == BB_ELEMENT_B) {
         value.integer = ((const unsigned char *)elements)[index] != 0;
-        break;
-    case BB_ELEMENT_INT32:
+    } else if (type == BB_ELEMENT_INT32) {
         value.integer = ((const int32_t *)elements)[index];
-        break;
-    case BB_ELEMENT_SP:
-        value.parts[0] = (double)((const float *)elements)[index];
-        break;
-    case BB_ELEMENT_DP:
-        value.parts[0] = ((const double *)elements)[index];
-        break;
-    case BB_ELEMENT_SP2:
-        value.parts[0] = (double)((const float *)elements)[2 * index];
-        value.parts[1] = (double)((const float *)elements)[2 * index + 1];
-        break;
-    default:
-        value.parts[0] = ((const double *)elements)[2 * index];
-        value.parts[1] = ((const double *)elements)[2 * index + 1];
+    } else {
+        for (int k = 0; k < row->parts; ++k) {
+            const bb_index place = row->parts * index + k;
+            value.parts[k] = row->part == BB_ELEMENT_SP ? (double)((const float *)elements)[place]
+                                                        : ((const double *)elements)[place];
+        }
     }
     return value;
 }
 
 void bb_evaluation_store(bb_element_type type, void *elements, bb_index index, bb_scalar value)
 {
-    switch (type) {
-    case BB_ELEMENT_B:
+    const bb_element_row *row = bb_element_type_row(type);
+    if (type == BB_ELEMENT_B) {
         ((unsigned char *)elements)[index] = value.integer != 0;
-        break;
-    case BB_ELEMENT_INT32:
+    } else if (type == BB_ELEMENT_INT32) {
         ((int32_t *)elements)[index] = (int32_t)value.integer;
-        break;
-    case BB_ELEMENT_INDEX:
+    } else if (type == BB_ELEMENT_INDEX) {
         ((int64_t *)elements)[index] = value.integer;
-        break;
-    case BB_ELEMENT_SP:
-        ((float *)elements)[index] = (float)value.parts[0];
-        break;
-    case BB_ELEMENT_DP:
-        ((double *)elements)[index] = value.parts[0];
-        break;
-    case BB_ELEMENT_SP2:
-        ((float *)elements)[2 * index] = (float)value.parts[0];
-        ((float *)elements)[2 * index + 1] = (float)value.parts[1];
-        break;
-    default:
-        ((double *)elements)[2 * index] = value.parts[0];
-        ((double *)elements)[2 * index + 1] = value.parts[1];
+    }
+    for (int k = 0; row->is_float && k < row->parts; ++k) {
+        const bb_index place = row->parts * index + k;
+        if (row->part == BB_ELEMENT_SP) {
+            ((float *)elements)[place] = (float)value.parts[k];
+        } else {
+            ((double *)elements)[place] = value.parts[k];
+        }
     }
 }
 
@@ -109,15 +92,12 @@ typedef struct evaluation {
 
 static bb_scalar join_numbers(const bb_reduction *reduction, bb_scalar x, bb_scalar y)
 {
-    static const bb_operation operations[] = {
-        [BB_ICF_SUM] = BB_OPERATION_ADD, [BB_ICF_PRODUCT] = BB_OPERATION_MULTIPLY,
-        [BB_ICF_MAX] = BB_OPERATION_MAX, [BB_ICF_MIN] = BB_OPERATION_MIN,
-        [BB_ICF_AND] = BB_OPERATION_AND, [BB_ICF_OR] = BB_OPERATION_OR,
-    };
     const bb_expression_node nodes[] = {
         {.operation = BB_OPERATION_INPUT, .type = reduction->type},
         {.operation = BB_OPERATION_INPUT, .type = reduction->type, .index = 1},
-        {.operation = operations[reduction->icf], .type = reduction->type, .operands = {0, 1}}};
+        {.operation = bb_expression_icf_operation(reduction->icf),
+         .type = reduction->type,
+         .operands = {0, 1}}};
     const bb_expression pair = {.nodes = nodes, .count = 3};
     return bb_expression_operate(&pair, 2, (const bb_scalar[]){x, y, x});
 }
@@ -198,12 +178,7 @@ static void join_chunks(evaluation *run, const bb_reduction *reduction, part_lis
         for (bb_index begin = 0; begin < list->count; begin += reduction->order.chunk) {
             const bb_index rest = list->count - begin;
             const bb_index count = rest < reduction->order.chunk ? rest : reduction->order.chunk;
-            for (bb_index i = 0; i < reduction->order.lanes; ++i) {
-                for (int k = 0; k < reduction->count; ++k) {
-                    lanes[i].numbers[k] =
-                        reduction->icf == BB_ICF_OTHER ? reduction->start[k] : reduction->neutral;
-                }
-            }
+            start_lanes(reduction, false, lanes);
             for (bb_index i = 0; i < count; ++i) {
                 join(run, reduction, &lanes[i % reduction->order.lanes], &list->items[begin + i]);
             }
