@@ -151,18 +151,6 @@ static bb_index part_count(const bb_assembled_kernel *kernel, const bb_binding *
                        bb_emission_parted(program)->order.chunk);
 }
 
-static bb_status check_inside(const bb_assembled_kernel *kernel, const bb_binding *binding)
-{
-    bb_status status = BB_OK;
-    for (int i = 0; i < kernel->program.step_count; ++i) {
-        BB_REQUIRE(!kernel->is_inside[i] || binding->is_inside[i], BB_INVALID,
-                   "kernel %s was assembled for sizes at which %s stays inside its object",
-                   kernel->program.name, kernel->program.steps[i].name);
-    }
-done:
-    return status;
-}
-
 static bb_index group_count(bb_index points, bb_index group_points)
 {
     return (points + group_points - 1) / group_points;
@@ -223,7 +211,10 @@ bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_bindi
     BB_REQUIRE(count <= BB_LAUNCH_MAX_ARGUMENTS, BB_UNSUPPORTED,
                "kernel %s takes %td objects, sizes and parameters, at most %d", program->name,
                count, BB_LAUNCH_MAX_ARGUMENTS);
-    BB_TRY(check_inside(kernel, binding));
+    const int outside = bb_binding_find_outside(binding, kernel->is_inside);
+    BB_REQUIRE(outside == program->step_count, BB_INVALID,
+               "kernel %s was assembled for sizes at which %s stays inside its object",
+               program->name, program->steps[outside].name);
     for (int i = 0; i < program->object_count; ++i) {
         arguments[place++] = (bb_launch_argument){.block = blocks[i]};
     }
@@ -279,18 +270,5 @@ done:
         bb_device_release(device, &blocks[i]);
     }
     BB_RELEASE(&blocks);
-    return status;
-}
-
-bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding,
-                                  const bb_choice *choice)
-{
-    bb_status status = BB_OK;
-    bb_assembled_kernel *kernel = NULL;
-    BB_TRY(
-        bb_assembled_kernel_create(device, binding->program, binding->is_inside, choice, &kernel));
-    BB_TRY(bb_assembled_kernel_compute(kernel, binding));
-done:
-    bb_assembled_kernel_destroy(&kernel);
     return status;
 }

@@ -41,8 +41,4 @@ BB_CHECKED bb_status bb_assembled_kernel_print(bb_device_kind kind, const bb_pro
 BB_CHECKED bb_status bb_assembled_kernel_compute(bb_assembled_kernel *kernel,
                                                  const bb_binding *binding);
 
-/// The same with a kernel made for it, in a variant (NULL: the default). Errors: as above.
-BB_CHECKED bb_status bb_assembled_kernel_run(bb_device *device, const bb_binding *binding,
-                                             const bb_choice *choice);
-
 #endif

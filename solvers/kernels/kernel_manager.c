@@ -3,6 +3,7 @@
 
 #include "core/suggestion.h"
 #include "shipped_kernels.h"
+#include "solvers/kernels/language/notation_reader.h"
 #include "solvers/kernels/program/evaluation.h"
 
 #include <stdint.h>
@@ -118,6 +119,23 @@ const char *bb_kernel_manager_text(const char *file)
         }
     }
     return "";
+}
+
+bb_status bb_kernel_manager_read(const char *file, const char *name, const bb_type_binding *types,
+                                 int count, bb_description *description, bb_program *program)
+{
+    bb_status status = BB_OK;
+    const char *text = bb_kernel_manager_text(file);
+    bb_problems problems = {.count = 0};
+    BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), file, &problems, description));
+    if (problems.count == 0) {
+        BB_TRY(bb_program_create(description, types, count, &problems, program));
+    }
+    BB_REQUIRE(problems.count == 0, BB_INVALID, "kernel %s: %s", name,
+               bb_text_string(&problems.lines));
+done:
+    bb_problems_release(&problems);
+    return status;
 }
 
 const bb_benchmark_object *bb_kernel_manager_object(const bb_benchmark_set *set, const char *name)

@@ -64,6 +64,12 @@ extern const bb_scalar bb_kernel_manager_parameters[BB_MANAGER_PARAMETERS];
 /// Text of a file of configs/kernels, "" where there is none of that name.
 const char *bb_kernel_manager_text(const char *file);
 
+/// Reads such a file and makes its program, in types [count]; problems are told under `name`.
+/// Errors: BB_INVALID, BB_MEMORY. Owner: the caller.
+BB_CHECKED bb_status bb_kernel_manager_read(const char *file, const char *name,
+                                            const bb_type_binding *types, int count,
+                                            bb_description *description, bb_program *program);
+
 /// Fills the elements of a program's objects, whose sizes `data` has, for a set: numbers in [-1, 1]
 /// that follow from the index, rows of the sparse matrix.
 void bb_kernel_manager_fill(const bb_program *program, const bb_benchmark_set *set,

@@ -108,6 +108,17 @@ void bb_emission_gpu_ranges(bb_emission_writer *writer)
     }
 }
 
+void bb_emission_gpu_chunk(bb_emission_writer *writer)
+{
+    const bb_iterator *iterator = &writer->program->iterators[0];
+    const bb_index chunk = iterator->reduction.order.chunk;
+    char range[BB_EMISSION_NAME_BYTES];
+    (void)bb_emission_name(writer, iterator->space.ranges[0], range);
+    bb_emission_line(writer, "const bb_index c0 = %s * %td;", writer->words->group[1], chunk);
+    bb_emission_line(writer, "const bb_index e0 = %s - c0 < %td ? %s : c0 + %td;", range, chunk,
+                     range, chunk);
+}
+
 /// A sum of one work-item: its items one after another, in chunks where there are some; lanes,
 /// where it has any, are an array of the work-item's.
 typedef struct own_sum {

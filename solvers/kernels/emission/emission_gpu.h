@@ -38,6 +38,9 @@ void bb_emission_gpu_steps(bb_emission_writer *writer, const bb_step_list *list)
 /// Appends steps [begin, end) of the body.
 void bb_emission_gpu_body(bb_emission_writer *writer, int begin, int end);
 
+/// Appends c0 and e0, the chunk of the only iterator that a work-group of a split sum takes.
+void bb_emission_gpu_chunk(bb_emission_writer *writer);
+
 /// Appends `ranges[k]`, "1" beyond the space's dimensions, as n0 and n1.
 void bb_emission_gpu_ranges(bb_emission_writer *writer);
 
@@ -139,13 +142,10 @@ void bb_emission_tile_rows(bb_emission_writer *writer, const bb_emission_tile *t
                            const bb_step_list *list, bb_emission_print_point *print,
                            const void *context);
 
-/// Clears `aligned` where the vectors of a list of steps are not.
-void bb_emission_tile_aligned(bb_emission_writer *writer, const bb_emission_tile *tile,
-                              const bb_step_list *list);
-
-/// Clears `inside` where an access of the points from (column, row) on leaves its object.
-void bb_emission_tile_inside(bb_emission_writer *writer, const bb_emission_tile *tile,
-                             const char *column, const char *row, bb_index points, bb_index rows);
+/// Clears `aligned` where the vectors of the steps are not, and `inside` where an access of the
+/// points from (column, row) on leaves its object.
+void bb_emission_tile_accesses(bb_emission_writer *writer, const bb_emission_tile *tile,
+                               const char *column, const char *row, bb_index points, bb_index rows);
 
 /// Declares `inside` and `aligned`: all points lie in the space, their accesses in their objects;
 /// and vectors begin where they may.

@@ -149,14 +149,9 @@ static void print_split(bb_emission_writer *writer)
 {
     const bb_program *program = writer->program;
     const bb_emission_team_sum sum = sum_of_iterator(program, 0);
-    const bb_index chunk = sum.reduction->order.chunk;
-    char range[BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(writer, program->iterators[0].space.ranges[0], range);
     const int place = bb_emission_iterator_place(program);
     bb_emission_gpu_body(writer, 0, place);
-    bb_emission_line(writer, "const bb_index c0 = %s * %td;", writer->words->group[1], chunk);
-    bb_emission_line(writer, "const bb_index e0 = %s - c0 < %td ? %s : c0 + %td;", range, chunk,
-                     range, chunk);
+    bb_emission_gpu_chunk(writer);
     bb_emission_team_sum_print(writer, &sum, "c0", "e0", "c0 == 0");
     for (int k = 0; k < sum.reduction->count; ++k) {
         bb_emission_line(writer, "if (active && item == 0) p%d[%s * n0 + x0] = acc0[0][%d];", k,

@@ -98,13 +98,7 @@ static void print_group_tests(bb_emission_writer *writer, const bb_emission_tile
         bb_emission_line(writer, "inside = inside && Y + %td <= n1;", points[1]);
     }
     // All tiles of a group begin alike.
-    bb_emission_tile_aligned(writer, tile, &writer->program->body);
-    for (int i = 0; i < writer->program->iterator_count; ++i) {
-        bb_emission_tile_aligned(writer, tile, &writer->program->iterators[i].steps);
-    }
-    if (writer->is_fast != NULL) {
-        bb_emission_tile_inside(writer, tile, "X", "Y", points[0], points[1]);
-    }
+    bb_emission_tile_accesses(writer, tile, "X", "Y", points[0], points[1]);
 }
 
 // The way of whole groups through local memory, where there is one.

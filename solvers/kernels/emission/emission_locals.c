@@ -67,14 +67,11 @@ static bool is_repeated(const bb_program *program, const bb_emission_locals *loc
 static bool is_neighbour(const bb_program *program, const bb_emission_local *local, int leader,
                          int number)
 {
-    const bb_step *first = &program->steps[leader];
-    const bb_step *step = &program->steps[number];
-    bool neighbour = first->object == step->object;
-    for (int k = 0; neighbour && k < step->expression.output_count; ++k) {
-        const bb_selector_form form = bb_selector_form_of(first, k);
-        const bb_selector_form other = bb_selector_form_of(step, k);
-        const int64_t distance = other.constant - form.constant;
-        neighbour = bb_selector_form_is_shifted(&form, &other) && distance >= -8 && distance <= 8 &&
+    int64_t distances[BB_PROGRAM_DIMENSIONS];
+    bool neighbour =
+        bb_selector_form_shift(&program->steps[leader], &program->steps[number], distances);
+    for (int k = 0; neighbour && k < program->steps[number].expression.output_count; ++k) {
+        neighbour = distances[k] >= -8 && distances[k] <= 8 &&
                     local->axes[k] == program->space.positions[k];
     }
     return neighbour;

@@ -105,19 +105,6 @@ bool bb_emission_find_moving(bb_emission_writer *writer)
     return any;
 }
 
-// Whether two accesses of an object are equal but for constants.
-static bool is_shifted(const bb_program *program, int number, int other)
-{
-    const bb_step *steps[2] = {&program->steps[number], &program->steps[other]};
-    bool shifted = steps[0]->object == steps[1]->object;
-    for (int k = 0; shifted && k < steps[0]->expression.output_count; ++k) {
-        const bb_selector_form forms[2] = {bb_selector_form_of(steps[0], k),
-                                           bb_selector_form_of(steps[1], k)};
-        shifted = bb_selector_form_is_shifted(&forms[0], &forms[1]);
-    }
-    return shifted;
-}
-
 // The ends of coordinate `k` of all accesses that are shifts of `leader`.
 static void print_ends(bb_emission_writer *writer, int leader, int k, bb_index points)
 {
@@ -127,13 +114,12 @@ static void print_ends(bb_emission_writer *writer, int leader, int k, bb_index p
     int64_t low = 0;
     int64_t high = 0;
     int64_t slope = 0;
+    int64_t distances[BB_PROGRAM_DIMENSIONS];
     char extent[BB_EMISSION_NAME_BYTES];
     for (int i = 0; i < program->step_count; ++i) {
-        if (writer->fast[i] && (i == leader || is_shifted(program, leader, i))) {
-            const int64_t distance =
-                bb_selector_form_of(&program->steps[i], k).constant - form.constant;
-            low = distance < low ? distance : low;
-            high = distance > high ? distance : high;
+        if (writer->fast[i] && bb_selector_form_shift(step, &program->steps[i], distances)) {
+            low = distances[k] < low ? distances[k] : low;
+            high = distances[k] > high ? distances[k] : high;
         }
     }
     (void)bb_selector_form_slope(&form, program->space.positions[k], &slope);
@@ -146,11 +132,13 @@ static void print_ends(bb_emission_writer *writer, int leader, int k, bb_index p
 void bb_emission_tile_bounds(bb_emission_writer *writer, bb_index points, bb_index rows)
 {
     const bool *is_fast = writer->fast;
+    int64_t distances[BB_PROGRAM_DIMENSIONS];
     const bb_program *program = writer->program;
     for (int i = 0; i < program->step_count; ++i) {
         bool leads = is_fast[i];
         for (int j = 0; leads && j < i; ++j) {
-            leads = !is_fast[j] || !is_shifted(program, j, i);
+            leads = !is_fast[j] ||
+                    !bb_selector_form_shift(&program->steps[j], &program->steps[i], distances);
         }
         if (!leads) {
             continue;

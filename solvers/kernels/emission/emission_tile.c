@@ -131,8 +131,8 @@ void bb_emission_tile_rows(bb_emission_writer *writer, const bb_emission_tile *t
     bb_emission_vectors_release(&vectors);
 }
 
-void bb_emission_tile_aligned(bb_emission_writer *writer, const bb_emission_tile *tile,
-                              const bb_step_list *list)
+static void print_aligned(bb_emission_writer *writer, const bb_emission_tile *tile,
+                          const bb_step_list *list)
 {
     bb_emission_vectors vectors = vectors_of(writer, tile, list);
     if (tile->blocked && tile->points > 1 &&
@@ -142,9 +142,17 @@ void bb_emission_tile_aligned(bb_emission_writer *writer, const bb_emission_tile
     bb_emission_vectors_release(&vectors);
 }
 
-void bb_emission_tile_inside(bb_emission_writer *writer, const bb_emission_tile *tile,
-                             const char *column, const char *row, bb_index points, bb_index rows)
+void bb_emission_tile_accesses(bb_emission_writer *writer, const bb_emission_tile *tile,
+                               const char *column, const char *row, bb_index points, bb_index rows)
 {
+    const bb_program *program = writer->program;
+    print_aligned(writer, tile, &program->body);
+    for (int i = 0; i < program->iterator_count; ++i) {
+        print_aligned(writer, tile, &program->iterators[i].steps);
+    }
+    if (writer->is_fast == NULL) {
+        return;
+    }
     bb_emission_line(writer, "{");
     bb_emission_line(writer, "const bb_index x0 = %s;", column);
     if (tile->has_rows) {
@@ -158,19 +166,12 @@ void bb_emission_tile_inside(bb_emission_writer *writer, const bb_emission_tile 
 // and vectors begin where they may.
 void bb_emission_tile_tests(bb_emission_writer *writer, const bb_emission_tile *tile)
 {
-    const bb_program *program = writer->program;
     bb_emission_line(writer, "int inside = b + %td < n0, aligned = 1;",
                      (tile->points - 1) * tile->steps[0]);
     if (tile->has_rows) {
         bb_emission_line(writer, "inside = inside && y + %td < n1;",
                          (tile->rows - 1) * tile->steps[1]);
     }
-    bb_emission_tile_aligned(writer, tile, &program->body);
-    for (int i = 0; i < program->iterator_count; ++i) {
-        bb_emission_tile_aligned(writer, tile, &program->iterators[i].steps);
-    }
-    if (writer->is_fast != NULL) {
-        bb_emission_tile_inside(writer, tile, "b", "y", (tile->points - 1) * tile->steps[0] + 1,
-                                (tile->rows - 1) * tile->steps[1] + 1);
-    }
+    bb_emission_tile_accesses(writer, tile, "b", "y", (tile->points - 1) * tile->steps[0] + 1,
+                              (tile->rows - 1) * tile->steps[1] + 1);
 }

@@ -174,12 +174,7 @@ static void print_iterator(bb_emission_writer *writer, const body_part *part)
 static void print_split(bb_emission_writer *writer, const body_part *part)
 {
     const bb_iterator *iterator = &writer->program->iterators[0];
-    const bb_index chunk = iterator->reduction.order.chunk;
-    char range[BB_EMISSION_NAME_BYTES];
-    (void)bb_emission_name(writer, iterator->space.ranges[0], range);
-    bb_emission_line(writer, "const bb_index c0 = %s * %td;", writer->words->group[1], chunk);
-    bb_emission_line(writer, "const bb_index e0 = %s - c0 < %td ? %s : c0 + %td;", range, chunk,
-                     range, chunk);
+    bb_emission_gpu_chunk(writer);
     print_start(writer, part->tile, 0, "c0 == 0");
     print_iterations(writer, part);
     bb_emission_line(writer, "#pragma unroll");

@@ -79,22 +79,10 @@ static bool shares(const bb_program *program, int leader, int number)
 {
     const bb_step *first = &program->steps[leader];
     const bb_step *step = &program->steps[number];
-    if (first->kind != BB_STEP_READ || step->kind != BB_STEP_READ ||
-        first->object != step->object) {
-        return false;
-    }
-    const bb_selector_form column = bb_selector_form_of(first, 0);
-    const bb_selector_form other = bb_selector_form_of(step, 0);
-    const int64_t distance = other.constant - column.constant;
-    if (!bb_selector_form_is_shifted(&column, &other) || distance < -8 || distance > 8) {
-        return false;
-    }
-    if (step->expression.output_count == 1) {
-        return true;
-    }
-    const bb_selector_form row = bb_selector_form_of(first, 1);
-    const bb_selector_form other_row = bb_selector_form_of(step, 1);
-    return bb_selector_form_is_shifted(&row, &other_row) && row.constant == other_row.constant;
+    int64_t distances[BB_PROGRAM_DIMENSIONS] = {0, 0};
+    return first->kind == BB_STEP_READ && step->kind == BB_STEP_READ &&
+           bb_selector_form_shift(first, step, distances) && distances[0] >= -8 &&
+           distances[0] <= 8 && distances[1] == 0;
 }
 
 static extent extent_of(const bb_emission_vectors *vectors, int leader)

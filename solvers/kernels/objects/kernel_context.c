@@ -5,7 +5,6 @@
 #include "core/memory.h"
 #include "solvers/kernels/assembled_kernel.h"
 #include "solvers/kernels/kernel_manager.h"
-#include "solvers/kernels/language/notation_reader.h"
 
 #include <string.h>
 
@@ -179,34 +178,19 @@ static bool same_use(const bb_kernel_use *one, const bb_kernel_use *other)
     return same;
 }
 
-static bb_status refuse(const bb_kernel_use *use, const bb_problems *problems)
-{
-    bb_status status = BB_OK;
-    BB_REQUIRE(problems->count == 0, BB_INVALID, "kernel %s: %s", use->file,
-               bb_text_string(&problems->lines));
-done:
-    return status;
-}
-
 static bb_status read_kernel(const bb_kernel_use *use, kept_kernel **out)
 {
     bb_status status = BB_OK;
-    const char *text = bb_kernel_manager_text(use->file);
     kept_kernel *kept = NULL;
-    bb_problems problems = {.count = 0};
-    BB_REQUIRE(text[0] != '\0', BB_INVALID, "no kernel %s is shipped", use->file);
+    BB_REQUIRE(bb_kernel_manager_text(use->file)[0] != '\0', BB_INVALID, "no kernel %s is shipped",
+               use->file);
     BB_TRY(BB_ZEROED(1, &kept));
     kept->use = *use;
-    BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), use->file, &problems,
-                                   &kept->description));
-    BB_TRY(refuse(use, &problems));
-    BB_TRY(bb_program_create(&kept->description, use->types, use->type_count, &problems,
-                             &kept->program));
-    BB_TRY(refuse(use, &problems));
+    BB_TRY(bb_kernel_manager_read(use->file, use->file, use->types, use->type_count,
+                                  &kept->description, &kept->program));
     *out = kept;
     kept = NULL;
 done:
-    bb_problems_release(&problems);
     forget(&kept);
     return status;
 }
@@ -404,7 +388,8 @@ bb_status bb_kernel_launch_create(bb_kernel_context *context, const bb_kernel_us
     BB_TRY(find(context, use, &launch->kept));
     BB_TRY(
         bb_binding_create(&launch->kept->program, data, parameters, &problems, &launch->binding));
-    BB_TRY(refuse(use, &problems));
+    BB_REQUIRE(problems.count == 0, BB_INVALID, "kernel %s: %s", use->file,
+               bb_text_string(&problems.lines));
     BB_TRY(BB_ALLOCATE(launch->kept->program.object_count, &launch->blocks));
     for (int i = 0; i < launch->kept->program.object_count; ++i) {
         launch->blocks[i] = blocks[i];
@@ -446,11 +431,6 @@ done:
 bb_kernel_launch_view bb_kernel_launch_look(const bb_kernel_launch *launch)
 {
     return (bb_kernel_launch_view){launch->context, &launch->binding, launch->blocks};
-}
-
-double bb_kernel_launch_bytes(const bb_kernel_launch *launch)
-{
-    return bb_binding_bytes(&launch->binding);
 }
 
 bb_status bb_kernel_context_run(bb_kernel_context *context, const bb_kernel_use *use,

@@ -85,9 +85,6 @@ typedef struct bb_kernel_launch_view {
 } bb_kernel_launch_view;
 bb_kernel_launch_view bb_kernel_launch_look(const bb_kernel_launch *launch);
 
-/// Bytes that must cross the memory at least (bb_binding_bytes).
-double bb_kernel_launch_bytes(const bb_kernel_launch *launch);
-
 /// What compiled the last kernel that was run, for records; "" before the first.
 const char *bb_kernel_context_compiler(const bb_kernel_context *context);
 

@@ -39,6 +39,16 @@ static bb_interval interval_scale(bb_interval a, int64_t factor)
     return factor >= 0 ? (bb_interval){ends[0], ends[1]} : (bb_interval){ends[1], ends[0]};
 }
 
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static const bb_interval everything = {-(INT64_C(1) << 60), INT64_C(1) << 60};
 
 static bb_affine constant_form(int64_t constant)
@@ -266,15 +276,11 @@ static bb_status operation_form(bb_affine_system *system, const bb_expression_no
         }
         break;
     case BB_OPERATION_MIN:
-        return opaque_form(system,
-                           (bb_interval){x.minimum < y.minimum ? x.minimum : y.minimum,
-                                         x.maximum < y.maximum ? x.maximum : y.maximum},
-                           out);
+        return opaque_form(
+            system, (bb_interval){least(x.minimum, y.minimum), least(x.maximum, y.maximum)}, out);
     case BB_OPERATION_MAX:
-        return opaque_form(system,
-                           (bb_interval){x.minimum > y.minimum ? x.minimum : y.minimum,
-                                         x.maximum > y.maximum ? x.maximum : y.maximum},
-                           out);
+        return opaque_form(
+            system, (bb_interval){most(x.minimum, y.minimum), most(x.maximum, y.maximum)}, out);
     default:
         break;
     }
@@ -293,10 +299,8 @@ static bb_status select_form(bb_affine_system *system, const expression_forms *f
     BB_TRY(node_form(system, forms, node->operands[2], &b));
     const bb_interval x = bb_affine_interval(system, &a);
     const bb_interval y = bb_affine_interval(system, &b);
-    BB_TRY(opaque_form(system,
-                       (bb_interval){x.minimum < y.minimum ? x.minimum : y.minimum,
-                                     x.maximum > y.maximum ? x.maximum : y.maximum},
-                       out));
+    BB_TRY(opaque_form(
+        system, (bb_interval){least(x.minimum, y.minimum), most(x.maximum, y.maximum)}, out));
 done:
     return status;
 }

@@ -298,6 +298,15 @@ void bb_binding_release(bb_binding *binding)
     *binding = (bb_binding){.program = NULL};
 }
 
+int bb_binding_find_outside(const bb_binding *binding, const bool *is_inside)
+{
+    int step = 0;
+    while (step < binding->program->step_count && (!is_inside[step] || binding->is_inside[step])) {
+        ++step;
+    }
+    return step;
+}
+
 double bb_binding_bytes(const bb_binding *binding)
 {
     double bytes = 0.0;

@@ -71,26 +71,36 @@ static void read_port(bb_program_builder *builder, const bb_element *element,
     }
 }
 
-// Finds `first` + index for a port of `count` numbered places; -1 after a problem.
-static void take_index(bb_program_builder *builder, const port *end, int count, int first, int *out)
+// The index of a port of `count` numbered places; -1 after a problem.
+static int take_index(bb_program_builder *builder, const port *end, int count)
 {
     const int index = end->index < 0 && count > 0 && strcmp(end->name, "out") == 0 ? 0 : end->index;
-    *out = -1;
     if (index < 0) {
         bb_program_builder_refuse(builder, end->place, "'%s': %s wants a number, as %s(0)",
                                   end->text, end->name, end->name);
     } else if (index >= count) {
         bb_program_builder_refuse(builder, end->place, "'%s': %s has %s(k) for k below %d",
                                   end->text, end->owner->name, end->name, count);
-    } else {
-        *out = first + index;
     }
+    return index < count ? index : -1;
+}
+
+static int take_value(bb_program_builder *builder, const port *end, int count, int first)
+{
+    const int index = take_index(builder, end, count);
+    return index >= 0 ? first + index : -1;
+}
+
+static int *take_slot(bb_program_builder *builder, const port *end, int count, int *slots)
+{
+    const int index = take_index(builder, end, count);
+    return index >= 0 ? &slots[index] : NULL;
 }
 
 static void refuse_port(bb_program_builder *builder, const port *end, const char *ports)
 {
-    bb_program_builder_refuse(builder, end->place, "'%s': %s has no such %s; it has %s", end->text,
-                              end->owner->name, "port here", ports[0] != '\0' ? ports : "none");
+    bb_program_builder_refuse(builder, end->place, "'%s': %s has no such port here; it has %s",
+                              end->text, end->owner->name, ports[0] != '\0' ? ports : "none");
 }
 
 static bool is_named(const port *end, const char *name)
@@ -98,126 +108,108 @@ static bool is_named(const port *end, const char *name)
     return strcmp(end->name, name) == 0;
 }
 
-static void find_space_emitter(bb_program_builder *builder, const port *end,
-                               const bb_iteration_space *space, const bb_reduction *reduction,
-                               int *out)
+static int find_space_emitter(bb_program_builder *builder, const port *end,
+                              const bb_iteration_space *space, const bb_reduction *reduction)
 {
     if (is_named(end, "i")) {
-        take_index(builder, end, space->dimensions, space->positions[0], out);
-    } else if (is_named(end, "out") && reduction != NULL) {
-        take_index(builder, end, reduction->count, reduction->output, out);
-    } else {
-        refuse_port(builder, end, reduction != NULL ? "i(k), out(k)" : "i(k)");
+        return take_value(builder, end, space->dimensions, space->positions[0]);
     }
+    if (is_named(end, "out") && reduction != NULL) {
+        return take_value(builder, end, reduction->count, reduction->output);
+    }
+    refuse_port(builder, end, reduction != NULL ? "i(k), out(k)" : "i(k)");
+    return -1;
 }
 
-static void find_step_emitter(bb_program_builder *builder, const port *end, int *out)
+static int find_step_emitter(bb_program_builder *builder, const port *end)
 {
     const bb_program *program = builder->program;
     const bb_step *step = &program->steps[end->owner->index];
-    switch (step->kind) {
-    case BB_STEP_READ:
-        if (is_named(end, "out") && end->index < 0) {
-            *out = step->output;
-        } else {
-            refuse_port(builder, end, "out");
-        }
-        break;
-    case BB_STEP_WRITE:
-        refuse_port(builder, end, "");
-        break;
-    case BB_STEP_FUNCTION:
-        if (is_named(end, "out")) {
-            take_index(builder, end, step->expression.output_count, step->output, out);
-        } else {
-            refuse_port(builder, end, "out(k)");
-        }
-        break;
-    case BB_STEP_ITERATOR: {
+    if (step->kind == BB_STEP_ITERATOR) {
         const bb_iterator *iterator = &program->iterators[step->iterator];
-        find_space_emitter(builder, end, &iterator->space, &iterator->reduction, out);
-        break;
+        return find_space_emitter(builder, end, &iterator->space, &iterator->reduction);
     }
+    if (step->kind == BB_STEP_READ && is_named(end, "out") && end->index < 0) {
+        return step->output;
     }
+    if (step->kind == BB_STEP_FUNCTION && is_named(end, "out")) {
+        return take_value(builder, end, step->expression.output_count, step->output);
+    }
+    refuse_port(builder, end,
+                step->kind == BB_STEP_READ    ? "out"
+                : step->kind == BB_STEP_WRITE ? ""
+                                              : "out(k)");
+    return -1;
 }
 
 // The value of a source, -1 after a problem.
-static void find_emitter(bb_program_builder *builder, const port *end, int *out)
+static int find_emitter(bb_program_builder *builder, const port *end)
 {
     const bb_program *program = builder->program;
-    *out = -1;
-    switch (end->owner->kind) {
-    case BB_NAMED_OBJECT: {
+    const bb_program_named kind = end->owner->kind;
+    if (kind == BB_NAMED_HULL) {
+        return find_space_emitter(builder, end, &program->space,
+                                  program->has_reduction ? &program->reduction : NULL);
+    }
+    if (kind == BB_NAMED_STEP) {
+        return find_step_emitter(builder, end);
+    }
+    if (kind == BB_NAMED_OBJECT && is_named(end, "Size")) {
         const bb_program_object *object = &program->objects[end->owner->index];
-        if (is_named(end, "Size")) {
-            take_index(builder, end, 1 + (object->structure == BB_STRUCTURE_MATRIX),
-                       object->sizes[0], out);
-        } else {
-            refuse_port(builder, end, "Size(k); elements are read by a DataAccessRead");
-        }
-        break;
+        return take_value(builder, end, 1 + (object->structure == BB_STRUCTURE_MATRIX),
+                          object->sizes[0]);
     }
-    case BB_NAMED_PARAMETER:
-        if (is_named(end, "value") && end->index < 0) {
-            *out = program->parameters[end->owner->index].value;
-        } else {
-            refuse_port(builder, end, "value");
-        }
-        break;
-    case BB_NAMED_HULL:
-        find_space_emitter(builder, end, &program->space,
-                           program->has_reduction ? &program->reduction : NULL, out);
-        break;
-    case BB_NAMED_STEP:
-        find_step_emitter(builder, end, out);
-        break;
+    if (kind == BB_NAMED_PARAMETER && is_named(end, "value") && end->index < 0) {
+        return program->parameters[end->owner->index].value;
     }
+    refuse_port(builder, end,
+                kind == BB_NAMED_OBJECT ? "Size(k); elements are read by a DataAccessRead"
+                                        : "value");
+    return -1;
 }
 
-static void find_space_acceptor(bb_program_builder *builder, const port *end,
-                                bb_iteration_space *space, bb_reduction *reduction, int **out)
+static int *find_space_acceptor(bb_program_builder *builder, const port *end,
+                                bb_iteration_space *space, bb_reduction *reduction)
 {
-    int index = -1;
     if (is_named(end, "Range") || is_named(end, "Size")) {
-        take_index(builder, end, space->dimensions, 0, &index);
-        *out = index >= 0 ? &space->ranges[index] : NULL;
-    } else if (is_named(end, "func") && reduction != NULL) {
-        take_index(builder, end, BB_PROGRAM_ACCUMULATORS, 0, &index);
-        *out = index >= 0 ? &reduction->inputs[index] : NULL;
-    } else {
-        refuse_port(builder, end, reduction != NULL ? "Range(k), func(k)" : "Range(k), and no ICF");
+        return take_slot(builder, end, space->dimensions, space->ranges);
     }
+    if (is_named(end, "func") && reduction != NULL) {
+        return take_slot(builder, end, BB_PROGRAM_ACCUMULATORS, reduction->inputs);
+    }
+    refuse_port(builder, end, reduction != NULL ? "Range(k), func(k)" : "Range(k), and no ICF");
+    return NULL;
 }
 
-static void find_step_acceptor(bb_program_builder *builder, const port *end, int **out)
+static int *find_step_acceptor(bb_program_builder *builder, const port *end)
 {
     bb_program *program = builder->program;
-    bb_step *step = &program->steps[end->owner->index];
-    int index = -1;
+    const int number = end->owner->index;
+    bb_step *step = &program->steps[number];
     if (step->kind == BB_STEP_ITERATOR) {
         bb_iterator *iterator = &program->iterators[step->iterator];
-        find_space_acceptor(builder, end, &iterator->space, &iterator->reduction, out);
-    } else if (step->kind == BB_STEP_FUNCTION && is_named(end, "in")) {
-        take_index(builder, end, step->expression.inputs, 0, &index);
-        *out = index >= 0 ? &step->inputs[index] : NULL;
-    } else if (step->kind == BB_STEP_WRITE && is_named(end, "in") && end->index <= 0) {
-        *out = &step->stored;
-    } else if (step->kind != BB_STEP_FUNCTION && is_named(end, "v")) {
-        take_index(builder, end, BB_PROGRAM_VARIABLES, 0, &index);
-        *out = index >= 0 ? &builder->slots[end->owner->index][index] : NULL;
-    } else {
-        refuse_port(builder, end,
-                    step->kind == BB_STEP_FUNCTION ? "in(k)"
-                    : step->kind == BB_STEP_READ   ? "v(k)"
-                                                   : "v(k), in");
+        return find_space_acceptor(builder, end, &iterator->space, &iterator->reduction);
     }
+    if (step->kind == BB_STEP_FUNCTION && is_named(end, "in")) {
+        return take_slot(builder, end, step->expression.inputs, step->inputs);
+    }
+    if (step->kind == BB_STEP_WRITE && is_named(end, "in") && end->index <= 0) {
+        return &step->stored;
+    }
+    if (step->kind != BB_STEP_FUNCTION && is_named(end, "v")) {
+        return take_slot(builder, end, BB_PROGRAM_VARIABLES, builder->slots[number]);
+    }
+    refuse_port(builder, end,
+                step->kind == BB_STEP_FUNCTION ? "in(k)"
+                : step->kind == BB_STEP_READ   ? "v(k)"
+                                               : "v(k), in");
+    return NULL;
 }
 
 // Where a destination's value is kept, NULL after a problem.
-static void find_acceptor(bb_program_builder *builder, const port *end, int **out)
+static int *find_acceptor(bb_program_builder *builder, const port *end)
 {
     bb_program *program = builder->program;
-    *out = NULL;
     switch (end->owner->kind) {
     case BB_NAMED_OBJECT:
         bb_program_builder_refuse(builder, end->place,
@@ -228,41 +220,31 @@ static void find_acceptor(bb_program_builder *builder, const port *end, int **ou
         refuse_port(builder, end, "");
         break;
     case BB_NAMED_HULL:
-        find_space_acceptor(builder, end, &program->space,
-                            program->has_reduction ? &program->reduction : NULL, out);
-        break;
+        return find_space_acceptor(builder, end, &program->space,
+                                   program->has_reduction ? &program->reduction : NULL);
     case BB_NAMED_STEP:
-        find_step_acceptor(builder, end, out);
-        break;
+        return find_step_acceptor(builder, end);
     }
+    return NULL;
 }
 
 static void connect_one(bb_program_builder *builder, const bb_element *element)
 {
     port source = {0};
     port destination = {0};
-    int value = -1;
-    int *slot = NULL;
     read_port(builder, element, BB_DESCRIPTION_SOURCE, &source);
     read_port(builder, element, BB_DESCRIPTION_DESTINATION, &destination);
-    if (source.owner != NULL) {
-        find_emitter(builder, &source, &value);
-    }
-    if (destination.owner != NULL) {
-        find_acceptor(builder, &destination, &slot);
-    }
-    if (value < 0 || slot == NULL) {
-        return;
-    }
-    if (*slot >= 0) {
+    const int value = source.owner != NULL ? find_emitter(builder, &source) : -1;
+    int *slot = destination.owner != NULL ? find_acceptor(builder, &destination) : NULL;
+    if (value >= 0 && slot != NULL && *slot >= 0) {
         char emitter[BB_PORT_NAME_BYTES];
         bb_program_builder_refuse(builder, destination.place,
                                   "'%s' is connected already, to %s; an acceptor takes one emitter",
                                   destination.text,
                                   bb_program_builder_emitter(builder->program, *slot, emitter));
-        return;
+    } else if (value >= 0 && slot != NULL) {
+        *slot = value;
     }
-    *slot = value;
 }
 
 static void require(bb_program_builder *builder, bb_place place, const char *owner,

@@ -27,24 +27,26 @@ typedef struct ordering {
     int heap_count;
 } ordering;
 
-static bb_status add_edge(ordering *order, int source, int target)
+static void add_edge(ordering *order, int source, int target)
 {
-    bb_status status = BB_OK;
     if (source < 0) {
-        goto done;
+        return;
     }
     if (order->edge_count == order->edge_capacity) {
         const int capacity = order->edge_capacity == 0 ? 256 : 2 * order->edge_capacity;
-        BB_TRY(bb_memory_resize(capacity, sizeof *order->next, (void **)&order->next));
-        BB_TRY(bb_memory_resize(capacity, sizeof *order->target, (void **)&order->target));
+        if (!bb_program_builder_try(order->builder, bb_memory_resize(capacity, sizeof *order->next,
+                                                                     (void **)&order->next)) ||
+            !bb_program_builder_try(
+                order->builder,
+                bb_memory_resize(capacity, sizeof *order->target, (void **)&order->target))) {
+            return;
+        }
         order->edge_capacity = capacity;
     }
     order->next[order->edge_count] = order->first[source];
     order->target[order->edge_count] = target;
     order->first[source] = order->edge_count++;
     ++order->waiting[target];
-done:
-    return status;
 }
 
 // The node whose run makes a value; -1: it is there from the start. Positions are there for all
@@ -67,23 +69,22 @@ static int node_of(const ordering *order, int value)
     return -1;
 }
 
-static bb_status add_value_edge(ordering *order, int value, int target)
+static void add_value_edge(ordering *order, int value, int target)
 {
-    return value >= 0 ? add_edge(order, node_of(order, value), target) : BB_OK;
+    if (value >= 0) {
+        add_edge(order, node_of(order, value), target);
+    }
 }
 
-static bb_status add_space_edges(ordering *order, const bb_iteration_space *space,
-                                 const bb_reduction *reduction, int target)
+static void add_space_edges(ordering *order, const bb_iteration_space *space,
+                            const bb_reduction *reduction, int target)
 {
-    bb_status status = BB_OK;
     for (int k = 0; k < space->dimensions; ++k) {
-        BB_TRY(add_value_edge(order, space->ranges[k], target));
+        add_value_edge(order, space->ranges[k], target);
     }
     for (int k = 0; reduction != NULL && k < BB_PROGRAM_ACCUMULATORS; ++k) {
-        BB_TRY(add_value_edge(order, reduction->inputs[k], target));
+        add_value_edge(order, reduction->inputs[k], target);
     }
-done:
-    return status;
 }
 
 static bool is_iterator_child(const bb_step *step)
@@ -91,35 +92,31 @@ static bool is_iterator_child(const bb_step *step)
     return step->kind != BB_STEP_ITERATOR && step->iterator >= 0;
 }
 
-static bb_status add_step_edges(ordering *order, int number)
+static void add_step_edges(ordering *order, int number)
 {
-    bb_status status = BB_OK;
     const bb_program *program = order->program;
     const bb_step *step = &program->steps[number];
     for (int k = 0; step->kind == BB_STEP_FUNCTION && k < step->expression.inputs; ++k) {
-        BB_TRY(add_value_edge(order, step->inputs[k], number));
+        add_value_edge(order, step->inputs[k], number);
     }
     for (int k = 0; k < BB_PROGRAM_VARIABLES; ++k) {
-        BB_TRY(add_value_edge(order, order->builder->slots[number][k], number));
+        add_value_edge(order, order->builder->slots[number][k], number);
     }
-    BB_TRY(add_value_edge(order, step->stored, number));
+    add_value_edge(order, step->stored, number);
     if (step->kind == BB_STEP_ITERATOR) {
         const bb_iterator *iterator = &program->iterators[step->iterator];
-        BB_TRY(add_space_edges(order, &iterator->space, &iterator->reduction, number));
+        add_space_edges(order, &iterator->space, &iterator->reduction, number);
     } else if (is_iterator_child(step)) {
         const bb_iterator *iterator = &program->iterators[step->iterator];
-        BB_TRY(add_edge(order, number, iterator->step));
+        add_edge(order, number, iterator->step);
         // What the ranges need stands outside, and outside runs before.
         for (int k = 0; k < iterator->space.dimensions; ++k) {
-            BB_TRY(add_value_edge(order, iterator->space.ranges[k], number));
+            add_value_edge(order, iterator->space.ranges[k], number);
         }
     }
-done:
-    return status;
 }
 
-static bb_status refuse_rule(const ordering *order, const bb_element *element,
-                             bb_description_key key)
+static void refuse_rule(const ordering *order, const bb_element *element, bb_description_key key)
 {
     const char *name = element->values[key];
     const char *nearest = NULL;
@@ -128,16 +125,15 @@ static bb_status refuse_rule(const ordering *order, const bb_element *element,
     for (int i = 0; is_told && i < order->program->step_count; ++i) {
         bb_suggestion_consider(name, order->program->steps[i].name, &distance, &nearest);
     }
-    return bb_problems_add(
-        order->builder->problems, element->places[key], "%s = '%.80s': no child is called so%s%s%s",
+    bb_program_builder_refuse(
+        order->builder, element->places[key], "%s = '%.80s': no child is called so%s%s%s",
         bb_description_key_name(key), name, nearest != NULL ? "; did you mean " : "",
         nearest != NULL ? nearest : "", nearest != NULL ? "?" : "");
 }
 
 // Steps of different lists: the iterator stands for its child.
-static bb_status add_rule(ordering *order, const bb_element *element)
+static void add_rule(ordering *order, const bb_element *element)
 {
-    bb_status status = BB_OK;
     bb_program_builder *builder = order->builder;
     static const bb_description_key keys[2] = {BB_DESCRIPTION_FIRST, BB_DESCRIPTION_SECOND};
     int steps[2] = {-1, -1};
@@ -145,8 +141,8 @@ static bb_status add_rule(ordering *order, const bb_element *element)
         const char *name = element->values[keys[k]];
         const bb_program_name *entry = bb_program_builder_find(builder, name);
         if (entry == NULL || entry->kind != BB_NAMED_STEP) {
-            BB_TRY(refuse_rule(order, element, keys[k]));
-            goto done;
+            refuse_rule(order, element, keys[k]);
+            return;
         }
         steps[k] = entry->index;
     }
@@ -159,30 +155,25 @@ static bb_status add_rule(ordering *order, const bb_element *element)
                            : steps[k];
         }
     }
-    BB_TRY(add_edge(order, steps[0], steps[1]));
-done:
-    return status;
+    add_edge(order, steps[0], steps[1]);
 }
 
-static bb_status add_edges(ordering *order)
+static void add_edges(ordering *order)
 {
-    bb_status status = BB_OK;
     const bb_program *program = order->program;
     for (int i = 0; i < program->step_count; ++i) {
-        BB_TRY(add_step_edges(order, i));
+        add_step_edges(order, i);
     }
-    BB_TRY(add_space_edges(order, &program->space,
-                           program->has_reduction ? &program->reduction : NULL, order->nodes - 1));
+    add_space_edges(order, &program->space, program->has_reduction ? &program->reduction : NULL,
+                    order->nodes - 1);
     const bb_element *section = order->builder->description->root->first;
     for (; section != NULL; section = section->next) {
         const bb_element *rule =
             section->construct == BB_CONSTRUCT_ORDERING_RULES ? section->first : NULL;
         for (; rule != NULL; rule = rule->next) {
-            BB_TRY(add_rule(order, rule));
+            add_rule(order, rule);
         }
     }
-done:
-    return status;
 }
 
 // The heap's key: writes last, then the description's order.
@@ -276,9 +267,8 @@ done:
     return status;
 }
 
-static bb_status run_nodes(ordering *order)
+static void run_nodes(ordering *order)
 {
-    bb_status status = BB_OK;
     int count = 0;
     for (int i = 0; i < order->nodes; ++i) {
         if (order->waiting[i] == 0) {
@@ -295,10 +285,8 @@ static bb_status run_nodes(ordering *order)
         }
     }
     if (count < order->nodes) {
-        BB_TRY(report_cycle(order));
+        (void)bb_program_builder_try(order->builder, report_cycle(order));
     }
-done:
-    return status;
 }
 
 bb_status bb_program_builder_order(bb_program_builder *builder)
@@ -311,9 +299,11 @@ bb_status bb_program_builder_order(bb_program_builder *builder)
     BB_TRY(BB_ZEROED(order.nodes, &order.waiting));
     BB_TRY(BB_ALLOCATE(order.nodes, &order.heap));
     memset(order.first, -1, (size_t)order.nodes * sizeof *order.first);
-    BB_TRY(add_edges(&order));
+    add_edges(&order);
+    BB_TRY(builder->status);
     if (builder->problems->count == before) {
-        BB_TRY(run_nodes(&order));
+        run_nodes(&order);
+        BB_TRY(builder->status);
     }
 done:
     BB_RELEASE(&order.first);

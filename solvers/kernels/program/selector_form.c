@@ -144,7 +144,7 @@ static int64_t coefficient_of(const bb_selector_form *form, int value)
     return 0;
 }
 
-bool bb_selector_form_is_shifted(const bb_selector_form *form, const bb_selector_form *other)
+static bool is_shifted(const bb_selector_form *form, const bb_selector_form *other)
 {
     bool same = form->is_known && other->is_known && form->count == other->count;
     for (int i = 0; same && i < form->count; ++i) {
@@ -152,4 +152,17 @@ bool bb_selector_form_is_shifted(const bb_selector_form *form, const bb_selector
         same = term->value >= 0 && coefficient_of(other, term->value) == term->coefficient;
     }
     return same;
+}
+
+bool bb_selector_form_shift(const bb_step *step, const bb_step *other,
+                            int64_t distances[BB_PROGRAM_DIMENSIONS])
+{
+    bool shifted = step->object == other->object;
+    for (int k = 0; shifted && k < step->expression.output_count; ++k) {
+        const bb_selector_form forms[2] = {bb_selector_form_of(step, k),
+                                           bb_selector_form_of(other, k)};
+        distances[k] = forms[1].constant - forms[0].constant;
+        shifted = is_shifted(&forms[0], &forms[1]);
+    }
+    return shifted;
 }

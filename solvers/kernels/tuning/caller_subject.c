@@ -302,17 +302,6 @@ static double elements_of(const bb_program *program, const bb_program_data *data
     return elements;
 }
 
-// Whether no access passes an edge that the set does not pass.
-static bool serves(const bb_binding *set, const bb_binding *binding)
-{
-    for (int i = 0; i < set->program->step_count; ++i) {
-        if (set->is_inside[i] && !binding->is_inside[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 // Whether sizes bind, and with points; `strictly`: past no other edges than the set.
 static bb_status try_sizes(search *self, bool strictly, caller_shape *shape, bool *binds)
 {
@@ -326,25 +315,30 @@ static bb_status try_sizes(search *self, bool strictly, caller_shape *shape, boo
     BB_TRY(caller_elements_bind(program, self->parameters, self->is_range, shape->sizes.objects,
                                 &self->problems, &shape->limits, &binding));
     *binds = self->problems.count == 0 && binding.ranges[0] > 0 && binding.ranges[1] > 0 &&
-             (!strictly || serves(self->set, &binding));
+             (!strictly ||
+              bb_binding_find_outside(&binding, self->set->is_inside) == program->step_count);
 done:
     bb_binding_release(&binding);
     return status;
 }
 
-static bool is_known(const bb_program *program, const caller_shape *shapes, int count)
+static bool has_sizes(const bb_trial_data *data, const bb_program_data *sizes)
 {
-    for (int i = 0; i < count; ++i) {
-        bool is_same = true;
-        for (int slot = 0; slot < 2 * program->object_count; ++slot) {
-            is_same = is_same && extent_of(shapes[i].sizes.objects, slot) ==
-                                     extent_of(shapes[count].sizes.objects, slot);
-        }
-        if (is_same) {
-            return true;
-        }
+    bool is_same = true;
+    for (int i = 0; i < data->count; ++i) {
+        is_same = is_same && data->objects[i].columns == sizes[i].columns &&
+                  data->objects[i].rows == sizes[i].rows;
     }
-    return false;
+    return is_same;
+}
+
+static bool is_known(const caller_shape *shapes, int count)
+{
+    bool known = false;
+    for (int i = 0; i < count; ++i) {
+        known = known || has_sizes(&shapes[i].sizes, shapes[count].sizes.objects);
+    }
+    return known;
 }
 
 static void take_sizes(const search *self, int way, const bb_index *shape, bb_trial_data *out)
@@ -373,7 +367,7 @@ static bb_status add_shape(search *self, int number, caller_shape *shapes, int *
         bool binds = false;
         take_sizes(self, way, bb_trial_shapes[number], &shapes[*count].sizes);
         BB_TRY(try_sizes(self, strictly, &shapes[*count], &binds));
-        if (binds && !is_known(self->set->program, shapes, *count)) {
+        if (binds && !is_known(shapes, *count)) {
             ++*count;
             break;
         }
@@ -434,16 +428,6 @@ static void fill(const bb_caller_subject *self, bool is_set, caller_limits limit
     }
 }
 
-static bool is_set(const bb_caller_subject *self, const bb_trial_data *data)
-{
-    bool is_same = true;
-    for (int i = 0; i < data->count; ++i) {
-        is_same = is_same && data->objects[i].columns == self->data[i].columns &&
-                  data->objects[i].rows == self->data[i].rows;
-    }
-    return is_same;
-}
-
 static bb_status make_shape(const bb_tuning_subject *subject, int number, bb_trial_data *out)
 {
     bb_status status = BB_OK;
@@ -451,7 +435,7 @@ static bb_status make_shape(const bb_tuning_subject *subject, int number, bb_tri
     const caller_shape *shape = &self->shapes[number];
     *out = shape->sizes;
     BB_TRY(bb_trial_data_allocate(self->program, out));
-    fill(self, is_set(self, out), shape->limits, out);
+    fill(self, has_sizes(out, self->data), shape->limits, out);
 done:
     return status;
 }

@@ -2,7 +2,6 @@
 #include "solvers/kernels/tuning/manager_subject.h"
 
 #include "core/memory.h"
-#include "solvers/kernels/language/notation_reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +10,6 @@ enum { LONG_ROW = 301, SHAPES = BB_TRIAL_SHAPES + 1 };
 
 struct bb_manager_subject {
     const bb_kernel_manager *manager;
-    bb_problems problems;
     bb_description description;
     bb_program program;
     bb_tuning_subject table;
@@ -133,32 +131,6 @@ static bb_status fill_set(const bb_tuning_subject *subject, int number, bb_trial
     return BB_OK;
 }
 
-static bb_status check_problems(const bb_manager_subject *subject)
-{
-    bb_status status = BB_OK;
-    BB_REQUIRE(subject->problems.count == 0, BB_INVALID, "kernel %s: %s", subject->manager->name,
-               bb_text_string(&subject->problems.lines));
-done:
-    return status;
-}
-
-static bb_status read_program(bb_manager_subject *subject, const char *type)
-{
-    bb_status status = BB_OK;
-    const char *file = subject->manager->file;
-    const char *text = bb_kernel_manager_text(file);
-    bb_type_binding types[BB_MANAGER_TYPES];
-    const int count = bb_kernel_manager_types(subject->manager, type, types);
-    BB_TRY(bb_notation_reader_read(text, (bb_index)strlen(text), file, &subject->problems,
-                                   &subject->description));
-    BB_TRY(check_problems(subject));
-    BB_TRY(bb_program_create(&subject->description, types, count, &subject->problems,
-                             &subject->program));
-    BB_TRY(check_problems(subject));
-done:
-    return status;
-}
-
 static bb_status check_sets(const bb_manager_subject *subject)
 {
     bb_status status = BB_OK;
@@ -181,9 +153,12 @@ bb_status bb_manager_subject_create(const bb_kernel_manager *manager, const char
 {
     bb_status status = BB_OK;
     bb_manager_subject *made = NULL;
+    bb_type_binding types[BB_MANAGER_TYPES];
+    const int count = bb_kernel_manager_types(manager, type, types);
     BB_TRY(BB_ZEROED(1, &made));
     made->manager = manager;
-    BB_TRY(read_program(made, type));
+    BB_TRY(bb_kernel_manager_read(manager->file, manager->name, types, count, &made->description,
+                                  &made->program));
     BB_TRY(check_sets(made));
     made->table = (bb_tuning_subject){.program = &made->program,
                                       .parameters = bb_kernel_manager_parameters,
@@ -208,7 +183,6 @@ void bb_manager_subject_destroy(bb_manager_subject **subject)
     }
     bb_program_release(&self->program);
     bb_description_release(&self->description);
-    bb_problems_release(&self->problems);
     BB_RELEASE(subject);
 }
 

@@ -192,16 +192,6 @@ done:
     return status;
 }
 
-static bool serves(const bb_program *program, const bool *is_inside, const bb_binding *binding)
-{
-    for (int i = 0; i < program->step_count; ++i) {
-        if (is_inside[i] && !binding->is_inside[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bb_status check_case(const bb_verification *self, bb_device *device, const bb_choice *choice,
                             const bool *is_inside, bb_assembled_kernel *kernel,
                             bb_verification_case *item, bb_trial *out)
@@ -217,7 +207,7 @@ static bb_status check_case(const bb_verification *self, bb_device *device, cons
                        item->shape.name);
         goto done;
     }
-    if (!serves(self->program, is_inside, &item->binding)) {
+    if (bb_binding_find_outside(&item->binding, is_inside) < self->program->step_count) {
         BB_TRY(bb_assembled_kernel_create(device, self->program, item->binding.is_inside, choice,
                                           &edge_kernel));
         kernel = edge_kernel;

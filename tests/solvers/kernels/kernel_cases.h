@@ -200,8 +200,11 @@ static inline bool run_variant(bb_device *device, const kernel_case *kernel,
     bb_choice_release_program(&ordered);
     check_ok(bb_binding_create(&fixture->program, compiled, fixture->parameters, &fixture->problems,
                                &binding));
-    const bb_status status =
-        bb_assembled_kernel_run(device, &binding, number != BY_PROGRAM ? &choice : NULL);
+    autoptr(bb_assembled_kernel) assembled = NULL;
+    bb_status status =
+        bb_assembled_kernel_create(device, &fixture->program, binding.is_inside,
+                                   number != BY_PROGRAM ? &choice : NULL, &assembled);
+    status = status == BB_OK ? bb_assembled_kernel_compute(assembled, &binding) : status;
     if (status != BB_OK) {
         print_error("%s of %s: %s\n", variant_name(number), kernel->file, bb_status_message());
     }
