@@ -279,7 +279,7 @@ static const struct {
     [LOCAL] = {"local", 0}, [ORDER] = {"order", 2},
 };
 
-/// The numbers of each word; 1 of a word that has none but stands in the text.
+/// Numbers of each word; a word without numbers has 1 where the text has the word.
 typedef struct choice_words {
     bb_index numbers[WORDS][2];
 } choice_words;

@@ -90,7 +90,7 @@ void bb_emission_gpu_team_functions(bb_emission_writer *writer, const bb_reducti
                                     int number);
 
 /// Appends an iterator's sum; every work-item of the team has its outputs.
-void bb_emission_gpu_team_iterator(bb_emission_writer *writer, int iterator);
+void bb_emission_gpu_team_iterator(bb_emission_writer *writer, int number);
 
 /// Bodies of entries. Points with sums by lanes, a team each; a chunk of the space's ICF, a team
 /// each; and what joins the parts of those and goes on: one team for the space, one a point of

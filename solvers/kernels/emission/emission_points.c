@@ -126,7 +126,7 @@ static void print_ends(bb_emission_writer *writer, int leader, int k, bb_index p
     bb_emission_line(writer, "inside = inside && a%d_%d >= %lld && a%d_%d < %s - %lld;", leader, k,
                      (long long)-low, leader, k,
                      bb_emission_name(writer, program->objects[step->object].sizes[k], extent),
-                     (long long)(high + slope * (points - 1)));
+                     (long long)high + (long long)slope * (points - 1));
 }
 
 void bb_emission_tile_bounds(bb_emission_writer *writer, bb_index points, bb_index rows)

@@ -53,7 +53,7 @@ typedef struct bb_emission_writer {
     bool *is_shared;       ///< [iterator_count + 1] sums for which a work-group shares memory
 } bb_emission_writer;
 
-/// Takes up the status of what may fail; returns whether all has succeeded so far.
+/// Records a status unless an earlier failure is recorded; returns whether nothing has failed.
 bool bb_emission_try(bb_emission_writer *writer, bb_status status);
 
 /// Appends a formatted piece as it is.
@@ -72,20 +72,20 @@ const char *bb_emission_name(bb_emission_writer *writer, int value,
 
 /// Appends an access's coordinates as declarations a<step>_0 and a<step>_1; `position` (or -1) is a
 /// value that is taken as 0 in them, under names with the prefix b.
-void bb_emission_coordinates(bb_emission_writer *writer, int step, int position);
+void bb_emission_coordinates(bb_emission_writer *writer, int number, int position);
 
 /// "o2[a5_0 + h1 * a5_1]": the element of an access.
-void bb_emission_element(bb_emission_writer *writer, int step, char text[BB_EMISSION_TEXT_BYTES]);
+void bb_emission_element(bb_emission_writer *writer, int number, char text[BB_EMISSION_TEXT_BYTES]);
 
 /// Whether an access may leave its object where this piece of text stands.
-bool bb_emission_has_boundary(const bb_emission_writer *writer, int step);
+bool bb_emission_has_boundary(const bb_emission_writer *writer, int number);
 
 /// Whether a read of the list may leave its point out.
 bool bb_emission_leaves_out_points(const bb_emission_writer *writer, const bb_step_list *list);
 
 /// Appends a read, write or function. A read that is left out by its boundary goes on with the next
 /// point of the loop around it: `continue`.
-void bb_emission_step(bb_emission_writer *writer, int step);
+void bb_emission_step(bb_emission_writer *writer, int number);
 
 /// Appends target[k] = ICF(target, inputs) of a body's item, for every accumulator k.
 void bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction,

@@ -311,7 +311,7 @@ void bb_emission_vectors_declare(bb_emission_writer *writer, const bb_emission_v
             const bb_element_type type = program->objects[program->steps[number].object].type;
             const extent window = extent_of(vectors, number);
             bb_emission_line(writer, "%s w%d%s[%lld];", bb_emission_type(writer, type), number,
-                             rows, (long long)(window.high - window.low + vectors->width));
+                             rows, (long long)window.high - window.low + vectors->width);
         }
     }
 }

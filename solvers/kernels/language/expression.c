@@ -209,8 +209,9 @@ static double double_value(bb_operation operation, double a, double b)
     }
 }
 
-// Of SP in DP, rounded once more: DP has more than twice its digits and two, so that the result is
-// that of one rounding (Figueroa 1995); fmod rounds nothing. Parameters come in DP.
+// SP is computed in DP and rounded once more. DP has more than twice the digits of SP plus two, so
+// the result is that of one rounding (Figueroa 1995); fmod is exact. Operands are rounded first,
+// because parameters come in DP.
 static double rounded_value(bb_operation operation, bb_element_type type, double a, double b)
 {
     return bb_element_type_row(type)->part == BB_ELEMENT_SP

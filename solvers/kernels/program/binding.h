@@ -41,8 +41,8 @@ void bb_binding_release(bb_binding *binding);
 BB_CHECKED bb_status bb_binding_create_sizes(const bb_program *program, const bb_program_data *data,
                                              const bb_scalar *parameters, bb_binding *out);
 
-/// The first step whose accesses a text takes to stay inside (`is_inside` [step_count]) and a
-/// binding does not; step_count where there is none.
+/// First step that `is_inside` [step_count] assumes to stay inside its object and the binding does
+/// not; step_count: none.
 int bb_binding_find_outside(const bb_binding *binding, const bool *is_inside);
 
 /// Bytes that must cross the memory at least: every element that is read or written, once each way;

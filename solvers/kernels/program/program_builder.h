@@ -35,10 +35,10 @@ typedef struct bb_program_builder {
     bb_program_name *names;             ///< hash table
     int name_slots;                     ///< a power of two
     int *order;       ///< [step_count + 1] steps as they may run; step_count is the hull
-    bb_status status; ///< of the first problem or array that had no memory
+    bb_status status; ///< first failure, as a rule of an allocation
 } bb_program_builder;
 
-/// Takes up the status of what may fail; returns whether all has succeeded so far.
+/// Records a status unless an earlier failure is recorded; returns whether nothing has failed.
 bool bb_program_builder_try(bb_program_builder *builder, bb_status status);
 
 /// Adds a problem.

@@ -30,8 +30,8 @@ bb_selector_form bb_selector_form_of(const bb_step *step, int output);
 /// By how much the selector grows with `value`; false where that is no constant.
 bool bb_selector_form_slope(const bb_selector_form *form, int value, int64_t *out);
 
-/// Whether two accesses of one object are equal but for constants: by how much `other` is further
-/// on in each coordinate.
+/// Whether two accesses of one object are equal but for constants. `distances` are the differences
+/// of the constants of `other` from those of `step`.
 bool bb_selector_form_shift(const bb_step *step, const bb_step *other,
                             int64_t distances[BB_PROGRAM_DIMENSIONS]);
 

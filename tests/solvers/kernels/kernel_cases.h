@@ -201,14 +201,9 @@ static inline bool run_variant(bb_device *device, const kernel_case *kernel,
     check_ok(bb_binding_create(&fixture->program, compiled, fixture->parameters, &fixture->problems,
                                &binding));
     autoptr(bb_assembled_kernel) assembled = NULL;
-    bb_status status =
-        bb_assembled_kernel_create(device, &fixture->program, binding.is_inside,
-                                   number != BY_PROGRAM ? &choice : NULL, &assembled);
-    status = status == BB_OK ? bb_assembled_kernel_compute(assembled, &binding) : status;
-    if (status != BB_OK) {
-        print_error("%s of %s: %s\n", variant_name(number), kernel->file, bb_status_message());
-    }
-    assert_int_equal(status, BB_OK);
+    check_ok(bb_assembled_kernel_create(device, &fixture->program, binding.is_inside,
+                                        number != BY_PROGRAM ? &choice : NULL, &assembled));
+    check_ok(bb_assembled_kernel_compute(assembled, &binding));
     bb_binding_release(&binding);
     if (!check_equal(kernel, &fixture->program, compiled, fixture->data)) {
         fail_msg("%s of %s", variant_name(number), kernel->file);

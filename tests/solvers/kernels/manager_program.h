@@ -17,15 +17,11 @@ static inline const bb_kernel_manager *manager_of(const char *name)
 static inline void make_manager(program_fixture *fixture, const bb_kernel_manager *manager,
                                 const char *type)
 {
-    const char *text = bb_kernel_manager_text(manager->file);
     bb_type_binding types[BB_MANAGER_TYPES];
     const int count = bb_kernel_manager_types(manager, type, types);
     *fixture = (program_fixture){.data = {{0}}};
-    check_ok(bb_notation_reader_read(text, (bb_index)strlen(text), manager->file,
-                                     &fixture->problems, &fixture->description));
-    check_ok(bb_program_create(&fixture->description, types, count, &fixture->problems,
-                               &fixture->program));
-    fixture_check_sound(fixture);
+    check_ok(bb_kernel_manager_read(manager->file, manager->name, types, count,
+                                    &fixture->description, &fixture->program));
 }
 
 #endif

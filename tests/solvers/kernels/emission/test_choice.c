@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "solvers/kernels/emission/choice.h"
+#include "core/memory.h"
+#include "solvers/kernels/emission/emission.h"
 #include "tests/solvers/kernels/program_fixture.h"
 
 #define CASES "tests/solvers/kernels/cases/"
@@ -116,12 +117,36 @@ TEST(test_variants_fit_their_programs)
     }
 }
 
+// Every allocation of a text may fail: the status is BB_MEMORY, and nothing stays.
+static void check_failures(bb_emission_target target, const bb_program *program,
+                           const bb_choice *choice)
+{
+    static const bool is_inside[256] = {false};
+    const bb_index blocks = bb_memory_blocks();
+    bool happened = true;
+    for (bb_index k = 1; happened; ++k) {
+        bb_emission emission = {.values = NULL};
+        bb_memory_fail_at(k);
+        const bb_status status = bb_emission_create(target, program, is_inside, choice, &emission);
+        happened = bb_memory_failure_happened() != 0;
+        bb_memory_fail_at(0);
+        assert_int_equal(status, happened ? BB_MEMORY : BB_OK);
+        bb_emission_release(&emission);
+        assert_int_equal(bb_memory_blocks(), blocks);
+    }
+}
+
 static void check_default(const bb_program *program, bb_device_kind kind, bb_choice choice)
 {
     char why[160] = "";
     if (!bb_choice_is_legal(&choice, kind, program, why, sizeof why)) {
         fail_msg("%s on device %d: %s", program->name, (int)kind, why);
     }
+    static const bb_emission_target targets[BB_DEVICE_KIND_COUNT] = {
+        [BB_DEVICE_CPU] = BB_EMISSION_C,
+        [BB_DEVICE_CUDA] = BB_EMISSION_CUDA,
+        [BB_DEVICE_OPENCL] = BB_EMISSION_OPENCL};
+    check_failures(targets[kind], program, &choice);
 }
 
 TEST(test_defaults_are_legal)
@@ -173,7 +198,7 @@ TEST(test_processors_run_loops)
 TEST(test_devices_have_their_defaults)
 {
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
-        program_fixture fixture;
+        autocall(fixture_release) program_fixture fixture = {.data = {{0}}};
         autoclose(bb_device) device = NULL;
         if (bb_device_count((bb_device_kind)kind, NULL, 0) == 0) {
             continue;
@@ -182,6 +207,5 @@ TEST(test_devices_have_their_defaults)
         fixture_make_file(&fixture, "configs/kernels/laplace5.kernel", "T", "SP");
         const bb_choice choice = bb_choice_default_on(device, &fixture.program);
         assert_int_equal(choice.tile > 0, bb_device_is_processor(device));
-        fixture_release(&fixture);
     }
 }

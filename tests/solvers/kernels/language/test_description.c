@@ -82,18 +82,6 @@ TEST(one_description_has_a_bound)
     assert_null(element);
 }
 
-TEST(names_are_those_of_the_language)
-{
-    assert_string_equal(bb_description_construct_name(BB_CONSTRUCT_ACCESS_READ), "DataAccessRead");
-    assert_string_equal(bb_description_key_name(BB_DESCRIPTION_SELECTOR), "selectorFunction");
-    for (int i = 0; i < BB_CONSTRUCT_COUNT; ++i) {
-        assert_non_null(bb_description_construct_name((bb_construct)i));
-    }
-    for (int i = 0; i < BB_DESCRIPTION_KEY_COUNT; ++i) {
-        assert_non_null(bb_description_key_name((bb_description_key)i));
-    }
-}
-
 TEST(values_are_escaped)
 {
     autorelease(bb_description) description = {0};

@@ -2,31 +2,6 @@
 #include "solvers/kernels/language/expression.h"
 #include "tests/check.h"
 
-// By hand: Table 2 of the seed, sizes as C has them.
-TEST(test_rows)
-{
-    static const struct {
-        const char *name;
-        size_t bytes;
-        int parts;
-        bool is_float;
-        bb_element_type part;
-    } expected[] = {
-        {"B", 1, 1, false, BB_ELEMENT_B},         {"INT32", 4, 1, false, BB_ELEMENT_INT32},
-        {"SP", 4, 1, true, BB_ELEMENT_SP},        {"DP", 8, 1, true, BB_ELEMENT_DP},
-        {"SP2", 8, 2, true, BB_ELEMENT_SP},       {"DP2", 16, 2, true, BB_ELEMENT_DP},
-        {"index", 8, 1, false, BB_ELEMENT_INDEX},
-    };
-    for (int type = 0; type <= BB_ELEMENT_TYPE_COUNT; ++type) {
-        const bb_element_row *row = bb_element_type_row((bb_element_type)type);
-        assert_string_equal(row->name, expected[type].name);
-        assert_int_equal(row->bytes, expected[type].bytes);
-        assert_int_equal(row->parts, expected[type].parts);
-        assert_int_equal(row->is_float, expected[type].is_float);
-        assert_int_equal(row->part, expected[type].part);
-    }
-}
-
 // Rows: sources; columns: targets B INT32 SP DP SP2 DP2 index.
 TEST(test_widening)
 {
