@@ -30,6 +30,12 @@ BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
                                           bb_status (*begin)(const char *device),
                                           const bb_config_file *file, bb_config **out);
 
+/// bb_study_file_upgrade by the schema of the experiment that the study or its base names. Errors:
+/// BB_IO, BB_INVALID (no YAML, no experiment), BB_MEMORY.
+BB_CHECKED bb_status bb_command_upgrade(const bb_experiment_table *experiments,
+                                        const bb_config_file *file, bb_text *out,
+                                        bb_text *changes);
+
 /// The device that a command line asks for, --device or the override device=WORD; NULL: none.
 const char *bb_command_device(const bb_options *options);
 

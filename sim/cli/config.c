@@ -61,24 +61,36 @@ done:
 }
 
 // The experiment of a study or of its base.
-static bb_status find_schema(const char *path, const bb_experiment_table *experiments,
+static bb_status find_schema(const bb_config_file *file, const bb_experiment_table *experiments,
                              const bb_schema **out)
 {
     bb_status status = BB_OK;
     bb_arena arena = {0};
-    bb_layers layers = {0};
+    bb_layers layers = {.known = file, .known_count = file->text != NULL};
     bb_problems problems = {0};
     bb_node *tree = NULL;
-    BB_TRY(bb_layers_read(&arena, path, &layers, &problems, &tree));
+    BB_TRY(bb_layers_read(&arena, file->name, &layers, &problems, &tree));
     const bb_node *name = bb_node_member(tree, "experiment");
     const bb_experiment *experiment =
         name == NULL || name->text == NULL ? NULL : bb_experiment_find(experiments, name->text);
     BB_REQUIRE(problems.count == 0, BB_INVALID, "%s", bb_text_string(&problems.lines));
-    BB_REQUIRE(experiment != NULL, BB_INVALID, "'%s' names no experiment that there is", path);
+    BB_REQUIRE(experiment != NULL, BB_INVALID, "'%s' names no experiment that there is",
+               file->name);
     *out = experiment->schema;
 done:
     bb_problems_release(&problems);
     bb_arena_release(&arena);
+    return status;
+}
+
+bb_status bb_command_upgrade(const bb_experiment_table *experiments, const bb_config_file *file,
+                             bb_text *out, bb_text *changes)
+{
+    bb_status status = BB_OK;
+    const bb_schema *schema = NULL;
+    BB_TRY(find_schema(file, experiments, &schema));
+    BB_TRY(bb_study_file_upgrade(file, schema, &bb_sweep_search_schema, out, changes));
+done:
     return status;
 }
 
@@ -88,14 +100,12 @@ static bb_status upgrade(const bb_options *options, const bb_experiment_table *e
     char *path = NULL;
     bb_text text = {0};
     bb_text changes = {0};
-    const bb_schema *schema = NULL;
     BB_REQUIRE(options->operand_count == 1, BB_INVALID, "--upgrade needs one STUDY");
     BB_TRY(bb_study_file_find(options->operands[0], &path));
     if (options->output != NULL) {
         BB_TRY(bb_file_check(options->output, false, options->force, 0.0, NULL));
     }
-    BB_TRY(find_schema(path, experiments, &schema));
-    BB_TRY(bb_study_file_upgrade(path, schema, &bb_sweep_search_schema, &text, &changes));
+    BB_TRY(bb_command_upgrade(experiments, &(bb_config_file){path, NULL}, &text, &changes));
     bb_log_info("%s, keys of an earlier version:%s%s", path, changes.length > 0 ? "\n" : " none",
                 bb_text_string(&changes));
     if (options->output == NULL) {

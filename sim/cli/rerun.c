@@ -183,12 +183,18 @@ bb_status bb_command_rerun(const bb_options *options, const bb_experiment_table 
     const char *study = NULL;
     char *path = NULL;
     char *origin = NULL;
+    bb_text upgraded = {0};
+    bb_text changes = {0};
     BB_TRY(bb_source_read_recorded(options->operands[0], "rerun", &recorded));
     BB_TRY(find_study(options->operands[0], recorded, &study));
     BB_TRY(check_inputs(options, recorded));
     BB_TRY(bb_memory_printf(&origin, "%s:/provenance/config_resolved", options->operands[0]));
-    BB_TRY(bb_command_load_text(options, experiments, bb_device_choice_require,
-                                &(bb_config_file){origin, study}, &config));
+    BB_TRY(bb_command_upgrade(experiments, &(bb_config_file){origin, study}, &upgraded, &changes));
+    if (changes.length > 0) {
+        bb_log_info("%s, keys of an earlier version:\n%s", origin, bb_text_string(&changes));
+    }
+    const bb_config_file file = {origin, bb_text_string(&upgraded)};
+    BB_TRY(bb_command_load_text(options, experiments, bb_device_choice_require, &file, &config));
     BB_TRY(choose_path(options, &path));
     BB_TRY(bb_results_create(&results));
     const bb_execution work = {options, experiments, config, path,
@@ -202,6 +208,8 @@ bb_status bb_command_rerun(const bb_options *options, const bb_experiment_table 
         BB_TRY(verify(&pair));
     }
 done:
+    bb_text_release(&changes);
+    bb_text_release(&upgraded);
     BB_RELEASE(&origin);
     BB_RELEASE(&path);
     bb_results_destroy(&results);

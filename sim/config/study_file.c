@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "core/suggestion.h"
 #include "sim/config/binding.h"
+#include "sim/config/config.h"
 #include "sim/config/shipped_folder.h"
 
 #include <errno.h>
@@ -261,12 +262,13 @@ done:
     return status;
 }
 
-// Reads a study into `text` and a tree, whose texts live in the arena.
-static bb_status parse(copying *copy, const char *path, bb_text *text, bb_node **tree)
+// Parses a study, whose text is `text` if it is read here, into a tree that lives in the arena.
+static bb_status parse(copying *copy, const bb_config_file *file, bb_text *text, bb_node **tree)
 {
     bb_status status = BB_OK;
     bb_problems problems = {0};
-    BB_TRY(read_text(path, text));
+    const char *path = file->name;
+    BB_TRY(file->text == NULL ? read_text(path, text) : bb_text_add(text, "%s", file->text));
     copy->text = bb_text_string(text);
     BB_TRY(
         bb_node_parse(&copy->arena, path, true, copy->text, (size_t)text->length, &problems, tree));
@@ -288,7 +290,7 @@ bb_status bb_study_file_copy(const char *path, bb_text *out)
     copying copy = {.folder = folder, .out = out};
     BB_REQUIRE(!bb_study_file_has_machines(path), BB_INVALID,
                "'%s' is a table of machines, no study: 'bitbudget plot' draws it", path);
-    BB_TRY(parse(&copy, path, &text, &tree));
+    BB_TRY(parse(&copy, &(bb_config_file){path, NULL}, &text, &tree));
     BB_REQUIRE(realpath(path, folder) != NULL, BB_IO, "cannot read '%s': %s", path,
                strerror(errno));
     strrchr(folder, '/')[1] = '\0';
@@ -462,14 +464,14 @@ done:
     return status;
 }
 
-bb_status bb_study_file_upgrade(const char *path, const bb_schema *schema, const bb_schema *search,
-                                bb_text *out, bb_text *changes)
+bb_status bb_study_file_upgrade(const bb_config_file *file, const bb_schema *schema,
+                                const bb_schema *search, bb_text *out, bb_text *changes)
 {
     bb_status status = BB_OK;
     bb_text text = {0};
     bb_node *tree = NULL;
     copying copy = {.out = out, .changes = changes};
-    BB_TRY(parse(&copy, path, &text, &tree));
+    BB_TRY(parse(&copy, file, &text, &tree));
     for (bb_node *member = tree->first, *next = NULL; member != NULL; member = next) {
         bb_node *inside =
             strcmp(member->key, "sweep") == 0 ? bb_node_member(member, "search") : NULL;

@@ -45,9 +45,11 @@ BB_CHECKED bb_status bb_study_file_copy(const char *path, bb_text *out);
 
 /// Appends the text of a study with keys of earlier versions (bb_binding_renamed) moved to their
 /// successors, and to `changes` a line for each group that was rewritten; all else to the byte.
-/// `schema` is the experiment's, `search` that of sweep.search. Errors: BB_IO, BB_INVALID (no
-/// YAML), BB_MEMORY.
-BB_CHECKED bb_status bb_study_file_upgrade(const char *path, const bb_schema *schema,
-                                           const bb_schema *search, bb_text *out, bb_text *changes);
+/// A `file` without a text is read from disk. `schema` is the experiment's, `search` that of
+/// sweep.search. Errors: BB_IO, BB_INVALID (no YAML), BB_MEMORY.
+struct bb_config_file;
+BB_CHECKED bb_status bb_study_file_upgrade(const struct bb_config_file *file,
+                                           const bb_schema *schema, const bb_schema *search,
+                                           bb_text *out, bb_text *changes);
 
 #endif

@@ -185,6 +185,37 @@ TEST(folders_of_a_file_are_ignored)
     assert_int_equal(access("mine", F_OK), 0);
 }
 
+// Replaces the study that a file records; `former` and `latter` are of one length.
+static void replace_study(const char *path, const char *former, const char *latter)
+{
+    char *text = NULL;
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t set = H5Dopen2(file, "provenance/config_resolved", H5P_DEFAULT);
+    const hid_t type = H5Dget_type(set);
+    assert_true(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, (void *)&text) >= 0);
+    assert_non_null(strstr(text, former));
+    for (char *place = text; (place = strstr(place, former)) != NULL;) {
+        memcpy(place, latter, strlen(latter));
+    }
+    assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, (void *)&text) >= 0);
+    (void)H5free_memory(text);
+    (void)H5Tclose(type);
+    (void)H5Dclose(set);
+    assert_true(H5Fclose(file) >= 0);
+}
+
+// Defaults of an earlier version are recorded under its keys.
+TEST(keys_of_earlier_versions_are_renamed)
+{
+    CALL_OK("run", CONFIG_FRINGE_SMALL, "-q", "-o", "fringe.h5");
+    replace_study("fringe.h5", " search: {wrong_cycles: 0}", "promise: {wrong_cycles: 0}");
+    CALL_EXPECT(0, "equal: ", "rerun", "fringe.h5", "--verify");
+    program_expect(&run, 0, "config_resolved, keys of an earlier version:\n");
+    program_expect(&run, 0, "promise: {wrong_cycles: 0} -> search: {wrong_cycles: 0}\n");
+    replace_study("fringe.h5", "promise: {wrong_cycles: 0}", "unknown: {wrong_cycles: 0}");
+    CALL_EXPECT(2, "unknown: unknown key", "rerun", "fringe.h5", "--verify");
+}
+
 // The other key of the kind, in a group that experiments share.
 TEST(swap_folders_of_a_file_are_ignored)
 {
