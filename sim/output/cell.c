@@ -182,6 +182,29 @@ void bb_cell_number(double value, char out[BB_CELL_BYTES])
     }
 }
 
+void bb_cell_exact(double value, char out[BB_CELL_BYTES])
+{
+    (void)snprintf(out, BB_CELL_BYTES, "%.15g", value);
+    if (strtod(out, NULL) != value) {
+        (void)snprintf(out, BB_CELL_BYTES, isnan(value) ? "nan" : "%.17g", value);
+    }
+}
+
+bb_status bb_cell_add_field(const char *text, bb_text *out)
+{
+    bb_status status = BB_OK;
+    if (text[strcspn(text, ",\"\r\n")] == '\0' && text[0] != ' ') {
+        return bb_text_add(out, "%s", text);
+    }
+    BB_TRY(bb_text_add(out, "\""));
+    for (const char *c = text; *c != '\0'; ++c) {
+        BB_TRY(*c == '"' ? bb_text_add(out, "\"\"") : bb_text_add_bytes(out, c, 1));
+    }
+    BB_TRY(bb_text_add(out, "\""));
+done:
+    return status;
+}
+
 bool bb_cell_is_count(const char *unit, const double *numbers, bb_index count)
 {
     bool whole = unit == NULL || unit[0] == '\0' || strcmp(unit, "1") == 0;

@@ -30,6 +30,12 @@ BB_CHECKED bb_status bb_cell_add_lines(const char *text, int width, bb_text *out
 /// Four significant digits, without an exponent where a reader does not need one; `-` for NaN.
 void bb_cell_number(double value, char out[BB_CELL_BYTES]);
 
+/// The shortest of 15 and 17 digits that reads back to the same number; "nan" of NaN.
+void bb_cell_exact(double value, char out[BB_CELL_BYTES]);
+
+/// Appends a text as a field of CSV, in quotes where a reader needs them.
+BB_CHECKED bb_status bb_cell_add_field(const char *text, bb_text *out);
+
 /// Whether numbers [count] are counts: they have no unit (NULL, "" or "1") and all are whole.
 bool bb_cell_is_count(const char *unit, const double *numbers, bb_index count);
 

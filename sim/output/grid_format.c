@@ -8,31 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The shortest of 15 and 17 digits that reads back to the same number.
-static void print_number(double value, char out[BB_CELL_BYTES])
-{
-    (void)snprintf(out, BB_CELL_BYTES, "%.15g", value);
-    if (strtod(out, NULL) != value) {
-        (void)snprintf(out, BB_CELL_BYTES, "%.17g", value);
-    }
-}
-
-// In quotes where a reader of CSV needs them.
-static bb_status add_field(const char *text, bb_text *out)
-{
-    bb_status status = BB_OK;
-    if (text[strcspn(text, ",\"\r\n")] == '\0' && text[0] != ' ') {
-        return bb_text_add(out, "%s", text);
-    }
-    BB_TRY(bb_text_add(out, "\""));
-    for (const char *c = text; *c != '\0'; ++c) {
-        BB_TRY(*c == '"' ? bb_text_add(out, "\"\"") : bb_text_add_bytes(out, c, 1));
-    }
-    BB_TRY(bb_text_add(out, "\""));
-done:
-    return status;
-}
-
 static bool is_pure(const bb_grid_column *column)
 {
     return column->unit[0] == '\0' || strcmp(column->unit, "1") == 0;
@@ -52,9 +27,9 @@ static bb_status add_csv_cell(const bb_grid_column *column, bb_index row, bb_tex
     bb_status status = BB_OK;
     char number[BB_CELL_BYTES];
     if (column->numbers == NULL) {
-        BB_TRY(add_field(column->texts[row], out));
+        BB_TRY(bb_cell_add_field(column->texts[row], out));
     } else if (!isnan(column->numbers[row])) {
-        print_number(column->numbers[row], number);
+        bb_cell_exact(column->numbers[row], number);
         BB_TRY(bb_text_add(out, "%s", number));
     }
 done:
@@ -70,11 +45,11 @@ bb_status bb_grid_format_csv(const bb_grid *grid, bb_text *out)
         bb_text_release(&title);
         BB_TRY(add_title(&grid->columns[c], &title));
         BB_TRY(bb_text_add(out, ","));
-        BB_TRY(add_field(bb_text_string(&title), out));
+        BB_TRY(bb_cell_add_field(bb_text_string(&title), out));
     }
     BB_TRY(bb_text_add(out, "\n"));
     for (bb_index row = 0; row < grid->rows; ++row) {
-        BB_TRY(add_field(grid->names[row], out));
+        BB_TRY(bb_cell_add_field(grid->names[row], out));
         for (bb_index c = 0; c < grid->count; ++c) {
             BB_TRY(bb_text_add(out, ","));
             BB_TRY(add_csv_cell(&grid->columns[c], row, out));
@@ -181,7 +156,7 @@ static bb_status add_record(const bb_grid *grid, bb_index row, bool marked, bb_t
         if (column->numbers == NULL) {
             BB_TRY(add_string(column->texts[row], out));
         } else if (isfinite(column->numbers[row])) {
-            print_number(column->numbers[row], number);
+            bb_cell_exact(column->numbers[row], number);
             BB_TRY(bb_text_add(out, "%s", number));
         } else {
             BB_TRY(bb_text_add(out, "null"));

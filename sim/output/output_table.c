@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PATH_BYTES = 160 };
+enum { PATH_BYTES = 1024 };
 
 // Writes `pattern` with `text` in the place of <...>.
 static bb_status fill_in(const char *pattern, const char *text, char out[PATH_BYTES])
@@ -72,16 +72,12 @@ static bb_status add(const bb_output_table *table, const bb_output *row, bb_inde
         }
         values = indices;
     }
-    if (is_axis(row) && row->unit == NULL) {
-        BB_TRY(bb_results_text_axis(results, text.path, text.long_name, count, values));
-    } else if (is_axis(row)) {
-        BB_TRY(bb_results_axis(results, text.path, text.unit, text.long_name, count, values));
-    } else if (row->unit == NULL) {
-        BB_TRY(bb_results_texts(results, text.path, text.long_name, text.axes, values));
-    } else {
-        BB_TRY((row->measured ? bb_results_measured : bb_results_values)(
-            results, text.path, text.unit, text.long_name, text.axes, values));
-    }
+    const bb_results_form form = {.unit = row->unit == NULL ? NULL : text.unit,
+                                  .long_name = text.long_name,
+                                  .axes = is_axis(row) ? NULL : text.axes,
+                                  .count = count,
+                                  .measured = row->measured};
+    BB_TRY(bb_results_add(results, text.path, &form, values));
     if (row->coordinate) {
         BB_TRY(bb_results_coordinate(results, text.path));
     }

@@ -65,7 +65,7 @@ typedef struct bb_output_fill {
 } bb_output_fill;
 
 /// Adds every row of a table of one record. A row whose pointer is NULL is left out. `fill` may be
-/// NULL. Errors: those of bb_results_values, BB_INTERNAL (a table that needs what is not given).
+/// NULL. Errors: those of bb_results_add, BB_INTERNAL (a table that needs what is not given).
 BB_CHECKED bb_status bb_output_table_publish(const bb_output_table *table, const void *record,
                                              const bb_output_fill *fill, bb_results *results);
 

@@ -143,44 +143,25 @@ done:
     return status;
 }
 
-static bb_status add_texts(bb_results *results, const char *path, item *entry)
+static bb_status add_item(bb_results *results, const char *path, const item *entry)
 {
     bb_status status = BB_OK;
-    char **texts = NULL;
-    BB_TRY(BB_ZEROED(entry->count, &texts));
-    READ_TRY(H5Dread(entry->id, entry->type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts));
-    const char *const *borrowed = (const char *const *)texts;
-    if (entry->is_axis) {
-        BB_TRY(bb_results_text_axis(results, path, entry->long_name, entry->count, borrowed));
-    } else {
-        BB_TRY(bb_results_texts(results, path, entry->long_name, entry->axes, borrowed));
-    }
+    void *values = NULL; // texts or numbers [count]
+    const hid_t type = entry->is_text ? entry->type : H5T_NATIVE_DOUBLE;
+    const bb_results_form form = {.unit = entry->is_text ? NULL : entry->unit,
+                                  .long_name = entry->long_name,
+                                  .axes = entry->is_axis ? NULL : entry->axes,
+                                  .count = entry->count,
+                                  .measured = entry->measured};
+    BB_TRY(bb_memory_zeroed(entry->count, entry->is_text ? sizeof(char *) : sizeof(double),
+                            &values));
+    READ_TRY(H5Dread(entry->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
+    BB_TRY(bb_results_add(results, path, &form, values));
 done:
-    if (texts != NULL) {
-        (void)H5Dvlen_reclaim(entry->type, entry->space, H5P_DEFAULT, texts);
+    if (values != NULL && entry->is_text) {
+        (void)H5Dvlen_reclaim(entry->type, entry->space, H5P_DEFAULT, values);
     }
-    BB_RELEASE(&texts);
-    return status;
-}
-
-static bb_status add_numbers(bb_results *results, const char *path, item *entry)
-{
-    bb_status status = BB_OK;
-    double *numbers = NULL;
-    BB_TRY(BB_ALLOCATE(entry->count, &numbers));
-    READ_TRY(H5Dread(entry->id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers));
-    if (entry->is_axis) {
-        BB_TRY(
-            bb_results_axis(results, path, entry->unit, entry->long_name, entry->count, numbers));
-    } else if (entry->measured) {
-        BB_TRY(bb_results_measured(results, path, entry->unit, entry->long_name, entry->axes,
-                                   numbers));
-    } else {
-        BB_TRY(
-            bb_results_values(results, path, entry->unit, entry->long_name, entry->axes, numbers));
-    }
-done:
-    BB_RELEASE(&numbers);
+    BB_RELEASE(&values);
     return status;
 }
 
@@ -274,8 +255,7 @@ static bb_status read_datasets(hid_t file, const char *group_name, const char *p
                                 group_name[1] == '\0' ? "" : "/", list.items[i]));
         if (entry.is_axis == axes) {
             BB_TRY(axes ? BB_OK : check_shape(results, path, &entry));
-            BB_TRY(entry.is_text ? add_texts(results, path, &entry)
-                                 : add_numbers(results, path, &entry));
+            BB_TRY(add_item(results, path, &entry));
             for (size_t k = 0; k < sizeof kept / sizeof *kept; ++k) {
                 if (H5Aexists(entry.id, kept[k]) > 0) {
                     BB_TRY(read_attribute(entry.id, path, kept[k], results));

@@ -2,6 +2,7 @@
 #include "sim/output/results.h"
 
 #include "core/memory.h"
+#include "sim/output/cell.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -17,17 +18,6 @@ bb_status bb_results_sheet_path(const char *path, const char *group, char **out)
         length -= 3;
     }
     return bb_memory_printf(out, "%.*s-%s.csv", (int)length, path, group);
-}
-
-// The shortest of 15 and 17 digits that reads back to the same number.
-static bb_status add_number(bb_text *out, double value)
-{
-    char text[40];
-    (void)snprintf(text, sizeof text, "%.15g", value);
-    if (strtod(text, NULL) != value) {
-        (void)snprintf(text, sizeof text, isnan(value) ? "nan" : "%.17g", value);
-    }
-    return bb_text_add(out, "%s", text);
 }
 
 // Whether equal texts are equal values all along the axis.
@@ -83,6 +73,7 @@ static bb_status add_line(const bb_results *results, const bb_dataset *axis, int
                           bb_index row, bb_text *out)
 {
     bb_status status = BB_OK;
+    char number[BB_CELL_BYTES];
     BB_TRY(row < 0 ? bb_text_add(out, "%s", axis->name)
                    : add_place(out, axis->numbers[row], digits));
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
@@ -90,9 +81,10 @@ static bb_status add_line(const bb_results *results, const bb_dataset *axis, int
         if (!is_column(dataset, axis)) {
             continue;
         }
-        BB_TRY(bb_text_add(out, ","));
-        BB_TRY(row < 0 ? bb_text_add(out, "%s", dataset->name)
-                       : add_number(out, dataset->numbers[row]));
+        if (row >= 0) {
+            bb_cell_exact(dataset->numbers[row], number);
+        }
+        BB_TRY(bb_text_add(out, ",%s", row < 0 ? dataset->name : number));
     }
     BB_TRY(bb_text_add(out, "\n"));
 done:
@@ -255,9 +247,11 @@ done:
     return status;
 }
 
-static bb_status copy_data(bb_dataset *dataset, const double *numbers, const char *const *texts)
+static bb_status copy_data(bb_dataset *dataset, const void *data)
 {
     bb_status status = BB_OK;
+    const double *numbers = data;
+    const char *const *texts = data;
     if (dataset->is_text) {
         BB_TRY(BB_ZEROED(dataset->count, &dataset->texts));
         for (bb_index i = 0; i < dataset->count; ++i) {
@@ -274,17 +268,19 @@ done:
     return status;
 }
 
-// Takes the place of everything that adds: `draft` says what kind of dataset it is.
-static bb_status add_dataset(bb_results *results, const char *path, bb_dataset draft,
-                             const char *unit, const char *long_name, const char *axes,
-                             const double *numbers, const char *const *texts)
+bb_status bb_results_add(bb_results *results, const char *path, const bb_results_form *form,
+                         const void *data)
 {
     bb_status status = BB_OK;
+    bb_dataset draft = {.is_axis = form->axes == NULL,
+                        .is_text = form->unit == NULL,
+                        .measured = form->measured && form->axes != NULL && form->unit != NULL,
+                        .count = form->count};
     BB_TRY(split_path(path, &draft.group, &draft.name));
     BB_REQUIRE(locate(results, draft.group, draft.name) < 0, BB_INVALID,
                "result '%s' stands already", path);
-    BB_TRY(bb_memory_text(unit, &draft.unit));
-    BB_TRY(bb_memory_text(long_name, &draft.long_name));
+    BB_TRY(bb_memory_text(draft.is_text ? "" : form->unit, &draft.unit));
+    BB_TRY(bb_memory_text(form->long_name, &draft.long_name));
     if (draft.is_axis) {
         BB_REQUIRE(draft.count > 0, BB_INVALID, "axis '%s' of %td items, expected at least one",
                    path, draft.count);
@@ -292,9 +288,9 @@ static bb_status add_dataset(bb_results *results, const char *path, bb_dataset d
         draft.shape[0] = draft.count;
         BB_TRY(bb_memory_text(draft.name, &draft.axes[0]));
     } else {
-        BB_TRY(resolve_axes(results, axes, &draft));
+        BB_TRY(resolve_axes(results, form->axes, &draft));
     }
-    BB_TRY(copy_data(&draft, numbers, texts));
+    BB_TRY(copy_data(&draft, data));
     BB_TRY(make_room(results->dataset_count, &results->dataset_capacity, sizeof draft,
                      (void **)&results->datasets));
     results->datasets[results->dataset_count++] = draft;
@@ -302,34 +298,6 @@ static bb_status add_dataset(bb_results *results, const char *path, bb_dataset d
 done:
     release_dataset(&draft);
     return status;
-}
-
-bb_status bb_results_axis(bb_results *results, const char *path, const char *unit,
-                          const char *long_name, bb_index count, const double *values)
-{
-    const bb_dataset draft = {.is_axis = true, .count = count};
-    return add_dataset(results, path, draft, unit, long_name, "", values, NULL);
-}
-
-bb_status bb_results_text_axis(bb_results *results, const char *path, const char *long_name,
-                               bb_index count, const char *const *texts)
-{
-    const bb_dataset draft = {.is_axis = true, .is_text = true, .count = count};
-    return add_dataset(results, path, draft, "", long_name, "", NULL, texts);
-}
-
-bb_status bb_results_values(bb_results *results, const char *path, const char *unit,
-                            const char *long_name, const char *axes, const double *data)
-{
-    const bb_dataset draft = {0};
-    return add_dataset(results, path, draft, unit, long_name, axes, data, NULL);
-}
-
-bb_status bb_results_measured(bb_results *results, const char *path, const char *unit,
-                              const char *long_name, const char *axes, const double *data)
-{
-    const bb_dataset draft = {.measured = true};
-    return add_dataset(results, path, draft, unit, long_name, axes, data, NULL);
 }
 
 static bb_index locate_path(const bb_results *results, const char *path)
@@ -359,57 +327,10 @@ done:
     return status;
 }
 
-bb_status bb_results_texts(bb_results *results, const char *path, const char *long_name,
-                           const char *axes, const char *const *texts)
-{
-    const bb_dataset draft = {.is_text = true};
-    return add_dataset(results, path, draft, "", long_name, axes, NULL, texts);
-}
-
 const bb_dataset *bb_results_find(const bb_results *results, const char *path)
 {
     bb_index index = locate_path(results, path);
     return index < 0 ? NULL : &results->datasets[index];
-}
-
-static bb_status find_item(bb_results *results, const char *path, bb_index index, bool text,
-                           bb_dataset **out)
-{
-    bb_status status = BB_OK;
-    *out = NULL;
-    bb_index place = locate_path(results, path);
-    BB_REQUIRE(place >= 0 && results->datasets[place].is_text == text, BB_INVALID,
-               "no result '%s' of %s", path, text ? "texts" : "numbers");
-    BB_REQUIRE(index >= 0 && index < results->datasets[place].count, BB_INVALID,
-               "item %td of result '%s', expected 0 to %td", index, path,
-               results->datasets[place].count - 1);
-    *out = &results->datasets[place];
-done:
-    return status;
-}
-
-bb_status bb_results_set(bb_results *results, const char *path, bb_index index, double value)
-{
-    bb_status status = BB_OK;
-    bb_dataset *dataset = NULL;
-    BB_TRY(find_item(results, path, index, false, &dataset));
-    dataset->numbers[index] = value;
-done:
-    return status;
-}
-
-bb_status bb_results_set_text(bb_results *results, const char *path, bb_index index,
-                              const char *text)
-{
-    bb_status status = BB_OK;
-    bb_dataset *dataset = NULL;
-    char *copy = NULL;
-    BB_TRY(find_item(results, path, index, true, &dataset));
-    BB_TRY(bb_memory_text(text, &copy));
-    BB_RELEASE(&dataset->texts[index]);
-    dataset->texts[index] = copy;
-done:
-    return status;
 }
 
 // Whether another dataset of the group, or of any where it is the root's, stands over an axis.

@@ -67,43 +67,26 @@ typedef struct bb_operator {
 BB_CHECKED bb_status bb_results_create(bb_results **out);
 void bb_results_destroy(bb_results **results);
 
-/// An axis of numbers, `values` [count]. Errors of all that add: BB_INVALID (a name that is taken,
-/// an axis that is missing, a name with characters beyond letters, digits and _), BB_MEMORY.
-BB_CHECKED bb_status bb_results_axis(bb_results *results, const char *path, const char *unit,
-                                     const char *long_name, bb_index count, const double *values);
+/// What a dataset is added as.
+typedef struct bb_results_form {
+    const char *unit; ///< "1" a pure number, "s" seconds, which readers take for spans; NULL: texts
+    const char *long_name;
+    const char *axes; ///< "pipeline, target"; "" a single value; NULL: it is an axis itself
+    bb_index count;   ///< of an axis, at least 1
+    bool measured;    ///< rather than computed: it stays out of the reproducible digest
+} bb_results_form;
 
-/// An axis of texts, `texts` [count].
-BB_CHECKED bb_status bb_results_text_axis(bb_results *results, const char *path,
-                                          const char *long_name, bb_index count,
-                                          const char *const *texts);
-
-/// A dataset of numbers over `axes` ("" for a single value); `data` row-major over the axes, NULL
-/// for all NaN. `unit` is "1" for a pure number; seconds are "s" (readers turn the word into time
-/// spans).
-BB_CHECKED bb_status bb_results_values(bb_results *results, const char *path, const char *unit,
-                                       const char *long_name, const char *axes, const double *data);
-
-/// As bb_results_values, for what is measured rather than computed (times, energies): it differs
-/// from run to run and stays out of the reproducible digest.
-BB_CHECKED bb_status bb_results_measured(bb_results *results, const char *path, const char *unit,
-                                         const char *long_name, const char *axes,
-                                         const double *data);
+/// Adds a dataset of doubles or texts, `data` row-major over the axes: NULL for all NaN or "", as a
+/// NULL text is. Errors: BB_INVALID (a name that is taken, an axis that is missing, a name with
+/// characters beyond letters, digits and _), BB_MEMORY.
+BB_CHECKED bb_status bb_results_add(bb_results *results, const char *path,
+                                    const bb_results_form *form, const void *data);
 
 /// Marks a dataset that stands, of rank 1 or more, as a coordinate: those of its group that have
 /// all of its axes name it in their attribute `coordinates` (CF conventions, section 5), by which
 /// readers know where items stand. One of the root is a coordinate of all groups. Errors:
 /// BB_INVALID (no such dataset, an axis, a single value).
 BB_CHECKED bb_status bb_results_coordinate(bb_results *results, const char *path);
-
-/// A dataset of texts over `axes`; a NULL text is "".
-BB_CHECKED bb_status bb_results_texts(bb_results *results, const char *path, const char *long_name,
-                                      const char *axes, const char *const *texts);
-
-/// Sets one number or text of a dataset that stands: `index` counts row-major.
-BB_CHECKED bb_status bb_results_set(bb_results *results, const char *path, bb_index index,
-                                    double value);
-BB_CHECKED bb_status bb_results_set_text(bb_results *results, const char *path, bb_index index,
-                                         const char *text);
 
 /// Takes a dataset out again, for another of its name; its attributes stay. Errors: BB_INVALID (no
 /// such dataset, an axis that others have).

@@ -3,6 +3,7 @@
 // A collection as a result file and as CSV: bb_collection_publish, bb_collection_list.
 #include "core/memory.h"
 #include "sim/config/binding.h"
+#include "sim/output/cell.h"
 #include "sim/sweep/collection.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ static const char run_axis[] = "run";
 static const bb_output outputs[] = {
     {"run", "run", "1", "number of the point",
      .note = "where not every combination was run: then the only axis of the sweep"},
-    {"pipeline", "pipeline", NULL, "names, in the order in which the points have them",
+    {"pipeline", "pipeline", NULL, "names, in the order in which points have them",
      .note = NULL},
     {"<swept key>", "<sweep>", "<its own>", "what the points set",
      .note = "a coordinate; its own axis where all combinations were run, else over `run`; keys "
@@ -60,16 +61,6 @@ done:
     return status;
 }
 
-static const char *unit_of(const bb_sweep_key *key)
-{
-    return key->key == NULL || key->key->unit == NULL ? "1" : key->key->unit;
-}
-
-static const char *meaning_of(const bb_sweep_key *key)
-{
-    return key->key == NULL || key->key->meaning == NULL ? key->path : key->key->meaning;
-}
-
 // Whether a key stands outside of records: /study then has it under its path.
 static bool is_outside_records(const bb_schema *schema, const char *path)
 {
@@ -85,12 +76,13 @@ static bool is_outside_records(const bb_schema *schema, const char *path)
 
 // In /study a swept key has the values along its axis in the place of the one that the plan's study
 // has. A key of a record stays as it is: others of its array are not swept.
-static bb_status add_to_study(const bb_schema *schema, const bb_sweep_key *key, const char *axis,
-                              bb_index count, const double *numbers, const char *const *texts,
+static bb_status add_to_study(const bb_schema *schema, const bb_sweep_key *key,
+                              const bb_results_form *form, const char *axis, const void *data,
                               bb_results *results)
 {
     bb_status status = BB_OK;
     char path[PATH_BYTES];
+    bb_results_form own = *form;
     const int length = snprintf(path, sizeof path, "study/%s", key->path);
     if (bb_results_find(results, "study/experiment") == NULL || length >= PATH_BYTES ||
         !is_outside_records(schema, key->path)) {
@@ -103,43 +95,30 @@ static bb_status add_to_study(const bb_schema *schema, const bb_sweep_key *key, 
         BB_TRY(bb_results_drop(results, path));
     }
     // A key of no group has the name of its axis, and is one itself.
-    const bool is_axis = strcmp(path + strlen("study/"), axis) == 0;
-    if (numbers != NULL) {
-        BB_TRY(
-            is_axis
-                ? bb_results_axis(results, path, unit_of(key), meaning_of(key), count, numbers)
-                : bb_results_values(results, path, unit_of(key), meaning_of(key), axis, numbers));
-    } else {
-        BB_TRY(is_axis ? bb_results_text_axis(results, path, meaning_of(key), count, texts)
-                       : bb_results_texts(results, path, meaning_of(key), axis, texts));
-    }
+    own.axes = strcmp(path + strlen("study/"), axis) == 0 ? NULL : axis;
+    BB_TRY(bb_results_add(results, path, &own, data));
     BB_TRY(bb_results_note(results, path, "key", key->path));
 done:
     return status;
 }
 
-// One key along its axis, as that axis or as a dataset over it.
-static bb_status add_key_axis(const bb_schema *schema, const bb_sweep_axis *axis,
-                              const bb_sweep_key *key, bb_results *results)
+// One key along an axis of `count` items, as that axis where it is `alone`, else over it.
+static bb_status add_key(const bb_schema *schema, const bb_sweep_key *key, const char *axis,
+                         bb_index count, bool alone, const void *data, bb_results *results)
 {
     bb_status status = BB_OK;
-    const char *const *texts = (const char *const *)key->texts;
-    if (axis->key_count == 1 && key->numbers != NULL) {
-        BB_TRY(bb_results_axis(results, key->name, unit_of(key), meaning_of(key), axis->count,
-                               key->numbers));
-    } else if (axis->key_count == 1) {
-        BB_TRY(bb_results_text_axis(results, key->name, meaning_of(key), axis->count, texts));
-    } else if (key->numbers != NULL) {
-        BB_TRY(bb_results_values(results, key->name, unit_of(key), meaning_of(key), axis->name,
-                                 key->numbers));
-    } else {
-        BB_TRY(bb_results_texts(results, key->name, meaning_of(key), axis->name, texts));
-    }
-    if (axis->key_count > 1) {
+    const char *unit = key->key == NULL || key->key->unit == NULL ? "1" : key->key->unit;
+    const bool has_meaning = key->key != NULL && key->key->meaning != NULL;
+    const bb_results_form form = {.unit = key->numbers == NULL ? NULL : unit,
+                                  .long_name = has_meaning ? key->key->meaning : key->path,
+                                  .axes = alone ? NULL : axis,
+                                  .count = count};
+    BB_TRY(bb_results_add(results, key->name, &form, data));
+    if (!alone) {
         BB_TRY(bb_results_coordinate(results, key->name));
     }
     BB_TRY(bb_results_note(results, key->name, "key", key->path));
-    BB_TRY(add_to_study(schema, key, axis->name, axis->count, key->numbers, texts, results));
+    BB_TRY(add_to_study(schema, key, &form, axis, data, results));
 done:
     return status;
 }
@@ -149,20 +128,24 @@ static bb_status add_dense_axes(const bb_collection *collection, bb_results *res
     bb_status status = BB_OK;
     double *numbers = NULL;
     const bb_sweep *sweep = collection->plan->sweep;
-    const bb_sweep_axes *axes = &sweep->axes;
-    for (bb_index a = 0; a < axes->count; ++a) {
-        const bb_sweep_axis *axis = &axes->axes[a];
-        if (axis->key_count > 1) {
+    for (bb_index a = 0; a < sweep->axes.count; ++a) {
+        const bb_sweep_axis *axis = &sweep->axes.axes[a];
+        const bool alone = axis->key_count == 1;
+        if (!alone) {
             BB_RELEASE(&numbers);
             BB_TRY(BB_ALLOCATE(axis->count, &numbers));
             for (bb_index i = 0; i < axis->count; ++i) {
                 numbers[i] = (double)i;
             }
-            BB_TRY(bb_results_axis(results, axis->name, "1", "values that go together", axis->count,
-                                   numbers));
+            const bb_results_form form = {
+                .unit = "1", .long_name = "values that go together", .count = axis->count};
+            BB_TRY(bb_results_add(results, axis->name, &form, numbers));
         }
         for (bb_index k = 0; k < axis->key_count; ++k) {
-            BB_TRY(add_key_axis(sweep->experiment->schema, axis, &axis->keys[k], results));
+            const bb_sweep_key *key = &axis->keys[k];
+            BB_TRY(add_key(sweep->experiment->schema, key, axis->name, axis->count, alone,
+                           key->numbers != NULL ? (const void *)key->numbers : key->texts,
+                           results));
         }
     }
 done:
@@ -185,16 +168,8 @@ static bb_status add_run_key(const bb_collection *collection, bb_index axis,
         numbers[s] = key->numbers == NULL ? NAN : key->numbers[value];
         texts[s] = key->texts[value];
     }
-    if (key->numbers != NULL) {
-        BB_TRY(bb_results_values(results, key->name, unit_of(key), meaning_of(key), run_axis,
-                                 numbers));
-    } else {
-        BB_TRY(bb_results_texts(results, key->name, meaning_of(key), run_axis, texts));
-    }
-    BB_TRY(bb_results_coordinate(results, key->name));
-    BB_TRY(bb_results_note(results, key->name, "key", key->path));
-    BB_TRY(add_to_study(sweep->experiment->schema, key, run_axis, collection->slot_count,
-                        key->numbers == NULL ? NULL : numbers, texts, results));
+    BB_TRY(add_key(sweep->experiment->schema, key, run_axis, collection->slot_count, false,
+                   key->numbers != NULL ? (const void *)numbers : texts, results));
 done:
     BB_RELEASE(&texts);
     BB_RELEASE(&numbers);
@@ -210,8 +185,8 @@ static bb_status add_runs(const bb_collection *collection, bb_results *results)
     for (bb_index s = 0; s < collection->slot_count; ++s) {
         numbers[s] = (double)collection->points[s];
     }
-    BB_TRY(bb_results_axis(results, run_axis, "1", "number of the point", collection->slot_count,
-                           numbers));
+    BB_TRY(bb_output_table_add_axis(&bb_collection_outputs, run_axis, collection->slot_count,
+                                    numbers, NULL, results));
     for (bb_index a = 0; a < axes->count; ++a) {
         for (bb_index k = 0; k < axes->axes[a].key_count; ++k) {
             BB_TRY(add_run_key(collection, a, &axes->axes[a].keys[k], results));
@@ -223,9 +198,11 @@ done:
 }
 
 // What is known of the points themselves.
-static bb_status add_points(const bb_collection *collection, const char *axes, bb_results *results)
+static bb_status add_points(const bb_collection *collection, const bb_output_fill *fill,
+                            bb_results *results)
 {
     bb_status status = BB_OK;
+    const bb_output_table *table = &bb_collection_outputs;
     const bb_index count = collection->slot_count;
     double *numbers = NULL;    // [2][count] points, seconds
     const char **texts = NULL; // [3][count] states, ids, digests
@@ -239,16 +216,11 @@ static bb_status add_points(const bb_collection *collection, const char *axes, b
         texts[count + s] = state->id;
         texts[2 * count + s] = state->digest;
     }
-    BB_TRY(bb_results_values(results, "results/point_number", "1",
-                             "number of the point in its plan", axes, numbers));
-    BB_TRY(bb_results_texts(results, "results/point_status",
-                            "done, or why the point has no results", axes, texts));
-    BB_TRY(bb_results_texts(results, "results/point_id",
-                            "digest of all that decides the point's results", axes, texts + count));
-    BB_TRY(bb_results_texts(results, "results/point_digest", "digest of its results but for times",
-                            axes, texts + 2 * count));
-    BB_TRY(bb_results_measured(results, "results/point_s", "s", "time of the point", axes,
-                               numbers + count));
+    BB_TRY(bb_output_table_add(table, "point_number", numbers, fill, results));
+    BB_TRY(bb_output_table_add(table, "point_status", texts, fill, results));
+    BB_TRY(bb_output_table_add(table, "point_id", texts + count, fill, results));
+    BB_TRY(bb_output_table_add(table, "point_digest", texts + 2 * count, fill, results));
+    BB_TRY(bb_output_table_add(table, "point_s", numbers + count, fill, results));
 done:
     BB_RELEASE(&texts);
     BB_RELEASE(&numbers);
@@ -270,11 +242,10 @@ static double flag_of(const char *word)
     return NAN;
 }
 
-static bb_status add_flags(const bb_collection *collection, const char *sweep_axes,
+static bb_status add_flags(const bb_collection *collection, const bb_output_fill *fill,
                            bb_results *results)
 {
     bb_status status = BB_OK;
-    bb_text axes = {0};
     bb_text meanings = {0};
     bb_text values = {0};
     double *flags = NULL; // [slots][pipelines]
@@ -287,15 +258,12 @@ static bb_status add_flags(const bb_collection *collection, const char *sweep_ax
         BB_TRY(bb_text_add(&meanings, "%s%s", f == 0 ? "" : " ", flag_words[f]));
         BB_TRY(bb_text_add(&values, "%s%d", f == 0 ? "" : ", ", f));
     }
-    BB_TRY(bb_text_add(&axes, "%s, pipeline", sweep_axes));
-    BB_TRY(bb_results_values(results, "results/status_flag", "1", "status as a number",
-                             bb_text_string(&axes), flags));
+    BB_TRY(bb_output_table_add(&bb_collection_outputs, "status_flag", flags, fill, results));
     BB_TRY(bb_results_note(results, "results/status_flag", "flag_meanings",
                            bb_text_string(&meanings)));
     BB_TRY(bb_results_note(results, "results/status_flag", "flag_values", bb_text_string(&values)));
 done:
     BB_RELEASE(&flags);
-    bb_text_release(&axes);
     bb_text_release(&meanings);
     bb_text_release(&values);
     return status;
@@ -306,13 +274,12 @@ static bb_status add_own_axes(const bb_collection *collection, bb_results *resul
     bb_status status = BB_OK;
     for (bb_index a = 0; a < collection->axis_count; ++a) {
         const bb_collected_axis *axis = &collection->axes[a];
-        if (axis->numbers != NULL) {
-            BB_TRY(bb_results_axis(results, axis->name, axis->unit, axis->long_name, axis->count,
-                                   axis->numbers));
-        } else {
-            BB_TRY(bb_results_text_axis(results, axis->name, axis->long_name, axis->count,
-                                        (const char *const *)axis->texts));
-        }
+        const bool is_text = axis->numbers == NULL;
+        const bb_results_form form = {.unit = is_text ? NULL : axis->unit,
+                                      .long_name = axis->long_name,
+                                      .count = axis->count};
+        BB_TRY(bb_results_add(results, axis->name, &form,
+                              is_text ? (const void *)axis->texts : axis->numbers));
     }
 done:
     return status;
@@ -329,17 +296,12 @@ static bb_status add_dataset(const bb_collected *dataset, const char *sweep_axes
     for (int a = 0; a < dataset->rank; ++a) {
         BB_TRY(bb_text_add(&axes, ", %s", dataset->axes[a]));
     }
-    const char *all = bb_text_string(&axes);
-    if (dataset->is_text) {
-        BB_TRY(bb_results_texts(results, path, dataset->long_name, all,
-                                (const char *const *)dataset->texts));
-    } else if (dataset->measured) {
-        BB_TRY(bb_results_measured(results, path, dataset->unit, dataset->long_name, all,
-                                   dataset->numbers));
-    } else {
-        BB_TRY(bb_results_values(results, path, dataset->unit, dataset->long_name, all,
-                                 dataset->numbers));
-    }
+    const bb_results_form form = {.unit = dataset->is_text ? NULL : dataset->unit,
+                                  .long_name = dataset->long_name,
+                                  .axes = bb_text_string(&axes),
+                                  .measured = dataset->measured};
+    BB_TRY(bb_results_add(results, path, &form,
+                          dataset->is_text ? (const void *)dataset->texts : dataset->numbers));
 done:
     bb_text_release(&axes);
     return status;
@@ -352,12 +314,12 @@ bb_status bb_collection_publish(const bb_collection *collection, bb_results *res
     BB_TRY(name_axes(collection, &axes));
     BB_TRY(bb_results_note(results, "", "sweep_plan", collection->plan->id));
     BB_TRY(collection->dense ? add_dense_axes(collection, results) : add_runs(collection, results));
-    BB_TRY(bb_results_text_axis(
-        results, "pipeline", "names, in the order in which points have them",
-        collection->pipeline_count, (const char *const *)collection->pipelines));
+    BB_TRY(bb_output_table_add_axis(&bb_collection_outputs, "pipeline", collection->pipeline_count,
+                                    collection->pipelines, NULL, results));
     BB_TRY(add_own_axes(collection, results));
-    BB_TRY(add_points(collection, bb_text_string(&axes), results));
-    BB_TRY(add_flags(collection, bb_text_string(&axes), results));
+    const bb_output_fill fill = {.group = "results", .axis = bb_text_string(&axes)};
+    BB_TRY(add_points(collection, &fill, results));
+    BB_TRY(add_flags(collection, &fill, results));
     for (bb_index d = 0; d < collection->dataset_count; ++d) {
         BB_TRY(add_dataset(&collection->datasets[d], bb_text_string(&axes), results));
     }
@@ -366,18 +328,11 @@ done:
     return status;
 }
 
-// A cell of CSV: quoted where a comma, a quote or a line end asks for it.
 static bb_status add_cell(const char *text, bb_text *out)
 {
     bb_status status = BB_OK;
-    if (text == NULL || strpbrk(text, ",\"\n\r") == NULL) {
-        return bb_text_add(out, ",%s", text == NULL ? "" : text);
-    }
-    BB_TRY(bb_text_add(out, ",\""));
-    for (const char *c = text; *c != '\0'; ++c) {
-        BB_TRY(bb_text_add(out, *c == '"' ? "\"\"" : "%c", *c));
-    }
-    BB_TRY(bb_text_add(out, "\""));
+    BB_TRY(bb_text_add(out, ","));
+    BB_TRY(text == NULL ? BB_OK : bb_cell_add_field(text, out));
 done:
     return status;
 }

@@ -14,6 +14,47 @@
 
 #include <unistd.h>
 
+/// A dataset of numbers or, without a unit, of texts; `axes` NULL: an axis of `count` items.
+static inline bb_status results_add(bb_results *results, const char *path, const char *unit,
+                                    const char *long_name, const char *axes, bb_index count,
+                                    const void *data)
+{
+    return bb_results_add(results, path, &(bb_results_form){unit, long_name, axes, count, false},
+                          data);
+}
+
+static inline bb_status results_axis(bb_results *results, const char *path, const char *unit,
+                                     const char *long_name, bb_index count, const double *values)
+{
+    return results_add(results, path, unit, long_name, NULL, count, values);
+}
+
+static inline bb_status results_text_axis(bb_results *results, const char *path,
+                                          const char *long_name, bb_index count,
+                                          const char *const *texts)
+{
+    return results_add(results, path, NULL, long_name, NULL, count, (const void *)texts);
+}
+
+static inline bb_status results_values(bb_results *results, const char *path, const char *unit,
+                                       const char *long_name, const char *axes, const double *data)
+{
+    return results_add(results, path, unit, long_name, axes, 0, data);
+}
+
+static inline bb_status results_measured(bb_results *results, const char *path, const char *unit,
+                                         const char *long_name, const char *axes,
+                                         const double *data)
+{
+    return bb_results_add(results, path, &(bb_results_form){unit, long_name, axes, 0, true}, data);
+}
+
+static inline bb_status results_texts(bb_results *results, const char *path, const char *long_name,
+                                      const char *axes, const char *const *texts)
+{
+    return results_add(results, path, NULL, long_name, axes, 0, (const void *)texts);
+}
+
 enum { FIXTURE_PIPELINES = 4, FIXTURE_STEPS = 3000 };
 
 /// Four pipelines, the last of which failed, and a long series that is stored in compressed chunks.
@@ -34,26 +75,26 @@ static inline bb_status fixture_fill(bb_results *results)
         series[i] = sin(1e-3 * i);
         steps[i % FIXTURE_STEPS] = i % FIXTURE_STEPS;
     }
-    BB_TRY(bb_results_axis(results, "wavelength", "um", "wavelength", 2, axis));
-    BB_TRY(bb_results_text_axis(results, "results/pipeline", "pipeline", 4, names));
-    BB_TRY(bb_results_axis(results, "results/step", "1", "time step", FIXTURE_STEPS, steps));
-    BB_TRY(bb_results_values(results, "results/step_ms", "ms", "end of the step", "step", steps));
+    BB_TRY(results_axis(results, "wavelength", "um", "wavelength", 2, axis));
+    BB_TRY(results_text_axis(results, "results/pipeline", "pipeline", 4, names));
+    BB_TRY(results_axis(results, "results/step", "1", "time step", FIXTURE_STEPS, steps));
+    BB_TRY(results_values(results, "results/step_ms", "ms", "end of the step", "step", steps));
     BB_TRY(bb_results_coordinate(results, "results/step_ms"));
-    BB_TRY(bb_results_texts(results, "results/status", "outcome", "pipeline", statuses));
-    BB_TRY(bb_results_values(results, "results/overlay_error_x_nm", "nm", "overlay error, x",
+    BB_TRY(results_texts(results, "results/status", "outcome", "pipeline", statuses));
+    BB_TRY(results_values(results, "results/overlay_error_x_nm", "nm", "overlay error, x",
                              "pipeline", overlay_x));
-    BB_TRY(bb_results_values(results, "results/overlay_error_y_nm", "nm", "overlay error, y",
+    BB_TRY(results_values(results, "results/overlay_error_y_nm", "nm", "overlay error, y",
                              "pipeline", overlay_y));
-    BB_TRY(bb_results_values(results, "results/operator_bytes", "byte", "bytes of the operator",
+    BB_TRY(results_values(results, "results/operator_bytes", "byte", "bytes of the operator",
                              "pipeline", bytes));
-    BB_TRY(bb_results_measured(results, "results/solve_time_s", "s", "time to apply", "pipeline",
+    BB_TRY(results_measured(results, "results/solve_time_s", "s", "time to apply", "pipeline",
                                seconds));
     BB_TRY(
-        bb_results_values(results, "results/series", "nm", "a series", "pipeline, step", series));
-    BB_TRY(bb_results_values(results, "results/by", "1", "over a shared axis",
+        results_values(results, "results/series", "nm", "a series", "pipeline, step", series));
+    BB_TRY(results_values(results, "results/by", "1", "over a shared axis",
                              "pipeline, wavelength", values));
-    BB_TRY(bb_results_values(results, "results/energy_j", "J", "not measured", "pipeline", NULL));
-    BB_TRY(bb_results_values(results, "results/total", "1", "a single value", "", values));
+    BB_TRY(results_values(results, "results/energy_j", "J", "not measured", "pipeline", NULL));
+    BB_TRY(results_values(results, "results/total", "1", "a single value", "", values));
     BB_TRY(bb_results_note(results, "", "title", "a fixture"));
     BB_TRY(bb_results_note(results, "", "experiment", "wafer"));
     BB_TRY(bb_results_note_number(results, "provenance", "seed", 1.0));
@@ -113,6 +154,20 @@ static inline const bb_dataset *dataset_in(const bb_results *results, const char
     char path[128];
     (void)snprintf(path, sizeof path, "%s/%s", group, name);
     return dataset_at(results, path);
+}
+
+/// Sets an item of a dataset.
+static inline void results_set(bb_results *results, const char *path, bb_index index, double value)
+{
+    dataset_at(results, path)->numbers[index] = value;
+}
+
+static inline void results_set_text(bb_results *results, const char *path, bb_index index,
+                                    const char *text)
+{
+    char **item = &dataset_at(results, path)->texts[index];
+    BB_RELEASE(item);
+    check_ok(bb_memory_text(text, item));
 }
 
 /// Numbers of a dataset.

@@ -28,11 +28,11 @@ TEST(columns_read_back)
     autoptr(bb_results) results = empty_results();
     check_ok(bb_results_write_sheet(results, "probes", &text));
     assert_int_equal(text.length, 0);
-    check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 2, time));
-    check_ok(bb_results_text_axis(results, "probes/word", "word", 2, words));
-    check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", rise));
-    check_ok(bb_results_values(results, "probes/two", "K", "no column", "time_s, word", table));
-    check_ok(bb_results_values(results, "probes/b_k", "K", "rise", "time_s", time));
+    check_ok(results_axis(results, "probes/time_s", "s", "time", 2, time));
+    check_ok(results_text_axis(results, "probes/word", "word", 2, words));
+    check_ok(results_values(results, "probes/a_k", "K", "rise", "time_s", rise));
+    check_ok(results_values(results, "probes/two", "K", "no column", "time_s, word", table));
+    check_ok(results_values(results, "probes/b_k", "K", "rise", "time_s", time));
     check_ok(bb_results_write_sheet(results, "probes", &text));
     assert_string_equal(bb_text_string(&text), "time_s,a_k,b_k\n"
                                                "0.1,0.33333333333333331,0.1\n"
@@ -58,8 +58,8 @@ TEST(steps_of_the_axis_stay_apart)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         autorelease(bb_text) text = {0};
         autoptr(bb_results) results = empty_results();
-        check_ok(bb_results_axis(results, "probes/time_s", "s", "time", 3, cases[c].time));
-        check_ok(bb_results_values(results, "probes/a_k", "K", "rise", "time_s", value));
+        check_ok(results_axis(results, "probes/time_s", "s", "time", 3, cases[c].time));
+        check_ok(results_values(results, "probes/a_k", "K", "rise", "time_s", value));
         check_ok(bb_results_write_sheet(results, "probes", &text));
         assert_string_equal(bb_text_string(&text), cases[c].lines);
     }

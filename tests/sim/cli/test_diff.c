@@ -65,7 +65,7 @@ TEST(prices_of_two_definitions_are_told)
     autorelease(bb_text) text = {0};
     for (int side = 0; side < 2; ++side) {
         files[side] = empty_results();
-        check_ok(bb_results_values(files[side], "results/strehl_loss", "1",
+        check_ok(results_values(files[side], "results/strehl_loss", "1",
                                    side == 0 ? "price: a" : "price: b", "", &price));
     }
     const bb_comparison pair = {
@@ -95,16 +95,16 @@ TEST(results_go_by_their_pipelines)
     check_ok(fixture_fill(b));
     expect_results(a, b, 0.0, 0, "");
     // Times do not count; NaN is NaN.
-    check_ok(bb_results_set(b, "results/solve_time_s", 1, 7.0));
+    results_set(b, "results/solve_time_s", 1, 7.0);
     expect_results(a, b, 0.0, 0, "");
-    check_ok(bb_results_set(b, "results/overlay_error_x_nm", 2, 0.5 * (1.0 + 1e-6)));
+    results_set(b, "results/overlay_error_x_nm", 2, 0.5 * (1.0 + 1e-6));
     expect_results(a, b, 0.0, 1,
                    "  fp16: overlay_error_x_nm 0.5 in a, 0.5000005 in b, relative 1e-06\n");
     expect_results(a, b, 1e-5, 0, "");
-    check_ok(bb_results_set(b, "results/overlay_error_x_nm", 2, NAN));
-    check_ok(bb_results_set_text(b, "results/status", 2, "not_spd"));
-    check_ok(bb_results_set(b, "results/by", 3, 5.0));
-    check_ok(bb_results_set(b, "results/total", 0, 4.0));
+    results_set(b, "results/overlay_error_x_nm", 2, NAN);
+    results_set_text(b, "results/status", 2, "not_spd");
+    results_set(b, "results/by", 3, 5.0);
+    results_set(b, "results/total", 0, 4.0);
     expect_results(a, b, 1e-5, 4,
                    "  fp16: status ok in a, not_spd in b\n"
                    "  fp16: overlay_error_x_nm 0.5 in a, nan in b\n"
@@ -114,9 +114,9 @@ TEST(results_go_by_their_pipelines)
     static const char *const names[] = {"fp16", "reference", "new"};
     static const double bytes[] = {2e6, 8e6, 1e6};
     autoptr(bb_results) c = empty_results();
-    check_ok(bb_results_text_axis(c, "results/pipeline", "pipeline", 3, names));
-    check_ok(bb_results_values(c, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
-    check_ok(bb_results_values(c, "results/extra", "1", "more", "pipeline", bytes));
+    check_ok(results_text_axis(c, "results/pipeline", "pipeline", 3, names));
+    check_ok(results_values(c, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
+    check_ok(results_values(c, "results/extra", "1", "more", "pipeline", bytes));
     const bb_comparison pair = {
         bb_experiment_find(&bb_experiments, "wafer"), {a, c}, {"a", "c"}, 0.0};
     autorelease(bb_text) text = {0};

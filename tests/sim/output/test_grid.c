@@ -65,9 +65,9 @@ TEST(counts_are_whole)
                    {"results/compression_ratio", "1", {0.5, 1.0, 2.0}}};
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 3, names));
+    check_ok(results_text_axis(results, "results/pipeline", "pipeline", 3, names));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
-        check_ok(bb_results_values(results, columns[i].path, columns[i].unit, "a column",
+        check_ok(results_values(results, columns[i].path, columns[i].unit, "a column",
                                    "pipeline", columns[i].values));
     }
     check_ok(bb_summary_write(bb_experiment_find(&bb_experiments, "fringe"), results, 5.0, &text));
@@ -122,13 +122,13 @@ TEST(answers_name_the_least_within_a_price, .setup_func = enter, .teardown_func 
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
                   "error 0.5000 nm, 0.05000 MB, 160 times fewer than the reference).");
     static const double costs[] = {4e-4, 2e-4, 3e-4, NAN};
-    check_ok(bb_results_measured(filled, "results/cost_usd", "USD", "cost", "pipeline", costs));
+    check_ok(results_measured(filled, "results/cost_usd", "USD", "cost", "pipeline", costs));
     bb_front_release(&front);
     check_ok(bb_front_find(source.experiment, filled, &front));
     expect_answer(1.0, BB_FRONT_COST,
                   "Reference: 8.000 MB. Least cost within overlay error 1 nm: fp32 (overlay error "
                   "0.02000 nm, 2.000e-04 USD, 2 times less than the reference).");
-    check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 0, 3.0));
+    results_set(filled, "results/overlay_error_x_nm", 0, 3.0);
     bb_front_release(&front);
     check_ok(bb_front_find(source.experiment, filled, &front));
     expect_answer(0.01, BB_FRONT_BYTES,
@@ -141,7 +141,7 @@ TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leav
     static const double ratios[] = {0.5, 1.0, 2.0, 2.0};
     bb_text text = {0};
     check_ok(
-        bb_results_values(filled, "results/compression_ratio", "1", "ratio", "pipeline", ratios));
+        results_values(filled, "results/compression_ratio", "1", "ratio", "pipeline", ratios));
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
                   "error 0.5000 nm, 2.000 MB, 2 times fewer than fp32).");
@@ -156,8 +156,8 @@ TEST(csv_is_exact, .setup_func = enter, .teardown_func = leave)
 {
     autorelease(bb_grid) grid = {0};
     bb_text text = {0};
-    check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 1, 0.1 + 0.2));
-    check_ok(bb_results_set_text(filled, "results/status", 3, "a, \"b\""));
+    results_set(filled, "results/overlay_error_x_nm", 1, 0.1 + 0.2);
+    results_set_text(filled, "results/status", 3, "a, \"b\"");
     check_ok(bb_grid_add_rows(&grid, filled, "fp32,hp3"));
     check_ok(bb_grid_add_named(&grid, &source, "overlay_error_x_nm,status,solve_time_s"));
     check_ok(bb_grid_format_csv(&grid, &text));
@@ -171,7 +171,7 @@ TEST(json_has_units_and_null, .setup_func = enter, .teardown_func = leave)
     autorelease(bb_grid) grid = {0};
     bb_text text = {0};
     const char *const answers[] = {"a \"sentence\"\x1b[2J\\"};
-    check_ok(bb_results_set(filled, "results/solve_time_s", 2, INFINITY));
+    results_set(filled, "results/solve_time_s", 2, INFINITY);
     check_ok(bb_grid_add_rows(&grid, filled, "fp16,hp3"));
     check_ok(bb_grid_add_named(&grid, &source, "overlay_error_x_nm,solve_time_s"));
     check_ok(bb_grid_format_json(&grid, &source, answers, 1, &text));
@@ -192,8 +192,8 @@ TEST(papers_escape_what_their_language_reads, .setup_func = enter, .teardown_fun
 {
     autorelease(bb_grid) grid = {0};
     bb_text text = {0};
-    check_ok(bb_results_set_text(filled, "results/status", 3, "a_b%c&d#e|f{g}^~\\$*<"));
-    check_ok(bb_results_set(filled, "results/overlay_error_x_nm", 3, -1.5e-9));
+    results_set_text(filled, "results/status", 3, "a_b%c&d#e|f{g}^~\\$*<");
+    results_set(filled, "results/overlay_error_x_nm", 3, -1.5e-9);
     check_ok(bb_grid_add_rows(&grid, filled, "fp16,hp3"));
     check_ok(bb_grid_add_named(&grid, &source, "status,overlay_error_x_nm"));
     check_ok(bb_grid_format_latex(&grid, &text));
@@ -259,10 +259,10 @@ TEST(tables_keep_to_80_columns, .setup_func = enter, .teardown_func = leave)
     char path[64];
     char all_names[400] = "";
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_results_text_axis(results, "results/pipeline", "names", 4, names));
+    check_ok(results_text_axis(results, "results/pipeline", "names", 4, names));
     for (int i = 0; i < MANY; ++i) {
         (void)snprintf(path, sizeof path, "results/overlay_number_%d", i);
-        check_ok(bb_results_values(results, path, "nm", "a number", "pipeline", NULL));
+        check_ok(results_values(results, path, "nm", "a number", "pipeline", NULL));
         (void)snprintf(all_names + strlen(all_names), sizeof all_names - strlen(all_names), "%s%s",
                        i == 0 ? "" : ",", path + strlen("results/"));
     }

@@ -84,7 +84,7 @@ TEST(unfinished_results_are_refused)
     write_results(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "status 'running'");
     check_ok(bb_results_note(results, "", "status", "complete"));
-    check_ok(bb_results_set(results, "results/by", 0, 1.5));
+    results_set(results, "results/by", 0, 1.5);
     write_results(results, "b.h5");
     check_fails(bb_reader_read("b.h5", &back), BB_IO, "damaged: the results have digest");
     assert_null(back);
@@ -99,9 +99,9 @@ static void add_configuration(bb_results *results)
     const char *names[] = {"a.yaml"};
     const char *texts[] = {text};
     const char *resolved[] = {"experiment: wafer\n"};
-    check_ok(bb_results_text_axis(results, "provenance/config_file", "files", 1, names));
-    check_ok(bb_results_texts(results, "provenance/config_as_typed", "text", "config_file", texts));
-    check_ok(bb_results_texts(results, "provenance/config_resolved", "text", "", resolved));
+    check_ok(results_text_axis(results, "provenance/config_file", "files", 1, names));
+    check_ok(results_texts(results, "provenance/config_as_typed", "text", "config_file", texts));
+    check_ok(results_texts(results, "provenance/config_resolved", "text", "", resolved));
 }
 
 TEST(xarray_opens_them_with_both_engines)

@@ -203,7 +203,7 @@ TEST(digests_do_not_see_it_and_a_table_declares_it)
     char before[BB_DIGEST_BYTES];
     char after[BB_DIGEST_BYTES];
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_results_values(results, "results/total", "1", "a value", "", &study.length_m));
+    check_ok(results_values(results, "results/total", "1", "a value", "", &study.length_m));
     check_ok(bb_results_digest(results, false, before));
     check_ok(bb_provenance_study(&toy_schema, &study, results));
     check_ok(bb_results_digest(results, false, after));

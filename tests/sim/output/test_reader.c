@@ -124,14 +124,14 @@ static bb_results *write_groups(const char *path)
     const bb_view view = bb_view_matrix(copy, 2, 3);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
     bb_results *results = fixture_results();
-    check_ok(bb_results_text_axis(results, "provenance/config_file", "files", 2, typed));
+    check_ok(results_text_axis(results, "provenance/config_file", "files", 2, typed));
     check_ok(
-        bb_results_texts(results, "provenance/config_as_typed", "texts", "config_file", typed));
+        results_texts(results, "provenance/config_as_typed", "texts", "config_file", typed));
     check_ok(bb_results_note(results, "provenance", "flags", flags));
     check_ok(bb_results_note(results, "provenance", "empty", ""));
-    check_ok(bb_results_axis(results, "search/trial", "1", "trial", 2, kept));
-    check_ok(bb_results_measured(results, "search/time_s", "s", "times", "trial", kept));
-    check_ok(bb_results_values(results, "search/by", "1", "shared", "trial, wavelength", NULL));
+    check_ok(results_axis(results, "search/trial", "1", "trial", 2, kept));
+    check_ok(results_measured(results, "search/time_s", "s", "times", "trial", kept));
+    check_ok(results_values(results, "search/by", "1", "shared", "trial, wavelength", NULL));
     check_ok(bb_results_operator(results, "C", "rows for a test", &source));
     check_ok(bb_provenance_end(results));
     check_ok(bb_file_write_by(path, true, fixture_write, results));
@@ -308,9 +308,9 @@ TEST(names_are_texts)
         autoptr(bb_results) results = empty_results();
         bb_results *back = NULL;
         if (i == 0) {
-            check_ok(bb_results_axis(results, paths[0], "1", "names", 2, NULL));
+            check_ok(results_axis(results, paths[0], "1", "names", 2, NULL));
         } else {
-            check_ok(bb_results_values(results, paths[1], "1", "how it ended", "", NULL));
+            check_ok(results_values(results, paths[1], "1", "how it ended", "", NULL));
         }
         check_ok(bb_results_note(results, "", "experiment", "wafer"));
         check_ok(bb_provenance_end(results));

@@ -46,13 +46,13 @@ TEST(dominated_pipelines_are_not_marked)
 {
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = fixture_results();
-    check_ok(bb_results_set(results, "results/operator_bytes", 1, 9e6));
-    check_ok(bb_results_set(results, "results/solve_time_s", 1, 3e-3));
+    results_set(results, "results/operator_bytes", 1, 9e6);
+    results_set(results, "results/solve_time_s", 1, 3e-3);
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
     assert_non_null(strstr(text.data, "\n  fp32 "));
     assert_non_null(strstr(text.data, "\n* reference "));
-    check_ok(bb_results_set(results, "results/overlay_error_x_nm", 0, NAN));
+    results_set(results, "results/overlay_error_x_nm", 0, NAN);
     bb_text_release(&text);
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 1e-9, &text));
@@ -65,11 +65,11 @@ static void check_marks(const char *device, double fp32_ms, double fp16_ms, cons
     const char *const devices[] = {device, device, device, "cpu"};
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = fixture_results();
-    check_ok(bb_results_texts(results, "results/device", "device", "pipeline", devices));
-    check_ok(bb_results_set(results, "results/operator_bytes", 1, 2e6));
-    check_ok(bb_results_set(results, "results/overlay_error_x_nm", 1, 0.5));
-    check_ok(bb_results_set(results, "results/solve_time_s", 1, 1e-3 * fp32_ms));
-    check_ok(bb_results_set(results, "results/solve_time_s", 2, 1e-3 * fp16_ms));
+    check_ok(results_texts(results, "results/device", "device", "pipeline", devices));
+    results_set(results, "results/operator_bytes", 1, 2e6);
+    results_set(results, "results/overlay_error_x_nm", 1, 0.5);
+    results_set(results, "results/solve_time_s", 1, 1e-3 * fp32_ms);
+    results_set(results, "results/solve_time_s", 2, 1e-3 * fp16_ms);
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
     const char *fp32 = strstr(text.data, " fp32 ");
@@ -100,7 +100,7 @@ TEST(a_lost_answer_is_never_marked)
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = fixture_results();
     check_ok(
-        bb_results_values(results, "results/qoi_relative_error", "1", "error", "pipeline", errors));
+        results_values(results, "results/qoi_relative_error", "1", "error", "pipeline", errors));
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, NAN, &text));
     assert_non_null(strstr(text.data, "\n* fp32 "));
@@ -113,7 +113,7 @@ TEST(a_residual_is_part_of_the_price)
     static const double residual[] = {0.0, 0.9, 0.5, NAN};
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = fixture_results();
-    check_ok(bb_results_values(results, "results/overlay_residual_nm", "nm", "residual", "pipeline",
+    check_ok(results_values(results, "results/overlay_residual_nm", "nm", "residual", "pipeline",
                                residual));
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
@@ -139,10 +139,10 @@ TEST(the_worst_draw_is_the_headline)
     };
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 4, names));
-    check_ok(bb_results_texts(results, "results/status", "outcome", "pipeline", statuses));
+    check_ok(results_text_axis(results, "results/pipeline", "pipeline", 4, names));
+    check_ok(results_texts(results, "results/status", "outcome", "pipeline", statuses));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
-        check_ok(bb_results_values(results, columns[i].path, "1", "a column", "pipeline",
+        check_ok(results_values(results, columns[i].path, "1", "a column", "pipeline",
                                    columns[i].values));
     }
     // Two prices of one draw, then the worst of both over the draws.
@@ -169,11 +169,11 @@ static void check_loss_marks(const double losses[3], const char *marks)
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = empty_results();
     fill_array(strehls, 3, i, 0.5 - losses[i]);
-    check_ok(bb_results_text_axis(results, "results/pipeline", "pipeline", 3, names));
-    check_ok(bb_results_values(results, "results/strehl", "1", "Strehl", "pipeline", strehls));
-    check_ok(bb_results_values(results, "results/strehl_loss", "1", "loss", "pipeline", losses));
+    check_ok(results_text_axis(results, "results/pipeline", "pipeline", 3, names));
+    check_ok(results_values(results, "results/strehl", "1", "Strehl", "pipeline", strehls));
+    check_ok(results_values(results, "results/strehl_loss", "1", "loss", "pipeline", losses));
     check_ok(
-        bb_results_values(results, "results/operator_bytes", "byte", "stored", "pipeline", bytes));
+        results_values(results, "results/operator_bytes", "byte", "stored", "pipeline", bytes));
     check_ok(bb_summary_write_full(bb_experiment_find(&bb_experiments, "ao"), results, NAN, &text));
     for (int i = 0; i < 3; ++i) {
         const char *row = strstr(text.data, names[i]);

@@ -42,21 +42,21 @@ static inline bb_status sweep_fixture_fill(bb_results *results)
             ratios[3 * p + i] = failed ? NAN : i == 2 ? 2.0 : 0.5 * (1 + i);
         }
     }
-    BB_TRY(bb_results_axis(results, "r0_m", "m", "Fried parameter", 2, r0));
-    BB_TRY(bb_results_axis(results, "width", "tiles", "band", 3, widths));
-    BB_TRY(bb_results_text_axis(results, "pipeline", "names", 3, names));
+    BB_TRY(results_axis(results, "r0_m", "m", "Fried parameter", 2, r0));
+    BB_TRY(results_axis(results, "width", "tiles", "band", 3, widths));
+    BB_TRY(results_text_axis(results, "pipeline", "names", 3, names));
     BB_TRY(bb_results_note(results, "r0_m", "key", "atmosphere.r0_m"));
     BB_TRY(
         bb_results_note(results, "width", "key", "pipelines." SWEEP_FIXTURE_NAME ".policy.width"));
     BB_TRY(
-        bb_results_values(results, "results/point_number", "1", "number", "r0_m, width", points));
-    BB_TRY(bb_results_texts(results, "results/point_status", "state", "r0_m, width", states));
-    BB_TRY(bb_results_texts(results, "results/status", "outcome", "r0_m, width, pipeline", ends));
-    BB_TRY(bb_results_values(results, "results/strehl_loss", "1", "price", "r0_m, width, pipeline",
+        results_values(results, "results/point_number", "1", "number", "r0_m, width", points));
+    BB_TRY(results_texts(results, "results/point_status", "state", "r0_m, width", states));
+    BB_TRY(results_texts(results, "results/status", "outcome", "r0_m, width, pipeline", ends));
+    BB_TRY(results_values(results, "results/strehl_loss", "1", "price", "r0_m, width, pipeline",
                              prices));
-    BB_TRY(bb_results_values(results, "results/operator_bytes", "byte", "stored",
+    BB_TRY(results_values(results, "results/operator_bytes", "byte", "stored",
                              "r0_m, width, pipeline", bytes));
-    BB_TRY(bb_results_values(results, "results/compression_ratio", "1", "ratio",
+    BB_TRY(results_values(results, "results/compression_ratio", "1", "ratio",
                              "r0_m, width, pipeline", ratios));
     BB_TRY(bb_results_note(results, "", "title", SWEEP_FIXTURE_TITLE));
     BB_TRY(bb_results_note(results, "", "experiment", "ao"));
@@ -88,11 +88,11 @@ static inline bb_status sweep_fixture_judge(bb_results *results)
         {"statistics/operator_bytes", {8e6, 4e6, 1e6, 2e6, 3e6}},
         {"statistics/worst_point", {0, 5, 0, 4, 5}},
     };
-    BB_TRY(bb_results_axis(results, "statistics/choice", "1", "index", 5, index));
-    BB_TRY(bb_results_texts(results, "statistics/choice_pipeline", "pipeline", "choice", who));
-    BB_TRY(bb_results_texts(results, "statistics/setting", "setting", "choice", how));
+    BB_TRY(results_axis(results, "statistics/choice", "1", "index", 5, index));
+    BB_TRY(results_texts(results, "statistics/choice_pipeline", "pipeline", "choice", who));
+    BB_TRY(results_texts(results, "statistics/setting", "setting", "choice", how));
     for (size_t c = 0; c < sizeof columns / sizeof *columns; ++c) {
-        BB_TRY(bb_results_values(results, columns[c].path, "1", "statistic", "choice",
+        BB_TRY(results_values(results, columns[c].path, "1", "statistic", "choice",
                                  columns[c].values));
     }
 done:

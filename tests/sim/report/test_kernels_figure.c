@@ -32,13 +32,13 @@ static bb_results *make_results(const char *const *names, const char *const *dev
     static const char *const against[ROWS] = {"copy", "copy", "read", "copy", "copy"};
     static const char *const libraries[ROWS] = {"axpy", "axpy", "", "", ""};
     bb_results *results = empty_results();
-    check_ok(bb_results_text_axis(results, "results/benchmark", "benchmark", ROWS, names));
-    check_ok(bb_results_texts(results, "results/device", "device", "benchmark", devices));
-    check_ok(bb_results_texts(results, "results/against", "against", "benchmark", against));
-    check_ok(bb_results_texts(results, "results/library", "library", "benchmark", libraries));
-    check_ok(bb_results_values(results, "results/kernel_share", "1", "share", "benchmark", shares));
+    check_ok(results_text_axis(results, "results/benchmark", "benchmark", ROWS, names));
+    check_ok(results_texts(results, "results/device", "device", "benchmark", devices));
+    check_ok(results_texts(results, "results/against", "against", "benchmark", against));
+    check_ok(results_texts(results, "results/library", "library", "benchmark", libraries));
+    check_ok(results_values(results, "results/kernel_share", "1", "share", "benchmark", shares));
     check_ok(
-        bb_results_values(results, "results/library_ratio", "1", "ratio", "benchmark", ratios));
+        results_values(results, "results/library_ratio", "1", "ratio", "benchmark", ratios));
     return results;
 }
 
@@ -137,7 +137,7 @@ TEST(other_kinds_take_one_file)
 {
     static const double numbers[ROWS] = {1e9, 1e9, 1e9, 1e9, 1e9};
     autoptr(bb_results) results = make_cpu();
-    check_ok(bb_results_values(results, "results/roof_bytes_per_s", "byte s-1", "roof", "benchmark",
+    check_ok(results_values(results, "results/roof_bytes_per_s", "byte s-1", "roof", "benchmark",
                                numbers));
     const bb_results *const more[] = {results};
     expect_refused(&(bb_plot_scene){.results = results, .more = more, .more_count = 1}, "roofline",

@@ -332,12 +332,12 @@ TEST(latencies_stand_in_their_bins)
     const double deadline = 50.0;
     autorelease(bb_figure) figure;
     autoptr(bb_results) results = empty_results();
-    check_ok(bb_results_text_axis(results, "kind", "kind of step", 2, kinds));
-    check_ok(bb_results_values(results, "results/deadline_us", "us", "deadline", "", &deadline));
-    check_ok(bb_results_axis(results, "latency/bin_us", "us", "bin", 4, bins));
-    check_ok(bb_results_values(results, "latency/count", "1", "steps", "kind, bin_us", counts));
-    check_ok(bb_results_axis(results, "worst/rank", "1", "rank", 2, ranks));
-    check_ok(bb_results_values(results, "worst/latency_us", "us", "latency", "rank", worst));
+    check_ok(results_text_axis(results, "kind", "kind of step", 2, kinds));
+    check_ok(results_values(results, "results/deadline_us", "us", "deadline", "", &deadline));
+    check_ok(results_axis(results, "latency/bin_us", "us", "bin", 4, bins));
+    check_ok(results_values(results, "latency/count", "1", "steps", "kind, bin_us", counts));
+    check_ok(results_axis(results, "worst/rank", "1", "rank", 2, ranks));
+    check_ok(results_values(results, "worst/latency_us", "us", "latency", "rank", worst));
     const bb_plot_scene scene = {.results = results};
     make(&scene, "latency", &figure);
     has(&figure.data, "# kind 0\n# latency, lower edge of the bin [us], steps\n1 70\n2 2\n3 1\n");

@@ -167,8 +167,8 @@ TEST(partial_searches_are_named)
     autorelease(bb_text) text = {0};
     check_ok(sweep_fixture_fill(partial));
     check_ok(sweep_fixture_judge(partial));
-    check_ok(bb_results_axis(partial, "search/group", "1", "group", 1, index));
-    check_ok(bb_results_texts(partial, "search/answer", "answer", "group", answers));
+    check_ok(results_axis(partial, "search/group", "1", "group", 1, index));
+    check_ok(results_texts(partial, "search/answer", "answer", "group", answers));
     check_ok(bb_results_note(partial, "", "status", "partial"));
     check_ok(bb_results_note(partial, "", "status_reason", "the search is not at its end"));
     check_ok(bb_swept_read(partial, bb_experiment_find(&bb_experiments, "ao"), &swept));
@@ -186,7 +186,7 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     autorelease(bb_figure) figure = {.format = BB_FIGURE_SVG, .width_cm = 16.0, .height_cm = 10.0};
     check_ok(sweep_fixture_fill(partial));
     check_ok(sweep_fixture_judge(partial));
-    check_ok(bb_results_values(partial, "statistics/points_unpriced", "1", "statistic", "choice",
+    check_ok(results_values(partial, "statistics/points_unpriced", "1", "statistic", "choice",
                                unpriced));
     check_ok(bb_results_note(partial, "", "status", "partial"));
     check_ok(bb_results_note(partial, "", "status_reason", "6 of 12 planned points were run"));

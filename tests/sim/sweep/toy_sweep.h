@@ -187,19 +187,19 @@ static inline bb_status toy_run(const void *study, const bb_run_options *options
             series[3 * p + i] = 100.0 * (double)p + i + toy->air.r0_m;
         }
     }
-    BB_TRY(bb_results_text_axis(results, "pipeline", "pipeline", count, names));
-    BB_TRY(bb_results_axis(results, "step", "ms", "steps", 3, steps));
-    BB_TRY(bb_results_texts(results, "results/status", "outcome", "pipeline", states));
-    BB_TRY(bb_results_values(results, "results/toy_error", "nm", "error", "pipeline", price));
+    BB_TRY(results_text_axis(results, "pipeline", "pipeline", count, names));
+    BB_TRY(results_axis(results, "step", "ms", "steps", 3, steps));
+    BB_TRY(results_texts(results, "results/status", "outcome", "pipeline", states));
+    BB_TRY(results_values(results, "results/toy_error", "nm", "error", "pipeline", price));
     BB_TRY(
-        bb_results_values(results, "results/compression_ratio", "1", "ratio", "pipeline", ratio));
+        results_values(results, "results/compression_ratio", "1", "ratio", "pipeline", ratio));
     BB_TRY(
-        bb_results_values(results, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
-    BB_TRY(bb_results_measured(results, "results/toy_time_s", "s", "time", "pipeline", elapsed));
-    BB_TRY(bb_results_values(results, "results/series", "1", "series", "pipeline, step", series));
-    BB_TRY(bb_results_values(results, "results/length_seen", "m", "length", "", &toy->length_m));
+        results_values(results, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
+    BB_TRY(results_measured(results, "results/toy_time_s", "s", "time", "pipeline", elapsed));
+    BB_TRY(results_values(results, "results/series", "1", "series", "pipeline, step", series));
+    BB_TRY(results_values(results, "results/length_seen", "m", "length", "", &toy->length_m));
     if (toy->act == TOY_MORE) {
-        BB_TRY(bb_results_values(results, "results/more", "1", "more", "pipeline", more));
+        BB_TRY(results_values(results, "results/more", "1", "more", "pipeline", more));
     }
 done:
     return status;

@@ -147,7 +147,7 @@ TEST(the_table_has_every_error)
     autoptr(bb_results) none = empty_results();
     check_ok(bb_wafer_overlay_print(none, &text));
     assert_int_equal(text.length, 0);
-    check_ok(bb_results_values(none, "results/overlay_statistics_nm", "nm", "", "", NULL));
+    check_ok(results_values(none, "results/overlay_statistics_nm", "nm", "", "", NULL));
     check_fails(bb_wafer_overlay_print(none, &text), BB_INVALID, "without 'results/pipeline'");
 }
 
