@@ -171,14 +171,13 @@ done:
 bb_status bb_bench_find(const char *name, bb_bench_case *out)
 {
     bb_status status = BB_OK;
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     for (int i = 0; i < CASES; ++i) {
         if (strcmp(cases[i].name, name) == 0) {
             *out = cases[i];
             goto done;
         }
-        bb_suggestion_consider(name, cases[i].name, &distance, &nearest);
+        bb_suggestion_add(&near, cases[i].name);
     }
     for (int kind = 0; kind < BB_DEVICE_KIND_COUNT; ++kind) {
         const char *dash = strrchr(name, '-');
@@ -191,9 +190,8 @@ bb_status bb_bench_find(const char *name, bb_bench_case *out)
             goto done;
         }
     }
-    BB_FAIL(BB_INVALID, "no benchmark '%s'%s%s%s; 'bitbudget-bench --list' lists them", name,
-            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-            nearest == NULL ? "" : "?)");
+    BB_FAIL(BB_INVALID, "no benchmark '%s'%s; 'bitbudget-bench --list' lists them", name,
+            bb_suggestion_text(&near));
 done:
     return status;
 }

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WORD_BYTES = 64 };
@@ -57,4 +59,18 @@ void bb_suggestion_consider(const char *word, const char *candidate, bb_index *d
         *distance = found;
         *best = candidate;
     }
+}
+
+void bb_suggestion_add(bb_suggestion *near, const char *candidate)
+{
+    near->distance = near->nearest == NULL ? PTRDIFF_MAX : near->distance;
+    bb_suggestion_consider(near->word, candidate, &near->distance, &near->nearest);
+}
+
+const char *bb_suggestion_text(bb_suggestion *near)
+{
+    if (near->nearest != NULL) {
+        (void)snprintf(near->text, sizeof near->text, " (did you mean %s?)", near->nearest);
+    }
+    return near->text;
 }

@@ -16,4 +16,17 @@ bb_index bb_suggestion_distance(const char *source, const char *target);
 void bb_suggestion_consider(const char *word, const char *candidate, bb_index *distance,
                             const char **best);
 
+/// The nearest of candidates. Zero-initialise but for `word`, which is borrowed, as candidates are.
+typedef struct bb_suggestion {
+    const char *word;
+    const char *nearest; ///< NULL: none is near
+    bb_index distance;   ///< of `nearest`; -1: no other takes its place
+    char text[192];
+} bb_suggestion;
+
+void bb_suggestion_add(bb_suggestion *near, const char *candidate);
+
+/// " (did you mean X?)" of the nearest, "" where there is none; of the suggestion.
+const char *bb_suggestion_text(bb_suggestion *near);
+
 #endif

@@ -279,22 +279,20 @@ bb_index bb_command_table(const bb_command **out)
 bb_status bb_command_table_find(const char *name, const bb_command **out)
 {
     bb_status status = BB_OK;
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     *out = NULL;
     for (int i = 0; i < COMMAND_COUNT; ++i) {
         if (strcmp(table[i].name, name) == 0) {
             *out = &table[i];
             goto done;
         }
-        bb_suggestion_consider(name, table[i].name, &distance, &nearest);
+        bb_suggestion_add(&near, table[i].name);
     }
     BB_REQUIRE(
         strcmp(name, "bench") != 0, BB_INVALID,
         "bench is the program bitbudget-bench: cmake --build build --target bitbudget-bench");
-    BB_FAIL(BB_INVALID, "no command '%s'%s%s%s; 'bitbudget --help' lists them", name,
-            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-            nearest == NULL ? "" : "?)");
+    BB_FAIL(BB_INVALID, "no command '%s'%s; 'bitbudget --help' lists them", name,
+            bb_suggestion_text(&near));
 done:
     return status;
 }

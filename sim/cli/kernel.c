@@ -317,15 +317,8 @@ done:
 
 static bb_status read_program(const bb_options *options, bb_kernel_source *source)
 {
-    bb_status status = BB_OK;
-    bb_problems problems = {0};
-    BB_TRY(read_description(options, source));
-    BB_TRY(bb_kernel_source_bind(source, options->operands + 2, options->operand_count - 2,
-                                 &problems));
-    BB_TRY(bb_kernel_source_report(source, &problems));
-done:
-    bb_problems_release(&problems);
-    return status;
+    return bb_kernel_source_load(options->operands[1], options->operands + 2,
+                                 options->operand_count - 2, source);
 }
 
 static bb_status check(const bb_options *options, bb_kernel_source *source)
@@ -433,23 +426,6 @@ done:
     return status;
 }
 
-// The sizes of a file's datasets, or of a set.
-static bb_status find_sizes(const bb_options *options, const bb_kernel_source *source,
-                            bb_object_file_data *out)
-{
-    bb_status status = BB_OK;
-    if (options->input != NULL) {
-        BB_TRY(bb_object_file_read(options->input, &source->program, out));
-        goto done;
-    }
-    BB_TRY(BB_ZEROED(source->program.object_count + 1, &out->objects));
-    out->count = source->program.object_count;
-    BB_TRY(bb_object_file_sizes(options->set != NULL ? options->set : "seed", source->path,
-                                &source->program, out->objects));
-done:
-    return status;
-}
-
 static bb_status explain(const bb_options *options, bb_kernel_source *source)
 {
     bb_status status = BB_OK;
@@ -461,11 +437,10 @@ static bb_status explain(const bb_options *options, bb_kernel_source *source)
     bb_text reasons = {0};
     const bb_choice_wish wish = wish_of(options);
     BB_TRY(bb_device_choice_require(options->device));
-    BB_REQUIRE(options->input == NULL || options->set == NULL, BB_INVALID,
-               "sizes are those of --in or of --set, not both");
     BB_TRY(bb_kernel_run_find_device(options->device, &kind));
     BB_TRY(read_program(options, source));
-    BB_TRY(find_sizes(options, source, &data));
+    BB_TRY(
+        bb_object_file_find(options->input, options->set, source->path, &source->program, &data));
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_binding_create_sizes(&source->program, data.objects, NULL, &sizes));
     BB_TRY(bb_kernel_choice_find(&wish, device, source, &sizes, &found, &reasons));
@@ -536,18 +511,16 @@ enum { ACTIONS = sizeof actions / sizeof actions[0] };
 static bb_status find_action(const char *name, const action **out)
 {
     bb_status status = BB_OK;
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     for (int i = 0; i < ACTIONS; ++i) {
         if (strcmp(actions[i].name, name) == 0) {
             *out = &actions[i];
             goto done;
         }
-        bb_suggestion_consider(name, actions[i].name, &distance, &nearest);
+        bb_suggestion_add(&near, actions[i].name);
     }
-    BB_FAIL(BB_INVALID, "kernel %s: expected one of check, run, source, explain, xml, list%s%s%s",
-            name, nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-            nearest == NULL ? "" : "?)");
+    BB_FAIL(BB_INVALID, "kernel %s: expected one of check, run, source, explain, xml, list%s", name,
+            bb_suggestion_text(&near));
 done:
     return status;
 }

@@ -228,17 +228,16 @@ done:
 // The option of a command that is nearest to what was typed, NULL where none is near.
 static const char *nearest_option(const char *typed, const bb_option_groups accepted)
 {
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
     const size_t dashes = strspn(typed, "-");
     char word[64];
+    bb_suggestion near = {.word = word};
     (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(typed + dashes, "="), typed + dashes);
     for (int i = 0; i < OPTION_COUNT; ++i) {
         if (bb_option_is_accepted(&table[i], accepted)) {
-            bb_suggestion_consider(word, table[i].name, &distance, &nearest);
+            bb_suggestion_add(&near, table[i].name);
         }
     }
-    return nearest;
+    return near.nearest;
 }
 
 static bb_status refuse_option(const char *typed, const char *command,

@@ -69,20 +69,18 @@ static bb_status choose_word(const char *option, const char *word, const char *c
 {
     bb_status status = BB_OK;
     bb_text list = {0};
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = word};
     *out = 0;
     for (int i = 0; i < count && word != NULL; ++i) {
         if (strcmp(words[i], word) == 0) {
             *out = i;
             goto done;
         }
-        bb_suggestion_consider(word, words[i], &distance, &nearest);
+        bb_suggestion_add(&near, words[i]);
         BB_TRY(bb_text_add(&list, "%s%s", i == 0 ? "" : ", ", words[i]));
     }
-    BB_REQUIRE(word == NULL, BB_INVALID, "--%s %s, expected one of %s%s%s%s", option, word,
-               bb_text_string(&list), nearest == NULL ? "" : " (did you mean ",
-               nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+    BB_REQUIRE(word == NULL, BB_INVALID, "--%s %s, expected one of %s%s", option, word,
+               bb_text_string(&list), bb_suggestion_text(&near));
 done:
     bb_text_release(&list);
     return status;

@@ -28,20 +28,6 @@ typedef struct kernel_subject {
 
 static const char subject_set[] = "own";
 
-static bb_status read_program(const bb_options *options, kernel_subject *out)
-{
-    bb_status status = BB_OK;
-    bb_problems problems = {0};
-    BB_TRY(bb_kernel_source_read(options->operands[0], &problems, &out->source));
-    BB_TRY(bb_kernel_source_report(&out->source, &problems));
-    BB_TRY(bb_kernel_source_bind(&out->source, options->operands + 1, options->operand_count - 1,
-                                 &problems));
-    BB_TRY(bb_kernel_source_report(&out->source, &problems));
-done:
-    bb_problems_release(&problems);
-    return status;
-}
-
 static bb_status read_parameters(const bb_options *options, kernel_subject *out)
 {
     bb_status status = BB_OK;
@@ -60,24 +46,6 @@ static bb_status read_parameters(const bb_options *options, kernel_subject *out)
 done:
     BB_RELEASE(&ones);
     bb_problems_release(&problems);
-    return status;
-}
-
-static bb_status read_data(const bb_options *options, kernel_subject *out)
-{
-    bb_status status = BB_OK;
-    const bb_program *program = &out->source.program;
-    BB_REQUIRE(options->set == NULL || options->input == NULL, BB_INVALID,
-               "sizes are those of --in or of --set, not both");
-    if (options->input != NULL) {
-        BB_TRY(bb_object_file_read(options->input, program, &out->data));
-        goto done;
-    }
-    BB_TRY(BB_ZEROED(program->object_count + 1, &out->data.objects));
-    out->data.count = program->object_count;
-    BB_TRY(bb_object_file_sizes(options->set != NULL ? options->set : "seed", out->source.path,
-                                program, out->data.objects));
-done:
     return status;
 }
 
@@ -110,8 +78,10 @@ done:
 static bb_status read_subject(const bb_options *options, kernel_subject *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(read_program(options, out));
-    BB_TRY(read_data(options, out));
+    BB_TRY(bb_kernel_source_load(options->operands[0], options->operands + 1,
+                                 options->operand_count - 1, &out->source));
+    BB_TRY(bb_object_file_find(options->input, options->set, out->source.path, &out->source.program,
+                               &out->data));
     BB_TRY(read_parameters(options, out));
     BB_TRY(make_subject(out));
 done:
@@ -245,15 +215,6 @@ done:
     return status;
 }
 
-static bb_status take_own(work *self)
-{
-    bb_status status = BB_OK;
-    const bb_options *options = self->options;
-    BB_TRY(read_subject(options, &self->users_kernel));
-done:
-    return status;
-}
-
 static bb_status take_type(work *self)
 {
     bb_status status = BB_OK;
@@ -295,7 +256,7 @@ static bb_status take_kernels(work *self)
     bb_status status = BB_OK;
     BB_TRY(find_mode(self));
     if (self->is_own) {
-        BB_TRY(take_own(self));
+        BB_TRY(read_subject(self->options, &self->users_kernel));
         goto done;
     }
     BB_TRY(take_managers(self));

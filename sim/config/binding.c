@@ -195,21 +195,20 @@ static const char *advise(const bb_key *key, const char *word)
 static bb_status bind_choice(binder *binding, const bb_key *key, const bb_node *node,
                              const char *path, int *out)
 {
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = node->text};
     if (node->kind == BB_NODE_SCALAR) {
         const int found = match_choice(key, node->text);
         if (found >= 0) {
             *out = found;
             return BB_OK;
         }
-        nearest = advise(key, node->text);
+        near.nearest = advise(key, node->text);
     }
-    const bool is_advised = nearest != NULL;
+    const bool is_advised = near.nearest != NULL;
     for (int i = 0; node->kind == BB_NODE_SCALAR && !is_advised && key->choices[i] != NULL; ++i) {
-        bb_suggestion_consider(node->text, key->choices[i], &distance, &nearest);
+        bb_suggestion_add(&near, key->choices[i]);
     }
-    return refuse(binding, key, node, path, nearest);
+    return refuse(binding, key, node, path, near.nearest);
 }
 
 static bb_status bind_boolean(binder *binding, const bb_key *key, const bb_node *node,
@@ -500,14 +499,15 @@ static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const 
     bb_status status = BB_OK;
     bb_text keys = {0};
     const char *own = translate(member->key);
-    const char *nearest = own != NULL && bb_binding_key(schema, own) != NULL ? own : NULL;
-    bb_index distance = nearest == NULL ? PTRDIFF_MAX : -1;
+    const bool is_own = own != NULL && bb_binding_key(schema, own) != NULL;
+    bb_suggestion near = {
+        .word = member->key, .nearest = is_own ? own : NULL, .distance = is_own ? -1 : 0};
     for (bb_index i = 0; i < schema->key_count; ++i) {
-        bb_suggestion_consider(member->key, schema->keys[i].name, &distance, &nearest);
+        bb_suggestion_add(&near, schema->keys[i].name);
         BB_TRY(bb_text_add(&keys, "%s%s", i == 0 ? "" : ", ", schema->keys[i].name));
     }
     // A key of a group inside this one: the user wrote it one level too high.
-    for (bb_index i = 0; nearest == NULL && i < schema->key_count; ++i) {
+    for (bb_index i = 0; near.nearest == NULL && i < schema->key_count; ++i) {
         const bb_key *group = &schema->keys[i];
         if (group->kind == BB_KEY_GROUP && bb_binding_key(group->schema, member->key) != NULL) {
             BB_TRY(bb_problems_add(binding->problems, member->key_place,
@@ -517,9 +517,8 @@ static bb_status refuse_unknown(binder *binding, const bb_schema *schema, const 
         }
     }
     BB_TRY(bb_problems_add(binding->problems, member->key_place,
-                           "%s: unknown key%s%s%s; valid keys: %s", path,
-                           nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-                           nearest == NULL ? "" : "?)", bb_text_string(&keys)));
+                           "%s: unknown key%s; valid keys: %s", path, bb_suggestion_text(&near),
+                           bb_text_string(&keys)));
 done:
     bb_text_release(&keys);
     return status;

@@ -62,8 +62,6 @@ static bb_status choose_schema(bb_config_base *base, const bb_config_request *re
 {
     bb_status status = BB_OK;
     bb_text words = {0};
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
     for (bb_index i = 0; i < request->override_count; ++i) {
         if (names_experiment(request->overrides[i])) {
             BB_TRY(bb_layers_override(&base->arena, NULL, base->tree, request->overrides[i],
@@ -72,6 +70,7 @@ static bb_status choose_schema(bb_config_base *base, const bb_config_request *re
     }
     const bb_node *node = bb_node_member(base->tree, "experiment");
     const char *name = node != NULL && node->kind == BB_NODE_SCALAR ? node->text : NULL;
+    bb_suggestion near = {.word = name};
     for (bb_index i = 0; i < request->schema_count; ++i) {
         const bb_schema *schema = request->schemas[i];
         if (name != NULL && strcmp(name, schema->name) == 0) {
@@ -79,15 +78,14 @@ static bb_status choose_schema(bb_config_base *base, const bb_config_request *re
             goto done;
         }
         if (name != NULL) {
-            bb_suggestion_consider(name, schema->name, &distance, &nearest);
+            bb_suggestion_add(&near, schema->name);
         }
         BB_TRY(bb_text_add(&words, "%s%s", i == 0 ? "" : ", ", schema->name));
     }
     BB_TRY(bb_problems_add(problems, node == NULL ? base->tree->place : node->place,
-                           "experiment%s%s: %sexpected one of %s%s%s%s", name == NULL ? "" : " = ",
+                           "experiment%s%s: %sexpected one of %s%s", name == NULL ? "" : " = ",
                            name == NULL ? "" : name, node == NULL ? "missing; " : "",
-                           bb_text_string(&words), nearest == NULL ? "" : " (did you mean ",
-                           nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)"));
+                           bb_text_string(&words), bb_suggestion_text(&near)));
 done:
     bb_text_release(&words);
     return status;

@@ -187,17 +187,15 @@ static bb_status refuse_column(opening *work, const bb_key *key, const char *fil
 {
     bb_status status = BB_OK;
     bb_text columns = {0};
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name->text};
     for (bb_index i = 0; i < key->schema->key_count; ++i) {
         const char *column = key->schema->keys[i].name;
-        bb_suggestion_consider(name->text, column, &distance, &nearest);
+        bb_suggestion_add(&near, column);
         BB_TRY(bb_text_add(&columns, "%s%s", i == 0 ? "" : ", ", column));
     }
     BB_TRY(bb_problems_add(work->problems, place_of(file, name),
-                           "column %.60s: unknown%s%s%s; columns of %s: %s", name->text,
-                           nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-                           nearest == NULL ? "" : "?)", key->name, bb_text_string(&columns)));
+                           "column %.60s: unknown%s; columns of %s: %s", name->text,
+                           bb_suggestion_text(&near), key->name, bb_text_string(&columns)));
 done:
     bb_text_release(&columns);
     return status;

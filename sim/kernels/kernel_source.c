@@ -78,14 +78,12 @@ static bool read_value(bb_element_type type, const char *text, bb_scalar *out)
 static bb_status refuse_unknown(const bb_program *program, const char *name, bb_place place,
                                 bb_problems *problems)
 {
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     for (int i = 0; i < program->parameter_count; ++i) {
-        bb_suggestion_consider(name, program->parameters[i].name, &distance, &nearest);
+        bb_suggestion_add(&near, program->parameters[i].name);
     }
-    return bb_problems_add(problems, place, "kernel %s has no parameter '%s'%s%s%s", program->name,
-                           name, nearest == NULL ? "" : " (did you mean ",
-                           nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+    return bb_problems_add(problems, place, "kernel %s has no parameter '%s'%s", program->name,
+                           name, bb_suggestion_text(&near));
 }
 
 static bb_status read_word(const bb_program *program, const char *word, bool *given,
@@ -182,17 +180,15 @@ static bb_status refuse_name(const char *name)
 {
     bb_status status = BB_OK;
     bb_shipped_names known = {0};
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     BB_TRY(bb_kernel_source_list(&known));
     for (bb_index i = 0; i < known.count; ++i) {
-        bb_suggestion_consider(name, known.names[i], &distance, &nearest);
+        bb_suggestion_add(&near, known.names[i]);
     }
     BB_FAIL(BB_IO,
-            "cannot read kernel '%s': no such file, nor a shipped kernel%s%s%s; 'bitbudget kernel "
+            "cannot read kernel '%s': no such file, nor a shipped kernel%s; 'bitbudget kernel "
             "list' lists those",
-            name, nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-            nearest == NULL ? "" : "?)");
+            name, bb_suggestion_text(&near));
 done:
     bb_shipped_names_release(&known);
     return status;
@@ -323,6 +319,20 @@ bb_status bb_kernel_source_report(const bb_kernel_source *source, const bb_probl
     BB_REQUIRE(problems->count == 0, BB_INVALID, "kernel '%s': %td problem%s", source->path,
                problems->count, problems->count == 1 ? "" : "s");
 done:
+    return status;
+}
+
+bb_status bb_kernel_source_load(const char *name, char *const *words, bb_index count,
+                                bb_kernel_source *out)
+{
+    bb_status status = BB_OK;
+    bb_problems problems = {0};
+    BB_TRY(bb_kernel_source_read(name, &problems, out));
+    BB_TRY(bb_kernel_source_report(out, &problems));
+    BB_TRY(bb_kernel_source_bind(out, words, count, &problems));
+    BB_TRY(bb_kernel_source_report(out, &problems));
+done:
+    bb_problems_release(&problems);
     return status;
 }
 

@@ -38,6 +38,10 @@ void bb_kernel_source_release(bb_kernel_source *source);
 BB_CHECKED bb_status bb_kernel_source_report(const bb_kernel_source *source,
                                              const bb_problems *problems);
 
+/// Reads, binds and reports.
+BB_CHECKED bb_status bb_kernel_source_load(const char *name, char *const *words, bb_index count,
+                                           bb_kernel_source *out);
+
 /// Names of the kernels that bb_kernel_source_find knows, sorted, each once; release with
 /// bb_shipped_names_release. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_kernel_source_list(bb_shipped_names *out);

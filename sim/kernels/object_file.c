@@ -93,21 +93,19 @@ static bb_status take_object(const char **place, const bb_program *program, bb_p
     const char *text = *place;
     const size_t length = strcspn(text, "=,");
     const char *number = text + length + 1;
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
     char typed[64];
+    bb_suggestion near = {.word = typed};
     int found = 0;
     (void)snprintf(typed, sizeof typed, "%.*s", (int)(length < 63 ? length : 63), text);
     while (found < program->object_count &&
            (strlen(program->objects[found].name) != length ||
             strncmp(program->objects[found].name, text, length) != 0)) {
-        bb_suggestion_consider(typed, program->objects[found].name, &distance, &nearest);
+        bb_suggestion_add(&near, program->objects[found].name);
         ++found;
     }
     BB_REQUIRE(found < program->object_count, BB_INVALID,
-               "--set %.80s: kernel %s has no object %s%s%s%s", text, program->name, typed,
-               nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-               nearest == NULL ? "" : "?)");
+               "--set %.80s: kernel %s has no object %s%s", text, program->name, typed,
+               bb_suggestion_text(&near));
     BB_REQUIRE(out[found].columns < 0, BB_INVALID, "--set %.80s: %s has its size already", text,
                program->objects[found].name);
     out[found].rows = 1;
@@ -124,8 +122,10 @@ done:
     return status;
 }
 
-bb_status bb_object_file_sizes(const char *text, const char *path, const bb_program *program,
-                               bb_program_data *out)
+// Fills columns and rows of `out` [object_count]; `path` is the kernel's file, by whose name its
+// benchmark data are found.
+static bb_status find_sizes(const char *text, const char *path, const bb_program *program,
+                            bb_program_data *out)
 {
     bb_status status = BB_OK;
     if (strchr(text, '=') == NULL) {
@@ -536,4 +536,21 @@ bb_status bb_object_file_write(const char *path, bool force, const bb_program *p
 {
     writing work = {program, data, record};
     return bb_file_write_by(path, force, write_here, &work);
+}
+
+bb_status bb_object_file_find(const char *file, const char *set, const char *kernel,
+                              const bb_program *program, bb_object_file_data *out)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(file == NULL || set == NULL, BB_INVALID,
+               "sizes are those of --in or of --set, not both");
+    if (file != NULL) {
+        BB_TRY(bb_object_file_read(file, program, out));
+        goto done;
+    }
+    BB_TRY(BB_ZEROED(program->object_count + 1, &out->objects));
+    out->count = program->object_count;
+    BB_TRY(find_sizes(set != NULL ? set : "seed", kernel, program, out->objects));
+done:
+    return status;
 }

@@ -9,13 +9,6 @@
 
 #include "solvers/kernels/program/binding.h"
 
-/// Reads sizes as they are typed, "A=2048x1024,b=2048", or of a set of the benchmark data, "large":
-/// fills columns and rows of `out` [object_count]; `path` is the kernel's file, by whose name its
-/// benchmark data are found. Errors: BB_INVALID (no such set or object, an object without sizes, no
-/// number).
-BB_CHECKED bb_status bb_object_file_sizes(const char *text, const char *path,
-                                          const bb_program *program, bb_program_data *out);
-
 /// Elements of all objects of a program; zero-initialise, release with bb_object_file_release.
 typedef struct bb_object_file_data {
     bb_program_data *objects; ///< [count]; elements owned, NULL where there are none
@@ -33,6 +26,13 @@ typedef struct bb_object_file_data {
 BB_CHECKED bb_status bb_object_file_read(const char *path, const bb_program *program,
                                          bb_object_file_data *out);
 void bb_object_file_release(bb_object_file_data *data);
+
+/// Objects of a file or, without elements, of sizes: `set` is as typed, "A=2048x1024,b=2048", or
+/// names a set of the benchmark data of file `kernel`; NULL: "seed". Errors: those of
+/// bb_object_file_read, BB_INVALID (both; no such set or object, an object without sizes, no
+/// number).
+BB_CHECKED bb_status bb_object_file_find(const char *file, const char *set, const char *kernel,
+                                         const bb_program *program, bb_object_file_data *out);
 
 /// What stands in a file beside the objects.
 typedef struct bb_object_file_record {

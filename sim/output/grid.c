@@ -403,8 +403,7 @@ done:
 // Says what is wrong with a name that is no dataset over pipelines alone.
 static bb_status refuse_dataset(const bb_grid_source *source, const char *name)
 {
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     const bb_index rows = names_of(source->results)->count;
     for (bb_index i = 0; i < bb_results_count(source->results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(source->results, i);
@@ -416,13 +415,12 @@ static bb_status refuse_dataset(const bb_grid_source *source, const char *name)
         }
         if (strcmp(dataset->group, "results") == 0 &&
             bb_front_column(source->results, dataset->name, rows) != NULL) {
-            bb_suggestion_consider(name, dataset->name, &distance, &nearest);
+            bb_suggestion_add(&near, dataset->name);
         }
     }
     return bb_status_set(BB_INVALID, __FILE__, __LINE__,
-                         "--columns %s: no dataset '%s' in /results of '%s'%s%s%s", name, name,
-                         source->path, nearest == NULL ? "" : " (did you mean ",
-                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+                         "--columns %s: no dataset '%s' in /results of '%s'%s", name, name,
+                         source->path, bb_suggestion_text(&near));
 }
 
 // "operator_bytes [byte]", as its dataset has it.
@@ -464,20 +462,18 @@ done:
 
 static bb_status check_name(const char *name, const bb_grid_source *sources, bb_index count)
 {
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     for (bb_index s = 0; s < count; ++s) {
         const bb_dataset *names = names_of(sources[s].results);
         if (find_text((const char *const *)names->texts, names->count, name) >= 0) {
             return BB_OK;
         }
         for (bb_index i = 0; i < names->count; ++i) {
-            bb_suggestion_consider(name, names->texts[i], &distance, &nearest);
+            bb_suggestion_add(&near, names->texts[i]);
         }
     }
-    return bb_status_set(BB_INVALID, __FILE__, __LINE__, "--pipeline %s: no pipeline '%s'%s%s%s",
-                         name, name, nearest == NULL ? "" : " (did you mean ",
-                         nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+    return bb_status_set(BB_INVALID, __FILE__, __LINE__, "--pipeline %s: no pipeline '%s'%s", name,
+                         name, bb_suggestion_text(&near));
 }
 
 bb_status bb_grid_check_names(const char *only, const bb_grid_source *sources, bb_index count)

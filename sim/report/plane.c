@@ -24,15 +24,13 @@ static bb_status find_key(const bb_swept *swept, const char *option, const char 
                           const bb_swept_key **out)
 {
     bb_status status = BB_OK;
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = name};
     const bb_index found = bb_swept_find_key(swept, name);
     for (bb_index k = 0; k < swept->key_count; ++k) {
-        bb_suggestion_consider(name, swept->keys[k].name, &distance, &nearest);
+        bb_suggestion_add(&near, swept->keys[k].name);
     }
-    BB_REQUIRE(found >= 0, BB_INVALID, "--%s %s, expected a swept key%s%s%s", option, name,
-               nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-               nearest == NULL ? "" : "?)");
+    BB_REQUIRE(found >= 0, BB_INVALID, "--%s %s, expected a swept key%s", option, name,
+               bb_suggestion_text(&near));
     *out = &swept->keys[found];
 done:
     return status;
@@ -122,8 +120,7 @@ static bb_index default_pipeline(const bb_plane *set)
 static bb_status choose_pipeline(const bb_plot_scene *scene, bb_plane *set)
 {
     bb_status status = BB_OK;
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = scene->pipeline};
     const bb_dataset *names = set->swept.pipelines;
     if (scene->pipeline == NULL) {
         set->pipeline = default_pipeline(set);
@@ -131,11 +128,10 @@ static bb_status choose_pipeline(const bb_plot_scene *scene, bb_plane *set)
     }
     set->pipeline = find_pipeline(&set->swept, scene->pipeline, strlen(scene->pipeline));
     for (bb_index p = 0; p < names->count; ++p) {
-        bb_suggestion_consider(scene->pipeline, names->texts[p], &distance, &nearest);
+        bb_suggestion_add(&near, names->texts[p]);
     }
-    BB_REQUIRE(set->pipeline >= 0, BB_INVALID, "--pipeline %s is none of this file%s%s%s",
-               scene->pipeline, nearest == NULL ? "" : " (did you mean ",
-               nearest == NULL ? "" : nearest, nearest == NULL ? "" : "?)");
+    BB_REQUIRE(set->pipeline >= 0, BB_INVALID, "--pipeline %s is none of this file%s",
+               scene->pipeline, bb_suggestion_text(&near));
     BB_REQUIRE(set->y != NULL, BB_INVALID,
                "--pipeline names one, and each has a row of its own: give --y KEY or neither");
 done:

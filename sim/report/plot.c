@@ -56,15 +56,13 @@ static const bb_plot_kind *find_kind(const char *name, bool of_sweeps)
 bb_status bb_plot_check(const char *kind)
 {
     bb_status status = BB_OK;
-    const char *nearest = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    bb_suggestion near = {.word = kind};
     for (int k = 0; k < KINDS; ++k) {
-        bb_suggestion_consider(kind, kinds[k]->name, &distance, &nearest);
+        bb_suggestion_add(&near, kinds[k]->name);
     }
     BB_REQUIRE(find_kind(kind, false) != NULL, BB_INVALID,
-               "no kind of picture '%s'%s%s%s; 'bitbudget plot --list FILE' lists them", kind,
-               nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-               nearest == NULL ? "" : "?)");
+               "no kind of picture '%s'%s; 'bitbudget plot --list FILE' lists them", kind,
+               bb_suggestion_text(&near));
 done:
     return status;
 }

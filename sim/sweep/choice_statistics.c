@@ -113,8 +113,8 @@ done:
 // Numbers of a choice's points while they are gathered; each [slots].
 typedef struct gathering {
     bb_index *settings; // of the pipeline at each slot, -1: it is none of that study's
-    double *prices, *bits, *bytes, *values;
-    bb_index price_count, bit_count, byte_count, value_count;
+    double *prices, *bits, *bytes;
+    bb_index price_count, bit_count, byte_count;
 } gathering;
 
 static double quantile(double *values, bb_index count, double part)
@@ -133,11 +133,9 @@ static void add(double value, double *values, bb_index *count)
     }
 }
 
-static void take_point(const bb_collection *collection, bb_index slot, gathering *work,
+static void take_point(const bb_collection *collection, bb_index slot, bb_index p, gathering *work,
                        bb_choice *choice)
 {
-    const bb_sweep *sweep = collection->plan->sweep;
-    const bb_index p = choice->pipeline;
     const double price = bb_choice_price(collection, slot, p);
     const char *state = bb_collection_text(collection, "status", slot, p);
     ++choice->points;
@@ -146,21 +144,15 @@ static void take_point(const bb_collection *collection, bb_index slot, gathering
         return;
     }
     choice->unpriced += isnan(price);
-    if (!isnan(price) && (choice->worst_point < 0 || price > choice->price_worst)) {
+    if (!isnan(price) && !(price <= choice->price_worst)) {
         choice->price_worst = price;
-        choice->worst_point = collection->points[slot];
+        choice->worst_point = (double)collection->points[slot];
     }
     const double bits = 32.0 / bb_collection_number(collection, "compression_ratio", slot, p);
     add(price, work->prices, &work->price_count);
     add(bits, work->bits, &work->bit_count);
     add(bb_collection_number(collection, "operator_bytes", slot, p), work->bytes,
         &work->byte_count);
-    if (sweep->searches) {
-        add(strcmp(sweep->search.minimise, "bits_per_value") == 0
-                ? bits
-                : bb_collection_number(collection, sweep->search.minimise, slot, p),
-            work->values, &work->value_count);
-    }
 }
 
 // Whether results of the point count: those that failed as a whole have no pipelines.
@@ -180,28 +172,27 @@ static void find_settings(const bb_collection *collection, bb_index pipeline, ga
     }
 }
 
-static bb_status fill_choice(const bb_collection *collection, bb_index setting, gathering *work,
-                             bb_choice *choice)
+static bb_status fill_choice(const bb_collection *collection, bb_index pipeline, bb_index setting,
+                             gathering *work, bb_choice *choice)
 {
     bb_status status = BB_OK;
-    work->price_count = work->bit_count = work->byte_count = work->value_count = 0;
+    work->price_count = work->bit_count = work->byte_count = 0;
     for (bb_index s = 0; s < collection->slot_count; ++s) {
         const bb_index point = collection->points[s];
         if (work->settings[s] != setting) {
             continue;
         }
         if (choice->setting == NULL) {
-            BB_TRY(describe_setting(collection, choice->pipeline, point, &choice->setting));
+            BB_TRY(describe_setting(collection, pipeline, point, &choice->setting));
         }
-        take_point(collection, s, work, choice);
+        take_point(collection, s, pipeline, work, choice);
     }
-    choice->share_failed = (double)choice->failed / (double)choice->points;
-    choice->failure_bound = bb_failure_bound(choice->failed, choice->points);
+    choice->share_failed = choice->failed / choice->points;
+    choice->failure_bound = bb_failure_bound((bb_index)choice->failed, (bb_index)choice->points);
     choice->price_median = quantile(work->prices, work->price_count, 0.5);
     choice->price_p99 = quantile(work->prices, work->price_count, 0.99);
     choice->bits_per_value = quantile(work->bits, work->bit_count, 0.5);
     choice->operator_bytes = quantile(work->bytes, work->byte_count, 0.5);
-    choice->value = quantile(work->values, work->value_count, 0.5);
 done:
     return status;
 }
@@ -227,22 +218,21 @@ bb_status bb_choices_find(const bb_collection *collection, bb_choices *out)
     BB_TRY(BB_ALLOCATE(collection->slot_count, &work.prices));
     BB_TRY(BB_ALLOCATE(collection->slot_count, &work.bits));
     BB_TRY(BB_ALLOCATE(collection->slot_count, &work.bytes));
-    BB_TRY(BB_ALLOCATE(collection->slot_count, &work.values));
     for (bb_index p = 0; p < collection->pipeline_count; ++p) {
         const bb_index settings = count_settings(collection, p);
         find_settings(collection, p, &work);
         for (bb_index s = 0; s < settings; ++s) {
             bb_choice *choice = &out->choices[out->count];
-            *choice = (bb_choice){.pipeline = p,
+            *choice = (bb_choice){.index = (double)out->count,
                                   .name = collection->pipelines[p],
                                   .price_worst = NAN,
-                                  .worst_point = -1};
-            BB_TRY(fill_choice(collection, s, &work, choice));
-            out->count += choice->points > 0; // one that no point had is left out
+                                  .worst_point = NAN};
+            BB_TRY(fill_choice(collection, p, s, &work, choice));
+            choice->safe = choice->failed > 0.0 ? 0.0 : is_finished ? 1.0 : (double)NAN;
+            out->count += choice->points > 0.0; // one that no point had is left out
         }
     }
 done:
-    BB_RELEASE(&work.values);
     BB_RELEASE(&work.bytes);
     BB_RELEASE(&work.bits);
     BB_RELEASE(&work.prices);
@@ -262,47 +252,40 @@ void bb_choices_release(bb_choices *choices)
     choices->count = 0;
 }
 
-// A choice as /statistics has it.
-typedef struct choice_row {
-    double index, points, failed, unpriced, share_failed, failure_bound, safe;
-    double price_median, price_p99, price_worst, worst_point, bits_per_value, operator_bytes;
-    const char *pipeline, *setting;
-} choice_row;
-
 static const bb_output outputs[] = {
     {"choice", "choice", "1", "index of the choice", .note = "a pipeline with its own swept keys",
-     .member = offsetof(choice_row, index)},
+     .member = offsetof(bb_choice, index)},
     {"choice_pipeline", "choice", NULL, "pipeline", .note = NULL,
-     .member = offsetof(choice_row, pipeline), .coordinate = true},
+     .member = offsetof(bb_choice, name), .coordinate = true},
     {"setting", "choice", NULL, "values of the swept keys that are the pipeline's own",
-     .note = "empty where none is", .member = offsetof(choice_row, setting), .coordinate = true},
+     .note = "empty where none is", .member = offsetof(bb_choice, setting), .coordinate = true},
     {"points", "choice", "1", "conditions at which it was run", .note = NULL,
-     .member = offsetof(choice_row, points)},
+     .member = offsetof(bb_choice, points)},
     {"points_failed", "choice", "1", "of which so many it did not finish", .note = NULL,
-     .member = offsetof(choice_row, failed)},
+     .member = offsetof(bb_choice, failed)},
     {"points_unpriced", "choice", "1", "at so many it finished and has no price", .note = NULL,
-     .member = offsetof(choice_row, unpriced)},
+     .member = offsetof(bb_choice, unpriced)},
     {"share_failed", "choice", "1", "share of the failed", .note = NULL,
-     .member = offsetof(choice_row, share_failed)},
+     .member = offsetof(bb_choice, share_failed)},
     {"share_failed_bound", "choice", "1",
      "upper bound of the probability to fail, 95 % confidence, one-sided",
      .note = "Clopper and Pearson, as if conditions were drawn",
-     .member = offsetof(choice_row, failure_bound)},
+     .member = offsetof(bb_choice, failure_bound)},
     {"safe", "choice", "1", "1 where it finished at every condition",
-     .note = "NaN where it did so far, and points are to do", .member = offsetof(choice_row, safe)},
+     .note = "NaN where it did so far, and points are to do", .member = offsetof(bb_choice, safe)},
     {"price_median", "choice", "<the price's>", "median price over the conditions",
      .note = "of those that it finished, as the next two",
-     .member = offsetof(choice_row, price_median)},
+     .member = offsetof(bb_choice, price_median)},
     {"price_p99", "choice", "<the price's>", "99th percentile of the price", .note = NULL,
-     .member = offsetof(choice_row, price_p99)},
+     .member = offsetof(bb_choice, price_p99)},
     {"price_most", "choice", "<the price's>", "largest price", .note = NULL,
-     .member = offsetof(choice_row, price_worst)},
+     .member = offsetof(bb_choice, price_worst)},
     {"worst_point", "choice", "1", "number of the point where the price is largest", .note = NULL,
-     .member = offsetof(choice_row, worst_point)},
+     .member = offsetof(bb_choice, worst_point)},
     {"bits_per_value", "choice", "1", "median of 32 over compression_ratio", .note = NULL,
-     .member = offsetof(choice_row, bits_per_value)},
+     .member = offsetof(bb_choice, bits_per_value)},
     {"operator_bytes", "choice", "byte", "median of the operator as stored", .note = NULL,
-     .member = offsetof(choice_row, operator_bytes)},
+     .member = offsetof(bb_choice, operator_bytes)},
 };
 
 const bb_output_table bb_choice_outputs = {.title = "/statistics, collections of sweeps",
@@ -312,39 +295,12 @@ const bb_output_table bb_choice_outputs = {.title = "/statistics, collections of
 
 bb_status bb_choices_publish(const bb_choices *choices, const char *price_unit, bb_results *results)
 {
-    bb_status status = BB_OK;
-    choice_row *rows = NULL;
     const bb_output_fill fill = {.unit = price_unit};
-    if (choices->count == 0) {
-        goto done;
-    }
-    BB_TRY(BB_ALLOCATE(choices->count, &rows));
-    for (bb_index i = 0; i < choices->count; ++i) {
-        const bb_choice *choice = &choices->choices[i];
-        rows[i] =
-            (choice_row){.index = (double)i,
-                         .points = (double)choice->points,
-                         .failed = (double)choice->failed,
-                         .unpriced = (double)choice->unpriced,
-                         .share_failed = choice->share_failed,
-                         .failure_bound = choice->failure_bound,
-                         .safe = choice->failed > 0 ? 0.0
-                                 : choices->partial ? (double)NAN
-                                                    : 1.0,
-                         .price_median = choice->price_median,
-                         .price_p99 = choice->price_p99,
-                         .price_worst = choice->price_worst,
-                         .worst_point = choice->worst_point < 0 ? NAN : (double)choice->worst_point,
-                         .bits_per_value = choice->bits_per_value,
-                         .operator_bytes = choice->operator_bytes,
-                         .pipeline = choice->name,
-                         .setting = choice->setting};
-    }
-    BB_TRY(bb_output_table_publish_records(&bb_choice_outputs, rows, sizeof *rows, choices->count,
-                                           &fill, results));
-done:
-    BB_RELEASE(&rows);
-    return status;
+    return choices->count == 0
+               ? BB_OK
+               : bb_output_table_publish_records(&bb_choice_outputs, choices->choices,
+                                                 sizeof *choices->choices, choices->count, &fill,
+                                                 results);
 }
 
 // A number of a cell, "-" where there is none.
@@ -362,7 +318,7 @@ static bb_status list_unpriced(const bb_choices *choices, bb_text *out)
     for (bb_index i = 0; i < choices->count; ++i) {
         const bb_choice *choice = &choices->choices[i];
         if (choice->unpriced > 0) {
-            BB_TRY(bb_text_add(out, "%s%s%s%s (%td of %td)", count++ == 0 ? "No price: " : ", ",
+            BB_TRY(bb_text_add(out, "%s%s%s%s (%.0f of %.0f)", count++ == 0 ? "No price: " : ", ",
                                choice->name, choice->setting[0] == '\0' ? "" : ", ",
                                choice->setting, choice->unpriced, choice->points));
         }
@@ -408,7 +364,7 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
                        "worst %.3g (",
                        price, max_loss, ran, best->name, best->setting[0] == '\0' ? "" : " (",
                        best->setting, best->setting[0] == '\0' ? "" : ")", best->price_worst));
-    BB_TRY(bb_sweep_describe(collection->plan->sweep, best->worst_point, out));
+    BB_TRY(bb_sweep_describe(collection->plan->sweep, (bb_index)best->worst_point, out));
     BB_TRY(bb_text_add(out, ").\n"));
 done:
     return status;
@@ -424,7 +380,7 @@ bb_status bb_choices_list(const bb_choices *choices, const bb_collection *collec
     for (bb_index i = 0; i < choices->count; ++i) {
         const bb_choice *choice = &choices->choices[i];
         char failed[32];
-        (void)snprintf(failed, sizeof failed, "%td/%td", choice->failed, choice->points);
+        (void)snprintf(failed, sizeof failed, "%.0f/%.0f", choice->failed, choice->points);
         BB_TRY(bb_text_add(out, "%-21.21s %-14.14s %9s", choice->name, choice->setting, failed));
         BB_TRY(add_number(choice->price_median, 10, out));
         BB_TRY(add_number(choice->price_worst, 10, out));

@@ -8,19 +8,20 @@
 
 #include "sim/sweep/collection.h"
 
-/// Prices are in the unit of the experiment's, NaN where no point finished.
+/// A row of bb_choice_outputs. Prices are in the unit of the experiment's, NaN where no point
+/// finished.
 typedef struct bb_choice {
-    bb_index pipeline; ///< of the collection
-    const char *name;  ///< of that
-    char *setting;     ///< values of its own keys, "width 2"; "" where none is swept
-    bb_index points, failed;
-    bb_index unpriced;                  ///< points where it finished and has no price
+    double index;
+    const char *name; ///< of the pipeline
+    char *setting;    ///< values of its own keys, "width 2"; "" where none is swept
+    double points, failed;
+    double unpriced;                    ///< points where it finished and has no price
     double share_failed, failure_bound; ///< bb_failure_bound
+    double safe;                        ///< 0, 1, NaN: so far
     double price_median, price_p99, price_worst;
-    bb_index worst_point;  ///< where the price is that; -1: none
+    double worst_point;    ///< where the price is that; NaN: none
     double bits_per_value; ///< median of 32 / compression_ratio
     double operator_bytes; ///< median
-    double value;          ///< median of what a search minimises, else NaN
 } bb_choice;
 
 typedef struct bb_choices {

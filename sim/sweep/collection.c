@@ -74,18 +74,6 @@ done:
     return status;
 }
 
-static bb_status write_file(const bb_sweep_collect_request *request,
-                            const bb_collection *collection, const bb_choices *choices)
-{
-    bb_status status = BB_OK;
-    bb_results *results = NULL;
-    BB_TRY(build_results(request, collection, choices, &results));
-    BB_TRY(bb_image_save(results, request->output, request->force));
-done:
-    bb_results_destroy(&results);
-    return status;
-}
-
 static bb_status write_csv(const bb_sweep_collect_request *request, const bb_collection *collection)
 {
     bb_status status = BB_OK;
@@ -113,59 +101,82 @@ done:
     return status;
 }
 
+// What is known of a sweep so far. Zero-initialise; release with release_state.
+typedef struct sweep_state {
+    bb_sweep_progress progress;
+    bb_collection *collection;
+    bb_choices choices;
+} sweep_state;
+
+static void release_state(sweep_state *state)
+{
+    bb_choices_release(&state->choices);
+    bb_collection_destroy(&state->collection);
+    bb_sweep_progress_release(&state->progress);
+}
+
+static bb_status read_state(const bb_sweep_collect_request *request, sweep_state *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_sweep_progress_read(request->plan, &out->progress));
+    BB_TRY(check_complete(request, &out->progress));
+    BB_TRY(bb_collection_read(request->plan, &out->progress, &out->collection));
+    BB_TRY(bb_choices_find(out->collection, &out->choices));
+done:
+    return status;
+}
+
 bb_status bb_sweep_collect_results(const bb_sweep_collect_request *request, bb_results **out)
 {
     bb_status status = BB_OK;
-    bb_sweep_progress progress = {0};
-    bb_collection *collection = NULL;
-    bb_choices choices = {0};
-    BB_TRY(bb_sweep_progress_read(request->plan, &progress));
-    BB_TRY(check_complete(request, &progress));
-    BB_TRY(bb_collection_read(request->plan, &progress, &collection));
-    BB_TRY(bb_choices_find(collection, &choices));
-    BB_TRY(build_results(request, collection, &choices, out));
+    sweep_state state = {.collection = NULL};
+    BB_TRY(read_state(request, &state));
+    BB_TRY(build_results(request, state.collection, &state.choices, out));
 done:
-    bb_choices_release(&choices);
-    bb_collection_destroy(&collection);
-    bb_sweep_progress_release(&progress);
+    release_state(&state);
+    return status;
+}
+
+static bb_status write_answer(const bb_sweep_collect_request *request, const sweep_state *state,
+                              bb_text *answer)
+{
+    bb_status status = BB_OK;
+    if (!request->plan->sweep->searches) {
+        BB_TRY(bb_sweep_progress_list(&state->progress, answer));
+        BB_TRY(bb_text_add(answer, "\n"));
+        BB_TRY(bb_choices_list(&state->choices, state->collection, request->max_loss, answer));
+        goto done;
+    }
+    BB_TRY(bb_text_add(answer, "%td of %td combinations run\n", state->collection->slot_count,
+                       bb_sweep_plan_points(request->plan)));
+    BB_TRY(bb_sweep_search_answer(state->collection, answer));
+    if (state->choices.partial) {
+        BB_TRY(bb_text_add(answer,
+                           "Partial: the search is not at its end; 'bitbudget sweep run %s' goes "
+                           "on.\n",
+                           request->plan->folder));
+    }
+done:
     return status;
 }
 
 bb_status bb_sweep_collect(const bb_sweep_collect_request *request, bb_text *answer)
 {
     bb_status status = BB_OK;
-    bb_sweep_progress progress = {0};
-    bb_collection *collection = NULL;
-    bb_choices choices = {0};
-    BB_TRY(bb_sweep_progress_read(request->plan, &progress));
-    BB_TRY(check_complete(request, &progress));
-    BB_TRY(bb_collection_read(request->plan, &progress, &collection));
-    BB_TRY(bb_choices_find(collection, &choices));
+    sweep_state state = {.collection = NULL};
+    bb_results *results = NULL;
+    BB_TRY(read_state(request, &state));
     if (request->output != NULL) {
-        BB_TRY(write_file(request, collection, &choices));
+        BB_TRY(build_results(request, state.collection, &state.choices, &results));
+        BB_TRY(bb_image_save(results, request->output, request->force));
     }
     if (request->csv != NULL) {
-        BB_TRY(write_csv(request, collection));
+        BB_TRY(write_csv(request, state.collection));
     }
-    if (request->plan->sweep->searches) {
-        BB_TRY(bb_text_add(answer, "%td of %td combinations run\n", collection->slot_count,
-                           bb_sweep_plan_points(request->plan)));
-        BB_TRY(bb_sweep_search_answer(collection, answer));
-        if (choices.partial) {
-            BB_TRY(bb_text_add(answer,
-                               "Partial: the search is not at its end; 'bitbudget sweep run %s' "
-                               "goes on.\n",
-                               request->plan->folder));
-        }
-    } else {
-        BB_TRY(bb_sweep_progress_list(&progress, answer));
-        BB_TRY(bb_text_add(answer, "\n"));
-        BB_TRY(bb_choices_list(&choices, collection, request->max_loss, answer));
-    }
+    BB_TRY(write_answer(request, &state, answer));
 done:
-    bb_choices_release(&choices);
-    bb_collection_destroy(&collection);
-    bb_sweep_progress_release(&progress);
+    bb_results_destroy(&results);
+    release_state(&state);
     return status;
 }
 

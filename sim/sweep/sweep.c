@@ -313,22 +313,19 @@ static bb_status refuse_unknown(bb_node *rest, const char *const *by_hand, bb_pr
         BB_TRY(bb_text_add(&valid, "%s%s", i == 0 ? "" : ", ", bb_sweep_schema.keys[i].name));
     }
     for (const bb_node *node = rest->first; node != NULL; node = next) {
-        const char *nearest = NULL;
-        bb_index distance = PTRDIFF_MAX;
+        bb_suggestion near = {.word = node->key};
         next = node->next;
         if (bb_binding_key(&bb_sweep_schema, node->key) != NULL) {
             continue;
         }
         for (bb_index i = 0; by_hand[i] != NULL; ++i) {
-            bb_suggestion_consider(node->key, by_hand[i], &distance, &nearest);
+            bb_suggestion_add(&near, by_hand[i]);
         }
         for (bb_index i = 0; i < bb_sweep_schema.key_count; ++i) {
-            bb_suggestion_consider(node->key, bb_sweep_schema.keys[i].name, &distance, &nearest);
+            bb_suggestion_add(&near, bb_sweep_schema.keys[i].name);
         }
-        BB_TRY(bb_problems_add(
-            problems, node->key_place, "sweep.%s: unknown key%s%s%s; valid keys: %s", node->key,
-            nearest == NULL ? "" : " (did you mean ", nearest == NULL ? "" : nearest,
-            nearest == NULL ? "" : "?)", bb_text_string(&valid)));
+        BB_TRY(bb_problems_add(problems, node->key_place, "sweep.%s: unknown key%s; valid keys: %s",
+                               node->key, bb_suggestion_text(&near), bb_text_string(&valid)));
         bb_node_remove(rest, node);
     }
 done:
@@ -489,21 +486,6 @@ done:
     return status;
 }
 
-bb_index bb_sweep_stride(const bb_sweep *sweep, bb_index axis)
-{
-    return bb_sweep_axes_stride(&sweep->axes, axis);
-}
-
-bb_index bb_sweep_coordinate(const bb_sweep *sweep, bb_index point, bb_index axis)
-{
-    return bb_sweep_axes_coordinate(&sweep->axes, point, axis);
-}
-
-bool bb_sweep_is_excluded(const bb_sweep *sweep, bb_index point)
-{
-    return bb_sweep_exclusions_match(&sweep->exclusions, &sweep->axes, point);
-}
-
 bb_status bb_sweep_bind(const bb_sweep *sweep, bb_index point, bb_problems *problems,
                         bb_config **out)
 {
@@ -531,6 +513,7 @@ done:
     return status;
 }
 
+// The first `count` axes.
 static bb_status describe_axes(const bb_sweep *sweep, bb_index point, bb_index count, bb_text *out)
 {
     bb_status status = BB_OK;

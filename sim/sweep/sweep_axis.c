@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/sweep_axis.h"
-
+//
+// Axes and exclusions of a sweep: bb_sweep_axes_read, bb_sweep_exclusions_read and what points are.
 #include "sim/config/binding.h"
 #include "sim/config/scalar.h"
 #include "sim/input/csv_table.h"
@@ -17,7 +17,8 @@ static bb_index find_axis(const bb_sweep_axes *axes, const char *path, const bb_
 {
     for (bb_index a = 0; a < axes->count; ++a) {
         for (bb_index k = 0; k < axes->axes[a].key_count; ++k) {
-            if (strcmp(axes->axes[a].keys[k].path, path) == 0) {
+            const char *other = axes->axes[a].keys[k].path; // NULL: not read yet
+            if (other != NULL && strcmp(other, path) == 0) {
                 *out = &axes->axes[a].keys[k];
                 return a;
             }
@@ -111,22 +112,6 @@ done:
     return status;
 }
 
-bool bb_sweep_exclusions_match(const bb_sweep_exclusions *exclusions, const bb_sweep_axes *axes,
-                               bb_index point)
-{
-    for (bb_index e = 0; e < exclusions->count; ++e) {
-        const bb_sweep_exclusion *rule = &exclusions->rules[e];
-        bool all = true;
-        for (bb_index k = 0; all && k < rule->count; ++k) {
-            all = rule->keys[k].matches[bb_sweep_axes_coordinate(axes, point, rule->keys[k].axis)];
-        }
-        if (all) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // What all readers of a map take.
 typedef struct reader {
     bb_arena *arena;
@@ -159,24 +144,12 @@ done:
     return status;
 }
 
-static bool names_key(const bb_sweep_axes *axes, const char *path)
-{
-    for (bb_index a = 0; a < axes->count; ++a) {
-        for (bb_index k = 0; k < axes->axes[a].key_count; ++k) {
-            const char *other = axes->axes[a].keys[k].path;
-            if (other != NULL && strcmp(other, path) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 static bb_status open_key(const reader *input, const bb_node *node, bb_index count,
                           bb_sweep_key *key)
 {
     bb_status status = BB_OK;
-    if (names_key(input->axes, node->key)) {
+    const bb_sweep_key *other = NULL;
+    if (find_axis(input->axes, node->key, &other) >= 0) {
         BB_TRY(refuse(input, node, node->key, "a key once"));
     }
     if (strcmp(node->key, "experiment") == 0 || strcmp(node->key, "title") == 0 ||
@@ -452,11 +425,7 @@ static bb_status load_table(const reader *input, bb_node *sweep, bb_node **table
     bb_csv_table *file = NULL;
     bb_node *map = NULL;
     const char *path = NULL;
-    const char *name = (*table)->text;
-    const char *origin = (*table)->place.origin;
-    const char *slash = strrchr(origin, '/');
-    const int folder = name[0] == '/' || slash == NULL ? 0 : (int)(slash - origin) + 1;
-    BB_TRY(bb_arena_printf(input->arena, &path, "%.*s%s", folder, origin, name));
+    BB_TRY(bb_node_path(input->arena, *table, &path));
     BB_TRY(bb_csv_table_read(path, &file));
     BB_TRY(bb_arena_zeroed(input->arena, 1, sizeof *map, (void **)&map));
     *map = (bb_node){.kind = BB_NODE_MAP, .place = (*table)->place};
@@ -618,16 +587,30 @@ done:
     return status;
 }
 
-bb_index bb_sweep_axes_stride(const bb_sweep_axes *axes, bb_index axis)
+bb_index bb_sweep_stride(const bb_sweep *sweep, bb_index axis)
 {
     bb_index stride = 1;
-    for (bb_index a = axis + 1; a < axes->count; ++a) {
-        stride *= axes->axes[a].count;
+    for (bb_index a = axis + 1; a < sweep->axes.count; ++a) {
+        stride *= sweep->axes.axes[a].count;
     }
     return stride;
 }
 
-bb_index bb_sweep_axes_coordinate(const bb_sweep_axes *axes, bb_index point, bb_index axis)
+bb_index bb_sweep_coordinate(const bb_sweep *sweep, bb_index point, bb_index axis)
 {
-    return point / bb_sweep_axes_stride(axes, axis) % axes->axes[axis].count;
+    return point / bb_sweep_stride(sweep, axis) % sweep->axes.axes[axis].count;
+}
+
+bool bb_sweep_is_excluded(const bb_sweep *sweep, bb_index point)
+{
+    bool excluded = false;
+    for (bb_index e = 0; !excluded && e < sweep->exclusions.count; ++e) {
+        const bb_sweep_exclusion *rule = &sweep->exclusions.rules[e];
+        excluded = true;
+        for (bb_index k = 0; excluded && k < rule->count; ++k) {
+            const bb_sweep_exclusion_key *key = &rule->keys[k];
+            excluded = key->matches[bb_sweep_coordinate(sweep, point, key->axis)];
+        }
+    }
+    return excluded;
 }

@@ -106,23 +106,33 @@ static search_step step_at(const bb_collection *collection, search_group conditi
     return out;
 }
 
-// The best step of a search_group that was run and keeps the limit, -1: none; `*run` of them
-// were.
-static bb_index best_step(const bb_collection *collection, search_group conditions,
-                          search_step *found, bb_index *run)
+// What a group's steps that were run say.
+typedef struct search_answer {
+    bb_index best, run; // step that keeps the limit, -1: none; steps that were run
+    search_step found;  // `best`
+    bool is_monotone;   // the limit is not lost and kept again along the axis
+} search_answer;
+
+static search_answer find_answer(const bb_collection *collection, search_group conditions)
 {
-    bb_index best = -1;
-    *run = 0;
-    *found = (search_step){.value = INFINITY, .price = NAN, .worst_point = -1};
+    search_answer out = {.best = -1, .found = {.value = INFINITY, .price = NAN, .worst_point = -1}};
+    bb_index changes = 0;
+    bool keeps = false;
     for (bb_index s = 0; s < step_count(collection->plan->sweep); ++s) {
         const search_step state = step_at(collection, conditions, s);
-        *run += state.run;
-        if (state.keeps && state.value < found->value) {
-            best = s;
-            *found = state;
+        if (!state.run) {
+            continue;
+        }
+        changes += out.run > 0 && state.keeps != keeps;
+        keeps = state.keeps;
+        ++out.run;
+        if (state.keeps && state.value < out.found.value) {
+            out.best = s;
+            out.found = state;
         }
     }
-    return best;
+    out.is_monotone = changes <= 1;
+    return out;
 }
 
 enum { MAXIMUM_GENERATIONS = 1000 };
@@ -278,16 +288,26 @@ static bb_index count_open(const bb_sweep_plan *plan, const bb_sweep_progress *p
     return open;
 }
 
+// Points wanted by the generations so far, [combinations], and how many of them are to do.
+static bb_status find_open(const bb_sweep_plan *plan, const bb_sweep_progress *progress,
+                           bool **wanted, bb_index *generation, bb_index *open)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ZEROED(plan->sweep->point_count, wanted));
+    BB_TRY(bb_sweep_search_wanted(plan, *wanted, generation));
+    *open = count_open(plan, progress, *wanted);
+done:
+    return status;
+}
+
 bb_status bb_sweep_search_open(const bb_sweep_plan *plan, bb_index *open)
 {
     bb_status status = BB_OK;
     bb_sweep_progress progress = {0};
     bool *wanted = NULL;
     bb_index generation = 0;
-    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
-    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
     BB_TRY(bb_sweep_progress_read(plan, &progress));
-    *open = count_open(plan, &progress, wanted);
+    BB_TRY(find_open(plan, &progress, &wanted, &generation, open));
 done:
     bb_sweep_progress_release(&progress);
     BB_RELEASE(&wanted);
@@ -303,10 +323,8 @@ bb_status bb_sweep_search_next(const bb_sweep_plan *plan, bb_index *open, bool *
     bool *wanted = NULL;
     bb_index generation = 0;
     *advanced = *finished = false;
-    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
-    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
     BB_TRY(bb_sweep_progress_read(plan, &progress));
-    *open = count_open(plan, &progress, wanted);
+    BB_TRY(find_open(plan, &progress, &wanted, &generation, open));
     if (*open > 0) {
         goto done;
     }
@@ -332,13 +350,12 @@ done:
 bb_status bb_sweep_search_is_finished(const bb_collection *collection, bool *out)
 {
     bb_status status = BB_OK;
-    const bb_sweep_plan *plan = collection->plan;
     bool *wanted = NULL;
     bb_index generation = 0;
+    bb_index open = 0;
     *out = false;
-    BB_TRY(BB_ZEROED(plan->sweep->point_count, &wanted));
-    BB_TRY(bb_sweep_search_wanted(plan, wanted, &generation));
-    *out = count_open(plan, collection->progress, wanted) == 0 && !want_next(collection, wanted);
+    BB_TRY(find_open(collection->plan, collection->progress, &wanted, &generation, &open));
+    *out = open == 0 && !want_next(collection, wanted);
 done:
     BB_RELEASE(&wanted);
     return status;
@@ -368,53 +385,35 @@ done:
     return status;
 }
 
-// Whether the limit is kept, lost and kept again along the steps that were run.
-static bool is_monotone(const bb_collection *collection, search_group conditions)
-{
-    bb_index changes = 0;
-    bool keeps = false;
-    bool any = false;
-    for (bb_index s = 0; s < step_count(collection->plan->sweep); ++s) {
-        const search_step state = step_at(collection, conditions, s);
-        if (state.run) {
-            changes += any && state.keeps != keeps;
-            keeps = state.keeps;
-            any = true;
-        }
-    }
-    return changes <= 1;
-}
-
 // One line, no line end.
 static bb_status answer_group(const bb_collection *collection, search_group conditions,
-                              bb_text *out)
+                              const search_answer *answer, bb_text *out)
 {
     bb_status status = BB_OK;
     const bb_sweep *sweep = collection->plan->sweep;
     const char *key = sweep->axes.axes[sweep->axes.count - 1].keys[0].path;
     const double limit = sweep->search.max_loss;
     const bb_index steps = step_count(sweep);
-    bb_index run = 0;
-    search_step found;
-    const bb_index best = best_step(collection, conditions, &found, &run);
+    const bb_index best = answer->best;
+    const search_step *found = &answer->found;
     if (group_count(sweep) > 1) {
         BB_TRY(bb_sweep_describe_conditions(sweep, conditions.first * steps, out));
         BB_TRY(bb_text_add(out, ": "));
     }
-    if (run == 0) {
+    if (answer->run == 0) {
         BB_TRY(bb_text_add(out, "not run"));
         goto done;
     }
     if (best < 0) {
-        BB_TRY(bb_text_add(out, "%s: none of %td steps keeps %s of at most %g", key, run,
+        BB_TRY(bb_text_add(out, "%s: none of %td steps keeps %s of at most %g", key, answer->run,
                            sweep->experiment->price_name, limit));
         goto done;
     }
     BB_TRY(bb_text_add(out, "%s = %s: %s %.4g, %s at worst %.4g, within %g (", key,
-                       text_at(sweep, best), sweep->search.minimise, found.value,
-                       sweep->experiment->price_name, found.price, limit));
-    BB_TRY(bb_sweep_describe(sweep, found.worst_point, out));
-    BB_TRY(bb_text_add(out, "); %td of %td steps run", run, steps));
+                       text_at(sweep, best), sweep->search.minimise, found->value,
+                       sweep->experiment->price_name, found->price, limit));
+    BB_TRY(bb_sweep_describe(sweep, found->worst_point, out));
+    BB_TRY(bb_text_add(out, "); %td of %td steps run", answer->run, steps));
     for (int side = -1; side <= 1; side += 2) {
         const bb_index next = best + side;
         const search_step state =
@@ -424,7 +423,7 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
             BB_TRY(describe_step(collection, next, &state, out));
         }
     }
-    if (!is_monotone(collection, conditions)) {
+    if (!answer->is_monotone) {
         BB_TRY(bb_text_add(out, "; the price is not monotone along the axis: a better step may lie "
                                 "where none was run"));
     }
@@ -438,7 +437,8 @@ bb_status bb_sweep_search_answer(const bb_collection *collection, bb_text *out)
     const bb_sweep *sweep = collection->plan->sweep;
     const bb_index groups = group_count(sweep);
     for (bb_index g = 0; g < groups && g < LISTED_GROUPS; ++g) {
-        BB_TRY(answer_group(collection, group_at(sweep, g), out));
+        const search_answer answer = find_answer(collection, group_at(sweep, g));
+        BB_TRY(answer_group(collection, group_at(sweep, g), &answer, out));
         BB_TRY(bb_text_add(out, "\n"));
     }
     if (groups > LISTED_GROUPS) {
@@ -504,17 +504,16 @@ bb_status bb_sweep_search_publish(const bb_collection *collection, const char *p
     BB_TRY(BB_ZEROED(groups, &answers));
     for (bb_index g = 0; g < groups; ++g) {
         const search_group conditions = group_at(sweep, g);
-        bb_index run = 0;
-        search_step found;
-        const bb_index best = best_step(collection, conditions, &found, &run);
-        BB_TRY(answer_group(collection, conditions, &answers[g]));
+        const search_answer answer = find_answer(collection, conditions);
+        const bool any = answer.best >= 0;
+        BB_TRY(answer_group(collection, conditions, &answer, &answers[g]));
         rows[g] = (search_row){.index = (double)g,
                                .first_point = (double)(conditions.first * step_count(sweep)),
-                               .steps_run = (double)run,
-                               .value = best < 0 ? NAN : found.value,
-                               .price = found.price,
-                               .worst_point = best < 0 ? NAN : (double)found.worst_point,
-                               .setting = best < 0 ? "" : text_at(sweep, best),
+                               .steps_run = (double)answer.run,
+                               .value = any ? answer.found.value : NAN,
+                               .price = answer.found.price,
+                               .worst_point = any ? (double)answer.found.worst_point : NAN,
+                               .setting = any ? text_at(sweep, answer.best) : "",
                                .answer = bb_text_string(&answers[g])};
     }
     BB_TRY(bb_output_table_publish_records(&bb_sweep_search_outputs, rows, sizeof *rows, groups,

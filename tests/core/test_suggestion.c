@@ -18,20 +18,20 @@ TEST(distances_by_hand)
 static const char *nearest(const char *word)
 {
     static const char *const words[] = {"spacing_mm", "step_ms", "stepping", "x", "r0_m"};
-    const char *best = NULL;
-    bb_index distance = PTRDIFF_MAX;
+    static bb_suggestion near;
+    near = (bb_suggestion){.word = word};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i) {
-        bb_suggestion_consider(word, words[i], &distance, &best);
+        bb_suggestion_add(&near, words[i]);
     }
-    return best == NULL ? "none" : best;
+    return bb_suggestion_text(&near);
 }
 
 TEST(only_near_words_are_suggested)
 {
-    assert_string_equal(nearest("spacing"), "spacing_mm");
-    assert_string_equal(nearest("spacing_m"), "spacing_mm");
-    assert_string_equal(nearest("steping"), "stepping");
-    assert_string_equal(nearest("r0"), "r0_m");
-    assert_string_equal(nearest("w"), "none");
-    assert_string_equal(nearest("thickness"), "none");
+    assert_string_equal(nearest("spacing"), " (did you mean spacing_mm?)");
+    assert_string_equal(nearest("spacing_m"), " (did you mean spacing_mm?)");
+    assert_string_equal(nearest("steping"), " (did you mean stepping?)");
+    assert_string_equal(nearest("r0"), " (did you mean r0_m?)");
+    assert_string_equal(nearest("w"), "");
+    assert_string_equal(nearest("thickness"), "");
 }
