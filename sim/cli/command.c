@@ -235,7 +235,7 @@ static bb_status add_study(const bb_config *config, bb_file_list *inputs)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < bb_config_file_count(config); ++i) {
-        BB_TRY(bb_file_list_add(inputs, bb_config_file_name(config, i)));
+        BB_TRY(bb_file_list_add(inputs, bb_config_file_at(config, i).name));
     }
     for (bb_index i = 0; i < bb_config_table_count(config); ++i) {
         BB_TRY(bb_file_list_add(inputs, bb_config_table_at(config, i).name));

@@ -33,8 +33,7 @@ BB_CHECKED bb_status bb_command_load_text(const bb_options *options,
 /// bb_study_file_upgrade by the schema of the experiment that the study or its base names. Errors:
 /// BB_IO, BB_INVALID (no YAML, no experiment), BB_MEMORY.
 BB_CHECKED bb_status bb_command_upgrade(const bb_experiment_table *experiments,
-                                        const bb_config_file *file, bb_text *out,
-                                        bb_text *changes);
+                                        const bb_config_file *file, bb_text *out, bb_text *changes);
 
 /// The device that a command line asks for, --device or the override device=WORD; NULL: none.
 const char *bb_command_device(const bb_options *options);
@@ -51,47 +50,11 @@ BB_CHECKED bb_status bb_command_output(const bb_options *options, const bb_exper
 BB_CHECKED bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
                                        bb_file_list *inputs);
 
-BB_CHECKED bb_status bb_command_run(const bb_options *options,
-                                    const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_rerun(const bb_options *options,
-                                      const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_check(const bb_options *options,
-                                      const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_config(const bb_options *options,
-                                       const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_outputs(const bb_options *options,
-                                        const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_info(const bb_options *options,
-                                     const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_show(const bb_options *options,
-                                     const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_diff(const bb_options *options,
-                                     const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_plot(const bb_options *options,
-                                     const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_report(const bb_options *options,
-                                       const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_export(const bb_options *options,
-                                       const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_new(const bb_options *options,
-                                    const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_convergence(const bb_options *options,
-                                            const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_realtime(const bb_options *options,
-                                         const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_live(const bb_options *options,
-                                     const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_sweep(const bb_options *options,
-                                      const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_kernel(const bb_options *options,
-                                       const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_prebuild(const bb_options *options,
-                                         const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_tune(const bb_options *options,
-                                     const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_help(const bb_options *options,
-                                     const bb_experiment_table *experiments);
-BB_CHECKED bb_status bb_command_completion(const bb_options *options,
-                                           const bb_experiment_table *experiments);
+/// The commands, of which bb_command_table says what they do.
+bb_command_act bb_command_check, bb_command_completion, bb_command_config, bb_command_convergence,
+    bb_command_diff, bb_command_export, bb_command_help, bb_command_info, bb_command_kernel,
+    bb_command_live, bb_command_new, bb_command_outputs, bb_command_plot, bb_command_prebuild,
+    bb_command_realtime, bb_command_report, bb_command_rerun, bb_command_run, bb_command_show,
+    bb_command_sweep, bb_command_tune;
 
 #endif

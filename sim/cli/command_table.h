@@ -29,9 +29,11 @@ typedef struct bb_command_words {
 
 enum { BB_COMMAND_WORDS = 8 };
 
+typedef bb_status bb_command_act(const bb_options *options, const bb_experiment_table *experiments);
+
 typedef struct bb_command {
     const char *name;
-    bb_status (*act)(const bb_options *options, const bb_experiment_table *experiments);
+    bb_command_act *act;
     bb_option_groups accepted; ///< of the options
     bb_index fewest, most;     ///< operands
     bb_command_operand kind;   ///< of the operands

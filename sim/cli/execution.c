@@ -158,7 +158,7 @@ static bb_status check_team(const bb_config *config)
     BB_TRY(team->broadcast(0, first, (size_t)length));
     BB_REQUIRE(length == text.length && memcmp(first, bb_text_string(&text), (size_t)length) == 0,
                BB_IO, "the study '%s' differs from that of process 0",
-               bb_config_file_name(config, 0));
+               bb_config_file_at(config, 0).name);
 done:
     BB_RELEASE(&first);
     bb_text_release(&text);

@@ -203,11 +203,26 @@ done:
     return status;
 }
 
-static bb_status write_json(const request *asked, const exhibit *shown, bb_text *out)
+// A grid in a form other than the table; `answers` [count] are those of the sources.
+static bb_status write_form(enum format format, const bb_grid *grid, const bb_grid_source *sources,
+                            const char *const *answers, bb_index count, bb_text *out)
+{
+    return format == CSV        ? bb_grid_format_csv(grid, out)
+           : format == JSON     ? bb_grid_format_json(grid, sources, answers, count, out)
+           : format == MARKDOWN ? bb_grid_format_markdown(grid, out)
+                                : bb_grid_format_latex(grid, out);
+}
+
+static bb_status write_exhibit(const request *asked, exhibit *shown, bb_text *out)
 {
     bb_status status = BB_OK;
     bb_text *answers = NULL;
     const char **texts = NULL;
+    if (asked->format == TABLE) {
+        BB_TRY(write_table(asked, shown, out));
+        goto done;
+    }
+    BB_TRY(fill_grid(asked, shown));
     BB_TRY(BB_ZEROED(shown->count, &answers));
     BB_TRY(BB_ZEROED(shown->count, &texts));
     for (bb_index i = 0; i < shown->count; ++i) {
@@ -216,39 +231,13 @@ static bb_status write_json(const request *asked, const exhibit *shown, bb_text 
                                      &asked->question, &answers[i]));
         texts[i] = bb_text_string(&answers[i]);
     }
-    BB_TRY(bb_grid_format_json(&shown->grid, shown->sources, texts, shown->count, out));
+    BB_TRY(write_form(asked->format, &shown->grid, shown->sources, texts, shown->count, out));
 done:
     for (bb_index i = 0; answers != NULL && i < shown->count; ++i) {
         bb_text_release(&answers[i]);
     }
     BB_RELEASE(&answers);
     BB_RELEASE(&texts);
-    return status;
-}
-
-static bb_status write_exhibit(const request *asked, exhibit *shown, bb_text *out)
-{
-    bb_status status = BB_OK;
-    if (asked->format == TABLE) {
-        BB_TRY(write_table(asked, shown, out));
-        goto done;
-    }
-    BB_TRY(fill_grid(asked, shown));
-    switch (asked->format) {
-    case CSV:
-        BB_TRY(bb_grid_format_csv(&shown->grid, out));
-        break;
-    case JSON:
-        BB_TRY(write_json(asked, shown, out));
-        break;
-    case MARKDOWN:
-        BB_TRY(bb_grid_format_markdown(&shown->grid, out));
-        break;
-    default:
-        BB_TRY(bb_grid_format_latex(&shown->grid, out));
-        break;
-    }
-done:
     return status;
 }
 
@@ -278,29 +267,17 @@ static bb_status write_sweep(const request *asked, const bb_results *results, bb
                                    .path = options->operands[0],
                                    .label = (char[]){""}};
     const char *const answers[] = {bb_text_string(&answer)};
-    switch (asked->format) {
-    case CSV:
-        BB_TRY(bb_grid_format_csv(&grid, out));
-        break;
-    case JSON:
-        BB_TRY(bb_grid_format_json(&grid, &source, answers, 1, out));
-        break;
-    case MARKDOWN:
-        BB_TRY(bb_grid_format_markdown(&grid, out));
-        break;
-    case LATEX:
-        BB_TRY(bb_grid_format_latex(&grid, out));
-        break;
-    default:
-        BB_TRY(write_title(&source, out));
-        BB_TRY(bb_cell_add_lines(answers[0], BB_SUMMARY_WIDTH, out));
-        BB_TRY(bb_summary_write_table(&grid, out));
-        BB_TRY(bb_text_add(out,
-                           "* safe, and on the Pareto front of worst price and bytes\n"
-                           "median, p99, worst: %s over the conditions that it finished\n",
-                           experiment->price_name));
-        break;
+    if (asked->format != TABLE) {
+        BB_TRY(write_form(asked->format, &grid, &source, answers, 1, out));
+        goto done;
     }
+    BB_TRY(write_title(&source, out));
+    BB_TRY(bb_cell_add_lines(answers[0], BB_SUMMARY_WIDTH, out));
+    BB_TRY(bb_summary_write_table(&grid, out));
+    BB_TRY(bb_text_add(out,
+                       "* safe, and on the Pareto front of worst price and bytes\n"
+                       "median, p99, worst: %s over the conditions that it finished\n",
+                       experiment->price_name));
 done:
     bb_text_release(&answer);
     bb_grid_release(&grid);

@@ -307,14 +307,9 @@ bb_index bb_config_file_count(const bb_config *config)
     return config->base->layers.count;
 }
 
-const char *bb_config_file_name(const bb_config *config, bb_index file)
+bb_config_file bb_config_file_at(const bb_config *config, bb_index file)
 {
-    return config->base->layers.files[file].name;
-}
-
-const char *bb_config_file_text(const bb_config *config, bb_index file)
-{
-    return config->base->layers.files[file].text;
+    return bb_config_base_file(config->base, file);
 }
 
 bb_index bb_config_table_count(const bb_config *config)

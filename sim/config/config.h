@@ -74,8 +74,7 @@ const bb_schema *bb_config_schema(const bb_config *config);
 
 /// Files read, the one asked for first, then its bases; names as typed or joined, texts as read.
 bb_index bb_config_file_count(const bb_config *config);
-const char *bb_config_file_name(const bb_config *config, bb_index file);
-const char *bb_config_file_text(const bb_config *config, bb_index file);
+bb_config_file bb_config_file_at(const bb_config *config, bb_index file);
 
 /// A table that records were read from (record_table.h): name as joined, text as read, and the
 /// digest of its bytes. Those of the files come first, then those that overrides name.

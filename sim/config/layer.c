@@ -176,12 +176,8 @@ static bb_status find_base(bb_arena *arena, const char *path, const char *base,
                    layers->known_count);
         goto done;
     }
-    BB_TRY(bb_study_file_look(folder, base, &found));
-    if (found == NULL) {
-        BB_TRY(bb_study_file_find_shipped(base, true, &found));
-    }
-    BB_TRY(found == NULL ? bb_study_file_refuse(base)
-                         : bb_arena_text(arena, found, strlen(found), out));
+    BB_TRY(bb_study_file_find_base(folder, base, &found));
+    BB_TRY(bb_arena_text(arena, found, strlen(found), out));
 done:
     BB_RELEASE(&folder);
     BB_RELEASE(&found);
@@ -332,10 +328,9 @@ static bb_status open_shorthand(bb_arena *arena, const bb_key *key, bb_node *par
     if ((*node)->kind == BB_NODE_MAP || key == NULL || key->shorthand == NULL) {
         goto done;
     }
-    BB_TRY(bb_arena_zeroed(arena, 1, sizeof *map, (void **)&map));
-    BB_TRY(bb_arena_zeroed(arena, 1, sizeof *value, (void **)&value));
-    map->kind = BB_NODE_MAP;
-    map->place = (*node)->place;
+    BB_TRY(bb_node_make(arena, BB_NODE_MAP, (*node)->place, &map));
+    BB_TRY(bb_node_make(arena, BB_NODE_SCALAR, (*node)->place, &value));
+    map->key_place = (*node)->key_place;
     *value = **node;
     value->key = key->shorthand;
     bb_node_replace(parent, *node, map);
@@ -381,9 +376,7 @@ static bb_status step(walk *route, const char *part, bool last, bb_node *value, 
         route->schema = route->key == NULL ? NULL : route->key->schema;
         *child = bb_node_member(route->node, part);
         if (*child == NULL) {
-            BB_TRY(bb_arena_zeroed(route->arena, 1, sizeof *made, (void **)&made));
-            made->kind = BB_NODE_MAP;
-            made->place = made->key_place = route->place;
+            BB_TRY(bb_node_make(route->arena, BB_NODE_MAP, route->place, &made));
             BB_TRY(bb_arena_text(route->arena, part, strlen(part), &made->key));
             bb_node_append(route->node, made);
             *child = made;

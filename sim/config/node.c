@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+bb_status bb_node_make(bb_arena *arena, bb_node_kind kind, bb_place place, bb_node **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_arena_zeroed(arena, 1, sizeof **out, (void **)out));
+    **out = (bb_node){.kind = kind, .place = place, .key_place = place};
+done:
+    return status;
+}
+
 bb_node *bb_node_member(const bb_node *map, const char *key)
 {
     if (map == NULL || map->kind != BB_NODE_MAP) {

@@ -43,6 +43,10 @@ BB_CHECKED bb_status bb_node_parse(bb_arena *arena, const char *origin, bool lin
                                    const char *text, size_t length, bb_problems *problems,
                                    bb_node **out);
 
+/// A node without a text or children, which lies and is named at `place`. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_node_make(bb_arena *arena, bb_node_kind kind, bb_place place,
+                                  bb_node **out);
+
 /// Member of a map, NULL where absent or where `map` is no map (or NULL).
 bb_node *bb_node_member(const bb_node *map, const char *key);
 

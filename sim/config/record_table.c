@@ -56,9 +56,7 @@ static bb_status add_number(spreading *work, const char *key, double number, bb_
     char digits[BB_SCALAR_BYTES];
     bb_node *node = NULL;
     bb_scalar_print(number, digits);
-    BB_TRY(bb_arena_zeroed(work->arena, 1, sizeof *node, (void **)&node));
-    node->kind = BB_NODE_SCALAR;
-    node->place = node->key_place = record->place;
+    BB_TRY(bb_node_make(work->arena, BB_NODE_SCALAR, record->place, &node));
     node->key = key;
     BB_TRY(bb_arena_text(work->arena, digits, strlen(digits), &node->text));
     bb_node_append(record, node);
@@ -232,29 +230,20 @@ done:
     return status;
 }
 
-static bb_status make_node(opening *work, bb_node_kind kind, bb_place place, bb_node **out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_arena_zeroed(work->arena, 1, sizeof **out, (void **)out));
-    (*out)->kind = kind;
-    (*out)->place = (*out)->key_place = place;
-done:
-    return status;
-}
-
 static bb_status add_row(opening *work, const bb_key *key, const char *file,
                          const bb_csv_table *table, bb_index row, bb_node *list)
 {
     bb_status status = BB_OK;
     bb_node *map = NULL;
     bb_node *value = NULL;
-    BB_TRY(make_node(work, BB_NODE_MAP, place_of(file, bb_csv_table_cell(table, row, 0)), &map));
+    BB_TRY(bb_node_make(work->arena, BB_NODE_MAP, place_of(file, bb_csv_table_cell(table, row, 0)),
+                        &map));
     for (bb_index column = 0; column < table->column_count; ++column) {
         const bb_csv_cell *cell = bb_csv_table_cell(table, row, column);
         if (cell->text[0] == '\0') {
             continue;
         }
-        BB_TRY(make_node(work, BB_NODE_SCALAR, place_of(file, cell), &value));
+        BB_TRY(bb_node_make(work->arena, BB_NODE_SCALAR, place_of(file, cell), &value));
         BB_TRY(bb_arena_text(work->arena, cell->text, strlen(cell->text), &value->text));
         value->key = bb_binding_key(key->schema, table->names[column].text)->name;
         bb_node_append(map, value);
@@ -325,7 +314,7 @@ static bb_status open_table(opening *work, const bb_key *key, bb_node *parent, b
         bb_node_remove(parent, name);
         goto done;
     }
-    BB_TRY(make_node(work, BB_NODE_LIST, name->place, &list));
+    BB_TRY(bb_node_make(work->arena, BB_NODE_LIST, name->place, &list));
     list->key_place = name->key_place;
     for (bb_index row = 0; row < table->row_count; ++row) {
         BB_TRY(add_row(work, key, file, table, row, list));

@@ -58,6 +58,74 @@ done:
     return status;
 }
 
+bool bb_shipped_folder_is_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
+}
+
+bb_status bb_shipped_folder_look(const char *folder, const char *name, const char *const *endings,
+                                 char **out)
+{
+    bb_status status = BB_OK;
+    char *path = NULL;
+    *out = NULL;
+    for (int i = 0; endings[i] != NULL && *out == NULL; ++i) {
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s%s", folder, name, endings[i]));
+        if (bb_shipped_folder_is_file(path)) {
+            *out = path;
+            path = NULL;
+        }
+    }
+done:
+    BB_RELEASE(&path);
+    return status;
+}
+
+static bool is_own(const char *name)
+{
+    return name[0] == '/' || name[0] == '.';
+}
+
+bb_status bb_shipped_folder_search(const char *name, const char *inner, const char *const *endings,
+                                   bool only_share, char **out)
+{
+    bb_status status = BB_OK;
+    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
+    char *path = NULL;
+    *out = NULL;
+    if (is_own(name)) {
+        goto done;
+    }
+    BB_TRY(bb_shipped_folder_find(folders));
+    for (int i = only_share; i < BB_SHIPPED_FOLDERS && *out == NULL; ++i) {
+        BB_RELEASE(&path);
+        BB_TRY(bb_memory_printf(&path, "%s%s", folders[i], inner));
+        BB_TRY(bb_shipped_folder_look(path, name, endings, out));
+    }
+done:
+    BB_RELEASE(&path);
+    BB_RELEASE(&folders[0]);
+    BB_RELEASE(&folders[1]);
+    return status;
+}
+
+bb_status bb_shipped_folder_find_file(const char *name, const char *inner,
+                                      const char *const *endings, char **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_shipped_folder_look("", name, endings, out));
+    if (*out == NULL) {
+        BB_TRY(bb_shipped_folder_search(name, inner, endings, false, out));
+    }
+    if (*out == NULL && (is_own(name) || access(name, F_OK) == 0)) {
+        BB_TRY(bb_memory_text(name, out));
+    }
+done:
+    return status;
+}
+
 // Adds the first `length` bytes of a name that is not there yet.
 static bb_status add_name(bb_shipped_names *names, const char *name, size_t length)
 {

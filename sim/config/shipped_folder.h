@@ -16,6 +16,25 @@ enum { BB_SHIPPED_FOLDERS = 2 };
 /// the caller, after an error too. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_shipped_folder_find(char *out[BB_SHIPPED_FOLDERS]);
 
+/// Whether there is something of that name that is no folder: opening says what is wrong with it.
+bool bb_shipped_folder_is_file(const char *path);
+
+/// The first file of `folder``name` with one of `endings` (NULL ends them), NULL where there is
+/// none. Errors: BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_shipped_folder_look(const char *folder, const char *name,
+                                            const char *const *endings, char **out);
+
+/// The same in folder `inner` of both folders, or of the share folder alone; NULL for a name that
+/// begins with '/' or '.', which is of the user's alone.
+BB_CHECKED bb_status bb_shipped_folder_search(const char *name, const char *inner,
+                                              const char *const *endings, bool only_share,
+                                              char **out);
+
+/// The file that a user names: as named, then a shipped one; a name of hers alone, or of what is no
+/// file, as it is: opening it says what is wrong.
+BB_CHECKED bb_status bb_shipped_folder_find_file(const char *name, const char *inner,
+                                                 const char *const *endings, char **out);
+
 /// Names of what lies there. Zero-initialise; release with bb_shipped_names_release.
 typedef struct bb_shipped_names {
     char **names; ///< [count] sorted, each once

@@ -16,37 +16,13 @@
 #include <unistd.h>
 
 static const char ending[] = ".yaml";
+static const char *const endings[] = {"", ending, NULL};
 enum { ENDING = sizeof ending - 1, FOLDER_DEPTH = 4, NEAREST = 4, HDF5_FIRST_BYTE = 0x89 };
 
 static bool has_ending(const char *name)
 {
     const size_t length = strlen(name);
     return length > ENDING && strcmp(name + length - ENDING, ending) == 0;
-}
-
-// Whatever it is but a folder: opening says what is wrong with it.
-static bool is_file(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
-}
-
-bb_status bb_study_file_look(const char *folder, const char *name, char **out)
-{
-    bb_status status = BB_OK;
-    char *path = NULL;
-    *out = NULL;
-    for (int with_ending = 0; with_ending < 2 && *out == NULL; ++with_ending) {
-        BB_RELEASE(&path);
-        BB_TRY(bb_memory_printf(&path, "%s%s%s", folder, name, with_ending ? ending : ""));
-        if (is_file(path)) {
-            *out = path;
-            path = NULL;
-        }
-    }
-done:
-    BB_RELEASE(&path);
-    return status;
 }
 
 static bb_index distance_to(const char *name, const char *candidate)
@@ -85,7 +61,8 @@ done:
     return status;
 }
 
-bb_status bb_study_file_refuse(const char *name)
+// Says that there is no such file, and which shipped studies have near names.
+static bb_status refuse(const char *name)
 {
     bb_status status = BB_OK;
     bb_text nearest = {0};
@@ -99,51 +76,31 @@ done:
     return status;
 }
 
-static bool is_own(const char *name)
-{
-    return name[0] == '/' || name[0] == '.';
-}
-
-bb_status bb_study_file_find_shipped(const char *name, bool is_base, char **out)
+bb_status bb_study_file_find_base(const char *folder, const char *name, char **out)
 {
     bb_status status = BB_OK;
-    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
-    *out = NULL;
-    if (is_own(name)) {
-        goto done;
+    BB_TRY(bb_shipped_folder_look(folder, name, endings, out));
+    if (*out == NULL) {
+        BB_TRY(bb_shipped_folder_search(name, "", endings, true, out));
     }
-    BB_TRY(bb_shipped_folder_find(folders));
-    for (int i = is_base ? BB_SHIPPED_FOLDERS - 1 : 0; i < BB_SHIPPED_FOLDERS && *out == NULL;
-         ++i) {
-        BB_TRY(bb_study_file_look(folders[i], name, out));
+    if (*out == NULL) {
+        BB_TRY(refuse(name));
     }
 done:
-    BB_RELEASE(&folders[0]);
-    BB_RELEASE(&folders[1]);
     return status;
 }
 
 bb_status bb_study_file_find(const char *name, char **out)
 {
     bb_status status = BB_OK;
-    char *path = NULL;
     if (strcmp(name, "-") == 0) {
         return bb_memory_text(name, out);
     }
-    BB_TRY(bb_study_file_look("", name, &path));
-    if (path == NULL) {
-        BB_TRY(bb_study_file_find_shipped(name, false, &path));
+    BB_TRY(bb_shipped_folder_find_file(name, "", endings, out));
+    if (*out == NULL) {
+        BB_TRY(refuse(name));
     }
-    if (path == NULL && (is_own(name) || access(name, F_OK) == 0)) {
-        BB_TRY(bb_memory_text(name, &path)); // what opens it says what is wrong
-    }
-    if (path == NULL) {
-        BB_TRY(bb_study_file_refuse(name));
-    }
-    *out = path;
-    path = NULL;
 done:
-    BB_RELEASE(&path);
     return status;
 }
 
@@ -174,8 +131,7 @@ static bool is_study(const char *path, const char *name)
 
 bb_status bb_study_file_list(bb_shipped_names *out)
 {
-    static const char *const endings[] = {ending, NULL};
-    const bb_shipped_listing listing = {"", endings, FOLDER_DEPTH, is_study};
+    const bb_shipped_listing listing = {"", endings + 1, FOLDER_DEPTH, is_study};
     return bb_shipped_names_list(&listing, out);
 }
 
@@ -215,7 +171,7 @@ static bb_status copy_value(copying *copy, const bb_node *node)
     const size_t length = strlen(node->text);
     const size_t offset = find_offset(copy->text, node->place);
     BB_TRY(bb_memory_printf(&path, "%s%s", copy->folder, node->text));
-    if (length == 0 || node->text[0] == '/' || !is_file(path) ||
+    if (length == 0 || node->text[0] == '/' || !bb_shipped_folder_is_file(path) ||
         strncmp(copy->text + offset + quotes, node->text, length) != 0) {
         goto done;
     }

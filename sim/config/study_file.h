@@ -18,17 +18,9 @@
 /// BB_MEMORY. Owner of `*out`: the caller.
 BB_CHECKED bb_status bb_study_file_find(const char *name, char **out);
 
-/// The first of `folder``name` and that with the ending that is a file; NULL: neither. Errors:
-/// BB_MEMORY. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_study_file_look(const char *folder, const char *name, char **out);
-
-/// A shipped study of that name, NULL where there is none, or where the name is the user's alone;
-/// of a base only in the share folder, so that it does not depend on the working folder. Errors:
-/// BB_MEMORY. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_study_file_find_shipped(const char *name, bool is_base, char **out);
-
-/// Fails with BB_IO: there is no such file, and which shipped studies have near names.
-BB_CHECKED bb_status bb_study_file_refuse(const char *name);
+/// The base `name` of a study in `folder` (with a '/' at its end), or a shipped one, which does not
+/// depend on the working folder. Errors and ownership as bb_study_file_find.
+BB_CHECKED bb_status bb_study_file_find_base(const char *folder, const char *name, char **out);
 
 /// Names of the files in the folders `configs` that bb_study_file_find looks through, "ao/quick";
 /// `configs/kernels`, which has records of variants, is left out.

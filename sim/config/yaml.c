@@ -98,9 +98,7 @@ static bb_status make_node(reader *state, const yaml_event_t *event, bb_node_kin
     bb_status status = BB_OK;
     bb_node *node = NULL;
     BB_TRY(refuse_extras(state, event));
-    BB_TRY(bb_arena_zeroed(state->arena, 1, sizeof *node, (void **)&node));
-    node->kind = kind;
-    node->place = place_of(state, event->start_mark);
+    BB_TRY(bb_node_make(state->arena, kind, place_of(state, event->start_mark), &node));
     node->end = place_of(state, event->end_mark);
     if (kind == BB_NODE_SCALAR) {
         const char *value = (const char *)event->data.scalar.value;

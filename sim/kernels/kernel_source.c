@@ -150,31 +150,7 @@ done:
 
 static const char *const endings[] = {"", ".kernel", ".xml", NULL};
 static const char folder_name[] = "kernels/";
-enum { ENDINGS = 3, NAME_BYTES = 64, TITLE_BYTES = 200 };
-
-static bool is_file(const char *path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
-}
-
-// The first of `folder``inner``name` with an ending that is there; NULL: none.
-static bb_status look_in(const char *folder, const char *inner, const char *name, char **out)
-{
-    bb_status status = BB_OK;
-    char *path = NULL;
-    for (int i = 0; i < ENDINGS && *out == NULL; ++i) {
-        BB_RELEASE(&path);
-        BB_TRY(bb_memory_printf(&path, "%s%s%s%s", folder, inner, name, endings[i]));
-        if (is_file(path)) {
-            *out = path;
-            path = NULL;
-        }
-    }
-done:
-    BB_RELEASE(&path);
-    return status;
-}
+enum { NAME_BYTES = 64, TITLE_BYTES = 200 };
 
 static bb_status refuse_name(const char *name)
 {
@@ -197,27 +173,11 @@ done:
 bb_status bb_kernel_source_find(const char *name, char **out)
 {
     bb_status status = BB_OK;
-    char *folders[BB_SHIPPED_FOLDERS] = {NULL, NULL};
-    char *path = NULL;
-    const bool is_own = name[0] == '/' || name[0] == '.';
-    BB_TRY(look_in("", "", name, &path));
-    BB_TRY(bb_shipped_folder_find(folders));
-    for (int i = 0; i < BB_SHIPPED_FOLDERS && path == NULL && !is_own; ++i) {
-        BB_TRY(look_in(folders[i], folder_name, name, &path));
-    }
-    if (path == NULL && (is_own || access(name, F_OK) == 0)) {
-        BB_TRY(bb_memory_text(name, &path)); // what opens it says what is wrong
-    }
-    if (path == NULL) {
+    BB_TRY(bb_shipped_folder_find_file(name, folder_name, endings, out));
+    if (*out == NULL) {
         BB_TRY(refuse_name(name));
     }
-    *out = path;
-    path = NULL;
 done:
-    BB_RELEASE(&path);
-    for (int i = 0; i < BB_SHIPPED_FOLDERS; ++i) {
-        BB_RELEASE(&folders[i]);
-    }
     return status;
 }
 

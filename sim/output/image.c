@@ -21,17 +21,27 @@ enum { CHUNK_BYTES = 1 << 20, PANEL_BYTES = 1 << 26, BATCH_ROWS = 32 };
 #define WRITE_TRY(call)                                                                            \
     BB_REQUIRE((call) >= 0, BB_IO, "cannot write operator: %s (%s)", bb_hdf5_library_error(), #call)
 
-static bb_status open_group(hid_t file, hid_t *out)
+#define HDF5_TRY(call)                                                                             \
+    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_library_error(), #call)
+
+static bb_status make_group(hid_t file, const char *name, hid_t *out)
 {
     bb_status status = BB_OK;
     hid_t list = -1;
-    if (H5Lexists(file, "operators", H5P_DEFAULT) > 0) {
-        WRITE_TRY(*out = H5Gopen2(file, "operators", H5P_DEFAULT));
+    if (name[0] == '\0') {
+        HDF5_TRY(*out = H5Gopen2(file, "/", H5P_DEFAULT));
         goto done;
     }
-    WRITE_TRY(list = H5Pcreate(H5P_GROUP_CREATE));
-    WRITE_TRY(H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    WRITE_TRY(*out = H5Gcreate2(file, "operators", H5P_DEFAULT, list, H5P_DEFAULT));
+    htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
+    HDF5_TRY(exists);
+    if (exists > 0) {
+        HDF5_TRY(*out = H5Gopen2(file, name, H5P_DEFAULT));
+        goto done;
+    }
+    HDF5_TRY(list = H5Pcreate(H5P_GROUP_CREATE));
+    HDF5_TRY(H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    HDF5_TRY(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
+    HDF5_TRY(*out = H5Gcreate2(file, name, H5P_DEFAULT, list, H5P_DEFAULT));
 done:
     (void)H5Pclose(list);
     return status;
@@ -207,7 +217,7 @@ static bb_status write_operator(int64_t file, const bb_operator *matrix)
     bb_digest *digest = NULL;
     char text[BB_DIGEST_BYTES];
     BB_TRY(bb_digest_create(&digest));
-    BB_TRY(open_group(file, &group));
+    BB_TRY(make_group(file, "operators", &group));
     BB_TRY(create_dataset(group, matrix, &space, &id));
     BB_TRY(write_panels(id, space, matrix, digest));
     if (matrix->storage.tolerance > 0.0) {
@@ -243,9 +253,6 @@ done:
 
 enum { SMALL_BYTES = 4096, CORE_INCREMENT = 1 << 20, DEFLATE_LEVEL = 4 };
 
-#define HDF5_TRY(call)                                                                             \
-    BB_REQUIRE((call) >= 0, BB_INTERNAL, "HDF5 refused: %s (%s)", bb_hdf5_library_error(), #call)
-
 // Chunks of at most CHUNK_BYTES: leading axes are cut to 1 until the rest fits.
 static void choose_chunk(const bb_dataset *dataset, hsize_t chunk[BB_RESULTS_RANK])
 {
@@ -280,29 +287,6 @@ static bb_status creation_list(const bb_dataset *dataset, hid_t *out)
         HDF5_TRY(H5Pset_fletcher32(*out));
     }
 done:
-    return status;
-}
-
-static bb_status make_group(hid_t file, const char *name, hid_t *out)
-{
-    bb_status status = BB_OK;
-    hid_t list = -1;
-    if (name[0] == '\0') {
-        HDF5_TRY(*out = H5Gopen2(file, "/", H5P_DEFAULT));
-        goto done;
-    }
-    htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
-    HDF5_TRY(exists);
-    if (exists > 0) {
-        HDF5_TRY(*out = H5Gopen2(file, name, H5P_DEFAULT));
-        goto done;
-    }
-    HDF5_TRY(list = H5Pcreate(H5P_GROUP_CREATE));
-    HDF5_TRY(H5Pset_link_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    HDF5_TRY(H5Pset_attr_creation_order(list, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED));
-    HDF5_TRY(*out = H5Gcreate2(file, name, H5P_DEFAULT, list, H5P_DEFAULT));
-done:
-    (void)H5Pclose(list);
     return status;
 }
 

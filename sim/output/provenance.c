@@ -275,8 +275,9 @@ static bb_status record_config(bb_results *results, const bb_config *config)
     BB_TRY(BB_ALLOCATE(record.count, &record.names));
     BB_TRY(BB_ALLOCATE(record.count, &record.texts));
     for (bb_index i = 0; i < record.count; ++i) {
-        record.names[i] = bb_config_file_name(config, i);
-        record.texts[i] = bb_config_file_text(config, i);
+        const bb_config_file file = bb_config_file_at(config, i);
+        record.names[i] = file.name;
+        record.texts[i] = file.text;
     }
     BB_TRY(bb_config_resolved(config, &resolved));
     record.resolved = bb_text_string(&resolved);

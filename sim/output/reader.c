@@ -38,14 +38,18 @@ typedef struct names {
     bb_index count, capacity;
 } names;
 
-static herr_t collect_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
+static herr_t add_name(names *list, const char *name)
 {
-    names *list = context;
-    (void)group;
-    if (info->type == H5L_TYPE_HARD && list->count < list->capacity && strlen(name) < NAME_BYTES) {
+    if (list->count < list->capacity && strlen(name) < NAME_BYTES) {
         (void)snprintf(list->items[list->count++], NAME_BYTES, "%s", name);
     }
     return 0;
+}
+
+static herr_t collect_link(hid_t group, const char *name, const H5L_info_t *info, void *context)
+{
+    (void)group;
+    return info->type == H5L_TYPE_HARD ? add_name(context, name) : 0;
 }
 
 typedef struct item {
@@ -153,8 +157,8 @@ static bb_status add_item(bb_results *results, const char *path, const item *ent
                                   .axes = entry->is_axis ? NULL : entry->axes,
                                   .count = entry->count,
                                   .measured = entry->measured};
-    BB_TRY(bb_memory_zeroed(entry->count, entry->is_text ? sizeof(char *) : sizeof(double),
-                            &values));
+    BB_TRY(
+        bb_memory_zeroed(entry->count, entry->is_text ? sizeof(char *) : sizeof(double), &values));
     READ_TRY(H5Dread(entry->id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values));
     BB_TRY(bb_results_add(results, path, &form, values));
 done:
@@ -320,17 +324,12 @@ done:
     return status;
 }
 
-// Names of the attributes of a group.
 static herr_t collect_attribute(hid_t group, const char *name, const H5A_info_t *info,
                                 void *context)
 {
-    names *list = context;
     (void)group;
     (void)info;
-    if (list->count < list->capacity && strlen(name) < NAME_BYTES) {
-        (void)snprintf(list->items[list->count++], NAME_BYTES, "%s", name);
-    }
-    return 0;
+    return add_name(context, name);
 }
 
 static bb_status read_attributes(hid_t file, const char *group_name, bb_results *results)

@@ -36,7 +36,7 @@ static bb_status judge(const bb_experiment_table *table, const bb_config *config
     const bb_experiment *experiment = bb_experiment_find(table, bb_config_schema(config)->name);
     BB_TRY(experiment->check(bb_config_study(config), config, problems));
     BB_REQUIRE(problems->count == 0, BB_INVALID, "%s: %td problem%s",
-               bb_config_file_name(config, 0), problems->count, problems->count == 1 ? "" : "s");
+               bb_config_file_at(config, 0).name, problems->count, problems->count == 1 ? "" : "s");
 done:
     return status;
 }

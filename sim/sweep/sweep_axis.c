@@ -427,22 +427,20 @@ static bb_status load_table(const reader *input, bb_node *sweep, bb_node **table
     const char *path = NULL;
     BB_TRY(bb_node_path(input->arena, *table, &path));
     BB_TRY(bb_csv_table_read(path, &file));
-    BB_TRY(bb_arena_zeroed(input->arena, 1, sizeof *map, (void **)&map));
-    *map = (bb_node){.kind = BB_NODE_MAP, .place = (*table)->place};
+    BB_TRY(bb_node_make(input->arena, BB_NODE_MAP, (*table)->place, &map));
+    map->key_place = (*table)->key_place;
     for (bb_index c = 0; c < file->column_count; ++c) {
+        const bb_csv_cell *name = &file->names[c];
         bb_node *list = NULL;
-        BB_TRY(bb_arena_zeroed(input->arena, 1, sizeof *list, (void **)&list));
-        *list = (bb_node){.kind = BB_NODE_LIST,
-                          .place = {path, file->names[c].line, file->names[c].column}};
-        BB_TRY(bb_arena_text(input->arena, file->names[c].text, strlen(file->names[c].text),
-                             &list->key));
+        const bb_place place = {path, name->line, name->column};
+        BB_TRY(bb_node_make(input->arena, BB_NODE_LIST, place, &list));
+        BB_TRY(bb_arena_text(input->arena, name->text, strlen(name->text), &list->key));
         bb_node **link = &list->first;
         for (bb_index r = 0; r < file->row_count; ++r) {
             const bb_csv_cell *cell = bb_csv_table_cell(file, r, c);
-            BB_TRY(bb_arena_zeroed(input->arena, 1, sizeof **link, (void **)link));
-            **link = (bb_node){.kind = BB_NODE_SCALAR,
-                               .place = {path, cell->line, cell->column},
-                               .quoted = strchr(cell->text, '#') != NULL}; // of YAML a comment
+            BB_TRY(bb_node_make(input->arena, BB_NODE_SCALAR,
+                                (bb_place){path, cell->line, cell->column}, link));
+            (*link)->quoted = strchr(cell->text, '#') != NULL; // of YAML a comment
             BB_TRY(bb_arena_text(input->arena, cell->text, strlen(cell->text), &(*link)->text));
             link = &(*link)->next;
         }

@@ -178,8 +178,8 @@ TEST(bases_merge_maps_and_replace_lists)
     assert_int_equal(study->numbers.count, 1);
     assert_true(study->length_m == 2.0);
     assert_int_equal(bb_config_file_count(config), 3);
-    assert_string_equal(bb_config_file_name(config, 2), "lower/deeper/root.yaml");
-    assert_int_equal(strncmp(bb_config_file_text(config, 1), "base: deeper", 12), 0);
+    assert_string_equal(bb_config_file_at(config, 2).name, "lower/deeper/root.yaml");
+    assert_int_equal(strncmp(bb_config_file_at(config, 1).text, "base: deeper", 12), 0);
     bb_place place = bb_config_place(config, "grid.columns");
     assert_string_equal(place.origin, "lower/deeper/root.yaml");
     assert_int_equal(place.line, 3);
