@@ -175,11 +175,9 @@ static bb_status compare_dataset(const bb_comparison *sides, const bb_dataset *d
                                  const bb_index *partners, bb_text *out, bb_index *count)
 {
     bb_status status = BB_OK;
-    char path[PATH_BYTES];
     bb_index different = 0;
     double largest = 0.0;
-    (void)snprintf(path, sizeof path, "results/%.140s", dataset->name);
-    const bb_dataset *other = bb_results_find(sides->results[1], path);
+    const bb_dataset *other = bb_results_in(sides->results[1], "results", dataset->name);
     if (other == NULL || !is_alike(dataset, other)) {
         ++*count;
         BB_TRY(other == NULL
@@ -229,7 +227,6 @@ bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out, b
 {
     bb_status status = BB_OK;
     bb_index *partners = NULL;
-    char path[PATH_BYTES];
     const bb_dataset *names = names_of(pair->results[0]);
     const bb_dataset *others = names_of(pair->results[1]);
     const bb_index rows = names == NULL ? 0 : names->count;
@@ -250,8 +247,8 @@ bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out, b
     }
     for (bb_index i = 0; i < bb_results_count(pair->results[1]); ++i) {
         const bb_dataset *dataset = bb_results_dataset(pair->results[1], i);
-        (void)snprintf(path, sizeof path, "results/%.140s", dataset->name);
-        if (is_compared(dataset) && bb_results_find(pair->results[0], path) == NULL) {
+        if (is_compared(dataset) &&
+            bb_results_in(pair->results[0], "results", dataset->name) == NULL) {
             ++*count;
             BB_TRY(bb_text_add(out, "  %s: only in %s\n", dataset->name, pair->names[1]));
         }

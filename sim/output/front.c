@@ -4,10 +4,7 @@
 #include "core/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { PATH_BYTES = 128 };
 
 // Times that differ by less are equal: runs of one study on one machine do.
 static const double time_spread = 1.1;
@@ -20,9 +17,7 @@ static const double score_rounding = 1e-12;
 
 const bb_dataset *bb_front_column(const bb_results *results, const char *name, bb_index count)
 {
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "results/%s", name);
-    const bb_dataset *dataset = bb_results_find(results, path);
+    const bb_dataset *dataset = bb_results_in(results, "results", name);
     bool fits = dataset != NULL && dataset->rank == 1 && dataset->count == count &&
                 strcmp(dataset->axes[0], "pipeline") == 0;
     return fits ? dataset : NULL;
@@ -77,10 +72,8 @@ static double reference_score(const bb_experiment *experiment, const bb_results 
                               const bb_front *front)
 {
     double largest = 0.0;
-    char path[PATH_BYTES];
     for (bb_index i = 0; i < experiment->score_count; ++i) {
-        (void)snprintf(path, sizeof path, "results/%s", experiment->scores[i].dataset);
-        const bb_dataset *scores = bb_results_find(results, path);
+        const bb_dataset *scores = bb_results_in(results, "results", experiment->scores[i].dataset);
         if (scores != NULL && !scores->is_text && scores->rank > 0 &&
             scores->shape[0] == front->names->count) {
             const bb_index items = scores->count / front->names->count;

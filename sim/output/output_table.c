@@ -272,21 +272,6 @@ done:
     return status;
 }
 
-// Whether `text` is `pattern` with anything in the place of <...>.
-static bool matches(const char *pattern, const char *text)
-{
-    const char *open = strchr(pattern, '<');
-    const char *close = open == NULL ? NULL : strchr(open, '>');
-    if (close == NULL) {
-        return strcmp(pattern, text) == 0;
-    }
-    const size_t before = (size_t)(open - pattern);
-    const size_t after = strlen(close + 1);
-    const size_t length = strlen(text);
-    return length > before + after && strncmp(pattern, text, before) == 0 &&
-           strcmp(close + 1, text + length - after) == 0;
-}
-
 static void list_axes(const bb_dataset *dataset, char out[PATH_BYTES])
 {
     out[0] = '\0';
@@ -295,26 +280,6 @@ static void list_axes(const bb_dataset *dataset, char out[PATH_BYTES])
         (void)snprintf(out + length, PATH_BYTES - length, "%s%s", a == 0 ? "" : ", ",
                        dataset->axes[a]);
     }
-}
-
-static bool declares(const bb_output_table *table, const bb_output *row, const bb_dataset *dataset)
-{
-    char axes[PATH_BYTES];
-    list_axes(dataset, axes);
-    const bool is_text = row->unit == NULL;
-    return matches(table->group, dataset->group) && matches(row->name, dataset->name) &&
-           matches(row->axes, axes) && is_text == dataset->is_text &&
-           (is_text || matches(row->unit, dataset->unit)) && row->measured == dataset->measured;
-}
-
-const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dataset *dataset)
-{
-    for (bb_index i = 0; i < table->count; ++i) {
-        if (declares(table, &table->rows[i], dataset)) {
-            return &table->rows[i];
-        }
-    }
-    return NULL;
 }
 
 bb_status bb_output_table_check(const bb_output_table *table, const bb_results *results)

@@ -86,10 +86,6 @@ BB_CHECKED bb_status bb_output_table_add_axis(const bb_output_table *table, cons
                                               bb_index count, const void *values,
                                               const bb_output_fill *fill, bb_results *results);
 
-/// Row that declares a dataset of the results, its group, axes and unit included; NULL where none
-/// does.
-const bb_output *bb_output_table_find(const bb_output_table *table, const bb_dataset *dataset);
-
 /// Refuses results in which a dataset of the table's names is of another type or over other axes.
 /// For tables without `<...>` in names. Errors: BB_IO, with the dataset and the expected table.
 BB_CHECKED bb_status bb_output_table_check(const bb_output_table *table, const bb_results *results);

@@ -333,6 +333,12 @@ const bb_dataset *bb_results_find(const bb_results *results, const char *path)
     return index < 0 ? NULL : &results->datasets[index];
 }
 
+const bb_dataset *bb_results_in(const bb_results *results, const char *group, const char *name)
+{
+    const bb_index index = locate(results, group, name);
+    return index < 0 ? NULL : &results->datasets[index];
+}
+
 // Whether another dataset of the group, or of any where it is the root's, stands over an axis.
 static bool is_in_use(const bb_results *results, const bb_dataset *axis)
 {

@@ -123,6 +123,9 @@ const bb_operator *bb_results_operator_at(const bb_results *results, bb_index in
 /// Dataset by path, NULL where absent; valid until the results change.
 const bb_dataset *bb_results_find(const bb_results *results, const char *path);
 
+/// The same by group and name.
+const bb_dataset *bb_results_in(const bb_results *results, const char *group, const char *name);
+
 /// Text of an attribute, NULL where absent or a number.
 const char *bb_results_note_text(const bb_results *results, const char *group, const char *name);
 

@@ -45,10 +45,8 @@ static bb_status add_price(const bb_experiment *experiment, const char *number, 
 static bb_status add_score(const bb_column *score, const bb_results *results, bb_index row,
                            bb_index count, const char *before, bb_text *out)
 {
-    char path[128];
     char number[BB_CELL_BYTES];
-    (void)snprintf(path, sizeof path, "results/%.100s", score->dataset);
-    const bb_dataset *dataset = bb_results_find(results, path);
+    const bb_dataset *dataset = bb_results_in(results, "results", score->dataset);
     if (dataset == NULL || dataset->is_text || dataset->rank < 1 || dataset->shape[0] != count) {
         return BB_OK;
     }

@@ -152,9 +152,7 @@ done:
 
 static const double *statistic(const bb_results *results, const char *name, bb_index count)
 {
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "statistics/%s", name);
-    const bb_dataset *dataset = bb_results_find(results, path);
+    const bb_dataset *dataset = bb_results_in(results, "statistics", name);
     const bool fits = dataset != NULL && !dataset->is_text && dataset->count == count;
     return fits ? dataset->numbers : NULL;
 }
@@ -285,9 +283,7 @@ static bb_index items_of(const bb_swept *swept, const bb_dataset *dataset)
 
 static const bb_dataset *dataset_of(const bb_swept *swept, const char *name)
 {
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "results/%s", name);
-    return bb_results_find(swept->results, path);
+    return bb_results_in(swept->results, "results", name);
 }
 
 bool bb_swept_finished(const bb_swept *swept, bb_index point, bb_index pipeline)
@@ -512,9 +508,7 @@ static double value_of(const bb_swept_choice *choice, const column *about)
 static bb_status add_column(const bb_swept *swept, const column *about, bb_grid *out)
 {
     bb_status status = BB_OK;
-    char path[PATH_BYTES];
-    (void)snprintf(path, sizeof path, "statistics/%s", about->name);
-    const bb_dataset *dataset = bb_results_find(swept->results, path);
+    const bb_dataset *dataset = bb_results_in(swept->results, "statistics", about->name);
     bb_grid_column *cells = &out->columns[out->count++];
     *cells = (bb_grid_column){.name = about->name,
                               .label = "",

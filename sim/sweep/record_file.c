@@ -60,9 +60,7 @@ static bool is_axis_of_kept(const bb_results *results, const bb_dataset *axis,
                             const char *const *keep, bb_index count)
 {
     for (bb_index k = 0; k < count; ++k) {
-        char path[160];
-        (void)snprintf(path, sizeof path, "results/%s", keep[k]);
-        const bb_dataset *dataset = bb_results_find(results, path);
+        const bb_dataset *dataset = bb_results_in(results, "results", keep[k]);
         for (int a = 0; dataset != NULL && a < dataset->rank; ++a) {
             if (strcmp(dataset->axes[a], axis->name) == 0) {
                 return true;
@@ -139,9 +137,7 @@ bb_status bb_point_record_fill(const bb_results *results, const char *id, double
     json_t *texts = json_object();
     json_t *datasets = json_array();
     for (bb_index k = 0; k < count; ++k) {
-        char path[160];
-        (void)snprintf(path, sizeof path, "results/%s", keep[k]);
-        BB_REQUIRE(bb_results_find(results, path) != NULL, BB_INVALID,
+        BB_REQUIRE(bb_results_in(results, "results", keep[k]) != NULL, BB_INVALID,
                    "sweep.keep: the results have no dataset '%s'", keep[k]);
     }
     BB_TRY(bb_results_digest(results, true, digest));

@@ -86,7 +86,7 @@ static inline void driver_check_declared(const bb_experiment *experiment, const 
         const bb_output_table *table = NULL;
         for (bb_index t = 0; row == NULL && (table = bb_experiment_output(experiment, t)) != NULL;
              ++t) {
-            row = bb_output_table_find(table, dataset);
+            row = output_row(table, dataset);
         }
         const bool is_of_call =
             strcmp(dataset->group, "study") == 0 || strcmp(dataset->group, "provenance") == 0;

@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "sim/input/hdf5_library.h"
 #include "sim/output/image.h"
+#include "sim/output/output_table.h"
 #include "sim/output/reader.h"
 #include "sim/output/results.h"
 #include "tests/check.h"
@@ -82,17 +83,16 @@ static inline bb_status fixture_fill(bb_results *results)
     BB_TRY(bb_results_coordinate(results, "results/step_ms"));
     BB_TRY(results_texts(results, "results/status", "outcome", "pipeline", statuses));
     BB_TRY(results_values(results, "results/overlay_error_x_nm", "nm", "overlay error, x",
-                             "pipeline", overlay_x));
+                          "pipeline", overlay_x));
     BB_TRY(results_values(results, "results/overlay_error_y_nm", "nm", "overlay error, y",
-                             "pipeline", overlay_y));
+                          "pipeline", overlay_y));
     BB_TRY(results_values(results, "results/operator_bytes", "byte", "bytes of the operator",
-                             "pipeline", bytes));
+                          "pipeline", bytes));
     BB_TRY(results_measured(results, "results/solve_time_s", "s", "time to apply", "pipeline",
-                               seconds));
-    BB_TRY(
-        results_values(results, "results/series", "nm", "a series", "pipeline, step", series));
-    BB_TRY(results_values(results, "results/by", "1", "over a shared axis",
-                             "pipeline, wavelength", values));
+                            seconds));
+    BB_TRY(results_values(results, "results/series", "nm", "a series", "pipeline, step", series));
+    BB_TRY(results_values(results, "results/by", "1", "over a shared axis", "pipeline, wavelength",
+                          values));
     BB_TRY(results_values(results, "results/energy_j", "J", "not measured", "pipeline", NULL));
     BB_TRY(results_values(results, "results/total", "1", "a single value", "", values));
     BB_TRY(bb_results_note(results, "", "title", "a fixture"));
@@ -183,6 +183,38 @@ static inline bb_results *read_all_results(const char *path, const char *operato
     bb_results *results = NULL;
     check_ok(bb_reader_read_all(path, operators, &results));
     return results;
+}
+
+/// Whether `text` is `pattern` with anything in the place of <...>.
+static inline bool output_matches(const char *pattern, const char *text)
+{
+    const size_t before = strcspn(pattern, "<");
+    const char *close = strchr(pattern, '>');
+    const size_t after = close == NULL ? 0 : strlen(close + 1);
+    const size_t length = strlen(text);
+    return close == NULL ? strcmp(pattern, text) == 0
+                         : length > before + after && strncmp(pattern, text, before) == 0 &&
+                               strcmp(close + 1, text + length - after) == 0;
+}
+
+/// Row that declares a dataset, its group, axes and unit included; NULL where none does.
+static inline const bb_output *output_row(const bb_output_table *table, const bb_dataset *dataset)
+{
+    autorelease(bb_text) axes = {0};
+    for (int a = 0; a < dataset->rank; ++a) {
+        check_ok(bb_text_add(&axes, "%s%s", a == 0 ? "" : ", ", dataset->axes[a]));
+    }
+    for (bb_index i = 0; i < table->count; ++i) {
+        const bb_output *row = &table->rows[i];
+        if (output_matches(table->group, dataset->group) &&
+            output_matches(row->name, dataset->name) &&
+            output_matches(row->axes, bb_text_string(&axes)) &&
+            (row->unit == NULL) == dataset->is_text && row->measured == dataset->measured &&
+            (row->unit == NULL || output_matches(row->unit, dataset->unit))) {
+            return row;
+        }
+    }
+    return NULL;
 }
 
 /// Writes results to a file, which it replaces.

@@ -156,15 +156,15 @@ TEST(datasets_find_their_rows)
     autoptr(bb_results) results = publish_toy();
     for (bb_index i = 0; i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
-        const bb_output *row = bb_output_table_find(i == 0 ? &axes : &table, dataset);
+        const bb_output *row = output_row(i == 0 ? &axes : &table, dataset);
         assert_non_null(row);
         assert_string_equal(row->name, dataset->name);
-        assert_null(bb_output_table_find(&singles, dataset));
+        assert_null(output_row(&singles, dataset));
     }
     bb_dataset changed = *bb_results_find(results, "results/length_nm");
     char unit[] = "m";
     changed.unit = unit;
-    assert_null(bb_output_table_find(&table, &changed));
+    assert_null(output_row(&table, &changed));
 }
 
 TEST(the_list_is_markdown)

@@ -210,7 +210,7 @@ TEST(digests_do_not_see_it_and_a_table_declares_it)
     assert_string_equal(before, after);
     for (bb_index i = 1; i < bb_results_count(results); ++i) {
         const bb_dataset *dataset = bb_results_dataset(results, i);
-        assert_non_null(bb_output_table_find(&bb_provenance_study_outputs, dataset));
+        assert_non_null(output_row(&bb_provenance_study_outputs, dataset));
     }
 }
 
