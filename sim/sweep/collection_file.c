@@ -17,8 +17,7 @@ static const char run_axis[] = "run";
 static const bb_output outputs[] = {
     {"run", "run", "1", "number of the point",
      .note = "where not every combination was run: then the only axis of the sweep"},
-    {"pipeline", "pipeline", NULL, "names, in the order in which points have them",
-     .note = NULL},
+    {"pipeline", "pipeline", NULL, "names, in the order in which points have them", .note = NULL},
     {"<swept key>", "<sweep>", "<its own>", "what the points set",
      .note = "a coordinate; its own axis where all combinations were run, else over `run`; keys "
              "that vary "

@@ -66,7 +66,7 @@ TEST(prices_of_two_definitions_are_told)
     for (int side = 0; side < 2; ++side) {
         files[side] = empty_results();
         check_ok(results_values(files[side], "results/strehl_loss", "1",
-                                   side == 0 ? "price: a" : "price: b", "", &price));
+                                side == 0 ? "price: a" : "price: b", "", &price));
     }
     const bb_comparison pair = {
         bb_experiment_find(&bb_experiments, "ao"), {files[0], files[1]}, {"a.h5", "b.h5"}, 0.0};

@@ -67,8 +67,8 @@ TEST(counts_are_whole)
     autoptr(bb_results) results = empty_results();
     check_ok(results_text_axis(results, "results/pipeline", "pipeline", 3, names));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
-        check_ok(results_values(results, columns[i].path, columns[i].unit, "a column",
-                                   "pipeline", columns[i].values));
+        check_ok(results_values(results, columns[i].path, columns[i].unit, "a column", "pipeline",
+                                columns[i].values));
     }
     check_ok(bb_summary_write(bb_experiment_find(&bb_experiments, "fringe"), results, 5.0, &text));
     assert_non_null(strstr(text.data, "Reference: wrong cycles against the truth 746, 8.000 MB."));
@@ -140,8 +140,7 @@ TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leav
 {
     static const double ratios[] = {0.5, 1.0, 2.0, 2.0};
     bb_text text = {0};
-    check_ok(
-        results_values(filled, "results/compression_ratio", "1", "ratio", "pipeline", ratios));
+    check_ok(results_values(filled, "results/compression_ratio", "1", "ratio", "pipeline", ratios));
     expect_answer(1.0, BB_FRONT_BYTES,
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
                   "error 0.5000 nm, 2.000 MB, 2 times fewer than fp32).");

@@ -125,8 +125,7 @@ static bb_results *write_groups(const char *path)
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
     bb_results *results = fixture_results();
     check_ok(results_text_axis(results, "provenance/config_file", "files", 2, typed));
-    check_ok(
-        results_texts(results, "provenance/config_as_typed", "texts", "config_file", typed));
+    check_ok(results_texts(results, "provenance/config_as_typed", "texts", "config_file", typed));
     check_ok(bb_results_note(results, "provenance", "flags", flags));
     check_ok(bb_results_note(results, "provenance", "empty", ""));
     check_ok(results_axis(results, "search/trial", "1", "trial", 2, kept));

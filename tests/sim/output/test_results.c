@@ -29,8 +29,7 @@ TEST(mistakes_are_refused)
                 "no axis 'status'");
     check_fails(results_values(results, "results/a b", "1", "", "", NULL), BB_INVALID,
                 "letters, digits and _");
-    check_fails(results_values(results, "a/b/c", "1", "", "", NULL), BB_INVALID,
-                "expected name");
+    check_fails(results_values(results, "a/b/c", "1", "", "", NULL), BB_INVALID, "expected name");
     check_fails(results_axis(results, "empty", "1", "", 0, NULL), BB_INVALID, "at least one");
     check_ok(results_values(results, "detail/x", "1", "", "wavelength", NULL));
     check_fails(bb_results_coordinate(results, "results/step"), BB_INVALID, "none itself");

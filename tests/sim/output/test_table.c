@@ -114,7 +114,7 @@ TEST(a_residual_is_part_of_the_price)
     autorelease(bb_text) text = {0};
     autoptr(bb_results) results = fixture_results();
     check_ok(results_values(results, "results/overlay_residual_nm", "nm", "residual", "pipeline",
-                               residual));
+                            residual));
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
     assert_non_null(strstr(text.data, "residual [nm]"));
@@ -143,7 +143,7 @@ TEST(the_worst_draw_is_the_headline)
     check_ok(results_texts(results, "results/status", "outcome", "pipeline", statuses));
     for (size_t i = 0; i < sizeof columns / sizeof *columns; ++i) {
         check_ok(results_values(results, columns[i].path, "1", "a column", "pipeline",
-                                   columns[i].values));
+                                columns[i].values));
     }
     // Two prices of one draw, then the worst of both over the draws.
     check_ok(

@@ -48,16 +48,15 @@ static inline bb_status sweep_fixture_fill(bb_results *results)
     BB_TRY(bb_results_note(results, "r0_m", "key", "atmosphere.r0_m"));
     BB_TRY(
         bb_results_note(results, "width", "key", "pipelines." SWEEP_FIXTURE_NAME ".policy.width"));
-    BB_TRY(
-        results_values(results, "results/point_number", "1", "number", "r0_m, width", points));
+    BB_TRY(results_values(results, "results/point_number", "1", "number", "r0_m, width", points));
     BB_TRY(results_texts(results, "results/point_status", "state", "r0_m, width", states));
     BB_TRY(results_texts(results, "results/status", "outcome", "r0_m, width, pipeline", ends));
     BB_TRY(results_values(results, "results/strehl_loss", "1", "price", "r0_m, width, pipeline",
-                             prices));
+                          prices));
     BB_TRY(results_values(results, "results/operator_bytes", "byte", "stored",
-                             "r0_m, width, pipeline", bytes));
+                          "r0_m, width, pipeline", bytes));
     BB_TRY(results_values(results, "results/compression_ratio", "1", "ratio",
-                             "r0_m, width, pipeline", ratios));
+                          "r0_m, width, pipeline", ratios));
     BB_TRY(bb_results_note(results, "", "title", SWEEP_FIXTURE_TITLE));
     BB_TRY(bb_results_note(results, "", "experiment", "ao"));
     BB_TRY(bb_results_note(results, "", "sweep_plan", "0123456789abcdef"));
@@ -93,7 +92,7 @@ static inline bb_status sweep_fixture_judge(bb_results *results)
     BB_TRY(results_texts(results, "statistics/setting", "setting", "choice", how));
     for (size_t c = 0; c < sizeof columns / sizeof *columns; ++c) {
         BB_TRY(results_values(results, columns[c].path, "1", "statistic", "choice",
-                                 columns[c].values));
+                              columns[c].values));
     }
 done:
     return status;

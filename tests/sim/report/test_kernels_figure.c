@@ -37,8 +37,7 @@ static bb_results *make_results(const char *const *names, const char *const *dev
     check_ok(results_texts(results, "results/against", "against", "benchmark", against));
     check_ok(results_texts(results, "results/library", "library", "benchmark", libraries));
     check_ok(results_values(results, "results/kernel_share", "1", "share", "benchmark", shares));
-    check_ok(
-        results_values(results, "results/library_ratio", "1", "ratio", "benchmark", ratios));
+    check_ok(results_values(results, "results/library_ratio", "1", "ratio", "benchmark", ratios));
     return results;
 }
 
@@ -138,7 +137,7 @@ TEST(other_kinds_take_one_file)
     static const double numbers[ROWS] = {1e9, 1e9, 1e9, 1e9, 1e9};
     autoptr(bb_results) results = make_cpu();
     check_ok(results_values(results, "results/roof_bytes_per_s", "byte s-1", "roof", "benchmark",
-                               numbers));
+                            numbers));
     const bb_results *const more[] = {results};
     expect_refused(&(bb_plot_scene){.results = results, .more = more, .more_count = 1}, "roofline",
                    17.0, "several files are of kernels; 'roofline' draws one");

@@ -187,7 +187,7 @@ TEST(partial_sweeps_and_missing_prices_are_named)
     check_ok(sweep_fixture_fill(partial));
     check_ok(sweep_fixture_judge(partial));
     check_ok(results_values(partial, "statistics/points_unpriced", "1", "statistic", "choice",
-                               unpriced));
+                            unpriced));
     check_ok(bb_results_note(partial, "", "status", "partial"));
     check_ok(bb_results_note(partial, "", "status_reason", "6 of 12 planned points were run"));
     check_ok(bb_swept_read(partial, bb_experiment_find(&bb_experiments, "ao"), &swept));

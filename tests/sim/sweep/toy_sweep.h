@@ -191,10 +191,8 @@ static inline bb_status toy_run(const void *study, const bb_run_options *options
     BB_TRY(results_axis(results, "step", "ms", "steps", 3, steps));
     BB_TRY(results_texts(results, "results/status", "outcome", "pipeline", states));
     BB_TRY(results_values(results, "results/toy_error", "nm", "error", "pipeline", price));
-    BB_TRY(
-        results_values(results, "results/compression_ratio", "1", "ratio", "pipeline", ratio));
-    BB_TRY(
-        results_values(results, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
+    BB_TRY(results_values(results, "results/compression_ratio", "1", "ratio", "pipeline", ratio));
+    BB_TRY(results_values(results, "results/operator_bytes", "byte", "bytes", "pipeline", bytes));
     BB_TRY(results_measured(results, "results/toy_time_s", "s", "time", "pipeline", elapsed));
     BB_TRY(results_values(results, "results/series", "1", "series", "pipeline, step", series));
     BB_TRY(results_values(results, "results/length_seen", "m", "length", "", &toy->length_m));
