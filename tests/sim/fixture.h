@@ -200,15 +200,17 @@ static inline bool output_matches(const char *pattern, const char *text)
 /// Row that declares a dataset, its group, axes and unit included; NULL where none does.
 static inline const bb_output *output_row(const bb_output_table *table, const bb_dataset *dataset)
 {
-    autorelease(bb_text) axes = {0};
+    char axes[512] = ""; // allocations may be made to fail
+    size_t length = 0;
     for (int a = 0; a < dataset->rank; ++a) {
-        check_ok(bb_text_add(&axes, "%s%s", a == 0 ? "" : ", ", dataset->axes[a]));
+        length += (size_t)snprintf(axes + length, sizeof axes - length, "%s%s", a == 0 ? "" : ", ",
+                                   dataset->axes[a]);
+        assert_true(length < sizeof axes);
     }
     for (bb_index i = 0; i < table->count; ++i) {
         const bb_output *row = &table->rows[i];
         if (output_matches(table->group, dataset->group) &&
-            output_matches(row->name, dataset->name) &&
-            output_matches(row->axes, bb_text_string(&axes)) &&
+            output_matches(row->name, dataset->name) && output_matches(row->axes, axes) &&
             (row->unit == NULL) == dataset->is_text && row->measured == dataset->measured &&
             (row->unit == NULL || output_matches(row->unit, dataset->unit))) {
             return row;
