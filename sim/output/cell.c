@@ -205,6 +205,18 @@ done:
     return status;
 }
 
+bb_status bb_cell_add_quoted(const char *text, bb_text *out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_text_add(out, "'"));
+    for (const char *c = text; *c != '\0'; ++c) {
+        BB_TRY(bb_text_add(out, *c == '\'' ? "'\\''" : "%c", *c));
+    }
+    BB_TRY(bb_text_add(out, "'"));
+done:
+    return status;
+}
+
 bool bb_cell_is_count(const char *unit, const double *numbers, bb_index count)
 {
     bool whole = unit == NULL || unit[0] == '\0' || strcmp(unit, "1") == 0;

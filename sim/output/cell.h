@@ -36,6 +36,9 @@ void bb_cell_exact(double value, char out[BB_CELL_BYTES]);
 /// Appends a text as a field of CSV, in quotes where a reader needs them.
 BB_CHECKED bb_status bb_cell_add_field(const char *text, bb_text *out);
 
+/// Appends a text as one word of a shell, in single quotes: ' is written '\\''.
+BB_CHECKED bb_status bb_cell_add_quoted(const char *text, bb_text *out);
+
 /// Whether numbers [count] are counts: they have no unit (NULL, "" or "1") and all are whole.
 bool bb_cell_is_count(const char *unit, const double *numbers, bb_index count);
 

@@ -6,6 +6,7 @@
 #include "core/device/device.h"
 #include "core/memory.h"
 #include "sim/config/config.h"
+#include "sim/output/cell.h"
 
 #include <cblas.h>
 #include <cholmod.h>
@@ -294,25 +295,6 @@ done:
     return status;
 }
 
-// In single quotes, which hold everything but themselves: ' is written '\''.
-static bb_status add_quoted(bb_text *line, const char *argument)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(line, "'"));
-    while (*argument != '\0') {
-        int length = (int)strcspn(argument, "'");
-        BB_TRY(bb_text_add(line, "%.*s", length, argument));
-        argument += length;
-        if (*argument == '\'') {
-            BB_TRY(bb_text_add(line, "'\\''"));
-            ++argument;
-        }
-    }
-    BB_TRY(bb_text_add(line, "'"));
-done:
-    return status;
-}
-
 static bb_status record_command(bb_results *results, int argument_count, char *const *arguments)
 {
     bb_status status = BB_OK;
@@ -322,7 +304,8 @@ static bb_status record_command(bb_results *results, int argument_count, char *c
         bool plain =
             arguments[i][0] != '\0' && strpbrk(arguments[i], " \t\n\"'\\$`*?[]{}()<>|&;#~") == NULL;
         BB_TRY(bb_text_add(&line, "%s", i == 0 ? "" : " "));
-        BB_TRY(plain ? bb_text_add(&line, "%s", arguments[i]) : add_quoted(&line, arguments[i]));
+        BB_TRY(plain ? bb_text_add(&line, "%s", arguments[i])
+                     : bb_cell_add_quoted(arguments[i], &line));
     }
     BB_TRY(note(results, "command", bb_text_string(&line)));
 done:

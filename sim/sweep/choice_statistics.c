@@ -332,7 +332,8 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
                                double max_loss, bb_text *out)
 {
     bb_status status = BB_OK;
-    const char *price = collection->plan->sweep->experiment->price_name;
+    const bb_sweep *sweep = collection->plan->sweep;
+    const char *price = sweep->experiment->price_name;
     const bb_choice *best = NULL;
     bb_index safe = 0;
     for (bb_index i = 0; i < choices->count; ++i) {
@@ -364,7 +365,7 @@ static bb_status list_sentence(const bb_choices *choices, const bb_collection *c
                        "worst %.3g (",
                        price, max_loss, ran, best->name, best->setting[0] == '\0' ? "" : " (",
                        best->setting, best->setting[0] == '\0' ? "" : ")", best->price_worst));
-    BB_TRY(bb_sweep_describe(collection->plan->sweep, (bb_index)best->worst_point, out));
+    BB_TRY(bb_sweep_describe(sweep, (bb_index)best->worst_point, sweep->axes.count, out));
     BB_TRY(bb_text_add(out, ").\n"));
 done:
     return status;

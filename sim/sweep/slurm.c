@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "sim/output/cell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,19 +32,6 @@ typedef struct submission {
     bb_text array, after;    // scripts
     char *array_path, *after_path;
 } submission;
-
-// A text as the shell takes it for itself.
-static bb_status add_quoted(const char *text, bb_text *out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_text_add(out, "'"));
-    for (const char *c = text; *c != '\0'; ++c) {
-        BB_TRY(bb_text_add(out, *c == '\'' ? "'\\''" : "%c", *c));
-    }
-    BB_TRY(bb_text_add(out, "'"));
-done:
-    return status;
-}
 
 static double element_minutes(const submission *job)
 {
@@ -124,9 +112,9 @@ static bb_status write_array(submission *job)
                        "# Shards of this element; exec, so that signals reach the program.\n"
                        "shards=$(seq -s , \"$SLURM_ARRAY_TASK_ID\" %td %td)\nexec ",
                        job->elements, plan->shards));
-    BB_TRY(add_quoted(job->program, out));
+    BB_TRY(bb_cell_add_quoted(job->program, out));
     BB_TRY(bb_text_add(out, " sweep run "));
-    BB_TRY(add_quoted(job->folder, out));
+    BB_TRY(bb_cell_add_quoted(job->folder, out));
     BB_TRY(
         bb_text_add(out, " --shard \"$shards/%td\" --jobs \"${%s:-1}\"\n", plan->shards,
                     plan->device == BB_DEVICE_CUDA ? "SLURM_GPUS_ON_NODE" : "SLURM_CPUS_PER_TASK"));
@@ -148,17 +136,17 @@ static bb_status write_after(submission *job)
         BB_TRY(bb_text_add(out, "export " BB_SLURM_OPEN "=%td\n", request->open));
     }
     BB_TRY(bb_text_add(out, "exec "));
-    BB_TRY(add_quoted(job->program, out));
+    BB_TRY(bb_cell_add_quoted(job->program, out));
     if (request->plan->sweep->searches) {
         BB_TRY(bb_text_add(out, " sweep submit "));
-        BB_TRY(add_quoted(job->folder, out));
+        BB_TRY(bb_cell_add_quoted(job->folder, out));
         BB_TRY(bb_text_add(out, " --slurm --force -o "));
     } else {
         BB_TRY(bb_text_add(out, " sweep collect "));
-        BB_TRY(add_quoted(job->folder, out));
+        BB_TRY(bb_cell_add_quoted(job->folder, out));
         BB_TRY(bb_text_add(out, " --partial --force -o "));
     }
-    BB_TRY(add_quoted(request->output, out));
+    BB_TRY(bb_cell_add_quoted(request->output, out));
     if (!isnan(request->max_loss)) {
         BB_TRY(bb_text_add(out, " --max-loss %.17g", request->max_loss));
     }
@@ -169,7 +157,7 @@ static bb_status write_after(submission *job)
         BB_TRY(bb_text_add(out, " --"));
         for (bb_index e = 0; e < request->extra_count; ++e) {
             BB_TRY(bb_text_add(out, " "));
-            BB_TRY(add_quoted(request->extras[e], out));
+            BB_TRY(bb_cell_add_quoted(request->extras[e], out));
         }
     }
     BB_TRY(bb_text_add(out, "\n"));
@@ -339,18 +327,18 @@ static bb_status print(const submission *job, bb_text *out)
                        bb_text_string(&job->array), job->after_path, bb_text_string(&job->after)));
     for (bb_index e = 0; e < request->extra_count; ++e) {
         BB_TRY(bb_text_add(out, " "));
-        BB_TRY(add_quoted(request->extras[e], out));
+        BB_TRY(bb_cell_add_quoted(request->extras[e], out));
     }
     BB_TRY(bb_text_add(out, " "));
-    BB_TRY(add_quoted(job->array_path, out));
+    BB_TRY(bb_cell_add_quoted(job->array_path, out));
     BB_TRY(bb_text_add(out, "\nsbatch --parsable --dependency=afterany:JOB "));
     const char *places[MAXIMUM_ARGUMENTS];
     const bb_index count = add_places(request, places, 0);
     for (bb_index p = 0; p < count; ++p) {
-        BB_TRY(add_quoted(places[p], out));
+        BB_TRY(bb_cell_add_quoted(places[p], out));
         BB_TRY(bb_text_add(out, " "));
     }
-    BB_TRY(add_quoted(job->after_path, out));
+    BB_TRY(bb_cell_add_quoted(job->after_path, out));
     BB_TRY(bb_text_add(out, "\n"));
 done:
     return status;

@@ -513,8 +513,7 @@ done:
     return status;
 }
 
-// The first `count` axes.
-static bb_status describe_axes(const bb_sweep *sweep, bb_index point, bb_index count, bb_text *out)
+bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_index count, bb_text *out)
 {
     bb_status status = BB_OK;
     const char *between = "";
@@ -529,14 +528,4 @@ static bb_status describe_axes(const bb_sweep *sweep, bb_index point, bb_index c
     }
 done:
     return status;
-}
-
-bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_text *out)
-{
-    return describe_axes(sweep, point, sweep->axes.count, out);
-}
-
-bb_status bb_sweep_describe_conditions(const bb_sweep *sweep, bb_index point, bb_text *out)
-{
-    return describe_axes(sweep, point, sweep->axes.count - 1, out);
 }

@@ -232,11 +232,9 @@ bool bb_sweep_is_excluded(const bb_sweep *sweep, bb_index point);
 BB_CHECKED bb_status bb_sweep_bind(const bb_sweep *sweep, bb_index point, bb_problems *problems,
                                    bb_config **out);
 
-/// Appends what a point sets: "r0_m 0.08, zenith_angle_deg 30". Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_text *out);
-
-/// The same without the last axis, which a search looks along.
-BB_CHECKED bb_status bb_sweep_describe_conditions(const bb_sweep *sweep, bb_index point,
-                                                  bb_text *out);
+/// Appends what a point sets along the first `count` axes: "r0_m 0.08, zenith_angle_deg 30".
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_sweep_describe(const bb_sweep *sweep, bb_index point, bb_index count,
+                                       bb_text *out);
 
 #endif

@@ -380,7 +380,7 @@ static bb_status describe_step(const bb_collection *collection, bb_index index,
     } else {
         BB_TRY(bb_text_add(out, "%s has %.4g at ", text_at(sweep, index), state->price));
     }
-    BB_TRY(bb_sweep_describe(sweep, state->worst_point, out));
+    BB_TRY(bb_sweep_describe(sweep, state->worst_point, sweep->axes.count, out));
 done:
     return status;
 }
@@ -397,7 +397,7 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
     const bb_index best = answer->best;
     const search_step *found = &answer->found;
     if (group_count(sweep) > 1) {
-        BB_TRY(bb_sweep_describe_conditions(sweep, conditions.first * steps, out));
+        BB_TRY(bb_sweep_describe(sweep, conditions.first * steps, sweep->axes.count - 1, out));
         BB_TRY(bb_text_add(out, ": "));
     }
     if (answer->run == 0) {
@@ -412,7 +412,7 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
     BB_TRY(bb_text_add(out, "%s = %s: %s %.4g, %s at worst %.4g, within %g (", key,
                        text_at(sweep, best), sweep->search.minimise, found->value,
                        sweep->experiment->price_name, found->price, limit));
-    BB_TRY(bb_sweep_describe(sweep, found->worst_point, out));
+    BB_TRY(bb_sweep_describe(sweep, found->worst_point, sweep->axes.count, out));
     BB_TRY(bb_text_add(out, "); %td of %td steps run", answer->run, steps));
     for (int side = -1; side <= 1; side += 2) {
         const bb_index next = best + side;

@@ -93,7 +93,7 @@ TEST(points_are_numbered_with_the_last_axis_fastest)
         toy_planned("sweep: {axes: {air.r0_m: [1, 2, 3], length_m: [4, 5]}, seeds: 1..2}\n", NULL);
     autorelease(bb_text) text = {0};
     assert_int_equal(plan->sweep->point_count, 12);
-    check_ok(bb_sweep_describe(plan->sweep, 7, &text));
+    check_ok(bb_sweep_describe(plan->sweep, 7, plan->sweep->axes.count, &text));
     assert_string_equal(bb_text_string(&text), "r0_m 2, length_m 5, seed 2");
     bb_sweep_plan_destroy(&plan);
 }
