@@ -64,7 +64,8 @@ static const bb_command table[] = {
      "config --list [EXPERIMENT] [--format table|md]\nconfig --resolved CONFIG [key=value ...]\n"
      "config --upgrade STUDY [-o FILE]",
      "Prints the keys that studies have, one study with all of them, or one study with keys of "
-     "earlier versions renamed, its comments kept." CONFIG_TEXT,
+     "earlier versions renamed. Comments stay but within a group that is rewritten; a base, and keys "
+     "that axes of a sweep name, are not renamed." CONFIG_TEXT,
      .words = {{"list", "print every key with type, unit, range, default and meaning"},
       {"format", "of --list: table, or md for tables of Markdown"}}},
     {"outputs", bb_command_outputs, {BB_OPTION_LIST, BB_OPTION_LEVEL}, 0, 1, BB_OPERAND_EXPERIMENT,

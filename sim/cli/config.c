@@ -100,7 +100,8 @@ static bb_status upgrade(const bb_options *options, const bb_experiment_table *e
     char *path = NULL;
     bb_text text = {0};
     bb_text changes = {0};
-    BB_REQUIRE(options->operand_count == 1, BB_INVALID, "--upgrade needs one STUDY");
+    BB_REQUIRE(options->operand_count == 1 && strcmp(options->operands[0], "-") != 0, BB_INVALID,
+               "--upgrade needs one STUDY, a file");
     BB_TRY(bb_study_file_find(options->operands[0], &path));
     if (options->output != NULL) {
         BB_TRY(bb_file_check(options->output, false, options->force, 0.0, NULL));

@@ -146,14 +146,28 @@ typedef struct copying {
     bb_text *out;
 } copying;
 
+// Bytes of the line break at `text` (YAML 1.1, 4.1.4); 0: there is none.
+static size_t line_end(const char *text)
+{
+    static const char *const breaks[] = {"\r\n",     "\r",           "\n",
+                                         "\xC2\x85", "\xE2\x80\xA8", "\xE2\x80\xA9"};
+    size_t length = 0;
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks && length == 0; ++i) {
+        length = strncmp(text, breaks[i], strlen(breaks[i])) == 0 ? strlen(breaks[i]) : 0;
+    }
+    return length;
+}
+
 // Bytes before a place; columns count characters.
 static size_t find_offset(const char *text, bb_place place)
 {
-    size_t offset = 0;
-    for (bb_index line = 1; line < place.line; ++line) {
-        offset += strcspn(text + offset, "\n") + 1;
+    size_t offset = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; // a byte order mark
+    for (bb_index line = 1; line < place.line && text[offset] != '\0';) {
+        const size_t end = line_end(text + offset);
+        offset += end > 0 ? end : 1;
+        line += end > 0;
     }
-    for (bb_index column = 1; column < place.column; ++column) {
+    for (bb_index column = 1; column < place.column && text[offset] != '\0'; ++column) {
         do {
             ++offset;
         } while (((unsigned char)text[offset] & 0xC0) == 0x80);
@@ -358,7 +372,8 @@ static bb_status rewrite(copying *copy, const bb_node *map, bb_place place, bb_p
     bb_status status = BB_OK;
     const size_t begin = find_offset(copy->text, place);
     char *line = NULL;
-    BB_TRY(bb_memory_printf(&line, "\n%*s", (int)place.column - 1, ""));
+    BB_TRY(bb_memory_printf(&line, "%s%*s", strstr(copy->text, "\r\n") != NULL ? "\r\n" : "\n",
+                            (int)place.column - 1, ""));
     BB_TRY(bb_text_add_bytes(copy->out, copy->text + copy->done, (bb_index)(begin - copy->done)));
     BB_TRY(write_pairs(rest, moved, map->flow ? ", " : line, copy->out));
     copy->done = find_offset(copy->text, end);
@@ -425,8 +440,10 @@ bb_status bb_study_file_upgrade(const bb_config_file *file, const bb_schema *sch
 {
     bb_status status = BB_OK;
     bb_text text = {0};
+    bb_text again = {0};
     bb_node *tree = NULL;
     copying copy = {.out = out, .changes = changes};
+    copying check = {.out = NULL};
     BB_TRY(parse(&copy, file, &text, &tree));
     for (bb_node *member = tree->first, *next = NULL; member != NULL; member = next) {
         bb_node *inside =
@@ -436,7 +453,13 @@ bb_status bb_study_file_upgrade(const bb_config_file *file, const bb_schema *sch
                               : upgrade_member(&copy, schema, tree, member));
     }
     BB_TRY(bb_text_add(out, "%s", copy.text + copy.done));
+    // A study with a key and its successor has two of one name now.
+    BB_TRY(bb_status_prefix(
+        parse(&check, &(bb_config_file){file->name, bb_text_string(out)}, &again, &tree),
+        "the study with new keys"));
 done:
+    bb_arena_release(&check.arena);
+    bb_text_release(&again);
     bb_arena_release(&copy.arena);
     bb_text_release(&text);
     return status;

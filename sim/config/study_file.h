@@ -36,9 +36,10 @@ bool bb_study_file_has_machines(const char *path);
 BB_CHECKED bb_status bb_study_file_copy(const char *path, bb_text *out);
 
 /// Appends the text of a study with keys of earlier versions (bb_binding_renamed) moved to their
-/// successors, and to `changes` a line for each group that was rewritten; all else to the byte.
-/// A `file` without a text is read from disk. `schema` is the experiment's, `search` that of
-/// sweep.search. Errors: BB_IO, BB_INVALID (no YAML), BB_MEMORY.
+/// successors, and to `changes` a line for each group that was rewritten, whose comments go; all
+/// else to the byte. Names of keys in axes of a sweep stay, and so does a base. A `file` without a
+/// text is read from disk. `schema` is the experiment's, `search` that of sweep.search. Errors:
+/// BB_IO, BB_INVALID (no YAML, a key beside its successor), BB_MEMORY.
 struct bb_config_file;
 BB_CHECKED bb_status bb_study_file_upgrade(const struct bb_config_file *file,
                                            const bb_schema *schema, const bb_schema *search,

@@ -128,7 +128,8 @@ TEST(a_copy_names_files_where_they_are)
     free(here);
 }
 
-// Renamed keys move, in the style of the map around them; all else stays to the byte.
+// Renamed keys move, in the style of the map around them, and comments inside their group go; all
+// else stays to the byte, whatever ends a line.
 TEST(an_upgrade_renames_keys_of_earlier_versions)
 {
     static const char before[] = "base: ao/quick # \xc2\xb5m\n"
@@ -175,6 +176,16 @@ TEST(an_upgrade_renames_keys_of_earlier_versions)
                 "plan.yaml");
     CALL_EXPECT(3, "new.yaml", "config", "--upgrade", "old.yaml", "-o", "new.yaml");
     CALL_EXPECT(2, "-o and --force go with --upgrade", "config", "--list", "-o", "new.yaml");
+    write_text("old.yaml", "\xEF\xBB\xBFtitle: \"a\xE2\x80\xA8"
+                           "b\"\rexperiment: ao\r\npipelines:\r\n"
+                           "  - name: a\r\n    promise: {price: 1, over: first}\r\n");
+    CALL_EXPECT(0, "    max_loss: 1\r\n    search: {over: first}\r\n", "config", "--upgrade",
+                "old.yaml");
+    write_text("old.yaml",
+               "base: ao/quick\npipelines: [{name: a, promise: {price: 1}, max_loss: 2}]\n");
+    CALL_EXPECT(2, "the study with new keys: old.yaml:2:36: max_loss: duplicate key", "config",
+                "--upgrade", "old.yaml");
+    CALL_EXPECT(2, "needs one STUDY, a file", "config", "--upgrade", "-");
     write_text("bad.yaml", "a: [\n");
     CALL_EXPECT(2, "not YAML", "config", "--upgrade", "bad.yaml");
     write_text("bad.yaml", "title: none\n");
