@@ -473,13 +473,13 @@ static bb_status refuse_renamed(binder *binding, const bb_schema *schema, const 
         const char *end = strrchr(path, '.');
         const bool is_outside = row->key[0] == '^' && end != NULL;
         ++*count;
-        BB_TRY(bb_problems_add(binding->problems, node->key_place, "%s.%s%s%s: %s %.*s.%s%s", path,
-                               former, row->value == NULL ? "" : " = ",
-                               row->value == NULL ? "" : row->value,
-                               row->value == NULL ? "this key is called" : "expected",
-                               is_outside ? (int)(end - path) : (int)strlen(path), path,
-                               row->key + (row->key[0] == '^' ? 2 : 0),
-                               row->value == NULL ? " now" : " in its place"));
+        BB_TRY(bb_problems_add(
+            binding->problems, node->key_place, "%s.%s%s%s: %s %.*s.%s%s", path, former,
+            row->value == NULL ? "" : " = ", row->value == NULL ? "" : row->value,
+            row->value == NULL ? "this key is called" : "expected",
+            is_outside ? (int)(end - path) : (int)strlen(path), path,
+            row->key + (row->key[0] == '^' ? 2 : 0),
+            row->value == NULL ? " now (config --upgrade renames it)" : " in its place"));
         goto done;
     }
     for (const bb_node *member = node->kind == BB_NODE_MAP ? node->first : NULL; member != NULL;
