@@ -96,11 +96,11 @@ static bb_status run(const bb_bench_setup *setup, const bb_options *options, bb_
     bb_status status = BB_OK;
     char *const *names = options->operands;
     bb_bench_baseline known = {0};
-    if (options->compare != NULL) {
-        BB_TRY(bb_bench_baseline_read(options->compare, &known));
+    if (options->bench.compare != NULL) {
+        BB_TRY(bb_bench_baseline_read(options->bench.compare, &known));
         BB_TRY(bb_bench_baseline_compare(setup, &known, names, options->operand_count, results,
                                          table, slower));
-    } else if (options->record != NULL) {
+    } else if (options->bench.record != NULL) {
         BB_TRY(bb_bench_baseline_record(setup, names, options->operand_count, results, baseline));
         BB_TRY(bb_text_add(table, "%s", bb_text_string(baseline)));
     } else {
@@ -115,15 +115,16 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
                          bb_text *baseline, bb_index *slower)
 {
     bb_status status = BB_OK;
-    bb_bench_setup setup = {.quick = options->quick,
+    bb_bench_setup setup = {.quick = options->bench.quick,
                             .threads = options->threads,
-                            .wisdom = options->wisdom,
-                            .may_reorder = options->reorder,
-                            .set = options->set,
-                            .file = options->file,
-                            .n = options->n};
+                            .wisdom = options->kernel.wisdom,
+                            .may_reorder = options->kernel.reorder,
+                            .set = options->kernel.set,
+                            .file = options->bench.file,
+                            .n = options->bench.n};
     const bb_study study = {.experiment = "bench",
-                            .title = options->quick ? "benchmarks, sizes of a test" : "benchmarks",
+                            .title =
+                                options->bench.quick ? "benchmarks, sizes of a test" : "benchmarks",
                             .device = BB_DEVICE_CPU};
     BB_TRY(options->size != NULL ? read_size(options->size, &setup) : BB_OK);
     BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
@@ -142,17 +143,17 @@ done:
 static bb_status check_options(const bb_options *options)
 {
     bb_status status = BB_OK;
-    const bool lists = options->list || options->datasets;
-    const bool compares = options->compare != NULL || options->record != NULL;
-    const bool resizes =
-        options->n > 0 || options->size != NULL || options->set != NULL || options->file != NULL;
+    const bool lists = options->list || options->bench.datasets;
+    const bool compares = options->bench.compare != NULL || options->bench.record != NULL;
+    const bool resizes = options->bench.n > 0 || options->size != NULL ||
+                         options->kernel.set != NULL || options->bench.file != NULL;
     BB_REQUIRE(!lists || options->argument_count == 2, BB_INVALID,
                "--list and --datasets measure nothing: give neither names nor other options");
-    BB_REQUIRE(options->compare == NULL || options->record == NULL, BB_INVALID,
+    BB_REQUIRE(options->bench.compare == NULL || options->bench.record == NULL, BB_INVALID,
                "--compare and --record: give one of them");
     BB_REQUIRE(!compares || !resizes, BB_INVALID,
                "a baseline is of the rows' own sizes: no --n, --size, --set and --file");
-    BB_REQUIRE(!resizes || (!options->quick && options->operand_count > 0), BB_INVALID,
+    BB_REQUIRE(!resizes || (!options->bench.quick && options->operand_count > 0), BB_INVALID,
                "--n, --size, --set and --file go with names of benchmarks and without --quick");
 done:
     return status;
@@ -164,10 +165,10 @@ static bb_status check_files(const bb_options *options, const char *path)
     bb_file_list inputs = {0};
     BB_TRY(bb_command_inputs(options, NULL, &inputs));
     BB_TRY(bb_file_check(path, options->output == NULL, options->force, FILE_BYTES, &inputs));
-    if (options->record != NULL) {
-        BB_REQUIRE(strcmp(path, options->record) != 0, BB_INVALID,
+    if (options->bench.record != NULL) {
+        BB_REQUIRE(strcmp(path, options->bench.record) != 0, BB_INVALID,
                    "--record '%s' is the result file; name another", path);
-        BB_TRY(bb_file_check(options->record, false, options->force, FILE_BYTES, &inputs));
+        BB_TRY(bb_file_check(options->bench.record, false, options->force, FILE_BYTES, &inputs));
     }
 done:
     bb_file_list_release(&inputs);
@@ -184,7 +185,7 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     const bool writes = bb_team_joined()->rank == 0;
     (void)experiments;
     BB_TRY(check_options(options));
-    if (options->list || options->datasets) {
+    if (options->list || options->bench.datasets) {
         BB_TRY(options->list ? list_cases() : list_datasets());
         goto done;
     }
@@ -200,10 +201,10 @@ static bb_status perform(const bb_options *options, const bb_experiment_table *e
     }
     BB_TRY(bb_image_save(results, path, options->force));
     (void)printf("results: %s\n", path);
-    if (options->record != NULL) {
-        BB_TRY(bb_file_write(options->record, options->force, bb_text_string(&baseline),
+    if (options->bench.record != NULL) {
+        BB_TRY(bb_file_write(options->bench.record, options->force, bb_text_string(&baseline),
                              baseline.length));
-        (void)printf("baseline: %s\n", options->record);
+        (void)printf("baseline: %s\n", options->bench.record);
     }
     BB_REQUIRE(slower == 0, BB_DIFFERENT, "%td benchmark%s slower than the baseline", slower,
                slower == 1 ? " is" : "s are");

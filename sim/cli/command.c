@@ -274,8 +274,9 @@ bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
 {
     bb_status status = BB_OK;
     char *wisdom = NULL;
-    const char *const named[] = {options->input,  options->machine, options->study,
-                                 options->resume, options->compare, options->file};
+    const char *const named[] = {options->kernel.input,  options->machine,
+                                 options->kernel.study,  options->restart.resume,
+                                 options->bench.compare, options->bench.file};
     for (bb_index i = 0; i < options->operand_count; ++i) {
         BB_TRY(bb_file_list_add(inputs, options->operands[i]));
     }
@@ -283,7 +284,7 @@ bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
         BB_TRY(bb_file_list_add(inputs, named[i]));
     }
     BB_TRY(add_source(options->live.source, inputs));
-    status = bb_wisdom_file_place(options->wisdom, &wisdom);
+    status = bb_wisdom_file_place(options->kernel.wisdom, &wisdom);
     BB_REQUIRE(status != BB_MEMORY, BB_MEMORY, "host memory exhausted: the name of a file");
     BB_TRY(bb_file_list_add(inputs, wisdom)); // none without a home
     BB_TRY(config == NULL ? BB_OK : add_study(config, inputs));

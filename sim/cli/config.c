@@ -19,7 +19,7 @@ static bb_status list_keys(const bb_options *options, const bb_experiment_table 
     bb_text text = {0};
     const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
     const bb_experiment *only = name == NULL ? NULL : bb_experiment_find(experiments, name);
-    const char *format = options->format == NULL ? "table" : options->format;
+    const char *format = options->show.format == NULL ? "table" : options->show.format;
     const bool markdown = strcmp(format, "md") == 0;
     BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list takes one experiment at most");
     BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "no experiment '%s'", name);
@@ -128,7 +128,7 @@ bb_status bb_command_config(const bb_options *options, const bb_experiment_table
                "expected one of --list, --resolved and --upgrade; see 'bitbudget config --help'");
     BB_REQUIRE(options->upgrade || (options->output == NULL && !options->force), BB_INVALID,
                "-o and --force go with --upgrade: --list and --resolved print");
-    BB_REQUIRE(options->list || options->format == NULL, BB_INVALID,
+    BB_REQUIRE(options->list || options->show.format == NULL, BB_INVALID,
                "--format goes with --list: a study has one form");
     BB_REQUIRE(options->resolved || options->device == NULL, BB_INVALID,
                "--device goes with --resolved: --list prints keys of every device");

@@ -90,8 +90,10 @@ static bb_status compare(const request *asked, bb_results *const results[2], cha
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, names[0]);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot compare '%s': unknown experiment '%s'", paths[0],
                names[0]);
-    const bb_comparison pair = {
-        experiment, {results[0], results[1]}, {labels[0], labels[1]}, asked->options->tolerance};
+    const bb_comparison pair = {experiment,
+                                {results[0], results[1]},
+                                {labels[0], labels[1]},
+                                asked->options->show.tolerance};
     BB_TRY(write_keys(&pair, &text, &count));
     BB_TRY(write_results(&pair, &text, &count));
     BB_TRY(bb_comparison_write_origins(&pair, &text));

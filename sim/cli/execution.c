@@ -32,8 +32,8 @@ static bb_status check_restart(const bb_options *options, const char *path,
                                const bb_file_list *inputs)
 {
     bb_status status = BB_OK;
-    const char *target = options->checkpoint;
-    const char *source = options->resume;
+    const char *target = options->restart.checkpoint;
+    const char *source = options->restart.resume;
     struct stat about;
     if (target == NULL) {
         goto done;
@@ -243,14 +243,14 @@ bb_status bb_execution_run(const bb_execution *work, bb_results *results)
 {
     bb_status status = BB_OK;
     const bb_options *options = work->options;
-    const bb_kernel_wish kernels = {.is_deterministic = options->deterministic,
+    const bb_kernel_wish kernels = {.is_deterministic = options->kernel.deterministic,
                                     .replay = work->replay};
     const bb_run_options run = {.threads = options->threads,
                                 .kernels = &kernels,
                                 .dump = options->dump,
-                                .checkpoint = options->checkpoint,
-                                .checkpoint_every_s = options->checkpoint_every_s,
-                                .resume = options->resume};
+                                .checkpoint = options->restart.checkpoint,
+                                .checkpoint_every_s = options->restart.checkpoint_every_s,
+                                .resume = options->restart.resume};
     double start = bb_clock_seconds();
     const bb_experiment *experiment =
         bb_experiment_find(work->experiments, bb_config_schema(work->config)->name);

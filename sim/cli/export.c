@@ -36,7 +36,7 @@ bb_status bb_command_export(const bb_options *options, const bb_experiment_table
     bb_fits_export wanted = {.file = path,
                              .results = results,
                              .offered = experiment == NULL ? NULL : experiment->operators,
-                             .parts = options->parts,
+                             .parts = options->picture.parts,
                              .pipelines = options->pipeline};
     BB_TRY(bb_fits_export_check(&wanted));
     BB_TRY(bb_file_write_by(options->output, options->force, bb_fits_export_write, &wanted));

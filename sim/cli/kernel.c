@@ -335,14 +335,14 @@ done:
 
 static bb_choice_wish wish_of(const bb_options *options)
 {
-    return (bb_choice_wish){options->variant, options->wisdom, options->deterministic,
-                            options->reorder};
+    return (bb_choice_wish){options->kernel.variant, options->kernel.wisdom,
+                            options->kernel.deterministic, options->kernel.reorder};
 }
 
 static bb_status check_run(const bb_options *options, bb_device_kind *device)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(options->input != NULL && options->output != NULL, BB_INVALID,
+    BB_REQUIRE(options->kernel.input != NULL && options->output != NULL, BB_INVALID,
                "kernel run needs --in IN.h5 and -o OUT.h5");
     const bb_choice_wish wish = wish_of(options);
     BB_TRY(bb_choice_wish_check(&wish));
@@ -389,13 +389,14 @@ static bb_status run(const bb_options *options, bb_kernel_source *source)
     BB_TRY(check_run(options, &device));
     BB_TRY(read_program(options, source));
     BB_TRY(BB_ZEROED(source->program.parameter_count + 1, &parameters));
-    BB_TRY(bb_kernel_source_parameters(&source->program, options->parameters.words,
-                                       options->parameters.count, NULL, &problems, parameters));
+    BB_TRY(bb_kernel_source_parameters(&source->program, options->kernel.parameters.words,
+                                       options->kernel.parameters.count, NULL, &problems,
+                                       parameters));
     BB_TRY(bb_kernel_source_report(source, &problems));
     BB_TRY(bb_command_inputs(options, NULL, &inputs));
     BB_TRY(bb_file_list_add(&inputs, source->path));
     BB_TRY(bb_file_check(options->output, false, options->force, 0.0, &inputs));
-    BB_TRY(bb_object_file_read(options->input, &source->program, &data));
+    BB_TRY(bb_object_file_read(options->kernel.input, &source->program, &data));
     BB_TRY(compute(options, device, source, parameters, &data));
 done:
     bb_file_list_release(&inputs);
@@ -439,8 +440,8 @@ static bb_status explain(const bb_options *options, bb_kernel_source *source)
     BB_TRY(bb_device_choice_require(options->device));
     BB_TRY(bb_kernel_run_find_device(options->device, &kind));
     BB_TRY(read_program(options, source));
-    BB_TRY(
-        bb_object_file_find(options->input, options->set, source->path, &source->program, &data));
+    BB_TRY(bb_object_file_find(options->kernel.input, options->kernel.set, source->path,
+                               &source->program, &data));
     BB_TRY(bb_device_open(kind, 0, &device));
     BB_TRY(bb_binding_create_sizes(&source->program, data.objects, NULL, &sizes));
     BB_TRY(bb_kernel_choice_find(&wish, device, source, &sizes, &found, &reasons));
@@ -528,17 +529,18 @@ done:
 static bb_status check_options(const action *found, const bb_options *options)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(found->runs ||
-                   (options->output == NULL && options->parameters.count == 0 && !options->force),
+    BB_REQUIRE(found->runs || (options->output == NULL && options->kernel.parameters.count == 0 &&
+                               !options->force),
                BB_INVALID, "kernel %s runs nothing: -o, -p and --force go with run", found->name);
-    BB_REQUIRE(found->explains || (options->input == NULL && options->wisdom == NULL &&
-                                   !options->reorder && !options->deterministic),
+    BB_REQUIRE(found->explains ||
+                   (options->kernel.input == NULL && options->kernel.wisdom == NULL &&
+                    !options->kernel.reorder && !options->kernel.deterministic),
                BB_INVALID,
                "kernel %s: --in, --wisdom, --reorder and --deterministic go with run and explain",
                found->name);
-    BB_REQUIRE(found->takes_variant || options->variant == NULL, BB_INVALID,
+    BB_REQUIRE(found->takes_variant || options->kernel.variant == NULL, BB_INVALID,
                "kernel %s: --variant goes with run, source and explain", found->name);
-    BB_REQUIRE(options->set == NULL || (found->explains && !found->runs), BB_INVALID,
+    BB_REQUIRE(options->kernel.set == NULL || (found->explains && !found->runs), BB_INVALID,
                "kernel %s: --set goes with explain", found->name);
 done:
     return status;

@@ -59,64 +59,83 @@ typedef struct bb_option_words {
     bb_index count;
 } bb_option_words;
 
+/// Of what an option may give, texts are NULL, counts 0 and numbers NaN unless it does. Of the
+/// commands that show results.
+typedef struct bb_show_options {
+    bool full;
+    const char *columns; ///< names with commas
+    const char *by;
+    const char *format;
+    double tolerance; ///< 0 unless given
+} bb_show_options;
+
+/// Of `plot`, `report` and `export`.
+typedef struct bb_picture_options {
+    const char *kind;
+    bool script;               ///< keep what a picture was drawn by
+    const char *x, *y, *value; ///< swept keys and a dataset
+    const char *exposure;      ///< number of one
+    bb_index step;
+    const char *tex;   ///< folder
+    const char *parts; ///< names with commas
+} bb_picture_options;
+
+/// Of `sweep`.
+typedef struct bb_sweep_options {
+    bb_index jobs; ///< processes
+    bb_index nodes;
+    const char *shard; ///< "S/K"
+    const char *only;  ///< class of failure
+    const char *csv;
+    bool partial, slurm, print_only;
+} bb_sweep_options;
+
+/// Of `kernel` and `tune`.
+typedef struct bb_kernel_options {
+    const char *input, *variant, *wisdom;
+    const char *set; ///< of benchmark data
+    const char *type;
+    const char *study; ///< of --for
+    double budget_s;
+    bool deterministic, reorder, exhaustive;
+    bb_option_words parameters;
+} bb_kernel_options;
+
+/// Of bitbudget-bench.
+typedef struct bb_bench_options {
+    bb_index n;                   ///< rows of a matrix
+    const char *file;             ///< of a kernel
+    const char *compare, *record; ///< baselines
+    bool quick, datasets;
+} bb_bench_options;
+
+/// Of commands that compute.
+typedef struct bb_restart_options {
+    const char *checkpoint, *resume;
+    double checkpoint_every_s;
+} bb_restart_options;
+
 /// What the user asked for. Texts are borrowed from the command line.
 typedef struct bb_options {
     int argument_count; ///< of the whole command line
     char *const *arguments;
     char **operands; ///< [operand_count] what is no option, in order
     bb_index operand_count;
-    const char *output;
-    const char *device;
-    const char *dump;          ///< names, NULL unless given
-    const char *checkpoint;    ///< NULL unless given
-    const char *resume;        ///< NULL unless given
-    double checkpoint_every_s; ///< NaN unless given
-    bb_index threads;          ///< all online processors unless given
-    double max_loss;           ///< NaN unless given
-    const char *kind;          ///< of a picture, NULL unless given
-    const char *size;          ///< of a picture or a matrix, NULL unless given
-    const char *file;          ///< of a kernel, NULL unless given
-    bb_index n;                ///< rows of a matrix, 0 unless given
-    bool script;               ///< keep what a picture was drawn by
-    bb_index jobs;             ///< processes, 0 unless given
-    bb_index nodes;            ///< 0 unless given
-    const char *shard;         ///< "S/K", NULL unless given
-    const char *only;          ///< class of failure, NULL unless given
-    const char *csv;           ///< NULL unless given
-    const char *x, *y, *value; ///< swept keys and a dataset, NULL unless given
-    const char *exposure;      ///< number of one, NULL unless given
-    bb_index step;             ///< 0 unless given
-    const char *tex;           ///< folder, NULL unless given
-    const char *parts;         ///< names with commas, NULL unless given
-    const char *machine;       ///< NULL unless given
-    const char *input;         ///< NULL unless given
-    const char *variant;       ///< NULL unless given
-    const char *wisdom;        ///< NULL unless given
-    const char *set;           ///< of benchmark data, NULL unless given
-    const char *compare;       ///< a baseline, NULL unless given
-    const char *record;        ///< the same
-    const char *type;          ///< NULL unless given
-    const char *study;         ///< of --for, NULL unless given
-    double budget_s;           ///< NaN unless given
-    bool deterministic, reorder, exhaustive;
-    bb_option_words parameters;
-    bb_live_options live; ///< its `pipelines` is `pipeline` below
-    bool partial, slurm, print_only, energy;
-    bool force;
-    bool fields;
-    bool list;
-    bool resolved, upgrade;
-    bool quick, datasets;
-    bool verify;
-    bool full;
-    const char *pipeline; ///< names with commas, NULL unless given
-    const char *columns;  ///< names with commas, NULL unless given
-    const char *by;       ///< NULL unless given
-    const char *format;   ///< NULL unless given
-    double tolerance;     ///< 0 unless given
-    bool man;
-    bool help;
+    const char *output, *device, *machine;
+    const char *dump;     ///< names
+    const char *pipeline; ///< names with commas
+    const char *size;     ///< of a picture or a matrix
+    bb_index threads;     ///< all online processors unless given
+    double max_loss;
+    bool force, list, resolved, upgrade, verify, fields, energy, man, help;
     bb_log_level level;
+    bb_show_options show;
+    bb_picture_options picture;
+    bb_sweep_options sweep;
+    bb_kernel_options kernel;
+    bb_bench_options bench;
+    bb_restart_options restart;
+    bb_live_options live; ///< its `pipelines` is `pipeline` above
 } bb_options;
 
 typedef enum bb_option_kind {

@@ -83,9 +83,10 @@ static bb_status draw(const bb_plot_scene *scene, const bb_options *options,
     if (options->size != NULL) {
         BB_TRY(bb_figure_size(options->size, &figure.width_cm, &figure.height_cm));
     }
-    BB_TRY(bb_plot_draw(scene, options->kind, &figure));
+    BB_TRY(bb_plot_draw(scene, options->picture.kind, &figure));
     (void)alarm(0); // what is left is gnuplot's time
-    BB_TRY(bb_gnuplot_draw(&figure, options->output, options->script, options->force, inputs));
+    BB_TRY(
+        bb_gnuplot_draw(&figure, options->output, options->picture.script, options->force, inputs));
 done:
     bb_figure_release(&figure);
     return status;
@@ -105,12 +106,12 @@ static bb_status plot(void *context)
     const char *name = bb_results_note_text(results, "", "experiment");
     const bb_plot_scene scene = {.results = results,
                                  .experiment = bb_experiment_find(asked->experiments, name),
-                                 .x = options->x,
-                                 .y = options->y,
+                                 .x = options->picture.x,
+                                 .y = options->picture.y,
                                  .pipeline = options->pipeline,
-                                 .value = options->value,
-                                 .exposure = options->exposure,
-                                 .step = options->step,
+                                 .value = options->picture.value,
+                                 .exposure = options->picture.exposure,
+                                 .step = options->picture.step,
                                  .more = (const bb_results *const *)more,
                                  .more_count = (int)options->operand_count - 1};
     BB_TRY(options->list ? list_kinds(&scene) : draw(&scene, options, asked->inputs));
@@ -133,10 +134,10 @@ bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *
     BB_REQUIRE(!options->list || options->operand_count == 1, BB_INVALID,
                "--list is of one file, %td are named", options->operand_count);
     if (!options->list) {
-        BB_REQUIRE(options->kind != NULL && options->output != NULL, BB_INVALID,
+        BB_REQUIRE(options->picture.kind != NULL && options->output != NULL, BB_INVALID,
                    "plot needs --kind KIND and -o FILE; 'bitbudget plot --list FILE' lists the "
                    "kinds");
-        BB_TRY(bb_plot_check(options->kind));
+        BB_TRY(bb_plot_check(options->picture.kind));
         BB_TRY(bb_figure_format_of(options->output, &format));
         if (options->size != NULL) {
             BB_TRY(bb_figure_size(options->size, &width, &height));

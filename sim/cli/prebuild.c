@@ -94,7 +94,7 @@ static bb_status make_study(const bb_options *options, const bb_experiment_table
     bb_results *results = NULL;
     bb_options as_run = *options;
     as_run.device = bb_device_names[BB_DEVICE_CPU];
-    as_run.deterministic = true;
+    as_run.kernel.deterministic = true;
     BB_TRY(bb_command_load(&as_run, experiments, NULL, &config));
     const bb_experiment *experiment =
         bb_experiment_find(experiments, bb_config_schema(config)->name);

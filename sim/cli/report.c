@@ -42,8 +42,8 @@ static bb_status report(void *context)
         BB_TRY(bb_report_write(&wanted, &page));
         BB_TRY(bb_file_write(options->output, options->force, bb_text_string(&page), page.length));
     }
-    if (options->tex != NULL) {
-        BB_TRY(bb_report_write_tex(&wanted, options->tex, options->force));
+    if (options->picture.tex != NULL) {
+        BB_TRY(bb_report_write_tex(&wanted, options->picture.tex, options->force));
     }
 done:
     bb_text_release(&page);
@@ -58,7 +58,7 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
     request asked = {options, experiments, &inputs};
     const char *output = options->output;
     const size_t length = output == NULL ? 0 : strlen(output);
-    BB_REQUIRE(output != NULL || options->tex != NULL, BB_INVALID,
+    BB_REQUIRE(output != NULL || options->picture.tex != NULL, BB_INVALID,
                "report needs -o REPORT.html, --tex DIR or both");
     BB_REQUIRE(output == NULL || (length > 5 && strcmp(output + length - 5, ".html") == 0),
                BB_INVALID, "output '%s', expected a name that ends in .html", output);
@@ -68,8 +68,8 @@ bb_status bb_command_report(const bb_options *options, const bb_experiment_table
     if (output != NULL) {
         bb_log_info("report: %s", output);
     }
-    if (options->tex != NULL) {
-        bb_log_info("for LaTeX: %s/all.tex", options->tex);
+    if (options->picture.tex != NULL) {
+        bb_log_info("for LaTeX: %s/all.tex", options->picture.tex);
     }
 done:
     bb_file_list_release(&inputs);

@@ -140,9 +140,9 @@ static bb_status fill_grid(const request *asked, exhibit *shown)
     }
     for (bb_index i = 0; i < shown->count; ++i) {
         const bb_grid_source *source = &shown->sources[i];
-        if (options->columns != NULL) {
-            BB_TRY(bb_grid_add_named(&shown->grid, source, options->columns));
-        } else if (options->full) {
+        if (options->show.columns != NULL) {
+            BB_TRY(bb_grid_add_named(&shown->grid, source, options->show.columns));
+        } else if (options->show.full) {
             BB_TRY(bb_grid_add_full(&shown->grid, source));
         } else {
             BB_TRY(bb_grid_add_brief(&shown->grid, source, for_people));
@@ -189,7 +189,7 @@ done:
 static bb_status write_table(const request *asked, exhibit *shown, bb_text *out)
 {
     bb_status status = BB_OK;
-    if (asked->options->full && asked->options->pipeline == NULL) {
+    if (asked->options->show.full && asked->options->pipeline == NULL) {
         BB_TRY(write_full(asked, shown, out));
         goto done;
     }
@@ -254,8 +254,8 @@ static bb_status write_sweep(const request *asked, const bb_results *results, bb
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, name);
     BB_REQUIRE(options->operand_count == 1, BB_INVALID, "'%s' is a sweep's: show it by itself",
                options->operands[0]);
-    BB_REQUIRE(!options->full && options->columns == NULL && options->pipeline == NULL &&
-                   options->by == NULL,
+    BB_REQUIRE(!options->show.full && options->show.columns == NULL && options->pipeline == NULL &&
+                   options->show.by == NULL,
                BB_INVALID,
                "of a sweep the choices are shown; --full, --columns, --pipeline and --by are of "
                "single runs");
@@ -330,11 +330,11 @@ bb_status bb_command_show(const bb_options *options, const bb_experiment_table *
     bb_status status = BB_OK;
     int format = 0;
     int measure = 0;
-    BB_TRY(choose_word("format", options->format, format_names, FORMATS, &format));
-    BB_TRY(choose_word("by", options->by, measure_names, BB_FRONT_MEASURES, &measure));
-    BB_REQUIRE(options->by == NULL || !isnan(options->max_loss), BB_INVALID,
+    BB_TRY(choose_word("format", options->show.format, format_names, FORMATS, &format));
+    BB_TRY(choose_word("by", options->show.by, measure_names, BB_FRONT_MEASURES, &measure));
+    BB_REQUIRE(options->show.by == NULL || !isnan(options->max_loss), BB_INVALID,
                "--by needs a limit of the loss: set it by --max-loss");
-    BB_REQUIRE(!options->full || options->columns == NULL, BB_INVALID,
+    BB_REQUIRE(!options->show.full || options->show.columns == NULL, BB_INVALID,
                "--full shows every column of the experiment, --columns those it names: give one");
     request asked = {
         options, experiments, (enum format)format, {options->max_loss, (bb_front_measure)measure}};

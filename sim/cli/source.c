@@ -68,8 +68,9 @@ static bb_status read_file(const bb_options *options, const char *path, bb_resul
 {
     bb_status status = BB_OK;
     char *name = NULL;
-    if (options->step > 0) {
-        BB_TRY(bb_memory_printf(&name, "S_%s", options->exposure == NULL ? "" : options->exposure));
+    if (options->picture.step > 0) {
+        BB_TRY(bb_memory_printf(
+            &name, "S_%s", options->picture.exposure == NULL ? "" : options->picture.exposure));
     }
     BB_TRY(bb_reader_read_all(path, name, out));
 done:

@@ -95,7 +95,7 @@ static bb_status make_plan(const bb_options *options, const bb_experiment_table 
                     .threads = options->threads},
         .folder = folder,
         .output = output,
-        .csv = options->csv,
+        .csv = options->sweep.csv,
     };
     BB_TRY(bb_isolation_run("the plan", PLANNING_SECONDS, plan_sweep, &task));
 done:
@@ -142,8 +142,8 @@ static bb_status find_shards(const bb_options *options, const bb_sweep_plan *pla
     bb_status status = BB_OK;
     static const char *const numbers[] = {"SLURM_ARRAY_TASK_ID", "PBS_ARRAY_INDEX", "PBS_ARRAYID",
                                           "HQ_TASK_ID", "PARALLEL_SEQ"};
-    if (options->shard != NULL) {
-        return read_shards(options->shard, plan, out);
+    if (options->sweep.shard != NULL) {
+        return read_shards(options->sweep.shard, plan, out);
     }
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && out->count == 0; ++i) {
         const char *value = getenv(numbers[i]);
@@ -207,7 +207,7 @@ static bb_status run_shards(const bb_options *options, const bb_sweep_plan *plan
         .wanted = wanted,
         .shards = shards->numbers,
         .shard_count = shards->count,
-        .jobs = options->jobs > 0 || shards->count == 0 ? options->jobs : 1,
+        .jobs = options->sweep.jobs > 0 || shards->count == 0 ? options->sweep.jobs : 1,
         .threads = options->threads};
     if (plan->is_other_build) {
         bb_log_warning("the plan was made by another build; results may differ in the last bits");
@@ -240,7 +240,7 @@ static bb_status act_plan(const bb_options *options, const bb_experiment_table *
     }
     BB_REQUIRE(folder != NULL, BB_INVALID,
                "usage: bitbudget sweep plan PLAN.yaml DIR [key=value ...]");
-    BB_TRY(make_plan(options, experiments, 1, last, options->jobs, folder, NULL));
+    BB_TRY(make_plan(options, experiments, 1, last, options->sweep.jobs, folder, NULL));
 done:
     return status;
 }
@@ -272,14 +272,14 @@ static bb_status collect(const bb_options *options, const bb_sweep_plan *plan, c
     bb_text answer = {0};
     const bb_sweep_collect_request request = {.plan = plan,
                                               .output = output,
-                                              .csv = options->csv,
-                                              .partial = options->partial,
+                                              .csv = options->sweep.csv,
+                                              .partial = options->sweep.partial,
                                               .force = options->force,
                                               .max_loss = options->max_loss,
                                               .argument_count = options->argument_count,
                                               .arguments = options->arguments,
                                               .threads = options->threads};
-    BB_TRY(check_outputs(plan, plan->folder, output, options->csv));
+    BB_TRY(check_outputs(plan, plan->folder, output, options->sweep.csv));
     BB_TRY(bb_sweep_collect(&request, &answer));
     bb_text_print(bb_text_string(&answer), stdout);
     if (output != NULL) {
@@ -293,7 +293,7 @@ done:
 static bb_status act_collect(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(options->output != NULL || options->csv != NULL, BB_INVALID,
+    BB_REQUIRE(options->output != NULL || options->sweep.csv != NULL, BB_INVALID,
                "sweep collect: -o FILE.h5 or --csv FILE is missing");
     BB_TRY(collect(options, plan, options->output));
 done:
@@ -304,7 +304,7 @@ static bb_status act_retry(const bb_options *options, const bb_sweep_plan *plan)
 {
     bb_status status = BB_OK;
     bb_index count = 0;
-    BB_TRY(bb_shard_retry(plan, options->only, &count));
+    BB_TRY(bb_shard_retry(plan, options->sweep.only, &count));
     (void)printf("%td points are to be run again: bitbudget sweep run %s\n", count, plan->folder);
 done:
     return status;
@@ -340,13 +340,13 @@ static bb_status submit(const bb_options *options, const bb_sweep_plan *plan, co
     bb_slurm_request request = {.plan = plan,
                                 .output = output,
                                 .max_loss = options->max_loss,
-                                .nodes = options->nodes,
+                                .nodes = options->sweep.nodes,
                                 .extras = (const char *const *)options->operands + 2,
                                 .extra_count = options->operand_count - 2,
-                                .print_only = options->print_only};
+                                .print_only = options->sweep.print_only};
     if (plan->sweep->searches) {
-        BB_TRY(options->print_only ? bb_sweep_search_open(plan, &open)
-                                   : bb_sweep_search_next(plan, &open, &advanced, &finished));
+        BB_TRY(options->sweep.print_only ? bb_sweep_search_open(plan, &open)
+                                         : bb_sweep_search_next(plan, &open, &advanced, &finished));
     }
     if (finished) {
         BB_TRY(collect(options, plan, output));
@@ -368,7 +368,7 @@ static bb_status act_submit(const bb_options *options, const bb_sweep_plan *plan
     bb_status status = BB_OK;
     char *folder = NULL;
     char *output = NULL;
-    BB_REQUIRE(options->slurm, BB_INVALID,
+    BB_REQUIRE(options->sweep.slurm, BB_INVALID,
                "sweep submit: --slurm is missing; other schedulers call 'sweep run' themselves");
     folder = realpath(plan->folder, NULL);
     BB_REQUIRE(folder != NULL, BB_IO, "'%s': %s", plan->folder, strerror(errno));
@@ -469,7 +469,7 @@ static bb_status act_whole(const bb_options *options, const bb_experiment_table 
     bb_file_list inputs = {0};
     char *output = NULL;
     char *folder = NULL;
-    const bb_index jobs = options->jobs > 0 ? options->jobs : options->threads;
+    const bb_index jobs = options->sweep.jobs > 0 ? options->sweep.jobs : options->threads;
     if (options->list) {
         return make_plan(options, experiments, 0, options->operand_count, jobs, NULL, NULL);
     }

@@ -39,8 +39,8 @@ static bb_status read_parameters(const bb_options *options, kernel_subject *out)
     for (int i = 0; i < program->parameter_count; ++i) {
         ones[i] = (bb_scalar){.parts = {1.0}, .integer = 1};
     }
-    BB_TRY(bb_kernel_source_parameters(program, options->parameters.words,
-                                       options->parameters.count, ones, &problems,
+    BB_TRY(bb_kernel_source_parameters(program, options->kernel.parameters.words,
+                                       options->kernel.parameters.count, ones, &problems,
                                        out->parameters));
     BB_TRY(bb_kernel_source_report(&out->source, &problems));
 done:
@@ -80,8 +80,8 @@ static bb_status read_subject(const bb_options *options, kernel_subject *out)
     bb_status status = BB_OK;
     BB_TRY(bb_kernel_source_load(options->operands[0], options->operands + 1,
                                  options->operand_count - 1, &out->source));
-    BB_TRY(bb_object_file_find(options->input, options->set, out->source.path, &out->source.program,
-                               &out->data));
+    BB_TRY(bb_object_file_find(options->kernel.input, options->kernel.set, out->source.path,
+                               &out->source.program, &out->data));
     BB_TRY(read_parameters(options, out));
     BB_TRY(make_subject(out));
 done:
@@ -153,7 +153,7 @@ done:
 
 static bool has_sizes(const bb_options *options)
 {
-    return options->set != NULL && strchr(options->set, '=') != NULL;
+    return options->kernel.set != NULL && strchr(options->kernel.set, '=') != NULL;
 }
 
 // Options that are of a kernel of the user's own.
@@ -162,13 +162,13 @@ static bb_status refuse_own_options(const work *self)
     bb_status status = BB_OK;
     const bb_options *options = self->options;
     const char *name = options->operand_count > 0 ? options->operands[0] : NULL;
-    BB_REQUIRE(name != NULL || (!has_sizes(options) && options->input == NULL), BB_INVALID,
+    BB_REQUIRE(name != NULL || (!has_sizes(options) && options->kernel.input == NULL), BB_INVALID,
                "sizes (--set A=2048x1024,...) and --in are of one kernel: name its file");
-    BB_REQUIRE(!has_sizes(options) && options->input == NULL, BB_INVALID,
+    BB_REQUIRE(!has_sizes(options) && options->kernel.input == NULL, BB_INVALID,
                "%s has benchmark data of its own, so that --set takes seed, large, odd and small; "
                "sizes and --in go with a file, as %s",
                name, find_manager(name)->file);
-    BB_REQUIRE(options->parameters.count == 0, BB_INVALID,
+    BB_REQUIRE(options->kernel.parameters.count == 0, BB_INVALID,
                "-p goes with the file of a kernel; those with benchmark data have values");
 done:
     return status;
@@ -207,7 +207,7 @@ static bb_status find_mode(work *self)
     BB_TRY(status);
     BB_REQUIRE(names == 1, BB_INVALID,
                "%td kernels: '%s' is tuned alone, as its sizes are no other's", names, name);
-    BB_REQUIRE(options->type == NULL, BB_INVALID,
+    BB_REQUIRE(options->kernel.type == NULL, BB_INVALID,
                "--type goes with kernels that have benchmark data; types of '%s' are NAME=TYPE",
                name);
 done:
@@ -218,7 +218,7 @@ done:
 static bb_status take_type(work *self)
 {
     bb_status status = BB_OK;
-    const char *type = self->options->type;
+    const char *type = self->options->kernel.type;
     bool has_one = false;
     for (int i = 0; i < TYPES; ++i) {
         self->has_type[i] = type == NULL || strcmp(type, type_names[i]) == 0;
@@ -233,7 +233,8 @@ static bb_status take_sets(work *self)
 {
     bb_status status = BB_OK;
     static const char *const names[BB_BENCHMARK_COUNT] = {"seed", "large", "odd", "small"};
-    const char *place = self->options->set != NULL ? self->options->set : "seed,large,odd";
+    const char *place =
+        self->options->kernel.set != NULL ? self->options->kernel.set : "seed,large,odd";
     while (*place != '\0') {
         const size_t length = strcspn(place, ",");
         int found = 0;
@@ -243,7 +244,7 @@ static bb_status take_sets(work *self)
         }
         BB_REQUIRE(found < BB_BENCHMARK_COUNT, BB_INVALID,
                    "--set %.80s, expected some of seed, large, odd, small, with commas",
-                   self->options->set);
+                   self->options->kernel.set);
         self->has_set[found] = true;
         place += length + (place[length] == ',');
     }
@@ -271,8 +272,8 @@ done:
 static bool is_asked(const work *self, const bb_kernel_manager *manager, int set)
 {
     return self->has_set[set] &&
-           (set != BB_BENCHMARK_LARGE || self->options->set != NULL || !manager->is_compute_bound ||
-            !bb_tune_work_is_processor(&self->common));
+           (set != BB_BENCHMARK_LARGE || self->options->kernel.set != NULL ||
+            !manager->is_compute_bound || !bb_tune_work_is_processor(&self->common));
 }
 
 static bb_status tune_kernel(work *self, const bb_kernel_manager *manager, const char *type)
@@ -336,8 +337,9 @@ static bb_status tune_all(work *self)
         sets += self->has_set[i];
     }
     self->common.remainder = self->manager_count * (self->has_type[0] + self->has_type[1]) * sets;
-    self->common.end_s =
-        isnan(self->options->budget_s) ? INFINITY : bb_clock_seconds() + self->options->budget_s;
+    self->common.end_s = isnan(self->options->kernel.budget_s)
+                             ? INFINITY
+                             : bb_clock_seconds() + self->options->kernel.budget_s;
     if (self->is_own) {
         self->common.remainder = 1;
         BB_TRY(tune_own(self));
@@ -357,20 +359,20 @@ done:
 static bb_status check_options(const bb_options *options)
 {
     bb_status status = BB_OK;
-    if (options->study == NULL) {
+    if (options->kernel.study == NULL) {
         BB_REQUIRE(isnan(options->max_loss) && options->output == NULL && !options->force,
                    BB_INVALID, "--max-loss, -o and --force go with --for STUDY");
         goto done;
     }
-    BB_REQUIRE(options->set == NULL && options->type == NULL && options->input == NULL &&
-                   options->parameters.count == 0,
+    BB_REQUIRE(options->kernel.set == NULL && options->kernel.type == NULL &&
+                   options->kernel.input == NULL && options->kernel.parameters.count == 0,
                BB_INVALID,
                "--for %s: its run says which kernels, types and sizes; --set, --type, --in and -p "
                "go without it",
-               options->study);
+               options->kernel.study);
     BB_REQUIRE(isnan(options->max_loss) || options->max_loss >= 0.0, BB_INVALID,
                "--max-loss %g, expected at least 0", options->max_loss);
-    BB_REQUIRE(!options->reorder || options->wisdom != NULL, BB_INVALID,
+    BB_REQUIRE(!options->kernel.reorder || options->kernel.wisdom != NULL, BB_INVALID,
                "--reorder with --for needs --wisdom FILE, which the study then names");
 done:
     return status;
@@ -384,7 +386,7 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
     char kept[BB_INTERRUPT_LOSS_BYTES];
     BB_TRY(bb_device_choice_require(bb_command_device(options)));
     BB_TRY(check_options(options));
-    if (options->study != NULL) {
+    if (options->kernel.study != NULL) {
         BB_TRY(bb_tune_work_run_study(options, experiments));
         goto done;
     }

@@ -238,8 +238,8 @@ static bb_status find_path(const bb_options *options, char **out)
     if (options->output != NULL) {
         return bb_memory_text(options->output, out);
     }
-    const char *slash = strrchr(options->study, '/');
-    const char *name = slash == NULL ? options->study : slash + 1;
+    const char *slash = strrchr(options->kernel.study, '/');
+    const char *name = slash == NULL ? options->kernel.study : slash + 1;
     const char *dot = strrchr(name, '.');
     const int length = dot != NULL && dot != name ? (int)(dot - name) : (int)strlen(name);
     return bb_memory_printf(out, "%.*s-tuned.yaml", length, name);
@@ -252,7 +252,7 @@ static bb_status load(work *self)
     bb_options as_run = *self->options;
     char **operands = NULL;
     BB_TRY(BB_ALLOCATE(self->options->operand_count + 1, &operands));
-    BB_TRY(bb_memory_text(self->options->study, &operands[0]));
+    BB_TRY(bb_memory_text(self->options->kernel.study, &operands[0]));
     for (bb_index i = 0; i < self->options->operand_count; ++i) {
         operands[i + 1] = self->options->operands[i];
     }
@@ -276,7 +276,7 @@ static bb_status start(work *self)
     self->table = self->experiment->slots;
     BB_REQUIRE(self->table != NULL, BB_INVALID,
                "--for %s: pipelines of experiment %s have no slots whose numbers could be chosen",
-               options->study, self->experiment->name);
+               options->kernel.study, self->experiment->name);
     BB_TRY(find_path(options, &self->path));
     BB_TRY(bb_command_inputs(options, self->config, &inputs));
     BB_TRY(bb_file_check(self->path, false, options->force, 0.0, &inputs));
@@ -353,7 +353,7 @@ static bb_status search(work *self)
     BB_REQUIRE(self->search.found, BB_INVALID,
                "--for %s: not met with %s in every slot, so that numbers are not the cause; set a "
                "larger --max-loss, or reduce other losses (camera, noise)",
-               self->options->study, table->numbers[0]);
+               self->options->kernel.study, table->numbers[0]);
     table->close(&self->trials);
 done:
     return status;
@@ -363,7 +363,7 @@ static bb_status print_study(work *self)
 {
     bb_text_release(&self->text);
     return self->table->write(bb_config_study(self->config), self->slots.state, pipeline_name,
-                              self->wisdom, self->wisdom != NULL && self->options->reorder,
+                              self->wisdom, self->wisdom != NULL && self->options->kernel.reorder,
                               &self->text);
 }
 
@@ -406,8 +406,9 @@ static bb_status tune_device(work *self, bb_device_kind kind, bb_index *tuned)
     bb_status status = BB_OK;
     bb_tune_work tuning = {.options = self->options};
     BB_TRY(bb_tune_work_open(&tuning, kind));
-    tuning.end_s = bb_clock_seconds() +
-                   (isnan(self->options->budget_s) ? kernel_seconds : self->options->budget_s);
+    tuning.end_s =
+        bb_clock_seconds() +
+        (isnan(self->options->kernel.budget_s) ? kernel_seconds : self->options->kernel.budget_s);
     status = tune_sites(&self->sites, &tuning, tuned);
     bb_tune_work_print(&tuning);
     BB_TRY(status);
@@ -433,8 +434,9 @@ static bb_status tune_kernels(work *self)
     }
     (void)printf("kernels: %td of the %td that it launches, by type and size\n", tuned,
                  self->sites.count);
-    if (tuned > 0 && self->options->wisdom != NULL && access(self->options->wisdom, F_OK) == 0) {
-        BB_TRY(bb_memory_text(self->options->wisdom, &self->wisdom));
+    if (tuned > 0 && self->options->kernel.wisdom != NULL &&
+        access(self->options->kernel.wisdom, F_OK) == 0) {
+        BB_TRY(bb_memory_text(self->options->kernel.wisdom, &self->wisdom));
         BB_TRY(print_study(self));
     }
 done:
@@ -478,7 +480,7 @@ static bb_status confirm(work *self)
         accepted, BB_INVALID,
         "--for %s: with other seeds, from %td on, not met with %s in every slot either: %s %.0f, "
         "%s %.4g %s",
-        self->options->study, study->seed + 1, table->numbers[0], table->wrong, worst->wrong,
+        self->options->kernel.study, study->seed + 1, table->numbers[0], table->wrong, worst->wrong,
         table->error, worst->loss, table->unit);
     self->best = *worst;
     if (self->draws == 1) {
@@ -499,7 +501,7 @@ static bb_status write_study(work *self)
     bb_text text = {0};
     char found[BB_SEARCH_NAME];
     BB_TRY(bb_text_add(&text, "# %s, with the pipeline that bitbudget tune --for found.\n%s",
-                       self->options->study, bb_text_string(&self->text)));
+                       self->options->kernel.study, bb_text_string(&self->text)));
     BB_TRY(bb_file_write(self->path, self->options->force, text.data, text.length));
     bb_slot_table_describe(self->table, self->slots.state, found);
     (void)printf("found: %s; %.4g MB\n", found, 1e-6 * self->best.cost);
@@ -518,7 +520,7 @@ bb_status bb_tune_work_run_study(const bb_options *options, const bb_experiment_
     BB_TRY(print_study(&self));
     BB_TRY(confirm(&self));
     BB_TRY(tune_kernels(&self));
-    if (self.wisdom != NULL && options->reorder) { // other sums, other bits
+    if (self.wisdom != NULL && options->kernel.reorder) { // other sums, other bits
         BB_TRY(confirm(&self));
     }
     BB_TRY(write_study(&self));

@@ -30,7 +30,7 @@ bb_status bb_tune_work_open(bb_tune_work *self, bb_device_kind kind)
 {
     bb_status status = BB_OK;
     self->key.device = kind;
-    BB_TRY(bb_wisdom_file_place(self->options->wisdom, &self->path));
+    BB_TRY(bb_wisdom_file_place(self->options->kernel.wisdom, &self->path));
     BB_TRY(bb_wisdom_file_read(self->path, &self->file));
     BB_TRY(bb_threads_set(self->options->threads));
     BB_TRY(find_host_bytes(&self->host_bytes));
@@ -223,8 +223,8 @@ bb_status bb_tune_work_create_tuning(bb_tune_work *self, const bb_tuning_subject
                                      bb_tuning **out)
 {
     const bb_candidate_wish wish = {
-        .is_exhaustive = self->options->exhaustive,
-        .may_reorder = self->options->reorder,
+        .is_exhaustive = self->options->kernel.exhaustive,
+        .may_reorder = self->options->kernel.reorder,
         .is_processor = strncmp(self->key.report.architecture, "cpu", 3) == 0,
     };
     self->subject = subject;
