@@ -13,7 +13,8 @@ add_custom_target(pages ALL DEPENDS "${BB_PRINTED}/printed")
 set(BB_MANUAL "${CMAKE_BINARY_DIR}/manual")
 set(BB_MANUAL_MAKER "${CMAKE_SOURCE_DIR}/packaging/manual/build.py")
 file(GLOB_RECURSE manual_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md"
-     "${CMAKE_SOURCE_DIR}/docs/*.svg" "${CMAKE_SOURCE_DIR}/packaging/manual/*"
+     "${CMAKE_SOURCE_DIR}/docs/*.svg" "${CMAKE_SOURCE_DIR}/docs/pictures/*"
+     "${CMAKE_SOURCE_DIR}/packaging/manual/*"
      "${CMAKE_SOURCE_DIR}/tests/manual/*.py")
 add_custom_command(
   OUTPUT "${BB_MANUAL}/index.html"
