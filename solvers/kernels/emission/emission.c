@@ -58,5 +58,6 @@ void bb_emission_release(bb_emission *emission)
 
 const bb_reduction *bb_emission_parted(const bb_program *program)
 {
-    return program->has_reduction ? &program->reduction : &program->iterators[0].reduction;
+    const bool has_own = program->has_reduction || program->iterator_count == 0;
+    return has_own ? &program->reduction : &program->iterators[0].reduction;
 }
