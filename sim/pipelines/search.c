@@ -117,7 +117,7 @@ void bb_search_report(const bb_search *search, const char *unit, const char *res
                       bb_outcome *outcome)
 {
     const bb_search_trial *trial = search->found ? &search->best : &search->nearest;
-    char text[sizeof outcome->detail] = "";
+    char text[sizeof outcome->detail - 48] = ""; // with the words around it
     if (trial->name[0] != '\0') {
         (void)snprintf(text, sizeof text, "%s, loss %.3g%s%s", trial->name, trial->loss, unit,
                        rest);
