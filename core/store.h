@@ -16,15 +16,15 @@
 
 #include <stdbool.h>
 
-/// Blocks of at most `bytes` in all are kept from now on; 0: none, and those there are go. Those of
-/// a larger limit stay until there is no room for another.
+/// Blocks of at most `bytes` in all are kept from now on; 0: none, and those there are go. Blocks
+/// of a larger limit stay until there is no room for another.
 void bb_store_allow(double bytes);
 
 /// Whether a block of so many bytes could be kept.
 bool bb_store_has_room(double bytes);
 
-/// A study begins: blocks that the studies before it used may make room from now on, those that
-/// were used longest ago first.
+/// A study begins: blocks of the studies before it may be dropped from now on, the one that was
+/// used longest ago first.
 void bb_store_next_study(void);
 
 /// The block of a key, a text of all that it depends on; NULL where there is none. `*bytes` is its

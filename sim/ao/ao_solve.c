@@ -391,7 +391,7 @@ static bool is_found(const bb_factor_pipeline *level)
            (isnan(policy->tolerance) || (policy->tolerance >= 0.0 && isfinite(policy->tolerance)));
 }
 
-// What a candidate changes of a pipeline.
+// Members of a pipeline that a candidate changes.
 enum { CHANGES = 7 };
 
 static void list_changes(const bb_factor_pipeline *level, bb_store_piece pieces[CHANGES])
@@ -420,7 +420,7 @@ static bool is_same(const bb_factor_pipeline *a, const bb_factor_pipeline *b)
     return same;
 }
 
-// What a checkpoint keeps of a pipeline beside its evaluation. Reconstructors stay out, which may
+// Pieces of a checkpoint for a pipeline, beside its evaluation. Reconstructors stay out, which may
 // be gigabytes: of a pipeline that was restored, frames and `--dump R` have it solved again.
 static bb_index list_kept(const void *context, bb_index p, bb_store_piece *pieces)
 {

@@ -29,7 +29,7 @@ typedef struct bb_ao_solve {
 BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
                                       const bb_device_offer *offer, bb_ao_solve *out);
 
-/// What a checkpoint keeps of `work`, whose pipelines are computed in `order`.
+/// Contents of a checkpoint of `work`, whose pipelines are computed in `order`.
 bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order);
 
 /// Solves, scores and draws every pipeline. With checkpoints each is settled by itself, so that it

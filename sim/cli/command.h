@@ -50,7 +50,7 @@ BB_CHECKED bb_status bb_command_output(const bb_options *options, const bb_exper
 BB_CHECKED bb_status bb_command_inputs(const bb_options *options, const bb_config *config,
                                        bb_file_list *inputs);
 
-/// The commands, of which bb_command_table says what they do.
+/// The commands; bb_command_table describes them.
 bb_command_act bb_command_check, bb_command_completion, bb_command_config, bb_command_convergence,
     bb_command_diff, bb_command_export, bb_command_help, bb_command_info, bb_command_kernel,
     bb_command_live, bb_command_new, bb_command_outputs, bb_command_plot, bb_command_prebuild,

@@ -59,8 +59,8 @@ typedef struct bb_option_words {
     bb_index count;
 } bb_option_words;
 
-/// Of what an option may give, texts are NULL, counts 0 and numbers NaN unless it does. Of the
-/// commands that show results.
+/// Options of commands that show results. In this and the next structs an option that is not given
+/// leaves a text NULL, a count 0 and a number NaN.
 typedef struct bb_show_options {
     bool full;
     const char *columns; ///< names with commas

@@ -30,8 +30,8 @@ BB_CHECKED bb_status bb_shipped_folder_search(const char *name, const char *inne
                                               const char *const *endings, bool only_share,
                                               char **out);
 
-/// The file that a user names: as named, then a shipped one; a name of hers alone, or of what is no
-/// file, as it is: opening it says what is wrong.
+/// The user's file of that name, else the shipped one, else the name as it is: opening it fails
+/// then with the reason.
 BB_CHECKED bb_status bb_shipped_folder_find_file(const char *name, const char *inner,
                                                  const char *const *endings, char **out);
 

@@ -391,7 +391,7 @@ done:
     return status;
 }
 
-// What a checkpoint keeps of a pipeline beside its evaluation. `r` has room where it is read.
+// Pieces of a checkpoint for a pipeline, beside its evaluation. `r` has room where it is read.
 static bb_index list_kept(const void *context, bb_index p, bb_store_piece *pieces)
 {
     const reconstructor_run *run = context;
