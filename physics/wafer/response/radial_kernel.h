@@ -18,6 +18,7 @@
 
 #include "core/need.h"
 #include "core/status.h"
+#include "physics/wafer/response/radial_kernel_core.h"
 
 #include <complex.h>
 
@@ -26,39 +27,16 @@
 // about |f^(6)| (interval / 2)^6 / (6! 2^5); the largest one found at points between the nodes of
 // every interval is kept beside the table.
 
-enum { BB_RADIAL_TERMS = 6 };
-
 typedef double (*bb_radial_function)(const void *context, double r);
-
-/// Zero-initialise; bb_radial_table_release frees it.
-typedef struct bb_radial_table {
-    double begin;
-    double end;
-    double per_length; ///< intervals per unit of r
-    bb_index intervals;
-    double *terms; ///< [intervals][BB_RADIAL_TERMS] in t of [-1, 1], constant term first
-    double error;  ///< largest |table - function| found
-} bb_radial_table;
 
 /// Tabulates over [begin, end]. Errors: BB_INVALID (an empty range, no interval), BB_MEMORY.
 BB_CHECKED bb_status bb_radial_table_create(bb_radial_function function, const void *context,
                                             double begin, double end, bb_index intervals,
                                             bb_radial_table *out);
 
-/// Value at r; outside [begin, end] the outermost polynomial is continued, so stay inside.
-static inline double bb_radial_table_at(const bb_radial_table *table, double r)
-{
-    double position = (r - table->begin) * table->per_length;
-    bb_index i = (bb_index)position;
-    i = i < table->intervals ? i : table->intervals - 1;
-    double t = 2.0 * (position - (double)i) - 1.0;
-    const double *a = table->terms + BB_RADIAL_TERMS * i;
-    return ((((a[5] * t + a[4]) * t + a[3]) * t + a[2]) * t + a[1]) * t + a[0];
-}
-
 void bb_radial_table_release(bb_radial_table *table);
 
-enum { BB_RADIAL_MODES = 3, BB_LOG_MOMENTS = 3 };
+enum { BB_RADIAL_MODES = 3 };
 
 /// c K0(k r) with Re k > 0; the modes of a kernel are real or come in conjugate pairs.
 typedef struct bb_radial_mode {
@@ -70,12 +48,7 @@ typedef struct bb_radial_mode {
 typedef struct bb_radial_kernel {
     bb_radial_mode modes[BB_RADIAL_MODES];
     int mode_count;
-    double logs[BB_LOG_MOMENTS]; ///< b_0 .. b_2
-    double side;                 ///< longest side of a cell, m
-    double split_side;           ///< longest side allowed where the shortest mode is alive, m
-    double split_reach;          ///< radius of that place, m
-    bb_radial_table smooth;      ///< f + 1/2 ln r^2 (b_0 + ..), near 0
-    bb_radial_table far;         ///< f, from there to the reach
+    bb_radial_integrand integrand;
 } bb_radial_kernel;
 
 /// Tabulates a kernel for grid cells of cell_width x cell_height (m) and distances up to `reach`.
@@ -90,14 +63,6 @@ bb_need bb_radial_kernel_need(const bb_radial_mode *modes, int mode_count, doubl
 
 /// f(r) without a table, r > 0.
 double bb_radial_kernel_value(const bb_radial_kernel *kernel, double r);
-
-/// Integral of f over y in [y0, y1] on the line at distance x, all relative to the point; at most a
-/// cell's side long.
-double bb_radial_kernel_edge(const bb_radial_kernel *kernel, double x, double y0, double y1);
-
-/// Integral of f over [x0, x1] x [y0, y1] relative to the point; at most a cell.
-double bb_radial_kernel_cell(const bb_radial_kernel *kernel, double x0, double x1, double y0,
-                             double y1);
 
 /// K0 of complex argument, Re z > 0: relative error under 1e-14 for |arg z| <= pi/4.
 double complex bb_radial_kernel_bessel_k0(double complex z);

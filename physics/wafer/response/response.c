@@ -177,15 +177,15 @@ static double live_part(const bb_temperature_grid *grid, bb_index cell)
 static double edge_x(const bb_response *response, const point *sample, bb_index k, bb_index row)
 {
     const bb_temperature_grid *grid = response->grid;
-    return bb_radial_kernel_edge(&response->membrane, line_x(grid, sample, k),
-                                 line_y(grid, sample, row), line_y(grid, sample, row + 1));
+    return bb_radial_integrand_edge(&response->membrane.integrand, line_x(grid, sample, k),
+                                    line_y(grid, sample, row), line_y(grid, sample, row + 1));
 }
 
 static double edge_y(const bb_response *response, const point *sample, bb_index k, bb_index column)
 {
     const bb_temperature_grid *grid = response->grid;
-    return bb_radial_kernel_edge(&response->membrane, line_y(grid, sample, k),
-                                 line_x(grid, sample, column), line_x(grid, sample, column + 1));
+    return bb_radial_integrand_edge(&response->membrane.integrand, line_y(grid, sample, k),
+                                    line_x(grid, sample, column), line_x(grid, sample, column + 1));
 }
 
 static void fill_x(const bb_response *response, const point *sample, bb_index first, bb_index count,
@@ -256,9 +256,10 @@ static void fill_z(const bb_response *response, const point *sample, bb_index fi
         wanted(grid, row, first, count, &begin, &end);
         for (bb_index column = begin; column < end; ++column) {
             bb_index cell = row * grid->columns + column;
-            double integral = bb_radial_kernel_cell(
-                &response->height, line_x(grid, sample, column), line_x(grid, sample, column + 1),
-                line_y(grid, sample, row), line_y(grid, sample, row + 1));
+            double integral =
+                bb_radial_integrand_cell(&response->height.integrand, line_x(grid, sample, column),
+                                         line_x(grid, sample, column + 1),
+                                         line_y(grid, sample, row), line_y(grid, sample, row + 1));
             out[cell - first] = live_part(grid, cell) * integral;
         }
     }

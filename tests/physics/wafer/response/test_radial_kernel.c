@@ -96,7 +96,8 @@ TEST(edges_match_quadrature)
                     gsl_function function = {on_line, &row};
                     double sign = edge ? 1.0 : -1.0;
                     entry[0] += sign * integrate(&function, y0, y0 + HEIGHT, work);
-                    entry[1] += sign * bb_radial_kernel_edge(&kernel, x, y0, y0 + HEIGHT);
+                    entry[1] +=
+                        sign * bb_radial_integrand_edge(&kernel.integrand, x, y0, y0 + HEIGHT);
                 }
                 peak = fmax(peak, fabs(entry[0]));
                 worst = fmax(worst, fabs(entry[1] - entry[0]));
@@ -104,7 +105,7 @@ TEST(edges_match_quadrature)
         }
     }
     print_message("edges: %.1e of the peak; tables %.1e and %.1e\n", worst / peak,
-                  kernel.smooth.error, kernel.far.error);
+                  kernel.integrand.smooth.error, kernel.integrand.far.error);
     assert_true(worst < 1e-10 * peak);
     gsl_integration_workspace_free(work);
 }
@@ -125,7 +126,8 @@ static double cell_error(double scale, double width, double height)
                 line row = {0.0, y0, y0 + height, scale, inner};
                 gsl_function function = {across_line, &row};
                 double exact = integrate(&function, x0, x0 + width, work);
-                double got = bb_radial_kernel_cell(&kernel, x0, x0 + width, y0, y0 + height);
+                double got =
+                    bb_radial_integrand_cell(&kernel.integrand, x0, x0 + width, y0, y0 + height);
                 peak = fmax(peak, fabs(exact));
                 worst = fmax(worst, fabs(got - exact));
             }
