@@ -387,9 +387,8 @@ done:
     return status;
 }
 
-// Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
-static void weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
-                  double weight[4])
+void bb_membrane_weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
+                       double weight[4])
 {
     bb_index cell = bb_disc_mesh_nearest(mesh, &x, &y);
     *node = mesh->cell_nodes + 4 * cell;
@@ -406,7 +405,7 @@ double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, do
     const int32_t *node = NULL;
     double weight[4];
     double sum = 0.0;
-    weigh(membrane->mesh, x, y, &node, weight);
+    bb_membrane_weigh(membrane->mesh, x, y, &node, weight);
     for (int k = 0; k < 4; ++k) {
         sum += weight[k] * u[2 * node[k] + axis];
     }
@@ -448,7 +447,7 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
     for (bb_index p = 0; p < count; ++p) {
         const int32_t *node = NULL;
         double weight[4];
-        weigh(mesh, x[p], y[p], &node, weight);
+        bb_membrane_weigh(mesh, x[p], y[p], &node, weight);
         for (int k = 0; k < 4; ++k) {
             touched[4 * p + k] = place[2 * node[k] + axis];
             adjoint[touched[4 * p + k] * BATCH + p] = weight[k];
@@ -484,6 +483,21 @@ void bb_membrane_give_rows(const bb_membrane *membrane, double **rows)
 bb_index bb_membrane_factor_values(const bb_membrane *membrane)
 {
     return (bb_index)bb_plate_factor_supernodes(membrane->factor)->value_count;
+}
+
+const bb_plate_factor *bb_membrane_factor(const bb_membrane *membrane)
+{
+    return membrane->factor;
+}
+
+const bb_membrane_element *bb_membrane_element_of(const bb_membrane *membrane)
+{
+    return &membrane->element;
+}
+
+bool bb_membrane_is_soft(const bb_membrane *membrane)
+{
+    return membrane->soft;
 }
 
 void bb_membrane_destroy(bb_membrane **membrane)

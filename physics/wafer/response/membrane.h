@@ -19,6 +19,7 @@
 #include "core/matrix_source.h"
 #include "physics/wafer/disc_mesh.h"
 #include "physics/wafer/response/plate.h"
+#include "physics/wafer/response/plate_factor.h"
 #include "physics/wafer/response/temperature_grid.h"
 #include "physics/wafer/slit_grid.h"
 #include "physics/wafer/wafer_config.h"
@@ -75,6 +76,15 @@ bb_need bb_membrane_rows_need(double nodes, double rows, double threads);
 
 /// Doubles that the factor holds.
 bb_index bb_membrane_factor_values(const bb_membrane *membrane);
+
+/// For rows on a GPU: the factor, the element, and whether rigid motions are taken out of rows.
+const bb_plate_factor *bb_membrane_factor(const bb_membrane *membrane);
+const bb_membrane_element *bb_membrane_element_of(const bb_membrane *membrane);
+bool bb_membrane_is_soft(const bb_membrane *membrane);
+
+/// Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
+void bb_membrane_weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
+                       double weight[4]);
 
 void bb_membrane_destroy(bb_membrane **membrane);
 
