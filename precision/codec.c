@@ -499,6 +499,12 @@ const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device
                : NULL;
 }
 
+double bb_codec_scaled_largest(const bb_codec_config *config)
+{
+    const bb_codec_ops *ops = rows[config->codec]->ops;
+    return ops->largest == NULL ? 1.0 : ops->largest(config);
+}
+
 bool bb_codec_takes_row_scale(const bb_codec_config *config)
 {
     return rows[config->codec]->takes_row_scale;

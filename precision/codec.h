@@ -163,6 +163,9 @@ const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device
 /// Whether rows may be scaled: its values are relative ones.
 bool bb_codec_takes_row_scale(const bb_codec_config *config);
 
+/// Largest number that rows are scaled to (bb_scaling_row_to).
+double bb_codec_scaled_largest(const bb_codec_config *config);
+
 /// Whether it is coded from a copy in fp64, as it wants the range of all values or more rows at
 /// once than a source gives.
 bool bb_codec_needs_copy(const bb_codec_config *config);

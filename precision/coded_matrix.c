@@ -158,9 +158,8 @@ done:
 static void fix_scale(bb_coded_matrix *matrix, bb_index row, const double *values)
 {
     if (matrix->scale != NULL) {
-        const double largest =
-            matrix->ops->largest == NULL ? 1.0 : matrix->ops->largest(&matrix->config);
-        matrix->scale[row] = bb_scaling_row_to(largest, values, matrix->layout.columns);
+        matrix->scale[row] = bb_scaling_row_to(bb_codec_scaled_largest(&matrix->config), values,
+                                               matrix->layout.columns);
     }
 }
 

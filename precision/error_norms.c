@@ -70,62 +70,16 @@ static bb_error_norms sum_of_lanes(const double *original, const double *approxi
     return total;
 }
 
-// 0 where squares of errors up to `largest` can be summed as they are. 2^-exponent is finite.
-static int unit_exponent(double largest)
-{
-    enum { LEAST = -400, MOST = 480, LIMIT = 1000 };
-    if (!(largest > 0.0 && isfinite(largest))) {
-        return 0;
-    }
-    const int exponent = ilogb(largest);
-    if (exponent >= LEAST && exponent < MOST) {
-        return 0;
-    }
-    return exponent < -LIMIT ? -LIMIT : exponent > LIMIT ? LIMIT : exponent;
-}
-
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count)
 {
     bb_error_norms total = sum_of_lanes(original, approximation, count, 0);
     // A sum of squares that overflowed beside a NaN stays NaN in any unit.
-    const int exponent = unit_exponent(total.max_error);
+    const int exponent = bb_error_norms_exponent(total.max_error);
     if (exponent != 0) {
         total = sum_of_lanes(original, approximation, count, exponent);
     }
     bb_error_norms_merge(norms, &total);
-}
-
-// Brings the sums into the unit 2^exponent.
-static void set_exponent(bb_error_norms *norms, int exponent)
-{
-    if (norms->exponent != exponent) {
-        norms->sum_squares = scalbn(norms->sum_squares, 2 * (norms->exponent - exponent));
-        norms->sum = scalbn(norms->sum, norms->exponent - exponent);
-        norms->exponent = exponent;
-    }
-}
-
-void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other)
-{
-    bb_error_norms more = *other;
-    // No errors yet have no unit; else the larger one holds both.
-    const int exponent = norms->max_error == 0.0           ? more.exponent
-                         : more.max_error == 0.0           ? norms->exponent
-                         : norms->exponent > more.exponent ? norms->exponent
-                                                           : more.exponent;
-    set_exponent(norms, exponent);
-    set_exponent(&more, exponent);
-    norms->sum_squares += more.sum_squares;
-    norms->sum += more.sum;
-    norms->max_error = fmax(norms->max_error, other->max_error);
-    norms->minimum = fmin(norms->minimum, other->minimum);
-    norms->maximum = fmax(norms->maximum, other->maximum);
-    norms->count += other->count;
-    // The comparisons pass a NaN over; a sum of squares is NaN only where an error is.
-    if (isnan(norms->sum_squares)) {
-        norms->max_error = norms->sum_squares;
-    }
 }
 
 double bb_error_norms_range(const bb_error_norms *norms)

@@ -7,7 +7,10 @@
 #ifndef BB_PRECISION_ERROR_NORMS_H
 #define BB_PRECISION_ERROR_NORMS_H
 
+#include "core/portable.h"
 #include "core/status.h"
+
+#include <math.h>
 
 /// Running sums; start from bb_error_norms_start().
 typedef struct bb_error_norms {
@@ -28,9 +31,57 @@ bb_error_norms bb_error_norms_start(void);
 void bb_error_norms_add(bb_error_norms *norms, const double *original, const double *approximation,
                         bb_index count);
 
+/// Exponent of the unit of a call's sums: 0 where squares of errors up to `largest` can be summed
+/// as they are. 2^-exponent is finite.
+BB_DEVICE_FUNCTION
+int bb_error_norms_exponent(double largest)
+{
+    enum { LEAST = -400, MOST = 480, LIMIT = 1000 };
+    if (!(largest > 0.0 && isfinite(largest))) {
+        return 0;
+    }
+    const int exponent = ilogb(largest);
+    if (exponent >= LEAST && exponent < MOST) {
+        return 0;
+    }
+    return exponent < -LIMIT ? -LIMIT : exponent > LIMIT ? LIMIT : exponent;
+}
+
+/// Brings the sums into the unit 2^exponent.
+BB_DEVICE_FUNCTION
+void bb_error_norms_set_exponent(bb_error_norms *norms, int exponent)
+{
+    if (norms->exponent != exponent) {
+        norms->sum_squares = scalbn(norms->sum_squares, 2 * (norms->exponent - exponent));
+        norms->sum = scalbn(norms->sum, norms->exponent - exponent);
+        norms->exponent = exponent;
+    }
+}
+
 /// Adds what `other` has gathered: one struct a group of rows, merged in the groups' order, gives
 /// the same bits with any number of threads.
-void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other);
+BB_DEVICE_FUNCTION
+void bb_error_norms_merge(bb_error_norms *norms, const bb_error_norms *other)
+{
+    bb_error_norms more = *other;
+    // No errors yet have no unit; else the larger one holds both.
+    const int exponent = norms->max_error == 0.0           ? more.exponent
+                         : more.max_error == 0.0           ? norms->exponent
+                         : norms->exponent > more.exponent ? norms->exponent
+                                                           : more.exponent;
+    bb_error_norms_set_exponent(norms, exponent);
+    bb_error_norms_set_exponent(&more, exponent);
+    norms->sum_squares += more.sum_squares;
+    norms->sum += more.sum;
+    norms->max_error = fmax(norms->max_error, other->max_error);
+    norms->minimum = fmin(norms->minimum, other->minimum);
+    norms->maximum = fmax(norms->maximum, other->maximum);
+    norms->count += other->count;
+    // The comparisons pass a NaN over; a sum of squares is NaN only where an error is.
+    if (isnan(norms->sum_squares)) {
+        norms->max_error = norms->sum_squares;
+    }
+}
 
 /// Maximum - minimum of the original.
 double bb_error_norms_range(const bb_error_norms *norms);

@@ -39,23 +39,19 @@ double bb_format_smallest_subnormal(bb_format format)
     return ldexp(1.0, table[format].minimum_exponent - table[format].significand + 1);
 }
 
-// The constants of the rounding of doubles to one format, and of its words.
-typedef struct rounding {
-    int dropped;
-    double normal, magic, largest;
-    double overflow;      // what replaces a magnitude over `largest`
-    double per_subnormal; // words below `normal` count subnormal spacings
-    uint64_t bias;        // what the shifted bits of a double exceed the word by
-    uint32_t infinite_word;
-} rounding;
-
-static rounding rounding_to(bb_format format)
+bb_format_rule bb_format_rule_of(bb_format format)
 {
+    static const uint32_t nan_words[BB_FORMAT_COUNT] = {
+        [BB_FORMAT_BF16] = 0x7fc0U,
+        [BB_FORMAT_FP16] = 0x7e00U,
+        [BB_FORMAT_E4M3] = 0x7fU,
+        [BB_FORMAT_E5M2] = 0x7fU,
+    };
     const bb_format_info *info = &table[format];
     int fraction_bits = info->significand - 1;
     int word_bias = 1 - info->minimum_exponent;
     uint32_t all_ones = (uint32_t)((1 << (8 * info->bytes - 1 - fraction_bits)) - 1);
-    return (rounding){
+    return (bb_format_rule){
         .dropped = 53 - info->significand,
         .normal = bb_format_smallest_normal(format),
         .magic = ldexp(bb_format_smallest_subnormal(format), 52),
@@ -64,20 +60,19 @@ static rounding rounding_to(bb_format format)
         .per_subnormal = info->bytes > 2 ? 0.0 : 1.0 / bb_format_smallest_subnormal(format),
         .bias = (uint64_t)(1023 - word_bias) << fraction_bits,
         .infinite_word = info->bytes > 2 ? 0 : all_ones << fraction_bits,
+        .nan_word = nan_words[format],
     };
 }
 
-// Rounds a magnitude that is not NaN; infinity overflows as any large number does.
-static inline double round_magnitude(const rounding *error, double magnitude, bb_index *over)
+static inline double round_magnitude(const bb_format_rule *rule, double magnitude, bb_index *over)
 {
-    double rounded =
-        bb_format_round_magnitude_f64(magnitude, error->dropped, error->normal, error->magic);
-    int too_large = rounded > error->largest;
+    bool too_large;
+    double rounded = bb_format_rule_round(rule, magnitude, &too_large);
     *over += too_large;
-    return too_large ? error->overflow : rounded;
+    return rounded;
 }
 
-static inline double round_one(const rounding *error, double value, bb_index *over)
+static inline double round_one(const bb_format_rule *error, double value, bb_index *over)
 {
     double rounded = copysign(round_magnitude(error, fabs(value), over), value);
     return value == value ? rounded : value;
@@ -88,7 +83,7 @@ double bb_format_round(bb_format format, double value)
     if (format == BB_FORMAT_FP64) {
         return value;
     }
-    rounding error = rounding_to(format);
+    bb_format_rule error = bb_format_rule_of(format);
     bb_index over = 0;
     return round_one(&error, value, &over);
 }
@@ -101,10 +96,10 @@ BB_CLONES static void cast_f64(const double *values, bb_index count, float *out)
     }
 }
 
-BB_CLONES static bb_index narrow_f64(const rounding *rule, const double *values, bb_index count,
-                                     float *out)
+BB_CLONES static bb_index narrow_f64(const bb_format_rule *rule, const double *values,
+                                     bb_index count, float *out)
 {
-    const rounding error = *rule; // a copy, which stores to `out` cannot change
+    const bb_format_rule error = *rule; // a copy, which stores to `out` cannot change
     bb_index over = 0;
     for (bb_index i = 0; i < count; ++i) {
         out[i] = (float)round_one(&error, values[i], &over);
@@ -114,7 +109,7 @@ BB_CLONES static bb_index narrow_f64(const rounding *rule, const double *values,
 
 bb_index bb_format_narrow(bb_format format, const double *values, bb_index count, float *out)
 {
-    rounding error = rounding_to(format);
+    bb_format_rule error = bb_format_rule_of(format);
     bb_index over = narrow_f64(&error, values, count, out);
     return table[format].saturates ? over : 0;
 }
@@ -181,30 +176,19 @@ bb_index bb_format_round_f32(bb_format format, const float *values, bb_index cou
     return info->saturates ? over : 0;
 }
 
-// Word of a rounded magnitude without its sign: the double's own bits, shifted and rebiased, or the
-// count of subnormal spacings.
-static inline uint32_t word_of(const rounding *error, double rounded)
-{
-    uint32_t normal = (uint32_t)((bb_format_bits_of_f64(rounded) >> error->dropped) - error->bias);
-    double small = rounded < error->normal ? rounded : error->normal;
-    uint32_t subnormal = (uint32_t)(int32_t)(small * error->per_subnormal);
-    uint32_t word = rounded < error->normal ? subnormal : normal;
-    return rounded > error->largest ? error->infinite_word : word;
-}
-
 // encode_16, encode_8: NaN has a word of its own.
 #define ENCODE(bits)                                                                               \
-    BB_CLONES static bb_index encode_##bits(const rounding *rule, const double *values,            \
-                                            bb_index count, uint32_t nan_word,                     \
-                                            uint##bits##_t *out)                                   \
+    BB_CLONES static bb_index encode_##bits(const bb_format_rule *rule, const double *values,      \
+                                            bb_index count, uint##bits##_t *out)                   \
     {                                                                                              \
-        const rounding error = *rule; /* a copy, which stores to `out` cannot change */            \
+        const bb_format_rule error = *rule; /* a copy, which stores to `out` cannot change */      \
         bb_index over = 0;                                                                         \
         for (bb_index i = 0; i < count; ++i) {                                                     \
             uint32_t sign =                                                                        \
                 (uint32_t)(bb_format_bits_of_f64(values[i]) >> (64 - (bits))) & 1u << ((bits)-1);  \
-            uint32_t word = word_of(&error, round_magnitude(&error, fabs(values[i]), &over));      \
-            out[i] = (uint##bits##_t)(sign | (values[i] == values[i] ? word : nan_word));          \
+            uint32_t word =                                                                        \
+                bb_format_rule_word(&error, round_magnitude(&error, fabs(values[i]), &over));      \
+            out[i] = (uint##bits##_t)(sign | (values[i] == values[i] ? word : error.nan_word));    \
         }                                                                                          \
         return over;                                                                               \
     }
@@ -214,7 +198,7 @@ ENCODE(8)
 
 bb_index bb_format_encode(bb_format format, const double *values, bb_index count, void *out)
 {
-    rounding error = rounding_to(format);
+    bb_format_rule error = bb_format_rule_of(format);
     bb_index over = 0;
     switch (format) {
     case BB_FORMAT_FP64:
@@ -227,13 +211,11 @@ bb_index bb_format_encode(bb_format format, const double *values, bb_index count
         over = narrow_f64(&error, values, count, out);
         break;
     case BB_FORMAT_BF16:
-        over = encode_16(&error, values, count, 0x7fc0u, out);
-        break;
     case BB_FORMAT_FP16:
-        over = encode_16(&error, values, count, 0x7e00u, out);
+        over = encode_16(&error, values, count, out);
         break;
     default:
-        over = encode_8(&error, values, count, 0x7fu, out);
+        over = encode_8(&error, values, count, out);
     }
     return table[format].saturates ? over : 0;
 }

@@ -54,6 +54,9 @@ double bb_format_unit_roundoff(bb_format format);
 double bb_format_smallest_normal(bb_format format);
 double bb_format_smallest_subnormal(bb_format format);
 
+/// How doubles are rounded to a format, for bb_format_rule_round and _word (format_core.h).
+struct bb_format_rule bb_format_rule_of(bb_format format);
+
 /// Nearest value of the format, ties to even.
 double bb_format_round(bb_format format, double value);
 

@@ -6,6 +6,7 @@
 
 #include "core/portable.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -63,6 +64,39 @@ float bb_format_round_magnitude_f32(float magnitude, int dropped, float normal, 
     float rounded = bb_format_f32_of_bits((bits + half) & ~(((uint32_t)1 << dropped) - 1));
     float small = (magnitude + magic) - magic;
     return magnitude < normal ? small : rounded;
+}
+
+/// Constants of the rounding of doubles to one format, and of its words (bb_format_rule_of).
+typedef struct bb_format_rule {
+    int dropped;
+    double normal, magic, largest;
+    double overflow;      ///< in the place of a magnitude over `largest`
+    double per_subnormal; ///< words below `normal` count subnormal spacings
+    uint64_t bias;        ///< of the shifted bits of a double over the word
+    uint32_t infinite_word;
+    uint32_t nan_word;
+} bb_format_rule;
+
+/// Rounds a magnitude that is not NaN; infinity overflows as any large number does.
+BB_DEVICE_FUNCTION
+double bb_format_rule_round(const bb_format_rule *rule, double magnitude, bool *too_large)
+{
+    double rounded =
+        bb_format_round_magnitude_f64(magnitude, rule->dropped, rule->normal, rule->magic);
+    *too_large = rounded > rule->largest;
+    return *too_large ? rule->overflow : rounded;
+}
+
+/// Word of a rounded magnitude without its sign: the double's own bits, shifted and rebiased, or
+/// the count of subnormal spacings.
+BB_DEVICE_FUNCTION
+uint32_t bb_format_rule_word(const bb_format_rule *rule, double rounded)
+{
+    uint32_t normal = (uint32_t)((bb_format_bits_of_f64(rounded) >> rule->dropped) - rule->bias);
+    double small = rounded < rule->normal ? rounded : rule->normal;
+    uint32_t subnormal = (uint32_t)(int32_t)(small * rule->per_subnormal);
+    uint32_t word = rounded < rule->normal ? subnormal : normal;
+    return rounded > rule->largest ? rule->infinite_word : word;
 }
 
 // Decoding shifts the word so that exponent and fraction stand where fp32 has them and multiplies

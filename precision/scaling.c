@@ -36,7 +36,11 @@ double bb_scaling_row(bb_format format, const double *row, bb_index count)
 
 double bb_scaling_row_to(double largest_number, const double *row, bb_index count)
 {
-    const double largest = largest_magnitude(row, count);
+    return bb_scaling_of_largest(largest_number, largest_magnitude(row, count));
+}
+
+double bb_scaling_of_largest(double largest_number, double largest)
+{
     const double top = fmin(largest_number, 65536.0);
     if (largest == 0.0 || !isfinite(largest)) {
         return 1.0;

@@ -15,6 +15,9 @@ double bb_scaling_row(bb_format format, const double *row, bb_index count);
 /// The same for numbers of which the largest is given; top is at most 2^16.
 double bb_scaling_row_to(double largest_number, const double *row, bb_index count);
 
+/// The same for a row whose largest magnitude is known.
+double bb_scaling_of_largest(double largest_number, double largest);
+
 /// Unit-diagonal scaling of a symmetric matrix from its diagonal: scale[i] = 1 / sqrt(diagonal[i]),
 /// so that D A D has a diagonal of ones. Errors: BB_INVALID where diagonal[i] is not positive and
 /// finite (the index and value are named).

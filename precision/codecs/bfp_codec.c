@@ -15,13 +15,6 @@
 
 #include <math.h>
 
-// floor(log2 M) after M is rounded up past all mantissas but the largest, less the bits below it.
-static inline int exponent_of(uint64_t magnitude_bits, int bits)
-{
-    uint64_t rounded = magnitude_bits + ((uint64_t)1 << (53 - bits));
-    return (int)(rounded >> 52) - 1023 - bits + 2;
-}
-
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
@@ -30,10 +23,9 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     if (bb_codec_diffuses(config)) {
         // What neighbours left over, and half of a unit that is no larger than the row's largest.
         double unit = bb_diffusion_bfp_limit(bits, block_magnitude);
-        double beyond = ldexp(ldexp(1.0, bits - 1) - 0.5, bb_bfp_most_exponent(bits));
-        return magnitude < beyond ? 3.5 * unit * (1.0 + 0x1p-40) : INFINITY;
+        return magnitude < bb_bfp_beyond(bits) ? 3.5 * unit * (1.0 + 0x1p-40) : INFINITY;
     }
-    int exponent = exponent_of(bb_format_bits_of_f64(fabs(block_magnitude)), bits);
+    int exponent = bb_bfp_exponent_of(bb_format_bits_of_f64(fabs(block_magnitude)), bits);
     exponent = exponent < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : exponent;
     return exponent > bb_bfp_most_exponent(bits) ? INFINITY : ldexp(0.5, exponent);
 }
@@ -95,16 +87,14 @@ BB_CLONES static void pack_blocks(const bb_bfp_layout *layout, const double *val
         }
         size_t block = (size_t)(first + b);
         int wanted = fixed ? bb_plane_signed(row[layout->exponents + block], 8)
-                           : exponent_of((uint64_t)largest, bits);
+                           : bb_bfp_exponent_of((uint64_t)largest, bits);
         int exponent = wanted < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : wanted;
-        double per_unit = bb_format_f64_of_bits((uint64_t)(1023 - exponent) << 52);
+        double per_unit = bb_bfp_per_unit(exponent);
         for (int i = 0; i < BB_BLOCK; ++i) {
-            // 1.5 x 2^52 leaves no room for fractions: the low word is the rounded integer.
-            double rounded = scaled[i] * per_unit + 0x1.8p52;
-            mantissas[i] = (int32_t)(uint32_t)bb_format_bits_of_f64(rounded);
+            mantissas[i] = bb_bfp_rounded(scaled[i], per_unit);
         }
         if (wanted > limit) {
-            poison(scaled, ldexp(ldexp(1.0, bits - 1) - 0.5, limit), mantissas, counts);
+            poison(scaled, bb_bfp_beyond(bits), mantissas, counts);
             exponent = BB_BFP_POISONED;
         } else if (wanted < BB_BFP_LEAST_EXPONENT) {
             count_lost(scaled, mantissas, counts);
@@ -182,7 +172,7 @@ static void fix_block(bb_coded_matrix *matrix, bb_index row, bb_index block,
     for (int i = 0; i < BB_BLOCK; ++i) {
         largest = fmax(largest, fabs(scaled[i]));
     }
-    int exponent = exponent_of(bb_format_bits_of_f64(largest), layout->bits);
+    int exponent = bb_bfp_exponent_of(bb_format_bits_of_f64(largest), layout->bits);
     exponent = exponent < BB_BFP_LEAST_EXPONENT ? BB_BFP_LEAST_EXPONENT : exponent;
     exponent = exponent > limit ? limit : exponent;
     bb_coded_matrix_row(matrix, row)[layout->exponents + (size_t)block] = (unsigned char)exponent;

@@ -57,6 +57,38 @@ int bb_bfp_most_exponent(int bits)
     return 129 - bits;
 }
 
+/// floor(log2 M) of a block's largest magnitude M after M is rounded up past all mantissas but the
+/// largest, less the bits below it: the least exponent with which no value saturates. The low 32 of
+/// `magnitude_bits` do not matter.
+BB_DEVICE_FUNCTION
+int bb_bfp_exponent_of(uint64_t magnitude_bits, int bits)
+{
+    uint64_t rounded = magnitude_bits + ((uint64_t)1 << (53 - bits));
+    return (int)(rounded >> 52) - 1023 - bits + 2;
+}
+
+/// 2^-exponent for an exponent above -1024.
+BB_DEVICE_FUNCTION
+double bb_bfp_per_unit(int exponent)
+{
+    return bb_format_f64_of_bits((uint64_t)(1023 - exponent) << 52);
+}
+
+/// Nearest whole number of units, ties to even, where it has 32 bits at most.
+BB_DEVICE_FUNCTION
+int32_t bb_bfp_rounded(double scaled, double per_unit)
+{
+    // 1.5 x 2^52 leaves no room for fractions: the low word is the rounded integer.
+    return (int32_t)(uint32_t)bb_format_bits_of_f64(scaled * per_unit + 0x1.8p52);
+}
+
+/// Magnitudes from here on are beyond every exponent.
+BB_DEVICE_FUNCTION
+double bb_bfp_beyond(int bits)
+{
+    return ((double)(1 << (bits - 1)) - 0.5) * bb_bfp_per_unit(-bb_bfp_most_exponent(bits));
+}
+
 /// Mantissa of value i of a block.
 BB_DEVICE_FUNCTION
 int32_t bb_bfp_mantissa(const bb_bfp_layout *layout, const unsigned char *row, bb_index block,

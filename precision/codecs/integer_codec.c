@@ -27,6 +27,7 @@
 // order and 16 bits little-endian words. The step is the last four bytes of a row.
 #include "core/portable.h"
 #include "precision/codec_row.h"
+#include "precision/codecs/integer_core.h"
 #include "precision/codecs/plane.h"
 
 #include <float.h>
@@ -35,12 +36,6 @@
 #include <string.h>
 
 enum { LEAST_BITS = 2, MOST_BITS = 16 };
-
-// The parts of a row's largest magnitude that `clip: best` tries.
-static const double clips[] = {1.0,  0.98, 0.95, 0.92, 0.88, 0.83,
-                               0.77, 0.70, 0.62, 0.53, 0.43, 0.32};
-
-enum { CLIPS = sizeof clips / sizeof clips[0] };
 
 enum { CLIP };
 enum { CLIP_NONE, CLIP_BEST };
@@ -66,20 +61,7 @@ static void describe(const bb_codec_config *config, char *out, size_t bytes)
 
 static bb_index clip_count(const bb_codec_config *config)
 {
-    return has_clips(config) ? CLIPS : 1;
-}
-
-static double largest_word(int bits)
-{
-    return (double)((1 << (bits - 1)) - 1);
-}
-
-// Of a row whose largest magnitude fp32 holds.
-static float step_of(int bits, double largest)
-{
-    const double top = largest_word(bits);
-    const float step = (float)(largest / top);
-    return (double)step * top > (double)FLT_MAX ? nextafterf(step, 0.0F) : step;
+    return has_clips(config) ? BB_INTEGER_CLIPS : 1;
 }
 
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
@@ -88,13 +70,14 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     const int bits = (int)config->bits;
     (void)tolerance;
     (void)magnitude;
-    if (!(block_magnitude <= (double)FLT_MAX)) {
+    if (!bb_integer_holds(block_magnitude)) {
         return INFINITY;
     }
-    const double step = (double)step_of(bits, block_magnitude);
-    const double rest = fabs(largest_word(bits) * step - block_magnitude);
-    const double least = (double)step_of(bits, clips[clip_count(config) - 1] * block_magnitude);
-    const double beyond = block_magnitude - largest_word(bits) * least;
+    const double step = (double)bb_integer_step(bits, block_magnitude);
+    const double rest = fabs(bb_integer_top(bits) * step - block_magnitude);
+    const double least =
+        (double)bb_integer_step(bits, bb_integer_clip(clip_count(config) - 1) * block_magnitude);
+    const double beyond = block_magnitude - bb_integer_top(bits) * least;
     return fmax(0.5 * step + rest, beyond) * (1.0 + 0x1p-30);
 }
 
@@ -126,42 +109,28 @@ static double largest_held(const double *values, bb_index count, bb_index *bad)
     double largest = 0.0;
     for (bb_index j = 0; j < count; ++j) {
         const double magnitude = fabs(values[j]);
-        const bool held = magnitude <= (double)FLT_MAX;
+        const bool held = bb_integer_holds(magnitude);
         *bad += !held;
         largest = held && magnitude > largest ? magnitude : largest;
     }
     return largest;
 }
 
-// Nearest whole number of steps, ties to even, at most one beyond `top`; `divisor` is the step.
-BB_PLANE_FUNCTION double steps_of(double value, double divisor, double top)
-{
-    double quotient = value / divisor;
-    quotient = quotient > top + 1.0 ? top + 1.0 : quotient;
-    quotient = quotient < -top - 1.0 ? -top - 1.0 : quotient;
-    return (quotient + 0x1.8p52) - 0x1.8p52; // leaves no room for fractions
-}
-
-BB_PLANE_FUNCTION double clipped(double steps, double top)
-{
-    return steps > top ? top : steps < -top ? -top : steps;
-}
-
 BB_CLONES static void pack_blocks(int bits, double step, const double *values, bb_index count,
                                   unsigned char *out, bb_codec_counts *counts)
 {
-    const double top = largest_word(bits);
-    const double divisor = step > 0.0 ? step : INFINITY; // words of 0
+    const double top = bb_integer_top(bits);
+    const double divisor = bb_integer_divisor(step);
     for (bb_index b = 0; b < count; ++b) {
         int32_t words[BB_BLOCK];
         int lost = 0;
         int over = 0;
         for (int i = 0; i < BB_BLOCK; ++i) {
             const double value = values[b * BB_BLOCK + i];
-            const double steps = steps_of(value, divisor, top);
+            const double steps = bb_integer_steps(value, divisor, top);
             over += fabs(steps) > top;
             lost += step == 0.0 && value != 0.0;
-            words[i] = (int32_t)clipped(steps, top);
+            words[i] = (int32_t)bb_integer_clipped(steps, top);
         }
         counts->saturated += over;
         counts->underflowed += lost;
@@ -189,12 +158,13 @@ static void encode_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index 
 BB_CLONES static void add_squares(int bits, double step, const double *values, bb_index count,
                                   double sums[BB_BLOCK])
 {
-    const double top = largest_word(bits);
-    const double divisor = step > 0.0 ? step : INFINITY;
+    const double top = bb_integer_top(bits);
+    const double divisor = bb_integer_divisor(step);
     for (bb_index b = 0; b < count; ++b) {
         for (int i = 0; i < BB_BLOCK; ++i) {
             const double value = values[b * BB_BLOCK + i];
-            const double error = clipped(steps_of(value, divisor, top), top) * step - value;
+            const double error =
+                bb_integer_clipped(bb_integer_steps(value, divisor, top), top) * step - value;
             sums[i] += error * error;
         }
     }
@@ -220,17 +190,13 @@ static float choose_step(const bb_coded_matrix *matrix, const double *values, do
 {
     const int bits = bits_of(matrix);
     const bb_index count = clip_count(&matrix->config);
-    float best = step_of(bits, largest);
-    double least = INFINITY;
+    double squares[BB_INTEGER_CLIPS];
     for (bb_index clip = 0; count > 1 && clip < count; ++clip) {
-        const float step = step_of(bits, clips[clip] * largest);
-        const double squares = squares_of(bits, (double)step, values, matrix->layout.columns);
-        if (squares < least) {
-            least = squares;
-            best = step;
-        }
+        const double step = (double)bb_integer_step(bits, bb_integer_clip(clip) * largest);
+        squares[clip] = squares_of(bits, step, values, matrix->layout.columns);
     }
-    return best;
+    const bb_index best = count > 1 ? bb_integer_best_clip(squares, count) : 0;
+    return bb_integer_step(bits, bb_integer_clip(best) * largest);
 }
 
 // A row with values beyond fp32 is not held, or gets the largest step where columns are rounded.
@@ -245,16 +211,17 @@ static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const 
         return;
     }
     largest = bad > 0 ? (double)FLT_MAX : largest;
-    *step_at(matrix, row) = clip < 0 ? choose_step(matrix, values, largest)
-                                     : step_of(bits_of(matrix), clips[clip] * largest);
+    *step_at(matrix, row) = clip < 0
+                                ? choose_step(matrix, values, largest)
+                                : bb_integer_step(bits_of(matrix), bb_integer_clip(clip) * largest);
 }
 
 static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
     const double step = (double)*step_at(matrix, row);
-    const double top = largest_word(bits_of(matrix));
+    const double top = bb_integer_top(bits_of(matrix));
     (void)column;
-    return step > 0.0 ? clipped(steps_of(scaled, step, top), top) * step : 0.0;
+    return step > 0.0 ? bb_integer_clipped(bb_integer_steps(scaled, step, top), top) * step : 0.0;
 }
 
 BB_PLANE_FUNCTION void unpack_blocks(const bb_coded_matrix *matrix, bb_index row, bb_index block,

@@ -25,6 +25,7 @@
 // scales of its blocks, and r. The last unit is filled up with zeros.
 #include "core/portable.h"
 #include "precision/codec_row.h"
+#include "precision/codecs/mx_core.h"
 #include "precision/codecs/plane.h"
 #include "precision/format_core.h"
 
@@ -32,47 +33,18 @@
 #include <stdio.h>
 #include <string.h>
 
-// Elements: narrow floats and a fixed-point byte.
-
-// A narrow float, or a whole number of 2^(least_exponent - fraction): int8.
-typedef struct mx_element {
-    int bits;
-    int fraction;       // stored bits of the significand
-    int least_exponent; // of the smallest normal, 2^least_exponent
-    int emax;
-    double largest;
-    bool is_integer;
-} mx_element;
-
 // In the order of mx's words.
-static const mx_element bb_mx_elements[] = {
-    {8, 3, -6, 8, 448.0, false},      // e4m3
-    {8, 2, -14, 15, 57344.0, false},  // e5m2
-    {6, 2, -2, 4, 28.0, false},       // e3m2
-    {6, 3, 0, 2, 7.5, false},         // e2m3
-    {4, 1, 0, 2, 6.0, false},         // e2m1
-    {8, 6, 0, 0, 127.0 / 64.0, true}, // int8
+static const bb_mx_element bb_mx_elements[] = {
+    {8, 3, -6, 8, 448.0, false},     // e4m3
+    {8, 2, -14, 15, 57344.0, false}, // e5m2
+    {6, 2, -2, 4, 28.0, false},      // e3m2
+    {6, 3, 0, 2, 7.5, false},        // e2m3
+    {4, 1, 0, 2, 6.0, false},        // e2m1
+    BB_MX_INT8,                      // int8
 };
 
-// Of the magnitudes other than zero.
-static inline double mx_element_least(const mx_element *kind)
-{
-    return ldexp(1.0, kind->least_exponent - kind->fraction);
-}
-
-// s of a block whose largest magnitude, which is held, this is.
-static inline int mx_element_scale(const mx_element *kind, double largest)
-{
-    int exponent = -200;
-    if (largest > 0.0) {
-        (void)frexp(largest, &exponent);
-        exponent -= 1 + kind->emax;
-    }
-    return exponent < -127 ? -127 : exponent;
-}
-
 // Value of a code; what a code of e4m3 and e5m2 beyond the largest stands for is never stored.
-static inline double mx_element_value(const mx_element *kind, int code)
+static inline double mx_element_value(const bb_mx_element *kind, int code)
 {
     const int sign = code >> (kind->bits - 1);
     const int rest = code & ((1 << (kind->bits - 1)) - 1);
@@ -88,32 +60,8 @@ static inline double mx_element_value(const mx_element *kind, int code)
     return sign != 0 ? -magnitude : magnitude;
 }
 
-// Code of a value over its scale, which is no NaN.
-static inline int32_t mx_element_code(const mx_element *kind, double value, double minimum,
-                                      bb_codec_counts *counts)
-{
-    const double magnitude = fabs(value);
-    const double normal = kind->is_integer ? INFINITY : minimum * (double)(1 << kind->fraction);
-    double rounded =
-        bb_format_round_magnitude_f64(magnitude, 52 - kind->fraction, normal, minimum * 0x1p52);
-    counts->saturated += rounded > kind->largest;
-    counts->underflowed += rounded == 0.0 && magnitude > 0.0;
-    rounded = rounded > kind->largest ? kind->largest : rounded;
-    int32_t code = 0;
-    if (rounded < normal) {
-        code = (int32_t)(rounded / minimum); // in spacings of the subnormals
-    } else {
-        const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
-        code = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
-    }
-    if (kind->is_integer) {
-        return signbit(value) ? -code : code;
-    }
-    return signbit(value) ? code | 1 << (kind->bits - 1) : code;
-}
-
 enum { CODES = 256, MOST_BITS = 8 };
-enum { NOT_HELD = 255, NAN_SCALE = 0x7f, NV_BLOCK = 16, NV_BLOCKS = BB_BLOCK / NV_BLOCK };
+enum { NAN_SCALE = 0x7f, NV_BLOCK = 16, NV_BLOCKS = BB_BLOCK / NV_BLOCK };
 
 static const double nv_range = 6.0 * 448.0;
 
@@ -134,7 +82,7 @@ static const bb_key keys[] = {
 // clang-format on
 
 typedef struct mx_store {
-    mx_element kind;
+    bb_mx_element kind;
     bool nv;
     int blocks;          // of a unit
     size_t scales;       // where they begin in a row
@@ -148,7 +96,7 @@ static bool is_nv(const bb_codec_config *config)
     return bb_codec_own(config)[BLOCK_SCALE].choice == NVFP4;
 }
 
-static const mx_element *element_of(const bb_codec_config *config)
+static const bb_mx_element *element_of(const bb_codec_config *config)
 {
     return &bb_mx_elements[bb_codec_own(config)[ELEMENT].choice];
 }
@@ -186,9 +134,9 @@ static double nv_row_scale(double largest)
 static double bound(const bb_codec_config *config, double tolerance, double magnitude,
                     double block_magnitude)
 {
-    const mx_element *kind = element_of(config);
+    const bb_mx_element *kind = element_of(config);
     (void)tolerance;
-    if (!(block_magnitude < 0x1p128)) {
+    if (!bb_mx_holds(block_magnitude)) {
         return INFINITY;
     }
     if (is_nv(config)) {
@@ -199,7 +147,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     }
     const double saturation = 1.0 - kind->largest / ldexp(2.0, kind->emax);
     return fmax(fmax(ldexp(0.5, -kind->fraction), saturation) * magnitude,
-                ldexp(0.5 * mx_element_least(kind), mx_element_scale(kind, block_magnitude)));
+                ldexp(0.5 * bb_mx_least(kind), bb_mx_scale(kind, block_magnitude)));
 }
 
 static double bits_per_value(const bb_codec_config *config)
@@ -243,7 +191,7 @@ static double largest_held(const double *values, int count, bb_index *bad)
     double maximum = 0.0;
     for (int i = 0; i < count; ++i) {
         const double magnitude = fabs(values[i]);
-        const bool held = magnitude < 0x1p128;
+        const bool held = bb_mx_holds(magnitude);
         *bad += !held;
         maximum = held && magnitude > maximum ? magnitude : maximum;
     }
@@ -259,7 +207,7 @@ static unsigned char scale_word(const mx_store *store, double largest, double ro
         (void)bb_format_encode(BB_FORMAT_E4M3, &wanted, 1, &word);
         return word;
     }
-    return (unsigned char)(mx_element_scale(&store->kind, largest) + 127);
+    return (unsigned char)(bb_mx_scale(&store->kind, largest) + 127);
 }
 
 static double scale_of(const mx_store *store, unsigned char word, double row_scale)
@@ -272,7 +220,7 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
                                   const unsigned char *fixed, double row_scale, int32_t *codes,
                                   bb_codec_counts *counts)
 {
-    const double minimum = mx_element_least(&store->kind);
+    const double minimum = bb_mx_least(&store->kind);
     bb_index bad = 0;
     const double largest = largest_held(values, count, &bad);
     const unsigned char word = fixed != NULL ? *fixed : scale_word(store, largest, row_scale);
@@ -281,12 +229,15 @@ static unsigned char encode_block(const mx_store *store, const double *values, i
     for (int i = 0; i < count; ++i) {
         codes[i] = 0;
         if (bad == 0 && scale > 0.0) {
-            codes[i] = mx_element_code(&store->kind, values[i] / scale, minimum, counts);
+            const bb_mx_code code = bb_mx_code_of(&store->kind, values[i] / scale, minimum);
+            counts->saturated += code.saturated;
+            counts->underflowed += code.underflowed;
+            codes[i] = code.word;
         } else if (bad == 0) {
             counts->underflowed += values[i] != 0.0;
         }
     }
-    return bad == 0 ? word : store->nv ? NAN_SCALE : NOT_HELD;
+    return bad == 0 ? word : store->nv ? NAN_SCALE : BB_MX_NOT_HELD;
 }
 
 static void encode_unit(const mx_store *store, const double values[BB_BLOCK], double row_scale,
@@ -326,7 +277,7 @@ static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const 
     (void)counts; // of the blocks
     for (bb_index j = 0; store->nv && j < matrix->layout.columns; ++j) {
         const double magnitude = fabs(scale * values[j]);
-        largest = magnitude < 0x1p128 && magnitude > largest ? magnitude : largest;
+        largest = bb_mx_holds(magnitude) && magnitude > largest ? magnitude : largest;
     }
     if (store->nv) {
         const float stored = (float)nv_row_scale(largest);
@@ -372,9 +323,9 @@ static inline float scale_at(const mx_store *store, const unsigned char *row, bb
         return store->nv_scales[row[store->scales + (size_t)(unit * NV_BLOCKS + b)]];
     }
     const int word = row[store->scales + (size_t)unit];
-    return word == NOT_HELD ? NAN
-           : word == 0      ? 0x1p-127F
-                            : bb_format_f32_of_bits((uint32_t)word << 23);
+    return word == BB_MX_NOT_HELD ? NAN
+           : word == 0            ? 0x1p-127F
+                                  : bb_format_f32_of_bits((uint32_t)word << 23);
 }
 
 BB_CLONES static void decode_units(const mx_store *store, const unsigned char *row, bb_index first,
@@ -409,12 +360,11 @@ static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index co
     const int b = (int)(column % BB_BLOCK * store->blocks / BB_BLOCK);
     const bb_index block = unit * store->blocks + b;
     const double scale = scale_of(store, source[store->scales + (size_t)block], (double)row_scale);
-    bb_codec_counts ignored = {0};
     if (scale == 0.0) {
         return 0.0;
     }
     const int32_t code =
-        mx_element_code(&store->kind, scaled / scale, mx_element_least(&store->kind), &ignored);
+        bb_mx_code_of(&store->kind, scaled / scale, bb_mx_least(&store->kind)).word;
     return (double)(store->values[code & (CODES - 1)] * scale_at(store, source, unit, b) *
                     row_scale);
 }
@@ -464,5 +414,5 @@ bool bb_coded_matrix_integers(const bb_coded_matrix *matrix, bb_index row, bb_in
         out[i] = bb_plane_signed(source[block * BB_BLOCK + i], MOST_BITS);
     }
     *exponent = word - 127 - store->kind.fraction;
-    return word != NOT_HELD;
+    return word != BB_MX_NOT_HELD;
 }

@@ -13,7 +13,7 @@
 #include "core/portable.h"
 #include "precision/codec_row.h"
 #include "precision/codecs/plane.h"
-#include "precision/format_core.h"
+#include "precision/codecs/quantiser_core.h"
 
 #include <float.h>
 #include <math.h>
@@ -104,10 +104,7 @@ BB_PLANE_FUNCTION int width_of(const int32_t quotients[BB_BLOCK])
         magnitudes |= (uint32_t)(quotients[i] ^ quotients[i] >> 31);
         any |= (uint32_t)quotients[i];
     }
-    if (magnitudes == 0) {
-        return any != 0; // zeros, and perhaps minus ones
-    }
-    return 33 - __builtin_clz(magnitudes);
+    return bb_quantiser_width(magnitudes, any);
 }
 
 // Returns where the words end.
@@ -123,11 +120,10 @@ BB_CLONES static unsigned char *encode_blocks(const double *values, double per_s
             double quotient = block[i] * per_step;
             int64_t magnitude = (int64_t)(bb_format_bits_of_f64(quotient) & INT64_MAX);
             largest = magnitude > largest ? magnitude : largest;
-            // 1.5 x 2^52 leaves no room for fractions: the low word is the rounded integer.
-            quotients[i] = (int32_t)(uint32_t)bb_format_bits_of_f64(quotient + 0x1.8p52);
+            quotients[i] = bb_quantiser_rounded(quotient);
         }
         int width = 0;
-        if (bb_format_f64_of_bits((uint64_t)largest) < 0x1p31 - 0.5) {
+        if (bb_quantiser_holds(bb_format_f64_of_bits((uint64_t)largest))) {
             width = width_of(quotients);
         } else {
             width = encode_raw(block, quotients, counts);

@@ -43,6 +43,7 @@ enum {
 
 typedef struct bb_coded_operator bb_coded_operator;
 struct bb_kernel_context; // solvers/kernels/objects/kernel_context.h
+struct bb_device_matrix;  // solvers/operator/device_matrix.h
 
 /// Makes the matrix ready on a device: the cpu uses it in place, and it must outlive the operator;
 /// a GPU takes a copy (solvers/operator/device_matrix.h) and a workspace, and the matrix may go.
@@ -61,6 +62,13 @@ BB_CHECKED bb_status bb_coded_operator_create_rows(bb_device *device, const bb_c
                                                    bb_index row, bb_index rows,
                                                    bb_gemv_arithmetic arithmetic,
                                                    bb_coded_operator **out);
+
+/// An operator of a matrix that is on a GPU already (device_coding.h); takes the matrix, also where
+/// it fails. Errors: BB_UNSUPPORTED (arithmetic as above), BB_MEMORY (host or device), BB_DEVICE.
+BB_CHECKED bb_status bb_coded_operator_of_device_matrix(bb_device *device,
+                                                        struct bb_device_matrix **matrix,
+                                                        bb_gemv_arithmetic arithmetic,
+                                                        bb_coded_operator **out);
 
 /// The same on the device of a context, OpenCL's too, by a kernel of the language
 /// (solvers/operator/assembled/assembled_product.h), which serves all operators of the context; it

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Quotients of the quantiser in the common subset of C and CUDA (quantiser_codec.c).
+#ifndef BB_PRECISION_CODECS_QUANTISER_CORE_H
+#define BB_PRECISION_CODECS_QUANTISER_CORE_H
+
+#include "precision/format_core.h"
+
+/// Whether a quotient of this magnitude, which may be NaN, fits 32 bits after rounding.
+BB_DEVICE_FUNCTION
+bool bb_quantiser_holds(double magnitude)
+{
+    return magnitude < 0x1p31 - 0.5;
+}
+
+/// Nearest integer, ties to even.
+BB_DEVICE_FUNCTION
+int32_t bb_quantiser_rounded(double quotient)
+{
+    // 1.5 x 2^52 leaves no room for fractions: the low word is the rounded integer.
+    return (int32_t)(uint32_t)bb_format_bits_of_f64(quotient + 0x1.8p52);
+}
+
+/// Two's complement bits of a block: `magnitudes` has the bits of q ^ (q >> 31) of all quotients q,
+/// `any` those of q. 0: zeros; minus ones need one bit.
+BB_DEVICE_FUNCTION
+int bb_quantiser_width(uint32_t magnitudes, uint32_t any)
+{
+    // The exponent of a double counts the bits of a whole number.
+    const uint64_t bits = bb_format_bits_of_f64((double)magnitudes);
+    return magnitudes == 0 ? any != 0 : (int)(bits >> 52) - 1022 + 1;
+}
+
+#endif
