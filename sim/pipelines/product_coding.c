@@ -6,6 +6,7 @@
 #include "core/stage.h"
 #include "core/thread.h"
 #include "precision/draw.h"
+#include "solvers/operator/device_coding.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -323,16 +324,15 @@ done:
     return status;
 }
 
-// The factors of a draw for a matrix that is laid out.
+// The factors of a draw for a matrix of `rows`, `band` of which share one.
 static bb_status make_factors(const bb_product_pipeline *pipeline, const bb_coding_draw *draw,
-                              const bb_coded_matrix *matrix, bb_coding_factors *out)
+                              bb_index band, bb_index rows, bb_coding_factors *out)
 {
     bb_status status = BB_OK;
-    const bb_index rows = bb_coded_matrix_rows(matrix);
     if (draw->number > 0) {
         BB_TRY(BB_ALLOCATE(rows, &out->rows));
         bb_draw_bands(draw->seed, draw->number, bb_codec_draw_range(&pipeline->storage),
-                      draw->first, bb_coded_matrix_band(matrix), rows, out->rows);
+                      draw->first, band, rows, out->rows);
     }
 done:
     return status;
@@ -358,7 +358,8 @@ static bb_status encode(const bb_product_pipeline *pipeline, const bb_exact_rows
         "pipeline %s", pipeline->name));
     coding work = {.rows = rows, .matrix = matrix, .certificates = extras->certificates};
     if (extras->draw != NULL) {
-        BB_TRY(make_factors(pipeline, extras->draw, matrix, extras->factors));
+        BB_TRY(make_factors(pipeline, extras->draw, bb_coded_matrix_band(matrix), layout->rows,
+                            extras->factors));
         work.factors = extras->factors->rows;
     }
     BB_TRY(run_bands(&work, &report->norms));
@@ -390,6 +391,38 @@ bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pipeline,
 {
     const coding_extras extras = {.draw = draw, .factors = factors};
     return encode(pipeline, rows, layout, &extras, report, out);
+}
+
+bb_status bb_product_coding_encode_there(const bb_product_pipeline *pipeline, bb_device *device,
+                                         const double *values, const bb_matrix_layout *layout,
+                                         const bb_coding_draw *draw, bb_coding_factors *factors,
+                                         bb_coding_report *report, bb_row_certificate *certificates,
+                                         bb_device_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_coding_loss loss;
+    const double begin = bb_clock_seconds();
+    const double band = bb_codec_band_rows(&pipeline->storage, (double)layout->row_columns);
+    bb_device_coding work = {.storage = &pipeline->storage,
+                             .scale = (bb_row_scale)pipeline->scale,
+                             .layout = layout,
+                             .values = values};
+    *report = bb_coding_report_start();
+    if (draw != NULL) {
+        BB_TRY(make_factors(pipeline, draw, (bb_index)band, layout->rows, factors));
+        work.factors = factors->rows;
+    }
+    BB_TRY(bb_status_prefix(bb_device_coding_encode(device, &work, &loss, certificates, out),
+                            "pipeline %s", pipeline->name));
+    *report = (bb_coding_report){.seconds = bb_clock_seconds() - begin,
+                                 .bytes = loss.bytes,
+                                 .values = (double)layout->rows * (double)layout->columns,
+                                 .saturated = loss.saturated,
+                                 .underflowed = loss.underflowed,
+                                 .non_finite = loss.non_finite,
+                                 .norms = loss.norms};
+done:
+    return status;
 }
 
 // A thread's band in fp64, and its products with the factors of a draw; decoded pieces of a group.

@@ -81,6 +81,16 @@ BB_CHECKED bb_status bb_product_coding_encode_draw(const bb_product_pipeline *pi
                                                    bb_coding_factors *factors,
                                                    bb_coding_report *report, bb_coded_matrix **out);
 
+struct bb_device_matrix; // solvers/operator/device_matrix.h
+
+/// The same on a GPU, of rows `values` [layout rows][layout columns] in its memory, in storage of
+/// bb_device_coding_available; `draw` NULL: a plain coding. Errors: those of
+/// bb_device_coding_encode. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_product_coding_encode_there(
+    const bb_product_pipeline *pipeline, bb_device *device, const double *values,
+    const bb_matrix_layout *layout, const bb_coding_draw *draw, bb_coding_factors *factors,
+    bb_coding_report *report, bb_row_certificate *certificates, struct bb_device_matrix **out);
+
 /// What coding a matrix once takes, from rows that come `batch` at a time, and what its products
 /// hold then: the matrix, unpacked beside where a device wants that, and its operator.
 bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_device,

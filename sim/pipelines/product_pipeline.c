@@ -319,6 +319,19 @@ bb_status bb_product_pipeline_operator(const bb_product_pipeline *pipeline, bb_d
     return make_operator(pipeline, device, NULL, matrix, out);
 }
 
+bb_status bb_product_pipeline_operator_there(const bb_product_pipeline *pipeline, bb_device *device,
+                                             struct bb_device_matrix **matrix,
+                                             bb_coded_operator **out)
+{
+    bb_status status = BB_OK;
+    const bb_gemv_arithmetic arithmetic = {(bb_format)pipeline->multiply,
+                                           (bb_format)pipeline->accumulate};
+    BB_TRY(bb_coded_operator_of_device_matrix(device, matrix, arithmetic, out));
+    BB_TRY(bb_coded_operator_sum_in_runs(*out, pipeline->accumulate_run));
+done:
+    return status;
+}
+
 bb_status bb_product_devices_operator(const bb_product_devices *devices, bb_device_kind kind,
                                       const bb_product_pipeline *pipeline,
                                       const bb_coded_matrix *matrix, bb_coded_operator **out)

@@ -62,6 +62,13 @@ BB_CHECKED bb_status bb_product_pipeline_operator(const bb_product_pipeline *pip
                                                   bb_device *device, const bb_coded_matrix *matrix,
                                                   bb_coded_operator **out);
 
+/// The same of a matrix on a GPU, which it takes. Errors: those of
+/// bb_coded_operator_of_device_matrix.
+BB_CHECKED bb_status bb_product_pipeline_operator_there(const bb_product_pipeline *pipeline,
+                                                        bb_device *device,
+                                                        struct bb_device_matrix **matrix,
+                                                        bb_coded_operator **out);
+
 /// For plans: where a pipeline's products run, by its wish, its study's and, where they leave it
 /// open, the host.
 bb_device_kind bb_product_pipeline_device(const bb_product_pipeline *pipeline, int study_device);

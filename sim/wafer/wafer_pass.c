@@ -20,6 +20,8 @@
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"
 #include "solvers/operator/coded_operator.h"
+#include "solvers/operator/device_coding.h"
+#include "solvers/operator/device_matrix.h"
 
 #include <math.h>
 #include <string.h>
@@ -50,6 +52,25 @@ static bb_status take_norms(void *context, bb_index index)
     return BB_OK;
 }
 
+// Rows are made where the reference computes, if they can be.
+static bb_status open_gpu(bb_wafer_work *work, bb_wafer_pass *out)
+{
+    bb_status status = BB_OK;
+    bb_device *device = work->devices.opened[BB_DEVICE_CUDA];
+    const char *absent = bb_device_rows_absent(work->problem);
+    if (work->reference->common.device != BB_DEVICE_CUDA || device == NULL ||
+        !bb_device_coding_available(&out->reference->storage)) {
+        return BB_OK;
+    }
+    if (absent != NULL) {
+        bb_log_info("response rows are made on the host: %s", absent);
+        return BB_OK;
+    }
+    BB_TRY(bb_wafer_gpu_open(work->problem, device, &out->gpu));
+done:
+    return status;
+}
+
 bb_status bb_wafer_pass_open(bb_wafer_work *work, bool repeats, bb_wafer_pass *out)
 {
     bb_status status = BB_OK;
@@ -63,13 +84,16 @@ bb_status bb_wafer_pass_open(bb_wafer_work *work, bool repeats, bb_wafer_pass *o
                            .problem = problem,
                            .heating = heating,
                            .devices = &work->devices,
+                           .restart = repeats ? NULL : work->restart,
                            .repeats = repeats};
     BB_TRY(BB_ALLOCATE(matrices * problem->scored_wafers * windows, &out->reference_windows));
     BB_TRY(BB_ALLOCATE(windows, &out->windows));
     BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->rows));
     BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->reference_rows));
     BB_TRY(BB_ALLOCATE(inputs, &out->inputs));
+    BB_TRY(BB_ALLOCATE(heating->light_steps, &out->window_rows));
     BB_TRY(bb_thread_for(inputs, take_norms, out));
+    BB_TRY(open_gpu(work, out));
 done:
     return status;
 }
@@ -81,41 +105,159 @@ void bb_wafer_pass_release(bb_wafer_pass *pass)
     BB_RELEASE(&pass->inputs);
     BB_RELEASE(&pass->rows);
     BB_RELEASE(&pass->reference_rows);
+    BB_RELEASE(&pass->window_rows);
+    bb_wafer_gpu_release(&pass->gpu);
 }
 
-// The reference's fp64 rows of one field and axis: what candidates are coded from.
-typedef struct reference_rows {
-    const bb_coded_matrix *matrix; // NULL while it is being made
-    double range;                  // maximum - minimum of its values
-} reference_rows;
+// The exact rows of one field and axis, which everything is coded from: on the GPU, where the pass
+// has one, and on the host as far as something is coded there.
+typedef struct exact_rows {
+    bb_wafer_row_source made; // by the host
+    bb_coded_matrix *matrix;  // of those, in the reference's fp64; NULL while it is being made
+    bb_view copy;             // of the GPU's rows; no data until something needs it
+    bb_matrix_source copied;
+    double range; // maximum - minimum of the values
+} exact_rows;
+
+static bb_status open_rows(const bb_wafer_pass *pass, const job *work, exact_rows *out)
+{
+    bb_status status = BB_OK;
+    if (pass->gpu.device != NULL) {
+        BB_TRY(bb_device_rows_fill(pass->gpu.rows, work->field, work->axis, pass->gpu.values));
+    } else {
+        BB_TRY(bb_wafer_row_source_open(pass->study, pass->problem, work->field, work->axis,
+                                        &out->made));
+    }
+done:
+    return status;
+}
+
+static void release_rows(exact_rows *rows)
+{
+    double *copy = rows->copy.data;
+    BB_RELEASE(&copy);
+    bb_wafer_row_source_release(&rows->made);
+    bb_coded_matrix_destroy(&rows->matrix);
+}
+
+// Rows that are coded on the host: those of the GPU are copied once.
+static bb_status take_exact(const bb_wafer_pass *pass, const job *work, exact_rows *rows,
+                            bb_exact_rows *out)
+{
+    bb_status status = BB_OK;
+    static const char *const names[] = {"C_x", "C_y", "C_z"};
+    const bb_index points = pass->problem->slit.field_points;
+    const bb_index columns = pass->problem->input_count;
+    double *values = NULL;
+    *out = (bb_exact_rows){rows->made.source, rows->made.batch, rows->matrix};
+    if (pass->gpu.device != NULL) {
+        if (rows->copy.data == NULL) {
+            BB_TRY(BB_ALLOCATE(points * columns, &values));
+            BB_TRY(bb_device_download(pass->gpu.device, values, pass->gpu.values,
+                                      (size_t)(points * columns) * sizeof *values));
+            rows->copy = bb_view_matrix(values, points, columns);
+            rows->copied = bb_matrix_source_dense(&rows->copy, names[work->axis], "m/K");
+            values = NULL;
+        }
+        *out = (bb_exact_rows){&rows->copied, 1, NULL};
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+// Rows of a draw of a pipeline in its storage, ready to be multiplied.
+typedef struct coded_rows {
+    bb_coded_matrix *matrix, *unpacked; // on the host; `unpacked` where a device wants that
+    bb_coded_operator *operation;
+} coded_rows;
+
+static void release_coded(coded_rows *coded)
+{
+    bb_coded_operator_destroy(&coded->operation);
+    bb_coded_matrix_destroy(&coded->matrix);
+    bb_coded_matrix_destroy(&coded->unpacked);
+}
+
+// Whether a draw is coded on the GPU.
+static bool is_coded_there(const bb_wafer_pass *pass, const job *work)
+{
+    return pass->gpu.device != NULL &&
+           (is_truth(pass, work) || (work->evaluation->common.device == BB_DEVICE_CUDA &&
+                                     bb_device_coding_available(&work->pipeline->storage)));
+}
+
+static bb_status encode_there(bb_wafer_pass *pass, const job *work, const bb_matrix_layout *layout,
+                              const bb_coding_draw *draw, bb_coding_factors *factors,
+                              bb_coding_report *report, coded_rows *out)
+{
+    bb_status status = BB_OK;
+    bb_device_matrix *matrix = NULL;
+    bb_row_certificate *certificates = is_truth(pass, work) ? pass->reference_rows : pass->rows;
+    BB_TRY(bb_product_coding_encode_there(work->pipeline, pass->gpu.device, pass->gpu.values,
+                                          layout, work->draw > 0 ? draw : NULL, factors, report,
+                                          work->draw > 0 ? NULL : certificates, &matrix));
+    BB_TRY(bb_product_pipeline_operator_there(work->pipeline, pass->gpu.device, &matrix,
+                                              &out->operation));
+done:
+    bb_device_matrix_destroy(&matrix);
+    return status;
+}
+
+static bb_status encode_here(bb_wafer_pass *pass, const job *work, exact_rows *rows,
+                             const bb_matrix_layout *layout, const bb_coding_draw *draw,
+                             bb_coding_factors *factors, bb_coding_report *report, coded_rows *out)
+{
+    bb_status status = BB_OK;
+    bb_exact_rows exact;
+    BB_TRY(take_exact(pass, work, rows, &exact));
+    if (work->draw > 0) {
+        BB_TRY(bb_product_coding_encode_draw(work->pipeline, &exact, layout, draw, factors, report,
+                                             &out->matrix));
+    } else {
+        BB_TRY(bb_product_coding_encode(work->pipeline, &exact, layout, report,
+                                        is_truth(pass, work) ? pass->reference_rows : pass->rows,
+                                        &out->matrix));
+    }
+done:
+    return status;
+}
+
+// The operator of a matrix that was coded on the host.
+static bb_status make_operator(const bb_wafer_pass *pass, const job *work, coded_rows *coded)
+{
+    bb_status status = BB_OK;
+    bb_evaluation *common = &work->evaluation->common;
+    if (bb_codec_unpacks(&work->pipeline->storage, common->device)) {
+        BB_TRY(bb_product_coding_unpack(coded->matrix, &common->solve_seconds, &coded->unpacked));
+    }
+    BB_TRY(bb_product_devices_operator(pass->devices, common->device, work->pipeline,
+                                       coded->unpacked != NULL ? coded->unpacked : coded->matrix,
+                                       &coded->operation));
+done:
+    return status;
+}
 
 // Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
 // `range` is what they span.
-static bb_status encode(bb_wafer_pass *pass, const job *work, const bb_wafer_row_source *rows,
-                        const reference_rows *reference, double *range, bb_coding_factors *factors,
-                        bb_coded_matrix **out)
+static bb_status encode(bb_wafer_pass *pass, const job *work, exact_rows *rows, double *range,
+                        bb_coding_factors *factors, coded_rows *out)
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *pipeline = work->pipeline;
-    const bb_exact_rows exact = {rows->source, rows->batch, reference->matrix};
-    const bb_matrix_layout layout = {.rows = rows->source->rows,
-                                     .columns = rows->source->columns,
+    const bb_matrix_layout layout = {.rows = pass->problem->slit.field_points,
+                                     .columns = pass->problem->input_count,
                                      .mesh_columns = pass->problem->grid->columns,
                                      .row_columns = pass->problem->slit.columns,
-                                     .range = reference->range};
+                                     .range = rows->range};
     bb_coding_report report;
     const bb_coding_draw draw = {.seed = (uint64_t)pass->study->common.seed,
                                  .number = work->draw,
                                  .first = (work->axis * pass->problem->scored_count + work->field) *
                                           layout.rows};
-    if (work->draw > 0) {
-        BB_TRY(
-            bb_product_coding_encode_draw(pipeline, &exact, &layout, &draw, factors, &report, out));
-    } else {
-        BB_TRY(bb_product_coding_encode(pipeline, &exact, &layout, &report,
-                                        is_truth(pass, work) ? pass->reference_rows : pass->rows,
-                                        out));
-    }
+    BB_TRY(is_coded_there(pass, work)
+               ? encode_there(pass, work, &layout, &draw, factors, &report, out)
+               : encode_here(pass, work, rows, &layout, &draw, factors, &report, out));
     *range = bb_error_norms_range(&report.norms);
     if (work->evaluation != NULL) {
         bb_coding_report_add(&work->evaluation->coding[work->axis], &report);
@@ -123,7 +265,7 @@ static bb_status encode(bb_wafer_pass *pass, const job *work, const bb_wafer_row
             (double)layout.rows *
             (double)(pass->problem->input_blocks * pass->problem->grid->live_count);
     }
-    bb_log_detail("pipeline %s: %c coded in %.2f s, %.3f bits a value", pipeline->name,
+    bb_log_detail("pipeline %s: %c coded in %.3f s, %.3f bits a value", pipeline->name,
                   bb_axis_letter(work->axis), report.seconds, 8.0 * report.bytes / report.values);
 done:
     return status;
@@ -163,6 +305,27 @@ static void compare(bb_wafer_pass *pass, const job *work, bb_index step, const d
     }
 }
 
+// Whether all light steps of a wafer are multiplied at once, on the GPU.
+static bool is_multiplied_there(const bb_wafer_pass *pass, const job *work)
+{
+    return pass->gpu.device != NULL && work->evaluation->common.device == BB_DEVICE_CUDA;
+}
+
+static bb_status multiply_there(bb_wafer_pass *pass, bb_coded_operator *operation, const job *work)
+{
+    bb_status status = BB_OK;
+    const bb_slit_grid *slit = &pass->problem->slit;
+    const bb_field *field = &pass->problem->dwells[work->field]->field;
+    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
+        pass->window_rows[step] = bb_slit_grid_offset(slit, field, step) * slit->columns;
+    }
+    BB_TRY(bb_wafer_gpu_take_inputs(&pass->gpu, pass->heating, work->wafer, work->field));
+    BB_TRY(bb_wafer_gpu_multiply(&pass->gpu, operation, pass->window_rows, kept_windows(pass, work),
+                                 &work->evaluation->common.solve_seconds));
+done:
+    return status;
+}
+
 // One light step: window of displacements, into the dwell and the error.
 static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, const job *work,
                             bb_index step)
@@ -175,10 +338,12 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
     bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
     const bb_index input = work->wafer * pass->heating->scored_count + work->field;
     double *window = kept_windows(pass, work) + step * points;
-    BB_TRY(bb_coded_operator_apply(
-        operation, row, points,
-        bb_wafer_heating_input_of(pass->heating, work->wafer, work->field, step), window,
-        &evaluation->common.solve_seconds));
+    if (!is_multiplied_there(pass, work)) {
+        BB_TRY(bb_coded_operator_apply(
+            operation, row, points,
+            bb_wafer_heating_input_of(pass->heating, work->wafer, work->field, step), window,
+            &evaluation->common.solve_seconds));
+    }
     bb_coding_factors_undo(work->factors, row, points, window);
     evaluation->common.flops += bb_coded_operator_flops(points, pass->problem->input_count);
     bb_index bad = bb_stage_inspect("displacements", window, points);
@@ -249,6 +414,9 @@ static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation, 
     bb_dwell *dwell = pass->problem->dwells[work->field];
     double *mean = evaluation->wafers[work->wafer].mean[work->axis] + work->first_point;
     double *deviation = evaluation->wafers[work->wafer].deviation[work->axis] + work->first_point;
+    if (is_multiplied_there(pass, work)) {
+        BB_TRY(multiply_there(pass, operation, work));
+    }
     bb_dwell_reset(dwell);
     for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
         BB_TRY(apply_step(pass, operation, work, step));
@@ -307,63 +475,54 @@ done:
     return status;
 }
 
-// A coded matrix serves every scored wafer.
-static bb_status apply(bb_wafer_pass *pass, const bb_coded_matrix *matrix, job work)
+// Coded rows serve every scored wafer.
+static bb_status apply(bb_wafer_pass *pass, coded_rows *coded, job work)
 {
     bb_status status = BB_OK;
     bb_wafer_evaluation *evaluation = work.evaluation;
-    bb_coded_operator *operation = NULL;
-    bb_coded_matrix *unpacked = NULL;
     double begin = bb_clock_seconds();
-    if (bb_codec_unpacks(&work.pipeline->storage, evaluation->common.device)) {
-        BB_TRY(bb_product_coding_unpack(matrix, &evaluation->common.solve_seconds, &unpacked));
-        matrix = unpacked;
+    if (coded->operation == NULL) {
+        BB_TRY(make_operator(pass, &work, coded));
     }
-    BB_TRY(bb_product_devices_operator(pass->devices, evaluation->common.device, work.pipeline,
-                                       matrix, &operation));
     for (work.wafer = 0; work.wafer < pass->heating->scored_wafers; ++work.wafer) {
-        BB_TRY(measure_energy(pass, operation, &work));
-        BB_TRY(apply_steps(pass, operation, &work));
+        BB_TRY(measure_energy(pass, coded->operation, &work));
+        BB_TRY(apply_steps(pass, coded->operation, &work));
     }
-    bb_evaluation_note_compiler(&evaluation->common, bb_coded_operator_compiler(operation));
+    bb_evaluation_note_compiler(&evaluation->common, bb_coded_operator_compiler(coded->operation));
     bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
                   bb_axis_letter(work.axis), pass->problem->scored[work.field],
                   1e3 * (bb_clock_seconds() - begin));
 done:
-    bb_coded_operator_destroy(&operation);
-    bb_coded_matrix_destroy(&unpacked);
     return status;
 }
 
 // One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
 // field or axis has no displacements in any.
-static bb_status run_draw(bb_wafer_pass *pass, const bb_wafer_row_source *rows,
-                          const reference_rows *reference, job work)
+static bb_status run_draw(bb_wafer_pass *pass, exact_rows *rows, job work)
 {
     bb_status status = BB_OK;
     bb_coding_factors factors = {0};
-    bb_coded_matrix *coded = NULL;
+    coded_rows coded = {0};
     double range = 0.0;
     bb_wafer_evaluation *evaluation = work.evaluation;
     work.factors = &factors;
     if (isnan(evaluation->live_values)) { // it was not held in a field before
         return BB_OK;
     }
-    if (!bb_codec_holds(&work.pipeline->storage, reference->range, &evaluation->common.outcome)) {
+    if (!bb_codec_holds(&work.pipeline->storage, rows->range, &evaluation->common.outcome)) {
         bb_wafer_evaluation_unset(evaluation, pass->problem->point_count);
         return BB_OK;
     }
-    BB_TRY(encode(pass, &work, rows, reference, &range, &factors, &coded));
-    BB_TRY(apply(pass, coded, work));
+    BB_TRY(encode(pass, &work, rows, &range, &factors, &coded));
+    BB_TRY(apply(pass, &coded, work));
 done:
     bb_coding_factors_release(&factors);
-    bb_coded_matrix_destroy(&coded);
+    release_coded(&coded);
     return status;
 }
 
 // Every draw of a task but the truth.
-static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task,
-                          const bb_wafer_row_source *rows, const reference_rows *reference,
+static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task, exact_rows *rows,
                           job work)
 {
     bb_status status = BB_OK;
@@ -372,7 +531,7 @@ static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task,
         work.evaluation =
             work.draw == 0 ? task->evaluation : &task->evaluation->drawn[work.draw - 1];
         if (!is_truth(pass, &work)) {
-            BB_TRY(run_draw(pass, rows, reference, work));
+            BB_TRY(run_draw(pass, rows, work));
         }
     }
 done:
@@ -384,25 +543,27 @@ static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
                            job work)
 {
     bb_status status = BB_OK;
-    bb_wafer_row_source rows = {0};
-    reference_rows reference = {0};
+    exact_rows rows = {0};
     bb_coding_factors none = {0};
-    bb_coded_matrix *exact = NULL;
+    coded_rows exact = {0};
     double range = 0.0;
     work.factors = &none;
-    BB_TRY(bb_wafer_row_source_open(pass->study, pass->problem, work.field, work.axis, &rows));
-    BB_TRY(encode(pass, &work, &rows, &reference, &range, &none, &exact));
-    reference = (reference_rows){exact, range};
+    BB_TRY(open_rows(pass, &work, &rows));
+    BB_TRY(encode(pass, &work, &rows, &range, &none, &exact));
+    rows.range = range;
     if (work.evaluation != NULL) {
-        BB_TRY(apply(pass, exact, work));
+        BB_TRY(apply(pass, &exact, work));
     }
+    bb_coded_operator_destroy(&exact.operation); // tasks have the room
+    rows.matrix = exact.matrix;
+    exact.matrix = NULL;
     for (bb_index t = 0; t < count; ++t) {
         bb_log_progress_within(t + 1, count + 1); // the exact rows are made
-        BB_TRY(run_task(pass, &tasks[t], &rows, &reference, work));
+        BB_TRY(run_task(pass, &tasks[t], &rows, work));
     }
 done:
-    bb_wafer_row_source_release(&rows);
-    bb_coded_matrix_destroy(&exact);
+    release_coded(&exact);
+    release_rows(&rows);
     return status;
 }
 
@@ -598,6 +759,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     bb_status status = BB_OK;
     const bb_team *team = bb_team_joined();
     const bb_index matrices = pass->study->response.axes.count * pass->problem->scored_count;
+    bb_restart *restart = team->size > 1 ? NULL : pass->restart; // else parts are all over
     const char *doing = pass->referred ? "searching" : "computing";
     job work = {.pipeline = pass->reference};
     evaluation_list list = {0};
@@ -608,14 +770,22 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     }
     BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
                "%td tasks, expected the reference among those of the first pass alone", count);
+    bb_wafer_products products = {
+        pass->study, pass->problem->point_count, list.count, list.items, 0, matrices};
+    BB_TRY(bb_wafer_products_load(restart, &products));
     for (bb_index matrix = 0; matrix < matrices; ++matrix) {
         go_on(pass, matrix, &work);
+        if (matrix < products.done) {
+            continue;
+        }
         bb_log_progress(doing, matrix, matrices);
         if (matrix % team->size == team->rank) {
             BB_TRY(run_part(pass, tasks, count, work, &list));
         }
         if (team->size == 1) {
             BB_TRY(add_part(pass, &work, 0, &list));
+            products.done = matrix + 1;
+            BB_TRY(bb_wafer_products_save(restart, products.done == matrices, &products));
         }
     }
     for (bb_index matrix = 0; team->size > 1 && matrix < matrices; ++matrix) {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Exact restart of the heating of a wafer study: everything that its next step reads and all that
-// it has kept goes into a checkpoint at the end of a step, and comes back to the same bits.
+// Exact restart of a wafer study. While it is heated, everything that the next step reads and all
+// that was kept goes into a checkpoint at the end of a step. Afterwards the results of the fields
+// and axes that are multiplied do, without the heat, which is made again on the way back: its
+// inputs are gigabytes. Either comes back to the same bits.
 #include "core/log.h"
 #include "core/memory.h"
 #include "sim/output/subject.h"
-#include "sim/wafer/heat/wafer_heating.h"
+#include "sim/wafer/wafer_work.h"
 
 #include <string.h>
 
-enum { HEAD = 3, REST = 7 };
+enum { HEAD = BB_HEATING_HEAD, REST = 7, NO_WAFER = -1 };
 
 static const double usual_seconds = 60.0;
 
@@ -102,7 +104,7 @@ bb_status bb_wafer_heating_save(bb_restart *restart, bool now, const bb_heating_
     bb_status status = BB_OK;
     const bb_index state_bytes = simulation->problem->thermal->size * (bb_index)sizeof(double);
     bb_store_piece pieces[HEAD + 1 + REST];
-    if (!bb_restart_is_due(restart, now)) {
+    if (!bb_restart_is_due(restart, now) || restart->resumed != NULL) { // that of products stays
         goto done;
     }
     list_head(place, simulation, heating, pieces);
@@ -132,7 +134,8 @@ done:
 }
 
 bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
-                                bb_heat_simulation *simulation, bb_wafer_heating *heating)
+                                bb_heat_simulation *simulation, bb_wafer_heating *heating,
+                                bool *heated)
 {
     bb_status status = BB_OK;
     bb_store_piece pieces[REST]; // of heating's own arrays
@@ -140,6 +143,11 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     const bb_index size = simulation->problem->thermal->size;
     list_head(place, simulation, heating, pieces);
     BB_TRY(bb_store_take_list(restart->resumed, pieces, HEAD));
+    *heated = place->wafer != NO_WAFER;
+    if (!*heated) {
+        *place = (bb_heating_place){0};
+        goto done;
+    }
     BB_TRY(check_place(place, heating, simulation->problem));
     BB_TRY(BB_ALLOCATE(size, &state));
     BB_TRY(bb_store_take(restart->resumed, state, size * (bb_index)sizeof *state));
@@ -151,5 +159,127 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                 place->step);
 done:
     BB_RELEASE(&state);
+    return status;
+}
+
+void bb_wafer_heating_list_none(bb_store_piece out[HEAD])
+{
+    static const bb_heating_place none = {.wafer = NO_WAFER};
+    static const bb_ledger ledger = {0};
+    static const bb_index taken = 0;
+    out[0] = (bb_store_piece){&none, sizeof none};
+    out[1] = (bb_store_piece){&ledger, sizeof ledger};
+    out[2] = (bb_store_piece){&taken, sizeof taken};
+}
+
+// All that decides the results of products, beside the heat: the study, and where it computes.
+static bb_status products_subject(const bb_wafer_products *products, bb_text *out)
+{
+    static const char *const others[] = {"title", "realtime", "dump", "machine", NULL};
+    bb_status status = BB_OK;
+    BB_TRY(bb_subject_write(&bb_wafer_study_schema, products->study, others, out));
+    for (bb_index i = 0; i < products->count; ++i) {
+        BB_TRY(
+            bb_text_add(out, "device: %s\n", bb_device_names[products->items[i]->common.device]));
+    }
+done:
+    return status;
+}
+
+// Everything of an evaluation; returns the number of its pieces.
+static bb_index list_evaluation(const bb_wafer_products *products, bb_wafer_evaluation *evaluation,
+                                bb_store_piece *out)
+{
+    const bb_list *axes = &products->study->response.axes;
+    bb_evaluation *common = &evaluation->common;
+    bb_index count = 0;
+    out[count++] =
+        (bb_store_piece){&common->outcome, sizeof *common - offsetof(bb_evaluation, outcome)};
+    out[count++] = (bb_store_piece){&evaluation->live_values, sizeof evaluation->live_values};
+    out[count++] = (bb_store_piece){evaluation->coding, sizeof evaluation->coding};
+    out[count++] = (bb_store_piece){evaluation->certificate, sizeof evaluation->certificate};
+    for (bb_index w = 0; w < evaluation->wafer_count; ++w) {
+        bb_wafer_displacements *wafer = &evaluation->wafers[w];
+        out[count++] = (bb_store_piece){&wafer->squared_error, sizeof wafer->squared_error};
+        out[count++] = (bb_store_piece){&wafer->squared_norm, sizeof wafer->squared_norm};
+        for (bb_index a = 0; a < axes->count; ++a) {
+            out[count++] =
+                (bb_store_piece){wafer->mean[((const int *)axes->items)[a]],
+                                 BB_WAFER_PLACED * products->points * (bb_index)sizeof(double)};
+        }
+    }
+    return count;
+}
+
+static bb_status list_products(bb_wafer_products *products, bb_store_piece **out, bb_index *count)
+{
+    bb_status status = BB_OK;
+    const bb_index each = 4 + products->items[0]->wafer_count * (2 + BB_WAFER_AXES);
+    BB_TRY(BB_ALLOCATE(HEAD + 2 + products->count * each, out));
+    bb_wafer_heating_list_none(*out);
+    *count = HEAD + 2; // subject and place are the caller's
+    for (bb_index i = 0; i < products->count; ++i) {
+        *count += list_evaluation(products, products->items[i], *out + *count);
+    }
+done:
+    return status;
+}
+
+bb_status bb_wafer_products_save(bb_restart *restart, bool now, bb_wafer_products *products)
+{
+    bb_status status = BB_OK;
+    bb_text subject = {0};
+    bb_store_piece *pieces = NULL;
+    bb_index count = 0;
+    if (!bb_restart_is_due(restart, now)) {
+        goto done;
+    }
+    BB_TRY(products_subject(products, &subject));
+    BB_TRY(list_products(products, &pieces, &count));
+    const char *text = bb_text_string(&subject);
+    pieces[HEAD] = (bb_store_piece){text, (bb_index)strlen(text)};
+    pieces[HEAD + 1] = (bb_store_piece){&products->done, sizeof products->done};
+    BB_TRY(bb_restart_write(restart, pieces, count));
+    bb_log_detail("checkpoint after %td fields and axes", products->done);
+done:
+    BB_RELEASE(&pieces);
+    bb_text_release(&subject);
+    return status;
+}
+
+bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *products)
+{
+    bb_status status = BB_OK;
+    bb_text subject = {0};
+    bb_store_piece *pieces = NULL;
+    void *there = NULL;
+    bb_index bytes = 0;
+    bb_index count = 0;
+    bb_index done = 0;
+    if (restart == NULL || restart->resumed == NULL) {
+        goto done;
+    }
+    BB_TRY(products_subject(products, &subject));
+    BB_TRY(bb_store_take_new(restart->resumed, &there, &bytes));
+    if (strcmp(there, bb_text_string(&subject)) != 0) {
+        bb_log_warning("the checkpoint's products are those of other pipelines, rows or devices: "
+                       "all fields are multiplied again");
+        goto done;
+    }
+    BB_TRY(bb_store_take(restart->resumed, &done, sizeof done));
+    BB_REQUIRE(done >= 0 && done <= products->all, BB_IO,
+               "checkpoint after %td fields and axes: beyond the %td of this study", done,
+               products->all);
+    BB_TRY(list_products(products, &pieces, &count));
+    BB_TRY(bb_store_take_list(restart->resumed, pieces + HEAD + 2, count - HEAD - 2));
+    products->done = done;
+    bb_log_info("going on after %td of %td fields and axes", done, products->all);
+done:
+    if (restart != NULL) {
+        bb_store_close(&restart->resumed);
+    }
+    BB_RELEASE(&there);
+    BB_RELEASE(&pieces);
+    bb_text_release(&subject);
     return status;
 }

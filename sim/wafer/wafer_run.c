@@ -28,8 +28,8 @@ bb_status bb_wafer_experiment_run(const void *asked, const bb_run_options *optio
 {
     bb_status status = BB_OK;
     const bb_wafer_study *study = asked;
-    bb_wafer_work work = {.dump = options->dump};
     bb_restart restart = {0};
+    bb_wafer_work work = {.dump = options->dump, .restart = &restart};
     BB_TRY(bb_wafer_heating_restart(study, options, &restart));
     BB_TRY(bb_wafer_extent_resolve(study, &work.study));
     BB_TRY(bb_product_devices_vary(&work.devices, &study->kernels, options->kernels));

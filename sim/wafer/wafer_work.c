@@ -4,6 +4,7 @@
 #include "core/memory.h"
 #include "sim/pipelines/product_coding.h"
 #include "sim/wafer/overlay/wafer_overlay.h"
+#include "solvers/operator/device_coding.h"
 
 #include <math.h>
 #include <string.h>
@@ -329,6 +330,64 @@ done:
     return status;
 }
 
+// Whether a plan has rows made on a GPU (wafer_pass.c).
+static bool has_rows_there(const bb_wafer_study *study)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const bb_product_pipeline *reference =
+        &pipelines[bb_product_pipelines_reference(&study->pipelines)];
+    return study->response.generator != (int)BB_GENERATOR_FILE &&
+           bb_device_coding_available(&reference->storage) &&
+           bb_product_pipeline_device(reference, study->common.device) == BB_DEVICE_CUDA;
+}
+
+static bool is_coded_there(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
+{
+    return has_rows_there(study) && bb_device_coding_available(&pipeline->storage) &&
+           bb_product_pipeline_device(pipeline, study->common.device) == BB_DEVICE_CUDA;
+}
+
+// A draw of a field and axis that is coded, multiplied and scored from rows on a GPU.
+static bb_need need_there(const bb_wafer_study *study, const bb_wafer_extent *span,
+                          const bb_product_pipeline *pipeline)
+{
+    static const double coded_per_second = 5.0e10; // values
+    static const double bytes_per_second = 2.5e12; // of products
+    static const double scored_per_second = 3.0e6; // displacements, by one core
+    const double windows = span->scored_wafers * (double)study->scan.light_steps;
+    bb_need need = bb_need_together(
+        bb_coded_operator_need(&pipeline->storage, span->points, span->cells, BB_DEVICE_CUDA),
+        bb_device_coding_need(&pipeline->storage, span->points, span->cells));
+    need.seconds =
+        span->points * span->cells / coded_per_second +
+        windows * span->window *
+            (span->cells * bb_codec_bytes_per_value(&pipeline->storage) / bytes_per_second +
+             1.0 / scored_per_second);
+    return need;
+}
+
+// A draw that is coded on the host: `exact` is the matrix in fp64 that it is coded from.
+static bb_need need_here(const bb_wafer_study *study, const bb_wafer_extent *span,
+                         const bb_product_pipeline *pipeline, const bb_need *exact, double batch)
+{
+    const double windows = span->scored_wafers * (double)study->scan.light_steps;
+    const bb_need window =
+        bb_coded_operator_apply_need(&pipeline->storage, span->window, span->cells, span->threads);
+    bb_need work =
+        bb_product_coding_need(pipeline, study->common.device, &span->layout, batch, span->threads);
+    work = bb_need_together(work, bb_need_repeated(window, windows));
+    return exact == NULL ? work : bb_need_together(*exact, work);
+}
+
+// Rows of a field and axis on a GPU.
+static bb_need need_rows_there(const bb_wafer_study *study, const bb_wafer_extent *span)
+{
+    static const double entries_per_second = 2.0e9; // of the coupled plate, others are faster
+    bb_need need = bb_wafer_gpu_need(study, span->nodes, span->points, span->cells, span->window);
+    need.seconds = span->matrices * span->passes * span->points * span->cells / entries_per_second;
+    return need;
+}
+
 // A matrix in the reference's fp64, made of rows that come in batches, and one candidate beside it
 // at a time; each is applied to the inputs of its field on every scored wafer. The generator of the
 // rows keeps its workspaces for the next.
@@ -340,22 +399,22 @@ static bb_status need_product(const void *all, const void *extent, bb_need *out)
     const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
     const double batch =
         study->response.generator == (int)BB_GENERATOR_KERNEL ? 1.0 : (double)BB_GRID_BATCH;
-    const double windows = span->scored_wafers * (double)study->scan.light_steps;
     const bb_need exact = bb_coded_matrix_held(&pipelines[reference].storage, &span->layout);
     bb_need need = {0};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double draws = (double)pipelines[p].draws;
         const bool beside = p != reference || pipelines[p].draws > 1;
-        bb_need work = bb_product_coding_need(&pipelines[p], study->common.device, &span->layout,
-                                              p == reference ? batch : 1.0, span->threads);
-        const bb_need window = bb_coded_operator_apply_need(&pipelines[p].storage, span->window,
-                                                            span->cells, span->threads);
-        work = bb_need_together(work, bb_need_repeated(window, windows));
+        const bb_need work = is_coded_there(study, &pipelines[p])
+                                 ? need_there(study, span, &pipelines[p])
+                                 : need_here(study, span, &pipelines[p], beside ? &exact : NULL,
+                                             p == reference ? batch : 1.0);
         const double times = p == reference ? draws - 1.0 + span->passes : draws;
-        work = bb_need_repeated(work, span->matrices * times);
-        need = bb_need_in_turn(need, beside ? bb_need_together(exact, work) : work);
+        need = bb_need_in_turn(need, bb_need_repeated(work, span->matrices * times));
     }
-    *out = bb_need_together(bb_need_repeated(span->rows, span->scored * span->passes), need);
+    const bb_need rows = has_rows_there(study)
+                             ? need_rows_there(study, span)
+                             : bb_need_repeated(span->rows, span->scored * span->passes);
+    *out = bb_need_together(rows, need);
     return BB_OK;
 }
 

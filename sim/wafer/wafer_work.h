@@ -5,6 +5,7 @@
 #ifndef BB_SIM_WAFER_WAFER_WORK_H
 #define BB_SIM_WAFER_WAFER_WORK_H
 
+#include "physics/wafer/device_rows.h"
 #include "precision/row_certificate.h"
 #include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/product_coding.h"
@@ -119,6 +120,7 @@ typedef struct bb_wafer_work {
     const char *dump;     ///< operators that are wanted, NULL: none
     bb_product_pipeline *pipelines; ///< of the study, a copy
     bb_product_devices devices;
+    bb_restart *restart; ///< the driver's
     bb_storage_search *search;
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
@@ -145,6 +147,56 @@ typedef struct bb_wafer_task {
     bb_wafer_evaluation *evaluation; ///< created, with its device
 } bb_wafer_task;
 
+/// Products of a pass as a checkpoint keeps them; borrowed.
+typedef struct bb_wafer_products {
+    const bb_wafer_study *study;
+    bb_index points;             ///< scored ones of a wafer
+    bb_index count;              ///< evaluations, those of draws too
+    bb_wafer_evaluation **items; ///< [count]
+    bb_index done, all;          ///< fields and axes
+} bb_wafer_products;
+
+/// Writes a checkpoint where one is due, or `now`. Errors: those of bb_store_write, BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_products_save(bb_restart *restart, bool now,
+                                            bb_wafer_products *products);
+
+/// Reads evaluations and `done`, where the checkpoint that is resumed has them; those of other
+/// pipelines are left, with a warning. Errors: those of bb_store_take, BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *products);
+
+/// What a pass has on a GPU (wafer_gpu.c): the rows of a field and axis, inputs of its light steps
+/// and windows of displacements. Zero-initialise; release with bb_wafer_gpu_release.
+typedef struct bb_wafer_gpu {
+    bb_device *device; ///< borrowed; NULL: rows are made on the host
+    bb_device_rows *rows;
+    void *values;           ///< [field_points][input_count]
+    void *wide, *narrow;    ///< [light_steps][stride] inputs in fp64 and in fp32
+    void *windows;          ///< [light_steps][window_points]
+    bb_index stride;        ///< of inputs
+    bb_index steps, points; ///< light_steps, window_points
+    bb_index input;         ///< number of the inputs that are there, -1: none
+} bb_wafer_gpu;
+
+/// Makes room and copies what rows need. Errors: those of bb_device_rows_create.
+BB_CHECKED bb_status bb_wafer_gpu_open(const bb_wafer_problem *problem, bb_device *device,
+                                       bb_wafer_gpu *out);
+void bb_wafer_gpu_release(bb_wafer_gpu *gpu);
+
+/// What it takes, beside coded matrices.
+bb_need bb_wafer_gpu_need(const bb_wafer_study *study, double nodes, double points, double cells,
+                          double window);
+
+/// Copies the inputs of a field on a wafer, unless they are there: the fields of all wafers are
+/// counted through. Errors: BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const bb_wafer_heating *heating,
+                                              bb_index wafer, bb_index field);
+
+/// Products of an operator on the GPU with those inputs, from row `rows[step]` on: windows
+/// [light_steps][window_points] on the host. `seconds` grows by their time on the GPU. Errors:
+/// those of bb_coded_operator_queue.
+BB_CHECKED bb_status bb_wafer_gpu_multiply(bb_wafer_gpu *gpu, bb_coded_operator *operation,
+                                           const bb_index *rows, double *windows, double *seconds);
+
 /// Passes through the response rows (wafer_pass.c). Zero-initialise; release with
 /// bb_wafer_pass_release.
 typedef struct bb_wafer_pass {
@@ -153,6 +205,8 @@ typedef struct bb_wafer_pass {
     bb_wafer_problem *problem;
     const bb_wafer_heating *heating; ///< referred
     const bb_product_devices *devices;
+    bb_restart *restart;       ///< NULL: products are not kept
+    bb_wafer_gpu gpu;          ///< where the reference computes there and rows are made there
     bool repeats;              ///< there will be several
     bool referred;             ///< the reference is computed
     double *reference_windows; ///< [axes, fields if it repeats, else 1][scored_wafers]
@@ -160,6 +214,7 @@ typedef struct bb_wafer_pass {
     double *windows;           ///< [light_steps][window_points] of another, of a wafer, m
     bb_vector_norms *inputs;   ///< [scored_wafers][scored][light_steps] of the inputs
     bb_row_certificate *rows, *reference_rows; ///< [field_points] of one axis and field
+    bb_index *window_rows;                     ///< [light_steps] first row of a window
 } bb_wafer_pass;
 
 /// Makes room. The work stays the caller's, and in place. Errors: BB_MEMORY.

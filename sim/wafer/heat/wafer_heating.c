@@ -320,9 +320,12 @@ static bool is_done(const heating_run *run)
 static bb_status simulation(heating_run *run)
 {
     bb_status status = BB_OK;
+    bool heated = false;
     if (run->restart != NULL && run->restart->resumed != NULL) {
-        BB_TRY(bb_wafer_heating_load(run->restart, &run->place, &run->simulation, run->out));
-    } else {
+        BB_TRY(
+            bb_wafer_heating_load(run->restart, &run->place, &run->simulation, run->out, &heated));
+    }
+    if (!heated) {
         BB_TRY(load(run));
     }
     while (!is_done(run)) {

@@ -218,8 +218,15 @@ TEST(other_configurations_are_refused)
     }
 }
 
-// The command line of the plain study with a max_loss, whose search begins anew; without an option
-// neither checkpoint nor resumption.
+#define CODED                                                                                      \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: drawn, storage: {codec: bfp, bits: 4}, draws: 2, multiply: fp32, accumulate: fp64}]"
+
+static const char *pipelines = SEARCHED;
+static const char *loudness = "-q";
+
+// The command line of the plain study with these pipelines; without an option neither checkpoint
+// nor resumption. The search of a max_loss begins anew.
 static int words(const char *output, const char *option, const char *file, char *list[ARGUMENTS])
 {
     const bool kept = option != NULL && strcmp(option, "--checkpoint") == 0;
@@ -232,8 +239,8 @@ static int words(const char *output, const char *option, const char *file, char 
                          plain.overrides[3],
                          plain.overrides[4],
                          plain.overrides[5],
-                         SEARCHED,
-                         "-q",
+                         pipelines,
+                         loudness,
                          "-o",
                          output,
                          option,
@@ -300,6 +307,49 @@ TEST_FULL(the_program_goes_on_after_a_signal)
     }
     assert_int_equal(call("new.h5", "--checkpoint", CONFIG_WAFER_SMALL, 0), 2);
     assert_int_equal(access("new.h5", F_OK), -1);
+}
+
+static bool has_printed(const char *text)
+{
+    char command[128];
+    (void)snprintf(command, sizeof command, "grep -q '%s' printed", text);
+    return system(command) == 0;
+}
+
+// After the heat the products of every field and axis are kept, and not computed again.
+TEST_FULL(products_go_on_after_a_field)
+{
+    enum { MATRICES = 4 };
+    char name[32];
+    char text[64];
+    pipelines = CODED;
+    loudness = "-v";
+    collected = 0;
+    assert_int_equal(call("whole.h5", "--checkpoint", "steps", 0), 0);
+    collected = -1;
+    autoptr(bb_results) expected = read_results("whole.h5");
+    int count = 0;
+    do {
+        (void)snprintf(name, sizeof name, "seen-%d", count);
+    } while (access(name, F_OK) == 0 && ++count > 0);
+    assert_true(count > MATRICES);
+    for (int left = 0; left <= MATRICES; ++left) {
+        (void)snprintf(name, sizeof name, "seen-%d", count - 1 - left);
+        (void)snprintf(text, sizeof text, "going on after %d of %d", MATRICES - left, MATRICES);
+        (void)unlink("resumed.h5");
+        (void)unlink("resumed-probes.csv");
+        assert_int_equal(call("resumed.h5", "--resume", name, 0), 0);
+        assert_true(has_printed(text) == (left < MATRICES));
+        autoptr(bb_results) results = read_results("resumed.h5");
+        check_same_digest(expected, results);
+    }
+    // Other pipelines are computed anew, from the heat on.
+    (void)snprintf(name, sizeof name, "seen-%d", count - 1);
+    pipelines = "pipelines.1.draws=3";
+    assert_int_equal(call("other.h5", "--resume", name, 0), 0);
+    assert_true(has_printed("all fields are multiplied again"));
+    pipelines = SEARCHED;
+    loudness = "-q";
 }
 
 TEST(fringe_has_no_checkpoints)
