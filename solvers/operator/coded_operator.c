@@ -43,13 +43,11 @@ struct bb_coded_operator {
     bb_assembled_product *assembled; // in the place of all that: by a kernel of the language
 };
 
-static bb_status copy_to_device(bb_coded_operator *operation)
+// Vectors of products with the matrix that is there.
+static bb_status take_vectors(bb_coded_operator *operation)
 {
     bb_status status = BB_OK;
-    const bb_coded_matrix *matrix = operation->matrix;
     size_t word = (size_t)bb_format_describe(operation->arithmetic.multiply)->bytes;
-    BB_TRY(bb_device_matrix_create(operation->device, matrix, operation->first, operation->rows,
-                                   &operation->there));
     const bb_coded_stream *stream = bb_device_matrix_stream(operation->there);
     BB_REQUIRE(
         stream == NULL || operation->arithmetic.multiply == BB_FORMAT_FP32 ||
@@ -57,7 +55,7 @@ static bb_status copy_to_device(bb_coded_operator *operation)
         BB_UNSUPPORTED,
         "multiply fp64 of a quantiser with quotients above 16 bits on a GPU: choose a greater "
         "tolerance, multiply: fp32 or device: cpu");
-    BB_TRY(bb_device_allocate(operation->device, (size_t)bb_coded_matrix_columns(matrix) * word,
+    BB_TRY(bb_device_allocate(operation->device, (size_t)operation->columns * word,
                               &operation->device_x));
     BB_TRY(bb_device_allocate(operation->device, (size_t)operation->rows * sizeof(double),
                               &operation->device_y));
@@ -65,9 +63,9 @@ done:
     return status;
 }
 
-// An operator of which the host's part alone is made.
-static bb_status start(bb_device *device, const bb_coded_matrix *matrix,
-                       bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
+// An operator without a matrix.
+static bb_status start(bb_device *device, const bb_codec_config *storage, bb_index rows,
+                       bb_index columns, bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
 {
     bb_status status = BB_OK;
     bb_coded_operator *operation = NULL;
@@ -80,21 +78,37 @@ static bb_status start(bb_device *device, const bb_coded_matrix *matrix,
                bb_format_names[arithmetic.multiply], bb_format_names[arithmetic.accumulate]);
     BB_TRY(BB_ZEROED(1, &operation));
     operation->device = device;
-    operation->matrix = matrix;
-    operation->config = *bb_coded_matrix_config(matrix);
+    operation->config = *storage;
     operation->form = bb_codec_form_of(&operation->config);
-    operation->rows = bb_coded_matrix_rows(matrix);
-    operation->columns = bb_coded_matrix_columns(matrix);
+    operation->rows = rows;
+    operation->columns = columns;
     operation->arithmetic = arithmetic;
     operation->run = 1;
     if (arithmetic.multiply == BB_FORMAT_FP32) {
-        BB_TRY(BB_ALLOCATE(bb_coded_matrix_columns(matrix), &operation->x_f32));
-        BB_TRY(bb_coded_product_is_finite(matrix, &operation->finite));
+        BB_TRY(BB_ALLOCATE(columns, &operation->x_f32));
     }
     *out = operation;
     operation = NULL;
 done:
     bb_coded_operator_destroy(&operation);
+    return status;
+}
+
+// The same of a coded matrix, of which the host's part alone is made.
+static bb_status start_coded(bb_device *device, const bb_coded_matrix *matrix,
+                             bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(start(device, bb_coded_matrix_config(matrix), bb_coded_matrix_rows(matrix),
+                 bb_coded_matrix_columns(matrix), arithmetic, out));
+    (*out)->matrix = matrix;
+    if (arithmetic.multiply == BB_FORMAT_FP32) {
+        BB_TRY(bb_coded_product_is_finite(matrix, &(*out)->finite));
+    }
+done:
+    if (status != BB_OK) {
+        bb_coded_operator_destroy(out);
+    }
     return status;
 }
 
@@ -117,11 +131,12 @@ bb_status bb_coded_operator_create_rows(bb_device *device, const bb_coded_matrix
                bb_coded_matrix_rows(matrix));
     BB_REQUIRE(bb_device_kind_of(device) != BB_DEVICE_OPENCL, BB_UNSUPPORTED,
                "products on device opencl are assembled in a context of kernels");
-    BB_TRY(start(device, matrix, arithmetic, &operation));
+    BB_TRY(start_coded(device, matrix, arithmetic, &operation));
     operation->first = row;
     operation->rows = rows;
     if (bb_device_kind_of(device) != BB_DEVICE_CPU) {
-        BB_TRY(copy_to_device(operation));
+        BB_TRY(bb_device_matrix_create(device, matrix, row, rows, &operation->there));
+        BB_TRY(take_vectors(operation));
         operation->matrix = NULL;
     }
     *out = operation;
@@ -131,13 +146,33 @@ done:
     return status;
 }
 
+bb_status bb_coded_operator_of_device_matrix(bb_device *device, bb_device_matrix **matrix,
+                                             bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
+{
+    bb_status status = BB_OK;
+    const bb_device_matrix_shape *shape = bb_device_matrix_shape_of(*matrix);
+    bb_coded_operator *operation = NULL;
+    *out = NULL;
+    BB_TRY(start(device, &shape->storage, shape->rows, shape->columns, arithmetic, &operation));
+    operation->finite = shape->finite;
+    operation->there = *matrix;
+    *matrix = NULL;
+    BB_TRY(take_vectors(operation));
+    *out = operation;
+    operation = NULL;
+done:
+    bb_coded_operator_destroy(&operation);
+    bb_device_matrix_destroy(matrix);
+    return status;
+}
+
 bb_status bb_coded_operator_assemble(bb_kernel_context *context, const bb_coded_matrix *matrix,
                                      bb_gemv_arithmetic arithmetic, bb_coded_operator **out)
 {
     bb_status status = BB_OK;
     bb_coded_operator *operation = NULL;
     *out = NULL;
-    BB_TRY(start(bb_kernel_context_device(context), matrix, arithmetic, &operation));
+    BB_TRY(start_coded(bb_kernel_context_device(context), matrix, arithmetic, &operation));
     BB_TRY(bb_assembled_product_create(context, matrix, arithmetic, &operation->assembled));
     operation->matrix = NULL;
     *out = operation;

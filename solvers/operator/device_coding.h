@@ -17,10 +17,6 @@
 #include "precision/row_certificate.h"
 #include "solvers/operator/device_matrix.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 /// Whether this build encodes a storage on a GPU; else rows are encoded on the host.
 bool bb_device_coding_available(const bb_codec_config *storage);
 
@@ -50,9 +46,5 @@ BB_CHECKED bb_status bb_device_coding_encode(bb_device *device, const bb_device_
 
 /// Workspace of encoding, beside the values and the matrix (bb_coded_operator_need).
 bb_need bb_device_coding_need(const bb_codec_config *storage, double rows, double columns);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif

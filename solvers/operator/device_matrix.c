@@ -35,8 +35,9 @@ typedef struct form form;
 
 struct bb_device_matrix {
     const form *form;
-    bb_index first, rows; // of the matrix's rows
-    double share;         // of the bytes of a form that is copied whole
+    bb_index first, rows;         // of the matrix's rows
+    double share;                 // of the bytes of a form that is copied whole
+    bb_device_matrix_shape shape; // of a matrix that was encoded on the device
     bb_coded_stream *stream;
     bb_low_rank_stream *tiles;
     bb_transform_stream *blocks;
@@ -260,6 +261,30 @@ bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matr
 done:
     bb_device_matrix_destroy(&made);
     return status;
+}
+
+bb_status bb_device_matrix_of_stream(bb_coded_stream **stream, const bb_device_matrix_shape *shape,
+                                     bb_device_matrix **out)
+{
+    bb_status status = BB_OK;
+    bb_device_matrix *made = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &made));
+    made->form = &of_rows;
+    made->rows = shape->rows;
+    made->share = 1.0;
+    made->shape = *shape;
+    made->stream = *stream;
+    *stream = NULL;
+    *out = made;
+done:
+    bb_coded_stream_destroy(stream);
+    return status;
+}
+
+const bb_device_matrix_shape *bb_device_matrix_shape_of(const bb_device_matrix *matrix)
+{
+    return &matrix->shape;
 }
 
 void bb_device_matrix_destroy(bb_device_matrix **matrix)

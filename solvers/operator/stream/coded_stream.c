@@ -340,7 +340,7 @@ static bb_index most_places(const bb_coded_stream *stream, bb_index groups, bb_i
     return bound;
 }
 
-static bb_status take_workspace(bb_coded_stream *stream)
+bb_status bb_coded_stream_take_workspace(bb_coded_stream *stream)
 {
     bb_status status = BB_OK;
     bb_device_report report;
@@ -366,6 +366,28 @@ done:
     return status;
 }
 
+bb_status bb_coded_stream_start(bb_device *device, const bb_codec_config *storage, bb_index rows,
+                                bb_index columns, bb_coded_stream **out)
+{
+    bb_status status = BB_OK;
+    bb_coded_stream *stream = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &stream));
+    stream->device = device;
+    stream->rows = rows;
+    stream->columns = columns;
+    BB_REQUIRE(bb_stream_layout_of(storage, &stream->layout), BB_UNSUPPORTED,
+               "storage %s: no streamed products on a GPU, choose device: cpu",
+               bb_codec_name(storage->codec));
+    stream->tiles = (columns + stream->layout.columns - 1) / stream->layout.columns;
+    stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
+    *out = stream;
+    stream = NULL;
+done:
+    bb_coded_stream_destroy(&stream);
+    return status;
+}
+
 bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matrix, bb_index first,
                                  bb_index rows, bb_coded_stream **out)
 {
@@ -373,23 +395,15 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     bb_coded_stream *stream = NULL;
     const bb_codec_config *config = bb_coded_matrix_config(matrix);
     *out = NULL;
-    BB_TRY(BB_ZEROED(1, &stream));
-    stream->device = device;
+    BB_TRY(bb_coded_stream_start(device, config, rows, bb_coded_matrix_columns(matrix), &stream));
     stream->first_row = first;
-    stream->rows = rows;
-    stream->columns = bb_coded_matrix_columns(matrix);
-    BB_REQUIRE(bb_stream_layout_of(config, &stream->layout), BB_UNSUPPORTED,
-               "storage %s: no streamed products on a GPU, choose device: cpu",
-               bb_codec_name(config->codec));
-    stream->tiles = (stream->columns + stream->layout.columns - 1) / stream->layout.columns;
-    stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
     BB_TRY(upload_scales(stream, matrix));
     if (bb_codec_form_of(config).kind == BB_FORM_STEPS) {
         BB_TRY(upload_steps(stream, matrix));
     }
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
                                         : bb_coded_stream_upload_quotients(stream, matrix));
-    BB_TRY(take_workspace(stream));
+    BB_TRY(bb_coded_stream_take_workspace(stream));
     *out = stream;
     stream = NULL;
 done:

@@ -94,6 +94,9 @@ typedef struct bb_stream_place {
                      ///< BB_STREAM_QUOTIENTS or BB_STREAM_RAW
 } bb_stream_place;
 
+/// Part of a quotient: all of it, or one of lower + 2^16 upper, lower in [-2^15, 2^15).
+typedef enum bb_stream_part { BB_STREAM_WHOLE, BB_STREAM_LOWER, BB_STREAM_UPPER } bb_stream_part;
+
 /// How products are summed on the way: each promoted by itself, in runs, or not at all.
 typedef enum bb_stream_sums {
     BB_STREAM_WIDE,   ///< fp64 products (fused with their sum), fp64 sums

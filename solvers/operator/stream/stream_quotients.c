@@ -5,30 +5,28 @@
 
 #include <string.h>
 
-// What a tile holds of a quotient: all of it, or one part of lower + 2^16 upper, where lower is in
-// [-2^15, 2^15).
-typedef enum quotient_part { WHOLE, LOWER, UPPER } quotient_part;
-
-typedef struct laid_tile {
-    bb_index source; // tile of the matrix
-    quotient_part part;
-} laid_tile;
-
 // Tiles as they lie one after the other: the matrix's, the lower parts of the wide ones of them and
 // the upper ones.
 typedef struct laying {
+    bb_coded_stream *stream;
+    const bb_stream_quotients *source;
+    bb_stream_laid *tiles;
+    bb_stream_place *places; // [tiles][rows]
+    bb_index first;          // tile to level
+} laying;
+
+// A coded matrix on the host as a source.
+typedef struct host_quotients {
     const bb_coded_matrix *matrix;
     const bb_coded_stream *stream;
-    laid_tile *tiles;
-    bb_stream_place *places; // [tiles][rows]
-    bb_index first;          // tile that is worked on, and those after it
-    uint32_t unit;           // where `out` begins
-    unsigned char *out;      // zeroed
-} laying;
+    const bb_stream_laid *tiles; // from the first one on that is worked on
+    bb_stream_place *places;     // [tiles][rows]
+    uint32_t unit;               // where `out` begins
+    unsigned char *out;          // zeroed
+} host_quotients;
 
 enum { QUARTER = BB_QUANTISER_RUN / BB_STREAM_QUARTERS };
 
-// Of the quotients of a quarter; BB_STREAM_QUOTIENTS: too wide for planes.
 static uint32_t width_of(const int32_t quotients[QUARTER])
 {
     uint32_t magnitudes = 0;
@@ -37,20 +35,7 @@ static uint32_t width_of(const int32_t quotients[QUARTER])
         magnitudes |= (uint32_t)(quotients[i] ^ quotients[i] >> 31);
         any |= (uint32_t)quotients[i];
     }
-    uint32_t width = any != 0;
-    while (magnitudes >> (width == 0 ? 0 : width - 1) != 0) {
-        ++width;
-    }
-    if (width > BB_STREAM_MOST_PLANES) {
-        return BB_STREAM_QUOTIENTS;
-    }
-    // Decoding takes time by the plane: a bit more a value is cheaper than one more of them.
-    return width >= 13 ? 16 : width % 4 == 3 ? width + 1 : width;
-}
-
-static uint32_t all_quarters(uint32_t width)
-{
-    return width * 0x01010101U;
+    return bb_coded_stream_quarter_width(magnitudes, any);
 }
 
 static uint32_t widths_of(const int32_t quotients[BB_QUANTISER_RUN])
@@ -59,7 +44,7 @@ static uint32_t widths_of(const int32_t quotients[BB_QUANTISER_RUN])
     for (int q = 0; q < BB_STREAM_QUARTERS; ++q) {
         const uint32_t width = width_of(quotients + (ptrdiff_t)q * QUARTER);
         if (width == BB_STREAM_QUOTIENTS) {
-            return all_quarters(width);
+            return bb_coded_stream_all_quarters(width);
         }
         widths |= width << (8 * q);
     }
@@ -89,41 +74,65 @@ static void level_band(bb_stream_place *places, bb_index rows)
     }
 }
 
-// The lower or the upper part, which may have 17 bits.
-static int32_t part_of(int32_t quotient, quotient_part part)
-{
-    const int32_t lower = (int32_t)(((uint32_t)quotient + 0x8000U) & 0xffffU) - 0x8000;
-    return part == LOWER ? lower : (int32_t)(((int64_t)quotient - lower) / 0x10000);
-}
-
 // What a row of a tile holds; false where its quotients do not.
-static bool read_quotients(const laying *work, laid_tile tile, bb_index row,
+static bool read_quotients(const host_quotients *work, bb_stream_laid tile, bb_index row,
                            int32_t out[BB_QUANTISER_RUN])
 {
     const bool held =
         bb_coded_matrix_quotients(work->matrix, work->stream->first_row + row, tile.source, out);
-    for (int i = 0; held && tile.part != WHOLE && i < BB_QUANTISER_RUN; ++i) {
-        out[i] = part_of(out[i], tile.part);
+    for (int i = 0; held && tile.part != BB_STREAM_WHOLE && i < BB_QUANTISER_RUN; ++i) {
+        out[i] = bb_coded_stream_part(out[i], tile.part);
     }
     return held;
 }
 
-static bb_status measure_tile(void *context, bb_index index)
+static bb_status measure_tile(void *context, bb_index tile)
+{
+    const host_quotients *work = context;
+    const bb_index rows = work->stream->rows;
+    for (bb_index row = 0; row < rows; ++row) {
+        int32_t quotients[BB_QUANTISER_RUN];
+        work->places[tile * rows + row].widths =
+            read_quotients(work, work->tiles[tile], row, quotients)
+                ? widths_of(quotients)
+                : bb_coded_stream_all_quarters(BB_STREAM_RAW);
+    }
+    return BB_OK;
+}
+
+static bb_status measure_host(void *context, const bb_stream_laid *tiles, bb_index count,
+                              bb_stream_place *places)
+{
+    host_quotients *work = context;
+    work->tiles = tiles;
+    work->places = places;
+    return bb_thread_for(count, measure_tile, work);
+}
+
+static bb_status level_tile(void *context, bb_index index)
 {
     const laying *work = context;
     const bb_index rows = work->stream->rows;
-    const bb_index tile = work->first + index;
-    bb_stream_place *places = work->places + tile * rows;
-    for (bb_index row = 0; row < rows; ++row) {
-        int32_t quotients[BB_QUANTISER_RUN];
-        places[row].widths = read_quotients(work, work->tiles[tile], row, quotients)
-                                 ? widths_of(quotients)
-                                 : all_quarters(BB_STREAM_RAW);
-    }
+    bb_stream_place *places = work->places + (work->first + index) * rows;
     for (bb_index row = 0; row < rows; row += BB_STREAM_BAND) {
         level_band(places + row, bb_coded_stream_least(BB_STREAM_BAND, rows - row));
     }
     return BB_OK;
+}
+
+// Measures laid tiles and levels their bands.
+static bb_status measure(laying *work, bb_index first, bb_index count)
+{
+    bb_status status = BB_OK;
+    const bb_stream_quotients *source = work->source;
+    if (count > 0) {
+        BB_TRY(source->measure(source->context, work->tiles + first, count,
+                               work->places + first * work->stream->rows));
+        work->first = first;
+        BB_TRY(bb_thread_for(count, level_tile, work));
+    }
+done:
+    return status;
 }
 
 // Quotients in planes, each quarter its own.
@@ -155,16 +164,16 @@ static void pack_words(const int32_t *words, unsigned char *out)
 
 static bb_status pack_tile(void *context, bb_index index)
 {
-    const laying *work = context;
+    const host_quotients *work = context;
     const bb_index rows = work->stream->rows;
-    const laid_tile tile = work->tiles[work->first + index];
+    const bb_stream_laid tile = work->tiles[index];
     const bb_index count = bb_coded_stream_least(
         BB_QUANTISER_RUN, work->stream->columns - tile.source * BB_QUANTISER_RUN);
     for (bb_index row = 0; row < rows; ++row) {
-        bb_stream_place place = work->places[(work->first + index) * rows + row];
+        bb_stream_place place = work->places[index * rows + row];
         unsigned char *out = work->out + (size_t)BB_STREAM_UNIT * (place.unit - work->unit);
         int32_t quotients[BB_QUANTISER_RUN] = {0};
-        if (place.widths == all_quarters(BB_STREAM_RAW)) {
+        if (place.widths == bb_coded_stream_all_quarters(BB_STREAM_RAW)) {
             float values[BB_QUANTISER_RUN] = {0.0F};
             bb_coded_matrix_decode_f32(work->matrix, work->stream->first_row + row, tile.source,
                                        values);
@@ -182,19 +191,23 @@ static bb_status pack_tile(void *context, bb_index index)
     return BB_OK;
 }
 
-static bb_status upload_words(laying *work, bb_index tiles)
+static bb_status upload_words(void *context, const bb_stream_laid *laid, bb_index tiles,
+                              bb_stream_place *places)
 {
     bb_status status = BB_OK;
+    host_quotients *work = context;
     const bb_coded_stream *stream = work->stream;
     const bb_index rows = stream->rows;
     // A tile with every row at its widest.
     const bb_index tile_bytes = rows * BB_STREAM_LINE * BB_BLOCK;
     const bb_index limit = 1 + bb_coded_stream_least(tiles - 1, BB_STREAM_CHUNK_BYTES / tile_bytes);
     BB_TRY(BB_ZEROED(limit * tile_bytes, &work->out));
-    for (work->first = 0; work->first < tiles; work->first += limit) {
-        const bb_index count = bb_coded_stream_least(limit, tiles - work->first);
-        const bb_stream_place *last = work->places + (work->first + count) * rows - 1;
-        work->unit = work->places[work->first * rows].unit;
+    for (bb_index first = 0; first < tiles; first += limit) {
+        const bb_index count = bb_coded_stream_least(limit, tiles - first);
+        const bb_stream_place *last = places + (first + count) * rows - 1;
+        work->tiles = laid + first;
+        work->places = places + first * rows;
+        work->unit = work->places[0].unit;
         BB_TRY(bb_thread_for(count, pack_tile, work));
         BB_TRY(bb_device_upload(
             stream->device, (unsigned char *)stream->words + (size_t)BB_STREAM_UNIT * work->unit,
@@ -204,13 +217,14 @@ static bb_status upload_words(laying *work, bb_index tiles)
         BB_TRY(bb_device_wait(stream->device));
     }
 done:
+    BB_RELEASE(&work->out);
     return status;
 }
 
 static bool has_width(const bb_stream_place *places, bb_index count, uint32_t width)
 {
     for (bb_index i = 0; i < count; ++i) {
-        if (places[i].widths == all_quarters(width)) {
+        if (places[i].widths == bb_coded_stream_all_quarters(width)) {
             return true;
         }
     }
@@ -243,11 +257,11 @@ static bb_status measure_parts(bb_coded_stream *stream, laying *work)
     bb_status status = BB_OK;
     const bb_index uppers = stream->in_limbs ? stream->uppers : 0;
     for (bb_index u = 0; u < uppers; ++u) {
-        work->tiles[stream->tiles + u] = (laid_tile){stream->sources[u], LOWER};
-        work->tiles[stream->tiles + uppers + u] = (laid_tile){stream->sources[u], UPPER};
+        work->tiles[stream->tiles + u] = (bb_stream_laid){stream->sources[u], BB_STREAM_LOWER};
+        work->tiles[stream->tiles + uppers + u] =
+            (bb_stream_laid){stream->sources[u], BB_STREAM_UPPER};
     }
-    work->first = stream->tiles;
-    BB_TRY(bb_thread_for(2 * uppers, measure_tile, work));
+    BB_TRY(measure(work, stream->tiles, 2 * uppers));
     stream->in_limbs &= !has_width(work->places + stream->tiles * stream->rows,
                                    2 * uppers * stream->rows, BB_STREAM_QUOTIENTS);
     stream->uppers = stream->in_limbs ? uppers : 0;
@@ -319,7 +333,7 @@ done:
     return status;
 }
 
-bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+bb_status bb_coded_stream_lay_quotients(bb_coded_stream *stream, const bb_stream_quotients *source)
 {
     bb_status status = BB_OK;
     const bb_index limit = stream->columns / (BB_QUANTISER_RUN * BB_STREAM_UPPER_SHARE);
@@ -327,19 +341,19 @@ bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream, const bb_cod
     const bb_index count = stream->tiles * stream->rows;
     bb_index laid_tiles = 0;
     size_t units = 0;
-    laying work = {.matrix = matrix, .stream = stream};
+    laying work = {.stream = stream, .source = source};
     BB_TRY(BB_ZEROED(most_tiles, &work.tiles));
     BB_TRY(BB_ZEROED(most_tiles * stream->rows + 1, &work.places));
     BB_TRY(BB_ZEROED(1 + limit, &stream->sources));
     for (bb_index tile = 0; tile < stream->tiles; ++tile) {
-        work.tiles[tile] = (laid_tile){tile, WHOLE};
+        work.tiles[tile] = (bb_stream_laid){tile, BB_STREAM_WHOLE};
     }
-    BB_TRY(bb_thread_for(stream->tiles, measure_tile, &work));
+    BB_TRY(measure(&work, 0, stream->tiles));
     find_wide_tiles(stream, work.places, limit);
     BB_TRY(measure_parts(stream, &work));
     laid_tiles = stream->tiles + 2 * stream->uppers;
     BB_TRY(place_rows(laid_tiles * stream->rows, work.places, &units));
-    stream->step = bb_coded_matrix_step(matrix);
+    stream->step = source->step;
     stream->bytes = bytes_of(work.places, count);
     BB_TRY(bb_device_allocate(stream->device, BB_STREAM_UNIT * units + BB_STREAM_LINE,
                               &stream->words));
@@ -347,10 +361,17 @@ bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream, const bb_cod
     if (stream->uppers > 0) {
         BB_TRY(upload_limb_places(stream, work.places));
     }
-    BB_TRY(upload_words(&work, laid_tiles));
+    BB_TRY(source->write(source->context, work.tiles, laid_tiles, work.places));
 done:
     BB_RELEASE(&work.tiles);
     BB_RELEASE(&work.places);
-    BB_RELEASE(&work.out);
     return status;
+}
+
+bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream, const bb_coded_matrix *matrix)
+{
+    host_quotients work = {.matrix = matrix, .stream = stream};
+    const bb_stream_quotients source = {&work, bb_coded_matrix_step(matrix), measure_host,
+                                        upload_words};
+    return bb_coded_stream_lay_quotients(stream, &source);
 }
