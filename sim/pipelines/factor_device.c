@@ -574,8 +574,7 @@ static const struct {
     bb_status (*score)(bb_residual_scorer *scorer, bb_index count, const bb_residual_task *tasks);
     bb_status (*congruence)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
                             const double *weights, const double *symmetric, double *out);
-    bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
-                          const double *weights, bb_index n, const double *values, double *out);
+    bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, const bb_row_product *product);
     bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m, const double *r,
                        double *out);
 } residuals = {
@@ -636,14 +635,13 @@ done:
     return status;
 }
 
-bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows, bb_index columns,
-                                           const double *weights, bb_index n, const double *values,
-                                           double *out)
+bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows,
+                                           const bb_row_product *product)
 {
     bb_status status = BB_OK;
     const bb_factor_device_scorer *self = scorer;
     BB_REQUIRE(residuals.multiply != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.multiply(self->residuals, rows, columns, weights, n, values, out));
+    BB_TRY(residuals.multiply(self->residuals, rows, product));
 done:
     return status;
 }

@@ -7,7 +7,7 @@ namespace
 {
 
 const bb_index panel_columns = 1024;
-const bb_index value_rows = 512; // of B in work
+const bb_index slab_values = bb_index{1} << 26; // of A and of C in work
 const size_t word = sizeof(double);
 
 // On the first GPU.
@@ -115,29 +115,36 @@ bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index c
                                                   columns, true));
 }
 
-// By some rows of B at a time, which stand one behind another in the host's memory.
-bb_status make_product(const bb_residual_scorer *s, bb_index rows, bb_index columns,
-                       const double *weights, bb_index n, const double *values, multiplying *work)
+// By some rows of A and C at a time, beside all of B.
+bb_status make_product(const bb_residual_scorer *s, bb_index rows, const bb_row_product *product,
+                       multiplying *work)
 {
-    const bb_index height = columns < value_rows ? columns : value_rows;
-    BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
-    BB_RETURN_IF_FAILED(
-        bb_residual_scorer_put(&s->gpus[0], weights, rows * columns, &work->weights));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, height * n, &work->values));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * n, &work->out));
-    BB_RETURN_IF_FAILED(clear(s, work->out, rows * n));
-    for (bb_index begin = 0; begin < columns; begin += height) {
-        const bb_index depth = columns - begin < height ? columns - begin : height;
-        BB_CUDA_TRY(cudaStreamSynchronize(s->gpus[0].stream)); // the rows before are multiplied
-        BB_RETURN_IF_FAILED(bb_transfer_upload(s->gpus[0].transfer, work->values,
-                                               values + begin * n,
-                                               static_cast<size_t>(depth * n) * word));
-        bb_dense_product_cuda p = bb_residual_scorer_product(work->weights, work->values, work->out,
-                                                             rows, n, depth, false);
-        p.a += begin;
-        p.a_stride = columns;
-        p.beta = 1.0;
+    const bb_residual_gpu *gpu = s->gpus;
+    const bb_index depth = product->depth;
+    const bb_index columns = product->columns;
+    const bb_index fitting = slab_values / (depth > columns ? depth : columns);
+    const bb_index most = fitting > 0 ? fitting : 1;
+    const bb_index height = rows < most ? rows : most;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_use(gpu));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, product->b, depth * columns, &work->values));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * depth, &work->weights));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * columns, &work->out));
+    for (bb_index begin = 0; begin < rows; begin += height) {
+        const bb_index count = rows - begin < height ? rows - begin : height;
+        double *c = product->c + begin * columns;
+        BB_RETURN_IF_FAILED(bb_transfer_upload(gpu->transfer, work->weights,
+                                               product->a + begin * depth,
+                                               static_cast<size_t>(count * depth) * word));
+        if (product->beta != 0.0) {
+            BB_RETURN_IF_FAILED(bb_transfer_upload(gpu->transfer, work->out, c,
+                                                   static_cast<size_t>(count * columns) * word));
+        }
+        bb_dense_product_cuda p = bb_residual_scorer_product(
+            work->weights, work->values, work->out, count, columns, depth, product->transposed);
+        p.alpha = product->alpha;
+        p.beta = product->beta;
         BB_RETURN_IF_FAILED(multiply(s, p));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_fetch(s, work->out, count * columns, c));
     }
     return BB_OK;
 }
@@ -246,13 +253,11 @@ bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, bb_index row
     return status;
 }
 
-bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
-                                      const double *weights, bb_index n, const double *values,
-                                      double *out)
+bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
+                                      const bb_row_product *product)
 {
     multiplying work = {};
-    bb_status status = make_product(scorer, rows, columns, weights, n, values, &work);
-    status = status == BB_OK ? bb_residual_scorer_fetch(scorer, work.out, rows * n, out) : status;
+    const bb_status status = make_product(scorer, rows, product, &work);
     close_products(scorer, &work);
     return status;
 }

@@ -193,10 +193,10 @@ static void reach_point(const bb_pair_field *field, bb_index j, bb_index q, doub
     const double *falls = field->shape->fall + j * corners;
     const double *twisted = field->twisted + q * field->actuators;
     memset(columns, 0, (size_t)corners * sizeof *columns);
-    for (bb_index a = 0; a < field->actuators; ++a) {
-        const double fall = falls[mirror->row[a]];
-        if (fall > reach) {
-            columns[mirror->column[a]] += fall * twisted[a];
+    for (bb_index row = 0; row < corners; ++row) {
+        const bb_index end = falls[row] > reach ? field->shape->first[row + 1] : 0;
+        for (bb_index a = field->shape->first[row]; a < end; ++a) {
+            columns[mirror->column[a]] += falls[row] * twisted[a];
         }
     }
 }

@@ -2,7 +2,7 @@
 #include "physics/ao/score/whole_residual.h"
 
 #include "core/memory.h"
-#include "core/row_product.h"
+#include "core/thread.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/phase_slope_covariance.h"
 #include "physics/ao/mirrors/mirror_surface.h"
@@ -13,9 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Rows of a task; points whose covariance with the slopes is worked on at a time. Both are fixed,
-// so that sums do not depend on the threads.
-enum { ROWS = 32, POINTS = 512 };
+// Points whose covariance with the slopes is worked on at a time, by a device more, which gets the
+// estimate again with each; actuators of a task that turns the influence. All are fixed, so that
+// sums do not depend on the threads.
+enum { POINTS = 512, DEVICE_POINTS = 4096, TURNED = 16 };
 
 // Values of the covariance of phase and slopes that are kept for the next estimate.
 static const bb_index most_kept = (bb_index)1 << 24;
@@ -39,9 +40,9 @@ struct bb_whole_residual {
     double *stationary;     // [edge][edge]
 };
 
-static bb_status multiply(bb_index rows, bb_row_product product)
+static bb_status multiply(const bb_whole_residual *whole, bb_index rows, bb_row_product product)
 {
-    return bb_row_product_run(&product, rows, ROWS);
+    return bb_tomography_multiply(whole->tomography, rows, &product);
 }
 
 static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *looks)
@@ -72,6 +73,20 @@ done:
     return status;
 }
 
+// Of the points of rows begin..end of the comb.
+static bb_status fill_rows(void *context, bb_index begin, bb_index end)
+{
+    const bb_whole_residual *whole = context;
+    const bb_pair_comb *comb = &whole->comb;
+    for (bb_index j = begin; j < end; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            bb_mirror_shape_influences(&whole->shape, comb->column[k], j,
+                                       whole->influence + k * whole->actuators);
+        }
+    }
+    return BB_OK;
+}
+
 static bb_status fill_influence(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
@@ -80,14 +95,7 @@ static bb_status fill_influence(bb_whole_residual *whole)
         bb_target_commands_mirror(whole->tomography, whole->target);
     BB_TRY(bb_mirror_shape_create(mirror, comb->edge, comb->position_m, &whole->shape));
     BB_TRY(BB_ALLOCATE(comb->count * whole->actuators, &whole->influence));
-    for (bb_index j = 0; j < comb->edge; ++j) {
-        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
-            for (bb_index a = 0; a < whole->actuators; ++a) {
-                whole->influence[k * whole->actuators + a] =
-                    bb_mirror_shape_influence(&whole->shape, a, comb->column[k], j);
-            }
-        }
-    }
+    BB_TRY(bb_thread_ranges(comb->edge, 1, fill_rows, whole));
 done:
     return status;
 }
@@ -116,6 +124,33 @@ done:
     return status;
 }
 
+typedef struct turning {
+    const bb_whole_residual *whole;
+    const double *share; // [points] of the light
+    double *out;         // [actuators][points]
+} turning;
+
+// Of actuators begin..end.
+static bb_status turn_rows(void *context, bb_index begin, bb_index end)
+{
+    const turning *work = context;
+    const bb_index points = work->whole->comb.count;
+    const bb_index actuators = work->whole->actuators;
+    double means[TURNED] = {0.0};
+    for (bb_index k = 0; k < points; ++k) {
+        for (bb_index a = begin; a < end; ++a) {
+            means[a - begin] += work->share[k] * work->whole->influence[k * actuators + a];
+        }
+    }
+    for (bb_index k = 0; k < points; ++k) {
+        for (bb_index a = begin; a < end; ++a) {
+            work->out[a * points + k] =
+                work->share[k] * (work->whole->influence[k * actuators + a] - means[a - begin]);
+        }
+    }
+    return BB_OK;
+}
+
 // Rows of w F' [actuators][points]: what sums an image of the pupil onto the mirror's influence.
 static bb_status turn_influence(const bb_whole_residual *whole, double *out)
 {
@@ -130,16 +165,11 @@ static bb_status turn_influence(const bb_whole_residual *whole, double *out)
             light += share[k];
         }
     }
-    for (bb_index a = 0; a < whole->actuators; ++a) {
-        double mean = 0.0;
-        for (bb_index k = 0; k < comb->count; ++k) {
-            mean += share[k] / light * whole->influence[k * whole->actuators + a];
-        }
-        for (bb_index k = 0; k < comb->count; ++k) {
-            out[a * comb->count + k] =
-                share[k] / light * (whole->influence[k * whole->actuators + a] - mean);
-        }
+    for (bb_index k = 0; k < comb->count; ++k) {
+        share[k] /= light;
     }
+    turning work = {whole, share, out};
+    BB_TRY(bb_thread_ranges(whole->actuators, TURNED, turn_rows, &work));
 done:
     BB_RELEASE(&share);
     return status;
@@ -154,8 +184,9 @@ static bb_status fill_metric(bb_whole_residual *whole)
     BB_TRY(BB_ALLOCATE(count * whole->comb.count, &turned));
     BB_TRY(BB_ALLOCATE(count * count, &whole->metric));
     BB_TRY(turn_influence(whole, turned));
-    BB_TRY(multiply(count, (bb_row_product){count, whole->comb.count, 1.0, turned, whole->influence,
-                                            false, 0.0, whole->metric}));
+    BB_TRY(multiply(whole, count,
+                    (bb_row_product){count, whole->comb.count, 1.0, turned, whole->influence, false,
+                                     0.0, whole->metric}));
 done:
     BB_RELEASE(&turned);
     return status;
@@ -308,7 +339,7 @@ static bb_status find_commands(const bb_whole_residual *whole, const double *m,
     const bb_index n = whole->tomography->guides.measurement_count;
     double *known = NULL; // M B^T
     BB_TRY(BB_ALLOCATE(actuators * actuators, &known));
-    BB_TRY(multiply(actuators,
+    BB_TRY(multiply(whole, actuators,
                     (bb_row_product){actuators, n, 1.0, m, whole->cross, true, 0.0, known}));
     for (bb_index i = 0; i < actuators; ++i) {
         for (bb_index j = 0; j < actuators; ++j) {
@@ -332,22 +363,25 @@ static bb_status twist(const bb_whole_residual *whole, const double *m, const do
     const bb_index points = whole->comb.count;
     const bb_index actuators = whole->actuators;
     const bb_index n = whole->tomography->guides.measurement_count;
-    double *block = NULL; // [POINTS][n]
-    BB_TRY(multiply(points, (bb_row_product){actuators, actuators, 1.0, whole->influence, w, false,
-                                             0.0, twisted}));
+    const bb_index most = whole->tomography->projection != NULL ? DEVICE_POINTS : POINTS;
+    double *block = NULL; // [most][n]
+    BB_TRY(multiply(
+        whole, points,
+        (bb_row_product){actuators, actuators, 1.0, whole->influence, w, false, 0.0, twisted}));
     if (whole->phase == NULL) {
-        BB_TRY(BB_ALLOCATE(POINTS * n, &block));
+        BB_TRY(BB_ALLOCATE(most * n, &block));
     }
-    for (bb_index first = 0; first < points; first += POINTS) {
-        const bb_index count = points - first < POINTS ? points - first : POINTS;
+    for (bb_index first = 0; first < points; first += most) {
+        const bb_index count = points - first < most ? points - first : most;
         const double *phase = block;
         if (whole->phase != NULL) {
             phase = whole->phase + first * n;
         } else {
             BB_TRY(fill_phase(whole, first, count, block));
         }
-        BB_TRY(multiply(count, (bb_row_product){actuators, n, -2.0, phase, m, true, 1.0,
-                                                twisted + first * actuators}));
+        BB_TRY(multiply(whole, count,
+                        (bb_row_product){actuators, n, -2.0, phase, m, true, 1.0,
+                                         twisted + first * actuators}));
     }
 done:
     BB_RELEASE(&block);
@@ -435,8 +469,9 @@ bb_status bb_whole_residual_project(const bb_whole_residual *whole, double *out)
     BB_TRY(turn_influence(whole, turned));
     BB_TRY(invert_metric(whole, inverse));
     BB_TRY(fill_phase(whole, 0, points, phase));
-    BB_TRY(multiply(count, (bb_row_product){n, points, 1.0, turned, phase, false, 0.0, sums}));
-    BB_TRY(multiply(count, (bb_row_product){n, count, 1.0, inverse, sums, false, 0.0, out}));
+    BB_TRY(
+        multiply(whole, count, (bb_row_product){n, points, 1.0, turned, phase, false, 0.0, sums}));
+    BB_TRY(multiply(whole, count, (bb_row_product){n, count, 1.0, inverse, sums, false, 0.0, out}));
 done:
     BB_RELEASE(&turned);
     BB_RELEASE(&inverse);
@@ -510,7 +545,7 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
     const double count = extent->actuators;
     const double n = (double)extent->guides->measurement_count;
     const bool together = extent->actuators != extent->own;
-    const double block = keeps_phase(extent) ? 0.0 : (double)POINTS * n;
+    const double block = keeps_phase(extent) ? 0.0 : (double)DEVICE_POINTS * n;
     const double commands = together ? 0.0 : count * (n + 2.0 * count);
     const double pairs = together ? count : 2.0 * ((double)extent->lenslets + 1.0); // of a product
     double flops = 2.0 * points * (count * (count + n) + pairs * points);

@@ -284,22 +284,33 @@ TEST(two_gpus_have_the_bits_of_one)
     assert_int_equal(found, 0);
 }
 
-// Rows of B in more than one part.
+// C <- 2 A op(B) - C / 2, by rows in more than one part where `rows` of `depth` fill a slab.
+static void check_product(bb_residual_scorer *scorer, bb_index rows, bb_index depth,
+                          bb_index columns, bool transposed)
+{
+    autofree double *a = dense_new(rows * depth);
+    autofree double *b = dense_new(depth * columns);
+    autofree double *expected = dense_new(rows * columns);
+    autofree double *out = dense_new(rows * columns);
+    dense_random(rows * depth, 31, a);
+    dense_random(depth * columns, 32, b);
+    dense_random(rows * columns, 33, out);
+    memcpy(expected, out, (size_t)(rows * columns) * sizeof *out);
+    const bb_row_product on_host = {columns, depth, 2.0, a, b, transposed, -0.5, expected};
+    const bb_row_product on_device = {columns, depth, 2.0, a, b, transposed, -0.5, out};
+    check_ok(bb_row_product_run(&on_host, rows, rows));
+    check_ok(bb_residual_scorer_multiply(scorer, rows, &on_device));
+    check_all_close(out, expected, rows * columns, 1e-12, sqrt((double)depth));
+}
+
 TEST(a_product_is_that_of_the_host)
 {
-    enum { ROWS = 13, COLUMNS = 1100, ITEMS = 57 };
     autocall(weighed_close) weighed_scene s;
-    autofree double *weights = dense_new(ROWS * COLUMNS);
-    autofree double *values = dense_new(COLUMNS * ITEMS);
-    autofree double *expected = dense_new(ROWS * ITEMS);
-    autofree double *out = dense_new(ROWS * ITEMS);
     weighed_open(&s);
-    dense_random(ROWS * COLUMNS, 31, weights);
-    dense_random(COLUMNS * ITEMS, 32, values);
-    weighed_multiply(ROWS, ITEMS, COLUMNS, weights, values, expected);
     autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.sources[0]);
-    check_ok(bb_residual_scorer_multiply(scorer, ROWS, COLUMNS, weights, ITEMS, values, out));
-    check_all_close(out, expected, ROWS * ITEMS, 1e-12, 100.0);
+    check_product(scorer, 13, 1100, 57, false);
+    check_product(scorer, 57, 131, 1100, true);
+    check_product(scorer, 3, (bb_index)1 << 25, 1, true); // two rows a slab
 }
 
 TEST(a_projection_is_a_product_of_three)
