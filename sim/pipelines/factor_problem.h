@@ -37,6 +37,13 @@ void bb_factor_problem_release(bb_factor_problem *problem);
 /// Rows of all right-hand sides, those of the low-rank part among them.
 bb_index bb_factor_problem_sides(const bb_factor_problem *problem);
 
+/// First use of the kernels of a pipeline and of all that may follow its failure, where the device
+/// has kernels; nothing where they have been used. Not from two threads at once. Errors: those of
+/// bb_factor_warm.
+BB_CHECKED bb_status bb_factor_problem_warm(const bb_factor_solver_config *solver,
+                                            const bb_factor_pipeline *pipeline,
+                                            bb_device_kind device);
+
 /// Costs of all attempts of a pipeline: bytes of operators, operations, s.
 typedef struct bb_factor_effort {
     double bytes, flops, encode_seconds, solve_seconds;
