@@ -81,6 +81,7 @@ static bb_status prepare(bb_ao_work *work)
     BB_TRY(bb_factor_problem_prepare(&work->factor_problem));
     BB_TRY(bb_ao_storage_open(&work->factor_problem, study->common.device, work->problem,
                               &study->inflation, &work->storage));
+    work->storage.resident = work->on_device && bb_ao_storage_only_scores(study, work->dump);
     BB_TRY(
         bb_ao_scoring_open(study, work->problem, &work->storage, work->on_device, &work->scoring));
 done:

@@ -575,8 +575,8 @@ static const struct {
     bb_status (*congruence)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
                             const double *weights, const double *symmetric, double *out);
     bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, const bb_row_product *product);
-    bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m, const double *r,
-                       double *out);
+    bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise,
+                       const bb_residual_task *task, double *out);
 } residuals = {
     BB_CUDA_TWIN(bb_residual_scorer_create),   BB_CUDA_TWIN(bb_residual_scorer_destroy),
     BB_CUDA_TWIN(bb_residual_scorer_score),    BB_CUDA_TWIN(bb_residual_scorer_congruence),
@@ -647,11 +647,11 @@ done:
 }
 
 bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer, const bb_csr *noise,
-                                        bb_index m, const double *r, double *out)
+                                        const bb_residual_task *task, double *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(residuals.noise != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.noise(scorer->residuals, noise, m, r, out));
+    BB_TRY(residuals.noise(scorer->residuals, noise, task, out));
 done:
     return status;
 }

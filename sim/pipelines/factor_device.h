@@ -122,7 +122,7 @@ BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index row
 
 /// R N R^T of a sparse N on the first device. Errors: those of bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,
-                                                   const bb_csr *noise, bb_index m, const double *r,
-                                                   double *out);
+                                                   const bb_csr *noise,
+                                                   const bb_residual_task *task, double *out);
 
 #endif

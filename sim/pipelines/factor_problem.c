@@ -15,6 +15,14 @@
 #include <stdio.h>
 #include <string.h>
 
+void bb_factor_resident_release(bb_factor_resident *self)
+{
+    if (self->device != NULL) {
+        bb_device_release(self->device, &self->r);
+    }
+    bb_device_close(&self->device);
+}
+
 static double find_noise_floor(const bb_factor_problem *problem)
 {
     double minimum = INFINITY;
@@ -208,11 +216,15 @@ static bb_status solve_again(void *context)
     const repetition *again = context;
     bb_evaluation scratch = bb_evaluation_start(again->pipeline->name);
     bb_factor_effort spent = {0};
+    bb_factor_resident resident = {0};
+    bb_factor_problem problem = *again->problem;
     double **r = NULL;
     scratch.device = again->device;
+    problem.resident = problem.resident != NULL ? &resident : NULL;
     BB_TRY(BB_ZEROED(again->problem->target_count, &r));
-    BB_TRY(solve_once(again->problem, again->pipeline, r, &scratch, &spent));
+    BB_TRY(solve_once(&problem, again->pipeline, r, &scratch, &spent));
 done:
+    bb_factor_resident_release(&resident);
     for (bb_index t = 0; r != NULL && t < again->problem->target_count; ++t) {
         BB_RELEASE(&r[t]);
     }

@@ -54,10 +54,10 @@ BB_CHECKED bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, b
 BB_CHECKED bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
                                                  const bb_row_product *product);
 
-/// R N R^T, `out` [m][m], for R `r` [m][n] and a symmetric sparse N (residual_noise.h), on the
-/// host. Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.
+/// R N R^T, `out` [rows][rows] on the host, for the R of a task and a symmetric sparse N
+/// (residual_noise.h). Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise,
-                                              bb_index m, const double *r, double *out);
+                                              const bb_residual_task *task, double *out);
 
 #ifdef __cplusplus
 }

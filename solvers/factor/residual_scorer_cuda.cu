@@ -16,12 +16,6 @@ bb_status multiply(const bb_residual_scorer *s, const bb_dense_product_cuda &p)
     return bb_residual_scorer_queue(s, &s->gpus[0], &p);
 }
 
-bb_status clear(const bb_residual_scorer *s, void *memory, bb_index items)
-{
-    BB_CUDA_TRY(cudaMemsetAsync(memory, 0, static_cast<size_t>(items) * word, s->gpus[0].stream));
-    return BB_OK;
-}
-
 bb_status open_gpu(const bb_matrix_source *cmm, const bb_residual_scorer *scorer,
                    bb_residual_gpu *gpu)
 {

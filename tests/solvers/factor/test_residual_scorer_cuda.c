@@ -343,6 +343,16 @@ TEST(a_projection_is_a_product_of_three)
     }
 }
 
+static void *upload_estimate(const scene *s)
+{
+    const size_t bytes = (size_t)(s->m * s->n) * sizeof *s->r;
+    void *out = NULL;
+    check_ok(bb_device_allocate(gpu, bytes, &out));
+    check_ok(bb_device_upload(gpu, out, s->r, bytes));
+    check_ok(bb_device_wait(gpu));
+    return out;
+}
+
 TEST(noise_alone_agrees_with_the_cpu)
 {
     autocall(close_scene) scene s;
@@ -359,8 +369,42 @@ TEST(noise_alone_agrees_with_the_cpu)
     autofree double *cee = dense_new(s.m * s.m);
     check_ok(bb_residual_noise(&sparse, s.m, s.r, expected));
     autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.cmm);
-    check_ok(bb_residual_scorer_noise(scorer, &sparse, s.m, s.r, cee));
+    const bb_residual_task task = {.r = s.r, .ctm = &s.ctm};
+    check_ok(bb_residual_scorer_noise(scorer, &sparse, &task, cee));
     assert_true(distance(&s, cee, expected) <= 1e-12 * dense_norm(s.m * s.m, expected));
+    void *device_r = upload_estimate(&s);
+    const bb_residual_task resident = {.device_r = device_r, .ctm = &s.ctm};
+    check_ok(bb_residual_scorer_noise(scorer, &sparse, &resident, expected));
+    assert_memory_equal(cee, expected, (size_t)(s.m * s.m) * sizeof *cee);
+    bb_device_release(gpu, &device_r);
+}
+
+// R of a task that the first GPU has, on any number of parts; it is there after.
+TEST(an_estimate_on_the_gpu_has_the_score_of_one_on_the_host)
+{
+    static const bb_index counts[] = {1, 3};
+    autocall(close_scene) scene s;
+    open_scene(2113, 200, &s);
+    const bb_index items = s.m * s.m;
+    void *device_r = upload_estimate(&s);
+    for (bb_index rows = 0; rows <= s.m; rows += s.m) { // plain, and by R Cmm R^T
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+            autofree double *expected = dense_new(items);
+            autofree double *cee = dense_new(items);
+            bb_residual_task task = {
+                .r = s.r, .ctm = &s.ctm, .ctt = &s.ctt, .cee = expected, .rows = rows};
+            autoptr(bb_residual_scorer) scorer =
+                new_object(bb_residual_scorer, counts[c], devices, &s.cmm);
+            check_ok(bb_residual_scorer_score(scorer, 1, &task));
+            task.r = NULL;
+            task.device_r = device_r;
+            task.cee = cee;
+            check_ok(bb_residual_scorer_score(scorer, 1, &task));
+            check_ok(bb_residual_scorer_score(scorer, 1, &task));
+            assert_memory_equal(cee, expected, (size_t)items * sizeof *cee);
+        }
+    }
+    bb_device_release(gpu, &device_r);
 }
 
 TEST(what_does_not_fit_is_refused)
