@@ -33,6 +33,9 @@ typedef struct bb_projection {
                             const double *symmetric, double *out);
     /// `rows` rows of a product.
     bb_status (*multiply)(void *context, bb_index rows, const bb_row_product *product);
+    /// out [rows][columns] += alpha S B^T for a source S [rows][n] and B `values` [columns][n].
+    bb_status (*add_source)(void *context, const bb_matrix_source *source, double alpha,
+                            bb_index columns, const double *values, double *out);
     void *context;
 } bb_projection;
 

@@ -23,6 +23,7 @@ static bb_status open_scorer(bb_ao_scoring *self)
                                         &self->scorer));
     self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
                                        .multiply = bb_factor_device_scorer_multiply,
+                                       .add_source = bb_factor_device_scorer_add_source,
                                        .context = self->scorer};
     self->problem->projection = &self->projection;
 done:

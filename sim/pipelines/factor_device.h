@@ -120,6 +120,11 @@ BB_CHECKED bb_status bb_factor_device_scorer_congruence(void *scorer, bb_index r
 BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows,
                                                       const bb_row_product *product);
 
+BB_CHECKED bb_status bb_factor_device_scorer_add_source(void *scorer,
+                                                        const bb_matrix_source *source,
+                                                        double alpha, bb_index columns,
+                                                        const double *values, double *out);
+
 /// R N R^T of a sparse N on the first device. Errors: those of bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,
                                                    const bb_csr *noise,

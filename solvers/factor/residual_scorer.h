@@ -54,6 +54,13 @@ BB_CHECKED bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, b
 BB_CHECKED bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
                                                  const bb_row_product *product);
 
+/// out [rows][columns] += alpha S B^T for a source S [rows][n], which is filled on the first GPU,
+/// and B `values` [columns][n]. Errors: likewise, the source's.
+BB_CHECKED bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer,
+                                                   const bb_matrix_source *source, double alpha,
+                                                   bb_index columns, const double *values,
+                                                   double *out);
+
 /// R N R^T, `out` [rows][rows] on the host, for the R of a task and a symmetric sparse N
 /// (residual_noise.h). Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise,

@@ -13,10 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Points whose covariance with the slopes is worked on at a time, by a device more, which gets the
-// estimate again with each; actuators of a task that turns the influence. All are fixed, so that
-// sums do not depend on the threads.
-enum { POINTS = 512, DEVICE_POINTS = 4096, TURNED = 16 };
+// Points whose covariance with the slopes is worked on at a time, and actuators of a task that
+// turns the influence. Both are fixed, so that sums do not depend on the threads.
+enum { POINTS = 512, TURNED = 16 };
 
 // Values of the covariance of phase and slopes that are kept for the next estimate.
 static const bb_index most_kept = (bb_index)1 << 24;
@@ -27,14 +26,16 @@ struct bb_whole_residual {
     bb_index actuators; // of F
     bb_index own;       // of the target's own mirror
     bb_pair_comb comb;
-    double *x_m, *y_m; // [points] with light
+    double *x_m, *y_m;       // [points] with light
+    bb_phase_looks seen;     // of them
+    bb_matrix_source source; // of <phi s>
     bb_index looks;
     double *weight;         // [looks]
     bb_sensor_layer *layer; // [looks][layers] as the target sees them at the time of the correction
     bb_mirror_shape shape;  // of the own mirror on the comb
     double *influence;      // F [points][actuators]
     double *metric;         // [own][own]: mean of F^T F without that of F, of the own mirror
-    double *phase;          // <phi s> [points][n]; NULL: filled for each estimate
+    double *phase;          // <phi s> [points][n]; NULL: filled for each estimate, or by a device
     double *truth;          // Dx Ctt Dx^T [actuators][actuators]; NULL: mirrors together
     double *cross;          // B [actuators][n]; likewise
     double *stationary;     // [edge][edge]
@@ -69,6 +70,12 @@ static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *loo
         whole->layer[k].offset_x_m -= drift_m != NULL ? drift_m[k % layers][0] : 0.0;
         whole->layer[k].offset_y_m -= drift_m != NULL ? drift_m[k % layers][1] : 0.0;
     }
+    whole->seen = (bb_phase_looks){&whole->tomography->atmosphere,
+                                   &whole->tomography->guides,
+                                   {comb->count, whole->x_m, whole->y_m, whole->layer},
+                                   whole->looks,
+                                   whole->weight};
+    whole->source = bb_phase_slope_covariance_source(&whole->seen);
 done:
     return status;
 }
@@ -244,7 +251,7 @@ static bb_status keep_phase(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
     const bb_index n = whole->tomography->guides.measurement_count;
-    if (whole->comb.count <= most_kept / n) {
+    if (whole->tomography->projection == NULL && whole->comb.count <= most_kept / n) {
         BB_TRY(BB_ALLOCATE(whole->comb.count * n, &whole->phase));
         BB_TRY(fill_phase(whole, 0, whole->comb.count, whole->phase));
     }
@@ -363,16 +370,21 @@ static bb_status twist(const bb_whole_residual *whole, const double *m, const do
     const bb_index points = whole->comb.count;
     const bb_index actuators = whole->actuators;
     const bb_index n = whole->tomography->guides.measurement_count;
-    const bb_index most = whole->tomography->projection != NULL ? DEVICE_POINTS : POINTS;
-    double *block = NULL; // [most][n]
+    const bb_projection *projection = whole->tomography->projection;
+    double *block = NULL; // [POINTS][n]
     BB_TRY(multiply(
         whole, points,
         (bb_row_product){actuators, actuators, 1.0, whole->influence, w, false, 0.0, twisted}));
-    if (whole->phase == NULL) {
-        BB_TRY(BB_ALLOCATE(most * n, &block));
+    if (projection != NULL) {
+        BB_TRY(projection->add_source(projection->context, &whole->source, -2.0, actuators, m,
+                                      twisted));
+        goto done;
     }
-    for (bb_index first = 0; first < points; first += most) {
-        const bb_index count = points - first < most ? points - first : most;
+    if (whole->phase == NULL) {
+        BB_TRY(BB_ALLOCATE(POINTS * n, &block));
+    }
+    for (bb_index first = 0; first < points; first += POINTS) {
+        const bb_index count = points - first < POINTS ? points - first : POINTS;
         const double *phase = block;
         if (whole->phase != NULL) {
             phase = whole->phase + first * n;
@@ -545,7 +557,7 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
     const double count = extent->actuators;
     const double n = (double)extent->guides->measurement_count;
     const bool together = extent->actuators != extent->own;
-    const double block = keeps_phase(extent) ? 0.0 : (double)DEVICE_POINTS * n;
+    const double block = keeps_phase(extent) ? 0.0 : (double)POINTS * n;
     const double commands = together ? 0.0 : count * (n + 2.0 * count);
     const double pairs = together ? count : 2.0 * ((double)extent->lenslets + 1.0); // of a product
     double flops = 2.0 * points * (count * (count + n) + pairs * points);

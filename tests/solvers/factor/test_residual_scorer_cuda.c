@@ -313,6 +313,27 @@ TEST(a_product_is_that_of_the_host)
     check_product(scorer, 3, (bb_index)1 << 25, 1, true); // two rows a slab
 }
 
+// C += -2 S B^T with the covariance as S, of whose rows a slab has all.
+TEST(a_source_is_multiplied_as_its_values)
+{
+    enum { N = 300, COLUMNS = 17 };
+    autocall(close_scene) scene s;
+    autofree double *values = dense_new(N * N);
+    autofree double *b = dense_new(COLUMNS * N);
+    autofree double *out = dense_new(N * COLUMNS);
+    autofree double *expected = dense_new(N * COLUMNS);
+    open_scene(N, 23, &s);
+    dense_random(COLUMNS * N, 41, b);
+    dense_random(N * COLUMNS, 42, out);
+    memcpy(expected, out, (size_t)(N * COLUMNS) * sizeof *out);
+    check_ok(bb_matrix_source_load(&s.cmm, values));
+    const bb_row_product product = {COLUMNS, N, -2.0, values, b, true, 1.0, expected};
+    check_ok(bb_row_product_run(&product, N, N));
+    autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.cmm);
+    check_ok(bb_residual_scorer_add_source(scorer, &s.cmm, -2.0, COLUMNS, b, out));
+    check_all_close(out, expected, N * COLUMNS, 1e-12, dense_norm(N * COLUMNS, expected));
+}
+
 TEST(a_projection_is_a_product_of_three)
 {
     enum { ROWS = 37, COLUMNS = 91 };
