@@ -8,6 +8,10 @@
 
 #include <stdbool.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /// Operands, row-major without gaps; everything is borrowed.
 typedef struct bb_row_product {
     bb_index columns, depth;
@@ -22,5 +26,9 @@ typedef struct bb_row_product {
 /// those of one grain. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_row_product_run(const bb_row_product *product, bb_index rows,
                                         bb_index grain);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

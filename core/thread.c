@@ -239,3 +239,53 @@ bb_status bb_thread_copy(void *target, const void *source, size_t bytes)
     copying work = {target, source};
     return bb_thread_ranges((bb_index)bytes, COPIED_BYTES, copy_range, &work);
 }
+
+struct bb_side_thread {
+    pthread_t thread;
+    bb_task task;
+    void *context;
+    bb_status status;
+    bb_status_record record;
+};
+
+static void *run_beside(void *argument)
+{
+    bb_side_thread *self = argument;
+    inside_loop = true;
+    is_worker = true;
+    self->status = self->task(self->context, 0);
+    bb_status_save(&self->record);
+    return NULL;
+}
+
+bb_status bb_side_thread_start(bb_task task, void *context, bb_side_thread **out)
+{
+    bb_status status = BB_OK;
+    bb_side_thread *self = NULL;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &self));
+    self->task = task;
+    self->context = context;
+    const int error = pthread_create(&self->thread, NULL, run_beside, self);
+    BB_REQUIRE(error == 0, error == EAGAIN ? BB_MEMORY : BB_INTERNAL,
+               "cannot start a thread (error %d)", error);
+    *out = self;
+    self = NULL;
+done:
+    BB_RELEASE(&self);
+    return status;
+}
+
+bb_status bb_side_thread_join(bb_side_thread **thread)
+{
+    if (*thread == NULL) {
+        return BB_OK;
+    }
+    pthread_join((*thread)->thread, NULL);
+    const bb_status status = (*thread)->status;
+    if (status != BB_OK) {
+        bb_status_restore(&(*thread)->record);
+    }
+    BB_RELEASE(thread);
+    return status;
+}

@@ -46,6 +46,16 @@ BB_CHECKED bb_status bb_thread_ranges(bb_index count, bb_index grain, bb_range_t
 /// as many at once. Errors: none of its own.
 BB_CHECKED bb_status bb_thread_copy(void *target, const void *source, size_t bytes);
 
+/// A thread beside the pool, for work on a device meanwhile.
+typedef struct bb_side_thread bb_side_thread;
+
+/// Runs task(context, 0) in a thread of its own, whose loops run on it alone. The caller's loops go
+/// on; no child process may be forked until bb_side_thread_join. Errors: BB_MEMORY, BB_INTERNAL.
+BB_CHECKED bb_status bb_side_thread_start(bb_task task, void *context, bb_side_thread **out);
+
+/// Waits for the task, returns its failure with its message, and frees the thread. Of NULL: BB_OK.
+BB_CHECKED bb_status bb_side_thread_join(bb_side_thread **thread);
+
 /// Joins the pool; loops afterwards run on the caller. Call before exit.
 void bb_threads_stop(void);
 

@@ -4,13 +4,51 @@
 #include "core/memory.h"
 #include "core/thread.h"
 
-enum { USUAL_BYTES = 32 << 20 };
+#include <pthread.h>
+
+enum { USUAL_BYTES = 32 << 20, SPARES = 4 };
 
 struct bb_transfer {
     bb_device *device;
     size_t bytes; // of a buffer
     void *buffers[2];
 };
+
+// Buffers of the usual size that transfers on cuda have left: to page-lock 64 MiB and to free it
+// takes 40 ms each, which is more than the solve of 10,000 measurements. The process's end frees
+// them.
+static struct {
+    pthread_mutex_t lock;
+    int count;
+    void *buffers[SPARES];
+} spares = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool is_shared(const bb_transfer *transfer)
+{
+    return transfer->bytes == USUAL_BYTES && bb_device_kind_of(transfer->device) == BB_DEVICE_CUDA;
+}
+
+static bb_status take_buffer(const bb_transfer *transfer, void **out)
+{
+    (void)pthread_mutex_lock(&spares.lock);
+    if (is_shared(transfer) && spares.count > 0) {
+        *out = spares.buffers[--spares.count];
+    }
+    (void)pthread_mutex_unlock(&spares.lock);
+    return *out != NULL ? BB_OK
+                        : bb_device_host_allocate(transfer->device, transfer->bytes, out);
+}
+
+static void leave_buffer(const bb_transfer *transfer, void **buffer)
+{
+    (void)pthread_mutex_lock(&spares.lock);
+    if (*buffer != NULL && is_shared(transfer) && spares.count < SPARES) {
+        spares.buffers[spares.count++] = *buffer;
+        *buffer = NULL;
+    }
+    (void)pthread_mutex_unlock(&spares.lock);
+    bb_device_host_release(transfer->device, buffer);
+}
 
 bb_status bb_transfer_create(bb_device *device, size_t bytes, bb_transfer **out)
 {
@@ -20,8 +58,8 @@ bb_status bb_transfer_create(bb_device *device, size_t bytes, bb_transfer **out)
     BB_TRY(BB_ZEROED(1, &transfer));
     transfer->device = device;
     transfer->bytes = bytes > 0 ? bytes : USUAL_BYTES;
-    BB_TRY(bb_device_host_allocate(device, transfer->bytes, &transfer->buffers[0]));
-    BB_TRY(bb_device_host_allocate(device, transfer->bytes, &transfer->buffers[1]));
+    BB_TRY(take_buffer(transfer, &transfer->buffers[0]));
+    BB_TRY(take_buffer(transfer, &transfer->buffers[1]));
     *out = transfer;
     transfer = NULL;
 done:
@@ -35,7 +73,7 @@ void bb_transfer_destroy(bb_transfer **transfer)
         return;
     }
     for (int b = 0; b < 2; ++b) {
-        bb_device_host_release((*transfer)->device, &(*transfer)->buffers[b]);
+        leave_buffer(*transfer, &(*transfer)->buffers[b]);
     }
     BB_RELEASE(transfer);
 }

@@ -2,9 +2,6 @@
 #include "physics/ao/target_commands.h"
 
 #include "core/memory.h"
-#include "core/row_product.h"
-
-enum { ROWS = 32 }; // of a task; fixed, so that sums do not depend on the threads
 
 const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomography,
                                                       bb_index target)
@@ -15,15 +12,10 @@ const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomog
 bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index target, bb_index n,
                                      const double *r, double *commands)
 {
-    const bb_projection *projection = tomography->projection;
     const bb_deformable_mirror *mirror = bb_target_commands_mirror(tomography, target);
-    if (projection != NULL) {
-        return projection->multiply(projection->context, mirror->actuator_count,
-                                    mirror->measurement_count, mirror->projector, n, r, commands);
-    }
     const bb_row_product product = {
         n, mirror->measurement_count, 1.0, mirror->projector, r, false, 0.0, commands};
-    return bb_row_product_run(&product, mirror->actuator_count, ROWS);
+    return bb_tomography_multiply(tomography, mirror->actuator_count, &product);
 }
 
 bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target, double *out)

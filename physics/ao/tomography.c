@@ -488,6 +488,15 @@ bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target
                                   mirror->measurement_count, mirror->projector, cee, voltages);
 }
 
+bb_status bb_tomography_multiply(const bb_tomography *tomography, bb_index rows,
+                                 const bb_row_product *product)
+{
+    enum { ROWS = 32 }; // of a task; fixed, so that sums do not depend on the threads
+    const bb_projection *projection = tomography->projection;
+    return projection != NULL ? projection->multiply(projection->context, rows, product)
+                              : bb_row_product_run(product, rows, ROWS);
+}
+
 bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, const double *cee,
                              bb_index wavelength_count, const double *wavelengths_m,
                              bb_tomography_score *score, bb_outcome *outcome)

@@ -11,6 +11,7 @@
 #ifndef BB_PHYSICS_AO_TOMOGRAPHY_H
 #define BB_PHYSICS_AO_TOMOGRAPHY_H
 
+#include "core/row_product.h"
 #include "physics/ao/covariance/measurement_noise.h"
 #include "physics/ao/covariance/slope_covariance.h"
 #include "physics/ao/mirrors/mirror_commands.h"
@@ -24,15 +25,17 @@ typedef enum bb_lgs_tilt {
     BB_LGS_TILT_UNKNOWN         ///< infinite variances, as a low-rank part; Cmm is the core
 } bb_lgs_tilt;
 
-/// Who multiplies by a projector in fp64, A the `weights` [rows][columns], all on the host: a
-/// device, say.
+/// Large products in fp64 of arrays on the host, made elsewhere: by a device.
 typedef struct bb_projection {
-    /// out [rows][rows] = A C A^T for a symmetric C [columns][columns].
+    /// out [rows][rows] = A C A^T for the `weights` A [rows][columns] and a symmetric C
+    /// [columns][columns].
     bb_status (*congruence)(void *context, bb_index rows, bb_index columns, const double *weights,
                             const double *symmetric, double *out);
-    /// out [rows][n] = A B for B [columns][n].
-    bb_status (*multiply)(void *context, bb_index rows, bb_index columns, const double *weights,
-                          bb_index n, const double *values, double *out);
+    /// `rows` rows of a product.
+    bb_status (*multiply)(void *context, bb_index rows, const bb_row_product *product);
+    /// out [rows][columns] += alpha S B^T for a source S [rows][n] and B `values` [columns][n].
+    bb_status (*add_source)(void *context, const bb_matrix_source *source, double alpha,
+                            bb_index columns, const double *values, double *out);
     void *context;
 } bb_projection;
 
@@ -63,7 +66,7 @@ typedef struct bb_tomography {
     bb_index target_count;
     bb_tomography_target *targets;   ///< [target_count]
     bb_mirror_commands *commands;    ///< of mirrors that correct together; NULL: one a target
-    const bb_projection *projection; ///< what projects residuals, borrowed; NULL: this host's cores
+    const bb_projection *projection; ///< of large products, borrowed; NULL: this host's cores
 } bb_tomography;
 
 /// Builds everything from a checked configuration (bb_ao_check), which must outlive it.
@@ -123,6 +126,11 @@ typedef struct bb_tomography_score {
     const double *boxes_rad; ///< [box_count] widths of square boxes
     double *ensquared;       ///< [wavelengths][box_count] share of the energy in them
 } bb_tomography_score;
+
+/// Computes `rows` rows of a product by the tomography's projection where it has one, else by all
+/// threads. Errors: BB_MEMORY, the projection's.
+BB_CHECKED bb_status bb_tomography_multiply(const bb_tomography *tomography, bb_index rows,
+                                            const bb_row_product *product);
 
 /// Scores a residual covariance `cee` of target `target`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target,

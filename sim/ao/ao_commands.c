@@ -51,6 +51,18 @@ bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluatio
                : bb_ao_mcao_rows(problem, target);
 }
 
+// Where a GPU has the reconstructor of a target, behind those of the targets before; NULL: the host
+// has it.
+static const void *find_resident(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
+                                 bb_index target)
+{
+    const double *r = evaluation->resident.r;
+    for (bb_index t = 0; r != NULL && !evaluation->shared && t < target; ++t) {
+        r += problem->targets[t].ctm->rows * problem->targets[t].ctm->columns;
+    }
+    return r;
+}
+
 // Nothing is made twice.
 static bb_status make_truth(bb_ao_commands *self, bb_index target)
 {
@@ -95,6 +107,7 @@ bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *eval
         out->weights = together->interaction[target];
     } else {
         out->r = bb_ao_evaluation_reconstructor(evaluation, target);
+        out->device_r = find_resident(self->problem, evaluation, target);
     }
 done:
     return status;

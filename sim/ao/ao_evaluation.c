@@ -61,6 +61,7 @@ void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets)
         BB_RELEASE(&evaluation->seen[t]);
     }
     BB_RELEASE(&evaluation->seen);
+    bb_factor_resident_release(&evaluation->resident);
 }
 
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)

@@ -7,7 +7,7 @@
 #include "physics/ao/tomography.h"
 #include "sim/ao/ao_study.h"
 #include "sim/output/checkpoint.h"
-#include "sim/pipelines/evaluation.h"
+#include "sim/pipelines/factor_problem.h"
 
 enum { BB_AO_PSF_PIXELS = 128 }; ///< edge of the central part of the image that is kept
 enum { BB_AO_FRAME_TIMES = 3 };  ///< median, 99th percentile, maximum
@@ -19,7 +19,8 @@ typedef struct bb_ao_evaluation {
     double **r; ///< [targets], each [m][n]; of a shared one the first only, of mirrors that
                 ///< correct together M [actuators][n] there; commands of each target's mirror
                 ///< [actuators][n] where `kind` says so
-    bb_residual_kind kind; ///< what `r` estimates (ao_commands.h), and its residual is of
+    bb_residual_kind kind;       ///< what `r` estimates (ao_commands.h), and its residual is of
+    bb_factor_resident resident; ///< `r` where it is only scored, on a GPU: every r[t] is NULL then
     double **seen;  ///< [targets], each [m][n]: D_t M of such mirrors (ao_mcao.h); NULL: `r` serves
     bool shared;    ///< one reconstructor corrects all targets
     double *strehl; ///< [targets][wavelengths], as the study scores

@@ -45,6 +45,7 @@ typedef struct bb_ao_extent {
     double projecting_s;   ///< of the rating, which a GPU does in no time
     double processes;      ///< that share what is dealt
     bool one_by_one; ///< pipelines are scored, and their estimates released, as they are solved
+    bool resident;   ///< likewise, and estimates stay on a GPU until then
     bb_ao_learn_planned learn;
     bb_night_planned night;
 } bb_ao_extent;

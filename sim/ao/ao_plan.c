@@ -16,8 +16,8 @@
 // So many reconstructors of all targets, with the commands that they are of.
 static bb_need estimates_of(const bb_ao_extent *span, double count)
 {
-    return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n *
-                                   (span->estimated + span->aimed)};
+    const double rows = span->resident ? 0.0 : span->estimated + span->aimed;
+    return (bb_need){.host_bytes = sizeof(double) * count * (double)span->n * rows};
 }
 
 // So many right-hand sides of mirrors that correct together.
@@ -277,6 +277,19 @@ static double dump_bytes(const char *names, const bb_ao_extent *span, bb_index p
     return 8.0 * values;
 }
 
+// Whether no reconstructor of a study comes to the host.
+static bool stays_on_device(const bb_ao_study *study, const char *dump)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    bool stays = bb_ao_storage_only_scores(study, dump);
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        stays = stays && bb_ao_storage_takes_as_solved(&pipelines[p]) &&
+                !bb_factor_pipelines_repeat(&study->pipelines, p) &&
+                bb_factor_device_serves(&study->solver.common, &pipelines[p], study->common.device);
+    }
+    return stays;
+}
+
 bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -291,6 +304,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     span.processes = is_spread ? (double)bb_process_grid_size(grid) : 1.0;
     span.one_by_one =
         (scores_on_device(ao) || is_spread) && !bb_ao_evaluation_is_kept(ao, options->dump);
+    span.resident = stays_on_device(ao, options->dump);
     BB_TRY(sum(ao, &span, plan, &need));
     bb_plan_set(plan, need);
     plan->gpus = ao->solver.common.gpus;

@@ -81,6 +81,7 @@ static bb_status prepare(bb_ao_work *work)
     BB_TRY(bb_factor_problem_prepare(&work->factor_problem));
     BB_TRY(bb_ao_storage_open(&work->factor_problem, study->common.device, work->problem,
                               &study->inflation, &work->storage));
+    work->storage.resident = work->on_device && bb_ao_storage_only_scores(study, work->dump);
     BB_TRY(
         bb_ao_scoring_open(study, work->problem, &work->storage, work->on_device, &work->scoring));
 done:
@@ -146,10 +147,13 @@ bb_status bb_ao_run(const void *written, const bb_run_options *options, bb_resul
     BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study.solver.common, NULL));
     BB_TRY(bb_factor_engine_open(&study.solver.common, &run.engine));
     BB_TRY(bb_ao_solve_open(work, &run.restart, &offer, &run.pipelines));
+    BB_TRY(bb_ao_solve_warm(&run.pipelines));
     begin = bb_clock_seconds();
     BB_TRY(build_problem(&run, results));
     bb_parts_log_phase("sensors, mirrors and tables", &begin);
     BB_TRY(announce(work));
+    BB_TRY(bb_ao_solve_await(&run.pipelines));
+    bb_parts_log_phase("kernels of the device", &begin);
     work->resumed = run.restart.resumed;
     BB_TRY(bb_parts_start(bb_ao_parts, &study, work, results));
     BB_TRY(prepare(work));

@@ -23,6 +23,7 @@ static bb_status open_scorer(bb_ao_scoring *self)
                                         &self->scorer));
     self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
                                        .multiply = bb_factor_device_scorer_multiply,
+                                       .add_source = bb_factor_device_scorer_add_source,
                                        .context = self->scorer};
     self->problem->projection = &self->projection;
 done:
@@ -482,14 +483,14 @@ bb_status bb_ao_scoring_late(bb_ao_scoring *self, const bb_ao_late *late,
     return rate_some(self, &asked, evaluations, count, correctable);
 }
 
-static bb_status project_noise(bb_ao_scoring *self, const bb_csr *noise, bb_index rows,
-                               const double *r, double *out)
+static bb_status project_noise(bb_ao_scoring *self, const bb_csr *noise,
+                               const bb_residual_task *task, double *out)
 {
     bb_status status = BB_OK;
     if (!self->on_device) {
-        return bb_residual_noise(noise, rows, r, out);
+        return bb_residual_noise(noise, bb_residual_task_rows(task), task->r, out);
     }
-    BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, rows, r, out));
+    BB_TRY(bb_factor_device_scorer_noise(self->scorer, noise, task, out));
 done:
     return status;
 }
@@ -505,12 +506,12 @@ bb_status bb_ao_scoring_noise(bb_ao_scoring *self, const bb_csr *noise,
     const bb_index size = bb_residual_task_size(&task);
     task.cee = out;
     if (task.weights == NULL) {
-        BB_TRY(project_noise(self, noise, rows, task.r, out));
+        BB_TRY(project_noise(self, noise, &task, out));
         goto done;
     }
     if (*own == NULL) {
         BB_TRY(BB_ALLOCATE(rows * rows, own));
-        BB_TRY(project_noise(self, noise, rows, task.r, *own));
+        BB_TRY(project_noise(self, noise, &task, *own));
     }
     memset(out, 0, (size_t)(size * size) * sizeof *out);
     BB_TRY(add_weighed(self, &task, *own));

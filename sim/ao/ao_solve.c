@@ -97,10 +97,40 @@ done:
     return status;
 }
 
+// In their order; a search warms the arithmetics that it tries.
+static bb_status warm_pipelines(void *context, bb_index unused)
+{
+    bb_status status = BB_OK;
+    const bb_ao_solve *run = context;
+    (void)unused;
+    for (bb_index i = 0; i < run->pipeline_count; ++i) {
+        const bb_index p = run->order[i];
+        if (!bb_factor_pipeline_finds_arithmetic(&run->pipelines[p])) {
+            BB_TRY(bb_factor_problem_warm(&run->work->study->solver.common, &run->pipelines[p],
+                                          run->work->evaluations[p].common.device));
+        }
+    }
+done:
+    return status;
+}
+
+bb_status bb_ao_solve_warm(bb_ao_solve *run)
+{
+    return run->work->on_device ? bb_side_thread_start(warm_pipelines, run, &run->warming) : BB_OK;
+}
+
+bb_status bb_ao_solve_await(bb_ao_solve *run)
+{
+    return bb_side_thread_join(&run->warming);
+}
+
 void bb_ao_solve_release(bb_ao_solve *run)
 {
     if (run->work == NULL) { // never opened
         return;
+    }
+    if (bb_ao_solve_await(run) != BB_OK) {
+        bb_status_clear(); // what ended the run came before
     }
     for (bb_index p = 0; run->work->evaluations != NULL && p < run->pipeline_count; ++p) {
         bb_ao_evaluation_release(&run->work->evaluations[p], run->work->study->targets.count);

@@ -6,6 +6,7 @@
 #ifndef BB_SIM_AO_AO_SOLVE_H
 #define BB_SIM_AO_AO_SOLVE_H
 
+#include "core/thread.h"
 #include "sim/ao/ao_run.h"
 #include "sim/pipelines/pipeline_restart.h"
 #include "sim/run/device_choice.h"
@@ -22,12 +23,20 @@ typedef struct bb_ao_solve {
     bool *warm;         ///< [pipeline_count] known from a study before
     bool keeps;         ///< reconstructors, which are read again when all are scored
     double *tile_norms; ///< of Cmm, NULL until a search asks for them
+    bb_side_thread *warming;
 } bb_ao_solve;
 
 /// Creates the evaluations of `work`, with their devices, and its trials. Errors: BB_MEMORY, those
 /// of bb_factor_device_choose.
 BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
                                       const bb_device_offer *offer, bb_ao_solve *out);
+
+/// Uses the kernels of all pipelines for the first time in a thread beside the caller's, who builds
+/// the problem meanwhile: on a GPU this takes as long as the solves of 17,000 measurements. Until
+/// bb_ao_solve_await no device may be used. Errors: those of bb_side_thread_start, and of
+/// bb_factor_problem_warm from bb_ao_solve_await.
+BB_CHECKED bb_status bb_ao_solve_warm(bb_ao_solve *run);
+BB_CHECKED bb_status bb_ao_solve_await(bb_ao_solve *run);
 
 /// Contents of a checkpoint of `work`, whose pipelines are computed in `order`.
 bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order);

@@ -7,6 +7,8 @@
 #include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_mcao.h"
 #include "sim/ao/ao_run.h"
+#include "sim/pipelines/narrow_sum.h"
+#include "sim/pipelines/slope_rounding.h"
 
 #include <math.h>
 
@@ -67,16 +69,45 @@ void bb_ao_storage_release(bb_ao_storage *self)
     BB_RELEASE(&self->groups);
 }
 
+bool bb_ao_storage_only_scores(const bb_ao_study *study, const char *dump)
+{
+    const bool whole = study->score == (int)BB_SCORE_PAIRS && bb_ao_whole_applies(study);
+    const bool shakes = study->error_terms.shake_arcsec > 0.0 || !isnan(study->shake_test_arcsec);
+    return !bb_ao_evaluation_is_kept(study, dump) && !whole && !shakes &&
+           !study->error_terms.minimum_variance && study->mirrors.count == 0 &&
+           study->correction != (int)BB_AO_CORRECTION_GLAO &&
+           study->learn.source == (int)BB_AO_LEARN_OFF &&
+           study->night.source == (int)BB_NIGHT_OFF && study->frame_times.frames == 0;
+}
+
+bool bb_ao_storage_takes_as_solved(const bb_factor_pipeline *pipeline)
+{
+    return pipeline->storage.codec < 0 && pipeline->stored != (int)BB_STORED_COMMANDS &&
+           !bb_slope_rounding_is_given(pipeline) && !bb_narrow_sum_is_given(pipeline) &&
+           !bb_factor_pipeline_searches(pipeline);
+}
+
+static bb_status solve(bb_ao_storage *self, const bb_factor_problem *factor_problem,
+                       const bb_factor_pipeline *pipeline, int correction, bool copied,
+                       bb_ao_evaluation *evaluation)
+{
+    bb_status status = BB_OK;
+    bb_factor_problem posed = *factor_problem;
+    if (self->resident && !copied && bb_ao_storage_takes_as_solved(pipeline)) {
+        posed.resident = &evaluation->resident;
+    }
+    bb_factor_storage_rest(&self->common);
+    BB_TRY(bb_factor_problem_solve(&posed, pipeline, evaluation->r, &evaluation->common));
+    bb_ao_evaluation_share(evaluation, correction, self->problem);
+done:
+    return status;
+}
+
 bb_status bb_ao_storage_solve(bb_ao_storage *self, const bb_factor_problem *factor_problem,
                               const bb_factor_pipeline *pipeline, int correction,
                               bb_ao_evaluation *evaluation)
 {
-    bb_status status = BB_OK;
-    bb_factor_storage_rest(&self->common);
-    BB_TRY(bb_factor_problem_solve(factor_problem, pipeline, evaluation->r, &evaluation->common));
-    bb_ao_evaluation_share(evaluation, correction, self->problem);
-done:
-    return status;
+    return solve(self, factor_problem, pipeline, correction, false, evaluation);
 }
 
 bb_status bb_ao_storage_copy(const bb_tomography *problem, const bb_ao_evaluation *solved,
@@ -114,7 +145,7 @@ bb_status bb_ao_storage_solve_once(bb_ao_storage *self, const bb_factor_problem 
     bb_status status = BB_OK;
     const bb_factor_pipeline *known = self->solved.pipeline;
     if (known == NULL || !bb_factor_pipeline_solves_alike(known, pipeline)) {
-        BB_TRY(bb_ao_storage_solve(self, factor_problem, pipeline, correction, evaluation));
+        BB_TRY(solve(self, factor_problem, pipeline, correction, keeps, evaluation));
         if (keeps && evaluation->common.outcome.kind == BB_OUTCOME_OK) {
             BB_TRY(keep_solved(self, pipeline, evaluation));
         }

@@ -17,6 +17,7 @@ typedef struct bb_ao_solved {
 /// Zero-initialise, then bb_ao_storage_open; release with bb_ao_storage_release.
 typedef struct bb_ao_storage {
     const bb_tomography *problem;
+    bool resident; ///< reconstructors that a GPU solves and nothing rounds are left there
     bb_ao_solved solved;
     bb_unknown_modes unknown;
     bb_index *groups; ///< [n] sensor and axis of a measurement, then the sizes of groups
@@ -30,6 +31,13 @@ BB_CHECKED bb_status bb_ao_storage_open(const bb_factor_problem *factor_problem,
                                         const bb_unknown_modes_config *inflation,
                                         bb_ao_storage *out);
 void bb_ao_storage_release(bb_ao_storage *self);
+
+/// Whether the reconstructors of a study are only scored, but for what a pipeline rounds: nothing
+/// reads, dumps, shakes or averages them on the host, and no whole residual is made of them.
+bool bb_ao_storage_only_scores(const bb_ao_study *study, const char *dump);
+
+/// Whether a pipeline of such a study takes its reconstructors as they are solved.
+bool bb_ao_storage_takes_as_solved(const bb_factor_pipeline *pipeline);
 
 /// Factors and solves as the pipeline says, into the evaluation's estimates and what shares them,
 /// where the evaluation computes; what rounding keeps of a device makes room before. Errors: those

@@ -574,14 +574,16 @@ static const struct {
     bb_status (*score)(bb_residual_scorer *scorer, bb_index count, const bb_residual_task *tasks);
     bb_status (*congruence)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
                             const double *weights, const double *symmetric, double *out);
-    bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
-                          const double *weights, bb_index n, const double *values, double *out);
-    bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m, const double *r,
-                       double *out);
+    bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, const bb_row_product *product);
+    bb_status (*add_source)(bb_residual_scorer *scorer, const bb_matrix_source *source,
+                            double alpha, bb_index columns, const double *values, double *out);
+    bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise,
+                       const bb_residual_task *task, double *out);
 } residuals = {
     BB_CUDA_TWIN(bb_residual_scorer_create),   BB_CUDA_TWIN(bb_residual_scorer_destroy),
     BB_CUDA_TWIN(bb_residual_scorer_score),    BB_CUDA_TWIN(bb_residual_scorer_congruence),
-    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_noise)};
+    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_add_source),
+    BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
 static const char no_residuals[] = "residuals on a device: this build has no CUDA";
 
@@ -636,24 +638,35 @@ done:
     return status;
 }
 
-bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows, bb_index columns,
-                                           const double *weights, bb_index n, const double *values,
-                                           double *out)
+bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows,
+                                           const bb_row_product *product)
 {
     bb_status status = BB_OK;
     const bb_factor_device_scorer *self = scorer;
     BB_REQUIRE(residuals.multiply != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.multiply(self->residuals, rows, columns, weights, n, values, out));
+    BB_TRY(residuals.multiply(self->residuals, rows, product));
+done:
+    return status;
+}
+
+bb_status bb_factor_device_scorer_add_source(void *scorer, const bb_matrix_source *source,
+                                             double alpha, bb_index columns, const double *values,
+                                             double *out)
+{
+    bb_status status = BB_OK;
+    const bb_factor_device_scorer *self = scorer;
+    BB_REQUIRE(residuals.add_source != NULL, BB_UNSUPPORTED, "%s", no_residuals);
+    BB_TRY(residuals.add_source(self->residuals, source, alpha, columns, values, out));
 done:
     return status;
 }
 
 bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer, const bb_csr *noise,
-                                        bb_index m, const double *r, double *out)
+                                        const bb_residual_task *task, double *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(residuals.noise != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.noise(scorer->residuals, noise, m, r, out));
+    BB_TRY(residuals.noise(scorer->residuals, noise, task, out));
 done:
     return status;
 }

@@ -112,18 +112,22 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
 BB_CHECKED bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,
                                                    const bb_residual_task *tasks);
 
-/// Products with a projector on the first device, as physics asks for them (bb_projection of
+/// Large products on the first device, as physics asks for them (bb_projection of
 /// physics/ao/tomography.h); `scorer` is a bb_factor_device_scorer. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_factor_device_scorer_congruence(void *scorer, bb_index rows,
                                                         bb_index columns, const double *weights,
                                                         const double *symmetric, double *out);
-BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows, bb_index columns,
-                                                      const double *weights, bb_index n,
-                                                      const double *values, double *out);
+BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows,
+                                                      const bb_row_product *product);
+
+BB_CHECKED bb_status bb_factor_device_scorer_add_source(void *scorer,
+                                                        const bb_matrix_source *source,
+                                                        double alpha, bb_index columns,
+                                                        const double *values, double *out);
 
 /// R N R^T of a sparse N on the first device. Errors: those of bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,
-                                                   const bb_csr *noise, bb_index m, const double *r,
-                                                   double *out);
+                                                   const bb_csr *noise,
+                                                   const bb_residual_task *task, double *out);
 
 #endif

@@ -15,6 +15,14 @@
 #include <stdio.h>
 #include <string.h>
 
+void bb_factor_resident_release(bb_factor_resident *self)
+{
+    if (self->device != NULL) {
+        bb_device_release(self->device, &self->r);
+    }
+    bb_device_close(&self->device);
+}
+
 static double find_noise_floor(const bb_factor_problem *problem)
 {
     double minimum = INFINITY;
@@ -140,9 +148,8 @@ static bool raise_precision(bb_factor_pipeline *pipeline)
     return true;
 }
 
-// The kernels of a pipeline and of all that may follow its failure, where an engine has kernels.
-static bb_status warm_levels(const bb_factor_problem *problem, const bb_factor_pipeline *pipeline,
-                             bb_device_kind device)
+bb_status bb_factor_problem_warm(const bb_factor_solver_config *solver,
+                                 const bb_factor_pipeline *pipeline, bb_device_kind device)
 {
     bb_status status = BB_OK;
     const bb_factor_engine_row *engine = bb_factor_engine_of(device);
@@ -152,7 +159,7 @@ static bb_status warm_levels(const bb_factor_problem *problem, const bb_factor_p
         return BB_OK;
     }
     do {
-        BB_TRY(engine->warm(problem->solver, &level));
+        BB_TRY(engine->warm(solver, &level));
     } while (pipeline->escalate && raise_precision(&level));
     bb_log_detail("pipeline %s: kernels made ready in %.3f s", pipeline->name,
                   bb_clock_seconds() - begin);
@@ -209,11 +216,15 @@ static bb_status solve_again(void *context)
     const repetition *again = context;
     bb_evaluation scratch = bb_evaluation_start(again->pipeline->name);
     bb_factor_effort spent = {0};
+    bb_factor_resident resident = {0};
+    bb_factor_problem problem = *again->problem;
     double **r = NULL;
     scratch.device = again->device;
+    problem.resident = problem.resident != NULL ? &resident : NULL;
     BB_TRY(BB_ZEROED(again->problem->target_count, &r));
-    BB_TRY(solve_once(again->problem, again->pipeline, r, &scratch, &spent));
+    BB_TRY(solve_once(&problem, again->pipeline, r, &scratch, &spent));
 done:
+    bb_factor_resident_release(&resident);
     for (bb_index t = 0; r != NULL && t < again->problem->target_count; ++t) {
         BB_RELEASE(&r[t]);
     }
@@ -253,7 +264,7 @@ bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
     }
     evaluation->factor.escalations = 0.0;
     evaluation->factor.tile_size = (double)problem->solver->tile;
-    BB_TRY(warm_levels(problem, pipeline, evaluation->device));
+    BB_TRY(bb_factor_problem_warm(problem->solver, pipeline, evaluation->device));
     const double begin = bb_clock_seconds();
     BB_TRY(solve_once(problem, &level, r, evaluation, &spent));
     while (pipeline->escalate && evaluation->outcome.kind != BB_OUTCOME_OK) {

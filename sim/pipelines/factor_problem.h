@@ -4,9 +4,18 @@
 #ifndef BB_SIM_PIPELINES_FACTOR_PROBLEM_H
 #define BB_SIM_PIPELINES_FACTOR_PROBLEM_H
 
+#include "core/device/device.h"
 #include "sim/pipelines/evaluation.h"
 #include "sim/pipelines/factor_pipeline.h"
 #include "solvers/factor/reconstructor.h"
+
+/// Reconstructors that stay on the first GPU, [rows of all targets][n] in fp64.
+typedef struct bb_factor_resident {
+    bb_device *device;
+    void *r; ///< NULL: there are none
+} bb_factor_resident;
+
+void bb_factor_resident_release(bb_factor_resident *self);
 
 /// What is solved; everything but `scale` and `noise_floor` is borrowed. Zero-initialise, then
 /// bb_factor_problem_prepare; release with bb_factor_problem_release.
@@ -23,7 +32,9 @@ typedef struct bb_factor_problem {
                               ///< found where a rule asks
     double *scale;            ///< [n] of the unit diagonal, NULL for none
     const struct bb_factor_engine *engine; ///< that factors on the cpu, NULL: this process's own
-    double noise_floor; ///< lower bound of the least eigenvalue of D A D, NaN unknown
+    bb_factor_resident *resident; ///< takes R where a GPU solves, and every r[t] stays NULL; NULL:
+                                  ///< R comes to the host
+    double noise_floor;           ///< lower bound of the least eigenvalue of D A D, NaN unknown
     bb_outcome outcome; ///< of the matrix by itself; where that is a failure, every pipeline's
 } bb_factor_problem;
 
@@ -37,6 +48,13 @@ void bb_factor_problem_release(bb_factor_problem *problem);
 /// Rows of all right-hand sides, those of the low-rank part among them.
 bb_index bb_factor_problem_sides(const bb_factor_problem *problem);
 
+/// First use of the kernels of a pipeline and of all that may follow its failure, where the device
+/// has kernels; nothing where they have been used. Not from two threads at once. Errors: those of
+/// bb_factor_warm.
+BB_CHECKED bb_status bb_factor_problem_warm(const bb_factor_solver_config *solver,
+                                            const bb_factor_pipeline *pipeline,
+                                            bb_device_kind device);
+
 /// Costs of all attempts of a pipeline: bytes of operators, operations, s.
 typedef struct bb_factor_effort {
     double bytes, flops, encode_seconds, solve_seconds;
@@ -44,13 +62,13 @@ typedef struct bb_factor_effort {
 
 /// Factors and solves as the pipeline says, with the solver's dither and, above 0, a draw's factors
 /// on the rows after the scale; the policy's map is that of the matrix without either. Allocates
-/// r[t] [m][n] for each target that is reached. With `escalate`, a failure is followed by x3
-/// throughout and then dp, and bytes, operations and seconds count all attempts; the outcome is the
-/// last one's, its detail says what went before. The first use of a device's kernels is not in the
-/// seconds. Bytes, operations, seconds, the report and a numerical failure go to `evaluation`, a
-/// rule without a tolerance where noise gives the matrix no floor (underdetermined) among them.
-/// Errors: BB_MEMORY, BB_INVALID (the policy's), BB_IO (a table's), the sources'. Owner of each
-/// r[t]: the caller, after a failure too.
+/// r[t] [m][n] for each target that is reached, or leaves them on the GPU (`resident`). With
+/// `escalate`, a failure is followed by x3 throughout and then dp, and bytes, operations and
+/// seconds count all attempts; the outcome is the last one's, its detail says what went before. The
+/// first use of a device's kernels is not in the seconds. Bytes, operations, seconds, the report
+/// and a numerical failure go to `evaluation`, a rule without a tolerance where noise gives the
+/// matrix no floor (underdetermined) among them. Errors: BB_MEMORY, BB_INVALID (the policy's),
+/// BB_IO (a table's), the sources'. Owner of each r[t]: the caller, after a failure too.
 BB_CHECKED bb_status bb_factor_problem_solve(const bb_factor_problem *problem,
                                              const bb_factor_pipeline *pipeline, double **r,
                                              bb_evaluation *evaluation);

@@ -32,7 +32,8 @@ bb_index bb_residual_task_rows(const bb_residual_task *task)
 bb_index bb_residual_task_shared(const bb_residual_task *tasks, bb_index count)
 {
     bb_index shared = 0;
-    while (shared < count && tasks[shared].rows > 0 && tasks[shared].r == tasks[0].r) {
+    while (shared < count && tasks[shared].rows > 0 && tasks[shared].r == tasks[0].r &&
+           tasks[shared].device_r == tasks[0].device_r) {
         ++shared;
     }
     return shared;

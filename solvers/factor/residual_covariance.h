@@ -24,7 +24,8 @@ extern "C" {
 /// Either plain, scored as (R Cmm - 2 Ctm) R^T, where q is m and r has m rows; or by R Cmm R^T,
 /// which tasks that follow one another with the same r share, and which weights need.
 typedef struct bb_residual_task {
-    const double *r;             ///< [rows][n]
+    const double *r;             ///< [rows][n]; NULL where a device has it
+    const void *device_r;        ///< the same on the first GPU of a scorer; NULL: `r` is read
     const bb_matrix_source *ctm; ///< m x n
     const bb_matrix_source *ctt; ///< q x q, B Ctt B^T; NULL: left out, and q is m
     double *cee;                 ///< [q][q], written, symmetric

@@ -34,8 +34,8 @@ bb_status send(const bb_residual_scorer *s, const void *values, size_t bytes, vo
     return bb_transfer_upload(s->gpus[0].transfer, *out, values, bytes);
 }
 
-bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, const double *r,
-               projection *work)
+bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m,
+               const bb_residual_task *task, projection *work)
 {
     const size_t entries = static_cast<size_t>(bb_csr_nonzeros(noise));
     const size_t n = static_cast<size_t>(noise->columns);
@@ -46,7 +46,9 @@ bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, con
         send(s, noise->row_start, (n + 1) * sizeof *noise->row_start, &work->row_start));
     BB_RETURN_IF_FAILED(send(s, noise->column, entries * sizeof *noise->column, &work->column));
     BB_RETURN_IF_FAILED(send(s, noise->value, entries * word, &work->value));
-    BB_RETURN_IF_FAILED(send(s, r, rows * n * word, &work->r));
+    if (task->device_r == nullptr) {
+        BB_RETURN_IF_FAILED(send(s, task->r, rows * n * word, &work->r));
+    }
     BB_RETURN_IF_FAILED(bb_device_allocate(s->gpus[0].device,
                                            rows * static_cast<size_t>(s->width) * word, &work->g));
     BB_RETURN_IF_FAILED(bb_device_allocate(s->gpus[0].device, rows * rows * word, &work->out));
@@ -54,10 +56,10 @@ bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, con
     return BB_OK;
 }
 
-bb_status add_panel(const bb_residual_scorer *s, const projection *work, bb_index m, bb_index begin)
+bb_status add_panel(const bb_residual_scorer *s, const projection *work, const double *r,
+                    bb_index m, bb_index begin)
 {
     const bb_index width = bb_residual_scorer_width(s, begin);
-    const double *r = static_cast<const double *>(work->r);
     double *g = static_cast<double *>(work->g);
     const dim3 grid(static_cast<unsigned>((width + threads - 1) / threads),
                     static_cast<unsigned>(m < 32768 ? m : 32768));
@@ -78,19 +80,20 @@ bb_status add_panel(const bb_residual_scorer *s, const projection *work, bb_inde
     return bb_residual_scorer_queue(s, &s->gpus[0], &p);
 }
 
-bb_status run(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, const double *r,
+bb_status run(const bb_residual_scorer *s, const bb_csr *noise, const bb_residual_task *task,
               projection *work, double *out)
 {
+    const bb_index m = bb_residual_task_rows(task);
     bb_matrix_source rows = {};
     rows.rows = m;
     rows.columns = s->n;
     bb_residual_task symmetric = {};
-    symmetric.r = r;
     symmetric.ctm = &rows;
     symmetric.cee = out;
-    BB_RETURN_IF_FAILED(open(s, noise, m, r, work));
+    BB_RETURN_IF_FAILED(open(s, noise, m, task, work));
+    const void *r = task->device_r != nullptr ? task->device_r : work->r;
     for (bb_index begin = 0; begin < s->n; begin += s->width) {
-        BB_RETURN_IF_FAILED(add_panel(s, work, m, begin));
+        BB_RETURN_IF_FAILED(add_panel(s, work, static_cast<const double *>(r), m, begin));
     }
     BB_RETURN_IF_FAILED(bb_residual_scorer_fetch(s, work->out, m * m, out));
     return bb_residual_task_close(&symmetric);
@@ -98,15 +101,15 @@ bb_status run(const bb_residual_scorer *s, const bb_csr *noise, bb_index m, cons
 
 } // namespace
 
-bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise, bb_index m,
-                                   const double *r, double *out)
+bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise,
+                                   const bb_residual_task *task, double *out)
 {
     projection work = {};
     if (noise->columns != scorer->n || noise->rows != scorer->n) {
         return bb_status_set(BB_INVALID, __FILE__, __LINE__, "noise of %td x %td, expected %td",
                              noise->rows, noise->columns, scorer->n);
     }
-    const bb_status status = run(scorer, noise, m, r, &work, out);
+    const bb_status status = run(scorer, noise, task, &work, out);
     void **const blocks[] = {&work.r,         &work.g,      &work.out,
                              &work.row_start, &work.column, &work.value};
     for (void **block : blocks) {

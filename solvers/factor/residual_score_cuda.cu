@@ -16,7 +16,8 @@ struct projecting {
     const bb_residual_scorer *scorer;
     bb_index rows, truths;                   // of R; truths of what shares it, 0: plain
     bb_device_source *ctm[BB_RESIDUAL_GPUS]; // of one estimate, or NULL
-    void *r[BB_RESIDUAL_GPUS];               // [rows][n]
+    void *r[BB_RESIDUAL_GPUS];               // [rows][n]; of the first GPU the task's, if it has it
+    bool resident;                           // it has
     void *panel[BB_RESIDUAL_GPUS];           // [n][width] of Cmm
     void *g[BB_RESIDUAL_GPUS];               // [rows][width]
     bb_residual_partials partials;
@@ -52,8 +53,13 @@ bb_status clear(const bb_residual_scorer *s, void *memory, bb_index items)
 }
 
 // Whether there is room for a first task and what shares its r, on a GPU as often as it is named.
-bb_status check_room(const bb_residual_scorer *s, bb_index rows, bb_index truths, bb_index size)
+bb_status check_room(const bb_residual_scorer *s, const bb_residual_task *first, bb_index truths,
+                     bb_index size)
 {
+    const bb_index rows = bb_residual_task_rows(first);
+    const double there = first->device_r != nullptr
+                             ? static_cast<double>(rows) * static_cast<double>(s->n * word)
+                             : 0.0;
     const double needed =
         bb_residual_covariance_device_need(s->count, s->n, rows, truths, size).device_bytes;
     for (bb_index g = 0; g < s->count; ++g) {
@@ -63,11 +69,12 @@ bb_status check_room(const bb_residual_scorer *s, bb_index rows, bb_index truths
             parts += s->gpus[other].ordinal == s->gpus[g].ordinal ? 1.0 : 0.0;
         }
         BB_RETURN_IF_FAILED(bb_device_describe(s->gpus[g].device, &report));
-        if (parts * needed > static_cast<double>(report.free_memory_bytes)) {
+        parts = parts * needed - (s->gpus[g].ordinal == s->gpus[0].ordinal ? there : 0.0);
+        if (parts > static_cast<double>(report.free_memory_bytes)) {
             return bb_status_set(
                 BB_MEMORY, __FILE__, __LINE__,
                 "memory of GPU %d: the score of %td x %td needs %.0f bytes, %.0f are free",
-                s->gpus[g].ordinal, rows, s->n, parts * needed,
+                s->gpus[g].ordinal, rows, s->n, parts,
                 static_cast<double>(report.free_memory_bytes));
         }
     }
@@ -106,6 +113,19 @@ bb_status fetch_parts(const projecting *work, bb_index g)
     return BB_OK;
 }
 
+// R of the first GPU to the others.
+bb_status copy_rows(const projecting *work)
+{
+    const bb_residual_scorer *s = work->scorer;
+    for (bb_index g = 1; g < s->count; ++g) {
+        BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[g]));
+        BB_CUDA_TRY(cudaMemcpyAsync(work->r[g], work->r[0],
+                                    static_cast<size_t>(work->rows * s->n) * word,
+                                    cudaMemcpyDefault, s->gpus[g].stream));
+    }
+    return BB_OK;
+}
+
 bb_status upload_rows(const double *r, const projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -131,7 +151,9 @@ bb_status open_projection(projecting *work)
     const bb_index columns = rows < work->truths ? work->truths : rows;
     for (bb_index g = 0; g < s->count; ++g) {
         const bb_residual_gpu *gpu = &s->gpus[g];
-        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * s->n, &work->r[g]));
+        if (g > 0 || !work->resident) {
+            BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * s->n, &work->r[g]));
+        }
         BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, s->n * s->width, &work->panel[g]));
         BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * s->width, &work->g[g]));
     }
@@ -145,6 +167,7 @@ void close_projection(projecting *work)
 {
     const bb_residual_scorer *s = work->scorer;
     (void)bb_residual_scorer_wait(s);
+    work->r[0] = work->resident ? nullptr : work->r[0];
     for (bb_index g = 0; g < s->count; ++g) {
         for (void **block : {&work->r[g], &work->panel[g], &work->g[g]}) {
             bb_device_release(s->gpus[g].device, block);
@@ -204,10 +227,12 @@ bb_status project_panel(const void *context, bb_index gpu, bb_index begin, doubl
     return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
 }
 
-bb_status project(const double *r, projecting *work)
+bb_status project(const bb_residual_task *task, projecting *work)
 {
+    work->resident = task->device_r != nullptr;
+    work->r[0] = const_cast<void *>(task->device_r);
     BB_RETURN_IF_FAILED(open_projection(work));
-    BB_RETURN_IF_FAILED(upload_rows(r, work));
+    BB_RETURN_IF_FAILED(work->resident ? copy_rows(work) : upload_rows(task->r, work));
     return bb_residual_partials_add(&work->partials, work->rows * work->rows, project_panel, work,
                                     work->product);
 }
@@ -217,9 +242,9 @@ bb_status score_one(const bb_residual_scorer *s, const bb_residual_task *task)
     projecting work = {};
     work.scorer = s;
     work.rows = bb_residual_task_rows(task);
-    bb_status status = check_room(s, work.rows, 0, 0);
+    bb_status status = check_room(s, task, 0, 0);
     status = status == BB_OK ? create_sources(s, task->ctm, work.ctm) : status;
-    status = status == BB_OK ? project(task->r, &work) : status;
+    status = status == BB_OK ? project(task, &work) : status;
     status = status == BB_OK
                  ? bb_residual_scorer_fetch(s, work.product, work.rows * work.rows, task->cee)
                  : status;
@@ -384,8 +409,8 @@ bb_status score_shared(const bb_residual_scorer *s, bb_index count, const bb_res
         work.truths = work.truths < tasks[t].ctm->rows ? tasks[t].ctm->rows : work.truths;
         size = size < q ? q : size;
     }
-    bb_status status = check_room(s, work.rows, work.truths, size);
-    status = status == BB_OK ? project(tasks[0].r, &work) : status;
+    bb_status status = check_room(s, tasks, work.truths, size);
+    status = status == BB_OK ? project(tasks, &work) : status;
     for (bb_index t = 0; t < count && status == BB_OK; ++t) {
         status = score_weighed(&tasks[t], &work);
     }

@@ -18,6 +18,7 @@
 #define BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H
 
 #include "core/csr.h"
+#include "core/row_product.h"
 #include "solvers/factor/residual_covariance.h"
 
 #ifdef __cplusplus
@@ -48,15 +49,22 @@ BB_CHECKED bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, b
                                                    bb_index columns, const double *weights,
                                                    const double *symmetric, double *out);
 
-/// out [rows][n] = A B for B `values` [columns][n], likewise.
+/// `rows` rows of a product of arrays on the host (core/row_product.h), with all of B on the first
+/// GPU. Errors: likewise.
 BB_CHECKED bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
-                                                 bb_index columns, const double *weights,
-                                                 bb_index n, const double *values, double *out);
+                                                 const bb_row_product *product);
 
-/// R N R^T, `out` [m][m], for R `r` [m][n] and a symmetric sparse N (residual_noise.h), on the
-/// host. Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.
+/// out [rows][columns] += alpha S B^T for a source S [rows][n], which is filled on the first GPU,
+/// and B `values` [columns][n]. Errors: likewise, the source's.
+BB_CHECKED bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer,
+                                                   const bb_matrix_source *source, double alpha,
+                                                   bb_index columns, const double *values,
+                                                   double *out);
+
+/// R N R^T, `out` [rows][rows] on the host, for the R of a task and a symmetric sparse N
+/// (residual_noise.h). Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_noise(bb_residual_scorer *scorer, const bb_csr *noise,
-                                              bb_index m, const double *r, double *out);
+                                              const bb_residual_task *task, double *out);
 
 #ifdef __cplusplus
 }

@@ -7,19 +7,13 @@ namespace
 {
 
 const bb_index panel_columns = 1024;
-const bb_index value_rows = 512; // of B in work
+const bb_index slab_values = bb_index{1} << 26; // of A and of C in work
 const size_t word = sizeof(double);
 
 // On the first GPU.
 bb_status multiply(const bb_residual_scorer *s, const bb_dense_product_cuda &p)
 {
     return bb_residual_scorer_queue(s, &s->gpus[0], &p);
-}
-
-bb_status clear(const bb_residual_scorer *s, void *memory, bb_index items)
-{
-    BB_CUDA_TRY(cudaMemsetAsync(memory, 0, static_cast<size_t>(items) * word, s->gpus[0].stream));
-    return BB_OK;
 }
 
 bb_status open_gpu(const bb_matrix_source *cmm, const bb_residual_scorer *scorer,
@@ -115,29 +109,57 @@ bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index c
                                                   columns, true));
 }
 
-// By some rows of B at a time, which stand one behind another in the host's memory.
-bb_status make_product(const bb_residual_scorer *s, bb_index rows, bb_index columns,
-                       const double *weights, bb_index n, const double *values, multiplying *work)
+// C <- alpha A op(B) + beta C for A in the host's memory or from a source.
+struct slabs {
+    bb_row_product product;
+    bb_index rows;
+    bb_device_source *source; // NULL: product.a
+    multiplying blocks;
+};
+
+bb_status load_rows(const bb_residual_scorer *s, const slabs *work, bb_index begin, bb_index count)
 {
-    const bb_index height = columns < value_rows ? columns : value_rows;
-    BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
-    BB_RETURN_IF_FAILED(
-        bb_residual_scorer_put(&s->gpus[0], weights, rows * columns, &work->weights));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, height * n, &work->values));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * n, &work->out));
-    BB_RETURN_IF_FAILED(clear(s, work->out, rows * n));
-    for (bb_index begin = 0; begin < columns; begin += height) {
-        const bb_index depth = columns - begin < height ? columns - begin : height;
-        BB_CUDA_TRY(cudaStreamSynchronize(s->gpus[0].stream)); // the rows before are multiplied
-        BB_RETURN_IF_FAILED(bb_transfer_upload(s->gpus[0].transfer, work->values,
-                                               values + begin * n,
-                                               static_cast<size_t>(depth * n) * word));
-        bb_dense_product_cuda p = bb_residual_scorer_product(work->weights, work->values, work->out,
-                                                             rows, n, depth, false);
-        p.a += begin;
-        p.a_stride = columns;
-        p.beta = 1.0;
+    const bb_residual_gpu *gpu = s->gpus;
+    const bb_index depth = work->product.depth;
+    if (work->source != nullptr) {
+        return bb_device_source_fill(
+            work->source, bb_stream_queue(gpu->stream), begin, 0,
+            bb_device_matrix(work->blocks.weights, BB_F64, count, depth, depth));
+    }
+    return bb_transfer_upload(gpu->transfer, work->blocks.weights, work->product.a + begin * depth,
+                              static_cast<size_t>(count * depth) * word);
+}
+
+// By some rows of A and C at a time, beside all of B.
+bb_status make_product(const bb_residual_scorer *s, slabs *work)
+{
+    const bb_residual_gpu *gpu = s->gpus;
+    const bb_row_product *product = &work->product;
+    const bb_index depth = product->depth;
+    const bb_index columns = product->columns;
+    const bb_index fitting = slab_values / (depth > columns ? depth : columns);
+    const bb_index most = fitting > 0 ? fitting : 1;
+    const bb_index height = work->rows < most ? work->rows : most;
+    multiplying *blocks = &work->blocks;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_use(gpu));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, product->b, depth * columns, &blocks->values));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * depth, &blocks->weights));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * columns, &blocks->out));
+    for (bb_index begin = 0; begin < work->rows; begin += height) {
+        const bb_index count = work->rows - begin < height ? work->rows - begin : height;
+        double *c = product->c + begin * columns;
+        BB_RETURN_IF_FAILED(load_rows(s, work, begin, count));
+        if (product->beta != 0.0) {
+            BB_RETURN_IF_FAILED(bb_transfer_upload(gpu->transfer, blocks->out, c,
+                                                   static_cast<size_t>(count * columns) * word));
+        }
+        bb_dense_product_cuda p =
+            bb_residual_scorer_product(blocks->weights, blocks->values, blocks->out, count, columns,
+                                       depth, product->transposed);
+        p.alpha = product->alpha;
+        p.beta = product->beta;
         BB_RETURN_IF_FAILED(multiply(s, p));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_fetch(s, blocks->out, count * columns, c));
     }
     return BB_OK;
 }
@@ -246,14 +268,27 @@ bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, bb_index row
     return status;
 }
 
-bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
-                                      const double *weights, bb_index n, const double *values,
-                                      double *out)
+bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
+                                      const bb_row_product *product)
 {
-    multiplying work = {};
-    bb_status status = make_product(scorer, rows, columns, weights, n, values, &work);
-    status = status == BB_OK ? bb_residual_scorer_fetch(scorer, work.out, rows * n, out) : status;
-    close_products(scorer, &work);
+    slabs work = {*product, rows, nullptr, {}};
+    const bb_status status = make_product(scorer, &work);
+    close_products(scorer, &work.blocks);
+    return status;
+}
+
+bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer, const bb_matrix_source *source,
+                                        double alpha, bb_index columns, const double *values,
+                                        double *out)
+{
+    slabs work = {{columns, source->columns, alpha, nullptr, values, true, 1.0, out},
+                  source->rows,
+                  nullptr,
+                  {}};
+    bb_status status = bb_device_source_create(source, scorer->gpus[0].device, &work.source);
+    status = status == BB_OK ? make_product(scorer, &work) : status;
+    close_products(scorer, &work.blocks);
+    bb_device_source_destroy(&work.source);
     return status;
 }
 

@@ -131,6 +131,42 @@ TEST(copies_are_whole)
     assert_memory_equal(source, target, BYTES);
 }
 
+static bb_status work_beside(void *context, bb_index index)
+{
+    atomic_int *seen = context;
+    assert_true(bb_thread_is_worker());
+    assert_int_equal(index, 0);
+    BB_RETURN_IF_FAILED(bb_thread_for(COUNT, visit, NULL));
+    while (atomic_load(seen) == 0) { // the caller's loop has run meanwhile
+    }
+    return fail_from_100(NULL, 100);
+}
+
+static bb_status see(void *context, bb_index index)
+{
+    (void)index;
+    atomic_fetch_add((atomic_int *)context, 1);
+    return BB_OK;
+}
+
+TEST(a_side_thread_runs_beside_the_callers_loops)
+{
+    atomic_int seen = 0;
+    bb_side_thread *thread = NULL;
+    check_ok(bb_side_thread_join(&thread));
+    check_ok(bb_threads_set(3));
+    memset(visits, 0, sizeof visits);
+    check_ok(bb_side_thread_start(work_beside, &seen, &thread));
+    check_ok(bb_thread_for(COUNT, see, &seen));
+    check_fails(bb_side_thread_join(&thread), BB_INVALID, "index 100 failed");
+    bb_threads_stop();
+    assert_null(thread);
+    assert_int_equal(seen, COUNT);
+    for (int i = 0; i < COUNT; ++i) {
+        assert_int_equal(visits[i], 1);
+    }
+}
+
 // Under the address sanitizer, of whose builds alone this is a test, a thread that is still
 // starting holds the lock of malloc.
 TEST(a_child_process_finds_no_lock_held)

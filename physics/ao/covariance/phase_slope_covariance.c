@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "physics/ao/covariance/phase_slope_covariance.h"
 
+#include "core/device/device.h"
 #include "core/memory.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
@@ -133,6 +134,40 @@ bb_status bb_phase_slope_covariance_add(const bb_atmosphere *atmosphere,
 {
     filling work = {atmosphere, points, guides, weight, first, out};
     return bb_thread_ranges(count, GRAIN, fill_rows, &work);
+}
+
+static bb_status fill_source(const bb_matrix_source *source, bb_index row, bb_index column,
+                             bb_view out)
+{
+    bb_status status = BB_OK;
+    const bb_phase_looks *looks = source->context;
+    const bb_index layers = looks->atmosphere->layer_count;
+    double *line = NULL; // [measurements]
+    BB_TRY(BB_ALLOCATE(source->columns, &line));
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        memset(line, 0, (size_t)source->columns * sizeof *line);
+        for (bb_index k = 0; k < looks->count; ++k) {
+            bb_phase_points points = looks->points;
+            points.layer += k * layers;
+            BB_TRY(bb_phase_slope_covariance_add(looks->atmosphere, &points, looks->guides,
+                                                 looks->weight[k], row + i, 1, line));
+        }
+        memcpy(bb_view_row(out, i), line + column, (size_t)out.shape[1] * sizeof *line);
+    }
+done:
+    BB_RELEASE(&line);
+    return status;
+}
+
+bb_matrix_source bb_phase_slope_covariance_source(const bb_phase_looks *looks)
+{
+    return (bb_matrix_source){.rows = looks->points.count,
+                              .columns = looks->guides->measurement_count,
+                              .name = "phase and slopes",
+                              .unit = "m arcsec",
+                              .fill = fill_source,
+                              .twin = BB_CUDA_TWIN(bb_phase_slope_covariance_twin),
+                              .context = looks};
 }
 
 bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides, double threads)

@@ -10,7 +10,12 @@
 #ifndef BB_PHYSICS_AO_COVARIANCE_PHASE_SLOPE_COVARIANCE_H
 #define BB_PHYSICS_AO_COVARIANCE_PHASE_SLOPE_COVARIANCE_H
 
+#include "core/matrix_source.h"
 #include "physics/ao/sensor_array.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /// Points of the pupil as one direction sees them; everything is borrowed.
 typedef struct bb_phase_points {
@@ -27,8 +32,29 @@ BB_CHECKED bb_status bb_phase_slope_covariance_add(const bb_atmosphere *atmosphe
                                                    const bb_sensor_array *guides, double weight,
                                                    bb_index first, bb_index count, double *out);
 
+/// The weighted sum of that matrix over looks; everything is borrowed.
+typedef struct bb_phase_looks {
+    const bb_atmosphere *atmosphere;
+    const bb_sensor_array *guides;
+    bb_phase_points points; ///< `layer` is [count][layers], of one look after the other
+    bb_index count;
+    const double *weight; ///< [count]
+} bb_phase_looks;
+
+/// It as a source [points][measurements], of looks that outlive it.
+bb_matrix_source bb_phase_slope_covariance_source(const bb_phase_looks *looks);
+
+/// The source's twin on a cuda device, fp64 alone, with the bits of the host.
+BB_CHECKED bb_status bb_phase_slope_covariance_twin(const bb_matrix_source *source,
+                                                    struct bb_device *device,
+                                                    struct bb_device_source **out);
+
 /// Memory and time to add all rows of `points` points, without the matrix.
 bb_need bb_phase_slope_covariance_need(double points, const bb_sensor_array *guides,
                                        double threads);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -7,18 +7,16 @@
 // runs of one sensor and axis and launches one kernel a pair of runs; it neither allocates nor
 // waits. What a fill costs stands in slope_covariance_kernels_cuda.cu.
 #include "core/device/device_cuda.h"
-#include "core/memory.h"
 #include "physics/ao/covariance/slope_covariance_kernels_cuda.h"
 #include "physics/ao/covariance/slope_covariance_pairs.h"
+#include "physics/ao/covariance/twin_block_cuda.h"
 
 #include <cmath>
-#include <cstring>
 
 namespace
 {
 
 const int terms = BB_STRUCTURE_DEGREE + 1;
-const size_t alignment = 256;
 
 struct twin_sensor {
     const int32_t *subaperture;   // [lenslets][lenslets]
@@ -134,37 +132,13 @@ bb_status fill(const bb_device_source *source, bb_queue *stream, bb_index row, b
     return BB_OK;
 }
 
-// Lays pieces out in one block. Walked twice: to count the bytes, and with a host copy to fill.
-struct arena {
-    char *host;
-    char *device;
-    size_t used;
-};
-
-template <typename Item> Item *take(arena *a, bb_index count, const Item **device)
-{
-    const size_t index = a->used;
-    a->used += (static_cast<size_t>(count) * sizeof(Item) + alignment - 1) / alignment * alignment;
-    *device = reinterpret_cast<const Item *>(a->device + index);
-    return a->host == nullptr ? nullptr : reinterpret_cast<Item *>(a->host + index);
-}
-
-template <typename Item> const Item *put(arena *a, const Item *origin, bb_index count)
-{
-    const Item *device = nullptr;
-    Item *host = take(a, count, &device);
-    if (host != nullptr) {
-        std::memcpy(host, origin, static_cast<size_t>(count) * sizeof(Item));
-    }
-    return device;
-}
-
-twin_sensor put_sensor(arena *a, const bb_slope_covariance *host, const bb_sensor *sensor)
+twin_sensor put_sensor(bb_twin_block *block, const bb_slope_covariance *host,
+                       const bb_sensor *sensor)
 {
     twin_sensor out = {};
     const bb_index edge = sensor->lenslets;
-    int32_t *subaperture = take(a, edge * edge, &out.subaperture);
-    int32_t *site = take(a, sensor->count, &out.site);
+    int32_t *subaperture = bb_twin_block_take(block, edge * edge, &out.subaperture);
+    int32_t *site = bb_twin_block_take(block, sensor->count, &out.site);
     for (bb_index k = 0; subaperture != nullptr && k < edge * edge; ++k) {
         subaperture[k] = -1;
     }
@@ -174,42 +148,44 @@ twin_sensor put_sensor(arena *a, const bb_slope_covariance *host, const bb_senso
         subaperture[sensor->site[i] / stride * edge + sensor->site[i] % stride] =
             static_cast<int32_t>(i);
     }
-    out.layer = put(a, sensor->layer, host->parts.atmosphere->layer_count);
+    out.layer = bb_twin_block_put(block, sensor->layer, host->parts.atmosphere->layer_count);
     if (host->parts.noise != nullptr) {
-        out.noise = put(a, host->parts.noise->subaperture + sensor->first / 2, sensor->count);
+        out.noise = bb_twin_block_put(block, host->parts.noise->subaperture + sensor->first / 2,
+                                      sensor->count);
     }
     return out;
 }
 
-twin_table put_table(arena *a, const bb_displacement_table *table)
+twin_table put_table(bb_twin_block *block, const bb_displacement_table *table)
 {
     twin_table out = {};
     if (table->crossed != nullptr) {
         const bb_index values = table->edge * table->edge;
-        out.values[0] = put(a, table->parallel[BB_AXIS_X], values);
-        out.values[1] = put(a, table->parallel[BB_AXIS_Y], values);
-        out.values[2] = put(a, table->crossed, values);
+        out.values[0] = bb_twin_block_put(block, table->parallel[BB_AXIS_X], values);
+        out.values[1] = bb_twin_block_put(block, table->parallel[BB_AXIS_Y], values);
+        out.values[2] = bb_twin_block_put(block, table->crossed, values);
     }
     return out;
 }
 
-void lay_out(arena *a, twin *t)
+void lay_out(bb_twin_block *block, void *context)
 {
+    twin *t = static_cast<twin *>(context);
     const bb_slope_covariance_parts *parts = &t->host->parts;
     const bb_atmosphere *atmosphere = parts->atmosphere;
-    a->used = 0;
     t->structure = atmosphere->structure;
-    t->structure.coefficients = put(a, atmosphere->structure.coefficients,
-                                    static_cast<bb_index>(BB_STRUCTURE_INTERVALS + 2) * terms);
-    t->strength = put(a, atmosphere->strength, atmosphere->layer_count);
+    t->structure.coefficients =
+        bb_twin_block_put(block, atmosphere->structure.coefficients,
+                          static_cast<bb_index>(BB_STRUCTURE_INTERVALS + 2) * terms);
+    t->strength = bb_twin_block_put(block, atmosphere->strength, atmosphere->layer_count);
     for (bb_index s = 0; s < parts->rows->sensor_count; ++s) {
-        t->sensors[0][s] = put_sensor(a, t->host, &parts->rows->sensors[s]);
+        t->sensors[0][s] = put_sensor(block, t->host, &parts->rows->sensors[s]);
     }
     for (bb_index s = 0; t->sensors[1] != t->sensors[0] && s < parts->columns->sensor_count; ++s) {
-        t->sensors[1][s] = put_sensor(a, t->host, &parts->columns->sensors[s]);
+        t->sensors[1][s] = put_sensor(block, t->host, &parts->columns->sensors[s]);
     }
     for (bb_index p = 0; p < t->host->pair_count; ++p) {
-        t->tables[p] = put_table(a, &t->host->tables[p]);
+        t->tables[p] = put_table(block, &t->host->tables[p]);
     }
 }
 
@@ -242,29 +218,11 @@ int place_window(const bb_slope_covariance_parts *parts)
     return 1 + ((end - BB_DIRECT_OCTAVES - lowest) << BB_STRUCTURE_SPLIT_BITS);
 }
 
-bb_status prepare(twin *t)
-{
-    BB_CUDA_TRY(cudaGetDevice(&t->ordinal)); // the allocation made the device the current one
-    return bb_slope_covariance_kernels_prepare();
-}
-
 bb_status upload(twin *t)
 {
-    bb_status status = BB_OK;
-    void *copy = nullptr;
-    arena a = {};
-    lay_out(&a, t);
-    BB_TRY(bb_memory_zeroed(1, a.used, &copy));
-    BB_TRY(bb_device_allocate(t->device, a.used, &t->block));
-    BB_TRY(prepare(t));
-    a.host = static_cast<char *>(copy);
-    a.device = static_cast<char *>(t->block);
-    lay_out(&a, t);
-    BB_TRY(bb_device_upload(t->device, t->block, copy, a.used));
-    BB_TRY(bb_device_wait(t->device)); // fills come on other streams
-done:
-    bb_memory_release(&copy);
-    return status;
+    BB_RETURN_IF_FAILED(bb_twin_block_upload(t->device, lay_out, t, &t->block));
+    BB_CUDA_TRY(cudaGetDevice(&t->ordinal)); // the allocation made the device the current one
+    return bb_slope_covariance_kernels_prepare();
 }
 
 template <typename Item> bb_status make(bb_index count, Item **out)

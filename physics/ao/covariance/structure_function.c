@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "core/portable.h"
+#include "core/thread.h"
 #include "physics/ao/ao_constants.h"
 
 #include <gsl/gsl_sf_gamma.h>
@@ -113,29 +114,48 @@ static void fit_interval(bb_structure_law law, const void *context, double scale
     }
 }
 
-bb_status bb_structure_table_fit(bb_structure_law law, const void *context, double scale_m,
-                                 double far, bb_structure_table *out)
-{
-    bb_status status = BB_OK;
-    double *coefficients = NULL;
+typedef struct fitting {
+    bb_structure_law law;
+    const void *context;
+    double scale_m;
     double cosines[COUNT][COUNT];
-    for (int k = 0; k < COUNT; ++k) {
-        for (int i = 0; i < COUNT; ++i) {
-            cosines[k][i] = cos(BB_PI * k * (i + 0.5) / COUNT);
-        }
-    }
-    BB_TRY(BB_ZEROED((BB_STRUCTURE_INTERVALS + 2) * COUNT, &coefficients));
-    for (bb_index i = 0; i < BB_STRUCTURE_INTERVALS; ++i) {
+    double *coefficients; // [intervals + 2][COUNT]
+} fitting;
+
+static bb_status fit_intervals(void *context, bb_index begin, bb_index end)
+{
+    fitting *work = context;
+    for (bb_index i = begin; i < end; ++i) {
         const int octave = BB_STRUCTURE_LOW_OCTAVE + (int)(i >> BB_STRUCTURE_SPLIT_BITS);
         const double part = (double)(i & ((1 << BB_STRUCTURE_SPLIT_BITS) - 1));
         const double width = ldexp(1.0, octave - BB_STRUCTURE_SPLIT_BITS);
-        fit_interval(law, context, scale_m, ldexp(1.0, octave) + part * width, width, cosines,
-                     coefficients + (i + 1) * COUNT);
+        fit_interval(work->law, work->context, work->scale_m, ldexp(1.0, octave) + part * width,
+                     width, work->cosines, work->coefficients + (i + 1) * COUNT);
     }
+    return BB_OK;
+}
+
+bb_status bb_structure_table_fit(bb_structure_law law, const void *context, double scale_m,
+                                 double far, bb_structure_table *out)
+{
+    enum { GRAIN = 8 };
+    bb_status status = BB_OK;
+    double *coefficients = NULL;
+    fitting work = {.law = law, .context = context, .scale_m = scale_m};
+    for (int k = 0; k < COUNT; ++k) {
+        for (int i = 0; i < COUNT; ++i) {
+            work.cosines[k][i] = cos(BB_PI * k * (i + 0.5) / COUNT);
+        }
+    }
+    BB_TRY(BB_ZEROED((BB_STRUCTURE_INTERVALS + 2) * COUNT, &coefficients));
+    work.coefficients = coefficients;
+    BB_TRY(bb_thread_ranges(BB_STRUCTURE_INTERVALS, GRAIN, fit_intervals, &work));
     coefficients[(BB_STRUCTURE_INTERVALS + 1) * COUNT] = far;
     *out = (bb_structure_table){.inverse_square_scale = 1.0 / (scale_m * scale_m),
                                 .coefficients = coefficients};
+    coefficients = NULL;
 done:
+    BB_RELEASE(&coefficients);
     return status;
 }
 

@@ -2,6 +2,8 @@
 #include "physics/ao/mirrors/deformable_mirror.h"
 
 #include "core/memory.h"
+#include "core/store.h"
+#include "core/text.h"
 #include "core/thread.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/mirrors/mirror_projector.h"
@@ -140,6 +142,77 @@ static bool moves(const double *interaction, bb_index items)
     return i < items;
 }
 
+// Of the annulus alone: a mask is not a text.
+static bb_status describe(const bb_deformable_mirror *mirror, const bb_pupil *pupil, bb_text *key)
+{
+    return bb_text_add(key,
+                       "mirror of %td lenslets: diameter %a, condition %a, obstruction %a, %s %a",
+                       mirror->lenslets, mirror->diameter_m, mirror->condition, pupil->obstruction,
+                       pupil->by_flux ? "flux" : "centre", pupil->threshold);
+}
+
+// The projector that a study before this one in the same process left.
+static bb_status find_projector(const char *key, bb_deformable_mirror *mirror, bool *found)
+{
+    bb_status status = BB_OK;
+    const bb_index items = mirror->actuator_count * mirror->measurement_count;
+    bb_index bytes = 0;
+    const double *kept = bb_store_find(key, &bytes);
+    *found = kept != NULL;
+    if (*found) {
+        BB_REQUIRE(bytes == (items + 1) * (bb_index)sizeof *kept, BB_INTERNAL,
+                   "a projector of %td values was kept as %td bytes", items, bytes);
+        BB_TRY(bb_thread_copy(mirror->projector, kept, (size_t)items * sizeof *kept));
+        mirror->dropped_modes = (bb_index)kept[items];
+    }
+done:
+    return status;
+}
+
+static bb_status keep_projector(const char *key, const bb_deformable_mirror *mirror)
+{
+    bb_status status = BB_OK;
+    const bb_index items = mirror->actuator_count * mirror->measurement_count;
+    const bb_index bytes = (items + 1) * (bb_index)sizeof(double);
+    double *block = NULL;
+    if (bb_store_has_room((double)bytes)) {
+        BB_TRY(BB_ALLOCATE(items + 1, &block));
+        BB_TRY(bb_thread_copy(block, mirror->projector, (size_t)items * sizeof *block));
+        block[items] = (double)mirror->dropped_modes;
+        (void)bb_store_keep(key, (void **)&block, bytes);
+    }
+done:
+    BB_RELEASE(&block);
+    return status;
+}
+
+static bb_status make_projector(const bb_pupil *pupil, bb_deformable_mirror *mirror)
+{
+    bb_status status = BB_OK;
+    double *interaction = NULL;
+    double *from_axis = NULL; // [2][actuators] in lenslets
+    BB_TRY(BB_ALLOCATE(mirror->measurement_count * mirror->actuator_count, &interaction));
+    BB_TRY(bb_deformable_mirror_interaction(mirror, pupil, interaction));
+    BB_REQUIRE(moves(interaction, mirror->measurement_count * mirror->actuator_count), BB_INVALID,
+               "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
+               "valid subapertures",
+               mirror->lenslets);
+    BB_TRY(BB_ALLOCATE(2 * mirror->actuator_count, &from_axis));
+    for (bb_index i = 0; i < mirror->actuator_count; ++i) {
+        from_axis[i] = (double)mirror->column[i] - 0.5 * (double)mirror->lenslets;
+        from_axis[mirror->actuator_count + i] =
+            (double)mirror->row[i] - 0.5 * (double)mirror->lenslets;
+    }
+    const bb_actuator_places places = {from_axis, from_axis + mirror->actuator_count, NULL};
+    BB_TRY(bb_mirror_projector_make(mirror->measurement_count, mirror->actuator_count,
+                                    mirror->condition, &places, interaction, mirror->projector,
+                                    &mirror->dropped_modes, NULL));
+done:
+    BB_RELEASE(&interaction);
+    BB_RELEASE(&from_axis);
+    return status;
+}
+
 bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, bb_index lenslets,
                                       double condition, bb_deformable_mirror *out)
 {
@@ -149,8 +222,8 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
                                    .condition =
                                        isnan(condition) ? usual_condition(lenslets) : condition,
                                    .measurement_count = 2 * bb_subapertures_count(lenslets, pupil)};
-    double *interaction = NULL;
-    double *from_axis = NULL; // [2][actuators] in lenslets
+    bb_text key = {0};
+    bool found = false;
     BB_REQUIRE(isnan(condition) || condition > 1.0, BB_INVALID,
                "mirror condition %g, expected more than 1", condition);
     const bb_index actuators = bb_deformable_mirror_actuators(pupil, lenslets);
@@ -162,27 +235,21 @@ bb_status bb_deformable_mirror_create(double diameter_m, const bb_pupil *pupil, 
     BB_REQUIRE(mirror.measurement_count > 0 && mirror.actuator_count > 0, BB_INVALID,
                "a mirror of %td lenslets with obstruction %g has %td actuators and %td slopes",
                lenslets, pupil->obstruction, mirror.actuator_count, mirror.measurement_count);
-    BB_TRY(BB_ALLOCATE(mirror.measurement_count * mirror.actuator_count, &interaction));
     BB_TRY(BB_ALLOCATE(mirror.actuator_count * mirror.measurement_count, &mirror.projector));
-    BB_TRY(bb_deformable_mirror_interaction(&mirror, pupil, interaction));
-    BB_REQUIRE(moves(interaction, mirror.measurement_count * mirror.actuator_count), BB_INVALID,
-               "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
-               "valid subapertures",
-               lenslets);
-    BB_TRY(BB_ALLOCATE(2 * mirror.actuator_count, &from_axis));
-    for (bb_index i = 0; i < mirror.actuator_count; ++i) {
-        from_axis[i] = (double)mirror.column[i] - 0.5 * (double)lenslets;
-        from_axis[mirror.actuator_count + i] = (double)mirror.row[i] - 0.5 * (double)lenslets;
+    if (pupil->mask == NULL) {
+        BB_TRY(describe(&mirror, pupil, &key));
+        BB_TRY(find_projector(bb_text_string(&key), &mirror, &found));
     }
-    const bb_actuator_places places = {from_axis, from_axis + mirror.actuator_count, NULL};
-    BB_TRY(bb_mirror_projector_make(mirror.measurement_count, mirror.actuator_count,
-                                    mirror.condition, &places, interaction, mirror.projector,
-                                    &mirror.dropped_modes, NULL));
+    if (!found) {
+        BB_TRY(make_projector(pupil, &mirror));
+    }
+    if (!found && pupil->mask == NULL) {
+        BB_TRY(keep_projector(bb_text_string(&key), &mirror));
+    }
     *out = mirror;
     mirror = (bb_deformable_mirror){0};
 done:
-    BB_RELEASE(&interaction);
-    BB_RELEASE(&from_axis);
+    bb_text_release(&key);
     bb_deformable_mirror_release(&mirror);
     return status;
 }

@@ -16,6 +16,13 @@ bb_status bb_mirror_shape_create(const bb_deformable_mirror *mirror, bb_index po
     const double peak = bb_deformable_mirror_influence(mirror, 0.0);
     bb_mirror_shape shape = {.mirror = mirror, .points = points};
     BB_TRY(BB_ALLOCATE(points * corners, &shape.fall));
+    BB_TRY(BB_ZEROED(corners + 1, &shape.first));
+    for (bb_index k = 0; k < mirror->actuator_count; ++k) {
+        shape.first[mirror->row[k] + 1] = k + 1;
+    }
+    for (bb_index c = 0; c < corners; ++c) {
+        shape.first[c + 1] = shape.first[c + 1] > 0 ? shape.first[c + 1] : shape.first[c];
+    }
     for (bb_index i = 0; i < points; ++i) {
         for (bb_index c = 0; c < corners; ++c) {
             const double distance = position_m[i] + 0.5 * mirror->diameter_m - pitch * (double)c;
@@ -32,6 +39,7 @@ done:
 void bb_mirror_shape_release(bb_mirror_shape *shape)
 {
     BB_RELEASE(&shape->fall);
+    BB_RELEASE(&shape->first);
 }
 
 bb_status bb_mirror_shape_add(const bb_influence_axes *axes, const double *volts, double *wavefront)
@@ -71,12 +79,15 @@ done:
     return status;
 }
 
-double bb_mirror_shape_influence(const bb_mirror_shape *shape, bb_index k, bb_index i, bb_index j)
+void bb_mirror_shape_influences(const bb_mirror_shape *shape, bb_index i, bb_index j, double *out)
 {
     const bb_deformable_mirror *mirror = shape->mirror;
     const bb_index corners = mirror->lenslets + 1;
-    return bb_deformable_mirror_influence(mirror, 0.0) *
-           shape->fall[i * corners + mirror->column[k]] * shape->fall[j * corners + mirror->row[k]];
+    const double peak = bb_deformable_mirror_influence(mirror, 0.0);
+    for (bb_index k = 0; k < mirror->actuator_count; ++k) {
+        out[k] = peak * shape->fall[i * corners + mirror->column[k]] *
+                 shape->fall[j * corners + mirror->row[k]];
+    }
 }
 
 static void find_range(const double *values, bb_index count, double *low, double *high)

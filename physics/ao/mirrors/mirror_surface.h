@@ -22,6 +22,7 @@ typedef struct bb_mirror_shape {
     const bb_deformable_mirror *mirror;
     bb_index points; ///< along an edge
     double *fall;    ///< g [points][lenslets + 1]
+    bb_index *first; ///< [lenslets + 2] of the actuators on each row of corners
 } bb_mirror_shape;
 
 /// The grid's points stand at `position_m` [points] along both axes, from the middle of the pupil.
@@ -47,8 +48,8 @@ BB_CHECKED bb_status bb_mirror_shape_add(const bb_influence_axes *axes, const do
 BB_CHECKED bb_status bb_mirror_shape_make(const bb_mirror_shape *shape, const double *volts,
                                           double *wavefront);
 
-/// The influence of actuator `k` at point (i, j), m of wavefront per volt.
-double bb_mirror_shape_influence(const bb_mirror_shape *shape, bb_index k, bb_index i, bb_index j);
+/// The influence of all actuators at point (i, j), `out` [actuators], m of wavefront per volt.
+void bb_mirror_shape_influences(const bb_mirror_shape *shape, bb_index i, bb_index j, double *out);
 
 /// One mirror of the stack towards the direction.
 typedef struct bb_mirror_view {

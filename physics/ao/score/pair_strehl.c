@@ -193,10 +193,10 @@ static void reach_point(const bb_pair_field *field, bb_index j, bb_index q, doub
     const double *falls = field->shape->fall + j * corners;
     const double *twisted = field->twisted + q * field->actuators;
     memset(columns, 0, (size_t)corners * sizeof *columns);
-    for (bb_index a = 0; a < field->actuators; ++a) {
-        const double fall = falls[mirror->row[a]];
-        if (fall > reach) {
-            columns[mirror->column[a]] += fall * twisted[a];
+    for (bb_index row = 0; row < corners; ++row) {
+        const bb_index end = falls[row] > reach ? field->shape->first[row + 1] : 0;
+        for (bb_index a = field->shape->first[row]; a < end; ++a) {
+            columns[mirror->column[a]] += falls[row] * twisted[a];
         }
     }
 }
@@ -354,6 +354,15 @@ done:
     return status;
 }
 
+// The last rows first: they have the most pairs, and few tasks are left to fill up with.
+static bb_status sum_task(void *context, bb_index index)
+{
+    const pair_survey *survey = context;
+    const bb_index edge = survey->out->edge;
+    const bb_index begin = ((edge - 1) / survey->rows - index) * survey->rows;
+    return sum_pairs(context, begin, begin + survey->rows < edge ? begin + survey->rows : edge);
+}
+
 // g of one wavelength; where the comb has no pair, that of the next displacement inwards.
 static void divide(const pair_survey *survey, const double *weights, const double *sums,
                    double *ratio)
@@ -426,7 +435,7 @@ static bb_status sum_all(pair_survey *survey)
     BB_TRY(BB_ZEROED(TASKS, &survey->covariances));
     BB_TRY(BB_ZEROED(TASKS * planes * displacements(pairs), &survey->sums));
     BB_TRY(bb_thread_ranges(pairs->edge, survey->rows, find_variances, survey));
-    BB_TRY(bb_thread_ranges(pairs->edge, survey->rows, sum_pairs, survey));
+    BB_TRY(bb_thread_for((pairs->edge - 1) / survey->rows + 1, sum_task, survey));
     BB_TRY(gather(survey));
 done:
     bb_mirror_shape_release(&survey->shape);

@@ -2,7 +2,7 @@
 #include "physics/ao/score/whole_residual.h"
 
 #include "core/memory.h"
-#include "core/row_product.h"
+#include "core/thread.h"
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/phase_slope_covariance.h"
 #include "physics/ao/mirrors/mirror_surface.h"
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Rows of a task; points whose covariance with the slopes is worked on at a time. Both are fixed,
-// so that sums do not depend on the threads.
-enum { ROWS = 32, POINTS = 512 };
+// Points whose covariance with the slopes is worked on at a time, and actuators of a task that
+// turns the influence. Both are fixed, so that sums do not depend on the threads.
+enum { POINTS = 512, TURNED = 16 };
 
 // Values of the covariance of phase and slopes that are kept for the next estimate.
 static const bb_index most_kept = (bb_index)1 << 24;
@@ -26,22 +26,24 @@ struct bb_whole_residual {
     bb_index actuators; // of F
     bb_index own;       // of the target's own mirror
     bb_pair_comb comb;
-    double *x_m, *y_m; // [points] with light
+    double *x_m, *y_m;       // [points] with light
+    bb_phase_looks seen;     // of them
+    bb_matrix_source source; // of <phi s>
     bb_index looks;
     double *weight;         // [looks]
     bb_sensor_layer *layer; // [looks][layers] as the target sees them at the time of the correction
     bb_mirror_shape shape;  // of the own mirror on the comb
     double *influence;      // F [points][actuators]
     double *metric;         // [own][own]: mean of F^T F without that of F, of the own mirror
-    double *phase;          // <phi s> [points][n]; NULL: filled for each estimate
+    double *phase;          // <phi s> [points][n]; NULL: filled for each estimate, or by a device
     double *truth;          // Dx Ctt Dx^T [actuators][actuators]; NULL: mirrors together
     double *cross;          // B [actuators][n]; likewise
     double *stationary;     // [edge][edge]
 };
 
-static bb_status multiply(bb_index rows, bb_row_product product)
+static bb_status multiply(const bb_whole_residual *whole, bb_index rows, bb_row_product product)
 {
-    return bb_row_product_run(&product, rows, ROWS);
+    return bb_tomography_multiply(whole->tomography, rows, &product);
 }
 
 static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *looks)
@@ -68,8 +70,28 @@ static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *loo
         whole->layer[k].offset_x_m -= drift_m != NULL ? drift_m[k % layers][0] : 0.0;
         whole->layer[k].offset_y_m -= drift_m != NULL ? drift_m[k % layers][1] : 0.0;
     }
+    whole->seen = (bb_phase_looks){&whole->tomography->atmosphere,
+                                   &whole->tomography->guides,
+                                   {comb->count, whole->x_m, whole->y_m, whole->layer},
+                                   whole->looks,
+                                   whole->weight};
+    whole->source = bb_phase_slope_covariance_source(&whole->seen);
 done:
     return status;
+}
+
+// Of the points of rows begin..end of the comb.
+static bb_status fill_rows(void *context, bb_index begin, bb_index end)
+{
+    const bb_whole_residual *whole = context;
+    const bb_pair_comb *comb = &whole->comb;
+    for (bb_index j = begin; j < end; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            bb_mirror_shape_influences(&whole->shape, comb->column[k], j,
+                                       whole->influence + k * whole->actuators);
+        }
+    }
+    return BB_OK;
 }
 
 static bb_status fill_influence(bb_whole_residual *whole)
@@ -80,14 +102,7 @@ static bb_status fill_influence(bb_whole_residual *whole)
         bb_target_commands_mirror(whole->tomography, whole->target);
     BB_TRY(bb_mirror_shape_create(mirror, comb->edge, comb->position_m, &whole->shape));
     BB_TRY(BB_ALLOCATE(comb->count * whole->actuators, &whole->influence));
-    for (bb_index j = 0; j < comb->edge; ++j) {
-        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
-            for (bb_index a = 0; a < whole->actuators; ++a) {
-                whole->influence[k * whole->actuators + a] =
-                    bb_mirror_shape_influence(&whole->shape, a, comb->column[k], j);
-            }
-        }
-    }
+    BB_TRY(bb_thread_ranges(comb->edge, 1, fill_rows, whole));
 done:
     return status;
 }
@@ -116,6 +131,33 @@ done:
     return status;
 }
 
+typedef struct turning {
+    const bb_whole_residual *whole;
+    const double *share; // [points] of the light
+    double *out;         // [actuators][points]
+} turning;
+
+// Of actuators begin..end.
+static bb_status turn_rows(void *context, bb_index begin, bb_index end)
+{
+    const turning *work = context;
+    const bb_index points = work->whole->comb.count;
+    const bb_index actuators = work->whole->actuators;
+    double means[TURNED] = {0.0};
+    for (bb_index k = 0; k < points; ++k) {
+        for (bb_index a = begin; a < end; ++a) {
+            means[a - begin] += work->share[k] * work->whole->influence[k * actuators + a];
+        }
+    }
+    for (bb_index k = 0; k < points; ++k) {
+        for (bb_index a = begin; a < end; ++a) {
+            work->out[a * points + k] =
+                work->share[k] * (work->whole->influence[k * actuators + a] - means[a - begin]);
+        }
+    }
+    return BB_OK;
+}
+
 // Rows of w F' [actuators][points]: what sums an image of the pupil onto the mirror's influence.
 static bb_status turn_influence(const bb_whole_residual *whole, double *out)
 {
@@ -130,16 +172,11 @@ static bb_status turn_influence(const bb_whole_residual *whole, double *out)
             light += share[k];
         }
     }
-    for (bb_index a = 0; a < whole->actuators; ++a) {
-        double mean = 0.0;
-        for (bb_index k = 0; k < comb->count; ++k) {
-            mean += share[k] / light * whole->influence[k * whole->actuators + a];
-        }
-        for (bb_index k = 0; k < comb->count; ++k) {
-            out[a * comb->count + k] =
-                share[k] / light * (whole->influence[k * whole->actuators + a] - mean);
-        }
+    for (bb_index k = 0; k < comb->count; ++k) {
+        share[k] /= light;
     }
+    turning work = {whole, share, out};
+    BB_TRY(bb_thread_ranges(whole->actuators, TURNED, turn_rows, &work));
 done:
     BB_RELEASE(&share);
     return status;
@@ -154,8 +191,9 @@ static bb_status fill_metric(bb_whole_residual *whole)
     BB_TRY(BB_ALLOCATE(count * whole->comb.count, &turned));
     BB_TRY(BB_ALLOCATE(count * count, &whole->metric));
     BB_TRY(turn_influence(whole, turned));
-    BB_TRY(multiply(count, (bb_row_product){count, whole->comb.count, 1.0, turned, whole->influence,
-                                            false, 0.0, whole->metric}));
+    BB_TRY(multiply(whole, count,
+                    (bb_row_product){count, whole->comb.count, 1.0, turned, whole->influence, false,
+                                     0.0, whole->metric}));
 done:
     BB_RELEASE(&turned);
     return status;
@@ -213,7 +251,7 @@ static bb_status keep_phase(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
     const bb_index n = whole->tomography->guides.measurement_count;
-    if (whole->comb.count <= most_kept / n) {
+    if (whole->tomography->projection == NULL && whole->comb.count <= most_kept / n) {
         BB_TRY(BB_ALLOCATE(whole->comb.count * n, &whole->phase));
         BB_TRY(fill_phase(whole, 0, whole->comb.count, whole->phase));
     }
@@ -308,7 +346,7 @@ static bb_status find_commands(const bb_whole_residual *whole, const double *m,
     const bb_index n = whole->tomography->guides.measurement_count;
     double *known = NULL; // M B^T
     BB_TRY(BB_ALLOCATE(actuators * actuators, &known));
-    BB_TRY(multiply(actuators,
+    BB_TRY(multiply(whole, actuators,
                     (bb_row_product){actuators, n, 1.0, m, whole->cross, true, 0.0, known}));
     for (bb_index i = 0; i < actuators; ++i) {
         for (bb_index j = 0; j < actuators; ++j) {
@@ -332,9 +370,16 @@ static bb_status twist(const bb_whole_residual *whole, const double *m, const do
     const bb_index points = whole->comb.count;
     const bb_index actuators = whole->actuators;
     const bb_index n = whole->tomography->guides.measurement_count;
+    const bb_projection *projection = whole->tomography->projection;
     double *block = NULL; // [POINTS][n]
-    BB_TRY(multiply(points, (bb_row_product){actuators, actuators, 1.0, whole->influence, w, false,
-                                             0.0, twisted}));
+    BB_TRY(multiply(
+        whole, points,
+        (bb_row_product){actuators, actuators, 1.0, whole->influence, w, false, 0.0, twisted}));
+    if (projection != NULL) {
+        BB_TRY(projection->add_source(projection->context, &whole->source, -2.0, actuators, m,
+                                      twisted));
+        goto done;
+    }
     if (whole->phase == NULL) {
         BB_TRY(BB_ALLOCATE(POINTS * n, &block));
     }
@@ -346,8 +391,9 @@ static bb_status twist(const bb_whole_residual *whole, const double *m, const do
         } else {
             BB_TRY(fill_phase(whole, first, count, block));
         }
-        BB_TRY(multiply(count, (bb_row_product){actuators, n, -2.0, phase, m, true, 1.0,
-                                                twisted + first * actuators}));
+        BB_TRY(multiply(whole, count,
+                        (bb_row_product){actuators, n, -2.0, phase, m, true, 1.0,
+                                         twisted + first * actuators}));
     }
 done:
     BB_RELEASE(&block);
@@ -435,8 +481,9 @@ bb_status bb_whole_residual_project(const bb_whole_residual *whole, double *out)
     BB_TRY(turn_influence(whole, turned));
     BB_TRY(invert_metric(whole, inverse));
     BB_TRY(fill_phase(whole, 0, points, phase));
-    BB_TRY(multiply(count, (bb_row_product){n, points, 1.0, turned, phase, false, 0.0, sums}));
-    BB_TRY(multiply(count, (bb_row_product){n, count, 1.0, inverse, sums, false, 0.0, out}));
+    BB_TRY(
+        multiply(whole, count, (bb_row_product){n, points, 1.0, turned, phase, false, 0.0, sums}));
+    BB_TRY(multiply(whole, count, (bb_row_product){n, count, 1.0, inverse, sums, false, 0.0, out}));
 done:
     BB_RELEASE(&turned);
     BB_RELEASE(&inverse);

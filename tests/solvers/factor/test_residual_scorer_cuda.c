@@ -284,22 +284,54 @@ TEST(two_gpus_have_the_bits_of_one)
     assert_int_equal(found, 0);
 }
 
-// Rows of B in more than one part.
+// C <- 2 A op(B) - C / 2, by rows in more than one part where `rows` of `depth` fill a slab.
+static void check_product(bb_residual_scorer *scorer, bb_index rows, bb_index depth,
+                          bb_index columns, bool transposed)
+{
+    autofree double *a = dense_new(rows * depth);
+    autofree double *b = dense_new(depth * columns);
+    autofree double *expected = dense_new(rows * columns);
+    autofree double *out = dense_new(rows * columns);
+    dense_random(rows * depth, 31, a);
+    dense_random(depth * columns, 32, b);
+    dense_random(rows * columns, 33, out);
+    memcpy(expected, out, (size_t)(rows * columns) * sizeof *out);
+    const bb_row_product on_host = {columns, depth, 2.0, a, b, transposed, -0.5, expected};
+    const bb_row_product on_device = {columns, depth, 2.0, a, b, transposed, -0.5, out};
+    check_ok(bb_row_product_run(&on_host, rows, rows));
+    check_ok(bb_residual_scorer_multiply(scorer, rows, &on_device));
+    check_all_close(out, expected, rows * columns, 1e-12, sqrt((double)depth));
+}
+
 TEST(a_product_is_that_of_the_host)
 {
-    enum { ROWS = 13, COLUMNS = 1100, ITEMS = 57 };
     autocall(weighed_close) weighed_scene s;
-    autofree double *weights = dense_new(ROWS * COLUMNS);
-    autofree double *values = dense_new(COLUMNS * ITEMS);
-    autofree double *expected = dense_new(ROWS * ITEMS);
-    autofree double *out = dense_new(ROWS * ITEMS);
     weighed_open(&s);
-    dense_random(ROWS * COLUMNS, 31, weights);
-    dense_random(COLUMNS * ITEMS, 32, values);
-    weighed_multiply(ROWS, ITEMS, COLUMNS, weights, values, expected);
     autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.sources[0]);
-    check_ok(bb_residual_scorer_multiply(scorer, ROWS, COLUMNS, weights, ITEMS, values, out));
-    check_all_close(out, expected, ROWS * ITEMS, 1e-12, 100.0);
+    check_product(scorer, 13, 1100, 57, false);
+    check_product(scorer, 57, 131, 1100, true);
+    check_product(scorer, 3, (bb_index)1 << 25, 1, true); // two rows a slab
+}
+
+// C += -2 S B^T with the covariance as S, of whose rows a slab has all.
+TEST(a_source_is_multiplied_as_its_values)
+{
+    enum { N = 300, COLUMNS = 17 };
+    autocall(close_scene) scene s;
+    autofree double *values = dense_new(N * N);
+    autofree double *b = dense_new(COLUMNS * N);
+    autofree double *out = dense_new(N * COLUMNS);
+    autofree double *expected = dense_new(N * COLUMNS);
+    open_scene(N, 23, &s);
+    dense_random(COLUMNS * N, 41, b);
+    dense_random(N * COLUMNS, 42, out);
+    memcpy(expected, out, (size_t)(N * COLUMNS) * sizeof *out);
+    check_ok(bb_matrix_source_load(&s.cmm, values));
+    const bb_row_product product = {COLUMNS, N, -2.0, values, b, true, 1.0, expected};
+    check_ok(bb_row_product_run(&product, N, N));
+    autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.cmm);
+    check_ok(bb_residual_scorer_add_source(scorer, &s.cmm, -2.0, COLUMNS, b, out));
+    check_all_close(out, expected, N * COLUMNS, 1e-12, dense_norm(N * COLUMNS, expected));
 }
 
 TEST(a_projection_is_a_product_of_three)
@@ -332,6 +364,16 @@ TEST(a_projection_is_a_product_of_three)
     }
 }
 
+static void *upload_estimate(const scene *s)
+{
+    const size_t bytes = (size_t)(s->m * s->n) * sizeof *s->r;
+    void *out = NULL;
+    check_ok(bb_device_allocate(gpu, bytes, &out));
+    check_ok(bb_device_upload(gpu, out, s->r, bytes));
+    check_ok(bb_device_wait(gpu));
+    return out;
+}
+
 TEST(noise_alone_agrees_with_the_cpu)
 {
     autocall(close_scene) scene s;
@@ -348,8 +390,42 @@ TEST(noise_alone_agrees_with_the_cpu)
     autofree double *cee = dense_new(s.m * s.m);
     check_ok(bb_residual_noise(&sparse, s.m, s.r, expected));
     autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, devices, &s.cmm);
-    check_ok(bb_residual_scorer_noise(scorer, &sparse, s.m, s.r, cee));
+    const bb_residual_task task = {.r = s.r, .ctm = &s.ctm};
+    check_ok(bb_residual_scorer_noise(scorer, &sparse, &task, cee));
     assert_true(distance(&s, cee, expected) <= 1e-12 * dense_norm(s.m * s.m, expected));
+    void *device_r = upload_estimate(&s);
+    const bb_residual_task resident = {.device_r = device_r, .ctm = &s.ctm};
+    check_ok(bb_residual_scorer_noise(scorer, &sparse, &resident, expected));
+    assert_memory_equal(cee, expected, (size_t)(s.m * s.m) * sizeof *cee);
+    bb_device_release(gpu, &device_r);
+}
+
+// R of a task that the first GPU has, on any number of parts; it is there after.
+TEST(an_estimate_on_the_gpu_has_the_score_of_one_on_the_host)
+{
+    static const bb_index counts[] = {1, 3};
+    autocall(close_scene) scene s;
+    open_scene(2113, 200, &s);
+    const bb_index items = s.m * s.m;
+    void *device_r = upload_estimate(&s);
+    for (bb_index rows = 0; rows <= s.m; rows += s.m) { // plain, and by R Cmm R^T
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+            autofree double *expected = dense_new(items);
+            autofree double *cee = dense_new(items);
+            bb_residual_task task = {
+                .r = s.r, .ctm = &s.ctm, .ctt = &s.ctt, .cee = expected, .rows = rows};
+            autoptr(bb_residual_scorer) scorer =
+                new_object(bb_residual_scorer, counts[c], devices, &s.cmm);
+            check_ok(bb_residual_scorer_score(scorer, 1, &task));
+            task.r = NULL;
+            task.device_r = device_r;
+            task.cee = cee;
+            check_ok(bb_residual_scorer_score(scorer, 1, &task));
+            check_ok(bb_residual_scorer_score(scorer, 1, &task));
+            assert_memory_equal(cee, expected, (size_t)items * sizeof *cee);
+        }
+    }
+    bb_device_release(gpu, &device_r);
 }
 
 TEST(what_does_not_fit_is_refused)

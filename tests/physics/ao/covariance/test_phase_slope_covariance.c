@@ -95,3 +95,34 @@ TEST(rows_do_not_depend_on_their_block)
     check_ok(bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, 1.0, 2, 1, one));
     assert_memory_equal(one, all + 2 * k.n, (size_t)k.n * sizeof *one);
 }
+
+// Blocks of the source, of two looks, are those of the sum of both.
+TEST(a_source_sums_its_looks)
+{
+    enum { POINTS = 3, LOOKS = 2 };
+    const ao_case c = scene(BB_SLOPE_AVERAGED_GRADIENT);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
+    const double x[POINTS] = {0.3, -1.1, 1.9};
+    const double y[POINTS] = {0.2, 0.7, -0.4};
+    const double weight[LOOKS] = {0.7, 0.3};
+    const bb_index layers = k.atmosphere.layer_count;
+    autofree bb_sensor_layer *layer = new_array(bb_sensor_layer, LOOKS * layers);
+    autofree double *all = zeros(POINTS * k.n);
+    autofree double *block = doubles(2 * (k.n - 5));
+    for (bb_index l = 0; l < LOOKS * layers; ++l) {
+        layer[l] = k.truth.sensors[0].layer[l % layers];
+        layer[l].offset_x_m += l < layers ? 0.0 : 0.5;
+    }
+    for (bb_index l = 0; l < LOOKS; ++l) {
+        const bb_phase_points points = {POINTS, x, y, layer + l * layers};
+        check_ok(bb_phase_slope_covariance_add(&k.atmosphere, &points, &k.guides, weight[l], 0,
+                                               POINTS, all));
+    }
+    const bb_phase_looks looks = {&k.atmosphere, &k.guides, {POINTS, x, y, layer}, LOOKS, weight};
+    const bb_matrix_source source = bb_phase_slope_covariance_source(&looks);
+    check_ok(bb_matrix_source_fill(&source, 1, 5, bb_view_matrix(block, 2, k.n - 5)));
+    for (bb_index i = 0; i < 2; ++i) {
+        assert_memory_equal(block + i * (k.n - 5), all + (i + 1) * k.n + 5,
+                            (size_t)(k.n - 5) * sizeof *block);
+    }
+}

@@ -4,7 +4,9 @@
 // are the same.
 #include "core/device/device_source.h"
 #include "core/random.h"
+#include "physics/ao/covariance/phase_slope_covariance.h"
 #include "tests/device_pair.h"
+#include "tests/physics/ao/chain.h"
 #include "tests/physics/ao/sources.h"
 
 typedef struct window {
@@ -64,11 +66,11 @@ static bb_index draw(bb_index count, uint64_t index)
 }
 
 // The whole matrix, then windows of any size, place and stride.
-static void compare_source(const bb_matrix_source *host)
+static void compare_types(const bb_matrix_source *host, int types)
 {
     autoptr(bb_device_source) twin = new_object(bb_device_source, host, gpu);
     assert_true(twin->symmetric == host->symmetric && twin->rows == host->rows);
-    for (int t = 0; t < 2; ++t) {
+    for (int t = 0; t < types; ++t) {
         const bb_type type = t == 0 ? BB_F64 : BB_F32;
         compare(twin, host, (window){0, 0, host->rows, host->columns, 3}, type);
         for (uint64_t k = 0; k < 40; ++k) {
@@ -79,6 +81,45 @@ static void compare_source(const bb_matrix_source *host)
             compare(twin, host, w, type);
         }
     }
+}
+
+static void compare_source(const bb_matrix_source *host)
+{
+    compare_types(host, 2);
+}
+
+// Of phases at points, of which some lie on edges of subapertures, over two looks.
+static void compare_phases(int model)
+{
+    enum { POINTS = 70, LOOKS = 2 };
+    ao_case c = case_without_stars(4.0, 5);
+    add_star(&c, BB_GUIDE_STAR_LGS, 17.0, 3.0);
+    add_star(&c, BB_GUIDE_STAR_NGS, -9.0, 21.0);
+    c.stars[0].settings.altitude_km = 12.6; // the cone is a tip on the upper layer
+    c.stars[0].rotation_deg = 20.0;
+    c.stars[1].lenslets = 4;
+    c.sensors.slope_model = model;
+    add_target(&c, 6.0, -4.0);
+    autocall(chain_release) chain k = chain_assemble(&c, false);
+    const bb_index layers = k.atmosphere.layer_count;
+    autofree bb_sensor_layer *layer = new_array(bb_sensor_layer, LOOKS * layers);
+    double x[POINTS], y[POINTS];
+    const double weight[LOOKS] = {0.7, 0.3};
+    fill_array(x, POINTS, i, 0.4 * (double)(i % 10) - 1.9);
+    fill_array(y, POINTS, i, 0.4 * (double)(i / 10) - 1.2);
+    for (bb_index l = 0; l < LOOKS * layers; ++l) {
+        layer[l] = k.truth.sensors[0].layer[l % layers];
+        layer[l].offset_x_m += l < layers ? 0.0 : 0.21;
+    }
+    const bb_phase_looks looks = {&k.atmosphere, &k.guides, {POINTS, x, y, layer}, LOOKS, weight};
+    const bb_matrix_source host = bb_phase_slope_covariance_source(&looks);
+    compare_types(&host, 1);
+}
+
+TEST(phases_have_the_bits_of_the_host)
+{
+    compare_phases(BB_SLOPE_POINT_DIFFERENCE);
+    compare_phases(BB_SLOPE_AVERAGED_GRADIENT);
 }
 
 static void compare_case(const ao_case *c)

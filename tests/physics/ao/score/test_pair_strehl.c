@@ -91,11 +91,9 @@ static point_list draw_points(const optics *o)
     check_ok(BB_ALLOCATE(grid->pupil_pixels, &out.weight));
     check_ok(BB_ALLOCATE(grid->pupil_pixels * grid->pupil_pixels, &out.covariance));
     for (bb_index k = 0; k < points * points; ++k) {
-        for (bb_index a = 0; pupil[k] > 0.0 && a < actuators; ++a) {
-            shapes[out.count * actuators + a] =
-                bb_mirror_shape_influence(&shape, a, k % points, k / points);
-        }
         if (pupil[k] > 0.0) {
+            bb_mirror_shape_influences(&shape, k % points, k / points,
+                                       shapes + out.count * actuators);
             out.weight[out.count++] = pupil[k];
         }
     }
