@@ -162,9 +162,7 @@ BB_CLONES static void add_squares(int bits, double step, const double *values, b
     const double divisor = bb_integer_divisor(step);
     for (bb_index b = 0; b < count; ++b) {
         for (int i = 0; i < BB_BLOCK; ++i) {
-            const double value = values[b * BB_BLOCK + i];
-            const double error =
-                bb_integer_clipped(bb_integer_steps(value, divisor, top), top) * step - value;
+            const double error = bb_integer_error(values[b * BB_BLOCK + i], step, divisor, top);
             sums[i] += error * error;
         }
     }

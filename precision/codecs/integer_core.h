@@ -83,4 +83,11 @@ double bb_integer_clipped(double steps, double top)
     return steps > top ? top : steps < -top ? -top : steps;
 }
 
+/// Decoded value less the value.
+BB_DEVICE_FUNCTION
+double bb_integer_error(double value, double step, double divisor, double top)
+{
+    return bb_integer_clipped(bb_integer_steps(value, divisor, top), top) * step - value;
+}
+
 #endif

@@ -376,8 +376,7 @@ __global__ void __launch_bounds__(threads)
         const double value = factor * values[column];
 #pragma unroll
         for (int c = 0; c < clips; ++c) {
-            const double steps = bb_integer_steps(value, bb_integer_divisor(step[c]), top);
-            const double error = bb_integer_clipped(steps, top) * step[c] - value;
+            const double error = bb_integer_error(value, step[c], bb_integer_divisor(step[c]), top);
             sums[c] += error * error;
         }
     }
