@@ -239,10 +239,10 @@ static bool has_kernel(const bb_response_config *config)
            (config->generator == (int)BB_GENERATOR_FEM && has_height(config));
 }
 
+// Factor of the finite elements, and tables of the closed-form kernel.
 static bb_status build_response(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
     bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
     BB_REQUIRE(plate || !bb_burl_map_wanted(&config->clamp->burls), BB_UNSUPPORTED,
                "clamp.burls: only response.generator: plate has burls");
@@ -271,7 +271,7 @@ done:
     return status;
 }
 
-bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out)
+bb_status bb_wafer_problem_start(const bb_wafer_config *config, bb_wafer_problem **out)
 {
     bb_status status = BB_OK;
     bb_wafer_problem *problem = NULL;
@@ -285,12 +285,29 @@ bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_proble
                                 0.5e-3 * config->wafer->diameter_mm,
                                 1e-3 * config->clamp->spacing_mm, &problem->probes));
     }
-    BB_TRY(build_response(config, problem));
+    BB_TRY(bb_temperature_grid_create(problem->mesh, &config->response->grid, &problem->grid));
     BB_TRY(build_metrology(config, problem));
     *out = problem;
     problem = NULL;
 done:
     bb_wafer_problem_destroy(&problem);
+    return status;
+}
+
+bb_status bb_wafer_problem_finish(const bb_wafer_config *config, bb_wafer_problem *problem)
+{
+    return build_response(config, problem);
+}
+
+bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_wafer_problem_start(config, out));
+    status = bb_wafer_problem_finish(config, *out);
+    if (status != BB_OK) {
+        bb_wafer_problem_destroy(out);
+    }
+done:
     return status;
 }
 

@@ -83,6 +83,13 @@ typedef struct bb_wafer_problem {
 /// Owner: the caller.
 BB_CHECKED bb_status bb_wafer_problem_create(const bb_wafer_config *config, bb_wafer_problem **out);
 
+/// The same in two steps: `start` leaves out what rows come from (response, membrane, plate), whose
+/// factor takes long; `finish` adds it, which no step of heat reads. Errors: those of both together
+/// are bb_wafer_problem_create's.
+BB_CHECKED bb_status bb_wafer_problem_start(const bb_wafer_config *config, bb_wafer_problem **out);
+BB_CHECKED bb_status bb_wafer_problem_finish(const bb_wafer_config *config,
+                                             bb_wafer_problem *problem);
+
 /// The heat alone: mesh, thermal model, scan, hood, ring and wafers; the rest stays zero. Errors
 /// and owner as bb_wafer_problem_create.
 BB_CHECKED bb_status bb_wafer_problem_create_heat(const bb_wafer_config *config,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/log.h"
+#include "core/thread.h"
 #include "sim/run/device_choice.h"
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_work.h"
@@ -8,17 +9,46 @@ static const bb_device_offer offer = {.work = "the matrix-vector product of wafe
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA) |
                                                BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
 
-static bb_status build_problem(bb_wafer_work *work)
+static bb_status build_problem(const bb_wafer_config *physics, bb_wafer_work *work)
 {
     bb_status status = BB_OK;
-    const bb_wafer_config physics = bb_wafer_study_physics(&work->study);
-    BB_TRY(bb_wafer_problem_create(&physics, &work->problem));
+    BB_TRY(bb_wafer_problem_start(physics, &work->problem));
     const bb_wafer_problem *problem = work->problem;
     bb_log_info("%td nodes, %td fields of which %td scored, response %td x %td, step limit %.3f ms",
                 problem->mesh->node_count, problem->scan->field_count, problem->scored_count,
                 problem->slit.field_points, problem->input_count,
                 1e3 * problem->thermal->stable_step);
 done:
+    return status;
+}
+
+// What rows come from is made by a thread beside those that heat.
+typedef struct building {
+    const bb_wafer_config *physics;
+    bb_wafer_problem *problem;
+} building;
+
+static bb_status finish_problem(void *context, bb_index index)
+{
+    const building *work = context;
+    (void)index;
+    return bb_wafer_problem_finish(work->physics, work->problem);
+}
+
+static bb_status heat(const bb_wafer_config *physics, bb_restart *restart, bb_wafer_work *work)
+{
+    bb_status status = BB_OK;
+    bb_side_thread *beside = NULL;
+    building response = {physics, work->problem};
+    BB_TRY(bb_side_thread_start(finish_problem, &response, &beside));
+    BB_TRY(bb_wafer_heating_resume(work->problem, restart, &work->heating));
+    bb_wafer_heating_refer(work->problem, &work->heating);
+    BB_TRY(bb_side_thread_join(&beside));
+done:
+    if (beside != NULL) { // the heating failed
+        const bb_status joined = bb_side_thread_join(&beside);
+        status = joined == BB_OK ? status : joined;
+    }
     return status;
 }
 
@@ -36,9 +66,9 @@ bb_status bb_wafer_experiment_run(const void *asked, const bb_run_options *optio
     bb_device_choice_announce(&offer, study->common.device, work.study.common.device);
     BB_TRY(bb_parts_start(bb_wafer_parts, &work.study, &work, results));
     BB_TRY(bb_wafer_work_open(study, &work));
-    BB_TRY(build_problem(&work));
-    BB_TRY(bb_wafer_heating_resume(work.problem, &restart, &work.heating));
-    bb_wafer_heating_refer(work.problem, &work.heating);
+    const bb_wafer_config physics = bb_wafer_study_physics(&work.study);
+    BB_TRY(build_problem(&physics, &work));
+    BB_TRY(heat(&physics, &restart, &work));
     BB_TRY(bb_wafer_work_compute(&work));
     BB_TRY(bb_parts_run(bb_wafer_parts, &work.study, &work, results));
 done:
