@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 namespace
 {
@@ -17,11 +19,72 @@ struct cuda_state {
     int ordinal;
     cudaStream_t stream;
     cudaEvent_t marks[2];
+    cudaDeviceProp properties; // asked for once: it takes a millisecond
 };
 
 cuda_state *as_cuda(void *state)
 {
     return static_cast<cuda_state *>(state);
+}
+
+// Released blocks of a GPU, kept for the next allocation of nearly their size: the driver takes
+// milliseconds to map or unmap gigabytes. They are given back when another allocation fails, when
+// somebody asks what is free, and with the last device.
+constexpr size_t least_kept = size_t{1} << 20;
+constexpr size_t most_kept = size_t{4} << 30; // of a block
+constexpr size_t all_kept = size_t{12} << 30;
+constexpr int most_gpus = 64;
+
+struct gpu_blocks {
+    std::mutex lock;
+    int devices; // open ones
+    std::map<void *, size_t> live;
+    std::multimap<size_t, void *> kept;
+    size_t kept_bytes;
+};
+gpu_blocks blocks_of[most_gpus];
+
+// With the lock, the GPU being the current one.
+void trim(gpu_blocks *blocks)
+{
+    for (const auto &block : blocks->kept) {
+        (void)cudaFree(block.second);
+    }
+    blocks->kept.clear();
+    blocks->kept_bytes = 0;
+}
+
+// A kept block of at least `bytes` and at most an eighth more.
+void *take_kept(gpu_blocks *blocks, size_t bytes)
+{
+    const auto found = blocks->kept.lower_bound(bytes);
+    if (found == blocks->kept.end() || found->first > bytes + bytes / 8) {
+        return nullptr;
+    }
+    void *block = found->second;
+    blocks->live[block] = found->first;
+    blocks->kept_bytes -= found->first;
+    blocks->kept.erase(found);
+    return block;
+}
+
+// Whether a block is kept. Nothing may be using it any more, as after cudaFree.
+bool keep(gpu_blocks *blocks, void *block)
+{
+    const auto found = blocks->live.find(block);
+    if (found == blocks->live.end()) {
+        return false;
+    }
+    const size_t bytes = found->second;
+    blocks->live.erase(found);
+    if (bytes > most_kept || blocks->kept_bytes + bytes > all_kept ||
+        cudaDeviceSynchronize() != cudaSuccess) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    blocks->kept.emplace(bytes, block);
+    blocks->kept_bytes += bytes;
+    return true;
 }
 
 bb_index cuda_count(char *reason, size_t reason_bytes)
@@ -53,12 +116,21 @@ void cuda_close(void **state)
     if (cuda->stream != nullptr) {
         (void)cudaStreamDestroy(cuda->stream);
     }
+    gpu_blocks *blocks = &blocks_of[cuda->ordinal];
+    {
+        const std::lock_guard<std::mutex> locked(blocks->lock);
+        if (--blocks->devices == 0) {
+            (void)cudaSetDevice(cuda->ordinal);
+            trim(blocks);
+        }
+    }
     bb_memory_release(state);
 }
 
 bb_status start_device(cuda_state *cuda)
 {
     BB_CUDA_TRY(cudaSetDevice(cuda->ordinal));
+    BB_CUDA_TRY(cudaGetDeviceProperties(&cuda->properties, cuda->ordinal));
     BB_CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking));
     BB_CUDA_TRY(cudaEventCreate(&cuda->marks[0]));
     BB_CUDA_TRY(cudaEventCreate(&cuda->marks[1]));
@@ -67,8 +139,16 @@ bb_status start_device(cuda_state *cuda)
 
 bb_status cuda_open(bb_index ordinal, void **state)
 {
+    if (ordinal >= most_gpus) {
+        return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__, "GPU %td, expected under %d",
+                             ordinal, most_gpus);
+    }
     BB_RETURN_IF_FAILED(bb_memory_zeroed(1, sizeof(cuda_state), state));
     as_cuda(*state)->ordinal = static_cast<int>(ordinal);
+    {
+        const std::lock_guard<std::mutex> locked(blocks_of[ordinal].lock);
+        ++blocks_of[ordinal].devices;
+    }
     bb_status status = start_device(as_cuda(*state));
     if (status != BB_OK) {
         cuda_close(state);
@@ -78,11 +158,11 @@ bb_status cuda_open(bb_index ordinal, void **state)
 
 bb_status cuda_report(void *state, bb_device_report *out)
 {
-    cudaDeviceProp properties;
+    const cudaDeviceProp &properties = as_cuda(state)->properties;
+    gpu_blocks *blocks = &blocks_of[as_cuda(state)->ordinal];
     int driver = 0;
     int runtime = 0;
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
-    BB_CUDA_TRY(cudaGetDeviceProperties(&properties, as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaDriverGetVersion(&driver));
     BB_CUDA_TRY(cudaRuntimeGetVersion(&runtime));
     *out = bb_device_report{};
@@ -96,6 +176,10 @@ bb_status cuda_report(void *state, bb_device_report *out)
     (void)std::snprintf(out->kernels, sizeof out->kernels, "%s", hopper ? "sm_90" : "portable");
     BB_CUDA_TRY(cudaDeviceGetPCIBusId(out->bus, sizeof out->bus, as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaMemGetInfo(&out->free_memory_bytes, &out->memory_bytes));
+    {
+        const std::lock_guard<std::mutex> locked(blocks->lock);
+        out->free_memory_bytes += blocks->kept_bytes;
+    }
     out->units = properties.multiProcessorCount;
     return BB_OK;
 }
@@ -107,7 +191,20 @@ bb_status cuda_allocate(void *state, size_t bytes, void **out)
         return BB_OK;
     }
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
+    gpu_blocks *blocks = &blocks_of[as_cuda(state)->ordinal];
+    const std::lock_guard<std::mutex> locked(blocks->lock);
+    if (bytes >= least_kept) {
+        *out = take_kept(blocks, bytes);
+        if (*out != nullptr) {
+            return BB_OK;
+        }
+    }
     cudaError_t error = cudaMalloc(out, bytes);
+    if (error == cudaErrorMemoryAllocation && !blocks->kept.empty()) {
+        (void)cudaGetLastError();
+        trim(blocks);
+        error = cudaMalloc(out, bytes);
+    }
     if (error == cudaErrorMemoryAllocation) {
         size_t available = 0;
         size_t total = 0;
@@ -118,13 +215,20 @@ bb_status cuda_allocate(void *state, size_t bytes, void **out)
                              available, total);
     }
     BB_CUDA_TRY(error);
+    if (bytes >= least_kept) {
+        blocks->live[*out] = bytes;
+    }
     return BB_OK;
 }
 
 void cuda_release(void *state, void **block)
 {
+    gpu_blocks *blocks = &blocks_of[as_cuda(state)->ordinal];
     (void)cudaSetDevice(as_cuda(state)->ordinal);
-    (void)cudaFree(*block);
+    const std::lock_guard<std::mutex> locked(blocks->lock);
+    if (*block != nullptr && !keep(blocks, *block)) {
+        (void)cudaFree(*block);
+    }
     *block = nullptr;
 }
 
@@ -311,6 +415,15 @@ bb_status bb_device_cuda_takes_hopper(bool *out)
     }
     *out = has_hopper && major == 9 && minor == 0 && wish[0] == '0';
     return BB_OK;
+}
+
+void bb_device_cuda_trim(void)
+{
+    int device = 0;
+    if (cudaGetDevice(&device) == cudaSuccess && device < most_gpus) {
+        const std::lock_guard<std::mutex> locked(blocks_of[device].lock);
+        trim(&blocks_of[device]);
+    }
 }
 
 extern "C" const bb_device_ops bb_device_cuda_ops = {

@@ -26,6 +26,10 @@
 /// neither 0 nor 1), BB_UNSUPPORTED (a GPU before sm_80), BB_DEVICE.
 BB_CHECKED bb_status bb_device_cuda_takes_hopper(bool *out);
 
+/// Gives the memory that released blocks of the current GPU have back to it: before
+/// cudaMemGetInfo.
+void bb_device_cuda_trim(void);
+
 /// The stream of a queue, and the queue of a stream.
 inline cudaStream_t bb_queue_stream(bb_queue *queue)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/product_pipeline.h"
 
+#include "core/team.h"
 #include "sim/kernels/kernel_variants.h"
 
 #include <stdio.h>
@@ -362,6 +363,13 @@ bb_status bb_product_devices_vary(bb_product_devices *devices, const bb_kernel_k
     return bb_kernel_variants_create(kernels, wish, &devices->variants);
 }
 
+// Processes of a run share the GPUs of their host in turn.
+static bb_index ordinal_of(bb_device_kind kind)
+{
+    const bb_index count = kind == BB_DEVICE_CUDA ? bb_device_count(kind, NULL, 0) : 1;
+    return count > 1 ? bb_team_joined()->rank % count : 0;
+}
+
 bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_pipeline *pipeline,
                                   int study_device, bb_device_kind *out)
 {
@@ -369,7 +377,7 @@ bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_
     bb_status status = BB_OK;
     BB_TRY(bb_device_choice_make(&offer, study_device, pipeline->device, out));
     if (devices->opened[*out] == NULL) {
-        BB_TRY(bb_device_open(*out, 0, &devices->opened[*out]));
+        BB_TRY(bb_device_open(*out, ordinal_of(*out), &devices->opened[*out]));
     }
     if (*out == BB_DEVICE_OPENCL && devices->contexts[*out] == NULL) {
         BB_TRY(bb_kernel_context_create(devices->opened[*out], &devices->contexts[*out]));

@@ -88,7 +88,8 @@ BB_CHECKED bb_status bb_product_devices_vary(bb_product_devices *devices,
                                              const bb_kernel_keys *kernels,
                                              const bb_kernel_wish *wish);
 
-/// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open.
+/// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open: of
+/// several GPUs each process of a team takes the one of its rank.
 /// Errors as bb_device_choice_make and bb_device_open.
 BB_CHECKED bb_status bb_product_devices_open(bb_product_devices *devices,
                                              const bb_product_pipeline *pipeline, int study_device,

@@ -530,13 +530,26 @@ bb_need bb_thermal_need(const bb_wafer_material_config *wafer, const bb_mesh_con
         vectors_of(&span), bb_need_in_turn(bb_clamp_grid_need(span.nodes, span.ratio), assembling));
 }
 
+// In eight sums, which do not wait for each other, and then a tree of halves.
 static double weighted_sum(const double *weight, const double *value, bb_index count)
 {
-    double sum = 0.0;
-    for (bb_index i = 0; i < count; ++i) {
-        sum += weight[i] * value[i];
+    enum { LANES = 8 };
+    double sums[LANES] = {0.0};
+    bb_index i = 0;
+    for (; i + LANES <= count; i += LANES) {
+        for (int lane = 0; lane < LANES; ++lane) {
+            sums[lane] += weight[i + lane] * value[i + lane];
+        }
     }
-    return sum;
+    for (int lane = 0; i < count; ++i, ++lane) {
+        sums[lane] += weight[i] * value[i];
+    }
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        for (int lane = 0; lane < half; ++lane) {
+            sums[lane] += sums[lane + half];
+        }
+    }
+    return sums[0];
 }
 
 double bb_thermal_wafer_energy(const bb_thermal *thermal, const double *state)

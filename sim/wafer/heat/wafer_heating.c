@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "core/thread.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <math.h>
@@ -141,8 +142,23 @@ done:
 }
 
 // u is linear in S, so the mean of both ends of a step gives the mean displacement in it.
+typedef struct averaging {
+    const double *before, *after;
+    double *mean;
+} averaging;
+
+static bb_status average(void *context, bb_index begin, bb_index end)
+{
+    const averaging *task = context;
+    for (bb_index j = begin; j < end; ++j) {
+        task->mean[j] = 0.5 * (task->before[j] + task->after[j]);
+    }
+    return BB_OK;
+}
+
 static bb_status keep_input(heating_run *run, bb_index light_step)
 {
+    enum { GRAIN = 8192 };
     bb_status status = BB_OK;
     const bb_wafer_heating *out = run->out;
     const bb_index cells = out->cell_count;
@@ -153,9 +169,8 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
             cells;
     BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
                                      run->after));
-    for (bb_index j = 0; j < cells; ++j) {
-        input[j] = 0.5 * (run->before[j] + run->after[j]);
-    }
+    averaging means = {run->before, run->after, input};
+    BB_TRY(bb_thread_ranges(cells, GRAIN, average, &means)); // fresh pages by as many at once
     bb_index bad = bb_stage_inspect("temperatures", input, cells);
     BB_REQUIRE(
         bad < 0, BB_INVALID,

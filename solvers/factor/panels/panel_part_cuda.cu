@@ -76,6 +76,7 @@ bb_status take_memory(bb_panel_part *part)
     size_t total = 0;
     static_assert(sizeof(bb_breakdown_cuda) == BB_PANEL_BREAKDOWN_BYTES, "as planned");
     bb_panel_array_bytes(&part->plan, &part->arithmetic, part->layout, part->sides, bytes);
+    bb_device_cuda_trim();
     BB_CUDA_TRY(cudaMemGetInfo(&available, &total));
     for (size_t one : bytes) {
         needed += static_cast<double>(one);
