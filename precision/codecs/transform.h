@@ -187,6 +187,11 @@ bb_index bb_coded_matrix_transform_bands(const bb_coded_matrix *matrix);
 const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *matrix,
                                                         bb_index band);
 
+/// Takes a band that was encoded elsewhere; its words and index are the matrix's afterwards.
+/// Different bands may be taken by different threads at once.
+void bb_coded_matrix_transform_adopt(bb_coded_matrix *matrix, bb_index number,
+                                     bb_transform_band *band);
+
 #ifdef __cplusplus
 }
 #endif

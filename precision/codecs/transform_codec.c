@@ -212,9 +212,7 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view pane
         band.first[b + 1] = (uint32_t)words;
     }
     BB_TRY(bb_memory_resize(words, sizeof *band.words, (void **)&band.words));
-    release_band(band_at(matrix, number));
-    *band_at(matrix, number) = band;
-    band = (bb_transform_band){0};
+    bb_coded_matrix_transform_adopt(matrix, number, &band);
 done:
     release_band(&band);
     return status;
@@ -396,4 +394,13 @@ const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *m
                                                         bb_index band)
 {
     return band_at(matrix, band);
+}
+
+void bb_coded_matrix_transform_adopt(bb_coded_matrix *matrix, bb_index number,
+                                     bb_transform_band *band)
+{
+    release_band(band_at(matrix, number));
+    *band_at(matrix, number) = *band;
+    band->words = NULL;
+    band->first = NULL;
 }
