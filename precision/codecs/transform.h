@@ -130,6 +130,13 @@ typedef struct bb_transform_block {
 bb_transform_block bb_transform_block_of(const bb_transform_plan *plan, bb_index row_line,
                                          bb_index row_column, bb_index mesh_block);
 
+/// Row of the band that row i of a block is.
+static inline bb_index bb_transform_row_in_band(const bb_transform_plan *plan,
+                                                const bb_transform_block *block, bb_index i)
+{
+    return i / block->size[1] * plan->extent[1] + block->first[1] + i % block->size[1];
+}
+
 const bb_transform_basis *bb_transform_basis_of(const bb_transform_plan *plan,
                                                 const bb_transform_block *block,
                                                 bb_transform_axis axis);

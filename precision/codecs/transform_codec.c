@@ -143,7 +143,7 @@ static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *
     bb_index pitch = plan->extent[BB_TRANSFORM_COLUMNS];
     bb_index bad = 0;
     for (bb_index i = 0; i < block->rows; ++i) {
-        bb_index row = i / size[1] * plan->extent[1] + block->first[1] + i % size[1];
+        bb_index row = bb_transform_row_in_band(plan, block, i);
         const double *source = bb_view_row(panel, row) + block->first[2] * pitch + block->first[3];
         for (bb_index line = 0; line < size[2]; ++line, out += size[3]) {
             for (bb_index j = 0; j < size[3]; ++j) {

@@ -30,19 +30,28 @@ typedef struct encoding {
     uint32_t *words;              // of all blocks, in any order
     bb_transform_record *records; // [bands][blocks of a band]
     bb_row_certificate *certificates;
-    void *factors, *bases, *orders, *there, *used, *places, *errors, *totals, *counts;
+    bb_transform_path *paths; // [rows][strips], where certificates are wanted
+    uint64_t *sums;           // [blocks of rows][frequencies]
+    uint32_t *counts;         // [blocks of rows][lines of blocks][frequencies]
+    void *factors, *bases, *orders, *there, *used, *places, *errors, *totals, *tally_there;
+    void *paths_there, *sums_there, *counts_there;
 } encoding;
 
 static void release(encoding *work)
 {
-    void **blocks[] = {&work->factors, &work->bases,  &work->orders, &work->there, &work->used,
-                       &work->places,  &work->errors, &work->totals, &work->counts};
+    void **blocks[] = {&work->factors,     &work->bases,      &work->orders,
+                       &work->there,       &work->used,       &work->places,
+                       &work->errors,      &work->totals,     &work->tally_there,
+                       &work->paths_there, &work->sums_there, &work->counts_there};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) {
         bb_device_release(work->device, blocks[i]);
     }
     bb_coded_matrix_destroy(&work->matrix);
     BB_RELEASE(&work->words);
     BB_RELEASE(&work->records);
+    BB_RELEASE(&work->paths);
+    BB_RELEASE(&work->sums);
+    BB_RELEASE(&work->counts);
 }
 
 static bb_status place(bb_device *device, const void *values, size_t bytes, void **out)
@@ -161,6 +170,68 @@ done:
     return status;
 }
 
+// Items of the arrays of paths.
+typedef struct path_counts {
+    size_t paths, sums, counts;
+} path_counts;
+
+static path_counts path_counts_of(const encoding *work)
+{
+    const bb_transform_encoding *task = &work->task;
+    const size_t groups = (size_t)task->count[0] * task->count[1];
+    const size_t rows = (size_t)task->length[0] * task->length[1];
+    return (path_counts){(size_t)task->source.rows * task->strips, groups * rows,
+                         groups * task->count[2] * rows};
+}
+
+static bb_status take_paths(encoding *work)
+{
+    bb_status status = BB_OK;
+    bb_transform_encoding *task = &work->task;
+    const path_counts count = path_counts_of(work);
+    BB_TRY(BB_ALLOCATE((bb_index)count.paths, &work->paths));
+    BB_TRY(BB_ALLOCATE((bb_index)count.sums, &work->sums));
+    BB_TRY(BB_ALLOCATE((bb_index)count.counts, &work->counts));
+    BB_TRY(bb_device_allocate(work->device, count.paths * sizeof *task->paths, &work->paths_there));
+    BB_TRY(bb_device_allocate(work->device, count.sums * sizeof *task->sums, &work->sums_there));
+    BB_TRY(
+        bb_device_allocate(work->device, count.counts * sizeof *task->counts, &work->counts_there));
+    task->paths = work->paths_there;
+    task->sums = work->sums_there;
+    task->counts = work->counts_there;
+done:
+    return status;
+}
+
+static bb_status zero_paths(encoding *work)
+{
+    bb_status status = BB_OK;
+    const path_counts count = path_counts_of(work);
+    if (work->paths != NULL) {
+        BB_TRY(bb_device_zero(work->device, work->sums_there, count.sums * sizeof *work->sums));
+        BB_TRY(
+            bb_device_zero(work->device, work->counts_there, count.counts * sizeof *work->counts));
+    }
+done:
+    return status;
+}
+
+static bb_status download_paths(encoding *work)
+{
+    bb_status status = BB_OK;
+    const path_counts count = path_counts_of(work);
+    if (work->paths != NULL) {
+        BB_TRY(bb_device_download(work->device, work->paths, work->paths_there,
+                                  count.paths * sizeof *work->paths));
+        BB_TRY(bb_device_download(work->device, work->sums, work->sums_there,
+                                  count.sums * sizeof *work->sums));
+        BB_TRY(bb_device_download(work->device, work->counts, work->counts_there,
+                                  count.counts * sizeof *work->counts));
+    }
+done:
+    return status;
+}
+
 static bb_status take_workspace(encoding *work)
 {
     bb_status status = BB_OK;
@@ -172,12 +243,15 @@ static bb_status take_workspace(encoding *work)
     BB_TRY(bb_device_allocate(work->device, (size_t)blocks_of(work->plan) * sizeof *task->records,
                               &work->places));
     BB_TRY(bb_device_allocate(work->device, sizeof *task->used, &work->used));
-    BB_TRY(bb_device_allocate(work->device, sizeof *task->tally, &work->counts));
+    BB_TRY(bb_device_allocate(work->device, sizeof *task->tally, &work->tally_there));
     task->errors = work->errors;
     task->totals = work->totals;
     task->records = work->places;
     task->used = work->used;
-    task->tally = work->counts;
+    if (work->certificates != NULL) {
+        BB_TRY(take_paths(work));
+    }
+    task->tally = work->tally_there;
 done:
     return status;
 }
@@ -192,7 +266,8 @@ static bb_status encode_into(encoding *work, uint64_t capacity, uint64_t *used)
     task->words = work->there;
     task->capacity = capacity;
     BB_TRY(bb_device_zero(work->device, work->used, sizeof *task->used));
-    BB_TRY(bb_device_zero(work->device, work->counts, sizeof *task->tally));
+    BB_TRY(bb_device_zero(work->device, work->tally_there, sizeof *task->tally));
+    BB_TRY(zero_paths(work));
     BB_TRY(bb_device_launch(work->device, &kernel, task->source.rows, task));
     BB_TRY(bb_device_download(work->device, used, work->used, sizeof *used));
 done:
@@ -221,8 +296,61 @@ static bb_status encode_blocks(encoding *work)
     BB_TRY(bb_device_download(work->device, work->words, work->there, used * sizeof *work->words));
     BB_TRY(bb_device_download(work->device, work->records, work->places,
                               (size_t)blocks * sizeof *work->records));
-    BB_TRY(bb_device_download(work->device, &work->tally, work->counts, sizeof work->tally));
+    BB_TRY(download_paths(work));
+    BB_TRY(bb_device_download(work->device, &work->tally, work->tally_there, sizeof work->tally));
 done:
+    return status;
+}
+
+// Whole numbers of a block of rows that the device has counted.
+static bb_transform_spectrum spectrum_of(const encoding *work, bb_index number, bb_index across,
+                                         bb_index rows)
+{
+    const bb_transform_plan *plan = work->plan;
+    const bb_index pitch = plan->length[0] * plan->length[1];
+    const bb_index lines = plan->count[BB_TRANSFORM_LINES];
+    const bb_index mesh = lines * plan->count[BB_TRANSFORM_COLUMNS];
+    const bb_index group = number * plan->count[1] + across;
+    bb_transform_spectrum out = {.longest = 0.0};
+    for (bb_index k = 0; k < rows; ++k) {
+        out.all[k] = (double)work->sums[group * pitch + k];
+        for (bb_index line = 0; line < lines; ++line) {
+            const double count = (double)work->counts[(group * lines + line) * pitch + k];
+            out.count[k] += count;
+            out.longest = fmax(out.longest, count);
+        }
+    }
+    for (bb_index m = 0; m < mesh; ++m) {
+        out.poisoned |= work->records[group * mesh + m].words == 1;
+    }
+    return out;
+}
+
+static bb_status finish_paths(const encoding *work, bb_index number, bb_index rows)
+{
+    bb_status status = BB_OK;
+    const bb_transform_plan *plan = work->plan;
+    const bb_index first = number * bb_coded_matrix_band(work->matrix);
+    const bb_index strips = work->task.strips;
+    bb_row_rounding *paths = NULL; // [rows]
+    BB_TRY(BB_ZEROED(rows, &paths));
+    for (bb_index i = 0; i < rows * strips; ++i) {
+        const bb_transform_path *path = &work->paths[first * strips + i];
+        bb_row_rounding *out = &paths[i / strips];
+        out->norm_1 += path->norm_1;
+        out->norm_2 += path->norm_2;
+        out->largest = fmax(out->largest, path->largest);
+    }
+    for (bb_index across = 0; across < plan->count[BB_TRANSFORM_ROW_COLUMNS]; ++across) {
+        const bb_transform_block block = bb_transform_block_of(plan, number, across, 0);
+        const bb_transform_spectrum spectrum = spectrum_of(work, number, across, block.rows);
+        bb_row_roundings_of_blocks(plan, &block, &spectrum, paths);
+    }
+    for (bb_index i = 0; i < rows; ++i) {
+        work->certificates[first + i].path = paths[i];
+    }
+done:
+    BB_RELEASE(&paths);
     return status;
 }
 
@@ -236,7 +364,6 @@ static bb_status finish_band(void *context, bb_index number)
     const bb_index step = bb_coded_matrix_band(work->matrix);
     const bb_index rest = bb_coded_matrix_rows(work->matrix) - number * step;
     bb_transform_band band = {.row = number * step, .rows = rest < step ? rest : step};
-    bb_row_rounding *paths = NULL;
     BB_TRY(BB_ZEROED(blocks + 1, &band.first));
     for (bb_index b = 0; b < blocks; ++b) {
         band.first[b + 1] = band.first[b] + records[b].words;
@@ -250,16 +377,11 @@ static bb_status finish_band(void *context, bb_index number)
     }
     bb_coded_matrix_transform_adopt(work->matrix, number, &band);
     if (work->certificates != NULL) {
-        BB_TRY(BB_ALLOCATE(band.rows, &paths));
-        BB_TRY(bb_row_roundings_of(work->matrix, number, paths));
-        for (bb_index i = 0; i < band.rows; ++i) {
-            work->certificates[band.row + i].path = paths[i];
-        }
+        BB_TRY(finish_paths(work, number, band.rows));
     }
 done:
     BB_RELEASE(&band.words);
     BB_RELEASE(&band.first);
-    BB_RELEASE(&paths);
     return status;
 }
 
@@ -294,6 +416,6 @@ bb_need bb_transform_encoder_need(double rows, double columns)
     return (bb_need){.host_bytes = 2.0 * words + blocks * sizeof(bb_transform_record) +
                                    rows * sizeof(bb_stream_errors),
                      .device_bytes = words + blocks * sizeof(bb_transform_record) +
-                                     rows * sizeof(bb_stream_errors) *
+                                     rows * (sizeof(bb_stream_errors) + sizeof(bb_transform_path)) *
                                          (2.0 + columns / least_cells / BB_TRANSFORM_STRIP)};
 }

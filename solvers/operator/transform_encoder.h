@@ -28,6 +28,11 @@ typedef struct bb_transform_record {
     uint32_t words;
 } bb_transform_record;
 
+/// Of a row over a strip, with H of precision/row_certificate.h.
+typedef struct bb_transform_path {
+    double norm_1, norm_2, largest; ///< sum of H sqrt(cells), sum of H^2, largest H
+} bb_transform_path;
+
 typedef struct bb_transform_encoding {
     bb_stream_rows source;
     uint32_t extent[BB_TRANSFORM_AXES], length[BB_TRANSFORM_AXES], count[BB_TRANSFORM_AXES];
@@ -43,9 +48,12 @@ typedef struct bb_transform_encoding {
     uint64_t capacity;
     uint64_t *used;               ///< words; may exceed the capacity, beyond which none is written
     bb_transform_record *records; ///< [bands][blocks across][blocks of the mesh]
-    bb_stream_errors *errors;     ///< [rows][strips]
-    bb_stream_errors *totals;     ///< [rows]
-    bb_stream_tally *tally;       ///< zero before
+    bb_transform_path *paths;     ///< [rows][strips], or NULL: no paths, sums and counts
+    uint64_t *sums;               ///< of |q| [blocks of rows][frequencies of a whole block]
+    uint32_t *counts;         ///< [blocks of rows][lines of blocks][frequencies], as a spectrum's
+    bb_stream_errors *errors; ///< [rows][strips]
+    bb_stream_errors *totals; ///< [rows]
+    bb_stream_tally *tally;   ///< zero before
 } bb_transform_encoding;
 
 /// bb_device_coding_encode of a transform storage: a coded matrix on the host, without its values.

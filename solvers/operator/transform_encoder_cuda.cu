@@ -379,9 +379,134 @@ __device__ void compare(const bb_transform_encoding &task, const block_shape &bl
     }
 }
 
-// Codes one block of the mesh and adds its errors; packs it unless `again`.
+// Coefficients by frequency of the rows, of a strip; whether a block has any.
+struct spectrum {
+    unsigned long long sums[BB_TRANSFORM_ROWS];
+    uint32_t counts[BB_TRANSFORM_ROWS];
+    uint8_t present[BB_TRANSFORM_ROWS];
+
+    __device__ void start()
+    {
+        for (uint32_t k = threadIdx.x; k < BB_TRANSFORM_ROWS; k += threads) {
+            sums[k] = 0;
+            counts[k] = 0;
+        }
+    }
+
+    // Adds a block in whole numbers, in any order.
+    __device__ void add(const bb_transform_encoding &task, const block_shape &block,
+                        const double *values, const packer &work)
+    {
+        const uint32_t count = block.rows * block.cells;
+        const uint16_t *order = task.orders + task.order[block.kind];
+        for (uint32_t k = threadIdx.x; k < BB_TRANSFORM_ROWS; k += threads) {
+            present[k] = 0;
+        }
+        __syncthreads();
+        for (uint32_t i = threadIdx.x; i < count; i += threads) {
+            if (work.code[i / BB_TRANSFORM_GROUP] != 0) {
+                const uint32_t place = __ldg(order + i);
+                const uint32_t row = place / (block.size[2] * block.pitch);
+                const double size = fabs(values[place]);
+                (void)atomicAdd(&counts[row], 1u);
+                if (size > 0.0) {
+                    (void)atomicAdd(&sums[row], static_cast<unsigned long long>(size));
+                    present[row] = 1;
+                }
+            }
+        }
+        __syncthreads();
+    }
+
+    // Counts of a line of blocks, which begin anew.
+    __device__ void flush_counts(const bb_transform_encoding &task, uint32_t group, uint32_t line)
+    {
+        const uint32_t rows = task.length[0] * task.length[1];
+        __syncthreads();
+        for (uint32_t k = threadIdx.x; k < rows; k += threads) {
+            if (counts[k] != 0) {
+                (void)atomicAdd(task.counts +
+                                    (static_cast<size_t>(group) * task.count[2] + line) * rows + k,
+                                counts[k]);
+            }
+            counts[k] = 0;
+        }
+    }
+
+    __device__ void flush_sums(const bb_transform_encoding &task, uint32_t group)
+    {
+        const uint32_t rows = task.length[0] * task.length[1];
+        for (uint32_t k = threadIdx.x; k < rows; k += threads) {
+            if (sums[k] != 0) {
+                (void)atomicAdd(reinterpret_cast<unsigned long long *>(task.sums) +
+                                    static_cast<size_t>(group) * rows + k,
+                                sums[k]);
+            }
+        }
+    }
+};
+
+constexpr int path_cells = 8; // of a thread at a time
+
+// Squares of |T_r|' |q| of this thread's share of its row, over all of the row's threads.
+__device__ double path_squares(const bb_transform_encoding &task, const block_shape &block,
+                               const row_share &share, const double *values, const spectrum &known)
+{
+    const uint32_t *size = block.size;
+    const uint32_t cells = size[2] * block.pitch; // with the padding, which is 0
+    const double *lines = task.bases + task.basis[0][block.kind & 1u][0];
+    const double *columns = task.bases + task.basis[1][block.kind >> 1 & 1u][0];
+    const uint32_t line_pitch = (size[0] + 7) / 8 * 8;
+    const uint32_t column_pitch = (size[1] + 7) / 8 * 8;
+    double squares = 0.0;
+    for (uint32_t first = share.part; share.row < block.rows && first < cells;
+         first += path_cells * share.parts) {
+        double sizes[path_cells] = {};
+        for (uint32_t k = 0; k < block.rows; ++k) {
+            if (known.present[k] == 0) {
+                continue;
+            }
+            const double basis = fabs(lines[k / size[1] * line_pitch + share.row / size[1]] *
+                                      columns[k % size[1] * column_pitch + share.row % size[1]]);
+#pragma unroll
+            for (int c = 0; c < path_cells; ++c) {
+                const uint32_t cell = first + c * share.parts;
+                sizes[c] += cell < cells ? basis * fabs(values[k * cells + cell]) : 0.0;
+            }
+        }
+#pragma unroll
+        for (int c = 0; c < path_cells; ++c) {
+            squares += sizes[c] * sizes[c];
+        }
+    }
+    for (uint32_t step = 1; step < share.parts; step *= 2) {
+        squares += __shfl_xor_sync(all_lanes, squares, step);
+    }
+    return squares;
+}
+
+__device__ void add_path(const bb_transform_encoding &task, const block_shape &block,
+                         const row_share &share, const double *values, const spectrum &known,
+                         bb_transform_path &path)
+{
+    const double size = task.step * sqrt(path_squares(task, block, share, values, known));
+    path.norm_1 += size * sqrt(static_cast<double>(block.cells));
+    path.norm_2 += size * size;
+    path.largest = fmax(path.largest, size);
+}
+
+// What a strip has in shared memory beside its values, and of its rows.
+struct strip_work {
+    packer *words;
+    spectrum *known;
+    bb_transform_path path;
+    bool again; // once more for the errors alone
+};
+
+// Codes one block of the mesh and leaves what it decodes to.
 __device__ void code_block(const bb_transform_encoding &task, const block_shape &block,
-                           size_t record, bool again, double *values, packer &work, bool &poisoned)
+                           size_t record, const row_share &share, double *values, strip_work &work,
+                           bool &poisoned)
 {
     double *room = values + task.padded;
     __syncthreads(); // the block before has been read
@@ -395,18 +520,23 @@ __device__ void code_block(const bb_transform_encoding &task, const block_shape 
         bad = quantise(task, block, values);
         poisoned = __syncthreads_or(bad != 0) != 0;
     }
-    if (!again) {
+    if (!work.again) {
         encoder::add_count(bad, &task.tally->non_finite);
     }
     if (poisoned) {
-        uint32_t *out = again ? nullptr : take_place(task, 1, record, work);
+        uint32_t *out = work.again ? nullptr : take_place(task, 1, record, *work.words);
         if (out != nullptr && threadIdx.x == 0) {
             out[0] = 0;
         }
         return;
     }
-    if (!again) {
-        pack(task, block, values, record, work);
+    if (!work.again) {
+        pack(task, block, values, record, *work.words);
+        __syncthreads();
+    }
+    if (!work.again && task.paths != nullptr) {
+        work.known->add(task, block, values, *work.words);
+        add_path(task, block, share, values, *work.known, work.path);
         __syncthreads();
     }
     // The order of the host's decoder.
@@ -455,7 +585,8 @@ __global__ void __launch_bounds__(threads, 4)
     encode_strips(const __grid_constant__ bb_transform_encoding task)
 {
     extern __shared__ double values[];
-    __shared__ packer work;
+    __shared__ packer words;
+    __shared__ spectrum known;
     const uint32_t strip = blockIdx.x % task.strips;
     const uint32_t group = blockIdx.x / task.strips;
     const uint32_t across = group % task.count[1];
@@ -468,8 +599,9 @@ __global__ void __launch_bounds__(threads, 4)
     bb_stream_errors out;
     double cells = 0.0;
     int exponent = 0;
-    bool again = false;
     bool more = true;
+    strip_work work = {&words, &known, {0.0, 0.0, 0.0}, false};
+    known.start();
     // Twice where sums of some row need a unit of their own, as bb_error_norms_add has them.
     while (more) {
         encoder::lane_errors errors;
@@ -478,22 +610,33 @@ __global__ void __launch_bounds__(threads, 4)
         for (uint32_t m = begin; m < end; ++m) {
             const block_shape block(task, band, across, m);
             bool poisoned = false;
-            code_block(task, block, static_cast<size_t>(group) * blocks + m, again, values, work,
+            code_block(task, block, static_cast<size_t>(group) * blocks + m, share, values, work,
                        poisoned);
             compare(task, block, share, poisoned, values, scalbn(1.0, -exponent), errors);
             cells += static_cast<double>(block.cells);
+            if (!work.again && task.paths != nullptr &&
+                (m + 1 == end || (m + 1) % task.count[3] == 0)) {
+                known.flush_counts(task, group, m / task.count[3]);
+            }
         }
         out = sum_parts(errors, share.parts);
-        if (!again) {
+        if (!work.again) {
             exponent = bb_error_norms_exponent(out.norms.max_error);
         }
-        more = __syncthreads_or(!again && share.row < rows.rows && exponent != 0) != 0;
-        again = true;
+        more = __syncthreads_or(!work.again && share.row < rows.rows && exponent != 0) != 0;
+        work.again = true;
+    }
+    if (task.paths != nullptr) {
+        known.flush_sums(task, group);
     }
     if (share.row < rows.rows && share.part == 0) {
         out.norms.exponent = exponent;
         out.norms.count = cells;
-        task.errors[rows.row_of(task, share.row) * task.strips + strip] = out;
+        const bb_index at = rows.row_of(task, share.row) * task.strips + strip;
+        task.errors[at] = out;
+        if (task.paths != nullptr) {
+            task.paths[at] = work.path;
+        }
     }
 }
 
