@@ -140,10 +140,8 @@ done:
 
 // Of the frequencies of a block of rows.
 typedef struct frequencies {
-    double all[BB_TRANSFORM_ROWS];                       // sum of |q|
+    bb_transform_spectrum sums;
     double strip[BB_TRANSFORM_ROWS];                     // coefficients of a strip
-    double count[BB_TRANSFORM_ROWS];                     // of all strips
-    double longest;                                      // chain of sums in a strip
     double basis[BB_TRANSFORM_ROWS * BB_TRANSFORM_ROWS]; // |T_r| [frequency][row]
     double sizes[BB_TRANSFORM_VALUES];                   // |T_r|' |q| of a block [cell][row]
 } frequencies;
@@ -174,7 +172,7 @@ static bool read_block(const bb_transform_plan *plan, const bb_transform_band *b
             double size = fabs((double)reader.quotient[k]);
             const double *basis = spectrum->basis + place.row * block->rows;
             double *target = spectrum->sizes + place.cell * block->rows;
-            spectrum->all[place.row] += size;
+            spectrum->sums.all[place.row] += size;
             spectrum->strip[place.row] += 1.0;
             for (bb_index i = 0; size > 0.0 && i < block->rows; ++i) {
                 target[i] += basis[i] * size;
@@ -182,13 +180,6 @@ static bool read_block(const bb_transform_plan *plan, const bb_transform_band *b
         }
     }
     return !reader.poisoned;
-}
-
-// Where the row of a block's value lies in its band.
-static bb_index row_in_band(const bb_transform_plan *plan, const bb_transform_block *block,
-                            bb_index i)
-{
-    return i / block->size[1] * plan->extent[1] + block->first[1] + i % block->size[1];
 }
 
 // H of a block of the mesh, for every row.
@@ -203,7 +194,7 @@ static void add_block(const bb_transform_plan *plan, const bb_transform_block *b
         }
     }
     for (bb_index i = 0; i < block->rows; ++i) {
-        bb_row_rounding *rounding = &out[row_in_band(plan, block, i)];
+        bb_row_rounding *rounding = &out[bb_transform_row_in_band(plan, block, i)];
         double size = plan->step * sqrt(squares[i]);
         rounding->norm_1 += size * sqrt((double)block->cells);
         rounding->norm_2 += size * size; // its square, until all are in
@@ -211,27 +202,29 @@ static void add_block(const bb_transform_plan *plan, const bb_transform_block *b
     }
 }
 
-static void finish_blocks(const bb_transform_plan *plan, const bb_transform_block *block,
-                          const frequencies *spectrum, bool poisoned, bb_row_rounding *out)
+void bb_row_roundings_of_blocks(const bb_transform_plan *plan, const bb_transform_block *block,
+                                const bb_transform_spectrum *spectrum, bb_row_rounding *out)
 {
     const bb_index *count = plan->count;
+    double basis[BB_TRANSFORM_ROWS * BB_TRANSFORM_ROWS];
     double cells = (double)(plan->length[2] * plan->length[3]);
     double lengths =
         (double)(plan->length[0] + plan->length[1] + plan->length[2] + plan->length[3]);
     double sums = fmax(spectrum->longest, LANE_SUMS) + (double)count[2] + SPARE;
     double all = 0.0;
+    fill_basis(plan, block, basis);
     for (bb_index k = 0; k < block->rows; ++k) {
         all = fmax(all, spectrum->all[k]);
     }
     for (bb_index i = 0; i < block->rows; ++i) {
-        bb_row_rounding *rounding = &out[row_in_band(plan, block, i)];
+        bb_row_rounding *rounding = &out[bb_transform_row_in_band(plan, block, i)];
         double products = 0.0;
         for (bb_index k = 0; k < block->rows; ++k) {
-            products += spectrum->basis[k * block->rows + i] * spectrum->count[k];
+            products += basis[k * block->rows + i] * spectrum->count[k];
         }
         rounding->underflow = plan->step * products + rounding->norm_1; // of transformed x
         rounding->peak = fmax(1.0, all) * sqrt(cells);
-        rounding->norm_1 = poisoned ? NAN : rounding->norm_1;
+        rounding->norm_1 = spectrum->poisoned ? NAN : rounding->norm_1;
         finish(rounding, sums,
                sums + (double)(count[2] * count[3]) / PANELS + 3.0 * lengths * sqrt(cells));
         rounding->chunk = CHUNK;
@@ -250,20 +243,20 @@ static bb_status transform_paths(const bb_coded_matrix *matrix, bb_index number,
     BB_TRY(BB_ALLOCATE(1, &spectrum));
     for (bb_index across = 0; across < plan->count[BB_TRANSFORM_ROW_COLUMNS]; ++across) {
         const bb_transform_block rows = bb_transform_block_of(plan, number, across, 0);
-        bool poisoned = false;
         memset(spectrum, 0, sizeof *spectrum);
         fill_basis(plan, &rows, spectrum->basis);
         for (bb_index m = 0; m < blocks; ++m) {
             const bb_transform_block block = bb_transform_block_of(plan, number, across, m);
-            poisoned |= !read_block(plan, band, &block, across * blocks + m, spectrum);
+            spectrum->sums.poisoned |=
+                !read_block(plan, band, &block, across * blocks + m, spectrum);
             add_block(plan, &block, spectrum, out);
             for (bb_index k = 0; k < rows.rows; ++k) {
-                spectrum->longest = fmax(spectrum->longest, spectrum->strip[k]);
-                spectrum->count[k] += (m + 1) % columns == 0 ? spectrum->strip[k] : 0.0;
+                spectrum->sums.longest = fmax(spectrum->sums.longest, spectrum->strip[k]);
+                spectrum->sums.count[k] += (m + 1) % columns == 0 ? spectrum->strip[k] : 0.0;
                 spectrum->strip[k] = (m + 1) % columns == 0 ? 0.0 : spectrum->strip[k];
             }
         }
-        finish_blocks(plan, &rows, spectrum, poisoned, out);
+        bb_row_roundings_of_blocks(plan, &rows, &spectrum->sums, out);
     }
 done:
     BB_RELEASE(&spectrum);

@@ -17,7 +17,7 @@
 #ifndef BB_PRECISION_ROW_CERTIFICATE_H
 #define BB_PRECISION_ROW_CERTIFICATE_H
 
-#include "precision/coded_matrix.h"
+#include "precision/codecs/transform.h"
 #include "precision/error_norms.h"
 
 // Rounding on the path of a row that is never decoded is relative to magnitudes of factors, which
@@ -52,6 +52,19 @@ typedef struct bb_row_rounding {
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_row_roundings_of(const bb_coded_matrix *matrix, bb_index band,
                                          bb_row_rounding *out);
+
+/// Coefficients of the rows of a block, by their frequency along its rows.
+typedef struct bb_transform_spectrum {
+    double all[BB_TRANSFORM_ROWS];   ///< sum of |q|
+    double count[BB_TRANSFORM_ROWS]; ///< of those in groups that have one other than 0
+    double longest;                  ///< count of a frequency in a line of blocks of the mesh
+    bool poisoned;                   ///< some block is
+} bb_transform_spectrum;
+
+/// Completes the paths of the rows of a block in `out` [rows of the band], in which norm_1 has the
+/// sum of H sqrt(cells) over blocks of the mesh, norm_2 that of H^2, and largest the largest H.
+void bb_row_roundings_of_blocks(const bb_transform_plan *plan, const bb_transform_block *block,
+                                const bb_transform_spectrum *spectrum, bb_row_rounding *out);
 
 /// Running sums of one row; start from bb_row_certificate_start. 160 bytes a row are kept.
 typedef struct bb_row_certificate {

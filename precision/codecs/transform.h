@@ -130,6 +130,13 @@ typedef struct bb_transform_block {
 bb_transform_block bb_transform_block_of(const bb_transform_plan *plan, bb_index row_line,
                                          bb_index row_column, bb_index mesh_block);
 
+/// Row of the band that row i of a block is.
+static inline bb_index bb_transform_row_in_band(const bb_transform_plan *plan,
+                                                const bb_transform_block *block, bb_index i)
+{
+    return i / block->size[1] * plan->extent[1] + block->first[1] + i % block->size[1];
+}
+
 const bb_transform_basis *bb_transform_basis_of(const bb_transform_plan *plan,
                                                 const bb_transform_block *block,
                                                 bb_transform_axis axis);
@@ -186,6 +193,11 @@ const bb_transform_plan *bb_coded_matrix_transform_plan(const bb_coded_matrix *m
 bb_index bb_coded_matrix_transform_bands(const bb_coded_matrix *matrix);
 const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *matrix,
                                                         bb_index band);
+
+/// Takes a band that was encoded elsewhere; its words and index are the matrix's afterwards.
+/// Different bands may be taken by different threads at once.
+void bb_coded_matrix_transform_adopt(bb_coded_matrix *matrix, bb_index number,
+                                     bb_transform_band *band);
 
 #ifdef __cplusplus
 }

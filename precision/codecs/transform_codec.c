@@ -143,7 +143,7 @@ static bb_index gather(const bb_transform_plan *plan, const bb_transform_block *
     bb_index pitch = plan->extent[BB_TRANSFORM_COLUMNS];
     bb_index bad = 0;
     for (bb_index i = 0; i < block->rows; ++i) {
-        bb_index row = i / size[1] * plan->extent[1] + block->first[1] + i % size[1];
+        bb_index row = bb_transform_row_in_band(plan, block, i);
         const double *source = bb_view_row(panel, row) + block->first[2] * pitch + block->first[3];
         for (bb_index line = 0; line < size[2]; ++line, out += size[3]) {
             for (bb_index j = 0; j < size[3]; ++j) {
@@ -212,9 +212,7 @@ static bb_status encode_band(bb_coded_matrix *matrix, bb_index row, bb_view pane
         band.first[b + 1] = (uint32_t)words;
     }
     BB_TRY(bb_memory_resize(words, sizeof *band.words, (void **)&band.words));
-    release_band(band_at(matrix, number));
-    *band_at(matrix, number) = band;
-    band = (bb_transform_band){0};
+    bb_coded_matrix_transform_adopt(matrix, number, &band);
 done:
     release_band(&band);
     return status;
@@ -396,4 +394,13 @@ const bb_transform_band *bb_coded_matrix_transform_band(const bb_coded_matrix *m
                                                         bb_index band)
 {
     return band_at(matrix, band);
+}
+
+void bb_coded_matrix_transform_adopt(bb_coded_matrix *matrix, bb_index number,
+                                     bb_transform_band *band)
+{
+    release_band(band_at(matrix, number));
+    *band_at(matrix, number) = *band;
+    band->words = NULL;
+    band->first = NULL;
 }

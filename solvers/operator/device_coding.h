@@ -8,8 +8,8 @@
 // Counts, extremes and the largest errors are equal too. Sums of errors have another order than on
 // the host, the same in every run; they agree within the rounding of fp64 sums.
 //
-// Plain formats, bfp, mx int8, integer and the quantiser have an encoder. Codecs that diffuse
-// errors, couple rows or have no products on a GPU do not.
+// Plain formats, bfp, mx int8, integer, the quantiser and transform have an encoder. Diffused
+// errors, low_rank, zfp and codecs without products on a GPU have none.
 #ifndef BB_SOLVERS_OPERATOR_DEVICE_CODING_H
 #define BB_SOLVERS_OPERATOR_DEVICE_CODING_H
 

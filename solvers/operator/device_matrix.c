@@ -37,7 +37,7 @@ struct bb_device_matrix {
     const form *form;
     bb_index first, rows;         // of the matrix's rows
     double share;                 // of the bytes of a form that is copied whole
-    bb_device_matrix_shape shape; // of a matrix that was encoded on the device
+    bb_device_matrix_shape shape; // for an operator of it
     bb_coded_stream *stream;
     bb_low_rank_stream *tiles;
     bb_transform_stream *blocks;
@@ -252,6 +252,8 @@ bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matr
     made->first = first;
     made->rows = rows;
     made->share = (double)rows / (double)bb_coded_matrix_rows(matrix);
+    made->shape = (bb_device_matrix_shape){
+        .storage = *storage, .rows = rows, .columns = bb_coded_matrix_columns(matrix)};
     BB_REQUIRE(made->form != NULL && absent == NULL, BB_UNSUPPORTED, "storage %s: %s",
                bb_codec_name(storage->codec),
                absent != NULL ? absent : "no products on a GPU, choose device: cpu");

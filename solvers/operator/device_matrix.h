@@ -17,11 +17,11 @@ typedef struct bb_device_matrix bb_device_matrix;
 BB_CHECKED bb_status bb_device_matrix_create(bb_device *device, const bb_coded_matrix *matrix,
                                              bb_index first, bb_index rows, bb_device_matrix **out);
 
-/// A matrix that was encoded on the device.
+/// What an operator of a matrix asks for.
 typedef struct bb_device_matrix_shape {
     bb_codec_config storage; ///< with defaults filled in
     bb_index rows, columns;
-    bool finite; ///< no stored value is NaN or infinite
+    bool finite; ///< known: no stored value is NaN or infinite
 } bb_device_matrix_shape;
 
 /// A matrix of all rows of a stream, which is taken also where it fails. Errors: BB_MEMORY.
@@ -30,7 +30,6 @@ BB_CHECKED bb_status bb_device_matrix_of_stream(bb_coded_stream **stream,
                                                 bb_device_matrix **out);
 void bb_device_matrix_destroy(bb_device_matrix **matrix);
 
-/// The shape that bb_device_matrix_of_stream was given.
 const bb_device_matrix_shape *bb_device_matrix_shape_of(const bb_device_matrix *matrix);
 
 /// For plans: bits of a value that a storage takes here beside its own.

@@ -2,6 +2,7 @@
 #include "solvers/operator/transform_stream.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,13 +46,24 @@ typedef struct list {
     size_t item;
 } list;
 
+// Some panels of a band, on one thread.
 typedef struct builder {
     const bb_coded_matrix *matrix;
     const bb_transform_plan *plan;
-    bb_transform_stream *stream;
-    list chunks, slices, lanes, firsts;
+    const bb_transform_stream *stream;
+    list chunks, slices, lanes;
+    uint32_t *firsts;      // [PART + 1] slices of its panels, its own counted from 0
     entry *found, *sorted; // of one block of rows and a panel
 } builder;
+
+// All of them in the order in which they lie.
+typedef struct building {
+    bb_transform_stream *stream;
+    builder *parts; // [bands][parts of a band]
+    bb_index part_count;
+} building;
+
+enum { PART = 16 }; // panels of a part, at most
 
 static bb_status extend(list *names, bb_index count, void **out)
 {
@@ -239,22 +251,26 @@ done:
     return status;
 }
 
-static bb_status add_band(builder *work, bb_index band)
+static bb_status build_part(void *context, bb_index index)
 {
     bb_status status = BB_OK;
-    const bb_transform_shape *shape = &work->stream->shape;
-    uint32_t *first = NULL;
-    for (bb_index panel = 0; panel <= shape->panels; ++panel) {
-        BB_TRY(extend(&work->firsts, 1, (void **)&first));
-        *first = (uint32_t)work->slices.count;
+    const building *all = context;
+    builder *work = &all->parts[index];
+    const bb_transform_shape *shape = &all->stream->shape;
+    const bb_index limit = (bb_index)shape->panel_blocks * shape->cells * shape->block_rows;
+    const bb_index begin = index % all->part_count * PART;
+    BB_TRY(BB_ALLOCATE(limit, &work->found));
+    BB_TRY(BB_ALLOCATE(limit, &work->sorted));
+    BB_TRY(BB_ZEROED(PART + 1, &work->firsts));
+    for (bb_index panel = begin; panel < begin + PART; ++panel) {
         for (bb_index across = 0; panel < shape->panels && across < shape->count[1]; ++across) {
-            BB_TRY(add_group(work, band, across, panel));
+            BB_TRY(add_group(work, index / all->part_count, across, panel));
         }
+        work->firsts[panel - begin + 1] = (uint32_t)work->slices.count;
     }
-    BB_REQUIRE(work->chunks.count < UINT32_MAX && work->slices.count < UINT32_MAX / LANES,
-               BB_UNSUPPORTED, "transform matrix of %td chunks on a GPU, expected up to 2^32",
-               work->chunks.count);
 done:
+    BB_RELEASE(&work->found);
+    BB_RELEASE(&work->sorted);
     return status;
 }
 
@@ -305,24 +321,80 @@ done:
     return status;
 }
 
-static bb_status upload(bb_transform_stream *stream, const builder *work)
+// Counts chunks and slices of a part from the matrix's first on, and notes where its panels begin.
+static bb_status shift_part(const building *all, bb_index index, bb_index chunks, bb_index slices)
 {
     bb_status status = BB_OK;
+    const builder *part = &all->parts[index];
+    const bb_index panels = all->stream->shape.panels;
+    const bb_index begin = index % all->part_count * PART;
+    uint32_t *firsts = all->stream->panel_slices + index / all->part_count * (panels + 1) + begin;
+    bb_transform_slice *slice = part->slices.items;
+    BB_REQUIRE(chunks + part->chunks.count < UINT32_MAX &&
+                   slices + part->slices.count < UINT32_MAX / LANES,
+               BB_UNSUPPORTED, "transform matrix of %td chunks on a GPU, expected up to 2^32",
+               chunks + part->chunks.count);
+    for (bb_index i = 0; i < part->slices.count; ++i) {
+        slice[i].chunk += (uint32_t)chunks;
+    }
+    for (bb_index p = 0; p <= PART && begin + p <= panels; ++p) {
+        firsts[p] = (uint32_t)slices + part->firsts[p];
+    }
+done:
+    return status;
+}
+
+// Copies a list of all parts; `list_of` is where a part has it.
+static bb_status copy_lists(const building *all, size_t list_of, bb_index count, void **target)
+{
+    bb_status status = BB_OK;
+    bb_transform_stream *stream = all->stream;
+    const bb_index parts = all->part_count * stream->shape.count[0];
+    const size_t item = ((const list *)(const void *)((const char *)all->parts + list_of))->item;
+    unsigned char *cursor = NULL;
+    BB_TRY(bb_device_allocate(stream->device, (size_t)count * item + 16, target)); // never empty
+    cursor = *target;
+    for (bb_index i = 0; i < parts; ++i) {
+        const list *items = (const list *)(const void *)((const char *)&all->parts[i] + list_of);
+        const size_t bytes = (size_t)items->count * item;
+        if (bytes > 0) {
+            BB_TRY(bb_device_upload(stream->device, cursor, items->items, bytes));
+        }
+        cursor += bytes;
+    }
+    BB_TRY(bb_device_wait(stream->device));
+done:
+    return status;
+}
+
+static bb_status upload(const building *all, const bb_transform_plan *plan)
+{
+    bb_status status = BB_OK;
+    bb_transform_stream *stream = all->stream;
+    const bb_transform_shape *shape = &stream->shape;
     const bb_index limit = BB_TRANSFORM_JOB_BANDS * stream->band_rows;
-    size_t pitch = (size_t)fill_up(stream->rows < limit ? stream->rows : limit, 4);
-    size_t chunks = (size_t)work->chunks.count * work->chunks.item;
-    size_t slices = (size_t)work->slices.count * work->slices.item;
-    size_t lanes = (size_t)work->lanes.count * work->lanes.item;
-    size_t firsts = (size_t)work->firsts.count * work->firsts.item;
-    BB_TRY(copy(stream, work->chunks.items, chunks, &stream->chunks));
-    BB_TRY(copy(stream, work->slices.items, slices, &stream->slices));
-    BB_TRY(copy(stream, work->lanes.items, lanes, &stream->lanes));
-    BB_TRY(copy(stream, work->firsts.items, firsts, &stream->firsts));
-    BB_TRY(upload_bases(stream, work->plan));
-    BB_TRY(bb_device_allocate(
-        stream->device, (stream->shape.panels + BB_TRANSFORM_HELPERS) * pitch * sizeof(double),
-        &stream->parts));
-    stream->bytes = chunks + slices + lanes + firsts + stream->bases.values * sizeof(double);
+    const size_t pitch = (size_t)fill_up(stream->rows < limit ? stream->rows : limit, 4);
+    const bb_index firsts = shape->count[0] * ((bb_index)shape->panels + 1);
+    bb_index chunks = 0;
+    bb_index slices = 0;
+    BB_TRY(BB_ZEROED(firsts, &stream->panel_slices));
+    for (bb_index i = 0; i < all->part_count * shape->count[0]; ++i) {
+        BB_TRY(shift_part(all, i, chunks, slices));
+        chunks += all->parts[i].chunks.count;
+        slices += all->parts[i].slices.count;
+    }
+    BB_TRY(copy_lists(all, offsetof(builder, chunks), chunks, &stream->chunks));
+    BB_TRY(copy_lists(all, offsetof(builder, slices), slices, &stream->slices));
+    BB_TRY(copy_lists(all, offsetof(builder, lanes), slices * LANES, &stream->lanes));
+    BB_TRY(copy(stream, stream->panel_slices, (size_t)firsts * sizeof *stream->panel_slices,
+                &stream->firsts));
+    BB_TRY(upload_bases(stream, plan));
+    BB_TRY(bb_device_allocate(stream->device,
+                              (shape->panels + BB_TRANSFORM_HELPERS) * pitch * sizeof(double),
+                              &stream->parts));
+    stream->bytes = (size_t)chunks * CHUNK_WORDS * sizeof(uint32_t) +
+                    (size_t)slices * (sizeof(bb_transform_slice) + LANES * sizeof(uint32_t)) +
+                    (size_t)firsts * sizeof(uint32_t) + stream->bases.values * sizeof(double);
 done:
     return status;
 }
@@ -331,32 +403,27 @@ static bb_status build(bb_transform_stream *stream, const bb_coded_matrix *matri
 {
     bb_status status = BB_OK;
     const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
-    const bb_transform_shape *shape = &stream->shape;
-    bb_index limit = (bb_index)shape->panel_blocks * shape->cells * shape->block_rows;
-    builder work = {
-        .matrix = matrix,
-        .plan = plan,
-        .stream = stream,
-        .chunks = {.item = CHUNK_WORDS * sizeof(uint32_t)},
-        .slices = {.item = sizeof(bb_transform_slice)},
-        .lanes = {.item = sizeof(uint32_t)},
-        .firsts = {.item = sizeof(uint32_t)},
-    };
-    BB_TRY(BB_ALLOCATE(limit, &work.found));
-    BB_TRY(BB_ALLOCATE(limit, &work.sorted));
-    for (bb_index band = 0; band < shape->count[0]; ++band) {
-        BB_TRY(add_band(&work, band));
+    building all = {.stream = stream, .part_count = (stream->shape.panels + PART - 1) / PART};
+    const bb_index parts = all.part_count * stream->shape.count[0];
+    BB_TRY(BB_ZEROED(parts, &all.parts));
+    for (bb_index i = 0; i < parts; ++i) {
+        all.parts[i] = (builder){.matrix = matrix,
+                                 .plan = plan,
+                                 .stream = stream,
+                                 .chunks = {.item = CHUNK_WORDS * sizeof(uint32_t)},
+                                 .slices = {.item = sizeof(bb_transform_slice)},
+                                 .lanes = {.item = sizeof(uint32_t)}};
     }
-    BB_TRY(upload(stream, &work));
-    stream->panel_slices = work.firsts.items;
-    work.firsts.items = NULL;
+    BB_TRY(bb_thread_for(parts, build_part, &all));
+    BB_TRY(upload(&all, plan));
 done:
-    BB_RELEASE(&work.chunks.items);
-    BB_RELEASE(&work.slices.items);
-    BB_RELEASE(&work.lanes.items);
-    BB_RELEASE(&work.firsts.items);
-    BB_RELEASE(&work.found);
-    BB_RELEASE(&work.sorted);
+    for (bb_index i = 0; all.parts != NULL && i < parts; ++i) {
+        BB_RELEASE(&all.parts[i].chunks.items);
+        BB_RELEASE(&all.parts[i].slices.items);
+        BB_RELEASE(&all.parts[i].lanes.items);
+        BB_RELEASE(&all.parts[i].firsts);
+    }
+    BB_RELEASE(&all.parts);
     return status;
 }
 

@@ -334,45 +334,55 @@ done:
     return status;
 }
 
-// Errors of all rows in their order, and of each for its certificate.
-static bb_status collect(encoding *work, bb_coding_loss *loss, bb_row_certificate *certificates)
+bb_status bb_stream_encoder_collect(bb_device *device, const void *totals, bb_index rows,
+                                    bb_error_norms *norms, bb_row_certificate *certificates)
+{
+    bb_status status = BB_OK;
+    bb_stream_errors *errors = NULL; // [rows]
+    *norms = bb_error_norms_start();
+    BB_TRY(BB_ALLOCATE(rows, &errors));
+    BB_TRY(bb_device_download(device, errors, totals, (size_t)rows * sizeof *errors));
+    for (bb_index row = 0; row < rows; ++row) {
+        bb_error_norms_merge(norms, &errors[row].norms);
+        if (certificates != NULL) {
+            certificates[row] = (bb_row_certificate){.norms = errors[row].norms,
+                                                     .error_1 = errors[row].error_1,
+                                                     .stored_1 = errors[row].stored_1,
+                                                     .stored_squares = errors[row].stored_squares,
+                                                     .scale = 1.0};
+        }
+    }
+done:
+    BB_RELEASE(&errors);
+    return status;
+}
+
+static bb_status report(encoding *work, bb_coding_loss *loss, bb_row_certificate *certificates)
 {
     bb_status status = BB_OK;
     const bb_index rows = work->task.source.rows;
-    const bb_index words = (bb_index)sizeof(uint32_t);
     bb_stream_tally tally;
-    bb_stream_errors *totals = NULL;
-    BB_TRY(BB_ALLOCATE(rows, &totals));
     BB_TRY(bb_device_download(work->device, &tally, work->tally, sizeof tally));
-    BB_TRY(bb_device_download(work->device, totals, work->totals, (size_t)rows * sizeof *totals));
     BB_REQUIRE(tally.odd == 0, BB_UNSUPPORTED,
                "int8 with a unit below 2^-126 in row %td: products on a GPU take 2^-126 and more, "
                "scale the rows or choose device cpu",
                (bb_index)tally.odd - 1);
     *loss = (bb_coding_loss){
         .bytes = (double)rows * (double)bb_coded_matrix_bytes(work->row) +
-                 (double)words * (double)tally.words,
+                 sizeof(uint32_t) * (double)tally.words,
         .saturated = (double)tally.saturated,
         .underflowed = (double)tally.underflowed,
         .non_finite = (double)tally.non_finite,
-        .norms = bb_error_norms_start(),
     };
-    for (bb_index row = 0; row < rows; ++row) {
-        const bb_stream_errors *errors = &totals[row];
-        bb_error_norms_merge(&loss->norms, &errors->norms);
-        // Rows that are not held are counted with their ranges, not while they are coded.
-        loss->non_finite +=
-            work->task.form.kind == BB_FORM_STEPS ? (double)work->ranges[row].not_held : 0.0;
-        if (certificates != NULL) {
-            certificates[row] = (bb_row_certificate){.norms = errors->norms,
-                                                     .error_1 = errors->error_1,
-                                                     .stored_1 = errors->stored_1,
-                                                     .stored_squares = errors->stored_squares,
-                                                     .scale = scale_of(work, row)};
-        }
+    BB_TRY(bb_stream_encoder_collect(work->device, work->totals, rows, &loss->norms, certificates));
+    for (bb_index row = 0; certificates != NULL && row < rows; ++row) {
+        certificates[row].scale = scale_of(work, row);
+    }
+    // Rows that are not held are counted with their ranges, not while they are coded.
+    for (bb_index row = 0; work->task.form.kind == BB_FORM_STEPS && row < rows; ++row) {
+        loss->non_finite += (double)work->ranges[row].not_held;
     }
 done:
-    BB_RELEASE(&totals);
     return status;
 }
 
@@ -397,7 +407,7 @@ bb_status bb_stream_encoder_encode(bb_device *device, const bb_device_coding *co
         const bb_stream_quotients source = {&work, work.task.step, measure, write_words};
         BB_TRY(bb_coded_stream_lay_quotients(work.stream, &source));
     }
-    BB_TRY(collect(&work, loss, certificates));
+    BB_TRY(report(&work, loss, certificates));
     BB_TRY(bb_coded_stream_take_workspace(work.stream));
     BB_TRY(bb_device_wait(device));
     *storage = *work.config;

@@ -101,7 +101,14 @@ BB_CHECKED bb_status bb_stream_encoder_encode(bb_device *device,
                                               bb_row_certificate *certificates,
                                               bb_codec_config *storage, bb_coded_stream **out);
 
-/// Workspace of it.
+/// Errors of all rows in their order, out of `totals` [rows] of bb_stream_errors on the device, and
+/// those of each row in its certificate, of scale 1, where there are any. Errors: BB_MEMORY,
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_stream_encoder_collect(bb_device *device, const void *totals, bb_index rows,
+                                               bb_error_norms *norms,
+                                               bb_row_certificate *certificates);
+
+/// Workspace of bb_stream_encoder_encode.
 bb_need bb_stream_encoder_need(const bb_codec_config *storage, double rows, double columns);
 
 /// Queue a task of the name (`arguments`) on a queue; `rows` is that of its source.

@@ -410,7 +410,7 @@ __device__ bb_stream_errors no_errors()
 
 // A block a row: lane l adds a run of segments in their order, the first lane adds the lanes.
 __global__ void __launch_bounds__(lanes)
-    add_segments(const bb_stream_errors *errors, bb_index segments, bb_stream_errors *totals)
+    add_row_errors(const bb_stream_errors *errors, bb_index segments, bb_stream_errors *totals)
 {
     __shared__ bb_stream_errors sums[lanes];
     const bb_index row = blockIdx.x;
@@ -466,6 +466,19 @@ bb_status launch_rows(const bb_stream_encoding &task, cudaStream_t queue)
 
 } // namespace
 
+namespace encoder
+{
+
+bb_status add_segments(const bb_stream_errors *errors, bb_index segments, bb_index rows,
+                       bb_stream_errors *totals, cudaStream_t queue)
+{
+    add_row_errors<<<static_cast<unsigned>(rows), lanes, 0, queue>>>(errors, segments, totals);
+    BB_CUDA_CHECK_LAUNCH();
+    return BB_OK;
+}
+
+} // namespace encoder
+
 extern "C" bb_status bb_stream_encoder_range_cuda(bb_queue *queue, bb_index, bb_index rows,
                                                   void *arguments)
 {
@@ -495,8 +508,5 @@ extern "C" bb_status bb_stream_encoder_rows_cuda(bb_queue *queue, bb_index, bb_i
     if (status != BB_OK) {
         return status;
     }
-    add_segments<<<static_cast<unsigned>(rows), lanes, 0, stream>>>(task.errors, task.segments,
-                                                                    task.totals);
-    BB_CUDA_CHECK_LAUNCH();
-    return BB_OK;
+    return add_segments(task.errors, task.segments, rows, task.totals, stream);
 }

@@ -8,6 +8,7 @@
 #include "solvers/operator/coded_operator.h"
 #include "solvers/operator/device_coding.h"
 #include "solvers/operator/stream/coded_stream_parts.h"
+#include "solvers/operator/transform_encoder.h"
 #include "tests/device_pair.h"
 #include "tests/precision/coded.h"
 #include "tests/solvers/dense.h"
@@ -245,6 +246,30 @@ static bb_coded_matrix *encode_here(const bb_codec_config *config, const example
     return coded_matrix(config, task->scale, layout, drawn);
 }
 
+static void expect_loss(const bb_coding_loss *loss, const bb_coded_matrix *matrix,
+                        const double *values, const double *factors, const bb_row_certificate *got,
+                        const char *name)
+{
+    const bb_index rows = bb_coded_matrix_rows(matrix);
+    autofree bb_row_certificate *wanted = new_array(bb_row_certificate, rows);
+    const bb_error_norms norms = assess(matrix, values, factors, wanted);
+    double error_1 = 0.0;
+    for (bb_index row = 0; row < rows; ++row) {
+        const int before = failures;
+        error_1 += wanted[row].error_1;
+        expect_certificate(&got[row], &wanted[row], name);
+        if (failures > before) {
+            print_error("%s: certificate of row %td\n", name, row);
+            break;
+        }
+    }
+    expect_norms(&loss->norms, &norms, error_1, name);
+    expect(loss->bytes == (double)bb_coded_matrix_bytes(matrix), "stored bytes", name);
+    expect(loss->saturated == (double)bb_coded_matrix_saturated(matrix), "saturated", name);
+    expect(loss->underflowed == (double)bb_coded_matrix_underflowed(matrix), "underflowed", name);
+    expect(loss->non_finite == (double)bb_coded_matrix_non_finite(matrix), "non-finite", name);
+}
+
 static void expect_same_coding(const bb_codec_config *config, const example *task, const char *name)
 {
     const bb_matrix_layout *layout = &task->layout;
@@ -252,7 +277,6 @@ static void expect_same_coding(const bb_codec_config *config, const example *tas
     autofree double *values = dense_new(layout->rows * layout->columns);
     autofree double *factors = dense_new(layout->rows);
     autofree bb_row_certificate *got = new_array(bb_row_certificate, layout->rows);
-    autofree bb_row_certificate *wanted = new_array(bb_row_certificate, layout->rows);
     fill(layout->rows, layout->columns, task->kind, values);
     fill_array(factors, layout->rows, i, 1.0 + 0.37 * (double)(i % 5) / 3.0);
     const double *used = task->drawn ? factors : NULL;
@@ -269,22 +293,7 @@ static void expect_same_coding(const bb_codec_config *config, const example *tas
     check_ok(status);
     check_ok(bb_device_coding_encode(gpu, &coding, &loss, got, &made));
     expect_streams(bb_device_matrix_stream(made), bb_device_matrix_stream(expected), name);
-    const bb_error_norms norms = assess(matrix, values, used, wanted);
-    double error_1 = 0.0;
-    for (bb_index row = 0; row < layout->rows; ++row) {
-        error_1 += wanted[row].error_1;
-        const int before = failures;
-        expect_certificate(&got[row], &wanted[row], name);
-        if (failures > before) {
-            print_error("%s: certificate of row %td\n", name, row);
-            break;
-        }
-    }
-    expect_norms(&loss.norms, &norms, error_1, name);
-    expect(loss.bytes == (double)bb_coded_matrix_bytes(matrix), "stored bytes", name);
-    expect(loss.saturated == (double)bb_coded_matrix_saturated(matrix), "saturated", name);
-    expect(loss.underflowed == (double)bb_coded_matrix_underflowed(matrix), "underflowed", name);
-    expect(loss.non_finite == (double)bb_coded_matrix_non_finite(matrix), "non-finite", name);
+    expect_loss(&loss, matrix, values, used, got, name);
 }
 
 // Every codec by every shape, with and without scales of rows and factors of a draw.
@@ -391,6 +400,120 @@ TEST(products_have_the_bits_of_a_copied_matrix)
     }
 }
 
+// Counts are equal, magnitudes but for the order of sums.
+static void expect_path(const bb_row_rounding *got, const bb_row_rounding *wanted, const char *name)
+{
+    const double one[] = {got->norm_1, got->norm_2, got->largest, got->underflow, got->peak};
+    const double other[] = {wanted->norm_1, wanted->norm_2, wanted->largest, wanted->underflow,
+                            wanted->peak};
+    for (size_t i = 0; i < sizeof one / sizeof *one; ++i) {
+        expect(close_to(one[i], other[i], other[i]), "magnitude of a path", name);
+    }
+    expect(got->roundings == wanted->roundings && got->sums == wanted->sums &&
+               got->wide == wanted->wide && got->chunk == wanted->chunk,
+           "counts of a path", name);
+}
+
+// Bands of two transform matrices, and what products with their rows round.
+static void expect_bands(const bb_coded_matrix *got, const bb_coded_matrix *wanted,
+                         const bb_row_certificate *rows, const char *name)
+{
+    const bb_transform_plan *plan = bb_coded_matrix_transform_plan(wanted);
+    const bb_index blocks = plan->count[1] * plan->count[2] * plan->count[3];
+    for (bb_index b = 0; b < bb_coded_matrix_transform_bands(wanted); ++b) {
+        const bb_transform_band *one = bb_coded_matrix_transform_band(got, b);
+        const bb_transform_band *other = bb_coded_matrix_transform_band(wanted, b);
+        const size_t first = (size_t)(blocks + 1) * sizeof *one->first;
+        const bool alike = memcmp(one->first, other->first, first) == 0;
+        autofree bb_row_rounding *paths = new_array(bb_row_rounding, other->rows);
+        expect(alike, "index of blocks", name);
+        expect(one->row == other->row && one->rows == other->rows, "band", name);
+        expect(!alike ||
+                   memcmp(one->words, other->words, other->first[blocks] * sizeof *one->words) == 0,
+               "words", name);
+        check_ok(bb_row_roundings_of(wanted, b, paths));
+        for (bb_index i = 0; i < other->rows; ++i) {
+            expect_path(&rows[other->row + i].path, &paths[i], name);
+        }
+    }
+}
+
+// Blocks cut by every edge, lines without a mesh, axes of one and of many.
+TEST(transform_blocks_have_the_words_of_the_cpu)
+{
+    static const struct {
+        const char *codec;
+        bb_index rows, row_columns, columns, mesh_columns;
+    } shapes[] = {
+        {"transform tolerance=1e-2", 11 * 10, 10, 21 * 23, 21},
+        {"transform tolerance=3e-7", 9 * 7, 7, 16 * 20, 16},
+        {"transform tolerance=1e-9", 5 * 8, 8, 40 * 30, 40},
+        {"transform tolerance=0.5", 13, 0, 500, 0},
+        {"transform tolerance=1e-3 band_lines=4 band_columns=1 tile_columns=20 tile_rows=3", 30, 5,
+         50 * 19, 50},
+        {"transform tolerance_of_range=1e-3 band_lines=16 band_columns=16 tile_columns=1", 21 * 19,
+         19, 33 * 37, 33},
+    };
+    failures = 0;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; ++s) {
+        for (int way = 0; way < 2 * SPREADS; ++way) {
+            char title[128];
+            const bb_codec_config config = codec_of(shapes[s].codec);
+            const bb_matrix_layout layout = {.rows = shapes[s].rows,
+                                             .columns = shapes[s].columns,
+                                             .mesh_columns = shapes[s].mesh_columns,
+                                             .row_columns = shapes[s].row_columns,
+                                             .range = 8.0};
+            const example task = {.layout = layout};
+            bb_coding_loss loss;
+            autofree double *values = dense_new(layout.rows * layout.columns);
+            autofree double *factors = dense_new(layout.rows);
+            autofree bb_row_certificate *rows = new_array(bb_row_certificate, layout.rows);
+            fill(layout.rows, layout.columns, (spread)(way / 2), values);
+            fill_array(factors, layout.rows, i, 1.125);
+            const double *used = way % 2 == 1 ? factors : NULL;
+            autoptr(bb_coded_matrix) matrix = encode_here(&config, &task, values, used);
+            autoptr(bb_coded_matrix) made = NULL;
+            autocall(drop) upload there = put(values, layout.rows * layout.columns, 0);
+            const bb_device_coding coding = {&config, BB_ROW_SCALE_NONE, &layout, there.values,
+                                             used};
+            (void)snprintf(title, sizeof title, "%s, way %d", shapes[s].codec, way);
+            assert_true(bb_device_coding_available(&config));
+            check_ok(bb_transform_encoder_encode(gpu, &coding, &loss, rows, &made));
+            expect_bands(made, matrix, rows, title);
+            expect_loss(&loss, matrix, values, used, rows, title);
+        }
+    }
+    assert_int_equal(failures, 0);
+}
+
+TEST(products_with_transformed_blocks_have_the_bits_of_a_copied_matrix)
+{
+    enum { ROWS = 90, COLUMNS = 30 * 40 };
+    const bb_matrix_layout layout = {
+        .rows = ROWS, .columns = COLUMNS, .mesh_columns = 30, .row_columns = 9};
+    const bb_codec_config config = codec_of("transform tolerance=1e-2");
+    const bb_gemv_arithmetic mixed = {BB_FORMAT_FP32, BB_FORMAT_FP64};
+    double y[2][ROWS];
+    double seconds = 0.0;
+    bb_coding_loss loss;
+    autofree double *values = dense_new((bb_index)ROWS * COLUMNS);
+    autofree double *x = dense_new(COLUMNS);
+    dense_random((bb_index)ROWS * COLUMNS, 1, values);
+    dense_random(COLUMNS, 2, x);
+    autocall(drop) upload there = put(values, (bb_index)ROWS * COLUMNS, 0);
+    autoptr(bb_coded_matrix) matrix = coded_matrix(&config, BB_ROW_SCALE_NONE, &layout, values);
+    autoptr(bb_device_matrix) made = NULL;
+    autoptr(bb_coded_operator) copied = new_object(bb_coded_operator, gpu, matrix, mixed);
+    autoptr(bb_coded_operator) encoded = NULL;
+    const bb_device_coding coding = {&config, BB_ROW_SCALE_NONE, &layout, there.values, NULL};
+    check_ok(bb_device_coding_encode(gpu, &coding, &loss, NULL, &made));
+    check_ok(bb_coded_operator_of_device_matrix(gpu, &made, mixed, &encoded));
+    check_ok(bb_coded_operator_apply(copied, 0, ROWS, x, y[0], &seconds));
+    check_ok(bb_coded_operator_apply(encoded, 0, ROWS, x, y[1], &seconds));
+    assert_memory_equal(y[0], y[1], sizeof y[0]);
+}
+
 TEST(storage_without_an_encoder_is_refused)
 {
     static const char *const absent[] = {"float exponent=5 mantissa=6", "mx element=e2m1",
@@ -431,18 +554,25 @@ TEST(the_full_size_is_timed)
         "integer bits=4 clip=best",
         "quantiser tolerance=1e-4",
         "quantiser tolerance=1e-2",
+        "transform tolerance=1e-3",
     };
-    enum { ROWS = 2163, COLUMNS = 256000, SEED_VALUES = 1 << 22 };
+    enum { ROWS = 2163, ROW_COLUMNS = 21, MESH = 512, COLUMNS = MESH * 500 };
+    enum { SEED_ROWS = 16, SEED_VALUES = SEED_ROWS * COLUMNS };
     const size_t bytes = (size_t)ROWS * COLUMNS * sizeof(double);
     if (few) {
         skip();
     }
+    check_ok(bb_threads_set(bb_threads_available()));
     autofree double *seed = dense_new(SEED_VALUES);
     void *values = NULL;
     void *copy = NULL;
     double seconds = 0.0;
     dense_random(SEED_VALUES, 1, seed);
-    fill_array(seed, SEED_VALUES, i, seed[i] * exp(-(double)(i % 256000) / 3e4));
+    for (bb_index i = 0; i < SEED_VALUES; ++i) { // a smooth response with little noise
+        const double x = (double)(i % MESH) - 240.0 - 0.5 * (double)(i / COLUMNS % ROW_COLUMNS);
+        const double y = (double)(i % COLUMNS / MESH) - 240.0;
+        seed[i] = exp(-(x * x + y * y) / 4e3) + 1e-5 * seed[i];
+    }
     check_ok(bb_device_allocate(gpu, bytes, &values));
     check_ok(bb_device_allocate(gpu, bytes, &copy));
     for (size_t done = 0; done < bytes; done += SEED_VALUES * sizeof *seed) {
@@ -462,7 +592,8 @@ TEST(the_full_size_is_timed)
     bb_device_release(gpu, &copy);
     for (size_t i = 0; i < 2 * sizeof timed / sizeof *timed; ++i) {
         const bb_codec_config config = codec_of(timed[i / 2]);
-        const bb_matrix_layout layout = {.rows = ROWS, .columns = COLUMNS};
+        const bb_matrix_layout layout = {
+            .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = ROW_COLUMNS};
         const bool scaled = bb_codec_takes_row_scale(&config) && i / 2 % 2 == 1;
         const bb_device_coding coding = {&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE,
                                          &layout, values, NULL};
@@ -480,6 +611,7 @@ TEST(the_full_size_is_timed)
         }
     }
     bb_device_release(gpu, &values);
+    bb_threads_stop();
 }
 #endif
 

@@ -3,6 +3,7 @@
 // The needs of operators against what they take on the cpu, for a codec of every form. What tiles
 // and blocks sum is bounded for any shape of them, far above these: held from below alone.
 #include "solvers/operator/coded_operator.h"
+#include "solvers/operator/device_coding.h"
 #include "tests/need.h"
 #include "tests/precision/codec_rows.h"
 #include "tests/precision/coded.h"
@@ -84,4 +85,24 @@ TEST(needs_cover_every_form)
     const bb_need assembled = bb_coded_operator_need(&fp32, ROWS, COLUMNS, BB_DEVICE_OPENCL);
     assert_true(assembled.device_bytes == there.device_bytes);
     assert_true(assembled.host_bytes >= there.host_bytes + 8.0 * ROWS);
+}
+
+// Errors of every segment of 1024 columns and every row; the quantiser has places of its tiles too,
+// a transform matrix words.
+TEST(workspace_of_encoding_on_a_gpu_grows_with_what_is_compared)
+{
+    const double errors = sizeof(bb_error_norms) + 3.0 * sizeof(double);
+    const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
+    const bb_codec_config quantiser = codec_of("quantiser tolerance=1e-3");
+    const bb_codec_config transform = codec_of("transform tolerance=1e-3");
+    const bb_need words = bb_device_coding_need(&fp32, ROWS, 10.0 * 1024.0);
+    const bb_need places = bb_device_coding_need(&quantiser, ROWS, 10.0 * 1024.0);
+    const bb_need blocks = bb_device_coding_need(&transform, ROWS, 10.0 * 1024.0);
+    assert_true(words.device_bytes >= errors * ROWS * 11.0);
+    assert_true(words.device_bytes <= 4.0 * errors * ROWS * 11.0);
+    assert_true(places.device_bytes >= words.device_bytes + 12.0 * ROWS * 10.0);
+    assert_true(blocks.device_bytes >= ROWS * 10.0 * 1024.0 / 4.0);
+#ifndef BB_HAVE_CUDA
+    assert_false(bb_device_coding_available(&fp32));
+#endif
 }
