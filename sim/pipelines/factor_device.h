@@ -125,6 +125,10 @@ BB_CHECKED bb_status bb_factor_device_scorer_add_source(void *scorer,
                                                         double alpha, bb_index columns,
                                                         const double *values, double *out);
 
+/// Sums over pairs on the first device. Errors: those of bb_residual_scorer_pairs.
+BB_CHECKED bb_status bb_factor_device_scorer_pairs(bb_factor_device_scorer *scorer,
+                                                   const bb_residual_pairs *task);
+
 /// R N R^T of a sparse N on the first device. Errors: those of bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,
                                                    const bb_csr *noise,

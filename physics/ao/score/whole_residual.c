@@ -405,6 +405,7 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual
 {
     bb_status status = BB_OK;
     const bb_whole_residual *whole = estimate->whole;
+    const bb_projection *projection = whole->tomography->projection;
     const bb_index n = whole->tomography->guides.measurement_count;
     double *commands = NULL; // M, where r is of slopes
     double *known = NULL;    // W
@@ -427,7 +428,9 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual
                            .influence = whole->influence,
                            .shape = whole->truth != NULL ? &whole->shape : NULL,
                            .twisted = *twisted,
-                           .stationary = whole->stationary};
+                           .stationary = whole->stationary,
+                           .sum = projection != NULL ? projection->sum_pairs : NULL,
+                           .context = projection != NULL ? projection->context : NULL};
 done:
     BB_RELEASE(&commands);
     BB_RELEASE(&known);
