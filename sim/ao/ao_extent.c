@@ -82,11 +82,15 @@ static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
             bb_need_together(out->best, bb_whole_residual_project_need(&extent, out->threads));
     }
     out->products = physics->mirror_count > 0 ? together : 0.0;
-    out->rating = bb_need_in_turn(
-        out->rating, bb_need_repeated(bb_whole_residual_field_need(
-                                          &extent, study->wavelengths_um.count, out->threads),
-                                      (isnan(study->shake_test_arcsec) ? 1.0 : 2.0) +
-                                          (bb_ao_study_frames(study) ? 1.0 : 0.0)));
+    const double repeats =
+        (isnan(study->shake_test_arcsec) ? 1.0 : 2.0) + (bb_ao_study_frames(study) ? 1.0 : 0.0);
+    const bb_need field = bb_need_repeated(
+        bb_whole_residual_field_need(&extent, study->wavelengths_um.count, out->threads), repeats);
+    const bb_need pairs = bb_residual_pairs_device_need(bb_whole_residual_points(&extent), together,
+                                                        (double)guides->measurement_count);
+    out->rating = bb_need_in_turn(out->rating, field);
+    out->pairing_s += field.seconds;
+    out->pairs = bb_need_in_turn(out->pairs, bb_need_repeated(pairs, repeats));
 }
 
 static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,

@@ -38,6 +38,11 @@ BB_CHECKED bb_status bb_residual_scorer_create(bb_index gpus, bb_device *const *
                                                bb_residual_scorer **out);
 void bb_residual_scorer_destroy(bb_residual_scorer **scorer);
 
+/// Lets panels of Cmm stay on their GPUs from one score to the next, in half of the memory that is
+/// free beyond `reserve_bytes` of each: what others are going to need there. To the same bits.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_residual_scorer_keep(bb_residual_scorer *scorer, double reserve_bytes);
+
 /// Scores estimates, those that follow one another with the same r by one R Cmm R^T. Errors:
 /// BB_INVALID (sizes), BB_MEMORY with the bytes needed and free, BB_DEVICE, the sources'.
 BB_CHECKED bb_status bb_residual_scorer_score(bb_residual_scorer *scorer, bb_index count,

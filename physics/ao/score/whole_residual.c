@@ -511,7 +511,7 @@ static bb_index edge_of(const bb_whole_extent *extent)
     return bb_pair_comb_edge(extent->lenslets, fine, step_of(extent->lenslets, fine));
 }
 
-static double points_of(const bb_whole_extent *extent)
+double bb_whole_residual_points(const bb_whole_extent *extent)
 {
     const double edge = (double)edge_of(extent);
     return 0.25 * BB_PI * edge * edge;
@@ -519,12 +519,13 @@ static double points_of(const bb_whole_extent *extent)
 
 static bool keeps_phase(const bb_whole_extent *extent)
 {
-    return points_of(extent) * (double)extent->guides->measurement_count <= (double)most_kept;
+    return bb_whole_residual_points(extent) * (double)extent->guides->measurement_count <=
+           (double)most_kept;
 }
 
 bb_need bb_whole_residual_held(const bb_whole_extent *extent)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double n = (double)extent->guides->measurement_count;
     const double edge = (double)edge_of(extent);
     const bool together = extent->actuators != extent->own;
@@ -536,7 +537,7 @@ bb_need bb_whole_residual_held(const bb_whole_extent *extent)
 
 bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double own = extent->own;
     const double n = (double)extent->guides->measurement_count;
     const bool together = extent->actuators != extent->own;
@@ -556,7 +557,7 @@ bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads)
 bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,
                                      double threads)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double count = extent->actuators;
     const double n = (double)extent->guides->measurement_count;
     const bool together = extent->actuators != extent->own;
@@ -577,7 +578,7 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
 
 bb_need bb_whole_residual_project_need(const bb_whole_extent *extent, double threads)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double own = extent->own;
     const double n = (double)extent->guides->measurement_count;
     const double flops = 2.0 * own * n * (points + own) + 20.0 * own * own * own;
