@@ -121,6 +121,37 @@ void bb_pair_comb_release(bb_pair_comb *comb)
     BB_RELEASE(&comb->column);
 }
 
+typedef struct influence_rows {
+    const bb_pair_comb *comb;
+    const bb_mirror_shape *shape;
+    double *out;
+} influence_rows;
+
+// Of the points of rows begin..end of the comb.
+static bb_status fill_influence(void *context, bb_index begin, bb_index end)
+{
+    const influence_rows *work = context;
+    const bb_pair_comb *comb = work->comb;
+    for (bb_index j = begin; j < end; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            bb_mirror_shape_influences(work->shape, comb->column[k], j,
+                                       work->out + k * work->shape->mirror->actuator_count);
+        }
+    }
+    return BB_OK;
+}
+
+bb_status bb_pair_comb_influence(const bb_pair_comb *comb, const bb_mirror_shape *shape,
+                                 double **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(comb->count * shape->mirror->actuator_count, out));
+    influence_rows work = {comb, shape, *out};
+    BB_TRY(bb_thread_ranges(comb->edge, 1, fill_influence, &work));
+done:
+    return status;
+}
+
 static bb_status prepare(const pair_survey *survey, scratch *out)
 {
     bb_status status = BB_OK;

@@ -41,6 +41,11 @@ BB_CHECKED bb_status bb_pair_comb_create(const bb_point_spread *spread, bb_index
                                          bb_pair_comb *out);
 void bb_pair_comb_release(bb_pair_comb *comb);
 
+/// F [count][actuators] of a mirror's shape on the comb's rows and columns, m per volt. Errors:
+/// BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_pair_comb_influence(const bb_pair_comb *comb, const bb_mirror_shape *shape,
+                                            double **out);
+
 /// Sums over the pairs of a field, made elsewhere: by a device. Everything is borrowed.
 typedef struct bb_pair_sums {
     bb_index edge, count, actuators, wavelength_count;

@@ -80,20 +80,6 @@ done:
     return status;
 }
 
-// Of the points of rows begin..end of the comb.
-static bb_status fill_rows(void *context, bb_index begin, bb_index end)
-{
-    const bb_whole_residual *whole = context;
-    const bb_pair_comb *comb = &whole->comb;
-    for (bb_index j = begin; j < end; ++j) {
-        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
-            bb_mirror_shape_influences(&whole->shape, comb->column[k], j,
-                                       whole->influence + k * whole->actuators);
-        }
-    }
-    return BB_OK;
-}
-
 static bb_status fill_influence(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
@@ -101,8 +87,7 @@ static bb_status fill_influence(bb_whole_residual *whole)
     const bb_deformable_mirror *mirror =
         bb_target_commands_mirror(whole->tomography, whole->target);
     BB_TRY(bb_mirror_shape_create(mirror, comb->edge, comb->position_m, &whole->shape));
-    BB_TRY(BB_ALLOCATE(comb->count * whole->actuators, &whole->influence));
-    BB_TRY(bb_thread_ranges(comb->edge, 1, fill_rows, whole));
+    BB_TRY(bb_pair_comb_influence(comb, &whole->shape, &whole->influence));
 done:
     return status;
 }
