@@ -314,6 +314,7 @@ static void refuse_excess(const bb_point_spread *spread, bb_index wavelength_cou
 
 // One residual being scored, at one wavelength after another.
 typedef struct rating {
+    const bb_tomography *tomography;
     const bb_tomography_target *aim;
     double *correlation;  // [N][N] of the wavelength at hand, with the error terms
     double *alone;        // [N][N] without them
@@ -386,6 +387,57 @@ done:
     return status;
 }
 
+// A residual of the mirror's shapes alone as a field, S = F Cvv F^T, whose pairs are summed where
+// the tomography's large products are made.
+static bb_status survey_elsewhere(rating *work, const double *voltages, bb_index wavelength_count,
+                                  const double *wavelengths_m)
+{
+    bb_status status = BB_OK;
+    const bb_projection *projection = work->tomography->projection;
+    const bb_deformable_mirror *mirror = bb_point_spread_mirror(work->aim->spread);
+    const bb_index actuators = mirror->actuator_count;
+    bb_pair_comb comb = {0};
+    bb_mirror_shape shape = {0};
+    double *influence = NULL;  // [points][actuators]
+    double *twisted = NULL;    // likewise
+    double *stationary = NULL; // [edge][edge]: none
+    BB_TRY(bb_pair_comb_create(work->aim->spread, step_of(work), &comb));
+    BB_TRY(bb_mirror_shape_create(mirror, comb.edge, comb.position_m, &shape));
+    BB_TRY(bb_pair_comb_influence(&comb, &shape, &influence));
+    BB_TRY(BB_ALLOCATE(comb.count * actuators, &twisted));
+    BB_TRY(BB_ZEROED(comb.edge * comb.edge, &stationary));
+    const bb_row_product product = {actuators, actuators, 1.0, influence,
+                                    voltages,  false,     0.0, twisted};
+    BB_TRY(bb_tomography_multiply(work->tomography, comb.count, &product));
+    const bb_pair_field field = {.comb = &comb,
+                                 .actuators = actuators,
+                                 .influence = influence,
+                                 .shape = &shape,
+                                 .twisted = twisted,
+                                 .stationary = stationary,
+                                 .sum = projection->sum_pairs,
+                                 .context = projection->context};
+    BB_TRY(bb_pair_strehl_create_field(work->aim->spread, &field, wavelength_count, wavelengths_m,
+                                       &work->pairs));
+done:
+    bb_pair_comb_release(&comb);
+    bb_mirror_shape_release(&shape);
+    BB_RELEASE(&influence);
+    BB_RELEASE(&twisted);
+    BB_RELEASE(&stationary);
+    return status;
+}
+
+// The pairs of the correctable residual.
+static bb_status survey_pairs(rating *work, const double *voltages, bb_index wavelength_count,
+                              const double *wavelengths_m)
+{
+    return work->tomography->projection != NULL
+               ? survey_elsewhere(work, voltages, wavelength_count, wavelengths_m)
+               : bb_pair_strehl_create(work->aim->spread, voltages, step_of(work), wavelength_count,
+                                       wavelengths_m, &work->pairs);
+}
+
 // What holds at all wavelengths: the variances, and of a stationary residual the covariance.
 static bb_status survey(rating *work, const double *voltages, bb_index wavelength_count,
                         const double *wavelengths_m, bb_tomography_score *score,
@@ -397,8 +449,7 @@ static bb_status survey(rating *work, const double *voltages, bb_index wavelengt
         BB_TRY(survey_whole(work, voltages, wavelength_count, wavelengths_m, score, outcome));
     }
     if (score->kind == BB_SCORE_PAIRS && (score->estimate == NULL || score->correctable != NULL)) {
-        BB_TRY(bb_pair_strehl_create(work->aim->spread, voltages, step_of(work), wavelength_count,
-                                     wavelengths_m, &work->pairs));
+        BB_TRY(survey_pairs(work, voltages, wavelength_count, wavelengths_m));
     }
     if (score->estimate == NULL) {
         if (score->kind == BB_SCORE_PAIRS) {
@@ -503,7 +554,7 @@ bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, c
 {
     bb_status status = BB_OK;
     double *voltages = NULL;
-    rating work = {.aim = &tomography->targets[target]};
+    rating work = {.tomography = tomography, .aim = &tomography->targets[target]};
     const bb_index actuators = bb_point_spread_layout(work.aim->spread)->actuator_count;
     BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.correlation));
     BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.alone));

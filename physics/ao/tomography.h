@@ -16,6 +16,7 @@
 #include "physics/ao/covariance/slope_covariance.h"
 #include "physics/ao/mirrors/mirror_commands.h"
 #include "physics/ao/score/error_terms.h"
+#include "physics/ao/score/pair_strehl.h"
 #include "physics/ao/score/point_spread.h"
 
 /// What stands for the tilts of laser stars. The order is that of the names of solver.lgs_tilt.
@@ -25,7 +26,7 @@ typedef enum bb_lgs_tilt {
     BB_LGS_TILT_UNKNOWN         ///< infinite variances, as a low-rank part; Cmm is the core
 } bb_lgs_tilt;
 
-/// Large products in fp64 of arrays on the host, made elsewhere: by a device.
+/// Large products in fp64 of arrays on the host, and sums, made elsewhere: by a device.
 typedef struct bb_projection {
     /// out [rows][rows] = A C A^T for the `weights` A [rows][columns] and a symmetric C
     /// [columns][columns].
@@ -36,6 +37,7 @@ typedef struct bb_projection {
     /// out [rows][columns] += alpha S B^T for a source S [rows][n] and B `values` [columns][n].
     bb_status (*add_source)(void *context, const bb_matrix_source *source, double alpha,
                             bb_index columns, const double *values, double *out);
+    bb_pair_summing sum_pairs; ///< of a field (score/pair_strehl.h)
     void *context;
 } bb_projection;
 

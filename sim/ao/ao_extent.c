@@ -71,7 +71,17 @@ static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
     const double together = physics->mirror_count > 0 ? bb_mirror_stack_actuators(physics) : own;
     const bb_whole_extent extent = {lenslets, own, together, (double)truth->measurement_count,
                                     guides};
-    if (!scores_pairs(study) || !bb_ao_whole_applies(study)) {
+    if (!scores_pairs(study)) {
+        return;
+    }
+    // F and z of the mirror alone, as its noise has; those of a whole residual are its field's.
+    const double points = bb_whole_residual_points(&extent);
+    const bb_need arrays = {.host_bytes = 2.0 * sizeof(double) * points * own};
+    out->pairs = bb_need_in_turn(
+        out->pairs,
+        bb_need_together(arrays, bb_residual_pairs_device_need(points, together,
+                                                               (double)guides->measurement_count)));
+    if (!bb_ao_whole_applies(study)) {
         return;
     }
     out->whole = bb_need_in_turn(
@@ -82,11 +92,12 @@ static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
             bb_need_together(out->best, bb_whole_residual_project_need(&extent, out->threads));
     }
     out->products = physics->mirror_count > 0 ? together : 0.0;
-    out->rating = bb_need_in_turn(
-        out->rating, bb_need_repeated(bb_whole_residual_field_need(
-                                          &extent, study->wavelengths_um.count, out->threads),
-                                      (isnan(study->shake_test_arcsec) ? 1.0 : 2.0) +
-                                          (bb_ao_study_frames(study) ? 1.0 : 0.0)));
+    const double repeats =
+        (isnan(study->shake_test_arcsec) ? 1.0 : 2.0) + (bb_ao_study_frames(study) ? 1.0 : 0.0);
+    const bb_need field = bb_need_repeated(
+        bb_whole_residual_field_need(&extent, study->wavelengths_um.count, out->threads), repeats);
+    out->rating = bb_need_in_turn(out->rating, field);
+    out->pairing_s += field.seconds;
 }
 
 static bb_status measure_targets(const bb_ao_study *study, const bb_ao_config *physics,

@@ -43,6 +43,8 @@ typedef struct bb_ao_extent {
     double most_commands;  ///< of one of them
     double stored_rows;    ///< slopes of a truth sensor or commands of a mirror of its own, at most
     double projecting_s;   ///< of the rating, which a GPU does in no time
+    bb_need pairs;         ///< of a whole residual's rating on a GPU
+    double pairing_s;      ///< of the rating, which takes that there
     double processes;      ///< that share what is dealt
     bool one_by_one; ///< pipelines are scored, and their estimates released, as they are solved
     bool resident;   ///< likewise, and estimates stay on a GPU until then

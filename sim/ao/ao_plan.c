@@ -97,7 +97,10 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
         bb_need_together(bb_need_repeated(bb_need_shared(span->cmm, span->processes), passes),
                          bb_need_repeated(span->ctm, 2.0 * count));
     bb_need rating = span->rating;
-    rating.seconds -= device ? span->projecting_s : 0.0;
+    if (device) {
+        rating.seconds -= span->projecting_s + span->pairing_s;
+        rating = bb_need_together(rating, span->pairs);
+    }
     const bb_need scoring = bb_need_in_turn(device ? products : bb_need_together(products, filling),
                                             bb_need_repeated(rating, count));
     return bb_need_together(residuals, scoring);

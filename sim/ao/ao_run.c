@@ -8,6 +8,8 @@
 #include "sim/pipelines/factor_device.h"
 #include "sim/pipelines/factor_engine.h"
 
+#include <math.h>
+
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
@@ -73,6 +75,24 @@ done:
     return status;
 }
 
+// Bytes of a GPU that scores leave to solves; all of them where rounding works there, too.
+static double reserve_of(const bb_ao_work *work)
+{
+    static const double spare =
+        2e9; // of libraries, and of kernels that are used for the first time
+    const bb_ao_study *study = work->study;
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    const bb_factor_problem *posed = &work->factor_problem;
+    double most = work->storage.resident ? 0.0 : INFINITY;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_need need =
+            bb_factor_device_need(&study->solver.common, &pipelines[p], posed->matrix->rows,
+                                  bb_factor_problem_sides(posed));
+        most = fmax(most, need.device_bytes);
+    }
+    return spare + most;
+}
+
 // Scales and right-hand sides, for pipelines and for their scores.
 static bb_status prepare(bb_ao_work *work)
 {
@@ -82,8 +102,8 @@ static bb_status prepare(bb_ao_work *work)
     BB_TRY(bb_ao_storage_open(&work->factor_problem, study->common.device, work->problem,
                               &study->inflation, &work->storage));
     work->storage.resident = work->on_device && bb_ao_storage_only_scores(study, work->dump);
-    BB_TRY(
-        bb_ao_scoring_open(study, work->problem, &work->storage, work->on_device, &work->scoring));
+    BB_TRY(bb_ao_scoring_open(study, work->problem, &work->storage, work->on_device,
+                              work->on_device ? reserve_of(work) : 0.0, &work->scoring));
 done:
     return status;
 }
@@ -152,7 +172,7 @@ bb_status bb_ao_run(const void *written, const bb_run_options *options, bb_resul
     BB_TRY(build_problem(&run, results));
     bb_parts_log_phase("sensors, mirrors and tables", &begin);
     BB_TRY(announce(work));
-    BB_TRY(bb_ao_solve_await(&run.pipelines));
+    bb_ao_solve_await(&run.pipelines);
     bb_parts_log_phase("kernels of the device", &begin);
     work->resumed = run.restart.resumed;
     BB_TRY(bb_parts_start(bb_ao_parts, &study, work, results));

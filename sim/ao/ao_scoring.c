@@ -15,15 +15,25 @@
 #include <math.h>
 #include <string.h>
 
+static bb_status sum_pairs(void *scorer, const bb_pair_sums *task)
+{
+    const bb_residual_pairs pairs = {
+        task->edge,       task->count,   task->actuators, task->wavelength_count, task->place,
+        task->first,      task->column,  task->light,     task->influence,        task->twisted,
+        task->stationary, task->squares, task->sums,      task->covariances,      task->variances};
+    return bb_factor_device_scorer_pairs(scorer, &pairs);
+}
+
 // Open from the start, so that what it projects has the same bits whenever it is asked for.
-static bb_status open_scorer(bb_ao_scoring *self)
+static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_factor_device_scorer_open(self->study->solver.common.gpus, self->problem->cmm,
-                                        &self->scorer));
+                                        reserve_bytes, &self->scorer));
     self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
                                        .multiply = bb_factor_device_scorer_multiply,
                                        .add_source = bb_factor_device_scorer_add_source,
+                                       .sum_pairs = sum_pairs,
                                        .context = self->scorer};
     self->problem->projection = &self->projection;
 done:
@@ -31,7 +41,8 @@ done:
 }
 
 bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
-                             bb_ao_storage *storage, bool on_device, bb_ao_scoring *out)
+                             bb_ao_storage *storage, bool on_device, double reserve_bytes,
+                             bb_ao_scoring *out)
 {
     bb_status status = BB_OK;
     const bb_index wavelengths = study->wavelengths_um.count;
@@ -53,7 +64,7 @@ bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
         out->boxes_rad[b] = boxes_mas[b] / (180.0 / M_PI * 3600.0e3);
     }
     if (on_device) {
-        BB_TRY(open_scorer(out));
+        BB_TRY(open_scorer(out, reserve_bytes));
     }
 done:
     return status;

@@ -97,31 +97,38 @@ done:
     return status;
 }
 
-// In their order; a search warms the arithmetics that it tries.
+// In their order, one at least; a search warms the arithmetics that it tries.
 static bb_status warm_pipelines(void *context, bb_index unused)
 {
     bb_status status = BB_OK;
-    const bb_ao_solve *run = context;
+    bb_ao_solve *run = context;
     (void)unused;
-    for (bb_index i = 0; i < run->pipeline_count; ++i) {
-        const bb_index p = run->order[i];
+    do {
+        const bb_index p = run->order[run->warmed++];
         if (!bb_factor_pipeline_finds_arithmetic(&run->pipelines[p])) {
             BB_TRY(bb_factor_problem_warm(&run->work->study->solver.common, &run->pipelines[p],
                                           run->work->evaluations[p].common.device));
         }
-    }
+    } while (run->warmed < run->pipeline_count && !atomic_load(&run->awaited));
 done:
     return status;
 }
 
 bb_status bb_ao_solve_warm(bb_ao_solve *run)
 {
-    return run->work->on_device ? bb_side_thread_start(warm_pipelines, run, &run->warming) : BB_OK;
+    run->warmed = run->warmed > run->solved ? run->warmed : run->solved;
+    atomic_store(&run->awaited, false);
+    return run->work->on_device && run->warmed < run->pipeline_count
+               ? bb_side_thread_start(warm_pipelines, run, &run->warming)
+               : BB_OK;
 }
 
-bb_status bb_ao_solve_await(bb_ao_solve *run)
+void bb_ao_solve_await(bb_ao_solve *run)
 {
-    return bb_side_thread_join(&run->warming);
+    atomic_store(&run->awaited, true);
+    if (bb_side_thread_join(&run->warming) != BB_OK) {
+        bb_status_clear();
+    }
 }
 
 void bb_ao_solve_release(bb_ao_solve *run)
@@ -129,9 +136,7 @@ void bb_ao_solve_release(bb_ao_solve *run)
     if (run->work == NULL) { // never opened
         return;
     }
-    if (bb_ao_solve_await(run) != BB_OK) {
-        bb_status_clear(); // what ended the run came before
-    }
+    bb_ao_solve_await(run);
     for (bb_index p = 0; run->work->evaluations != NULL && p < run->pipeline_count; ++p) {
         bb_ao_evaluation_release(&run->work->evaluations[p], run->work->study->targets.count);
     }
@@ -305,12 +310,14 @@ static bb_status settle(bb_ao_solve *run)
             bb_ao_learning_hold(run->work->learning, evaluations[count++]);
         }
     }
+    BB_TRY(bb_ao_solve_warm(run));
     BB_TRY(bb_ao_scoring_run(&run->work->scoring, evaluations, count));
     bb_parts_log_phase("scores", &begin);
     if (first == 0 && run->solved > 0 && !run->warm[reference]) {
         BB_TRY(bb_ao_quantities_noise(&run->work->scoring, &run->work->evaluations[reference]));
         bb_parts_log_phase("noise of the reference", &begin);
     }
+    bb_ao_solve_await(run);
     for (bb_index e = 0; e < count && !run->keeps; ++e) {
         bb_ao_evaluation_forget(evaluations[e], run->work->problem->target_count);
     }

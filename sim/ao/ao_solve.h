@@ -11,6 +11,8 @@
 #include "sim/pipelines/pipeline_restart.h"
 #include "sim/run/device_choice.h"
 
+#include <stdatomic.h>
+
 /// bb_ao_solve_open, bb_ao_solve_all, bb_ao_solve_release.
 typedef struct bb_ao_solve {
     bb_ao_work *work;    ///< the driver's
@@ -24,6 +26,8 @@ typedef struct bb_ao_solve {
     bool keeps;         ///< reconstructors, which are read again when all are scored
     double *tile_norms; ///< of Cmm, NULL until a search asks for them
     bb_side_thread *warming;
+    atomic_bool awaited; ///< by whoever started it
+    bb_index warmed;     ///< so many of that order
 } bb_ao_solve;
 
 /// Creates the evaluations of `work`, with their devices, and its trials. Errors: BB_MEMORY, those
@@ -31,12 +35,13 @@ typedef struct bb_ao_solve {
 BB_CHECKED bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart,
                                       const bb_device_offer *offer, bb_ao_solve *out);
 
-/// Uses the kernels of all pipelines for the first time in a thread beside the caller's, who builds
-/// the problem meanwhile: on a GPU this takes as long as the solves of 17,000 measurements. Until
-/// bb_ao_solve_await no device may be used. Errors: those of bb_side_thread_start, and of
-/// bb_factor_problem_warm from bb_ao_solve_await.
+/// Uses kernels of pipelines to come for the first time in a thread beside the caller's, until
+/// bb_ao_solve_await, which waits for those of the pipeline in work: while the problem is built,
+/// and while scores are made. On a GPU all of them take as long as the solves of 17,000
+/// measurements. What is left, or failed, is the solve's own to do. Errors: those of
+/// bb_side_thread_start.
 BB_CHECKED bb_status bb_ao_solve_warm(bb_ao_solve *run);
-BB_CHECKED bb_status bb_ao_solve_await(bb_ao_solve *run);
+void bb_ao_solve_await(bb_ao_solve *run);
 
 /// Contents of a checkpoint of `work`, whose pipelines are computed in `order`.
 bb_pipeline_state bb_ao_solve_state(bb_ao_work *work, const bb_index *order);

@@ -169,9 +169,9 @@ static const bb_output outputs[] = {
              "from the wrapped phase in host memory to the phase there",
      .member = offsetof(evaluation_row, solve_seconds), .measured = true},
     {"wall_s", "pipeline", "s", "from the start to the result, looked at, in host memory",
-     .note = "of ao and reconstructor, NaN elsewhere; the first use of a device's kernels is in "
-             "neither "
-             "time",
+     .note = "of ao and reconstructor, NaN elsewhere; reconstructors of ao that a GPU scores and "
+             "nothing else reads stay in its memory; the first use of a device's kernels is in "
+             "neither time",
      .member = offsetof(evaluation_row, wall_seconds), .measured = true},
     {"energy_j", "pipeline", "J", "energy of apply, or factor and solve, gross",
      .note = "with `--energy`, of what the work is repeated as: apply of wafer and product, "

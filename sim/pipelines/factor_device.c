@@ -570,6 +570,7 @@ struct bb_factor_device_scorer {
 static const struct {
     bb_status (*create)(bb_index gpus, bb_device *const *devices, const bb_matrix_source *cmm,
                         bb_residual_scorer **out);
+    bb_status (*keep)(bb_residual_scorer *scorer, double reserve_bytes);
     void (*destroy)(bb_residual_scorer **scorer);
     bb_status (*score)(bb_residual_scorer *scorer, bb_index count, const bb_residual_task *tasks);
     bb_status (*congruence)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
@@ -577,18 +578,20 @@ static const struct {
     bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, const bb_row_product *product);
     bb_status (*add_source)(bb_residual_scorer *scorer, const bb_matrix_source *source,
                             double alpha, bb_index columns, const double *values, double *out);
+    bb_status (*pairs)(bb_residual_scorer *scorer, const bb_residual_pairs *task);
     bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise,
                        const bb_residual_task *task, double *out);
 } residuals = {
-    BB_CUDA_TWIN(bb_residual_scorer_create),   BB_CUDA_TWIN(bb_residual_scorer_destroy),
-    BB_CUDA_TWIN(bb_residual_scorer_score),    BB_CUDA_TWIN(bb_residual_scorer_congruence),
-    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_add_source),
+    BB_CUDA_TWIN(bb_residual_scorer_create),     BB_CUDA_TWIN(bb_residual_scorer_keep),
+    BB_CUDA_TWIN(bb_residual_scorer_destroy),    BB_CUDA_TWIN(bb_residual_scorer_score),
+    BB_CUDA_TWIN(bb_residual_scorer_congruence), BB_CUDA_TWIN(bb_residual_scorer_multiply),
+    BB_CUDA_TWIN(bb_residual_scorer_add_source), BB_CUDA_TWIN(bb_residual_scorer_pairs),
     BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
 static const char no_residuals[] = "residuals on a device: this build has no CUDA";
 
 bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
-                                       bb_factor_device_scorer **out)
+                                       double reserve_bytes, bb_factor_device_scorer **out)
 {
     bb_status status = BB_OK;
     bb_factor_device_scorer *scorer = NULL;
@@ -597,6 +600,7 @@ bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cm
     BB_TRY(BB_ZEROED(1, &scorer));
     BB_TRY(open_devices(gpus, scorer->devices));
     BB_TRY(residuals.create(gpus, scorer->devices, cmm, &scorer->residuals));
+    BB_TRY(residuals.keep(scorer->residuals, reserve_bytes));
     *out = scorer;
     scorer = NULL;
 done:
@@ -657,6 +661,16 @@ bb_status bb_factor_device_scorer_add_source(void *scorer, const bb_matrix_sourc
     const bb_factor_device_scorer *self = scorer;
     BB_REQUIRE(residuals.add_source != NULL, BB_UNSUPPORTED, "%s", no_residuals);
     BB_TRY(residuals.add_source(self->residuals, source, alpha, columns, values, out));
+done:
+    return status;
+}
+
+bb_status bb_factor_device_scorer_pairs(bb_factor_device_scorer *scorer,
+                                        const bb_residual_pairs *task)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(residuals.pairs != NULL, BB_UNSUPPORTED, "%s", no_residuals);
+    BB_TRY(residuals.pairs(scorer->residuals, task));
 done:
     return status;
 }

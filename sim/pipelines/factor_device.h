@@ -102,9 +102,11 @@ BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bb_inde
 /// (solvers/factor/residual_scorer.h).
 typedef struct bb_factor_device_scorer bb_factor_device_scorer;
 
-/// Opens `gpus` devices, 1 to BB_RESIDUAL_GPUS, for estimates over `cmm`, borrowed. Errors:
+/// Opens `gpus` devices, 1 to BB_RESIDUAL_GPUS, for estimates over `cmm`, borrowed, of which panels
+/// stay there beyond the reserve (bb_residual_scorer_keep). Errors:
 /// BB_UNSUPPORTED in a build without CUDA, those of bb_residual_scorer_create. Owner: the caller.
 BB_CHECKED bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
+                                                  double reserve_bytes,
                                                   bb_factor_device_scorer **out);
 void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
 
@@ -124,6 +126,10 @@ BB_CHECKED bb_status bb_factor_device_scorer_add_source(void *scorer,
                                                         const bb_matrix_source *source,
                                                         double alpha, bb_index columns,
                                                         const double *values, double *out);
+
+/// Sums over pairs on the first device. Errors: those of bb_residual_scorer_pairs.
+BB_CHECKED bb_status bb_factor_device_scorer_pairs(bb_factor_device_scorer *scorer,
+                                                   const bb_residual_pairs *task);
 
 /// R N R^T of a sparse N on the first device. Errors: those of bb_residual_scorer_noise.
 BB_CHECKED bb_status bb_factor_device_scorer_noise(bb_factor_device_scorer *scorer,

@@ -7,6 +7,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "core/thread.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/run/plan.h"
 
@@ -205,6 +206,9 @@ done:
 static void tell(const running *run, double begin, double solved, const bb_factor_device_times *t)
 {
     const double now = bb_clock_seconds();
+    if (bb_thread_is_worker()) { // a warm-up beside other work
+        return;
+    }
     const double bytes = (double)(run->m * run->n) * sizeof(double);
     bb_log_detail("panels: %.3f s, %.3f of them beside kernels; R of %.2f GB %s: %.3f s",
                   solved - begin, solved - begin - t->fill_s - t->solve_s, 1e-9 * bytes,

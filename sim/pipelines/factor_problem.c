@@ -5,6 +5,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/stage.h"
+#include "core/thread.h"
 #include "precision/draw.h"
 #include "precision/scaling.h"
 #include "sim/pipelines/energy.h"
@@ -161,8 +162,10 @@ bb_status bb_factor_problem_warm(const bb_factor_solver_config *solver,
     do {
         BB_TRY(engine->warm(solver, &level));
     } while (pipeline->escalate && raise_precision(&level));
-    bb_log_detail("pipeline %s: kernels made ready in %.3f s", pipeline->name,
-                  bb_clock_seconds() - begin);
+    if (!bb_thread_is_worker()) { // whose lines would come in between others'
+        bb_log_detail("pipeline %s: kernels made ready in %.3f s", pipeline->name,
+                      bb_clock_seconds() - begin);
+    }
 done:
     return status;
 }

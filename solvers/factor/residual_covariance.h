@@ -89,6 +89,10 @@ bb_need bb_residual_covariance_need(const bb_residual_extent *extent, double thr
 bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index rows,
                                            bb_index truths, bb_index size);
 
+/// What the sums over pairs of so many points and actuators take on a GPU, and the products with
+/// `columns` slopes before them (residual_scorer.h).
+bb_need bb_residual_pairs_device_need(double points, double actuators, double columns);
+
 #ifdef __cplusplus
 }
 #endif

@@ -21,7 +21,8 @@ struct projecting {
     void *panel[BB_RESIDUAL_GPUS];           // [n][width] of Cmm
     void *g[BB_RESIDUAL_GPUS];               // [rows][width]
     bb_residual_partials partials;
-    void *product; // [rows][rows] on the first GPU
+    double room[BB_RESIDUAL_GPUS]; // bytes for panels that are kept
+    void *product;                 // [rows][rows] on the first GPU
 };
 
 // What a task makes of the product that it shares; where not said, on the first GPU.
@@ -179,15 +180,52 @@ void close_projection(projecting *work)
     (void)bb_residual_scorer_use(&s->gpus[0]);
 }
 
-// G = alpha R C + beta G for the panel's columns and its rows from `begin` on.
-bb_status add_rows(const projecting *work, bb_index gpu, bb_index begin, bb_index rows,
-                   bb_index width, double alpha, double beta)
+// Half of what is free beyond the reserve, shared by the parts of a GPU.
+bb_status find_room(projecting *work)
+{
+    const bb_residual_scorer *s = work->scorer;
+    for (bb_index g = 0; s->kept != nullptr && g < s->count; ++g) {
+        bb_device_report report;
+        BB_RETURN_IF_FAILED(bb_device_describe(s->gpus[g].device, &report));
+        work->room[g] = 0.5 * (static_cast<double>(report.free_memory_bytes) - s->reserve) /
+                        static_cast<double>(s->count);
+    }
+    return bb_residual_scorer_use(&s->gpus[0]);
+}
+
+// Rows from its diagonal block on of the panel of columns from `begin` on, filled or as they were
+// kept.
+bb_status take_panel(const projecting *work, bb_index gpu, bb_index begin, void **panel)
+{
+    const bb_residual_scorer *s = work->scorer;
+    const bb_index width = bb_residual_scorer_width(s, begin);
+    const size_t bytes = static_cast<size_t>((s->n - begin) * s->width) * word;
+    void **kept = s->kept != nullptr ? &s->kept[begin / s->width] : nullptr;
+    double *room = const_cast<double *>(&work->room[gpu]);
+    if (kept != nullptr && *kept != nullptr) {
+        *panel = *kept;
+        return BB_OK;
+    }
+    *panel = work->panel[gpu];
+    if (kept != nullptr && *room > static_cast<double>(bytes)) {
+        BB_RETURN_IF_FAILED(bb_device_allocate(s->gpus[gpu].device, bytes, kept));
+        *room -= static_cast<double>(bytes);
+        *panel = *kept;
+    }
+    return bb_device_source_fill(s->gpus[gpu].cmm, bb_stream_queue(s->gpus[gpu].stream), begin,
+                                 begin,
+                                 bb_device_matrix(*panel, BB_F64, s->n - begin, width, s->width));
+}
+
+// G = alpha R C + beta G for the panel's columns and its rows from `row` on.
+bb_status add_rows(const projecting *work, bb_index gpu, const double *panel, bb_index row,
+                   bb_index rows, bb_index width, double alpha, double beta)
 {
     const bb_residual_scorer *s = work->scorer;
     bb_dense_product_cuda p = bb_residual_scorer_product(
         work->r[gpu], work->panel[gpu], work->g[gpu], work->rows, width, rows, false);
-    p.a += begin;
-    p.b += begin * s->width;
+    p.a += row;
+    p.b = panel;
     p.a_stride = s->n;
     p.b_stride = s->width;
     p.alpha = alpha;
@@ -206,18 +244,19 @@ bb_status project_panel(const void *context, bb_index gpu, bb_index begin, doubl
     const bb_index end = begin + width;
     const bb_device_source *ctm = work->ctm[gpu];
     bb_queue *queue = bb_stream_queue(s->gpus[gpu].stream);
-    BB_RETURN_IF_FAILED(bb_device_source_fill(
-        s->gpus[gpu].cmm, queue, begin, begin,
-        bb_device_matrix(bb_residual_scorer_values(work->panel[gpu], begin * s->width), BB_F64,
-                         s->n - begin, width, s->width)));
+    void *panel = nullptr;
+    BB_RETURN_IF_FAILED(take_panel(work, gpu, begin, &panel));
     if (ctm != nullptr) {
         BB_RETURN_IF_FAILED(bb_device_source_fill(
             ctm, queue, 0, begin,
             bb_device_matrix(work->g[gpu], BB_F64, work->rows, width, width)));
     }
-    BB_RETURN_IF_FAILED(add_rows(work, gpu, begin, width, width, 1.0, ctm != nullptr ? -2.0 : 0.0));
+    const double *values = static_cast<const double *>(panel);
+    BB_RETURN_IF_FAILED(
+        add_rows(work, gpu, values, begin, width, width, 1.0, ctm != nullptr ? -2.0 : 0.0));
     if (end < s->n) {
-        BB_RETURN_IF_FAILED(add_rows(work, gpu, end, s->n - end, width, 2.0, 1.0));
+        BB_RETURN_IF_FAILED(
+            add_rows(work, gpu, values + width * s->width, end, s->n - end, width, 2.0, 1.0));
     }
     bb_dense_product_cuda p = bb_residual_scorer_product(work->g[gpu], work->r[gpu], target,
                                                          work->rows, work->rows, width, true);
@@ -232,6 +271,7 @@ bb_status project(const bb_residual_task *task, projecting *work)
     work->resident = task->device_r != nullptr;
     work->r[0] = const_cast<void *>(task->device_r);
     BB_RETURN_IF_FAILED(open_projection(work));
+    BB_RETURN_IF_FAILED(find_room(work));
     BB_RETURN_IF_FAILED(work->resident ? copy_rows(work) : upload_rows(task->r, work));
     return bb_residual_partials_add(&work->partials, work->rows * work->rows, project_panel, work,
                                     work->product);

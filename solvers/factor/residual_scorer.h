@@ -38,6 +38,11 @@ BB_CHECKED bb_status bb_residual_scorer_create(bb_index gpus, bb_device *const *
                                                bb_residual_scorer **out);
 void bb_residual_scorer_destroy(bb_residual_scorer **scorer);
 
+/// Lets panels of Cmm stay on their GPUs from one score to the next, in half of the memory that is
+/// free beyond `reserve_bytes` of each: what others are going to need there. To the same bits.
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_residual_scorer_keep(bb_residual_scorer *scorer, double reserve_bytes);
+
 /// Scores estimates, those that follow one another with the same r by one R Cmm R^T. Errors:
 /// BB_INVALID (sizes), BB_MEMORY with the bytes needed and free, BB_DEVICE, the sources'.
 BB_CHECKED bb_status bb_residual_scorer_score(bb_residual_scorer *scorer, bb_index count,
@@ -60,6 +65,30 @@ BB_CHECKED bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer,
                                                    const bb_matrix_source *source, double alpha,
                                                    bb_index columns, const double *values,
                                                    double *out);
+
+/// A residual on `count` points, those with light of a grid of [edge][edge], row by row:
+///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2.
+/// Everything is borrowed.
+typedef struct bb_residual_pairs {
+    bb_index edge, count, actuators, wavelength_count;
+    const int32_t *place;     ///< [edge][edge] point, -1: no light
+    const int32_t *first;     ///< [edge + 1] point that each row begins with
+    const int32_t *column;    ///< [count]
+    const double *light;      ///< P [count]
+    const double *influence;  ///< F [count][actuators]
+    const double *twisted;    ///< z [count][actuators]
+    const double *stationary; ///< s [edge][edge] by |dy| and |dx|
+    const double *squares;    ///< [wavelength_count] (2 pi / lambda)^2
+    double *sums; ///< [wavelength_count + 1][edge][2 edge - 1] by dy and dx, written: sums of
+                  ///< P_i P_j, then of P_i P_j exp(-D_ij / 2), over i - j = (dx, dy)
+    double *covariances; ///< [edge][2 edge - 1], written: sums of P_i P_j (S_ij - s_ij)
+    double *variances;   ///< [count], written: S_ii
+} bb_residual_pairs;
+
+/// Sums over all pairs on the first GPU, each displacement's in one order. Errors: BB_MEMORY,
+/// BB_DEVICE.
+BB_CHECKED bb_status bb_residual_scorer_pairs(bb_residual_scorer *scorer,
+                                              const bb_residual_pairs *task);
 
 /// R N R^T, `out` [rows][rows] on the host, for the R of a task and a symmetric sparse N
 /// (residual_noise.h). Errors: BB_INVALID (sizes), BB_MEMORY, BB_DEVICE.

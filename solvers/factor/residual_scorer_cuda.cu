@@ -64,6 +64,21 @@ void close_gpu(const bb_residual_scorer *s, bb_residual_gpu *gpu)
     }
 }
 
+bb_index panel_count(const bb_residual_scorer *s)
+{
+    return (s->n + s->width - 1) / s->width;
+}
+
+void drop_panels(bb_residual_scorer *s)
+{
+    for (bb_index p = 0; s->kept != nullptr && p < panel_count(s); ++p) {
+        bb_device_release(s->gpus[p % BB_RESIDUAL_PARTIALS % s->count].device, &s->kept[p]);
+    }
+    void *kept = s->kept;
+    bb_memory_release(&kept);
+    s->kept = nullptr;
+}
+
 bb_status check_devices(bb_index gpus, bb_device *const *devices)
 {
     if (gpus < 1 || gpus > BB_RESIDUAL_GPUS) {
@@ -243,12 +258,22 @@ bb_status bb_residual_scorer_create(bb_index gpus, bb_device *const *devices,
     return BB_OK;
 }
 
+bb_status bb_residual_scorer_keep(bb_residual_scorer *scorer, double reserve_bytes)
+{
+    void *kept = nullptr;
+    BB_RETURN_IF_FAILED(bb_memory_zeroed(panel_count(scorer), sizeof(void *), &kept));
+    scorer->kept = static_cast<void **>(kept);
+    scorer->reserve = reserve_bytes;
+    return BB_OK;
+}
+
 void bb_residual_scorer_destroy(bb_residual_scorer **scorer)
 {
     bb_residual_scorer *s = *scorer;
     if (s == nullptr) {
         return;
     }
+    drop_panels(s);
     for (bb_index g = s->count - 1; g >= 0; --g) { // leaves the first GPU the current one
         close_gpu(s, &s->gpus[g]);
     }

@@ -23,6 +23,8 @@ struct bb_residual_scorer {
     const bb_dense_library_cuda *library;
     bb_index n, width; ///< width of a panel
     bb_index count;    ///< of GPUs; results are on the first
+    double reserve;    ///< bytes of each GPU that kept panels leave free
+    void **kept;       ///< [panels] of Cmm, each on the GPU that multiplies by it; NULL: none
     bb_residual_gpu gpus[BB_RESIDUAL_GPUS];
 };
 

@@ -121,6 +121,37 @@ void bb_pair_comb_release(bb_pair_comb *comb)
     BB_RELEASE(&comb->column);
 }
 
+typedef struct influence_rows {
+    const bb_pair_comb *comb;
+    const bb_mirror_shape *shape;
+    double *out;
+} influence_rows;
+
+// Of the points of rows begin..end of the comb.
+static bb_status fill_influence(void *context, bb_index begin, bb_index end)
+{
+    const influence_rows *work = context;
+    const bb_pair_comb *comb = work->comb;
+    for (bb_index j = begin; j < end; ++j) {
+        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
+            bb_mirror_shape_influences(work->shape, comb->column[k], j,
+                                       work->out + k * work->shape->mirror->actuator_count);
+        }
+    }
+    return BB_OK;
+}
+
+bb_status bb_pair_comb_influence(const bb_pair_comb *comb, const bb_mirror_shape *shape,
+                                 double **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(comb->count * shape->mirror->actuator_count, out));
+    influence_rows work = {comb, shape, *out};
+    BB_TRY(bb_thread_ranges(comb->edge, 1, fill_influence, &work));
+done:
+    return status;
+}
+
 static bb_status prepare(const pair_survey *survey, scratch *out)
 {
     bb_status status = BB_OK;
@@ -363,6 +394,89 @@ static bb_status sum_task(void *context, bb_index index)
     return sum_pairs(context, begin, begin + survey->rows < edge ? begin + survey->rows : edge);
 }
 
+// Arrays of the sums that a device makes.
+typedef struct device_sums {
+    int32_t *place, *first, *column;
+    double *light, *squares, *covariances, *variances;
+} device_sums;
+
+static void release_device_sums(device_sums *work)
+{
+    BB_RELEASE(&work->place);
+    BB_RELEASE(&work->first);
+    BB_RELEASE(&work->column);
+    BB_RELEASE(&work->light);
+    BB_RELEASE(&work->squares);
+    BB_RELEASE(&work->covariances);
+    BB_RELEASE(&work->variances);
+}
+
+static bb_status list_points(const pair_survey *survey, device_sums *out)
+{
+    bb_status status = BB_OK;
+    const bb_pair_comb *comb = survey->comb;
+    const bb_index edge = comb->edge;
+    BB_TRY(BB_ALLOCATE(edge * edge, &out->place));
+    BB_TRY(BB_ZEROED(edge + 1, &out->first));
+    BB_TRY(BB_ALLOCATE(comb->count, &out->column));
+    BB_TRY(BB_ALLOCATE(comb->count, &out->light));
+    BB_TRY(BB_ALLOCATE(comb->count, &out->variances));
+    BB_TRY(BB_ALLOCATE(survey->out->wavelength_count, &out->squares));
+    BB_TRY(BB_ALLOCATE(displacements(survey->out), &out->covariances));
+    for (bb_index k = 0, point = 0; k < edge * edge; ++k) {
+        const bool lit = comb->weight[k] > 0.0;
+        out->place[k] = lit ? (int32_t)point : -1;
+        if (lit) {
+            out->column[point] = (int32_t)(k % edge);
+            out->light[point++] = comb->weight[k];
+        }
+        out->first[k / edge + 1] = (int32_t)point;
+    }
+    for (bb_index w = 0; w < survey->out->wavelength_count; ++w) {
+        const double wavenumber = 2.0 * BB_PI / survey->out->wavelengths_m[w];
+        out->squares[w] = wavenumber * wavenumber;
+    }
+done:
+    return status;
+}
+
+// The sums of a field as one task's, by its device. Of a displacement and its negative one stands
+// for both.
+static bb_status sum_elsewhere(pair_survey *survey)
+{
+    bb_status status = BB_OK;
+    const bb_pair_field *field = survey->field;
+    const bb_pair_comb *comb = survey->comb;
+    const bb_index width = 2 * comb->edge - 1;
+    device_sums work = {0};
+    BB_TRY(list_points(survey, &work));
+    const bb_pair_sums task = {
+        comb->edge,       comb->count,      field->actuators,  survey->out->wavelength_count,
+        work.place,       work.first,       work.column,       work.light,
+        field->influence, field->twisted,   field->stationary, work.squares,
+        survey->sums,     work.covariances, work.variances};
+    BB_TRY(field->sum(field->context, &task));
+    for (bb_index k = 0; k < displacements(survey->out); ++k) {
+        survey->covariances[0] += (k < width ? 1.0 : 2.0) * work.covariances[k];
+    }
+    for (bb_index k = 0; k < comb->edge * comb->edge; ++k) {
+        survey->variance[k] = work.place[k] >= 0 ? work.variances[work.place[k]] : 0.0;
+    }
+done:
+    release_device_sums(&work);
+    return status;
+}
+
+static bb_status sum_here(pair_survey *survey)
+{
+    bb_status status = BB_OK;
+    const bb_index edge = survey->out->edge;
+    BB_TRY(bb_thread_ranges(edge, survey->rows, find_variances, survey));
+    BB_TRY(bb_thread_for((edge - 1) / survey->rows + 1, sum_task, survey));
+done:
+    return status;
+}
+
 // g of one wavelength; where the comb has no pair, that of the next displacement inwards.
 static void divide(const pair_survey *survey, const double *weights, const double *sums,
                    double *ratio)
@@ -434,8 +548,8 @@ static bb_status sum_all(pair_survey *survey)
     BB_TRY(BB_ALLOCATE(pairs->edge * pairs->edge, &survey->variance));
     BB_TRY(BB_ZEROED(TASKS, &survey->covariances));
     BB_TRY(BB_ZEROED(TASKS * planes * displacements(pairs), &survey->sums));
-    BB_TRY(bb_thread_ranges(pairs->edge, survey->rows, find_variances, survey));
-    BB_TRY(bb_thread_for((pairs->edge - 1) / survey->rows + 1, sum_task, survey));
+    const bool elsewhere = survey->field != NULL && survey->field->sum != NULL;
+    BB_TRY(elsewhere ? sum_elsewhere(survey) : sum_here(survey));
     BB_TRY(gather(survey));
 done:
     bb_mirror_shape_release(&survey->shape);

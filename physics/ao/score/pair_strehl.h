@@ -41,6 +41,31 @@ BB_CHECKED bb_status bb_pair_comb_create(const bb_point_spread *spread, bb_index
                                          bb_pair_comb *out);
 void bb_pair_comb_release(bb_pair_comb *comb);
 
+/// F [count][actuators] of a mirror's shape on the comb's rows and columns, m per volt. Errors:
+/// BB_MEMORY. Owner of `*out`: the caller.
+BB_CHECKED bb_status bb_pair_comb_influence(const bb_pair_comb *comb, const bb_mirror_shape *shape,
+                                            double **out);
+
+/// Sums over the pairs of a field, made elsewhere: by a device. Everything is borrowed.
+typedef struct bb_pair_sums {
+    bb_index edge, count, actuators, wavelength_count;
+    const int32_t *place;     ///< [edge][edge] point with light, -1: none
+    const int32_t *first;     ///< [edge + 1] point that each row begins with
+    const int32_t *column;    ///< [count]
+    const double *light;      ///< P [count]
+    const double *influence;  ///< F [count][actuators]
+    const double *twisted;    ///< z [count][actuators]
+    const double *stationary; ///< s [edge][edge]
+    const double *squares;    ///< [wavelength_count] (2 pi / lambda)^2
+    double *sums;        ///< [wavelength_count + 1][edge][2 edge - 1], written: sums of P_i P_j,
+                         ///< then of P_i P_j exp(-D_ij / 2), by dy and dx
+    double *covariances; ///< [edge][2 edge - 1], written: sums of P_i P_j (S_ij - s_ij)
+    double *variances;   ///< [count], written: S_ii
+} bb_pair_sums;
+
+/// Errors: BB_MEMORY, BB_DEVICE.
+typedef bb_status (*bb_pair_summing)(void *context, const bb_pair_sums *task);
+
 /// A residual that is more than a mirror's shape, on the points with light of a comb:
 ///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2,
 /// F the influence, z the field's and s stationary. Everything is borrowed.
@@ -52,6 +77,8 @@ typedef struct bb_pair_field {
                                   ///< actuators on the lenslets' corners; NULL: others
     const double *twisted;        ///< z [points][actuators], V m
     const double *stationary;     ///< s [edge][edge] by |dy| and |dx| in steps, m^2, 0 at (0, 0)
+    bb_pair_summing sum;          ///< that makes the sums; NULL: this host's cores
+    void *context;                ///< of it
 } bb_pair_field;
 
 /// Sums over the pairs of one residual. Zero-initialise; release with bb_pair_strehl_release.

@@ -80,20 +80,6 @@ done:
     return status;
 }
 
-// Of the points of rows begin..end of the comb.
-static bb_status fill_rows(void *context, bb_index begin, bb_index end)
-{
-    const bb_whole_residual *whole = context;
-    const bb_pair_comb *comb = &whole->comb;
-    for (bb_index j = begin; j < end; ++j) {
-        for (bb_index k = comb->first[j]; k < comb->first[j + 1]; ++k) {
-            bb_mirror_shape_influences(&whole->shape, comb->column[k], j,
-                                       whole->influence + k * whole->actuators);
-        }
-    }
-    return BB_OK;
-}
-
 static bb_status fill_influence(bb_whole_residual *whole)
 {
     bb_status status = BB_OK;
@@ -101,8 +87,7 @@ static bb_status fill_influence(bb_whole_residual *whole)
     const bb_deformable_mirror *mirror =
         bb_target_commands_mirror(whole->tomography, whole->target);
     BB_TRY(bb_mirror_shape_create(mirror, comb->edge, comb->position_m, &whole->shape));
-    BB_TRY(BB_ALLOCATE(comb->count * whole->actuators, &whole->influence));
-    BB_TRY(bb_thread_ranges(comb->edge, 1, fill_rows, whole));
+    BB_TRY(bb_pair_comb_influence(comb, &whole->shape, &whole->influence));
 done:
     return status;
 }
@@ -405,6 +390,7 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual
 {
     bb_status status = BB_OK;
     const bb_whole_residual *whole = estimate->whole;
+    const bb_projection *projection = whole->tomography->projection;
     const bb_index n = whole->tomography->guides.measurement_count;
     double *commands = NULL; // M, where r is of slopes
     double *known = NULL;    // W
@@ -427,7 +413,9 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual
                            .influence = whole->influence,
                            .shape = whole->truth != NULL ? &whole->shape : NULL,
                            .twisted = *twisted,
-                           .stationary = whole->stationary};
+                           .stationary = whole->stationary,
+                           .sum = projection != NULL ? projection->sum_pairs : NULL,
+                           .context = projection != NULL ? projection->context : NULL};
 done:
     BB_RELEASE(&commands);
     BB_RELEASE(&known);
@@ -508,7 +496,7 @@ static bb_index edge_of(const bb_whole_extent *extent)
     return bb_pair_comb_edge(extent->lenslets, fine, step_of(extent->lenslets, fine));
 }
 
-static double points_of(const bb_whole_extent *extent)
+double bb_whole_residual_points(const bb_whole_extent *extent)
 {
     const double edge = (double)edge_of(extent);
     return 0.25 * BB_PI * edge * edge;
@@ -516,12 +504,13 @@ static double points_of(const bb_whole_extent *extent)
 
 static bool keeps_phase(const bb_whole_extent *extent)
 {
-    return points_of(extent) * (double)extent->guides->measurement_count <= (double)most_kept;
+    return bb_whole_residual_points(extent) * (double)extent->guides->measurement_count <=
+           (double)most_kept;
 }
 
 bb_need bb_whole_residual_held(const bb_whole_extent *extent)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double n = (double)extent->guides->measurement_count;
     const double edge = (double)edge_of(extent);
     const bool together = extent->actuators != extent->own;
@@ -533,7 +522,7 @@ bb_need bb_whole_residual_held(const bb_whole_extent *extent)
 
 bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double own = extent->own;
     const double n = (double)extent->guides->measurement_count;
     const bool together = extent->actuators != extent->own;
@@ -553,7 +542,7 @@ bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads)
 bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,
                                      double threads)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double count = extent->actuators;
     const double n = (double)extent->guides->measurement_count;
     const bool together = extent->actuators != extent->own;
@@ -574,7 +563,7 @@ bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wav
 
 bb_need bb_whole_residual_project_need(const bb_whole_extent *extent, double threads)
 {
-    const double points = points_of(extent);
+    const double points = bb_whole_residual_points(extent);
     const double own = extent->own;
     const double n = (double)extent->guides->measurement_count;
     const double flops = 2.0 * own * n * (points + own) + 20.0 * own * own * own;

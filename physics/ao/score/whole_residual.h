@@ -64,6 +64,9 @@ typedef struct bb_whole_extent {
     const bb_sensor_array *guides; ///< borrowed
 } bb_whole_extent;
 
+/// Points with light of its comb, without the obstruction.
+double bb_whole_residual_points(const bb_whole_extent *extent);
+
 /// What they take while they are made and what stays; what an estimate takes beside its residual,
 /// with the sums of its pairs. Seconds without obstruction.
 bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads);

@@ -623,7 +623,7 @@ static bb_status score_sample(night *self, bb_index first, bb_index end)
     BB_TRY(bb_layer_tomography_set(self->layers, self->strength, self->wind));
     BB_TRY(bb_ao_storage_open(&factor_problem, study->common.device, self->problem,
                               &study->inflation, &storage));
-    BB_TRY(bb_ao_scoring_open(study, self->problem, &storage, self->on_device, &scoring));
+    BB_TRY(bb_ao_scoring_open(study, self->problem, &storage, self->on_device, INFINITY, &scoring));
     BB_TRY(BB_ALLOCATE(count * directions, &strehls));
     for (bb_index e = 0; e < count; ++e) {
         of_estimates[e] = strehls + e * directions;

@@ -43,6 +43,46 @@ TEST(strehl_ratios_agree_with_the_cpu)
     check_close(shares[BB_VARIANT_HP2], 10.0 / 36.0, 1e-12, 1.0);
 }
 
+// The reference on either device: Strehl ratios and wavefront errors of all targets. By pairs with
+// fitting, of a mirror a target and of mirrors that correct together; stationary, of targets whose
+// reconstructors stay on the device one behind the other, and of one that all share.
+static void compare_devices(const char *config, const char *change, const char *more)
+{
+    enum { NOISE = 1, TERMS = 7 }; // of the error budget, whose other terms are differences
+    static const char pipelines[] = "pipelines=[{name: reference, arithmetic: dp}]";
+    static const char *const names[] = {"strehl_by", "residual_rms_by_nm", "error_budget_nm"};
+    bb_results *results[2];
+    for (int d = 0; d < 2; ++d) {
+        results[d] = driver_results(CASE(config, {d == 0 ? "device=cpu" : "device=cuda",
+                                                  "solver.tile=128", pipelines, change, more}));
+    }
+    for (int i = 0; i < 3; ++i) {
+        const bb_dataset *host = driver_dataset(results[0], names[i]);
+        const bb_dataset *device = driver_dataset(results[1], names[i]);
+        assert_int_equal(host->count, device->count);
+        for (bb_index k = 0; k < host->count; ++k) {
+            if (i < 2 || k % TERMS == NOISE) {
+                assert_true(host->numbers[k] > 0.0);
+                check_relative(device->numbers[k], host->numbers[k], 1e-9);
+            }
+        }
+    }
+    bb_results_destroy(&results[0]);
+    bb_results_destroy(&results[1]);
+}
+
+TEST(scores_agree_with_the_cpu)
+{
+    static const char stationary[] = "score=stationary";
+    static const char slopes[] = "error_terms.fitting=false";
+    compare_devices(BB_SOURCE_DIR "/configs/ao/quick.yaml", "score=pairs", "seed=1");
+    compare_devices(BB_SOURCE_DIR "/configs/ao/ltao.yaml", "score=pairs", "sensors.lenslets=8");
+    compare_devices(BB_SOURCE_DIR "/configs/ao/mcao-mavis.yaml", "score=pairs",
+                    "sensors.lenslets=8");
+    compare_devices(BB_SOURCE_DIR "/configs/ao/quick.yaml", stationary, slopes);
+    compare_devices(BB_SOURCE_DIR "/configs/ao/ltao.yaml", stationary, "sensors.lenslets=8");
+}
+
 // Tiles of 76 are of 128 there, and a band counts these.
 TEST(a_tile_is_rounded_up)
 {

@@ -129,3 +129,25 @@ TEST(device_memory_is_planned_in_every_build)
         driver_plan(CASE(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {"device=cpu"}), 2, &plan));
     assert_true(plan.device_bytes == 0.0);
 }
+// Reconstructors that a device scores take no room on the host; those of the rounded pipeline do.
+TEST(reconstructors_that_stay_on_a_device_are_not_planned_for)
+{
+    static const char *const pipelines[] = {
+        "pipelines=[{name: reference, arithmetic: dp}, {name: x3, arithmetic: x3}]",
+        "pipelines=[{name: reference, arithmetic: dp}, {name: x3, arithmetic: x3, storage: fp16}]"};
+    static const char *const devices[] = {"device=cpu", "device=cuda"};
+    double bytes[2][2];
+    for (int d = 0; d < 2; ++d) {
+        for (int p = 0; p < 2; ++p) {
+            autorelease(bb_plan) plan = {0};
+            check_ok(driver_plan(
+                CASE(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml", {devices[d], pipelines[p], NULL}),
+                1, &plan));
+            bytes[d][p] = plan.host_bytes;
+        }
+    }
+    const double r = 8.0 * 6208.0 * 49664.0;
+    assert_true(bytes[1][1] > r); // rounded on the host
+    assert_true(bytes[1][0] < 0.7 * r);
+    assert_true(bytes[0][0] > 2.0 * r); // both are scored together
+}

@@ -334,6 +334,126 @@ TEST(a_source_is_multiplied_as_its_values)
     check_all_close(out, expected, N * COLUMNS, 1e-12, dense_norm(N * COLUMNS, expected));
 }
 
+// A disc on a grid, its arrays and sums.
+typedef struct pair_scene {
+    bb_residual_pairs task;
+    int32_t *place, *first, *column;
+    double *light, *influence, *twisted, *stationary;
+} pair_scene;
+
+enum { WAVES = 2, PULLED = 3 };
+
+static void open_pairs(bb_index edge, pair_scene *s)
+{
+    static const double squares[WAVES] = {0.7, 1.9};
+    const double radius = 0.5 * (double)edge;
+    bb_index count = 0;
+    *s = (pair_scene){.place = new_array(int32_t, edge * edge),
+                      .first = new_zeros(int32_t, edge + 1),
+                      .column = new_array(int32_t, edge * edge)};
+    for (bb_index k = 0; k < edge * edge; ++k) {
+        const double x = (double)(k % edge) + 0.5 - radius;
+        const double y = (double)(k / edge) + 0.5 - radius;
+        const bool lit = x * x + y * y < radius * radius && (x * x + y * y > 4.0);
+        s->place[k] = lit ? (int32_t)count : -1;
+        s->column[count] = (int32_t)(k % edge);
+        count += lit ? 1 : 0;
+        s->first[k / edge + 1] = (int32_t)count;
+    }
+    s->light = dense_new(count);
+    s->influence = dense_new(count * PULLED);
+    s->twisted = dense_new(count * PULLED);
+    s->stationary = dense_new(edge * edge);
+    fill_array(s->light, count, i, 1.0 + 0.1 * (double)(i % 7));
+    dense_random(count * PULLED, 51, s->influence);
+    dense_random(count * PULLED, 52, s->twisted);
+    dense_random(edge * edge, 53, s->stationary);
+    const bb_index displaced = edge * (2 * edge - 1);
+    s->task = (bb_residual_pairs){edge,
+                                  count,
+                                  PULLED,
+                                  WAVES,
+                                  s->place,
+                                  s->first,
+                                  s->column,
+                                  s->light,
+                                  s->influence,
+                                  s->twisted,
+                                  s->stationary,
+                                  squares,
+                                  dense_new((WAVES + 1) * displaced),
+                                  dense_new(displaced),
+                                  dense_new(count)};
+}
+
+static void close_pairs(pair_scene *s)
+{
+    void *all[] = {s->place,         s->first,     s->column,
+                   s->light,         s->influence, s->twisted,
+                   s->stationary,    s->task.sums, s->task.covariances,
+                   s->task.variances};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+        bb_memory_release(&all[i]);
+    }
+}
+
+static double pair_covariance(const bb_residual_pairs *t, bb_index p, bb_index q)
+{
+    double sum = 0.0;
+    for (bb_index a = 0; a < t->actuators; ++a) {
+        sum += 0.5 * (t->influence[p * t->actuators + a] * t->twisted[q * t->actuators + a] +
+                      t->twisted[p * t->actuators + a] * t->influence[q * t->actuators + a]);
+    }
+    return sum;
+}
+
+// Pair by pair, those of rows j and j - dy.
+static void compare_pairs(const bb_residual_pairs *t)
+{
+    const bb_index displaced = t->edge * (2 * t->edge - 1);
+    autofree double *expected = new_zeros(double, (WAVES + 2) * displaced);
+    for (bb_index j = 0; j < t->edge; ++j) {
+        for (bb_index p = t->first[j]; p < t->first[j + 1]; ++p) {
+            check_close(t->variances[p], pair_covariance(t, p, p), 1e-12, 1.0);
+            for (bb_index k = 0; k <= j; ++k) {
+                for (bb_index q = t->first[k]; q < t->first[k + 1]; ++q) {
+                    const bb_index dx = t->column[p] - t->column[q];
+                    double *sums = expected + (j - k) * (2 * t->edge - 1) + t->edge - 1 + dx;
+                    const double c =
+                        pair_covariance(t, p, q) - t->stationary[(j - k) * t->edge + labs(dx)];
+                    const double both = t->variances[p] + t->variances[q];
+                    sums[0] += t->light[p] * t->light[q];
+                    sums[(WAVES + 1) * displaced] += t->light[p] * t->light[q] * c;
+                    for (bb_index w = 0; w < WAVES; ++w) {
+                        sums[(w + 1) * displaced] +=
+                            t->light[p] * t->light[q] * exp(-t->squares[w] * (0.5 * both - c));
+                    }
+                }
+            }
+        }
+    }
+    const double scale = dense_norm((WAVES + 2) * displaced, expected);
+    check_all_close(t->sums, expected, (WAVES + 1) * displaced, 1e-12, scale);
+    check_all_close(t->covariances, expected + (WAVES + 1) * displaced, displaced, 1e-12, scale);
+}
+
+// All rows at a time, and of 9,500 points in more than one part.
+TEST(sums_over_pairs_are_those_of_all_pairs)
+{
+    static const bb_index edges[] = {9, 12, 110};
+    autocall(weighed_close) weighed_scene other;
+    weighed_open(&other);
+    autoptr(bb_residual_scorer) scorer =
+        new_object(bb_residual_scorer, 1, devices, &other.sources[0]);
+    for (size_t e = 0; e < sizeof edges / sizeof *edges; ++e) {
+        pair_scene s;
+        open_pairs(edges[e], &s);
+        check_ok(bb_residual_scorer_pairs(scorer, &s.task));
+        compare_pairs(&s.task);
+        close_pairs(&s);
+    }
+}
+
 TEST(a_projection_is_a_product_of_three)
 {
     enum { ROWS = 37, COLUMNS = 91 };

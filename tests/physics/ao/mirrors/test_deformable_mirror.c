@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
+#include "core/store.h"
 #include "physics/ao/mirrors/deformable_mirror.h"
 #include "physics/ao/subapertures.h"
 #include "tests/physics/doubles.h"
@@ -205,4 +206,27 @@ TEST(no_subaperture_is_an_error)
     bb_deformable_mirror mirror = {0};
     check_fails(bb_deformable_mirror_create(8.0, &(bb_pupil){.obstruction = 0.2}, 1, NAN, &mirror),
                 BB_INVALID, "a mirror of 1 lenslets");
+}
+
+// A second mirror of a process that keeps projectors leaves no other there, one of another pupil
+// does.
+TEST(a_projector_is_found_by_what_it_depends_on)
+{
+    const bb_pupil pupil = {.obstruction = 0.2};
+    const bb_pupil other = {.obstruction = 0.3};
+    bb_store_allow(1e6);
+    autorelease(bb_deformable_mirror) first =
+        new_struct(bb_deformable_mirror, 39.0, &pupil, 10, NAN);
+    const bb_index blocks = bb_memory_blocks();
+    autorelease(bb_deformable_mirror) second =
+        new_struct(bb_deformable_mirror, 39.0, &pupil, 10, NAN);
+    assert_int_equal(bb_memory_blocks(), blocks + 3); // row, column and projector, nothing kept
+    assert_memory_equal(first.projector, second.projector,
+                        (size_t)(first.actuator_count * first.measurement_count) *
+                            sizeof *first.projector);
+    assert_int_equal(first.dropped_modes, second.dropped_modes);
+    autorelease(bb_deformable_mirror) third =
+        new_struct(bb_deformable_mirror, 39.0, &other, 10, NAN);
+    assert_int_equal(bb_memory_blocks(), blocks + 7); // and its own is kept
+    bb_store_allow(0.0);
 }
