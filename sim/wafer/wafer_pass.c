@@ -177,8 +177,8 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
     double *window = kept_windows(pass, work) + step * points;
     BB_TRY(bb_coded_operator_apply(
         operation, row, points,
-        bb_wafer_heating_input_of(pass->heating, work->wafer, work->field, step), window,
-        &evaluation->common.solve_seconds));
+        bb_wafer_heating_input_of(pass->heating, work->pipeline, work->wafer, work->field, step),
+        window, &evaluation->common.solve_seconds));
     bb_coding_factors_undo(work->factors, row, points, window);
     evaluation->common.flops += bb_coded_operator_flops(points, pass->problem->input_count);
     bb_index bad = bb_stage_inspect("displacements", window, points);
@@ -285,7 +285,8 @@ static bb_status apply_again(void *context)
         const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
         BB_TRY(bb_coded_operator_apply(
             again->operation, row, slit->window_points,
-            bb_wafer_heating_input_of(pass->heating, again->work->wafer, again->work->field, step),
+            bb_wafer_heating_input_of(pass->heating, again->work->pipeline, again->work->wafer,
+                                      again->work->field, step),
             again->window, &again->seconds));
     }
 done:
