@@ -33,6 +33,7 @@ typedef struct job {
     bb_index matrix;                  // of the axes and fields
     bb_index wafer;                   // of the scored ones
     bb_index draw;                    // 0: the pipeline as it is
+    bool exact;                       // bb_wafer_task.exact
     const bb_coding_factors *factors; // of the draw
 } job;
 
@@ -81,6 +82,7 @@ void bb_wafer_pass_release(bb_wafer_pass *pass)
     BB_RELEASE(&pass->inputs);
     BB_RELEASE(&pass->rows);
     BB_RELEASE(&pass->reference_rows);
+    bb_narrow_problems_release(&pass->narrow);
 }
 
 // The reference's fp64 rows of one field and axis: what candidates are coded from.
@@ -88,6 +90,16 @@ typedef struct reference_rows {
     const bb_coded_matrix *matrix; // NULL while it is being made
     double range;                  // maximum - minimum of its values
 } reference_rows;
+
+static bb_matrix_layout layout_of(const bb_wafer_pass *pass, const bb_matrix_source *rows,
+                                  double range)
+{
+    return (bb_matrix_layout){.rows = rows->rows,
+                              .columns = rows->columns,
+                              .mesh_columns = pass->problem->grid->columns,
+                              .row_columns = pass->problem->slit.columns,
+                              .range = range};
+}
 
 // Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
 // `range` is what they span.
@@ -98,11 +110,7 @@ static bb_status encode(bb_wafer_pass *pass, const job *work, const bb_wafer_row
     bb_status status = BB_OK;
     const bb_product_pipeline *pipeline = work->pipeline;
     const bb_exact_rows exact = {rows->source, rows->batch, reference->matrix};
-    const bb_matrix_layout layout = {.rows = rows->source->rows,
-                                     .columns = rows->source->columns,
-                                     .mesh_columns = pass->problem->grid->columns,
-                                     .row_columns = pass->problem->slit.columns,
-                                     .range = reference->range};
+    const bb_matrix_layout layout = layout_of(pass, rows->source, reference->range);
     bb_coding_report report;
     const bb_coding_draw draw = {.seed = (uint64_t)pass->study->common.seed,
                                  .number = work->draw,
@@ -194,7 +202,7 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
         .reference_rows = pass->reference_rows,
         .inputs = pass->inputs + input * pass->heating->light_steps,
         .columns = pass->problem->input_count};
-    if (work->draw == 0) {
+    if (work->draw == 0 && !work->exact && !bb_product_pipeline_narrows(work->pipeline)) {
         bb_wafer_certificate_check(&certificate, step, row, points, window,
                                    reference_windows(pass, work) + step * points,
                                    &evaluation->certificate[work->axis]);
@@ -347,6 +355,9 @@ static bb_status run_draw(bb_wafer_pass *pass, const bb_wafer_row_source *rows,
     double range = 0.0;
     bb_wafer_evaluation *evaluation = work.evaluation;
     work.factors = &factors;
+    if (work.exact) {
+        return apply(pass, reference->matrix, work);
+    }
     if (isnan(evaluation->live_values)) { // it was not held in a field before
         return BB_OK;
     }
@@ -362,13 +373,54 @@ done:
     return status;
 }
 
+// Narrow rows of a field and axis, in fp64 words from which pipelines are coded: of the last task
+// that had some.
+typedef struct narrow_rows {
+    bb_stage_formats formats;
+    bb_coded_matrix *matrix; // NULL: none yet
+    double range;
+} narrow_rows;
+
+// Rows of a pipeline whose stage `rows` is narrow; those that are there if they have its formats.
+static bb_status make_narrow_rows(bb_wafer_pass *pass, const job *work, const reference_rows *exact,
+                                  narrow_rows *out)
+{
+    bb_status status = BB_OK;
+    const bb_stage_formats *formats = &work->pipeline->stages[BB_CHAIN_ROWS];
+    bb_narrow_rows rows;
+    bb_coding_report report;
+    if (out->matrix != NULL && out->formats.storage == formats->storage &&
+        bb_stage_arithmetic(BB_CHAIN_ROWS, &out->formats) ==
+            bb_stage_arithmetic(BB_CHAIN_ROWS, formats)) {
+        return BB_OK;
+    }
+    bb_coded_matrix_destroy(&out->matrix);
+    out->formats = *formats;
+    BB_TRY(bb_narrow_rows_open(pass->problem, formats, work->field, work->axis, exact->matrix,
+                               &pass->narrow, &rows));
+    const bb_exact_rows source = {&rows.source, rows.batch, NULL};
+    const bb_matrix_layout layout = layout_of(pass, &rows.source, exact->range);
+    BB_TRY(
+        bb_product_coding_encode(pass->reference, &source, &layout, &report, NULL, &out->matrix));
+    out->range = bb_error_norms_range(&report.norms);
+done:
+    return status;
+}
+
 // Every draw of a task but the truth.
 static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task,
                           const bb_wafer_row_source *rows, const reference_rows *reference,
-                          job work)
+                          narrow_rows *narrow, job work)
 {
     bb_status status = BB_OK;
+    reference_rows narrowed;
     work.pipeline = task->pipeline;
+    work.exact = task->exact;
+    if (bb_stage_narrow(BB_CHAIN_ROWS, &task->pipeline->stages[BB_CHAIN_ROWS])) {
+        BB_TRY(make_narrow_rows(pass, &work, reference, narrow));
+        narrowed = (reference_rows){narrow->matrix, narrow->range};
+        reference = &narrowed;
+    }
     for (work.draw = 0; work.draw < task->pipeline->draws; ++work.draw) {
         work.evaluation =
             work.draw == 0 ? task->evaluation : &task->evaluation->drawn[work.draw - 1];
@@ -387,6 +439,7 @@ static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
     bb_status status = BB_OK;
     bb_wafer_row_source rows = {0};
     reference_rows reference = {0};
+    narrow_rows narrow = {0};
     bb_coding_factors none = {0};
     bb_coded_matrix *exact = NULL;
     double range = 0.0;
@@ -399,10 +452,11 @@ static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
     }
     for (bb_index t = 0; t < count; ++t) {
         bb_log_progress_within(t + 1, count + 1); // the exact rows are made
-        BB_TRY(run_task(pass, &tasks[t], &rows, &reference, work));
+        BB_TRY(run_task(pass, &tasks[t], &rows, &reference, &narrow, work));
     }
 done:
     bb_wafer_row_source_release(&rows);
+    bb_coded_matrix_destroy(&narrow.matrix);
     bb_coded_matrix_destroy(&exact);
     return status;
 }
