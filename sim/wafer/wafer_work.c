@@ -127,12 +127,33 @@ done:
     return status;
 }
 
+// Formats of a task's rows as a number.
+static int rows_key(const bb_wafer_task *task)
+{
+    const bb_stage_formats *rows = &task->pipeline->stages[BB_CHAIN_ROWS];
+    return rows->storage * BB_FORMAT_COUNT + (int)bb_stage_arithmetic(BB_CHAIN_ROWS, rows);
+}
+
+// Tasks with equal rows one after the other: a pass makes narrow rows for the next task too.
+static void group_by_rows(bb_wafer_task *tasks, bb_index count)
+{
+    for (bb_index i = 1; i < count; ++i) {
+        const bb_wafer_task task = tasks[i];
+        bb_index place = i;
+        for (; place > 0 && rows_key(&tasks[place - 1]) > rows_key(&task); --place) {
+            tasks[place] = tasks[place - 1];
+        }
+        tasks[place] = task;
+    }
+}
+
 // Computes tasks, with the inputs that they have by themselves.
-static bb_status run_tasks(passes *all, const bb_wafer_task *tasks, bb_index count)
+static bb_status run_tasks(passes *all, bb_wafer_task *tasks, bb_index count)
 {
     bb_status status = BB_OK;
     bb_wafer_work *work = all->work;
     const bb_product_pipeline **pipelines = NULL; // [count]
+    group_by_rows(tasks, count);
     BB_TRY(BB_ALLOCATE(count, &pipelines));
     for (bb_index t = 0; t < count; ++t) {
         pipelines[t] = tasks[t].pipeline;
@@ -345,7 +366,8 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
 {
     bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
     const bb_index count = bb_storage_search_list(pipeline, study->common.device, ladders);
-    int trials = 0;
+    const bb_index stages = pipeline->search.stages.count;
+    int trials = BB_STAGE_SEARCH_TRIALS * (int)stages;
     int most = 0;
     double bytes = 0.0;
     for (bb_index i = 0; i < count; ++i) {
@@ -355,10 +377,11 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
         most = those > most ? those : most;
         bytes = fmax(bytes, bb_codec_bytes_per_value(&last));
     }
+    most += stages > 0 ? BB_STAGE_SEARCH_TRIALS + 1 : 0; // the last of each stage alone
     return bb_plan_add(plan, pipeline->name,
                        "max_loss %g nm, up to %d trials along %td ladders in %d passes, operator "
                        "at most %.1f MB",
-                       pipeline->max_loss, trials, count, most, 1e-6 * bytes * values);
+                       pipeline->max_loss, trials, count + stages, most, 1e-6 * bytes * values);
 }
 
 static bb_status plan_product(const void *all, const void *extent, bb_plan *plan)
