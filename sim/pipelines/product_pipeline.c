@@ -78,7 +78,7 @@ static const bb_key keys[] = {
 // clang-format on
 const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_pipeline, keys);
 
-bb_format bb_stage_arithmetic(bb_chain_stage stage, const bb_stage_formats *formats)
+bb_format bb_stage_formats_arithmetic(bb_chain_stage stage, const bb_stage_formats *formats)
 {
     if (formats->arithmetic >= 0) {
         return (bb_format)formats->arithmetic;
@@ -89,17 +89,17 @@ bb_format bb_stage_arithmetic(bb_chain_stage stage, const bb_stage_formats *form
                : (bb_format)formats->storage;
 }
 
-bool bb_stage_narrow(bb_chain_stage stage, const bb_stage_formats *formats)
+bool bb_stage_formats_narrow(bb_chain_stage stage, const bb_stage_formats *formats)
 {
     return formats->storage != (int)BB_FORMAT_FP64 ||
-           bb_stage_arithmetic(stage, formats) != BB_FORMAT_FP64;
+           bb_stage_formats_arithmetic(stage, formats) != BB_FORMAT_FP64;
 }
 
 bool bb_product_pipeline_narrows(const bb_product_pipeline *pipeline)
 {
     bool narrow = false;
     for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
-        narrow = narrow || bb_stage_narrow((bb_chain_stage)s, &pipeline->stages[s]);
+        narrow = narrow || bb_stage_formats_narrow((bb_chain_stage)s, &pipeline->stages[s]);
     }
     return narrow;
 }
@@ -127,7 +127,7 @@ void bb_product_pipeline_describe_stage(const bb_product_pipeline *pipeline, bb_
                                         char *out, size_t bytes)
 {
     const bb_stage_formats *formats = &pipeline->stages[stage];
-    const int arithmetic = (int)bb_stage_arithmetic(stage, formats);
+    const int arithmetic = (int)bb_stage_formats_arithmetic(stage, formats);
     (void)snprintf(out, bytes, "%s%s%s", bb_stage_format_names[formats->storage],
                    arithmetic == formats->storage ? "" : " in ",
                    arithmetic == formats->storage ? "" : bb_stage_format_names[arithmetic]);
@@ -374,7 +374,7 @@ bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines, const
             "pipelines.%td.delivery: only experiment wafer has corrections to deliver", p));
         for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
             BB_TRY(bb_study_refuse(
-                bb_stage_narrow((bb_chain_stage)s, &items[p].stages[s]), config, problems,
+                bb_stage_formats_narrow((bb_chain_stage)s, &items[p].stages[s]), config, problems,
                 "pipelines.%td.%s: only experiment wafer has this stage before the product", p,
                 bb_chain_stage_names[s]));
         }

@@ -34,10 +34,10 @@ typedef struct bb_stage_formats {
 extern const char *const bb_stage_format_names[];
 
 /// The arithmetic of a stage: where not given its storage, of rows at least fp32.
-bb_format bb_stage_arithmetic(bb_chain_stage stage, const bb_stage_formats *formats);
+bb_format bb_stage_formats_arithmetic(bb_chain_stage stage, const bb_stage_formats *formats);
 
 /// Whether a stage has a format other than fp64.
-bool bb_stage_narrow(bb_chain_stage stage, const bb_stage_formats *formats);
+bool bb_stage_formats_narrow(bb_chain_stage stage, const bb_stage_formats *formats);
 
 /// Keys of `search:`, with max_loss (storage_search.h).
 typedef struct bb_product_search_config {

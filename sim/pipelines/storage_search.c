@@ -153,7 +153,8 @@ static bb_status check_search(const bb_product_pipeline *pipeline, bb_index inde
     for (bb_index i = 0; i < pipeline->search.stages.count; ++i) {
         const int stage = ((const int *)pipeline->search.stages.items)[i];
         BB_TRY(bb_study_refuse(
-            bb_stage_narrow((bb_chain_stage)stage, &pipeline->stages[stage]), config, problems,
+            bb_stage_formats_narrow((bb_chain_stage)stage, &pipeline->stages[stage]), config,
+            problems,
             "pipelines.%td.search.stages: it finds the formats of %s, expected no "
             "pipelines.%td.%s beside it",
             index, bb_chain_stage_names[stage], index, bb_chain_stage_names[stage]));

@@ -14,7 +14,7 @@ static bool has_stages(const bb_product_pipeline *pipeline)
     return bb_product_pipeline_narrows(pipeline) || bb_product_pipeline_searches_stages(pipeline);
 }
 
-bool bb_wafer_chain_wanted(const void *study)
+static bool is_wanted(const void *study)
 {
     const bb_list *pipelines = &((const bb_wafer_study *)study)->pipelines;
     bool wanted = false;
@@ -37,7 +37,7 @@ static bool searches_stage(const bb_product_pipeline *pipeline, bb_chain_stage s
 // Arithmetic that a generator has no rows in; NULL: it has.
 static const char *refuse_arithmetic(int generator, const bb_stage_formats *rows)
 {
-    const int arithmetic = (int)bb_stage_arithmetic(BB_CHAIN_ROWS, rows);
+    const int arithmetic = (int)bb_stage_formats_arithmetic(BB_CHAIN_ROWS, rows);
     if (generator == (int)BB_GENERATOR_FILE) {
         return rows->arithmetic > 0 ? "generator file reads its rows, expected a storage alone"
                                     : NULL;
@@ -62,13 +62,13 @@ static bb_status check_stages(const bb_wafer_study *study, bb_index p, bool refe
     const char *refused = refuse_arithmetic(study->response.generator, rows);
     for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
         BB_TRY(bb_study_refuse(
-            reference && bb_stage_narrow((bb_chain_stage)s, &pipeline->stages[s]), config, problems,
-            "pipelines.%td.%s: the reference is the truth, expected fp64", p,
+            reference && bb_stage_formats_narrow((bb_chain_stage)s, &pipeline->stages[s]), config,
+            problems, "pipelines.%td.%s: the reference is the truth, expected fp64", p,
             bb_chain_stage_names[s]));
     }
     BB_TRY(bb_study_refuse(
         study->mesh.stepping == (int)BB_STEPPING_CRANK_NICOLSON &&
-            (bb_stage_narrow(BB_CHAIN_HEAT, &pipeline->stages[BB_CHAIN_HEAT]) ||
+            (bb_stage_formats_narrow(BB_CHAIN_HEAT, &pipeline->stages[BB_CHAIN_HEAT]) ||
              searches_stage(pipeline, BB_CHAIN_HEAT)),
         config, problems,
         "pipelines.%td.heat: steps of mesh.stepping crank-nicolson are solved in fp64, expected "
@@ -92,8 +92,8 @@ done:
     return status;
 }
 
-double bb_chain_stage_bytes(const bb_wafer_work *work, const bb_product_pipeline *pipeline,
-                            bb_chain_stage stage)
+double bb_wafer_work_stage_bytes(const bb_wafer_work *work, const bb_product_pipeline *pipeline,
+                                 bb_chain_stage stage)
 {
     const bb_wafer_problem *problem = work->problem;
     const double bytes =
@@ -140,7 +140,7 @@ bb_status bb_chain_tasks_list(bb_wafer_work *work, bool found, bb_chain_tasks *o
             continue;
         }
         for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
-            if (bb_stage_narrow((bb_chain_stage)s, &pipeline->stages[s])) {
+            if (bb_stage_formats_narrow((bb_chain_stage)s, &pipeline->stages[s])) {
                 BB_TRY(add_task(work, p, s, out));
             }
         }
@@ -274,7 +274,7 @@ done:
 
 enum { SETS_OF_SEARCH = 3 }; // of a pass: heat and interpolation alone and, of what is found, both
 
-bb_status bb_wafer_chain_inputs(const bb_wafer_study *study, double *out)
+bb_status bb_wafer_extent_count_inputs(const bb_wafer_study *study, double *out)
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *pipelines = study->pipelines.items;
@@ -324,8 +324,9 @@ static bb_status need(const void *all, const void *extent, bb_need *out)
         if (!repeated && has_stages(pipeline)) {
             *out = bb_need_in_turn(*out, bb_need_repeated(window, windows * BB_CHAIN_STAGES));
         }
-        if (!repeated && (bb_stage_narrow(BB_CHAIN_ROWS, &pipeline->stages[BB_CHAIN_ROWS]) ||
-                          searches_stage(pipeline, BB_CHAIN_ROWS))) {
+        if (!repeated &&
+            (bb_stage_formats_narrow(BB_CHAIN_ROWS, &pipeline->stages[BB_CHAIN_ROWS]) ||
+             searches_stage(pipeline, BB_CHAIN_ROWS))) {
             *out = bb_need_in_turn(*out, narrow_rows_need(study, span, pipeline));
         }
     }
@@ -343,7 +344,7 @@ static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan
 
 const bb_part bb_wafer_chain_part = {
     .name = "chain",
-    .wanted = bb_wafer_chain_wanted,
+    .wanted = is_wanted,
     .check = check,
     .need = need,
     .plan_lines = plan_lines,

@@ -390,8 +390,8 @@ static bb_status make_narrow_rows(bb_wafer_pass *pass, const job *work, const re
     bb_narrow_rows rows;
     bb_coding_report report;
     if (out->matrix != NULL && out->formats.storage == formats->storage &&
-        bb_stage_arithmetic(BB_CHAIN_ROWS, &out->formats) ==
-            bb_stage_arithmetic(BB_CHAIN_ROWS, formats)) {
+        bb_stage_formats_arithmetic(BB_CHAIN_ROWS, &out->formats) ==
+            bb_stage_formats_arithmetic(BB_CHAIN_ROWS, formats)) {
         return BB_OK;
     }
     bb_coded_matrix_destroy(&out->matrix);
@@ -416,7 +416,7 @@ static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task,
     reference_rows narrowed;
     work.pipeline = task->pipeline;
     work.exact = task->exact;
-    if (bb_stage_narrow(BB_CHAIN_ROWS, &task->pipeline->stages[BB_CHAIN_ROWS])) {
+    if (bb_stage_formats_narrow(BB_CHAIN_ROWS, &task->pipeline->stages[BB_CHAIN_ROWS])) {
         BB_TRY(make_narrow_rows(pass, &work, reference, narrow));
         narrowed = (reference_rows){narrow->matrix, narrow->range};
         reference = &narrowed;

@@ -325,7 +325,7 @@ bb_status bb_narrow_rows_open(const bb_wafer_problem *problem, const bb_stage_fo
                               bb_narrow_problems *problems, bb_narrow_rows *out)
 {
     bb_status status = BB_OK;
-    const bb_format arithmetic = bb_stage_arithmetic(BB_CHAIN_ROWS, formats);
+    const bb_format arithmetic = bb_stage_formats_arithmetic(BB_CHAIN_ROWS, formats);
     const bool computed =
         problem->membrane != NULL || problem->plate != NULL || problem->response != NULL;
     *out = (bb_narrow_rows){.source = {.rows = bb_coded_matrix_rows(exact),

@@ -114,7 +114,7 @@ static bb_status find_loss(const bb_wafer_work *work, const bb_wafer_evaluation 
     const bb_list *axes = &work->study.response.axes;
     bb_draws draws = {0};
     if (trial->stage >= 0) {
-        trial->bytes = bb_chain_stage_bytes(work, trial->record, (bb_chain_stage)trial->stage);
+        trial->bytes = bb_wafer_work_stage_bytes(work, trial->record, (bb_chain_stage)trial->stage);
         return bb_wafer_overlay_headline(work, evaluation, &trial->loss);
     }
     BB_TRY(bb_wafer_overlay_draws(work, evaluation, &draws));
@@ -131,7 +131,7 @@ done:
 static int rows_key(const bb_wafer_task *task)
 {
     const bb_stage_formats *rows = &task->pipeline->stages[BB_CHAIN_ROWS];
-    return rows->storage * BB_FORMAT_COUNT + (int)bb_stage_arithmetic(BB_CHAIN_ROWS, rows);
+    return rows->storage * BB_FORMAT_COUNT + (int)bb_stage_formats_arithmetic(BB_CHAIN_ROWS, rows);
 }
 
 // Tasks with equal rows one after the other: a pass makes narrow rows for the next task too.

@@ -211,14 +211,11 @@ BB_CHECKED bb_status bb_chain_tasks_score(const bb_chain_tasks *tasks, bb_wafer_
 void bb_chain_tasks_release(bb_chain_tasks *tasks);
 
 /// Bytes of the coefficients and results of a pipeline's stage.
-double bb_chain_stage_bytes(const bb_wafer_work *work, const bb_product_pipeline *pipeline,
-                            bb_chain_stage stage);
-
-/// Whether the study has narrow stages, or searches for them.
-bool bb_wafer_chain_wanted(const void *study);
+double bb_wafer_work_stage_bytes(const bb_wafer_work *work, const bb_product_pipeline *pipeline,
+                                 bb_chain_stage stage);
 
 /// Sets of inputs beside the reference's that a pass of the study has at most. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_chain_inputs(const bb_wafer_study *study, double *out);
+BB_CHECKED bb_status bb_wafer_extent_count_inputs(const bb_wafer_study *study, double *out);
 
 extern const bb_part *const bb_wafer_parts[]; ///< NULL ends them
 

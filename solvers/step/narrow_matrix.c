@@ -15,22 +15,22 @@ static double round_scaled(bb_format format, double scale, double value)
                                     : bb_format_round(format, value);
 }
 
-double bb_narrow_store(const bb_narrow_formats *formats, double value)
+double bb_narrow_formats_store(const bb_narrow_formats *formats, double value)
 {
     return round_scaled(formats->storage, formats->scale, value);
 }
 
-double bb_narrow_operand(const bb_narrow_formats *formats, double value)
+double bb_narrow_formats_operand(const bb_narrow_formats *formats, double value)
 {
     return round_scaled(formats->arithmetic, formats->scale, value);
 }
 
-double bb_narrow_add(const bb_narrow_formats *formats, double a, double b)
+double bb_narrow_formats_add(const bb_narrow_formats *formats, double a, double b)
 {
     return formats->arithmetic == BB_FORMAT_FP64 ? a + b : (double)((float)a + (float)b);
 }
 
-double bb_narrow_multiply(const bb_narrow_formats *formats, double a, double b)
+double bb_narrow_formats_multiply(const bb_narrow_formats *formats, double a, double b)
 {
     return formats->arithmetic == BB_FORMAT_FP64 ? a * b : (double)((float)a * (float)b);
 }
@@ -67,7 +67,8 @@ static bb_status round_range(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-bb_status bb_narrow_store_all(const bb_narrow_formats *formats, bb_index count, double *values)
+bb_status bb_narrow_formats_store_all(const bb_narrow_formats *formats, bb_index count,
+                                      double *values)
 {
     rounding work = {formats->storage, formats->scale, values, values, NULL};
     return formats->storage == BB_FORMAT_FP64

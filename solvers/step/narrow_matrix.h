@@ -21,16 +21,16 @@ typedef struct bb_narrow_formats {
 } bb_narrow_formats;
 
 /// Rounds a value to the storage, or to an operand.
-double bb_narrow_store(const bb_narrow_formats *formats, double value);
-double bb_narrow_operand(const bb_narrow_formats *formats, double value);
+double bb_narrow_formats_store(const bb_narrow_formats *formats, double value);
+double bb_narrow_formats_operand(const bb_narrow_formats *formats, double value);
 
 /// a + b, a b in the format of sums.
-double bb_narrow_add(const bb_narrow_formats *formats, double a, double b);
-double bb_narrow_multiply(const bb_narrow_formats *formats, double a, double b);
+double bb_narrow_formats_add(const bb_narrow_formats *formats, double a, double b);
+double bb_narrow_formats_multiply(const bb_narrow_formats *formats, double a, double b);
 
 /// Rounds `count` values to the storage over the threads. Errors: none of its own.
-BB_CHECKED bb_status bb_narrow_store_all(const bb_narrow_formats *formats, bb_index count,
-                                         double *values);
+BB_CHECKED bb_status bb_narrow_formats_store_all(const bb_narrow_formats *formats, bb_index count,
+                                                 double *values);
 
 typedef struct bb_narrow_matrix bb_narrow_matrix;
 

@@ -132,7 +132,7 @@ done:
 // next[i] + change in the format of sums.
 static void add_narrow(bb_stepper *stepper, bb_index i, double change)
 {
-    stepper->next[i] = bb_narrow_add(&stepper->formats, stepper->next[i], change);
+    stepper->next[i] = bb_narrow_formats_add(&stepper->formats, stepper->next[i], change);
 }
 
 static bb_status step_narrow(bb_stepper *stepper, const bb_stepper_input *input)
@@ -142,19 +142,21 @@ static bb_status step_narrow(bb_stepper *stepper, const bb_stepper_input *input)
     BB_TRY(bb_narrow_matrix_multiply(stepper->narrow, stepper->state, stepper->next));
     for (bb_index i = 0; i < input->count; ++i) {
         const int32_t index = input->where[i];
-        add_narrow(stepper, index, bb_narrow_operand(formats, stepper->b[index] * input->u[i]));
+        add_narrow(stepper, index,
+                   bb_narrow_formats_operand(formats, stepper->b[index] * input->u[i]));
     }
     for (bb_index i = 0; i < input->exchange_count; ++i) {
         const int32_t index = input->exchange_where[i];
-        const double above = bb_narrow_operand(formats, excess(input, index, stepper->state));
+        const double above =
+            bb_narrow_formats_operand(formats, excess(input, index, stepper->state));
         for (bb_index k = 0; k < (input->partner == 0 ? 1 : 2); ++k) {
             const bb_index unknown = index + k * input->partner;
             const double share = bb_narrow_matrix_coefficient(
                 stepper->narrow, stepper->b[unknown] * input->exchange[i]);
-            add_narrow(stepper, unknown, -bb_narrow_multiply(formats, share, above));
+            add_narrow(stepper, unknown, -bb_narrow_formats_multiply(formats, share, above));
         }
     }
-    BB_TRY(bb_narrow_store_all(formats, stepper->matrix->rows, stepper->next));
+    BB_TRY(bb_narrow_formats_store_all(formats, stepper->matrix->rows, stepper->next));
     double *start = stepper->state;
     stepper->state = stepper->next;
     stepper->next = start;
@@ -234,7 +236,7 @@ void bb_stepper_set(bb_stepper *stepper, bb_index first, bb_index count, const d
 {
     memcpy(stepper->state + first, values, (size_t)count * sizeof *values);
     for (bb_index i = first; stepper->narrow != NULL && i < first + count; ++i) {
-        stepper->state[i] = bb_narrow_store(&stepper->formats, stepper->state[i]);
+        stepper->state[i] = bb_narrow_formats_store(&stepper->formats, stepper->state[i]);
     }
 }
 

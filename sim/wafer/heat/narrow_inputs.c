@@ -13,17 +13,18 @@ static bool has_inputs(const bb_narrow_inputs *set, const bb_stage_formats *stag
     const bb_stage_formats *heat = &stages[BB_CHAIN_HEAT];
     const bb_stage_formats *interpolation = &stages[BB_CHAIN_INTERPOLATION];
     return set->heat.storage == heat->storage &&
-           bb_stage_arithmetic(BB_CHAIN_HEAT, &set->heat) ==
-               bb_stage_arithmetic(BB_CHAIN_HEAT, heat) &&
+           bb_stage_formats_arithmetic(BB_CHAIN_HEAT, &set->heat) ==
+               bb_stage_formats_arithmetic(BB_CHAIN_HEAT, heat) &&
            set->interpolation.storage == interpolation->storage &&
-           bb_stage_arithmetic(BB_CHAIN_INTERPOLATION, &set->interpolation) ==
-               bb_stage_arithmetic(BB_CHAIN_INTERPOLATION, interpolation);
+           bb_stage_formats_arithmetic(BB_CHAIN_INTERPOLATION, &set->interpolation) ==
+               bb_stage_formats_arithmetic(BB_CHAIN_INTERPOLATION, interpolation);
 }
 
 static bool needs_inputs(const bb_product_pipeline *pipeline)
 {
-    return bb_stage_narrow(BB_CHAIN_HEAT, &pipeline->stages[BB_CHAIN_HEAT]) ||
-           bb_stage_narrow(BB_CHAIN_INTERPOLATION, &pipeline->stages[BB_CHAIN_INTERPOLATION]);
+    return bb_stage_formats_narrow(BB_CHAIN_HEAT, &pipeline->stages[BB_CHAIN_HEAT]) ||
+           bb_stage_formats_narrow(BB_CHAIN_INTERPOLATION,
+                                   &pipeline->stages[BB_CHAIN_INTERPOLATION]);
 }
 
 // Whether a pipeline is the first of the list with its inputs.
@@ -66,8 +67,8 @@ static double scale_of(const bb_wafer_heating *heating)
 static bb_narrow_formats formats_of(bb_chain_stage stage, const bb_stage_formats *formats,
                                     double scale)
 {
-    return (bb_narrow_formats){(bb_format)formats->storage, bb_stage_arithmetic(stage, formats),
-                               scale};
+    return (bb_narrow_formats){(bb_format)formats->storage,
+                               bb_stage_formats_arithmetic(stage, formats), scale};
 }
 
 // Runs the heat once more in the formats of a set.
@@ -79,14 +80,15 @@ static bb_status fill_inputs(const bb_wafer_problem *problem, double scale, bb_n
     const bb_narrow_formats interpolation =
         formats_of(BB_CHAIN_INTERPOLATION, &set->interpolation, scale);
     const bb_heating_formats formats = {
-        bb_stage_narrow(BB_CHAIN_HEAT, &set->heat) ? &heat : NULL,
-        bb_stage_narrow(BB_CHAIN_INTERPOLATION, &set->interpolation) ? &interpolation : NULL};
+        bb_stage_formats_narrow(BB_CHAIN_HEAT, &set->heat) ? &heat : NULL,
+        bb_stage_formats_narrow(BB_CHAIN_INTERPOLATION, &set->interpolation) ? &interpolation
+                                                                             : NULL};
     BB_TRY(bb_wafer_heating_run(problem, &formats, NULL, &narrow));
     bb_wafer_heating_refer(problem, &narrow);
-    BB_TRY(bb_narrow_store_all(&interpolation,
-                               narrow.scored_wafers * narrow.scored_count * narrow.light_steps *
-                                   narrow.cell_count,
-                               narrow.inputs));
+    BB_TRY(bb_narrow_formats_store_all(&interpolation,
+                                       narrow.scored_wafers * narrow.scored_count *
+                                           narrow.light_steps * narrow.cell_count,
+                                       narrow.inputs));
     set->inputs = narrow.inputs;
     narrow.inputs = NULL;
 done:

@@ -160,7 +160,8 @@ static bb_status restrict_state(heating_run *run, double *cells)
         BB_TRY(bb_narrow_matrix_multiply(
             run->restriction, state + bb_thermal_tau_first(run->problem->thermal), cells + block));
     }
-    BB_TRY(bb_narrow_store_all(run->formats.interpolation, run->problem->input_count, cells));
+    BB_TRY(
+        bb_narrow_formats_store_all(run->formats.interpolation, run->problem->input_count, cells));
 done:
     return status;
 }

@@ -26,7 +26,7 @@ static void check_product(const bb_csr *a, const bb_narrow_formats *formats, dou
     double y[3];
     autoptr(bb_narrow_matrix) matrix = new_object(bb_narrow_matrix, a, formats);
     check_ok(bb_narrow_matrix_multiply(matrix, x, y));
-    check_ok(bb_narrow_store_all(formats, 3, y));
+    check_ok(bb_narrow_formats_store_all(formats, 3, y));
     for (int i = 0; i < 3; ++i) {
         if (y[i] != unit * expected[i]) {
             fail_msg("row %d: %.17g, expected %.17g", i, y[i] / unit, expected[i]);
@@ -66,9 +66,9 @@ TEST(fp16_is_scaled_by_a_power_of_two)
     bb_narrow_formats formats = {BB_FORMAT_FP16, BB_FORMAT_FP16, 0x1p20};
     check_product(&a, &formats, 0x1p-20, eleven);
     formats.scale = 1.0;
-    assert_true(bb_narrow_store(&formats, 0x1p-20 * 1.25) == 0x1p-20 * 1.25);
-    assert_true(bb_narrow_store(&formats, 0x1p-20 * eleven[0]) == 0x1p-20 * 0.75);
-    assert_true(isinf(bb_narrow_store(&formats, 7e4)));
+    assert_true(bb_narrow_formats_store(&formats, 0x1p-20 * 1.25) == 0x1p-20 * 1.25);
+    assert_true(bb_narrow_formats_store(&formats, 0x1p-20 * eleven[0]) == 0x1p-20 * 0.75);
+    assert_true(isinf(bb_narrow_formats_store(&formats, 7e4)));
 }
 
 TEST(fp64_has_the_bits_of_the_product)
