@@ -72,27 +72,36 @@ typedef struct solving {
     float *part_f, *x_f; // the same memory in single precision
 } solving;
 
-// subtract_rows_f64, subtract_rows_f32, and gather_rows likewise.
-#define ROWS(type, suffix)                                                                         \
-    BB_CLONES static void subtract_rows_##suffix(const block *tile, bb_index width,                \
-                                                 const type *part, type *x)                        \
-    {                                                                                              \
-        for (int i = 0; i < tile->below; ++i) {                                                    \
-            type *target = x + tile->row[i] * width;                                               \
-            for (bb_index c = 0; c < width; ++c) {                                                 \
-                target[c] -= part[i * width + c];                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
-    static void gather_rows_##suffix(const block *tile, bb_index width, const type *x, type *part) \
-    {                                                                                              \
-        for (int i = 0; i < tile->below; ++i) {                                                    \
-            memcpy(part + i * width, x + tile->row[i] * width, (size_t)width * sizeof *part);      \
-        }                                                                                          \
+BB_CLONES static void subtract_rows(const block *tile, bb_index width, const double *part,
+                                    double *x)
+{
+    for (int i = 0; i < tile->below; ++i) {
+        double *target = x + tile->row[i] * width;
+        for (bb_index c = 0; c < width; ++c) {
+            target[c] -= part[i * width + c];
+        }
     }
-ROWS(double, f64)
-ROWS(float, f32)
-#undef ROWS
+}
+
+BB_CLONES static void subtract_rows_f(const block *tile, bb_index width, const float *part,
+                                      float *x)
+{
+    for (int i = 0; i < tile->below; ++i) {
+        float *target = x + tile->row[i] * width;
+        for (bb_index c = 0; c < width; ++c) {
+            target[c] -= part[i * width + c];
+        }
+    }
+}
+
+// Rows of `bytes` each.
+static void gather_rows(const block *tile, size_t bytes, const void *x, void *part)
+{
+    for (int i = 0; i < tile->below; ++i) {
+        memcpy((char *)part + (size_t)i * bytes, (const char *)x + (size_t)tile->row[i] * bytes,
+               bytes);
+    }
+}
 
 static void go_forward(const solving *task, const block *tile)
 {
@@ -103,7 +112,7 @@ static void go_forward(const solving *task, const block *tile)
     if (tile->below > 0) {
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, w, tile->below, tile->columns, 1.0,
                     own, w, tile->under, tile->rows, 0.0, task->part, w);
-        subtract_rows_f64(tile, w, task->part, task->x);
+        subtract_rows(tile, w, task->part, task->x);
     }
 }
 
@@ -112,7 +121,7 @@ static void go_back(const solving *task, const block *tile)
     const int w = (int)task->width;
     double *own = task->x + tile->first * w;
     if (tile->below > 0) {
-        gather_rows_f64(tile, w, task->x, task->part);
+        gather_rows(tile, (size_t)w * sizeof *task->x, task->x, task->part);
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, w, tile->columns, tile->below, -1.0,
                     task->part, w, tile->under, tile->rows, 1.0, own, w);
     }
@@ -140,7 +149,7 @@ static void go_forward_narrow(const solving *task, const block *tile)
     if (tile->below > 0) {
         cblas_sgemm(CblasColMajor, CblasNoTrans, CblasTrans, w, tile->below, tile->columns, 1.0F,
                     own, w, diagonal + tile->columns, tile->rows, 0.0F, task->part_f, w);
-        subtract_rows_f32(tile, w, task->part_f, task->x_f);
+        subtract_rows_f(tile, w, task->part_f, task->x_f);
     }
 }
 
@@ -150,7 +159,7 @@ static void go_back_narrow(const solving *task, const block *tile)
     const float *diagonal = task->narrow->value + (tile->diagonal - task->factor->value);
     float *own = task->x_f + tile->first * w;
     if (tile->below > 0) {
-        gather_rows_f32(tile, w, task->x_f, task->part_f);
+        gather_rows(tile, (size_t)w * sizeof *task->x_f, task->x_f, task->part_f);
         cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, w, tile->columns, tile->below, -1.0F,
                     task->part_f, w, diagonal + tile->columns, tile->rows, 1.0F, own, w);
     }
