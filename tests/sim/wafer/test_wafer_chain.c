@@ -103,9 +103,12 @@ TEST(heat_needs_more_than_bf16)
     const bb_product_pipeline half = with_stages(BB_FORMAT_FP16, BB_FORMAT_FP64);
     const bb_product_pipeline brain = with_stages(BB_FORMAT_BF16, BB_FORMAT_FP64);
     const bb_product_pipeline cells = with_stages(BB_FORMAT_FP64, BB_FORMAT_FP16);
-    const bb_product_pipeline *list[] = {&exact, &single, &half, &brain, &cells, &single};
-    check_ok(bb_wafer_heating_narrow(scene.problem, list, 6, &scene.heating));
-    assert_int_equal(scene.heating.narrow_count, 4); // equal formats share a set
+    bb_product_pipeline stored = brain; // in bf16, computed in fp32
+    stored.stages[BB_CHAIN_HEAT].arithmetic = BB_FORMAT_FP32;
+    const bb_product_pipeline *list[] = {&exact, &single, &half, &brain, &cells, &stored, &single};
+    check_ok(bb_wafer_heating_narrow(scene.problem, list, 7, &scene.heating));
+    assert_int_equal(scene.heating.narrow_count, 5); // equal formats share a set
+    assert_true(difference(&scene, &stored) > 0.1);
     print_message("fp32 %.1e, fp16 %.1e, bf16 %.1e, cells in fp16 %.1e\n",
                   difference(&scene, &single), difference(&scene, &half),
                   difference(&scene, &brain), difference(&scene, &cells));
