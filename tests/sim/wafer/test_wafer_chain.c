@@ -3,6 +3,7 @@
 // Narrow heat, interpolation and rows of a wafer study: what fp64 keys change (nothing), what each
 // stage loses alone and together, and stages that max_loss finds.
 #include "sim/wafer/heat/wafer_heating.h"
+#include "tests/sim/allocation_walk.h"
 #include "tests/sim/driver.h"
 #include "tests/sim/wafer/heat/heated.h"
 
@@ -327,3 +328,21 @@ TEST(a_plan_counts_sets_of_inputs)
         assert_true(bytes[i] - bytes[0] < cases[i].sets * set + 4e6);
     }
 }
+
+// A narrow chain, and one that is searched, with allocations failing in turn.
+TEST_FULL(allocations_may_fail_anywhere)
+{
+    autoptr(bb_config) config = driver_config(
+        CASE(CONFIG_WAFER_SMALL,
+             {"response.generator=fem", "response.axes=[x, y]", "scan.fields=[0]",
+              "mesh.spacing_mm=10.0", "clamp.spacing_mm=10.0", "scan.light_steps=3",
+              "scan.dark_steps=3", "response.grid={columns: 12, rows: 11}",
+              "pipelines=[" REFERENCE ", {name: narrow, storage: fp32, heat: fp32, interpolation: "
+              "bf16, rows: {storage: bf16, arithmetic: bf16}, " SUMS
+              "}, {name: found, max_loss: 1.0, " SEARCH ", " SUMS "}]"}));
+    bb_log_set_level(BB_LOG_QUIET);
+    bb_threads_stop(); // of the tests before
+    allocation_walk("chain", driver_run_alone, config, 53, 40);
+}
+
+TEST_GROUP(.is_quiet = true);
