@@ -505,6 +505,58 @@ void bb_wafer_problem_destroy(bb_wafer_problem **problem)
     BB_RELEASE(problem);
 }
 
+bb_status bb_wafer_problem_narrow(const bb_wafer_problem *problem, bb_operand_rounding round,
+                                  bb_wafer_problem **out)
+{
+    bb_status status = BB_OK;
+    bb_wafer_problem *narrow = NULL;
+    *out = NULL;
+    BB_TRY(BB_ALLOCATE(1, &narrow));
+    *narrow = *problem;
+    narrow->membrane = NULL;
+    narrow->plate = NULL;
+    narrow->response = NULL;
+    if (problem->membrane != NULL) {
+        BB_TRY(bb_membrane_narrow(problem->membrane, round, &narrow->membrane));
+    }
+    if (problem->plate != NULL) {
+        BB_TRY(bb_coupled_plate_narrow(problem->plate, round, &narrow->plate));
+    }
+    if (problem->response != NULL) {
+        BB_TRY(BB_ALLOCATE(1, &narrow->response));
+        *narrow->response = *problem->response;
+        narrow->response->single = true;
+    }
+    *out = narrow;
+    narrow = NULL;
+done:
+    bb_wafer_problem_narrow_destroy(&narrow);
+    return status;
+}
+
+void bb_wafer_problem_narrow_destroy(bb_wafer_problem **narrow)
+{
+    if (*narrow != NULL) {
+        bb_membrane_narrow_destroy(&(*narrow)->membrane);
+        bb_coupled_plate_narrow_destroy(&(*narrow)->plate);
+        BB_RELEASE(&(*narrow)->response);
+        BB_RELEASE(narrow);
+    }
+}
+
+bb_need bb_wafer_problem_narrow_need(const bb_wafer_config *config)
+{
+    const double nodes =
+        bb_heat_sizes_of(config->wafer, config->mesh, config->clamp, config->ring).nodes;
+    bb_need factor = {0};
+    if (config->response->generator == (int)BB_GENERATOR_PLATE) {
+        factor = bb_coupled_plate_held(nodes);
+    } else if (config->response->generator == (int)BB_GENERATOR_FEM) {
+        factor = bb_membrane_held(nodes);
+    }
+    return (bb_need){.host_bytes = 0.5 * factor.host_bytes};
+}
+
 const bb_field *bb_wafer_problem_field(const bb_wafer_problem *problem, bb_index index)
 {
     return &problem->scan->fields[problem->scored[index]];

@@ -136,6 +136,16 @@ typedef struct bb_wafer_rows {
     bb_plate_response plate;
 } bb_wafer_rows;
 
+/// The same problem with rows computed in single precision: adjoint solves by bb_membrane_narrow
+/// and bb_coupled_plate_narrow, rows of the kernel with bb_response.single. Only its rows are used;
+/// it borrows from `problem`. Errors: those of bb_narrow_factor_create.
+BB_CHECKED bb_status bb_wafer_problem_narrow(const bb_wafer_problem *problem,
+                                             bb_operand_rounding round, bb_wafer_problem **out);
+void bb_wafer_problem_narrow_destroy(bb_wafer_problem **narrow);
+
+/// What it takes beside the problem: the values of a factor in single precision.
+bb_need bb_wafer_problem_narrow_need(const bb_wafer_config *config);
+
 /// Rows of axis `axis` (bb_axis) for scored field `index`; those of z by fem are the kernel's.
 /// Errors: BB_UNSUPPORTED (generator file, whose rows are not physics; z by fem where response.axes
 /// has none).

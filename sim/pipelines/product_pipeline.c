@@ -4,18 +4,42 @@
 #include "core/team.h"
 #include "sim/kernels/kernel_variants.h"
 
+#include <math.h>
 #include <stdio.h>
+
+const char *const bb_chain_stage_names[] = {"heat", "interpolation", "rows", NULL};
+const char *const bb_stage_format_names[] = {"fp64", "fp32", "tf32", "bf16", "fp16", NULL};
+
+// clang-format off
+static const bb_key stage_keys[] = {
+    {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_stage_format_names,
+     .offset = offsetof(bb_stage_formats, storage), .default_text = "fp64",
+     .meaning = "Format of coefficients and results: fp64, fp32, tf32, bf16, fp16."},
+    {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_stage_format_names, .optional = true,
+     .offset = offsetof(bb_stage_formats, arithmetic),
+     .meaning = "Format of operands, sums in fp32 but of fp64; unset: the storage, of rows fp32 or fp64."},
+};
+// clang-format on
+static const bb_schema stage_schema = BB_SCHEMA("stage", bb_stage_formats, stage_keys);
 
 // clang-format off
 static const bb_key search_keys[] = {
     {.name = "codecs", .kind = BB_KEY_RECORDS, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_product_search_config, codecs),
      .meaning = "wafer: storages to try, along their tolerance or bits if left out; unset: all codecs."},
+    {.name = "stages", .kind = BB_KEY_CHOICES, .choices = bb_chain_stage_names, .optional = true,
+     .offset = offsetof(bb_product_search_config, stages),
+     .meaning = "wafer: stages before the product whose formats are searched too, of heat, interpolation, rows."},
 };
 // clang-format on
 static const bb_schema search_schema = BB_SCHEMA("search", bb_product_search_config, search_keys);
 
 // clang-format off
+#define STAGE_KEY(stage, word, text)                                                               \
+    {.name = (word), .kind = BB_KEY_GROUP, .schema = &stage_schema, .shorthand = "storage",        \
+     .offset = offsetof(bb_product_pipeline, stages) + (stage) * sizeof(bb_stage_formats),         \
+     .meaning = (text)}
+
 static const bb_key keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_product_pipeline, name),
      .meaning = "Of the pipeline, in tables and files; unique."},
@@ -40,6 +64,10 @@ static const bb_key keys[] = {
     {.name = "delivery", .kind = BB_KEY_GROUP, .schema = &bb_delivery_schema,
      .offset = offsetof(bb_product_pipeline, delivery),
      .meaning = "wafer: when corrections reach the machine, for the feed-forward residual."},
+    STAGE_KEY(BB_CHAIN_HEAT, "heat", "wafer: formats of the controller's heat, T <- A T + B q."),
+    STAGE_KEY(BB_CHAIN_INTERPOLATION, "interpolation",
+              "wafer: formats of the controller's cell temperatures, S = W T."),
+    STAGE_KEY(BB_CHAIN_ROWS, "rows", "wafer: formats in which rows are computed before they are coded."),
     {.name = "max_loss", .kind = BB_KEY_DOUBLE, .unit = "nm", .minimum = 0.0, .maximum = 1e6,
      .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_product_pipeline, max_loss),
      .replaces = {"storage"},
@@ -50,6 +78,61 @@ static const bb_key keys[] = {
 };
 // clang-format on
 const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_pipeline, keys);
+
+bb_format bb_stage_formats_arithmetic(bb_chain_stage stage, const bb_stage_formats *formats)
+{
+    if (formats->arithmetic >= 0) {
+        return (bb_format)formats->arithmetic;
+    }
+    // Rows are made by solves, for which narrower operands are seldom enough.
+    return stage == BB_CHAIN_ROWS && formats->storage != (int)BB_FORMAT_FP64
+               ? BB_FORMAT_FP32
+               : (bb_format)formats->storage;
+}
+
+bool bb_stage_formats_narrow(bb_chain_stage stage, const bb_stage_formats *formats)
+{
+    return formats->storage != (int)BB_FORMAT_FP64 ||
+           bb_stage_formats_arithmetic(stage, formats) != BB_FORMAT_FP64;
+}
+
+bool bb_product_pipeline_narrows(const bb_product_pipeline *pipeline)
+{
+    bool narrow = false;
+    for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
+        narrow = narrow || bb_stage_formats_narrow((bb_chain_stage)s, &pipeline->stages[s]);
+    }
+    return narrow;
+}
+
+bool bb_product_pipeline_searches_stages(const bb_product_pipeline *pipeline)
+{
+    return bb_product_pipeline_searches(pipeline) && pipeline->search.stages.count > 0;
+}
+
+bb_product_pipeline bb_product_pipeline_isolate(const bb_product_pipeline *pipeline,
+                                                const bb_product_pipeline *reference, int stage)
+{
+    bb_product_pipeline out = stage == BB_CHAIN_STAGES ? *pipeline : *reference;
+    for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
+        out.stages[s] = s == stage ? pipeline->stages[s] : (bb_stage_formats){0};
+    }
+    out.name = pipeline->name;
+    out.draws = 1;
+    out.delivery = (bb_delivery_config){0};
+    out.max_loss = NAN;
+    return out;
+}
+
+void bb_product_pipeline_describe_stage(const bb_product_pipeline *pipeline, bb_chain_stage stage,
+                                        char *out, size_t bytes)
+{
+    const bb_stage_formats *formats = &pipeline->stages[stage];
+    const int arithmetic = (int)bb_stage_formats_arithmetic(stage, formats);
+    (void)snprintf(out, bytes, "%s%s%s", bb_stage_format_names[formats->storage],
+                   arithmetic == formats->storage ? "" : " in ",
+                   arithmetic == formats->storage ? "" : bb_stage_format_names[arithmetic]);
+}
 
 bool bb_product_pipeline_searches(const bb_product_pipeline *pipeline)
 {
@@ -290,10 +373,17 @@ bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines, const
         BB_TRY(bb_study_refuse(
             !bb_delivery_on_time(&items[p].delivery), config, problems,
             "pipelines.%td.delivery: only experiment wafer has corrections to deliver", p));
+        for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
+            BB_TRY(bb_study_refuse(
+                bb_stage_formats_narrow((bb_chain_stage)s, &items[p].stages[s]), config, problems,
+                "pipelines.%td.%s: only experiment wafer has this stage before the product", p,
+                bb_chain_stage_names[s]));
+        }
         BB_TRY(bb_study_refuse(
-            bb_product_pipeline_searches(&items[p]) || items[p].search.codecs.count > 0, config,
-            problems, "pipelines.%td.%s: only experiment wafer has a loss in nm to bound", p,
-            bb_product_pipeline_searches(&items[p]) ? "max_loss" : "search"));
+            bb_product_pipeline_searches(&items[p]) || items[p].search.codecs.count > 0 ||
+                items[p].search.stages.count > 0,
+            config, problems, "pipelines.%td.%s: only experiment wafer has a loss in nm to bound",
+            p, bb_product_pipeline_searches(&items[p]) ? "max_loss" : "search"));
     }
 done:
     return status;

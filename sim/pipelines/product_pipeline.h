@@ -13,9 +13,36 @@
 #include "sim/run/study.h"
 #include "solvers/operator/coded_operator.h"
 
+/// Stages before the product in the controller's chain, of the wafer experiment: T <- A T + B q,
+/// S = W T, and the rows of the matrix.
+typedef enum bb_chain_stage {
+    BB_CHAIN_HEAT,
+    BB_CHAIN_INTERPOLATION,
+    BB_CHAIN_ROWS,
+    BB_CHAIN_STAGES,
+} bb_chain_stage;
+
+extern const char *const bb_chain_stage_names[];
+
+/// How a stage is stored and computed.
+typedef struct bb_stage_formats {
+    int storage;    ///< bb_format, up to fp16
+    int arithmetic; ///< likewise; -1: not given
+} bb_stage_formats;
+
+/// Names of those formats, narrowest last (a prefix of bb_format).
+extern const char *const bb_stage_format_names[];
+
+/// The arithmetic of a stage: where not given its storage, of rows at least fp32.
+bb_format bb_stage_formats_arithmetic(bb_chain_stage stage, const bb_stage_formats *formats);
+
+/// Whether a stage has a format other than fp64.
+bool bb_stage_formats_narrow(bb_chain_stage stage, const bb_stage_formats *formats);
+
 /// Keys of `search:`, with max_loss (storage_search.h).
 typedef struct bb_product_search_config {
     bb_list codecs; ///< of bb_codec_config; none: all that the pipeline takes
+    bb_list stages; ///< of bb_chain_stage: those whose formats are to be found
 } bb_product_search_config;
 
 /// Products and sums are in one of bb_working_format_names.
@@ -28,8 +55,9 @@ typedef struct bb_product_pipeline {
     bb_index accumulate_run; ///< products summed in the format of products before a sum takes them
     int device;              ///< as bb_study.device; -1: the study's
     bb_index draws;          ///< codings with roundings of their own, the plain one included
-    bb_delivery_config delivery; ///< of the wafer experiment
-    double max_loss;             ///< likewise, in nm; NaN: nothing is searched
+    bb_delivery_config delivery;              ///< of the wafer experiment
+    bb_stage_formats stages[BB_CHAIN_STAGES]; ///< likewise
+    double max_loss;                          ///< likewise, in nm; NaN: nothing is searched
     bb_product_search_config search;
 } bb_product_pipeline;
 
@@ -37,6 +65,21 @@ extern const bb_schema bb_product_pipeline_schema;
 
 /// Whether its storage is to be found.
 bool bb_product_pipeline_searches(const bb_product_pipeline *pipeline);
+
+/// Whether any of its stages is narrow.
+bool bb_product_pipeline_narrows(const bb_product_pipeline *pipeline);
+
+/// Whether the formats of any of its stages are to be found.
+bool bb_product_pipeline_searches_stages(const bb_product_pipeline *pipeline);
+
+/// A pipeline that loses by one stage of another alone: the product is the reference's, in one
+/// draw and on time. `stage` BB_CHAIN_STAGES: by the product alone, the stages are fp64.
+bb_product_pipeline bb_product_pipeline_isolate(const bb_product_pipeline *pipeline,
+                                                const bb_product_pipeline *reference, int stage);
+
+/// The formats of a pipeline's stage in words, "bf16 in fp32".
+void bb_product_pipeline_describe_stage(const bb_product_pipeline *pipeline, bb_chain_stage stage,
+                                        char *out, size_t bytes);
 
 /// Whether scale, sums, draws and device of a pipeline go with its storage; else a sentence.
 bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
@@ -51,7 +94,8 @@ bb_index bb_product_pipelines_reference(const bb_list *pipelines);
 BB_CHECKED bb_status bb_product_pipelines_check(const bb_list *pipelines, int study_device,
                                                 const bb_config *config, bb_problems *problems);
 
-/// The rule of studies without a machine to correct: nothing late or missed, and no max_loss.
+/// The rule of studies without a machine to correct: nothing late or missed, no narrow stage before
+/// the product, and no max_loss.
 /// Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_product_pipelines_refuse_wafer_keys(const bb_list *pipelines,
                                                             const bb_config *config,

@@ -6,8 +6,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-enum { SENTENCE_BYTES = 240, PATH_BYTES = 96, REST_BYTES = 48 };
+enum { SENTENCE_BYTES = 240, PATH_BYTES = 96, REST_BYTES = 128 };
 
 bb_codec_config bb_storage_ladder_storage(const bb_storage_ladder *ladder, int step)
 {
@@ -149,6 +150,15 @@ static bb_status check_search(const bb_product_pipeline *pipeline, bb_index inde
     for (bb_index c = 0; c < codecs->count; ++c) {
         BB_TRY(check_codec(pipeline, index, c, study_device, config, problems));
     }
+    for (bb_index i = 0; i < pipeline->search.stages.count; ++i) {
+        const int stage = ((const int *)pipeline->search.stages.items)[i];
+        BB_TRY(bb_study_refuse(
+            bb_stage_formats_narrow((bb_chain_stage)stage, &pipeline->stages[stage]), config,
+            problems,
+            "pipelines.%td.search.stages: it finds the formats of %s, expected no "
+            "pipelines.%td.%s beside it",
+            index, bb_chain_stage_names[stage], index, bb_chain_stage_names[stage]));
+    }
 done:
     return status;
 }
@@ -163,7 +173,7 @@ bb_status bb_storage_searches_check(const bb_list *pipelines, int study_device,
             BB_TRY(check_search(&items[p], p, study_device, config, problems));
         }
         BB_TRY(bb_study_refuse(!bb_product_pipeline_searches(&items[p]) &&
-                                   items[p].search.codecs.count > 0,
+                                   items[p].search.codecs.count + items[p].search.stages.count > 0,
                                config, problems,
                                "pipelines.%td.search: of no effect without "
                                "pipelines.%td.max_loss, the largest loss in nm",
@@ -173,22 +183,49 @@ done:
     return status;
 }
 
+// Formats of a stage from the fewest bytes on; of equal bytes the coarser first. Beyond: fp64.
+static const bb_format stage_ladder[] = {BB_FORMAT_BF16, BB_FORMAT_FP16, BB_FORMAT_TF32,
+                                         BB_FORMAT_FP32};
+enum { STAGE_STEPS = sizeof stage_ladder / sizeof *stage_ladder };
+static const double stage_share = 0.1; // of max_loss: the storage, which has the bytes, needs most
+
+typedef struct searched searched;
+
+// The search of one of its stages.
+typedef struct stage_search {
+    bb_search search;
+    searched *owner;
+    int stage;
+} stage_search;
+
 // The search of one pipeline.
-typedef struct searched {
+struct searched {
     bb_search search;
     bb_storage_search *all;
     bb_codec_config found;
-} searched;
+    stage_search stages[BB_CHAIN_STAGES];
+    bb_stage_formats formats[BB_CHAIN_STAGES]; // given or found
+};
+
+// A ladder of a storage, or of a stage, which has its own.
+typedef struct rungs {
+    searched *owner;
+    int stage; // -1: a storage
+    bb_storage_ladder ladder;
+} rungs;
 
 struct bb_storage_search {
     const bb_product_pipeline *pipelines;
+    const bb_product_pipeline *reference;
     searched *searches;           // [count]
     bb_index count;               // of pipelines that are searched
-    bb_storage_ladder *ladders;   // [lane_count], in the order of the pipelines
+    rungs *ladders;               // [lane_count], stages first, each in the order of the pipelines
     bb_search_lane *lanes;        // [lane_count]
     bb_storage_trial *tried;      // [lane_count] of a pass
     bb_product_pipeline *records; // [lane_count] of those
     bb_index lane_count;
+    bb_index stage_count;   // lanes of stages
+    bb_index first, beyond; // lanes that run
     bb_search_trials *trials;
     const bb_storage_search_task *task;
     bb_index current; // trial that is read
@@ -203,12 +240,27 @@ static void adopt(void *context)
     all->task->adopt(all->task->context, all->current, self->search.pipeline);
 }
 
-// Adds a pipeline's search and its ladders.
-static void add_search(bb_storage_search *all, bb_index p, int study_device)
+static void adopt_stage(void *context)
+{
+    const stage_search *self = context;
+    searched *owner = self->owner;
+    const bb_storage_search *all = owner->all;
+    owner->formats[self->stage] = all->tried[all->current].record->stages[self->stage];
+}
+
+static void add_lane(bb_storage_search *all, const rungs *ladder, bb_search *search, int first,
+                     int steps)
+{
+    all->ladders[all->lane_count] = *ladder;
+    all->lanes[all->lane_count++] =
+        (bb_search_lane){.search = search, .bracket = {first - 1, steps}};
+}
+
+// Adds a pipeline's search and the ladders of its stages.
+static void add_search(bb_storage_search *all, bb_index p)
 {
     const bb_product_pipeline *pipeline = &all->pipelines[p];
-    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
-    const bb_index count = bb_storage_search_list(pipeline, study_device, ladders);
+    const bb_list *stages = &pipeline->search.stages;
     searched *self = &all->searches[all->count++];
     self->all = all;
     self->search = (bb_search){.trials = all->trials,
@@ -217,10 +269,28 @@ static void add_search(bb_storage_search *all, bb_index p, int study_device)
                                .max_loss = pipeline->max_loss,
                                .context = self,
                                .adopt = adopt};
+    memcpy(self->formats, pipeline->stages, sizeof self->formats);
+    for (bb_index i = 0; i < stages->count; ++i) {
+        const int stage = ((const int *)stages->items)[i];
+        stage_search *part = &self->stages[stage];
+        *part = (stage_search){self->search, self, stage};
+        part->search.max_loss *= stage_share;
+        part->search.context = part;
+        part->search.adopt = adopt_stage;
+        add_lane(all, &(rungs){.owner = self, .stage = stage}, &part->search, 0, STAGE_STEPS);
+    }
+    all->stage_count = all->lane_count;
+}
+
+// Adds the ladders of its storages.
+static void add_storages(bb_storage_search *all, searched *self, int study_device)
+{
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    const bb_index count =
+        bb_storage_search_list(&all->pipelines[self->search.pipeline], study_device, ladders);
     for (bb_index i = 0; i < count; ++i) {
-        all->ladders[all->lane_count] = ladders[i];
-        all->lanes[all->lane_count++] = (bb_search_lane){
-            .search = &self->search, .bracket = {ladders[i].first - 1, ladders[i].ladder.steps}};
+        const rungs ladder = {self, -1, ladders[i]};
+        add_lane(all, &ladder, &self->search, ladders[i].first, ladders[i].ladder.steps);
     }
 }
 
@@ -235,9 +305,14 @@ bb_status bb_storage_search_create(const bb_list *pipelines, int study_device,
     *out = NULL;
     BB_TRY(BB_ZEROED(1, &search));
     search->pipelines = pipelines->items;
+    search->reference = search->pipelines + bb_product_pipelines_reference(pipelines);
     for (bb_index p = 0; p < pipelines->count; ++p) {
         const bb_index count = bb_storage_search_list(&search->pipelines[p], study_device, ladders);
-        lanes += count;
+        const bb_index stages = bb_product_pipeline_searches(&search->pipelines[p])
+                                    ? search->pipelines[p].search.stages.count
+                                    : 0;
+        lanes += stages + count;
+        trials += stages * BB_STAGE_SEARCH_TRIALS;
         for (bb_index i = 0; i < count; ++i) {
             trials += bb_storage_ladder_trials(&ladders[i]);
         }
@@ -250,8 +325,11 @@ bb_status bb_storage_search_create(const bb_list *pipelines, int study_device,
     BB_TRY(bb_search_trials_create(trials, &search->trials));
     for (bb_index p = 0; p < pipelines->count; ++p) {
         if (bb_product_pipeline_searches(&search->pipelines[p])) {
-            add_search(search, p, study_device);
+            add_search(search, p);
         }
+    }
+    for (bb_index s = 0; s < search->count; ++s) {
+        add_storages(search, &search->searches[s], study_device);
     }
     *out = search;
     search = NULL;
@@ -278,19 +356,32 @@ bool bb_storage_search_wanted(const bb_storage_search *search)
     return search->count > 0;
 }
 
+// The candidate of a ladder's step.
+static bb_product_pipeline candidate_of(const bb_storage_search *all, const rungs *ladder, int step)
+{
+    bb_product_pipeline record = all->pipelines[ladder->owner->search.pipeline];
+    if (ladder->stage >= 0) {
+        record.stages[ladder->stage] = (bb_stage_formats){(int)stage_ladder[step], -1};
+        return bb_product_pipeline_isolate(&record, all->reference, ladder->stage);
+    }
+    memcpy(record.stages, ladder->owner->formats, sizeof record.stages);
+    record.storage = bb_storage_ladder_storage(&ladder->ladder, step);
+    return record;
+}
+
 // One pass: a candidate of each ladder that is not done.
 static bb_status compute(void *context)
 {
     bb_status status = BB_OK;
     bb_storage_search *all = context;
     bb_index count = 0;
-    for (bb_index i = 0; i < all->lane_count; ++i) {
+    for (bb_index i = all->first; i < all->beyond; ++i) {
         const bb_search_lane *lane = &all->lanes[i];
         if (lane->step >= 0) {
             bb_product_pipeline *record = &all->records[count];
-            *record = all->pipelines[lane->search->pipeline];
-            record->storage = bb_storage_ladder_storage(&all->ladders[i], lane->step);
-            all->tried[count++] = (bb_storage_trial){lane->search->pipeline, record, NAN, NAN};
+            *record = candidate_of(all, &all->ladders[i], lane->step);
+            all->tried[count++] =
+                (bb_storage_trial){lane->search->pipeline, all->ladders[i].stage, record, NAN, NAN};
         }
     }
     all->current = -1;
@@ -305,22 +396,62 @@ static void read(void *context, bb_index lane, bb_search_candidate *candidate, d
     bb_storage_search *all = context;
     const bb_storage_trial *trial = &all->tried[++all->current];
     const bb_codec_config *storage = &trial->record->storage;
+    double tolerance = storage->tolerance_of_range;
     (void)lane;
-    bb_codec_describe(storage, all->name, sizeof all->name);
-    *candidate = (bb_search_candidate){all->name, storage->tolerance_of_range, NULL};
+    if (trial->stage >= 0) {
+        char formats[SENTENCE_BYTES];
+        bb_product_pipeline_describe_stage(trial->record, (bb_chain_stage)trial->stage, formats,
+                                           sizeof formats);
+        (void)snprintf(all->name, sizeof all->name, "%s %.40s", bb_chain_stage_names[trial->stage],
+                       formats);
+        tolerance = NAN;
+    } else {
+        bb_codec_describe(storage, all->name, sizeof all->name);
+    }
+    *candidate = (bb_search_candidate){all->name, tolerance, NULL};
     *loss = trial->loss;
     *cost = trial->bytes;
 }
 
-bb_status bb_storage_search_run(bb_storage_search *search, const bb_storage_search_task *task)
+// Searches lanes [first, beyond).
+static bb_status run_lanes(bb_storage_search *search, bb_index first, bb_index beyond)
 {
-    const bb_search_lanes lanes = {search->lanes, search->lane_count, search, compute, read};
-    search->task = task;
+    const bb_search_lanes lanes = {search->lanes + first, beyond - first, search, compute, read};
+    search->first = first;
+    search->beyond = beyond;
     return bb_search_run_lanes(&lanes);
 }
 
+bb_status bb_storage_search_run(bb_storage_search *search, const bb_storage_search_task *task)
+{
+    bb_status status = BB_OK;
+    search->task = task;
+    BB_TRY(run_lanes(search, 0, search->stage_count));
+    BB_TRY(run_lanes(search, search->stage_count, search->lane_count));
+done:
+    return status;
+}
+
+// The stages that were searched, ", heat bf16, rows fp16 in fp32".
+static void describe_stages(const bb_storage_search *all, const searched *self, char *out,
+                            size_t bytes)
+{
+    bb_product_pipeline record = all->pipelines[self->search.pipeline];
+    const bb_list *stages = &record.search.stages;
+    size_t length = strlen(out);
+    memcpy(record.stages, self->formats, sizeof record.stages);
+    for (bb_index i = 0; i < stages->count && length < bytes; ++i) {
+        const int stage = ((const int *)stages->items)[i];
+        char formats[32];
+        bb_product_pipeline_describe_stage(&record, (bb_chain_stage)stage, formats, sizeof formats);
+        (void)snprintf(out + length, bytes - length, ", %s %s", bb_chain_stage_names[stage],
+                       formats);
+        length = strlen(out);
+    }
+}
+
 bool bb_storage_search_found(const bb_storage_search *all, bb_index pipeline, const char *unit,
-                             bb_codec_config *storage, bb_outcome *outcome)
+                             bb_product_pipeline *record, bb_outcome *outcome)
 {
     const searched *self = all->searches;
     while (self->search.pipeline != pipeline) {
@@ -330,19 +461,23 @@ bool bb_storage_search_found(const bb_storage_search *all, bb_index pipeline, co
     char rest[REST_BYTES];
     (void)snprintf(rest, sizeof rest, ", %.4g MB",
                    1e-6 * (search->found ? search->best.cost : search->nearest.cost));
+    describe_stages(all, self, rest, sizeof rest);
     bb_search_report(search, unit, rest, outcome);
     if (search->found) {
-        *storage = self->found;
+        record->storage = self->found;
+        memcpy(record->stages, self->formats, sizeof record->stages);
     }
     return search->found;
 }
 
 static const bb_output outputs[] = {
-    {"storage", "trial", NULL, "storage of the trial", .note = "of wafer and ao",
+    {"storage", "trial", NULL, "storage of the trial",
+     .note = "of wafer and ao; or a stage and its formats, `heat bf16`",
      .member = offsetof(bb_search_row, candidate)},
     {"tolerance", "trial", "1", "tolerance_of_range, NaN of storages without one",
      .note = "of wafer and ao", .member = offsetof(bb_search_row, tolerance)},
-    {"operator_bytes", "trial", "byte", "operator as stored", .note = "of wafer and ao",
+    {"operator_bytes", "trial", "byte", "operator as stored",
+     .note = "of wafer and ao; of a stage its coefficients and results",
      .member = offsetof(bb_search_row, cost)},
 };
 

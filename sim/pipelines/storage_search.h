@@ -8,6 +8,10 @@
 //   products (wafer): candidates are `search.codecs`, a complete one as it is; without them every
 //     ladder that the pipeline's scale, sums, draws and device allow. All ladders of all pipelines
 //     share a pass through the matrix: one candidate of each, as often as the longest takes.
+//     Before, the formats of the stages in `search.stages` are found, each by itself along a ladder
+//     of bf16, fp16, tf32 and fp32: the cheapest that alone, with the product of the reference,
+//     loses at most a tenth of max_loss, else fp64. All trials of storages have these stages, so
+//     that their loss is that of the whole chain.
 //   factors (ao): the pipeline is solved once. Trials store it along the ladders of `storage`, with
 //     tolerances in fine steps, by guesses. Draws are of the storage (precision/draw.h).
 // A cost is the bytes of the operator.
@@ -21,6 +25,7 @@
 typedef struct bb_product_pipeline bb_product_pipeline;
 
 enum { BB_STORAGE_SEARCH_CODECS = 32, BB_STORAGE_SEARCH_LADDERS = 64 };
+enum { BB_STAGE_SEARCH_TRIALS = 3 }; ///< of a stage at most
 
 /// Candidates of one codec.
 typedef struct bb_storage_ladder {
@@ -53,9 +58,11 @@ BB_CHECKED bb_status bb_storage_searches_check(const bb_list *pipelines, int stu
 /// A candidate of a pass.
 typedef struct bb_storage_trial {
     bb_index pipeline;                 ///< of the study
-    const bb_product_pipeline *record; ///< that with the candidate's storage
+    int stage;                         ///< bb_chain_stage that is tried; -1: the storage
+    const bb_product_pipeline *record; ///< that with the candidate's storage, or with the
+                                       ///< reference's and the stage alone
     double loss;                       ///< worst of its draws; NaN if one failed
-    double bytes;
+    double bytes;                      ///< of the operator, or what the stage stores
 } bb_storage_trial;
 
 /// Searches of all product pipelines of a study. Opaque, owned by the caller.
@@ -83,10 +90,10 @@ bool bb_storage_search_wanted(const bb_storage_search *search);
 BB_CHECKED bb_status bb_storage_search_run(bb_storage_search *search,
                                            const bb_storage_search_task *task);
 
-/// Result of a searched pipeline: its storage (false if none was found), and the outcome,
-/// not_converged or ok with a detail, `unit` as of bb_search_report.
+/// Result of a searched pipeline: its storage and stages into `record` (false if no storage was
+/// found), and the outcome, not_converged or ok with a detail, `unit` as of bb_search_report.
 bool bb_storage_search_found(const bb_storage_search *search, bb_index pipeline, const char *unit,
-                             bb_codec_config *storage, bb_outcome *outcome);
+                             bb_product_pipeline *record, bb_outcome *outcome);
 
 /// Writes /search; `losses` declares the loss. Errors: as bb_search_trials_publish.
 BB_CHECKED bb_status bb_storage_search_publish(const bb_storage_search *search,

@@ -351,7 +351,7 @@ static bb_status run_level(const bb_wafer_study *study, level *step)
     bb_wafer_config physics = bb_wafer_study_physics(study);
     physics.mesh = &step->mesh;
     BB_TRY(bb_wafer_problem_create_heat(&physics, &step->problem));
-    BB_TRY(bb_heat_simulation_open(step->problem, &simulation));
+    BB_TRY(bb_heat_simulation_open(step->problem, NULL, &simulation));
     BB_TRY(bb_heat_simulation_expose(&simulation, pick_field(study, step->problem->scan)));
     const bb_scan *scan = step->problem->scan;
     const bb_index light = scan->light_steps * step->mesh.substeps;

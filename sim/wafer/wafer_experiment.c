@@ -47,6 +47,7 @@ const bb_part *const bb_wafer_parts[] = {
     &bb_wafer_coding_part,
     &kernels, // above
     &bb_wafer_search_part,
+    &bb_wafer_chain_part,
     &bb_wafer_certificate_part,
     &bb_wafer_heating_part,
     &bb_wafer_probes_part,

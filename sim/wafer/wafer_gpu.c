@@ -18,8 +18,7 @@ bb_status bb_wafer_gpu_open(const bb_wafer_problem *problem, bb_device *device, 
     *out = (bb_wafer_gpu){.device = device,
                           .stride = stride_of(cells),
                           .steps = problem->scan->light_steps,
-                          .points = problem->slit.window_points,
-                          .input = -1};
+                          .points = problem->slit.window_points};
     const size_t inputs = (size_t)(out->steps * out->stride);
     BB_TRY(bb_device_rows_create(problem, device, &out->rows));
     BB_TRY(bb_device_allocate(device, (size_t)(problem->slit.field_points * cells) * sizeof(double),
@@ -76,28 +75,24 @@ static bb_status narrow_step(void *context, bb_index step)
     return BB_OK;
 }
 
-bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const bb_wafer_heating *heating,
-                                   bb_index wafer, bb_index field)
+bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const double *inputs, bb_index cells)
 {
     bb_status status = BB_OK;
-    const bb_index input = wafer * heating->scored_count + field;
-    const bb_index cells = heating->cell_count;
-    narrowing work = {.wide = bb_wafer_heating_input_of(heating, wafer, field, 0),
-                      .cells = cells,
-                      .stride = gpu->stride};
-    if (gpu->input == input) {
+    narrowing work = {.wide = inputs, .cells = cells, .stride = gpu->stride};
+    if (gpu->inputs == inputs) {
         return BB_OK;
     }
-    gpu->input = -1;
+    gpu->inputs = NULL;
     BB_TRY(BB_ZEROED(gpu->steps * gpu->stride, &work.narrow));
     BB_TRY(bb_thread_for(gpu->steps, narrow_step, &work));
     BB_TRY(bb_device_upload(gpu->device, gpu->narrow, work.narrow,
                             (size_t)(gpu->steps * gpu->stride) * sizeof *work.narrow));
     for (bb_index step = 0; step < gpu->steps; ++step) {
         BB_TRY(bb_device_upload(gpu->device, (double *)gpu->wide + step * gpu->stride,
-                                work.wide + step * cells, (size_t)cells * sizeof *work.wide));
+                                inputs + step * cells, (size_t)cells * sizeof *inputs));
     }
-    gpu->input = input;
+    BB_TRY(bb_device_wait(gpu->device));
+    gpu->inputs = inputs;
 done:
     BB_RELEASE(&work.narrow);
     return status;

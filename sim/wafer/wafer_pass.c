@@ -35,6 +35,7 @@ typedef struct job {
     bb_index matrix;                  // of the axes and fields
     bb_index wafer;                   // of the scored ones
     bb_index draw;                    // 0: the pipeline as it is
+    bool exact;                       // bb_wafer_task.exact
     const bb_coding_factors *factors; // of the draw
 } job;
 
@@ -106,64 +107,8 @@ void bb_wafer_pass_release(bb_wafer_pass *pass)
     BB_RELEASE(&pass->rows);
     BB_RELEASE(&pass->reference_rows);
     BB_RELEASE(&pass->window_rows);
+    bb_narrow_problems_release(&pass->narrow);
     bb_wafer_gpu_release(&pass->gpu);
-}
-
-// The exact rows of one field and axis, which everything is coded from: on the GPU, where the pass
-// has one, and on the host as far as something is coded there.
-typedef struct exact_rows {
-    bb_wafer_row_source made; // by the host
-    bb_coded_matrix *matrix;  // of those, in the reference's fp64; NULL while it is being made
-    bb_view copy;             // of the GPU's rows; no data until something needs it
-    bb_matrix_source copied;
-    double range; // maximum - minimum of the values
-} exact_rows;
-
-static bb_status open_rows(const bb_wafer_pass *pass, const job *work, exact_rows *out)
-{
-    bb_status status = BB_OK;
-    if (pass->gpu.device != NULL) {
-        BB_TRY(bb_device_rows_fill(pass->gpu.rows, work->field, work->axis, pass->gpu.values));
-    } else {
-        BB_TRY(bb_wafer_row_source_open(pass->study, pass->problem, work->field, work->axis,
-                                        &out->made));
-    }
-done:
-    return status;
-}
-
-static void release_rows(exact_rows *rows)
-{
-    double *copy = rows->copy.data;
-    BB_RELEASE(&copy);
-    bb_wafer_row_source_release(&rows->made);
-    bb_coded_matrix_destroy(&rows->matrix);
-}
-
-// Rows that are coded on the host: those of the GPU are copied once.
-static bb_status take_exact(const bb_wafer_pass *pass, const job *work, exact_rows *rows,
-                            bb_exact_rows *out)
-{
-    bb_status status = BB_OK;
-    static const char *const names[] = {"C_x", "C_y", "C_z"};
-    const bb_index points = pass->problem->slit.field_points;
-    const bb_index columns = pass->problem->input_count;
-    double *values = NULL;
-    *out = (bb_exact_rows){rows->made.source, rows->made.batch, rows->matrix};
-    if (pass->gpu.device != NULL) {
-        if (rows->copy.data == NULL) {
-            BB_TRY(BB_ALLOCATE(points * columns, &values));
-            BB_TRY(bb_device_download(pass->gpu.device, values, pass->gpu.values,
-                                      (size_t)(points * columns) * sizeof *values));
-            rows->copy = bb_view_matrix(values, points, columns);
-            rows->copied = bb_matrix_source_dense(&rows->copy, names[work->axis], "m/K");
-            values = NULL;
-        }
-        *out = (bb_exact_rows){&rows->copied, 1, NULL};
-    }
-done:
-    BB_RELEASE(&values);
-    return status;
 }
 
 // Rows of a draw of a pipeline in its storage, ready to be multiplied.
@@ -179,10 +124,98 @@ static void release_coded(coded_rows *coded)
     bb_coded_matrix_destroy(&coded->unpacked);
 }
 
-// Whether a draw is coded on the GPU.
-static bool is_coded_there(const bb_wafer_pass *pass, const job *work)
+static bb_matrix_layout layout_of(const bb_wafer_pass *pass, double range)
 {
-    return pass->gpu.device != NULL &&
+    return (bb_matrix_layout){.rows = pass->problem->slit.field_points,
+                              .columns = pass->problem->input_count,
+                              .mesh_columns = pass->problem->grid->columns,
+                              .row_columns = pass->problem->slit.columns,
+                              .range = range};
+}
+
+// Rows of one field and axis that pipelines are coded from: the exact ones, or those of a narrow
+// stage. On the GPU where the pass has one, and on the host as far as something is coded there.
+typedef struct exact_rows {
+    bool there;               // in the pass's GPU
+    bb_wafer_row_source made; // by the host
+    bb_coded_matrix *matrix;  // in the reference's fp64 on the host; NULL: not made yet
+    bb_view copy;             // of the GPU's; no data until something needs it
+    bb_matrix_source copied;
+    double range;             // maximum - minimum of the values
+    coded_rows reference;     // kept for tasks whose product is the reference's
+    bb_stage_formats formats; // of narrow rows
+} exact_rows;
+
+static bb_status open_rows(const bb_wafer_pass *pass, const job *work, exact_rows *out)
+{
+    bb_status status = BB_OK;
+    out->there = pass->gpu.device != NULL;
+    if (out->there) {
+        BB_TRY(bb_device_rows_fill(pass->gpu.rows, work->field, work->axis, pass->gpu.values));
+    } else {
+        BB_TRY(bb_wafer_row_source_open(pass->study, pass->problem, work->field, work->axis,
+                                        &out->made));
+    }
+done:
+    return status;
+}
+
+static void release_rows(exact_rows *rows)
+{
+    double *copy = rows->copy.data;
+    BB_RELEASE(&copy);
+    bb_wafer_row_source_release(&rows->made);
+    bb_coded_operator_destroy(&rows->reference.operation);
+    bb_coded_matrix_destroy(&rows->reference.unpacked);
+    bb_coded_matrix_destroy(&rows->matrix);
+}
+
+// Rows that are coded on the host: those of the GPU are copied once.
+static bb_status take_exact(const bb_wafer_pass *pass, const job *work, exact_rows *rows,
+                            bb_exact_rows *out)
+{
+    bb_status status = BB_OK;
+    static const char *const names[] = {"C_x", "C_y", "C_z"};
+    const bb_index points = pass->problem->slit.field_points;
+    const bb_index columns = pass->problem->input_count;
+    double *values = NULL;
+    *out = (bb_exact_rows){rows->made.source, rows->made.batch, rows->matrix};
+    if (rows->there && rows->matrix == NULL) {
+        if (rows->copy.data == NULL) {
+            BB_TRY(BB_ALLOCATE(points * columns, &values));
+            BB_TRY(bb_device_download(pass->gpu.device, values, pass->gpu.values,
+                                      (size_t)(points * columns) * sizeof *values));
+            rows->copy = bb_view_matrix(values, points, columns);
+            rows->copied = bb_matrix_source_dense(&rows->copy, names[work->axis], "m/K");
+            values = NULL;
+        }
+        *out = (bb_exact_rows){&rows->copied, 1, NULL};
+    }
+done:
+    BB_RELEASE(&values);
+    return status;
+}
+
+// The exact rows in the reference's fp64 on the host.
+static bb_status take_matrix(const bb_wafer_pass *pass, const job *work, exact_rows *rows)
+{
+    bb_status status = BB_OK;
+    bb_exact_rows exact;
+    bb_coding_report report;
+    const bb_matrix_layout layout = layout_of(pass, rows->range);
+    if (rows->matrix == NULL) {
+        BB_TRY(take_exact(pass, work, rows, &exact));
+        BB_TRY(bb_product_coding_encode(pass->reference, &exact, &layout, &report, NULL,
+                                        &rows->matrix));
+    }
+done:
+    return status;
+}
+
+// Whether a draw is coded on the GPU.
+static bool is_coded_there(const bb_wafer_pass *pass, const job *work, const exact_rows *rows)
+{
+    return rows->there &&
            (is_truth(pass, work) || (work->evaluation->common.device == BB_DEVICE_CUDA &&
                                      bb_device_coding_available(&work->pipeline->storage)));
 }
@@ -245,17 +278,13 @@ static bb_status encode(bb_wafer_pass *pass, const job *work, exact_rows *rows, 
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *pipeline = work->pipeline;
-    const bb_matrix_layout layout = {.rows = pass->problem->slit.field_points,
-                                     .columns = pass->problem->input_count,
-                                     .mesh_columns = pass->problem->grid->columns,
-                                     .row_columns = pass->problem->slit.columns,
-                                     .range = rows->range};
+    const bb_matrix_layout layout = layout_of(pass, rows->range);
     bb_coding_report report;
     const bb_coding_draw draw = {.seed = (uint64_t)pass->study->common.seed,
                                  .number = work->draw,
                                  .first = (work->axis * pass->problem->scored_count + work->field) *
                                           layout.rows};
-    BB_TRY(is_coded_there(pass, work)
+    BB_TRY(is_coded_there(pass, work, rows)
                ? encode_there(pass, work, &layout, &draw, factors, &report, out)
                : encode_here(pass, work, rows, &layout, &draw, factors, &report, out));
     *range = bb_error_norms_range(&report.norms);
@@ -319,7 +348,9 @@ static bb_status multiply_there(bb_wafer_pass *pass, bb_coded_operator *operatio
     for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
         pass->window_rows[step] = bb_slit_grid_offset(slit, field, step) * slit->columns;
     }
-    BB_TRY(bb_wafer_gpu_take_inputs(&pass->gpu, pass->heating, work->wafer, work->field));
+    const double *inputs =
+        bb_wafer_heating_input_of(pass->heating, work->pipeline, work->wafer, work->field, 0);
+    BB_TRY(bb_wafer_gpu_take_inputs(&pass->gpu, inputs, pass->heating->cell_count));
     BB_TRY(bb_wafer_gpu_multiply(&pass->gpu, operation, pass->window_rows, kept_windows(pass, work),
                                  &work->evaluation->common.solve_seconds));
 done:
@@ -339,10 +370,10 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
     const bb_index input = work->wafer * pass->heating->scored_count + work->field;
     double *window = kept_windows(pass, work) + step * points;
     if (!is_multiplied_there(pass, work)) {
-        BB_TRY(bb_coded_operator_apply(
-            operation, row, points,
-            bb_wafer_heating_input_of(pass->heating, work->wafer, work->field, step), window,
-            &evaluation->common.solve_seconds));
+        BB_TRY(bb_coded_operator_apply(operation, row, points,
+                                       bb_wafer_heating_input_of(pass->heating, work->pipeline,
+                                                                 work->wafer, work->field, step),
+                                       window, &evaluation->common.solve_seconds));
     }
     bb_coding_factors_undo(work->factors, row, points, window);
     evaluation->common.flops += bb_coded_operator_flops(points, pass->problem->input_count);
@@ -359,7 +390,7 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation, c
         .reference_rows = pass->reference_rows,
         .inputs = pass->inputs + input * pass->heating->light_steps,
         .columns = pass->problem->input_count};
-    if (work->draw == 0) {
+    if (work->draw == 0 && !work->exact && !bb_product_pipeline_narrows(work->pipeline)) {
         bb_wafer_certificate_check(&certificate, step, row, points, window,
                                    reference_windows(pass, work) + step * points,
                                    &evaluation->certificate[work->axis]);
@@ -453,7 +484,8 @@ static bb_status apply_again(void *context)
         const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
         BB_TRY(bb_coded_operator_apply(
             again->operation, row, slit->window_points,
-            bb_wafer_heating_input_of(pass->heating, again->work->wafer, again->work->field, step),
+            bb_wafer_heating_input_of(pass->heating, again->work->pipeline, again->work->wafer,
+                                      again->work->field, step),
             again->window, &again->seconds));
     }
 done:
@@ -496,6 +528,24 @@ done:
     return status;
 }
 
+// A product of exact rows, nothing coded: by the reference's operator where it is kept.
+static bb_status run_exact(bb_wafer_pass *pass, exact_rows *rows, job work)
+{
+    bb_status status = BB_OK;
+    coded_rows coded = {0};
+    if (rows->reference.operation != NULL && is_multiplied_there(pass, &work)) {
+        BB_TRY(apply(pass, &rows->reference, work));
+    } else {
+        BB_TRY(take_matrix(pass, &work, rows));
+        coded.matrix = rows->matrix;
+        BB_TRY(apply(pass, &coded, work));
+    }
+done:
+    bb_coded_operator_destroy(&coded.operation);
+    bb_coded_matrix_destroy(&coded.unpacked);
+    return status;
+}
+
 // One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
 // field or axis has no displacements in any.
 static bb_status run_draw(bb_wafer_pass *pass, exact_rows *rows, job work)
@@ -506,6 +556,9 @@ static bb_status run_draw(bb_wafer_pass *pass, exact_rows *rows, job work)
     double range = 0.0;
     bb_wafer_evaluation *evaluation = work.evaluation;
     work.factors = &factors;
+    if (work.exact) {
+        return run_exact(pass, rows, work);
+    }
     if (isnan(evaluation->live_values)) { // it was not held in a field before
         return BB_OK;
     }
@@ -521,12 +574,45 @@ done:
     return status;
 }
 
+// Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host; those that are there
+// if they have its formats.
+static bb_status make_narrow_rows(bb_wafer_pass *pass, const job *work, exact_rows *exact,
+                                  exact_rows *out)
+{
+    bb_status status = BB_OK;
+    const bb_stage_formats *formats = &work->pipeline->stages[BB_CHAIN_ROWS];
+    bb_narrow_rows rows;
+    bb_coding_report report;
+    if (out->matrix != NULL && out->formats.storage == formats->storage &&
+        bb_stage_formats_arithmetic(BB_CHAIN_ROWS, &out->formats) ==
+            bb_stage_formats_arithmetic(BB_CHAIN_ROWS, formats)) {
+        return BB_OK;
+    }
+    bb_coded_matrix_destroy(&out->matrix);
+    out->formats = *formats;
+    BB_TRY(take_matrix(pass, work, exact));
+    BB_TRY(bb_narrow_rows_open(pass->problem, formats, work->field, work->axis, exact->matrix,
+                               &pass->narrow, &rows));
+    const bb_exact_rows source = {&rows.source, rows.batch, NULL};
+    const bb_matrix_layout layout = layout_of(pass, exact->range);
+    BB_TRY(
+        bb_product_coding_encode(pass->reference, &source, &layout, &report, NULL, &out->matrix));
+    out->range = bb_error_norms_range(&report.norms);
+done:
+    return status;
+}
+
 // Every draw of a task but the truth.
 static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task, exact_rows *rows,
-                          job work)
+                          exact_rows *narrow, job work)
 {
     bb_status status = BB_OK;
     work.pipeline = task->pipeline;
+    work.exact = task->exact;
+    if (bb_stage_formats_narrow(BB_CHAIN_ROWS, &task->pipeline->stages[BB_CHAIN_ROWS])) {
+        BB_TRY(make_narrow_rows(pass, &work, rows, narrow));
+        rows = narrow;
+    }
     for (work.draw = 0; work.draw < task->pipeline->draws; ++work.draw) {
         work.evaluation =
             work.draw == 0 ? task->evaluation : &task->evaluation->drawn[work.draw - 1];
@@ -544,25 +630,30 @@ static bb_status run_field(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
 {
     bb_status status = BB_OK;
     exact_rows rows = {0};
+    exact_rows narrow = {0};
     bb_coding_factors none = {0};
-    coded_rows exact = {0};
+    bool exact = false;
     double range = 0.0;
     work.factors = &none;
     BB_TRY(open_rows(pass, &work, &rows));
-    BB_TRY(encode(pass, &work, &rows, &range, &none, &exact));
+    BB_TRY(encode(pass, &work, &rows, &range, &none, &rows.reference));
     rows.range = range;
+    rows.matrix = rows.reference.matrix;
     if (work.evaluation != NULL) {
-        BB_TRY(apply(pass, &exact, work));
+        BB_TRY(apply(pass, &rows.reference, work));
     }
-    bb_coded_operator_destroy(&exact.operation); // tasks have the room
-    rows.matrix = exact.matrix;
-    exact.matrix = NULL;
+    for (bb_index t = 0; t < count; ++t) {
+        exact = exact || tasks[t].exact;
+    }
+    if (!exact) { // tasks have the room
+        bb_coded_operator_destroy(&rows.reference.operation);
+    }
     for (bb_index t = 0; t < count; ++t) {
         bb_log_progress_within(t + 1, count + 1); // the exact rows are made
-        BB_TRY(run_task(pass, &tasks[t], &rows, work));
+        BB_TRY(run_task(pass, &tasks[t], &rows, &narrow, work));
     }
 done:
-    release_coded(&exact);
+    release_rows(&narrow);
     release_rows(&rows);
     return status;
 }
@@ -764,6 +855,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     job work = {.pipeline = pass->reference};
     evaluation_list list = {0};
     BB_TRY(list_evaluations(tasks, count, matrices, &list));
+    pass->gpu.inputs = NULL; // narrow ones may be others by now
     for (bb_index t = 0; t < count; ++t) {
         work.evaluation =
             tasks[t].pipeline == pass->reference ? tasks[t].evaluation : work.evaluation;

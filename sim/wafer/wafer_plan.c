@@ -92,7 +92,8 @@ done:
 // deviations.
 static bb_need kept_need(const bb_wafer_study *study, const bb_wafer_extent *span)
 {
-    const double inputs = span->cells * (span->scored * (double)study->scan.light_steps + 1.0);
+    const double steps = span->scored * (double)study->scan.light_steps;
+    const double inputs = span->cells * ((1.0 + span->input_sets) * steps + 1.0);
     const double placed =
         4.0 * span->metrology * (double)study->response.axes.count * span->held_draws;
     bb_need kept = span->held;
@@ -121,6 +122,7 @@ bb_status bb_wafer_experiment_plan(const void *asked, const bb_run_options *opti
     span.device = study.common.device; // loops are on cuda whatever their size
     study.common.device = device_of(&study, &span);
     BB_TRY(bb_wafer_extent_list(&study, &span));
+    BB_TRY(bb_wafer_extent_count_inputs(&study, &span.input_sets));
     BB_TRY(bb_parts_need(bb_wafer_parts, &span.tried, &span, kept_need(&study, &span), &work));
     bb_plan_set(plan, bb_need_together(start, bb_need_in_turn(span.making, work)));
     BB_TRY(bb_parts_plan_lines(bb_wafer_parts, &study, &span, plan));

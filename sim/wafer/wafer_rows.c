@@ -4,6 +4,7 @@
 #include "core/log.h"
 #include "core/memory.h"
 #include "core/thread.h"
+#include "precision/scaling.h"
 #include "sim/config/binding.h"
 #include "sim/config/difference.h"
 #include "sim/config/emission.h"
@@ -266,6 +267,88 @@ done:
 void bb_wafer_row_source_release(bb_wafer_row_source *row_source)
 {
     bb_matrix_file_close(&row_source->file);
+}
+
+void bb_narrow_problems_release(bb_narrow_problems *problems)
+{
+    for (int f = 0; f < BB_FORMAT_COUNT; ++f) {
+        bb_wafer_problem_narrow_destroy(&problems->items[f]);
+    }
+}
+
+static void round_tf32(float *values, bb_index count)
+{
+    (void)bb_format_round_f32(BB_FORMAT_TF32, values, count, values);
+}
+
+static void round_bf16(float *values, bb_index count)
+{
+    (void)bb_format_round_f32(BB_FORMAT_BF16, values, count, values);
+}
+
+static const bb_operand_rounding roundings[BB_FORMAT_COUNT] = {
+    [BB_FORMAT_TF32] = round_tf32, [BB_FORMAT_BF16] = round_bf16};
+
+// Rounds a row to the storage; fp16 has the row's own scale.
+static void store_row(bb_format format, bb_index count, double *values)
+{
+    const double scale = format == BB_FORMAT_FP16 ? bb_scaling_row(format, values, count) : 1.0;
+    for (bb_index i = 0; i < count; ++i) {
+        values[i] = bb_format_round(format, values[i] * scale) / scale;
+    }
+}
+
+static bb_status fill_narrow(const bb_matrix_source *source, bb_index row, bb_index column,
+                             bb_view out)
+{
+    bb_status status = BB_OK;
+    const bb_narrow_rows *rows = source->context;
+    if (rows->exact == NULL) {
+        BB_TRY(bb_matrix_source_fill(rows->physics.source, row, column, out));
+    }
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = bb_view_row(out, i);
+        if (rows->exact != NULL) {
+            bb_coded_matrix_decode(rows->exact, row + i, column, out.shape[1], values);
+            for (bb_index j = 0; j < out.shape[1]; ++j) {
+                values[j] /= bb_coded_matrix_row_scale(rows->exact, row + i);
+            }
+        }
+        store_row(rows->storage, out.shape[1], values);
+    }
+done:
+    return status;
+}
+
+bb_status bb_narrow_rows_open(const bb_wafer_problem *problem, const bb_stage_formats *formats,
+                              bb_index index, int axis, const bb_coded_matrix *exact,
+                              bb_narrow_problems *problems, bb_narrow_rows *out)
+{
+    bb_status status = BB_OK;
+    const bb_format arithmetic = bb_stage_formats_arithmetic(BB_CHAIN_ROWS, formats);
+    const bool computed =
+        problem->membrane != NULL || problem->plate != NULL || problem->response != NULL;
+    *out = (bb_narrow_rows){.source = {.rows = bb_coded_matrix_rows(exact),
+                                       .columns = bb_coded_matrix_columns(exact),
+                                       .name = "narrow rows",
+                                       .unit = "m/K",
+                                       .fill = fill_narrow,
+                                       .context = out},
+                            .batch = 1,
+                            .exact = exact,
+                            .storage = (bb_format)formats->storage};
+    if (arithmetic == BB_FORMAT_FP64 || !computed) {
+        goto done;
+    }
+    bb_wafer_problem **narrow = &problems->items[arithmetic];
+    if (*narrow == NULL) {
+        BB_TRY(bb_wafer_problem_narrow(problem, roundings[arithmetic], narrow));
+    }
+    BB_TRY(bb_wafer_problem_rows(*narrow, index, axis, &out->physics));
+    out->batch = out->physics.batch;
+    out->exact = NULL;
+done:
+    return status;
 }
 
 static bool has_plate(const void *study)

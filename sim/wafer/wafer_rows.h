@@ -18,6 +18,32 @@ typedef struct bb_wafer_row_source {
     bb_matrix_source kept; ///< of those
 } bb_wafer_row_source;
 
+/// Problems with rows in single precision, by the format of operands; made when they are asked for.
+/// Zero-initialise.
+typedef struct bb_narrow_problems {
+    bb_wafer_problem *items[BB_FORMAT_COUNT];
+} bb_narrow_problems;
+
+void bb_narrow_problems_release(bb_narrow_problems *problems);
+
+/// Rows in the formats of a pipeline's stage `rows`, in fp64 words. Keep it in place while the
+/// source is used.
+typedef struct bb_narrow_rows {
+    bb_matrix_source source; ///< pull whole rows
+    bb_index batch;          ///< likewise, from a multiple of it
+    bb_wafer_rows physics;
+    const bb_coded_matrix *exact; ///< source of fp64 arithmetic, else NULL; borrowed
+    bb_format storage;
+} bb_narrow_rows;
+
+/// `exact` are the rows in fp64. fp16 is scaled by a power of two a row. Rows of
+/// generator file are stored, not computed. Errors: those of bb_wafer_problem_narrow and
+/// bb_wafer_problem_rows.
+BB_CHECKED bb_status bb_narrow_rows_open(const bb_wafer_problem *problem,
+                                         const bb_stage_formats *formats, bb_index index, int axis,
+                                         const bb_coded_matrix *exact, bb_narrow_problems *problems,
+                                         bb_narrow_rows *out);
+
 enum { BB_WAFER_OPERATOR_NAME = 32 };
 
 /// Name of an operator of a field: "C_x_40".

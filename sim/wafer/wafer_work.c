@@ -21,6 +21,7 @@ bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out)
     memcpy(out->pipelines, asked, (size_t)count * sizeof *out->pipelines);
     out->study.pipelines.items = out->pipelines;
     BB_TRY(BB_ZEROED(count, &out->evaluations));
+    BB_TRY(BB_ZEROED(count, &out->chain));
     out->reference = &out->evaluations[bb_product_pipelines_reference(&study->pipelines)];
     for (bb_index p = 0; p < count; ++p) {
         const bb_product_pipeline record = bb_storage_search_first(&asked[p], device);
@@ -39,6 +40,7 @@ void bb_wafer_work_release(bb_wafer_work *work)
         bb_wafer_evaluation_release(&work->evaluations[p]);
     }
     BB_RELEASE(&work->evaluations);
+    BB_RELEASE(&work->chain);
     BB_RELEASE(&work->x); // and the arrays behind it
     BB_RELEASE(&work->pipelines);
     bb_storage_search_destroy(&work->search);
@@ -78,6 +80,7 @@ typedef struct passes {
     bb_wafer_pass pass;
     bb_wafer_evaluation *tried; // [tried_count] of the last pass
     bb_index tried_count;
+    bb_chain_tasks stages; // of a pass
 } passes;
 
 static void release_tried(passes *all)
@@ -97,7 +100,7 @@ static bb_status list_ordinary(const bb_wafer_work *work, bb_wafer_task *tasks, 
         if (!bb_product_pipeline_searches(pipeline)) {
             BB_TRY(bb_wafer_evaluation_create(&work->study, work->problem, pipeline->draws - 1,
                                               &work->evaluations[p]));
-            tasks[(*count)++] = (bb_wafer_task){pipeline, &work->evaluations[p]};
+            tasks[(*count)++] = (bb_wafer_task){pipeline, &work->evaluations[p], false};
         }
     }
 done:
@@ -111,6 +114,10 @@ static bb_status find_loss(const bb_wafer_work *work, const bb_wafer_evaluation 
     bb_status status = BB_OK;
     const bb_list *axes = &work->study.response.axes;
     bb_draws draws = {0};
+    if (trial->stage >= 0) {
+        trial->bytes = bb_wafer_work_stage_bytes(work, trial->record, (bb_chain_stage)trial->stage);
+        return bb_wafer_overlay_headline(work, evaluation, &trial->loss);
+    }
     BB_TRY(bb_wafer_overlay_draws(work, evaluation, &draws));
     trial->loss = bb_draws_worst(&draws);
     trial->bytes = 0.0;
@@ -121,18 +128,64 @@ done:
     return status;
 }
 
+// Formats of a task's rows as a number.
+static int rows_key(const bb_wafer_task *task)
+{
+    const bb_stage_formats *rows = &task->pipeline->stages[BB_CHAIN_ROWS];
+    return rows->storage * BB_FORMAT_COUNT + (int)bb_stage_formats_arithmetic(BB_CHAIN_ROWS, rows);
+}
+
+// Tasks with equal rows one after the other: a pass makes narrow rows for the next task too.
+static void group_by_rows(bb_wafer_task *tasks, bb_index count)
+{
+    for (bb_index i = 1; i < count; ++i) {
+        const bb_wafer_task task = tasks[i];
+        bb_index place = i;
+        for (; place > 0 && rows_key(&tasks[place - 1]) > rows_key(&task); --place) {
+            tasks[place] = tasks[place - 1];
+        }
+        tasks[place] = task;
+    }
+}
+
+// Computes tasks, with the inputs that they have by themselves.
+static bb_status run_tasks(passes *all, bb_wafer_task *tasks, bb_index count)
+{
+    bb_status status = BB_OK;
+    bb_wafer_work *work = all->work;
+    const bb_product_pipeline **pipelines = NULL; // [count]
+    group_by_rows(tasks, count);
+    BB_TRY(BB_ALLOCATE(count, &pipelines));
+    for (bb_index t = 0; t < count; ++t) {
+        pipelines[t] = tasks[t].pipeline;
+    }
+    BB_TRY(bb_wafer_heating_narrow(work->problem, pipelines, count, &work->heating));
+    BB_TRY(bb_wafer_pass_run(&all->pass, tasks, count));
+    for (bb_index t = 0; t < count; ++t) {
+        BB_TRY(bb_wafer_overlay_centre(&work->study, work->problem, tasks[t].evaluation));
+    }
+done:
+    BB_RELEASE(&pipelines);
+    return status;
+}
+
+// The first pass has the pipelines without max_loss too, and their stages alone.
 static bb_status compute(void *context, bb_storage_trial *trials, bb_index count)
 {
     bb_status status = BB_OK;
     passes *all = context;
     bb_wafer_work *work = all->work;
     bb_wafer_task *tasks = NULL;
-    bb_index ordinary = 0;
+    bb_index listed = 0;
     release_tried(all);
     all->tried_count = count;
     BB_TRY(BB_ZEROED(count, &all->tried));
-    BB_TRY(BB_ALLOCATE(work->study.pipelines.count + count, &tasks));
-    BB_TRY(all->pass.referred ? BB_OK : list_ordinary(work, tasks, &ordinary));
+    if (!all->pass.referred) {
+        BB_TRY(bb_chain_tasks_list(work, false, &all->stages));
+    }
+    BB_TRY(BB_ALLOCATE(work->study.pipelines.count + all->stages.count + count, &tasks));
+    BB_TRY(all->pass.referred ? BB_OK : list_ordinary(work, tasks, &listed));
+    bb_chain_tasks_append(&all->stages, tasks, &listed);
     for (bb_index t = 0; t < count; ++t) {
         const bb_product_pipeline *record = trials[t].record;
         bb_wafer_evaluation *evaluation = &all->tried[t];
@@ -141,16 +194,15 @@ static bb_status compute(void *context, bb_storage_trial *trials, bb_index count
                                        &evaluation->common.device));
         BB_TRY(
             bb_wafer_evaluation_create(&work->study, work->problem, record->draws - 1, evaluation));
-        tasks[ordinary + t] = (bb_wafer_task){record, evaluation};
+        tasks[listed++] = (bb_wafer_task){record, evaluation, trials[t].stage >= 0};
     }
-    BB_TRY(bb_wafer_pass_run(&all->pass, tasks, ordinary + count));
-    for (bb_index t = 0; t < ordinary + count; ++t) {
-        BB_TRY(bb_wafer_overlay_centre(&work->study, work->problem, tasks[t].evaluation));
-    }
+    BB_TRY(run_tasks(all, tasks, listed));
+    BB_TRY(bb_chain_tasks_score(&all->stages, work));
     for (bb_index t = 0; t < count; ++t) {
         BB_TRY(find_loss(work, &all->tried[t], &trials[t]));
     }
 done:
+    bb_chain_tasks_release(&all->stages);
     BB_RELEASE(&tasks);
     return status;
 }
@@ -197,8 +249,7 @@ static bb_status take_found(bb_wafer_work *work)
             bb_outcome_set(&outcome, BB_OUTCOME_UNDERDETERMINED,
                            "max_loss: no sigma from %td scored point", points);
         } else {
-            found = bb_storage_search_found(work->search, p, " nm", &work->pipelines[p].storage,
-                                            &outcome);
+            found = bb_storage_search_found(work->search, p, " nm", &work->pipelines[p], &outcome);
         }
         if (found) {
             work->evaluations[p].common.outcome = outcome;
@@ -207,6 +258,25 @@ static bb_status take_found(bb_wafer_work *work)
         }
     }
 done:
+    return status;
+}
+
+// The stages of the searched pipelines alone.
+static bb_status score_found(passes *all)
+{
+    bb_status status = BB_OK;
+    bb_wafer_task *tasks = NULL;
+    bb_index count = 0;
+    BB_TRY(bb_chain_tasks_list(all->work, true, &all->stages));
+    if (all->stages.count > 0) {
+        BB_TRY(BB_ALLOCATE(all->stages.count, &tasks));
+        bb_chain_tasks_append(&all->stages, tasks, &count);
+        BB_TRY(run_tasks(all, tasks, count));
+        BB_TRY(bb_chain_tasks_score(&all->stages, all->work));
+    }
+done:
+    bb_chain_tasks_release(&all->stages);
+    BB_RELEASE(&tasks);
     return status;
 }
 
@@ -221,6 +291,7 @@ bb_status bb_wafer_work_compute(bb_wafer_work *work)
     BB_TRY(bb_wafer_pass_open(work, searches, &all.pass));
     BB_TRY(searches ? bb_storage_search_run(work->search, &task) : compute(&all, NULL, 0));
     BB_TRY(take_found(work));
+    BB_TRY(searches ? score_found(&all) : BB_OK);
 done:
     release_tried(&all);
     bb_wafer_pass_release(&all.pass);
@@ -257,6 +328,7 @@ bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out
     const bb_product_pipeline *asked = study->pipelines.items;
     bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
     bb_index count = 0;
+    double stage_passes = 0.0;
     out->tried = *study;
     out->passes = 1.0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
@@ -266,9 +338,13 @@ bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out
     count = 0;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const bb_index searched = bb_storage_search_list(&asked[p], study->common.device, ladders);
+        const bool stages = bb_product_pipeline_searches_stages(&asked[p]);
         if (searched == 0) {
             out->pipelines[count++] = asked[p];
         }
+        stage_passes = stages ? BB_STAGE_SEARCH_TRIALS + 1.0 : stage_passes; // and of what is found
+        out->held_draws +=
+            stages || bb_product_pipeline_narrows(&asked[p]) ? BB_CHAIN_STAGES + 1.0 : 0.0;
         out->searches = out->searches || searched > 0;
         out->held_draws += (double)(asked[p].draws * (1 + searched));
         for (bb_index i = 0; i < searched; ++i) {
@@ -280,6 +356,7 @@ bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out
             out->passes = fmax(out->passes, (double)trials);
         }
     }
+    out->passes += stage_passes;
     out->tried.pipelines = (bb_list){out->pipelines, count};
 done:
     return status;
@@ -290,7 +367,8 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
 {
     bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
     const bb_index count = bb_storage_search_list(pipeline, study->common.device, ladders);
-    int trials = 0;
+    const bb_index stages = pipeline->search.stages.count;
+    int trials = BB_STAGE_SEARCH_TRIALS * (int)stages;
     int most = 0;
     double bytes = 0.0;
     for (bb_index i = 0; i < count; ++i) {
@@ -300,10 +378,11 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
         most = those > most ? those : most;
         bytes = fmax(bytes, bb_codec_bytes_per_value(&last));
     }
+    most += stages > 0 ? BB_STAGE_SEARCH_TRIALS + 1 : 0; // the last of each stage alone
     return bb_plan_add(plan, pipeline->name,
                        "max_loss %g nm, up to %d trials along %td ladders in %d passes, operator "
                        "at most %.1f MB",
-                       pipeline->max_loss, trials, count, most, 1e-6 * bytes * values);
+                       pipeline->max_loss, trials, count + stages, most, 1e-6 * bytes * values);
 }
 
 static bb_status plan_product(const void *all, const void *extent, bb_plan *plan)

@@ -12,6 +12,7 @@
 #include "sim/pipelines/storage_search.h"
 #include "sim/run/part.h"
 #include "sim/wafer/heat/wafer_heating.h"
+#include "sim/wafer/wafer_rows.h"
 
 enum { BB_WAFER_AXES = 3, BB_WAFER_PLACED = 4 };
 
@@ -103,6 +104,7 @@ typedef struct bb_wafer_extent {
     bb_product_pipeline *pipelines; ///< of that; release with BB_RELEASE
     double passes;                  ///< through the rows
     double held_draws;              ///< evaluations at a time
+    double input_sets;              ///< at a time beside the reference's
     bool searches;
 } bb_wafer_extent;
 
@@ -112,6 +114,12 @@ BB_CHECKED bb_status bb_wafer_extent_resolve(const bb_wafer_study *study, bb_waf
 
 /// Sets `tried` and the members behind it. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out);
+
+/// Overlay errors of a pipeline by stages of its chain, nm: of each stage alone, and last of the
+/// product alone.
+typedef struct bb_chain_errors {
+    double alone[BB_CHAIN_STAGES + 1];
+} bb_chain_errors;
 
 /// The driver's; parts read it and write results. The dump, the last part, takes `problem` and
 /// `heating`. Zero-initialise; release with bb_wafer_work_release.
@@ -125,6 +133,7 @@ typedef struct bb_wafer_work {
     bb_wafer_problem *problem;
     bb_wafer_heating heating;
     bb_wafer_evaluation *evaluations;     ///< [pipelines of the study]
+    bb_chain_errors *chain;               ///< [pipelines of the study]
     const bb_wafer_evaluation *reference; ///< of them
     double *x, *y;                        ///< [problem->point_count] scored points, m
     double *field_x, *field_y;            ///< likewise: centre of the point's field, m
@@ -145,6 +154,7 @@ BB_CHECKED bb_status bb_wafer_work_compute(bb_wafer_work *work);
 typedef struct bb_wafer_task {
     const bb_product_pipeline *pipeline;
     bb_wafer_evaluation *evaluation; ///< created, with its device
+    bool exact; ///< the product is the reference's: nothing is coded, nothing reported on coding
 } bb_wafer_task;
 
 /// Products of a pass as a checkpoint keeps them; borrowed.
@@ -174,7 +184,7 @@ typedef struct bb_wafer_gpu {
     void *windows;          ///< [light_steps][window_points]
     bb_index stride;        ///< of inputs
     bb_index steps, points; ///< light_steps, window_points
-    bb_index input;         ///< number of the inputs that are there, -1: none
+    const double *inputs;   ///< on the host, of those that are there; NULL: none
 } bb_wafer_gpu;
 
 /// Makes room and copies what rows need. Errors: those of bb_device_rows_create.
@@ -186,10 +196,10 @@ void bb_wafer_gpu_release(bb_wafer_gpu *gpu);
 bb_need bb_wafer_gpu_need(const bb_wafer_study *study, double nodes, double points, double cells,
                           double window);
 
-/// Copies the inputs of a field on a wafer, unless they are there: the fields of all wafers are
-/// counted through. Errors: BB_MEMORY, BB_DEVICE.
-BB_CHECKED bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const bb_wafer_heating *heating,
-                                              bb_index wafer, bb_index field);
+/// Copies inputs [light_steps][cells], K, unless those of this address are there. Errors:
+/// BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const double *inputs,
+                                              bb_index cells);
 
 /// Products of an operator on the GPU with those inputs, from row `rows[step]` on: windows
 /// [light_steps][window_points] on the host. `seconds` grows by their time on the GPU. Errors:
@@ -215,6 +225,7 @@ typedef struct bb_wafer_pass {
     bb_vector_norms *inputs;   ///< [scored_wafers][scored][light_steps] of the inputs
     bb_row_certificate *rows, *reference_rows; ///< [field_points] of one axis and field
     bb_index *window_rows;                     ///< [light_steps] first row of a window
+    bb_narrow_problems narrow;
 } bb_wafer_pass;
 
 /// Makes room. The work stays the caller's, and in place. Errors: BB_MEMORY.
@@ -227,14 +238,48 @@ void bb_wafer_pass_release(bb_wafer_pass *pass);
 BB_CHECKED bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks,
                                        bb_index count);
 
+/// A computation of one stage alone.
+typedef struct bb_chain_task {
+    bb_index pipeline; ///< of the study
+    int stage;         ///< bb_chain_stage; BB_CHAIN_STAGES: the product
+    bb_product_pipeline record;
+    bb_wafer_evaluation evaluation;
+} bb_chain_task;
+
+/// Zero-initialise; release with bb_chain_tasks_release.
+typedef struct bb_chain_tasks {
+    bb_index count;
+    bb_chain_task *items; ///< [count]
+} bb_chain_tasks;
+
+/// Lists what shows the errors by stages of the pipelines with narrow stages: those whose storage
+/// is given or, `found`, those whose storage was searched and found. Errors: BB_MEMORY, those of
+/// bb_product_devices_open.
+BB_CHECKED bb_status bb_chain_tasks_list(bb_wafer_work *work, bool found, bb_chain_tasks *out);
+
+/// The tasks at the end of others: `*count` grows.
+void bb_chain_tasks_append(const bb_chain_tasks *tasks, bb_wafer_task *list, bb_index *count);
+
+/// Errors of computed tasks into the work; certificates of a pipeline become those of its product
+/// alone, which is what they bound. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_chain_tasks_score(const bb_chain_tasks *tasks, bb_wafer_work *work);
+void bb_chain_tasks_release(bb_chain_tasks *tasks);
+
+/// Bytes of the coefficients and results of a pipeline's stage.
+double bb_wafer_work_stage_bytes(const bb_wafer_work *work, const bb_product_pipeline *pipeline,
+                                 bb_chain_stage stage);
+
+/// Sets of inputs beside the reference's that a pass of the study has at most. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_extent_count_inputs(const bb_wafer_study *study, double *out);
+
 extern const bb_part *const bb_wafer_parts[]; ///< NULL ends them
 
 /// The rows of that table that stand in files of their own.
 extern const bb_part bb_wafer_product_part, bb_wafer_evaluation_part, bb_wafer_overlay_part,
     bb_wafer_delivery_part, bb_lot_overlay_part, bb_wafer_view_part, bb_wafer_coding_part,
-    bb_wafer_search_part, bb_wafer_certificate_part, bb_wafer_heating_part, bb_wafer_probes_part,
-    bb_wafer_convergence_part, bb_wafer_sizes_part, bb_wafer_cautions_part, bb_wafer_realtime_part,
-    bb_wafer_requirements_part, bb_wafer_rows_part, bb_wafer_dump_part;
+    bb_wafer_search_part, bb_wafer_chain_part, bb_wafer_certificate_part, bb_wafer_heating_part,
+    bb_wafer_probes_part, bb_wafer_convergence_part, bb_wafer_sizes_part, bb_wafer_cautions_part,
+    bb_wafer_realtime_part, bb_wafer_requirements_part, bb_wafer_rows_part, bb_wafer_dump_part;
 
 /// Writes /temperature: the grid S in the last light step of each scored exposure. Errors:
 /// BB_MEMORY.

@@ -15,10 +15,12 @@ struct bb_stepper {
     const double *m;      // M of implicit steps, else NULL
     double step;
     bb_shifted_cg *solver;
-    double *state;    // [n]
-    double *next;     // [n]
-    double *diagonal; // [n] M + g/2 of implicit steps
-    double *right;    // [n]
+    bb_narrow_formats formats; // of narrow steps
+    bb_narrow_matrix *narrow;  // A of those, else NULL
+    double *state;             // [n]
+    double *next;              // [n]
+    double *diagonal;          // [n] M + g/2 of implicit steps
+    double *right;             // [n]
 };
 
 static bb_status create(const bb_stepper *like, bb_stepper **out)
@@ -51,6 +53,19 @@ bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_stepper **out)
     return create(&(bb_stepper){.matrix = a, .b = b}, out);
 }
 
+bb_status bb_stepper_create_narrow(const bb_csr *a, const double *b,
+                                   const bb_narrow_formats *formats, bb_stepper **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(create(&(bb_stepper){.matrix = a, .b = b, .formats = *formats}, out));
+    BB_TRY(bb_narrow_matrix_create(a, formats, &(*out)->narrow));
+done:
+    if (status != BB_OK) {
+        bb_stepper_destroy(out);
+    }
+    return status;
+}
+
 bb_status bb_stepper_create_implicit(const bb_csr *s, const double *m, double step,
                                      bb_stepper **out)
 {
@@ -75,6 +90,7 @@ void bb_stepper_destroy(bb_stepper **stepper)
 {
     if (*stepper != NULL) {
         bb_shifted_cg_destroy(&(*stepper)->solver);
+        bb_narrow_matrix_destroy(&(*stepper)->narrow);
         BB_RELEASE(&(*stepper)->state);
         BB_RELEASE(&(*stepper)->next);
         BB_RELEASE(&(*stepper)->diagonal);
@@ -106,6 +122,41 @@ static bb_status step_explicit(bb_stepper *stepper, const bb_stepper_input *inpu
             stepper->next[other] -= stepper->b[other] * input->exchange[i] * above;
         }
     }
+    double *start = stepper->state;
+    stepper->state = stepper->next;
+    stepper->next = start;
+done:
+    return status;
+}
+
+// next[i] + change in the format of sums.
+static void add_narrow(bb_stepper *stepper, bb_index i, double change)
+{
+    stepper->next[i] = bb_narrow_formats_add(&stepper->formats, stepper->next[i], change);
+}
+
+static bb_status step_narrow(bb_stepper *stepper, const bb_stepper_input *input)
+{
+    bb_status status = BB_OK;
+    const bb_narrow_formats *formats = &stepper->formats;
+    BB_TRY(bb_narrow_matrix_multiply(stepper->narrow, stepper->state, stepper->next));
+    for (bb_index i = 0; i < input->count; ++i) {
+        const int32_t index = input->where[i];
+        add_narrow(stepper, index,
+                   bb_narrow_formats_operand(formats, stepper->b[index] * input->u[i]));
+    }
+    for (bb_index i = 0; i < input->exchange_count; ++i) {
+        const int32_t index = input->exchange_where[i];
+        const double above =
+            bb_narrow_formats_operand(formats, excess(input, index, stepper->state));
+        for (bb_index k = 0; k < (input->partner == 0 ? 1 : 2); ++k) {
+            const bb_index unknown = index + k * input->partner;
+            const double share = bb_narrow_matrix_coefficient(
+                stepper->narrow, stepper->b[unknown] * input->exchange[i]);
+            add_narrow(stepper, unknown, -bb_narrow_formats_multiply(formats, share, above));
+        }
+    }
+    BB_TRY(bb_narrow_formats_store_all(formats, stepper->matrix->rows, stepper->next));
     double *start = stepper->state;
     stepper->state = stepper->next;
     stepper->next = start;
@@ -170,7 +221,9 @@ done:
 
 bb_status bb_stepper_advance(bb_stepper *stepper, const bb_stepper_input *input)
 {
-    return stepper->m == NULL ? step_explicit(stepper, input) : step_implicit(stepper, input);
+    return stepper->narrow != NULL ? step_narrow(stepper, input)
+           : stepper->m == NULL    ? step_explicit(stepper, input)
+                                   : step_implicit(stepper, input);
 }
 
 bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *where,
@@ -182,6 +235,9 @@ bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *wh
 void bb_stepper_set(bb_stepper *stepper, bb_index first, bb_index count, const double *values)
 {
     memcpy(stepper->state + first, values, (size_t)count * sizeof *values);
+    for (bb_index i = first; stepper->narrow != NULL && i < first + count; ++i) {
+        stepper->state[i] = bb_narrow_formats_store(&stepper->formats, stepper->state[i]);
+    }
 }
 
 const double *bb_stepper_state(const bb_stepper *stepper)

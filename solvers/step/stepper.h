@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Time stepping of a linear system with sparse inputs, in fp64.
+// Time stepping of a linear system with sparse inputs, in fp64 or, explicit steps, with narrow
+// storage and arithmetic.
 //
 // Explicit: T <- A T + B (u - g (T - T_out)), sparse A, diagonal B.
 // Crank-Nicolson, for M dT/dt = -S T + u / dt - g / dt (T - T_out) with symmetric S and diagonal M:
@@ -17,7 +18,7 @@
 #ifndef BB_SOLVERS_STEP_STEPPER_H
 #define BB_SOLVERS_STEP_STEPPER_H
 
-#include "core/csr.h"
+#include "solvers/step/narrow_matrix.h"
 
 #include <stdbool.h>
 
@@ -39,6 +40,11 @@ typedef struct bb_stepper_input {
 /// outlive the stepper. Errors: BB_INVALID (a not square), BB_MEMORY.
 BB_CHECKED bb_status bb_stepper_create(const bb_csr *a, const double *b, bb_stepper **out);
 
+/// The same with A and the state stored in one format and multiplied in another (narrow_matrix.h):
+/// B u is added as an operand, B g is a coefficient, and the state is stored at the end of a step.
+BB_CHECKED bb_status bb_stepper_create_narrow(const bb_csr *a, const double *b,
+                                              const bb_narrow_formats *formats, bb_stepper **out);
+
 /// Crank-Nicolson steps of `step` from T = 0. `s` [n][n], symmetric and not negative, and `m` [n],
 /// positive, are borrowed. Errors: BB_INVALID (s not square), BB_MEMORY.
 BB_CHECKED bb_status bb_stepper_create_implicit(const bb_csr *s, const double *m, double step,
@@ -56,7 +62,7 @@ BB_CHECKED bb_status bb_stepper_advance(bb_stepper *stepper, const bb_stepper_in
 BB_CHECKED bb_status bb_stepper_step(bb_stepper *stepper, bb_index count, const int32_t *where,
                                      const double *u);
 
-/// Sets `count` unknowns from `first` on to `values` [count].
+/// Sets `count` unknowns from `first` on to `values` [count], as they are stored.
 void bb_stepper_set(bb_stepper *stepper, bb_index first, bb_index count, const double *values);
 
 /// The state [n]; valid until the next step.

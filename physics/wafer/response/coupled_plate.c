@@ -329,7 +329,8 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
             touched[touches++] = index;
         }
     }
-    BB_TRY(bb_supernodes_solve(factor, BB_PLATE_BATCH, touches, touched, adjoint));
+    BB_TRY(
+        bb_narrow_factor_solve(plate->narrow, factor, BB_PLATE_BATCH, touches, touched, adjoint));
     apply_load(plate, adjoint, rows);
     if (moments != NULL) {
         apply_moment(plate, adjoint, moments);
@@ -345,6 +346,32 @@ done:
     BB_RELEASE(&touched);
     bb_workspace_pool_give(plate->right_sides, &adjoint);
     return status;
+}
+
+bb_status bb_coupled_plate_narrow(const bb_coupled_plate *plate, bb_operand_rounding round,
+                                  bb_coupled_plate **out)
+{
+    bb_status status = BB_OK;
+    bb_coupled_plate *narrow = NULL;
+    *out = NULL;
+    BB_TRY(BB_ALLOCATE(1, &narrow));
+    *narrow = *plate;
+    narrow->narrow = NULL;
+    BB_TRY(
+        bb_narrow_factor_create(bb_plate_factor_supernodes(plate->factor), round, &narrow->narrow));
+    *out = narrow;
+    narrow = NULL;
+done:
+    bb_coupled_plate_narrow_destroy(&narrow);
+    return status;
+}
+
+void bb_coupled_plate_narrow_destroy(bb_coupled_plate **narrow)
+{
+    if (*narrow != NULL) {
+        bb_narrow_factor_destroy(&(*narrow)->narrow);
+        BB_RELEASE(narrow);
+    }
 }
 
 void bb_coupled_plate_destroy(bb_coupled_plate **plate)

@@ -52,6 +52,7 @@ typedef struct bb_coupled_plate {
     bb_plate plate;
     bb_plate_element element;
     bb_plate_factor *factor;
+    bb_narrow_factor *narrow;       ///< of rows (bb_narrow_factor_solve); NULL: fp64
     bb_workspace_pool *right_sides; ///< [unknowns][BB_PLATE_BATCH], one a thread that makes rows
     bb_workspace_pool *nodal_rows;  ///< [node_count][BB_PLATE_BATCH], for callers of _rows
 } bb_coupled_plate;
@@ -102,6 +103,12 @@ enum { BB_PLATE_BATCH = 32 };
 BB_CHECKED bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_index count,
                                            const double *x, const double *y, double *rows,
                                            double *moments);
+
+/// The same plate with adjoint solves in single precision, as bb_membrane_narrow. Errors: those of
+/// bb_narrow_factor_create.
+BB_CHECKED bb_status bb_coupled_plate_narrow(const bb_coupled_plate *plate,
+                                             bb_operand_rounding round, bb_coupled_plate **out);
+void bb_coupled_plate_narrow_destroy(bb_coupled_plate **narrow);
 
 void bb_coupled_plate_destroy(bb_coupled_plate **plate);
 

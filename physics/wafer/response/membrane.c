@@ -214,6 +214,7 @@ struct bb_membrane {
     const bb_disc_mesh *mesh;
     bb_membrane_element element;
     bb_plate_factor *factor;
+    bb_narrow_factor *narrow; // of rows; NULL: fp64
     rigid_modes rigid;
     bool soft;                      // rigid motions are far more compliant than strains
     bb_workspace_pool *right_sides; // [unknowns][BATCH]
@@ -456,8 +457,8 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
     if (membrane->soft) {
         rigid_modes_unload(&membrane->rigid, place, BATCH, adjoint);
     }
-    BB_TRY(bb_supernodes_solve(factor, BATCH, membrane->soft ? 0 : 4 * count,
-                               membrane->soft ? NULL : touched, adjoint));
+    BB_TRY(bb_narrow_factor_solve(membrane->narrow, factor, BATCH, membrane->soft ? 0 : 4 * count,
+                                  membrane->soft ? NULL : touched, adjoint));
     if (membrane->soft) {
         rigid_modes_take(&membrane->rigid, place, BATCH, adjoint);
     }
@@ -498,6 +499,32 @@ const bb_membrane_element *bb_membrane_element_of(const bb_membrane *membrane)
 bool bb_membrane_is_soft(const bb_membrane *membrane)
 {
     return membrane->soft;
+}
+
+bb_status bb_membrane_narrow(const bb_membrane *membrane, bb_operand_rounding round,
+                             bb_membrane **out)
+{
+    bb_status status = BB_OK;
+    bb_membrane *narrow = NULL;
+    *out = NULL;
+    BB_TRY(BB_ALLOCATE(1, &narrow));
+    *narrow = *membrane;
+    narrow->narrow = NULL;
+    BB_TRY(bb_narrow_factor_create(bb_plate_factor_supernodes(membrane->factor), round,
+                                   &narrow->narrow));
+    *out = narrow;
+    narrow = NULL;
+done:
+    bb_membrane_narrow_destroy(&narrow);
+    return status;
+}
+
+void bb_membrane_narrow_destroy(bb_membrane **narrow)
+{
+    if (*narrow != NULL) {
+        bb_narrow_factor_destroy(&(*narrow)->narrow);
+        BB_RELEASE(narrow);
+    }
 }
 
 void bb_membrane_destroy(bb_membrane **membrane)

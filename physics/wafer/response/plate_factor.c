@@ -57,6 +57,21 @@ static int64_t supernode_of(const bb_supernodes *factor, int64_t column)
     return low;
 }
 
+struct bb_narrow_factor {
+    float *value; // [value_count] as those of the factor
+    bb_operand_rounding round;
+};
+
+// A solve; `narrow` NULL: in fp64. Row-major [rows][width] is column-major width x rows, so that x
+// stands to the left of L'.
+typedef struct solving {
+    const bb_supernodes *factor;
+    const bb_narrow_factor *narrow;
+    bb_index width;
+    double *part, *x;    // [largest below][width], [unknowns][width]
+    float *part_f, *x_f; // the same memory in single precision
+} solving;
+
 BB_CLONES static void subtract_rows(const block *tile, bb_index width, const double *part,
                                     double *x)
 {
@@ -68,38 +83,89 @@ BB_CLONES static void subtract_rows(const block *tile, bb_index width, const dou
     }
 }
 
-static void gather_rows(const block *tile, bb_index width, const double *x, double *part)
+BB_CLONES static void subtract_rows_f(const block *tile, bb_index width, const float *part,
+                                      float *x)
 {
     for (int i = 0; i < tile->below; ++i) {
-        memcpy(part + i * width, x + tile->row[i] * width, (size_t)width * sizeof *part);
+        float *target = x + tile->row[i] * width;
+        for (bb_index c = 0; c < width; ++c) {
+            target[c] -= part[i * width + c];
+        }
     }
 }
 
-// Row-major [rows][width] is column-major width x rows, so that x stands to the left of L'.
-static void go_forward(const block *tile, bb_index width, double *part, double *x)
+// Rows of `bytes` each.
+static void gather_rows(const block *tile, size_t bytes, const void *x, void *part)
 {
-    double *own = x + tile->first * width;
-    int w = (int)width;
+    for (int i = 0; i < tile->below; ++i) {
+        memcpy((char *)part + (size_t)i * bytes, (const char *)x + (size_t)tile->row[i] * bytes,
+               bytes);
+    }
+}
+
+static void go_forward(const solving *task, const block *tile)
+{
+    const int w = (int)task->width;
+    double *own = task->x + tile->first * w;
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, w, tile->columns,
                 1.0, tile->diagonal, tile->rows, own, w);
     if (tile->below > 0) {
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, w, tile->below, tile->columns, 1.0,
-                    own, w, tile->under, tile->rows, 0.0, part, w);
-        subtract_rows(tile, width, part, x);
+                    own, w, tile->under, tile->rows, 0.0, task->part, w);
+        subtract_rows(tile, w, task->part, task->x);
     }
 }
 
-static void go_back(const block *tile, bb_index width, double *part, double *x)
+static void go_back(const solving *task, const block *tile)
 {
-    double *own = x + tile->first * width;
-    int w = (int)width;
+    const int w = (int)task->width;
+    double *own = task->x + tile->first * w;
     if (tile->below > 0) {
-        gather_rows(tile, width, x, part);
+        gather_rows(tile, (size_t)w * sizeof *task->x, task->x, task->part);
         cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, w, tile->columns, tile->below, -1.0,
-                    part, w, tile->under, tile->rows, 1.0, own, w);
+                    task->part, w, tile->under, tile->rows, 1.0, own, w);
     }
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, w, tile->columns,
                 1.0, tile->diagonal, tile->rows, own, w);
+}
+
+// Rounds the solved unknowns of a supernode.
+static void round_own(const solving *task, const block *tile)
+{
+    if (task->narrow->round != NULL) {
+        task->narrow->round(task->x_f + tile->first * task->width,
+                            (bb_index)tile->columns * task->width);
+    }
+}
+
+static void go_forward_narrow(const solving *task, const block *tile)
+{
+    const int w = (int)task->width;
+    const float *diagonal = task->narrow->value + (tile->diagonal - task->factor->value);
+    float *own = task->x_f + tile->first * w;
+    cblas_strsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, w, tile->columns,
+                1.0F, diagonal, tile->rows, own, w);
+    round_own(task, tile);
+    if (tile->below > 0) {
+        cblas_sgemm(CblasColMajor, CblasNoTrans, CblasTrans, w, tile->below, tile->columns, 1.0F,
+                    own, w, diagonal + tile->columns, tile->rows, 0.0F, task->part_f, w);
+        subtract_rows_f(tile, w, task->part_f, task->x_f);
+    }
+}
+
+static void go_back_narrow(const solving *task, const block *tile)
+{
+    const int w = (int)task->width;
+    const float *diagonal = task->narrow->value + (tile->diagonal - task->factor->value);
+    float *own = task->x_f + tile->first * w;
+    if (tile->below > 0) {
+        gather_rows(tile, (size_t)w * sizeof *task->x_f, task->x_f, task->part_f);
+        cblas_sgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, w, tile->columns, tile->below, -1.0F,
+                    task->part_f, w, diagonal + tile->columns, tile->rows, 1.0F, own, w);
+    }
+    cblas_strsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, w, tile->columns,
+                1.0F, diagonal, tile->rows, own, w);
+    round_own(task, tile);
 }
 
 bb_need bb_supernodes_solve_need(double nodes, double unknowns, bb_index width)
@@ -110,40 +176,138 @@ bb_need bb_supernodes_solve_need(double nodes, double unknowns, bb_index width)
                          below * (double)width * sizeof(double) + nodes * unknowns}; // and marks
 }
 
-bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width, bb_index touched_count,
-                              const int64_t *touched, double *x)
+// Supernodes from the first to the last that `reached` marks or marks reach, then all back.
+static void run_passes(const solving *task, bool all, unsigned char *reached)
 {
-    bb_status status = BB_OK;
-    double *part = NULL;
-    unsigned char *reached = NULL;
-    int limit = 1;
+    const bb_supernodes *factor = task->factor;
     for (int64_t s = 0; s < factor->count; ++s) {
-        int below = block_at(factor, s).below;
-        limit = below > limit ? below : limit;
-    }
-    BB_TRY(BB_ALLOCATE(limit * width, &part));
-    BB_TRY(BB_ZEROED(factor->count, &reached));
-    for (bb_index i = 0; i < touched_count; ++i) {
-        reached[supernode_of(factor, touched[i])] = 1;
-    }
-    for (int64_t s = 0; s < factor->count; ++s) {
-        if (touched != NULL && !reached[s]) {
+        if (!all && !reached[s]) {
             continue;
         }
-        block tile = block_at(factor, s);
-        go_forward(&tile, width, part, x);
+        const block tile = block_at(factor, s);
+        (task->narrow == NULL ? go_forward : go_forward_narrow)(task, &tile);
         if (tile.below > 0) {
             reached[supernode_of(factor, tile.row[0])] =
                 1; // its parent; the others come from there
         }
     }
     for (int64_t s = factor->count - 1; s >= 0; --s) {
-        block tile = block_at(factor, s);
-        go_back(&tile, width, part, x);
+        const block tile = block_at(factor, s);
+        (task->narrow == NULL ? go_back : go_back_narrow)(task, &tile);
+    }
+}
+
+static bb_status solve(solving *task, bb_index touched_count, const int64_t *touched)
+{
+    bb_status status = BB_OK;
+    const bb_supernodes *factor = task->factor;
+    unsigned char *reached = NULL;
+    int limit = 1;
+    for (int64_t s = 0; s < factor->count; ++s) {
+        int below = block_at(factor, s).below;
+        limit = below > limit ? below : limit;
+    }
+    BB_TRY(BB_ALLOCATE(limit * task->width, &task->part));
+    task->part_f = (float *)(void *)task->part;
+    BB_TRY(BB_ZEROED(factor->count, &reached));
+    for (bb_index i = 0; i < touched_count; ++i) {
+        reached[supernode_of(factor, touched[i])] = 1;
+    }
+    run_passes(task, touched == NULL, reached);
+done:
+    BB_RELEASE(&task->part);
+    BB_RELEASE(&reached);
+    return status;
+}
+
+bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index width, bb_index touched_count,
+                              const int64_t *touched, double *x)
+{
+    solving task = {.factor = factor, .width = width, .x = x};
+    return solve(&task, touched_count, touched);
+}
+
+bb_status bb_narrow_factor_create(const bb_supernodes *factor, bb_operand_rounding round,
+                                  bb_narrow_factor **out)
+{
+    bb_status status = BB_OK;
+    bb_narrow_factor *narrow = NULL;
+    const bb_index count = (bb_index)factor->value_count;
+    *out = NULL;
+    BB_TRY(BB_ZEROED(1, &narrow));
+    narrow->round = round;
+    BB_TRY(BB_ALLOCATE(count, &narrow->value));
+    for (bb_index i = 0; i < count; ++i) {
+        narrow->value[i] = (float)factor->value[i];
+        BB_REQUIRE(isfinite(narrow->value[i]), BB_UNSUPPORTED,
+                   "value %td of the stiffness factor is %g, beyond single precision", i,
+                   factor->value[i]);
+    }
+    if (round != NULL) {
+        round(narrow->value, count);
+    }
+    *out = narrow;
+    narrow = NULL;
+done:
+    bb_narrow_factor_destroy(&narrow);
+    return status;
+}
+
+void bb_narrow_factor_destroy(bb_narrow_factor **factor)
+{
+    if (*factor != NULL) {
+        BB_RELEASE(&(*factor)->value);
+        BB_RELEASE(factor);
+    }
+}
+
+enum { CHUNK = 512 };
+
+// Doubles to floats at the start of the same memory, from the first on, and back from the last:
+// what is written has been read. By memcpy, since the memory changes its type.
+static void narrow_in_place(bb_index count, double *x)
+{
+    for (bb_index first = 0; first < count; first += CHUNK) {
+        const bb_index items = count - first < CHUNK ? count - first : CHUNK;
+        double wide[CHUNK];
+        float narrow[CHUNK];
+        memcpy(wide, x + first, (size_t)items * sizeof *wide);
+        for (bb_index i = 0; i < items; ++i) {
+            narrow[i] = (float)wide[i];
+        }
+        memcpy((char *)x + (size_t)first * sizeof *narrow, narrow, (size_t)items * sizeof *narrow);
+    }
+}
+
+static void widen_in_place(bb_index count, double *x)
+{
+    for (bb_index first = (count - 1) / CHUNK * CHUNK; first >= 0; first -= CHUNK) {
+        const bb_index items = count - first < CHUNK ? count - first : CHUNK;
+        double wide[CHUNK];
+        float narrow[CHUNK];
+        memcpy(narrow, (char *)x + (size_t)first * sizeof *narrow, (size_t)items * sizeof *narrow);
+        for (bb_index i = 0; i < items; ++i) {
+            wide[i] = (double)narrow[i];
+        }
+        memcpy(x + first, wide, (size_t)items * sizeof *wide);
+    }
+}
+
+bb_status bb_narrow_factor_solve(const bb_narrow_factor *narrow, const bb_supernodes *factor,
+                                 bb_index width, bb_index touched_count, const int64_t *touched,
+                                 double *x)
+{
+    bb_status status = BB_OK;
+    const bb_index count = (bb_index)factor->unknowns * width;
+    solving task = {factor, narrow, width, NULL, x, NULL, (float *)(void *)x};
+    if (narrow != NULL) {
+        narrow_in_place(count, x);
+    }
+    BB_TRY(solve(&task, touched_count, touched));
+    if (narrow != NULL) {
+        widen_in_place(count, x);
     }
 done:
-    BB_RELEASE(&part);
-    BB_RELEASE(&reached);
     return status;
 }
 

@@ -49,6 +49,24 @@ BB_CHECKED bb_status bb_supernodes_solve(const bb_supernodes *factor, bb_index w
 /// block below a supernode is a few lines of nodes across.
 bb_need bb_supernodes_solve_need(double nodes, double unknowns, bb_index width);
 
+/// Rounds operands of a solve in single precision to fewer digits, in place; NULL: to none fewer.
+typedef void (*bb_operand_rounding)(float *values, bb_index count);
+
+/// The factor's values in single precision, rounded: a factor for solves whose sums are in fp32.
+typedef struct bb_narrow_factor bb_narrow_factor;
+
+/// `factor` is borrowed. Errors: BB_MEMORY, BB_UNSUPPORTED (values beyond single precision).
+BB_CHECKED bb_status bb_narrow_factor_create(const bb_supernodes *factor, bb_operand_rounding round,
+                                             bb_narrow_factor **out);
+void bb_narrow_factor_destroy(bb_narrow_factor **factor);
+
+/// As bb_supernodes_solve, in single precision (strsm, sgemm): x is converted, and the unknowns of
+/// a supernode are rounded once they are solved. NULL: bb_supernodes_solve.
+BB_CHECKED bb_status bb_narrow_factor_solve(const bb_narrow_factor *narrow,
+                                            const bb_supernodes *factor, bb_index width,
+                                            bb_index touched_count, const int64_t *touched,
+                                            double *x);
+
 /// Whether the index arrays hold together, so that a solve stays inside its arrays. For factors
 /// that were read from a file. Errors: BB_INVALID.
 BB_CHECKED bb_status bb_supernodes_check(const bb_supernodes *factor);

@@ -174,18 +174,35 @@ static double live_part(const bb_temperature_grid *grid, bb_index cell)
     return grid->area[cell] / (grid->cell_width * grid->cell_height);
 }
 
+// A value as the response computes with it.
+static double as_computed(const bb_response *response, double value)
+{
+    return response->single ? (double)(float)value : value;
+}
+
+// factor (high - low).
+static double entry(const bb_response *response, double factor, double high, double low)
+{
+    return response->single ? (double)((float)factor * ((float)high - (float)low))
+                            : factor * (high - low);
+}
+
 static double edge_x(const bb_response *response, const point *sample, bb_index k, bb_index row)
 {
     const bb_temperature_grid *grid = response->grid;
-    return bb_radial_integrand_edge(&response->membrane.integrand, line_x(grid, sample, k),
-                                    line_y(grid, sample, row), line_y(grid, sample, row + 1));
+    const double x = as_computed(response, line_x(grid, sample, k));
+    const double low = as_computed(response, line_y(grid, sample, row));
+    const double high = as_computed(response, line_y(grid, sample, row + 1));
+    return as_computed(response, bb_radial_integrand_edge(&response->membrane.integrand, x, low, high));
 }
 
 static double edge_y(const bb_response *response, const point *sample, bb_index k, bb_index column)
 {
     const bb_temperature_grid *grid = response->grid;
-    return bb_radial_integrand_edge(&response->membrane.integrand, line_y(grid, sample, k),
-                                    line_x(grid, sample, column), line_x(grid, sample, column + 1));
+    const double y = as_computed(response, line_y(grid, sample, k));
+    const double low = as_computed(response, line_x(grid, sample, column));
+    const double high = as_computed(response, line_x(grid, sample, column + 1));
+    return as_computed(response, bb_radial_integrand_edge(&response->membrane.integrand, y, low, high));
 }
 
 static void fill_x(const bb_response *response, const point *sample, bb_index first, bb_index count,
@@ -200,7 +217,8 @@ static void fill_x(const bb_response *response, const point *sample, bb_index fi
         for (bb_index column = begin; column < end; ++column) {
             double east = edge_x(response, sample, column + 1, row);
             bb_index cell = row * grid->columns + column;
-            out[cell - first] = response->in_plane * live_part(grid, cell) * (east - west);
+            out[cell - first] =
+                entry(response, response->in_plane * live_part(grid, cell), east, west);
             west = east;
         }
     }
@@ -222,7 +240,8 @@ static void fill_y(const bb_response *response, const point *sample, bb_index fi
             double lower = known ? edges[column] : edge_y(response, sample, row, column);
             double upper = edge_y(response, sample, row + 1, column);
             bb_index cell = row * grid->columns + column;
-            out[cell - first] = response->in_plane * live_part(grid, cell) * (upper - lower);
+            out[cell - first] =
+                entry(response, response->in_plane * live_part(grid, cell), upper, lower);
             edges[column] = upper;
         }
         known_begin = begin;
@@ -241,7 +260,9 @@ static void add_local(const bb_response *response, const point *sample, bb_index
     double sum = bb_temperature_grid_weigh(grid, sample->x, sample->y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         if (weight[k] > 0.0 && cell[k] >= first && cell[k] < first + count) {
-            out[cell[k] - first] += response->local_height * weight[k] / sum;
+            const double sooner = out[cell[k] - first];
+            out[cell[k] - first] = as_computed(
+                response, sooner + as_computed(response, response->local_height * weight[k] / sum));
         }
     }
 }
@@ -256,11 +277,12 @@ static void fill_z(const bb_response *response, const point *sample, bb_index fi
         wanted(grid, row, first, count, &begin, &end);
         for (bb_index column = begin; column < end; ++column) {
             bb_index cell = row * grid->columns + column;
-            double integral =
-                bb_radial_integrand_cell(&response->height.integrand, line_x(grid, sample, column),
-                                         line_x(grid, sample, column + 1),
-                                         line_y(grid, sample, row), line_y(grid, sample, row + 1));
-            out[cell - first] = live_part(grid, cell) * integral;
+            const double integral = bb_radial_integrand_cell(
+                &response->height.integrand, as_computed(response, line_x(grid, sample, column)),
+                as_computed(response, line_x(grid, sample, column + 1)),
+                as_computed(response, line_y(grid, sample, row)),
+                as_computed(response, line_y(grid, sample, row + 1)));
+            out[cell - first] = entry(response, live_part(grid, cell), integral, 0.0);
         }
     }
     add_local(response, sample, first, count, out);

@@ -37,6 +37,8 @@
 #include "physics/wafer/slit_grid.h"
 #include "physics/wafer/wafer_config.h"
 
+#include <stdbool.h>
+
 /// Tables shared by all fields and axes. Read-only to users.
 typedef struct bb_response {
     const bb_temperature_grid *grid; ///< borrowed
@@ -45,6 +47,8 @@ typedef struct bb_response {
     double local_height;             ///< alpha d (1 + nu), m/K
     bb_radial_kernel membrane;       ///< K0(r / l_s)
     bb_radial_kernel height;         ///< sum c_i K0(sqrt(p_i) r) / (2 pi), 1/(m K)
+    bool single; ///< lines of the grid, integrals, differences and products in single precision;
+                 ///< the tables stay in fp64
 } bb_response;
 
 /// Errors: BB_INVALID, BB_MEMORY. The grid must outlive the response.

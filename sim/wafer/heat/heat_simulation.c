@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-bb_status bb_heat_simulation_open(const bb_wafer_problem *problem, bb_heat_simulation *out)
+bb_status bb_heat_simulation_open(const bb_wafer_problem *problem, const bb_narrow_formats *narrow,
+                                  bb_heat_simulation *out)
 {
     bb_status status = BB_OK;
     const bb_thermal *thermal = problem->thermal;
@@ -13,6 +14,9 @@ bb_status bb_heat_simulation_open(const bb_wafer_problem *problem, bb_heat_simul
     if (problem->stepping == (int)BB_STEPPING_CRANK_NICOLSON) {
         BB_TRY(bb_stepper_create_implicit(&thermal->conductance, thermal->capacity, thermal->step,
                                           &out->stepper));
+    } else if (narrow != NULL) {
+        BB_TRY(bb_stepper_create_narrow(&thermal->step_matrix, thermal->per_joule, narrow,
+                                        &out->stepper));
     } else {
         BB_TRY(bb_stepper_create(&thermal->step_matrix, thermal->per_joule, &out->stepper));
     }

@@ -101,6 +101,8 @@ typedef struct heating_run {
     wafer_loading loading;
     double *before; // [cell_count] S at the start of a step
     double *after;  // [cell_count] S at its end
+    bb_heating_formats formats;
+    bb_narrow_matrix *restriction; // of narrow interpolation
 } heating_run;
 
 static bb_index steps_of_field(const heating_run *run)
@@ -135,8 +137,32 @@ static bb_status allocate(const bb_wafer_problem *problem, heating_run *run)
                                   &out->probes));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->before));
     BB_TRY(BB_ALLOCATE(out->cell_count, &run->after));
-    BB_TRY(bb_heat_simulation_open(problem, &run->simulation));
+    BB_TRY(bb_heat_simulation_open(problem, run->formats.heat, &run->simulation));
     BB_TRY(open_loading(problem, &run->loading));
+    if (run->formats.interpolation != NULL) {
+        BB_TRY(bb_narrow_matrix_create(&problem->grid->restriction, run->formats.interpolation,
+                                       &run->restriction));
+    }
+done:
+    return status;
+}
+
+// The cells of the state into `cells` [cell_count].
+static bb_status restrict_state(heating_run *run, double *cells)
+{
+    bb_status status = BB_OK;
+    const double *state = bb_stepper_state(run->simulation.stepper);
+    const bb_index block = run->problem->grid->cell_count;
+    if (run->restriction == NULL) {
+        return bb_wafer_problem_restrict(run->problem, state, cells);
+    }
+    BB_TRY(bb_narrow_matrix_multiply(run->restriction, state, cells));
+    if (run->problem->input_blocks > 1) {
+        BB_TRY(bb_narrow_matrix_multiply(
+            run->restriction, state + bb_thermal_tau_first(run->problem->thermal), cells + block));
+    }
+    BB_TRY(
+        bb_narrow_formats_store_all(run->formats.interpolation, run->problem->input_count, cells));
 done:
     return status;
 }
@@ -167,13 +193,14 @@ static bb_status keep_input(heating_run *run, bb_index light_step)
         out->inputs +
         ((wafer * out->scored_count + run->place.next_scored) * out->light_steps + light_step) *
             cells;
-    BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
-                                     run->after));
+    BB_TRY(restrict_state(run, run->after));
     averaging means = {run->before, run->after, input};
     BB_TRY(bb_thread_ranges(cells, GRAIN, average, &means)); // fresh pages by as many at once
+    const bool narrow =
+        run->formats.heat != NULL || run->formats.interpolation != NULL; // its product fails
     bb_index bad = bb_stage_inspect("temperatures", input, cells);
     BB_REQUIRE(
-        bad < 0, BB_INVALID,
+        bad < 0 || narrow, BB_INVALID,
         "temperature of cell %td in light step %td of field %td: %g, expected a finite value", bad,
         light_step, run->problem->scored[run->place.next_scored], input[bad]);
     double *done_with = run->before;
@@ -226,8 +253,7 @@ static bb_status begin_exposure(heating_run *run)
     BB_TRY(bb_heat_simulation_expose(&run->simulation, place->field));
     run->out->clipped_joules[exposure] = run->simulation.clipped;
     if (is_scored(run)) {
-        BB_TRY(bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
-                                         run->before));
+        BB_TRY(restrict_state(run, run->before));
     }
     run->exposed = true;
 done:
@@ -280,8 +306,7 @@ static bb_status align(heating_run *run)
     if (wafer < 0 || is_resting(run)) {
         return BB_OK;
     }
-    return bb_wafer_problem_restrict(run->problem, bb_stepper_state(run->simulation.stepper),
-                                     out->references + wafer * out->cell_count);
+    return restrict_state(run, out->references + wafer * out->cell_count);
 }
 
 static bb_status load(heating_run *run)
@@ -355,23 +380,30 @@ done:
     return status;
 }
 
-bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
-                                  bb_wafer_heating *out)
+bb_status bb_wafer_heating_run(const bb_wafer_problem *problem, const bb_heating_formats *formats,
+                               bb_restart *restart, bb_wafer_heating *out)
 {
     bb_status status = BB_OK;
-    heating_run run = {.problem = problem, .out = out, .restart = restart};
+    heating_run run = {.problem = problem, .formats = *formats, .out = out, .restart = restart};
     *out = (bb_wafer_heating){0};
     BB_TRY(allocate(problem, &run));
     BB_TRY(simulation(&run));
 done:
     bb_heat_simulation_release(&run.simulation);
     bb_stepper_destroy(&run.loading.stepper);
+    bb_narrow_matrix_destroy(&run.restriction);
     BB_RELEASE(&run.before);
     BB_RELEASE(&run.after);
     if (status != BB_OK) {
         bb_wafer_heating_release(out);
     }
     return status;
+}
+
+bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
+                                  bb_wafer_heating *out)
+{
+    return bb_wafer_heating_run(problem, &(bb_heating_formats){NULL, NULL}, restart, out);
 }
 
 void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating)
@@ -514,20 +546,18 @@ void bb_wafer_heating_release(bb_wafer_heating *heating)
     BB_RELEASE(&heating->clipped_joules);
     BB_RELEASE(&heating->wafers);
     bb_wafer_probes_release(&heating->probes);
+    for (bb_index s = 0; s < heating->narrow_count; ++s) {
+        BB_RELEASE(&heating->narrow[s].inputs);
+    }
+    heating->narrow_count = 0;
+    BB_RELEASE(&heating->narrow);
 }
 
 const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index index,
                                      bb_index light_step)
 {
-    return bb_wafer_heating_input_of(heating, heating->scored_wafers - 1, index, light_step);
-}
-
-const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
-                                        bb_index index, bb_index light_step)
-{
-    const bb_index input =
-        (wafer * heating->scored_count + index) * heating->light_steps + light_step;
-    return heating->inputs + input * heating->cell_count;
+    const bb_index field = (heating->scored_wafers - 1) * heating->scored_count + index;
+    return heating->inputs + (field * heating->light_steps + light_step) * heating->cell_count;
 }
 
 void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_index step,

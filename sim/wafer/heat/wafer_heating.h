@@ -2,7 +2,8 @@
 //
 // The temperatures that the pipelines of a wafer study share: wafer after wafer is heated exposure
 // by exposure in fp64, and the input of every scored light step of the scored wafers is kept: of
-// the last one, or of all.
+// the last one, or of all. Controllers with narrow heat or interpolation have inputs of their own,
+// from a run of the same steps in their formats.
 #ifndef BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 #define BB_SIM_WAFER_HEAT_WAFER_HEATING_H
 
@@ -28,8 +29,10 @@ typedef struct bb_heat_simulation {
     double *hood_exchange;      ///< [hood most] J/K
 } bb_heat_simulation;
 
-/// Starts from a cold wafer. Errors: BB_MEMORY.
+/// Starts from a cold wafer, with explicit steps in `narrow` formats (NULL: fp64). Errors:
+/// BB_MEMORY.
 BB_CHECKED bb_status bb_heat_simulation_open(const bb_wafer_problem *problem,
+                                             const bb_narrow_formats *narrow,
                                              bb_heat_simulation *out);
 void bb_heat_simulation_release(bb_heat_simulation *simulation);
 
@@ -81,6 +84,12 @@ typedef struct bb_heating_place {
     bb_index rested; ///< steps of rest that this wafer had before its first exposure
 } bb_heating_place;
 
+/// Inputs of controllers with one pair of formats.
+typedef struct bb_narrow_inputs {
+    bb_stage_formats heat, interpolation;
+    double *inputs; ///< as those of bb_wafer_heating, referred
+} bb_narrow_inputs;
+
 typedef struct bb_wafer_heating {
     bb_index exposed_count; ///< exposures of all wafers: of the last one up to the last scored one
     bb_index wafer_count;
@@ -99,6 +108,8 @@ typedef struct bb_wafer_heating {
     double *clipped_joules; ///< [exposed_count] dose that fell beside wafer and ring
     bb_loaded_wafer *wafers; ///< [wafer_count]
     bb_wafer_probes probes;
+    bb_index narrow_count;
+    bb_narrow_inputs *narrow; ///< [narrow_count] of the last bb_wafer_heating_narrow
 } bb_wafer_heating;
 
 /// Runs the thermal model over all exposures up to the last scored one of the last wafer, from
@@ -107,9 +118,30 @@ typedef struct bb_wafer_heating {
 BB_CHECKED bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *restart,
                                              bb_wafer_heating *out);
 
+/// Formats of a run; NULL: fp64.
+typedef struct bb_heating_formats {
+    const bb_narrow_formats *heat, *interpolation;
+} bb_heating_formats;
+
+/// The same in given formats. Inputs of a narrow run may not be finite. Errors: as above.
+BB_CHECKED bb_status bb_wafer_heating_run(const bb_wafer_problem *problem,
+                                          const bb_heating_formats *formats, bb_restart *restart,
+                                          bb_wafer_heating *out);
+
 /// Makes `inputs` rises above what displacement counts from, and `references` that: the wafer as it
 /// was aligned, or the wafer without stress. u is linear in them.
 void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating);
+
+/// Computes the inputs that `count` pipelines have by narrow heat or interpolation, once each pair
+/// of formats, after bb_wafer_heating_refer; drops those that none of them has. fp16 is scaled by
+/// the power of two that brings the largest cell temperature of the reference into (2^11, 2^12].
+/// Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_heating_narrow(const bb_wafer_problem *problem,
+                                             const bb_product_pipeline *const *pipelines,
+                                             bb_index count, bb_wafer_heating *heating);
+
+/// Pairs of formats of narrow inputs among `pipelines`: as many as need memory.
+bb_index bb_wafer_heating_narrow_pairs(const bb_product_pipeline *const *pipelines, bb_index count);
 
 /// Writes /energy, the ledger at the end of each exposure, and /wafers of several.
 BB_CHECKED bb_status bb_wafer_heating_publish(const bb_wafer_heating *heating, bb_results *results);
@@ -123,8 +155,9 @@ const double *bb_wafer_heating_input(const bb_wafer_heating *heating, bb_index i
 void bb_wafer_heating_rises(const bb_wafer_heating *heating, bb_index index, bb_index step,
                             double *rises);
 
-/// Input of a step of scored wafer `wafer`, from 0.
-const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating, bb_index wafer,
+/// Input of a step of scored wafer `wafer`, from 0, as `pipeline` computes it.
+const double *bb_wafer_heating_input_of(const bb_wafer_heating *heating,
+                                        const bb_product_pipeline *pipeline, bb_index wafer,
                                         bb_index index, bb_index step);
 
 /// Appends what the heating depends on (sim/output/subject.h). Errors: those of bb_subject_write.

@@ -441,6 +441,25 @@ done:
     return status;
 }
 
+bb_status bb_wafer_overlay_headline(const bb_wafer_work *work,
+                                    const bb_wafer_evaluation *evaluation, double *out)
+{
+    bb_status status = BB_OK;
+    const bb_index points = work->problem->point_count;
+    pricing prices = {.work = work};
+    *out = NAN;
+    if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
+        return BB_OK;
+    }
+    BB_TRY(BB_ALLOCATE(points, &prices.dx));
+    BB_TRY(BB_ALLOCATE(points, &prices.dy));
+    BB_TRY(size_of(&prices, evaluation, BB_WAFER_NUMERICAL, out));
+done:
+    BB_RELEASE(&prices.dx);
+    BB_RELEASE(&prices.dy);
+    return status;
+}
+
 bb_status bb_wafer_overlay_draws(const bb_wafer_work *work, const bb_wafer_evaluation *evaluation,
                                  bb_draws *draws)
 {

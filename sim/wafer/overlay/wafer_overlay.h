@@ -42,6 +42,11 @@ bb_wafer_statistics bb_wafer_overlay_statistics(const bb_overlay_statistics *sta
 BB_CHECKED bb_status bb_wafer_overlay_draws(const bb_wafer_work *work,
                                             const bb_wafer_evaluation *evaluation, bb_draws *draws);
 
+/// Numerical error of an evaluation on the last wafer: the larger |mean| + 3 sigma of x and y, nm;
+/// NaN after a failure. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_overlay_headline(const bb_wafer_work *work,
+                                               const bb_wafer_evaluation *evaluation, double *out);
+
 /// Takes the average over the scored wafers out of the displacements and residuals of a pipeline's
 /// draws, each its own, at every axis and point, where the study asks for it (metrology.lot_mean):
 /// a correction per lot removes it. Deviations and errors of u stay. Errors: BB_MEMORY.

@@ -79,6 +79,10 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
                "pipeline %s, max_loss: the loop measures a storage that is known; set the one that "
                "`bitbudget run` finds",
                pipeline->name);
+    BB_REQUIRE(!bb_product_pipeline_narrows(pipeline), BB_UNSUPPORTED,
+               "pipeline %s: the loop computes heat, interpolation and rows in fp64, expected no "
+               "narrow stage",
+               pipeline->name);
     const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
     BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
     BB_REQUIRE(
@@ -185,6 +189,12 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
                            "realtime.pipeline = %s: `run` finds its storage by max_loss, "
                            "expected a pipeline with a storage",
                            name));
+    BB_TRY(bb_study_refuse(
+        name != NULL && index >= 0 && bb_product_pipeline_narrows(pipeline_of(study)), config,
+        problems,
+        "realtime.pipeline = %s: the loop computes heat, interpolation and rows in fp64, expected "
+        "a pipeline without narrow stages",
+        name));
     BB_TRY(bb_study_refuse(realtime->gpus > study->response.axes.count, config, problems,
                            "realtime.gpus = %td: expected at most the %td of response.axes, "
                            "which they share",

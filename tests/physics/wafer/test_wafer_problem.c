@@ -246,6 +246,33 @@ TEST(both_keys_of_scatter_are_one)
 }
 
 // S = W T of a constant is that constant on cells of the wafer, and heat is conserved.
+// Rows of every generator and axis in single precision: close to the exact ones, not their bits.
+TEST(narrow_rows_are_rows_in_single_precision)
+{
+    static const int generators[] = {BB_GENERATOR_KERNEL, BB_GENERATOR_FEM, BB_GENERATOR_PLATE};
+    for (int g = 0; g < 3; ++g) {
+        wafer_case c;
+        coarse_case(&c);
+        c.response.generator = generators[g];
+        bb_wafer_config config = config_of(&c);
+        bb_wafer_problem *narrow = NULL;
+        autoptr(bb_wafer_problem) problem = new_object(bb_wafer_problem, &config);
+        check_ok(bb_wafer_problem_narrow(problem, NULL, &narrow));
+        for (int axis = 0; axis < 3; ++axis) {
+            bb_wafer_rows exact;
+            bb_wafer_rows single;
+            check_ok(bb_wafer_problem_rows(problem, 0, axis, &exact));
+            check_ok(bb_wafer_problem_rows(narrow, 0, axis, &single));
+            const double difference = row_difference(&single, &exact);
+            print_message("generator %d, axis %d: %.1e\n", generators[g], axis, difference);
+            assert_true(difference > 1e-9 && difference < 1e-4);
+        }
+        const bb_need need = bb_wafer_problem_narrow_need(&config);
+        assert_true((need.host_bytes > 0.0) == (generators[g] != BB_GENERATOR_KERNEL));
+        bb_wafer_problem_narrow_destroy(&narrow);
+    }
+}
+
 TEST(restriction_keeps_heat)
 {
     wafer_case c;

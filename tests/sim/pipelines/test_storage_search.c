@@ -63,7 +63,7 @@ static bb_product_pipeline searched(const char *name, double max_loss, bb_codec_
                                  .device = -1,
                                  .draws = 1,
                                  .max_loss = max_loss,
-                                 .search = {{codecs, count}}};
+                                 .search = {{codecs, count}, {0}}};
 }
 
 TEST(ladders_are_bisected_side_by_side)
@@ -79,26 +79,85 @@ TEST(ladders_are_bisected_side_by_side)
     const bb_list list = {pipelines, 4};
     losses shop = {0};
     const bb_storage_search_task task = {&shop, compute, adopt};
-    bb_codec_config storage;
+    bb_product_pipeline found = {0};
     bb_outcome outcome;
     autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
     assert_true(bb_storage_search_wanted(search));
     check_ok(bb_storage_search_run(search, &task));
     assert_int_equal(shop.passes, PASSES_MOST);
     assert_int_equal(shop.widest, 8 + 4 + 4); // a candidate a ladder
-    assert_true(bb_storage_search_found(search, 1, " nm", &storage, &outcome));
+    assert_true(bb_storage_search_found(search, 1, " nm", &found, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_OK);
-    assert_memory_equal(&storage, &shop.best[1], sizeof storage);
+    assert_memory_equal(&found.storage, &shop.best[1], sizeof found.storage);
     // The cheapest of all codecs is the first with a ladder; 2^-10 is at most 1e-3.
-    assert_string_equal(bb_codec_name(storage.codec), "bfp");
-    assert_true(storage.bits == 10.0);
+    assert_string_equal(bb_codec_name(found.storage.codec), "bfp");
+    assert_true(found.storage.bits == 10.0);
     assert_non_null(strstr(outcome.detail, "max_loss 0.001 nm: met by bfp 10, loss 0.000977 nm, "));
-    assert_true(bb_storage_search_found(search, 2, " nm", &storage, &outcome));
-    assert_true(storage.codec == (int)BB_FORMAT_FP16); // whole, and it comes first by bytes
-    assert_false(bb_storage_search_found(search, 3, " nm", &storage, &outcome));
+    assert_true(bb_storage_search_found(search, 2, " nm", &found, &outcome));
+    assert_true(found.storage.codec == (int)BB_FORMAT_FP16); // whole, and it comes first by bytes
+    assert_false(bb_storage_search_found(search, 3, " nm", &found, &outcome));
     assert_int_equal(outcome.kind, BB_OUTCOME_NOT_CONVERGED);
     assert_non_null(strstr(outcome.detail, "max_loss 1e-12 nm: not met in 17 trials; nearest is "));
     assert_int_equal(shop.adopted[3], 0);
+}
+
+// Losses of a chain: heat loses its roundoff, interpolation a thousandth of it, rows more than any
+// limit; a storage adds to those of its stages.
+static double lost_by_stage(const bb_product_pipeline *record, int stage)
+{
+    static const double factors[BB_CHAIN_STAGES] = {1.0, 1e-3, 1e9};
+    const bb_format storage = (bb_format)record->stages[stage].storage;
+    return storage == BB_FORMAT_FP64 ? 0.0 : factors[stage] * bb_format_unit_roundoff(storage);
+}
+
+static bb_status compute_chain(void *context, bb_storage_trial *trials, bb_index count)
+{
+    losses *shop = context;
+    ++shop->passes;
+    for (bb_index t = 0; t < count; ++t) {
+        const bb_product_pipeline *record = trials[t].record;
+        const int stage = trials[t].stage;
+        shop->last[t] = trials[t];
+        trials[t].loss = stage >= 0 ? 0.0 : lost(&record->storage);
+        trials[t].bytes = stage < 0
+                              ? stored(&record->storage)
+                              : bb_format_describe((bb_format)record->stages[stage].storage)->bytes;
+        for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
+            assert_true(stage < 0 || s == stage || record->stages[s].storage == BB_FORMAT_FP64);
+            trials[t].loss += lost_by_stage(record, s);
+        }
+        assert_int_equal(record->storage.codec < 0, 0); // of a stage alone the reference's
+    }
+    return shop->answer;
+}
+
+TEST(stages_are_found_before_the_storage_each_by_itself)
+{
+    int stages[] = {BB_CHAIN_HEAT, BB_CHAIN_INTERPOLATION, BB_CHAIN_ROWS};
+    bb_codec_config codecs[] = {codec_of("bfp")};
+    bb_product_pipeline pipelines[] = {
+        {.name = "reference", .draws = 1},
+        searched("chain", 1e-2, codecs, 1),
+    };
+    pipelines[1].search.stages = (bb_list){stages, 3};
+    const bb_list list = {pipelines, 2};
+    losses shop = {0};
+    const bb_storage_search_task task = {&shop, compute_chain, adopt};
+    bb_product_pipeline found = {0};
+    bb_outcome outcome;
+    autoptr(bb_storage_search) search = new_object(bb_storage_search, &list, BB_DEVICE_CPU);
+    check_ok(bb_storage_search_run(search, &task));
+    assert_true(bb_storage_search_found(search, 1, " nm", &found, &outcome));
+    // A tenth of the limit: 2^-11 is within it, 2^-8 is not; of bf16 the thousandth is, but fp16
+    // has as few bytes and was tried first; rows lose too much even in fp32.
+    assert_int_equal(found.stages[BB_CHAIN_HEAT].storage, BB_FORMAT_FP16);
+    assert_int_equal(found.stages[BB_CHAIN_INTERPOLATION].storage, BB_FORMAT_FP16);
+    assert_int_equal(found.stages[BB_CHAIN_ROWS].storage, BB_FORMAT_FP64);
+    // 2^-7 and heat's 2^-11 are within the limit.
+    assert_true(found.storage.bits == 7.0);
+    assert_non_null(strstr(outcome.detail, ", heat fp16, interpolation fp16, rows fp64, "));
+    assert_true(shop.last[0].stage == -1);
+    assert_int_equal(shop.last[0].record->stages[BB_CHAIN_HEAT].storage, BB_FORMAT_FP16);
 }
 
 TEST(errors_of_the_callback_end_the_search)

@@ -123,6 +123,65 @@ TEST(sparse_sides_give_the_same)
     assert_true(dense[0] > 0.0);
 }
 
+// Eight digits less than single precision.
+static void round_coarsely(float *values, bb_index count)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        int exponent = 0;
+        const float fraction = frexpf(values[i], &exponent);
+        values[i] = ldexpf(rintf(fraction * 0x1p16F) * 0x1p-16F, exponent);
+    }
+}
+
+// Largest error of a narrow solve over the largest value.
+static double narrow_error(const setup *scene, bb_operand_rounding round)
+{
+    const bb_index n = scene->matrix.unknowns;
+    autofree double *exact = zeros(n * WIDTH);
+    autofree double *narrow = zeros(n * WIDTH);
+    bb_narrow_factor *factor = NULL;
+    const int64_t touched[2] = {n / 3, n - 1};
+    for (int k = 0; k < 2; ++k) {
+        exact[touched[k] * WIDTH + k] = narrow[touched[k] * WIDTH + k] = 1.0 + k;
+    }
+    check_ok(bb_narrow_factor_create(scene->view, round, &factor));
+    check_ok(bb_narrow_factor_solve(NULL, scene->view, WIDTH, 2, touched, exact));
+    check_ok(bb_narrow_factor_solve(factor, scene->view, WIDTH, 2, touched, narrow));
+    bb_narrow_factor_destroy(&factor);
+    double error = 0.0;
+    double norm = 0.0;
+    for (bb_index i = 0; i < n * WIDTH; ++i) {
+        assert_true(narrow[i] == (double)(float)narrow[i]);
+        error = fmax(error, fabs(narrow[i] - exact[i]));
+        norm = fmax(norm, fabs(exact[i]));
+    }
+    return error / norm;
+}
+
+TEST(narrow_solves_lose_the_digits_of_their_operands)
+{
+    autocall(drop) setup scene = make();
+    const double single = narrow_error(&scene, NULL);
+    const double coarse = narrow_error(&scene, round_coarsely);
+    print_message("errors: %.1e in single precision, %.1e with 16 bits\n", single, coarse);
+    assert_true(single > 1e-9 && single < 1e-4);
+    assert_true(coarse > 30.0 * single && coarse < 1e4 * single);
+}
+
+TEST(a_factor_beyond_single_precision_is_refused)
+{
+    autocall(drop) setup scene = make();
+    bb_supernodes large = *scene.view;
+    bb_narrow_factor *factor = NULL;
+    autofree double *values = doubles(large.value_count);
+    memcpy(values, large.value, (size_t)large.value_count * sizeof *values);
+    values[0] = 1e39;
+    large.value = values;
+    check_fails(bb_narrow_factor_create(&large, NULL, &factor), BB_UNSUPPORTED,
+                "beyond single precision");
+    assert_null(factor);
+}
+
 TEST(broken_indices_are_refused)
 {
     autocall(drop) setup scene = make();

@@ -32,7 +32,7 @@ TEST(a_wide_hood_warms_the_wafer_evenly)
         autoptr(bb_config) config = NULL;
         autorelease(bb_heat_simulation) simulation;
         autoptr(bb_wafer_problem) problem = problem_of(&study, &config);
-        check_ok(bb_heat_simulation_open(problem, &simulation));
+        check_ok(bb_heat_simulation_open(problem, NULL, &simulation));
         double z = 800.0 * 2e-3 / CAPACITY;
         double factor = k == 0 ? 1.0 - z : (1.0 - 0.5 * z) / (1.0 + 0.5 * z);
         for (bb_index field = 0; field < 2; ++field) {

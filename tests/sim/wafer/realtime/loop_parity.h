@@ -54,7 +54,7 @@ static inline void open_truth(bb_device_kind kind, const driver_case *what, trut
     const bb_wafer_config physics = bb_wafer_study_physics(reference->study);
     check_ok(bb_wafer_problem_create(&physics, &reference->problem));
     check_ok(bb_wafer_heating_resume(reference->problem, NULL, &reference->heating));
-    check_ok(bb_heat_simulation_open(reference->problem, &simulation));
+    check_ok(bb_heat_simulation_open(reference->problem, NULL, &simulation));
     const bb_scan *scan = reference->problem->scan;
     for (bb_index field = 0; field < reference->heating.exposed_count; ++field) {
         check_ok(bb_heat_simulation_expose(&simulation, field));
