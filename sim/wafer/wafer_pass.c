@@ -498,7 +498,7 @@ static bb_status measure_energy(const bb_wafer_pass *pass, bb_coded_operator *op
     bb_status status = BB_OK;
     repetition again = {.pass = pass, .operation = operation, .work = work};
     bb_evaluation *common = &work->evaluation->common;
-    if (bb_energy_is_wanted() && work->draw == 0) {
+    if (bb_energy_is_wanted() && work->draw == 0 && !work->exact) {
         BB_TRY(BB_ALLOCATE(pass->problem->slit.window_points, &again.window));
         BB_TRY(bb_energy_measure(common->device, apply_again, &again, common));
     }

@@ -224,6 +224,7 @@ TEST(the_chain_of_the_paper_is_far_below_a_picometre)
     autoptr(bb_results) results = driver_results(
         CASE(CONFIG_WAFER_SMALL,
              {"response.axes=[x, y, z]", "response.generator=plate",
+              "mesh.through_thickness=two_mode", "hood.exchange_w_per_m2_k=200.0",
               "pipelines=[" REFERENCE ", {name: single, storage: fp32, heat: fp32, "
               "interpolation: fp32, rows: fp32, multiply: fp32, accumulate: fp32}]"}));
     static const char *const errors[] = {"heat_error_nm", "interpolation_error_nm", "rows_error_nm",
