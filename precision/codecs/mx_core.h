@@ -68,18 +68,19 @@ bb_mx_code bb_mx_code_of(const bb_mx_element *kind, double value, double minimum
         bb_format_round_magnitude_f64(magnitude, 52 - kind->fraction, normal, minimum * 0x1p52);
     const bool negative = (bb_format_bits_of_f64(value) >> 63) != 0;
     bb_mx_code out;
+    int32_t word = 0;
     out.saturated = rounded > kind->largest;
     out.underflowed = rounded == 0.0 && magnitude > 0.0;
-    rounded = out.saturated ? kind->largest : rounded;
+    rounded = rounded > kind->largest ? kind->largest : rounded;
     if (rounded < normal) {
-        out.word = (int32_t)(rounded / minimum); // in spacings of the subnormals
+        word = (int32_t)(rounded / minimum); // in spacings of the subnormals
     } else {
         const uint64_t bits = bb_format_bits_of_f64(rounded) >> (52 - kind->fraction);
-        out.word = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
+        word = (int32_t)(bits - ((uint64_t)(1022 + kind->least_exponent) << kind->fraction));
     }
-    if (negative) {
-        out.word = kind->is_integer ? -out.word : out.word | 1 << (kind->bits - 1);
-    }
+    // Selects: a branch on the sign costs the host more than all the rest.
+    const int32_t below = kind->is_integer ? -word : word | 1 << (kind->bits - 1);
+    out.word = negative ? below : word;
     return out;
 }
 

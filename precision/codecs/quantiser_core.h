@@ -26,9 +26,14 @@ int32_t bb_quantiser_rounded(double quotient)
 BB_DEVICE_FUNCTION
 int bb_quantiser_width(uint32_t magnitudes, uint32_t any)
 {
-    // The exponent of a double counts the bits of a whole number.
-    const uint64_t bits = bb_format_bits_of_f64((double)magnitudes);
-    return magnitudes == 0 ? any != 0 : (int)(bits >> 52) - 1022 + 1;
+    if (magnitudes == 0) {
+        return any != 0;
+    }
+#if defined(__CUDA_ARCH__)
+    return 33 - __clz((int)magnitudes);
+#else
+    return 33 - __builtin_clz(magnitudes);
+#endif
 }
 
 #endif

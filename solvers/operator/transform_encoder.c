@@ -54,15 +54,6 @@ static void release(encoding *work)
     BB_RELEASE(&work->counts);
 }
 
-static bb_status place(bb_device *device, const void *values, size_t bytes, void **out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_device_allocate(device, bytes, out));
-    BB_TRY(bb_device_upload(device, *out, values, bytes));
-done:
-    return status;
-}
-
 static bb_status place_bases(encoding *work)
 {
     bb_status status = BB_OK;
@@ -85,7 +76,8 @@ static bb_status place_bases(encoding *work)
         }
         count += here;
     }
-    BB_TRY(place(work->device, values, (size_t)count * sizeof *values, &work->bases));
+    BB_TRY(bb_stream_encoder_place(work->device, values, (size_t)count * sizeof *values,
+                                   &work->bases));
     work->task.bases = work->bases;
 done:
     BB_RELEASE(&values);
@@ -123,7 +115,8 @@ static bb_status place_orders(encoding *work)
         work->task.order[kind] = (uint32_t)count;
         count += order_of(work->plan, kind, places + count);
     }
-    BB_TRY(place(work->device, places, (size_t)count * sizeof *places, &work->orders));
+    BB_TRY(bb_stream_encoder_place(work->device, places, (size_t)count * sizeof *places,
+                                   &work->orders));
     work->task.orders = work->orders;
 done:
     BB_RELEASE(&places);
@@ -151,8 +144,8 @@ static bb_status start(encoding *work)
     work->plan = bb_coded_matrix_transform_plan(work->matrix);
     const bb_transform_plan *plan = work->plan;
     if (coding->factors != NULL) {
-        BB_TRY(place(work->device, coding->factors, (size_t)layout->rows * sizeof(double),
-                     &work->factors));
+        BB_TRY(bb_stream_encoder_place(work->device, coding->factors,
+                                       (size_t)layout->rows * sizeof(double), &work->factors));
     }
     task->source = (bb_stream_rows){coding->values, work->factors, layout->rows, layout->columns};
     for (int axis = 0; axis < BB_TRANSFORM_AXES; ++axis) {

@@ -63,7 +63,7 @@ static void release(encoding *work)
     BB_RELEASE(&work->ranges);
 }
 
-static bb_status place(bb_device *device, const void *values, size_t bytes, void **out)
+bb_status bb_stream_encoder_place(bb_device *device, const void *values, size_t bytes, void **out)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_device_allocate(device, bytes, out));
@@ -95,8 +95,8 @@ static bb_status start(encoding *work)
     BB_TRY(bb_coded_stream_start(work->device, work->config, layout->rows, layout->columns,
                                  &work->stream));
     if (coding->factors != NULL) {
-        BB_TRY(place(work->device, coding->factors, (size_t)layout->rows * sizeof(double),
-                     &work->factors));
+        BB_TRY(bb_stream_encoder_place(work->device, coding->factors,
+                                       (size_t)layout->rows * sizeof(double), &work->factors));
     }
     work->task = (bb_stream_encoding){
         .source = {coding->values, work->factors, layout->rows, layout->columns},
@@ -145,7 +145,8 @@ static bb_status place_scales(encoding *work)
     for (bb_index row = 0; row < rows; ++row) {
         scales[row] = scale_of(work, row);
     }
-    BB_TRY(place(work->device, scales, (size_t)rows * sizeof *scales, &work->stream->scales));
+    BB_TRY(bb_stream_encoder_place(work->device, scales, (size_t)rows * sizeof *scales,
+                                   &work->stream->scales));
     work->task.scales = work->stream->scales;
 done:
     BB_RELEASE(&scales);
@@ -158,7 +159,7 @@ static bb_status try_clips(encoding *work, const float *steps, double *squares)
     bb_status status = BB_OK;
     const bb_index rows = work->task.source.rows;
     const size_t count = (size_t)(rows * BB_INTEGER_CLIPS);
-    BB_TRY(place(work->device, steps, count * sizeof *steps, &work->clips));
+    BB_TRY(bb_stream_encoder_place(work->device, steps, count * sizeof *steps, &work->clips));
     BB_TRY(bb_device_allocate(work->device, count * sizeof *squares, &work->squares));
     bb_stream_clip_task task = {work->task.source, work->task.layout.bits, work->clips,
                                 work->squares};
@@ -199,7 +200,8 @@ static bb_status place_steps(encoding *work)
         BB_TRY(try_clips(work, tried, squares));
     }
     choose_steps(work, clips, tried, squares, steps);
-    BB_TRY(place(work->device, steps, (size_t)rows * sizeof *steps, &work->stream->steps));
+    BB_TRY(bb_stream_encoder_place(work->device, steps, (size_t)rows * sizeof *steps,
+                                   &work->stream->steps));
     work->task.steps = work->stream->steps;
 done:
     BB_RELEASE(&tried);
@@ -260,7 +262,8 @@ static bb_status measure_parts(encoding *work, const bb_stream_laid *tiles, bb_i
     }
     bb_device_release(work->device, &work->tiles);
     bb_device_release(work->device, &work->part_widths);
-    BB_TRY(place(work->device, sources, (size_t)count * sizeof *sources, &work->tiles));
+    BB_TRY(bb_stream_encoder_place(work->device, sources, (size_t)count * sizeof *sources,
+                                   &work->tiles));
     BB_TRY(bb_device_allocate(work->device, bytes, &work->part_widths));
     bb_stream_quotient_task task = {.source = work->task.source,
                                     .step = work->task.step,

@@ -101,6 +101,10 @@ BB_CHECKED bb_status bb_stream_encoder_encode(bb_device *device,
                                               bb_row_certificate *certificates,
                                               bb_codec_config *storage, bb_coded_stream **out);
 
+/// A new block of the device with `values`. Errors: BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_stream_encoder_place(bb_device *device, const void *values, size_t bytes,
+                                             void **out);
+
 /// Errors of all rows in their order, out of `totals` [rows] of bb_stream_errors on the device, and
 /// those of each row in its certificate, of scale 1, where there are any. Errors: BB_MEMORY,
 /// BB_DEVICE.
