@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/wafer/wafer_field.h"
+
+#include "core/clock.h"
+#include "core/log.h"
+#include "core/memory.h"
+#include "core/stage.h"
+#include "sim/pipelines/energy.h"
+
+#include <math.h>
+
+// The reference's windows of a wafer: [light_steps][window_points].
+static double *reference_windows(const bb_wafer_pass *pass, const bb_field_job *work)
+{
+    const bb_index first = pass->repeats ? work->matrix * pass->heating->scored_wafers : 0;
+    return pass->reference_windows +
+           (first + work->wafer) * pass->heating->light_steps * pass->problem->slit.window_points;
+}
+
+// Where a task's windows are kept, in the same order.
+static double *kept_windows(const bb_wafer_pass *pass, const bb_field_job *work)
+{
+    return bb_field_is_truth(pass, work) ? reference_windows(pass, work) : pass->windows;
+}
+
+// Error of u at the scored points that get dose in this step.
+static void compare(bb_wafer_pass *pass, const bb_field_job *work, bb_index step,
+                    const double *window)
+{
+    bb_wafer_displacements *placed = &work->evaluation->wafers[work->wafer];
+    const bb_dwell *dwell = pass->problem->dwells[work->field];
+    const bb_slit_grid *slit = &pass->problem->slit;
+    const double *expected = reference_windows(pass, work) + step * slit->window_points;
+    bb_index offset = bb_slit_grid_offset(slit, &dwell->field, step);
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        double x = dwell->x[i];
+        double y = dwell->y[i];
+        if (bb_scan_dose_fraction(slit->scan, &dwell->field, step, x, y) > 0.0) {
+            double truth = bb_slit_grid_interpolate(slit, &dwell->field, offset, expected, x, y);
+            double u = bb_slit_grid_interpolate(slit, &dwell->field, offset, window, x, y);
+            placed->squared_error += (u - truth) * (u - truth);
+            placed->squared_norm += truth * truth;
+        }
+    }
+}
+
+// Whether all light steps of a wafer are multiplied at once, on the GPU.
+static bool is_multiplied_there(const bb_wafer_pass *pass, const bb_field_job *work)
+{
+    return pass->gpu.device != NULL && work->evaluation->common.device == BB_DEVICE_CUDA;
+}
+
+static bb_status multiply_there(bb_wafer_pass *pass, bb_coded_operator *operation,
+                                const bb_field_job *work)
+{
+    bb_status status = BB_OK;
+    const bb_slit_grid *slit = &pass->problem->slit;
+    const bb_field *field = &pass->problem->dwells[work->field]->field;
+    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
+        pass->window_rows[step] = bb_slit_grid_offset(slit, field, step) * slit->columns;
+    }
+    const double *inputs =
+        bb_wafer_heating_input_of(pass->heating, work->pipeline, work->wafer, work->field, 0);
+    BB_TRY(bb_wafer_gpu_take_inputs(&pass->gpu, inputs, pass->heating->cell_count));
+    BB_TRY(bb_wafer_gpu_multiply(&pass->gpu, operation, pass->window_rows, kept_windows(pass, work),
+                                 &work->evaluation->common.solve_seconds));
+done:
+    return status;
+}
+
+// One light step: window of displacements, into the dwell and the error.
+static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation,
+                            const bb_field_job *work, bb_index step)
+{
+    bb_status status = BB_OK;
+    bb_wafer_evaluation *evaluation = work->evaluation;
+    const bb_slit_grid *slit = &pass->problem->slit;
+    bb_dwell *dwell = pass->problem->dwells[work->field];
+    bb_index points = slit->window_points;
+    bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
+    const bb_index input = work->wafer * pass->heating->scored_count + work->field;
+    double *window = kept_windows(pass, work) + step * points;
+    if (!is_multiplied_there(pass, work)) {
+        BB_TRY(bb_coded_operator_apply(operation, row, points,
+                                       bb_wafer_heating_input_of(pass->heating, work->pipeline,
+                                                                 work->wafer, work->field, step),
+                                       window, &evaluation->common.solve_seconds));
+    }
+    bb_coding_factors_undo(work->factors, row, points, window);
+    evaluation->common.flops += bb_coded_operator_flops(points, pass->problem->input_count);
+    bb_index bad = bb_stage_inspect("displacements", window, points);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "displacement %c, field %td, light step %td, slit point %td",
+                       bb_axis_letter(work->axis), pass->problem->scored[work->field], step, bad);
+    }
+    const bb_wafer_certificate certificate = {
+        .pipeline = work->pipeline,
+        .reference = pass->reference,
+        .rows = work->pipeline == pass->reference ? pass->reference_rows : pass->rows,
+        .reference_rows = pass->reference_rows,
+        .inputs = pass->inputs + input * pass->heating->light_steps,
+        .columns = pass->problem->input_count};
+    if (work->draw == 0 && !work->exact && !bb_product_pipeline_narrows(work->pipeline)) {
+        bb_wafer_certificate_check(&certificate, step, row, points, window,
+                                   reference_windows(pass, work) + step * points,
+                                   &evaluation->certificate[work->axis]);
+    }
+    if (work->axis != (int)BB_AXIS_Z) {
+        compare(pass, work, step, window);
+    }
+    bb_dwell_add(dwell, step, window);
+done:
+    return status;
+}
+
+// Means and deviations of a dwell into arrays from its first point on.
+static void store(const bb_dwell *dwell, double *mean, double *deviation)
+{
+    for (bb_index i = 0; i < dwell->count; ++i) {
+        mean[i] = dwell->mean[i];
+        deviation[i] = bb_dwell_deviation(dwell, i);
+    }
+}
+
+// What the corrections of a pipeline leave of one field and axis, delivered as its record says.
+// Exposures count back from the last wafer, whose draws are those of a lone one.
+static bb_status score_residual(bb_wafer_pass *pass, const bb_field_job *work)
+{
+    bb_status status = BB_OK;
+    const bb_delivery_config *delivery = &work->pipeline->delivery;
+    bb_wafer_displacements *placed = &work->evaluation->wafers[work->wafer];
+    bb_dwell *dwell = pass->problem->dwells[work->field];
+    bb_index steps = pass->heating->light_steps;
+    const bb_index later = pass->heating->scored_wafers - 1 - work->wafer;
+    bb_index *in_force = NULL;
+    BB_TRY(BB_ALLOCATE(steps, &in_force));
+    bb_delivery_plan(delivery,
+                     pass->problem->scored[work->field] + later * pass->heating->field_count, steps,
+                     in_force);
+    bb_dwell_reset(dwell);
+    BB_TRY(bb_delivery_residual(steps, in_force, reference_windows(pass, work),
+                                kept_windows(pass, work), dwell));
+    store(dwell, placed->residual[work->axis] + work->first_point,
+          placed->residual_deviation[work->axis] + work->first_point);
+done:
+    BB_RELEASE(&in_force);
+    return status;
+}
+
+// All light steps of a task.
+static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation,
+                             const bb_field_job *work)
+{
+    bb_status status = BB_OK;
+    bb_wafer_evaluation *evaluation = work->evaluation;
+    bb_dwell *dwell = pass->problem->dwells[work->field];
+    double *mean = evaluation->wafers[work->wafer].mean[work->axis] + work->first_point;
+    double *deviation = evaluation->wafers[work->wafer].deviation[work->axis] + work->first_point;
+    if (is_multiplied_there(pass, work)) {
+        BB_TRY(multiply_there(pass, operation, work));
+    }
+    bb_dwell_reset(dwell);
+    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
+        BB_TRY(apply_step(pass, operation, work, step));
+    }
+    store(dwell, mean, deviation);
+    bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
+    if (bad >= 0) {
+        bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
+                       "mean displacement %c, field %td, scored point %td",
+                       bb_axis_letter(work->axis), pass->problem->scored[work->field], bad);
+    }
+    BB_TRY(score_residual(pass, work));
+done:
+    return status;
+}
+
+// All products of a field, axis and wafer once more, for their joules.
+typedef struct repetition {
+    const bb_wafer_pass *pass;
+    bb_coded_operator *operation;
+    const bb_field_job *work;
+    double *window; // [window_points]
+    double seconds;
+} repetition;
+
+static bb_status apply_again(void *context)
+{
+    bb_status status = BB_OK;
+    repetition *again = context;
+    const bb_wafer_pass *pass = again->pass;
+    const bb_slit_grid *slit = &pass->problem->slit;
+    const bb_dwell *dwell = pass->problem->dwells[again->work->field];
+    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
+        const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
+        BB_TRY(bb_coded_operator_apply(
+            again->operation, row, slit->window_points,
+            bb_wafer_heating_input_of(pass->heating, again->work->pipeline, again->work->wafer,
+                                      again->work->field, step),
+            again->window, &again->seconds));
+    }
+done:
+    return status;
+}
+
+static bb_status measure_energy(const bb_wafer_pass *pass, bb_coded_operator *operation,
+                                const bb_field_job *work)
+{
+    bb_status status = BB_OK;
+    repetition again = {.pass = pass, .operation = operation, .work = work};
+    bb_evaluation *common = &work->evaluation->common;
+    if (bb_energy_is_wanted() && work->draw == 0 && !work->exact) {
+        BB_TRY(BB_ALLOCATE(pass->problem->slit.window_points, &again.window));
+        BB_TRY(bb_energy_measure(common->device, apply_again, &again, common));
+    }
+done:
+    BB_RELEASE(&again.window);
+    return status;
+}
+
+// Coded rows serve every scored wafer.
+static bb_status apply(bb_wafer_pass *pass, bb_field_coded *coded, bb_field_job work)
+{
+    bb_status status = BB_OK;
+    bb_wafer_evaluation *evaluation = work.evaluation;
+    double begin = bb_clock_seconds();
+    if (coded->operation == NULL) {
+        BB_TRY(bb_field_make_operator(pass, &work, coded));
+    }
+    for (work.wafer = 0; work.wafer < pass->heating->scored_wafers; ++work.wafer) {
+        BB_TRY(measure_energy(pass, coded->operation, &work));
+        BB_TRY(apply_steps(pass, coded->operation, &work));
+    }
+    bb_evaluation_note_compiler(&evaluation->common, bb_coded_operator_compiler(coded->operation));
+    bb_log_detail("pipeline %s: axis %c of field %td in %.1f ms", evaluation->common.pipeline,
+                  bb_axis_letter(work.axis), pass->problem->scored[work.field],
+                  1e3 * (bb_clock_seconds() - begin));
+done:
+    return status;
+}
+
+// A product of exact rows, nothing coded: by the reference's operator where it is kept.
+static bb_status run_exact(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_job work)
+{
+    bb_status status = BB_OK;
+    bb_field_coded coded = {0};
+    if (rows->reference.operation != NULL && is_multiplied_there(pass, &work)) {
+        BB_TRY(apply(pass, &rows->reference, work));
+    } else {
+        BB_TRY(bb_field_take_matrix(pass, &work, rows));
+        coded.matrix = rows->matrix;
+        BB_TRY(apply(pass, &coded, work));
+    }
+done:
+    bb_coded_operator_destroy(&coded.operation);
+    bb_coded_matrix_destroy(&coded.unpacked);
+    return status;
+}
+
+// One draw of a pipeline: coded, applied, dropped. One that does not hold its tolerance in one
+// field or axis has no displacements in any.
+static bb_status run_draw(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_job work)
+{
+    bb_status status = BB_OK;
+    bb_coding_factors factors = {0};
+    bb_field_coded coded = {0};
+    double range = 0.0;
+    bb_wafer_evaluation *evaluation = work.evaluation;
+    work.factors = &factors;
+    if (work.exact) {
+        return run_exact(pass, rows, work);
+    }
+    if (isnan(evaluation->live_values)) { // it was not held in a field before
+        return BB_OK;
+    }
+    if (!bb_codec_holds(&work.pipeline->storage, rows->range, &evaluation->common.outcome)) {
+        bb_wafer_evaluation_unset(evaluation, pass->problem->point_count);
+        return BB_OK;
+    }
+    BB_TRY(bb_field_encode(pass, &work, rows, &range, &factors, &coded));
+    BB_TRY(apply(pass, &coded, work));
+done:
+    bb_coding_factors_release(&factors);
+    bb_field_release_coded(&coded);
+    return status;
+}
+
+// Every draw of a task but the truth.
+static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task, bb_field_rows *rows,
+                          bb_field_rows *narrow, bb_field_job work)
+{
+    bb_status status = BB_OK;
+    work.pipeline = task->pipeline;
+    work.exact = task->exact;
+    if (bb_stage_formats_narrow(BB_CHAIN_ROWS, &task->pipeline->stages[BB_CHAIN_ROWS])) {
+        BB_TRY(bb_field_narrow_rows(pass, &work, rows, narrow));
+        rows = narrow;
+    }
+    for (work.draw = 0; work.draw < task->pipeline->draws; ++work.draw) {
+        work.evaluation =
+            work.draw == 0 ? task->evaluation : &task->evaluation->drawn[work.draw - 1];
+        if (!bb_field_is_truth(pass, &work)) {
+            BB_TRY(run_draw(pass, rows, work));
+        }
+    }
+done:
+    return status;
+}
+
+// One field and axis. `work` is the reference's, without an evaluation where it is known already.
+bb_status bb_wafer_field_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
+                             bb_field_job work)
+{
+    bb_status status = BB_OK;
+    bb_field_rows rows = {0};
+    bb_field_rows narrow = {0};
+    bb_coding_factors none = {0};
+    bool exact = false;
+    double range = 0.0;
+    work.factors = &none;
+    BB_TRY(bb_field_open_rows(pass, &work, &rows));
+    BB_TRY(bb_field_encode(pass, &work, &rows, &range, &none, &rows.reference));
+    rows.range = range;
+    rows.matrix = rows.reference.matrix;
+    if (work.evaluation != NULL) {
+        BB_TRY(apply(pass, &rows.reference, work));
+    }
+    for (bb_index t = 0; t < count; ++t) {
+        exact = exact || tasks[t].exact;
+    }
+    if (!exact) { // tasks have the room
+        bb_coded_operator_destroy(&rows.reference.operation);
+    }
+    for (bb_index t = 0; t < count; ++t) {
+        bb_log_progress_within(t + 1, count + 1); // the exact rows are made
+        BB_TRY(run_task(pass, &tasks[t], &rows, &narrow, work));
+    }
+done:
+    bb_field_release_rows(&narrow);
+    bb_field_release_rows(&rows);
+    return status;
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One field and axis of a pass through the response rows of a wafer study: the rows, what is coded
+// from them, and the products and scores of all tasks (wafer_work.h).
+#ifndef BB_SIM_WAFER_WAFER_FIELD_H
+#define BB_SIM_WAFER_WAFER_FIELD_H
+
+#include "sim/wafer/wafer_work.h"
+
+/// What is computed at a time: a pipeline's displacements of a field along an axis, on one wafer.
+typedef struct bb_field_job {
+    const bb_product_pipeline *pipeline;
+    bb_wafer_evaluation *evaluation; ///< of the draw; NULL of a reference that is encoded alone
+    bb_index field, first_point;
+    int axis;
+    bb_index matrix;                  ///< of the axes and fields
+    bb_index wafer;                   ///< of the scored ones
+    bb_index draw;                    ///< 0: the pipeline as it is
+    bool exact;                       ///< bb_wafer_task.exact
+    const bb_coding_factors *factors; ///< of the draw
+} bb_field_job;
+
+/// Rows of a draw of a pipeline in its storage, ready to be multiplied.
+typedef struct bb_field_coded {
+    bb_coded_matrix *matrix, *unpacked; ///< on the host; `unpacked` where a device wants that
+    bb_coded_operator *operation;
+} bb_field_coded;
+
+/// Rows of one field and axis that pipelines are coded from: the exact ones, or those of a narrow
+/// stage. On the GPU where the pass has one, and on the host as far as something is coded there.
+typedef struct bb_field_rows {
+    bool there;               ///< in the pass's GPU
+    bb_wafer_row_source made; ///< by the host
+    bb_coded_matrix *matrix;  ///< in the reference's fp64 on the host; NULL: not made yet
+    bb_view copy;             ///< of the GPU's; no data until something needs it
+    bb_matrix_source copied;
+    double range;             ///< maximum - minimum of the values
+    bb_field_coded reference; ///< kept for tasks whose product is the reference's
+    bb_stage_formats formats; ///< of narrow rows
+} bb_field_rows;
+
+/// Whether a job makes the truth.
+bool bb_field_is_truth(const bb_wafer_pass *pass, const bb_field_job *work);
+
+/// Makes or opens the rows. Zero-initialise; release with bb_field_release_rows. Errors: those of
+/// the generator and of its GPU.
+BB_CHECKED bb_status bb_field_open_rows(const bb_wafer_pass *pass, const bb_field_job *work,
+                                        bb_field_rows *out);
+void bb_field_release_rows(bb_field_rows *rows);
+
+/// The exact rows in the reference's fp64 on the host, into `rows->matrix`. Errors: those of
+/// bb_product_coding_encode.
+BB_CHECKED bb_status bb_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
+                                          bb_field_rows *rows);
+
+/// Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host; those that are there
+/// if they have its formats. Errors: those of bb_narrow_rows_open.
+BB_CHECKED bb_status bb_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work,
+                                          bb_field_rows *exact, bb_field_rows *out);
+
+/// Codes rows for a draw of a pipeline, whose factors go to `factors`; `range` is what they span.
+/// Errors: those of bb_product_coding_encode and bb_product_coding_encode_there.
+BB_CHECKED bb_status bb_field_encode(bb_wafer_pass *pass, const bb_field_job *work,
+                                     bb_field_rows *rows, double *range, bb_coding_factors *factors,
+                                     bb_field_coded *out);
+
+/// The operator of a matrix that was coded on the host. Errors: those of
+/// bb_product_devices_operator.
+BB_CHECKED bb_status bb_field_make_operator(const bb_wafer_pass *pass, const bb_field_job *work,
+                                            bb_field_coded *coded);
+void bb_field_release_coded(bb_field_coded *coded);
+
+/// Computes `count` tasks of a field and axis: `work` is the reference's, without an evaluation
+/// where it is known already. Errors: those above and of products.
+BB_CHECKED bb_status bb_wafer_field_run(bb_wafer_pass *pass, const bb_wafer_task *tasks,
+                                        bb_index count, bb_field_job work);
+
+#endif
