@@ -298,6 +298,10 @@ static const bb_key response_keys[] = {
      .offset = offsetof(bb_response_config, cache_folder), .optional = true, .writes_folder = true,
      .meaning = "Folder in which generator plate keeps its factor for later runs; unset: it is "
                 "not kept."},
+    {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0,
+     .maximum = BB_RESPONSE_GPUS, .offset = offsetof(bb_response_config, gpus),
+     .default_text = "1",
+     .meaning = "GPUs of this host over which fields and axes are dealt; counts on cuda alone."},
     {.name = "axes", .kind = BB_KEY_CHOICES, .offset = offsetof(bb_response_config, axes),
      .choices = axes, .minimum_count = 1, .default_text = "[x, y, z]",
      .meaning = "Displacements to compute."},

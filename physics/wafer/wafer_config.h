@@ -162,6 +162,8 @@ typedef enum bb_response_generator {
     BB_GENERATOR_PLATE, ///< membrane coupled with a bending plate, x, y and z
 } bb_response_generator;
 
+enum { BB_RESPONSE_GPUS = 16 }; ///< at most
+
 typedef enum bb_axis { BB_AXIS_X, BB_AXIS_Y, BB_AXIS_Z } bb_axis;
 
 /// "x", "y" or "z", for messages and names.
@@ -174,6 +176,7 @@ static inline char bb_axis_letter(int axis)
 typedef struct bb_response_config {
     int generator;                 ///< bb_response_generator
     const char *file;              ///< of generator file, else NULL
+    bb_index gpus;                 ///< that fields and axes are dealt over
     const char *cache_folder;      ///< where generator plate keeps its factor; NULL: nowhere
     bb_list axes;                  ///< int: bb_axis
     bb_grid_config grid;           ///< S: cells over the square that bounds the disc

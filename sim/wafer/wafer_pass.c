@@ -14,10 +14,12 @@
 #include "core/memory.h"
 #include "core/team.h"
 #include "core/thread.h"
+#include "sim/pipelines/energy.h"
 #include "sim/wafer/wafer_field.h"
 #include "solvers/operator/device_coding.h"
 
 #include <math.h>
+#include <string.h>
 
 static bb_status take_norms(void *context, bb_index index)
 {
@@ -25,6 +27,76 @@ static bb_status take_norms(void *context, bb_index index)
     const bb_index cells = pass->heating->cell_count;
     pass->inputs[index] = bb_vector_norms_of(pass->heating->inputs + index * cells, cells);
     return BB_OK;
+}
+
+// A pass by another GPU: what it reads is shared, what it writes is its own.
+static bb_status open_other(const bb_wafer_pass *pass, bb_index ordinal, bb_wafer_pass *out)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_problem *problem = pass->problem;
+    const bb_index windows = problem->scan->light_steps * problem->slit.window_points;
+    *out = *pass;
+    out->reference_windows = pass->repeats ? pass->reference_windows : NULL;
+    out->windows = NULL;
+    out->rows = out->reference_rows = NULL;
+    out->window_rows = NULL;
+    out->narrow = (bb_narrow_problems){0};
+    out->gpu = (bb_wafer_gpu){0};
+    out->others = NULL;
+    BB_TRY(BB_ALLOCATE(1, &out->own_devices));
+    *out->own_devices = *pass->devices;
+    out->own_devices->opened[BB_DEVICE_CUDA] = NULL;
+    out->devices = out->own_devices;
+    if (!pass->repeats) {
+        BB_TRY(BB_ALLOCATE(problem->scored_wafers * windows, &out->reference_windows));
+    }
+    BB_TRY(BB_ALLOCATE(windows, &out->windows));
+    BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->rows));
+    BB_TRY(BB_ALLOCATE(problem->slit.field_points, &out->reference_rows));
+    BB_TRY(BB_ALLOCATE(problem->scan->light_steps, &out->window_rows));
+    BB_TRY(bb_device_open(BB_DEVICE_CUDA, ordinal, &out->own_devices->opened[BB_DEVICE_CUDA]));
+    BB_TRY(bb_wafer_gpu_open(problem, out->own_devices->opened[BB_DEVICE_CUDA], &out->gpu));
+done:
+    return status;
+}
+
+static void release_other(const bb_wafer_pass *pass, bb_wafer_pass *other)
+{
+    if (!pass->repeats) {
+        BB_RELEASE(&other->reference_windows);
+    }
+    BB_RELEASE(&other->windows);
+    BB_RELEASE(&other->rows);
+    BB_RELEASE(&other->reference_rows);
+    BB_RELEASE(&other->window_rows);
+    bb_narrow_problems_release(&other->narrow);
+    bb_wafer_gpu_release(&other->gpu);
+    if (other->own_devices != NULL) {
+        bb_device_close(&other->own_devices->opened[BB_DEVICE_CUDA]);
+        BB_RELEASE(&other->own_devices);
+    }
+}
+
+// Energies are counted one GPU at a time, and processes have one each.
+static bb_status open_others(bb_wafer_pass *pass)
+{
+    bb_status status = BB_OK;
+    const bb_index there = bb_device_count(BB_DEVICE_CUDA, NULL, 0);
+    bb_index wanted = pass->study->response.gpus;
+    BB_REQUIRE(wanted <= there, BB_DEVICE, "response.gpus: %td, this host has %td", wanted, there);
+    wanted = wanted < pass->problem->scored_count ? wanted : pass->problem->scored_count;
+    if (wanted > 1 && bb_team_joined()->size == 1 && !bb_energy_is_wanted()) {
+        BB_TRY(BB_ZEROED(wanted - 1, &pass->others));
+        for (; pass->other_count < wanted - 1; ++pass->other_count) {
+            status = open_other(pass, pass->other_count + 1, &pass->others[pass->other_count]);
+            if (status != BB_OK) {
+                release_other(pass, &pass->others[pass->other_count]);
+                goto done;
+            }
+        }
+    }
+done:
+    return status;
 }
 
 // Rows are made where the reference computes, if they can be.
@@ -42,6 +114,7 @@ static bb_status open_gpu(bb_wafer_work *work, bb_wafer_pass *out)
         return BB_OK;
     }
     BB_TRY(bb_wafer_gpu_open(work->problem, device, &out->gpu));
+    BB_TRY(open_others(out));
 done:
     return status;
 }
@@ -75,6 +148,10 @@ done:
 
 void bb_wafer_pass_release(bb_wafer_pass *pass)
 {
+    for (bb_index i = 0; i < pass->other_count; ++i) {
+        release_other(pass, &pass->others[i]);
+    }
+    BB_RELEASE(&pass->others);
     BB_RELEASE(&pass->reference_windows);
     BB_RELEASE(&pass->windows);
     BB_RELEASE(&pass->inputs);
@@ -176,7 +253,7 @@ typedef struct evaluation_list {
     bb_wafer_evaluation **items; // [count]
     wafer_part *totals;          // [count] what stood there before a field
     wafer_part *parts;           // [part_count][count] of fields that are not added yet
-    bb_index part_count;         // fields and axes; 1 where each is added at once
+    bb_index part_count;         // most of them at a time
 } evaluation_list;
 
 static wafer_part *part_of(const evaluation_list *list, bb_index matrix, bb_index item)
@@ -184,7 +261,7 @@ static wafer_part *part_of(const evaluation_list *list, bb_index matrix, bb_inde
     return &list->parts[matrix % list->part_count * list->count + item];
 }
 
-static bb_status list_evaluations(const bb_wafer_task *tasks, bb_index count, bb_index matrices,
+static bb_status list_evaluations(const bb_wafer_task *tasks, bb_index count, bb_index together,
                                   evaluation_list *out)
 {
     bb_status status = BB_OK;
@@ -194,7 +271,7 @@ static bb_status list_evaluations(const bb_wafer_task *tasks, bb_index count, bb
     }
     BB_TRY(BB_ALLOCATE(items, &out->items));
     BB_TRY(BB_ZEROED(items, &out->totals));
-    out->part_count = bb_team_joined()->size > 1 ? matrices : 1;
+    out->part_count = together;
     BB_TRY(BB_ZEROED(out->part_count * items, &out->parts));
     for (bb_index t = 0; t < count; ++t) {
         for (bb_index draw = 0; draw < tasks[t].pipeline->draws; ++draw) {
@@ -272,38 +349,163 @@ static void go_on(const bb_wafer_pass *pass, bb_index matrix, bb_field_job *work
         work->field == 0 ? 0 : work->first_point + pass->problem->dwells[before]->count;
 }
 
+// What another GPU does of a pass: copies of the tasks, whose evaluations grow by themselves and
+// place displacements among those of all.
+typedef struct lane {
+    bb_wafer_pass *pass;
+    bb_index count;
+    bb_wafer_task *tasks;             // [count]
+    bb_wafer_evaluation *evaluations; // [count]
+    evaluation_list list;             // of those; parts are all lanes'
+    bb_field_job work;
+    bb_side_thread *thread;
+} lane;
+
+// Without the displacements, which the evaluation that is copied owns.
+static bb_status copy_numbers(const bb_wafer_evaluation *evaluation, bb_wafer_evaluation *out)
+{
+    bb_status status = BB_OK;
+    *out = *evaluation;
+    out->wafers = NULL;
+    out->drawn = NULL;
+    BB_TRY(BB_ALLOCATE(out->wafer_count, &out->wafers));
+    memcpy(out->wafers, evaluation->wafers, (size_t)out->wafer_count * sizeof *out->wafers);
+    BB_TRY(BB_ZEROED(out->drawn_count, &out->drawn));
+    for (bb_index d = 0; d < out->drawn_count; ++d) {
+        BB_TRY(copy_numbers(&evaluation->drawn[d], &out->drawn[d]));
+    }
+done:
+    return status;
+}
+
+static void release_numbers(bb_wafer_evaluation *evaluation)
+{
+    for (bb_index d = 0; evaluation->drawn != NULL && d < evaluation->drawn_count; ++d) {
+        release_numbers(&evaluation->drawn[d]);
+    }
+    BB_RELEASE(&evaluation->drawn);
+    BB_RELEASE(&evaluation->wafers);
+}
+
+static void release_lanes(bb_index count, lane *lanes)
+{
+    for (bb_index i = 0; lanes != NULL && i < count; ++i) {
+        for (bb_index t = 0; lanes[i].evaluations != NULL && t < lanes[i].count; ++t) {
+            release_numbers(&lanes[i].evaluations[t]);
+        }
+        lanes[i].list.part_count = 0; // parts are the pass's
+        lanes[i].list.parts = NULL;
+        release_list(&lanes[i].list);
+        BB_RELEASE(&lanes[i].tasks);
+        BB_RELEASE(&lanes[i].evaluations);
+    }
+}
+
+static bb_status make_lane(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
+                           const evaluation_list *list, lane *out)
+{
+    bb_status status = BB_OK;
+    out->pass = pass;
+    out->count = count;
+    BB_TRY(BB_ALLOCATE(count, &out->tasks));
+    BB_TRY(BB_ZEROED(count, &out->evaluations));
+    memcpy(out->tasks, tasks, (size_t)count * sizeof *tasks);
+    for (bb_index t = 0; t < count; ++t) {
+        BB_TRY(copy_numbers(tasks[t].evaluation, &out->evaluations[t]));
+        out->tasks[t].evaluation = &out->evaluations[t];
+    }
+    BB_TRY(list_evaluations(out->tasks, count, 1, &out->list));
+    BB_RELEASE(&out->list.parts);
+    out->list.parts = list->parts;
+    out->list.part_count = list->part_count;
+done:
+    return status;
+}
+
+static bb_wafer_evaluation *truth_of(const bb_wafer_pass *pass, const bb_wafer_task *tasks,
+                                     bb_index count)
+{
+    bb_wafer_evaluation *found = NULL;
+    for (bb_index t = 0; t < count; ++t) {
+        found = tasks[t].pipeline == pass->reference ? tasks[t].evaluation : found;
+    }
+    return found;
+}
+
+static bb_status run_lane(void *context, bb_index index)
+{
+    lane *self = context;
+    (void)index;
+    return run_part(self->pass, self->tasks, self->count, self->work, &self->list);
+}
+
+// Consecutive fields and axes, one by each GPU: `works` [together].
+static bb_status run_round(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
+                           const bb_field_job *works, bb_index together, lane *lanes,
+                           evaluation_list *list)
+{
+    bb_status status = BB_OK;
+    for (bb_index i = 1; i < together; ++i) {
+        lane *other = &lanes[i - 1];
+        other->work = works[i];
+        other->work.evaluation = truth_of(other->pass, other->tasks, other->count);
+        BB_TRY(bb_side_thread_start(run_lane, other, &other->thread));
+    }
+    BB_TRY(run_part(pass, tasks, count, works[0], list));
+done:
+    for (bb_index i = 1; i < together; ++i) {
+        const bb_status joined = bb_side_thread_join(&lanes[i - 1].thread);
+        status = status == BB_OK ? joined : status;
+    }
+    return status;
+}
+
 bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count)
 {
     bb_status status = BB_OK;
+    enum { MOST = BB_WAFER_GPUS };
     const bb_team *team = bb_team_joined();
     const bb_index matrices = pass->study->response.axes.count * pass->problem->scored_count;
+    const bb_index together = 1 + pass->other_count;
     bb_restart *restart = team->size > 1 ? NULL : pass->restart; // else parts are all over
     const char *doing = pass->referred ? "searching" : "computing";
-    bb_field_job work = {.pipeline = pass->reference};
+    bb_field_job work = {.pipeline = pass->reference, .evaluation = truth_of(pass, tasks, count)};
+    bb_field_job works[MOST];
+    lane *lanes = NULL;
     evaluation_list list = {0};
-    BB_TRY(list_evaluations(tasks, count, matrices, &list));
-    pass->gpu.inputs = NULL; // narrow ones may be others by now
-    for (bb_index t = 0; t < count; ++t) {
-        work.evaluation =
-            tasks[t].pipeline == pass->reference ? tasks[t].evaluation : work.evaluation;
-    }
     BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
                "%td tasks, expected the reference among those of the first pass alone", count);
+    BB_TRY(list_evaluations(tasks, count, team->size > 1 ? matrices : together, &list));
     bb_wafer_products products = {
         pass->study, pass->problem->point_count, list.count, list.items, 0, matrices};
     BB_TRY(bb_wafer_products_load(restart, &products));
-    for (bb_index matrix = 0; matrix < matrices; ++matrix) {
-        go_on(pass, matrix, &work);
+    BB_TRY(BB_ZEROED(pass->other_count, &lanes));
+    pass->gpu.inputs = NULL; // narrow ones may be others by now
+    for (bb_index i = 0; i < pass->other_count; ++i) {
+        pass->others[i].gpu.inputs = NULL;
+        BB_TRY(make_lane(&pass->others[i], tasks, count, &list, &lanes[i]));
+    }
+    for (bb_index matrix = 0, taken = 0; matrix < matrices; matrix += taken) {
+        for (taken = 0; taken < together && matrix + taken < matrices; ++taken) {
+            go_on(pass, matrix + taken, &work);
+            works[taken] = work;
+            if (matrix + taken < products.done) { // not a round
+                ++taken;
+                break;
+            }
+        }
         if (matrix < products.done) {
             continue;
         }
         bb_log_progress(doing, matrix, matrices);
         if (matrix % team->size == team->rank) {
-            BB_TRY(run_part(pass, tasks, count, work, &list));
+            BB_TRY(run_round(pass, tasks, count, works, taken, lanes, &list));
+        }
+        for (bb_index i = 0; team->size == 1 && i < taken; ++i) {
+            BB_TRY(add_part(pass, &works[i], 0, &list));
         }
         if (team->size == 1) {
-            BB_TRY(add_part(pass, &work, 0, &list));
-            products.done = matrix + 1;
+            products.done = matrix + taken;
             BB_TRY(bb_wafer_products_save(restart, products.done == matrices, &products));
         }
     }
@@ -314,6 +516,8 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     bb_log_progress(doing, matrices, matrices);
     pass->referred = true;
 done:
+    release_lanes(pass->other_count, lanes);
+    BB_RELEASE(&lanes);
     release_list(&list);
     return status;
 }

@@ -14,7 +14,7 @@
 #include "sim/wafer/heat/wafer_heating.h"
 #include "sim/wafer/wafer_rows.h"
 
-enum { BB_WAFER_AXES = 3, BB_WAFER_PLACED = 4 };
+enum { BB_WAFER_AXES = 3, BB_WAFER_PLACED = 4, BB_WAFER_GPUS = BB_RESPONSE_GPUS };
 
 enum {
     BB_CERTIFICATE_PER_OCTAVE = 64,
@@ -226,6 +226,9 @@ typedef struct bb_wafer_pass {
     bb_row_certificate *rows, *reference_rows; ///< [field_points] of one axis and field
     bb_index *window_rows;                     ///< [light_steps] first row of a window
     bb_narrow_problems narrow;
+    struct bb_wafer_pass *others; ///< [other_count] by further GPUs
+    bb_index other_count;
+    bb_product_devices *own_devices; ///< of one of those
 } bb_wafer_pass;
 
 /// Makes room. The work stays the caller's, and in place. Errors: BB_MEMORY.

@@ -69,6 +69,33 @@ TEST(a_second_run_has_the_same_bits)
     check_same_digest(first, second);
 }
 
+// Each GPU takes fields and axes of its own, which are added in their order.
+TEST(two_gpus_have_the_bits_of_one)
+{
+    static const driver_case by_two = {CONFIG_WAFER_SMALL,
+                                       {"device=cuda", CODED, "response.gpus=2"}};
+    if (bb_device_count(BB_DEVICE_CUDA, NULL, 0) < 2) {
+        print_message("one GPU: not compared\n");
+        return;
+    }
+    autoptr(bb_results) one = driver_results(&coded_on_gpu);
+    autoptr(bb_results) two = driver_results(&by_two);
+    check_same_digest(one, two);
+}
+
+// Storage without an encoder there is coded from a copy of the GPU's rows.
+TEST(host_codecs_take_the_rows_of_the_gpu)
+{
+#define ZFP                                                                                        \
+    "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
+    "{name: zfp, storage: {codec: zfp, mode: reversible, dimensions: 2}, multiply: fp32, "         \
+    "accumulate: fp64}, {name: narrow, heat: fp32, rows: {storage: fp32, arithmetic: fp64}, "      \
+    "storage: fp32, multiply: fp32, accumulate: fp64}]"
+    static const driver_case here = {CONFIG_WAFER_SMALL, {"device=cpu", ZFP}};
+    static const driver_case there = {CONFIG_WAFER_SMALL, {"device=cuda", ZFP}};
+    compare(&here, &there);
+}
+
 // sm_90 or portable, as the device says of itself.
 TEST(the_file_names_the_kernels)
 {
