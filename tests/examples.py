@@ -137,6 +137,17 @@ def wafer_error():
     assert f"pipeline {best}:" in text, text
 
 
+def wafer_map():
+    text = example("wafer_error_map.py", "wafer.h5", "map.svg")
+    picture = (FOLDER / "map.svg").read_text(encoding="utf-8")
+    assert "11 maps of 3 fields" in text and picture.count("<rect") == 33 and picture.count("<circle") == 11, text
+    least, largest = (float(n) for n in re.search(r">bfp8</text>\n<text[^>]*>(\S+) to (\S+) nm<", picture).groups())
+    fields = xarray.open_dataset(FOLDER / "wafer.h5", group="results").field_m3s_nm.sel(
+        pipeline="bfp8", error="numerical", direction="vector")
+    close(least, float(fields.min()), 2)
+    close(largest, float(fields.max()), 2)
+
+
 def sweep_worst():
     text = example("sweep_worst_by_pipeline.py", "doses.h5")
     assert "5 points: 5 done" in text, text
@@ -160,9 +171,10 @@ def main():
     walk_through()
     ao_strehl()
     wafer_error()
+    wafer_map()
     sweep_worst()
     known = {"walk_through.py", "ao_strehl_by_pipeline.py", "wafer_error_by_field.py",
-             "sweep_worst_by_pipeline.py"}
+             "wafer_error_map.py", "sweep_worst_by_pipeline.py"}
     lone = {path.name for path in (SOURCE / "examples").glob("*.py")} - known
     assert not lone, f"not run: {lone}"
     # Files that the small studies make have what the quick ones do not: operators, a product.
