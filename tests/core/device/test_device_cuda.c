@@ -42,6 +42,32 @@ TEST(memory_is_page_locked)
     BB_RELEASE(&block);
 }
 
+// What is kept counts as free, serves what is a little smaller, and goes where it is needed.
+TEST(released_blocks_serve_the_next)
+{
+    const size_t bytes = (size_t)64 << 20;
+    bb_device_report before;
+    bb_device_report after;
+    void *first = NULL;
+    void *second = NULL;
+    check_ok(bb_device_allocate(device_under_test, bytes, &first));
+    void *address = first;
+    bb_device_release(device_under_test, &first);
+    assert_null(first);
+    check_ok(bb_device_describe(device_under_test, &before));
+    check_ok(bb_device_allocate(device_under_test, bytes / 2, &second)); // too small for the block
+    assert_ptr_not_equal(second, address);
+    check_ok(bb_device_allocate(device_under_test, bytes - bytes / 16, &first));
+    assert_ptr_equal(first, address);
+    bb_device_release(device_under_test, &first);
+    bb_device_release(device_under_test, &second);
+    check_ok(bb_device_describe(device_under_test, &after));
+    assert_true(after.free_memory_bytes + bytes / 8 >= before.free_memory_bytes);
+    // All that is free can be had in one block.
+    check_ok(bb_device_allocate(device_under_test, after.free_memory_bytes / 16 * 15, &first));
+    bb_device_release(device_under_test, &first);
+}
+
 // The environment is read once: a process of its own, made before the first call of CUDA.
 static int refuse_other_wishes(void)
 {
