@@ -35,8 +35,7 @@ static bb_status take_buffer(const bb_transfer *transfer, void **out)
         *out = spares.buffers[--spares.count];
     }
     (void)pthread_mutex_unlock(&spares.lock);
-    return *out != NULL ? BB_OK
-                        : bb_device_host_allocate(transfer->device, transfer->bytes, out);
+    return *out != NULL ? BB_OK : bb_device_host_allocate(transfer->device, transfer->bytes, out);
 }
 
 static void leave_buffer(const bb_transfer *transfer, void **buffer)

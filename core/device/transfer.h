@@ -15,8 +15,8 @@ extern "C" {
 
 typedef struct bb_transfer bb_transfer;
 
-/// Takes two buffers of `bytes` each, 0: 32 MiB, which on cuda serve later transfers too. Errors: BB_MEMORY. Owner: the caller, who destroys
-/// it before closing the device.
+/// Takes two buffers of `bytes` each, 0: 32 MiB, which on cuda serve later transfers too. Errors:
+/// BB_MEMORY. Owner: the caller, who destroys it before closing the device.
 BB_CHECKED bb_status bb_transfer_create(bb_device *device, size_t bytes, bb_transfer **out);
 void bb_transfer_destroy(bb_transfer **transfer);
 

@@ -193,7 +193,8 @@ static double edge_x(const bb_response *response, const point *sample, bb_index 
     const double x = as_computed(response, line_x(grid, sample, k));
     const double low = as_computed(response, line_y(grid, sample, row));
     const double high = as_computed(response, line_y(grid, sample, row + 1));
-    return as_computed(response, bb_radial_integrand_edge(&response->membrane.integrand, x, low, high));
+    return as_computed(response,
+                       bb_radial_integrand_edge(&response->membrane.integrand, x, low, high));
 }
 
 static double edge_y(const bb_response *response, const point *sample, bb_index k, bb_index column)
@@ -202,7 +203,8 @@ static double edge_y(const bb_response *response, const point *sample, bb_index 
     const double y = as_computed(response, line_y(grid, sample, k));
     const double low = as_computed(response, line_x(grid, sample, column));
     const double high = as_computed(response, line_x(grid, sample, column + 1));
-    return as_computed(response, bb_radial_integrand_edge(&response->membrane.integrand, y, low, high));
+    return as_computed(response,
+                       bb_radial_integrand_edge(&response->membrane.integrand, y, low, high));
 }
 
 static void fill_x(const bb_response *response, const point *sample, bb_index first, bb_index count,
