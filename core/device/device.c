@@ -164,6 +164,16 @@ bb_status bb_device_fetch(bb_device *device, void *to_host, const void *source, 
     return bytes == 0 ? BB_OK : device->ops->fetch(device->state, to_host, source, bytes);
 }
 
+bb_status bb_device_allocate_copy(bb_device *device, const void *from_host, size_t bytes,
+                                  void **out)
+{
+    bb_status status = BB_OK;
+    BB_TRY(bb_device_allocate(device, bytes, out));
+    BB_TRY(bb_device_upload(device, *out, from_host, bytes));
+done:
+    return status;
+}
+
 bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,
                            void *arguments)
 {

@@ -167,6 +167,11 @@ BB_CHECKED bb_status bb_device_download(bb_device *device, void *to_host, const 
 BB_CHECKED bb_status bb_device_fetch(bb_device *device, void *to_host, const void *source,
                                      size_t bytes);
 
+/// Device memory with a copy of `bytes` of the host's, in the device's order of work. Errors: those
+/// of bb_device_allocate and bb_device_upload. Owner of `*out`: the caller, on failure too.
+BB_CHECKED bb_status bb_device_allocate_copy(bb_device *device, const void *from_host, size_t bytes,
+                                             void **out);
+
 /// Runs a kernel over `items` items. Errors: BB_UNSUPPORTED where the kernel has no form on this
 /// device, BB_DEVICE where the launch fails.
 BB_CHECKED bb_status bb_device_launch(bb_device *device, const bb_kernel *kernel, bb_index items,

@@ -62,24 +62,18 @@ const char *bb_device_rows_absent(const bb_wafer_problem *problem)
     return NULL;
 }
 
-static bb_status upload_new(bb_device *device, const void *from, size_t bytes, void **out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_device_allocate(device, bytes, out));
-    BB_TRY(bb_device_upload(device, *out, from, bytes));
-done:
-    return status;
-}
-
 static bb_status upload_sparse(bb_device *device, const bb_csr *matrix, sparse *out)
 {
     bb_status status = BB_OK;
     const size_t count = (size_t)matrix->row_start[matrix->rows];
     out->rows = matrix->rows;
-    BB_TRY(upload_new(device, matrix->row_start,
-                      (size_t)(matrix->rows + 1) * sizeof *matrix->row_start, &out->start));
-    BB_TRY(upload_new(device, matrix->column, count * sizeof *matrix->column, &out->column));
-    BB_TRY(upload_new(device, matrix->value, count * sizeof *matrix->value, &out->value));
+    BB_TRY(bb_device_allocate_copy(device, matrix->row_start,
+                                   (size_t)(matrix->rows + 1) * sizeof *matrix->row_start,
+                                   &out->start));
+    BB_TRY(bb_device_allocate_copy(device, matrix->column, count * sizeof *matrix->column,
+                                   &out->column));
+    BB_TRY(
+        bb_device_allocate_copy(device, matrix->value, count * sizeof *matrix->value, &out->value));
     BB_TRY(bb_device_wait(device));
 done:
     return status;
@@ -216,8 +210,9 @@ done:
 
 static bb_status upload_table(bb_device *device, const bb_radial_table *table, void **out)
 {
-    return upload_new(device, table->terms,
-                      (size_t)(BB_RADIAL_TERMS * table->intervals) * sizeof *table->terms, out);
+    return bb_device_allocate_copy(
+        device, table->terms, (size_t)(BB_RADIAL_TERMS * table->intervals) * sizeof *table->terms,
+        out);
 }
 
 static bb_status create_kernel(bb_device_rows *rows)
@@ -225,8 +220,8 @@ static bb_status create_kernel(bb_device_rows *rows)
     bb_status status = BB_OK;
     const bb_response *response = rows->problem->response;
     const bb_temperature_grid *grid = rows->problem->grid;
-    BB_TRY(upload_new(rows->device, grid->area, (size_t)grid->cell_count * sizeof *grid->area,
-                      &rows->area));
+    BB_TRY(bb_device_allocate_copy(rows->device, grid->area,
+                                   (size_t)grid->cell_count * sizeof *grid->area, &rows->area));
     BB_TRY(upload_table(rows->device, &response->membrane.integrand.far, &rows->membrane));
     BB_TRY(upload_table(rows->device, &response->membrane.integrand.smooth, &rows->near_membrane));
     BB_TRY(upload_table(rows->device, &response->height.integrand.far, &rows->height));
@@ -484,8 +479,8 @@ static bb_status integrate_field(bb_device_rows *rows, const points *field, doub
                               &cells));
         }
     }
-    BB_TRY(
-        upload_new(rows->device, place, 2 * (size_t)field->count * sizeof *place, &device_place));
+    BB_TRY(bb_device_allocate_copy(rows->device, place, 2 * (size_t)field->count * sizeof *place,
+                                   &device_place));
     bb_radial_rows_task task = {
         .integrand =
             height ? on_device(&response->height.integrand, rows->near_height, rows->height)

@@ -41,15 +41,6 @@ struct bb_factor_solve {
     int32_t *reached;     // [unknowns] rows of x that are reached, in order
 };
 
-static bb_status upload_new(bb_device *device, const void *from, size_t bytes, void **out)
-{
-    bb_status status = BB_OK;
-    BB_TRY(bb_device_allocate(device, bytes, out));
-    BB_TRY(bb_device_upload(device, *out, from, bytes));
-done:
-    return status;
-}
-
 // Supernodes, their rows as 32-bit numbers on the device, and who is above whom.
 static bb_status lay_out(const bb_supernodes *factor, bb_factor_solve *out)
 {
@@ -81,7 +72,8 @@ static bb_status lay_out(const bb_supernodes *factor, bb_factor_solve *out)
         out->parent[s] =
             tile->rows > tile->columns ? out->of[factor->row[tile->row + tile->columns]] : -1;
     }
-    BB_TRY(upload_new(out->device, rows, (size_t)factor->row_count * sizeof *rows, &out->rows));
+    BB_TRY(bb_device_allocate_copy(out->device, rows, (size_t)factor->row_count * sizeof *rows,
+                                   &out->rows));
 done:
     BB_RELEASE(&rows);
     return status;
@@ -132,7 +124,8 @@ static bb_status plan_back(bb_factor_solve *out)
             tile->column = (int32_t)t * (target->small ? BB_FACTOR_SMALL : BB_FACTOR_LARGE);
         }
     }
-    BB_TRY(upload_new(out->device, tiles, (size_t)tile_count * sizeof *tiles, &out->tiles));
+    BB_TRY(bb_device_allocate_copy(out->device, tiles, (size_t)tile_count * sizeof *tiles,
+                                   &out->tiles));
 done:
     BB_RELEASE(&level);
     BB_RELEASE(&tiles);
@@ -178,7 +171,7 @@ static bb_status upload_values(const bb_supernodes *factor, bb_factor_solve *out
     BB_TRY(BB_ALLOCATE(factor->value_count, &work.values));
     BB_TRY(bb_thread_copy(work.values, factor->value, bytes));
     BB_TRY(bb_thread_for(out->supernodes, invert, &work));
-    BB_TRY(upload_new(out->device, work.values, bytes, &out->values));
+    BB_TRY(bb_device_allocate_copy(out->device, work.values, bytes, &out->values));
     BB_TRY(bb_device_wait(out->device));
 done:
     BB_RELEASE(&work.values);
@@ -279,9 +272,9 @@ bb_status bb_factor_solve_add(bb_device *device, const bb_csr *entries, bb_index
             rows[i] = (int32_t)r;
         }
     }
-    BB_TRY(upload_new(device, rows, (size_t)count * sizeof *rows, &row));
-    BB_TRY(upload_new(device, entries->column, (size_t)count * sizeof *rows, &column));
-    BB_TRY(upload_new(device, entries->value, (size_t)count * sizeof(double), &value));
+    BB_TRY(bb_device_allocate_copy(device, rows, (size_t)count * sizeof *rows, &row));
+    BB_TRY(bb_device_allocate_copy(device, entries->column, (size_t)count * sizeof *rows, &column));
+    BB_TRY(bb_device_allocate_copy(device, entries->value, (size_t)count * sizeof(double), &value));
     bb_entries_task task = {row, column, value, row_stride, column_stride, out};
     BB_TRY(bb_device_launch(device, &add_kernel, count, &task));
     BB_TRY(bb_device_wait(device));
@@ -344,8 +337,8 @@ bb_status bb_factor_solve_run(bb_factor_solve *solve, const bb_csr *right, doubl
     const size_t saved_bytes = (size_t)solve->supernodes * sizeof *solve->first_saved;
     BB_TRY(make_room(solve, count * width * (bb_index)sizeof *x));
     BB_TRY(bb_device_upload(solve->device, solve->saved, solve->first_saved, saved_bytes));
-    BB_TRY(
-        upload_new(solve->device, solve->reached, (size_t)count * sizeof *solve->reached, &places));
+    BB_TRY(bb_device_allocate_copy(solve->device, solve->reached,
+                                   (size_t)count * sizeof *solve->reached, &places));
     bb_rows_task rows = {places, width, x, NULL};
     bb_factor_task task = {.values = solve->values,
                            .rows = solve->rows,
