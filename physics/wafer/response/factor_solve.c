@@ -11,13 +11,19 @@
 static const bb_kernel forward_kernel = {.name = "factor_forward",
                                          .grain = 1,
                                          .run[BB_DEVICE_CUDA] =
-                                             BB_CUDA_TWIN(bb_factor_forward_cuda)};
-static const bb_kernel back_kernel = {
-    .name = "factor_back", .grain = 1, .run[BB_DEVICE_CUDA] = BB_CUDA_TWIN(bb_factor_back_cuda)};
-static const bb_kernel add_kernel = {
-    .name = "entries_add", .grain = 1, .run[BB_DEVICE_CUDA] = BB_CUDA_TWIN(bb_entries_add_cuda)};
-static const bb_kernel save_kernel = {
-    .name = "rows_save", .grain = 1, .run[BB_DEVICE_CUDA] = BB_CUDA_TWIN(bb_rows_save_cuda)};
+                                             BB_CUDA_TWIN(bb_factor_solve_forward_cuda)};
+static const bb_kernel back_kernel = {.name = "factor_back",
+                                      .grain = 1,
+                                      .run[BB_DEVICE_CUDA] =
+                                          BB_CUDA_TWIN(bb_factor_solve_back_cuda)};
+static const bb_kernel add_kernel = {.name = "entries_add",
+                                     .grain = 1,
+                                     .run[BB_DEVICE_CUDA] =
+                                         BB_CUDA_TWIN(bb_factor_solve_add_entries_cuda)};
+static const bb_kernel save_kernel = {.name = "rows_save",
+                                      .grain = 1,
+                                      .run[BB_DEVICE_CUDA] =
+                                          BB_CUDA_TWIN(bb_factor_solve_save_rows_cuda)};
 
 // Tiles of one level and size, one behind the other.
 typedef struct launch {

@@ -73,8 +73,8 @@ typedef struct bb_factor_task {
 enum { BB_FACTOR_SMALL = 16, BB_FACTOR_LARGE = 64 };
 
 /// `items` of the first: rows below the supernode; of the second: tiles.
-bb_status bb_factor_forward_cuda(bb_queue *queue, bb_index begin, bb_index items, void *task);
-bb_status bb_factor_back_cuda(bb_queue *queue, bb_index begin, bb_index items, void *task);
+bb_status bb_factor_solve_forward_cuda(bb_queue *queue, bb_index begin, bb_index items, void *task);
+bb_status bb_factor_solve_back_cuda(bb_queue *queue, bb_index begin, bb_index items, void *task);
 
 /// Entries of a sparse matrix added to a dense one, out[row * row_stride + column * column_stride]:
 /// right-hand sides, and what single points add to rows.
@@ -84,7 +84,8 @@ typedef struct bb_entries_task {
     bb_index row_stride, column_stride;
     double *out;
 } bb_entries_task;
-bb_status bb_entries_add_cuda(bb_queue *queue, bb_index begin, bb_index items, void *task);
+bb_status bb_factor_solve_add_entries_cuda(bb_queue *queue, bb_index begin, bb_index items,
+                                           void *task);
 
 /// Copies rows of x between places: `items` rows of [width].
 typedef struct bb_rows_task {
@@ -93,7 +94,8 @@ typedef struct bb_rows_task {
     double *x;
     double *own; ///< [items][width], or NULL: rows of x are set to zero
 } bb_rows_task;
-bb_status bb_rows_save_cuda(bb_queue *queue, bb_index begin, bb_index items, void *task);
+bb_status bb_factor_solve_save_rows_cuda(bb_queue *queue, bb_index begin, bb_index items,
+                                         void *task);
 
 #ifdef __cplusplus
 }

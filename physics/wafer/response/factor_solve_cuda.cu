@@ -204,8 +204,8 @@ unsigned parts(bb_index items, bb_index of)
 
 } // namespace
 
-extern "C" bb_status bb_factor_forward_cuda(bb_queue *queue, bb_index begin, bb_index items,
-                                            void *arguments)
+extern "C" bb_status bb_factor_solve_forward_cuda(bb_queue *queue, bb_index begin, bb_index items,
+                                                  void *arguments)
 {
     const bb_factor_task *task = static_cast<const bb_factor_task *>(arguments);
     using S = large_shape;
@@ -216,8 +216,8 @@ extern "C" bb_status bb_factor_forward_cuda(bb_queue *queue, bb_index begin, bb_
     return BB_OK;
 }
 
-extern "C" bb_status bb_factor_back_cuda(bb_queue *queue, bb_index begin, bb_index items,
-                                         void *arguments)
+extern "C" bb_status bb_factor_solve_back_cuda(bb_queue *queue, bb_index begin, bb_index items,
+                                               void *arguments)
 {
     const bb_factor_task *task = static_cast<const bb_factor_task *>(arguments);
     const unsigned tiles = static_cast<unsigned>(items);
@@ -234,8 +234,8 @@ extern "C" bb_status bb_factor_back_cuda(bb_queue *queue, bb_index begin, bb_ind
     return BB_OK;
 }
 
-extern "C" bb_status bb_entries_add_cuda(bb_queue *queue, bb_index begin, bb_index items,
-                                         void *arguments)
+extern "C" bb_status bb_factor_solve_add_entries_cuda(bb_queue *queue, bb_index begin,
+                                                      bb_index items, void *arguments)
 {
     const bb_entries_task *task = static_cast<const bb_entries_task *>(arguments);
     (void)begin;
@@ -244,8 +244,8 @@ extern "C" bb_status bb_entries_add_cuda(bb_queue *queue, bb_index begin, bb_ind
     return BB_OK;
 }
 
-extern "C" bb_status bb_rows_save_cuda(bb_queue *queue, bb_index begin, bb_index items,
-                                       void *arguments)
+extern "C" bb_status bb_factor_solve_save_rows_cuda(bb_queue *queue, bb_index begin, bb_index items,
+                                                    void *arguments)
 {
     const bb_rows_task *task = static_cast<const bb_rows_task *>(arguments);
     (void)begin;

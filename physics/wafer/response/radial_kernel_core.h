@@ -53,14 +53,14 @@ typedef struct bb_radial_integrand {
 
 /// Points of the rule for a piece whose middle lies `distance` sides away, outside BB_RADIAL_NEAR.
 BB_DEVICE_FUNCTION
-int bb_radial_points(double distance)
+int bb_radial_kernel_points(double distance)
 {
     return distance < BB_RADIAL_FOUR_POINTS ? 4 : distance < BB_RADIAL_THREE_POINTS ? 3 : 2;
 }
 
 /// Point `k` of the rule of `count`, on [-1, 1], and its weight.
 BB_DEVICE_FUNCTION
-double bb_radial_node(int count, int k)
+double bb_radial_kernel_node(int count, int k)
 {
     const double outer = count == 4   ? 0.86113631159405257522
                          : count == 3 ? 0.77459666924148337704
@@ -70,7 +70,7 @@ double bb_radial_node(int count, int k)
     return 2 * k < count - 1 ? -magnitude : magnitude;
 }
 BB_DEVICE_FUNCTION
-double bb_radial_weight(int count, int k)
+double bb_radial_kernel_weight(int count, int k)
 {
     const bool outer = k == 0 || k == count - 1;
     return count == 4   ? (outer ? 0.34785484513745385737 : 0.65214515486254614263)
@@ -89,7 +89,7 @@ double bb_radial_weight(int count, int k)
 
 // J_0 .. J_2 from 0 to y at distance x; odd in y, even in x, 0 at y = 0.
 BB_DEVICE_FUNCTION
-void bb_radial_log_edge(double x, double y, double moments[BB_LOG_MOMENTS])
+void bb_radial_kernel_log_edge(double x, double y, double moments[BB_LOG_MOMENTS])
 {
     double xx = x * x;
     double yy = y * y;
@@ -107,7 +107,7 @@ void bb_radial_log_edge(double x, double y, double moments[BB_LOG_MOMENTS])
 
 // C_0 .. C_2 over [0, x] x [0, y]; odd in both.
 BB_DEVICE_FUNCTION
-void bb_radial_log_corner(double x, double y, double moments[BB_LOG_MOMENTS])
+void bb_radial_kernel_log_corner(double x, double y, double moments[BB_LOG_MOMENTS])
 {
     double xx = x * x;
     double yy = y * y;
@@ -116,8 +116,8 @@ void bb_radial_log_corner(double x, double y, double moments[BB_LOG_MOMENTS])
                                     area * (xx * xx / 5.0 + 2.0 * xx * yy / 9.0 + yy * yy / 5.0)};
     double along_y[BB_LOG_MOMENTS];
     double along_x[BB_LOG_MOMENTS];
-    bb_radial_log_edge(x, y, along_y);
-    bb_radial_log_edge(y, x, along_x);
+    bb_radial_kernel_log_edge(x, y, along_y);
+    bb_radial_kernel_log_edge(y, x, along_x);
     for (int k = 0; k < BB_LOG_MOMENTS; ++k) {
         moments[k] = (x * along_y[k] + y * along_x[k] - 2.0 * plain[k]) / (2.0 * k + 2.0);
     }
@@ -125,67 +125,68 @@ void bb_radial_log_corner(double x, double y, double moments[BB_LOG_MOMENTS])
 
 // Whole cells beyond the reach of the short modes may be too long for the closed form.
 BB_DEVICE_FUNCTION
-bool bb_radial_is_far(const bb_radial_integrand *kernel, double side, double distance)
+bool bb_radial_integrand_is_far(const bb_radial_integrand *kernel, double side, double distance)
 {
     return distance >= BB_RADIAL_NEAR || side > kernel->split_side;
 }
 
 BB_DEVICE_FUNCTION
-double bb_radial_gauss_edge(const bb_radial_table *table, int points, double x, double y0,
+double bb_radial_table_edge(const bb_radial_table *table, int points, double x, double y0,
                             double y1)
 {
     double middle = 0.5 * (y0 + y1);
     double half = 0.5 * (y1 - y0);
     double sum = 0.0;
     for (int k = 0; k < points; ++k) {
-        double y = middle + half * bb_radial_node(points, k);
-        sum += bb_radial_weight(points, k) * bb_radial_table_at(table, sqrt(x * x + y * y));
+        double y = middle + half * bb_radial_kernel_node(points, k);
+        sum += bb_radial_kernel_weight(points, k) * bb_radial_table_at(table, sqrt(x * x + y * y));
     }
     return half * sum;
 }
 
 BB_DEVICE_FUNCTION
-double bb_radial_edge_piece(const bb_radial_integrand *kernel, double side, double x, double y0,
-                            double y1)
+double bb_radial_integrand_edge_piece(const bb_radial_integrand *kernel, double side, double x,
+                                      double y0, double y1)
 {
     double middle = 0.5 * (y0 + y1);
     double distance = sqrt(x * x + middle * middle) / side;
-    if (bb_radial_is_far(kernel, side, distance)) {
-        return bb_radial_gauss_edge(&kernel->far, bb_radial_points(distance), x, y0, y1);
+    if (bb_radial_integrand_is_far(kernel, side, distance)) {
+        return bb_radial_table_edge(&kernel->far, bb_radial_kernel_points(distance), x, y0, y1);
     }
     double low[BB_LOG_MOMENTS];
     double high[BB_LOG_MOMENTS];
-    bb_radial_log_edge(x, y0, low);
-    bb_radial_log_edge(x, y1, high);
+    bb_radial_kernel_log_edge(x, y0, low);
+    bb_radial_kernel_log_edge(x, y1, high);
     double singular = 0.0;
     for (int k = 0; k < BB_LOG_MOMENTS; ++k) {
         singular += kernel->logs[k] * (high[k] - low[k]);
     }
-    return bb_radial_gauss_edge(&kernel->smooth, 4, x, y0, y1) - 0.5 * singular;
+    return bb_radial_table_edge(&kernel->smooth, 4, x, y0, y1) - 0.5 * singular;
 }
 
 BB_DEVICE_FUNCTION
-double bb_radial_gauss_cell(const bb_radial_table *table, int points, double x0, double x1,
+double bb_radial_table_cell(const bb_radial_table *table, int points, double x0, double x1,
                             double y0, double y1)
 {
     double middle = 0.5 * (x0 + x1);
     double half = 0.5 * (x1 - x0);
     double sum = 0.0;
     for (int k = 0; k < points; ++k) {
-        sum +=
-            bb_radial_weight(points, k) *
-            bb_radial_gauss_edge(table, points, middle + half * bb_radial_node(points, k), y0, y1);
+        sum += bb_radial_kernel_weight(points, k) *
+               bb_radial_table_edge(table, points, middle + half * bb_radial_kernel_node(points, k),
+                                    y0, y1);
     }
     return half * sum;
 }
 
 BB_DEVICE_FUNCTION
-double bb_radial_cell_piece(const bb_radial_integrand *kernel, double side, double x0, double x1,
-                            double y0, double y1)
+double bb_radial_integrand_cell_piece(const bb_radial_integrand *kernel, double side, double x0,
+                                      double x1, double y0, double y1)
 {
     double distance = hypot(0.5 * (x0 + x1), 0.5 * (y0 + y1)) / side;
-    if (bb_radial_is_far(kernel, side, distance)) {
-        return bb_radial_gauss_cell(&kernel->far, bb_radial_points(distance), x0, x1, y0, y1);
+    if (bb_radial_integrand_is_far(kernel, side, distance)) {
+        return bb_radial_table_cell(&kernel->far, bb_radial_kernel_points(distance), x0, x1, y0,
+                                    y1);
     }
     double singular = 0.0;
     const double x[2] = {x0, x1};
@@ -194,17 +195,17 @@ double bb_radial_cell_piece(const bb_radial_integrand *kernel, double side, doub
         double moments[BB_LOG_MOMENTS];
         int i = corner & 1;
         int j = corner >> 1;
-        bb_radial_log_corner(x[i], y[j], moments);
+        bb_radial_kernel_log_corner(x[i], y[j], moments);
         for (int k = 0; k < BB_LOG_MOMENTS; ++k) {
             singular += (i == j ? 1.0 : -1.0) * kernel->logs[k] * moments[k];
         }
     }
-    return bb_radial_gauss_cell(&kernel->smooth, 4, x0, x1, y0, y1) - 0.5 * singular;
+    return bb_radial_table_cell(&kernel->smooth, 4, x0, x1, y0, y1) - 0.5 * singular;
 }
 
 // Pieces a side of a cell must be cut into at this distance.
 BB_DEVICE_FUNCTION
-int bb_radial_pieces_at(const bb_radial_integrand *kernel, double x, double y)
+int bb_radial_integrand_pieces_at(const bb_radial_integrand *kernel, double x, double y)
 {
     if (kernel->side <= kernel->split_side) {
         return 1;
@@ -218,12 +219,13 @@ int bb_radial_pieces_at(const bb_radial_integrand *kernel, double x, double y)
 BB_DEVICE_FUNCTION
 double bb_radial_integrand_edge(const bb_radial_integrand *kernel, double x, double y0, double y1)
 {
-    int pieces = bb_radial_pieces_at(kernel, x, 0.5 * (y0 + y1));
+    int pieces = bb_radial_integrand_pieces_at(kernel, x, 0.5 * (y0 + y1));
     double step = (y1 - y0) / pieces;
     double sum = 0.0;
     for (int k = 0; k < pieces; ++k) {
         double high = k == pieces - 1 ? y1 : y0 + (k + 1) * step;
-        sum += bb_radial_edge_piece(kernel, kernel->side / pieces, x, y0 + k * step, high);
+        sum +=
+            bb_radial_integrand_edge_piece(kernel, kernel->side / pieces, x, y0 + k * step, high);
     }
     return sum;
 }
@@ -233,15 +235,16 @@ BB_DEVICE_FUNCTION
 double bb_radial_integrand_cell(const bb_radial_integrand *kernel, double x0, double x1, double y0,
                                 double y1)
 {
-    int pieces = bb_radial_pieces_at(kernel, 0.5 * (x0 + x1), 0.5 * (y0 + y1));
+    int pieces = bb_radial_integrand_pieces_at(kernel, 0.5 * (x0 + x1), 0.5 * (y0 + y1));
     double side = kernel->side / pieces;
     double step_x = (x1 - x0) / pieces;
     double step_y = (y1 - y0) / pieces;
     double sum = 0.0;
     for (int j = 0; j < pieces; ++j) {
         for (int i = 0; i < pieces; ++i) {
-            sum += bb_radial_cell_piece(kernel, side, x0 + i * step_x, x0 + (i + 1) * step_x,
-                                        y0 + j * step_y, y0 + (j + 1) * step_y);
+            sum +=
+                bb_radial_integrand_cell_piece(kernel, side, x0 + i * step_x, x0 + (i + 1) * step_x,
+                                               y0 + j * step_y, y0 + (j + 1) * step_y);
         }
     }
     return sum;
