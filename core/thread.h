@@ -46,7 +46,7 @@ BB_CHECKED bb_status bb_thread_ranges(bb_index count, bb_index grain, bb_range_t
 /// as many at once. Errors: none of its own.
 BB_CHECKED bb_status bb_thread_copy(void *target, const void *source, size_t bytes);
 
-/// A thread beside the pool, for work on a device meanwhile.
+/// A thread beside the pool, and beyond its number of threads.
 typedef struct bb_side_thread bb_side_thread;
 
 /// Runs task(context, 0) in a thread of its own, whose loops run on it alone. The caller's loops go

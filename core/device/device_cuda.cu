@@ -32,7 +32,7 @@ cuda_state *as_cuda(void *state)
 // somebody asks what is free, and with the last device.
 constexpr size_t least_kept = size_t{1} << 20;
 constexpr size_t most_kept = size_t{4} << 30; // of a block
-constexpr size_t all_kept = size_t{12} << 30;
+constexpr size_t share_kept = 12;             // at most 1 in so many bytes of a GPU
 constexpr int most_gpus = 64;
 
 struct gpu_blocks {
@@ -69,7 +69,7 @@ void *take_kept(gpu_blocks *blocks, size_t bytes)
 }
 
 // Whether a block is kept. Nothing may be using it any more, as after cudaFree.
-bool keep(gpu_blocks *blocks, void *block)
+bool keep(gpu_blocks *blocks, size_t all_kept, void *block)
 {
     const auto found = blocks->live.find(block);
     if (found == blocks->live.end()) {
@@ -226,7 +226,8 @@ void cuda_release(void *state, void **block)
     gpu_blocks *blocks = &blocks_of[as_cuda(state)->ordinal];
     (void)cudaSetDevice(as_cuda(state)->ordinal);
     const std::lock_guard<std::mutex> locked(blocks->lock);
-    if (*block != nullptr && !keep(blocks, *block)) {
+    if (*block != nullptr &&
+        !keep(blocks, as_cuda(state)->properties.totalGlobalMem / share_kept, *block)) {
         (void)cudaFree(*block);
     }
     *block = nullptr;

@@ -85,6 +85,7 @@ static double reserve_of(const bb_ao_work *work)
     const bb_factor_problem *posed = &work->factor_problem;
     double most = work->storage.resident ? 0.0 : INFINITY;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        most = bb_ao_storage_takes_as_solved(&pipelines[p]) ? most : INFINITY;
         const bb_need need =
             bb_factor_device_need(&study->solver.common, &pipelines[p], posed->matrix->rows,
                                   bb_factor_problem_sides(posed));

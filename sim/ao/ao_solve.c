@@ -125,9 +125,11 @@ bb_status bb_ao_solve_warm(bb_ao_solve *run)
 
 void bb_ao_solve_await(bb_ao_solve *run)
 {
+    bb_status_record record; // of a failure that the caller is about to return
+    bb_status_save(&record);
     atomic_store(&run->awaited, true);
     if (bb_side_thread_join(&run->warming) != BB_OK) {
-        bb_status_clear();
+        bb_status_restore(&record);
     }
 }
 

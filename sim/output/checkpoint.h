@@ -23,6 +23,7 @@ typedef struct bb_restart {
     double cost;            ///< seconds that this took
     bb_text subject;        ///< what the state depends on
     bb_store *resumed;      ///< NULL: from the start
+    bool first_stage;       ///< of a study in two: the second does not go on
 } bb_restart;
 
 /// Takes `subject`, also on failure, and opens and checks what `options` resume from. Without

@@ -35,8 +35,9 @@ static bool searches_stage(const bb_product_pipeline *pipeline, bb_chain_stage s
 }
 
 // Arithmetic that a generator has no rows in; NULL: it has.
-static const char *refuse_arithmetic(int generator, const bb_stage_formats *rows)
+static const char *refuse_arithmetic(const bb_wafer_study *study, const bb_stage_formats *rows)
 {
+    const int generator = study->response.generator;
     const int arithmetic = (int)bb_stage_formats_arithmetic(BB_CHAIN_ROWS, rows);
     if (generator == (int)BB_GENERATOR_FILE) {
         return rows->arithmetic > 0 ? "generator file reads its rows, expected a storage alone"
@@ -46,6 +47,10 @@ static const char *refuse_arithmetic(int generator, const bb_stage_formats *rows
         return arithmetic > (int)BB_FORMAT_FP32
                    ? "the closed-form kernel is evaluated in fp64 or fp32, expected one of them"
                    : NULL;
+    }
+    if (bb_wafer_study_has_kernel_height(study) && arithmetic > (int)BB_FORMAT_FP32) {
+        return "axis z of generator fem is the closed-form kernel's, which is evaluated in fp64 or "
+               "fp32; expected one of them, or axes x and y alone";
     }
     return arithmetic == (int)BB_FORMAT_FP16
                ? "the stiffness factor and its solutions exceed the range of fp16, expected fp64, "
@@ -59,7 +64,7 @@ static bb_status check_stages(const bb_wafer_study *study, bb_index p, bool refe
     bb_status status = BB_OK;
     const bb_product_pipeline *pipeline = (const bb_product_pipeline *)study->pipelines.items + p;
     const bb_stage_formats *rows = &pipeline->stages[BB_CHAIN_ROWS];
-    const char *refused = refuse_arithmetic(study->response.generator, rows);
+    const char *refused = refuse_arithmetic(study, rows);
     for (int s = 0; s < BB_CHAIN_STAGES; ++s) {
         BB_TRY(bb_study_refuse(
             reference && bb_stage_formats_narrow((bb_chain_stage)s, &pipeline->stages[s]), config,
@@ -235,8 +240,10 @@ static bb_status publish(void *all, bb_results *results)
             record->formats[s] = pipeline->storage.codec < 0 ? "" : record->text[s];
             record->alone[s] = pipeline->storage.codec < 0 ? NAN : work->chain[p].alone[s];
         }
-        record->alone[BB_CHAIN_STAGES] =
-            bb_product_pipeline_narrows(pipeline) ? work->chain[p].alone[BB_CHAIN_STAGES] : whole;
+        record->alone[BB_CHAIN_STAGES] = pipeline->storage.codec < 0 ? NAN
+                                         : bb_product_pipeline_narrows(pipeline)
+                                             ? work->chain[p].alone[BB_CHAIN_STAGES]
+                                             : whole;
     }
     BB_TRY(
         bb_output_table_publish_records(&outputs, records, sizeof *records, count, NULL, results));

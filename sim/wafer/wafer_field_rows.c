@@ -5,6 +5,8 @@
 #include "solvers/operator/device_coding.h"
 #include "solvers/operator/device_matrix.h"
 
+#include <math.h>
+
 bool bb_field_is_truth(const bb_wafer_pass *pass, const bb_field_job *work)
 {
     return work->pipeline == pass->reference && work->draw == 0;
@@ -89,6 +91,9 @@ bb_status bb_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *wo
         BB_TRY(take_exact(pass, work, rows, &exact));
         BB_TRY(bb_product_coding_encode(pass->reference, &exact, &layout, &report, NULL,
                                         &rows->matrix));
+        double *copy = rows->copy.data;
+        BB_RELEASE(&copy); // everything is coded from the matrix now
+        rows->copy = (bb_view){0};
     }
 done:
     return status;
@@ -115,6 +120,9 @@ static bb_status encode_there(bb_wafer_pass *pass, const bb_field_job *work,
     BB_TRY(bb_product_coding_encode_there(work->pipeline, pass->gpu.device, pass->gpu.values,
                                           layout, work->draw > 0 ? draw : NULL, factors, report,
                                           work->draw > 0 ? NULL : certificates, &matrix));
+    BB_REQUIRE(!bb_field_is_truth(pass, work) || !isnan(report->norms.sum_squares), BB_INVALID,
+               "rows of axis %c, field %td, made on the GPU: a value is not finite",
+               bb_axis_letter(work->axis), pass->problem->scored[work->field]);
     BB_TRY(bb_product_pipeline_operator_there(work->pipeline, pass->gpu.device, &matrix,
                                               &out->operation));
 done:

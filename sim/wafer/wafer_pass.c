@@ -81,11 +81,11 @@ static void release_other(const bb_wafer_pass *pass, bb_wafer_pass *other)
 static bb_status open_others(bb_wafer_pass *pass)
 {
     bb_status status = BB_OK;
-    const bb_index there = bb_device_count(BB_DEVICE_CUDA, NULL, 0);
     bb_index wanted = pass->study->response.gpus;
-    BB_REQUIRE(wanted <= there, BB_DEVICE, "response.gpus: %td, this host has %td", wanted, there);
     wanted = wanted < pass->problem->scored_count ? wanted : pass->problem->scored_count;
-    if (wanted > 1 && bb_team_joined()->size == 1 && !bb_energy_is_wanted()) {
+    if (wanted > 1 && (bb_team_joined()->size > 1 || bb_energy_is_wanted())) {
+        bb_log_info("response.gpus: one for each process, and for counting joules");
+    } else if (wanted > 1) {
         BB_TRY(BB_ZEROED(wanted - 1, &pass->others));
         for (; pass->other_count < wanted - 1; ++pass->other_count) {
             status = open_other(pass, pass->other_count + 1, &pass->others[pass->other_count]);
@@ -283,6 +283,15 @@ done:
     return status;
 }
 
+static bool list_is_cuda(const evaluation_list *list)
+{
+    bool all = true;
+    for (bb_index i = 0; i < list->count; ++i) {
+        all = all && list->items[i]->common.device == BB_DEVICE_CUDA;
+    }
+    return all;
+}
+
 static void release_list(evaluation_list *list)
 {
     for (bb_index i = 0; i < list->count; ++i) {
@@ -454,7 +463,12 @@ static bb_status run_round(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
     BB_TRY(run_part(pass, tasks, count, works[0], list));
 done:
     for (bb_index i = 1; i < together; ++i) {
+        bb_status_record record; // the first failure is returned
+        bb_status_save(&record);
         const bb_status joined = bb_side_thread_join(&lanes[i - 1].thread);
+        if (joined != BB_OK && status != BB_OK) {
+            bb_status_restore(&record);
+        }
         status = status == BB_OK ? joined : status;
     }
     return status;
@@ -466,7 +480,6 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     enum { MOST = BB_WAFER_GPUS };
     const bb_team *team = bb_team_joined();
     const bb_index matrices = pass->study->response.axes.count * pass->problem->scored_count;
-    const bb_index together = 1 + pass->other_count;
     bb_restart *restart = team->size > 1 ? NULL : pass->restart; // else parts are all over
     const char *doing = pass->referred ? "searching" : "computing";
     bb_field_job work = {.pipeline = pass->reference, .evaluation = truth_of(pass, tasks, count)};
@@ -475,7 +488,8 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     evaluation_list list = {0};
     BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
                "%td tasks, expected the reference among those of the first pass alone", count);
-    BB_TRY(list_evaluations(tasks, count, team->size > 1 ? matrices : together, &list));
+    BB_TRY(
+        list_evaluations(tasks, count, team->size > 1 ? matrices : 1 + pass->other_count, &list));
     bb_wafer_products products = {
         pass->study, pass->problem->point_count, list.count, list.items, 0, matrices};
     BB_TRY(bb_wafer_products_load(restart, &products));
@@ -485,6 +499,8 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
         pass->others[i].gpu.inputs = NULL;
         BB_TRY(make_lane(&pass->others[i], tasks, count, &list, &lanes[i]));
     }
+    // Other devices serve one thread.
+    const bb_index together = list_is_cuda(&list) ? 1 + pass->other_count : 1;
     for (bb_index matrix = 0, taken = 0; matrix < matrices; matrix += taken) {
         for (taken = 0; taken < together && matrix + taken < matrices; ++taken) {
             go_on(pass, matrix + taken, &work);

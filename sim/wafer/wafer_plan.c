@@ -124,7 +124,10 @@ bb_status bb_wafer_experiment_plan(const void *asked, const bb_run_options *opti
     BB_TRY(bb_wafer_extent_list(&study, &span));
     BB_TRY(bb_wafer_extent_count_inputs(&study, &span.input_sets));
     BB_TRY(bb_parts_need(bb_wafer_parts, &span.tried, &span, kept_need(&study, &span), &work));
-    bb_plan_set(plan, bb_need_together(start, bb_need_in_turn(span.making, work)));
+    const bb_need kept = kept_need(&study, &span);
+    const bb_need inputs = {.host_bytes = kept.host_bytes - span.held.host_bytes};
+    const bb_need beside = bb_need_together(span.making, inputs); // what rows come from, and heat
+    bb_plan_set(plan, bb_need_together(start, bb_need_in_turn(beside, work)));
     BB_TRY(bb_parts_plan_lines(bb_wafer_parts, &study, &span, plan));
 done:
     BB_RELEASE(&span.pipelines);

@@ -6,12 +6,14 @@
 // inputs are gigabytes. Either comes back to the same bits.
 #include "core/log.h"
 #include "core/memory.h"
+#include "core/team.h"
 #include "sim/output/subject.h"
+#include "sim/pipelines/energy.h"
 #include "sim/wafer/wafer_work.h"
 
 #include <string.h>
 
-enum { HEAD = BB_HEATING_HEAD, REST = 7, NO_WAFER = -1 };
+enum { HEAD = 3, REST = 7, NO_WAFER = -1 };
 
 static const double usual_seconds = 60.0;
 
@@ -36,6 +38,16 @@ done:
     return status;
 }
 
+static bool searches(const bb_wafer_study *study)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    bool found = false;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        found = found || bb_product_pipeline_searches(&pipelines[p]);
+    }
+    return found;
+}
+
 bb_status bb_wafer_heating_restart(const bb_wafer_study *study, const bb_run_options *options,
                                    bb_restart *out)
 {
@@ -47,6 +59,7 @@ bb_status bb_wafer_heating_restart(const bb_wafer_study *study, const bb_run_opt
     }
     BB_TRY(bb_wafer_heating_subject(study, &subject));
     BB_TRY(bb_restart_open(options, usual_seconds, &subject, out));
+    out->first_stage = bb_team_joined()->size > 1 || searches(study);
 done:
     bb_text_release(&subject);
     return status;
@@ -146,6 +159,11 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     *heated = place->wafer != NO_WAFER;
     if (!*heated) {
         *place = (bb_heating_place){0};
+        if (restart->first_stage) {
+            bb_log_warning("the checkpoint has products alone, which a search and several "
+                           "processes compute again, from the heat on");
+            bb_store_close(&restart->resumed);
+        }
         goto done;
     }
     BB_TRY(check_place(place, heating, simulation->problem));
@@ -162,7 +180,8 @@ done:
     return status;
 }
 
-void bb_wafer_heating_list_none(bb_store_piece out[HEAD])
+// Heads a checkpoint of products: pieces of no heat.
+static void list_no_heat(bb_store_piece out[HEAD])
 {
     static const bb_heating_place none = {.wafer = NO_WAFER};
     static const bb_ledger ledger = {0};
@@ -175,9 +194,12 @@ void bb_wafer_heating_list_none(bb_store_piece out[HEAD])
 // All that decides the results of products, beside the heat: the study, and where it computes.
 static bb_status products_subject(const bb_wafer_products *products, bb_text *out)
 {
-    static const char *const others[] = {"title", "realtime", "dump", "machine", NULL};
+    static const char *const others[] = {"title", "device", "realtime", "dump", "machine", NULL};
     bb_status status = BB_OK;
-    BB_TRY(bb_subject_write(&bb_wafer_study_schema, products->study, others, out));
+    bb_wafer_study study = *products->study;
+    study.response.gpus = 1; // any number has the same bits
+    BB_TRY(bb_subject_write(&bb_wafer_study_schema, &study, others, out));
+    BB_TRY(bb_text_add(out, "energy: %d\n", bb_energy_is_wanted()));
     for (bb_index i = 0; i < products->count; ++i) {
         BB_TRY(
             bb_text_add(out, "device: %s\n", bb_device_names[products->items[i]->common.device]));
@@ -216,7 +238,7 @@ static bb_status list_products(bb_wafer_products *products, bb_store_piece **out
     bb_status status = BB_OK;
     const bb_index each = 4 + products->items[0]->wafer_count * (2 + BB_WAFER_AXES);
     BB_TRY(BB_ALLOCATE(HEAD + 2 + products->count * each, out));
-    bb_wafer_heating_list_none(*out);
+    list_no_heat(*out);
     *count = HEAD + 2; // subject and place are the caller's
     for (bb_index i = 0; i < products->count; ++i) {
         *count += list_evaluation(products, products->items[i], *out + *count);

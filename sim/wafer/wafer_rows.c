@@ -167,6 +167,7 @@ static bb_status describe(const bb_wafer_study *study, bb_index index, int axis,
     bb_status status = BB_OK;
     bb_wafer_study unheated = *study;
     unheated.scan.dose_mj_per_cm2 = 1.0;
+    unheated.response.gpus = 1;
     BB_TRY(bb_subject_write_key("response rows", &bb_wafer_study_schema, &unheated, others, out));
     BB_TRY(bb_text_add(out, "field %td, axis %c\n", index, bb_axis_letter(axis)));
 done:

@@ -45,9 +45,12 @@ static bb_status heat(const bb_wafer_config *physics, bb_restart *restart, bb_wa
     bb_wafer_heating_refer(work->problem, &work->heating);
     BB_TRY(bb_side_thread_join(&beside));
 done:
-    if (beside != NULL) { // the heating failed
-        const bb_status joined = bb_side_thread_join(&beside);
-        status = joined == BB_OK ? status : joined;
+    if (beside != NULL) { // the heating failed, which is what is returned
+        bb_status_record record;
+        bb_status_save(&record);
+        if (bb_side_thread_join(&beside) != BB_OK) {
+            bb_status_restore(&record);
+        }
     }
     return status;
 }

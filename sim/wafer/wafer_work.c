@@ -29,6 +29,9 @@ bb_status bb_wafer_work_open(const bb_wafer_study *study, bb_wafer_work *out)
         BB_TRY(bb_product_devices_open(&out->devices, &record, device,
                                        &out->evaluations[p].common.device));
     }
+    const bb_index gpus = bb_device_count(BB_DEVICE_CUDA, NULL, 0);
+    BB_REQUIRE(out->reference->common.device != BB_DEVICE_CUDA || study->response.gpus <= gpus,
+               BB_DEVICE, "response.gpus: %td, this host has %td", study->response.gpus, gpus);
     BB_TRY(bb_storage_search_create(&study->pipelines, device, &out->search));
 done:
     return status;
@@ -385,6 +388,17 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
                        pipeline->max_loss, trials, count + stages, most, 1e-6 * bytes * values);
 }
 
+// Whether a plan has rows made on a GPU (wafer_pass.c).
+static bool has_rows_there(const bb_wafer_study *study)
+{
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const bb_product_pipeline *reference =
+        &pipelines[bb_product_pipelines_reference(&study->pipelines)];
+    return study->response.generator != (int)BB_GENERATOR_FILE &&
+           bb_device_coding_available(&reference->storage) &&
+           bb_product_pipeline_device(reference, study->common.device) == BB_DEVICE_CUDA;
+}
+
 static bb_status plan_product(const void *all, const void *extent, bb_plan *plan)
 {
     bb_status status = BB_OK;
@@ -405,19 +419,11 @@ static bb_status plan_product(const void *all, const void *extent, bb_plan *plan
                            1e-6 * bb_codec_bytes_per_value(storage) * values));
     }
     plan->gpus = bb_product_coding_gpus(&span->tried.pipelines, study->common.device);
+    if (plan->gpus > 0 && has_rows_there(study)) {
+        plan->gpus = study->response.gpus;
+    }
 done:
     return status;
-}
-
-// Whether a plan has rows made on a GPU (wafer_pass.c).
-static bool has_rows_there(const bb_wafer_study *study)
-{
-    const bb_product_pipeline *pipelines = study->pipelines.items;
-    const bb_product_pipeline *reference =
-        &pipelines[bb_product_pipelines_reference(&study->pipelines)];
-    return study->response.generator != (int)BB_GENERATOR_FILE &&
-           bb_device_coding_available(&reference->storage) &&
-           bb_product_pipeline_device(reference, study->common.device) == BB_DEVICE_CUDA;
 }
 
 static bool is_coded_there(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
@@ -464,6 +470,13 @@ static bb_need need_rows_there(const bb_wafer_study *study, const bb_wafer_exten
     static const double entries_per_second = 2.0e9; // of the coupled plate, others are faster
     bb_need need = bb_wafer_gpu_need(study, span->nodes, span->points, span->cells, span->window);
     need.seconds = span->matrices * span->passes * span->points * span->cells / entries_per_second;
+    if (bb_wafer_chain_part.wanted(study)) { // whose products of exact rows take the reference's
+        const bb_product_pipeline *pipelines = study->pipelines.items;
+        const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+        need = bb_need_together(need,
+                                bb_coded_operator_need(&pipelines[reference].storage, span->points,
+                                                       span->cells, BB_DEVICE_CUDA));
+    }
     return need;
 }
 

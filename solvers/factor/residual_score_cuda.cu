@@ -208,9 +208,16 @@ bb_status take_panel(const projecting *work, bb_index gpu, bb_index begin, void 
     }
     *panel = work->panel[gpu];
     if (kept != nullptr && *room > static_cast<double>(bytes)) {
-        BB_RETURN_IF_FAILED(bb_device_allocate(s->gpus[gpu].device, bytes, kept));
-        *room -= static_cast<double>(bytes);
-        *panel = *kept;
+        const bb_status status = bb_device_allocate(s->gpus[gpu].device, bytes, kept);
+        if (status == BB_OK) {
+            *room -= static_cast<double>(bytes);
+            *panel = *kept;
+        } else if (status == BB_MEMORY) { // somebody else took it: panels are filled each time
+            bb_status_clear();
+            *room = 0.0;
+        } else {
+            return status;
+        }
     }
     return bb_device_source_fill(s->gpus[gpu].cmm, bb_stream_queue(s->gpus[gpu].stream), begin,
                                  begin,

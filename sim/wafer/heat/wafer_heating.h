@@ -175,14 +175,10 @@ BB_CHECKED bb_status bb_wafer_heating_save(bb_restart *restart, bool now,
                                            const bb_wafer_heating *heating);
 
 /// Reads place, state, ledger and what `heating` has kept by then. A checkpoint of products
-/// (bb_wafer_products_save) has no heat: `*heated` is false then, and it stays open. Errors: those
-/// of bb_store_take.
+/// (bb_wafer_products_save) has no heat: `*heated` is false then, and it stays open, but where it
+/// cannot be used (`first_stage`). Errors: those of bb_store_take.
 BB_CHECKED bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                            bb_heat_simulation *simulation,
                                            bb_wafer_heating *heating, bool *heated);
-
-/// Heads a checkpoint of products: pieces of no heat.
-enum { BB_HEATING_HEAD = 3 };
-void bb_wafer_heating_list_none(bb_store_piece out[BB_HEATING_HEAD]);
 
 #endif

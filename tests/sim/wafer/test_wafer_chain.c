@@ -288,13 +288,17 @@ TEST(max_loss_finds_stages_and_storage)
 
 TEST(a_chain_that_nothing_meets_has_no_numbers)
 {
-    autoptr(bb_results) results = driver_results(CASE(
-        CONFIG_WAFER_SMALL, {SMALL, "pipelines=[" REFERENCE
-                                    ", {name: never, max_loss: 1e-30, " SEARCH ", " SUMS "}]"}));
+    autoptr(bb_results) results = driver_results(
+        CASE(CONFIG_WAFER_SMALL, {SMALL, "pipelines=[" REFERENCE
+                                         ", {name: never, max_loss: 1e-30, " SEARCH ", " SUMS "}, "
+                                         "{name: given, max_loss: 1e-30, heat: fp32, search: "
+                                         "{codecs: [bfp]}, " SUMS "}]"}));
     assert_string_equal(driver_text(results, "status", "never"), "not_converged");
     assert_string_equal(driver_text(results, "heat_formats", "never"), "");
     assert_true(isnan(driver_number(results, "heat_error_nm", "never")));
     assert_true(isnan(driver_number(results, "product_error_nm", "never")));
+    assert_string_equal(driver_text(results, "status", "given"), "not_converged");
+    assert_true(isnan(driver_number(results, "product_error_nm", "given")));
 }
 
 // A plan has memory for a set of inputs of each pair of formats, and of each stage alone.

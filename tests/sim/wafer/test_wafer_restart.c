@@ -19,7 +19,7 @@
     "pipelines=[{name: reference, storage: fp64, multiply: fp64, accumulate: fp64}, "              \
     "{name: found, max_loss: 0.03, search: {codecs: [bfp]}, multiply: fp32, accumulate: fp64}]"
 
-enum { ARGUMENTS = 20 };
+enum { ARGUMENTS = 21 };
 
 static const driver_case plain = {CONFIG_WAFER_SMALL, {LOT}};
 static const driver_case furnished = {CONFIG_WAFER_SMALL,
@@ -224,6 +224,7 @@ TEST(other_configurations_are_refused)
     "}, draws: 2, multiply: fp32, accumulate: fp64}]"
 
 static const char *pipelines = SEARCHED;
+static const char *device = "device=cpu";
 static const char *loudness = "-q";
 
 // The command line of the plain study with these pipelines; without an option neither checkpoint
@@ -241,6 +242,7 @@ static int words(const char *output, const char *option, const char *file, char 
                          plain.overrides[4],
                          plain.overrides[5],
                          pipelines,
+                         device,
                          loudness,
                          "-o",
                          output,
@@ -324,6 +326,7 @@ TEST_FULL(products_go_on_after_a_field)
     char name[32];
     char text[64];
     pipelines = CODED("4");
+    device = "device=auto";
     loudness = "-v";
     collected = 0;
     assert_int_equal(call("products.h5", "--checkpoint", "steps", 0), 0);
@@ -344,12 +347,20 @@ TEST_FULL(products_go_on_after_a_field)
         autoptr(bb_results) results = read_results("resumed.h5");
         check_same_digest(expected, results);
     }
-    // Other pipelines are computed anew, from the heat on.
+    // Any number of GPUs has the same bits; other pipelines are computed anew, from the heat on.
+    device = "response.gpus=3"; // of the study's own device, the cpu
+    (void)snprintf(name, sizeof name, "seen-%d", count - 1);
+    assert_int_equal(call("gpus.h5", "--resume", name, 0), 0);
+    assert_true(has_printed("going on after 6 of 6"));
+    device = "device=auto";
     (void)snprintf(name, sizeof name, "seen-%d", count - 1);
     pipelines = CODED("5");
     assert_int_equal(call("other.h5", "--resume", name, 0), 0);
     assert_true(has_printed("all fields are multiplied again"));
     pipelines = SEARCHED;
+    assert_int_equal(call("searched.h5", "--resume", name, 0), 0);
+    assert_true(has_printed("products alone, which a search"));
+    device = "device=cpu";
     loudness = "-q";
 }
 
