@@ -20,7 +20,7 @@ static double *reference_windows(const bb_wafer_pass *pass, const bb_field_job *
 // Where a task's windows are kept, in the same order.
 static double *kept_windows(const bb_wafer_pass *pass, const bb_field_job *work)
 {
-    return bb_field_is_truth(pass, work) ? reference_windows(pass, work) : pass->windows;
+    return bb_wafer_field_is_truth(pass, work) ? reference_windows(pass, work) : pass->windows;
 }
 
 // Error of u at the scored points that get dose in this step.
@@ -226,7 +226,7 @@ static bb_status apply(bb_wafer_pass *pass, bb_field_coded *coded, bb_field_job 
     bb_wafer_evaluation *evaluation = work.evaluation;
     double begin = bb_clock_seconds();
     if (coded->operation == NULL) {
-        BB_TRY(bb_field_make_operator(pass, &work, coded));
+        BB_TRY(bb_wafer_field_make_operator(pass, &work, coded));
     }
     for (work.wafer = 0; work.wafer < pass->heating->scored_wafers; ++work.wafer) {
         BB_TRY(measure_energy(pass, coded->operation, &work));
@@ -248,7 +248,7 @@ static bb_status run_exact(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_jo
     if (rows->reference.operation != NULL && is_multiplied_there(pass, &work)) {
         BB_TRY(apply(pass, &rows->reference, work));
     } else {
-        BB_TRY(bb_field_take_matrix(pass, &work, rows));
+        BB_TRY(bb_wafer_field_take_matrix(pass, &work, rows));
         coded.matrix = rows->matrix;
         BB_TRY(apply(pass, &coded, work));
     }
@@ -278,11 +278,11 @@ static bb_status run_draw(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_job
         bb_wafer_evaluation_unset(evaluation, pass->problem->point_count);
         return BB_OK;
     }
-    BB_TRY(bb_field_encode(pass, &work, rows, &range, &factors, &coded));
+    BB_TRY(bb_wafer_field_encode(pass, &work, rows, &range, &factors, &coded));
     BB_TRY(apply(pass, &coded, work));
 done:
     bb_coding_factors_release(&factors);
-    bb_field_release_coded(&coded);
+    bb_wafer_field_release_coded(&coded);
     return status;
 }
 
@@ -294,13 +294,13 @@ static bb_status run_task(bb_wafer_pass *pass, const bb_wafer_task *task, bb_fie
     work.pipeline = task->pipeline;
     work.exact = task->exact;
     if (bb_stage_formats_narrow(BB_CHAIN_ROWS, &task->pipeline->stages[BB_CHAIN_ROWS])) {
-        BB_TRY(bb_field_narrow_rows(pass, &work, rows, narrow));
+        BB_TRY(bb_wafer_field_narrow_rows(pass, &work, rows, narrow));
         rows = narrow;
     }
     for (work.draw = 0; work.draw < task->pipeline->draws; ++work.draw) {
         work.evaluation =
             work.draw == 0 ? task->evaluation : &task->evaluation->drawn[work.draw - 1];
-        if (!bb_field_is_truth(pass, &work)) {
+        if (!bb_wafer_field_is_truth(pass, &work)) {
             BB_TRY(run_draw(pass, rows, work));
         }
     }
@@ -319,8 +319,8 @@ bb_status bb_wafer_field_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb
     bool exact = false;
     double range = 0.0;
     work.factors = &none;
-    BB_TRY(bb_field_open_rows(pass, &work, &rows));
-    BB_TRY(bb_field_encode(pass, &work, &rows, &range, &none, &rows.reference));
+    BB_TRY(bb_wafer_field_open_rows(pass, &work, &rows));
+    BB_TRY(bb_wafer_field_encode(pass, &work, &rows, &range, &none, &rows.reference));
     rows.range = range;
     rows.matrix = rows.reference.matrix;
     if (work.evaluation != NULL) {
@@ -337,7 +337,7 @@ bb_status bb_wafer_field_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb
         BB_TRY(run_task(pass, &tasks[t], &rows, &narrow, work));
     }
 done:
-    bb_field_release_rows(&narrow);
-    bb_field_release_rows(&rows);
+    bb_wafer_field_release_rows(&narrow);
+    bb_wafer_field_release_rows(&rows);
     return status;
 }

@@ -40,35 +40,35 @@ typedef struct bb_field_rows {
 } bb_field_rows;
 
 /// Whether a job makes the truth.
-bool bb_field_is_truth(const bb_wafer_pass *pass, const bb_field_job *work);
+bool bb_wafer_field_is_truth(const bb_wafer_pass *pass, const bb_field_job *work);
 
-/// Makes or opens the rows. Zero-initialise; release with bb_field_release_rows. Errors: those of
-/// the generator and of its GPU.
-BB_CHECKED bb_status bb_field_open_rows(const bb_wafer_pass *pass, const bb_field_job *work,
-                                        bb_field_rows *out);
-void bb_field_release_rows(bb_field_rows *rows);
+/// Makes or opens the rows. Zero-initialise; release with bb_wafer_field_release_rows. Errors:
+/// those of the generator and of its GPU.
+BB_CHECKED bb_status bb_wafer_field_open_rows(const bb_wafer_pass *pass, const bb_field_job *work,
+                                              bb_field_rows *out);
+void bb_wafer_field_release_rows(bb_field_rows *rows);
 
 /// The exact rows in the reference's fp64 on the host, into `rows->matrix`. Errors: those of
 /// bb_product_coding_encode.
-BB_CHECKED bb_status bb_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
-                                          bb_field_rows *rows);
+BB_CHECKED bb_status bb_wafer_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
+                                                bb_field_rows *rows);
 
 /// Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host; those that are there
 /// if they have its formats. Errors: those of bb_narrow_rows_open.
-BB_CHECKED bb_status bb_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work,
-                                          bb_field_rows *exact, bb_field_rows *out);
+BB_CHECKED bb_status bb_wafer_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work,
+                                                bb_field_rows *exact, bb_field_rows *out);
 
 /// Codes rows for a draw of a pipeline, whose factors go to `factors`; `range` is what they span.
 /// Errors: those of bb_product_coding_encode and bb_product_coding_encode_there.
-BB_CHECKED bb_status bb_field_encode(bb_wafer_pass *pass, const bb_field_job *work,
-                                     bb_field_rows *rows, double *range, bb_coding_factors *factors,
-                                     bb_field_coded *out);
+BB_CHECKED bb_status bb_wafer_field_encode(bb_wafer_pass *pass, const bb_field_job *work,
+                                           bb_field_rows *rows, double *range,
+                                           bb_coding_factors *factors, bb_field_coded *out);
 
 /// The operator of a matrix that was coded on the host. Errors: those of
 /// bb_product_devices_operator.
-BB_CHECKED bb_status bb_field_make_operator(const bb_wafer_pass *pass, const bb_field_job *work,
-                                            bb_field_coded *coded);
-void bb_field_release_coded(bb_field_coded *coded);
+BB_CHECKED bb_status bb_wafer_field_make_operator(const bb_wafer_pass *pass,
+                                                  const bb_field_job *work, bb_field_coded *coded);
+void bb_wafer_field_release_coded(bb_field_coded *coded);
 
 /// Computes `count` tasks of a field and axis: `work` is the reference's, without an evaluation
 /// where it is known already. Errors: those above and of products.

@@ -7,12 +7,12 @@
 
 #include <math.h>
 
-bool bb_field_is_truth(const bb_wafer_pass *pass, const bb_field_job *work)
+bool bb_wafer_field_is_truth(const bb_wafer_pass *pass, const bb_field_job *work)
 {
     return work->pipeline == pass->reference && work->draw == 0;
 }
 
-void bb_field_release_coded(bb_field_coded *coded)
+void bb_wafer_field_release_coded(bb_field_coded *coded)
 {
     bb_coded_operator_destroy(&coded->operation);
     bb_coded_matrix_destroy(&coded->matrix);
@@ -28,8 +28,8 @@ static bb_matrix_layout layout_of(const bb_wafer_pass *pass, double range)
                               .range = range};
 }
 
-bb_status bb_field_open_rows(const bb_wafer_pass *pass, const bb_field_job *work,
-                             bb_field_rows *out)
+bb_status bb_wafer_field_open_rows(const bb_wafer_pass *pass, const bb_field_job *work,
+                                   bb_field_rows *out)
 {
     bb_status status = BB_OK;
     out->there = pass->gpu.device != NULL;
@@ -43,7 +43,7 @@ done:
     return status;
 }
 
-void bb_field_release_rows(bb_field_rows *rows)
+void bb_wafer_field_release_rows(bb_field_rows *rows)
 {
     double *copy = rows->copy.data;
     BB_RELEASE(&copy);
@@ -80,8 +80,8 @@ done:
 }
 
 // The exact rows in the reference's fp64 on the host.
-bb_status bb_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
-                               bb_field_rows *rows)
+bb_status bb_wafer_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
+                                     bb_field_rows *rows)
 {
     bb_status status = BB_OK;
     bb_exact_rows exact;
@@ -103,7 +103,7 @@ done:
 static bool is_coded_there(const bb_wafer_pass *pass, const bb_field_job *work,
                            const bb_field_rows *rows)
 {
-    return rows->there && (bb_field_is_truth(pass, work) ||
+    return rows->there && (bb_wafer_field_is_truth(pass, work) ||
                            (work->evaluation->common.device == BB_DEVICE_CUDA &&
                             bb_device_coding_available(&work->pipeline->storage)));
 }
@@ -116,12 +116,12 @@ static bb_status encode_there(bb_wafer_pass *pass, const bb_field_job *work,
     bb_status status = BB_OK;
     bb_device_matrix *matrix = NULL;
     bb_row_certificate *certificates =
-        bb_field_is_truth(pass, work) ? pass->reference_rows : pass->rows;
+        bb_wafer_field_is_truth(pass, work) ? pass->reference_rows : pass->rows;
     BB_TRY(bb_product_coding_encode_there(work->pipeline, pass->gpu.device, pass->gpu.values,
                                           layout, work->draw > 0 ? draw : NULL, factors, report,
                                           work->draw > 0 ? NULL : certificates, &matrix));
-    BB_REQUIRE(!bb_field_is_truth(pass, work) || !isnan(report->norms.sum_squares), BB_INVALID,
-               "rows of axis %c, field %td, made on the GPU: a value is not finite",
+    BB_REQUIRE(!bb_wafer_field_is_truth(pass, work) || !isnan(report->norms.sum_squares),
+               BB_INVALID, "rows of axis %c, field %td, made on the GPU: a value is not finite",
                bb_axis_letter(work->axis), pass->problem->scored[work->field]);
     BB_TRY(bb_product_pipeline_operator_there(work->pipeline, pass->gpu.device, &matrix,
                                               &out->operation));
@@ -144,15 +144,15 @@ static bb_status encode_here(bb_wafer_pass *pass, const bb_field_job *work, bb_f
     } else {
         BB_TRY(bb_product_coding_encode(
             work->pipeline, &exact, layout, report,
-            bb_field_is_truth(pass, work) ? pass->reference_rows : pass->rows, &out->matrix));
+            bb_wafer_field_is_truth(pass, work) ? pass->reference_rows : pass->rows, &out->matrix));
     }
 done:
     return status;
 }
 
 // The operator of a matrix that was coded on the host.
-bb_status bb_field_make_operator(const bb_wafer_pass *pass, const bb_field_job *work,
-                                 bb_field_coded *coded)
+bb_status bb_wafer_field_make_operator(const bb_wafer_pass *pass, const bb_field_job *work,
+                                       bb_field_coded *coded)
 {
     bb_status status = BB_OK;
     bb_evaluation *common = &work->evaluation->common;
@@ -168,8 +168,8 @@ done:
 
 // Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
 // `range` is what they span.
-bb_status bb_field_encode(bb_wafer_pass *pass, const bb_field_job *work, bb_field_rows *rows,
-                          double *range, bb_coding_factors *factors, bb_field_coded *out)
+bb_status bb_wafer_field_encode(bb_wafer_pass *pass, const bb_field_job *work, bb_field_rows *rows,
+                                double *range, bb_coding_factors *factors, bb_field_coded *out)
 {
     bb_status status = BB_OK;
     const bb_product_pipeline *pipeline = work->pipeline;
@@ -197,8 +197,8 @@ done:
 
 // Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host; those that are there
 // if they have its formats.
-bb_status bb_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work, bb_field_rows *exact,
-                               bb_field_rows *out)
+bb_status bb_wafer_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work,
+                                     bb_field_rows *exact, bb_field_rows *out)
 {
     bb_status status = BB_OK;
     const bb_stage_formats *formats = &work->pipeline->stages[BB_CHAIN_ROWS];
@@ -211,7 +211,7 @@ bb_status bb_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work, bb
     }
     bb_coded_matrix_destroy(&out->matrix);
     out->formats = *formats;
-    BB_TRY(bb_field_take_matrix(pass, work, exact));
+    BB_TRY(bb_wafer_field_take_matrix(pass, work, exact));
     BB_TRY(bb_narrow_rows_open(pass->problem, formats, work->field, work->axis, exact->matrix,
                                &pass->narrow, &rows));
     const bb_exact_rows source = {&rows.source, rows.batch, NULL};
