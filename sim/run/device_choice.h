@@ -19,6 +19,7 @@ typedef struct bb_device_offer {
 /// Sizes of work from which `auto` takes cuda. Unwrapping takes it always.
 #define BB_DEVICE_CHOICE_ORDER  3500 ///< rows of a factored matrix (performance.md, 6)
 #define BB_DEVICE_CHOICE_VALUES 4e9  ///< of matrices that are multiplied (performance.md, 6)
+#define BB_DEVICE_CHOICE_ROWS   7e7  ///< of those whose rows are made where they are multiplied
 
 /// Why pipelines have no form on the device that they are put on.
 typedef struct bb_device_gaps {

@@ -73,8 +73,10 @@ done:
 
 static int device_of(const bb_wafer_study *study, const bb_wafer_extent *span)
 {
-    return bb_device_choice_by_size(
-        study->common.device, span->matrices * span->cells * span->points, BB_DEVICE_CHOICE_VALUES);
+    const bool file = study->response.generator == (int)BB_GENERATOR_FILE;
+    return bb_device_choice_by_size(study->common.device,
+                                    span->matrices * span->cells * span->points,
+                                    file ? BB_DEVICE_CHOICE_VALUES : BB_DEVICE_CHOICE_ROWS);
 }
 
 bb_status bb_wafer_extent_resolve(const bb_wafer_study *study, bb_wafer_study *out)
