@@ -150,11 +150,10 @@ TEST(auto_leaves_small_work_on_the_cpu)
     assert_int_equal(bb_device_choice_wish(small, BB_DEVICE_CUDA), BB_DEVICE_CUDA);
 }
 
-// 7.9e7 and 5.0e9 values of all matrices.
+// 2.6e7 and 7.9e7 values of all matrices.
 TEST(wafers_know_their_size)
 {
-    static const char *const cases[][2] = {{"quick", "seed=1"},
-                                           {"seed-fast", "scan.fields=[35, 40, 41]"}};
+    static const char *const cases[][2] = {{"quick", "scan.fields=[6]"}, {"quick", "seed=1"}};
     for (size_t i = 0; i < 2; ++i) {
         char path[512];
         bb_wafer_study resolved;
