@@ -474,6 +474,16 @@ done:
     return status;
 }
 
+// Consecutive fields and axes from `matrix` on: `work` goes on to the last.
+static void list_round(const bb_wafer_pass *pass, bb_index matrix, bb_index count,
+                       bb_field_job *work, bb_field_job *works)
+{
+    for (bb_index i = 0; i < count; ++i) {
+        go_on(pass, matrix + i, work);
+        works[i] = *work;
+    }
+}
+
 bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count)
 {
     bb_status status = BB_OK;
@@ -483,7 +493,7 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     bb_restart *restart = team->size > 1 ? NULL : pass->restart; // else parts are all over
     const char *doing = pass->referred ? "searching" : "computing";
     bb_field_job work = {.pipeline = pass->reference, .evaluation = truth_of(pass, tasks, count)};
-    bb_field_job works[MOST];
+    bb_field_job works[MOST] = {work};
     lane *lanes = NULL;
     evaluation_list list = {0};
     BB_REQUIRE(pass->referred == (work.evaluation == NULL), BB_INTERNAL,
@@ -502,17 +512,13 @@ bb_status bb_wafer_pass_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_
     // Other devices serve one thread.
     const bb_index together = list_is_cuda(&list) ? 1 + pass->other_count : 1;
     for (bb_index matrix = 0, taken = 0; matrix < matrices; matrix += taken) {
-        for (taken = 0; taken < together && matrix + taken < matrices; ++taken) {
-            go_on(pass, matrix + taken, &work);
-            works[taken] = work;
-            if (matrix + taken < products.done) { // not a round
-                ++taken;
-                break;
-            }
-        }
         if (matrix < products.done) {
+            go_on(pass, matrix, &work);
+            taken = 1;
             continue;
         }
+        taken = matrix + together < matrices ? together : matrices - matrix;
+        list_round(pass, matrix, taken, &work, works);
         bb_log_progress(doing, matrix, matrices);
         if (matrix % team->size == team->rank) {
             BB_TRY(run_round(pass, tasks, count, works, taken, lanes, &list));
