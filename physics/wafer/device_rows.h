@@ -4,7 +4,7 @@
 // the membrane and of the coupled plate by the factor that the host made
 // (response/factor_solve.h), and the closed-form kernel's integrals (response/response.h).
 //
-// Rows agree with those of the host (bb_wafer_problem_rows) to 1e-10 of the largest entry of a row;
+// Rows agree with the host's (bb_wafer_problem_rows) to 1e-10 of the largest entry of a row;
 // they do not depend on the panels that they are made in.
 #ifndef BB_PHYSICS_WAFER_DEVICE_ROWS_H
 #define BB_PHYSICS_WAFER_DEVICE_ROWS_H
@@ -26,7 +26,7 @@ BB_CHECKED bb_status bb_device_rows_create(const bb_wafer_problem *problem, bb_d
 bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes);
 
 /// Rows of axis `axis` for scored field `index`: out [slit field_points][input_count] in the
-/// device's memory, m/K. Errors: BB_MEMORY, BB_DEVICE, those of bb_wafer_problem_rows.
+/// device's memory, m/K. Errors: BB_MEMORY, BB_DEVICE, as bb_wafer_problem_rows.
 BB_CHECKED bb_status bb_device_rows_fill(bb_device_rows *rows, bb_index index, int axis,
                                          double *out);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One field and axis of a pass through the response rows of a wafer study: the rows, what is coded
-// from them, and the products and scores of all tasks (wafer_work.h).
+// One field and axis of a pass through the response rows of a wafer study: exact rows, coded rows,
+// products and scores of all tasks (wafer_work.h).
 #ifndef BB_SIM_WAFER_WAFER_FIELD_H
 #define BB_SIM_WAFER_WAFER_FIELD_H
 
 #include "sim/wafer/wafer_work.h"
 
-/// What is computed at a time: a pipeline's displacements of a field along an axis, on one wafer.
+/// A computation: a pipeline's displacements of a field along an axis, on one wafer.
 typedef struct bb_field_job {
     const bb_product_pipeline *pipeline;
     bb_wafer_evaluation *evaluation; ///< of the draw; NULL of a reference that is encoded alone
@@ -26,7 +26,7 @@ typedef struct bb_field_coded {
     bb_coded_operator *operation;
 } bb_field_coded;
 
-/// Rows of one field and axis that pipelines are coded from: the exact ones, or those of a narrow
+/// Rows of one field and axis that pipelines are coded from: exact, or of a narrow
 /// stage. On the GPU where the pass has one, and on the host as far as something is coded there.
 typedef struct bb_field_rows {
     bool there;               ///< in the pass's GPU
@@ -53,8 +53,8 @@ void bb_wafer_field_release_rows(bb_field_rows *rows);
 BB_CHECKED bb_status bb_wafer_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
                                                 bb_field_rows *rows);
 
-/// Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host; those that are there
-/// if they have its formats. Errors: those of bb_narrow_rows_open.
+/// Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host. Rows of the same
+/// formats in `out` stay. Errors: those of bb_narrow_rows_open.
 BB_CHECKED bb_status bb_wafer_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work,
                                                 bb_field_rows *exact, bb_field_rows *out);
 

@@ -53,7 +53,7 @@ void bb_wafer_field_release_rows(bb_field_rows *rows)
     bb_coded_matrix_destroy(&rows->matrix);
 }
 
-// Rows that are coded on the host: those of the GPU are copied once.
+// Exact rows on the host; rows of the GPU are copied once.
 static bb_status take_exact(const bb_wafer_pass *pass, const bb_field_job *work,
                             bb_field_rows *rows, bb_exact_rows *out)
 {
@@ -79,7 +79,6 @@ done:
     return status;
 }
 
-// The exact rows in the reference's fp64 on the host.
 bb_status bb_wafer_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
                                      bb_field_rows *rows)
 {
@@ -150,7 +149,6 @@ done:
     return status;
 }
 
-// The operator of a matrix that was coded on the host.
 bb_status bb_wafer_field_make_operator(const bb_wafer_pass *pass, const bb_field_job *work,
                                        bb_field_coded *coded)
 {
@@ -166,8 +164,6 @@ done:
     return status;
 }
 
-// Codes the rows of one field and axis for a draw of a pipeline, whose factors go to `factors`;
-// `range` is what they span.
 bb_status bb_wafer_field_encode(bb_wafer_pass *pass, const bb_field_job *work, bb_field_rows *rows,
                                 double *range, bb_coding_factors *factors, bb_field_coded *out)
 {
@@ -195,8 +191,6 @@ done:
     return status;
 }
 
-// Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host; those that are there
-// if they have its formats.
 bb_status bb_wafer_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *work,
                                      bb_field_rows *exact, bb_field_rows *out)
 {

@@ -29,7 +29,7 @@ static bb_status take_norms(void *context, bb_index index)
     return BB_OK;
 }
 
-// A pass by another GPU: what it reads is shared, what it writes is its own.
+// A pass by another GPU: inputs are shared, outputs and workspaces are its own.
 static bb_status open_other(const bb_wafer_pass *pass, bb_index ordinal, bb_wafer_pass *out)
 {
     bb_status status = BB_OK;
@@ -358,8 +358,8 @@ static void go_on(const bb_wafer_pass *pass, bb_index matrix, bb_field_job *work
         work->field == 0 ? 0 : work->first_point + pass->problem->dwells[before]->count;
 }
 
-// What another GPU does of a pass: copies of the tasks, whose evaluations grow by themselves and
-// place displacements among those of all.
+// Share of another GPU in a pass: copies of the tasks, whose evaluations grow by themselves and
+// place displacements in the arrays of all.
 typedef struct lane {
     bb_wafer_pass *pass;
     bb_index count;

@@ -284,7 +284,7 @@ bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *product
     BB_TRY(products_subject(products, &subject));
     BB_TRY(bb_store_take_new(restart->resumed, &there, &bytes));
     if (strcmp(there, bb_text_string(&subject)) != 0) {
-        bb_log_warning("the checkpoint's products are those of other pipelines, rows or devices: "
+        bb_log_warning("the checkpoint has products of other pipelines, rows or devices: "
                        "all fields are multiplied again");
         goto done;
     }

@@ -22,7 +22,7 @@ done:
     return status;
 }
 
-// What rows come from is made by a thread beside those that heat.
+// The response is built by a thread while the pool heats the wafer.
 typedef struct building {
     const bb_wafer_config *physics;
     bb_wafer_problem *problem;

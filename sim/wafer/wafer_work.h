@@ -161,7 +161,7 @@ typedef struct bb_wafer_task {
 typedef struct bb_wafer_products {
     const bb_wafer_study *study;
     bb_index points;             ///< scored ones of a wafer
-    bb_index count;              ///< evaluations, those of draws too
+    bb_index count;              ///< evaluations, draws included
     bb_wafer_evaluation **items; ///< [count]
     bb_index done, all;          ///< fields and axes
 } bb_wafer_products;
@@ -170,11 +170,11 @@ typedef struct bb_wafer_products {
 BB_CHECKED bb_status bb_wafer_products_save(bb_restart *restart, bool now,
                                             bb_wafer_products *products);
 
-/// Reads evaluations and `done`, where the checkpoint that is resumed has them; those of other
-/// pipelines are left, with a warning. Errors: those of bb_store_take, BB_MEMORY.
+/// Reads evaluations and `done`, where the checkpoint that is resumed has them; results of
+/// other pipelines are left, with a warning. Errors: those of bb_store_take, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *products);
 
-/// What a pass has on a GPU (wafer_gpu.c): the rows of a field and axis, inputs of its light steps
+/// GPU memory of a pass (wafer_gpu.c): the rows of a field and axis, inputs of its light steps
 /// and windows of displacements. Zero-initialise; release with bb_wafer_gpu_release.
 typedef struct bb_wafer_gpu {
     bb_device *device; ///< borrowed; NULL: rows are made on the host
@@ -184,7 +184,7 @@ typedef struct bb_wafer_gpu {
     void *windows;          ///< [light_steps][window_points]
     bb_index stride;        ///< of inputs
     bb_index steps, points; ///< light_steps, window_points
-    const double *inputs;   ///< on the host, of those that are there; NULL: none
+    const double *inputs;   ///< address on the host of the inputs above; NULL: none
 } bb_wafer_gpu;
 
 /// Makes room and copies what rows need. Errors: those of bb_device_rows_create.

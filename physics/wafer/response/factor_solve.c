@@ -96,7 +96,7 @@ static bb_index tiles_of(const bb_factor_tile *tile)
     return (tile->columns + width - 1) / width;
 }
 
-// Tiles by level from the roots on, those of large supernodes of a level first.
+// Tiles by level from the roots on, large supernodes of a level first.
 static bb_status plan_back(bb_factor_solve *out)
 {
     bb_status status = BB_OK;
