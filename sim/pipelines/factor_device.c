@@ -257,7 +257,8 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
                            .arithmetic = (bb_variant)pipeline->arithmetic,
                            .diagonal_follows = follows,
                            .sweeps = (bb_policy_sweeps)pipeline->sweeps,
-                           .sweep_energy = pipeline->sweep_energy};
+                           .sweep_energy = pipeline->sweep_energy,
+                           .unit_diagonal = solver->scale == (int)BB_FACTOR_SCALE_UNIT_DIAGONAL};
 }
 
 bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
