@@ -105,6 +105,7 @@ static bb_status prepare(bb_ao_work *work)
     work->storage.resident = work->on_device && bb_ao_storage_only_scores(study, work->dump);
     BB_TRY(bb_ao_scoring_open(study, work->problem, &work->storage, work->on_device,
                               work->on_device ? reserve_of(work) : 0.0, &work->scoring));
+    work->factor_problem.kept = bb_factor_device_scorer_residuals(work->scoring.scorer);
 done:
     return status;
 }

@@ -28,7 +28,12 @@ static bb_status sum_pairs(void *scorer, const bb_pair_sums *task)
 static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_factor_device_scorer_open(self->study->solver.common.gpus, self->problem->cmm,
+    const bb_tomography *problem = self->problem;
+    const bb_low_rank part = {problem->tilts.columns, problem->tilts.vectors,
+                              problem->tilts.variance};
+    // Of the matrix that pipelines factor, so that its panels are filled once for both.
+    BB_TRY(bb_factor_device_scorer_open(self->study->solver.common.gpus, problem->cmm_core,
+                                        problem->cmm_core != problem->cmm ? &part : NULL,
                                         reserve_bytes, &self->scorer));
     self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
                                        .multiply = bb_factor_device_scorer_multiply,

@@ -257,7 +257,8 @@ static bb_panel_plan plan_of(const bb_factor_solver_config *solver,
                            .arithmetic = (bb_variant)pipeline->arithmetic,
                            .diagonal_follows = follows,
                            .sweeps = (bb_policy_sweeps)pipeline->sweeps,
-                           .sweep_energy = pipeline->sweep_energy};
+                           .sweep_energy = pipeline->sweep_energy,
+                           .unit_diagonal = solver->scale == (int)BB_FACTOR_SCALE_UNIT_DIAGONAL};
 }
 
 bb_status bb_factor_device_choose(const bb_device_offer *offer, int study_device,
@@ -570,6 +571,7 @@ struct bb_factor_device_scorer {
 static const struct {
     bb_status (*create)(bb_index gpus, bb_device *const *devices, const bb_matrix_source *cmm,
                         bb_residual_scorer **out);
+    bb_status (*add_part)(bb_residual_scorer *scorer, const bb_low_rank *part);
     bb_status (*keep)(bb_residual_scorer *scorer, double reserve_bytes);
     void (*destroy)(bb_residual_scorer **scorer);
     bb_status (*score)(bb_residual_scorer *scorer, bb_index count, const bb_residual_task *tasks);
@@ -582,16 +584,17 @@ static const struct {
     bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise,
                        const bb_residual_task *task, double *out);
 } residuals = {
-    BB_CUDA_TWIN(bb_residual_scorer_create),     BB_CUDA_TWIN(bb_residual_scorer_keep),
-    BB_CUDA_TWIN(bb_residual_scorer_destroy),    BB_CUDA_TWIN(bb_residual_scorer_score),
-    BB_CUDA_TWIN(bb_residual_scorer_congruence), BB_CUDA_TWIN(bb_residual_scorer_multiply),
-    BB_CUDA_TWIN(bb_residual_scorer_add_source), BB_CUDA_TWIN(bb_residual_scorer_pairs),
-    BB_CUDA_TWIN(bb_residual_scorer_noise)};
+    BB_CUDA_TWIN(bb_residual_scorer_create),   BB_CUDA_TWIN(bb_residual_scorer_add_part),
+    BB_CUDA_TWIN(bb_residual_scorer_keep),     BB_CUDA_TWIN(bb_residual_scorer_destroy),
+    BB_CUDA_TWIN(bb_residual_scorer_score),    BB_CUDA_TWIN(bb_residual_scorer_congruence),
+    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_add_source),
+    BB_CUDA_TWIN(bb_residual_scorer_pairs),    BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
 static const char no_residuals[] = "residuals on a device: this build has no CUDA";
 
 bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
-                                       double reserve_bytes, bb_factor_device_scorer **out)
+                                       const bb_low_rank *part, double reserve_bytes,
+                                       bb_factor_device_scorer **out)
 {
     bb_status status = BB_OK;
     bb_factor_device_scorer *scorer = NULL;
@@ -600,6 +603,9 @@ bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cm
     BB_TRY(BB_ZEROED(1, &scorer));
     BB_TRY(open_devices(gpus, scorer->devices));
     BB_TRY(residuals.create(gpus, scorer->devices, cmm, &scorer->residuals));
+    if (part != NULL) {
+        BB_TRY(residuals.add_part(scorer->residuals, part));
+    }
     BB_TRY(residuals.keep(scorer->residuals, reserve_bytes));
     *out = scorer;
     scorer = NULL;
@@ -618,6 +624,11 @@ void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer)
     }
     close_devices((*scorer)->devices);
     BB_RELEASE(scorer);
+}
+
+bb_residual_scorer *bb_factor_device_scorer_residuals(bb_factor_device_scorer *scorer)
+{
+    return scorer != NULL ? scorer->residuals : NULL;
 }
 
 bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,

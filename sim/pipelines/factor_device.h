@@ -103,12 +103,16 @@ BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bb_inde
 typedef struct bb_factor_device_scorer bb_factor_device_scorer;
 
 /// Opens `gpus` devices, 1 to BB_RESIDUAL_GPUS, for estimates over `cmm`, borrowed, of which panels
-/// stay there beyond the reserve (bb_residual_scorer_keep). Errors:
-/// BB_UNSUPPORTED in a build without CUDA, those of bb_residual_scorer_create. Owner: the caller.
+/// stay there beyond the reserve (bb_residual_scorer_keep), and its low-rank `part`, NULL for none.
+/// Errors: BB_UNSUPPORTED in a build without CUDA, those of bb_residual_scorer_create. Owner: the
+/// caller.
 BB_CHECKED bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
-                                                  double reserve_bytes,
+                                                  const bb_low_rank *part, double reserve_bytes,
                                                   bb_factor_device_scorer **out);
 void bb_factor_device_scorer_close(bb_factor_device_scorer **scorer);
+
+/// The scorer of its devices, borrowed; NULL for NULL.
+bb_residual_scorer *bb_factor_device_scorer_residuals(bb_factor_device_scorer *scorer);
 
 /// Scores estimates. Errors: those of bb_residual_scorer_score.
 BB_CHECKED bb_status bb_factor_device_scorer_score(bb_factor_device_scorer *scorer, bb_index count,

@@ -10,6 +10,7 @@
 #include "core/thread.h"
 #include "sim/pipelines/factor_map.h"
 #include "sim/run/plan.h"
+#include "solvers/factor/residual_scorer.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,15 +112,19 @@ static bb_status open_devices(running *run)
 {
     bb_status status = BB_OK;
     const bb_factor_problem *problem = run->problem;
+    // On several streams at once, twins must not share panels that one of them fills.
+    struct bb_residual_scorer *kept = run->gpus == 1 ? problem->kept : NULL;
     run->side_count = problem->target_count + (problem->part.count > 0 ? 1 : 0);
     for (bb_index g = 0; g < run->gpus; ++g) {
         BB_TRY(bb_device_open(BB_DEVICE_CUDA, g, &run->devices[g]));
-        BB_TRY(bb_device_source_create(problem->matrix, run->devices[g], &run->matrices[g]));
+        BB_TRY(bb_residual_scorer_twin(kept, problem->matrix, false, run->devices[g],
+                                       &run->matrices[g]));
         BB_TRY(BB_ZEROED(run->side_count, &run->sides[g]));
         for (bb_index s = 0; s < run->side_count; ++s) {
             const bb_matrix_source *side =
                 s < problem->target_count ? problem->sides[s] : &run->part_source;
-            BB_TRY(bb_device_source_create(side, run->devices[g], &run->sides[g][s]));
+            BB_TRY(bb_residual_scorer_twin(kept, side, s < problem->target_count, run->devices[g],
+                                           &run->sides[g][s]));
         }
     }
 done:

@@ -34,7 +34,9 @@ typedef struct bb_factor_problem {
     const struct bb_factor_engine *engine; ///< that factors on the cpu, NULL: this process's own
     bb_factor_resident *resident; ///< takes R where a GPU solves, and every r[t] stays NULL; NULL:
                                   ///< R comes to the host
-    double noise_floor;           ///< lower bound of the least eigenvalue of D A D, NaN unknown
+    struct bb_residual_scorer *kept; ///< scores over `matrix` on the GPU that solves, and shares
+                                     ///< its panels on the device; NULL: they are filled
+    double noise_floor;              ///< lower bound of the least eigenvalue of D A D, NaN unknown
     bb_outcome outcome; ///< of the matrix by itself; where that is a failure, every pipeline's
 } bb_factor_problem;
 

@@ -8,6 +8,7 @@ namespace
 {
 
 const int threads = 256;
+const bb_index strip = 1024; // rows of a block on the diagonal
 
 struct projection {
     void *r, *g, *out;                // [m][n], [m][width], [m][m]
@@ -56,6 +57,34 @@ bb_status open(const bb_residual_scorer *s, const bb_csr *noise, bb_index m,
     return BB_OK;
 }
 
+// Out [m][m] += G R^T, which is symmetric: diagonal blocks, and those below twice; what is above
+// them stays 0, so that the symmetric part is the product.
+bb_status add_lower(const bb_residual_scorer *s, const double *g, const double *r, bb_index m,
+                    bb_index width, double *out)
+{
+    bb_dense_product_cuda p = {};
+    p.a_stride = p.depth = width;
+    p.b_stride = s->n;
+    p.c_stride = m;
+    p.transposed = true;
+    p.beta = 1.0;
+    for (bb_index row = 0; row < m; row += p.rows) {
+        p.rows = m - row < strip ? m - row : strip;
+        p.a = g + row * width;
+        p.c = out + row * m + row;
+        p.b = r + row * s->n;
+        p.columns = p.rows;
+        p.alpha = 1.0;
+        BB_RETURN_IF_FAILED(bb_residual_scorer_queue(s, &s->gpus[0], &p));
+        p.c = out + row * m;
+        p.b = r;
+        p.columns = row;
+        p.alpha = 2.0;
+        BB_RETURN_IF_FAILED(row > 0 ? bb_residual_scorer_queue(s, &s->gpus[0], &p) : BB_OK);
+    }
+    return BB_OK;
+}
+
 bb_status add_panel(const bb_residual_scorer *s, const projection *work, const double *r,
                     bb_index m, bb_index begin)
 {
@@ -68,16 +97,7 @@ bb_status add_panel(const bb_residual_scorer *s, const projection *work, const d
         static_cast<const int32_t *>(work->column), static_cast<const double *>(work->value), begin,
         width, g);
     BB_CUDA_CHECK_LAUNCH();
-    bb_dense_product_cuda p = {};
-    p.a = g;
-    p.b = r + begin;
-    p.c = static_cast<double *>(work->out);
-    p.a_stride = p.depth = width;
-    p.b_stride = s->n;
-    p.c_stride = p.rows = p.columns = m;
-    p.transposed = true;
-    p.alpha = p.beta = 1.0;
-    return bb_residual_scorer_queue(s, &s->gpus[0], &p);
+    return add_lower(s, g, r + begin, m, width, static_cast<double *>(work->out));
 }
 
 bb_status run(const bb_residual_scorer *s, const bb_csr *noise, const bb_residual_task *task,

@@ -13,7 +13,7 @@ const size_t word = sizeof(double);
 
 // R Cmm R^T, or of one estimate (R Cmm - 2 Ctm) R^T.
 struct projecting {
-    const bb_residual_scorer *scorer;
+    bb_residual_scorer *scorer;
     bb_index rows, truths;                   // of R; truths of what shares it, 0: plain
     bb_device_source *ctm[BB_RESIDUAL_GPUS]; // of one estimate, or NULL
     void *r[BB_RESIDUAL_GPUS];               // [rows][n]; of the first GPU the task's, if it has it
@@ -21,8 +21,8 @@ struct projecting {
     void *panel[BB_RESIDUAL_GPUS];           // [n][width] of Cmm
     void *g[BB_RESIDUAL_GPUS];               // [rows][width]
     bb_residual_partials partials;
-    double room[BB_RESIDUAL_GPUS]; // bytes for panels that are kept
-    void *product;                 // [rows][rows] on the first GPU
+    void *product; // [rows][rows] on the first GPU
+    void *part;    // [rows][rank] of Cmm beside its source, there
 };
 
 // What a task makes of the product that it shares; where not said, on the first GPU.
@@ -82,11 +82,11 @@ bb_status check_room(const bb_residual_scorer *s, const bb_residual_task *first,
     return BB_OK;
 }
 
-bb_status create_sources(const bb_residual_scorer *s, const bb_matrix_source *source,
+bb_status create_sources(bb_residual_scorer *s, const bb_matrix_source *source,
                          bb_device_source **out)
 {
     for (bb_index g = 0; g < s->count; ++g) {
-        BB_RETURN_IF_FAILED(bb_device_source_create(source, s->gpus[g].device, &out[g]));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_twin(s, source, false, s->gpus[g].device, &out[g]));
     }
     return BB_OK;
 }
@@ -177,51 +177,26 @@ void close_projection(projecting *work)
     }
     bb_residual_partials_release(&work->partials);
     bb_device_release(s->gpus[0].device, &work->product);
+    bb_device_release(s->gpus[0].device, &work->part);
     (void)bb_residual_scorer_use(&s->gpus[0]);
 }
 
-// Half of what is free beyond the reserve, shared by the parts of a GPU.
-bb_status find_room(projecting *work)
-{
-    const bb_residual_scorer *s = work->scorer;
-    for (bb_index g = 0; s->kept != nullptr && g < s->count; ++g) {
-        bb_device_report report;
-        BB_RETURN_IF_FAILED(bb_device_describe(s->gpus[g].device, &report));
-        work->room[g] = 0.5 * (static_cast<double>(report.free_memory_bytes) - s->reserve) /
-                        static_cast<double>(s->count);
-    }
-    return bb_residual_scorer_use(&s->gpus[0]);
-}
-
-// Rows from its diagonal block on of the panel of columns from `begin` on, filled or as they were
-// kept.
+// The panel of columns from `begin` on, filled or as it was kept.
 bb_status take_panel(const projecting *work, bb_index gpu, bb_index begin, void **panel)
 {
-    const bb_residual_scorer *s = work->scorer;
-    const bb_index width = bb_residual_scorer_width(s, begin);
-    const size_t bytes = static_cast<size_t>((s->n - begin) * s->width) * word;
-    void **kept = s->kept != nullptr ? &s->kept[begin / s->width] : nullptr;
-    double *room = const_cast<double *>(&work->room[gpu]);
-    if (kept != nullptr && *kept != nullptr) {
-        *panel = *kept;
+    bb_residual_scorer *s = work->scorer;
+    const cudaStream_t stream = s->gpus[gpu].stream;
+    *panel = nullptr;
+    if (s->kept_count > 0) {
+        BB_RETURN_IF_FAILED(bb_residual_kept_panel(s, &s->kept[0], gpu, begin, stream, panel));
+    }
+    if (*panel != nullptr) {
         return BB_OK;
     }
     *panel = work->panel[gpu];
-    if (kept != nullptr && *room > static_cast<double>(bytes)) {
-        const bb_status status = bb_device_allocate(s->gpus[gpu].device, bytes, kept);
-        if (status == BB_OK) {
-            *room -= static_cast<double>(bytes);
-            *panel = *kept;
-        } else if (status == BB_MEMORY) { // somebody else took it: panels are filled each time
-            bb_status_clear();
-            *room = 0.0;
-        } else {
-            return status;
-        }
-    }
-    return bb_device_source_fill(s->gpus[gpu].cmm, bb_stream_queue(s->gpus[gpu].stream), begin,
-                                 begin,
-                                 bb_device_matrix(*panel, BB_F64, s->n - begin, width, s->width));
+    return bb_device_source_fill(s->gpus[gpu].cmm, bb_stream_queue(stream), begin, begin,
+                                 bb_device_matrix(*panel, BB_F64, s->n - begin,
+                                                  bb_residual_scorer_width(s, begin), s->width));
 }
 
 // G = alpha R C + beta G for the panel's columns and its rows from `row` on.
@@ -273,18 +248,35 @@ bb_status project_panel(const void *context, bb_index gpu, bb_index begin, doubl
     return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
 }
 
+// P += (R U C^(1/2)) (R U C^(1/2))^T for the part of Cmm beside its source.
+bb_status add_part(projecting *work)
+{
+    const bb_residual_scorer *s = work->scorer;
+    if (s->rank == 0) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(
+        bb_residual_scorer_put(&s->gpus[0], nullptr, work->rows * s->rank, &work->part));
+    BB_RETURN_IF_FAILED(multiply(s, bb_residual_scorer_product(work->r[0], s->vectors, work->part,
+                                                               work->rows, s->rank, s->n, false)));
+    bb_dense_product_cuda p = bb_residual_scorer_product(work->part, work->part, work->product,
+                                                         work->rows, work->rows, s->rank, true);
+    p.beta = 1.0;
+    return multiply(s, p);
+}
+
 bb_status project(const bb_residual_task *task, projecting *work)
 {
     work->resident = task->device_r != nullptr;
     work->r[0] = const_cast<void *>(task->device_r);
     BB_RETURN_IF_FAILED(open_projection(work));
-    BB_RETURN_IF_FAILED(find_room(work));
     BB_RETURN_IF_FAILED(work->resident ? copy_rows(work) : upload_rows(task->r, work));
-    return bb_residual_partials_add(&work->partials, work->rows * work->rows, project_panel, work,
-                                    work->product);
+    BB_RETURN_IF_FAILED(bb_residual_partials_add(&work->partials, work->rows * work->rows,
+                                                 project_panel, work, work->product));
+    return add_part(work);
 }
 
-bb_status score_one(const bb_residual_scorer *s, const bb_residual_task *task)
+bb_status score_one(bb_residual_scorer *s, const bb_residual_task *task)
 {
     projecting work = {};
     work.scorer = s;
@@ -332,7 +324,7 @@ bb_status open_weights(weighing *work)
 
 bb_status open_weighing(weighing *work)
 {
-    const bb_residual_scorer *s = work->shared->scorer;
+    bb_residual_scorer *s = work->shared->scorer;
     BB_RETURN_IF_FAILED(create_sources(s, work->task->ctm, work->ctm));
     for (bb_index g = 0; g < s->count; ++g) {
         BB_RETURN_IF_FAILED(
@@ -445,7 +437,7 @@ bb_status score_weighed(const bb_residual_task *task, const projecting *shared)
     return status == BB_OK ? bb_residual_task_close(task) : status;
 }
 
-bb_status score_shared(const bb_residual_scorer *s, bb_index count, const bb_residual_task *tasks)
+bb_status score_shared(bb_residual_scorer *s, bb_index count, const bb_residual_task *tasks)
 {
     projecting work = {};
     bb_index size = 0;

@@ -18,7 +18,9 @@
 #define BB_SOLVERS_FACTOR_RESIDUAL_SCORER_H
 
 #include "core/csr.h"
+#include "core/device/device_source.h"
 #include "core/row_product.h"
+#include "solvers/factor/reconstructor.h"
 #include "solvers/factor/residual_covariance.h"
 
 #ifdef __cplusplus
@@ -38,10 +40,24 @@ BB_CHECKED bb_status bb_residual_scorer_create(bb_index gpus, bb_device *const *
                                                bb_residual_scorer **out);
 void bb_residual_scorer_destroy(bb_residual_scorer **scorer);
 
-/// Lets panels of Cmm stay on their GPUs from one score to the next, in half of the memory that is
-/// free beyond `reserve_bytes` of each: what others are going to need there. To the same bits.
-/// Errors: BB_MEMORY.
+/// Adds U C U^T to Cmm for scores alone; `part` is copied, with finite variances. Errors:
+/// BB_MEMORY, BB_DEVICE.
+BB_CHECKED bb_status bb_residual_scorer_add_part(bb_residual_scorer *scorer,
+                                                 const bb_low_rank *part);
+
+/// Lets panels of Cmm stay on their GPUs from their first use to the last, in two thirds of the
+/// memory that is free now beyond `reserve_bytes` of each: what others are going to need there. To
+/// the same bits. Errors: BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_residual_scorer_keep(bb_residual_scorer *scorer, double reserve_bytes);
+
+/// The twin of `matrix` on the first GPU. With a scorer on one GPU that keeps panels it is filled
+/// from those of Cmm, and of others with as many columns: of `matrix` from now on with `keep`,
+/// which it then must outlive. Not while the scorer is at work. The same bits as
+/// bb_device_source_create. `scorer` may be NULL, else it must outlive the twin. Errors: those of
+/// bb_device_source_create.
+BB_CHECKED bb_status bb_residual_scorer_twin(bb_residual_scorer *scorer,
+                                             const bb_matrix_source *matrix, bool keep,
+                                             bb_device *device, bb_device_source **out);
 
 /// Scores estimates, those that follow one another with the same r by one R Cmm R^T. Errors:
 /// BB_INVALID (sizes), BB_MEMORY with the bytes needed and free, BB_DEVICE, the sources'.

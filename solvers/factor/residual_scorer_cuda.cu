@@ -3,6 +3,8 @@
 #include "solvers/factor/residual_scorer_cuda.h"
 #include "solvers/gpu/peer_memory_cuda.h"
 
+#include <cmath>
+
 namespace
 {
 
@@ -62,21 +64,6 @@ void close_gpu(const bb_residual_scorer *s, bb_residual_gpu *gpu)
     if (gpu->stream != nullptr) {
         (void)cudaStreamDestroy(gpu->stream);
     }
-}
-
-bb_index panel_count(const bb_residual_scorer *s)
-{
-    return (s->n + s->width - 1) / s->width;
-}
-
-void drop_panels(bb_residual_scorer *s)
-{
-    for (bb_index p = 0; s->kept != nullptr && p < panel_count(s); ++p) {
-        bb_device_release(s->gpus[p % BB_RESIDUAL_PARTIALS % s->count].device, &s->kept[p]);
-    }
-    void *kept = s->kept;
-    bb_memory_release(&kept);
-    s->kept = nullptr;
 }
 
 bb_status check_devices(bb_index gpus, bb_device *const *devices)
@@ -258,13 +245,20 @@ bb_status bb_residual_scorer_create(bb_index gpus, bb_device *const *devices,
     return BB_OK;
 }
 
-bb_status bb_residual_scorer_keep(bb_residual_scorer *scorer, double reserve_bytes)
+bb_status bb_residual_scorer_add_part(bb_residual_scorer *scorer, const bb_low_rank *part)
 {
-    void *kept = nullptr;
-    BB_RETURN_IF_FAILED(bb_memory_zeroed(panel_count(scorer), sizeof(void *), &kept));
-    scorer->kept = static_cast<void **>(kept);
-    scorer->reserve = reserve_bytes;
-    return BB_OK;
+    void *values = nullptr;
+    const bb_index items = scorer->n * part->count;
+    BB_RETURN_IF_FAILED(bb_memory_allocate(items, sizeof(double), &values));
+    double *scaled = static_cast<double *>(values);
+    for (bb_index i = 0; i < items; ++i) {
+        scaled[i] = std::sqrt(part->variances[i % part->count]) * part->vectors[i];
+    }
+    const bb_status status =
+        bb_residual_scorer_put(&scorer->gpus[0], scaled, items, &scorer->vectors);
+    scorer->rank = status == BB_OK ? part->count : 0;
+    bb_memory_release(&values);
+    return status;
 }
 
 void bb_residual_scorer_destroy(bb_residual_scorer **scorer)
@@ -273,7 +267,8 @@ void bb_residual_scorer_destroy(bb_residual_scorer **scorer)
     if (s == nullptr) {
         return;
     }
-    drop_panels(s);
+    bb_residual_kept_drop(s);
+    bb_device_release(s->gpus[0].device, &s->vectors);
     for (bb_index g = s->count - 1; g >= 0; --g) { // leaves the first GPU the current one
         close_gpu(s, &s->gpus[g]);
     }

@@ -19,12 +19,24 @@ struct bb_residual_gpu {
     cudaEvent_t read; ///< by the first GPU, whose event this is
 };
 
+/// A matrix of which panels of columns stay on the GPUs: the scorer's Cmm, or one of others.
+struct bb_residual_kept {
+    bb_device_source *source; ///< on the first GPU
+    bool lower;               ///< panels begin with the diagonal block
+    void **panels;            ///< [panels], each on the GPU that multiplies by it
+};
+
+enum { BB_RESIDUAL_KEPT = 9 }; ///< Cmm, and right-hand sides of a few targets
+
 struct bb_residual_scorer {
     const bb_dense_library_cuda *library;
-    bb_index n, width; ///< width of a panel
-    bb_index count;    ///< of GPUs; results are on the first
-    double reserve;    ///< bytes of each GPU that kept panels leave free
-    void **kept;       ///< [panels] of Cmm, each on the GPU that multiplies by it; NULL: none
+    bb_index n, width;                       ///< width of a panel
+    bb_index count;                          ///< of GPUs; results are on the first
+    double room;                             ///< bytes of each GPU for panels still to be kept
+    bb_residual_kept kept[BB_RESIDUAL_KEPT]; ///< the first is Cmm
+    int kept_count;                          ///< 0: none is kept
+    bb_index rank;                           ///< of the part of Cmm beside its source
+    void *vectors;                           ///< U C^(1/2) [n][rank] on the first GPU
     bb_residual_gpu gpus[BB_RESIDUAL_GPUS];
 };
 
@@ -61,6 +73,15 @@ inline double *bb_residual_scorer_values(void *memory, bb_index item)
 {
     return static_cast<double *>(memory) + item;
 }
+
+/// The panel of columns from `begin` on of a kept matrix on a GPU, the current one, filled on
+/// `stream` the first time; NULL: there is no room.
+BB_CHECKED bb_status bb_residual_kept_panel(bb_residual_scorer *scorer, bb_residual_kept *kept,
+                                            bb_index gpu, bb_index begin, cudaStream_t stream,
+                                            void **panel);
+
+/// Gives back all panels.
+void bb_residual_kept_drop(bb_residual_scorer *scorer);
 
 // Sum over panels of columns of Cmm, dealt over the GPUs of a scorer.
 //

@@ -188,7 +188,7 @@ bb_status bb_panel_plan_check(const bb_panel_plan *plan)
     bb_panel_arithmetic arithmetic;
     BB_RETURN_IF_FAILED(bb_panel_arithmetic_of(plan, &arithmetic));
     BB_RETURN_IF_FAILED(bb_square_factor_supported());
-    if (arithmetic.storage == BB_PANEL_HALVES) {
+    if (arithmetic.storage == BB_PANEL_HALVES || arithmetic.split_sides) {
         return bb_split_product_supported();
     }
     return BB_OK;

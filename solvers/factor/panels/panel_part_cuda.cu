@@ -22,6 +22,8 @@ slots slots_of(bb_panel_part *part)
              &part->tiles,
              &part->diagonal_tiles[0],
              &part->diagonal_tiles[1],
+             &part->sweep[0],
+             &part->sweep[1],
              &part->side_panel,
              &part->side_tile,
              &part->diagonals,
@@ -151,10 +153,17 @@ bb_status describe(bb_panel_part *part)
     const bb_index multiple = part->layout.blocks * block;
     const bb_index held = part->layout.held * block;
     BB_RETURN_IF_FAILED(
+        describe_halves(part->side, part->side_lo, part->side_rows, multiple, &part->side_planes));
+    BB_RETURN_IF_FAILED(
+        describe_halves(part->sweep[0], part->sweep[1], block, multiple, &part->sweep_row_planes));
+    BB_RETURN_IF_FAILED(describe_halves(part->sweep[0], part->sweep[1], multiple, block,
+                                        &part->sweep_column_planes));
+    if (part->arithmetic.split_sides) {
+        return BB_OK;
+    }
+    BB_RETURN_IF_FAILED(
         describe_halves(part->triangle, part->triangle_lo, bb_triangle_layout_rows(part->layout),
                         bb_triangle_layout_columns(part->layout), &part->triangle_planes));
-    BB_RETURN_IF_FAILED(
-        describe_halves(part->side, part->side_lo, part->side_rows, multiple, &part->side_planes));
     BB_RETURN_IF_FAILED(describe_halves(part->split[0], part->split[1],
                                         held > part->side_rows ? held : part->side_rows, block,
                                         &part->panel_planes));
@@ -204,7 +213,7 @@ bb_status start(bb_panel_part *part)
         BB_CUDA_TRY(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
     BB_RETURN_IF_FAILED(take_memory(part));
-    if (part->arithmetic.storage == BB_PANEL_HALVES) {
+    if (part->arithmetic.storage == BB_PANEL_HALVES || part->arithmetic.split_sides) {
         BB_RETURN_IF_FAILED(bb_split_product_supported());
         BB_RETURN_IF_FAILED(describe(part));
     }

@@ -48,9 +48,11 @@ struct bb_panel_part {
                                               ///< `bulk` where `fetch` would be: see below
     void *triangle;    ///< halves hi, or dense values: [rows][columns] of the layout
     void *triangle_lo; ///< halves
-    void *side;        ///< [side_rows][blocks block], as the triangle
-    void *side_lo;
+    void *side;        ///< [side_rows][blocks block], halves hi, or dense values
+    void *side_lo;     ///< halves
+    void *sweep[2];    ///< block row or block column of a dense L in planes: as in guest_rows
     bb_halves triangle_planes, side_planes, panel_planes, inverse_planes[2];
+    bb_halves sweep_row_planes, sweep_column_planes;
     bb_halves *guest_row_planes;                  ///< [guests] of [block][blocks block]
     bb_halves *guest_column_planes;               ///< [guests] of the same as [blocks block][block]
     bb_halves chunk_planes[BB_PANEL_CHUNKS_HELD]; ///< [chunk block][blocks block]

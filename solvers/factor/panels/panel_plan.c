@@ -143,6 +143,8 @@ bb_status bb_panel_arithmetic_of(const bb_panel_plan *plan, bb_panel_arithmetic 
         a.operand_plane = info->operand != BB_FORMAT_TF32;
         a.tile_scale = info->operand == BB_FORMAT_E4M3;
         a.compute = a.operand_plane ? BB_PANEL_COMPUTE_FP32 : BB_PANEL_COMPUTE_TF32;
+        a.split_sides = plan->unit_diagonal;
+        a.forward_products = a.backward_products = 3;
         break;
     case BB_VARIANT_PANELS_HALVES:
         describe_half_arithmetic(plan, &a);
@@ -241,6 +243,7 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     const size_t triangle =
         (size_t)bb_triangle_layout_rows(layout) * (size_t)bb_triangle_layout_columns(layout);
     const size_t rows = held > own ? held : own;
+    const bool splits = halves || arithmetic->split_sides;
     const size_t width = (size_t)bb_panel_plan_width(plan);
     const size_t all = (size_t)(layout.blocks * layout.blocks);
     const size_t inverses = arithmetic->keeps_inverses || layout.held < 2 ? held : 2 * block;
@@ -252,8 +255,10 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     out[BB_PANEL_OPERANDS] = arithmetic->operand_plane ? triangle * half_bytes : 0;
     out[BB_PANEL_LARGEST_OF_BLOCKS] =
         arithmetic->tile_scale ? (size_t)layout.held * sizeof(float) : 0;
-    out[BB_PANEL_SIDE] = own * multiple * kept;
-    out[BB_PANEL_SIDE_LO] = own * multiple * half;
+    out[BB_PANEL_SIDE] = own * multiple * (splits ? half_bytes : word);
+    out[BB_PANEL_SIDE_LO] = splits ? own * multiple * half_bytes : 0;
+    out[BB_PANEL_SWEEP] = arithmetic->split_sides && own > 0 ? block * multiple * half_bytes : 0;
+    out[BB_PANEL_SWEEP_LO] = out[BB_PANEL_SWEEP];
     out[BB_PANEL_PANELS] = width * held * block * word;
     out[BB_PANEL_TILES] = arithmetic->half_tiles ? width * held * block * half_bytes : 0;
     out[BB_PANEL_DIAGONAL_TILE] = arithmetic->half_diagonal ? block * block * half_bytes : 0;
@@ -275,7 +280,7 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     out[BB_PANEL_LARGEST] = 2 * sizeof(float);
     out[BB_PANEL_SCALE] = multiple * word;
     out[BB_PANEL_PANEL_SCALE] = held * word;
-    out[BB_PANEL_SIDE_SCALE] = halves ? own * sizeof(float) : 0;
+    out[BB_PANEL_SIDE_SCALE] = splits ? own * sizeof(float) : 0;
     out[BB_PANEL_BREAKDOWN] = BB_PANEL_BREAKDOWN_BYTES;
     out[BB_PANEL_ENERGIES] = arithmetic->light_sweeps ? all * sizeof(double) : 0;
     out[BB_PANEL_SWEEP_LISTS] = arithmetic->light_sweeps ? 2 * all * sizeof(int) : 0;

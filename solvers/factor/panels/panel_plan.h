@@ -28,9 +28,10 @@ typedef struct bb_panel_plan {
                                    ///< arithmetic; borrowed, read while factoring
     unsigned given; ///< without variants: bits of those that blocks may have, for a need that no
                     ///< map exceeds; 0: the arithmetic alone
-    bb_index run;   ///< of the depth: sums are cut at its multiples; a multiple of 64, or 0 for
-                    ///< BB_PANEL_RUN
-    bool swapped;   ///< hp1, hp2, hp3, x3 on one GPU: L lies in the host's memory
+    bool unit_diagonal; ///< A has one, up to a dither: tf32, bf16 and fp8 sweep in half planes
+    bb_index run;       ///< of the depth: sums are cut at its multiples; a multiple of 64, or 0 for
+                        ///< BB_PANEL_RUN
+    bool swapped;       ///< hp1, hp2, hp3, x3 on one GPU: L lies in the host's memory
 } bb_panel_plan;
 
 /// What a plan takes on each of `gpus`, which share L and the rows of B: the most of one of them,
@@ -76,6 +77,8 @@ typedef struct bb_panel_arithmetic {
     bool half_sides;       ///< halves: so are the rows of B
     bool operand_plane;    ///< dense: products below the diagonal read a bf16 plane of L
     bool tile_scale;       ///< dense: that plane's values are those of e4m3, scaled by blocks
+    bool split_sides;      ///< dense: rows of B are in half planes, and blocks of L that sweeps
+                           ///< read are split into such
     int products;          ///< halves: of the arithmetic
     int diagonal_products; ///< halves: of the diagonal blocks
     bool light_sweeps;     ///< halves: one product with light blocks
@@ -101,6 +104,8 @@ typedef enum bb_panel_array {
     BB_PANEL_TILES,  ///< of them in fp16
     BB_PANEL_DIAGONAL_TILE,
     BB_PANEL_DIAGONAL_TILE_NEXT,
+    BB_PANEL_SWEEP, ///< split blocks of L
+    BB_PANEL_SWEEP_LO,
     BB_PANEL_SIDE_PANEL,
     BB_PANEL_SIDE_TILE,
     BB_PANEL_DIAGONALS,

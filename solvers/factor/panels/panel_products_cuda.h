@@ -21,6 +21,12 @@ inline bool in_halves(const bb_panel_part *part)
     return part->arithmetic.storage == BB_PANEL_HALVES;
 }
 
+// Whether rows of B are in half planes.
+inline bool splits_sides(const bb_panel_part *part)
+{
+    return in_halves(part) || part->arithmetic.split_sides;
+}
+
 // Item `index` of an array in the type of C.
 inline char *at(const bb_panel_part *part, void *array, bb_index index)
 {

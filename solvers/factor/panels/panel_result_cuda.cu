@@ -2,6 +2,7 @@
 //
 // What a factorization by panels leaves, in fp64: R, and L for tests.
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
+#include "solvers/factor/panels/panel_products_cuda.h"
 
 using namespace panel;
 
@@ -12,10 +13,10 @@ bb_status bb_panel_cholesky_result(const bb_panel_cholesky *factor, double *out)
         const bb_panel_part *part = &factor->parts[g];
         BB_RETURN_IF_FAILED(use(part));
         BB_RETURN_IF_FAILED(bb_panel_part_widen(
-            part->side, static_cast<const __half *>(part->side_lo), part->arithmetic.storage,
-            part->sides, factor->plan.n, multiple, part->scale,
-            static_cast<const float *>(part->side_scale), out + part->first_side * factor->plan.n,
-            factor->plan.n, part->bulk));
+            part->side, static_cast<const __half *>(part->side_lo),
+            splits_sides(part) ? BB_PANEL_HALVES : part->arithmetic.storage, part->sides,
+            factor->plan.n, multiple, part->scale, static_cast<const float *>(part->side_scale),
+            out + part->first_side * factor->plan.n, factor->plan.n, part->bulk));
     }
     return wait_all(factor);
 }

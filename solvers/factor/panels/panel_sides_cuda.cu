@@ -47,6 +47,12 @@ bb_status update_sides_in_fp16(bb_panel_part *part, bb_index k, bool backward)
     return bb_panel_part_join(tile, nullptr, part->sides, block, block, panel, block, part->bulk);
 }
 
+// Whether a block column is read as [blocks block][block].
+bool stacks_columns(const bb_panel_part *part)
+{
+    return part->arithmetic.split_sides || reads_gathered(part);
+}
+
 // Three products with the heavy blocks of L, one with the light ones.
 bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
                                  bb_split_product_cuda p)
@@ -62,28 +68,68 @@ bb_status update_sides_by_weight(bb_panel_part *part, bb_index k, bool backward,
     return bb_split_product_launch(&p, 1, part->bulk);
 }
 
+// Block row k of a dense L left of its diagonal block into planes, or going backward block column k
+// below it.
+bb_status split_factor(bb_panel_part *part, bb_index k, bool backward)
+{
+    const bb_index block = part->plan.block;
+    const bb_index blocks = part->layout.blocks;
+    __half *hi = static_cast<__half *>(part->sweep[0]);
+    __half *lo = static_cast<__half *>(part->sweep[1]);
+    if (!backward) {
+        return bb_panel_part_split(static_cast<const float *>(row_at(part, k, 0)), block, k * block,
+                                   row_stride(part, k), false, nullptr, hi, lo, blocks * block,
+                                   part->bulk);
+    }
+    for (bb_index i = k + 1, next = i; i < blocks; i = next) {
+        next = i < blocks / 2 ? i + 1 : blocks; // beyond the fold in one piece
+        BB_RETURN_IF_FAILED(bb_panel_part_split(static_cast<const float *>(column_at(part, i, k)),
+                                                (next - i) * block, block, column_stride(part),
+                                                false, nullptr, hi + i * block * block,
+                                                lo + i * block * block, block, part->bulk));
+    }
+    return BB_OK;
+}
+
+// What a sweep of panel k reads of L in planes.
+bb_operand_cuda factor_operand(const bb_panel_part *part, bb_index k, bool backward)
+{
+    if (!backward && !part->arithmetic.split_sides) {
+        return row_operand(part, k);
+    }
+    if (!backward) {
+        const bb_halves &planes = part->sweep_row_planes;
+        return {BB_OPERAND_PLAIN, 0, planes.hi.map, planes.lo.map};
+    }
+    const bb_halves &planes = part->arithmetic.split_sides ? part->sweep_column_planes
+                              : reads_gathered(part) ? part->guest_column_planes[k % part->guests]
+                                                     : part->triangle_planes;
+    return {BB_OPERAND_COLUMNS, stacks_columns(part) ? 0 : k * part->plan.block,
+            planes.hi_short.map, planes.lo_short.map};
+}
+
 // Panels of B in planes: A is rows of B, plain, against block row k, or all block rows below it.
 bb_status update_sides_in_halves(bb_panel_part *part, bb_index k, bool backward)
 {
     const bb_index block = part->plan.block;
-    const bool gathered = backward && reads_gathered(part);
     const int products =
         backward ? part->arithmetic.backward_products : part->arithmetic.forward_products;
     bb_split_product_cuda p = start_product(part);
     p.a = {BB_OPERAND_PLAIN, 0, part->side_planes.hi.map, part->side_planes.lo.map};
-    if (backward) {
-        const bb_halves &planes =
-            gathered ? part->guest_column_planes[k % part->guests] : part->triangle_planes;
-        p.b = {BB_OPERAND_COLUMNS, gathered ? 0 : k * block, planes.hi_short.map,
-               planes.lo_short.map};
-        p.triangle = gathered ? bb_triangle_layout_stack(part->plan.n, block) : part->layout;
-    } else {
-        p.b = row_operand(part, k);
+    p.b = factor_operand(part, k, backward);
+    if (backward && stacks_columns(part)) {
+        p.triangle = bb_triangle_layout_stack(part->plan.n, block);
     }
     p.begin = backward ? (k + 1) * block : 0;
     p.end = backward ? part->layout.blocks * block : k * block;
     p.rows = part->sides;
     p.c = floats(part, part->side_panel, 0);
+    if (p.begin == p.end) {
+        return BB_OK;
+    }
+    if (part->arithmetic.split_sides) {
+        BB_RETURN_IF_FAILED(split_factor(part, k, backward));
+    }
     return part->arithmetic.light_sweeps ? update_sides_by_weight(part, k, backward, p)
                                          : bb_split_product_launch(&p, products, part->bulk);
 }
@@ -130,8 +176,8 @@ bb_status update_sides(bb_panel_part *part, bb_index k, bool backward)
     if (part->arithmetic.half_sides && products == 1) {
         return update_sides_in_fp16(part, k, backward);
     }
-    return in_halves(part) ? update_sides_in_halves(part, k, backward)
-                           : update_sides_dense(part, k, backward);
+    return splits_sides(part) ? update_sides_in_halves(part, k, backward)
+                              : update_sides_dense(part, k, backward);
 }
 
 // X L_kk^T = C in place of C [sides][stride], X L_kk = C going backward. Row-major L is, to cuBLAS,
@@ -166,7 +212,7 @@ bb_status substitute_sides(bb_panel_part *part, bb_index k, bool backward)
     const bb_index block = part->plan.block;
     const bb_index multiple = part->layout.blocks * block;
     const size_t word = bb_type_bytes(type_of(part));
-    if (in_halves(part)) {
+    if (splits_sides(part)) {
         BB_RETURN_IF_FAILED(substitute(part, k, backward, part->side_panel, block));
         return bb_panel_part_split(floats(part, part->side_panel, 0), part->sides, block, block,
                                    false, nullptr, static_cast<__half *>(part->side) + k * block,
@@ -243,7 +289,7 @@ bb_status bb_panel_part_scale_sides(bb_panel_part *part, bb_index side_count,
 {
     const bb_index block = part->plan.block;
     float *largest = static_cast<float *>(part->side_scale);
-    if (part->sides == 0 || !in_halves(part)) {
+    if (part->sides == 0 || !splits_sides(part)) {
         return BB_OK;
     }
     BB_CUDA_TRY(
@@ -279,7 +325,7 @@ bb_status bb_panel_part_sweep_backward(bb_panel_part *part, bb_index k)
     if (part->sides == 0) {
         return BB_OK;
     }
-    if (in_halves(part)) {
+    if (splits_sides(part)) {
         BB_RETURN_IF_FAILED(bb_panel_part_join(
             static_cast<const __half *>(part->side) + k * block,
             static_cast<const __half *>(part->side_lo) + k * block, part->sides, block, multiple,

@@ -9,6 +9,8 @@
 #include "tests/device_pair.h"
 #include "tests/solvers/weighed_scene.h"
 
+#include <cuda_runtime_api.h>
+
 enum { PARTS = 8, LARGEST = 9300 };
 
 static bb_device *devices[PARTS]; // the one GPU, again and again
@@ -499,7 +501,7 @@ TEST(noise_alone_agrees_with_the_cpu)
     autocall(close_scene) scene s;
     autorelease(bb_triplets) list = {0};
     autorelease(bb_csr) sparse = {0};
-    open_scene(1100, 23, &s);
+    open_scene(1100, 1100, &s); // two blocks of rows
     for (bb_index i = 0; i < s.n; ++i) {
         check_ok(bb_triplets_add(&list, i, i, 1.0 + (double)(i % 7)));
         check_ok(bb_triplets_add(&list, i, (i + s.n / 2) % s.n, 0.25 * (double)(i % 3)));
@@ -546,6 +548,107 @@ TEST(an_estimate_on_the_gpu_has_the_score_of_one_on_the_host)
         }
     }
     bb_device_release(gpu, &device_r);
+}
+
+enum { RANK = 3 };
+
+static double part_vectors[RANK * 2113];
+static const double part_variances[RANK] = {0.5, 2.0, 7.0};
+
+static bb_status fill_whole(const bb_matrix_source *source, bb_index row, bb_index column,
+                            bb_view out)
+{
+    bb_status status = fill_covariance(source, row, column, out);
+    for (bb_index i = 0; i < out.shape[0]; ++i) {
+        double *values = (double *)out.data + i * out.strides[0];
+        for (bb_index item = 0; item < out.shape[1] * RANK; ++item) {
+            const bb_index j = item / RANK;
+            const bb_index k = item % RANK;
+            values[j] += part_variances[k] * part_vectors[(row + i) * RANK + k] *
+                         part_vectors[(column + j) * RANK + k];
+        }
+    }
+    return status;
+}
+
+TEST(a_low_rank_part_is_scored_with_the_matrix)
+{
+    static const bb_index counts[] = {1, 3};
+    autocall(close_scene) scene s;
+    open_scene(2113, 40, &s);
+    bb_matrix_source whole = s.cmm;
+    whole.fill = fill_whole;
+    fill_array(part_vectors, RANK * s.n, i, spread(i / RANK) * sin(0.7 * (double)i));
+    const bb_low_rank part = {RANK, part_vectors, part_variances};
+    const bb_index items = s.m * s.m;
+    autofree double *cee = dense_new(items);
+    bb_residual_task task = {.r = s.r, .ctm = &s.ctm, .ctt = &s.ctt, .cee = s.cee};
+    check_ok(bb_residual_covariance(&whole, 1, &task));
+    task.cee = cee;
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; ++c) {
+        autoptr(bb_residual_scorer) scorer =
+            new_object(bb_residual_scorer, counts[c], devices, &s.cmm);
+        check_ok(bb_residual_scorer_score(scorer, 1, &task));
+        assert_true(distance(&s, cee, s.cee) > 1e-6 * dense_norm(items, s.cee));
+        check_ok(bb_residual_scorer_add_part(scorer, &part));
+        check_ok(bb_residual_scorer_score(scorer, 1, &task));
+        assert_true(distance(&s, cee, s.cee) <= 1e-11 * dense_norm(items, s.cee));
+    }
+}
+
+// A block of a twin, `bytes` of it, on the host.
+static void read_block(const bb_device_source *twin, bb_type type, bb_index row, bb_index column,
+                       bb_index rows, bb_index columns, void *out)
+{
+    const size_t bytes = (size_t)(rows * columns) * bb_type_bytes(type);
+    void *block = allocate_on(gpu, bytes);
+    check_ok(bb_device_source_fill(twin, NULL, row, column,
+                                   bb_device_matrix(block, type, rows, columns, columns)));
+    check_ok(bb_device_wait(gpu));
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess); // no queue of the device's own
+    check_ok(bb_device_download(gpu, out, block, bytes));
+    bb_device_release(gpu, &block);
+}
+
+// Across a panel, below and above the diagonal, of what is kept and of what there is no room for.
+TEST(a_twin_shares_the_panels_of_scores)
+{
+    static const bb_index blocks[][4] = {
+        {0, 0, 2113, 300}, {1100, 900, 500, 200}, {0, 1000, 2113, 1113}, {2112, 0, 1, 2113}};
+    static const double reserves[] = {0.0, INFINITY};
+    autocall(close_scene) scene s;
+    open_scene(2113, 40, &s);
+    autoptr(bb_device_source) plain = new_object(bb_device_source, &s.cmm, gpu);
+    for (size_t k = 0; k < sizeof reserves / sizeof *reserves; ++k) {
+        bb_residual_task task = {.r = s.r, .ctm = &s.ctm, .ctt = &s.ctt};
+        autofree double *cee = dense_new(s.m * s.m);
+        autofree double *found = dense_new(37 * 500);
+        autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, &gpu, &s.cmm);
+        autoptr(bb_device_source) twin = NULL;
+        autoptr(bb_device_source) side = NULL;
+        check_ok(bb_residual_scorer_keep(scorer, reserves[k]));
+        check_ok(bb_residual_scorer_twin(scorer, &s.cmm, false, gpu, &twin));
+        check_ok(bb_residual_scorer_twin(scorer, &s.ctm, true, gpu, &side));
+        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; ++b) {
+            const bb_index *at = blocks[b];
+            const bb_index items = at[2] * at[3];
+            for (int type = 0; type < 2; ++type) {
+                autofree double *expected = dense_new(items);
+                autofree double *read = dense_new(items);
+                const bb_type as = type == 0 ? BB_F64 : BB_F32;
+                read_block(plain, as, at[0], at[1], at[2], at[3], expected);
+                read_block(twin, as, at[0], at[1], at[2], at[3], read);
+                assert_memory_equal(read, expected, (size_t)items * bb_type_bytes(as));
+            }
+        }
+        read_block(side, BB_F64, 3, 1000, 37, 500, found);
+        for (bb_index i = 0; i < 37 * 500; ++i) {
+            assert_true(found[i] == s.ctm_values[(3 + i / 500) * s.n + 1000 + i % 500]);
+        }
+        task.cee = cee;
+        check_ok(bb_residual_scorer_score(scorer, 1, &task));
+        assert_true(distance(&s, cee, s.cee) <= 1e-11 * dense_norm(s.m * s.m, s.cee));
+    }
 }
 
 TEST(what_does_not_fit_is_refused)

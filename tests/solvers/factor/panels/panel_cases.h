@@ -52,6 +52,10 @@ static const struct {
      1e-4},
     {{.arithmetic = BB_VARIANT_BF16, .block = 128}, 0.5, 1.5e-3, 6e-5},
     {{.arithmetic = BB_VARIANT_FP8, .block = 128}, 4.0, 1.2e-2, 4e-4},
+    {{.arithmetic = BB_VARIANT_TF32, .block = 128, .unit_diagonal = true}, 0.05, 1e-3, 1e-3},
+    {{.arithmetic = BB_VARIANT_TF32, .block = 256, .unit_diagonal = true}, 0.05, 1e-3, 1e-3},
+    {{.arithmetic = BB_VARIANT_BF16, .block = 128, .unit_diagonal = true}, 0.5, 1.5e-3, 6e-5},
+    {{.arithmetic = BB_VARIANT_FP8, .block = 128, .unit_diagonal = true}, 4.0, 1.2e-2, 4e-4},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 

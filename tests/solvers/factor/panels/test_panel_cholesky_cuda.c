@@ -222,6 +222,44 @@ TEST(three_zones_stand_in_one_factorization)
     }
 }
 
+// ||B - X L L^T|| / (||X|| ||L||^2): of the sweeps alone.
+static double sweep_error(const posed *p)
+{
+    const bb_index n = p->matrix_problem.n;
+    const int sides = (int)p->matrix_problem.sides;
+    autofree double *half = dense_new(sides * n);
+    autofree double *rest = dense_new(sides * n);
+    memcpy(rest, p->matrix_problem.b, (size_t)(sides * n) * sizeof *rest);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, sides, (int)n, (int)n, 1.0, p->found.x,
+                (int)n, p->found.lower, (int)n, 0.0, half, (int)n);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, sides, (int)n, (int)n, -1.0, half, (int)n,
+                p->found.lower, (int)n, 1.0, rest, (int)n);
+    const double norm = dense_norm(n * n, p->found.lower);
+    return dense_norm(sides * n, rest) / (dense_norm(sides * n, p->found.x) * norm * norm);
+}
+
+// Sweeps of a factor in fp32 by three products of half planes: that factor, and the errors of fp32.
+TEST(split_sweeps_have_the_errors_of_fp32)
+{
+    static const bb_variant variants[] = {BB_VARIANT_TF32, BB_VARIANT_BF16, BB_VARIANT_FP8};
+    const bb_index n = few ? 700 : 2100;
+    for (size_t v = 0; v < sizeof variants / sizeof *variants; ++v) {
+        autocall(finish) posed wide, split;
+        bb_panel_plan plan = {.arithmetic = variants[v], .block = 128};
+        start(&wide, n, 200, 4.0);
+        start(&split, n, 200, 4.0);
+        solve(&wide, &plan);
+        plan.unit_diagonal = true;
+        solve(&split, &plan);
+        assert_memory_equal(wide.found.lower, split.found.lower, (size_t)(n * n) * sizeof(double));
+        assert_memory_not_equal(wide.found.x, split.found.x, (size_t)(200 * n) * sizeof(double));
+        print_message("%s: sweeps in fp32 %.1e, in half planes %.1e\n",
+                      bb_variant_names[variants[v]], sweep_error(&wide), sweep_error(&split));
+        check_close(sweep_error(&wide), 0.0, 1e-6, 1.0);
+        check_close(sweep_error(&split), 0.0, 1e-6, 1.0);
+    }
+}
+
 // All blocks light are sweeps that follow, none is sweeps in three products: the same bits.
 TEST(light_sweeps_are_between_the_others)
 {

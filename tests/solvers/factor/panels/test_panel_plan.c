@@ -170,6 +170,17 @@ TEST(a_wide_format_keeps_one_array)
                 0.5, 1.0);
 }
 
+// Rows of B take what they took, in two planes, and a block row of L two more.
+TEST(split_sweeps_keep_planes_of_a_block_row)
+{
+    bb_panel_plan plan = plan_of(4096, 256, BB_VARIANT_TF32);
+    plan.sides = 300;
+    const double without = bb_panel_plan_need(&plan, 1).device_bytes;
+    plan.unit_diagonal = true;
+    check_close(bb_panel_plan_need(&plan, 1).device_bytes - without,
+                300.0 * 4.0 + 2.0 * 2.0 * 256.0 * 4096.0, 0.5, 1.0);
+}
+
 TEST(a_map_keeps_both_planes)
 {
     unsigned char variants[16];
