@@ -18,7 +18,8 @@ bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index t
     return bb_tomography_multiply(tomography, mirror->actuator_count, &product);
 }
 
-bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target, double *out)
+bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target, double *out,
+                                   double *variances)
 {
     bb_status status = BB_OK;
     const bb_matrix_source *ctt = tomography->targets[target].ctt;
@@ -26,6 +27,9 @@ bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index tar
     BB_TRY(BB_ALLOCATE(ctt->rows * ctt->rows, &dense));
     BB_TRY(bb_matrix_source_load(ctt, dense));
     BB_TRY(bb_tomography_project(tomography, target, dense, out));
+    for (bb_index i = 0; variances != NULL && i < ctt->rows; ++i) {
+        variances[i] = dense[i * ctt->rows + i];
+    }
 done:
     BB_RELEASE(&dense);
     return status;

@@ -121,7 +121,8 @@ static bb_status set_estimate(bb_ao_scoring *self, const estimate *item, bb_whol
 }
 
 // Both scores, whichever the study has: what frames are held against. Failures are the study's.
-static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item, const double *cee)
+static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item,
+                                 const bb_residual_task *task)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
@@ -130,42 +131,43 @@ static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item, cons
     const bb_index first = target * self->study->wavelengths_um.count;
     bb_outcome outcome = {0};
     bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
-                                 .residual = evaluation->kind,
+                                 .residual = bb_ao_commands_kind(task),
                                  .strehl = evaluation->pairs_with_terms + first,
                                  .correctable = evaluation->pairs + first};
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
-                                      .residual = evaluation->kind,
+                                      .residual = bb_ao_commands_kind(task),
                                       .strehl = evaluation->stationary + first};
     BB_TRY(set_estimate(self, item, &whole, &pairs));
-    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+    BB_TRY(bb_tomography_rate(self->problem, target, task->cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &pairs, &outcome));
-    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+    BB_TRY(bb_tomography_rate(self->problem, target, task->cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &stationary, &outcome));
 done:
     return status;
 }
 
 // Whether a residual covariance is finite, and its trace where it is of slopes.
-static void inspect(const bb_ao_scoring *self, bb_index target, double *cee,
+static void inspect(const bb_ao_scoring *self, bb_index target, const bb_residual_task *task,
                     bb_ao_evaluation *evaluation)
 {
-    const bb_index m =
-        bb_point_spread_layout(self->problem->targets[target].spread)->actuator_count;
     const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
-    const bb_index rows = slopes ? self->problem->targets[target].ctm->rows : m;
-    const bb_index bad = bb_stage_inspect("residual", cee, rows * rows);
+    const bb_index rows = bb_residual_task_size(task);
+    const bb_index bad = bb_stage_inspect("residual", task->cee, rows * rows);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "residual covariance of target %td, row %td, column %td", target, bad / rows,
                        bad % rows);
     }
     evaluation->trace_arcsec2[target] = slopes ? 0.0 : NAN;
-    for (bb_index row = 0; slopes && row < rows; ++row) {
-        evaluation->trace_arcsec2[target] += cee[row * rows + row];
+    for (bb_index row = 0; slopes && row < task->ctm->rows; ++row) {
+        evaluation->trace_arcsec2[target] +=
+            task->diagonal != NULL
+                ? self->commands.truths[target].variances[row] + task->diagonal[row]
+                : task->cee[row * rows + row];
     }
 }
 
-static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
+static bb_status rate(bb_ao_scoring *self, const estimate *item, const bb_residual_task *task)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
@@ -173,7 +175,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
     bb_whole_estimate whole;
     double *image = NULL;
     double *widths_rad = NULL; // [wavelengths]
-    inspect(self, target, cee, evaluation);
+    inspect(self, target, task, evaluation);
     bb_index pixels = bb_point_spread_layout(self->problem->targets[target].spread)->pixels;
     bb_index first = target * self->study->wavelengths_um.count;
     bb_index boxes = self->study->ensquared_mas.count;
@@ -183,7 +185,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
     }
     BB_TRY(bb_evaluation_unset(self->study->wavelengths_um.count, &widths_rad));
     bb_tomography_score score = {.kind = (bb_score)self->study->score,
-                                 .residual = evaluation->kind,
+                                 .residual = bb_ao_commands_kind(task),
                                  .strehl = evaluation->strehl + first,
                                  .width_rad = widths_rad,
                                  .psf_count = images,
@@ -193,7 +195,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
                                  .ensquared =
                                      boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
     BB_TRY(set_estimate(self, item, &whole, &score));
-    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+    BB_TRY(bb_tomography_rate(self->problem, target, task->cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &score, &evaluation->common.outcome));
     for (bb_index w = 0; w < self->study->wavelengths_um.count; ++w) {
         evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
@@ -206,7 +208,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
                        evaluation->common.outcome.detail);
     }
     if (bb_ao_study_frames(self->study)) {
-        BB_TRY(rate_for_frames(self, item, cee));
+        BB_TRY(rate_for_frames(self, item, task));
     }
     for (bb_index w = 0; w < images; ++w) {
         crop(image + w * pixels * pixels, pixels,
@@ -216,6 +218,17 @@ done:
     BB_RELEASE(&image);
     BB_RELEASE(&widths_rad);
     return status;
+}
+
+// Whether a GPU projects what it made of slopes: where all that is added to a residual is of
+// commands, too, and no whole residual reads it beside the slopes' R.
+static bool projects(const bb_ao_scoring *self, const bb_ao_evaluation *evaluation)
+{
+    const bb_factor_pipeline *level = &evaluation->level;
+    return self->on_device && evaluation->kind == BB_RESIDUAL_SLOPES &&
+           self->problem->commands == NULL && self->problem->shake_arcsec == 0.0 &&
+           isnan(self->study->shake_test_arcsec) && !bb_ao_whole_serves(&self->whole) &&
+           !bb_slope_rounding_is_given(level) && !bb_narrow_sum_is_given(level);
 }
 
 // Appends those of an evaluation for its first targets, after their product where the score of
@@ -238,6 +251,10 @@ static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
     for (bb_index t = 0; t < targets; ++t) {
         bb_residual_task *task = &tasks[*count];
         BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, task));
+        if (task->rows == 0 && projects(self, evaluation)) {
+            BB_TRY(BB_ALLOCATE(task->ctm->rows, &task->diagonal));
+            BB_TRY(bb_ao_commands_project(&self->commands, t, task));
+        }
         BB_TRY(BB_ALLOCATE(task->ctt->rows * task->ctt->rows, &task->cee));
         estimates[(*count)++] = (estimate){evaluation, t, product};
     }
@@ -249,6 +266,7 @@ static void release_tasks(bb_residual_task **tasks, bb_index limit)
 {
     for (bb_index i = 0; *tasks != NULL && i < limit; ++i) {
         BB_RELEASE(&(*tasks)[i].cee);
+        BB_RELEASE(&(*tasks)[i].diagonal);
     }
     BB_RELEASE(tasks);
 }
@@ -359,7 +377,7 @@ static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const 
     if (item->target < 0) {
         goto done;
     }
-    BB_TRY(rate(self, item, task->cee));
+    BB_TRY(rate(self, item, task));
     BB_TRY(rate_shaken(self, item, task));
     bb_log_detail("pipeline %s, target %td: Strehl ratios in %.3f s", evaluation->common.pipeline,
                   item->target, bb_clock_seconds() - begin);
@@ -420,7 +438,7 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         bb_outcome outcome = {0};
         bb_whole_estimate whole;
         bb_tomography_score score = {.kind = (bb_score)self->study->score,
-                                     .residual = item->evaluation->kind,
+                                     .residual = bb_ao_commands_kind(&tasks[e]),
                                      .strehl = numbers};
         if (asked->late != NULL) {
             score.kind = BB_SCORE_PAIRS;

@@ -107,6 +107,17 @@ void close_products(const bb_residual_scorer *s, multiplying *work)
     }
 }
 
+bb_status queue_congruence(const bb_residual_scorer *s, bb_index rows, bb_index columns,
+                           void *weights, void *values, multiplying *work)
+{
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * columns, &work->half));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * rows, &work->out));
+    BB_RETURN_IF_FAILED(multiply(
+        s, bb_residual_scorer_product(weights, values, work->half, rows, columns, columns, false)));
+    return multiply(
+        s, bb_residual_scorer_product(work->half, weights, work->out, rows, rows, columns, true));
+}
+
 bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index columns,
                           const double *weights, const double *symmetric, multiplying *work)
 {
@@ -115,13 +126,29 @@ bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index c
         bb_residual_scorer_put(&s->gpus[0], weights, rows * columns, &work->weights));
     BB_RETURN_IF_FAILED(
         bb_residual_scorer_put(&s->gpus[0], symmetric, columns * columns, &work->values));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * columns, &work->half));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * rows, &work->out));
-    BB_RETURN_IF_FAILED(
-        multiply(s, bb_residual_scorer_product(work->weights, work->values, work->half, rows,
-                                               columns, columns, false)));
-    return multiply(s, bb_residual_scorer_product(work->half, work->weights, work->out, rows, rows,
-                                                  columns, true));
+    return queue_congruence(s, rows, columns, work->weights, work->values, work);
+}
+
+// Weights of plain tasks, kept for the next one.
+bb_status keep_weights(bb_residual_scorer *s, const double *weights, bb_index items)
+{
+    if (s->seen_by == weights) {
+        return BB_OK;
+    }
+    bb_device_release(s->gpus[0].device, &s->weights);
+    s->seen_by = nullptr;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], weights, items, &s->weights));
+    s->seen_by = weights;
+    return BB_OK;
+}
+
+bb_status fetch_diagonal(const bb_residual_scorer *s, const void *square, bb_index rows,
+                         double *out)
+{
+    BB_CUDA_TRY(cudaMemcpy2DAsync(out, word, square, static_cast<size_t>(rows + 1) * word, word,
+                                  static_cast<size_t>(rows), cudaMemcpyDeviceToHost,
+                                  s->gpus[0].stream));
+    return BB_OK;
 }
 
 // C <- alpha A op(B) + beta C for A in the host's memory or from a source.
@@ -274,6 +301,7 @@ void bb_residual_scorer_destroy(bb_residual_scorer **scorer)
         return;
     }
     drop_panels(s);
+    bb_device_release(s->gpus[0].device, &s->weights);
     for (bb_index g = s->count - 1; g >= 0; --g) { // leaves the first GPU the current one
         close_gpu(s, &s->gpus[g]);
     }
@@ -289,6 +317,24 @@ bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, bb_index row
     bb_status status = make_congruence(scorer, rows, columns, weights, symmetric, &work);
     status =
         status == BB_OK ? bb_residual_scorer_fetch(scorer, work.out, rows * rows, out) : status;
+    close_products(scorer, &work);
+    return status;
+}
+
+bb_status bb_residual_scorer_see(bb_residual_scorer *scorer, const bb_residual_task *task,
+                                 void *product)
+{
+    const bb_index rows = bb_residual_task_size(task);
+    const bb_index columns = task->ctm->rows;
+    multiplying work = {};
+    bb_status status = bb_residual_scorer_use(&scorer->gpus[0]);
+    status = status == BB_OK ? keep_weights(scorer, task->truth_weights, rows * columns) : status;
+    status = status == BB_OK ? fetch_diagonal(scorer, product, columns, task->diagonal) : status;
+    status = status == BB_OK
+                 ? queue_congruence(scorer, rows, columns, scorer->weights, product, &work)
+                 : status;
+    status = status == BB_OK ? bb_residual_scorer_fetch(scorer, work.out, rows * rows, task->cee)
+                             : status;
     close_products(scorer, &work);
     return status;
 }

@@ -250,7 +250,7 @@ static bb_status fill_commands(bb_whole_residual *whole, const bb_matrix_source 
     const bb_tomography *tomography = whole->tomography;
     double *values = NULL; // Ctm [m][n]
     BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &whole->truth));
-    BB_TRY(bb_target_commands_truth(tomography, whole->target, whole->truth));
+    BB_TRY(bb_target_commands_truth(tomography, whole->target, whole->truth, NULL));
     BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &values));
     BB_TRY(bb_matrix_source_load(ctm, values));
     BB_TRY(BB_ALLOCATE(whole->actuators * ctm->columns, &whole->cross));

@@ -139,12 +139,13 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
 }
 
 // Estimates of all kinds by one r: plain, by a product that is shared, and that one weighed by A,
-// by B, by both.
-enum { KINDS = 5, SEEN = 11 };
+// by B, by both; and plain seen through B.
+enum { KINDS = 6, SEEN = 11 };
 
 typedef struct estimates {
     bb_index edge;               // of the largest residual
     double *a, *b;               // [SEEN][m], [edge][m]
+    double *diagonal;            // [m]
     double *seen_ctm, *seen_ctt; // [SEEN][n], [SEEN][SEEN]
     bb_view views[2];
     bb_matrix_source sources[2];
@@ -158,6 +159,7 @@ static void open_estimates(const scene *s, estimates *e)
     *e = (estimates){.edge = edge,
                      .a = dense_new(SEEN * s->m),
                      .b = dense_new(edge * s->m),
+                     .diagonal = dense_new(s->m),
                      .seen_ctm = dense_new(SEEN * s->n),
                      .seen_ctt = dense_new(SEEN * SEEN)};
     dense_random(SEEN * s->m, 41, e->a);
@@ -171,11 +173,12 @@ static void open_estimates(const scene *s, estimates *e)
     for (int t = 0; t < KINDS; ++t) {
         const bool by_a = t == 2 || t == 4;
         e->tasks[t] = (bb_residual_task){.r = s->r,
-                                         .rows = t > 0 ? s->m : 0,
+                                         .rows = t > 0 && t < 5 ? s->m : 0,
                                          .ctm = t == 2 ? &e->sources[0] : &s->ctm,
-                                         .ctt = by_a ? &e->sources[1] : &s->ctt,
+                                         .ctt = by_a || t == 5 ? &e->sources[1] : &s->ctt,
                                          .weights = by_a ? e->a : NULL,
-                                         .truth_weights = t > 2 ? e->b : NULL};
+                                         .truth_weights = t > 2 ? e->b : NULL,
+                                         .diagonal = e->diagonal};
         e->cee[t] = dense_new(edge * edge);
     }
 }
@@ -187,6 +190,7 @@ static void close_estimates(estimates *e)
     }
     BB_RELEASE(&e->a);
     BB_RELEASE(&e->b);
+    BB_RELEASE(&e->diagonal);
     BB_RELEASE(&e->seen_ctm);
     BB_RELEASE(&e->seen_ctt);
 }
