@@ -18,7 +18,8 @@ const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomog
 /// M = Dx R into `commands` [actuators][n] for r [m][n], by the tomography's projection where it
 /// has one. Errors: BB_MEMORY, the projection's.
 BB_CHECKED bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index target,
-                                                bb_index n, const double *r, double *commands);
+                                                bb_index n, const double *r, const void *resident,
+                                                double *commands);
 
 /// Dx Ctt Dx^T, `out` [actuators][actuators], V^2, and the diagonal of Ctt [m]; NULL: not wanted.
 /// Errors: BB_MEMORY, the source's, the projection's.

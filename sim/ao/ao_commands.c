@@ -33,7 +33,7 @@ bb_status bb_ao_commands_take(const bb_tomography *problem, const bb_factor_pipe
             continue;
         }
         BB_TRY(BB_ALLOCATE(mirror->actuator_count * n, &commands));
-        BB_TRY(bb_target_commands_project(problem, t, n, evaluation->r[t], commands));
+        BB_TRY(bb_target_commands_project(problem, t, n, evaluation->r[t], NULL, commands));
         BB_RELEASE(&evaluation->r[t]);
         evaluation->r[t] = commands;
         commands = NULL;
@@ -52,10 +52,8 @@ bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluatio
                : bb_ao_mcao_rows(problem, target);
 }
 
-// Where a GPU has the reconstructor of a target, behind those of the targets before; NULL: the host
-// has it.
-static const void *find_resident(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
-                                 bb_index target)
+const void *bb_ao_commands_resident(const bb_tomography *problem,
+                                    const bb_ao_evaluation *evaluation, bb_index target)
 {
     const double *r = evaluation->resident.r;
     for (bb_index t = 0; r != NULL && !evaluation->shared && t < target; ++t) {
@@ -112,7 +110,7 @@ bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *eval
         out->weights = together->interaction[target];
     } else {
         out->r = bb_ao_evaluation_reconstructor(evaluation, target);
-        out->device_r = find_resident(self->problem, evaluation, target);
+        out->device_r = bb_ao_commands_resident(self->problem, evaluation, target);
     }
 done:
     return status;

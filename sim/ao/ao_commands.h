@@ -54,6 +54,11 @@ BB_CHECKED bb_status bb_ao_commands_project(bb_ao_commands *self, bb_index targe
 /// Whether a task's residual is of commands.
 bb_residual_kind bb_ao_commands_kind(const bb_residual_task *task);
 
+/// Where a GPU has the reconstructor of a target, behind those of the targets before; NULL: the
+/// host has it.
+const void *bb_ao_commands_resident(const bb_tomography *problem,
+                                    const bb_ao_evaluation *evaluation, bb_index target);
+
 /// What makes M Cmm M^T of mirrors that correct together, in one product with the tasks of their
 /// targets that follow it.
 void bb_ao_commands_product(bb_ao_commands *self, const bb_ao_evaluation *evaluation,

@@ -79,6 +79,7 @@ void bb_ao_scoring_release(bb_ao_scoring *self)
     }
     bb_factor_device_scorer_close(&self->scorer);
     bb_ao_commands_release(&self->commands);
+    BB_RELEASE(&self->room);
     BB_RELEASE(&self->wavelengths_m);
     BB_RELEASE(&self->boxes_rad);
 }
@@ -220,15 +221,26 @@ done:
     return status;
 }
 
-// Whether a GPU projects what it made of slopes: where all that is added to a residual is of
-// commands, too, and no whole residual reads it beside the slopes' R.
+// Whether a GPU projects what it made of slopes: where nothing is added to a residual of slopes.
 static bool projects(const bb_ao_scoring *self, const bb_ao_evaluation *evaluation)
 {
     const bb_factor_pipeline *level = &evaluation->level;
     return self->on_device && evaluation->kind == BB_RESIDUAL_SLOPES &&
            self->problem->commands == NULL && self->problem->shake_arcsec == 0.0 &&
-           isnan(self->study->shake_test_arcsec) && !bb_ao_whole_serves(&self->whole) &&
-           !bb_slope_rounding_is_given(level) && !bb_narrow_sum_is_given(level);
+           isnan(self->study->shake_test_arcsec) && !bb_slope_rounding_is_given(level) &&
+           !bb_narrow_sum_is_given(level);
+}
+
+// Memory for a task's residual: of one before, whose pages the system has cleared.
+static bb_status give_room(bb_ao_scoring *self, bb_residual_task *task)
+{
+    const bb_index items = task->ctt->rows * task->ctt->rows;
+    if (self->room != NULL && self->room_items == items) {
+        task->cee = self->room;
+        self->room = NULL;
+        return BB_OK;
+    }
+    return BB_ALLOCATE(items, &task->cee);
 }
 
 // Appends those of an evaluation for its first targets, after their product where the score of
@@ -255,16 +267,23 @@ static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
             BB_TRY(BB_ALLOCATE(task->ctm->rows, &task->diagonal));
             BB_TRY(bb_ao_commands_project(&self->commands, t, task));
         }
-        BB_TRY(BB_ALLOCATE(task->ctt->rows * task->ctt->rows, &task->cee));
+        BB_TRY(give_room(self, task));
         estimates[(*count)++] = (estimate){evaluation, t, product};
     }
 done:
     return status;
 }
 
-static void release_tasks(bb_residual_task **tasks, bb_index limit)
+// Of a device study the last residual's memory stays.
+static void release_tasks(bb_ao_scoring *self, bb_residual_task **tasks, bb_index limit)
 {
     for (bb_index i = 0; *tasks != NULL && i < limit; ++i) {
+        if (self->on_device && (*tasks)[i].cee != NULL && (*tasks)[i].ctt != NULL) {
+            BB_RELEASE(&self->room);
+            self->room = (*tasks)[i].cee;
+            self->room_items = (*tasks)[i].ctt->rows * (*tasks)[i].ctt->rows;
+            (*tasks)[i].cee = NULL;
+        }
         BB_RELEASE(&(*tasks)[i].cee);
         BB_RELEASE(&(*tasks)[i].diagonal);
     }
@@ -407,7 +426,7 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
     }
     bb_log_progress("scoring", count + 1, count + 1);
 done:
-    release_tasks(&tasks, evaluation_count * (targets + 1));
+    release_tasks(self, &tasks, evaluation_count * (targets + 1));
     BB_RELEASE(&estimates);
     return status;
 }
@@ -448,7 +467,9 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         if (asked->late != NULL && asked->late->wholes != NULL) {
             whole = (bb_whole_estimate){
                 asked->late->wholes[item->target],
-                bb_ao_whole_matrix(self->problem, item->evaluation, item->target), item->product};
+                bb_ao_whole_matrix(self->problem, item->evaluation, item->target), item->product,
+                item->evaluation->kind,
+                bb_ao_commands_resident(self->problem, item->evaluation, item->target)};
             score.estimate = &whole;
             score.strehl = asked->whole[p] + item->target * self->study->wavelengths_um.count;
         }
@@ -490,7 +511,7 @@ static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
                           listed, tasks));
     BB_TRY(rate_listed(self, asked, listed, tasks, estimates, evaluations, out));
 done:
-    release_tasks(&tasks, count * (asked->targets + 1));
+    release_tasks(self, &tasks, count * (asked->targets + 1));
     BB_RELEASE(&estimates);
     return status;
 }

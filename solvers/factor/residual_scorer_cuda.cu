@@ -156,6 +156,7 @@ struct slabs {
     bb_row_product product;
     bb_index rows;
     bb_device_source *source; // NULL: product.a
+    const void *resident;     // product.b there, NULL: on the host
     multiplying blocks;
 };
 
@@ -184,7 +185,11 @@ bb_status make_product(const bb_residual_scorer *s, slabs *work)
     const bb_index height = work->rows < most ? work->rows : most;
     multiplying *blocks = &work->blocks;
     BB_RETURN_IF_FAILED(bb_residual_scorer_use(gpu));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, product->b, depth * columns, &blocks->values));
+    if (work->resident == nullptr) {
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_put(gpu, product->b, depth * columns, &blocks->values));
+    }
+    void *right = work->resident == nullptr ? blocks->values : const_cast<void *>(work->resident);
     BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * depth, &blocks->weights));
     BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * columns, &blocks->out));
     for (bb_index begin = 0; begin < work->rows; begin += height) {
@@ -195,9 +200,8 @@ bb_status make_product(const bb_residual_scorer *s, slabs *work)
             BB_RETURN_IF_FAILED(bb_transfer_upload(gpu->transfer, blocks->out, c,
                                                    static_cast<size_t>(count * columns) * word));
         }
-        bb_dense_product_cuda p =
-            bb_residual_scorer_product(blocks->weights, blocks->values, blocks->out, count, columns,
-                                       depth, product->transposed);
+        bb_dense_product_cuda p = bb_residual_scorer_product(
+            blocks->weights, right, blocks->out, count, columns, depth, product->transposed);
         p.alpha = product->alpha;
         p.beta = product->beta;
         BB_RETURN_IF_FAILED(multiply(s, p));
@@ -340,9 +344,9 @@ bb_status bb_residual_scorer_see(bb_residual_scorer *scorer, const bb_residual_t
 }
 
 bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
-                                      const bb_row_product *product)
+                                      const bb_row_product *product, const void *resident)
 {
-    slabs work = {*product, rows, nullptr, {}};
+    slabs work = {*product, rows, nullptr, resident, {}};
     const bb_status status = make_product(scorer, &work);
     close_products(scorer, &work.blocks);
     return status;
@@ -354,6 +358,7 @@ bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer, const bb_mat
 {
     slabs work = {{columns, source->columns, alpha, nullptr, values, true, 1.0, out},
                   source->rows,
+                  nullptr,
                   nullptr,
                   {}};
     bb_status status = bb_device_source_create(source, scorer->gpus[0].device, &work.source);

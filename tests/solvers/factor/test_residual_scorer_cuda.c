@@ -4,6 +4,7 @@
 // share one GPU, which takes all that GPUs of their own do but the link, and two where there are
 // two. Sizes cross a panel of columns (1024).
 #include "core/device/device.h"
+#include "core/device/transfer.h"
 #include "solvers/factor/residual_noise.h"
 #include "solvers/factor/residual_scorer.h"
 #include "tests/device_pair.h"
@@ -303,8 +304,19 @@ static void check_product(bb_residual_scorer *scorer, bb_index rows, bb_index de
     const bb_row_product on_host = {columns, depth, 2.0, a, b, transposed, -0.5, expected};
     const bb_row_product on_device = {columns, depth, 2.0, a, b, transposed, -0.5, out};
     check_ok(bb_row_product_run(&on_host, rows, rows));
-    check_ok(bb_residual_scorer_multiply(scorer, rows, &on_device));
+    autofree double *again = dense_new(rows * columns);
+    memcpy(again, out, (size_t)(rows * columns) * sizeof *out);
+    check_ok(bb_residual_scorer_multiply(scorer, rows, &on_device, NULL));
     check_all_close(out, expected, rows * columns, 1e-12, sqrt((double)depth));
+    void *resident = NULL; // b in the GPU's memory
+    bb_transfer *transfer = new_object(bb_transfer, gpu, 0);
+    check_ok(bb_device_allocate(gpu, (size_t)(depth * columns) * sizeof *b, &resident));
+    check_ok(bb_transfer_upload(transfer, resident, b, (size_t)(depth * columns) * sizeof *b));
+    const bb_row_product there = {columns, depth, 2.0, a, NULL, transposed, -0.5, again};
+    check_ok(bb_residual_scorer_multiply(scorer, rows, &there, resident));
+    assert_memory_equal(again, out, (size_t)(rows * columns) * sizeof *out);
+    bb_device_release(gpu, &resident);
+    bb_transfer_destroy(&transfer);
 }
 
 TEST(a_product_is_that_of_the_host)
