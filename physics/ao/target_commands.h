@@ -18,12 +18,13 @@ const bb_deformable_mirror *bb_target_commands_mirror(const bb_tomography *tomog
 /// M = Dx R into `commands` [actuators][n] for r [m][n], by the tomography's projection where it
 /// has one. Errors: BB_MEMORY, the projection's.
 BB_CHECKED bb_status bb_target_commands_project(const bb_tomography *tomography, bb_index target,
-                                                bb_index n, const double *r, double *commands);
+                                                bb_index n, const double *r, const void *resident,
+                                                double *commands);
 
-/// Dx Ctt Dx^T, `out` [actuators][actuators], V^2. Errors: BB_MEMORY, the source's, the
-/// projection's.
+/// Dx Ctt Dx^T, `out` [actuators][actuators], V^2, and the diagonal of Ctt [m]; NULL: not wanted.
+/// Errors: BB_MEMORY, the source's, the projection's.
 BB_CHECKED bb_status bb_target_commands_truth(const bb_tomography *tomography, bb_index target,
-                                              double *out);
+                                              double *out, double *variances);
 
 /// What that takes, of `slopes` truth slopes, beside filling them.
 bb_need bb_target_commands_need(double slopes, double actuators, double threads);

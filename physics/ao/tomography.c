@@ -2,6 +2,7 @@
 #include "physics/ao/tomography.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 #include "physics/ao/covariance/structure_function.h"
 #include "physics/ao/score/error_terms.h"
 #include "physics/ao/score/pair_strehl.h"
@@ -377,7 +378,7 @@ static bb_status survey_whole(rating *work, const double *voltages, bb_index wav
     const bb_whole_residual *whole = score->estimate->whole;
     bb_pair_field field = {0};
     double *twisted = NULL;
-    BB_TRY(bb_whole_residual_field(score->estimate, score->residual, voltages, &twisted, &field));
+    BB_TRY(bb_whole_residual_field(score->estimate, voltages, &twisted, &field));
     BB_TRY(bb_pair_strehl_create_field(work->aim->spread, &field, wavelength_count, wavelengths_m,
                                        &work->whole));
     score->correctable_rms = root_of(bb_whole_residual_variance(whole, voltages), outcome);
@@ -408,7 +409,7 @@ static bb_status survey_elsewhere(rating *work, const double *voltages, bb_index
     BB_TRY(BB_ZEROED(comb.edge * comb.edge, &stationary));
     const bb_row_product product = {actuators, actuators, 1.0, influence,
                                     voltages,  false,     0.0, twisted};
-    BB_TRY(bb_tomography_multiply(work->tomography, comb.count, &product));
+    BB_TRY(bb_tomography_multiply(work->tomography, comb.count, &product, NULL));
     const bb_pair_field field = {.comb = &comb,
                                  .actuators = actuators,
                                  .influence = influence,
@@ -483,35 +484,57 @@ done:
     return status;
 }
 
-static bb_status rate_wavelength(rating *work, bb_index w, double wavelength_m,
-                                 bb_tomography_score *score)
+// Quantities of a wavelength, each a task; then the boxes.
+enum { IMAGE, WIDTH, STREHL, CORRECTABLE, QUANTITIES };
+
+typedef struct quantities {
+    const rating *work;
+    bb_index first; // wavelength
+    const double *wavelengths_m;
+    const bb_tomography_score *score;
+} quantities;
+
+static bb_status rate_quantity(void *context, bb_index task)
 {
     bb_status status = BB_OK;
-    const bb_point_spread *spread = work->aim->spread;
+    const quantities *wanted = context;
+    const bb_tomography_score *score = wanted->score;
+    const bb_point_spread *spread = wanted->work->aim->spread;
+    const double *correlation = wanted->work->correlation;
+    const bb_index index = task % (QUANTITIES + score->box_count);
+    const bb_index w = wanted->first + task / (QUANTITIES + score->box_count);
+    const double wavelength_m = wanted->wavelengths_m[w];
+    if (index == IMAGE && w < score->psf_count) {
+        BB_TRY(bb_point_spread_image(spread, correlation, wavelength_m,
+                                     score->psf + w * pixels_of(wanted->work)));
+    } else if (index == WIDTH && score->width_rad != NULL) {
+        BB_TRY(bb_point_spread_width(spread, correlation, wavelength_m, &score->width_rad[w]));
+    } else if (index == STREHL && score->strehl != NULL) {
+        score->strehl[w] = bb_point_spread_strehl(spread, correlation, wavelength_m);
+    } else if (index == CORRECTABLE && score->correctable != NULL) {
+        score->correctable[w] = bb_point_spread_strehl(spread, wanted->work->alone, wavelength_m);
+    } else if (index >= QUANTITIES) {
+        const bb_index box = index - QUANTITIES;
+        score->ensquared[w * score->box_count + box] =
+            bb_point_spread_ensquared(spread, correlation, wavelength_m, score->boxes_rad[box]);
+    }
+done:
+    return status;
+}
+
+// At wavelengths of one correlation, `count` from `first` on.
+static bb_status rate_wavelengths(rating *work, bb_index first, bb_index count,
+                                  const double *wavelengths_m, const bb_tomography_score *score)
+{
+    bb_status status = BB_OK;
+    quantities wanted = {work, first, wavelengths_m, score};
     if (score->kind == BB_SCORE_PAIRS && work->valid) {
-        BB_TRY(correlate_pairs(work, w));
+        BB_TRY(correlate_pairs(work, first));
     }
     for (bb_index k = 0; !work->valid && k < pixels_of(work); ++k) {
         work->alone[k] = work->correlation[k] = NAN;
     }
-    if (score->strehl != NULL) {
-        score->strehl[w] = bb_point_spread_strehl(spread, work->correlation, wavelength_m);
-    }
-    if (score->correctable != NULL) {
-        score->correctable[w] = bb_point_spread_strehl(spread, work->alone, wavelength_m);
-    }
-    if (score->width_rad != NULL) {
-        BB_TRY(
-            bb_point_spread_width(spread, work->correlation, wavelength_m, &score->width_rad[w]));
-    }
-    for (bb_index b = 0; b < score->box_count; ++b) {
-        score->ensquared[w * score->box_count + b] =
-            bb_point_spread_ensquared(spread, work->correlation, wavelength_m, score->boxes_rad[b]);
-    }
-    if (w < score->psf_count) {
-        BB_TRY(bb_point_spread_image(spread, work->correlation, wavelength_m,
-                                     score->psf + w * pixels_of(work)));
-    }
+    BB_TRY(bb_thread_for(count * (QUANTITIES + score->box_count), rate_quantity, &wanted));
 done:
     return status;
 }
@@ -540,11 +563,11 @@ bb_status bb_tomography_project(const bb_tomography *tomography, bb_index target
 }
 
 bb_status bb_tomography_multiply(const bb_tomography *tomography, bb_index rows,
-                                 const bb_row_product *product)
+                                 const bb_row_product *product, const void *resident)
 {
     enum { ROWS = 32 }; // of a task; fixed, so that sums do not depend on the threads
     const bb_projection *projection = tomography->projection;
-    return projection != NULL ? projection->multiply(projection->context, rows, product)
+    return projection != NULL ? projection->multiply(projection->context, rows, product, resident)
                               : bb_row_product_run(product, rows, ROWS);
 }
 
@@ -553,27 +576,28 @@ bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target, c
                              bb_tomography_score *score, bb_outcome *outcome)
 {
     bb_status status = BB_OK;
-    double *voltages = NULL;
+    double *projected = NULL;
+    const double *voltages = cee;
     rating work = {.tomography = tomography, .aim = &tomography->targets[target]};
     const bb_index actuators = bb_point_spread_layout(work.aim->spread)->actuator_count;
     BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.correlation));
     BB_TRY(BB_ALLOCATE(pixels_of(&work), &work.alone));
-    BB_TRY(BB_ALLOCATE(actuators * actuators, &voltages));
-    if (score->residual == BB_RESIDUAL_COMMANDS) {
-        memcpy(voltages, cee, (size_t)(actuators * actuators) * sizeof *voltages);
-    } else {
-        BB_TRY(bb_tomography_project(tomography, target, cee, voltages));
+    if (score->residual == BB_RESIDUAL_SLOPES) {
+        BB_TRY(BB_ALLOCATE(actuators * actuators, &projected));
+        BB_TRY(bb_tomography_project(tomography, target, cee, projected));
+        voltages = projected;
     }
     BB_TRY(survey(&work, voltages, wavelength_count, wavelengths_m, score, outcome));
-    for (bb_index w = 0; w < wavelength_count; ++w) {
-        BB_TRY(rate_wavelength(&work, w, wavelengths_m[w], score));
+    const bb_index alike = score->kind == BB_SCORE_PAIRS ? 1 : wavelength_count;
+    for (bb_index w = 0; w < wavelength_count; w += alike) {
+        BB_TRY(rate_wavelengths(&work, w, alike, wavelengths_m, score));
     }
 done:
     bb_pair_strehl_release(&work.pairs);
     bb_pair_strehl_release(&work.whole);
     BB_RELEASE(&work.correlation);
     BB_RELEASE(&work.alone);
-    BB_RELEASE(&voltages);
+    BB_RELEASE(&projected);
     return status;
 }
 

@@ -32,8 +32,10 @@ typedef struct bb_projection {
     /// [columns][columns].
     bb_status (*congruence)(void *context, bb_index rows, bb_index columns, const double *weights,
                             const double *symmetric, double *out);
-    /// `rows` rows of a product.
-    bb_status (*multiply)(void *context, bb_index rows, const bb_row_product *product);
+    /// `rows` rows of a product; `resident` is its b where the projection's device has it, else
+    /// NULL.
+    bb_status (*multiply)(void *context, bb_index rows, const bb_row_product *product,
+                          const void *resident);
     /// out [rows][columns] += alpha S B^T for a source S [rows][n] and B `values` [columns][n].
     bb_status (*add_source)(void *context, const bb_matrix_source *source, double alpha,
                             bb_index columns, const double *values, double *out);
@@ -104,9 +106,11 @@ BB_CHECKED bb_status bb_tomography_project(const bb_tomography *tomography, bb_i
 /// The reconstructor behind a residual, for its score with all correlations (whole_residual.h).
 typedef struct bb_whole_estimate {
     const struct bb_whole_residual *whole; ///< of the target
-    const double *r; ///< [m][n] of slopes or [actuators][n] of commands, as the residual is; of
-                     ///< mirrors that correct together M [actuators][n]
+    const double *r; ///< [m][n] of slopes or [actuators][n] of commands; of mirrors that correct
+                     ///< together M [actuators][n]
     const double *product; ///< M Cmm M^T [actuators][actuators] of such mirrors; NULL: of others
+    bb_residual_kind kind; ///< what r is of
+    const void *resident;  ///< r of slopes where the projection's device has it; NULL: `r` is read
 } bb_whole_estimate;
 
 /// Price of a residual in one direction. Arrays are the caller's; NULL: not wanted. All are NaN
@@ -130,9 +134,9 @@ typedef struct bb_tomography_score {
 } bb_tomography_score;
 
 /// Computes `rows` rows of a product by the tomography's projection where it has one, else by all
-/// threads. Errors: BB_MEMORY, the projection's.
+/// threads; `resident` as for that. Errors: BB_MEMORY, the projection's.
 BB_CHECKED bb_status bb_tomography_multiply(const bb_tomography *tomography, bb_index rows,
-                                            const bb_row_product *product);
+                                            const bb_row_product *product, const void *resident);
 
 /// Scores a residual covariance `cee` of target `target`. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_tomography_rate(const bb_tomography *tomography, bb_index target,

@@ -12,6 +12,7 @@ void bb_ao_commands_release(bb_ao_commands *self)
 {
     for (bb_index t = 0; self->truths != NULL && t < self->problem->target_count; ++t) {
         BB_RELEASE(&self->truths[t].values);
+        BB_RELEASE(&self->truths[t].variances);
     }
     BB_RELEASE(&self->truths);
 }
@@ -32,7 +33,7 @@ bb_status bb_ao_commands_take(const bb_tomography *problem, const bb_factor_pipe
             continue;
         }
         BB_TRY(BB_ALLOCATE(mirror->actuator_count * n, &commands));
-        BB_TRY(bb_target_commands_project(problem, t, n, evaluation->r[t], commands));
+        BB_TRY(bb_target_commands_project(problem, t, n, evaluation->r[t], NULL, commands));
         BB_RELEASE(&evaluation->r[t]);
         evaluation->r[t] = commands;
         commands = NULL;
@@ -51,10 +52,8 @@ bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluatio
                : bb_ao_mcao_rows(problem, target);
 }
 
-// Where a GPU has the reconstructor of a target, behind those of the targets before; NULL: the host
-// has it.
-static const void *find_resident(const bb_tomography *problem, const bb_ao_evaluation *evaluation,
-                                 bb_index target)
+const void *bb_ao_commands_resident(const bb_tomography *problem,
+                                    const bb_ao_evaluation *evaluation, bb_index target)
 {
     const double *r = evaluation->resident.r;
     for (bb_index t = 0; r != NULL && !evaluation->shared && t < target; ++t) {
@@ -69,20 +68,24 @@ static bb_status make_truth(bb_ao_commands *self, bb_index target)
     bb_status status = BB_OK;
     const bb_index actuators = bb_target_commands_mirror(self->problem, target)->actuator_count;
     double *values = NULL;
+    double *variances = NULL;
     if (self->truths == NULL) {
         BB_TRY(BB_ZEROED(self->problem->target_count, &self->truths));
     }
     bb_ao_truth *truth = &self->truths[target];
     if (truth->values == NULL) {
         BB_TRY(BB_ALLOCATE(actuators * actuators, &values));
-        BB_TRY(bb_target_commands_truth(self->problem, target, values));
+        BB_TRY(BB_ALLOCATE(self->problem->targets[target].ctt->rows, &variances));
+        BB_TRY(bb_target_commands_truth(self->problem, target, values, variances));
         truth->view = bb_view_matrix(values, actuators, actuators);
         truth->ctt = bb_matrix_source_dense(&truth->view, "DxCttDx", "V^2");
         truth->values = values;
-        values = NULL;
+        truth->variances = variances;
+        values = variances = NULL;
     }
 done:
     BB_RELEASE(&values);
+    BB_RELEASE(&variances);
     return status;
 }
 
@@ -107,10 +110,25 @@ bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *eval
         out->weights = together->interaction[target];
     } else {
         out->r = bb_ao_evaluation_reconstructor(evaluation, target);
-        out->device_r = find_resident(self->problem, evaluation, target);
+        out->device_r = bb_ao_commands_resident(self->problem, evaluation, target);
     }
 done:
     return status;
+}
+
+bb_status bb_ao_commands_project(bb_ao_commands *self, bb_index target, bb_residual_task *task)
+{
+    bb_status status = BB_OK;
+    BB_TRY(make_truth(self, target));
+    task->ctt = &self->truths[target].ctt;
+    task->truth_weights = bb_target_commands_mirror(self->problem, target)->projector;
+done:
+    return status;
+}
+
+bb_residual_kind bb_ao_commands_kind(const bb_residual_task *task)
+{
+    return task->truth_weights != NULL ? BB_RESIDUAL_COMMANDS : BB_RESIDUAL_SLOPES;
 }
 
 static bb_status fill_nothing(const bb_matrix_source *source, bb_index row, bb_index column,

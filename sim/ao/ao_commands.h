@@ -13,7 +13,8 @@
 
 /// Dx Ctt Dx^T of a target's own mirror.
 typedef struct bb_ao_truth {
-    double *values; ///< [actuators][actuators]; NULL: not made yet
+    double *values;    ///< [actuators][actuators]; NULL: not made yet
+    double *variances; ///< [m] of Ctt, arcsec^2
     bb_view view;
     bb_matrix_source ctt;
 } bb_ao_truth;
@@ -43,6 +44,20 @@ bb_index bb_ao_commands_rows(const bb_tomography *problem, const bb_ao_evaluatio
 /// ctt. Errors: BB_MEMORY, the sources'.
 BB_CHECKED bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evaluation *evaluation,
                                          bb_index target, bb_residual_task *out);
+
+/// Has a task of slopes scored in commands of the target's own mirror, by its projector, so that a
+/// GPU returns the smaller covariance; the task's `diagonal` is to be filled, too. Errors:
+/// BB_MEMORY, the source's.
+BB_CHECKED bb_status bb_ao_commands_project(bb_ao_commands *self, bb_index target,
+                                            bb_residual_task *task);
+
+/// Whether a task's residual is of commands.
+bb_residual_kind bb_ao_commands_kind(const bb_residual_task *task);
+
+/// Where a GPU has the reconstructor of a target, behind those of the targets before; NULL: the
+/// host has it.
+const void *bb_ao_commands_resident(const bb_tomography *problem,
+                                    const bb_ao_evaluation *evaluation, bb_index target);
 
 /// What makes M Cmm M^T of mirrors that correct together, in one product with the tasks of their
 /// targets that follow it.

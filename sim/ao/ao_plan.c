@@ -86,6 +86,10 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
             bb_residual_covariance_device_need(span->gpus, score.n, (bb_index)height,
                                                (bb_index)score.most_rows, (bb_index)height),
             times);
+        // The reconstructors of other targets wait beside the one that is scored.
+        products.device_bytes +=
+            span->resident ? sizeof(double) * (double)score.n * fmax(span->estimated - height, 0.0)
+                           : 0.0;
     } else if (span->most_commands > 0.0) {
         score.shared = count * targets;
         score.shared_rows = span->most_commands;
@@ -195,13 +199,15 @@ static bb_need scores_need(const bb_ao_study *study, const bb_ao_extent *span, d
 }
 
 // Kept from begin to end: the mask, evaluations until they are written; noise, scale, groups, modes
-// that the covariance does not know, and those without means.
+// that the covariance does not know, and those without means; a residual's memory of one before.
 static bb_need kept_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const bb_need modes = bb_unknown_modes_need(span->n, span->solved.modes);
     const double mask = (double)span->mask_edge * (double)span->mask_edge;
+    const double residual =
+        scores_on_device(study) ? span->residual.most_rows * span->residual.most_rows : 0.0;
     return (bb_need){.host_bytes = output_bytes(study) + 2.0 * modes.host_bytes +
-                                   sizeof(double) * (mask + 4.0 * (double)span->n)};
+                                   sizeof(double) * (mask + 4.0 * (double)span->n + residual)};
 }
 
 // What is stored, and run as frames beside the factors that it was rounded in, on the device too.

@@ -84,6 +84,7 @@ void bb_ao_scoring_release(bb_ao_scoring *self)
     }
     bb_factor_device_scorer_close(&self->scorer);
     bb_ao_commands_release(&self->commands);
+    BB_RELEASE(&self->room);
     BB_RELEASE(&self->wavelengths_m);
     BB_RELEASE(&self->boxes_rad);
 }
@@ -126,7 +127,8 @@ static bb_status set_estimate(bb_ao_scoring *self, const estimate *item, bb_whol
 }
 
 // Both scores, whichever the study has: what frames are held against. Failures are the study's.
-static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item, const double *cee)
+static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item,
+                                 const bb_residual_task *task)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
@@ -135,42 +137,43 @@ static bb_status rate_for_frames(bb_ao_scoring *self, const estimate *item, cons
     const bb_index first = target * self->study->wavelengths_um.count;
     bb_outcome outcome = {0};
     bb_tomography_score pairs = {.kind = BB_SCORE_PAIRS,
-                                 .residual = evaluation->kind,
+                                 .residual = bb_ao_commands_kind(task),
                                  .strehl = evaluation->pairs_with_terms + first,
                                  .correctable = evaluation->pairs + first};
     bb_tomography_score stationary = {.kind = BB_SCORE_STATIONARY,
-                                      .residual = evaluation->kind,
+                                      .residual = bb_ao_commands_kind(task),
                                       .strehl = evaluation->stationary + first};
     BB_TRY(set_estimate(self, item, &whole, &pairs));
-    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+    BB_TRY(bb_tomography_rate(self->problem, target, task->cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &pairs, &outcome));
-    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+    BB_TRY(bb_tomography_rate(self->problem, target, task->cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &stationary, &outcome));
 done:
     return status;
 }
 
 // Whether a residual covariance is finite, and its trace where it is of slopes.
-static void inspect(const bb_ao_scoring *self, bb_index target, double *cee,
+static void inspect(const bb_ao_scoring *self, bb_index target, const bb_residual_task *task,
                     bb_ao_evaluation *evaluation)
 {
-    const bb_index m =
-        bb_point_spread_layout(self->problem->targets[target].spread)->actuator_count;
     const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
-    const bb_index rows = slopes ? self->problem->targets[target].ctm->rows : m;
-    const bb_index bad = bb_stage_inspect("residual", cee, rows * rows);
+    const bb_index rows = bb_residual_task_size(task);
+    const bb_index bad = bb_stage_inspect("residual", task->cee, rows * rows);
     if (bad >= 0) {
         bb_outcome_set(&evaluation->common.outcome, BB_OUTCOME_NON_FINITE,
                        "residual covariance of target %td, row %td, column %td", target, bad / rows,
                        bad % rows);
     }
     evaluation->trace_arcsec2[target] = slopes ? 0.0 : NAN;
-    for (bb_index row = 0; slopes && row < rows; ++row) {
-        evaluation->trace_arcsec2[target] += cee[row * rows + row];
+    for (bb_index row = 0; slopes && row < task->ctm->rows; ++row) {
+        evaluation->trace_arcsec2[target] +=
+            task->diagonal != NULL
+                ? self->commands.truths[target].variances[row] + task->diagonal[row]
+                : task->cee[row * rows + row];
     }
 }
 
-static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
+static bb_status rate(bb_ao_scoring *self, const estimate *item, const bb_residual_task *task)
 {
     bb_status status = BB_OK;
     bb_ao_evaluation *evaluation = item->evaluation;
@@ -178,7 +181,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
     bb_whole_estimate whole;
     double *image = NULL;
     double *widths_rad = NULL; // [wavelengths]
-    inspect(self, target, cee, evaluation);
+    inspect(self, target, task, evaluation);
     bb_index pixels = bb_point_spread_layout(self->problem->targets[target].spread)->pixels;
     bb_index first = target * self->study->wavelengths_um.count;
     bb_index boxes = self->study->ensquared_mas.count;
@@ -188,7 +191,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
     }
     BB_TRY(bb_evaluation_unset(self->study->wavelengths_um.count, &widths_rad));
     bb_tomography_score score = {.kind = (bb_score)self->study->score,
-                                 .residual = evaluation->kind,
+                                 .residual = bb_ao_commands_kind(task),
                                  .strehl = evaluation->strehl + first,
                                  .width_rad = widths_rad,
                                  .psf_count = images,
@@ -198,7 +201,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
                                  .ensquared =
                                      boxes > 0 ? evaluation->ensquared + first * boxes : NULL};
     BB_TRY(set_estimate(self, item, &whole, &score));
-    BB_TRY(bb_tomography_rate(self->problem, target, cee, self->study->wavelengths_um.count,
+    BB_TRY(bb_tomography_rate(self->problem, target, task->cee, self->study->wavelengths_um.count,
                               self->wavelengths_m, &score, &evaluation->common.outcome));
     for (bb_index w = 0; w < self->study->wavelengths_um.count; ++w) {
         evaluation->width_mas[first + w] = widths_rad[w] * (180.0 / M_PI) * 3600.0e3;
@@ -211,7 +214,7 @@ static bb_status rate(bb_ao_scoring *self, const estimate *item, double *cee)
                        evaluation->common.outcome.detail);
     }
     if (bb_ao_study_frames(self->study)) {
-        BB_TRY(rate_for_frames(self, item, cee));
+        BB_TRY(rate_for_frames(self, item, task));
     }
     for (bb_index w = 0; w < images; ++w) {
         crop(image + w * pixels * pixels, pixels,
@@ -221,6 +224,28 @@ done:
     BB_RELEASE(&image);
     BB_RELEASE(&widths_rad);
     return status;
+}
+
+// Whether a GPU projects what it made of slopes: where nothing is added to a residual of slopes.
+static bool projects(const bb_ao_scoring *self, const bb_ao_evaluation *evaluation)
+{
+    const bb_factor_pipeline *level = &evaluation->level;
+    return self->on_device && evaluation->kind == BB_RESIDUAL_SLOPES &&
+           self->problem->commands == NULL && self->problem->shake_arcsec == 0.0 &&
+           isnan(self->study->shake_test_arcsec) && !bb_slope_rounding_is_given(level) &&
+           !bb_narrow_sum_is_given(level);
+}
+
+// Memory for a task's residual: of one before, whose pages the system has cleared.
+static bb_status give_room(bb_ao_scoring *self, bb_residual_task *task)
+{
+    const bb_index items = task->ctt->rows * task->ctt->rows;
+    if (self->room != NULL && self->room_items == items) {
+        task->cee = self->room;
+        self->room = NULL;
+        return BB_OK;
+    }
+    return BB_ALLOCATE(items, &task->cee);
 }
 
 // Appends those of an evaluation for its first targets, after their product where the score of
@@ -243,17 +268,29 @@ static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
     for (bb_index t = 0; t < targets; ++t) {
         bb_residual_task *task = &tasks[*count];
         BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, task));
-        BB_TRY(BB_ALLOCATE(task->ctt->rows * task->ctt->rows, &task->cee));
+        if (task->rows == 0 && projects(self, evaluation)) {
+            BB_TRY(BB_ALLOCATE(task->ctm->rows, &task->diagonal));
+            BB_TRY(bb_ao_commands_project(&self->commands, t, task));
+        }
+        BB_TRY(give_room(self, task));
         estimates[(*count)++] = (estimate){evaluation, t, product};
     }
 done:
     return status;
 }
 
-static void release_tasks(bb_residual_task **tasks, bb_index limit)
+// Of a device study the last residual's memory stays.
+static void release_tasks(bb_ao_scoring *self, bb_residual_task **tasks, bb_index limit)
 {
     for (bb_index i = 0; *tasks != NULL && i < limit; ++i) {
+        if (self->on_device && (*tasks)[i].cee != NULL && (*tasks)[i].ctt != NULL) {
+            BB_RELEASE(&self->room);
+            self->room = (*tasks)[i].cee;
+            self->room_items = (*tasks)[i].ctt->rows * (*tasks)[i].ctt->rows;
+            (*tasks)[i].cee = NULL;
+        }
         BB_RELEASE(&(*tasks)[i].cee);
+        BB_RELEASE(&(*tasks)[i].diagonal);
     }
     BB_RELEASE(tasks);
 }
@@ -364,7 +401,7 @@ static bb_status price(bb_ao_scoring *self, const bb_residual_task *task, const 
     if (item->target < 0) {
         goto done;
     }
-    BB_TRY(rate(self, item, task->cee));
+    BB_TRY(rate(self, item, task));
     BB_TRY(rate_shaken(self, item, task));
     bb_log_detail("pipeline %s, target %td: Strehl ratios in %.3f s", evaluation->common.pipeline,
                   item->target, bb_clock_seconds() - begin);
@@ -394,7 +431,7 @@ bb_status bb_ao_scoring_run(bb_ao_scoring *self, bb_ao_evaluation *const *evalua
     }
     bb_log_progress("scoring", count + 1, count + 1);
 done:
-    release_tasks(&tasks, evaluation_count * (targets + 1));
+    release_tasks(self, &tasks, evaluation_count * (targets + 1));
     BB_RELEASE(&estimates);
     return status;
 }
@@ -425,7 +462,7 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         bb_outcome outcome = {0};
         bb_whole_estimate whole;
         bb_tomography_score score = {.kind = (bb_score)self->study->score,
-                                     .residual = item->evaluation->kind,
+                                     .residual = bb_ao_commands_kind(&tasks[e]),
                                      .strehl = numbers};
         if (asked->late != NULL) {
             score.kind = BB_SCORE_PAIRS;
@@ -435,7 +472,9 @@ static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index li
         if (asked->late != NULL && asked->late->wholes != NULL) {
             whole = (bb_whole_estimate){
                 asked->late->wholes[item->target],
-                bb_ao_whole_matrix(self->problem, item->evaluation, item->target), item->product};
+                bb_ao_whole_matrix(self->problem, item->evaluation, item->target), item->product,
+                item->evaluation->kind,
+                bb_ao_commands_resident(self->problem, item->evaluation, item->target)};
             score.estimate = &whole;
             score.strehl = asked->whole[p] + item->target * self->study->wavelengths_um.count;
         }
@@ -477,7 +516,7 @@ static bb_status rate_some(bb_ao_scoring *self, const wish *asked,
                           listed, tasks));
     BB_TRY(rate_listed(self, asked, listed, tasks, estimates, evaluations, out));
 done:
-    release_tasks(&tasks, count * (asked->targets + 1));
+    release_tasks(self, &tasks, count * (asked->targets + 1));
     BB_RELEASE(&estimates);
     return status;
 }

@@ -24,6 +24,8 @@ typedef struct bb_ao_scoring {
     bool on_device;
     bb_factor_device_scorer *scorer; ///< NULL: on the cpu
     bb_projection projection;
+    double *room; ///< [room_items] of a residual covariance before, for the next one; NULL: none
+    bb_index room_items;
 } bb_ao_scoring;
 
 /// Everything but `study` and `out` is borrowed; `problem` projects on the device from then on, if

@@ -71,9 +71,8 @@ void bb_ao_storage_release(bb_ao_storage *self)
 
 bool bb_ao_storage_only_scores(const bb_ao_study *study, const char *dump)
 {
-    const bool whole = study->score == (int)BB_SCORE_PAIRS && bb_ao_whole_applies(study);
     const bool shakes = study->error_terms.shake_arcsec > 0.0 || !isnan(study->shake_test_arcsec);
-    return !bb_ao_evaluation_is_kept(study, dump) && !whole && !shakes &&
+    return !bb_ao_evaluation_is_kept(study, dump) && !shakes &&
            !study->error_terms.minimum_variance && study->mirrors.count == 0 &&
            study->correction != (int)BB_AO_CORRECTION_GLAO &&
            study->learn.source == (int)BB_AO_LEARN_OFF &&

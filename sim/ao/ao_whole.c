@@ -3,6 +3,7 @@
 
 #include "core/memory.h"
 #include "physics/ao/target_commands.h"
+#include "sim/ao/ao_commands.h"
 #include "sim/ao/ao_plan.h"
 #include "sim/ao/ao_run.h"
 #include "sim/ao/timeline/ao_timeline_config.h"
@@ -118,8 +119,9 @@ bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evalua
         goto done;
     }
     BB_TRY(find_model(self, target));
-    *out = (bb_whole_estimate){self->models[target],
-                               bb_ao_whole_matrix(self->problem, evaluation, target), product};
+    *out = (bb_whole_estimate){
+        self->models[target], bb_ao_whole_matrix(self->problem, evaluation, target), product,
+        evaluation->kind, bb_ao_commands_resident(self->problem, evaluation, target)};
     *estimate = out;
 done:
     return status;
@@ -183,7 +185,8 @@ static bb_status rate_best(bb_ao_whole *self, const best *work, bb_index target,
     BB_TRY(BB_ZEROED(rows * rows, &nothing));
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)rows, n, 1.0,
                 work->b[target], n, m, n, 0.0, product, (int)rows);
-    const bb_whole_estimate estimate = {self->models[target], m, product};
+    const bb_whole_estimate estimate = {
+        .whole = self->models[target], .r = m, .product = product, .kind = BB_RESIDUAL_COMMANDS};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
                                  .residual = BB_RESIDUAL_COMMANDS,
                                  .estimate = &estimate,

@@ -577,7 +577,8 @@ static const struct {
     bb_status (*score)(bb_residual_scorer *scorer, bb_index count, const bb_residual_task *tasks);
     bb_status (*congruence)(bb_residual_scorer *scorer, bb_index rows, bb_index columns,
                             const double *weights, const double *symmetric, double *out);
-    bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, const bb_row_product *product);
+    bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, const bb_row_product *product,
+                          const void *resident);
     bb_status (*add_source)(bb_residual_scorer *scorer, const bb_matrix_source *source,
                             double alpha, bb_index columns, const double *values, double *out);
     bb_status (*pairs)(bb_residual_scorer *scorer, const bb_residual_pairs *task);
@@ -654,12 +655,12 @@ done:
 }
 
 bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows,
-                                           const bb_row_product *product)
+                                           const bb_row_product *product, const void *resident)
 {
     bb_status status = BB_OK;
     const bb_factor_device_scorer *self = scorer;
     BB_REQUIRE(residuals.multiply != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.multiply(self->residuals, rows, product));
+    BB_TRY(residuals.multiply(self->residuals, rows, product, resident));
 done:
     return status;
 }

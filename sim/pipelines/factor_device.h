@@ -124,7 +124,8 @@ BB_CHECKED bb_status bb_factor_device_scorer_congruence(void *scorer, bb_index r
                                                         bb_index columns, const double *weights,
                                                         const double *symmetric, double *out);
 BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows,
-                                                      const bb_row_product *product);
+                                                      const bb_row_product *product,
+                                                      const void *resident);
 
 BB_CHECKED bb_status bb_factor_device_scorer_add_source(void *scorer,
                                                         const bb_matrix_source *source,

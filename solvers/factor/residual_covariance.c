@@ -29,6 +29,11 @@ bb_index bb_residual_task_rows(const bb_residual_task *task)
     return task->rows > 0 ? task->rows : task->ctm->rows;
 }
 
+bool bb_residual_task_sees_plain(const bb_residual_task *task)
+{
+    return task->rows == 0 && task->truth_weights != NULL;
+}
+
 bb_index bb_residual_task_shared(const bb_residual_task *tasks, bb_index count)
 {
     bb_index shared = 0;
@@ -44,12 +49,12 @@ bb_status bb_residual_task_check(const bb_residual_task *task, bb_index n)
     bb_status status = BB_OK;
     const bb_index size = bb_residual_task_size(task);
     const bb_index truths = task->truth_weights != NULL ? task->ctm->rows : size;
-    const bb_index rows = task->weights != NULL ? bb_residual_task_rows(task) : size;
+    const bool weighed = task->weights != NULL || bb_residual_task_sees_plain(task);
+    const bb_index rows = weighed ? bb_residual_task_rows(task) : size;
     BB_REQUIRE(task->ctm->columns == n && task->ctm->rows == truths, BB_INVALID,
                "estimate: %s is %td x %td, expected %td x %td", task->ctm->name, task->ctm->rows,
                task->ctm->columns, truths, n);
-    BB_REQUIRE(bb_residual_task_rows(task) == rows &&
-                   (task->rows > 0 || (task->weights == NULL && task->truth_weights == NULL)),
+    BB_REQUIRE(bb_residual_task_rows(task) == rows && (task->rows > 0 || task->weights == NULL),
                BB_INVALID, "estimate: %td rows of %s, expected %td where it is weighed", task->rows,
                task->ctm->name, rows);
 done:
@@ -109,16 +114,18 @@ done:
     return status;
 }
 
-// cee <- A C A^T + beta cee.
+// cee <- A C A^T + beta cee, of a plain task B C B^T.
 static bb_status add_congruence(const bb_residual_task *task, const double *symmetric, double beta)
 {
     bb_status status = BB_OK;
-    const bb_index rows = task->rows;
+    const bool plain = bb_residual_task_sees_plain(task);
+    const double *weights = plain ? task->truth_weights : task->weights;
+    const bb_index rows = bb_residual_task_rows(task);
     const bb_index size = bb_residual_task_size(task);
     double *half = NULL; // [q][rows]
     BB_TRY(BB_ALLOCATE(size * rows, &half));
-    const bb_row_product first = {rows, rows, 1.0, task->weights, symmetric, false, 0.0, half};
-    const bb_row_product second = {size, rows, 1.0, half, task->weights, true, beta, task->cee};
+    const bb_row_product first = {rows, rows, 1.0, weights, symmetric, false, 0.0, half};
+    const bb_row_product second = {size, rows, 1.0, half, weights, true, beta, task->cee};
     BB_TRY(bb_row_product_run(&first, size, ROWS));
     BB_TRY(bb_row_product_run(&second, size, ROWS));
 done:
@@ -220,6 +227,7 @@ typedef struct product {
     bb_index rows;
     bb_index shared_count;          // tasks that share it
     const bb_residual_task *shared; // the first of them, NULL: of one task alone
+    const bb_residual_task *seen;   // that task, if it is seen through weights
     const bb_matrix_source *ctm;    // of one task alone
     double *g;                      // [rows][width]: R Cmm, less 2 Ctm
     double *p;                      // [rows][rows]: G R^T, of one task its cee
@@ -322,7 +330,11 @@ static bb_status list_products(scoring *work, bb_index count, const bb_residual_
             BB_TRY(BB_ALLOCATE(item->rows * item->rows, &item->p));
         } else {
             item->ctm = task->ctm;
+            item->seen = bb_residual_task_sees_plain(task) ? task : NULL;
             item->p = task->cee;
+        }
+        if (item->seen != NULL) {
+            BB_TRY(BB_ALLOCATE(item->rows * item->rows, &item->p));
         }
         work->most_rows = work->most_rows < item->rows ? item->rows : work->most_rows;
         BB_TRY(BB_ALLOCATE(item->rows * widest, &item->g));
@@ -336,11 +348,21 @@ static void release_products(scoring *work, bb_index count)
 {
     for (bb_index i = 0; work->products != NULL && i < count; ++i) {
         BB_RELEASE(&work->products[i].g);
-        if (work->products[i].shared != NULL) {
+        if (work->products[i].shared != NULL || work->products[i].seen != NULL) {
             BB_RELEASE(&work->products[i].p);
         }
     }
     BB_RELEASE(&work->products);
+}
+
+// P of a plain task, through its weights.
+static bb_status see(const bb_residual_task *task, const double *p)
+{
+    const bb_index m = task->ctm->rows;
+    for (bb_index i = 0; i < m; ++i) {
+        task->diagonal[i] = p[i * m + i];
+    }
+    return add_congruence(task, p, 0.0);
 }
 
 // From P of every product to Cee of every task.
@@ -352,6 +374,9 @@ static bb_status finish(const scoring *work, bb_index count, const bb_residual_t
         BB_TRY(bb_team_gather(item->rows, BLOCK, (size_t)item->rows * sizeof *item->p, item->p));
         for (bb_index k = 0; k < item->shared_count; ++k) {
             BB_TRY(bb_residual_task_weigh(&item->shared[k], item->p));
+        }
+        if (item->seen != NULL) {
+            BB_TRY(see(item->seen, item->p));
         }
     }
     for (bb_index t = 0; t < count; ++t) {

@@ -9,6 +9,8 @@
 #include "core/matrix_source.h"
 #include "core/need.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -21,8 +23,9 @@ extern "C" {
 // A the slopes that commands R s make in some direction, or B the commands that t asks for.
 // R Cmm R^T, of n^2 operations a row, is the same for all directions.
 
-/// Either plain, scored as (R Cmm - 2 Ctm) R^T, where q is m and r has m rows; or by R Cmm R^T,
-/// which tasks that follow one another with the same r share, and which weights need.
+/// Either plain, scored as (R Cmm - 2 Ctm) R^T, where r has m rows: A is B, or both are left out
+/// and q is m; or by R Cmm R^T, which tasks that follow one another with the same r share, and
+/// which other weights need.
 typedef struct bb_residual_task {
     const double *r;             ///< [rows][n]; NULL where a device has it
     const void *device_r;        ///< the same on the first GPU of a scorer; NULL: `r` is read
@@ -31,12 +34,16 @@ typedef struct bb_residual_task {
     double *cee;                 ///< [q][q], written, symmetric
     bb_index rows;               ///< of r, by R Cmm R^T; 0: plain
     const double *weights;       ///< A [q][rows]; NULL: of r as it is
-    const double *truth_weights; ///< B [q][m]; NULL: of t as it is
+    const double *truth_weights; ///< B [q][m]; NULL: of t as it is. A scorer keeps a plain one's.
+    double *diagonal;            ///< [m], written by a plain task with B: of (R Cmm - 2 Ctm) R^T
 } bb_residual_task;
 
 /// q, and rows.
 bb_index bb_residual_task_size(const bb_residual_task *task);
 bb_index bb_residual_task_rows(const bb_residual_task *task);
+
+/// Whether it is plain, with B.
+bool bb_residual_task_sees_plain(const bb_residual_task *task);
 
 /// How many tasks from the first of `count` on are scored by one R Cmm R^T; 0: the first is plain.
 bb_index bb_residual_task_shared(const bb_residual_task *tasks, bb_index count);

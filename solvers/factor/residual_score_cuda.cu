@@ -278,15 +278,17 @@ bb_status project(const bb_residual_task *task, projecting *work)
 
 bb_status score_one(bb_residual_scorer *s, const bb_residual_task *task)
 {
+    const bool seen = bb_residual_task_sees_plain(task);
     projecting work = {};
     work.scorer = s;
     work.rows = bb_residual_task_rows(task);
-    bb_status status = check_room(s, task, 0, 0);
+    bb_status status = check_room(s, task, 0, seen ? bb_residual_task_size(task) : 0);
     status = status == BB_OK ? create_sources(s, task->ctm, work.ctm) : status;
     status = status == BB_OK ? project(task, &work) : status;
-    status = status == BB_OK
-                 ? bb_residual_scorer_fetch(s, work.product, work.rows * work.rows, task->cee)
-                 : status;
+    if (status == BB_OK) {
+        status = seen ? bb_residual_scorer_see(s, task, work.product)
+                      : bb_residual_scorer_fetch(s, work.product, work.rows * work.rows, task->cee);
+    }
     close_projection(&work);
     return status == BB_OK ? bb_residual_task_close(task) : status;
 }

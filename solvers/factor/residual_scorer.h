@@ -71,9 +71,10 @@ BB_CHECKED bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, b
                                                    const double *symmetric, double *out);
 
 /// `rows` rows of a product of arrays on the host (core/row_product.h), with all of B on the first
-/// GPU. Errors: likewise.
+/// GPU: `resident` where it is there, else NULL. Errors: likewise.
 BB_CHECKED bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
-                                                 const bb_row_product *product);
+                                                 const bb_row_product *product,
+                                                 const void *resident);
 
 /// out [rows][columns] += alpha S B^T for a source S [rows][n], which is filled on the first GPU,
 /// and B `values` [columns][n]. Errors: likewise, the source's.

@@ -94,6 +94,17 @@ void close_products(const bb_residual_scorer *s, multiplying *work)
     }
 }
 
+bb_status queue_congruence(const bb_residual_scorer *s, bb_index rows, bb_index columns,
+                           void *weights, void *values, multiplying *work)
+{
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * columns, &work->half));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * rows, &work->out));
+    BB_RETURN_IF_FAILED(multiply(
+        s, bb_residual_scorer_product(weights, values, work->half, rows, columns, columns, false)));
+    return multiply(
+        s, bb_residual_scorer_product(work->half, weights, work->out, rows, rows, columns, true));
+}
+
 bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index columns,
                           const double *weights, const double *symmetric, multiplying *work)
 {
@@ -102,13 +113,29 @@ bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index c
         bb_residual_scorer_put(&s->gpus[0], weights, rows * columns, &work->weights));
     BB_RETURN_IF_FAILED(
         bb_residual_scorer_put(&s->gpus[0], symmetric, columns * columns, &work->values));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * columns, &work->half));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * rows, &work->out));
-    BB_RETURN_IF_FAILED(
-        multiply(s, bb_residual_scorer_product(work->weights, work->values, work->half, rows,
-                                               columns, columns, false)));
-    return multiply(s, bb_residual_scorer_product(work->half, work->weights, work->out, rows, rows,
-                                                  columns, true));
+    return queue_congruence(s, rows, columns, work->weights, work->values, work);
+}
+
+// Weights of plain tasks, kept for the next one.
+bb_status keep_weights(bb_residual_scorer *s, const double *weights, bb_index items)
+{
+    if (s->seen_by == weights) {
+        return BB_OK;
+    }
+    bb_device_release(s->gpus[0].device, &s->weights);
+    s->seen_by = nullptr;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], weights, items, &s->weights));
+    s->seen_by = weights;
+    return BB_OK;
+}
+
+bb_status fetch_diagonal(const bb_residual_scorer *s, const void *square, bb_index rows,
+                         double *out)
+{
+    BB_CUDA_TRY(cudaMemcpy2DAsync(out, word, square, static_cast<size_t>(rows + 1) * word, word,
+                                  static_cast<size_t>(rows), cudaMemcpyDeviceToHost,
+                                  s->gpus[0].stream));
+    return BB_OK;
 }
 
 // C <- alpha A op(B) + beta C for A in the host's memory or from a source.
@@ -116,6 +143,7 @@ struct slabs {
     bb_row_product product;
     bb_index rows;
     bb_device_source *source; // NULL: product.a
+    const void *resident;     // product.b there, NULL: on the host
     multiplying blocks;
 };
 
@@ -144,7 +172,11 @@ bb_status make_product(const bb_residual_scorer *s, slabs *work)
     const bb_index height = work->rows < most ? work->rows : most;
     multiplying *blocks = &work->blocks;
     BB_RETURN_IF_FAILED(bb_residual_scorer_use(gpu));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, product->b, depth * columns, &blocks->values));
+    if (work->resident == nullptr) {
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_put(gpu, product->b, depth * columns, &blocks->values));
+    }
+    void *right = work->resident == nullptr ? blocks->values : const_cast<void *>(work->resident);
     BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * depth, &blocks->weights));
     BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * columns, &blocks->out));
     for (bb_index begin = 0; begin < work->rows; begin += height) {
@@ -155,9 +187,8 @@ bb_status make_product(const bb_residual_scorer *s, slabs *work)
             BB_RETURN_IF_FAILED(bb_transfer_upload(gpu->transfer, blocks->out, c,
                                                    static_cast<size_t>(count * columns) * word));
         }
-        bb_dense_product_cuda p =
-            bb_residual_scorer_product(blocks->weights, blocks->values, blocks->out, count, columns,
-                                       depth, product->transposed);
+        bb_dense_product_cuda p = bb_residual_scorer_product(
+            blocks->weights, right, blocks->out, count, columns, depth, product->transposed);
         p.alpha = product->alpha;
         p.beta = product->beta;
         BB_RETURN_IF_FAILED(multiply(s, p));
@@ -269,6 +300,7 @@ void bb_residual_scorer_destroy(bb_residual_scorer **scorer)
     }
     bb_residual_kept_drop(s);
     bb_device_release(s->gpus[0].device, &s->vectors);
+    bb_device_release(s->gpus[0].device, &s->weights);
     for (bb_index g = s->count - 1; g >= 0; --g) { // leaves the first GPU the current one
         close_gpu(s, &s->gpus[g]);
     }
@@ -288,10 +320,28 @@ bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, bb_index row
     return status;
 }
 
-bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
-                                      const bb_row_product *product)
+bb_status bb_residual_scorer_see(bb_residual_scorer *scorer, const bb_residual_task *task,
+                                 void *product)
 {
-    slabs work = {*product, rows, nullptr, {}};
+    const bb_index rows = bb_residual_task_size(task);
+    const bb_index columns = task->ctm->rows;
+    multiplying work = {};
+    bb_status status = bb_residual_scorer_use(&scorer->gpus[0]);
+    status = status == BB_OK ? keep_weights(scorer, task->truth_weights, rows * columns) : status;
+    status = status == BB_OK ? fetch_diagonal(scorer, product, columns, task->diagonal) : status;
+    status = status == BB_OK
+                 ? queue_congruence(scorer, rows, columns, scorer->weights, product, &work)
+                 : status;
+    status = status == BB_OK ? bb_residual_scorer_fetch(scorer, work.out, rows * rows, task->cee)
+                             : status;
+    close_products(scorer, &work);
+    return status;
+}
+
+bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
+                                      const bb_row_product *product, const void *resident)
+{
+    slabs work = {*product, rows, nullptr, resident, {}};
     const bb_status status = make_product(scorer, &work);
     close_products(scorer, &work.blocks);
     return status;
@@ -303,6 +353,7 @@ bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer, const bb_mat
 {
     slabs work = {{columns, source->columns, alpha, nullptr, values, true, 1.0, out},
                   source->rows,
+                  nullptr,
                   nullptr,
                   {}};
     bb_status status = bb_device_source_create(source, scorer->gpus[0].device, &work.source);

@@ -37,6 +37,8 @@ struct bb_residual_scorer {
     int kept_count;                          ///< 0: none is kept
     bb_index rank;                           ///< of the part of Cmm beside its source
     void *vectors;                           ///< U C^(1/2) [n][rank] on the first GPU
+    const double *seen_by;                   ///< B [q][m] of the plain task before, on the host
+    void *weights;                           ///< on the first GPU
     bb_residual_gpu gpus[BB_RESIDUAL_GPUS];
 };
 
@@ -62,6 +64,11 @@ bb_dense_product_cuda bb_residual_scorer_product(void *a, void *b, void *c, bb_i
 BB_CHECKED bb_status bb_residual_scorer_queue(const bb_residual_scorer *scorer,
                                               const bb_residual_gpu *gpu,
                                               const bb_dense_product_cuda *product);
+
+/// Cee less Ctt, not symmetric, and the diagonal of a plain task with B, from its `product` on the
+/// first GPU.
+BB_CHECKED bb_status bb_residual_scorer_see(bb_residual_scorer *scorer,
+                                            const bb_residual_task *task, void *product);
 
 /// Columns of Cmm in the panel from `begin` on.
 inline bb_index bb_residual_scorer_width(const bb_residual_scorer *scorer, bb_index begin)

@@ -82,9 +82,20 @@ double bb_deformable_mirror_influence(const bb_deformable_mirror *mirror, double
     return stroke_m * exp(-0.5 * rho * rho / square_width);
 }
 
+// Influence along a line, over its peak; zero where it has fallen to a part of the peak that
+// rounding hides in every product.
+static double fall_along(double lenslets)
+{
+    static const double reach = 1.0e-20;
+    const double fall = exp(log(BB_DEFORMABLE_MIRROR_COUPLING) * lenslets * lenslets);
+    return fall > reach ? fall : 0.0;
+}
+
 typedef struct poking {
     const bb_deformable_mirror *mirror;
-    const double *x, *y; // [subapertures], D / 2
+    const bb_index *column, *row; // [subapertures]
+    const double *difference;     // [2 lenslets + 1] across a lenslet, from -lenslets before it
+    const double *middle;         // likewise, at its middle
     double *matrix;
 } poking;
 
@@ -95,21 +106,16 @@ static bb_status poke(void *context, bb_index begin, bb_index end)
     const bb_deformable_mirror *mirror = work->mirror;
     const bb_index subapertures = mirror->measurement_count / 2;
     const bb_index actuators = mirror->actuator_count;
-    const double size = mirror->diameter_m / (double)mirror->lenslets;
+    const double volt =
+        stroke_m * BB_ARCSEC_PER_RADIAN * (double)mirror->lenslets / mirror->diameter_m;
     for (bb_index i = begin; i < end; ++i) {
         double *x_slopes = work->matrix + i * actuators;
         double *y_slopes = work->matrix + (subapertures + i) * actuators;
         for (bb_index k = 0; k < actuators; ++k) {
-            const double dx =
-                0.5 * mirror->diameter_m * (work->x[i] + 1.0) - size * (double)mirror->column[k];
-            const double dy =
-                0.5 * mirror->diameter_m * (work->y[i] + 1.0) - size * (double)mirror->row[k];
-            x_slopes[k] = (bb_deformable_mirror_influence(mirror, hypot(dx + 0.5 * size, dy)) -
-                           bb_deformable_mirror_influence(mirror, hypot(dx - 0.5 * size, dy))) *
-                          BB_ARCSEC_PER_RADIAN / size;
-            y_slopes[k] = (bb_deformable_mirror_influence(mirror, hypot(dx, dy + 0.5 * size)) -
-                           bb_deformable_mirror_influence(mirror, hypot(dx, dy - 0.5 * size))) *
-                          BB_ARCSEC_PER_RADIAN / size;
+            const bb_index x = work->column[i] - mirror->column[k] + mirror->lenslets;
+            const bb_index y = work->row[i] - mirror->row[k] + mirror->lenslets;
+            x_slopes[k] = volt * work->difference[x] * work->middle[y];
+            y_slopes[k] = volt * work->middle[x] * work->difference[y];
         }
     }
     return BB_OK;
@@ -120,16 +126,22 @@ bb_status bb_deformable_mirror_interaction(const bb_deformable_mirror *mirror,
 {
     bb_status status = BB_OK;
     const bb_index subapertures = mirror->measurement_count / 2;
-    double *x = NULL;
-    double *y = NULL;
-    BB_TRY(BB_ALLOCATE(subapertures, &x));
-    BB_TRY(BB_ALLOCATE(subapertures, &y));
-    bb_subapertures_centres(mirror->lenslets, pupil, x, y);
-    poking work = {.mirror = mirror, .x = x, .y = y, .matrix = matrix};
+    const bb_index offsets = 2 * mirror->lenslets + 1;
+    bb_index *places = NULL; // [2][subapertures]
+    double *falls = NULL;    // [2][offsets]
+    BB_TRY(BB_ALLOCATE(2 * subapertures, &places));
+    BB_TRY(BB_ALLOCATE(2 * offsets, &falls));
+    bb_subapertures_lenslets(mirror->lenslets, pupil, places, places + subapertures);
+    for (bb_index k = 0; k < offsets; ++k) {
+        const double from = (double)(k - mirror->lenslets); // the actuator to the lenslet's edge
+        falls[k] = fall_along(from + 1.0) - fall_along(from);
+        falls[offsets + k] = fall_along(from + 0.5);
+    }
+    poking work = {mirror, places, places + subapertures, falls, falls + offsets, matrix};
     BB_TRY(bb_thread_ranges(subapertures, 32, poke, &work));
 done:
-    BB_RELEASE(&x);
-    BB_RELEASE(&y);
+    BB_RELEASE(&places);
+    BB_RELEASE(&falls);
     return status;
 }
 

@@ -10,22 +10,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, SOLVED = 128 };
+enum { BLOCK = 256, GROUP = 64, SOLVED = 32 };
+
+// A block in tridiagonal form, kept for its eigenvectors.
+typedef struct tridiagonal {
+    bb_index size;
+    double *reflected; // [size][size]
+    double *diagonal;  // [size], beside [size], reflections [size]
+    double *beside;
+    double *reflections;
+    bb_index first;          // value of the inversion
+    bb_index dropped, found; // modes
+    bb_index row;            // of its first dropped mode
+    bb_index weak_row;       // of the first one that is wanted but stays
+} tridiagonal;
 
 // Modes are coordinates in the basis of parities, zero outside the block of their parity.
 typedef struct inversion {
     bb_index slopes, actuators;
     double condition, margin;
-    double *interaction; // [slopes][actuators]; after the solve the projector's transpose
+    double *interaction; // [slopes][actuators], in the end in the basis
+    bool *moved;         // [groups of slopes][blocks of actuators] any entry is not zero
     double *gram;        // D^T D [actuators][actuators], until it is folded
     bb_parity_basis basis;
-    double *blocks[BB_PARITIES]; // [size][size] of D^T D, then their factors
-    double *values;              // [actuators] s^2, block after block, increasing in each
-    double largest;              // of them
+    double *blocks[BB_PARITIES];   // [size][size] of D^T D, then their factors
+    double *inverses[BB_PARITIES]; // [size][size] of those, without the dropped modes
+    double *values;                // [actuators] s^2, block after block, increasing in each
+    double largest;                // of them
     bb_index dropped;
     bb_index found;  // modes wanted, the dropped ones first
     double *modes;   // Q, [found][actuators]
     double *squares; // [found] s^2 of them
+    tridiagonal forms[BB_PARITIES];
     double *projector;
 } inversion;
 
@@ -34,7 +50,45 @@ static bb_index least(bb_index a, bb_index b)
     return a < b ? a : b;
 }
 
-// Block row of the lower triangle of D^T D, and its mirror image.
+static bb_index blocks_of(bb_index actuators)
+{
+    return (actuators + BLOCK - 1) / BLOCK;
+}
+
+// Marks the blocks of actuators that move any slope of begin..end.
+static bb_status mark(void *context, bb_index begin, bb_index end)
+{
+    const inversion *work = context;
+    bool *moved = work->moved + begin / GROUP * blocks_of(work->actuators);
+    for (bb_index s = begin; s < end; ++s) {
+        for (bb_index a = 0; a < work->actuators; ++a) {
+            if (work->interaction[s * work->actuators + a] != 0.0) {
+                moved[a / BLOCK] = true;
+            }
+        }
+    }
+    return BB_OK;
+}
+
+// The next run of slopes, from `begin` on, that both blocks of actuators move; empty: none.
+static bb_index find_run(const inversion *work, bb_index row, bb_index column, bb_index *begin)
+{
+    const bb_index blocks = blocks_of(work->actuators);
+    const bb_index groups = (work->slopes + GROUP - 1) / GROUP;
+    bb_index group = (*begin + GROUP - 1) / GROUP;
+    while (group < groups &&
+           !(work->moved[group * blocks + row] && work->moved[group * blocks + column])) {
+        ++group;
+    }
+    *begin = least(GROUP * group, work->slopes);
+    while (group < groups && work->moved[group * blocks + row] &&
+           work->moved[group * blocks + column]) {
+        ++group;
+    }
+    return least(GROUP * group, work->slopes);
+}
+
+// Block row of the lower triangle of D^T D, and its mirror image. An actuator moves few slopes.
 static bb_status multiply(void *context, bb_index tile)
 {
     const inversion *work = context;
@@ -43,13 +97,18 @@ static bb_status multiply(void *context, bb_index tile)
     while ((row + 1) * (row + 2) / 2 <= tile) {
         ++row;
     }
+    const bb_index column = tile - row * (row + 1) / 2;
     const bb_index i = BLOCK * row;
-    const bb_index j = BLOCK * (tile - row * (row + 1) / 2);
+    const bb_index j = BLOCK * column;
     const bb_index height = least(BLOCK, k - i);
     const bb_index width = least(BLOCK, k - j);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)height, (int)width, (int)work->slopes,
-                1.0, work->interaction + i, k, work->interaction + j, k, 0.0,
-                work->gram + i * k + j, k);
+    for (bb_index begin = 0, end; (end = find_run(work, row, column, &begin)) > begin;
+         begin = end) {
+        const double *slopes = work->interaction + begin * k;
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)height, (int)width,
+                    (int)(end - begin), 1.0, slopes + i, k, slopes + j, k, 1.0,
+                    work->gram + i * k + j, k);
+    }
     for (bb_index a = i; a < i + height; ++a) {
         for (bb_index b = j; b < j + width && i != j; ++b) {
             work->gram[b * k + a] = work->gram[a * k + b];
@@ -74,25 +133,7 @@ done:
 // behind them that is a fault where they end with a mapped page.
 enum { READ_AHEAD = 16 };
 
-// A block in tridiagonal form, kept for its eigenvectors.
-typedef struct tridiagonal {
-    bb_index size;
-    double *reflected; // [size][size]
-    double *diagonal;  // [size], beside [size], reflections [size]
-    double *beside;
-    double *reflections;
-    bb_index first;          // value of the inversion
-    bb_index dropped, found; // modes
-    bb_index row;            // of its first dropped mode
-    bb_index weak_row;       // of the first one that is wanted but stays
-} tridiagonal;
-
-typedef struct decomposition {
-    inversion *inversion;
-    tridiagonal forms[BB_PARITIES];
-} decomposition;
-
-static void release_forms(decomposition *work)
+static void release_forms(inversion *work)
 {
     for (int b = 0; b < BB_PARITIES; ++b) {
         tridiagonal *form = &work->forms[b];
@@ -107,14 +148,14 @@ static void release_forms(decomposition *work)
 static bb_status reduce(void *context, bb_index block)
 {
     bb_status status = BB_OK;
-    decomposition *work = context;
+    inversion *work = context;
     tridiagonal *form = &work->forms[block];
-    const bb_index n = bb_parity_basis_size(&work->inversion->basis, (int)block);
+    const bb_index n = bb_parity_basis_size(&work->basis, (int)block);
     const lapack_int k = (lapack_int)n;
     double *copy = NULL; // [n]
     form->size = n;
-    form->first = work->inversion->basis.first[block];
-    double *values = work->inversion->values + form->first;
+    form->first = work->basis.first[block];
+    double *values = work->values + form->first;
     if (n == 0) {
         goto done;
     }
@@ -123,8 +164,7 @@ static bb_status reduce(void *context, bb_index block)
     BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->beside));
     BB_TRY(BB_ALLOCATE(n + READ_AHEAD, &form->reflections));
     BB_TRY(BB_ALLOCATE(n, &copy));
-    memcpy(form->reflected, work->inversion->blocks[block],
-           (size_t)(n * n) * sizeof *form->reflected);
+    memcpy(form->reflected, work->blocks[block], (size_t)(n * n) * sizeof *form->reflected);
     BB_TRY(hold_info(LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', k, form->reflected, k, form->diagonal,
                                     form->beside, form->reflections),
                      "dsytrd", n));
@@ -137,14 +177,13 @@ done:
 }
 
 // What is dropped and what else is wanted of each block, and where its modes stand.
-static void choose(decomposition *work)
+static void choose(inversion *work)
 {
-    inversion *all = work->inversion;
-    const double least_kept = all->largest / (all->condition * all->condition);
-    const double least_left = all->margin * all->margin * least_kept;
-    for (int b = 0; b < all->basis.blocks; ++b) {
+    const double least_kept = work->largest / (work->condition * work->condition);
+    const double least_left = work->margin * work->margin * least_kept;
+    for (int b = 0; b < work->basis.blocks; ++b) {
         tridiagonal *form = &work->forms[b];
-        const double *values = all->values + form->first;
+        const double *values = work->values + form->first;
         while (form->dropped < form->size && values[form->dropped] < least_kept) {
             ++form->dropped;
         }
@@ -152,13 +191,13 @@ static void choose(decomposition *work)
         while (form->found < form->size && values[form->found] < least_left) {
             ++form->found;
         }
-        form->row = all->dropped;
-        all->dropped += form->dropped;
+        form->row = work->dropped;
+        work->dropped += form->dropped;
     }
-    all->found = all->dropped;
-    for (int b = 0; b < all->basis.blocks; ++b) {
-        work->forms[b].weak_row = all->found;
-        all->found += work->forms[b].found - work->forms[b].dropped;
+    work->found = work->dropped;
+    for (int b = 0; b < work->basis.blocks; ++b) {
+        work->forms[b].weak_row = work->found;
+        work->found += work->forms[b].found - work->forms[b].dropped;
     }
 }
 
@@ -166,7 +205,7 @@ static void choose(decomposition *work)
 static bb_status find_modes(void *context, bb_index block)
 {
     bb_status status = BB_OK;
-    const decomposition *work = context;
+    const inversion *work = context;
     const tridiagonal *form = &work->forms[block];
     const bb_index n = form->size;
     const lapack_int k = (lapack_int)n;
@@ -191,9 +230,9 @@ static bb_status find_modes(void *context, bb_index block)
                      "dormtr", n));
     for (bb_index q = 0; q < form->found; ++q) {
         const bb_index row = q < form->dropped ? form->row + q : form->weak_row + q - form->dropped;
-        memcpy(work->inversion->modes + row * work->inversion->actuators + form->first,
-               modes + q * n, (size_t)n * sizeof *modes);
-        work->inversion->squares[row] = work->inversion->values[form->first + q];
+        memcpy(work->modes + row * work->actuators + form->first, modes + q * n,
+               (size_t)n * sizeof *modes);
+        work->squares[row] = work->values[form->first + q];
     }
 done:
     BB_RELEASE(&modes);
@@ -205,17 +244,16 @@ done:
 // Lifts the dropped modes of a block of D^T D to its largest eigenvalue, and factors it.
 static bb_status factor(void *context, bb_index block)
 {
-    const decomposition *work = context;
-    const inversion *all = work->inversion;
+    const inversion *work = context;
     const tridiagonal *form = &work->forms[block];
     const int k = (int)form->size;
-    double *matrix = all->blocks[block];
+    double *matrix = work->blocks[block];
     if (k == 0) {
         return BB_OK;
     }
     for (bb_index q = 0; q < form->dropped; ++q) {
-        cblas_dsyr(CblasColMajor, CblasLower, k, all->largest - all->values[form->first + q],
-                   all->modes + (form->row + q) * all->actuators + form->first, 1, matrix, k);
+        cblas_dsyr(CblasColMajor, CblasLower, k, work->largest - work->values[form->first + q],
+                   work->modes + (form->row + q) * work->actuators + form->first, 1, matrix, k);
     }
     return hold_info(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', k, matrix, k), "dpotrf", k);
 }
@@ -241,74 +279,148 @@ done:
 
 // Eigenvalues of D^T D, all, the eigenvectors of those to be dropped or up to the margin above, and
 // the factors without them.
-static bb_status decompose(inversion *all)
+static bb_status decompose(inversion *work)
 {
     bb_status status = BB_OK;
-    decomposition work = {.inversion = all};
-    const bb_index blocks = all->basis.blocks;
-    BB_TRY(bb_thread_for(blocks, reduce, &work));
+    const bb_index blocks = work->basis.blocks;
+    BB_TRY(bb_thread_for(blocks, reduce, work));
     for (bb_index b = 0; b < blocks; ++b) {
-        const bb_index end = all->basis.first[b + 1];
-        all->largest =
-            end > all->basis.first[b] ? fmax(all->largest, all->values[end - 1]) : all->largest;
+        const bb_index end = work->basis.first[b + 1];
+        work->largest =
+            end > work->basis.first[b] ? fmax(work->largest, work->values[end - 1]) : work->largest;
     }
-    BB_REQUIRE(all->largest > 0.0, BB_INVALID,
+    BB_REQUIRE(work->largest > 0.0, BB_INVALID,
                "no actuator of %td moves a slope: all stand too far from the valid subapertures",
-               all->actuators);
-    choose(&work);
-    BB_TRY(BB_ZEROED(all->found * all->actuators, &all->modes));
-    BB_TRY(BB_ZEROED(all->found, &all->squares));
-    BB_TRY(bb_thread_for(blocks, find_modes, &work));
-    BB_TRY(bb_thread_for(blocks, factor, &work));
+               work->actuators);
+    choose(work);
+    BB_TRY(BB_ZEROED(work->found * work->actuators, &work->modes));
+    BB_TRY(BB_ZEROED(work->found, &work->squares));
+    BB_TRY(bb_thread_for(blocks, find_modes, work));
+    BB_TRY(bb_thread_for(blocks, factor, work));
 done:
-    release_forms(&work);
+    release_forms(work);
     return status;
 }
 
-// Rows begin..end of D become those of Dx^T.
-static bb_status solve(void *context, bb_index begin, bb_index end)
+// Rows begin..end of the inverse of a block, without the dropped modes: the columns of the identity
+// have nothing above their first row.
+static bb_status invert_rows(const inversion *work, int block, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
-    const inversion *work = context;
-    const int k = (int)work->actuators;
+    const bb_index size = bb_parity_basis_size(&work->basis, block);
+    const int n = (int)size;
     const int rows = (int)(end - begin);
-    const int modes = (int)work->dropped;
-    double *sides = work->interaction + begin * k;
+    const bb_index first = work->basis.first[block];
+    const tridiagonal *form = &work->forms[block];
+    const int modes = (int)form->dropped;
+    const double *q = work->modes + form->row * work->actuators + first;
+    const double *factor = work->blocks[block];
+    double *inverse = work->inverses[block] + begin * size;
     double *share = NULL; // [rows][modes]
     BB_TRY(BB_ALLOCATE((bb_index)rows * modes, &share));
-    BB_TRY(bb_parity_basis_enter(&work->basis, rows, sides));
-    for (int b = 0; b < work->basis.blocks; ++b) {
-        const int size = (int)bb_parity_basis_size(&work->basis, b);
-        double *part = sides + work->basis.first[b];
-        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, size, rows,
-                    1.0, work->blocks[b], size, part, k);
-        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, size, rows, 1.0,
-                    work->blocks[b], size, part, k);
+    for (bb_index i = 0; i < rows; ++i) {
+        inverse[i * size + begin + i] = 1.0;
     }
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n - (int)begin,
+                rows, 1.0, factor + begin * size + begin, n, inverse + begin, n);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, n, rows, 1.0,
+                factor, n, inverse, n);
     if (modes > 0) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, modes, k, 1.0, sides, k,
-                    work->modes, k, 0.0, share, modes);
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, k, modes, -1.0, share, modes,
-                    work->modes, k, 1.0, sides, k);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, modes, n, 1.0, inverse, n, q,
+                    (int)work->actuators, 0.0, share, modes);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, modes, -1.0, share, modes,
+                    q, (int)work->actuators, 1.0, inverse, n);
     }
-    BB_TRY(bb_parity_basis_leave(&work->basis, rows, sides));
 done:
     BB_RELEASE(&share);
     return status;
 }
 
-static bb_status transpose(void *context, bb_index begin, bb_index end)
+static bb_index ranges_of(const inversion *work, int block)
+{
+    return (bb_parity_basis_size(&work->basis, block) + SOLVED - 1) / SOLVED;
+}
+
+// One range of rows after the other, of all blocks.
+static bb_status invert_range(void *context, bb_index range)
 {
     const inversion *work = context;
-    for (bb_index first = 0; first < work->slopes; first += SOLVED) {
-        const bb_index last = least(first + SOLVED, work->slopes);
-        for (bb_index a = begin; a < end; ++a) {
-            for (bb_index s = first; s < last; ++s) {
-                work->projector[a * work->slopes + s] = work->interaction[s * work->actuators + a];
-            }
+    int block = 0;
+    while (range >= ranges_of(work, block)) {
+        range -= ranges_of(work, block++);
+    }
+    return invert_rows(work, block, SOLVED * range,
+                       least(SOLVED * (range + 1), bb_parity_basis_size(&work->basis, block)));
+}
+
+static bb_status invert(inversion *work)
+{
+    bb_status status = BB_OK;
+    bb_index ranges = 0;
+    for (int b = 0; b < work->basis.blocks; ++b) {
+        const bb_index size = bb_parity_basis_size(&work->basis, b);
+        BB_TRY(BB_ZEROED(size * size, &work->inverses[b]));
+        ranges += ranges_of(work, b);
+    }
+    BB_TRY(bb_thread_for(ranges, invert_range, work));
+done:
+    return status;
+}
+
+// The columns from the first to behind the last in which any row is not zero; empty: none.
+static bb_index find_columns(const double *values, bb_index rows, bb_index stride, bb_index columns,
+                             bb_index *first)
+{
+    bb_index end = 0;
+    *first = columns;
+    for (bb_index i = 0; i < rows; ++i) {
+        const double *row = values + i * stride;
+        bb_index left = 0;
+        bb_index right = columns;
+        while (left < *first && row[left] == 0.0) {
+            ++left;
+        }
+        while (right > end && row[right - 1] == 0.0) {
+            --right;
+        }
+        *first = least(*first, left);
+        end = right;
+    }
+    return end;
+}
+
+// Columns begin..end of Dx from those rows of D.
+static bb_status solve(void *context, bb_index begin, bb_index end)
+{
+    bb_status status = BB_OK;
+    const inversion *work = context;
+    const bb_index count = work->actuators;
+    const int k = (int)count;
+    const int rows = (int)(end - begin);
+    double *sides = work->interaction + begin * count;
+    double *solved = NULL; // [rows][actuators]
+    BB_TRY(BB_ZEROED(rows * count, &solved));
+    BB_TRY(bb_parity_basis_enter(&work->basis, rows, sides));
+    for (int b = 0; b < work->basis.blocks; ++b) {
+        const int size = (int)bb_parity_basis_size(&work->basis, b);
+        bb_index from;
+        const double *part = sides + work->basis.first[b];
+        const bb_index to = find_columns(part, rows, count, size, &from);
+        if (to > from) {
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, size, (int)(to - from),
+                        1.0, part + from, k, work->inverses[b] + from * size, size, 0.0,
+                        solved + work->basis.first[b], k);
         }
     }
-    return BB_OK;
+    BB_TRY(bb_parity_basis_leave(&work->basis, rows, solved));
+    for (bb_index a = 0; a < count; ++a) {
+        for (bb_index s = begin; s < end; ++s) {
+            work->projector[a * work->slopes + s] = solved[(s - begin) * count + a];
+        }
+    }
+done:
+    BB_RELEASE(&solved);
+    return status;
 }
 
 // Of one block: D^T D, its copy in tridiagonal form, and modes twice. Of four: D^T D beside the
@@ -386,22 +498,27 @@ bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double c
                       .margin = weak == NULL ? 1.0 : weak->margin,
                       .interaction = interaction,
                       .projector = projector};
-    const bb_index blocks = (actuators + BLOCK - 1) / BLOCK;
-    BB_TRY(BB_ALLOCATE(actuators * actuators, &work.gram));
+    const bb_index blocks = blocks_of(actuators);
+    const bb_index groups = (slopes + GROUP - 1) / GROUP;
+    BB_TRY(BB_ZEROED(groups * blocks, &work.moved));
+    BB_TRY(BB_ZEROED(actuators * actuators, &work.gram));
     BB_TRY(BB_ALLOCATE(actuators, &work.values));
+    BB_TRY(bb_thread_ranges(slopes, GROUP, mark, &work));
     BB_TRY(bb_thread_for(blocks * (blocks + 1) / 2, multiply, &work));
     BB_TRY(fold(places, &work));
     BB_TRY(decompose(&work));
+    BB_TRY(invert(&work));
     BB_TRY(bb_thread_ranges(slopes, SOLVED, solve, &work));
-    BB_TRY(bb_thread_ranges(actuators, SOLVED, transpose, &work));
     *dropped = work.dropped;
     if (weak != NULL) {
         BB_TRY(keep_weak(&work, weak));
     }
 done:
+    BB_RELEASE(&work.moved);
     BB_RELEASE(&work.gram);
     for (int b = 0; b < BB_PARITIES; ++b) {
         BB_RELEASE(&work.blocks[b]);
+        BB_RELEASE(&work.inverses[b]);
     }
     bb_parity_basis_release(&work.basis);
     BB_RELEASE(&work.values);

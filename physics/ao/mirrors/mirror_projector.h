@@ -7,11 +7,15 @@
 //   Dx = (I - Q Q^T) (D^T D + Q (s_1^2 - s_Q^2) Q^T)^-1 D^T,
 // whose inverse has at most the square of the condition, some thousands: a Cholesky factor does,
 // and of the eigenvectors only Q is made. Against the singular value decomposition Dx agrees to
-// 1e-10. Products and solves run in blocks over the threads. The reduction of D^T D to tridiagonal
-// form runs on one, 4/3 k^3 operations for k actuators; where actuators stand in reflections that
-// D^T D keeps, each pair of parities is a problem of a quarter of them (bb_parity_basis), and
-// the four, a sixteenth of the operations, run side by side. Which it is follows from the numbers
-// alone, so the bits do not depend on the threads.
+// 1e-10. Products and solves run in blocks over the threads.
+//
+// D is dense in memory, but an actuator of the usual mirrors moves few slopes: D^T D leaves out
+// blocks of zeros, and a row of D is multiplied by the rows of the explicit inverse that it needs.
+//
+// The reduction of D^T D to tridiagonal form runs on one thread, 4/3 k^3 operations for k
+// actuators; where actuators stand in reflections that D^T D keeps, each pair of parities is a
+// problem of a quarter of them (bb_parity_basis), and the four, a sixteenth of the operations, run
+// side by side. The numbers alone decide, so the bits do not depend on the threads.
 #ifndef BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 #define BB_PHYSICS_AO_MIRRORS_MIRROR_PROJECTOR_H
 
@@ -101,7 +105,7 @@ BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuator
 
 /// What it takes beside the two matrices, with room for as many modes to be dropped as there are
 /// actuators along an edge: more than the usual condition drops. `is_even`: both reflections are
-/// known to be kept. What LAPACK takes for itself is not counted: its blocks times the actuators.
+/// known to be kept. Not counted: blocks times the actuators, of LAPACK and of the threads.
 bb_need bb_mirror_projector_need(bb_index actuators, bool is_even);
 
 #endif

@@ -43,7 +43,7 @@ struct bb_whole_residual {
 
 static bb_status multiply(const bb_whole_residual *whole, bb_index rows, bb_row_product product)
 {
-    return bb_tomography_multiply(whole->tomography, rows, &product);
+    return bb_tomography_multiply(whole->tomography, rows, &product, NULL);
 }
 
 static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *looks)
@@ -250,12 +250,12 @@ static bb_status fill_commands(bb_whole_residual *whole, const bb_matrix_source 
     const bb_tomography *tomography = whole->tomography;
     double *values = NULL; // Ctm [m][n]
     BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &whole->truth));
-    BB_TRY(bb_target_commands_truth(tomography, whole->target, whole->truth));
+    BB_TRY(bb_target_commands_truth(tomography, whole->target, whole->truth, NULL));
     BB_TRY(BB_ALLOCATE(ctm->rows * ctm->columns, &values));
     BB_TRY(bb_matrix_source_load(ctm, values));
     BB_TRY(BB_ALLOCATE(whole->actuators * ctm->columns, &whole->cross));
-    BB_TRY(
-        bb_target_commands_project(tomography, whole->target, ctm->columns, values, whole->cross));
+    BB_TRY(bb_target_commands_project(tomography, whole->target, ctm->columns, values, NULL,
+                                      whole->cross));
 done:
     BB_RELEASE(&values);
     return status;
@@ -385,8 +385,8 @@ done:
     return status;
 }
 
-bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual_kind kind,
-                                  const double *residual, double **twisted, bb_pair_field *out)
+bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, const double *residual,
+                                  double **twisted, bb_pair_field *out)
 {
     bb_status status = BB_OK;
     const bb_whole_residual *whole = estimate->whole;
@@ -397,9 +397,10 @@ bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, bb_residual
     const double *m = estimate->r;
     const double *w = estimate->product;
     BB_TRY(BB_ALLOCATE(whole->comb.count * whole->actuators, twisted));
-    if (w == NULL && kind == BB_RESIDUAL_SLOPES) {
+    if (w == NULL && estimate->kind == BB_RESIDUAL_SLOPES) {
         BB_TRY(BB_ALLOCATE(whole->actuators * n, &commands));
-        BB_TRY(bb_target_commands_project(whole->tomography, whole->target, n, m, commands));
+        BB_TRY(bb_target_commands_project(whole->tomography, whole->target, n, m,
+                                          estimate->resident, commands));
         m = commands;
     }
     if (w == NULL) {

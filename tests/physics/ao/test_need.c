@@ -195,7 +195,7 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     need_hold("whole_residual, held", bb_whole_residual_held(&extent), NEED_LOOSENESS);
     autofree double *r = zeros(m * n);
     autofree double *cee = zeros(m * m);
-    const bb_whole_estimate estimate = {whole, r, NULL};
+    const bb_whole_estimate estimate = {.whole = whole, .r = r};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .estimate = &estimate, .strehl = strehl};
     bb_need need = bb_tomography_rate_need(&s->pupil, mirror->lenslets, BB_SCORE_STATIONARY,
                                            WAVELENGTHS, s->threads);

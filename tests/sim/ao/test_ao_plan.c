@@ -2,6 +2,8 @@
 //
 // What `bitbudget check` says of an ao study beside the sizes: the learn step, and device memory,
 // which a build without CUDA knows as well.
+#include "sim/ao/ao_extent.h"
+#include "sim/ao/ao_plan.h"
 #include "tests/sim/driver.h"
 
 #define CONFIG_LEARN BB_SOURCE_DIR "/configs/ao/learn.yaml"
@@ -36,6 +38,29 @@ TEST(seeing_is_that_of_the_line_of_sight)
     line = strstr(bb_text_string(&plan.lines), "1.000 arcsec, r0 ");
     assert_non_null(line);
     assert_null(strstr(line, "line of sight"));
+}
+
+// Where reconstructors stay on a GPU, those of two targets wait there while the third is scored; of
+// ltao all targets share one.
+TEST(reconstructors_of_all_targets_are_planned)
+{
+    static const char *const corrections[] = {"correction=moao", "correction=ltao"};
+    for (int c = 0; c < 2; ++c) {
+        autoptr(bb_config) config = driver_config(
+            CASE(CONFIG_AO_SMALL,
+                 {"device=cuda", corrections[c], "score=stationary",
+                  "targets=[{x_arcsec: 0.0, y_arcsec: 0.0}, {x_arcsec: 1.0, y_arcsec: 0.0}, "
+                  "{x_arcsec: 0.0, y_arcsec: 2.0}]"}));
+        const bb_ao_study *study = bb_config_study(config);
+        bb_ao_extent span;
+        check_ok(bb_ao_extent_measure(study, 1.0, &span));
+        const double apart = bb_ao_plan_score_need(study, &span, 1.0).device_bytes;
+        span.resident = true;
+        const double waiting = c == 0 ? 2.0 * 8.0 * (double)span.n * span.m / 3.0 : 0.0;
+        check_relative(bb_ao_plan_score_need(study, &span, 1.0).device_bytes, apart + waiting,
+                       1e-12);
+        assert_true(apart > 0.0);
+    }
 }
 
 TEST(a_missing_covariance_is_found)

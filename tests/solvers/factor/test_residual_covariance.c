@@ -91,6 +91,45 @@ TEST(estimates_share_a_pass, .setup_func = setup, .teardown_func = teardown)
     check_close(few[1], direct(0, 1), 1e-12, cee[0]);
 }
 
+TEST(a_plain_estimate_is_seen_through_weights, .setup_func = setup, .teardown_func = teardown)
+{
+    autofree double *cee = dense_new(M * M);
+    autofree double *b = dense_new(FEW * M);
+    autofree double *truth = dense_new(FEW * FEW);
+    autofree double *seen = dense_new(FEW * FEW);
+    double diagonal[M];
+    bb_view views[3] = {bb_view_matrix(cmm, N, N), bb_view_matrix(ctm, M, N),
+                        bb_view_matrix(truth, FEW, FEW)};
+    bb_matrix_source sources[3];
+    for (int i = 0; i < 3; ++i) {
+        sources[i] = bb_matrix_source_dense(&views[i], "C", "1");
+    }
+    dense_random(FEW * M, 9, b);
+    for (bb_index i = 0; i < FEW * FEW; ++i) {
+        for (bb_index k = 0; k < M * M; ++k) {
+            truth[i] += b[i / FEW * M + k / M] * ctt[k] * b[i % FEW * M + k % M];
+        }
+    }
+    bb_residual_task task = {.r = r,
+                             .ctm = &sources[1],
+                             .ctt = &sources[2],
+                             .cee = seen,
+                             .truth_weights = b,
+                             .diagonal = diagonal};
+    check_ok(bb_residual_covariance(&sources[0], 1, &task));
+    score(cee);
+    for (bb_index i = 0; i < FEW * FEW; ++i) {
+        double expected = 0.0;
+        for (bb_index k = 0; k < M * M; ++k) {
+            expected += b[i / FEW * M + k / M] * cee[k] * b[i % FEW * M + k % M];
+        }
+        check_close(seen[i], expected, 1e-11, seen[0]);
+    }
+    for (bb_index i = 0; i < M; ++i) {
+        check_close(ctt[i * M + i] + diagonal[i], cee[i * M + i], 1e-12, cee[0]);
+    }
+}
+
 // For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T holds.
 TEST(exact_estimate_matches_the_short_form, .setup_func = setup, .teardown_func = teardown)
 {

@@ -4,6 +4,7 @@
 // share one GPU, which takes all that GPUs of their own do but the link, and two where there are
 // two. Sizes cross a panel of columns (1024).
 #include "core/device/device.h"
+#include "core/device/transfer.h"
 #include "solvers/factor/residual_noise.h"
 #include "solvers/factor/residual_scorer.h"
 #include "tests/device_pair.h"
@@ -141,12 +142,13 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
 }
 
 // Estimates of all kinds by one r: plain, by a product that is shared, and that one weighed by A,
-// by B, by both.
-enum { KINDS = 5, SEEN = 11 };
+// by B, by both; and plain seen through B.
+enum { KINDS = 6, SEEN = 11 };
 
 typedef struct estimates {
     bb_index edge;               // of the largest residual
     double *a, *b;               // [SEEN][m], [edge][m]
+    double *diagonal;            // [m]
     double *seen_ctm, *seen_ctt; // [SEEN][n], [SEEN][SEEN]
     bb_view views[2];
     bb_matrix_source sources[2];
@@ -160,6 +162,7 @@ static void open_estimates(const scene *s, estimates *e)
     *e = (estimates){.edge = edge,
                      .a = dense_new(SEEN * s->m),
                      .b = dense_new(edge * s->m),
+                     .diagonal = dense_new(s->m),
                      .seen_ctm = dense_new(SEEN * s->n),
                      .seen_ctt = dense_new(SEEN * SEEN)};
     dense_random(SEEN * s->m, 41, e->a);
@@ -173,11 +176,12 @@ static void open_estimates(const scene *s, estimates *e)
     for (int t = 0; t < KINDS; ++t) {
         const bool by_a = t == 2 || t == 4;
         e->tasks[t] = (bb_residual_task){.r = s->r,
-                                         .rows = t > 0 ? s->m : 0,
+                                         .rows = t > 0 && t < 5 ? s->m : 0,
                                          .ctm = t == 2 ? &e->sources[0] : &s->ctm,
-                                         .ctt = by_a ? &e->sources[1] : &s->ctt,
+                                         .ctt = by_a || t == 5 ? &e->sources[1] : &s->ctt,
                                          .weights = by_a ? e->a : NULL,
-                                         .truth_weights = t > 2 ? e->b : NULL};
+                                         .truth_weights = t > 2 ? e->b : NULL,
+                                         .diagonal = e->diagonal};
         e->cee[t] = dense_new(edge * edge);
     }
 }
@@ -189,6 +193,7 @@ static void close_estimates(estimates *e)
     }
     BB_RELEASE(&e->a);
     BB_RELEASE(&e->b);
+    BB_RELEASE(&e->diagonal);
     BB_RELEASE(&e->seen_ctm);
     BB_RELEASE(&e->seen_ctt);
 }
@@ -301,8 +306,19 @@ static void check_product(bb_residual_scorer *scorer, bb_index rows, bb_index de
     const bb_row_product on_host = {columns, depth, 2.0, a, b, transposed, -0.5, expected};
     const bb_row_product on_device = {columns, depth, 2.0, a, b, transposed, -0.5, out};
     check_ok(bb_row_product_run(&on_host, rows, rows));
-    check_ok(bb_residual_scorer_multiply(scorer, rows, &on_device));
+    autofree double *again = dense_new(rows * columns);
+    memcpy(again, out, (size_t)(rows * columns) * sizeof *out);
+    check_ok(bb_residual_scorer_multiply(scorer, rows, &on_device, NULL));
     check_all_close(out, expected, rows * columns, 1e-12, sqrt((double)depth));
+    void *resident = NULL; // b in the GPU's memory
+    bb_transfer *transfer = new_object(bb_transfer, gpu, 0);
+    check_ok(bb_device_allocate(gpu, (size_t)(depth * columns) * sizeof *b, &resident));
+    check_ok(bb_transfer_upload(transfer, resident, b, (size_t)(depth * columns) * sizeof *b));
+    const bb_row_product there = {columns, depth, 2.0, a, NULL, transposed, -0.5, again};
+    check_ok(bb_residual_scorer_multiply(scorer, rows, &there, resident));
+    assert_memory_equal(again, out, (size_t)(rows * columns) * sizeof *out);
+    bb_device_release(gpu, &resident);
+    bb_transfer_destroy(&transfer);
 }
 
 TEST(a_product_is_that_of_the_host)

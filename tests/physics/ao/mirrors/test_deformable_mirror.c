@@ -102,6 +102,30 @@ TEST(projector_is_the_truncated_pseudo_inverse)
     compare_with_singular_values(0.16, 16, NAN);
     compare_with_singular_values(0.2, 10, 20.0);
     compare_with_singular_values(0.0, 3, 2.0);
+    compare_with_singular_values(0.2, 28, NAN); // blocks of actuators that share no slope
+}
+
+TEST(an_actuator_moves_its_neighbourhood_alone)
+{
+    enum { LENSLETS = 20 };
+    const bb_pupil pupil = {.obstruction = 0.0};
+    autorelease(bb_deformable_mirror) mirror =
+        new_struct(bb_deformable_mirror, 8.0, &pupil, LENSLETS, NAN);
+    const bb_index half = mirror.measurement_count / 2;
+    autofree double *d = doubles(2 * half * mirror.actuator_count);
+    autofree bb_index *column = NULL, *row = NULL;
+    check_ok(BB_ALLOCATE(half, &column));
+    check_ok(BB_ALLOCATE(half, &row));
+    bb_subapertures_lenslets(LENSLETS, &pupil, column, row);
+    check_ok(bb_deformable_mirror_interaction(&mirror, &pupil, d));
+    for (bb_index s = 0; s < half; ++s) {
+        for (bb_index a = 0; a < mirror.actuator_count; ++a) {
+            const double x = fabs((double)(column[s] - mirror.column[a]) + 0.5);
+            const double y = fabs((double)(row[s] - mirror.row[a]) + 0.5);
+            assert_true((d[s * mirror.actuator_count + a] != 0.0) == (x < 6.0 && y < 5.0));
+            assert_true((d[(half + s) * mirror.actuator_count + a] != 0.0) == (x < 5.0 && y < 6.0));
+        }
+    }
 }
 
 TEST(influence_couples_a_fifth_to_the_neighbour)

@@ -55,7 +55,7 @@ static void set_residual(scene *s, double gain)
     add_product(1.0, half, s->r, s->m, s->m, s->n, 1.0, s->cee);
     add_product(-1.0, s->r, s->ctm, s->m, s->m, s->n, 1.0, s->cee);
     add_product(-1.0, s->ctm, s->r, s->m, s->m, s->n, 1.0, s->cee);
-    check_ok(bb_target_commands_project(s->problem, 0, s->n, s->r, s->commands));
+    check_ok(bb_target_commands_project(s->problem, 0, s->n, s->r, NULL, s->commands));
     add_product(1.0, s->commands, s->cmm, s->actuators, s->n, s->n, 0.0, half);
     add_product(1.0, half, s->commands, s->actuators, s->actuators, s->n, 0.0, s->product);
     check_ok(bb_tomography_project(s->problem, 0, s->cee, s->voltages));
@@ -224,8 +224,8 @@ TEST(pairs_have_the_residual_of_plain_sums)
     open_scene(false, &s);
     autoptr(bb_whole_residual) whole =
         new_object(bb_whole_residual, s.problem, 0, NULL, 1, &carried);
-    const bb_whole_estimate estimate = {whole, s.r, NULL};
-    check_ok(bb_whole_residual_field(&estimate, BB_RESIDUAL_SLOPES, s.voltages, &twisted, &field));
+    const bb_whole_estimate estimate = {.whole = whole, .r = s.r};
+    check_ok(bb_whole_residual_field(&estimate, s.voltages, &twisted, &field));
     const bb_pair_comb *comb = field.comb;
     for (bb_index k = 1; k < comb->count; k += comb->count / 5) {
         const bb_index l = (7 * k + 3) % comb->count;
@@ -252,13 +252,12 @@ TEST(commands_leave_what_slopes_do)
     open_scene(true, &together);
     check_ok(bb_whole_residual_create(own.problem, 0, NULL, 1, &still, &whole[0]));
     check_ok(bb_whole_residual_create(together.problem, 0, NULL, 1, &still, &whole[1]));
-    const bb_whole_estimate estimates[3] = {{whole[0], own.r, NULL},
-                                            {whole[0], own.commands, NULL},
-                                            {whole[1], own.commands, own.product}};
+    const bb_whole_estimate estimates[3] = {
+        {.whole = whole[0], .r = own.r},
+        {.whole = whole[0], .r = own.commands, .kind = BB_RESIDUAL_COMMANDS},
+        {.whole = whole[1], .r = own.commands, .product = own.product}};
     for (int k = 0; k < 3; ++k) {
-        check_ok(bb_whole_residual_field(&estimates[k],
-                                         k == 1 ? BB_RESIDUAL_COMMANDS : BB_RESIDUAL_SLOPES,
-                                         own.voltages, &twisted[k], &field[k]));
+        check_ok(bb_whole_residual_field(&estimates[k], own.voltages, &twisted[k], &field[k]));
         for (bb_index i = 2; i < field[0].comb->count; i += 97) {
             check_relative(found(&own, &field[k], i, 1), found(&own, &field[0], i, 1), 1e-9);
         }
@@ -280,7 +279,7 @@ TEST(without_a_correction_the_image_is_seeing_limited)
     set_residual(&s, 0.0);
     autoptr(bb_whole_residual) whole =
         new_object(bb_whole_residual, s.problem, 0, NULL, 1, &carried);
-    const bb_whole_estimate estimate = {whole, s.r, NULL};
+    const bb_whole_estimate estimate = {.whole = whole, .r = s.r};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS, .estimate = &estimate, .strehl = &strehl};
     check_ok(bb_tomography_rate(s.problem, 0, s.cee, 1, &wavelength_m, &score, &outcome));
     const bb_point_spread *spread = s.problem->targets[0].spread;
@@ -311,7 +310,7 @@ TEST(the_correctable_part_stays)
     bb_outcome outcome = {0};
     open_scene(false, &s);
     autoptr(bb_whole_residual) whole = new_object(bb_whole_residual, s.problem, 0, NULL, 1, &still);
-    const bb_whole_estimate estimate = {whole, s.r, NULL};
+    const bb_whole_estimate estimate = {.whole = whole, .r = s.r};
     for (int k = 0; k < 2; ++k) {
         bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
                                      .estimate = k == 0 ? NULL : &estimate,
@@ -334,7 +333,8 @@ static double residual_of(const scene *s, const bb_whole_residual *whole, const 
     double strehl = NAN;
     bb_outcome outcome = {0};
     autofree double *nothing = zeros(s->actuators * s->actuators);
-    const bb_whole_estimate estimate = {whole, m, product};
+    const bb_whole_estimate estimate = {
+        .whole = whole, .r = m, .product = product, .kind = BB_RESIDUAL_COMMANDS};
     bb_tomography_score score = {.kind = BB_SCORE_PAIRS,
                                  .residual = BB_RESIDUAL_COMMANDS,
                                  .estimate = &estimate,
