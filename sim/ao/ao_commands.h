@@ -46,7 +46,7 @@ BB_CHECKED bb_status bb_ao_commands_task(bb_ao_commands *self, const bb_ao_evalu
                                          bb_index target, bb_residual_task *out);
 
 /// Has a task of slopes scored in commands of the target's own mirror, by its projector, so that a
-/// GPU returns the smaller covariance; the task's `diagonal` is to be filled, too. Errors:
+/// GPU returns the smaller covariance; set its `diagonal` for the trace of slopes. Errors:
 /// BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_ao_commands_project(bb_ao_commands *self, bb_index target,
                                             bb_residual_task *task);

@@ -175,7 +175,7 @@ static const bb_output details[] = {
      "trace of the residual covariance of slopes",
      .note =
          "what storing a reconstructor adds is linear in it; NaN of `operator: commands`, whose "
-         "residual is of commands",
+         "residual is of commands, and on a GPU in a study that stores no reconstructor",
      .member = offsetof(bb_ao_evaluation, trace_arcsec2)},
     {"psf", "pipeline, psf_y, psf_x", "1",
      "long-exposure point spread, 1 at the diffraction-limited peak; first target and wavelength",

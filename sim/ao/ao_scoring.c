@@ -45,6 +45,17 @@ done:
     return status;
 }
 
+// Whether a pipeline stores its reconstructors otherwise than they are solved.
+static bool stores(const bb_ao_study *study)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    bool any = false;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        any = any || !bb_ao_storage_takes_as_solved(&pipelines[p]);
+    }
+    return any;
+}
+
 bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                              bb_ao_storage *storage, bool on_device, double reserve_bytes,
                              bb_ao_scoring *out)
@@ -58,6 +69,7 @@ bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                            .problem = problem,
                            .storage = storage,
                            .commands = {.problem = problem},
+                           .traces = stores(study),
                            .whole = {.study = study, .problem = problem},
                            .on_device = on_device};
     BB_TRY(BB_ALLOCATE(wavelengths, &out->wavelengths_m));
@@ -156,7 +168,8 @@ done:
 static void inspect(const bb_ao_scoring *self, bb_index target, const bb_residual_task *task,
                     bb_ao_evaluation *evaluation)
 {
-    const bool slopes = evaluation->kind == BB_RESIDUAL_SLOPES;
+    const bool slopes =
+        evaluation->kind == BB_RESIDUAL_SLOPES && !bb_residual_task_in_commands(task);
     const bb_index rows = bb_residual_task_size(task);
     const bb_index bad = bb_stage_inspect("residual", task->cee, rows * rows);
     if (bad >= 0) {
@@ -269,8 +282,10 @@ static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
         bb_residual_task *task = &tasks[*count];
         BB_TRY(bb_ao_commands_task(&self->commands, evaluation, t, task));
         if (task->rows == 0 && projects(self, evaluation)) {
-            BB_TRY(BB_ALLOCATE(task->ctm->rows, &task->diagonal));
             BB_TRY(bb_ao_commands_project(&self->commands, t, task));
+            if (self->traces) {
+                BB_TRY(BB_ALLOCATE(task->ctm->rows, &task->diagonal));
+            }
         }
         BB_TRY(give_room(self, task));
         estimates[(*count)++] = (estimate){evaluation, t, product};

@@ -22,6 +22,7 @@ typedef struct bb_ao_scoring {
     bb_ao_commands commands; ///< what storages of commands are scored by
     bb_ao_whole whole;       ///< of scores by pairs with fitting
     bool on_device;
+    bool traces; ///< on a GPU: traces of slopes too, in studies that store reconstructors
     bb_factor_device_scorer *scorer; ///< NULL: on the cpu
     bb_projection projection;
     double *room; ///< [room_items] of a residual covariance before, for the next one; NULL: none

@@ -34,6 +34,11 @@ bool bb_residual_task_sees_plain(const bb_residual_task *task)
     return task->rows == 0 && task->truth_weights != NULL;
 }
 
+bool bb_residual_task_in_commands(const bb_residual_task *task)
+{
+    return bb_residual_task_sees_plain(task) && task->diagonal == NULL;
+}
+
 bb_index bb_residual_task_shared(const bb_residual_task *tasks, bb_index count)
 {
     bb_index shared = 0;
@@ -359,7 +364,7 @@ static void release_products(scoring *work, bb_index count)
 static bb_status see(const bb_residual_task *task, const double *p)
 {
     const bb_index m = task->ctm->rows;
-    for (bb_index i = 0; i < m; ++i) {
+    for (bb_index i = 0; task->diagonal != NULL && i < m; ++i) {
         task->diagonal[i] = p[i * m + i];
     }
     return add_congruence(task, p, 0.0);

@@ -35,15 +35,18 @@ typedef struct bb_residual_task {
     bb_index rows;               ///< of r, by R Cmm R^T; 0: plain
     const double *weights;       ///< A [q][rows]; NULL: of r as it is
     const double *truth_weights; ///< B [q][m]; NULL: of t as it is. A scorer keeps a plain one's.
-    double *diagonal;            ///< [m], written by a plain task with B: of (R Cmm - 2 Ctm) R^T
+    double *diagonal;            ///< [m], written by a plain task with B: of (R Cmm - 2 Ctm) R^T;
+                                 ///< NULL: not wanted, and a GPU multiplies Cmm by B R alone
 } bb_residual_task;
 
 /// q, and rows.
 bb_index bb_residual_task_size(const bb_residual_task *task);
 bb_index bb_residual_task_rows(const bb_residual_task *task);
 
-/// Whether it is plain, with B.
+/// Whether it is plain, with B; and whether without a diagonal besides, so that B R alone may be
+/// multiplied by Cmm.
 bool bb_residual_task_sees_plain(const bb_residual_task *task);
+bool bb_residual_task_in_commands(const bb_residual_task *task);
 
 /// How many tasks from the first of `count` on are scored by one R Cmm R^T; 0: the first is plain.
 bb_index bb_residual_task_shared(const bb_residual_task *tasks, bb_index count);

@@ -11,10 +11,13 @@ namespace
 
 const size_t word = sizeof(double);
 
-// R Cmm R^T, or of one estimate (R Cmm - 2 Ctm) R^T.
+// R Cmm R^T, or of one estimate (R Cmm - 2 Ctm) R^T; in commands M = B R for R and B Ctm for Ctm.
 struct projecting {
     bb_residual_scorer *scorer;
     bb_index rows, truths;                   // of R; truths of what shares it, 0: plain
+    bb_index slopes;                         // of R before B in commands, else 0
+    void *weights[BB_RESIDUAL_GPUS];         // B [rows][slopes]; the first GPU's is the scorer's
+    void *block[BB_RESIDUAL_GPUS];           // [slopes][width] of Ctm in commands
     bb_device_source *ctm[BB_RESIDUAL_GPUS]; // of one estimate, or NULL
     void *r[BB_RESIDUAL_GPUS];               // [rows][n]; of the first GPU the task's, if it has it
     bool resident;                           // it has
@@ -53,16 +56,31 @@ bb_status clear(const bb_residual_scorer *s, void *memory, bb_index items)
     return BB_OK;
 }
 
+// Bytes of a task in commands on a GPU: M in the place of R, which lies beside it, B, and Ctm.
+double need_in_commands(const bb_residual_scorer *s, const bb_residual_task *task)
+{
+    const double n = static_cast<double>(s->n);
+    const double slopes = static_cast<double>(task->ctm->rows);
+    const bb_index rows = bb_residual_task_size(task);
+    const double uploaded = task->device_r != nullptr ? 0.0 : slopes * n;
+    const double besides = slopes * static_cast<double>(rows + s->width) + uploaded;
+    return bb_residual_covariance_device_need(s->count, s->n, rows, 0, 0).device_bytes +
+           static_cast<double>(word) * besides;
+}
+
 // Whether there is room for a first task and what shares its r, on a GPU as often as it is named.
 bb_status check_room(const bb_residual_scorer *s, const bb_residual_task *first, bb_index truths,
                      bb_index size)
 {
+    const bool commands = bb_residual_task_in_commands(first);
     const bb_index rows = bb_residual_task_rows(first);
-    const double there = first->device_r != nullptr
+    const double there = first->device_r != nullptr && !commands
                              ? static_cast<double>(rows) * static_cast<double>(s->n * word)
                              : 0.0;
     const double needed =
-        bb_residual_covariance_device_need(s->count, s->n, rows, truths, size).device_bytes;
+        commands
+            ? need_in_commands(s, first)
+            : bb_residual_covariance_device_need(s->count, s->n, rows, truths, size).device_bytes;
     for (bb_index g = 0; g < s->count; ++g) {
         bb_device_report report;
         double parts = 0.0;
@@ -170,8 +188,11 @@ void close_projection(projecting *work)
     (void)bb_residual_scorer_wait(s);
     work->r[0] = work->resident ? nullptr : work->r[0];
     for (bb_index g = 0; g < s->count; ++g) {
-        for (void **block : {&work->r[g], &work->panel[g], &work->g[g]}) {
+        for (void **block : {&work->r[g], &work->panel[g], &work->g[g], &work->block[g]}) {
             bb_device_release(s->gpus[g].device, block);
+        }
+        if (g > 0) {
+            bb_device_release(s->gpus[g].device, &work->weights[g]);
         }
         bb_device_source_destroy(&work->ctm[g]);
     }
@@ -215,6 +236,24 @@ bb_status add_rows(const projecting *work, bb_index gpu, const double *panel, bb
     return bb_residual_scorer_queue(s, &s->gpus[gpu], &p);
 }
 
+// G = Ctm for the panel's columns, B Ctm in commands.
+bb_status fill_truths(const projecting *work, bb_index gpu, bb_index begin, bb_index width)
+{
+    const bb_residual_scorer *s = work->scorer;
+    const bb_residual_gpu *own = &s->gpus[gpu];
+    const bb_index rows = work->slopes > 0 ? work->slopes : work->rows;
+    void *target = work->slopes > 0 ? work->block[gpu] : work->g[gpu];
+    BB_RETURN_IF_FAILED(
+        bb_device_source_fill(work->ctm[gpu], bb_stream_queue(own->stream), 0, begin,
+                              bb_device_matrix(target, BB_F64, rows, width, width)));
+    if (work->slopes == 0) {
+        return BB_OK;
+    }
+    const bb_dense_product_cuda p = bb_residual_scorer_product(
+        work->weights[gpu], target, work->g[gpu], work->rows, width, rows, false);
+    return bb_residual_scorer_queue(s, own, &p);
+}
+
 // Of the columns from `begin` on: rows of Cmm below their block twice, those above it not, which
 // has the same symmetric part of G R^T.
 bb_status project_panel(const void *context, bb_index gpu, bb_index begin, double beta,
@@ -225,13 +264,10 @@ bb_status project_panel(const void *context, bb_index gpu, bb_index begin, doubl
     const bb_index width = bb_residual_scorer_width(s, begin);
     const bb_index end = begin + width;
     const bb_device_source *ctm = work->ctm[gpu];
-    bb_queue *queue = bb_stream_queue(s->gpus[gpu].stream);
     void *panel = nullptr;
     BB_RETURN_IF_FAILED(take_panel(work, gpu, begin, &panel));
     if (ctm != nullptr) {
-        BB_RETURN_IF_FAILED(bb_device_source_fill(
-            ctm, queue, 0, begin,
-            bb_device_matrix(work->g[gpu], BB_F64, work->rows, width, width)));
+        BB_RETURN_IF_FAILED(fill_truths(work, gpu, begin, width));
     }
     const double *values = static_cast<const double *>(panel);
     BB_RETURN_IF_FAILED(
@@ -265,12 +301,55 @@ bb_status add_part(projecting *work)
     return multiply(s, p);
 }
 
+// M = B R on the first GPU, from R there or from the host's.
+bb_status make_commands(const bb_residual_task *task, const projecting *work)
+{
+    const bb_residual_scorer *s = work->scorer;
+    void *uploaded = nullptr;
+    if (task->device_r == nullptr) {
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_put(&s->gpus[0], task->r, work->slopes * s->n, &uploaded));
+    }
+    void *slopes = uploaded != nullptr ? uploaded : const_cast<void *>(task->device_r);
+    bb_status status =
+        multiply(s, bb_residual_scorer_product(work->weights[0], slopes, work->r[0], work->rows,
+                                               s->n, work->slopes, false));
+    status = status == BB_OK && uploaded != nullptr ? bb_residual_scorer_wait(s) : status;
+    bb_device_release(s->gpus[0].device, &uploaded);
+    return status;
+}
+
+// B on every GPU, room for Ctm, and M on all of them.
+bb_status open_commands(const bb_residual_task *task, projecting *work)
+{
+    bb_residual_scorer *s = work->scorer;
+    const bb_index items = work->rows * work->slopes;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_keep_weights(s, task->truth_weights, items));
+    work->weights[0] = s->weights;
+    for (bb_index g = 0; g < s->count; ++g) {
+        const bb_residual_gpu *gpu = &s->gpus[g];
+        if (g > 0) {
+            BB_RETURN_IF_FAILED(
+                bb_residual_scorer_put(gpu, task->truth_weights, items, &work->weights[g]));
+        }
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_put(gpu, nullptr, work->slopes * s->width, &work->block[g]));
+    }
+    BB_RETURN_IF_FAILED(make_commands(task, work));
+    if (s->count > 1) { // M, before the others copy it
+        BB_RETURN_IF_FAILED(bb_residual_scorer_wait(s));
+    }
+    return copy_rows(work);
+}
+
 bb_status project(const bb_residual_task *task, projecting *work)
 {
-    work->resident = task->device_r != nullptr;
-    work->r[0] = const_cast<void *>(task->device_r);
+    work->resident = task->device_r != nullptr && work->slopes == 0;
+    work->r[0] = work->resident ? const_cast<void *>(task->device_r) : nullptr;
     BB_RETURN_IF_FAILED(open_projection(work));
-    BB_RETURN_IF_FAILED(work->resident ? copy_rows(work) : upload_rows(task->r, work));
+    BB_RETURN_IF_FAILED(work->slopes > 0 ? open_commands(task, work)
+                        : work->resident ? copy_rows(work)
+                                         : upload_rows(task->r, work));
     BB_RETURN_IF_FAILED(bb_residual_partials_add(&work->partials, work->rows * work->rows,
                                                  project_panel, work, work->product));
     return add_part(work);
@@ -278,11 +357,14 @@ bb_status project(const bb_residual_task *task, projecting *work)
 
 bb_status score_one(bb_residual_scorer *s, const bb_residual_task *task)
 {
-    const bool seen = bb_residual_task_sees_plain(task);
+    const bool commands = bb_residual_task_in_commands(task);
+    const bool seen = bb_residual_task_sees_plain(task) && !commands;
+    const bb_index size = bb_residual_task_size(task);
     projecting work = {};
     work.scorer = s;
-    work.rows = bb_residual_task_rows(task);
-    bb_status status = check_room(s, task, 0, seen ? bb_residual_task_size(task) : 0);
+    work.slopes = commands ? task->ctm->rows : 0;
+    work.rows = commands ? size : bb_residual_task_rows(task);
+    bb_status status = check_room(s, task, 0, seen || commands ? size : 0);
     status = status == BB_OK ? create_sources(s, task->ctm, work.ctm) : status;
     status = status == BB_OK ? project(task, &work) : status;
     if (status == BB_OK) {

@@ -116,19 +116,6 @@ bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index c
     return queue_congruence(s, rows, columns, work->weights, work->values, work);
 }
 
-// Weights of plain tasks, kept for the next one.
-bb_status keep_weights(bb_residual_scorer *s, const double *weights, bb_index items)
-{
-    if (s->seen_by == weights) {
-        return BB_OK;
-    }
-    bb_device_release(s->gpus[0].device, &s->weights);
-    s->seen_by = nullptr;
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], weights, items, &s->weights));
-    s->seen_by = weights;
-    return BB_OK;
-}
-
 bb_status fetch_diagonal(const bb_residual_scorer *s, const void *square, bb_index rows,
                          double *out)
 {
@@ -320,6 +307,19 @@ bb_status bb_residual_scorer_congruence(bb_residual_scorer *scorer, bb_index row
     return status;
 }
 
+bb_status bb_residual_scorer_keep_weights(bb_residual_scorer *s, const double *weights,
+                                          bb_index items)
+{
+    if (s->seen_by == weights) {
+        return BB_OK;
+    }
+    bb_device_release(s->gpus[0].device, &s->weights);
+    s->seen_by = nullptr;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], weights, items, &s->weights));
+    s->seen_by = weights;
+    return BB_OK;
+}
+
 bb_status bb_residual_scorer_see(bb_residual_scorer *scorer, const bb_residual_task *task,
                                  void *product)
 {
@@ -327,7 +327,9 @@ bb_status bb_residual_scorer_see(bb_residual_scorer *scorer, const bb_residual_t
     const bb_index columns = task->ctm->rows;
     multiplying work = {};
     bb_status status = bb_residual_scorer_use(&scorer->gpus[0]);
-    status = status == BB_OK ? keep_weights(scorer, task->truth_weights, rows * columns) : status;
+    status = status == BB_OK
+                 ? bb_residual_scorer_keep_weights(scorer, task->truth_weights, rows * columns)
+                 : status;
     status = status == BB_OK ? fetch_diagonal(scorer, product, columns, task->diagonal) : status;
     status = status == BB_OK
                  ? queue_congruence(scorer, rows, columns, scorer->weights, product, &work)

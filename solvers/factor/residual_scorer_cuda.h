@@ -65,6 +65,10 @@ BB_CHECKED bb_status bb_residual_scorer_queue(const bb_residual_scorer *scorer,
                                               const bb_residual_gpu *gpu,
                                               const bb_dense_product_cuda *product);
 
+/// Copies B of plain tasks to the first GPU unless it is the last one's, which stays there.
+BB_CHECKED bb_status bb_residual_scorer_keep_weights(bb_residual_scorer *scorer,
+                                                     const double *weights, bb_index items);
+
 /// Cee less Ctt, not symmetric, and the diagonal of a plain task with B, from its `product` on the
 /// first GPU.
 BB_CHECKED bb_status bb_residual_scorer_see(bb_residual_scorer *scorer,

@@ -128,6 +128,11 @@ TEST(a_plain_estimate_is_seen_through_weights, .setup_func = setup, .teardown_fu
     for (bb_index i = 0; i < M; ++i) {
         check_close(ctt[i * M + i] + diagonal[i], cee[i * M + i], 1e-12, cee[0]);
     }
+    double without[FEW * FEW];
+    task.diagonal = NULL;
+    task.cee = without;
+    check_ok(bb_residual_covariance(&sources[0], 1, &task));
+    assert_memory_equal(without, seen, sizeof without);
 }
 
 // For the exact R = Ctm Cmm^-1 the short form Ctt - R Ctm^T holds.

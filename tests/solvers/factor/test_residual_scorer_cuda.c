@@ -142,8 +142,9 @@ TEST(weighed_estimates_are_scored_as_plain_ones)
 }
 
 // Estimates of all kinds by one r: plain, by a product that is shared, and that one weighed by A,
-// by B, by both; and plain seen through B.
-enum { KINDS = 6, SEEN = 11 };
+// by B, by both; and plain seen through B, with the diagonal and without it, which multiplies Cmm
+// by B R alone.
+enum { KINDS = 7, SEEN = 11 };
 
 typedef struct estimates {
     bb_index edge;               // of the largest residual
@@ -178,10 +179,10 @@ static void open_estimates(const scene *s, estimates *e)
         e->tasks[t] = (bb_residual_task){.r = s->r,
                                          .rows = t > 0 && t < 5 ? s->m : 0,
                                          .ctm = t == 2 ? &e->sources[0] : &s->ctm,
-                                         .ctt = by_a || t == 5 ? &e->sources[1] : &s->ctt,
+                                         .ctt = by_a || t >= 5 ? &e->sources[1] : &s->ctt,
                                          .weights = by_a ? e->a : NULL,
                                          .truth_weights = t > 2 ? e->b : NULL,
-                                         .diagonal = e->diagonal};
+                                         .diagonal = t == 5 ? e->diagonal : NULL};
         e->cee[t] = dense_new(edge * edge);
     }
 }
