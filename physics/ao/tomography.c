@@ -377,14 +377,14 @@ static bb_status survey_whole(rating *work, const double *voltages, bb_index wav
     bb_status status = BB_OK;
     const bb_whole_residual *whole = score->estimate->whole;
     bb_pair_field field = {0};
-    double *twisted = NULL;
-    BB_TRY(bb_whole_residual_field(score->estimate, voltages, &twisted, &field));
+    double *memory = NULL;
+    BB_TRY(bb_whole_residual_field(score->estimate, voltages, &memory, &field));
     BB_TRY(bb_pair_strehl_create_field(work->aim->spread, &field, wavelength_count, wavelengths_m,
                                        &work->whole));
     score->correctable_rms = root_of(bb_whole_residual_variance(whole, voltages), outcome);
     score->residual_rms = root_of(work->whole.variance_m2 + terms_variance(work), outcome);
 done:
-    BB_RELEASE(&twisted);
+    BB_RELEASE(&memory);
     return status;
 }
 
@@ -396,25 +396,19 @@ static bb_status survey_elsewhere(rating *work, const double *voltages, bb_index
     bb_status status = BB_OK;
     const bb_projection *projection = work->tomography->projection;
     const bb_deformable_mirror *mirror = bb_point_spread_mirror(work->aim->spread);
-    const bb_index actuators = mirror->actuator_count;
     bb_pair_comb comb = {0};
     bb_mirror_shape shape = {0};
     double *influence = NULL;  // [points][actuators]
-    double *twisted = NULL;    // likewise
     double *stationary = NULL; // [edge][edge]: none
     BB_TRY(bb_pair_comb_create(work->aim->spread, step_of(work), &comb));
     BB_TRY(bb_mirror_shape_create(mirror, comb.edge, comb.position_m, &shape));
     BB_TRY(bb_pair_comb_influence(&comb, &shape, &influence));
-    BB_TRY(BB_ALLOCATE(comb.count * actuators, &twisted));
     BB_TRY(BB_ZEROED(comb.edge * comb.edge, &stationary));
-    const bb_row_product product = {actuators, actuators, 1.0, influence,
-                                    voltages,  false,     0.0, twisted};
-    BB_TRY(bb_tomography_multiply(work->tomography, comb.count, &product, NULL));
     const bb_pair_field field = {.comb = &comb,
-                                 .actuators = actuators,
+                                 .actuators = mirror->actuator_count,
                                  .influence = influence,
                                  .shape = &shape,
-                                 .twisted = twisted,
+                                 .known = voltages,
                                  .stationary = stationary,
                                  .sum = projection->sum_pairs,
                                  .context = projection->context};
@@ -424,7 +418,6 @@ done:
     bb_pair_comb_release(&comb);
     bb_mirror_shape_release(&shape);
     BB_RELEASE(&influence);
-    BB_RELEASE(&twisted);
     BB_RELEASE(&stationary);
     return status;
 }

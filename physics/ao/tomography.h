@@ -36,9 +36,6 @@ typedef struct bb_projection {
     /// NULL.
     bb_status (*multiply)(void *context, bb_index rows, const bb_row_product *product,
                           const void *resident);
-    /// out [rows][columns] += alpha S B^T for a source S [rows][n] and B `values` [columns][n].
-    bb_status (*add_source)(void *context, const bb_matrix_source *source, double alpha,
-                            bb_index columns, const double *values, double *out);
     bb_pair_summing sum_pairs; ///< of a field (score/pair_strehl.h)
     void *context;
 } bb_projection;

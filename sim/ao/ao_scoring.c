@@ -19,8 +19,9 @@ static bb_status sum_pairs(void *scorer, const bb_pair_sums *task)
 {
     const bb_residual_pairs pairs = {
         task->edge,       task->count,   task->actuators, task->wavelength_count, task->place,
-        task->first,      task->column,  task->light,     task->influence,        task->twisted,
-        task->stationary, task->squares, task->sums,      task->covariances,      task->variances};
+        task->first,      task->column,  task->light,     task->influence,        task->known,
+        task->stationary, task->squares, task->sums,      task->covariances,      task->variances,
+        task->source,     task->commands};
     return bb_factor_device_scorer_pairs(scorer, &pairs);
 }
 
@@ -37,7 +38,6 @@ static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
                                         reserve_bytes, &self->scorer));
     self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
                                        .multiply = bb_factor_device_scorer_multiply,
-                                       .add_source = bb_factor_device_scorer_add_source,
                                        .sum_pairs = sum_pairs,
                                        .context = self->scorer};
     self->problem->projection = &self->projection;

@@ -579,8 +579,6 @@ static const struct {
                             const double *weights, const double *symmetric, double *out);
     bb_status (*multiply)(bb_residual_scorer *scorer, bb_index rows, const bb_row_product *product,
                           const void *resident);
-    bb_status (*add_source)(bb_residual_scorer *scorer, const bb_matrix_source *source,
-                            double alpha, bb_index columns, const double *values, double *out);
     bb_status (*pairs)(bb_residual_scorer *scorer, const bb_residual_pairs *task);
     bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise,
                        const bb_residual_task *task, double *out);
@@ -588,8 +586,8 @@ static const struct {
     BB_CUDA_TWIN(bb_residual_scorer_create),   BB_CUDA_TWIN(bb_residual_scorer_add_part),
     BB_CUDA_TWIN(bb_residual_scorer_keep),     BB_CUDA_TWIN(bb_residual_scorer_destroy),
     BB_CUDA_TWIN(bb_residual_scorer_score),    BB_CUDA_TWIN(bb_residual_scorer_congruence),
-    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_add_source),
-    BB_CUDA_TWIN(bb_residual_scorer_pairs),    BB_CUDA_TWIN(bb_residual_scorer_noise)};
+    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_pairs),
+    BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
 static const char no_residuals[] = "residuals on a device: this build has no CUDA";
 
@@ -661,18 +659,6 @@ bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index rows,
     const bb_factor_device_scorer *self = scorer;
     BB_REQUIRE(residuals.multiply != NULL, BB_UNSUPPORTED, "%s", no_residuals);
     BB_TRY(residuals.multiply(self->residuals, rows, product, resident));
-done:
-    return status;
-}
-
-bb_status bb_factor_device_scorer_add_source(void *scorer, const bb_matrix_source *source,
-                                             double alpha, bb_index columns, const double *values,
-                                             double *out)
-{
-    bb_status status = BB_OK;
-    const bb_factor_device_scorer *self = scorer;
-    BB_REQUIRE(residuals.add_source != NULL, BB_UNSUPPORTED, "%s", no_residuals);
-    BB_TRY(residuals.add_source(self->residuals, source, alpha, columns, values, out));
 done:
     return status;
 }

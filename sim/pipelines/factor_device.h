@@ -127,11 +127,6 @@ BB_CHECKED bb_status bb_factor_device_scorer_multiply(void *scorer, bb_index row
                                                       const bb_row_product *product,
                                                       const void *resident);
 
-BB_CHECKED bb_status bb_factor_device_scorer_add_source(void *scorer,
-                                                        const bb_matrix_source *source,
-                                                        double alpha, bb_index columns,
-                                                        const double *values, double *out);
-
 /// Sums over pairs on the first device. Errors: those of bb_residual_scorer_pairs.
 BB_CHECKED bb_status bb_factor_device_scorer_pairs(bb_factor_device_scorer *scorer,
                                                    const bb_residual_pairs *task);

@@ -460,14 +460,13 @@ bb_need bb_residual_covariance_device_need(bb_index gpus, bb_index n, bb_index r
                      .seconds = flops / BB_NEED_DEVICE_RATE};
 }
 
-// F and z beside a slab of S; in turn with a right operand beside slabs of a left one and the
-// result.
+// F and z beside W, M, a slab of G and one of S.
 bb_need bb_residual_pairs_device_need(double points, double actuators, double columns)
 {
     static const double slab = 67108864.0; // values of residual_scorer_cuda.cu and its sibling
-    const double sums = 2.0 * points * actuators + slab;
-    const double operand = actuators * fmax(points, columns);
+    const double sides = actuators * (actuators + columns);
     const double flops = 2.0 * actuators * points * (points + columns + 2.0 * actuators);
-    return (bb_need){.device_bytes = sizeof(double) * fmax(sums, operand + 2.0 * slab),
+    return (bb_need){.device_bytes =
+                         sizeof(double) * (2.0 * points * actuators + sides + 2.0 * slab),
                      .seconds = flops / BB_NEED_DEVICE_RATE};
 }

@@ -14,16 +14,19 @@ const bb_index slab_values = bb_index{1} << 26; // of S in work
 const size_t word = sizeof(double);
 
 struct blocks {
-    void *influence, *twisted; // [count][actuators]
-    void *s;                   // [points of some rows][points up to their last]
-    void *place;               // [edge][edge] point, -1: without light
-    void *first;               // [edge + 1]
-    void *column;              // [count]
-    void *light;               // [count]
-    void *stationary;          // [edge][edge]
-    void *variance;            // [count] S_ii
-    void *sums;                // [wavelengths + 1][edge][2 edge - 1]
-    void *covariance;          // [edge][2 edge - 1] sum of P_i P_j C_ij
+    void *influence, *twisted; // F, z [count][actuators]
+    void *known, *commands;    // W [actuators][actuators], M [actuators][n]
+    void *seen;                // rows of G
+    bb_device_source *source;
+    void *s;          // [points of some rows][points up to their last]
+    void *place;      // [edge][edge] point, -1: without light
+    void *first;      // [edge + 1]
+    void *column;     // [count]
+    void *light;      // [count]
+    void *stationary; // [edge][edge]
+    void *variance;   // [count] S_ii
+    void *sums;       // [wavelengths + 1][edge][2 edge - 1]
+    void *covariance; // [edge][2 edge - 1] sum of P_i P_j C_ij
 };
 
 // Rows of the comb in work, and what a thread reads.
@@ -137,13 +140,64 @@ bb_status open(const bb_residual_gpu *gpu, const bb_residual_pairs *task, blocks
     BB_RETURN_IF_FAILED(send(gpu, task->column, points * sizeof *task->column, &work->column));
     BB_RETURN_IF_FAILED(send(gpu, task->light, points * word, &work->light));
     BB_RETURN_IF_FAILED(send(gpu, task->influence, values, &work->influence));
-    BB_RETURN_IF_FAILED(send(gpu, task->twisted, values, &work->twisted));
+    BB_RETURN_IF_FAILED(bb_device_allocate(gpu->device, values, &work->twisted));
     BB_RETURN_IF_FAILED(send(gpu, task->stationary, square, &work->stationary));
     BB_RETURN_IF_FAILED(
         bb_device_allocate(gpu->device, static_cast<size_t>(slab) * word, &work->s));
     BB_RETURN_IF_FAILED(clear(gpu, points * word, &work->variance));
     BB_RETURN_IF_FAILED(clear(gpu, planes * plane, &work->sums));
     return clear(gpu, plane, &work->covariance);
+}
+
+void release_sides(const bb_residual_gpu *gpu, blocks *work)
+{
+    for (void **block : {&work->known, &work->commands, &work->seen}) {
+        bb_device_release(gpu->device, block);
+    }
+    bb_device_source_destroy(&work->source);
+}
+
+// z -= 2 G M^T, by some rows of G at a time.
+bb_status add_source(const bb_residual_scorer *s, const bb_residual_pairs *task, blocks *work)
+{
+    const bb_residual_gpu *gpu = s->gpus;
+    const bb_index n = task->source->columns;
+    const bb_index fitting = slab_values / n;
+    const bb_index most = fitting > 0 ? fitting : 1;
+    const bb_index height = task->count < most ? task->count : most;
+    BB_RETURN_IF_FAILED(bb_device_source_create(task->source, gpu->device, &work->source));
+    BB_RETURN_IF_FAILED(
+        bb_residual_scorer_put(gpu, task->commands, task->actuators * n, &work->commands));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * n, &work->seen));
+    for (bb_index begin = 0; begin < task->count; begin += height) {
+        const bb_index rows = task->count - begin < height ? task->count - begin : height;
+        BB_RETURN_IF_FAILED(
+            bb_device_source_fill(work->source, bb_stream_queue(gpu->stream), begin, 0,
+                                  bb_device_matrix(work->seen, BB_F64, rows, n, n)));
+        bb_dense_product_cuda p = bb_residual_scorer_product(
+            work->seen, work->commands, work->twisted, rows, task->actuators, n, true);
+        p.c += begin * task->actuators;
+        p.alpha = -2.0;
+        p.beta = 1.0;
+        BB_RETURN_IF_FAILED(bb_residual_scorer_queue(s, gpu, &p));
+    }
+    return BB_OK;
+}
+
+bb_status twist(const bb_residual_scorer *s, const bb_residual_pairs *task, blocks *work)
+{
+    const bb_residual_gpu *gpu = s->gpus;
+    const bb_index size = task->actuators;
+    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, task->known, size * size, &work->known));
+    const bb_dense_product_cuda p = bb_residual_scorer_product(
+        work->influence, work->known, work->twisted, task->count, size, size, false);
+    BB_RETURN_IF_FAILED(bb_residual_scorer_queue(s, gpu, &p));
+    if (task->source != nullptr) {
+        BB_RETURN_IF_FAILED(add_source(s, task, work));
+    }
+    BB_CUDA_TRY(cudaStreamSynchronize(gpu->stream));
+    release_sides(gpu, work);
+    return BB_OK;
 }
 
 // S = (F z^T + z F^T) / 2 of the points of rows begin..end, with all points up to their last.
@@ -216,6 +270,7 @@ bb_status run(const bb_residual_scorer *s, const bb_residual_pairs *task, blocks
 {
     BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
     BB_RETURN_IF_FAILED(open(&s->gpus[0], task, work));
+    BB_RETURN_IF_FAILED(twist(s, task, work));
     for (bb_index begin = 0; begin < task->edge;) {
         bb_index end = begin + 1;
         while (end < task->edge &&
@@ -235,6 +290,7 @@ bb_status bb_residual_scorer_pairs(bb_residual_scorer *scorer, const bb_residual
 {
     blocks work = {};
     const bb_status status = run(scorer, task, &work);
+    release_sides(&scorer->gpus[0], &work);
     for (void **block :
          {&work.influence, &work.twisted, &work.s, &work.place, &work.first, &work.column,
           &work.light, &work.stationary, &work.variance, &work.sums, &work.covariance}) {

@@ -76,15 +76,9 @@ BB_CHECKED bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_
                                                  const bb_row_product *product,
                                                  const void *resident);
 
-/// out [rows][columns] += alpha S B^T for a source S [rows][n], which is filled on the first GPU,
-/// and B `values` [columns][n]. Errors: likewise, the source's.
-BB_CHECKED bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer,
-                                                   const bb_matrix_source *source, double alpha,
-                                                   bb_index columns, const double *values,
-                                                   double *out);
-
 /// A residual on `count` points, those with light of a grid of [edge][edge], row by row:
-///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2.
+///   D_ij / 2 = (S_ii + S_jj) / 2 - S_ij + s_ij,  S_ij = (F_i z_j + z_i F_j) / 2,
+///   z = F W - 2 G M^T.
 /// Everything is borrowed.
 typedef struct bb_residual_pairs {
     bb_index edge, count, actuators, wavelength_count;
@@ -93,17 +87,19 @@ typedef struct bb_residual_pairs {
     const int32_t *column;    ///< [count]
     const double *light;      ///< P [count]
     const double *influence;  ///< F [count][actuators]
-    const double *twisted;    ///< z [count][actuators]
+    const double *known;      ///< W [actuators][actuators]
     const double *stationary; ///< s [edge][edge] by |dy| and |dx|
     const double *squares;    ///< [wavelength_count] (2 pi / lambda)^2
     double *sums; ///< [wavelength_count + 1][edge][2 edge - 1] by dy and dx, written: sums of
                   ///< P_i P_j, then of P_i P_j exp(-D_ij / 2), over i - j = (dx, dy)
-    double *covariances; ///< [edge][2 edge - 1], written: sums of P_i P_j (S_ij - s_ij)
-    double *variances;   ///< [count], written: S_ii
+    double *covariances;            ///< [edge][2 edge - 1], written: sums of P_i P_j (S_ij - s_ij)
+    double *variances;              ///< [count], written: S_ii
+    const bb_matrix_source *source; ///< G [count][n]; NULL: none
+    const double *commands;         ///< M [actuators][n]
 } bb_residual_pairs;
 
 /// Sums over all pairs on the first GPU, each displacement's in one order. Errors: BB_MEMORY,
-/// BB_DEVICE.
+/// BB_DEVICE, the source's.
 BB_CHECKED bb_status bb_residual_scorer_pairs(bb_residual_scorer *scorer,
                                               const bb_residual_pairs *task);
 

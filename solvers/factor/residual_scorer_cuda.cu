@@ -125,27 +125,13 @@ bb_status fetch_diagonal(const bb_residual_scorer *s, const void *square, bb_ind
     return BB_OK;
 }
 
-// C <- alpha A op(B) + beta C for A in the host's memory or from a source.
+// C <- alpha A op(B) + beta C for A in the host's memory.
 struct slabs {
     bb_row_product product;
     bb_index rows;
-    bb_device_source *source; // NULL: product.a
-    const void *resident;     // product.b there, NULL: on the host
+    const void *resident; // product.b there, NULL: on the host
     multiplying blocks;
 };
-
-bb_status load_rows(const bb_residual_scorer *s, const slabs *work, bb_index begin, bb_index count)
-{
-    const bb_residual_gpu *gpu = s->gpus;
-    const bb_index depth = work->product.depth;
-    if (work->source != nullptr) {
-        return bb_device_source_fill(
-            work->source, bb_stream_queue(gpu->stream), begin, 0,
-            bb_device_matrix(work->blocks.weights, BB_F64, count, depth, depth));
-    }
-    return bb_transfer_upload(gpu->transfer, work->blocks.weights, work->product.a + begin * depth,
-                              static_cast<size_t>(count * depth) * word);
-}
 
 // By some rows of A and C at a time, beside all of B.
 bb_status make_product(const bb_residual_scorer *s, slabs *work)
@@ -169,7 +155,9 @@ bb_status make_product(const bb_residual_scorer *s, slabs *work)
     for (bb_index begin = 0; begin < work->rows; begin += height) {
         const bb_index count = work->rows - begin < height ? work->rows - begin : height;
         double *c = product->c + begin * columns;
-        BB_RETURN_IF_FAILED(load_rows(s, work, begin, count));
+        BB_RETURN_IF_FAILED(bb_transfer_upload(gpu->transfer, blocks->weights,
+                                               product->a + begin * depth,
+                                               static_cast<size_t>(count * depth) * word));
         if (product->beta != 0.0) {
             BB_RETURN_IF_FAILED(bb_transfer_upload(gpu->transfer, blocks->out, c,
                                                    static_cast<size_t>(count * columns) * word));
@@ -343,25 +331,9 @@ bb_status bb_residual_scorer_see(bb_residual_scorer *scorer, const bb_residual_t
 bb_status bb_residual_scorer_multiply(bb_residual_scorer *scorer, bb_index rows,
                                       const bb_row_product *product, const void *resident)
 {
-    slabs work = {*product, rows, nullptr, resident, {}};
+    slabs work = {*product, rows, resident, {}};
     const bb_status status = make_product(scorer, &work);
     close_products(scorer, &work.blocks);
-    return status;
-}
-
-bb_status bb_residual_scorer_add_source(bb_residual_scorer *scorer, const bb_matrix_source *source,
-                                        double alpha, bb_index columns, const double *values,
-                                        double *out)
-{
-    slabs work = {{columns, source->columns, alpha, nullptr, values, true, 1.0, out},
-                  source->rows,
-                  nullptr,
-                  nullptr,
-                  {}};
-    bb_status status = bb_device_source_create(source, scorer->gpus[0].device, &work.source);
-    status = status == BB_OK ? make_product(scorer, &work) : status;
-    close_products(scorer, &work.blocks);
-    bb_device_source_destroy(&work.source);
     return status;
 }
 

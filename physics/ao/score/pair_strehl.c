@@ -450,11 +450,23 @@ static bb_status sum_elsewhere(pair_survey *survey)
     const bb_index width = 2 * comb->edge - 1;
     device_sums work = {0};
     BB_TRY(list_points(survey, &work));
-    const bb_pair_sums task = {
-        comb->edge,       comb->count,      field->actuators,  survey->out->wavelength_count,
-        work.place,       work.first,       work.column,       work.light,
-        field->influence, field->twisted,   field->stationary, work.squares,
-        survey->sums,     work.covariances, work.variances};
+    const bb_pair_sums task = {.edge = comb->edge,
+                               .count = comb->count,
+                               .actuators = field->actuators,
+                               .wavelength_count = survey->out->wavelength_count,
+                               .place = work.place,
+                               .first = work.first,
+                               .column = work.column,
+                               .light = work.light,
+                               .influence = field->influence,
+                               .known = field->known,
+                               .stationary = field->stationary,
+                               .squares = work.squares,
+                               .sums = survey->sums,
+                               .covariances = work.covariances,
+                               .variances = work.variances,
+                               .source = field->source,
+                               .commands = field->commands};
     BB_TRY(field->sum(field->context, &task));
     for (bb_index k = 0; k < displacements(survey->out); ++k) {
         survey->covariances[0] += (k < width ? 1.0 : 2.0) * work.covariances[k];

@@ -54,13 +54,15 @@ typedef struct bb_pair_sums {
     const int32_t *column;    ///< [count]
     const double *light;      ///< P [count]
     const double *influence;  ///< F [count][actuators]
-    const double *twisted;    ///< z [count][actuators]
+    const double *known;      ///< W [actuators][actuators]
     const double *stationary; ///< s [edge][edge]
     const double *squares;    ///< [wavelength_count] (2 pi / lambda)^2
     double *sums;        ///< [wavelength_count + 1][edge][2 edge - 1], written: sums of P_i P_j,
                          ///< then of P_i P_j exp(-D_ij / 2), by dy and dx
     double *covariances; ///< [edge][2 edge - 1], written: sums of P_i P_j (S_ij - s_ij)
     double *variances;   ///< [count], written: S_ii
+    const bb_matrix_source *source; ///< G [count][n]; NULL: none
+    const double *commands;         ///< M [actuators][n]
 } bb_pair_sums;
 
 /// Errors: BB_MEMORY, BB_DEVICE.
@@ -72,13 +74,16 @@ typedef bb_status (*bb_pair_summing)(void *context, const bb_pair_sums *task);
 typedef struct bb_pair_field {
     const bb_pair_comb *comb;
     bb_index actuators;
-    const double *influence;      ///< F [points][actuators], m per volt
-    const bb_mirror_shape *shape; ///< the same on the comb's rows and columns, of Gaussian
-                                  ///< actuators on the lenslets' corners; NULL: others
-    const double *twisted;        ///< z [points][actuators], V m
-    const double *stationary;     ///< s [edge][edge] by |dy| and |dx| in steps, m^2, 0 at (0, 0)
-    bb_pair_summing sum;          ///< that makes the sums; NULL: this host's cores
-    void *context;                ///< of it
+    const double *influence;        ///< F [points][actuators], m per volt
+    const bb_mirror_shape *shape;   ///< the same on the comb's rows and columns, of Gaussian
+                                    ///< actuators on the lenslets' corners; NULL: others
+    const double *twisted;          ///< z [points][actuators], V m; NULL where `sum` makes it
+    const double *stationary;       ///< s [edge][edge] by |dy| and |dx| in steps, m^2, 0 at (0, 0)
+    bb_pair_summing sum;            ///< that makes the sums; NULL: this host's cores
+    void *context;                  ///< of it, which takes z = F W - 2 G M^T:
+    const double *known;            ///< W [actuators][actuators], V^2
+    const bb_matrix_source *source; ///< G [points][n], m arcsec; NULL: none
+    const double *commands;         ///< M [actuators][n], V per arcsec
 } bb_pair_field;
 
 /// Sums over the pairs of one residual. Zero-initialise; release with bb_pair_strehl_release.

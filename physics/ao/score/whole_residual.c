@@ -322,6 +322,31 @@ void bb_whole_residual_destroy(bb_whole_residual **owner)
     BB_RELEASE(owner);
 }
 
+typedef struct closing {
+    const bb_whole_residual *whole;
+    const double *residual, *known;
+    double *w;
+} closing;
+
+// Rows begin..end, whose mirror images lie beside each other.
+static bb_status close_rows(void *context, bb_index begin, bb_index end)
+{
+    const closing *work = context;
+    const double *residual = work->residual;
+    const double *truth = work->whole->truth;
+    const bb_index actuators = work->whole->actuators;
+    for (bb_index j = 0; j < actuators; ++j) {
+        for (bb_index i = begin; i < end; ++i) {
+            const bb_index here = i * actuators + j;
+            const bb_index there = j * actuators + i;
+            work->w[here] = 0.5 * (residual[here] + residual[there]) -
+                            0.5 * (truth[here] + truth[there]) +
+                            (work->known[here] + work->known[there]);
+        }
+    }
+    return BB_OK;
+}
+
 // W = U - T + M B^T + B M^T, symmetric to the bit.
 static bb_status find_commands(const bb_whole_residual *whole, const double *m,
                                const double *residual, double *w)
@@ -333,15 +358,8 @@ static bb_status find_commands(const bb_whole_residual *whole, const double *m,
     BB_TRY(BB_ALLOCATE(actuators * actuators, &known));
     BB_TRY(multiply(whole, actuators,
                     (bb_row_product){actuators, n, 1.0, m, whole->cross, true, 0.0, known}));
-    for (bb_index i = 0; i < actuators; ++i) {
-        for (bb_index j = 0; j < actuators; ++j) {
-            const bb_index here = i * actuators + j;
-            const bb_index there = j * actuators + i;
-            w[here] = 0.5 * (residual[here] + residual[there]) -
-                      0.5 * (whole->truth[here] + whole->truth[there]) +
-                      (known[here] + known[there]);
-        }
-    }
+    closing work = {whole, residual, known, w};
+    BB_TRY(bb_thread_ranges(actuators, TURNED, close_rows, &work));
 done:
     BB_RELEASE(&known);
     return status;
@@ -355,16 +373,10 @@ static bb_status twist(const bb_whole_residual *whole, const double *m, const do
     const bb_index points = whole->comb.count;
     const bb_index actuators = whole->actuators;
     const bb_index n = whole->tomography->guides.measurement_count;
-    const bb_projection *projection = whole->tomography->projection;
     double *block = NULL; // [POINTS][n]
     BB_TRY(multiply(
         whole, points,
         (bb_row_product){actuators, actuators, 1.0, whole->influence, w, false, 0.0, twisted}));
-    if (projection != NULL) {
-        BB_TRY(projection->add_source(projection->context, &whole->source, -2.0, actuators, m,
-                                      twisted));
-        goto done;
-    }
     if (whole->phase == NULL) {
         BB_TRY(BB_ALLOCATE(POINTS * n, &block));
     }
@@ -386,40 +398,44 @@ done:
 }
 
 bb_status bb_whole_residual_field(const bb_whole_estimate *estimate, const double *residual,
-                                  double **twisted, bb_pair_field *out)
+                                  double **memory, bb_pair_field *out)
 {
     bb_status status = BB_OK;
     const bb_whole_residual *whole = estimate->whole;
     const bb_projection *projection = whole->tomography->projection;
     const bb_index n = whole->tomography->guides.measurement_count;
-    double *commands = NULL; // M, where r is of slopes
-    double *known = NULL;    // W
-    const double *m = estimate->r;
-    const double *w = estimate->product;
-    BB_TRY(BB_ALLOCATE(whole->comb.count * whole->actuators, twisted));
-    if (w == NULL && estimate->kind == BB_RESIDUAL_SLOPES) {
-        BB_TRY(BB_ALLOCATE(whole->actuators * n, &commands));
-        BB_TRY(bb_target_commands_project(whole->tomography, whole->target, n, m,
-                                          estimate->resident, commands));
-        m = commands;
+    const bb_index size = whole->actuators;
+    const bool together = estimate->product != NULL;
+    const bool slopes = !together && estimate->kind == BB_RESIDUAL_SLOPES;
+    const bb_index commands = slopes ? size * n : 0;   // M, where r is of slopes
+    const bb_index known = together ? 0 : size * size; // W
+    const bb_index twisted = projection != NULL ? 0 : whole->comb.count * size; // z
+    BB_TRY(BB_ALLOCATE(commands + known + twisted, memory));
+    double *z = *memory + commands + known;
+    const double *m = slopes ? *memory : estimate->r;
+    const double *w = together ? estimate->product : *memory + commands;
+    if (slopes) {
+        BB_TRY(bb_target_commands_project(whole->tomography, whole->target, n, estimate->r,
+                                          estimate->resident, *memory));
     }
-    if (w == NULL) {
-        BB_TRY(BB_ALLOCATE(whole->actuators * whole->actuators, &known));
-        BB_TRY(find_commands(whole, m, residual, known));
-        w = known;
+    if (!together) {
+        BB_TRY(find_commands(whole, m, residual, *memory + commands));
     }
-    BB_TRY(twist(whole, m, w, *twisted));
+    if (projection == NULL) {
+        BB_TRY(twist(whole, m, w, z));
+    }
     *out = (bb_pair_field){.comb = &whole->comb,
-                           .actuators = whole->actuators,
+                           .actuators = size,
                            .influence = whole->influence,
                            .shape = whole->truth != NULL ? &whole->shape : NULL,
-                           .twisted = *twisted,
+                           .twisted = projection == NULL ? z : NULL,
                            .stationary = whole->stationary,
                            .sum = projection != NULL ? projection->sum_pairs : NULL,
-                           .context = projection != NULL ? projection->context : NULL};
+                           .context = projection != NULL ? projection->context : NULL,
+                           .known = w,
+                           .source = &whole->source,
+                           .commands = m};
 done:
-    BB_RELEASE(&commands);
-    BB_RELEASE(&known);
     return status;
 }
 

@@ -40,12 +40,12 @@ BB_CHECKED bb_status bb_whole_residual_create(const bb_tomography *tomography, b
                                               const bb_whole_look *looks, bb_whole_residual **out);
 void bb_whole_residual_destroy(bb_whole_residual **owner);
 
-/// Residual phase of an estimate towards the target. `residual`
-/// [actuators][actuators] is the covariance U of the residual commands of the target's own mirror,
-/// V^2; `twisted` is the field's z, to be released by the caller with BB_RELEASE. Errors:
-/// BB_MEMORY, the sources'.
+/// Residual phase of an estimate towards the target. `residual` [actuators][actuators] is the
+/// covariance U of the residual commands of the target's own mirror, V^2; `memory` is the field's,
+/// to be released by the caller with BB_RELEASE, whatever is returned. Errors: BB_MEMORY, the
+/// sources'.
 BB_CHECKED bb_status bb_whole_residual_field(const bb_whole_estimate *estimate,
-                                             const double *residual, double **twisted,
+                                             const double *residual, double **memory,
                                              bb_pair_field *out);
 
 /// B [actuators][n], V arcsec, of the commands M = B Cmm^-1 that leave the least variance of the
