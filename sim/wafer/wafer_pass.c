@@ -367,6 +367,7 @@ typedef struct lane {
     bb_wafer_evaluation *evaluations; // [count]
     evaluation_list list;             // of those; parts are all lanes'
     bb_field_job work;
+    bb_index threads; // its share
     bb_side_thread *thread;
 } lane;
 
@@ -443,9 +444,13 @@ static bb_wafer_evaluation *truth_of(const bb_wafer_pass *pass, const bb_wafer_t
 
 static bb_status run_lane(void *context, bb_index index)
 {
+    bb_status status = BB_OK;
     lane *self = context;
     (void)index;
-    return run_part(self->pass, self->tasks, self->count, self->work, &self->list);
+    BB_TRY(bb_side_thread_widen(self->threads));
+    BB_TRY(run_part(self->pass, self->tasks, self->count, self->work, &self->list));
+done:
+    return status;
 }
 
 // Consecutive fields and axes, one by each GPU: `works` [together].
@@ -457,6 +462,7 @@ static bb_status run_round(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_i
     for (bb_index i = 1; i < together; ++i) {
         lane *other = &lanes[i - 1];
         other->work = works[i];
+        other->threads = (bb_threads_count() + together - 1) / together;
         other->work.evaluation = truth_of(other->pass, other->tasks, other->count);
         BB_TRY(bb_side_thread_start(run_lane, other, &other->thread));
     }

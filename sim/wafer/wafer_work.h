@@ -5,6 +5,7 @@
 #ifndef BB_SIM_WAFER_WAFER_WORK_H
 #define BB_SIM_WAFER_WAFER_WORK_H
 
+#include "core/device/transfer.h"
 #include "physics/wafer/device_rows.h"
 #include "precision/row_certificate.h"
 #include "sim/pipelines/evaluation.h"
@@ -184,6 +185,8 @@ typedef struct bb_wafer_gpu {
     void *values;           ///< [field_points][input_count]
     void *wide, *narrow;    ///< [light_steps][stride] inputs in fp64 and in fp32
     void *windows;          ///< [light_steps][window_points]
+    float *narrowed;        ///< [light_steps][stride] the inputs in fp32 on the host
+    bb_transfer *transfer;  ///< of inputs
     bb_index stride;        ///< of inputs
     bb_index steps, points; ///< light_steps, window_points
     const double *inputs;   ///< address on the host of the inputs above; NULL: none
