@@ -59,7 +59,7 @@ bb_need bb_wafer_gpu_need(const bb_wafer_study *study, double nodes, double poin
                          .device_bytes = points * cells * sizeof(double) +
                                          steps * cells * (sizeof(double) + sizeof(float)) +
                                          steps * window * sizeof(double)};
-    return bb_need_together(bb_device_rows_need(&physics, nodes), own);
+    return bb_need_together(bb_device_rows_need(&physics, nodes, points), own);
 }
 
 typedef struct narrowing {

@@ -391,11 +391,11 @@ static bb_status list_search(const bb_wafer_study *study, const bb_product_pipel
 // Whether a plan has rows made on a GPU (wafer_pass.c).
 static bool has_rows_there(const bb_wafer_study *study)
 {
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
     const bb_product_pipeline *pipelines = study->pipelines.items;
     const bb_product_pipeline *reference =
         &pipelines[bb_product_pipelines_reference(&study->pipelines)];
-    return study->response.generator != (int)BB_GENERATOR_FILE &&
-           bb_device_coding_available(&reference->storage) &&
+    return bb_device_rows_planned(&physics) && bb_device_coding_available(&reference->storage) &&
            bb_product_pipeline_device(reference, study->common.device) == BB_DEVICE_CUDA;
 }
 
