@@ -105,12 +105,11 @@ static bb_index find(const builder *work, bb_index band, bb_index across, bb_ind
             return -1;
         }
         while (bb_transform_next(&reader)) {
-            for (int i = 0; i < reader.count; ++i) {
-                if (reader.quotient[i] != 0) {
-                    work->found[count++] = (entry){
-                        reader.order[i].row, (uint32_t)j * shape->cells + reader.order[i].cell,
-                        reader.quotient[i]};
-                }
+            for (int i = 0; i < reader.count; ++i) { // most are 0: a branch would be missed
+                work->found[count] =
+                    (entry){reader.order[i].row, (uint32_t)j * shape->cells + reader.order[i].cell,
+                            reader.quotient[i]};
+                count += reader.quotient[i] != 0;
             }
         }
     }
@@ -344,26 +343,47 @@ done:
     return status;
 }
 
-// Copies a list of all parts; `list_of` is where a part has it.
-static bb_status copy_lists(const building *all, size_t list_of, bb_index count, void **target)
+// A list of all parts on its way to the device; `list_of` is where a part has it.
+typedef struct packing {
+    const building *all;
+    size_t list_of;
+    unsigned char *items;
+    size_t *begin; // [parts] bytes before a part's
+} packing;
+
+static const list *list_at(const packing *work, bb_index part)
+{
+    return (const list *)(const void *)((const char *)&work->all->parts[part] + work->list_of);
+}
+
+static bb_status pack_part(void *context, bb_index part)
+{
+    const packing *work = context;
+    const list *items = list_at(work, part);
+    if (items->count > 0) {
+        memcpy(work->items + work->begin[part], items->items, (size_t)items->count * items->item);
+    }
+    return BB_OK;
+}
+
+static bb_status copy_lists(const building *all, size_t list_of, void **target)
 {
     bb_status status = BB_OK;
-    bb_transform_stream *stream = all->stream;
-    const bb_index parts = all->part_count * stream->shape.count[0];
-    const size_t item = ((const list *)(const void *)((const char *)all->parts + list_of))->item;
-    unsigned char *cursor = NULL;
-    BB_TRY(bb_device_allocate(stream->device, (size_t)count * item + 16, target)); // never empty
-    cursor = *target;
+    const bb_index parts = all->part_count * all->stream->shape.count[0];
+    size_t bytes = 0;
+    packing work = {.all = all, .list_of = list_of};
+    BB_TRY(BB_ALLOCATE(parts, &work.begin));
     for (bb_index i = 0; i < parts; ++i) {
-        const list *items = (const list *)(const void *)((const char *)&all->parts[i] + list_of);
-        const size_t bytes = (size_t)items->count * item;
-        if (bytes > 0) {
-            BB_TRY(bb_device_upload(stream->device, cursor, items->items, bytes));
-        }
-        cursor += bytes;
+        const list *items = list_at(&work, i);
+        work.begin[i] = bytes;
+        bytes += (size_t)items->count * items->item;
     }
-    BB_TRY(bb_device_wait(stream->device));
+    BB_TRY(BB_ALLOCATE((bb_index)bytes + 1, &work.items));
+    BB_TRY(bb_thread_for(parts, pack_part, &work));
+    BB_TRY(copy(all->stream, work.items, bytes, target));
 done:
+    BB_RELEASE(&work.begin);
+    BB_RELEASE(&work.items);
     return status;
 }
 
@@ -383,9 +403,9 @@ static bb_status upload(const building *all, const bb_transform_plan *plan)
         chunks += all->parts[i].chunks.count;
         slices += all->parts[i].slices.count;
     }
-    BB_TRY(copy_lists(all, offsetof(builder, chunks), chunks, &stream->chunks));
-    BB_TRY(copy_lists(all, offsetof(builder, slices), slices, &stream->slices));
-    BB_TRY(copy_lists(all, offsetof(builder, lanes), slices * LANES, &stream->lanes));
+    BB_TRY(copy_lists(all, offsetof(builder, chunks), &stream->chunks));
+    BB_TRY(copy_lists(all, offsetof(builder, slices), &stream->slices));
+    BB_TRY(copy_lists(all, offsetof(builder, lanes), &stream->lanes));
     BB_TRY(copy(stream, stream->panel_slices, (size_t)firsts * sizeof *stream->panel_slices,
                 &stream->firsts));
     BB_TRY(upload_bases(stream, plan));
