@@ -58,7 +58,7 @@ bb_status bb_energy_take(bb_device_kind device, bb_status (*work)(void *context)
     }
     if (!slot->asked) {
         slot->asked = true;
-        BB_TRY(bb_device_open(device, bb_product_device_ordinal(device), &opened));
+        BB_TRY(bb_device_open(device, bb_product_devices_ordinal(device), &opened));
         BB_TRY(bb_energy_meter_open(opened, slot->reason, sizeof slot->reason, &slot->meter));
     }
     out->unknown = slot->reason;
