@@ -21,6 +21,8 @@
     {name_, what_, "fp32 read", bar_, BB_CUDA_TWIN(bb_bench_gemv_cuda), .device = BB_DEVICE_CUDA, .choice = (choice_), .storage = (storage_)}
 #define PEER(name_, what_, kind_) \
     GEMV_CUDA(name_, "peer of gemv-cuda: " what_, NAN, BB_GEMV_PEER * (kind_), NULL)
+#define ENCODE(name_, what_, storage_) \
+    {name_, what_, "host encoder", NAN, BB_CUDA_TWIN(bb_bench_encode_cuda), .device = BB_DEVICE_CUDA, .choice = BB_GEMV_WIDE, .storage = (storage_)}
 #define PANELS(name_, what_, against_, bar_, choice_, matrix_, n_) \
     {name_, what_, against_, bar_, BB_CUDA_TWIN(bb_panel_bench), .device = BB_DEVICE_CUDA, .choice = (choice_), .storage = (matrix_), .n = (n_)}
 #define KERNEL(name_, what_, bar_) \
@@ -91,6 +93,10 @@ static const bb_bench_case cases[] = {
     {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp, .device = BB_DEVICE_CUDA},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, .choice = 0},
     {"heat-step-cuda", "T <- A T of the same as a captured graph on a cuda device", "15 us", 1.0, BB_CUDA_TWIN(bb_bench_heat_cuda), .device = BB_DEVICE_CUDA, .choice = 0},
+    {"rows-fem-cuda", "response rows of 2163 points by finite elements on a cuda device", "CHOLMOD", NAN, BB_CUDA_TWIN(bb_bench_rows_cuda), .device = BB_DEVICE_CUDA},
+    ENCODE("encode-fp16-cuda", "378 x 256000 in fp64 coded in fp16 on a cuda device, rows scaled", "fp16"),
+    ENCODE("encode-bfp8-cuda", "the same in block floating point of 8 bits", "bfp bits=8"),
+    ENCODE("encode-transform-cuda", "the same in transformed blocks", "transform tolerance=1e-12"),
     {"loop-slow-field-e4m3", "heat, products and outputs of a slow field, three axes, step by step", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .device = BB_DEVICE_CUDA, .storage = "e4m3"},
     {"loop-slow-field-low-rank", "the same, low-rank tiles", "12 ms", 1.0, BB_CUDA_TWIN(bb_bench_loop), .device = BB_DEVICE_CUDA, .storage = "low_rank tolerance_of_range=2.9e-5"},
     {"cholesky-sp", "tile Cholesky in fp32", "potrf", 1.0, bb_bench_cholesky, .choice = BB_VARIANT_SP, .n = 8192},

@@ -124,6 +124,6 @@ bb_bench_measure bb_bench_gemv, bb_bench_gemv_cuda, bb_bench_factors, bb_bench_f
     bb_bench_roofline, bb_bench_roofline_cuda, bb_bench_heat, bb_bench_restriction,
     bb_bench_heat_cuda, bb_bench_restriction_cuda, bb_bench_loop, bb_bench_cholesky,
     bb_bench_processes, bb_bench_assembly, bb_bench_assembly_cuda, bb_bench_zfp, bb_bench_kernel,
-    bb_bench_unwrap, bb_bench_rounding;
+    bb_bench_rows_cuda, bb_bench_encode_cuda, bb_bench_unwrap, bb_bench_rounding;
 
 #endif

@@ -27,7 +27,7 @@ typedef struct loop {
     bb_status_record record;
 } loop;
 
-static struct {
+typedef struct pool {
     pthread_mutex_t lock;
     pthread_cond_t start;
     pthread_cond_t finish;
@@ -38,12 +38,20 @@ static struct {
     unsigned long generation;
     bool stopping;
     loop *current;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .start = PTHREAD_COND_INITIALIZER,
-          .finish = PTHREAD_COND_INITIALIZER};
+} pool;
+
+static pool shared = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                      .start = PTHREAD_COND_INITIALIZER,
+                      .finish = PTHREAD_COND_INITIALIZER};
 
 static _Thread_local bool inside_loop;
 static _Thread_local bool is_worker;
+static _Thread_local pool *own; // of a side thread; NULL: the shared one
+
+static pool *pool_here(void)
+{
+    return own != NULL ? own : &shared;
+}
 
 static void note_failure(loop *work, bb_index index, bb_status status)
 {
@@ -75,57 +83,78 @@ static void drain(loop *work)
 
 static void *serve(void *argument)
 {
-    (void)argument;
+    pool *crew = argument;
     unsigned long seen = 0;
     is_worker = true;
-    pthread_mutex_lock(&pool.lock);
-    ++pool.ready;
-    pthread_cond_signal(&pool.finish);
+    pthread_mutex_lock(&crew->lock);
+    ++crew->ready;
+    pthread_cond_signal(&crew->finish);
     for (;;) {
-        while (pool.generation == seen && !pool.stopping) {
-            pthread_cond_wait(&pool.start, &pool.lock);
+        while (crew->generation == seen && !crew->stopping) {
+            pthread_cond_wait(&crew->start, &crew->lock);
         }
-        if (pool.stopping) {
+        if (crew->stopping) {
             break;
         }
-        seen = pool.generation;
-        loop *work = pool.current;
-        pthread_mutex_unlock(&pool.lock);
+        seen = crew->generation;
+        loop *work = crew->current;
+        pthread_mutex_unlock(&crew->lock);
         drain(work);
-        pthread_mutex_lock(&pool.lock);
-        if (--pool.busy == 0) {
-            pthread_cond_signal(&pool.finish);
+        pthread_mutex_lock(&crew->lock);
+        if (--crew->busy == 0) {
+            pthread_cond_signal(&crew->finish);
         }
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&crew->lock);
     return NULL;
+}
+
+static void stop_workers(pool *crew)
+{
+    pthread_mutex_lock(&crew->lock);
+    crew->stopping = true;
+    pthread_cond_broadcast(&crew->start);
+    pthread_mutex_unlock(&crew->lock);
+    for (bb_index i = 0; i < crew->worker_count; ++i) {
+        pthread_join(crew->workers[i], NULL);
+    }
+    BB_RELEASE(&crew->workers);
+    crew->worker_count = 0;
+    crew->ready = 0;
+    crew->generation = 0;
+    crew->stopping = false;
 }
 
 void bb_threads_stop(void)
 {
-    pthread_mutex_lock(&pool.lock);
-    pool.stopping = true;
-    pthread_cond_broadcast(&pool.start);
-    pthread_mutex_unlock(&pool.lock);
-    for (bb_index i = 0; i < pool.worker_count; ++i) {
-        pthread_join(pool.workers[i], NULL);
-    }
-    BB_RELEASE(&pool.workers);
-    pool.worker_count = 0;
-    pool.ready = 0;
-    pool.generation = 0;
-    pool.stopping = false;
+    stop_workers(&shared);
 }
 
 // A thread that is still starting may hold a lock of its run-time library, which a child process
 // forked then would wait for in vain; one that waits for a loop holds none.
-static void await_workers(void)
+static void await_workers(pool *crew)
 {
-    pthread_mutex_lock(&pool.lock);
-    while (pool.ready < pool.worker_count) {
-        pthread_cond_wait(&pool.finish, &pool.lock);
+    pthread_mutex_lock(&crew->lock);
+    while (crew->ready < crew->worker_count) {
+        pthread_cond_wait(&crew->finish, &crew->lock);
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+// Workers of a pool without any, for loops of `count` threads.
+static bb_status start_workers(pool *crew, bb_index count)
+{
+    bb_status status = BB_OK;
+    BB_TRY(BB_ALLOCATE(count - 1, &crew->workers));
+    for (bb_index i = 0; i < count - 1; ++i) {
+        int error = pthread_create(&crew->workers[i], NULL, serve, crew);
+        BB_REQUIRE(error == 0, error == EAGAIN ? BB_MEMORY : BB_INTERNAL,
+                   "cannot start thread %td of %td (error %d)", i + 2, count, error);
+        ++crew->worker_count;
+    }
+    await_workers(crew);
+done:
+    return status;
 }
 
 bb_status bb_threads_set(bb_index count)
@@ -134,21 +163,14 @@ bb_status bb_threads_set(bb_index count)
     BB_REQUIRE(count >= 1 && count <= 1024, BB_INVALID, "%td threads, expected 1..1024", count);
     openblas_set_num_threads(1);
     bb_threads_stop();
-    BB_TRY(BB_ALLOCATE(count - 1, &pool.workers));
-    for (bb_index i = 0; i < count - 1; ++i) {
-        int error = pthread_create(&pool.workers[i], NULL, serve, (void *)(intptr_t)(i + 1));
-        BB_REQUIRE(error == 0, error == EAGAIN ? BB_MEMORY : BB_INTERNAL,
-                   "cannot start thread %td of %td (error %d)", i + 2, count, error);
-        ++pool.worker_count;
-    }
-    await_workers();
+    BB_TRY(start_workers(&shared, count));
 done:
     return status;
 }
 
 bb_index bb_threads_count(void)
 {
-    return pool.worker_count + 1;
+    return pool_here()->worker_count + 1;
 }
 
 bool bb_thread_is_worker(void)
@@ -175,25 +197,26 @@ static bb_status run_here(bb_index count, bb_task task, void *context)
 
 bb_status bb_thread_for(bb_index count, bb_task task, void *context)
 {
-    if (inside_loop || pool.worker_count == 0 || count <= 1) {
+    pool *crew = pool_here();
+    if (inside_loop || crew->worker_count == 0 || count <= 1) {
         return run_here(count, task, context);
     }
     loop work = {.task = task,
                  .context = context,
                  .count = count,
                  .failure_lock = PTHREAD_MUTEX_INITIALIZER};
-    pthread_mutex_lock(&pool.lock);
-    pool.current = &work;
-    pool.busy = pool.worker_count;
-    ++pool.generation;
-    pthread_cond_broadcast(&pool.start);
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_lock(&crew->lock);
+    crew->current = &work;
+    crew->busy = crew->worker_count;
+    ++crew->generation;
+    pthread_cond_broadcast(&crew->start);
+    pthread_mutex_unlock(&crew->lock);
     drain(&work);
-    pthread_mutex_lock(&pool.lock);
-    while (pool.busy > 0) {
-        pthread_cond_wait(&pool.finish, &pool.lock);
+    pthread_mutex_lock(&crew->lock);
+    while (crew->busy > 0) {
+        pthread_cond_wait(&crew->finish, &crew->lock);
     }
-    pthread_mutex_unlock(&pool.lock);
+    pthread_mutex_unlock(&crew->lock);
     pthread_mutex_destroy(&work.failure_lock);
     if (work.failure != BB_OK) {
         bb_status_restore(&work.record);
@@ -255,7 +278,26 @@ static void *run_beside(void *argument)
     is_worker = true;
     self->status = self->task(self->context, 0);
     bb_status_save(&self->record);
+    if (own != NULL) {
+        stop_workers(own);
+        BB_RELEASE(&own);
+    }
     return NULL;
+}
+
+bb_status bb_side_thread_widen(bb_index threads)
+{
+    bb_status status = BB_OK;
+    BB_REQUIRE(is_worker && own == NULL && threads >= 1, BB_INTERNAL,
+               "loops of %td threads, expected 1 or more, once in a side thread", threads);
+    BB_TRY(BB_ZEROED(1, &own));
+    (void)pthread_mutex_init(&own->lock, NULL);
+    (void)pthread_cond_init(&own->start, NULL);
+    (void)pthread_cond_init(&own->finish, NULL);
+    BB_TRY(start_workers(own, threads));
+    inside_loop = false;
+done:
+    return status;
 }
 
 bb_status bb_side_thread_start(bb_task task, void *context, bb_side_thread **out)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One pool of threads and two loops over it. Tasks are independent and write to places of their
-// own, so results do not depend on the number of threads. BLAS and LAPACK run one thread inside a
-// task (a threaded BLAS changes bits with its thread count).
+// A pool of threads and two loops over it; a side thread may have a pool of its own. Tasks are
+// independent and write to places of their own, so results do not depend on the number of threads.
+// BLAS and LAPACK run one thread inside a task (a threaded BLAS changes bits with its thread
+// count).
 #ifndef BB_CORE_THREAD_H
 #define BB_CORE_THREAD_H
 
@@ -49,9 +50,15 @@ BB_CHECKED bb_status bb_thread_copy(void *target, const void *source, size_t byt
 /// A thread beside the pool, and beyond its number of threads.
 typedef struct bb_side_thread bb_side_thread;
 
-/// Runs task(context, 0) in a thread of its own, whose loops run on it alone. The caller's loops go
-/// on; no child process may be forked until bb_side_thread_join. Errors: BB_MEMORY, BB_INTERNAL.
+/// Runs task(context, 0) in a thread of its own, whose loops run on it alone before
+/// bb_side_thread_widen. The caller's loops go on; no child process may be forked until
+/// bb_side_thread_join. Errors: BB_MEMORY, BB_INTERNAL.
 BB_CHECKED bb_status bb_side_thread_start(bb_task task, void *context, bb_side_thread **out);
+
+/// In the task of a side thread, once and outside any loop: its loops run on `threads` threads, its
+/// own included, which end with the task. bb_threads_count is theirs. Errors: BB_MEMORY,
+/// BB_INTERNAL.
+BB_CHECKED bb_status bb_side_thread_widen(bb_index threads);
 
 /// Waits for the task, returns its failure with its message, and frees the thread. Of NULL: BB_OK.
 BB_CHECKED bb_status bb_side_thread_join(bb_side_thread **thread);

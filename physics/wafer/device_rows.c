@@ -62,6 +62,13 @@ const char *bb_device_rows_absent(const bb_wafer_problem *problem)
     return NULL;
 }
 
+bool bb_device_rows_planned(const bb_wafer_config *config)
+{
+    return config->response->generator != (int)BB_GENERATOR_FILE &&
+           (config->response->generator != (int)BB_GENERATOR_FEM ||
+            !bb_membrane_would_be_soft(config->wafer, config->clamp));
+}
+
 static bb_status upload_sparse(bb_device *device, const bb_csr *matrix, sparse *out)
 {
     bb_status status = BB_OK;
@@ -167,10 +174,10 @@ done:
     return status;
 }
 
-static bb_index panel_width(const bb_wafer_problem *problem)
+static bb_index panel_width(bb_index points)
 {
-    const bb_index panels = (problem->slit.field_points + MOST_OF_PANEL - 1) / MOST_OF_PANEL;
-    return (problem->slit.field_points + panels - 1) / panels;
+    const bb_index panels = (points + MOST_OF_PANEL - 1) / MOST_OF_PANEL;
+    return (points + panels - 1) / panels;
 }
 
 static bb_status create_solver(bb_device_rows *rows)
@@ -180,7 +187,7 @@ static bb_status create_solver(bb_device_rows *rows)
     const bb_coupled_plate *plate = problem->plate;
     const bb_plate_factor *factor =
         plate != NULL ? plate->factor : bb_membrane_factor(problem->membrane);
-    const size_t row_bytes = (size_t)panel_width(problem) * sizeof(double);
+    const size_t row_bytes = (size_t)panel_width(problem->slit.field_points) * sizeof(double);
     const size_t nodes = (size_t)problem->mesh->node_count;
     rows->layout = (load_layout){
         .mesh = problem->mesh,
@@ -258,18 +265,19 @@ done:
     return status;
 }
 
-bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes)
+bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes, double points)
 {
     const bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
     const double unknowns = (plate ? BB_PLATE_UNKNOWNS : 2.0) * nodes;
     const double values =
         (plate ? bb_coupled_plate_held(nodes) : bb_membrane_held(nodes)).host_bytes /
         sizeof(double);
-    const double gathered = nodes * MOST_OF_PANEL * sizeof(double);
+    const double width = (double)panel_width((bb_index)points);
+    const double gathered = nodes * width * sizeof(double);
     if (config->response->generator == (int)BB_GENERATOR_KERNEL) {
         return (bb_need){0};
     }
-    bb_need need = bb_factor_solve_need(values, unknowns, MOST_OF_PANEL);
+    bb_need need = bb_factor_solve_need(values, unknowns, width);
     need.device_bytes += (plate ? 2.0 : 1.0) * gathered;
     return need;
 }
@@ -444,7 +452,7 @@ static bb_status solve_field(bb_device_rows *rows, points *field, double *out)
 {
     bb_status status = BB_OK;
     const bb_index all = field->count;
-    const bb_index width = panel_width(rows->problem);
+    const bb_index width = panel_width(rows->problem->slit.field_points);
     for (field->first = 0; field->first < all; field->first += width) {
         field->count = all - field->first < width ? all - field->first : width;
         BB_TRY(solve_panel(rows, field, out + field->first * rows->problem->input_count));

@@ -22,8 +22,12 @@ const char *bb_device_rows_absent(const bb_wafer_problem *problem);
 BB_CHECKED bb_status bb_device_rows_create(const bb_wafer_problem *problem, bb_device *device,
                                            bb_device_rows **out);
 
-/// What that takes on the host while it is made and on the device.
-bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes);
+/// Whether a study's rows are made on a GPU, before its problem is made.
+bool bb_device_rows_planned(const bb_wafer_config *config);
+
+/// What that takes on the host while it is made and on the device, for fields of `points` slit
+/// points.
+bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes, double points);
 
 /// Rows of axis `axis` for scored field `index`: out [slit field_points][input_count] in the
 /// device's memory, m/K. Errors: BB_MEMORY, BB_DEVICE, as bb_wafer_problem_rows.

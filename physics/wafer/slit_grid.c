@@ -160,28 +160,22 @@ bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb
     return (bb_index)fmin(fmax(rint(first), low), high);
 }
 
-// The cell of window points around (x, y), or the nearest one, and where in it (x, y) lies.
-typedef struct window_cell {
-    bb_index corner; // lowest point
-    double across, along;
-} window_cell;
-
-static window_cell find_cell(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
-                             double x, double y)
+bb_window_cell bb_slit_grid_find(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
+                                 double x, double y)
 {
     double across = (x - field->x) / grid->pitch_x + 0.5 * (double)(grid->columns - 1);
     double along =
         (y - field->y) / grid->pitch_y + 0.5 * (double)(grid->field_rows - 1) - (double)offset;
     double column = fmin(fmax(floor(across), 0.0), (double)(grid->columns - 2));
     double row = fmin(fmax(floor(along), 0.0), (double)(grid->window_rows - 2));
-    return (window_cell){(bb_index)row * grid->columns + (bb_index)column, across - column,
-                         along - row};
+    return (bb_window_cell){(bb_index)row * grid->columns + (bb_index)column, across - column,
+                            along - row};
 }
 
 void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_index offset, double x,
                         double y, bb_index corner[4], double weight[4])
 {
-    const window_cell cell = find_cell(grid, field, offset, x, y);
+    const bb_window_cell cell = bb_slit_grid_find(grid, field, offset, x, y);
     for (int k = 0; k < 4; ++k) {
         corner[k] = cell.corner + k % 2 + (k / 2) * grid->columns;
         weight[k] = (k % 2 == 1 ? cell.across : 1.0 - cell.across) *
@@ -189,13 +183,19 @@ void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_inde
     }
 }
 
+double bb_slit_grid_value(const bb_slit_grid *grid, const bb_window_cell *cell,
+                          const double *window)
+{
+    const double *low = window + cell->corner;
+    const double *high = low + grid->columns;
+    const double a = cell->across;
+    const double b = cell->along;
+    return (1.0 - b) * ((1.0 - a) * low[0] + a * low[1]) + b * ((1.0 - a) * high[0] + a * high[1]);
+}
+
 double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                                 const double *window, double x, double y)
 {
-    const window_cell cell = find_cell(grid, field, offset, x, y);
-    const double *low = window + cell.corner;
-    const double *high = low + grid->columns;
-    const double a = cell.across;
-    const double b = cell.along;
-    return (1.0 - b) * ((1.0 - a) * low[0] + a * low[1]) + b * ((1.0 - a) * high[0] + a * high[1]);
+    const bb_window_cell cell = bb_slit_grid_find(grid, field, offset, x, y);
+    return bb_slit_grid_value(grid, &cell, window);
 }

@@ -61,9 +61,22 @@ bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb
 void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_index offset, double x,
                         double y, bb_index corner[4], double weight[4]);
 
-/// Value at (x, y) of the window that starts at row `offset`: bilinear, exact for linear fields,
-/// continued linearly outside, where points of bb_slit_grid_hold never are. window
-/// [window_rows][columns].
+/// The cell of window points around a place, or the nearest one, and where in it the place lies.
+typedef struct bb_window_cell {
+    bb_index corner; ///< lowest point
+    double across, along;
+} bb_window_cell;
+
+/// The cell of (x, y) in the window that starts at row `offset`.
+bb_window_cell bb_slit_grid_find(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
+                                 double x, double y);
+
+/// Value in a cell of a window: bilinear, exact for linear fields, continued linearly outside,
+/// where points of bb_slit_grid_hold never are. window [window_rows][columns].
+double bb_slit_grid_value(const bb_slit_grid *grid, const bb_window_cell *cell,
+                          const double *window);
+
+/// Value at (x, y) of the window that starts at row `offset`.
 double bb_slit_grid_interpolate(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
                                 const double *window, double x, double y);
 

@@ -2,6 +2,7 @@
 #include "physics/wafer/wafer_problem.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 #include "physics/wafer/heat/burl_map.h"
 #include "physics/wafer/heat/clamp_grid.h"
 #include "physics/wafer/heat/heat_sizes.h"
@@ -258,6 +259,12 @@ done:
     return status;
 }
 
+static bb_status list_dwell(void *context, bb_index index)
+{
+    const bb_wafer_problem *problem = context;
+    return bb_dwell_list(problem->dwells[index]);
+}
+
 static bb_status build_metrology(const bb_wafer_config *config, bb_wafer_problem *problem)
 {
     bb_status status = BB_OK;
@@ -267,6 +274,7 @@ static bb_status build_metrology(const bb_wafer_config *config, bb_wafer_problem
                                config->metrology, &problem->dwells[i]));
         problem->point_count += problem->dwells[i]->count;
     }
+    BB_TRY(bb_thread_for(problem->scored_count, list_dwell, problem));
 done:
     return status;
 }
@@ -452,7 +460,7 @@ void bb_wafer_problem_need(const bb_wafer_config *config, double scored, bb_need
     const bb_need meshes = bb_need_together(
         bb_disc_mesh_need(sizes.nodes),
         sizes.ring > 0.0 ? bb_disc_mesh_need(sizes.nodes + sizes.ring) : (bb_need){0});
-    const bb_need dwells = bb_need_copies(bb_dwell_need(config->metrology), scored);
+    const bb_need dwells = bb_need_copies(bb_dwell_need(config->metrology, config->scan), scored);
     *making = *held = (bb_need){0};
     add_step(meshes, meshes, making, held);
     add_step(bb_thermal_need(config->wafer, config->mesh, config->clamp, config->ring),

@@ -314,8 +314,13 @@ bb_transform_reader bb_transform_read(const bb_transform_plan *plan, const bb_tr
 bool bb_transform_next(bb_transform_reader *reader)
 {
     int group = reader->group;
-    while (group < reader->groups && !(reader->map[group / 32] >> (group % 32) & 1U)) {
-        ++group;
+    while (group < reader->groups) {
+        const uint32_t rest = reader->map[group / 32] >> (group % 32);
+        if (rest != 0) {
+            group += bb_transform_ones((rest & (0U - rest)) - 1U); // zeros below the lowest one
+            break;
+        }
+        group = (group / 32 + 1) * 32;
     }
     reader->group = group + 1;
     if (group >= reader->groups) {

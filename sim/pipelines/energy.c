@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pipelines/energy.h"
 
+#include "sim/pipelines/product_pipeline.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,7 +58,7 @@ bb_status bb_energy_take(bb_device_kind device, bb_status (*work)(void *context)
     }
     if (!slot->asked) {
         slot->asked = true;
-        BB_TRY(bb_device_open(device, 0, &opened));
+        BB_TRY(bb_device_open(device, bb_product_devices_ordinal(device), &opened));
         BB_TRY(bb_energy_meter_open(opened, slot->reason, sizeof slot->reason, &slot->meter));
     }
     out->unknown = slot->reason;

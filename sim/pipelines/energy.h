@@ -15,18 +15,18 @@ void bb_energy_want(bool wanted);
 /// Whether they are.
 bool bb_energy_is_wanted(void);
 
-/// What `work` draws on a device, the first of its kind, where energies are wanted. Joules that are
-/// NaN have their reason in `unknown`, which lasts until bb_energy_note. Errors: those of `work`,
-/// BB_MEMORY.
+/// What `work` draws on a device, the one of its kind that this process computes on, where energies
+/// are wanted. Joules that are NaN have their reason in `unknown`, which lasts until
+/// bb_energy_note. Errors: those of `work`, BB_MEMORY.
 BB_CHECKED bb_status bb_energy_take(bb_device_kind device, bb_status (*work)(void *context),
                                     void *context, bb_energy_cost *out);
 
 /// What counts the joules of a kind of device.
 const char *bb_energy_counter(bb_device_kind device);
 
-/// Adds what `work` draws on a device, the first of its kind, to an evaluation, where energies are
-/// wanted: joules of one repetition, and the power before it. Where the device has no counter they
-/// stay NaN. Errors: those of `work`, BB_MEMORY.
+/// Adds what `work` draws on a device, the one of its kind as above, to an evaluation, where
+/// energies are wanted: joules of one repetition, and the power before it. Where the device has no
+/// counter they stay NaN. Errors: those of `work`, BB_MEMORY.
 BB_CHECKED bb_status bb_energy_measure(bb_device_kind device, bb_status (*work)(void *context),
                                        void *context, bb_evaluation *evaluation);
 

@@ -453,8 +453,7 @@ bb_status bb_product_devices_vary(bb_product_devices *devices, const bb_kernel_k
     return bb_kernel_variants_create(kernels, wish, &devices->variants);
 }
 
-// Processes of a run share the GPUs of their host in turn.
-static bb_index ordinal_of(bb_device_kind kind)
+bb_index bb_product_devices_ordinal(bb_device_kind kind)
 {
     const bb_index count = kind == BB_DEVICE_CUDA ? bb_device_count(kind, NULL, 0) : 1;
     return count > 1 ? bb_team_joined()->rank % count : 0;
@@ -467,7 +466,7 @@ bb_status bb_product_devices_open(bb_product_devices *devices, const bb_product_
     bb_status status = BB_OK;
     BB_TRY(bb_device_choice_make(&offer, study_device, pipeline->device, out));
     if (devices->opened[*out] == NULL) {
-        BB_TRY(bb_device_open(*out, ordinal_of(*out), &devices->opened[*out]));
+        BB_TRY(bb_device_open(*out, bb_product_devices_ordinal(*out), &devices->opened[*out]));
     }
     if (*out == BB_DEVICE_OPENCL && devices->contexts[*out] == NULL) {
         BB_TRY(bb_kernel_context_create(devices->opened[*out], &devices->contexts[*out]));

@@ -132,6 +132,10 @@ BB_CHECKED bb_status bb_product_devices_vary(bb_product_devices *devices,
                                              const bb_kernel_keys *kernels,
                                              const bb_kernel_wish *wish);
 
+/// The device of a kind that this process computes on: processes of a run share the GPUs of their
+/// host in turn.
+bb_index bb_product_devices_ordinal(bb_device_kind kind);
+
 /// Chooses a pipeline's device by its own wish and its study's, and opens it unless it is open: of
 /// several GPUs each process of a team takes the one of its rank.
 /// Errors as bb_device_choice_make and bb_device_open.

@@ -6,17 +6,26 @@
 // Of a slit point and light step: bound = coding (precision/row_certificate.h) + rounding of the
 // pipeline's product + rounding of the reference's, error = |u - u_ref|.
 #include "core/memory.h"
+#include "core/thread.h"
 #include "sim/wafer/wafer_work.h"
 #include "solvers/operator/coded_operator.h"
 
 #include <math.h>
 
-static void add(bb_certificate_tally *tally, double coding, double rounding, double error)
+// What a light step adds to a tally, but for the counts.
+typedef struct step_tally {
+    double bound, coding, error, unbounded, violations;
+} step_tally;
+
+enum { UNCOUNTED = -1 };
+
+// Returns the bin of bound / error, if there is one.
+static int16_t add(step_tally *tally, double coding, double rounding, double error)
 {
     const double bound = coding + rounding;
     if (!isfinite(bound)) {
         tally->unbounded += 1.0;
-        return;
+        return UNCOUNTED;
     }
     tally->bound = fmax(tally->bound, bound);
     tally->coding = fmax(tally->coding, coding);
@@ -25,8 +34,9 @@ static void add(bb_certificate_tally *tally, double coding, double rounding, dou
         tally->violations += 1.0;
     } else if (error > 0.0) {
         double place = BB_CERTIFICATE_PER_OCTAVE * log2(bound / error);
-        tally->counts[(int)fmin(place, BB_CERTIFICATE_BINS - 1)] += 1.0;
+        return (int16_t)fmin(place, BB_CERTIFICATE_BINS - 1);
     }
+    return UNCOUNTED;
 }
 
 void bb_certificate_tally_merge(bb_certificate_tally *tally, const bb_certificate_tally *more)
@@ -67,20 +77,60 @@ static bb_sum_rounding rounding_of(const bb_product_pipeline *pipeline, bb_index
                                       columns);
 }
 
-void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_index step,
-                                bb_index row, bb_index points, const double *window,
-                                const double *expected, bb_certificate_tally *tally)
+typedef struct check {
+    const bb_wafer_certificate *certificate;
+    bb_sum_rounding rounding, exact; // of the pipeline's sums, of the reference's
+    step_tally *tallies;             // [steps]
+    int16_t *bins;                   // [steps][points]
+} check;
+
+static bb_status check_step(void *context, bb_index step)
 {
-    const bb_sum_rounding sum_rounding = rounding_of(certificate->pipeline, certificate->columns);
-    const bb_sum_rounding exact = rounding_of(certificate->reference, certificate->columns);
+    const check *work = context;
+    const bb_wafer_certificate *certificate = work->certificate;
     const bb_vector_norms *x = &certificate->inputs[step];
-    for (bb_index i = 0; i < points; ++i) {
-        const bb_row_certificate *coded = &certificate->rows[row + i];
-        double rounding =
-            bb_row_certificate_rounding(coded, x, &sum_rounding) +
-            bb_row_certificate_rounding(&certificate->reference_rows[row + i], x, &exact);
-        add(tally, bb_row_certificate_coding(coded, x), rounding, fabs(window[i] - expected[i]));
+    for (bb_index i = 0; i < certificate->points; ++i) {
+        const bb_index at = step * certificate->points + i;
+        const bb_index row = certificate->first_row[step] + i;
+        const bb_row_certificate *coded = &certificate->rows[row];
+        const double rounding =
+            bb_row_certificate_rounding(coded, x, &work->rounding) +
+            bb_row_certificate_rounding(&certificate->reference_rows[row], x, &work->exact);
+        work->bins[at] = add(&work->tallies[step], bb_row_certificate_coding(coded, x), rounding,
+                             fabs(certificate->windows[at] - certificate->expected[at]));
     }
+    return BB_OK;
+}
+
+// Largest values and counts, which are whole: the same in any order.
+bb_status bb_wafer_certificate_check(const bb_wafer_certificate *certificate,
+                                     bb_certificate_tally *tally)
+{
+    bb_status status = BB_OK;
+    const bb_index steps = certificate->steps;
+    check work = {.certificate = certificate,
+                  .rounding = rounding_of(certificate->pipeline, certificate->columns),
+                  .exact = rounding_of(certificate->reference, certificate->columns)};
+    BB_TRY(BB_ZEROED(steps, &work.tallies));
+    BB_TRY(BB_ALLOCATE(steps * certificate->points, &work.bins));
+    BB_TRY(bb_thread_for(steps, check_step, &work));
+    for (bb_index step = 0; step < steps; ++step) {
+        const step_tally *part = &work.tallies[step];
+        tally->bound = fmax(tally->bound, part->bound);
+        tally->coding = fmax(tally->coding, part->coding);
+        tally->error = fmax(tally->error, part->error);
+        tally->unbounded += part->unbounded;
+        tally->violations += part->violations;
+    }
+    for (bb_index i = 0; i < steps * certificate->points; ++i) {
+        if (work.bins[i] != UNCOUNTED) {
+            tally->counts[work.bins[i]] += 1.0;
+        }
+    }
+done:
+    BB_RELEASE(&work.tallies);
+    BB_RELEASE(&work.bins);
+    return status;
 }
 
 // Of a pipeline and an axis; lengths in m.

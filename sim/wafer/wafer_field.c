@@ -23,6 +23,12 @@ static double *kept_windows(const bb_wafer_pass *pass, const bb_field_job *work)
     return bb_wafer_field_is_truth(pass, work) ? reference_windows(pass, work) : pass->windows;
 }
 
+// First row of the window of a step.
+static bb_index window_row(const bb_wafer_pass *pass, const bb_field_job *work, bb_index step)
+{
+    return pass->problem->dwells[work->field]->offset[step] * pass->problem->slit.columns;
+}
+
 // Error of u at the scored points that get dose in this step.
 static void compare(bb_wafer_pass *pass, const bb_field_job *work, bb_index step,
                     const double *window)
@@ -31,16 +37,11 @@ static void compare(bb_wafer_pass *pass, const bb_field_job *work, bb_index step
     const bb_dwell *dwell = pass->problem->dwells[work->field];
     const bb_slit_grid *slit = &pass->problem->slit;
     const double *expected = reference_windows(pass, work) + step * slit->window_points;
-    bb_index offset = bb_slit_grid_offset(slit, &dwell->field, step);
-    for (bb_index i = 0; i < dwell->count; ++i) {
-        double x = dwell->x[i];
-        double y = dwell->y[i];
-        if (bb_scan_dose_fraction(slit->scan, &dwell->field, step, x, y) > 0.0) {
-            double truth = bb_slit_grid_interpolate(slit, &dwell->field, offset, expected, x, y);
-            double u = bb_slit_grid_interpolate(slit, &dwell->field, offset, window, x, y);
-            placed->squared_error += (u - truth) * (u - truth);
-            placed->squared_norm += truth * truth;
-        }
+    for (bb_index i = dwell->first[step]; i < dwell->first[step + 1]; ++i) {
+        const double truth = bb_slit_grid_value(slit, &dwell->samples[i].cell, expected);
+        const double u = bb_slit_grid_value(slit, &dwell->samples[i].cell, window);
+        placed->squared_error += (u - truth) * (u - truth);
+        placed->squared_norm += truth * truth;
     }
 }
 
@@ -54,11 +55,6 @@ static bb_status multiply_there(bb_wafer_pass *pass, bb_coded_operator *operatio
                                 const bb_field_job *work)
 {
     bb_status status = BB_OK;
-    const bb_slit_grid *slit = &pass->problem->slit;
-    const bb_field *field = &pass->problem->dwells[work->field]->field;
-    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
-        pass->window_rows[step] = bb_slit_grid_offset(slit, field, step) * slit->columns;
-    }
     const double *inputs =
         bb_wafer_heating_input_of(pass->heating, work->pipeline, work->wafer, work->field, 0);
     BB_TRY(bb_wafer_gpu_take_inputs(&pass->gpu, inputs, pass->heating->cell_count));
@@ -68,17 +64,14 @@ done:
     return status;
 }
 
-// One light step: window of displacements, into the dwell and the error.
-static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation,
-                            const bb_field_job *work, bb_index step)
+// One light step: a window of displacements in the unit of the rows.
+static bb_status multiply_step(bb_wafer_pass *pass, bb_coded_operator *operation,
+                               const bb_field_job *work, bb_index step)
 {
     bb_status status = BB_OK;
     bb_wafer_evaluation *evaluation = work->evaluation;
-    const bb_slit_grid *slit = &pass->problem->slit;
-    bb_dwell *dwell = pass->problem->dwells[work->field];
-    bb_index points = slit->window_points;
-    bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
-    const bb_index input = work->wafer * pass->heating->scored_count + work->field;
+    const bb_index points = pass->problem->slit.window_points;
+    const bb_index row = pass->window_rows[step];
     double *window = kept_windows(pass, work) + step * points;
     if (!is_multiplied_there(pass, work)) {
         BB_TRY(bb_coded_operator_apply(operation, row, points,
@@ -94,24 +87,27 @@ static bb_status apply_step(bb_wafer_pass *pass, bb_coded_operator *operation,
                        "displacement %c, field %td, light step %td, slit point %td",
                        bb_axis_letter(work->axis), pass->problem->scored[work->field], step, bad);
     }
+done:
+    return status;
+}
+
+// Windows of all steps against the bounds of their rows.
+static bb_status certify(bb_wafer_pass *pass, const bb_field_job *work)
+{
+    const bb_index input = work->wafer * pass->heating->scored_count + work->field;
     const bb_wafer_certificate certificate = {
         .pipeline = work->pipeline,
         .reference = pass->reference,
         .rows = work->pipeline == pass->reference ? pass->reference_rows : pass->rows,
         .reference_rows = pass->reference_rows,
         .inputs = pass->inputs + input * pass->heating->light_steps,
-        .columns = pass->problem->input_count};
-    if (work->draw == 0 && !work->exact && !bb_product_pipeline_narrows(work->pipeline)) {
-        bb_wafer_certificate_check(&certificate, step, row, points, window,
-                                   reference_windows(pass, work) + step * points,
-                                   &evaluation->certificate[work->axis]);
-    }
-    if (work->axis != (int)BB_AXIS_Z) {
-        compare(pass, work, step, window);
-    }
-    bb_dwell_add(dwell, step, window);
-done:
-    return status;
+        .columns = pass->problem->input_count,
+        .steps = pass->heating->light_steps,
+        .points = pass->problem->slit.window_points,
+        .first_row = pass->window_rows,
+        .windows = kept_windows(pass, work),
+        .expected = reference_windows(pass, work)};
+    return bb_wafer_certificate_check(&certificate, &work->evaluation->certificate[work->axis]);
 }
 
 // Means and deviations of a dwell into arrays from its first point on.
@@ -155,14 +151,28 @@ static bb_status apply_steps(bb_wafer_pass *pass, bb_coded_operator *operation,
     bb_status status = BB_OK;
     bb_wafer_evaluation *evaluation = work->evaluation;
     bb_dwell *dwell = pass->problem->dwells[work->field];
+    const bb_index steps = pass->heating->light_steps;
     double *mean = evaluation->wafers[work->wafer].mean[work->axis] + work->first_point;
     double *deviation = evaluation->wafers[work->wafer].deviation[work->axis] + work->first_point;
+    for (bb_index step = 0; step < steps; ++step) {
+        pass->window_rows[step] = window_row(pass, work, step);
+    }
     if (is_multiplied_there(pass, work)) {
         BB_TRY(multiply_there(pass, operation, work));
     }
+    for (bb_index step = 0; step < steps; ++step) {
+        BB_TRY(multiply_step(pass, operation, work, step));
+    }
+    if (work->draw == 0 && !work->exact && !bb_product_pipeline_narrows(work->pipeline)) {
+        BB_TRY(certify(pass, work));
+    }
     bb_dwell_reset(dwell);
-    for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
-        BB_TRY(apply_step(pass, operation, work, step));
+    for (bb_index step = 0; step < steps; ++step) {
+        const double *window = kept_windows(pass, work) + step * pass->problem->slit.window_points;
+        if (work->axis != (int)BB_AXIS_Z) {
+            compare(pass, work, step, window);
+        }
+        bb_dwell_add(dwell, step, window);
     }
     store(dwell, mean, deviation);
     bb_index bad = bb_stage_inspect("dwell", mean, dwell->count);
@@ -190,12 +200,10 @@ static bb_status apply_again(void *context)
     bb_status status = BB_OK;
     repetition *again = context;
     const bb_wafer_pass *pass = again->pass;
-    const bb_slit_grid *slit = &pass->problem->slit;
-    const bb_dwell *dwell = pass->problem->dwells[again->work->field];
     for (bb_index step = 0; step < pass->heating->light_steps; ++step) {
-        const bb_index row = bb_slit_grid_offset(slit, &dwell->field, step) * slit->columns;
         BB_TRY(bb_coded_operator_apply(
-            again->operation, row, slit->window_points,
+            again->operation, window_row(pass, again->work, step),
+            pass->problem->slit.window_points,
             bb_wafer_heating_input_of(pass->heating, again->work->pipeline, again->work->wafer,
                                       again->work->field, step),
             again->window, &again->seconds));

@@ -75,4 +75,42 @@ void bb_wafer_field_release_coded(bb_field_coded *coded);
 BB_CHECKED bb_status bb_wafer_field_run(bb_wafer_pass *pass, const bb_wafer_task *tasks,
                                         bb_index count, bb_field_job work);
 
+/// The numbers of an evaluation that grow from field to field.
+typedef struct bb_field_part {
+    bb_outcome outcome;
+    double flops, solve_seconds;
+    double live_values;               ///< NaN: the pipeline does not hold
+    bb_coding_report coding;          ///< of the axis
+    bb_certificate_tally certificate; ///< of the axis
+    double *squares;                  ///< [2 wafer_count] squared errors and norms of the wafers
+} bb_field_part;
+
+/// All evaluations of some tasks, those of draws too. Zero-initialise.
+typedef struct bb_field_parts {
+    bb_index count;
+    bb_wafer_evaluation **items; ///< [count]
+    bb_field_part *totals;       ///< [count] what stood there before a field
+    bb_field_part *parts;        ///< [part_count][count] of fields that are not added yet
+    bb_index part_count;         ///< most of them at a time
+} bb_field_parts;
+
+/// Makes room for the parts of `together` fields. Errors: BB_MEMORY. Release with
+/// bb_field_parts_release.
+BB_CHECKED bb_status bb_field_parts_list(const bb_wafer_task *tasks, bb_index count,
+                                         bb_index together, bb_field_parts *out);
+void bb_field_parts_release(bb_field_parts *list);
+
+/// Whether all of them compute on a GPU.
+bool bb_field_parts_are_cuda(const bb_field_parts *list);
+
+/// Computes what a field and axis adds by itself, beside the totals, which stand again on return.
+/// Errors: those of bb_wafer_field_run.
+BB_CHECKED bb_status bb_field_parts_run(bb_wafer_pass *pass, const bb_wafer_task *tasks,
+                                        bb_index count, bb_field_job work, bb_field_parts *list);
+
+/// Adds the part of a field and axis, which process `owner` has, to all evaluations. Collective.
+/// Errors: BB_MEMORY, those of the team.
+BB_CHECKED bb_status bb_field_parts_add(const bb_wafer_pass *pass, const bb_field_job *work,
+                                        int owner, bb_field_parts *list);
+
 #endif

@@ -205,7 +205,9 @@ bb_status bb_wafer_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *wo
     }
     bb_coded_matrix_destroy(&out->matrix);
     out->formats = *formats;
-    BB_TRY(bb_wafer_field_take_matrix(pass, work, exact));
+    if (!bb_narrow_rows_are_computed(pass->problem, formats)) {
+        BB_TRY(bb_wafer_field_take_matrix(pass, work, exact));
+    }
     BB_TRY(bb_narrow_rows_open(pass->problem, formats, work->field, work->axis, exact->matrix,
                                &pass->narrow, &rows));
     const bb_exact_rows source = {&rows.source, rows.batch, NULL};

@@ -19,6 +19,8 @@ bb_status bb_wafer_gpu_open(const bb_wafer_problem *problem, bb_device *device, 
                           .stride = stride_of(cells),
                           .steps = problem->scan->light_steps,
                           .points = problem->slit.window_points};
+    BB_TRY(bb_transfer_create(device, 0, &out->transfer));
+    BB_TRY(BB_ZEROED(out->steps * out->stride, &out->narrowed));
     const size_t inputs = (size_t)(out->steps * out->stride);
     BB_TRY(bb_device_rows_create(problem, device, &out->rows));
     BB_TRY(bb_device_allocate(device, (size_t)(problem->slit.field_points * cells) * sizeof(double),
@@ -42,6 +44,8 @@ void bb_wafer_gpu_release(bb_wafer_gpu *gpu)
         bb_device_release(gpu->device, &gpu->narrow);
         bb_device_release(gpu->device, &gpu->windows);
         bb_device_rows_destroy(&gpu->rows);
+        bb_transfer_destroy(&gpu->transfer);
+        BB_RELEASE(&gpu->narrowed);
         *gpu = (bb_wafer_gpu){0};
     }
 }
@@ -51,11 +55,11 @@ bb_need bb_wafer_gpu_need(const bb_wafer_study *study, double nodes, double poin
 {
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     const double steps = (double)study->scan.light_steps;
-    const bb_need own = {.host_bytes = steps * cells * sizeof(float),
+    const bb_need own = {.host_bytes = steps * cells * sizeof(float) + 0x1p26, // of the transfer
                          .device_bytes = points * cells * sizeof(double) +
                                          steps * cells * (sizeof(double) + sizeof(float)) +
                                          steps * window * sizeof(double)};
-    return bb_need_together(bb_device_rows_need(&physics, nodes), own);
+    return bb_need_together(bb_device_rows_need(&physics, nodes, points), own);
 }
 
 typedef struct narrowing {
@@ -78,23 +82,22 @@ static bb_status narrow_step(void *context, bb_index step)
 bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const double *inputs, bb_index cells)
 {
     bb_status status = BB_OK;
-    narrowing work = {.wide = inputs, .cells = cells, .stride = gpu->stride};
+    narrowing work = {inputs, gpu->narrowed, cells, gpu->stride};
+    const bb_index pieces = cells == gpu->stride ? 1 : gpu->steps; // without gaps: at once
+    const size_t bytes = (size_t)(gpu->steps / pieces * cells) * sizeof *inputs;
     if (gpu->inputs == inputs) {
         return BB_OK;
     }
     gpu->inputs = NULL;
-    BB_TRY(BB_ZEROED(gpu->steps * gpu->stride, &work.narrow));
     BB_TRY(bb_thread_for(gpu->steps, narrow_step, &work));
-    BB_TRY(bb_device_upload(gpu->device, gpu->narrow, work.narrow,
-                            (size_t)(gpu->steps * gpu->stride) * sizeof *work.narrow));
-    for (bb_index step = 0; step < gpu->steps; ++step) {
-        BB_TRY(bb_device_upload(gpu->device, (double *)gpu->wide + step * gpu->stride,
-                                inputs + step * cells, (size_t)cells * sizeof *inputs));
+    BB_TRY(bb_transfer_upload(gpu->transfer, gpu->narrow, gpu->narrowed,
+                              (size_t)(gpu->steps * gpu->stride) * sizeof *gpu->narrowed));
+    for (bb_index i = 0; i < pieces; ++i) {
+        BB_TRY(bb_transfer_upload(gpu->transfer, (double *)gpu->wide + i * gpu->stride,
+                                  inputs + i * cells, bytes));
     }
-    BB_TRY(bb_device_wait(gpu->device));
     gpu->inputs = inputs;
 done:
-    BB_RELEASE(&work.narrow);
     return status;
 }
 

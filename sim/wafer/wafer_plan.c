@@ -8,6 +8,7 @@
 #include "sim/wafer/wafer_experiment.h"
 #include "sim/wafer/wafer_rows.h"
 #include "sim/wafer/wafer_work.h"
+#include "solvers/operator/device_coding.h"
 
 #include <math.h>
 
@@ -152,3 +153,202 @@ done:
 }
 
 const bb_part bb_wafer_sizes_part = {.name = "sizes", .plan_lines = plan_sizes};
+
+bb_status bb_wafer_extent_list(const bb_wafer_study *study, bb_wafer_extent *out)
+{
+    bb_status status = BB_OK;
+    const bb_product_pipeline *asked = study->pipelines.items;
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    bb_index count = 0;
+    double stage_passes = 0.0;
+    out->tried = *study;
+    out->passes = 1.0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        count += 1 + bb_storage_search_list(&asked[p], study->common.device, ladders);
+    }
+    BB_TRY(BB_ALLOCATE(count, &out->pipelines));
+    count = 0;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_index searched = bb_storage_search_list(&asked[p], study->common.device, ladders);
+        const bool stages = bb_product_pipeline_searches_stages(&asked[p]);
+        if (searched == 0) {
+            out->pipelines[count++] = asked[p];
+        }
+        stage_passes = stages ? BB_STAGE_SEARCH_TRIALS + 1.0 : stage_passes; // and of what is found
+        out->held_draws +=
+            stages || bb_product_pipeline_narrows(&asked[p]) ? BB_CHAIN_STAGES + 1.0 : 0.0;
+        out->searches = out->searches || searched > 0;
+        out->held_draws += (double)(asked[p].draws * (1 + searched));
+        for (bb_index i = 0; i < searched; ++i) {
+            const int trials = bb_storage_ladder_trials(&ladders[i]);
+            bb_product_pipeline *candidate = &out->pipelines[count++];
+            *candidate = asked[p];
+            candidate->storage = bb_storage_ladder_widest(&ladders[i]);
+            candidate->draws *= trials;
+            out->passes = fmax(out->passes, (double)trials);
+        }
+    }
+    out->passes += stage_passes;
+    out->tried.pipelines = (bb_list){out->pipelines, count};
+done:
+    return status;
+}
+
+static bb_status list_search(const bb_wafer_study *study, const bb_product_pipeline *pipeline,
+                             double values, bb_plan *plan)
+{
+    bb_storage_ladder ladders[BB_STORAGE_SEARCH_LADDERS];
+    const bb_index count = bb_storage_search_list(pipeline, study->common.device, ladders);
+    const bb_index stages = pipeline->search.stages.count;
+    int trials = BB_STAGE_SEARCH_TRIALS * (int)stages;
+    int most = 0;
+    double bytes = 0.0;
+    for (bb_index i = 0; i < count; ++i) {
+        const bb_codec_config last = bb_storage_ladder_widest(&ladders[i]);
+        const int those = bb_storage_ladder_trials(&ladders[i]);
+        trials += those;
+        most = those > most ? those : most;
+        bytes = fmax(bytes, bb_codec_bytes_per_value(&last));
+    }
+    most += stages > 0 ? BB_STAGE_SEARCH_TRIALS + 1 : 0; // the last of each stage alone
+    return bb_plan_add(plan, pipeline->name,
+                       "max_loss %g nm, up to %d trials along %td ladders in %d passes, operator "
+                       "at most %.1f MB",
+                       pipeline->max_loss, trials, count + stages, most, 1e-6 * bytes * values);
+}
+
+// Whether a plan has rows made on a GPU (wafer_pass.c).
+static bool has_rows_there(const bb_wafer_study *study)
+{
+    const bb_wafer_config physics = bb_wafer_study_physics(study);
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const bb_product_pipeline *reference =
+        &pipelines[bb_product_pipelines_reference(&study->pipelines)];
+    return bb_device_rows_planned(&physics) && bb_device_coding_available(&reference->storage) &&
+           bb_product_pipeline_device(reference, study->common.device) == BB_DEVICE_CUDA;
+}
+
+static bb_status plan_product(const void *all, const void *extent, bb_plan *plan)
+{
+    bb_status status = BB_OK;
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *span = extent;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const double values = span->matrices * span->cells * span->points;
+    char codec[64];
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const bb_codec_config *storage = &pipelines[p].storage;
+        if (bb_product_pipeline_searches(&pipelines[p])) {
+            BB_TRY(list_search(study, &pipelines[p], values, plan));
+            continue;
+        }
+        bb_codec_describe(storage, codec, sizeof codec);
+        BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s, operator %s%.1f MB", codec,
+                           isnan(bb_codec_bits_per_value(storage)) ? "at most " : "",
+                           1e-6 * bb_codec_bytes_per_value(storage) * values));
+    }
+    plan->gpus = bb_product_coding_gpus(&span->tried.pipelines, study->common.device);
+    if (plan->gpus > 0 && has_rows_there(study)) {
+        plan->gpus = study->response.gpus;
+    }
+done:
+    return status;
+}
+
+static bool is_coded_there(const bb_wafer_study *study, const bb_product_pipeline *pipeline)
+{
+    return has_rows_there(study) && bb_device_coding_available(&pipeline->storage) &&
+           bb_product_pipeline_device(pipeline, study->common.device) == BB_DEVICE_CUDA;
+}
+
+// A draw of a field and axis that is coded, multiplied and scored from rows on a GPU.
+static bb_need need_there(const bb_wafer_study *study, const bb_wafer_extent *span,
+                          const bb_product_pipeline *pipeline)
+{
+    static const double coded_per_second = 5.0e10; // values
+    static const double bytes_per_second = 2.5e12; // of products
+    static const double scored_per_second = 3.0e6; // displacements, by one core
+    const double windows = span->scored_wafers * (double)study->scan.light_steps;
+    bb_need need = bb_need_together(
+        bb_coded_operator_need(&pipeline->storage, span->points, span->cells, BB_DEVICE_CUDA),
+        bb_device_coding_need(&pipeline->storage, span->points, span->cells));
+    need.seconds =
+        span->points * span->cells / coded_per_second +
+        windows * span->window *
+            (span->cells * bb_codec_bytes_per_value(&pipeline->storage) / bytes_per_second +
+             1.0 / scored_per_second);
+    return need;
+}
+
+// A draw that is coded on the host: `exact` is the matrix in fp64 that it is coded from.
+static bb_need need_here(const bb_wafer_study *study, const bb_wafer_extent *span,
+                         const bb_product_pipeline *pipeline, const bb_need *exact, double batch)
+{
+    const double windows = span->scored_wafers * (double)study->scan.light_steps;
+    const bb_need window =
+        bb_coded_operator_apply_need(&pipeline->storage, span->window, span->cells, span->threads);
+    bb_need work =
+        bb_product_coding_need(pipeline, study->common.device, &span->layout, batch, span->threads);
+    work = bb_need_together(work, bb_need_repeated(window, windows));
+    return exact == NULL ? work : bb_need_together(*exact, work);
+}
+
+// Rows of a field and axis on a GPU.
+static bb_need need_rows_there(const bb_wafer_study *study, const bb_wafer_extent *span)
+{
+    static const double entries_per_second = 2.0e9; // of the coupled plate, others are faster
+    bb_need need = bb_wafer_gpu_need(study, span->nodes, span->points, span->cells, span->window);
+    need.seconds = span->matrices * span->passes * span->points * span->cells / entries_per_second;
+    if (bb_wafer_chain_part.wanted(study)) { // whose products of exact rows take the reference's
+        const bb_product_pipeline *pipelines = study->pipelines.items;
+        const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+        need = bb_need_together(need,
+                                bb_coded_operator_need(&pipelines[reference].storage, span->points,
+                                                       span->cells, BB_DEVICE_CUDA));
+    }
+    return need;
+}
+
+// A matrix in the reference's fp64, made of rows that come in batches, and one candidate beside it
+// at a time; each is applied to the inputs of its field on every scored wafer. The generator of the
+// rows keeps its workspaces for the next.
+static bb_status need_product(const void *all, const void *extent, bb_need *out)
+{
+    const bb_wafer_study *study = all;
+    const bb_wafer_extent *span = extent;
+    const bb_product_pipeline *pipelines = study->pipelines.items;
+    const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
+    const double batch =
+        study->response.generator == (int)BB_GENERATOR_KERNEL ? 1.0 : (double)BB_GRID_BATCH;
+    const bb_need exact = bb_coded_matrix_held(&pipelines[reference].storage, &span->layout);
+    bb_need need = {0};
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        const double draws = (double)pipelines[p].draws;
+        const bool beside = p != reference || pipelines[p].draws > 1;
+        const bb_need work = is_coded_there(study, &pipelines[p])
+                                 ? need_there(study, span, &pipelines[p])
+                                 : need_here(study, span, &pipelines[p], beside ? &exact : NULL,
+                                             p == reference ? batch : 1.0);
+        const double times = p == reference ? draws - 1.0 + span->passes : draws;
+        need = bb_need_in_turn(need, bb_need_repeated(work, span->matrices * times));
+    }
+    const bb_need rows = has_rows_there(study)
+                             ? need_rows_there(study, span)
+                             : bb_need_repeated(span->rows, span->scored * span->passes);
+    *out = bb_need_together(rows, need);
+    return BB_OK;
+}
+
+static bb_status check_product(const void *all, const bb_config *config, bb_problems *problems)
+{
+    const bb_wafer_study *study = all;
+    return bb_product_pipelines_check(&study->pipelines, study->common.device, config, problems);
+}
+
+// Pipelines: their storages and products.
+const bb_part bb_wafer_product_part = {
+    .name = "product",
+    .check = check_product,
+    .need = need_product,
+    .plan_lines = plan_product,
+};

@@ -321,16 +321,21 @@ done:
     return status;
 }
 
+bool bb_narrow_rows_are_computed(const bb_wafer_problem *problem, const bb_stage_formats *formats)
+{
+    const bool own =
+        problem->membrane != NULL || problem->plate != NULL || problem->response != NULL;
+    return own && bb_stage_formats_arithmetic(BB_CHAIN_ROWS, formats) != BB_FORMAT_FP64;
+}
+
 bb_status bb_narrow_rows_open(const bb_wafer_problem *problem, const bb_stage_formats *formats,
                               bb_index index, int axis, const bb_coded_matrix *exact,
                               bb_narrow_problems *problems, bb_narrow_rows *out)
 {
     bb_status status = BB_OK;
     const bb_format arithmetic = bb_stage_formats_arithmetic(BB_CHAIN_ROWS, formats);
-    const bool computed =
-        problem->membrane != NULL || problem->plate != NULL || problem->response != NULL;
-    *out = (bb_narrow_rows){.source = {.rows = bb_coded_matrix_rows(exact),
-                                       .columns = bb_coded_matrix_columns(exact),
+    *out = (bb_narrow_rows){.source = {.rows = problem->slit.field_points,
+                                       .columns = problem->input_count,
                                        .name = "narrow rows",
                                        .unit = "m/K",
                                        .fill = fill_narrow,
@@ -338,7 +343,7 @@ bb_status bb_narrow_rows_open(const bb_wafer_problem *problem, const bb_stage_fo
                             .batch = 1,
                             .exact = exact,
                             .storage = (bb_format)formats->storage};
-    if (arithmetic == BB_FORMAT_FP64 || !computed) {
+    if (!bb_narrow_rows_are_computed(problem, formats)) {
         goto done;
     }
     bb_wafer_problem **narrow = &problems->items[arithmetic];

@@ -36,9 +36,12 @@ typedef struct bb_narrow_rows {
     bb_format storage;
 } bb_narrow_rows;
 
-/// `exact` are the rows in fp64. fp16 is scaled by a power of two a row. Rows of
-/// generator file are stored, not computed. Errors: those of bb_wafer_problem_narrow and
-/// bb_wafer_problem_rows.
+/// Whether rows of a stage are computed in its arithmetic, else they are those in fp64, stored.
+bool bb_narrow_rows_are_computed(const bb_wafer_problem *problem, const bb_stage_formats *formats);
+
+/// `exact` are the rows in fp64; NULL where rows are computed. fp16 is scaled by a power of two a
+/// row. Rows of generator file are stored, not computed. Errors: those of bb_wafer_problem_narrow
+/// and bb_wafer_problem_rows.
 BB_CHECKED bb_status bb_narrow_rows_open(const bb_wafer_problem *problem,
                                          const bb_stage_formats *formats, bb_index index, int axis,
                                          const bb_coded_matrix *exact, bb_narrow_problems *problems,

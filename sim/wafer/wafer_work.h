@@ -5,6 +5,7 @@
 #ifndef BB_SIM_WAFER_WAFER_WORK_H
 #define BB_SIM_WAFER_WAFER_WORK_H
 
+#include "core/device/transfer.h"
 #include "physics/wafer/device_rows.h"
 #include "precision/row_certificate.h"
 #include "sim/pipelines/evaluation.h"
@@ -33,18 +34,20 @@ typedef struct bb_certificate_tally {
 /// Adds what another tally counted.
 void bb_certificate_tally_merge(bb_certificate_tally *tally, const bb_certificate_tally *more);
 
-/// Row norms of the matrices at work and what the rows meet; borrowed.
+/// Row norms of the matrices at work, what the rows meet, and what came of it; borrowed.
 typedef struct bb_wafer_certificate {
     const bb_product_pipeline *pipeline, *reference;
     const bb_row_certificate *rows, *reference_rows; ///< [field points]
-    const bb_vector_norms *inputs;                   ///< [light steps] of the field
+    const bb_vector_norms *inputs;                   ///< [steps] of the field
     bb_index columns;
+    bb_index steps, points;           ///< light steps, points of a window
+    const bb_index *first_row;        ///< [steps] of the window
+    const double *windows, *expected; ///< [steps][points] of the pipeline, of the reference
 } bb_wafer_certificate;
 
-/// Holds one light step's window against the reference's: both [points], from `row` of the field.
-void bb_wafer_certificate_check(const bb_wafer_certificate *certificate, bb_index step,
-                                bb_index row, bb_index points, const double *window,
-                                const double *expected, bb_certificate_tally *tally);
+/// Compares the windows of all light steps with their bounds, into the tally. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_wafer_certificate_check(const bb_wafer_certificate *certificate,
+                                                bb_certificate_tally *tally);
 
 /// Displacements of a wafer by axis (bb_axis): NULL for axes that the study leaves out. The
 /// BB_WAFER_PLACED arrays of an axis stand one behind the other, the mean first, which owns them.
@@ -182,6 +185,8 @@ typedef struct bb_wafer_gpu {
     void *values;           ///< [field_points][input_count]
     void *wide, *narrow;    ///< [light_steps][stride] inputs in fp64 and in fp32
     void *windows;          ///< [light_steps][window_points]
+    float *narrowed;        ///< [light_steps][stride] the inputs in fp32 on the host
+    bb_transfer *transfer;  ///< of inputs
     bb_index stride;        ///< of inputs
     bb_index steps, points; ///< light_steps, window_points
     const double *inputs;   ///< address on the host of the inputs above; NULL: none

@@ -400,12 +400,20 @@ done:
     return status;
 }
 
+// Words of `blocks` blocks at most: a word a value, a map and codes.
+static double words_at_most(double rows, double columns, double blocks)
+{
+    const double groups = rows * columns / BB_TRANSFORM_GROUP + blocks;
+    return rows * columns + groups * (1.0 / 32.0 + 1.0 / 8.0) + 2.0 * blocks;
+}
+
 // Blocks have at least so many values; strips are rounded up.
 bb_need bb_transform_encoder_need(double rows, double columns)
 {
     static const double least_cells = 8.0;
-    const double words = words_at_first(rows, columns) * sizeof(uint32_t);
     const double blocks = rows * columns / least_cells / 16.0;
+    const double words = fmax(words_at_first(rows, columns), words_at_most(rows, columns, blocks)) *
+                         sizeof(uint32_t);
     return (bb_need){.host_bytes = 2.0 * words + blocks * sizeof(bb_transform_record) +
                                    rows * sizeof(bb_stream_errors),
                      .device_bytes = words + blocks * sizeof(bb_transform_record) +

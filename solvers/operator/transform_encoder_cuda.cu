@@ -38,19 +38,39 @@ struct block_shape {
     }
 
     // Row of the matrix that row i of the block is.
-    __device__ bb_index row_of(const bb_transform_encoding &task, uint32_t i) const
+    __device__ uint32_t row_of(const bb_transform_encoding &task, uint32_t i) const
     {
-        return (static_cast<bb_index>(first[0]) + i / size[1]) * task.extent[1] + first[1] +
-               i % size[1];
+        return (first[0] + i / size[1]) * task.extent[1] + first[1] + i % size[1];
     }
 
-    __device__ const double *line_of(const bb_transform_encoding &task, bb_index row,
-                                     uint32_t line) const
+    // Columns of the matrix before the block's first.
+    __device__ bb_index column(const bb_transform_encoding &task) const
     {
-        return task.source.values + row * task.source.columns +
-               static_cast<bb_index>(first[2] + line) * task.extent[3] + first[3];
+        return static_cast<bb_index>(first[2]) * task.extent[3] + first[3];
     }
 };
+
+// Rows of the matrix of a strip, and their factors.
+struct strip_rows {
+    double factor[BB_TRANSFORM_ROWS];
+    uint32_t row[BB_TRANSFORM_ROWS];
+
+    __device__ void take(const bb_transform_encoding &task, const block_shape &block)
+    {
+        for (uint32_t i = threadIdx.x; i < block.rows; i += threads) {
+            row[i] = block.row_of(task, i);
+            factor[i] = task.source.factors != nullptr ? task.source.factors[row[i]] : 1.0;
+        }
+        __syncthreads();
+    }
+
+    __device__ const double *values(const bb_transform_encoding &task, uint32_t i) const
+    {
+        return task.source.values + static_cast<bb_index>(row[i]) * task.source.columns;
+    }
+};
+
+constexpr int together = 5; // values that a thread reads before it waits for one
 
 // Two of a basis, read again for every line: kept for all of them they would fill the registers.
 __device__ __forceinline__ double2 read_pair(const double2 *source)
@@ -71,7 +91,7 @@ __device__ __forceinline__ void transform_line(const double *m, double *values, 
     for (int j = 0; j < n; ++j) {
         in[j] = values[j * stride];
     }
-#pragma unroll 1
+#pragma unroll 2
     for (int k = 0; k < n; ++k) {
         double sum = 0.0;
 #pragma unroll
@@ -146,8 +166,9 @@ __device__ __noinline__ void transform_axis(const double *m, uint32_t n, uint32_
 }
 
 // One axis of a block.
-__device__ void transform(const bb_transform_encoding &task, const block_shape &block, int axis,
-                          bool back, double *values, double *room)
+template <int axis, bool back>
+__device__ __forceinline__ void transform(const bb_transform_encoding &task,
+                                          const block_shape &block, double *values, double *room)
 {
     const uint32_t *size = block.size;
     const double *m = task.bases + task.basis[axis][block.kind >> axis & 1u][back];
@@ -162,25 +183,53 @@ __device__ void transform(const bb_transform_encoding &task, const block_shape &
 
 // Values of a block times the factors of their rows; returns how many of this thread's are not
 // finite.
-__device__ unsigned gather(const bb_transform_encoding &task, const block_shape &block,
-                           double *values)
+__device__ __forceinline__ unsigned gather(const bb_transform_encoding &task,
+                                           const block_shape &block, const strip_rows &rows,
+                                           double *values)
 {
+    const uint32_t width = block.size[3];
+    const uint32_t depth = block.size[2];
+    const uint32_t pairs = block.rows * depth;
+    const double *source = task.source.values + block.column(task);
     uint32_t across = 1; // threads of a line, a power of two
-    while (across < block.pitch && across < lanes) {
+    while (across < width && across < lanes) {
         across *= 2;
     }
+    const uint32_t stride = threads / across;
     unsigned bad = 0;
-    for (uint32_t pair = threadIdx.x / across; pair < block.rows * block.size[2];
-         pair += threads / across) {
-        const bb_index row = block.row_of(task, pair / block.size[2]);
-        const double *source = block.line_of(task, row, pair % block.size[2]);
-        for (uint32_t c = threadIdx.x % across; c < block.pitch; c += across) {
-            double value = c < block.size[3] ? __ldcg(source + c) : 0.0;
-            if (task.source.factors != nullptr) {
-                value = times(task.source.factors[row], value);
+    for (uint32_t pair = threadIdx.x; block.pitch > width && pair < pairs; pair += threads) {
+        values[pair * block.pitch + width] = 0.0;
+    }
+    for (uint32_t c = threadIdx.x % across; c < width; c += across) {
+        uint32_t row = threadIdx.x / across / depth;
+        uint32_t line = threadIdx.x / across % depth;
+        for (uint32_t pair = threadIdx.x / across; pair < pairs; pair += together * stride) {
+            double value[together];
+            double factor[together];
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                if (pair + i * stride < pairs) {
+                    value[i] =
+                        __ldcg(source + static_cast<bb_index>(rows.row[row]) * task.source.columns +
+                               static_cast<bb_index>(line) * task.extent[3] + c);
+                    factor[i] = rows.factor[row];
+                }
+                row += stride / depth;
+                line += stride % depth;
+                if (line >= depth) {
+                    line -= depth;
+                    ++row;
+                }
             }
-            values[pair * block.pitch + c] = value;
-            bad += !isfinite(value);
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                if (pair + i * stride < pairs) {
+                    const double scaled =
+                        task.source.factors != nullptr ? times(factor[i], value[i]) : value[i];
+                    values[(pair + i * stride) * block.pitch + c] = scaled;
+                    bad += !isfinite(scaled);
+                }
+            }
         }
     }
     return bad;
@@ -358,23 +407,43 @@ struct row_share {
     }
 };
 
-// Adds the errors of this thread's share of its row.
-__device__ void compare(const bb_transform_encoding &task, const block_shape &block,
-                        const row_share &share, bool poisoned, const double *values, double unit,
-                        encoder::lane_errors &errors)
+// Adds the errors of this thread's share of its row, line by line.
+__device__ __forceinline__ void compare(const bb_transform_encoding &task, const block_shape &block,
+                                        const strip_rows &rows, const row_share &share,
+                                        bool poisoned, const double *values, double unit,
+                                        encoder::lane_errors &errors)
 {
-    if (share.row >= block.rows) {
+    const uint32_t width = block.size[3];
+    if (share.row >= block.rows || share.part >= width) {
         return;
     }
-    const bb_index row = block.row_of(task, share.row);
-    const double factor = task.source.factors != nullptr ? task.source.factors[row] : 1.0;
-    for (uint32_t line = 0; line < block.size[2]; ++line) {
-        const double *exact = block.line_of(task, row, line);
-        const double *decoded = values + (share.row * block.size[2] + line) * block.pitch;
-        for (uint32_t c = share.part; c < block.size[3]; c += share.parts) {
-            double stored = poisoned ? static_cast<double>(NAN) : decoded[c] * task.step;
-            stored = task.source.factors != nullptr ? stored / factor : stored;
-            errors.add(__ldcg(exact + c), stored, unit);
+    const double factor = rows.factor[share.row];
+    const double *source = rows.values(task, share.row) + block.column(task);
+    const double *decoded = values + share.row * block.size[2] * block.pitch;
+    uint32_t c = share.part;
+    for (uint32_t line = 0; line < block.size[2];) {
+        double exact[together];
+        double stored[together];
+        int count = 0;
+#pragma unroll
+        for (int i = 0; i < together; ++i) {
+            if (line < block.size[2]) {
+                exact[i] = __ldcg(source + static_cast<bb_index>(line) * task.extent[3] + c);
+                stored[i] = decoded[line * block.pitch + c] * task.step;
+                ++count;
+                c += share.parts;
+                if (c >= width) {
+                    c = share.part;
+                    ++line;
+                }
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < together; ++i) {
+            if (i < count) {
+                const double value = poisoned ? static_cast<double>(NAN) : stored[i];
+                errors.add(exact[i], task.source.factors != nullptr ? value / factor : value, unit);
+            }
         }
     }
 }
@@ -458,20 +527,25 @@ __device__ double path_squares(const bb_transform_encoding &task, const block_sh
     const double *columns = task.bases + task.basis[1][block.kind >> 1 & 1u][0];
     const uint32_t line_pitch = (size[0] + 7) / 8 * 8;
     const uint32_t column_pitch = (size[1] + 7) / 8 * 8;
+    const uint32_t line_of = share.row / size[1]; // of this thread's row
+    const uint32_t column_of = share.row % size[1];
     double squares = 0.0;
     for (uint32_t first = share.part; share.row < block.rows && first < cells;
          first += path_cells * share.parts) {
         double sizes[path_cells] = {};
-        for (uint32_t k = 0; k < block.rows; ++k) {
-            if (known.present[k] == 0) {
-                continue;
-            }
-            const double basis = fabs(lines[k / size[1] * line_pitch + share.row / size[1]] *
-                                      columns[k % size[1] * column_pitch + share.row % size[1]]);
+        uint32_t k = 0; // of the rows' frequencies
+        for (uint32_t line = 0; line < size[0]; ++line) {
+            for (uint32_t column = 0; column < size[1]; ++column, ++k) {
+                if (known.present[k] == 0) {
+                    continue;
+                }
+                const double basis = fabs(lines[line * line_pitch + line_of] *
+                                          columns[column * column_pitch + column_of]);
 #pragma unroll
-            for (int c = 0; c < path_cells; ++c) {
-                const uint32_t cell = first + c * share.parts;
-                sizes[c] += cell < cells ? basis * fabs(values[k * cells + cell]) : 0.0;
+                for (int c = 0; c < path_cells; ++c) {
+                    const uint32_t cell = first + c * share.parts;
+                    sizes[c] += cell < cells ? basis * fabs(values[k * cells + cell]) : 0.0;
+                }
             }
         }
 #pragma unroll
@@ -499,6 +573,7 @@ __device__ void add_path(const bb_transform_encoding &task, const block_shape &b
 struct strip_work {
     packer *words;
     spectrum *known;
+    const strip_rows *rows;
     bb_transform_path path;
     bool again; // once more for the errors alone
 };
@@ -510,13 +585,13 @@ __device__ void code_block(const bb_transform_encoding &task, const block_shape 
 {
     double *room = values + task.padded;
     __syncthreads(); // the block before has been read
-    unsigned bad = gather(task, block, values);
+    unsigned bad = gather(task, block, *work.rows, values);
     poisoned = __syncthreads_or(bad != 0) != 0;
     if (!poisoned) {
-        transform(task, block, BB_TRANSFORM_LINES, false, values, room);
-        transform(task, block, BB_TRANSFORM_COLUMNS, false, values, room);
-        transform(task, block, BB_TRANSFORM_ROW_LINES, false, values, room);
-        transform(task, block, BB_TRANSFORM_ROW_COLUMNS, false, values, room);
+        transform<BB_TRANSFORM_LINES, false>(task, block, values, room);
+        transform<BB_TRANSFORM_COLUMNS, false>(task, block, values, room);
+        transform<BB_TRANSFORM_ROW_LINES, false>(task, block, values, room);
+        transform<BB_TRANSFORM_ROW_COLUMNS, false>(task, block, values, room);
         bad = quantise(task, block, values);
         poisoned = __syncthreads_or(bad != 0) != 0;
     }
@@ -540,10 +615,10 @@ __device__ void code_block(const bb_transform_encoding &task, const block_shape 
         __syncthreads();
     }
     // The order of the host's decoder.
-    transform(task, block, BB_TRANSFORM_ROW_COLUMNS, true, values, room);
-    transform(task, block, BB_TRANSFORM_LINES, true, values, room);
-    transform(task, block, BB_TRANSFORM_COLUMNS, true, values, room);
-    transform(task, block, BB_TRANSFORM_ROW_LINES, true, values, room);
+    transform<BB_TRANSFORM_ROW_COLUMNS, true>(task, block, values, room);
+    transform<BB_TRANSFORM_LINES, true>(task, block, values, room);
+    transform<BB_TRANSFORM_COLUMNS, true>(task, block, values, room);
+    transform<BB_TRANSFORM_ROW_LINES, true>(task, block, values, room);
 }
 
 __device__ double over_parts(double value, uint32_t parts)
@@ -587,6 +662,7 @@ __global__ void __launch_bounds__(threads, 4)
     extern __shared__ double values[];
     __shared__ packer words;
     __shared__ spectrum known;
+    __shared__ strip_rows own;
     const uint32_t strip = blockIdx.x % task.strips;
     const uint32_t group = blockIdx.x / task.strips;
     const uint32_t across = group % task.count[1];
@@ -600,7 +676,8 @@ __global__ void __launch_bounds__(threads, 4)
     double cells = 0.0;
     int exponent = 0;
     bool more = true;
-    strip_work work = {&words, &known, {0.0, 0.0, 0.0}, false};
+    strip_work work = {&words, &known, &own, {0.0, 0.0, 0.0}, false};
+    own.take(task, rows);
     known.start();
     // Twice where sums of some row need a unit of their own, as bb_error_norms_add has them.
     while (more) {
@@ -612,7 +689,7 @@ __global__ void __launch_bounds__(threads, 4)
             bool poisoned = false;
             code_block(task, block, static_cast<size_t>(group) * blocks + m, share, values, work,
                        poisoned);
-            compare(task, block, share, poisoned, values, scalbn(1.0, -exponent), errors);
+            compare(task, block, own, share, poisoned, values, scalbn(1.0, -exponent), errors);
             cells += static_cast<double>(block.cells);
             if (!work.again && task.paths != nullptr &&
                 (m + 1 == end || (m + 1) % task.count[3] == 0)) {
@@ -632,7 +709,7 @@ __global__ void __launch_bounds__(threads, 4)
     if (share.row < rows.rows && share.part == 0) {
         out.norms.exponent = exponent;
         out.norms.count = cells;
-        const bb_index at = rows.row_of(task, share.row) * task.strips + strip;
+        const bb_index at = static_cast<bb_index>(own.row[share.row]) * task.strips + strip;
         task.errors[at] = out;
         if (task.paths != nullptr) {
             task.paths[at] = work.path;

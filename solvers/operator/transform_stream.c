@@ -4,17 +4,9 @@
 #include "core/memory.h"
 #include "core/thread.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-enum {
-    LANES = BB_TRANSFORM_LANES,
-    DEPTH = 4, // chunks that a lane should take
-    CHUNK_WORDS = 4,
-    NARROW_LEAST = -32,
-    NARROW_MOST = 31,
-    WIDE_MOST = (1 << 21) - 1,
-};
+enum { LANES = BB_TRANSFORM_LANES, PART = BB_TRANSFORM_PART_PANELS };
 
 struct bb_transform_stream {
     bb_device *device;
@@ -27,251 +19,17 @@ struct bb_transform_stream {
     void *chunks, *slices, *lanes, *firsts, *basis, *parts; // on the device
 };
 
-typedef struct entry {
-    uint32_t row, cell;
-    int32_t quotient;
-} entry;
-
-// One frequency of a block of rows: its entries, narrow ones first, and who takes them.
-typedef struct frequency {
-    const entry *entries;
-    uint32_t narrow, others; // entries
-    bb_transform_lane lane;
-} frequency;
-
-// An array that grows.
-typedef struct list {
-    void *items;
-    bb_index count, capacity;
-    size_t item;
-} list;
-
-// Some panels of a band, on one thread.
-typedef struct builder {
-    const bb_coded_matrix *matrix;
-    const bb_transform_plan *plan;
-    const bb_transform_stream *stream;
-    list chunks, slices, lanes;
-    uint32_t *firsts;      // [PART + 1] slices of its panels, its own counted from 0
-    entry *found, *sorted; // of one block of rows and a panel
-} builder;
-
-// All of them in the order in which they lie.
+// Parts of a matrix in the order in which they lie.
 typedef struct building {
     bb_transform_stream *stream;
-    builder *parts; // [bands][parts of a band]
+    const bb_coded_matrix *matrix;
+    bb_transform_part *parts; // [bands][parts of a band]
     bb_index part_count;
 } building;
-
-enum { PART = 16 }; // panels of a part, at most
-
-static bb_status extend(list *names, bb_index count, void **out)
-{
-    bb_status status = BB_OK;
-    if (names->count + count > names->capacity) {
-        bb_index capacity = names->count + count + names->capacity / 2 + 64;
-        BB_TRY(bb_memory_resize(capacity, names->item, &names->items));
-        names->capacity = capacity;
-    }
-    *out = (unsigned char *)names->items + (size_t)names->count * names->item;
-    memset(*out, 0, (size_t)count * names->item);
-    names->count += count;
-done:
-    return status;
-}
 
 static bb_index fill_up(bb_index count, bb_index step)
 {
     return (count + step - 1) / step * step;
-}
-
-static bool is_narrow(int32_t quotient)
-{
-    return quotient >= NARROW_LEAST && quotient <= NARROW_MOST;
-}
-
-// Coefficients other than 0 of a block of rows and a panel; -1: one of its blocks is poisoned.
-static bb_index find(const builder *work, bb_index band, bb_index across, bb_index panel)
-{
-    const bb_transform_shape *shape = &work->stream->shape;
-    const bb_transform_plan *plan = work->plan;
-    bb_index blocks = plan->count[BB_TRANSFORM_LINES] * plan->count[BB_TRANSFORM_COLUMNS];
-    bb_index count = 0;
-    for (bb_index j = 0, m = panel; m < blocks; ++j, m += shape->panels) {
-        const bb_transform_block block = bb_transform_block_of(plan, band, across, m);
-        bb_transform_reader reader = bb_transform_read(
-            plan, bb_coded_matrix_transform_band(work->matrix, band), &block, across * blocks + m);
-        if (reader.poisoned) {
-            return -1;
-        }
-        while (bb_transform_next(&reader)) {
-            for (int i = 0; i < reader.count; ++i) {
-                if (reader.quotient[i] != 0) {
-                    work->found[count++] = (entry){
-                        reader.order[i].row, (uint32_t)j * shape->cells + reader.order[i].cell,
-                        reader.quotient[i]};
-                }
-            }
-        }
-    }
-    return count;
-}
-
-static int compare(const void *first, const void *second)
-{
-    const frequency *a = first;
-    const frequency *b = second;
-    int lanes = (int)b->lane.log_lanes - (int)a->lane.log_lanes;
-    int chunks = (int)(b->lane.narrow + b->lane.others) - (int)(a->lane.narrow + a->lane.others);
-    return lanes != 0 ? lanes : chunks != 0 ? chunks : (int)a->lane.row - (int)b->lane.row;
-}
-
-// Sorts what was found by frequency and width. More lanes first, so that lanes of a frequency start
-// at a multiple of their number.
-static bb_index sort(const builder *work, bb_index count, frequency *out)
-{
-    uint32_t first[2 * BB_TRANSFORM_ROWS + 1] = {0};
-    bool is_long[BB_TRANSFORM_ROWS] = {false};
-    bb_index rows = 0;
-    for (bb_index i = 0; i < count; ++i) {
-        const entry *record = &work->found[i];
-        ++first[2 * record->row + !is_narrow(record->quotient) + 1];
-        is_long[record->row] |= record->quotient > WIDE_MOST || record->quotient < -WIDE_MOST - 1;
-    }
-    for (int k = 0; k < 2 * BB_TRANSFORM_ROWS; ++k) {
-        first[k + 1] += first[k];
-    }
-    for (uint32_t row = 0; row < BB_TRANSFORM_ROWS; ++row) {
-        const uint32_t *source = first + (size_t)2 * row;
-        frequency *mode = &out[rows];
-        if (source[2] == source[0]) {
-            continue;
-        }
-        *mode = (frequency){work->sorted + source[0],
-                            source[1] - source[0],
-                            source[2] - source[1],
-                            {.row = row, .present = 1, .is_long = is_long[row]}};
-        uint32_t step = is_long[row] ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
-        mode->lane.narrow = (mode->narrow + BB_TRANSFORM_NARROW - 1) / BB_TRANSFORM_NARROW;
-        mode->lane.others = (mode->others + step - 1) / step;
-        uint32_t chunks = mode->lane.narrow + mode->lane.others;
-        while (mode->lane.log_lanes < 5 && chunks > (uint32_t)DEPTH << mode->lane.log_lanes) {
-            ++mode->lane.log_lanes;
-        }
-        ++rows;
-    }
-    for (bb_index i = 0; i < count; ++i) {
-        const entry *record = &work->found[i];
-        work->sorted[first[2 * record->row + !is_narrow(record->quotient)]++] = *record;
-    }
-    qsort(out, (size_t)rows, sizeof *out, compare);
-    return rows;
-}
-
-// Chunk `number` of a frequency.
-static void write_chunk(const frequency *mode, uint32_t number, uint32_t out[CHUNK_WORDS])
-{
-    if (number < mode->lane.narrow) {
-        uint32_t first = number * BB_TRANSFORM_NARROW;
-        for (uint32_t i = first; i < mode->narrow && i < first + BB_TRANSFORM_NARROW; ++i) {
-            uint32_t word =
-                mode->entries[i].cell |
-                ((uint32_t)mode->entries[i].quotient << BB_TRANSFORM_CELL_BITS & 0xffffU);
-            out[(i - first) / 2] |= word << 16 * (i % 2);
-        }
-        return;
-    }
-    uint32_t step = mode->lane.is_long ? BB_TRANSFORM_LONG : BB_TRANSFORM_WIDER;
-    uint32_t first = (number - mode->lane.narrow) * step;
-    for (uint32_t i = first; i < mode->others && i < first + step; ++i) {
-        const entry *record = &mode->entries[mode->narrow + i];
-        if (mode->lane.is_long) {
-            out[2 * (i - first)] = record->cell;
-            out[2 * (i - first) + 1] = (uint32_t)record->quotient;
-        } else {
-            out[i - first] = record->cell | (uint32_t)record->quotient << BB_TRANSFORM_CELL_BITS;
-        }
-    }
-}
-
-// One slice: the lanes of `count` frequencies, and their chunks as a warp reads them.
-static bb_status add_slice(builder *work, uint32_t group, const frequency *mode, bb_index count)
-{
-    bb_status status = BB_OK;
-    const frequency *takes[LANES] = {NULL};
-    bb_transform_slice *slice = NULL;
-    uint32_t *lanes = NULL;
-    uint32_t *chunk = NULL;
-    bool any = true;
-    BB_TRY(extend(&work->slices, 1, (void **)&slice));
-    BB_TRY(extend(&work->lanes, LANES, (void **)&lanes));
-    *slice = (bb_transform_slice){(uint32_t)work->chunks.count, group};
-    for (bb_index k = 0, lane = 0; k < count; ++k) {
-        for (bb_index end = lane + ((bb_index)1 << mode[k].lane.log_lanes); lane < end; ++lane) {
-            takes[lane] = &mode[k];
-            lanes[lane] = bb_transform_lane_word(&mode[k].lane);
-        }
-    }
-    for (uint32_t step = 0; any; ++step) {
-        any = false;
-        for (uint32_t lane = 0; lane < LANES && takes[lane] != NULL; ++lane) {
-            const bb_transform_lane *how = &takes[lane]->lane;
-            uint32_t number = bb_transform_lane_chunk(how, lane, step);
-            if (number < how->narrow + how->others) {
-                any = true;
-                BB_TRY(extend(&work->chunks, 1, (void **)&chunk));
-                write_chunk(takes[lane], number, chunk);
-            }
-        }
-    }
-done:
-    return status;
-}
-
-// Slices of a block of rows and a panel.
-static bb_status add_group(builder *work, bb_index band, bb_index across, bb_index panel)
-{
-    bb_status status = BB_OK;
-    uint32_t group = (uint32_t)(band * work->stream->shape.count[1] + across);
-    frequency mode[BB_TRANSFORM_ROWS];
-    bb_index count = find(work, band, across, panel);
-    if (count < 0) {
-        mode[0] = (frequency){.lane = {.present = 1, .poisoned = 1}};
-        BB_TRY(add_slice(work, group, mode, 1));
-        goto done;
-    }
-    bb_index rows = sort(work, count, mode);
-    for (bb_index first = 0, past = 0; first < rows; first = past) {
-        for (uint32_t lanes = 0; past < rows && lanes < LANES; ++past) {
-            lanes += 1U << mode[past].lane.log_lanes;
-        }
-        BB_TRY(add_slice(work, group, mode + first, past - first));
-    }
-done:
-    return status;
-}
-
-static bb_status build_part(void *context, bb_index index)
-{
-    bb_status status = BB_OK;
-    const building *all = context;
-    builder *work = &all->parts[index];
-    const bb_transform_shape *shape = &all->stream->shape;
-    const bb_index limit = (bb_index)shape->panel_blocks * shape->cells * shape->block_rows;
-    const bb_index begin = index % all->part_count * PART;
-    BB_TRY(BB_ALLOCATE(limit, &work->found));
-    BB_TRY(BB_ALLOCATE(limit, &work->sorted));
-    BB_TRY(BB_ZEROED(PART + 1, &work->firsts));
-    for (bb_index panel = begin; panel < begin + PART; ++panel) {
-        for (bb_index across = 0; panel < shape->panels && across < shape->count[1]; ++across) {
-            BB_TRY(add_group(work, index / all->part_count, across, panel));
-        }
-        work->firsts[panel - begin + 1] = (uint32_t)work->slices.count;
-    }
-done:
-    BB_RELEASE(&work->found);
-    BB_RELEASE(&work->sorted);
-    return status;
 }
 
 static bb_status copy(bb_transform_stream *stream, const void *source, size_t bytes, void **target)
@@ -325,7 +83,7 @@ done:
 static bb_status shift_part(const building *all, bb_index index, bb_index chunks, bb_index slices)
 {
     bb_status status = BB_OK;
-    const builder *part = &all->parts[index];
+    const bb_transform_part *part = &all->parts[index];
     const bb_index panels = all->stream->shape.panels;
     const bb_index begin = index % all->part_count * PART;
     uint32_t *firsts = all->stream->panel_slices + index / all->part_count * (panels + 1) + begin;
@@ -344,26 +102,48 @@ done:
     return status;
 }
 
-// Copies a list of all parts; `list_of` is where a part has it.
-static bb_status copy_lists(const building *all, size_t list_of, bb_index count, void **target)
+// A list of all parts on its way to the device; `list_of` is where a part has it.
+typedef struct packing {
+    const building *all;
+    size_t list_of;
+    unsigned char *items;
+    size_t *begin; // [parts] bytes before a part's
+} packing;
+
+static const bb_transform_list *list_at(const packing *work, bb_index part)
+{
+    return (const bb_transform_list *)(const void *)((const char *)&work->all->parts[part] +
+                                                     work->list_of);
+}
+
+static bb_status pack_part(void *context, bb_index part)
+{
+    const packing *work = context;
+    const bb_transform_list *items = list_at(work, part);
+    if (items->count > 0) {
+        memcpy(work->items + work->begin[part], items->items, (size_t)items->count * items->item);
+    }
+    return BB_OK;
+}
+
+static bb_status copy_lists(const building *all, size_t list_of, void **target)
 {
     bb_status status = BB_OK;
-    bb_transform_stream *stream = all->stream;
-    const bb_index parts = all->part_count * stream->shape.count[0];
-    const size_t item = ((const list *)(const void *)((const char *)all->parts + list_of))->item;
-    unsigned char *cursor = NULL;
-    BB_TRY(bb_device_allocate(stream->device, (size_t)count * item + 16, target)); // never empty
-    cursor = *target;
+    const bb_index parts = all->part_count * all->stream->shape.count[0];
+    size_t bytes = 0;
+    packing work = {.all = all, .list_of = list_of};
+    BB_TRY(BB_ALLOCATE(parts, &work.begin));
     for (bb_index i = 0; i < parts; ++i) {
-        const list *items = (const list *)(const void *)((const char *)&all->parts[i] + list_of);
-        const size_t bytes = (size_t)items->count * item;
-        if (bytes > 0) {
-            BB_TRY(bb_device_upload(stream->device, cursor, items->items, bytes));
-        }
-        cursor += bytes;
+        const bb_transform_list *items = list_at(&work, i);
+        work.begin[i] = bytes;
+        bytes += (size_t)items->count * items->item;
     }
-    BB_TRY(bb_device_wait(stream->device));
+    BB_TRY(BB_ALLOCATE((bb_index)bytes + 1, &work.items));
+    BB_TRY(bb_thread_for(parts, pack_part, &work));
+    BB_TRY(copy(all->stream, work.items, bytes, target));
 done:
+    BB_RELEASE(&work.begin);
+    BB_RELEASE(&work.items);
     return status;
 }
 
@@ -383,45 +163,41 @@ static bb_status upload(const building *all, const bb_transform_plan *plan)
         chunks += all->parts[i].chunks.count;
         slices += all->parts[i].slices.count;
     }
-    BB_TRY(copy_lists(all, offsetof(builder, chunks), chunks, &stream->chunks));
-    BB_TRY(copy_lists(all, offsetof(builder, slices), slices, &stream->slices));
-    BB_TRY(copy_lists(all, offsetof(builder, lanes), slices * LANES, &stream->lanes));
+    BB_TRY(copy_lists(all, offsetof(bb_transform_part, chunks), &stream->chunks));
+    BB_TRY(copy_lists(all, offsetof(bb_transform_part, slices), &stream->slices));
+    BB_TRY(copy_lists(all, offsetof(bb_transform_part, lanes), &stream->lanes));
     BB_TRY(copy(stream, stream->panel_slices, (size_t)firsts * sizeof *stream->panel_slices,
                 &stream->firsts));
     BB_TRY(upload_bases(stream, plan));
     BB_TRY(bb_device_allocate(stream->device,
                               (shape->panels + BB_TRANSFORM_HELPERS) * pitch * sizeof(double),
                               &stream->parts));
-    stream->bytes = (size_t)chunks * CHUNK_WORDS * sizeof(uint32_t) +
+    stream->bytes = (size_t)chunks * BB_TRANSFORM_CHUNK_WORDS * sizeof(uint32_t) +
                     (size_t)slices * (sizeof(bb_transform_slice) + LANES * sizeof(uint32_t)) +
                     (size_t)firsts * sizeof(uint32_t) + stream->bases.values * sizeof(double);
 done:
     return status;
 }
 
+static bb_status build_part(void *context, bb_index index)
+{
+    const building *all = context;
+    return bb_transform_part_build(all->matrix, &all->stream->shape, index / all->part_count,
+                                   index % all->part_count * PART, &all->parts[index]);
+}
+
 static bb_status build(bb_transform_stream *stream, const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;
-    const bb_transform_plan *plan = bb_coded_matrix_transform_plan(matrix);
-    building all = {.stream = stream, .part_count = (stream->shape.panels + PART - 1) / PART};
+    building all = {
+        .stream = stream, .matrix = matrix, .part_count = (stream->shape.panels + PART - 1) / PART};
     const bb_index parts = all.part_count * stream->shape.count[0];
     BB_TRY(BB_ZEROED(parts, &all.parts));
-    for (bb_index i = 0; i < parts; ++i) {
-        all.parts[i] = (builder){.matrix = matrix,
-                                 .plan = plan,
-                                 .stream = stream,
-                                 .chunks = {.item = CHUNK_WORDS * sizeof(uint32_t)},
-                                 .slices = {.item = sizeof(bb_transform_slice)},
-                                 .lanes = {.item = sizeof(uint32_t)}};
-    }
     BB_TRY(bb_thread_for(parts, build_part, &all));
-    BB_TRY(upload(&all, plan));
+    BB_TRY(upload(&all, bb_coded_matrix_transform_plan(matrix)));
 done:
     for (bb_index i = 0; all.parts != NULL && i < parts; ++i) {
-        BB_RELEASE(&all.parts[i].chunks.items);
-        BB_RELEASE(&all.parts[i].slices.items);
-        BB_RELEASE(&all.parts[i].lanes.items);
-        BB_RELEASE(&all.parts[i].firsts);
+        bb_transform_part_release(&all.parts[i]);
     }
     BB_RELEASE(&all.parts);
     return status;

@@ -394,6 +394,28 @@ bool bb_transform_slice_at(const bb_transform_task *task, const bb_transform_sli
     return false;
 }
 
+enum { BB_TRANSFORM_CHUNK_WORDS = 4, BB_TRANSFORM_PART_PANELS = 16 };
+
+/// An array that grows.
+typedef struct bb_transform_list {
+    void *items;
+    bb_index count, capacity;
+    size_t item;
+} bb_transform_list;
+
+/// Chunks, slices and lanes of some panels of a band, counted from 0. Zero-initialise.
+typedef struct bb_transform_part {
+    bb_transform_list chunks, slices, lanes;
+    uint32_t firsts[BB_TRANSFORM_PART_PANELS + 1]; ///< slices of its panels
+} bb_transform_part;
+
+/// Lays out the panels of a band from `panel` on, at most BB_TRANSFORM_PART_PANELS, on the calling
+/// thread. Errors: BB_MEMORY. Release with bb_transform_part_release, on failure too.
+BB_CHECKED bb_status bb_transform_part_build(const bb_coded_matrix *matrix,
+                                             const bb_transform_shape *shape, bb_index band,
+                                             bb_index panel, bb_transform_part *out);
+void bb_transform_part_release(bb_transform_part *part);
+
 typedef struct bb_transform_stream bb_transform_stream;
 
 /// Copies a transform matrix to a device, with room for its sums. Errors: BB_MEMORY, BB_DEVICE,

@@ -167,6 +167,31 @@ TEST(a_side_thread_runs_beside_the_callers_loops)
     }
 }
 
+static bb_status widen(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    (void)index;
+    BB_TRY(bb_side_thread_widen(2));
+    assert_int_equal(bb_threads_count(), 2);
+    BB_TRY(bb_thread_for(2, meet, context));
+done:
+    return status;
+}
+
+// Two tasks that wait for each other are on two threads of a side thread's pool.
+TEST(a_side_thread_has_a_pool_of_its_own)
+{
+    bb_side_thread *thread = NULL;
+    check_ok(bb_threads_set(3));
+    atomic_store(&arrived, 0);
+    check_ok(bb_side_thread_start(widen, NULL, &thread));
+    check_ok(bb_side_thread_join(&thread));
+    assert_int_equal(arrived, 2);
+    assert_int_equal(bb_threads_count(), 3);
+    check_fails(bb_side_thread_widen(2), BB_INTERNAL, "in a side thread");
+    bb_threads_stop();
+}
+
 // Under the address sanitizer, of whose builds alone this is a test, a thread that is still
 // starting holds the lock of malloc.
 TEST(a_child_process_finds_no_lock_held)

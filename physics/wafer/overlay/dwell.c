@@ -22,10 +22,16 @@ static void place_points(const bb_metrology_config *config, bb_dwell *dwell)
     }
 }
 
-bb_need bb_dwell_need(const bb_metrology_config *config)
+// A point gets dose while the slit passes it; a step moves the slit by its part of the field and
+// the slit at least.
+bb_need bb_dwell_need(const bb_metrology_config *config, const bb_scan_config *scan)
 {
-    return (bb_need){.host_bytes = sizeof(bb_dwell) + 5.0 * (double)config->columns *
-                                                          (double)config->rows * sizeof(double)};
+    const double points = (double)config->columns * (double)config->rows;
+    const double steps = (double)scan->light_steps;
+    const double passing = scan->slit_width_mm / (scan->field_height_mm + scan->slit_width_mm);
+    return (bb_need){.host_bytes = sizeof(bb_dwell) + 5.0 * points * sizeof(double) +
+                                   (2.0 * steps + 1.0) * sizeof(bb_index) +
+                                   points * (2.0 + steps * passing) * sizeof(bb_dwell_sample)};
 }
 
 bb_status bb_dwell_create(const bb_slit_grid *slit, const bb_field *field,
@@ -53,22 +59,56 @@ done:
     return status;
 }
 
-void bb_dwell_add(bb_dwell *dwell, bb_index step, const double *window)
+// Samples of a step; of the first pass, which counts them, `out` is NULL.
+static bb_index list_step(const bb_dwell *dwell, bb_index step, bb_dwell_sample *out)
 {
-    bb_index offset = bb_slit_grid_offset(&dwell->slit, &dwell->field, step);
+    bb_index count = 0;
     for (bb_index i = 0; i < dwell->count; ++i) {
-        double dose =
+        const double dose =
             bb_scan_dose_fraction(dwell->slit.scan, &dwell->field, step, dwell->x[i], dwell->y[i]);
         if (dose == 0.0) {
             continue;
         }
-        double u = bb_slit_grid_interpolate(&dwell->slit, &dwell->field, offset, window,
-                                            dwell->x[i], dwell->y[i]);
+        if (out != NULL) {
+            out[count] =
+                (bb_dwell_sample){i, dose,
+                                  bb_slit_grid_find(&dwell->slit, &dwell->field,
+                                                    dwell->offset[step], dwell->x[i], dwell->y[i])};
+        }
+        ++count;
+    }
+    return count;
+}
+
+bb_status bb_dwell_list(bb_dwell *dwell)
+{
+    bb_status status = BB_OK;
+    const bb_index steps = dwell->slit.scan->light_steps;
+    BB_TRY(BB_ALLOCATE(steps, &dwell->offset));
+    BB_TRY(BB_ZEROED(steps + 1, &dwell->first));
+    for (bb_index step = 0; step < steps; ++step) {
+        dwell->offset[step] = bb_slit_grid_offset(&dwell->slit, &dwell->field, step);
+        dwell->first[step + 1] = dwell->first[step] + list_step(dwell, step, NULL);
+    }
+    BB_TRY(BB_ALLOCATE(dwell->first[steps], &dwell->samples));
+    for (bb_index step = 0; step < steps; ++step) {
+        (void)list_step(dwell, step, dwell->samples + dwell->first[step]);
+    }
+done:
+    return status;
+}
+
+void bb_dwell_add(bb_dwell *dwell, bb_index step, const double *window)
+{
+    for (bb_index s = dwell->first[step]; s < dwell->first[step + 1]; ++s) {
+        const bb_dwell_sample *sample = &dwell->samples[s];
+        const bb_index i = sample->point;
+        const double u = bb_slit_grid_value(&dwell->slit, &sample->cell, window);
         // Running mean and spread (West 1979): no cancellation.
-        double total = dwell->weight[i] + dose;
+        double total = dwell->weight[i] + sample->dose;
         double away = u - dwell->mean[i];
-        dwell->mean[i] += away * dose / total;
-        dwell->spread[i] += dose * away * (u - dwell->mean[i]);
+        dwell->mean[i] += away * sample->dose / total;
+        dwell->spread[i] += sample->dose * away * (u - dwell->mean[i]);
         dwell->weight[i] = total;
     }
 }
@@ -93,6 +133,9 @@ void bb_dwell_destroy(bb_dwell **dwell)
     }
     BB_RELEASE(&(*dwell)->x);
     BB_RELEASE(&(*dwell)->y);
+    BB_RELEASE(&(*dwell)->offset);
+    BB_RELEASE(&(*dwell)->first);
+    BB_RELEASE(&(*dwell)->samples);
     BB_RELEASE(&(*dwell)->weight);
     BB_RELEASE(&(*dwell)->mean);
     BB_RELEASE(&(*dwell)->spread);

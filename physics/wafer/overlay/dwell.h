@@ -13,6 +13,13 @@
 #include "core/need.h"
 #include "physics/wafer/slit_grid.h"
 
+/// A scored point in a light step in which it gets dose.
+typedef struct bb_dwell_sample {
+    bb_index point;
+    double dose;         ///< part of the whole dose, above 0
+    bb_window_cell cell; ///< of the step's window
+} bb_dwell_sample;
+
 /// One axis of one field. Read-only to users; results are right after the last light step.
 typedef struct bb_dwell {
     bb_slit_grid slit;
@@ -20,14 +27,20 @@ typedef struct bb_dwell {
     bb_index count; ///< scored points; 0 for a field wholly outside the usable radius
     double *x;      ///< [count] wafer coordinates, m
     double *y;
-    double *weight; ///< [count] dose so far over the whole dose
-    double *mean;   ///< [count] MA so far, in the unit of u; 0 without dose
-    double *spread; ///< [count] sum of w (u - MA)^2 so far
+    bb_index *offset;         ///< [light steps] first row of the window; NULL: not listed
+    bb_index *first;          ///< [light steps + 1] samples of a step
+    bb_dwell_sample *samples; ///< of all steps, by point
+    double *weight;           ///< [count] dose so far over the whole dose
+    double *mean;             ///< [count] MA so far, in the unit of u; 0 without dose
+    double *spread;           ///< [count] sum of w (u - MA)^2 so far
 } bb_dwell;
 
 /// Errors: BB_INVALID (no column or row), BB_MEMORY. The scan of `slit` must outlive it.
 BB_CHECKED bb_status bb_dwell_create(const bb_slit_grid *slit, const bb_field *field,
                                      const bb_metrology_config *config, bb_dwell **out);
+
+/// Lists which points get dose in which light step, before anything is added. Errors: BB_MEMORY.
+BB_CHECKED bb_status bb_dwell_list(bb_dwell *dwell);
 
 /// Adds light step `step`. window [window_rows][columns]: u at the slit points from row
 /// bb_slit_grid_offset(slit, field, step) on. Steps may come in any order, each once.
@@ -39,8 +52,8 @@ double bb_dwell_deviation(const bb_dwell *dwell, bb_index point);
 /// Forgets all steps, for another pipeline.
 void bb_dwell_reset(bb_dwell *dwell);
 
-/// What it takes.
-bb_need bb_dwell_need(const bb_metrology_config *config);
+/// What it takes, listed.
+bb_need bb_dwell_need(const bb_metrology_config *config, const bb_scan_config *scan);
 
 void bb_dwell_destroy(bb_dwell **dwell);
 

@@ -205,7 +205,11 @@ void bb_membrane_element_make(const bb_plate *plate, double side, bb_membrane_el
 // Compliance of a rigid motion, 1/(k_s A), over that of a strain, 1/B, from which on rigid motions
 // are taken out of rows. Their right-hand sides then fill up, which stiffer springs, whose rows
 // move by under 1e-12 of themselves, need not pay for.
-static const double SOFT = 1e4;
+static bool is_soft(const bb_plate *plate, double area)
+{
+    static const double least = 1e4;
+    return plate->membrane > least * plate->tangential * area;
+}
 
 // At most 9 neighbours a node, two unknowns each: of them and the node's own the upper triangle.
 enum { MOST_OF_NODE = 2 * 2 * 9 / 2 + 2, LEAF = 3, BATCH = BB_MEMBRANE_BATCH };
@@ -313,7 +317,7 @@ bb_status bb_membrane_create(const bb_disc_mesh *mesh, const bb_wafer_material_c
     membrane->mesh = mesh;
     bb_membrane_element_make(&plate, mesh->spacing, &membrane->element);
     BB_TRY(rigid_modes_create(mesh, &membrane->rigid));
-    membrane->soft = plate.membrane > SOFT * plate.tangential * membrane->rigid.area;
+    membrane->soft = is_soft(&plate, membrane->rigid.area);
     BB_TRY(bb_workspace_pool_create(BATCH * 2 * mesh->node_count, &membrane->right_sides));
     BB_TRY(bb_workspace_pool_create(BATCH * mesh->node_count, &membrane->nodal_rows));
     BB_TRY(make_order(mesh, &order));
@@ -499,6 +503,13 @@ const bb_membrane_element *bb_membrane_element_of(const bb_membrane *membrane)
 bool bb_membrane_is_soft(const bb_membrane *membrane)
 {
     return membrane->soft;
+}
+
+bool bb_membrane_would_be_soft(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp)
+{
+    const double radius = 0.5e-3 * wafer->diameter_mm;
+    const bb_plate plate = bb_plate_make(wafer, clamp);
+    return is_soft(&plate, M_PI * radius * radius);
 }
 
 bb_status bb_membrane_narrow(const bb_membrane *membrane, bb_operand_rounding round,

@@ -89,6 +89,9 @@ const bb_plate_factor *bb_membrane_factor(const bb_membrane *membrane);
 const bb_membrane_element *bb_membrane_element_of(const bb_membrane *membrane);
 bool bb_membrane_is_soft(const bb_membrane *membrane);
 
+/// The same of a membrane that is not made yet.
+bool bb_membrane_would_be_soft(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
+
 /// Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
 void bb_membrane_weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
                        double weight[4]);

@@ -10,6 +10,25 @@ namespace
 
 using namespace encoder;
 
+// Of encoders that keep nothing of a row.
+struct unkept {
+    __device__ unkept(const bb_stream_encoding &, bb_index)
+    {
+    }
+    __device__ void start()
+    {
+    }
+    __device__ void finish(const bb_stream_encoding &, bb_index, bb_index)
+    {
+    }
+};
+
+// The upper half of a magnitude, which decides about the exponent of a block.
+__device__ __forceinline__ uint32_t upper_half(double value)
+{
+    return static_cast<uint32_t>(bb_format_bits_of_f64(value) >> 32) & 0x7fffffffu;
+}
+
 // NaN in fp32 with the sign and the first bits of one in fp64, as x86 converts it.
 __device__ __forceinline__ uint32_t narrow_nan(double value)
 {
@@ -19,16 +38,8 @@ __device__ __forceinline__ uint32_t narrow_nan(double value)
 }
 
 // Words of `bytes` each: of the rule of a format, or by the processor's own rounding.
-template <int bytes, bool by_rule> struct words {
-    __device__ words(const bb_stream_encoding &, bb_index)
-    {
-    }
-    __device__ void start()
-    {
-    }
-    __device__ void finish(const bb_stream_encoding &, bb_index, bb_index)
-    {
-    }
+template <int bytes, bool by_rule> struct words : unkept {
+    using unkept::unkept;
 
     // The word, and what it decodes to.
     static __device__ __forceinline__ uint64_t word_of(const bb_format_rule &rule, double value,
@@ -155,16 +166,8 @@ __device__ __forceinline__ void write_block(const bb_stream_encoding &task, cons
     }
 }
 
-struct blocks {
-    __device__ blocks(const bb_stream_encoding &, bb_index)
-    {
-    }
-    __device__ void start()
-    {
-    }
-    __device__ void finish(const bb_stream_encoding &, bb_index, bb_index)
-    {
-    }
+struct blocks : unkept {
+    using unkept::unkept;
 
     __device__ __forceinline__ void code(const bb_stream_encoding &task, double scale, bb_index row,
                                          const columns_of_lane &at, int,
@@ -175,12 +178,11 @@ struct blocks {
         const block_place place(task, row, at);
         double scaled[quad];
         int32_t mantissas[quad];
-        uint32_t largest = 0; // upper half, which decides
+        uint32_t largest = 0; // upper half
 #pragma unroll
         for (int i = 0; i < quad; ++i) {
             scaled[i] = times(scale, drawn[i]);
-            const uint32_t upper =
-                static_cast<uint32_t>(bb_format_bits_of_f64(scaled[i]) >> 32) & 0x7fffffffu;
+            const uint32_t upper = upper_half(scaled[i]);
             largest = upper > largest ? upper : largest;
         }
         largest = largest_of_group(largest);
@@ -204,16 +206,8 @@ struct blocks {
     }
 };
 
-struct mx_integers {
-    __device__ mx_integers(const bb_stream_encoding &, bb_index)
-    {
-    }
-    __device__ void start()
-    {
-    }
-    __device__ void finish(const bb_stream_encoding &, bb_index, bb_index)
-    {
-    }
+struct mx_integers : unkept {
+    using unkept::unkept;
 
     __device__ __forceinline__ void code(const bb_stream_encoding &task, double scale, bb_index row,
                                          const columns_of_lane &at, int,
@@ -225,15 +219,14 @@ struct mx_integers {
         const block_place place(task, row, at);
         double scaled[quad];
         int32_t codes[quad];
-        uint32_t largest = 0; // upper half, which decides
+        uint32_t largest = 0; // upper half
         uint32_t any = 0;
         bool holds = true;
 #pragma unroll
         for (int i = 0; i < quad; ++i) {
             scaled[i] = times(scale, drawn[i]);
             const bool held = bb_mx_holds(fabs(scaled[i]));
-            const uint32_t upper =
-                static_cast<uint32_t>(bb_format_bits_of_f64(scaled[i]) >> 32) & 0x7fffffffu;
+            const uint32_t upper = upper_half(scaled[i]);
             holds = holds && held;
             largest = held && upper > largest ? upper : largest;
             found.non_finite += !held;

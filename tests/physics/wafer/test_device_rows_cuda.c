@@ -59,6 +59,7 @@ static void check_problem(const wafer_case *c)
     autoptr(bb_wafer_problem) problem = new_object(bb_wafer_problem, &config);
     bb_device_rows *rows = NULL;
     assert_null(bb_device_rows_absent(problem));
+    assert_true(bb_device_rows_planned(&config));
     check_ok(bb_device_rows_create(problem, gpu, &rows));
     for (bb_index field = 0; field < problem->scored_count; ++field) {
         for (bb_index a = 0; a < c->response.axes.count; ++a) {
@@ -112,6 +113,7 @@ TEST(rows_that_the_host_makes_are_refused)
     bb_wafer_config config = config_of(&c);
     autoptr(bb_wafer_problem) problem = new_object(bb_wafer_problem, &config);
     assert_non_null(bb_device_rows_absent(problem));
+    assert_false(bb_device_rows_planned(&config));
     check_fails(bb_device_rows_create(problem, gpu, &rows), BB_UNSUPPORTED, "soft springs");
 }
 

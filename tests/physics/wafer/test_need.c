@@ -133,8 +133,9 @@ static void hold_response(const scene *s)
               bb_temperature_grid_held(&grid_config, s->nodes, spacing, 0.150), NEED_LOOSENESS);
     need_start();
     bb_dwell *dwell = new_object(bb_dwell, &slit, scan->fields, &metrology);
+    check_ok(bb_dwell_list(dwell));
     need_stop();
-    need_hold("dwell", bb_dwell_need(&metrology), NEED_LOOSENESS);
+    need_hold("dwell", bb_dwell_need(&metrology, &FAST_SCAN), NEED_LOOSENESS);
     bb_dwell_destroy(&dwell);
     hold_kernel(s, grid);
     hold_membrane(s, grid, &slit);

@@ -119,6 +119,7 @@ static void score(chain *links, bb_dwell *dwell[2])
             &response.source, 0, 0,
             bb_view_matrix(links->rows, links->slit.field_points, links->grid->cell_count)));
         check_ok(bb_dwell_create(&links->slit, field, &POINTS, &dwell[axis]));
+        check_ok(bb_dwell_list(dwell[axis]));
         memset(links->t, 0, (size_t)links->thermal->size * sizeof *links->t);
         for (bb_index i = 39; i < 46; ++i) {
             check_ok(run_field(links, i, i == 45 ? dwell[axis] : NULL));

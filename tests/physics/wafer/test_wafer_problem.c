@@ -3,6 +3,7 @@
 // The wafer problem as a driver takes it: what is scored, rows by either generator, the
 // restriction, and what is refused.
 #include "core/memory.h"
+#include "physics/wafer/device_rows.h"
 #include "physics/wafer/wafer_problem.h"
 #include "tests/physics/wafer/wafer_case.h"
 
@@ -325,4 +326,33 @@ TEST_FULL(every_allocation_may_fail)
         }
         assert_true(walk.k > 40);
     }
+}
+
+// Springs as stiff as those of the paper, and softer by nine orders.
+TEST(plans_know_which_rows_a_gpu_makes)
+{
+    for (int soft = 0; soft < 2; ++soft) {
+        wafer_case c;
+        coarse_case(&c);
+        c.response.generator = BB_GENERATOR_FEM;
+        c.response.axes.count = 2;
+        c.clamp.tangential_stiffness_n_per_m3 = soft ? 1e2 : 1e11;
+        const bb_wafer_config config = config_of(&c);
+        autoptr(bb_wafer_problem) problem = new_object(bb_wafer_problem, &config);
+        assert_int_equal(bb_membrane_is_soft(problem->membrane), soft);
+        assert_int_equal(bb_device_rows_planned(&config), !soft);
+    }
+}
+
+// 544 points are solved at once, 545 in two halves.
+TEST(rows_on_a_gpu_take_room_for_the_points_of_a_panel)
+{
+    wafer_case c;
+    coarse_case(&c);
+    c.response.generator = BB_GENERATOR_FEM;
+    const bb_wafer_config config = config_of(&c);
+    const double few = bb_device_rows_need(&config, 1e4, 10.0).device_bytes;
+    const double most = bb_device_rows_need(&config, 1e4, 544.0).device_bytes;
+    assert_true(most - few >= 534.0 * 1e4 * sizeof(double));
+    assert_true(bb_device_rows_need(&config, 1e4, 545.0).device_bytes < most);
 }

@@ -72,6 +72,7 @@ static void make(setup *out)
     out->scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, out->scan, &out->slit));
     check_ok(bb_dwell_create(&out->slit, &out->scan->fields[45], &metrology, &out->dwell));
+    check_ok(bb_dwell_list(out->dwell));
     assert_int_equal(out->slit.window_points, POINTS);
 }
 

@@ -17,6 +17,7 @@ static setup make(bb_index field)
     made.scan = fast_scan();
     check_ok(bb_slit_grid_make(&config, made.scan, &made.slit));
     check_ok(bb_dwell_create(&made.slit, &made.scan->fields[field], &POINTS, &made.dwell));
+    check_ok(bb_dwell_list(made.dwell));
     return made;
 }
 
