@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, GROUP = 64, SOLVED = 32 };
+enum { BLOCK = 256, GROUP = 64, SOLVED = 128 };
 
 // A block in tridiagonal form, kept for its eigenvectors.
 typedef struct tridiagonal {
@@ -29,14 +29,13 @@ typedef struct tridiagonal {
 typedef struct inversion {
     bb_index slopes, actuators;
     double condition, margin;
-    double *interaction; // [slopes][actuators], in the end in the basis
+    double *interaction; // [slopes][actuators]; after the solve the projector's transpose
     bool *moved;         // [groups of slopes][blocks of actuators] any entry is not zero
     double *gram;        // D^T D [actuators][actuators], until it is folded
     bb_parity_basis basis;
-    double *blocks[BB_PARITIES];   // [size][size] of D^T D, then their factors
-    double *inverses[BB_PARITIES]; // [size][size] of those, without the dropped modes
-    double *values;                // [actuators] s^2, block after block, increasing in each
-    double largest;                // of them
+    double *blocks[BB_PARITIES]; // [size][size] of D^T D, then their factors
+    double *values;              // [actuators] s^2, block after block, increasing in each
+    double largest;              // of them
     bb_index dropped;
     bb_index found;  // modes wanted, the dropped ones first
     double *modes;   // Q, [found][actuators]
@@ -302,124 +301,57 @@ done:
     return status;
 }
 
-// Rows begin..end of the inverse of a block, without the dropped modes: the columns of the identity
-// have nothing above their first row.
-static bb_status invert_rows(const inversion *work, int block, bb_index begin, bb_index end)
+// The first column in which any of some rows is not zero; `columns`: none.
+static bb_index find_first(const double *values, bb_index rows, bb_index stride, bb_index columns)
 {
-    bb_status status = BB_OK;
-    const bb_index size = bb_parity_basis_size(&work->basis, block);
-    const int n = (int)size;
-    const int rows = (int)(end - begin);
-    const bb_index first = work->basis.first[block];
-    const tridiagonal *form = &work->forms[block];
-    const int modes = (int)form->dropped;
-    const double *q = work->modes + form->row * work->actuators + first;
-    const double *factor = work->blocks[block];
-    double *inverse = work->inverses[block] + begin * size;
-    double *share = NULL; // [rows][modes]
-    BB_TRY(BB_ALLOCATE((bb_index)rows * modes, &share));
+    bb_index first = columns;
     for (bb_index i = 0; i < rows; ++i) {
-        inverse[i * size + begin + i] = 1.0;
-    }
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, n - (int)begin,
-                rows, 1.0, factor + begin * size + begin, n, inverse + begin, n);
-    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, n, rows, 1.0,
-                factor, n, inverse, n);
-    if (modes > 0) {
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, modes, n, 1.0, inverse, n, q,
-                    (int)work->actuators, 0.0, share, modes);
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, n, modes, -1.0, share, modes,
-                    q, (int)work->actuators, 1.0, inverse, n);
-    }
-done:
-    BB_RELEASE(&share);
-    return status;
-}
-
-static bb_index ranges_of(const inversion *work, int block)
-{
-    return (bb_parity_basis_size(&work->basis, block) + SOLVED - 1) / SOLVED;
-}
-
-// One range of rows after the other, of all blocks.
-static bb_status invert_range(void *context, bb_index range)
-{
-    const inversion *work = context;
-    int block = 0;
-    while (range >= ranges_of(work, block)) {
-        range -= ranges_of(work, block++);
-    }
-    return invert_rows(work, block, SOLVED * range,
-                       least(SOLVED * (range + 1), bb_parity_basis_size(&work->basis, block)));
-}
-
-static bb_status invert(inversion *work)
-{
-    bb_status status = BB_OK;
-    bb_index ranges = 0;
-    for (int b = 0; b < work->basis.blocks; ++b) {
-        const bb_index size = bb_parity_basis_size(&work->basis, b);
-        BB_TRY(BB_ZEROED(size * size, &work->inverses[b]));
-        ranges += ranges_of(work, b);
-    }
-    BB_TRY(bb_thread_for(ranges, invert_range, work));
-done:
-    return status;
-}
-
-// The columns from the first to behind the last in which any row is not zero; empty: none.
-static bb_index find_columns(const double *values, bb_index rows, bb_index stride, bb_index columns,
-                             bb_index *first)
-{
-    bb_index end = 0;
-    *first = columns;
-    for (bb_index i = 0; i < rows; ++i) {
-        const double *row = values + i * stride;
-        bb_index left = 0;
-        bb_index right = columns;
-        while (left < *first && row[left] == 0.0) {
-            ++left;
+        bb_index column = 0;
+        while (column < first && values[i * stride + column] == 0.0) {
+            ++column;
         }
-        while (right > end && row[right - 1] == 0.0) {
-            --right;
-        }
-        *first = least(*first, left);
-        end = right;
+        first = column;
     }
-    return end;
+    return first;
 }
 
-// Columns begin..end of Dx from those rows of D.
+// Columns begin..end of Dx from those rows of D, which it overwrites. The forward substitution
+// begins where they do.
 static bb_status solve(void *context, bb_index begin, bb_index end)
 {
     bb_status status = BB_OK;
     const inversion *work = context;
-    const bb_index count = work->actuators;
-    const int k = (int)count;
+    const int k = (int)work->actuators;
     const int rows = (int)(end - begin);
-    double *sides = work->interaction + begin * count;
-    double *solved = NULL; // [rows][actuators]
-    BB_TRY(BB_ZEROED(rows * count, &solved));
+    const int modes = (int)work->dropped;
+    double *sides = work->interaction + begin * k;
+    double *share = NULL; // [rows][modes]
+    BB_TRY(BB_ALLOCATE((bb_index)rows * modes, &share));
     BB_TRY(bb_parity_basis_enter(&work->basis, rows, sides));
     for (int b = 0; b < work->basis.blocks; ++b) {
         const int size = (int)bb_parity_basis_size(&work->basis, b);
-        bb_index from;
-        const double *part = sides + work->basis.first[b];
-        const bb_index to = find_columns(part, rows, count, size, &from);
-        if (to > from) {
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, size, (int)(to - from),
-                        1.0, part + from, k, work->inverses[b] + from * size, size, 0.0,
-                        solved + work->basis.first[b], k);
-        }
+        double *part = sides + work->basis.first[b];
+        const int first = (int)find_first(part, rows, k, size);
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, size - first,
+                    rows, 1.0, work->blocks[b] + (bb_index)first * (size + 1), size, part + first,
+                    k);
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, size, rows, 1.0,
+                    work->blocks[b], size, part, k);
     }
-    BB_TRY(bb_parity_basis_leave(&work->basis, rows, solved));
-    for (bb_index a = 0; a < count; ++a) {
+    if (modes > 0) {
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, modes, k, 1.0, sides, k,
+                    work->modes, k, 0.0, share, modes);
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, k, modes, -1.0, share, modes,
+                    work->modes, k, 1.0, sides, k);
+    }
+    BB_TRY(bb_parity_basis_leave(&work->basis, rows, sides));
+    for (bb_index a = 0; a < work->actuators; ++a) {
         for (bb_index s = begin; s < end; ++s) {
-            work->projector[a * work->slopes + s] = solved[(s - begin) * count + a];
+            work->projector[a * work->slopes + s] = sides[(s - begin) * k + a];
         }
     }
 done:
-    BB_RELEASE(&solved);
+    BB_RELEASE(&share);
     return status;
 }
 
@@ -507,7 +439,6 @@ bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuators, double c
     BB_TRY(bb_thread_for(blocks * (blocks + 1) / 2, multiply, &work));
     BB_TRY(fold(places, &work));
     BB_TRY(decompose(&work));
-    BB_TRY(invert(&work));
     BB_TRY(bb_thread_ranges(slopes, SOLVED, solve, &work));
     *dropped = work.dropped;
     if (weak != NULL) {
@@ -518,7 +449,6 @@ done:
     BB_RELEASE(&work.gram);
     for (int b = 0; b < BB_PARITIES; ++b) {
         BB_RELEASE(&work.blocks[b]);
-        BB_RELEASE(&work.inverses[b]);
     }
     bb_parity_basis_release(&work.basis);
     BB_RELEASE(&work.values);

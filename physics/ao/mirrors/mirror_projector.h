@@ -10,7 +10,7 @@
 // 1e-10. Products and solves run in blocks over the threads.
 //
 // D is dense in memory, but an actuator of the usual mirrors moves few slopes: D^T D leaves out
-// blocks of zeros, and a row of D is multiplied by the rows of the explicit inverse that it needs.
+// blocks of zeros, and substitutions begin at the first actuator that moves a range of slopes.
 //
 // The reduction of D^T D to tridiagonal form runs on one thread, 4/3 k^3 operations for k
 // actuators; where actuators stand in reflections that D^T D keeps, each pair of parities is a
@@ -105,7 +105,7 @@ BB_CHECKED bb_status bb_mirror_projector_make(bb_index slopes, bb_index actuator
 
 /// What it takes beside the two matrices, with room for as many modes to be dropped as there are
 /// actuators along an edge: more than the usual condition drops. `is_even`: both reflections are
-/// known to be kept. Not counted: blocks times the actuators, of LAPACK and of the threads.
+/// known to be kept. What LAPACK takes for itself is not counted: its blocks times the actuators.
 bb_need bb_mirror_projector_need(bb_index actuators, bool is_even);
 
 #endif
