@@ -132,7 +132,7 @@ static void hold_response(const scene *s)
     need_hold("temperature_grid, held",
               bb_temperature_grid_held(&grid_config, s->nodes, spacing, 0.150), NEED_LOOSENESS);
     need_start();
-    bb_dwell *dwell = new_object(bb_dwell, &slit, scan->fields, &metrology);
+    bb_dwell *dwell = new_object(bb_dwell, &slit, &scan->fields[45], &metrology);
     check_ok(bb_dwell_list(dwell));
     need_stop();
     need_hold("dwell", bb_dwell_need(&metrology, &FAST_SCAN), NEED_LOOSENESS);
