@@ -19,7 +19,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// What the table, the texts and the provenance take.
+// Bytes of table, texts and provenance.
 enum { FILE_BYTES = 1 << 18 };
 
 static bb_status list_datasets(void)

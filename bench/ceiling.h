@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What memory gives, over the threads of the pool.
+// Memory bandwidth of the threads of the pool.
 #ifndef BB_BENCH_CEILING_H
 #define BB_BENCH_CEILING_H
 

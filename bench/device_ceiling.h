@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device gives: a copy, a read, and fused products and sums from registers, by texts of its
+// Ceilings of a device: a copy, a read, and fused products and sums from registers, by texts of its
 // own compiled as kernels are (core/device/build.h), so that OpenCL and CUDA are held to the same.
 #ifndef BB_BENCH_DEVICE_CEILING_H
 #define BB_BENCH_DEVICE_CEILING_H

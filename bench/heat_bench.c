@@ -33,7 +33,7 @@ const bb_clamp_config bb_bench_clamp = {.exchange_w_per_m2_k = 1500.0,
                                         .conductivity_w_per_m_k = 1.3,
                                         .water_exchange_w_per_m2_k = 3000.0};
 
-// Of `work`, which multiplies `a` once, against a triad that moves as many bytes and, between the
+// Time of `work`, one product with `a`, against a triad that moves as many bytes and, between the
 // rounds, leaves none of them in a cache; or repeated by itself.
 static bb_status measure(const bb_csr *a, bb_status (*work)(void *context), void *context,
                          int rounds, bool with_triad, bb_bench_outcome *out)

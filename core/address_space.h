@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process under `ulimit -v` can still map. OpenBLAS takes a buffer for every thread that
+// Address space left to a process under `ulimit -v`. OpenBLAS takes a buffer for every thread that
 // calls it and tries for ever where there is none, so it gets them before anything else does.
 //
 // Everything here but bb_address_space_reserve works before the start of any library: no

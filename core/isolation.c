@@ -15,7 +15,7 @@
 
 enum { MOST_WAITS = 1000 }; // ms for a child that is asked to end
 
-// What the child sends back.
+// Answer of the child.
 typedef struct verdict {
     bb_status status;
     bb_status_record record;

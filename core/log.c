@@ -99,8 +99,8 @@ void bb_log_detail(const char *format, ...)
     va_end(arguments);
 }
 
-// Of the outermost job's present step. What a step does beside the jobs that it tells of is not
-// known: it never goes back.
+// Fraction done of the outermost job's current step. Work outside of nested jobs is unknown, so the
+// fraction never decreases.
 static double step_fraction(void)
 {
     double fraction = progress.part;

@@ -21,7 +21,8 @@ static atomic_size_t live_bytes;
 static atomic_size_t peak_bytes;
 static atomic_ptrdiff_t live_blocks;
 
-// What tests ask for. In memory that child processes share, so that what they allocate counts too.
+// Failure requested by tests, in memory shared with child processes so that their allocations
+// count.
 typedef struct injection {
     atomic_ptrdiff_t countdown;
     atomic_int happened;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a piece of work takes, asked before it is done: bb_<noun>_need beside bb_<noun>_create.
+// Memory and time of a piece of work, computed in advance: bb_<noun>_need next to bb_<noun>_create.
 //
 // Bytes are the peak while the work runs, of what core/memory.h hands out, with the result that
 // stays; `_held` beside a `_need` is what stays alone, where that is much less. Seconds are of one

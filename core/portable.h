@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lets one scalar function serve as C and as CUDA device code, and lets the compiler keep
-// several instruction-set versions of a hot loop in one portable binary.
+// Macros for scalar functions shared by C and CUDA device code, and for several instruction-set
+// versions of a hot loop in one portable binary.
 #ifndef BB_CORE_PORTABLE_H
 #define BB_CORE_PORTABLE_H
 

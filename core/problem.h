@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with a configuration: all of it, one line each, to be printed in one go.
+// List of the errors of a configuration, one line each, printed together.
 #ifndef BB_CORE_PROBLEM_H
 #define BB_CORE_PROBLEM_H
 

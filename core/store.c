@@ -123,7 +123,7 @@ struct bb_store {
     char *path, *key;
 };
 
-// What goes into one file.
+// Contents of one file.
 typedef struct writing {
     const char *path, *kind, *key;
     const bb_store_piece *pieces;
@@ -164,7 +164,7 @@ static bb_status fill(const char *temporary, void *context)
     work->file = fopen(temporary, "wb");
     BB_REQUIRE(work->file != NULL, BB_IO, "cannot write %s '%s': %s", work->kind, work->path,
                strerror(errno));
-    // What everybody can write is not opened again, whatever the umask or the file in this place.
+    // Remove write permission of others, whatever the umask: such a file would be refused later.
     BB_REQUIRE(fstat(fileno(work->file), &about) == 0 &&
                    fchmod(fileno(work->file), about.st_mode & 07777 & ~(mode_t)S_IWOTH) == 0,
                BB_IO, "cannot write %s '%s': %s", work->kind, work->path, strerror(errno));

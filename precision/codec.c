@@ -55,7 +55,7 @@ static const bb_key shared[] = {
 // clang-format on
 enum { SHARED = sizeof shared / sizeof shared[0], KEYS = SHARED + BB_CODEC_SLOTS };
 
-// Of codecs that take `rounding` for their columns alone.
+// For codecs whose `rounding` applies to columns only.
 static const bb_key column_rounding = {.name = "rounding", .choices = column_words};
 
 static bb_key keys[KEYS];

@@ -31,9 +31,9 @@ typedef struct bb_codec_bits {
 
 /// Numerics of a codec. Unless a comment gives another default, NULL: nothing to do.
 typedef struct bb_codec_ops {
-    // Of a configuration. `check` writes a sentence and returns false; keys, bits and tolerances
-    // of the row are checked without it. `describe` writes the end of a description, after the
-    // row's title, bits and needed tolerance.
+    // Functions of a configuration. `check` writes a sentence and returns false; keys, bits and
+    // tolerances of the row are checked without it. `describe` writes the end of a description,
+    // after the row's title, bits and needed tolerance.
     bool (*check)(const bb_codec_config *config, char *sentence, size_t bytes);
     bb_status (*check_layout)(const bb_codec_config *config, const bb_matrix_layout *layout);
     double (*band_lines)(const bb_codec_config *config); // NULL: the key; 0: single rows
@@ -49,8 +49,8 @@ typedef struct bb_codec_ops {
     bb_index (*norm_width)(const bb_codec_config *config);     // NULL: 0
     bb_index (*clip_count)(const bb_codec_config *config);     // NULL: 1
 
-    // Of a matrix: `create` sets `row_bytes` or the shape of bands and fills `store`, which is
-    // there and zero; `destroy` releases what `store` owns.
+    // Functions of a matrix: `create` sets `row_bytes` or the shape of bands and fills `store`,
+    // which is there and zero; `destroy` releases what `store` owns.
     bb_status (*create)(bb_coded_matrix *matrix);
     void (*destroy)(bb_coded_matrix *matrix);
     size_t (*bytes)(const bb_coded_matrix *matrix); // scales not counted; NULL: of the rows

@@ -88,7 +88,7 @@ double bb_format_round(bb_format format, double value)
     return round_one(&error, value, &over);
 }
 
-// What narrow_f64 gives for fp32, by the processor's own rounding.
+// Same result as narrow_f64 for fp32, by the processor's rounding.
 BB_CLONES static void cast_f64(const double *values, bb_index count, float *out)
 {
     for (bb_index i = 0; i < count; ++i) {

@@ -138,7 +138,7 @@ done:
     return status;
 }
 
-// Of the frequencies of a block of rows.
+// Norms by frequency of a block of rows.
 typedef struct frequencies {
     bb_transform_spectrum sums;
     double strip[BB_TRANSFORM_ROWS];                     // coefficients of a strip
@@ -319,7 +319,7 @@ void bb_row_certificate_add(bb_row_certificate *row, const bb_error_norms *norms
     bb_error_norms_merge(&row->norms, norms);
 }
 
-// What a sum of n terms in fp64 may be too small by, relative to the sum of magnitudes.
+// Relative error bound of a sum of n terms in fp64, relative to the sum of magnitudes.
 static double slack(double count)
 {
     return 0x1p-52 * (count + 4.0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a row of a coded matrix may do to a product y = a x at most, from norms that are taken when
-// it is coded and norms of the x that it meets.
+// Bound on the error of a product y = a x of a coded row, from norms computed at encoding and norms
+// of x.
 //
 // E = stored - exact, scales undone, mean mu. The least of
 //   max|E| ||x||_1,  ||E||_2 ||x||_2,  |mu sum x| + ||E - mu||_2 ||x - mean x||_2

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Of cuSOLVERMp what both devices have to come to (a grid, a factorization) is called on a thread
-// for each. Both threads end, and failures are looked at, before the next such call: a device that
-// has no memory leaves none waiting for it.
+// Collective calls of cuSOLVERMp (a grid, a factorization) run on one thread per device. Both
+// threads end, and failures are looked at, before the next such call: a device that has no memory
+// leaves none waiting for it.
 #include "bench/panels/panel_peers.h"
 #include "core/device/device_cuda.h"
 #include "core/memory.h"
@@ -228,7 +228,7 @@ bb_status load()
 
 enum { GPUS = BB_CUSOLVERMP_GPUS };
 
-// What one device holds, at its place in the grid.
+// Data of one device, at its place in the grid.
 struct part : site {
     bb_cusolvermp_peer *peer;
     int ordinal, row;
@@ -327,7 +327,7 @@ bb_status upload_scale(part *p, const double *scale)
     return status;
 }
 
-// What a device takes by itself.
+// Allocations of one device.
 bb_status prepare(part *p, const double *scale)
 {
     const bb_cusolvermp_peer *peer = p->peer;
@@ -336,7 +336,7 @@ bb_status prepare(part *p, const double *scale)
         static_cast<size_t>(p->rows) * static_cast<size_t>(peer->n) * value_bytes(peer);
     BB_RETURN_IF_FAILED(open_site(p, bytes));
     BB_CUDA_TRY(cudaGetDevice(&p->ordinal));
-    // What stands above the diagonal.
+    // Zero above the diagonal.
     BB_RETURN_IF_FAILED(bb_device_zero(p->matrix->device, p->values, bytes));
     BB_RETURN_IF_FAILED(upload_scale(p, scale));
     BB_CUSOLVER_TRY(loaded.create(&p->handle, p->ordinal, p->stream));
@@ -418,7 +418,7 @@ bb_status factor(part *p)
     return finish_call(p, "cusolverMpPotrf");
 }
 
-// What the libraries made; both devices come to it.
+// Destroys the libraries' objects; collective.
 bb_status leave(part *p)
 {
     if (p->descriptor != nullptr) {

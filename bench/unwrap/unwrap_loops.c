@@ -270,7 +270,7 @@ BB_CLONES static bb_status sum_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-// What gradients differ by from the means, kept in bx and by.
+// Residual of gradients against the means, in bx and by.
 BB_CLONES static bb_status residual_rows(void *context, bb_index begin, bb_index end)
 {
     const bb_unwrap_loops *loops = context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a phase's unwrapping is held against, in C on the cpu, of a full mask and fp32: least
-// squares by one cosine transform, and weighted multigrid as one writes it by hand.
+// Peers of unwrapping, in C on the CPU, full mask, fp32: least squares by one cosine transform, and
+// hand-written weighted multigrid.
 #ifndef BB_BENCH_UNWRAP_UNWRAP_PEERS_H
 #define BB_BENCH_UNWRAP_UNWRAP_PEERS_H
 

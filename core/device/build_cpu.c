@@ -21,7 +21,7 @@
 
 typedef void (*entry_function)(const void *const *arguments, int64_t begin, int64_t end);
 
-// What a text became, and how.
+// Shared object of a compiled text, and its origin.
 typedef struct loaded_object {
     void *library;
     const char *flags; // static text

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-// What stands behind an object in its file; a loader does not look there.
+// Trailer of an object file, which a loader ignores.
 typedef struct seal {
     char mark[8];
     uint64_t low, high; // digest of the bytes before and of the file's name
@@ -85,7 +85,7 @@ static bool find_program(const char *name, char path[PATH_MAX], struct stat *abo
     }
 }
 
-// What this processor can do, of the first core; `*found` is false where the system does not say.
+// Features of the first core; `*found` is false if the system does not list them.
 static bb_status add_processor(bb_text *key, bool *found)
 {
     bb_status status = BB_OK;

@@ -23,8 +23,8 @@ static double read_limit(const char *path)
     return end != line && bytes > 0.0 && bytes < 0x1p62 ? bytes : INFINITY;
 }
 
-// Of a group and of all above it; the root of the tree too, which is the container's own group
-// where the path is one of the host's.
+// Least limit of a group and its ancestors, up to the root of the tree (the container's own group
+// if the path is one of the host's).
 static double read_limits(const char *tree, char *group, const char *name)
 {
     char path[PATH_BYTES + LINE_BYTES];

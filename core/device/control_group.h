@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What control groups, by which containers and batch systems share out a machine, leave to this
-// process. Linux, cgroup v1 and v2 (cgroups(7)).
+// Memory and processors that control groups of containers and batch systems leave to this process.
+// Linux, cgroup v1 and v2 (cgroups(7)).
 #ifndef BB_CORE_DEVICE_CONTROL_GROUP_H
 #define BB_CORE_DEVICE_CONTROL_GROUP_H
 

@@ -16,7 +16,7 @@ struct bb_device {
 
 const char *const bb_device_names[] = {"cpu", "cuda", "opencl", "auto", NULL};
 
-// What this build has of each kind: its table, or NULL and why not.
+// Operations table of each kind, or NULL with the reason.
 static const struct {
     const bb_device_ops *ops;
     const char *reason;

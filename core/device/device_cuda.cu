@@ -345,7 +345,7 @@ bb_status cuda_elapsed(void *state, double *seconds)
     return BB_OK;
 }
 
-// Of this thread alone: others may go on with devices of their own.
+// Captures this thread only: others may use their own devices.
 bb_status cuda_record_start(void *state)
 {
     BB_CUDA_TRY(cudaSetDevice(as_cuda(state)->ordinal));
@@ -387,7 +387,7 @@ const bool has_hopper = true;
 const bool has_hopper = false;
 #endif
 
-// What the environment asked for when it was first looked at.
+// Value of the environment variable at its first use.
 const char *portable_wish()
 {
     static const char *const wish = std::getenv("BB_CUDA_PORTABLE");

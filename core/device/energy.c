@@ -31,7 +31,7 @@ typedef struct domain {
     double last, range; // uJ
 } domain;
 
-// What of NVML is used, found as the program runs: a host without it is none the worse.
+// Functions of NVML, loaded at run time: a host without it still works.
 typedef struct nvml {
     void *library;
     int (*stop)(void);

@@ -6,8 +6,8 @@
 //         that wrap around; as a rule readable by root alone
 //   cuda  NVML's energy counter of the GPU (since Volta), in millijoules
 //
-// What is measured is gross: all that the counters count while the work runs, with what the machine
-// would draw anyway. That is stated beside, as the power before the work.
+// Gross energy: everything that the counters register during the work, idle power included. The
+// power before the work is reported too.
 #ifndef BB_CORE_DEVICE_ENERGY_H
 #define BB_CORE_DEVICE_ENERGY_H
 

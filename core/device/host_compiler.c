@@ -23,8 +23,8 @@ static double most_seconds = MOST_SECONDS;
 static const char source_name[] = "source.c";
 static const char library_name[] = "library.so";
 
-// What code is made for: whatever the compiler takes, this processor, or every one with the
-// instructions of the baseline. The numbers are the same: contraction is off in all.
+// Target of the code: the compiler's default, this processor, or every one with the instructions of
+// the baseline. The numbers are the same: contraction is off in all.
 typedef enum target {
     TARGET_PLAIN, // of a compiler without -march=native
     TARGET_NATIVE,

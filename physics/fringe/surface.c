@@ -21,13 +21,13 @@ typedef struct field {
     double *height;
     double (*moments)[3]; // [rows]: pixels, sum, sum of squares
     double mean, scale;
-    // Of the bumps: [bumps][columns] and [bumps][rows].
+    // Bumps: [bumps][columns] and [bumps][rows].
     double *along_x, *along_y;
-    // Of the waves: [rows][stride].
+    // Waves: [rows][stride].
     double *plane;
     bb_index stride;
     uint64_t seed;
-    // Of the rest.
+    // Polynomials.
     double *weights; // [terms]
     bb_index terms;
     double *x; // [columns], in radii
@@ -305,7 +305,7 @@ static bb_index highest_term(const bb_list *zernike)
     return highest;
 }
 
-// What is not random, into `height`.
+// Deterministic contributions, into `height`.
 static bb_status draw_shape(field *f)
 {
     bb_status status = BB_OK;

@@ -24,7 +24,7 @@ static void add(long_sum *sum, double value)
     ++sum->count;
 }
 
-// What is measured at a pixel.
+// Phase of a pixel, less the truth if given.
 static double value_at(const double *phase, const double *truth, bb_index i)
 {
     return truth == NULL ? phase[i] : phase[i] - truth[i];

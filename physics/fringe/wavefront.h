@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a phase says of the wavefront: rms and peak to valley in nm, and Zernike polynomials.
+// Wavefront of a phase: rms and peak to valley in nm, and Zernike polynomials.
 #ifndef BB_PHYSICS_FRINGE_WAVEFRONT_H
 #define BB_PHYSICS_FRINGE_WAVEFRONT_H
 

@@ -21,7 +21,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     (void)tolerance;
     int bits = (int)config->bits;
     if (bb_codec_diffuses(config)) {
-        // What neighbours left over, and half of a unit that is no larger than the row's largest.
+        // Error of the neighbours, and half of a unit of at most the row's largest.
         double unit = bb_diffusion_bfp_limit(bits, block_magnitude);
         return magnitude < bb_bfp_beyond(bits) ? 3.5 * unit * (1.0 + 0x1p-40) : INFINITY;
     }
@@ -66,7 +66,7 @@ static void count_lost(const double scaled[BB_BLOCK], const int32_t mantissas[BB
     }
 }
 
-// Of widths 2^4 to 2^0.
+// Planes of widths 2^4 to 2^0.
 #define EACH_PLANE(PLANE) PLANE(4) PLANE(3) PLANE(2) PLANE(1) PLANE(0)
 
 // `fixed`: exponents are those of the row already, and large enough for the values.

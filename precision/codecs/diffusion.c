@@ -14,7 +14,8 @@ typedef struct front {
     double *above; // [across]: of the line above from here on, of this line before
 } front;
 
-// What is added to a value. The left neighbour's part comes last: only that has to be waited for.
+// Value plus the errors of its neighbours. The left neighbour's comes last, the only one to wait
+// for.
 static inline double with_incoming(const front *queue, bb_index i, double value)
 {
     return (value + (queue->above[i] - queue->corner)) + queue->beside;

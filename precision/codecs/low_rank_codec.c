@@ -262,7 +262,7 @@ done:
     return status;
 }
 
-// Of columns of a line, which are one tile.
+// Norm of the columns of a line, which form one tile.
 static bb_low_rank_norm norm_of(const bb_coded_matrix *matrix, bb_index column, bb_index columns)
 {
     const double *factors = matrix->layout.column_norms;

@@ -169,7 +169,7 @@ static void apply_norm(const task *work, bb_index count, double *rows)
                 (int)norms->columns, 1.0, norms->factor, (int)norms->stride, rows, work->n);
 }
 
-// What the tolerance counts of errors [m][n], which it may change.
+// Norm of the errors [m][n] that the tolerance bounds; overwrites them.
 static double price_of(const task *work, double *errors)
 {
     if (work->room->norm.factor != NULL) {

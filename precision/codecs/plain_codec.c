@@ -24,7 +24,7 @@ static unsigned char *words_at(const bb_coded_matrix *matrix, bb_index row, bb_i
     return bb_coded_matrix_row(matrix, row) + column * word_bytes(matrix);
 }
 
-// What neighbours left over, and what rounding the sum does; sums in fp64 besides.
+// Errors of the neighbours, rounding of the sum, and rounding of sums in fp64.
 static double diffused_bound(bb_format format, double magnitude, double row_magnitude)
 {
     const double limit = bb_diffusion_format_limit(format, fmax(magnitude, row_magnitude));

@@ -170,7 +170,7 @@ done:
     return status;
 }
 
-// What a multiple of the step is encoded as needs nothing of its row; beyond 31 bits it is clipped.
+// Nearest multiple of the step, independent of the row; clipped beyond 31 bits.
 static double round_one(const bb_coded_matrix *matrix, bb_index row, bb_index column, double scaled)
 {
     const double step = (double)((const quantiser_store *)matrix->store)->step;

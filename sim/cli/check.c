@@ -29,7 +29,7 @@ done:
     return status;
 }
 
-// What this machine lacks; another one's lack is an error below.
+// Memory that this machine lacks; for another machine it is an error below.
 static bb_status judge(const bb_options *options, const bb_plan *plan, char shortage[BB_PLAN_LINE])
 {
     bb_status status = BB_OK;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the tables of commands, options and keys say, as a help in 80 columns and as pages of the
-// manual.
+// Help in 80 columns and manual pages, from the tables of commands, options and keys.
 #ifndef BB_SIM_CLI_COMMAND_HELP_H
 #define BB_SIM_CLI_COMMAND_HELP_H
 

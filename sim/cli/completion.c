@@ -74,7 +74,7 @@ static void release_words(vocabulary *words)
     bb_text_release(&words->keys);
 }
 
-// What the first operand of a command may be.
+// Candidates of the first operand of a command.
 static bb_status add_first(const bb_command *command, const vocabulary *words, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -159,7 +159,7 @@ static const char *words_of(const bb_option *option, const vocabulary *words, bo
     return strcmp(option->words, "kind") == 0 ? bb_text_string(&words->kinds) : option->words;
 }
 
-// What stands in `word`, `before`, `place` (1: the command) and `command` decides on
+// Shell variables `word`, `before`, `place` (1: the command) and `command` select
 // `choices`, whether `files` of an ending or of any kind are meant, and whether studies are.
 static bb_status add_cases(const vocabulary *words, bb_text *out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `run` and `rerun` share: a study from its configuration to its file.
+// Execution of a study from its configuration to its file, for `run` and `rerun`.
 #ifndef BB_SIM_CLI_EXECUTION_H
 #define BB_SIM_CLI_EXECUTION_H
 

@@ -50,7 +50,7 @@ static void list_devices(void)
     }
 }
 
-// What compiles kernels as the program runs, or why nothing does.
+// Prints the run-time compilers of kernels, or why there is none.
 static void tell_kernels(void)
 {
     char compiler[BB_WISDOM_COMPILER_BYTES];

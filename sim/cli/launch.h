@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a program has around its commands: bitbudget nothing (launch.c), bitbudget-mpi the
-// processes that mpirun started (launch_mpi.c). Each program links one of the two.
+// Program entry: MPI start-up for bitbudget-mpi (launch_mpi.c), nothing for bitbudget (launch.c).
+// Each program links one of the two.
 #ifndef BB_SIM_CLI_LAUNCH_H
 #define BB_SIM_CLI_LAUNCH_H
 

@@ -12,10 +12,10 @@
 
 #include <stdio.h>
 
-// What tables, histograms, texts and provenance take.
+// Bytes of tables, histograms, texts and provenance.
 enum { FILE_BYTES = 1 << 19 };
 
-// What an experiment can measure of itself.
+// Measurement that an experiment offers.
 typedef struct measurement {
     bb_status (*run)(const void *study, bb_results *results, bb_text *table); // NULL: nothing
     const char *absent; // why this build has none, where others do; NULL: no build has
@@ -24,7 +24,7 @@ typedef struct measurement {
                       bb_text *table);
 } measurement;
 
-// What ended a stream whose results until then are to be kept.
+// Error that stopped the stream; earlier results are kept.
 typedef struct late_failure {
     bb_status status;
     bb_status_record record;

@@ -128,7 +128,7 @@ static bb_status choose_path(const bb_options *options, char **out)
     return bb_memory_printf(out, "outputs/%.*s-rerun.h5", length, name);
 }
 
-// What may be why: other keys, and what made the two.
+// Possible causes: differing keys, programs and machines.
 static bb_status write_causes(const bb_comparison *pair, bb_text *out)
 {
     bb_status status = BB_OK;

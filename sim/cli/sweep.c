@@ -495,7 +495,7 @@ done:
     return status;
 }
 
-// What is done with a sealed plan, in the folder that the second operand names.
+// Action on a sealed plan in the folder of the second operand.
 typedef struct verb {
     const char *name;
     bb_status (*act)(const bb_options *options, const bb_sweep_plan *plan);

@@ -93,7 +93,7 @@ static int compare(const void *first, const void *second)
     return a->bytes != b->bytes ? (a->bytes < b->bytes ? 1 : -1) : strcmp(a->file, b->file);
 }
 
-// What a site is made of again.
+// Kernel of a call site, rebuilt.
 typedef struct subject {
     bb_description description;
     bb_program program;

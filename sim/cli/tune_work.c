@@ -41,7 +41,7 @@ done:
     return status;
 }
 
-// What a record has beside the variant; texts are borrowed.
+// Completes a record around its variant; texts are borrowed.
 static bb_status write_record(const bb_tune_work *self, const bb_tuning_record *record,
                               const bb_index candidates[2])
 {

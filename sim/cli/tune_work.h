@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the subjects of `tune` share: kernels with their benchmark data (tune.c) and those that a
-// study launches (tune_study.c). A device and a wisdom file, into which records go as they come,
+// Work common to the subjects of `tune`: kernels with their benchmark data (tune.c) and those that
+// a study launches (tune_study.c). A device and a wisdom file, into which records go as they come,
 // and a table of what was found.
 #ifndef BB_SIM_CLI_TUNE_WORK_H
 #define BB_SIM_CLI_TUNE_WORK_H

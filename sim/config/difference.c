@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-// What a record is called: its name; NULL where it has none.
+// Name of a record, NULL if it has none.
 static const char *name_of(const bb_node *record)
 {
     const bb_node *name = bb_node_member(record, "name");

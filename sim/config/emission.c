@@ -257,7 +257,7 @@ done:
     return status;
 }
 
-// What the keys of a record are, as comments above the records.
+// Keys of a record, as comments above the records.
 static bb_status write_record_legend(const bb_schema *schema, const char *prefix, int indent,
                                      bb_text *out)
 {
@@ -382,7 +382,7 @@ done:
     return status;
 }
 
-// What a key takes where it is left out.
+// Default of a key.
 static const char *fallback_of(const bb_key *key)
 {
     return key->default_text != NULL   ? key->default_text

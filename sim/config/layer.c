@@ -13,7 +13,7 @@
 
 static const char STANDARD_INPUT[] = "-";
 
-// What a stream holds, up to one byte more than a configuration may have.
+// Contents of a stream, up to one byte more than a configuration may have.
 static bb_status read_stream(bb_arena *arena, FILE *file, const char *path, char **text,
                              size_t *length)
 {
@@ -134,8 +134,8 @@ static bool read_before(const bb_layers *layers)
     return false;
 }
 
-// Of the files that were kept, the one that find_base found as it was read: `joined`, with or
-// without the ending, else the file of the shipped study `base`. NULL: none.
+// Kept file that find_base resolved: `joined`, with or without extension, else the file of the
+// shipped study `base`. NULL: none.
 static const char *find_known(const bb_layers *layers, const char *joined, const char *base)
 {
     for (bb_index i = 0; i < layers->known_count; ++i) {

@@ -63,7 +63,7 @@ done:
     return status;
 }
 
-// What this program does not take although YAML has it.
+// Refuses features of YAML that this program does not support.
 static bb_status refuse_extras(reader *state, const yaml_event_t *event)
 {
     const yaml_char_t *anchor = NULL;
@@ -127,8 +127,8 @@ static bb_status add_child(reader *state, bb_node *parent, bb_node *child)
     return BB_OK;
 }
 
-// What has brackets ends behind them, else behind its last child: libyaml's mark is that of the
-// next token.
+// End of a node: after its closing bracket, else after its last child, because libyaml's mark is
+// that of the next token.
 static void end_node(const reader *state, const yaml_event_t *event, bb_node *node)
 {
     if (node->flow) {

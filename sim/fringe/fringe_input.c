@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-// What a wrapped phase cannot have.
+// Checks a file of a wrapped phase: floats in rad, and no keys that need frames.
 static bb_status check_phase(const bb_fringe_study *study)
 {
     bb_status status = BB_OK;

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What is written of the maps and of the parts.
+// Values written for maps and regions.
 typedef struct map_record {
     double stride;
     double *interferogram, *wrapped, *truth, *parts, *quality; // [rows][columns], NULL: none

@@ -50,7 +50,7 @@ static bb_status measure_energy(bb_fringe_work *work, bb_unwrap *unwrapper,
     return bb_energy_measure(evaluation->common.device, unwrap_again, &again, &evaluation->common);
 }
 
-// What the reference saw, and how far its unwrapping can be trusted.
+// Maps of the reference's data, and the reliability of its unwrapping.
 static bb_status show_sight(bb_fringe_run *run, bb_unwrap *unwrapper)
 {
     bb_status status = BB_OK;

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// Of equal bytes the one of less work first.
+// Among equal bytes the cheaper arithmetic first.
 static const bb_unwrap_numbers pairs[] = {
     {BB_FORMAT_FP64, BB_FORMAT_FP64}, {BB_FORMAT_FP32, BB_FORMAT_FP32},
     {BB_FORMAT_FP64, BB_FORMAT_FP32}, {BB_FORMAT_FP32, BB_FORMAT_FP16},
@@ -426,7 +426,7 @@ const bb_part bb_fringe_search_part = {
     .outputs = BB_OUTPUTS(&bb_search_outputs, &candidate_outputs, &loss_outputs),
 };
 
-// Of the widest candidate, with nothing to compile: about half of the trials are made.
+// Need of the widest candidate, without compilation; about half of the trials run.
 static bb_need search_need(const bb_fringe_study *study, const bb_fringe_pipeline *pipeline,
                            bool on_gpu)
 {

@@ -230,7 +230,7 @@ done:
     return status;
 }
 
-// What is left of the physics where a scene is measured: no surface, a disc as pupil.
+// Physics of a measured scene: no surface, a disc as pupil.
 static bb_fringe_config without_scene(const bb_fringe_study *study)
 {
     bb_fringe_config physics = study->physics;

@@ -192,7 +192,7 @@ done:
     return status;
 }
 
-// What cannot be answered is an outcome.
+// Outcome of a phase: points that are not finite, or a solve that did not converge.
 static void judge(const bb_unwrap_parts *parts, const double *phase, bool converged,
                   bb_outcome *outcome)
 {

@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-// What the child finds out, in memory that both processes see.
+// Findings of the child process, in shared memory.
 typedef struct survey {
     const bb_map_request *request;
     double file_bytes;

@@ -22,7 +22,7 @@ static int find_axis(const char *text)
 {
     int found = -1;
     unsigned char before = ' ';
-    // What stands behind "of pipeline" or ", pipeline" is a name, "y" perhaps.
+    // Text after "of pipeline" or ", pipeline" is a pipeline's name, not an axis.
     const char *name = strstr(text, "of pipeline ");
     name = name != NULL ? name : strstr(text, ", pipeline ");
     const char *end = name != NULL ? name : text + strlen(text);
@@ -69,7 +69,7 @@ struct bb_matrix_file {
     bb_matrix_metadata metadata;
 };
 
-// What the child finds out; in memory that both processes see.
+// Findings of the child process, in shared memory.
 typedef struct facts {
     const bb_matrix_place *place;
     bool symmetric;
@@ -256,7 +256,7 @@ bb_status bb_matrix_file_verify(const bb_matrix_place *place)
     return inspect_apart(place, &found);
 }
 
-// What was checked is what is read: the open file is the one that the child saw.
+// Checks that the open file is the one that the child process checked.
 static bb_status hold_stamp(const bb_matrix_file *file)
 {
     bb_status status = BB_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a matrix in a file was made for, as attributes of its dataset: the grids that its columns
-// and rows are, and the keys that decide its values.
+// Metadata of a matrix in a file, as attributes of its dataset: the grids of its columns and rows,
+// and the keys that determine its values.
 #ifndef BB_SIM_INPUT_MATRIX_METADATA_H
 #define BB_SIM_INPUT_MATRIX_METADATA_H
 

@@ -70,7 +70,7 @@ done:
     return status;
 }
 
-// What NetCDF fills numbers of a type with that nobody writes, without an attribute for it
+// NetCDF's default fill value of a type, used without an attribute
 // (NC_FILL_FLOAT, NC_FILL_SHORT and their like); NaN of bytes, which it does not fill.
 static double default_fill(hid_t type)
 {

@@ -253,7 +253,7 @@ done:
     return status;
 }
 
-// What an output is to be shaped like may be without values; what is read may not.
+// An output's shape may come from a dataset without values; an input needs values.
 static bb_status check_size(const dataset *set, const bb_program_data *data, double file_bytes)
 {
     bb_status status = BB_OK;

@@ -215,7 +215,7 @@ bool bb_wisdom_record_is_usable(const bb_wisdom_record *record, const bb_wisdom_
     return fit_device(record, key) == BB_WISDOM_FITS;
 }
 
-// Of the logarithms of extents; those of 0 count as of 1.
+// Distance of the logarithms of extents; 0 counts as 1.
 static double distance(const bb_wisdom_record *record, const bb_wisdom_key *key)
 {
     const bb_index *sizes = record->sizes.items;
@@ -291,8 +291,8 @@ static bool is_superseded(const bb_wisdom_file *file, const bb_wisdom_key *key, 
     return false;
 }
 
-// Of two that may be taken on equally near sizes: what has won before what was right; of two that
-// have won in one order of sums the later, else the faster.
+// Preference between records of equally near sizes: a winner before a correct variant; among
+// winners in one order of sums the later, else the faster.
 static bool is_better(const bb_wisdom_record *record, const bb_wisdom_record *other)
 {
     if ((record->status == BB_TRIAL_BEST) != (other->status == BB_TRIAL_BEST)) {

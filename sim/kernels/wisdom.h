@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was measured of a kernel's variants, and which of them to take for the sizes at hand: that
-// of the same sizes, else of the nearest, in the logarithm of the objects' extents.
+// Tuning cache of kernel variants, and the choice for given sizes: the record of equal sizes, else
+// of the nearest in the logarithm of the objects' extents.
 //
 // A record counts where program, types, code version, kind of device and architecture are those at
 // hand. One whose device, driver or compiler is another is stale: it is measured again before it

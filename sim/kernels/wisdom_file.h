@@ -22,14 +22,14 @@ enum { BB_WISDOM_VERSION = 1, BB_WISDOM_LINE_BYTES = 1 << 14 };
 
 typedef struct bb_wisdom_record {
     bb_index version;
-    // What must be equal
+    // Key
     const char *kernel;       ///< name of its manager, for the reader: `program` decides
     const char *program;      ///< digest of the description (bb_wisdom_program)
     bb_index code;            ///< BB_EMISSION_VERSION
     const char *types;        ///< "T=SP"
     int device;               ///< bb_device_kind
     const char *architecture; ///< "sm_90"
-    // What makes it stale where it differs
+    // A difference makes the record stale
     const char *name, *driver, *compiler; ///< of the device, its driver (NULL: none), what compiled
     // Where and what
     const char *set;
@@ -39,8 +39,8 @@ typedef struct bb_wisdom_record {
     const char *why;
     double least_s, median_s, bytes; ///< NaN where not measured
     bb_index samples;
-    // Of `best`: how many variants were considered, in the program's order of sums and in others; 0
-    // where not all.
+    // For `best`: numbers of variants considered in the program's order of sums and in others; 0 if
+    // not all.
     bb_index candidates, reordered;
     const char *date; ///< UTC
     // Not in the file

@@ -26,8 +26,8 @@ static const range doubled[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041,
                                 {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},
                                 {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},   {0x1F300, 0x1F64F},
                                 {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD}};
-// What steers a terminal or turns what follows around: C0, DEL and C1, spaces without width,
-// direction, line ends, the mark of byte order.
+// Characters that control a terminal or change the direction of text: C0, DEL and C1, spaces
+// without width, direction, line ends, the mark of byte order.
 static const range steering[] = {{0x0, 0x1F},       {0x7F, 0x9F},     {0x200B, 0x200F},
                                  {0x2028, 0x202E},  {0x2060, 0x206F}, {0xFEFF, 0xFEFF},
                                  {0xE0000, 0xE007F}};

@@ -236,7 +236,7 @@ bb_status bb_comparison_write_results(const bb_comparison *pair, bb_text *out, b
     }
     BB_TRY(write_lone(pair, 0, out, count));
     BB_TRY(write_lone(pair, 1, out, count));
-    // What is told by pipeline first.
+    // Datasets by pipeline first.
     for (int pass = 0; pass < 2; ++pass) {
         for (bb_index i = 0; i < bb_results_count(pair->results[0]); ++i) {
             const bb_dataset *dataset = bb_results_dataset(pair->results[0], i);

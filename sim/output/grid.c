@@ -78,13 +78,13 @@ static bool are_distinct(const char *const *names, bb_index count)
     return true;
 }
 
-// What is left of name `index` between the words that all have.
+// Part of name `index` between the words common to all.
 static bb_status cut_name(const char *const *names, bb_index count, bb_index index, char **out)
 {
     size_t start = common_start(names, count);
     size_t end = common_end(names, count, start);
     for (bb_index i = 0; i < count; ++i) {
-        // Of "a.h5" and "a-b.h5" the first would have none.
+        // Between "a.h5" and "a-b.h5" the first part would be empty.
         if (length_of(names[i]) <= start + end) {
             end = 0;
         }

@@ -109,7 +109,7 @@ done:
     return status;
 }
 
-// What a record calls a column: "label: name", or its name alone.
+// Name of a column in a record: "label: name", or its name alone.
 static bb_status add_key(const bb_grid_column *column, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -183,7 +183,7 @@ done:
     return status;
 }
 
-// What stands for a character in a text, NULL: itself.
+// Replacement of a character in a text, NULL: itself.
 typedef const char *(*escaping)(char character);
 
 static const char *escape_markdown(char character)

@@ -402,7 +402,7 @@ done:
     return status;
 }
 
-// Of a dataset that stands, or of a group, which comes into being by it.
+// Attribute of an existing dataset, or of a group, which is created if needed.
 static bb_status write_attribute(hid_t file, const bb_results *results,
                                  const bb_attribute *attribute)
 {
@@ -556,7 +556,7 @@ bb_status bb_image_write(const bb_results *results, const char *path)
     bb_status_record record;
     bb_status status = write_file(results, path);
     if (status == BB_INTERNAL) {
-        // What HDF5 refuses in memory is our fault; on a disk it is the disk's.
+        // An HDF5 error in memory is internal, on a disk an I/O error.
         bb_status_save(&record);
         status =
             bb_status_set(BB_IO, __FILE__, __LINE__, "cannot write '%s': %s", path, record.message);

@@ -118,7 +118,7 @@ done:
     return status;
 }
 
-// What is left of a row's axes after the table's own, with their sizes in the results; "" for none.
+// Axes of a row after the table's own, with their sizes in the results; "" for none.
 static bb_status find_inner(const bb_output_table *table, const bb_output *row, const char **inner)
 {
     bb_status status = BB_OK;
@@ -317,7 +317,7 @@ done:
     return status;
 }
 
-// What the items of an axis are called.
+// Names of the items of an axis.
 static bb_status list_names(const bb_output *row, bb_text *out)
 {
     bb_status status = BB_OK;

@@ -41,7 +41,7 @@ const bb_output_table bb_provenance_study_outputs = {
     .group = "study",
     BB_OUTPUT_ROWS(rows)};
 
-// What a key is looked up in: a struct for every item along `axes`.
+// Structs in which a key is looked up, one per item along `axes`.
 typedef struct scope {
     const char *const *objects; // [count], NULL where a record around has none
     bb_index count;

@@ -290,7 +290,7 @@ static bb_status check_texts(const bb_results *results)
                    paths[i]);
         counts[i] = found == NULL ? 0 : found->count;
     }
-    // Of a run; those of a sweep have axes of their own.
+    // Root datasets of a run; sweeps have axes of their own.
     BB_REQUIRE(counts[0] == 0 || counts[1] == 0 || counts[1] == counts[0], BB_IO,
                "'/%s' has %td items, expected one for each of %td pipelines", paths[1], counts[1],
                counts[0]);

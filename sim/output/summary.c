@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-// What keeps a price; the experiment's tolerance where the user names none.
+// Cheapest pipeline within the user's tolerance, else the experiment's.
 static bb_status add_asked(const asking *about, const bb_answer_question *question, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -161,7 +161,7 @@ bb_status bb_summary_add_front(const bb_experiment *experiment, const bb_results
     if (fewest < 0) {
         return bb_text_add(out, "No pipeline has a price.");
     }
-    // Of equal bytes the one that costs less.
+    // Among equal bytes the smaller loss.
     for (bb_index i = 0; i < front->names->count; ++i) {
         const bb_front_cost *cost = &front->costs[i];
         const bb_front_cost *best = &front->costs[fewest];
@@ -409,7 +409,7 @@ static const char *note_of(const bb_grid_source *source)
     return note == NULL ? "definition of the price not recorded" : note;
 }
 
-// What the mark stands for, and what the price holds.
+// Legend of the mark, and terms of the loss.
 static bb_status write_legend(const bb_grid_source *source, int width, bb_text *out)
 {
     bb_status status = BB_OK;
@@ -434,7 +434,7 @@ done:
     return status;
 }
 
-// Of several files: their definitions of the price, where they are not one.
+// Definitions of the loss of several files, if they differ.
 static bb_status write_definitions(const bb_grid_source *sources, bb_index count, bb_text *out)
 {
     bb_status status = BB_OK;

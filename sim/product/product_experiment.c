@@ -149,7 +149,7 @@ static const bb_device_offer offer = {.work = "the matrix-vector product",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA) |
                                                BB_DEVICE_OFFER(BB_DEVICE_OPENCL)};
 
-// What one pipeline gave.
+// Results of one pipeline.
 typedef struct product_evaluation {
     bb_evaluation common;
     bb_coding_report coding;
@@ -360,7 +360,7 @@ done:
     return status;
 }
 
-// Of all vectors and of the worst. Where that is no number no answer is ok.
+// Errors of all vectors and of the worst one; the outcome fails if they are not finite.
 static void compare(const product_run *run, product_evaluation *evaluation)
 {
     bb_index rows = run->matrix->rows;
@@ -380,7 +380,7 @@ static void compare(const product_run *run, product_evaluation *evaluation)
     }
 }
 
-// What draw 0 of a pipeline adds to the file.
+// Dumps of draw 0 of a pipeline.
 static bb_status dump_plain(product_run *run, bb_index pipeline, bb_coded_matrix *matrix,
                             bool *kept)
 {
@@ -516,7 +516,7 @@ static const bb_part kernels = {
 
 static const bb_part *const parts[] = {&scores, &kernels, NULL};
 
-// What a checkpoint keeps of a pipeline beside its evaluation.
+// Arrays of a pipeline in a checkpoint, in addition to its evaluation.
 static bb_index list_kept(const void *context, bb_index pipeline, bb_store_piece *pieces)
 {
     const product_evaluation *kept = &((const product_run *)context)->evaluations[pipeline];

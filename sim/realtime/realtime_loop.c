@@ -103,7 +103,7 @@ static void read_host(bb_host_state *out)
     }
 }
 
-// Of the cores that the thread may use, the first isolated one, else the last.
+// First isolated core that the thread may use, else the last core.
 static int choose_core(const cpu_set_t *may)
 {
     char isolated[BB_HOST_TEXT];

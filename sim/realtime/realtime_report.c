@@ -467,7 +467,7 @@ done:
     return status;
 }
 
-// Of all kinds together only where there is no other.
+// All kinds together only if there is no other.
 static bb_status print_stages(const bb_realtime_summary *s, bb_text *out)
 {
     bb_status status = BB_OK;

@@ -27,7 +27,7 @@
 static const bb_device_offer offer = {.work = "the tile Cholesky",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
-// What one pipeline gave.
+// Results of one pipeline.
 typedef struct estimate {
     const bb_factor_pipeline *pipeline;
     bb_evaluation common;

@@ -163,7 +163,7 @@ done:
     return status;
 }
 
-// What the panels share: ranges, and numbers along the first column and the last row alone.
+// Common axes of the panels: ranges, and tick labels at the first column and last row only.
 static bb_status set_frames(const images *set, const grid *made, bb_figure *figure)
 {
     const double x = set->x->numbers[set->x->count - 1] - set->x->numbers[0];

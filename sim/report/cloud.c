@@ -116,7 +116,7 @@ done:
     return status;
 }
 
-// What is not drawn, and why.
+// Lists pipelines that are not drawn, with the reason.
 static bb_status list_absent(bb_cloud *points)
 {
     bb_status status = BB_OK;
@@ -178,7 +178,7 @@ static double upward(const bb_cloud *points, double y)
     return points->axes.y_low + part * (points->axes.y_high - points->axes.y_low);
 }
 
-// What a reader of a page sees of a point under the pointer.
+// Texts shown for a point under the pointer.
 static bb_status add_hovers(const bb_cloud *points, bb_figure *figure)
 {
     bb_status status = BB_OK;

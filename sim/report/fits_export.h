@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the real-time computer's side takes of a result file, as FITS: reconstructors, images and
-// the pupil, a part each, with headers that say what axes, units and numbers are.
+// FITS export of a result file for a real-time computer: reconstructors, images and the pupil, with
+// headers for axes, units and origin.
 #ifndef BB_SIM_REPORT_FITS_EXPORT_H
 #define BB_SIM_REPORT_FITS_EXPORT_H
 

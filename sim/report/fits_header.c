@@ -45,7 +45,7 @@ static bb_status write_number(bb_fits_writer *writer, const bb_fits_export *want
                : bb_fits_writer_number(writer, name, number, key->comment);
 }
 
-// Of the telescope and its sensors.
+// Keywords of telescope and sensors.
 static const keyword system_keywords[] = {
     {"TELDIAM", "study/telescope_diameter_m", "[m] diameter of the pupil", false},
     {"TELOBSTR", "study/telescope_obstruction", "central obstruction over diameter", false},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What headers of an exported file say: where a part is from, of which pipeline, direction and
-// stars, and what its axes are. Numbers and texts are those of the result file; a keyword of what
-// the file does not have is left out. Errors of all that write: the writer's.
+// Headers of an exported FITS file: origin, pipeline, direction, stars and axes of each part.
+// Values are copied from the result file; keywords without a value are omitted. Errors: the
+// writer's.
 #ifndef BB_SIM_REPORT_FITS_HEADER_H
 #define BB_SIM_REPORT_FITS_HEADER_H
 

@@ -278,8 +278,8 @@ done:
     return status;
 }
 
-// What a header takes: ASCII from space to ~. Of a character beyond, the first byte becomes `?` and
-// those that go on with it, 10xxxxxx in UTF-8, nothing. Owner of `*out`: the caller.
+// Reduces a text to ASCII from space to ~. Any other UTF-8 character becomes one `?`. Owner of
+// `*out`: the caller.
 static bb_status hold_to_ascii(const char *text, char **out)
 {
     bb_status status = BB_OK;

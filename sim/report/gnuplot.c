@@ -14,7 +14,7 @@
 
 enum { NAME_BYTES = 4096, MESSAGE_BYTES = 400, LOG_BYTES = 4096, TAIL_BYTES = 64 };
 
-// What a picture that arrived whole ends with.
+// Last bytes of a complete picture.
 static const char *const ends[BB_FIGURE_FORMATS] = {"%%EOF", "</svg>", "IEND", "\\endgroup"};
 static const char *const endings[BB_FIGURE_FORMATS] = {".pdf", ".svg", ".png", ".tex"};
 
@@ -153,7 +153,7 @@ done:
     return status;
 }
 
-// What is written beside a picture: the stem's path with endings of their own.
+// Files of a picture: the stem's path with their extensions.
 typedef struct beside {
     char *graphic, *script, *data;
 } beside;

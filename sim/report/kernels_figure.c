@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernels reach of what bounds them, as bars: a group a kernel, a bar a back end and device,
-// from one or several files of a bench. Figures 6 (processors) and 7 (GPUs) of the paper of the
-// kernel language, whose ranges stand behind the bars.
+// Fraction of the ceiling that kernels reach, as bars: a group per kernel, a bar per back end and
+// device, from one or several files of a bench. Figures 6 (processors) and 7 (GPUs) of the paper of
+// the kernel language, whose ranges stand behind the bars.
 #include "core/memory.h"
 #include "sim/report/plot.h"
 

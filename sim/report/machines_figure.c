@@ -20,7 +20,7 @@ static const double below_cm = 1.0;
 static const double right_cm = 0.4; // half of the last number
 static const double row_cm = 12.0;  // of page, from which on panels stand in a row
 
-// What peak and bandwidth are divided by, and what of the product is drawn.
+// Divisor of peak and bandwidth, and the quantity drawn.
 typedef struct panel {
     const char *label, *divisor, *product;
     double scale;
@@ -79,7 +79,7 @@ done:
     return status;
 }
 
-// What a machine's rates are multiplied by in a panel; NaN where it has no price or power.
+// Factor of a machine's rates in a panel; NaN without price or power.
 static double share_of(const machines *found, int p, bb_index m)
 {
     const bb_dataset *divisor = found->divisors[p];

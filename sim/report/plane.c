@@ -141,7 +141,7 @@ done:
 static bb_status choose_value(const bb_plot_scene *scene, bb_plane *set)
 {
     bb_status status = BB_OK;
-    // Of these more is better; of all others, prices first, less is.
+    // Quantities of which more is better.
     static const char *const merits[] = {"strehl", "compression_ratio"};
     char path[BB_PLANE_NAME];
     set->value = scene->value == NULL ? "price" : scene->value;
@@ -289,7 +289,7 @@ bb_status bb_plane_add_row_name(const bb_plane *set, bb_index row, bb_text *out)
                           : bb_swept_add_value(set->y, row, out);
 }
 
-// What hovers over a cell or a mark: "hp3, r0_m 0.1, width 2: Strehl loss 0.01, failed at 1 of 3".
+// Text shown over a cell or a mark: "hp3, r0_m 0.1, width 2: Strehl loss 0.01, failed at 1 of 3".
 bb_status bb_plane_add_hover(const bb_plane *set, bb_index row, bb_index column,
                              bb_figure_box place, bb_figure *figure)
 {

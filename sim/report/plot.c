@@ -76,7 +76,7 @@ static bool holds_something(const bb_dataset *dataset)
     return found;
 }
 
-// What results lack for a kind, NULL for nothing.
+// Dataset missing for a kind of picture, NULL: none.
 static const char *missing(const bb_plot_kind *kind, const bb_results *results)
 {
     if (is_of_sweeps(kind) != bb_swept_is(results)) {
@@ -90,7 +90,7 @@ static const char *missing(const bb_plot_kind *kind, const bb_results *results)
     return NULL;
 }
 
-// What a scene names that the kind has no use for.
+// Refuses options that the kind of picture does not use.
 static bb_status check_scene(const bb_plot_kind *kind, const bb_plot_scene *scene)
 {
     bb_status status = BB_OK;

@@ -12,7 +12,7 @@ enum { NAME_BYTES = 200 };
 
 static const double name_points = 7.0;
 
-// Of a realtime file.
+// Datasets of a realtime file.
 typedef struct latencies {
     const bb_dataset *kinds, *bins, *counts, *worst;
     double deadline_us;

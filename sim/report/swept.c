@@ -415,7 +415,7 @@ done:
     return status;
 }
 
-// Of a search its own, for the first conditions that have one each.
+// Answers of a search, for the first conditions with one each.
 static bb_status add_search_answers(const bb_dataset *answers, const char *partial, bb_text *out)
 {
     bb_status status = BB_OK;

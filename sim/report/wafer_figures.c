@@ -21,7 +21,7 @@ typedef struct vectors {
     double shift_x, shift_y;
 } vectors;
 
-// What is drawn of a wafer.
+// Datasets drawn of a wafer.
 typedef struct view {
     const bb_dataset *points;      // view/point_mm
     const bb_dataset *point_field; // exposure of a point's field

@@ -41,7 +41,7 @@ done:
     return status;
 }
 
-// What the table's experiments read.
+// Schemas of the table's experiments.
 static bb_status take_schemas(const bb_experiment_table *table,
                               const bb_schema *schemas[MAXIMUM_EXPERIMENTS])
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the studies of all experiments have in common: their first keys, those of
-// the machine's price, and the rules on pipelines.
+// Keys and rules common to the studies of all experiments: title, seed, device, price of the
+// machine, and rules on pipelines.
 #ifndef BB_SIM_RUN_STUDY_H
 #define BB_SIM_RUN_STUDY_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a sweep says of each choice that an engineer has: a pipeline, with the values of the swept
+// Statistics of a sweep for each choice of an engineer: a pipeline, with the values of the swept
 // keys that are its own (pipelines.NAME....). All other axes are conditions, which nobody chooses:
 // over them a choice is safe where it finished at each, and its price is a distribution.
 #ifndef BB_SIM_SWEEP_CHOICE_STATISTICS_H

@@ -91,7 +91,7 @@ static bb_status check_complete(const bb_sweep_collect_request *request,
     bb_status status = BB_OK;
     bb_index done = progress->counts[BB_POINT_DONE];
     BB_REQUIRE(done > 0, BB_INVALID, "no point is done yet");
-    // What a search leaves out is not missing.
+    // Points that a search skips are not missing.
     BB_REQUIRE(request->partial || progress->open == 0 || request->plan->sweep->searches,
                BB_INVALID,
                "%td points are to do: 'bitbudget sweep run %s' does them; --partial collects what "
@@ -101,7 +101,7 @@ done:
     return status;
 }
 
-// What is known of a sweep so far. Zero-initialise; release with release_state.
+// State of a sweep so far. Zero-initialise; release with release_state.
 typedef struct sweep_state {
     bb_sweep_progress progress;
     bb_collection *collection;

@@ -196,7 +196,7 @@ done:
     return status;
 }
 
-// What is known of the points themselves.
+// Datasets of the points themselves.
 static bb_status add_points(const bb_collection *collection, const bb_output_fill *fill,
                             bb_results *results)
 {

@@ -20,7 +20,7 @@ static const double LONGEST_WAIT_S = 1e6;
 
 enum { IDLE = -1, FIRST_ROOM = 1 << 14 };
 
-// What stands before an answer on its pipe.
+// Header of an answer on a pipe.
 typedef struct head {
     bb_status status;
     bb_index length;

@@ -280,7 +280,7 @@ static bb_status append(bb_record_file *file, const char *line, bb_index length)
     const ssize_t count = write(file->descriptor, line, (size_t)length);
     const int reason = count < 0 ? errno : ENOSPC;
     if (count != length) {
-        // What came of it is taken back, else it counts as torn.
+        // Undo the partial write, which would count as torn.
         (void)!ftruncate(file->descriptor, file->bytes);
         BB_FAIL(BB_IO, "cannot write '%s': %s", file->path, strerror(reason));
     }

@@ -204,7 +204,7 @@ done:
 
 // Memory that is left to the rest of the machine.
 static const double MEMORY_SHARE = 0.9;
-// Of what its points leave a worker, the part that it may keep from point to point.
+// Fraction of the memory that its points leave a worker for data kept between points.
 static const double WARM_SHARE = 0.5;
 
 typedef struct shard {
@@ -278,7 +278,7 @@ static bb_status compute(void *context, bb_index item, bb_text *answer)
 {
     shard *work = context;
     if (!work->request->verbose) {
-        // What one point warns of, all would; a pipeline that fails is a result.
+        // Warnings of one point repeat in all; a failed pipeline is a result.
         bb_log_set_level(bb_team_joined()->rank == 0 && item == work->queue[0] ? BB_LOG_QUIET
                                                                                : BB_LOG_SILENT);
     }

@@ -4,7 +4,7 @@
 // line that is on disk before the next. Points that are done are not computed again, so that the
 // same call goes on where another was ended.
 //
-// What a failed point means: a wrong study stops the shard; memory, device and files are tried
+// Failed points: a wrong study stops the shard; memory, device and files are tried
 // again as often as the plan says; a signal once; a point over its limit is recorded. A worker that
 // is asked to end (TERM, INT, HUP) leaves no record, its point is to be done.
 #ifndef BB_SIM_SWEEP_SHARD_H

@@ -19,7 +19,7 @@
 
 enum { MAXIMUM_ARGUMENTS = 128, PATH_BYTES = 4096, JOB_BYTES = 64 };
 
-// What an estimate may be off by, and the least that is asked for.
+// Safety factor of estimates, and the least time requested.
 static const double TIME_SLACK = 3.0;
 static const double LEAST_MINUTES = 10.0;
 static const double MEMORY_SLACK = 1.5;

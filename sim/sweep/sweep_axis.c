@@ -112,7 +112,7 @@ done:
     return status;
 }
 
-// What all readers of a map take.
+// Context of all readers of a map.
 typedef struct reader {
     bb_arena *arena;
     const bb_sweep_subjects *subjects;

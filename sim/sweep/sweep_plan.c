@@ -151,8 +151,7 @@ static json_t *list_inputs(const bb_point_files *files)
     return inputs;
 }
 
-// What the study is loaded with: the user's overrides, the device and a seed that is no longer
-// random.
+// Overrides of the study: the user's, the device, and the drawn seed.
 typedef struct overrides {
     bb_arena arena;
     const char *texts[BB_SWEEP_OVERRIDES];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of every point of a sweep so far, from the lines of all who worked on it.
+// State of every point of a sweep, from the records of all workers.
 //
 // A point is done for good by its first line of class done. One that failed is open again when a
 // later round was asked for ('bitbudget sweep retry'), which is a line of its own: {"point": 17,

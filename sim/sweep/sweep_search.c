@@ -106,7 +106,7 @@ static search_step step_at(const bb_collection *collection, search_group conditi
     return out;
 }
 
-// What a group's steps that were run say.
+// Answer of the steps of a group that were run.
 typedef struct search_answer {
     bb_index best, run; // step that keeps the limit, -1: none; steps that were run
     search_step found;  // `best`

@@ -65,7 +65,7 @@ const bb_engine_row bb_engine_own = {.name = "own",
                                      .factor = factor,
                                      .digest = digest};
 
-// What StarPU keeps of a tile of the matrix in every process, and takes to submit a task.
+// StarPU's bytes per tile in every process, and seconds to submit a task.
 static const double place_bytes = 4096.0;
 static const double task_s = 24e-6;
 // Columns whose messages are open at a time.
@@ -113,7 +113,7 @@ static double count_tasks(double tile_rows)
     return tile_rows * (tile_rows + 1.0) * (tile_rows + 5.0) / 6.0;
 }
 
-// What is planned with: of a rule whose facts are not known the widest variant that it may give.
+// Plan for a rule whose facts are unknown: the widest variant that it may give.
 static bb_tile_plan known_plan(const bb_tile_plan *plan, int count, const bb_variant *variants)
 {
     const bb_policy_row *rule = bb_policy_describe(&plan->policy);

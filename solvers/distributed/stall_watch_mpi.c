@@ -16,14 +16,14 @@ static const double pause_s = 1.0;
 static const double turn_s = 0.05;
 static const double interval_s = 0.25; // between beats
 
-// What a process says; its host and process id are what an operator looks for.
+// Heartbeat of a process, with the host and process id that an operator needs.
 typedef struct beat {
     int is_last;
     long process;
     char host[64];
 } beat;
 
-// What the thread goes by.
+// State of the watching thread.
 typedef struct watching {
     MPI_Comm comm; // its own: beats meet no other message
     int rank, size;

@@ -41,8 +41,8 @@ done:
     return status;
 }
 
-// What StarPU asks its environment, unless the user said otherwise: cores are the system's to give
-// (every process of a host would bind itself to the first ones).
+// Environment of StarPU, unless the user set it: no binding to cores, because every process of a
+// host would bind itself to the first ones.
 static bb_status start_starpu(const bb_engine *engine)
 {
     bb_status status = BB_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the files of the StarPU-MPI engine share.
+// Declarations shared by the files of the StarPU-MPI engine.
 #ifndef BB_SOLVERS_DISTRIBUTED_STARPU_ENGINE_MPI_H
 #define BB_SOLVERS_DISTRIBUTED_STARPU_ENGINE_MPI_H
 

@@ -139,7 +139,7 @@ static bb_tile sized(const bb_tile *tile, void *message)
                      .norm = ((const bb_tile_head *)message)->norm};
 }
 
-// Of an operand's messages that in the form which a product reads.
+// Message of an operand in the format that a product reads.
 static int message_for(const task_place *place, int side, const bb_tile *tile, bb_operand operand)
 {
     const bb_operand form = bb_tile_message_form(tile, operand, place->work->engine->wire);
@@ -404,7 +404,7 @@ static void release(factoring *work)
     BB_RELEASE(&work->updates);
 }
 
-// What the processes found, put together on all: the outcome of the first step that broke down.
+// Outcome of the first step that broke down, on all processes.
 static void gather(factoring *work, bb_outcome *outcome)
 {
     bb_tile_matrix *matrix = work->matrix;

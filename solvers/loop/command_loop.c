@@ -433,7 +433,7 @@ static float *next_slopes(const bb_command_part *part)
     return part->slopes + bb_command_loop_place(part->posted, part->slope_count);
 }
 
-// Of the frame that was taken last.
+// Commands of the last frame taken.
 static const float *last_commands(const bb_command_part *part)
 {
     const unsigned long long last = part->taken + BB_COMMAND_AHEAD - 1;

@@ -227,7 +227,7 @@ bb_status launch_graph(bb_queue *queue, bb_index, bb_index, void *arguments)
 // Whether the frame that is taken next has reported.
 bool is_done(const bb_command_part *loop)
 {
-    // What a frame reported is read after it is known to be done.
+    // Read the report only after the frame is done.
     const frame_report *report = state_of(loop)->report + bb_command_loop_turn(loop->taken);
     return __atomic_load_n(&report->done, __ATOMIC_ACQUIRE) > loop->taken;
 }

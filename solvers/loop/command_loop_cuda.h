@@ -50,8 +50,8 @@ struct frame_now {
     unsigned long long stamps[BB_COMMAND_STAGES + 1];
 };
 
-// What every kernel gets; addresses are the device's. Frame f, as `frames` counts them, has place f
-// modulo BB_COMMAND_AHEAD in the host's memory, so that one graph serves all.
+// Arguments of every kernel; addresses are the device's. Frame f, as `frames` counts them, has
+// place f modulo BB_COMMAND_AHEAD in the host's memory, so that one graph serves all.
 struct frame_view {
     bb_index columns, commands, groups, runs, delay;
     bool has_long_runs;                    // which take many threads

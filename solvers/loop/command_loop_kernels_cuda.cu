@@ -219,7 +219,7 @@ __device__ __forceinline__ void put_command(const frame_view &view, bb_index i, 
     target[i] = static_cast<float>(v);
 }
 
-// What the host sees of a frame; the count comes last.
+// Report of a frame to the host; the count comes last.
 __device__ void report_frame(const frame_view &view)
 {
     frame_now *now = view.now;

@@ -8,7 +8,7 @@
 
 using namespace control_loop;
 
-// What the host keeps of a period.
+// A period, on the host.
 struct host_period {
     bb_index set, light_steps, steps;
     std::vector<int32_t> window;

@@ -55,7 +55,7 @@ struct loop_report {
     unsigned long long stamps[BB_LOOP_KEPT][BB_LOOP_STAGES]; // of step k at k mod BB_LOOP_KEPT
 };
 
-// What every kernel of a step gets.
+// Arguments of every kernel of a step.
 struct loop_view {
     device_rows a, w;
     const float *state;

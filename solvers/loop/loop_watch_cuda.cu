@@ -80,7 +80,7 @@ void close_watch(loop_watch *watch)
 
 bb_index steps_left(const loop_watch *watch)
 {
-    // What a step reported is read after it is known to be done.
+    // Read the report only after the step is done.
     return static_cast<bb_index>(watch->queued -
                                  __atomic_load_n(&watch->report->done, __ATOMIC_ACQUIRE));
 }

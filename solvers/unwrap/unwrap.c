@@ -605,7 +605,7 @@ done:
     return status;
 }
 
-// Of what download brought.
+// Rejected edges, from the downloaded sums.
 static void read_rejection(const bb_unwrap *unwrap, bb_unwrap_report *report)
 {
     const double *limits = unwrap->found, *counts = unwrap->found + BB_UNWRAP_LIMITS + 1;

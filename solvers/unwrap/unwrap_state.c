@@ -186,7 +186,7 @@ done:
     return status;
 }
 
-// What the mask alone says of edges.
+// Edges that follow from the mask alone.
 static bb_status make_edges(bb_unwrap *u)
 {
     bb_status status = BB_OK;
@@ -324,7 +324,7 @@ done:
     return status;
 }
 
-// Of the phases of all least squares the one with the least jumps.
+// Selects the least-squares phase with the least jumps.
 static bb_status create_choice(bb_unwrap *u)
 {
     bb_status status = BB_OK;

@@ -11,7 +11,7 @@
 // to few digits, those are taken out.
 //
 // Limits: w = 0; uniform springs; the clamp is rigid; a staircase edge (item 2 of
-// docs/manual/physics-wafer.md 2.3 to 1.4e-3 of u(R) at 0.5 mm). At 0.5 mm the factor takes about
+// docs/lab/physics-wafer.md 2.3 to 1.4e-3 of u(R) at 0.5 mm). At 0.5 mm the factor takes about
 // 0.6 GB.
 #ifndef BB_PHYSICS_WAFER_RESPONSE_MEMBRANE_H
 #define BB_PHYSICS_WAFER_RESPONSE_MEMBRANE_H

@@ -115,7 +115,7 @@ static bool same_kind(const bb_zfp_stream *a, const bb_zfp_stream *b)
            a->settings.minimum_exponent == b->settings.minimum_exponent;
 }
 
-// Of all streams, each at a multiple of 8 bytes, with zeros behind the last.
+// Bytes of all streams, each at a multiple of 8 bytes, with trailing zeros.
 static size_t room_of(const bb_zfp_stream *stream)
 {
     return (stream->size + 7) / 8 * 8;

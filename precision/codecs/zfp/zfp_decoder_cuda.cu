@@ -3,15 +3,15 @@
 // Twin of zfp_decoder.c: in one and two dimensions a lane a run, in three and four a warp a run.
 // Places of runs are the sums of the lengths before them in their group.
 //
-// What a float in two dimensions costs a warp, counted in its instructions, at 3.1 bits a value of
-// a response at the seed's tolerance. A block has 13.3 planes and 3.5 coefficients that get a one;
-// the longest of 32 lanes has 14.1 planes, and a warp passes 9 (runs of one block) to 18 (of four)
-// such coefficients. Planes 14 x 38, ones 9 to 18 x 23, bytes to words 110, head 45, negabinary,
-// lifting and scaling 170, stores 50: 1120 to 1320 for 512 values, and 100 a run. 132 processors of
-// four schedulers at 1.75 GHz issue 0.92e12 a second: 1.4 to 1.6 TB/s of values without stalls.
-// Bytes: 4 written and 0.4 to 0.55 read a value, at 4 TB/s. So instructions bind. Measured on an
-// H200 (docs/lab/performance.md, section 7): 1.18 TB/s with runs of one and two blocks, 0.80 with
-// four, 0.40 with eight.
+// Cost of a float in two dimensions, in instructions of a warp, at 3.1 bits a value of a response
+// at the tolerance of Bamakhrama et al. A block has 13.3 planes and 3.5 coefficients that get a
+// one; the longest of 32 lanes has 14.1 planes, and a warp passes 9 (runs of one block) to 18 (of
+// four) such coefficients. Planes 14 x 38, ones 9 to 18 x 23, bytes to words 110, head 45,
+// negabinary, lifting and scaling 170, stores 50: 1120 to 1320 for 512 values, and 100 a run. 132
+// processors of four schedulers at 1.75 GHz issue 0.92e12 a second: 1.4 to 1.6 TB/s of values
+// without stalls. Bytes: 4 written and 0.4 to 0.55 read a value, at 4 TB/s. So instructions bind.
+// Measured on an H200 (docs/lab/performance.md, section 7): 1.18 TB/s with runs of one and two
+// blocks, 0.80 with four, 0.40 with eight.
 //
 // Runs of one block store whole lines; longer ones store 16 bytes a row, which meet in the
 // second-level cache.
@@ -46,7 +46,7 @@ struct run_place {
     uint64_t begin, bits;
 };
 
-// Of a lane's run in a group; called by whole warps.
+// Place of a lane's run in a group; called by whole warps.
 __device__ __forceinline__ run_place find_run(const bb_zfp_decoding &task, bb_index group)
 {
     const int lane = static_cast<int>(threadIdx.x % lanes);
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(lanes *warps) decode_wide(const bb_zfp_decodin
     }
 }
 
-// Of threads: a warp takes a group of runs, or a run of a group.
+// Blocks of threads: a warp decodes a group of runs, or a run of a group.
 bb_index blocks_of(int dimensions, bb_index groups)
 {
     return dimensions <= 2 ? (groups + warps - 1) / warps : groups * (lanes / warps);

@@ -8,7 +8,7 @@
 // 64-bit position every 32 runs. That is 18 / R bits a block; in two dimensions 1.13 / R bits a
 // value.
 //
-// What a broken stream does. No read leaves the stream and no write the array. With an index every
+// Corrupt streams. No read leaves the stream and no write the array. With an index every
 // run has to end where the next one begins, without one the last block has to end in the stream's
 // last word: what does not is an error. Bits that are wrong where a right stream could have them
 // (of a coefficient, of the exponent, in a fixed-rate stream any) decode to wrong values: the

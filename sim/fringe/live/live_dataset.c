@@ -116,7 +116,7 @@ void bb_live_dataset_close(bb_live_dataset *dataset)
     *dataset = BB_LIVE_DATASET_NONE;
 }
 
-// What is told of a value that 16 bits do not hold; the library would take the nearest.
+// Records a value outside 16 bits, which the library would clip.
 static H5T_conv_ret_t note_range(H5T_conv_except_t what, hid_t stored, hid_t taken, void *value,
                                  void *pixel, void *context)
 {
@@ -205,7 +205,7 @@ done:
     return status;
 }
 
-// What a child process reads.
+// Trial read of a child process.
 typedef struct trial {
     const char *path;
     bb_index most; // frames

@@ -69,7 +69,7 @@ static bool ends_in(const char *name, const char *ending)
     return length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
 }
 
-// Of a file with many frames the first are tried: a long one would hold the stream up. That child
+// Only the first frames are tried: a long file would delay the stream. That child
 // is forked beside other threads, and calls nothing but the library, which this thread alone uses.
 static bb_status read_dataset(const char *path, frame_folder *source)
 {

@@ -109,7 +109,7 @@ static void destroy_pipeline(bb_live_pipeline **pipeline)
     }
 }
 
-// Of frames of a shape; compiles what it needs.
+// Pipeline for frames of a shape; compiles its kernels.
 static bb_status create_pipeline(bb_kernel_context *context, const bb_fringe_study *study,
                                  bb_index index, const bb_live_frames *frames,
                                  const unsigned char *mask, bb_live_pipeline **out)

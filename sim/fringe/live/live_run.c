@@ -26,7 +26,7 @@ typedef struct flight {
     int64_t since; // when they were whole, or pipelines for them were made
 } flight;
 
-// What the last second was like, as a line says it and the page.
+// Statistics of the last second, for the log line and the page.
 typedef struct recent {
     bb_latency latency;
     double rate_hz;
@@ -432,7 +432,7 @@ done:
 static const bb_realtime_stages phase_stages = {
     .read = read_frames, .start = start_phase, .finish = finish_phase, .has_ended = has_ended};
 
-// What is on its way is finished, unless that fails too.
+// Finishes phases in flight, unless that fails too.
 static bb_status stream(live_run *run)
 {
     bb_status_record record;
@@ -494,7 +494,7 @@ done:
     return status;
 }
 
-// What failed is the error, but what came before it is summed up.
+// Returns the failure after summing up the phases before it.
 static bb_status end(live_run *run, bb_status failure, bb_results *results, bb_text *table)
 {
     bb_status status = BB_OK;

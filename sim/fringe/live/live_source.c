@@ -147,7 +147,7 @@ static void close_synthetic(void **state)
     bb_memory_release(state);
 }
 
-// What a camera stores; pixels without data have no light.
+// Frames as a camera stores them; pixels without data are dark.
 static bb_status store(const bb_fringe_config *physics, uint64_t seed, bb_index draw,
                        const bb_scene *scene, bb_live_frames *out)
 {

@@ -74,7 +74,7 @@ static bool any_lanes(const bb_program *program)
 
 bb_form bb_choice_form(const bb_program *program)
 {
-    // What one work-item of a team writes another would have to read.
+    // A team needs values written by other work-items.
     bool is_shared = false;
     for (int i = 0; i < program->object_count; ++i) {
         is_shared = is_shared || (program->objects[i].is_read && program->objects[i].is_written);
@@ -108,7 +108,7 @@ void bb_choice_release_program(bb_program *program)
     *program = (bb_program){.name = NULL};
 }
 
-// What is told of the first thing that is wrong.
+// Reason of the first violation.
 typedef struct refusal {
     char *why;
     size_t bytes;

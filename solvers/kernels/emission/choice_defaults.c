@@ -8,20 +8,20 @@
 #include <math.h>
 
 enum {
-    // Of processors
+    // Processors
     POINT_TILE = 4096, ///< of points that sum nothing
     SUM_TILE = 512,    ///< of points whose iterators run around them
     LANE_TILE = 64,    ///< of points that sum long lines
     SHORT_TILE = 1024, ///< of points that sum short ones, as long as data say
     LINES = 16,        ///< of an item: what neighbours read then comes from the core's own caches
-    // Of devices
+    // Devices
     GROUP_ITEMS = 256,
     GROUP_COLUMNS = 32,
     GROUP_ROWS = 8,
     POINTS_EACH = 4,
     WARP_ITEMS = 32,
     LANE_ITEMS = 128,
-    // Of GPUs, by sizes
+    // GPUs, by sizes
     ITEMS_EACH = 8,           ///< of a sum that a work-item adds
     SPLIT_ITEMS = 64,         ///< work-items that add a chunk of a sum by lanes
     SPLIT_POINTS = 2,         ///< of a work-item that adds chunks of their sums

@@ -118,7 +118,7 @@ static void print_reduction(bb_emission_writer *writer)
     bb_emission_line(writer, "bb_sum%d u%d;", number, number);
     bb_emission_line(writer, "bb_start%d(&u%d, 0, 1);", number, number);
     bb_emission_line(writer, "if (c == 0) bb_begin%d(&u%d, 1);", number, number);
-    // Of one dimension the points of a chunk follow each other, lane by lane.
+    // In one dimension the points of a chunk are consecutive, lane by lane.
     const bool line = program->space.dimensions == 1;
     (void)snprintf(target, sizeof target, "u%d.lane[0][l][0]", number);
     bb_emission_line(writer, "bb_index g = c;");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What texts for work-items share: steps of a body, sums by teams of work-items, tiles of points.
+// Emission shared by texts for work-items: steps of a body, sums by teams, tiles of points.
 //
 // Names in the texts: `item` is the work-item's number in its team, `team` the team's in its
 // work-group; x0, x1 the point; p and r the point of a work-item's tile; v the lane of a work-item.

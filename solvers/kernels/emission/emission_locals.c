@@ -52,7 +52,7 @@ static bool is_candidate(const bb_program *program, const bb_emission_writer *wr
     return out->axes[0] < 0 || out->axes[0] != out->axes[1];
 }
 
-// Of an iterator's reads those that some of the space's dimensions do not decide.
+// Whether some dimension of the space does not affect a read of an iterator.
 static bool is_repeated(const bb_program *program, const bb_emission_locals *locals,
                         const bb_emission_local *local)
 {
@@ -63,7 +63,7 @@ static bool is_repeated(const bb_program *program, const bb_emission_locals *loc
     return repeated && has_axis(local, locals->position);
 }
 
-// Of a body's reads the neighbours of points: of the same object, so much further on.
+// Whether a read of a body is a shifted copy of the leader's: same object, constant offset.
 static bool is_neighbour(const bb_program *program, const bb_emission_local *local, int leader,
                          int number)
 {

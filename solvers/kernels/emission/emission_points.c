@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-// What a coordinate is of a position: 1 the position plus what a line decides, 0 that alone, -1
-// something else.
+// Dependence of a coordinate on a position: 1 the position plus a constant of the line, 0 the
+// constant alone, -1 otherwise.
 static int share_of(const bb_program *program, const bb_step *step, int output, int position)
 {
     const bb_selector_form form = bb_selector_form_of(step, output);

@@ -18,8 +18,8 @@ enum { HALVES = 2, HALF_BYTES = 4 }; ///< of a word
 /// p / n is p (2^31 / n + 1) / 2^31 in whole numbers where p n < 2^31, as of few points.
 enum { INVERSE_BITS = 31 };
 
-// What C and CUDA say differently. In C, where one thread is all work-items in turn, a step ends
-// with its loop over them.
+// Words that differ between C and CUDA. In C one thread runs all work-items in turn, so a step ends
+// with the loop over them.
 typedef struct sequence_words {
     const char *word;  ///< type of an element of the table
     const char *loop;  ///< before the loop over a step's points

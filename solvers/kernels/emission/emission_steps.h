@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the back ends print alike: names of values, reads, writes and functions of a body; sums in
+// Emission common to the back ends: names of values, reads, writes and functions of a body; sums in
 // their declared order; points whose accesses need no boundary.
 #ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_STEPS_H
 #define BB_SOLVERS_KERNELS_EMISSION_EMISSION_STEPS_H
@@ -45,7 +45,7 @@ typedef struct bb_emission_writer {
     int depth; ///< of indentation
     bb_status status;
 
-    // Of work-items
+    // Work-items
     const bb_emission_words *words;
     bb_emission_team team; ///< items 0: a work-item is alone
     bool is_guarded;       ///< `active` says whether the point is one of the space

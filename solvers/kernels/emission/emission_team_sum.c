@@ -177,7 +177,7 @@ void bb_emission_team_sum_join(bb_emission_writer *writer, const bb_emission_tea
     }
 }
 
-// What an item adds to acc<number>[v].
+// Term that an item adds to acc<number>[v].
 static void print_item(bb_emission_writer *writer, const bb_emission_team_sum *sum)
 {
     const int count = sum->reduction->count;

@@ -10,7 +10,7 @@
 #define SET(value) (1U << (value))
 #define KEY(noun)  SET(BB_DESCRIPTION_##noun)
 #define IN(noun)   SET(BB_CONSTRUCT_##noun)
-// Of a body: where accesses and function blocks may stand.
+// Parents in which accesses and function blocks are allowed.
 #define BODY (IN(CHILDREN) | IN(ITERATOR_BLOCK))
 
 // One element of the language. A section stands once in its parent, in the order of the table.

@@ -13,7 +13,7 @@
 
 #define TYPE(name) (1U << BB_ELEMENT_##name)
 
-// What each type reaches in steps of the language: B to INT32 to SP to DP, a real to a complex
+// Conversions of each type by steps of the language: B to INT32 to SP to DP, a real to a complex
 // number, and the integers to and from positions.
 enum {
     TO_DP2 = TYPE(DP2),
@@ -102,7 +102,7 @@ static int64_t truncated(double value, bb_element_type type)
     return (int64_t)value;
 }
 
-// Of real numbers the second part may hold anything.
+// Imaginary part; undefined memory for real numbers.
 static double second_part(bb_scalar value, bb_element_type type)
 {
     return bb_element_type_row(type)->parts == 2 ? value.parts[1] : 0.0;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// What an operation takes and gives.
+// Types of operands and result of an operation.
 typedef enum operand_domain {
     DOMAIN_NONE,
     DOMAIN_LOGIC,   // B of B
@@ -136,7 +136,7 @@ static const char *wanted(const bb_expression_builder *builder, operand_domain d
     }
 }
 
-// What operands `first` and after are converted to: their widest.
+// Common type of the operands from `first` on: the widest.
 static bb_element_type common_type(const bb_expression_builder *builder, const int *operands,
                                    int first, int count)
 {

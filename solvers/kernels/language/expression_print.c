@@ -108,7 +108,7 @@ static char letter(bb_element_type type)
     return letters[type];
 }
 
-// What a template's letter stands for in helpers of `type`.
+// Replacement of a template's letter in helpers of `type`.
 static const char *substitute(const bb_expression_dialect *dialect, bb_element_type type, char mark,
                               char buffer[2])
 {
@@ -265,7 +265,7 @@ bb_status bb_expression_print_conversion(const bb_expression_dialect *dialect, c
                        operand);
 }
 
-// What stands between bb_ and the type in the name of a helper.
+// Middle part of a helper's name, between bb_ and the type.
 static const char *helper_name(bb_operation operation)
 {
     static const char *const names[BB_OPERATION_COUNT] = {

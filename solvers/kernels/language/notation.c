@@ -208,7 +208,7 @@ enum {
     SUGGESTED = 100,  // problems that get a suggestion: no more are shown
 };
 
-// Of one value, then of two.
+// Functions of one value, then of two.
 const char *const bb_notation_functions[BB_NOTATION_FUNCTION_COUNT] = {
     "sqrt", "fabs", "abs", "floor", "rint", "re", "im", "conj", "min", "max", "pair",
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the parts of the reader of the notation share: where it reads, which names are known, and
-// the description that it makes. Of notation_reader.c and its parts alone.
+// State shared by the parts of the notation reader: position, known names, and the description
+// under construction. Private to notation_reader.c and its parts.
 #ifndef BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_H
 #define BB_SOLVERS_KERNELS_LANGUAGE_NOTATION_H
 

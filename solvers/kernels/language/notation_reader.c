@@ -9,7 +9,7 @@
 
 // The first line of the notation (notation_reader.h): name, objects and parameters.
 
-// What stands behind the colon of a group; a group of parameters has no structure.
+// Declaration after the colon of a group; parameters have no structure.
 typedef struct group {
     const char *structure, *type, *boundary;
 } group;

@@ -259,8 +259,7 @@ static bb_status lower_number(bb_notation *notation, piece *target)
     return BB_OK;
 }
 
-// What stands where a bracket could have closed: on its line a mistake, on another one the bracket
-// is.
+// Error where a bracket should close: at the token if on the same line, else at the open bracket.
 static bb_status refuse_open(bb_notation *notation, bb_notation_token bracket, const char *expected)
 {
     const bb_notation_token token = notation->cursor.token;

@@ -179,7 +179,7 @@ static void on_declaration(void *data, const XML_Char *version, const XML_Char *
     }
 }
 
-// What expat says of the text, once.
+// Reports the error of expat, once.
 static bb_status tell_malformed(const reader *in)
 {
     const enum XML_Error code = XML_GetErrorCode(in->parser);

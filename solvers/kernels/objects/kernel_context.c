@@ -246,7 +246,7 @@ static bool same_sizes(const kept_site *site, const bb_program_data *data, int c
     return same;
 }
 
-// What took the place of a variant that has failed.
+// Warns that a failed variant was replaced.
 static void tell_fallen(const bb_kernel_context *context, const kept_kernel *kept,
                         const kept_variant *variant, const bb_program_data *data)
 {

@@ -4,7 +4,7 @@
 #include "core/memory.h"
 #include "solvers/kernels/assembled_sequence.h"
 
-// What is queued in one go: a launch, or joined ones.
+// Unit of queueing: a launch, or joined launches.
 typedef struct sequence_run {
     bb_kernel_launch *launch; // NULL: steps
     bb_index first, behind;

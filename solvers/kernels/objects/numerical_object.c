@@ -104,7 +104,7 @@ bb_status bb_numerical_object_host(bb_numerical_object *object, bb_numerical_acc
     }
     object->on_host = !object->is_zero;
     if (access != BB_NUMERICAL_READ) {
-        // What is queued may still take the elements that are about to change.
+        // Queued work may still read the elements that are about to change.
         BB_TRY(bb_device_wait(bb_kernel_context_device(object->context)));
         object->is_zero = false;
         object->on_host = true;

@@ -38,7 +38,7 @@ static void set_sizes(bb_binding *binding)
     }
 }
 
-// What sizes and parameters decide, in order.
+// Evaluates the steps that depend on sizes and parameters only, in order.
 static void run_host(bb_binding *binding)
 {
     const bb_program *program = binding->program;

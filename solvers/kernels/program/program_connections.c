@@ -305,7 +305,7 @@ void bb_program_builder_connect(bb_program_builder *builder)
             connect_one(builder, element);
         }
     }
-    // What a wrong name or connection leaves open is no mistake of its own.
+    // Do not report consequences of a wrong name or connection.
     if (builder->problems->count == builder->problems_before) {
         require_all(builder);
     }

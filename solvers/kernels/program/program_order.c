@@ -109,7 +109,7 @@ static void add_step_edges(ordering *order, int number)
     } else if (is_iterator_child(step)) {
         const bb_iterator *iterator = &program->iterators[step->iterator];
         add_edge(order, number, iterator->step);
-        // What the ranges need stands outside, and outside runs before.
+        // Values of the ranges are computed outside, hence before.
         for (int k = 0; k < iterator->space.dimensions; ++k) {
             add_value_edge(order, iterator->space.ranges[k], number);
         }

@@ -165,7 +165,7 @@ done:
     return status;
 }
 
-// What is listed so far, in other orders of sums.
+// Adds the listed candidates in other orders of sums.
 static bb_status add_orders(const listing *list)
 {
     bb_status status = BB_OK;

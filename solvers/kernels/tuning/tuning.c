@@ -344,7 +344,7 @@ static bb_status try_all(trying *work)
         } else {
             BB_TRY(take_candidate(work, i));
         }
-        // What others would be compared with fails when it runs, and may spoil the device again.
+        // The default fails at run time: nothing to compare with, and it may fail the device again.
         out->is_complete = work->records[0].trial.status != BB_TRIAL_RUN;
     }
     if (out->tried + out->recalled > 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a tuner works on (seed 002's kernel manager, level 2): a program, shapes on which its
+// Subject of a tuner (kernel manager, level 2): a program, shapes on which its
 // variants are verified, and sets on which they are timed. There are those of the shipped kernels
 // (manager_subject.h) and of a program and sizes of the caller's (caller_subject.h).
 #ifndef BB_SOLVERS_KERNELS_TUNING_TUNING_SUBJECT_H

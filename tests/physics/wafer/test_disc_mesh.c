@@ -2,7 +2,7 @@
 #include "physics/wafer/disc_mesh.h"
 #include "tests/check.h"
 
-// docs/manual/physics-wafer.md 2.3 item 9.
+// docs/lab/physics-wafer.md 2.3 item 9.
 TEST(wafer_has_the_known_counts)
 {
     autoptr(bb_disc_mesh) mesh = new_object(bb_disc_mesh, 0.150, 0.0005);

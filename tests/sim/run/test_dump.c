@@ -321,7 +321,7 @@ TEST(a_low_rank_part_stays_out_of_narrow_formats)
         BB_RELEASE(&r[0]);
         BB_RELEASE(&r[1]);
     }
-    // The trace of Cee, as the numpy implementation has it (docs/manual/physics-ao.md, 3.5).
+    // The trace of Cee, as the numpy implementation has it (docs/lab/physics-ao.md, 3.5).
     check_relative(driver_number(again, "residual_trace", "reference"), 0.00972807438, 1e-5);
     double loss = driver_number(again, "variance_loss", "hp2");
     assert_true(loss > 0.0 && loss < 0.01);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // From what overlay is counted: wafers that arrive off the water's temperature and get no dose move
-// as the evenly heated disc of docs/manual/physics-wafer.md 2.3 item 2 does, by the temperature
+// as the evenly heated disc of docs/lab/physics-wafer.md 2.3 item 2 does, by the temperature
 // that they have lost or won since they were aligned.
 #include "sim/wafer/realtime/wafer_loop.h"
 #include "tests/physics/wafer/response/disc_closed_forms.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// docs/manual/physics-wafer.md 2.3 item 7: a point source that moves over a plate with loss has, in
+// docs/lab/physics-wafer.md 2.3 item 7: a point source that moves over a plate with loss has, in
 // its own frame, T = P/(2 pi k d) exp(-v x'/(2 kappa)) K0(r sqrt((v/(2 kappa))^2 + h_c/(kappa C)))
 // (Rosenthal 1946), x' ahead of it.
 #include "physics/wafer/heat/thermal.h"

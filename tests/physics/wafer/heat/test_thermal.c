@@ -110,7 +110,7 @@ static double cosine_error(bb_index cells, bb_index steps)
     return error;
 }
 
-// docs/manual/physics-wafer.md 2.3 item 8: lumped Q1 is second order in space, forward Euler first
+// docs/lab/physics-wafer.md 2.3 item 8: lumped Q1 is second order in space, forward Euler first
 // in time.
 TEST(cosine_decays_at_second_and_first_order)
 {
@@ -126,7 +126,7 @@ TEST(cosine_decays_at_second_and_first_order)
     assert_true(fabs(quartered) < 2e-3);
 }
 
-// docs/manual/physics-wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
+// docs/lab/physics-wafer.md 2.3 item 6: spreading of a point's heat on an infinite plate.
 TEST(point_heat_spreads_as_a_gaussian)
 {
     autoptr(bb_disc_mesh) mesh = disc_mesh(0.030, 0.0005);
@@ -146,7 +146,7 @@ TEST(point_heat_spreads_as_a_gaussian)
     }
 }
 
-// docs/manual/physics-wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs
+// docs/lab/physics-wafer.md 2.3 item 6: decay rates of Bessel modes; the staircase edge costs
 // per mille.
 TEST(disc_modes_decay_at_their_rates)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Closed forms of the heated disc, docs/manual/physics-wafer.md 2.3, items 1 to 4, for silicon of
+// Closed forms of the heated disc, docs/lab/physics-wafer.md 2.3, items 1 to 4, for silicon of
 // wafer_defaults.h.
 #ifndef BB_TESTS_DISC_CLOSED_FORMS_H
 #define BB_TESTS_DISC_CLOSED_FORMS_H

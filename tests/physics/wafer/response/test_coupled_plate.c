@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The coupled plate against closed forms of docs/manual/physics-wafer.md 2.3, items 1 to 5 and 8,
+// The coupled plate against closed forms of docs/lab/physics-wafer.md 2.3, items 1 to 5 and 8,
 // the Fourier system of 1.4, the membrane, and its symmetries.
 #include "core/memory.h"
 #include "physics/wafer/response/coupled_plate.h"

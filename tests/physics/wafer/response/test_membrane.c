@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Closed forms of docs/manual/physics-wafer.md 2.3, items 1 to 4, on the staircase disc at 0.5 mm;
+// Closed forms of docs/lab/physics-wafer.md 2.3, items 1 to 4, on the staircase disc at 0.5 mm;
 // the element; reciprocity. The slowest program of the wafer: it factors 568 thousand unknowns
 // twice.
 #include "core/clock.h"

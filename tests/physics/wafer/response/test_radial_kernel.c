@@ -65,7 +65,7 @@ TEST(bessel_k0_matches_gsl_and_kei)
     }
     print_message("K0: largest relative difference %.1e\n", worst);
     assert_true(worst < 1e-14 * 5);
-    // kei(x) = Im K0(x exp(i pi / 4)); docs/manual/physics-wafer.md 2.3 item 5.
+    // kei(x) = Im K0(x exp(i pi / 4)); docs/lab/physics-wafer.md 2.3 item 5.
     static const double kei[] = {-0.494995, -0.202400, -0.051122, 0.002198, 0.011188};
     for (int n = 1; n <= 5; ++n) {
         check_close(cimag(bb_radial_kernel_bessel_k0(n * cexp(I * M_PI / 4))), kei[n - 1], 6e-7,

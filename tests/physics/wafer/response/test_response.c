@@ -179,7 +179,7 @@ static double radial_moment(double s, void *context)
     return s > 0.0 ? bessel * temperature(s, instant->width) * s : 0.0;
 }
 
-// docs/manual/physics-wafer.md 2.3 item 4 without its A I1 term: the infinite plate heated on a
+// docs/lab/physics-wafer.md 2.3 item 4 without its A I1 term: the infinite plate heated on a
 // disc. For a uniform rise it is (1 + nu) alpha dT R K1(R / l) I1(r / l).
 static double infinite_plate(double r, double width, double scale)
 {
