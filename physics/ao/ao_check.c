@@ -108,7 +108,7 @@ done:
     return status;
 }
 
-// What the score of a target sees of the pupil, on the points of score/point_spread.h.
+// Pupil as the score of a target samples it, on the points of score/point_spread.h.
 static bb_status check_score(const bb_ao_config *config, bb_index lenslets, const char *path)
 {
     bb_status status = BB_OK;
@@ -265,7 +265,7 @@ done:
     return status;
 }
 
-// Of mirrors that correct together.
+// Rules of mirrors that correct together.
 static bb_status check_mirrors(const bb_ao_config *config)
 {
     bb_status status = BB_OK;

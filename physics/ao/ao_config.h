@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a user configures of the adaptive-optics physics: telescope, atmosphere, sensors, guide
+// Configuration of the adaptive-optics physics: telescope, atmosphere, sensors, guide
 // stars and targets, with the tables that bind config files to the structs. The rules between keys
 // are in ao_check.h.
 //

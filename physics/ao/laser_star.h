@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kinds of laser guide star share: light from a column of some depth at a finite altitude,
-// seen from the side as an elongated spot. The model is that of ecrc/moao, see measurement_noise.h.
+// Model common to the kinds of laser guide star: light from a column of some depth at a finite
+// altitude, seen from the side as an elongated spot. The model is that of ecrc/moao, see
+// measurement_noise.h.
 #ifndef BB_PHYSICS_AO_LASER_STAR_H
 #define BB_PHYSICS_AO_LASER_STAR_H
 

@@ -2,11 +2,11 @@
 //
 // Valid subapertures of a square lenslet grid over the pupil.
 //
-// Of n x n lenslets whose centres stand at (k - (n - 1) / 2) D / n, those are valid whose centre
-// radius r holds obstruction D / 2 <= r < D / 2, decided in integers: (2 i - n + 1)^2 + (2 j - n +
-// 1)^2 < n^2. Under a mask, or where the pupil says by_flux, those are valid whose mean
-// transmission is at least the threshold. The order is row by row (y), x fastest, from the most
-// negative x and y.
+// Valid subapertures. Of n x n lenslets with centres at (k - (n - 1) / 2) D / n, those are valid
+// whose centre radius r holds obstruction D / 2 <= r < D / 2, decided in integers: (2 i - n + 1)^2
+// + (2 j - n + 1)^2 < n^2. Under a mask, or where the pupil says by_flux, those are valid whose
+// mean transmission is at least the threshold. The order is row by row (y), x fastest, from the
+// most negative x and y.
 #ifndef BB_PHYSICS_AO_SUBAPERTURES_H
 #define BB_PHYSICS_AO_SUBAPERTURES_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a target's own mirror does: commands of estimates, and of the truth. With Dx the mirror's
+// Commands of a target's own mirror, from estimates and from the truth. With Dx the mirror's
 // projector an estimate R s of slopes t asks for the commands M s, M = Dx R, where t asks for Dx t.
 // What is stored of M, Q = M + E, moves actuators as it stands, also in modes that Dx leaves out:
 // no matrix of slopes R' has Dx R' = Q. So what an estimate by Q leaves is counted in commands,

@@ -110,7 +110,7 @@ done:
     return status;
 }
 
-// What mirrors that correct together refuse is known before anything is made.
+// Rules of mirrors that correct together, checked before anything is created.
 static bb_status check_commands(const bb_ao_config *config, const bb_sensor_array *truth)
 {
     bb_status status = BB_OK;
@@ -190,7 +190,7 @@ static bb_need guides_need(const bb_sensor_array *guides, bb_lgs_tilt tilt, doub
                             bb_need_copies(covariance, tilt == BB_LGS_TILT_UPDATE ? 2.0 : 1.0));
 }
 
-// Of the first target of so many lenslets: what making its point spread takes, and what stays.
+// Need of a target's point spread while it is made, and afterwards.
 static void spread_need(const bb_ao_config *config, bb_index lenslets, bb_need *making,
                         bb_need *held)
 {
@@ -432,7 +432,7 @@ static bb_status survey_pairs(rating *work, const double *voltages, bb_index wav
                                        wavelengths_m, &work->pairs);
 }
 
-// What holds at all wavelengths: the variances, and of a stationary residual the covariance.
+// Quantities common to all wavelengths: the variances, and of a stationary residual the covariance.
 static bb_status survey(rating *work, const double *voltages, bb_index wavelength_count,
                         const double *wavelengths_m, bb_tomography_score *score,
                         bb_outcome *outcome)

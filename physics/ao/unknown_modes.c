@@ -67,7 +67,7 @@ static void put_tilts(const bb_sensor *sensor, bb_index column, bb_unknown_modes
     }
 }
 
-// Of a metre of height: what of it lies along the axes of the grid.
+// Slopes of a metre of height, along the axes of the grid.
 static void put_focus(const bb_sensor *sensor, double airmass, bb_index column,
                       bb_unknown_modes *modes)
 {
@@ -85,7 +85,7 @@ static void put_focus(const bb_sensor *sensor, double airmass, bb_index column,
     }
 }
 
-// Of a nanometre rms each.
+// Slopes of aberrations of a nanometre rms each.
 static void put_aberrations(const bb_sensor *sensor, bb_index column, bb_unknown_modes *modes)
 {
     const double scale = 1e-9 * BB_ARCSEC_PER_RADIAN / sensor->size_m;

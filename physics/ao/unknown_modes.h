@@ -5,7 +5,7 @@
 // height; and reference slopes, aberrations of each sensor's optics that were calibrated away and
 // have moved since. A real-time computer meets Cmm + U diag(variances) U^T.
 //
-// Of a laser star at the range H a drift of that range by dH leaves the wavefront -r^2 dH / (2
+// Focus: a drift of the range H of a laser star by dH leaves the wavefront -r^2 dH / (2
 // H^2), whose slopes are -p dH / H^2, p the place in the pupil from its middle; with the airmass a
 // the layer's height dh moves the range by a dh. Aberrations are Noll's Z_4 to Z_10 (J. Opt. Soc.
 // Am. 66, 207, 1976) over the disc that the lenslet grid spans, along the grid's own axes: a slope

@@ -355,7 +355,7 @@ static bb_status list_plate(const bb_device_rows *rows, const points *panel, pan
             BB_TRY(bb_triplets_add(&out->right, p, rows->layout.place[sample.unknown[i]],
                                    sample.weight[i]));
         }
-        // What z takes from the centres of cells, it does not take from nodes.
+        // The part of z that uses cell centres is removed from the nodes.
         for (int k = 0; k < 4 && panel->axis == (int)BB_AXIS_Z; ++k) {
             BB_TRY(bb_triplets_add(&out->nodes, p, sample.node[k],
                                    (sample.growth - height) * sample.bilinear[k]));

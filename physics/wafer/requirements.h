@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a wafer heat feed-forward asks of a machine: operations and bytes of a field, and the rates
-// that a time budget makes of them. Equations 3 and 4 of Bamakhrama et al. (GPU acceleration of
+// Machine requirements of a wafer heat feed-forward: operations and bytes of a field, and the rates
+// for a time budget. Equations 3 and 4 of Bamakhrama et al. (GPU acceleration of
 // real-time control loops, 2019), fp32 words of 4 bytes:
 //   operations = 3 t M (2 S - 1) + (t_l + t_d) T (2 nnz A + 2 nnz B - 1)
 //   words      = 3 t (M S + S + M) + (t_l + t_d) T (2 nnz A + 3)

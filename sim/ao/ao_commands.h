@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What scores an estimate: of slopes; of commands of each target's own mirror, where a pipeline
+// Scoring tasks of an estimate: of slopes; of commands of each target's own mirror, if a pipeline
 // stores those (operator: commands) and M = Dx R has taken the place of R before it was rounded
 // (physics/ao/target_commands.h); or of mirrors that correct together, whose one M is seen by every
 // target through the slopes that it makes there.

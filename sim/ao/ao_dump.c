@@ -15,7 +15,7 @@ typedef struct estimate {
     bb_matrix_source source;
 } estimate;
 
-// What the operators' sources read; kept by the results.
+// Objects that the operators' sources read; owned by the results.
 typedef struct operands {
     bb_tomography *problem;
     estimate *estimates; // [count]
@@ -35,7 +35,7 @@ static void release(void *object)
     BB_RELEASE(&all);
 }
 
-// What is factored and the low-rank part beside it: Cmm = Cmm_core + U diag(w) U^T. Weights without
+// Factored matrix and its low-rank part: Cmm = Cmm_core + U diag(w) U^T. Weights without
 // a bound have no number and are left out.
 static bb_status add_parts(operands *all, bb_results *results)
 {

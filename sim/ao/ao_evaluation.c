@@ -333,7 +333,7 @@ static bb_status publish_over_pipelines(const bb_output_table *table, const bb_a
                                            study->pipelines.count, NULL, results);
 }
 
-// What only some studies ask for.
+// Optional results.
 static bb_status publish_extras(const bb_ao_study *study, const bb_tomography *problem,
                                 const bb_ao_evaluation *evaluations, bb_results *results)
 {
@@ -354,7 +354,7 @@ done:
     return status;
 }
 
-// What the Strehl ratios hold and what they do not, below the table and in the file.
+// Terms that the Strehl ratios include and omit, below the table and in the file.
 static bb_status publish_note(const bb_ao_study *study, bb_results *results)
 {
     const bb_error_terms_config *terms = &study->error_terms;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one pipeline of an ao study gave, and how all of them are published.
+// Results of one pipeline of an ao study, and their publication.
 #ifndef BB_SIM_AO_AO_EVALUATION_H
 #define BB_SIM_AO_AO_EVALUATION_H
 

@@ -144,8 +144,8 @@ done:
     return status;
 }
 
-// What is solved: of ltao the first target alone, of mcao the commands. A star that does not know
-// its tilt adds two.
+// Right-hand sides: ltao has the first target's only, mcao the commands. A star of unknown tilt
+// adds two.
 static bb_factor_extent measure_solves(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const bb_guide_star_config *stars = study->guide_stars.items;
@@ -178,7 +178,7 @@ static void measure_mirrors(const bb_ao_config *physics, bb_ao_extent *out)
         bb_need_together(gathering, bb_need_repeated(out->ctm, (double)physics->target_count));
 }
 
-// What of an estimate is held, and shared by the scores of all targets.
+// Rows of an estimate in memory, and rows shared by the scores of all targets.
 static void measure_estimates(const bb_ao_study *study, bb_ao_extent *out)
 {
     const bool together = out->actuators > 0.0;

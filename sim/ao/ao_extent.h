@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an ao study is made of, from the configuration alone: sizes, and what each of its parts
-// takes.
+// Sizes and needs of the parts of an ao study, from the configuration alone.
 #ifndef BB_SIM_AO_AO_EXTENT_H
 #define BB_SIM_AO_AO_EXTENT_H
 

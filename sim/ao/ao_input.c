@@ -127,7 +127,7 @@ bb_need bb_ao_input_influences_held(const bb_ao_config *physics)
                                    (double)physics->mirror_count * sizeof(bb_influence_cube)};
 }
 
-// Of the last that is read the reader has a copy.
+// The reader has a copy of the last one.
 bb_need bb_ao_input_influences_need(const bb_ao_config *physics)
 {
     bb_need need = bb_ao_input_influences_held(physics);

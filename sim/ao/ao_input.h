@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an ao study reads: the mask of the pupil and influence functions of mirrors, from their
+// Input files of an ao study: the mask of the pupil and influence functions of mirrors, from their
 // files to the physics.
 #ifndef BB_SIM_AO_AO_INPUT_H
 #define BB_SIM_AO_AO_INPUT_H

@@ -131,8 +131,8 @@ bb_need bb_ao_plan_score_need(const bb_ao_study *study, const bb_ao_extent *span
     return score_need(span, scores_on_device(study), count, 1.0);
 }
 
-// What the trials of a searched storage take beside their roundings, which are planned with those
-// of all storages: copies of what was solved and is seen, and scores.
+// Need of the trials of a searched storage in addition to their roundings, which are planned with
+// all storages: copies of the solution, and scores.
 static bb_need search_need(const bb_ao_extent *span, bool device, double trials)
 {
     const bb_need scoring = bb_need_together(score_need(span, device, 1.0, 1.0), aiming_of(span));
@@ -210,7 +210,7 @@ static bb_need kept_need(const bb_ao_study *study, const bb_ao_extent *span)
                                    sizeof(double) * (mask + 4.0 * (double)span->n + residual)};
 }
 
-// What is stored, and run as frames beside the factors that it was rounded in, on the device too.
+// Need of stored reconstructors, and of frames run while the factors of the rounding exist.
 static bb_need storing_need(const bb_ao_study *study, const bb_ao_extent *span)
 {
     const double rows = fmax(span->stored_rows, span->actuators);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an ao study will hold and take, from its geometry alone.
+// Memory and time of an ao study, from its geometry alone.
 #ifndef BB_SIM_AO_AO_PLAN_H
 #define BB_SIM_AO_AO_PLAN_H
 

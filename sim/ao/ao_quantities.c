@@ -70,7 +70,7 @@ static const bb_output pupil_rows[] = {
 static const bb_output_table pupil_outputs = {
     .title = "/system, ao", .group = "system", BB_OUTPUT_ROWS(pupil_rows)};
 
-// What a guide star's sensor gives.
+// Row of a guide star's sensor.
 typedef struct sensor_row {
     double index, x_arcsec, y_arcsec, subapertures, flux_e, noise_mas;
 } sensor_row;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an instrument team looks for beside the Strehl ratio: the atmosphere in its usual numbers,
+// Quantities for instrument teams: the atmosphere in its usual numbers,
 // flux and noise of every sensor, the mirror's modes, the error budget of the reference, and where
 // rows and columns of dumped operators belong.
 #ifndef BB_SIM_AO_AO_QUANTITIES_H

@@ -78,7 +78,7 @@ done:
     "Student's t with frames - 1 degrees of freedom, as the normal quantile of the same "          \
     "probability"
 
-// Of a pipeline, a target and a wavelength.
+// Row of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
     double mean, error, sigmas, whole_mean, whole_error, whole_sigmas;
 } strehl_row;
@@ -136,7 +136,7 @@ done:
     return status;
 }
 
-// What the frames gave beside Strehl ratios.
+// Results of the frames other than Strehl ratios.
 typedef struct frame_record {
     const double *residual_nm, *fitting, *psf;
     bb_index separation_count;

@@ -32,7 +32,7 @@ static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
     const bb_tomography *problem = self->problem;
     const bb_low_rank part = {problem->tilts.columns, problem->tilts.vectors,
                               problem->tilts.variance};
-    // Of the matrix that pipelines factor, so that its panels are filled once for both.
+    // The matrix that pipelines factor, so that its panels are filled once for both.
     BB_TRY(bb_factor_device_scorer_open(self->study->solver.common.gpus, problem->cmm_core,
                                         problem->cmm_core != problem->cmm ? &part : NULL,
                                         reserve_bytes, &self->scorer));
@@ -294,7 +294,7 @@ done:
     return status;
 }
 
-// Of a device study the last residual's memory stays.
+// On a device the memory of the last residual is kept for the next.
 static void release_tasks(bb_ao_scoring *self, bb_residual_task **tasks, bb_index limit)
 {
     for (bb_index i = 0; *tasks != NULL && i < limit; ++i) {
@@ -344,7 +344,7 @@ done:
     return status;
 }
 
-// What rounded slopes and narrow sums add, seen as the task sees its estimate.
+// Covariance added by rounded slopes and narrow sums, weighed as the task's estimate.
 static bb_status add_roundings(const bb_ao_scoring *self, const bb_factor_pipeline *level,
                                const bb_residual_task *task, double share, bb_outcome *outcome)
 {
@@ -365,8 +365,8 @@ done:
     return status;
 }
 
-// What a residual has beside that of the covariance: the telescope's shake, and what slopes and
-// sums of the pipeline lose, `share` of it.
+// Terms outside the covariance: the telescope's shake, and `share` of the loss of rounded slopes
+// and sums.
 static bb_status add_rest(const bb_ao_scoring *self, const estimate *item,
                           const bb_residual_task *task, double share)
 {
@@ -458,7 +458,8 @@ typedef struct wish {
     double *const *whole;          // [evaluations] of those
 } wish;
 
-// Of the listed estimates, into out[evaluation] [targets of the study][wavelengths of the study].
+// Strehl ratios of the listed estimates, into out[evaluation] [targets of the study][wavelengths of
+// the study].
 static bb_status rate_listed(bb_ao_scoring *self, const wish *asked, bb_index listed,
                              const bb_residual_task *tasks, const estimate *estimates,
                              bb_ao_evaluation *const *evaluations, double *const *out)

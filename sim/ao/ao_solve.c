@@ -163,7 +163,7 @@ static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pi
            !bb_factor_pipeline_searches(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
 }
 
-// What a pipeline depends on: the study with it and the reference alone.
+// Key of a pipeline: the study with it and the reference alone.
 static bb_status describe_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
                                bb_device_kind device, bb_text *out)
 {
@@ -348,7 +348,7 @@ static bool is_solved_again(const bb_ao_solve *run, bb_index p)
     return again;
 }
 
-// What every target gets of commands of mirrors that correct together, where frames are to see it.
+// Slopes per target of the commands of mirrors that correct together, if frames need them.
 static bb_status aim(const bb_ao_solve *run, bb_ao_evaluation *evaluation)
 {
     return bb_ao_study_frames(run->work->study) ? bb_ao_mcao_aim(run->work->problem, evaluation)

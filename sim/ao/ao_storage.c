@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-// Of what may be stored, and of truths.
+// Most rows of stored estimates and of truths.
 static bb_index most_rows(const bb_tomography *problem)
 {
     bb_index rows = problem->commands != NULL ? problem->commands->stack.actuator_count : 0;

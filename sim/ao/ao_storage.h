@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What estimates of `experiment: ao` are stored with: the norm knows modes that the covariance does
-// not, and each sensor's slopes along an axis are a group.
+// Storage of estimates of `experiment: ao`: modes added to the norm, and a group for each sensor's
+// slopes along an axis.
 #ifndef BB_SIM_AO_AO_STORAGE_H
 #define BB_SIM_AO_AO_STORAGE_H
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// What was opened of each kind of device, and why not.
+// Meter of each kind of device, or the reason for its absence.
 typedef struct meter_slot {
     bool asked;
     bb_energy_meter *meter;

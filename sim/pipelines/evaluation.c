@@ -123,7 +123,7 @@ static void describe_outcome(const bb_evaluation *evaluation, const char **state
     }
 }
 
-// What a pipeline's row says.
+// Row of a pipeline.
 typedef struct evaluation_row {
     const char *pipeline, *status, *status_detail, *device;
     double qoi_relative_error, operator_bytes, compression_ratio, flops, flops_dense;

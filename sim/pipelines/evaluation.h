@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What every experiment says of one pipeline, and the part of /results that all experiments share.
+// Results of one pipeline common to all experiments, and their part of /results.
 #ifndef BB_SIM_PIPELINES_EVALUATION_H
 #define BB_SIM_PIPELINES_EVALUATION_H
 

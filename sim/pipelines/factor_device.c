@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-// Of builds with CUDA.
+// CUDA functions, NULL in builds without it.
 static const struct {
     bb_status (*check)(const bb_panel_plan *plan);
     bb_status (*solve)(const bb_factor_problem *problem, const bb_panel_plan *plan,
@@ -112,13 +112,13 @@ static bool has_policy(const bb_factor_pipeline *pipeline)
     return !bb_policy_describe(&pipeline->policy)->is_uniform;
 }
 
-// What has operands of its own beside L in fp32.
+// Variants with operands separate from the fp32 L.
 static bool narrows(int variant)
 {
     return bb_variant_describe((bb_variant)variant)->panels == BB_VARIANT_PANELS_NARROWED;
 }
 
-// What tiles may get: variants that mix, and with light sweeps what is worked on in fp32.
+// Checks the variants of tiles: those that mix, and with light sweeps those computed in fp32.
 static bb_status check_given(const bb_factor_pipeline *pipeline)
 {
     bb_status status = BB_OK;
@@ -466,7 +466,7 @@ static bb_variant computed_as(bb_variant variant, const bb_factor_pipeline *pipe
                                                     : variant;
 }
 
-// What a map says of the products into its tiles, all of tile_size: a tile of column j takes j.
+// Counts products by variant from a map: a tile of column j has j.
 static void note_map(const bb_policy_map *map, const bb_factor_pipeline *pipeline,
                      bb_factor_report *report)
 {
@@ -567,7 +567,7 @@ struct bb_factor_device_scorer {
     bb_residual_scorer *residuals;
 };
 
-// Of builds with CUDA.
+// CUDA functions, NULL in builds without it.
 static const struct {
     bb_status (*create)(bb_index gpus, bb_device *const *devices, const bb_matrix_source *cmm,
                         bb_residual_scorer **out);

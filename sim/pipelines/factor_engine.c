@@ -182,7 +182,7 @@ done:
     return status;
 }
 
-// Of the operations of a solution without refinement: the factorization.
+// Fraction of the factorization in the operations of a solution without refinement.
 static double factor_share(const bb_factor_problem *problem)
 {
     const bb_index n = problem->matrix->rows;

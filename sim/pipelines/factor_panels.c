@@ -68,7 +68,7 @@ done:
     return status;
 }
 
-// What the map of a policy asks of a factorization in planes of fp16. A plan without a map of its
+// Plan of a factorization in planes of fp16 for the map of a policy. A plan without a map of its
 // own takes its arithmetic below the diagonal, and there where the diagonal blocks follow.
 static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan *plan)
 {

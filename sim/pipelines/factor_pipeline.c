@@ -113,7 +113,7 @@ static bool changed(const bb_schema *schema, const void *record, const char *nam
     return strcmp(key->choices[choice], key->default_text) != 0;
 }
 
-// What a rule is about: a group of keys and the choice among them that decides.
+// Subject of a rule: a group of keys and the choice that decides.
 typedef struct group {
     const char *name; // path within the pipeline, "" or with a dot behind it
     const bb_schema *schema;

@@ -43,7 +43,7 @@ static const bb_output axes[] = {
 const bb_output_table bb_factor_report_axes = {
     .title = title, .group = "results", BB_OUTPUT_ROWS(axes)};
 
-// What a pipeline's row says.
+// Row of a pipeline.
 typedef struct report_row {
     bb_factor_report report;
     const char *digest;

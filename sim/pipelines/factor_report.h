@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of one pipeline's factorization beside its price: which variants computed it, what
-// their rounding can have cost, what was done after a failure, and what the reconstructor takes in
-// storage.
+// Report of one pipeline's factorization: variants, bound on their rounding, escalation after a
+// failure, and storage of the reconstructor.
 #ifndef BB_SIM_PIPELINES_FACTOR_REPORT_H
 #define BB_SIM_PIPELINES_FACTOR_REPORT_H
 

@@ -7,7 +7,7 @@
 #include "sim/pipelines/evaluation.h"
 #include "solvers/factor/spectrum.h"
 
-// Of the tiles that the study names.
+// Size of the tiles that the study names.
 static bb_index size_of(const bb_factor_solver_config *solver, bb_index n)
 {
     const bb_index size = solver->spectrum.size > 0 ? solver->spectrum.size : solver->tile;
@@ -30,7 +30,7 @@ done:
     return status;
 }
 
-// Of what is factored, scale included.
+// Unit of the factored matrix, scale included.
 static const char *unit_of(const bb_factor_problem *problem)
 {
     bool scaled = problem->solver->scale == (int)BB_FACTOR_SCALE_UNIT_DIAGONAL;

@@ -106,7 +106,7 @@ bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline)
     return pipeline->storage.codec >= 0;
 }
 
-// What rounding is told of: columns of a matrix whose rows are fixed.
+// Rounding callback: columns of a matrix whose rows are fixed.
 static double round_value(const void *context, bb_index row, bb_index column, double value)
 {
     return bb_coded_matrix_round(*(bb_coded_matrix *const *)context, row, column, value);
@@ -448,7 +448,7 @@ void bb_factor_storage_rest(bb_factor_storage *self)
     }
 }
 
-// What choosing clips takes beside one sweep: a copy of R, and a sweep of each.
+// Need of choosing clips in addition to one sweep: a copy of R, and a sweep per clip.
 static bb_need clips_need(const bb_factor_pipeline *pipeline, bool on_device,
                           const bb_factor_solver_config *solver, const bb_factor_extent *extent,
                           bb_index m)
@@ -462,8 +462,8 @@ static bb_need clips_need(const bb_factor_pipeline *pipeline, bool on_device,
                         : (bb_need){.host_bytes = copy, .seconds = clips * sweeping.seconds};
 }
 
-// What a pipeline takes once the norms that it needs have their factors; of a searched one,
-// about half of the trials at their widest.
+// Need of a pipeline after its norms are factored; for a searched one about half of the trials at
+// their widest.
 static bb_need need_of(const bb_factor_pipeline *asked, const bb_factor_solver_config *solver,
                        int study_device, const bb_factor_extent *extent, bb_index m)
 {

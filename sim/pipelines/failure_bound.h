@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a count of failures among trials says of their probability.
+// Confidence bound on the probability of failure from a count of failures.
 #ifndef BB_SIM_PIPELINES_FAILURE_BOUND_H
 #define BB_SIM_PIPELINES_FAILURE_BOUND_H
 

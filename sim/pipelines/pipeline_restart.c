@@ -14,7 +14,7 @@
 
 enum { MOST_NAMES = 200 };
 
-// What a signal says until it is known what a checkpoint that is gone on from holds.
+// Message of a signal before the resumed checkpoint is read.
 static void note_start(const bb_run_options *options)
 {
     char text[BB_INTERRUPT_LOSS_BYTES] = "nothing is kept yet";
@@ -73,7 +73,8 @@ static bb_evaluation *evaluation_of(const bb_pipeline_state *state, bb_index pip
     return (bb_evaluation *)(void *)((char *)state->first + (size_t)pipeline * state->stride);
 }
 
-// What a signal says is kept: the pipelines in `path`, as many names as leave room for the rest.
+// Message of a signal about saved pipelines: those in `path`, as many names as leave room for the
+// rest.
 static void note_kept(const bb_pipeline_state *state, const char *path)
 {
     const bool one = state->finished == 1;

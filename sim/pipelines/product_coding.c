@@ -38,7 +38,7 @@ static const char title[] = "/results, wafer and product: what storage lost";
 
 enum { CODEC_BYTES = 96 };
 
-// Of a pipeline: sums over the axis.
+// Row of a pipeline: sums over the axis.
 typedef struct storage_row {
     const char *codec, *rounding;
     double saturated, underflowed, non_finite;
@@ -60,7 +60,7 @@ static const bb_output outputs[] = {
 const bb_output_table bb_coding_report_outputs = {
     .title = title, .group = "results", .axes = "pipeline", BB_OUTPUT_ROWS(outputs)};
 
-// Of a pipeline and an item of the axis.
+// Row of a pipeline and an item of the axis.
 typedef struct measure_row {
     double bits, rmse, nrmse, max_error, bias, psnr_db, psnr_zfp_db;
 } measure_row;
@@ -338,7 +338,7 @@ done:
     return status;
 }
 
-// What is wanted beside the matrix: certificates of a plain coding, or the factors of a draw.
+// Optional results of coding: certificates, or the factors of a draw.
 typedef struct coding_extras {
     bb_row_certificate *certificates;
     const bb_coding_draw *draw; // NULL: none

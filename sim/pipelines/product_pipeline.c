@@ -194,7 +194,7 @@ static bool runs_on_opencl(const bb_product_pipeline *pipeline, int study_device
            bb_device_choice_wish(study_device, pipeline->device) == (int)BB_DEVICE_OPENCL;
 }
 
-// What of a storage only a covariance can serve; NULL: nothing.
+// Key of a storage that needs a covariance; NULL: none.
 static const char *needs_covariance(const bb_codec_config *storage)
 {
     return bb_codec_sweeps(storage)

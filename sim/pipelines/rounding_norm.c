@@ -14,7 +14,7 @@
 
 enum { ROWS = 16 }; // that a task sums
 
-// Of builds with CUDA.
+// CUDA functions, NULL in builds without it.
 static const struct {
     bb_status (*create)(const bb_matrix_source *source, const bb_panel_plan *plan,
                         bb_outcome *outcome, bb_norm_panels **out);

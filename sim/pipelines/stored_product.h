@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a real-time computer makes of one vector of slopes, for simulations in time: with means
+// Product of a real-time computer with one vector of slopes, for simulations in time: with means
 // apart their part a is taken out first, slopes are rounded as `slopes` says (slope_rounding.h,
 // clipped to the range of their bits), sums are as narrow as the pipeline's (narrow_sum.h),
 //     y = R x + (R V) a,   x = round(s - V a),

@@ -3,7 +3,7 @@
 // Products of a stored reconstructor with slopes whose sums are narrow (narrow_sum.h), from the
 // first column to the last.
 //
-// What that leaves of an estimate y = R s is drawn: with d the error of the sums on slopes s of the
+// The loss of an estimate y = R s is drawn: with d the error of the sums on slopes s of the
 // covariance A (rounding_norm.h), normal and without the modes that it does not know,
 //
 //     Cee <- Cee + mean over draws of d d^T,

@@ -3,8 +3,8 @@
 // The certificate of a wafer study: bounds on the error of each displacement of a
 // pipeline, known at run time from the norms of the rows and the temperatures, against that error.
 //
-// Of a slit point and light step: bound = coding (precision/row_certificate.h) + rounding of the
-// pipeline's product + rounding of the reference's, error = |u - u_ref|.
+// Certificate of a slit point and light step: bound = coding (precision/row_certificate.h) +
+// rounding of the pipeline's product + rounding of the reference's, error = |u - u_ref|.
 #include "core/memory.h"
 #include "core/thread.h"
 #include "sim/wafer/wafer_work.h"
@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-// What a light step adds to a tally, but for the counts.
+// Contribution of a light step to a tally, without the counts.
 typedef struct step_tally {
     double bound, coding, error, unbounded, violations;
 } step_tally;
@@ -133,7 +133,7 @@ done:
     return status;
 }
 
-// Of a pipeline and an axis; lengths in m.
+// Row of a pipeline and an axis; lengths in m.
 typedef struct row {
     double bound, coding, error, looseness, violations, unbounded;
 } row;

@@ -192,7 +192,7 @@ void bb_chain_tasks_release(bb_chain_tasks *tasks)
 
 enum { FORMATS_BYTES = 24 };
 
-// Of a pipeline.
+// Row of a pipeline.
 typedef struct row {
     double alone[BB_CHAIN_STAGES + 1];
     const char *formats[BB_CHAIN_STAGES];

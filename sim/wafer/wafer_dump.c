@@ -24,7 +24,7 @@ static const bb_key keys[] = {
 // clang-format on
 const bb_schema bb_dump_schema = BB_SCHEMA("dump", bb_dump_config, keys);
 
-// What the operators' sources read; kept by the results.
+// Objects that the operators' sources read; owned by the results.
 typedef struct operands {
     bb_wafer_problem *problem;
     bb_wafer_heating heating;

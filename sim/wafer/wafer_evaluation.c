@@ -119,7 +119,7 @@ typedef struct publication {
     char detail[MODELS][DETAIL_BYTES];
 } publication;
 
-// Of a pipeline.
+// Row of a pipeline.
 typedef struct pipeline_row {
     double errors[BB_WAFER_AXES]; // nm
     double live_ratio;
@@ -127,7 +127,7 @@ typedef struct pipeline_row {
     const char *states[MODELS];
 } pipeline_row;
 
-// Of a pipeline and an axis: [points], m.
+// Row of a pipeline and an axis: [points], m.
 typedef struct displacement_row {
     const double *mean, *deviation, *residual, *residual_deviation;
 } displacement_row;
@@ -194,7 +194,7 @@ static const bb_output displacement_rows[] = {
 static const bb_output_table displacement_outputs = {title, NULL, "results", "pipeline, axis",
                                                      BB_OUTPUT_ROWS(displacement_rows)};
 
-// What a pipeline differs by from the reference, an axis at a time.
+// Differences of a pipeline from the reference, axis by axis.
 static bb_status price(publication *out, const bb_wafer_evaluation *evaluation, pipeline_row *row)
 {
     bb_status status = BB_OK;

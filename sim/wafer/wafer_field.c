@@ -119,7 +119,7 @@ static void store(const bb_dwell *dwell, double *mean, double *deviation)
     }
 }
 
-// What the corrections of a pipeline leave of one field and axis, delivered as its record says.
+// Feed-forward residual of a pipeline in one field and axis, with its delivery.
 // Exposures count back from the last wafer, whose draws are those of a lone one.
 static bb_status score_residual(bb_wafer_pass *pass, const bb_field_job *work)
 {

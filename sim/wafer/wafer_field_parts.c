@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a field and axis adds to the evaluations of a pass, by itself, so that the sums are the same
-// whichever GPU or process computed it.
+// Contribution of a field and axis to the evaluations of a pass, kept apart so that the sums are
+// the same whichever GPU or process computed it.
 #include "core/memory.h"
 #include "core/team.h"
 #include "sim/wafer/wafer_field.h"
@@ -133,7 +133,7 @@ void bb_field_parts_release(bb_field_parts *list)
     BB_RELEASE(&list->items);
 }
 
-// What a field and axis adds by itself, beside the totals, which stand again on return.
+// Contribution of a field and axis alone; the totals are restored on return.
 bb_status bb_field_parts_run(bb_wafer_pass *pass, const bb_wafer_task *tasks, bb_index count,
                              bb_field_job work, bb_field_parts *list)
 {

@@ -32,7 +32,7 @@ bb_status bb_wafer_heating_subject(const bb_wafer_study *study, bb_text *out)
                            study->response.generator == (int)BB_GENERATOR_PLATE ||
                                study->response.generator == (int)BB_GENERATOR_FILE));
     }
-    // Of metrology the time on the clamp before the first exposure heats and cools.
+    // Of metrology only the time on the clamp before the first exposure affects the heat.
     BB_TRY(bb_text_add(out, "metrology:\n  alignment_s: %.17g\n", study->metrology.alignment_s));
 done:
     return status;
@@ -81,7 +81,7 @@ static bb_index kept_steps(const bb_heating_place *place, const bb_wafer_heating
     return kept;
 }
 
-// What decides the sizes of the rest.
+// Pieces that determine the sizes of the others.
 static void list_head(const bb_heating_place *place, const bb_heat_simulation *simulation,
                       const bb_wafer_heating *heating, bb_store_piece out[HEAD])
 {
@@ -90,7 +90,7 @@ static void list_head(const bb_heating_place *place, const bb_heat_simulation *s
     out[2] = (bb_store_piece){&heating->probes.taken, sizeof heating->probes.taken};
 }
 
-// What is kept by then beside the state.
+// Pieces saved in addition to the state.
 static void list_rest(const bb_heating_place *place, const bb_wafer_problem *problem,
                       const bb_wafer_heating *heating, bb_store_piece out[REST])
 {

@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-// Of a `header` alone no value is read, and nothing is warned of.
+// With `header` no value is read and no warning printed.
 static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *problem,
                            bb_index index, int axis, bool header, bb_wafer_row_source *out)
 {
@@ -158,7 +158,7 @@ done:
     return status;
 }
 
-// What rows do not depend on: how the wafer is heated, what is done with rows, and words.
+// Keys that rows do not depend on: how the wafer is heated, what is done with rows, and words.
 static const char *const others[] = {"title",  "device",   "pipelines", "wafers",  "hood",
                                      "probes", "realtime", "dump",      "machine", NULL};
 

@@ -276,7 +276,7 @@ done:
     return status;
 }
 
-// What the plate alone offers, asked of another generator.
+// Refuses keys of the plate with another generator.
 static bb_status check_plate(const bb_wafer_study *study, const bb_config *config,
                              bb_problems *problems)
 {

@@ -65,7 +65,7 @@ done:
     return status;
 }
 
-// What the rims of the wafer and its fields follow from.
+// Geometry of the rims of the wafer and its fields.
 static bb_status publish_rims(const bb_wafer_study *study, bb_results *results)
 {
     bb_status status = BB_OK;

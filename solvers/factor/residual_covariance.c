@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-// What a loop works on at a time; fixed, so that the bits do not depend on the threads.
+// Block sizes of the loops; fixed, so that the bits do not depend on the threads.
 enum { BLOCK = 256, ROWS = 64, TRUTHS = 64, COLUMNS = 1024 };
 
 static bb_index shorter(bb_index count, bb_index size)
@@ -226,7 +226,7 @@ bb_status bb_residual_task_close(const bb_residual_task *task)
 // that neither the bits nor the memory depend on the threads.
 enum { PANEL = 1024, FILLED_ROWS = 256, PROJECTED_ROWS = 64 };
 
-// What is multiplied with Cmm: one task's r, or one that several share.
+// Left factor of a product with Cmm: one task's r, or one that several share.
 typedef struct product {
     const double *r; // [rows][n]
     bb_index rows;

@@ -13,10 +13,10 @@ namespace
 const unsigned threads = 256;
 const size_t word = sizeof(double);
 
-// Of the memory that is free beyond the reserve.
+// Fraction of the memory that is free beyond the reserve.
 const double kept_share = 2.0 / 3.0;
 
-// What a twin of a kept matrix is filled from.
+// Origin of the values of a kept matrix's twin.
 struct origin {
     bb_residual_scorer *scorer;
     bb_residual_kept *kept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an estimate lets through of noise alone: R N R^T for a sparse N, in m^2 n operations where a
+// Noise covariance of an estimate: R N R^T for a sparse N, in m^2 n operations where a
 // residual over all of Cmm takes m n^2. All in fp64.
 #ifndef BB_SOLVERS_FACTOR_RESIDUAL_NOISE_H
 #define BB_SOLVERS_FACTOR_RESIDUAL_NOISE_H

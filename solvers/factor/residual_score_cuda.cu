@@ -28,7 +28,7 @@ struct projecting {
     void *part;    // [rows][rank] of Cmm beside its source, there
 };
 
-// What a task makes of the product that it shares; where not said, on the first GPU.
+// Work of a task after the shared product; on the first GPU unless stated.
 struct weighing {
     const projecting *shared;
     const bb_residual_task *task;
@@ -114,7 +114,7 @@ bb_index begin_of_part(const projecting *work, bb_index g)
     return work->rows * g / work->scorer->count * work->scorer->n;
 }
 
-// What other GPUs got of R, behind the uploads.
+// Copies the parts of R that other GPUs received, after the uploads.
 bb_status fetch_parts(const projecting *work, bb_index g)
 {
     const bb_residual_scorer *s = work->scorer;
@@ -254,8 +254,8 @@ bb_status fill_truths(const projecting *work, bb_index gpu, bb_index begin, bb_i
     return bb_residual_scorer_queue(s, own, &p);
 }
 
-// Of the columns from `begin` on: rows of Cmm below their block twice, those above it not, which
-// has the same symmetric part of G R^T.
+// Product with the columns from `begin` on: rows of Cmm below the diagonal block count twice and
+// rows above it not, which gives the same symmetric part of G R^T.
 bb_status project_panel(const void *context, bb_index gpu, bb_index begin, double beta,
                         void *target)
 {
@@ -456,7 +456,7 @@ bb_status add_cross(const weighing *work, void *sum)
                                     cross_panel, work, sum);
 }
 
-// What the product is weighed with.
+// Weighs the shared product.
 bb_status weigh_product(const weighing *work)
 {
     const bb_residual_scorer *s = work->shared->scorer;

@@ -96,7 +96,7 @@ void bb_residual_kept_drop(bb_residual_scorer *scorer);
 
 // Sum over panels of columns of Cmm, dealt over the GPUs of a scorer.
 //
-// What fixes the bits is the order of the sum, not who makes it: panel p belongs to partial sum
+// The order of the sum fixes the bits, whichever GPU computes it: panel p belongs to partial sum
 // p mod BB_RESIDUAL_PARTIALS, whose panels are added from left to right; partial sums are added in
 // their order on the first GPU. Of G GPUs, the g-th makes the partial sums g, g + G, ..., so that
 // every call of cuBLAS has the shape that it has on one GPU. The first partial sum is made where

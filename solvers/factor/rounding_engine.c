@@ -22,7 +22,8 @@ typedef struct sweep {
     bb_rounding_panel panel; // the one at work
 } sweep;
 
-// What a column was fed, or, before the panel, is to be by the panel's columns from `first` on.
+// Feedback of a column: received, or, before the panel, due from the panel's columns from `first`
+// on.
 static double fed_to(const sweep *work, bb_index row, bb_index column, bb_index first)
 {
     const bb_rounding_panel *panel = &work->panel;

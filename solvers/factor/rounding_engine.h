@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a sweep of solvers/factor/rounding_sweep.h runs on. The rounding of rows stands once, on the
-// host; an engine keeps the factor and the errors, and does the products: with tiles on the cpu,
-// with panels on a GPU.
+// Engines of solvers/factor/rounding_sweep.h. Rows are rounded on the host; an engine keeps the
+// factor and the errors, and does the products: with tiles on the cpu, with panels on a GPU.
 #ifndef BB_SOLVERS_FACTOR_ROUNDING_ENGINE_H
 #define BB_SOLVERS_FACTOR_ROUNDING_ENGINE_H
 

@@ -35,7 +35,7 @@ static bb_status begin_panel(void *context, bb_index index, bb_rounding_panel *o
     return BB_OK;
 }
 
-// What the tile's columns of some rows feed to the columns before.
+// Feedback of the tile's columns of some rows to earlier columns.
 static bb_status take_rows(void *context, const bb_rounding_panel *panel, bb_index begin,
                            bb_index end)
 {

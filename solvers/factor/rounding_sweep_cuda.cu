@@ -75,8 +75,7 @@ void close_sweep(sweeping *work)
     }
 }
 
-// What panel `first` on is fed by E of the columns [begin, end) behind it, added to what it was
-// fed.
+// Adds to panel `first` on the feedback of E of the later columns [begin, end).
 bb_status feed(const sweeping *work, bb_index first, bb_index begin, bb_index end, double beta)
 {
     bb_dense_product_cuda p = {};

@@ -346,9 +346,9 @@ bool bb_coded_operator_moves(const bb_codec_config *storage)
 // (bb_stream_partition: places of `g` groups are at most g and 32 a multiprocessor, 160 of them).
 static const double row_bytes = 44.0;
 static const double sums_bytes = 2.7e6;
-// Of x in limbs: a tile of the fewest columns; the quantiser's are of twice as many, so that there
-// is room for upper ones. What these have beside (coded_stream.h) is below a plan's 32 bits a
-// quotient: 16 of three quarters of them, and 64 of the rest.
+// Products with x in limbs: a tile of the fewest columns; the quantiser's are of twice as many, so
+// that there is room for upper ones. What these have beside (coded_stream.h) is below a plan's 32
+// bits a quotient: 16 of three quarters of them, and 64 of the rest.
 static const double cut_columns = 512.0;
 // A kernel of the language with its text.
 static const double kernel_bytes = 1e6;

@@ -51,7 +51,7 @@ static bb_status take_memory(bb_low_rank_stream *stream, const totals *all)
     BB_TRY(
         bb_device_allocate(device, all->items * sizeof(bb_low_rank_item) + spare, &stream->items));
     BB_TRY(bb_device_allocate(device, 8 * all->terms + spare, &stream->terms));
-    // What fills pitches up is never written, and has to be a number.
+    // Padding of pitches is never written and must be a number.
     BB_TRY(bb_device_zero(device, stream->terms, 8 * all->terms + spare));
 done:
     return status;

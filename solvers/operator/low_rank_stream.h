@@ -8,7 +8,7 @@
 // y: its row of U in 16-byte loads, then the band's t. Sums are those of a lane, then a tree over
 // the lanes; t is rounded to the format of products.
 //
-// What it should take for 378 rows in three bands of 12 lines, of 512 x 500 cells, on an H200 (4.3
+// Predicted time for 378 rows in three bands of 12 lines, of 512 x 500 cells, on an H200 (4.3
 // TB/s), counted on the response with burls of bench/gemv/factor_bench.c at its tolerance: 4.8 MB
 // of V, U and items (0.2 bits a value), half of U not read, x 2.05 MB: under 6.9 MB, 1.6 us of
 // reading. The rest is latency: a launch of 2 us, two dependent cold reads (an item, then its V and

@@ -277,7 +277,7 @@ struct pipeline {
     }
 };
 
-// What stands in shared memory before x is there.
+// Initialises shared memory before x is loaded.
 template <class Sums>
 __device__ void prepare(const bb_transform_task &task, bool keeps, uint32_t panel,
                         room<Sums> &shared)

@@ -569,7 +569,7 @@ __device__ void add_path(const bb_transform_encoding &task, const block_shape &b
     path.largest = fmax(path.largest, size);
 }
 
-// What a strip has in shared memory beside its values, and of its rows.
+// Shared memory of a strip in addition to its values, and of its rows.
 struct strip_work {
     packer *words;
     spectrum *known;

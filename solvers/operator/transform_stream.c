@@ -44,7 +44,7 @@ done:
     return status;
 }
 
-// What a transform of cells multiplies with, and one back of rows.
+// Matrix of a transform of cells, and of one back of rows.
 static const double *basis_of(const bb_transform_plan *plan, int axis, int rest)
 {
     const bb_transform_basis *basis = &plan->basis[axis][rest];

@@ -24,7 +24,7 @@
 // take as many bytes (0.57 bits a value of entries and 0.1 of fill and lanes against 0.78 with the
 // index) and a seventh of the products.
 //
-// What it should take for 378 rows in two bands of 9 lines, of 512 x 500 cells, on an H200 (4.3
+// Predicted time for 378 rows in two bands of 9 lines, of 512 x 500 cells, on an H200 (4.3
 // TB/s), counted there: 2.37e6 coefficients, 6.1 MB of chunks with their fill, 0.8 MB of slices and
 // lanes, x 1.0 MB: 7.9 MB, 1.8 us of reading. 267 panels of 960 cells and 42 blocks that help,
 // three on a multiprocessor; 22 slices a panel, 26 in the fullest block. Instructions: 10 an entry,

@@ -16,7 +16,7 @@
 // on the matrix's shape alone. Runs of fp32 products (bb_coded_operator_sum_in_runs) are those of a
 // block of a lane: 16 in two dimensions, 4 in others, which is as exact as longer ones.
 //
-// What it should take, from zfp_decoder_cuda.cu: that kernel needs 1120 to 1320 instructions of a
+// Predicted time, from zfp_decoder_cuda.cu: that kernel needs 1120 to 1320 instructions of a
 // warp for 512 values in two dimensions, 50 of them stores, and 0.33 ms on an H200 for 378 x 256000
 // values at 3.1 bits. Products have no stores; they have 4 loads of x, 16 products and 3 for the
 // sum of a run (one by one 16 conversions and 16 sums in fp64 more, at a quarter and half of the

@@ -71,7 +71,7 @@ static void add_edges(bb_structure_table table, double strength, const bb_edge_p
     }
 }
 
-// Of one point and the slopes of a sensor along an axis; `sums` [ends] is scratch.
+// Covariances of one point with the slopes of a sensor along an axis; `sums` [ends] is scratch.
 static void fill_axis(const filling *work, bb_index point, const bb_sensor *sensor, int axis,
                       double *sums, double *out)
 {

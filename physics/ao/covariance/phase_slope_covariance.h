@@ -2,7 +2,7 @@
 //
 // Covariance of the turbulent phase at points of the pupil with the slopes of guide stars.
 //
-// Of a point p and a slope between the ends a+ and a-, over the layers that both see:
+// Covariance of a point p and a slope between the ends a+ and a-, over the layers that both see:
 //   <phi_p (phi_a+ - phi_a-)> = 1/2 sum_l strength_l [D(p - a-) - D(p - a+)],
 // exact for von Karman's turbulence, whose phase has a variance. With averaged gradients D is its
 // mean over an edge of the subaperture: Gauss's rule with 3 nodes, or edge_average_core.h's nodes

@@ -59,7 +59,7 @@ struct job {
 __constant__ const double node[3] = {-0.77459666924148337704, 0.0, 0.77459666924148337704};
 __constant__ const double share[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
 
-// What an edge that is close adds to the rule of three nodes. Few are: out of the others'
+// Correction of the rule of three nodes for a close edge. Rare, so not inlined: it would cost
 // registers.
 __device__ __noinline__ double correct_near(const bb_structure_table &table, double half_x,
                                             double half_y, double u, double v)

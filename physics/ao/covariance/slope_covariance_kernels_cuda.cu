@@ -7,7 +7,7 @@
 // one and all ends of the other, summed over the layers in shared memory, then differenced. The
 // operations and their order are the host's, so an entry has the host's bits.
 //
-// What an end-to-end evaluation of D costs: 21 operations in double precision (fma is pinned off),
+// Cost of an end-to-end evaluation of D: 21 operations in double precision (fma is pinned off),
 // about 30 of integers, 48 bytes of coefficients at a place of the table that differs from lane to
 // lane. At 64 operations a cycle of a multiprocessor the arithmetic of a warp takes 11 cycles; its
 // gather takes about 30 from shared memory (12 without bank conflicts: the stride of 48 bytes

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the kernels of a slope covariance are told, for slope_covariance_cuda.cu (which asks) and
+// Arguments of the kernels of a slope covariance, for slope_covariance_cuda.cu (which asks) and
 // slope_covariance_kernels_cuda.cu (which fills). Pointers are to device memory.
 #ifndef BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_KERNELS_CUDA_H
 #define BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_KERNELS_CUDA_H

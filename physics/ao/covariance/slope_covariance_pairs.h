@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the host and the device fill of a slope covariance share: its parts, and how a block falls
-// apart into segments of one sensor and axis. For slope_covariance.c and slope_covariance_cuda.cu.
+// Slope covariance for host and device: its parts, and the division of a block into segments of one
+// sensor and axis. For slope_covariance.c and slope_covariance_cuda.cu.
 #ifndef BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_PAIRS_H
 #define BB_PHYSICS_AO_COVARIANCE_SLOPE_COVARIANCE_PAIRS_H
 

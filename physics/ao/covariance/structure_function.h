@@ -123,8 +123,8 @@ void bb_structure_table_add(bb_structure_table table, double weight, double x, d
 /// Frees the coefficients of a table made by bb_structure_table_create; safe on a zeroed struct.
 void bb_structure_table_release(bb_structure_table *table);
 
-// Of the part of the turbulence that a mirror can correct: von Karman's
-// spectrum below the cutoff fc = 1 / (2 d), d the pitch of the actuators,
+// Structure function of the turbulence that a mirror can correct: von Karman's spectrum below the
+// cutoff fc = 1 / (2 d), d the pitch of the actuators,
 //   Dlow(r) = 4 pi int_0^fc f W(f) (1 - J0(2 pi f r)) df,
 //   W(f) = 0.0229 (f^2 + L0^-2)^(-11/6) r0^(-5/3).
 // What is beyond, D - Dlow, is the fitting error: 0.2740 (d / r0)^(5/3) far away for an infinite

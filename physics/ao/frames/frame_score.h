@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What scores of frames share, independent or of a time series: the wavefront that a mirror makes
+// Scores of frames, independent or of a time series: the wavefront that a mirror makes
 // of slopes, the Strehl ratio and the variance of one wavefront, and means with their errors.
 #ifndef BB_PHYSICS_AO_FRAMES_FRAME_SCORE_H
 #define BB_PHYSICS_AO_FRAMES_FRAME_SCORE_H

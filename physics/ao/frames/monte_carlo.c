@@ -13,7 +13,7 @@
 
 enum { MOST_BATCHES = 64 };
 
-// What all batches share. A frame's numbers stand in a row of `numbers`: per estimate the variance,
+// State shared by all batches. A frame's numbers are a row of `numbers`: per estimate the variance,
 // then correctable and whole by wavelength; then the structure functions; then the fitting of each
 // target.
 typedef struct campaign {
@@ -165,7 +165,7 @@ static void rate_screens(const campaign *work, const bb_frame *frame, double *nu
     }
 }
 
-// What the mirror leaves of the phase towards each target.
+// Fitting residual of the phase towards each target.
 static bb_status rate_mirrors(const campaign *work, bb_frame_scratch *scratch, double *numbers)
 {
     bb_status status = BB_OK;

@@ -2,7 +2,7 @@
 //
 // The score of reconstructors by independent frames, beside the analytic one.
 //
-// Of each frame (frame_sampler.h) two wavefronts are left over the pupil of a target:
+// Each frame (frame_sampler.h) has two residual wavefronts over the pupil of a target:
 //   correctable  F Dx (s_truth - R s): what Cee = <(s_truth - R s)(s_truth - R s)^T> is about, the
 //                noiseless truth sensor taken as perfect; no fitting error;
 //   whole        screens - F Dx R s: with what the mirror cannot make and what aliasing does;

@@ -71,7 +71,7 @@ static const double *command_of(const bb_frame_controller *loop, bb_index k)
     return k >= 0 ? loop->commands + k % (loop->lag + 1) * loop->law->rows : NULL;
 }
 
-// What sensors see and what the controller makes of it.
+// Slopes of the sensors, and the command that the controller computes.
 static const double *close_loop(bb_frame_controller *loop, const double *turbulence)
 {
     const bb_control_law *law = loop->law;
@@ -133,7 +133,7 @@ enum { MOST_BATCHES = 64 };
 // Realisations from here on, so that their skies are not those of monte_carlo or learn.
 static const uint64_t first_realisation = (uint64_t)1 << 33;
 
-// What all batches share. A realisation's numbers stand in a row of `numbers`: per estimate the
+// State shared by all batches. A realisation's numbers are a row of `numbers`: per estimate the
 // variance, then correctable and whole by wavelength.
 typedef struct series {
     const bb_frame_sampler *sampler;
@@ -147,7 +147,7 @@ typedef struct series {
     double *numbers;             // [realisations][estimates][stride]
 } series;
 
-// What runs one realisation after another.
+// Worker of a thread, for one realisation after another.
 typedef struct runner {
     bb_flow_sampler *flow;
     bb_frame_scratch scratch;
@@ -250,7 +250,7 @@ done:
     return status;
 }
 
-// Of the same skies: what both lose to them drops out.
+// Losses on the same screens, so that most of the sampling error cancels.
 static bb_status compare(const series *work, bb_index e)
 {
     bb_status status = BB_OK;

@@ -184,7 +184,7 @@ static bb_index likest(const problem *p, bb_index l)
     return best;
 }
 
-// What the geometry can tell apart: `own` and `condition`, and an outcome where that is too little.
+// Separability of the layers: `own`, `condition`, and an outcome if it is too small.
 static bb_status judge(const problem *p, bb_learned_profile *out)
 {
     bb_status status = BB_OK;

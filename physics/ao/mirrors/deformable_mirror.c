@@ -154,7 +154,7 @@ static bool moves(const double *interaction, bb_index items)
     return i < items;
 }
 
-// Of the annulus alone: a mask is not a text.
+// Key of the annulus only: a mask has no text.
 static bb_status describe(const bb_deformable_mirror *mirror, const bb_pupil *pupil, bb_text *key)
 {
     return bb_text_add(key,

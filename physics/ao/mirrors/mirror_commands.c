@@ -304,8 +304,8 @@ bb_status bb_mirror_commands_see(const bb_mirror_commands *commands, bb_index ta
 
 enum { POLYNOMIALS = 6 };
 
-// Of the square of a mode's strokes: of the polynomials, where it is one of plate scale, and of one
-// mirror among them, where it is not opposed.
+// Fractions of the squared strokes of a mode: the least in polynomials for a plate-scale mode, and
+// the most in one mirror for opposed ones.
 static const double least_share = 0.5;
 static const double most_alone = 0.9;
 

@@ -175,7 +175,7 @@ done:
     return status;
 }
 
-// What is dropped and what else is wanted of each block, and where its modes stand.
+// Dropped modes of each block, and the places of its modes.
 static void choose(inversion *work)
 {
     const double least_kept = work->largest / (work->condition * work->condition);
@@ -355,8 +355,8 @@ done:
     return status;
 }
 
-// Of one block: D^T D, its copy in tridiagonal form, and modes twice. Of four: D^T D beside the
-// blocks, then those and their copies.
+// Memory of one block: D^T D, its copy in tridiagonal form, and modes twice. Of four: D^T D beside
+// the blocks, then those and their copies.
 bb_need bb_mirror_projector_need(bb_index actuators, bool is_even)
 {
     static const double seconds_per_actuator3 = 3.0e-10; // of the tridiagonal form, one thread

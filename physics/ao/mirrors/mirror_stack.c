@@ -11,7 +11,7 @@
 
 static const double stroke_m = 1.0e-6; // per volt
 
-// Of the peak of influence functions, what may be left of them at the rim of their grid.
+// Largest influence at the rim of the grid, relative to the peak.
 static const double most_rim = 0.01;
 
 static bb_index truth_lenslets(const bb_ao_config *config)

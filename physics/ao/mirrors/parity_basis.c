@@ -12,9 +12,9 @@
 enum { FLIP_X, FLIP_Y, TURN, REFLECTIONS };
 enum { HELD_ROWS = 64, FOLDED_ROWS = 32 };
 
-// Of the largest diagonal entry: rounding leaves some 1e-14, one subaperture less a percent.
+// Relative to the largest diagonal entry: rounding leaves 1e-14, a missing subaperture a percent.
 static const double tolerance = 1e-12;
-// Of the farthest coordinate.
+// Relative to the farthest coordinate.
 static const double place_step = 1e-7;
 
 // Where each reflection takes an actuator, and which of them the matrix keeps.

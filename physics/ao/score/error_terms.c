@@ -300,8 +300,7 @@ static void fill_tilt(const bb_sensor_array *array, int axis, double *slopes)
     }
 }
 
-// What an estimate is to make of a tilt along an axis: slopes of the truth sensor, or the commands
-// that they ask the mirror for.
+// Exact estimate of a tilt along an axis: slopes of the truth sensor, or commands of the mirror.
 static bb_status fill_wanted(const bb_sensor_array *truth, const bb_deformable_mirror *mirror,
                              int axis, double *out)
 {

@@ -92,7 +92,7 @@ double bb_error_budget_slope_noise(const struct bb_tomography *tomography, bb_in
 //
 //     Cee <- Cee + rms^2 sum over both axes of w w^T.
 //
-// What R was rounded to hides its errors where the covariance is quiet, and may meet them here.
+// Rounding errors of R lie where the covariance is small; a tilt may reveal them.
 
 /// R v of both axes, `out` [rows][2], for r [rows][n] of the measurements of `guides`. Rows by the
 /// threads. Errors: BB_MEMORY.

@@ -31,7 +31,7 @@ typedef struct pair_survey {
     bb_index rows;         // of the comb a task
 } pair_survey;
 
-// Of one thread.
+// Scratch of one thread.
 typedef struct scratch {
     double *reached;    // [corners] [corners][corners]: of row of b, columns of a and b; of a field
                         // [points][corners]
@@ -127,7 +127,7 @@ typedef struct influence_rows {
     double *out;
 } influence_rows;
 
-// Of the points of rows begin..end of the comb.
+// Influences at the points of rows begin..end of the comb.
 static bb_status fill_influence(void *context, bb_index begin, bb_index end)
 {
     const influence_rows *work = context;

@@ -66,7 +66,7 @@ static bb_status place_points(bb_whole_residual *whole, const bb_whole_look *loo
         const double(*drift_m)[2] = looks[k / layers].drift_m;
         whole->weight[k / layers] = looks[k / layers].weight;
         whole->layer[k] = truth->layer[k % layers];
-        // What moved by the drift is seen as upwind of it.
+        // A moved layer is the layer upwind of the drift.
         whole->layer[k].offset_x_m -= drift_m != NULL ? drift_m[k % layers][0] : 0.0;
         whole->layer[k].offset_y_m -= drift_m != NULL ? drift_m[k % layers][1] : 0.0;
     }
@@ -122,7 +122,7 @@ typedef struct turning {
     double *out;         // [actuators][points]
 } turning;
 
-// Of actuators begin..end.
+// Rows of actuators begin..end.
 static bb_status turn_rows(void *context, bb_index begin, bb_index end)
 {
     const turning *work = context;

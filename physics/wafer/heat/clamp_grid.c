@@ -162,7 +162,7 @@ done:
     return status;
 }
 
-// Of `ratio` nodes along an axis one stands on a coarse line and takes one neighbour, not two.
+// One of `ratio` nodes along an axis lies on a coarse line and has one neighbour instead of two.
 double bb_clamp_grid_pairs(double nodes, double ratio)
 {
     return nodes * pow(2.0 - 1.0 / ratio, 2.0);

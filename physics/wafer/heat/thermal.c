@@ -283,7 +283,7 @@ done:
     return status;
 }
 
-// What the bound takes from the geometry.
+// Geometry of the bound.
 typedef struct places {
     double side;     // of a wafer cell
     double spacing;  // of the clamp grid; 0: none
@@ -320,7 +320,7 @@ double bb_thermal_sure_step(const bb_wafer_material_config *wafer, const bb_clam
 {
     const coefficients heat = convert(wafer, clamp);
     const double clamp_spacing = 1e-3 * clamp->spacing_mm;
-    // Of a coarse cell of side s a node has s^2 / 4. Wafer nodes in it, h apart and each of at most
+    // A node has s^2 / 4 of a coarse cell of side s. Wafer nodes in it, h apart and each of at most
     // h^2, weigh at most (s / 2 + h)^2 there; a hair more for nodes beside its border.
     const double cover = 1.0 + 2.0 * spacing / clamp_spacing;
     const places layout = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the resist records at the scored points of one field: the dose-weighted mean of the
+// Exposure of the resist at the scored points of one field: the dose-weighted mean of the
 // displacement over the passage of the slit, and its spread.
 //     MA = sum_n w_n u_n / sum_n w_n,  MSD = sqrt(sum_n w_n (u_n - MA)^2 / sum_n w_n)
 // w_n is the part of the dose that the point gets in light step n (bb_scan_dose_fraction; they sum

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What an overlay engineer asks of one error of placement: of the wafer, of each field, of parts of
-// the wafer, and what is left after each model of corrections (the non-correctable error, NCE).
+// Overlay report of one placement error: statistics of the wafer, of each field and of parts of the
+// wafer, and the non-correctable error (NCE) after each correction model.
 //
 // The error is any of
 //     raw heating overlay       u_ref                                (nothing is corrected)

@@ -413,7 +413,7 @@ static void restrict_rows(const bb_plate_response *plate, const double *nodal,
     }
 }
 
-// What row `point` of z takes from the centres of cells, it no longer takes from nodes.
+// Moves the local part of a row of z from nodes to cell centres.
 static void localise(const bb_plate_response *plate, const bb_plate_sample *sample, int p,
                      double *nodal)
 {

@@ -6,7 +6,7 @@
 //         + int M_T lap w + 1/2 int k_s |u0 + (d/2) grad w|^2 + 1/2 int k_n w^2
 // with a free edge; springs uniform or by cell. Elements of plate_assembly.h, T bilinear in a cell.
 //
-// What is measured is the top surface:
+// Overlay is that of the top surface:
 //     u_top = u0 - (d/2) grad w,  z = w + g,  g / d = alpha T (1 + 2 c) - c div u0
 // with u0 bilinear, w and grad w of the plate's shape functions, and div u0 the bilinear
 // interpolation of its means at the nodes (the div of a Q1 cell jumps between cells, which would

@@ -86,7 +86,7 @@ done:
     return status;
 }
 
-// What a node has of each mode, in x and in y.
+// Components of a node in each mode, in x and in y.
 typedef struct share {
     double x[MODES], y[MODES];
 } share;

@@ -363,13 +363,13 @@ struct bb_plate_factor {
     void *parts[PARTS];               // first, row_start, value_start, row, permutation, value
 };
 
-// What CHOLMOD made; a factor that was read from a file has none.
+// Objects of CHOLMOD; a factor read from a file has none.
 struct bb_cholmod_parts {
     cholmod_common common;
     cholmod_factor *factor;
 };
 
-// What CHOLMOD left in its workspace after `step`.
+// Status of CHOLMOD after `step`.
 static bb_status cholmod_status(const cholmod_common *common, const char *step)
 {
     bb_status status = BB_OK;

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-// What a free workspace holds.
+// Link in a free workspace.
 typedef struct link {
     struct link *next;
 } link;

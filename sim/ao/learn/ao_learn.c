@@ -104,7 +104,7 @@ static double true_strength(const bb_atmosphere *atmosphere, double height_m)
     return sum;
 }
 
-// What was learned beside what is true.
+// Learned and true profile.
 typedef struct learned {
     bb_learned_profile profile; // borrowed arrays
     const double *truth;        // [layers]

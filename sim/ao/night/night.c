@@ -76,7 +76,7 @@ done:
     return status;
 }
 
-// What stored commands and narrow sums take of a pass: their truth, and slopes drawn by a factor of
+// Need of stored commands and narrow sums in a pass: their truth, and slopes drawn by a factor of
 // the sample's Cmm.
 static bb_need storage_need(const bb_ao_study *study, const bb_pupil *pupil, bb_index lenslets,
                             const bb_factor_extent *solved, double rows)
@@ -475,7 +475,7 @@ static void finish(night *self)
     BB_RELEASE(&self->mask);
 }
 
-// What is given, or what the solve of this run took.
+// Given latency, or the time of this run's solve.
 static double latency_of(const night *self, bb_index pipeline)
 {
     const bb_list *given = &self->study->night.latency_s;
@@ -602,7 +602,7 @@ static bb_index list_estimates(night *self, bb_index first, bb_index end,
     return count;
 }
 
-// What they leave in the turbulence of the sample, as Strehl ratios.
+// Strehl ratios in the turbulence of the sample.
 static bb_status score_sample(night *self, bb_index first, bb_index end)
 {
     bb_status status = BB_OK;

@@ -298,7 +298,7 @@ done:
 // in fp16 in 58 us, an H200 takes 15 us beside its product (performance.md, 8.5).
 static const double least_values = 1e6;
 
-// Of `auto` the cpu for matrices that are small, unless GPUs are to share them.
+// With `auto` the cpu for small matrices, unless several GPUs share them.
 static int device_by_size(const bb_ao_study *study, double values)
 {
     return bb_device_choice_by_size(study->common.device,

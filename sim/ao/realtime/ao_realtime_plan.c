@@ -21,7 +21,7 @@ static const bb_factor_pipeline *pipeline_of(const bb_ao_study *study)
     return p < 0 ? NULL : (const bb_factor_pipeline *)study->pipelines.items + p;
 }
 
-// Of ltao, glao and mcao one reconstructor, of moao one a target; of slopes or of commands.
+// One reconstructor for ltao, glao and mcao, one per target for moao; of slopes or commands.
 static frame_extent solved_of(const bb_ao_study *study, const bb_factor_pipeline *pipeline,
                               const bb_ao_extent *extent)
 {
@@ -118,7 +118,7 @@ bb_need bb_ao_realtime_need(const bb_ao_study *study, const bb_ao_extent *extent
                             bb_need_in_turn(bb_need_in_turn(making, reading), running));
 }
 
-// What a pipeline's frames take where it computes; nothing where they are not run.
+// Need of a pipeline's frames on its device; nothing if they are not run.
 static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *asked,
                          const bb_ao_extent *extent)
 {

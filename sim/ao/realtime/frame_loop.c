@@ -25,7 +25,7 @@ static const double drawn_range = 10.0; // what tolerances of a range are held t
 static const bb_device_offer offer = {.work = "the tile Cholesky of ao",
                                       .kinds = BB_DEVICE_OFFER(BB_DEVICE_CUDA)};
 
-// What a study is solved with.
+// Problem and storage of a study.
 typedef struct solving {
     const bb_ao_study *study;
     const bb_factor_pipeline *pipeline;

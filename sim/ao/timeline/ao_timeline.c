@@ -44,7 +44,7 @@ done:
     return status;
 }
 
-// What guide stars see of a command of `stack`.
+// Slopes of guide stars per command of `stack`.
 static bb_status poke(const bb_tomography *problem, const bb_mirror_stack *stack, double *out)
 {
     bb_status status = BB_OK;
@@ -117,7 +117,7 @@ static void set_matrix(const timeline *line, const bb_ao_evaluation *evaluation,
     }
 }
 
-// What slopes and sums of a pipeline lose in time.
+// Product of a pipeline with its rounded slopes and sums.
 static bb_status set_product(const timeline *line, const bb_factor_pipeline *level,
                              bb_stored_product *product, bb_time_domain_estimate *out)
 {
@@ -177,7 +177,7 @@ done:
     "Student's t with realisations - 1 degrees of freedom, as the normal quantile of the same "    \
     "probability"
 
-// Of a pipeline, a target and a wavelength.
+// Row of a pipeline, a target and a wavelength.
 typedef struct strehl_row {
     double mean, error, sigmas, loss, loss_error, delayed, whole_delayed, whole_mean, whole_error,
         whole_sigmas;
@@ -287,7 +287,7 @@ static const bb_output wind_rows[] = {
 static const bb_output_table wind_outputs = {
     .title = "/results, ao", .group = "results", .axes = "layer", BB_OUTPUT_ROWS(wind_rows)};
 
-// Of the finer screens, which are the shorter ones.
+// Period of the finer screens, the shorter one.
 static double period_s(const timeline *line, const bb_screen_size *size)
 {
     double fastest = 0.0;

@@ -156,7 +156,7 @@ done:
     return status;
 }
 
-// Of one frame a source of its own, which a GPU fills by itself.
+// A single frame has a source that a GPU can fill.
 static bb_status set_source(late_scores *work, bb_index target)
 {
     bb_status status = BB_OK;

@@ -60,7 +60,7 @@ bb_status bb_heat_simulation_expose(bb_heat_simulation *simulation, bb_index fie
         simulation->clipped = fmax(simulation->clipped - simulation->ring_exposure->total, 0.0);
         simulation->covered += simulation->ring_exposure->count;
     }
-    // What the top absorbs drives T and tau alike; tau's come last.
+    // Absorption at the top drives T and tau alike; entries of tau come last.
     const bb_index heated = simulation->covered;
     simulation->covered += thermal->tau_count > 0 ? simulation->wafer_exposure->count : 0;
     BB_TRY(bb_memory_resize(simulation->covered, sizeof *simulation->where,

@@ -48,7 +48,7 @@ bb_index bb_wafer_heating_narrow_pairs(const bb_product_pipeline *const *pipelin
     return pairs;
 }
 
-// Of the cell temperatures, above the water.
+// Scale of the cell temperatures, above the water.
 static double scale_of(const bb_wafer_heating *heating)
 {
     const bb_index each = heating->scored_count * heating->light_steps;

@@ -14,12 +14,12 @@ _Static_assert((int)SPREADS ==
                    (int)BB_WAFER_DIRECTIONS * (int)(sizeof spread_names / sizeof *spread_names),
                "a spread is not x, y and vector of what the axis names");
 
-// Of a pipeline, an axis and a wafer: [points], m.
+// Row of a pipeline, an axis and a wafer: [points], m.
 typedef struct displacement_row {
     const double *mean, *residual;
 } displacement_row;
 
-// Of all pipelines and errors.
+// State for all pipelines and errors.
 typedef struct lot {
     const bb_wafer_work *work;
     bb_index pipelines, axes, wafers, points;
@@ -142,7 +142,7 @@ done:
     return status;
 }
 
-// What every wafer has of its own without statistics.
+// Collects the errors of every wafer.
 static void gather(lot *wafer_lot)
 {
     const int *axes = wafer_lot->work->study.response.axes.items;

@@ -18,7 +18,7 @@ static const char *const spread_labels[SPREADS] = {
     "wafer to wafer: st.dev. of the mean", "wafer to wafer: st.dev. at a point",
     "wafer to wafer: largest of those", "|mean| + 3 sigma, all wafers"};
 
-// What the report reads; all of /results.
+// Datasets of /results that the report reads.
 typedef struct overlay {
     const bb_dataset *pipeline, *statistics, *percent, *parts, *nce, *removed, *headline;
     const bb_dataset *worst, *worst_field, *median, *late, *missed, *rms, *points;

@@ -24,7 +24,7 @@ done:
     return status;
 }
 
-// Of a pipeline, over the scored fields.
+// Row of a pipeline, over the scored fields.
 typedef struct delivery_row {
     double late, missed, held, uncorrected;
 } delivery_row;

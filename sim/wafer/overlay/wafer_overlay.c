@@ -37,12 +37,12 @@ typedef struct scoring {
     double conditions[MODELS];
 } scoring;
 
-// Of a field.
+// Row of a field.
 typedef struct field_row {
     double exposure, x, y, full, up, points, start; // m, s
 } field_row;
 
-// Of an error of a pipeline, nm.
+// Row of an error of a pipeline, nm.
 typedef struct error_row {
     double headline, worst, worst_field, median;
     double statistics[DIRECTIONS][STATISTICS], percent[DIRECTIONS][STATISTICS];
@@ -52,7 +52,7 @@ typedef struct error_row {
     double wafer_6[PARAMETERS], wafer_10[PARAMETERS];
 } error_row;
 
-// Of an error of a pipeline in a field.
+// Row of an error of a pipeline in a field.
 typedef struct field_error_row {
     bb_wafer_statistics statistics;
     double parameters[PARAMETERS];

@@ -190,7 +190,7 @@ done:
     return status;
 }
 
-// What the devices have to go on with when the next step is queued, since the first measured one.
+// Steps in the devices' queues when the next one is queued, since the first measured one.
 static void note_queue(const bb_realtime_loop *run)
 {
     const step_queue *queue = run->context;
@@ -238,7 +238,7 @@ static void note_stages(bool by_device, const bb_loop_stamps *stamps, double wai
                                                                      : 0;
     const uint64_t after_state =
         record->kind == (int)BB_STEP_DARK ? ns[BB_LOOP_END] : ns[BB_LOOP_INPUT];
-    // Of steps queued ahead, the queue hides what the host waits for.
+    // For steps queued ahead the queue hides waits of the host.
     const double unhidden = isnan(waited) || by_device ? 0.0 : waited;
     record->stage[BB_STEP_STATE] = between(ns[BB_LOOP_STATE], after_state);
     record->stage[BB_STEP_INPUT] = between(ns[BB_LOOP_INPUT], after_input);
@@ -264,7 +264,7 @@ static span span_on_device(const bb_realtime_loop *run, int g, int64_t release_n
     return (span){run->schedule.period_ns > 0 ? release_ns + queue->lead[g] : free, end};
 }
 
-// Of all devices: from the release of the first to the end that took longest.
+// Span over all devices: from the release of the first to the end that took longest.
 static span span_of(const bb_realtime_loop *run, int64_t release_ns,
                     const bb_loop_stamps stamps[BB_LOOP_GPUS])
 {

@@ -100,7 +100,7 @@ static void close_part(bb_loop_part *part)
     BB_RELEASE(&part->matrices);
 }
 
-// Of a set.
+// Operator of a set.
 static bb_status make_operator(bb_loop_part *part, const bb_product_pipeline *pipeline,
                                const bb_coded_matrix *matrix, bb_index index)
 {
@@ -259,8 +259,8 @@ static void release_period(loop_period *data)
     BB_RELEASE(&data->output);
 }
 
-// Of exposure `field`, which is number `scored` of the scored ones and multiplied with `set`, or,
-// with `scored` -1, has heat alone.
+// Period of exposure `field`, which is number `scored` of the scored ones and multiplied with
+// `set`, or, with `scored` -1, has heat alone.
 static bb_status make_period(const bb_wafer_problem *problem, bb_index field, bb_index scored,
                              bb_index set, loop_period *out)
 {
@@ -461,7 +461,7 @@ bb_status bb_wafer_loop_fetch(bb_wafer_loop *loop, bb_index period)
     return loop->streamed && scored >= 0 ? exchange(loop, slot_of(loop->turn), scored) : BB_OK;
 }
 
-// What begins next is in its slot or on its way.
+// Sends the matrices of the next field unless they are in a slot or in flight.
 static bb_status send_for(bb_wafer_loop *loop, bb_index period)
 {
     const bb_index scored = bb_wafer_loop_scored(loop, period);

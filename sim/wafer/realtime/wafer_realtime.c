@@ -141,7 +141,7 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_ext
     return out;
 }
 
-// Of studies with keys that `bitbudget realtime` needs or that decide its memory.
+// Plan of studies with keys of `bitbudget realtime`.
 static bb_status plan_lines(const void *all, const void *span, bb_plan *plan)
 {
     bb_status status = BB_OK;

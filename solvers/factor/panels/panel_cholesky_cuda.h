@@ -90,7 +90,7 @@ inline bb_status mark(fill_marks *marks, bool begins, cudaStream_t stream)
     return record(marks->end[marks->count++], stream);
 }
 
-// What others read a part's L from.
+// Part from which others read a part's L.
 inline const bb_panel_part *source_of(const bb_panel_cholesky *f, bb_index part)
 {
     return f->plan.swapped ? &f->swap.kept : &f->parts[part];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a part of a factorization by panels copies of L: reads over the link between two GPUs, or
+// Copies of L by a part of a factorization by panels: reads over the link between two GPUs, or
 // within the one that two parts share, and over the bus to the host's memory and from it.
 #include "solvers/factor/panels/panel_products_cuda.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What products below the diagonal read of L in bf16 and fp8: a plane of bf16 beside the fp32 of L.
+// Operands of products below the diagonal in bf16 and fp8: a bf16 plane of the fp32 L.
 //
 // fp8 is emulated: a block's values are rounded to round(s a) / s in e4m3, s the power of two that
 // brings its largest magnitude to (224, 448], and kept in bf16, which holds them exactly whatever s

@@ -257,7 +257,7 @@ bb_status choose_light(bb_panel_cholesky *f, double *energies, unsigned char *li
     return BB_OK;
 }
 
-// What the sweep of panel k on a part reads of the others, when all of L is known.
+// Remote blocks that the sweep of panel k on a part reads, when all of L is known.
 bb_status fetch_for_sweep(bb_panel_cholesky *f, bb_index k, bb_index g, bool backward)
 {
     bb_panel_part *part = &f->parts[g];

@@ -10,9 +10,8 @@
 // are substituted. Long copies run on a stream of their own, what the next step waits for on the
 // chain. A part may share its GPU with another one.
 //
-// Of a swapped L a GPU keeps the strip of the panels in work. What products read of the columns
-// before it comes from the host: block rows of the panels in work as guests, the rows below in
-// chunks.
+// A GPU keeps the strip of the panels in work of a swapped L. Earlier columns come from the host:
+// block rows of the panels in work as guests, the rows below in chunks.
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PART_CUDA_H
 

@@ -199,7 +199,7 @@ double bb_panel_plan_swap_bytes(const bb_panel_plan *plan)
                          : 0.0;
 }
 
-// What is copied from other GPUs.
+// Remote blocks copied from other GPUs.
 static void count_guests(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
                          size_t multiple, size_t word, size_t out[BB_PANEL_ARRAYS])
 {
@@ -215,7 +215,7 @@ static void count_guests(const bb_panel_plan *plan, const bb_panel_arithmetic *a
     out[BB_PANEL_GUEST_OPERANDS] = arithmetic->operand_plane ? row * half_bytes : 0;
 }
 
-// What is copied from the host.
+// Blocks copied from the host.
 static void count_swap(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
                        size_t multiple, size_t out[BB_PANEL_ARRAYS])
 {
@@ -288,10 +288,10 @@ void bb_panel_array_bytes(const bb_panel_plan *plan, const bb_panel_arithmetic *
     out[BB_PANEL_WORKSPACE_SPLIT] = BB_PANEL_WORKSPACE_BYTES;
 }
 
-// What an entry of R takes to the host.
+// Seconds per entry of R copied to the host.
 static const double transfer_seconds = 3.0e-9;
 
-// What a byte takes to be touched first and page-locked: 15.5 s for 80 GB beside an H200.
+// Seconds per byte of first touch and pinning: 15.5 s for 80 GB beside an H200.
 static const double locking_seconds = 1.9e-10;
 
 static double seconds_of(const bb_panel_plan *plan)
@@ -305,7 +305,7 @@ static double seconds_of(const bb_panel_plan *plan)
            transfer_seconds * n * sides;
 }
 
-// Of one GPU of several.
+// Bytes of one GPU of several.
 static double bytes_of(const bb_panel_plan *plan, const bb_panel_arithmetic *arithmetic,
                        bb_index gpus, bb_index gpu)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a factorization by panels on a cuda device is to do, and the device memory that it takes:
-// arithmetic alone, so that a build without CUDA plans as one with it does
+// Plan of a factorization by panels on a cuda device, and its device memory; without CUDA calls, so
+// that every build plans alike
 // (solvers/factor/panels/panel_cholesky.h has the factorization).
 #ifndef BB_SOLVERS_FACTOR_PANELS_PANEL_PLAN_H
 #define BB_SOLVERS_FACTOR_PANELS_PANEL_PLAN_H

@@ -187,7 +187,7 @@ inline __half *tile_at(const bb_panel_part *part, bb_index k, bb_index position)
     return static_cast<__half *>(part->tiles) + panel_start(part, k) + panel_item(part, position);
 }
 
-// What the format of A and B is.
+// Format of A and B.
 enum product_operands { OPERANDS_AS_C, OPERANDS_FP16, OPERANDS_BF16 };
 
 // C <- alpha A op(B) + beta C by cuBLAS, `problems` times a distance apart.

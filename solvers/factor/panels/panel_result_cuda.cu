@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a factorization by panels leaves, in fp64: R, and L for tests.
+// Results of a factorization by panels, in fp64: R, and L for tests.
 #include "solvers/factor/panels/panel_cholesky_cuda.h"
 #include "solvers/factor/panels/panel_products_cuda.h"
 

@@ -91,7 +91,7 @@ bb_status split_factor(bb_panel_part *part, bb_index k, bool backward)
     return BB_OK;
 }
 
-// What a sweep of panel k reads of L in planes.
+// Operand of L, in planes, of the sweep of panel k.
 bb_operand_cuda factor_operand(const bb_panel_part *part, bb_index k, bool backward)
 {
     if (!backward && !part->arithmetic.split_sides) {

@@ -10,7 +10,7 @@ using namespace panel;
 namespace
 {
 
-// Of the depth in a call of cuBLAS with 16-bit operands; below this our own kernel is as fast.
+// Least depth of a cuBLAS call with 16-bit operands; below it our own kernel is as fast.
 const bb_index shortest_depth = 2048;
 
 // With 16-bit operands and an fp32 C the library splits sums of few results alone (of a block of
@@ -51,7 +51,7 @@ bb_index next_cut(const bb_panel_part *part, bb_index begin, bb_index end)
     return cut < end ? cut : end;
 }
 
-// What the block of panel k at a position takes.
+// Variant of the block of panel k at a position.
 bb_variant variant_at(const bb_panel_part *part, bb_index position, bb_index k)
 {
     const bb_index i = bb_triangle_layout_block_at(part->layout, position);
@@ -76,7 +76,7 @@ bool in_tiles(const bb_panel_part *part, bb_index k, bb_positions run)
     return bb_variant_describe(variant_at(part, run.begin, k))->output == BB_FORMAT_FP16;
 }
 
-// What the products of a run are computed in.
+// Arithmetic of the products of a run.
 bb_panel_compute compute_of(const bb_panel_part *part, bb_index k, bb_positions run)
 {
     const bb_variant_info *info = bb_variant_describe(variant_at(part, run.begin, k));

@@ -68,7 +68,7 @@ __device__ __forceinline__ void report(square_memory<T> &s, const square_view<T>
     }
 }
 
-// What columns [first, first + micro) leave of the block: lane r has row r, a warp every fourth of
+// Updates the block by columns [first, first + micro): lane r has row r, a warp every fourth of
 // the columns to the right.
 template <typename T>
 __device__ __forceinline__ void update_work(square_memory<T> &s, const T (&a)[micro], int first,

@@ -25,8 +25,8 @@ template <typename T> struct block_of {
     T value[edge][edge];
 };
 
-// What one rank holds. Blocks of A and L are transposed, [column][row], those of X and Z are not:
-// so all products are out[q][i] +- sum_d p[d][q] v[d][i].
+// Shared memory of one rank. Blocks of A and L are transposed, [column][row], those of X and Z are
+// not: so all products are out[q][i] +- sum_d p[d][q] v[d][i].
 template <typename T> struct square_memory {
     static const int row_limit = most_blocks<T>();
     static const int kept = row_limit > ranks ? row_limit + 1 : row_limit;

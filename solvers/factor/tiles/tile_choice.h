@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a factorization by tiles asks its map, whichever engine runs it: the variant of each product
+// Queries of a tile factorization to its map, for every engine: the variant of each product
 // and the formats in which final tiles are read.
 #ifndef BB_SOLVERS_FACTOR_TILES_TILE_CHOICE_H
 #define BB_SOLVERS_FACTOR_TILES_TILE_CHOICE_H

@@ -100,7 +100,7 @@ static bb_index tile_copies_make(const tile_copies *copies, bb_index stage, bb_i
     return saturated;
 }
 
-// What a product of the column of a stage reads of tile (row, column): its values, or a copy.
+// Operand of tile (row, column) for products of a stage's column: its values, or a copy.
 static const void *tile_copies_operand(const tile_copies *copies, bb_index stage, bb_index row,
                                        bb_index column, bb_operand operand)
 {
@@ -154,7 +154,7 @@ typedef struct factoring {
     tile_copies copies;
 } factoring;
 
-// What is done with column k for panel p.
+// Work of column k for panel p.
 typedef struct place {
     bb_index panel, k, stage;
 } place;

@@ -24,7 +24,7 @@ bb_index bb_tile_plan_tile_rows(bb_index n, bb_index tile_size)
     return (n + tile_size - 1) / tile_size;
 }
 
-// Of a tile whose policy is not resolved.
+// Variant of a tile whose policy is not resolved.
 static bb_variant planned_variant(const bb_tile_plan *plan, bb_index row, bb_index column)
 {
     if (plan->map != NULL) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a product reads of a tile: its values rounded to the operand format of a variant. Products
+// Operand of a product: values of a tile rounded to the operand format of a variant. Products
 // of such values are exact in fp32 (those of fp32 and fp64 are rounded by the BLAS).
 #ifndef BB_SOLVERS_FACTOR_TILES_TILE_OPERAND_H
 #define BB_SOLVERS_FACTOR_TILES_TILE_OPERAND_H

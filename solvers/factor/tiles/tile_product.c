@@ -43,7 +43,7 @@ static void start(const bb_half_task *task, bb_index i, bb_index rows, bb_index 
     }
 }
 
-// What the sums make of C.
+// Applies the sums to C.
 static void finish(const bb_half_task *task, bb_index i, bb_index rows, bb_index first,
                    bb_index width, const float *sums)
 {

@@ -293,7 +293,7 @@ done:
     return status;
 }
 
-// Of integers.
+// Steps of integers.
 static bb_status upload_steps(bb_coded_stream *stream, const bb_coded_matrix *matrix)
 {
     bb_status status = BB_OK;

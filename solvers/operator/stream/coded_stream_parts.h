@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What coded_stream.c and stream_quotients.c share: the stream, and how whole numbers are laid out.
+// The stream and the layout of whole numbers, for coded_stream.c and stream_quotients.c.
 #ifndef BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_PARTS_H
 #define BB_SOLVERS_OPERATOR_STREAM_CODED_STREAM_PARTS_H
 

@@ -254,7 +254,7 @@ template <class S> struct digits_of_integers {
         return out;
     }
 
-    // What a sum of numbers made unsigned by `bias` has too much.
+    // Removes the excess of a sum of numbers made unsigned by `bias`.
     __device__ __forceinline__ void take_off(int bias, const mark &own, const whole_sums &d,
                                              int (&part)[4]) const
     {

@@ -10,7 +10,7 @@ namespace
 
 using namespace encoder;
 
-// Of encoders that keep nothing of a row.
+// Empty state of encoders without data of a row.
 struct unkept {
     __device__ unkept(const bb_stream_encoding &, bb_index)
     {

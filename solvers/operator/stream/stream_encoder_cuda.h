@@ -92,7 +92,7 @@ struct row_reader {
     }
 };
 
-// What the lanes of a block, or of a warp, have in common.
+// Reductions over the lanes of a block or warp.
 __device__ __forceinline__ uint32_t largest_of_group(uint32_t value)
 {
 #pragma unroll

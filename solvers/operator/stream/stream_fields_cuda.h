@@ -36,8 +36,8 @@ struct block_place {
     }
 };
 
-// What follows loads values 4 c to 4 c + 3 of a block and those 16 further as bytes, c the column
-// of a lane of four.
+// The loaders below read values 4 c to 4 c + 3 of a block and those 16 further as bytes, c the
+// column of a lane of four.
 
 /// Bytes in order, stored as they are multiplied.
 struct bytes_in_order {

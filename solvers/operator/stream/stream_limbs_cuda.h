@@ -161,7 +161,7 @@ template <class S, class Halves> struct limbs_of_floats {
         return scale;
     }
 
-    // What the lane takes of 128 columns of a row. Rows lie 512 bytes apart: odd ones take their
+    // Values of the lane in 128 columns of a row. Rows lie 512 bytes apart: odd ones take their
     // halves the other way round, or they would meet the banks of even ones.
     __device__ __forceinline__ void load(const unsigned char *row, int run,
                                          uint32_t (&out)[2 * slots_of_run]) const

@@ -74,7 +74,7 @@ static void level_band(bb_stream_place *places, bb_index rows)
     }
 }
 
-// What a row of a tile holds; false where its quotients do not.
+// Quotients of a row of a tile; false if they do not fit.
 static bool read_quotients(const host_quotients *work, bb_stream_laid tile, bb_index row,
                            int32_t out[BB_QUANTISER_RUN])
 {
@@ -283,7 +283,7 @@ done:
     return status;
 }
 
-// Of `count` rows of tiles with their places.
+// Bytes of `count` rows of tiles with their places.
 static size_t bytes_of(const bb_stream_place *places, bb_index count)
 {
     size_t units = 0;
@@ -306,7 +306,7 @@ done:
     return status;
 }
 
-// What limbs take: lower parts in the place of wide tiles, and the upper ones.
+// Places for limbs: lower parts instead of wide tiles, and the upper parts.
 static bb_status upload_limb_places(bb_coded_stream *stream, const bb_stream_place *places)
 {
     bb_status status = BB_OK;
