@@ -2,6 +2,7 @@
 #include "sim/wafer/overlay/wafer_overlay.h"
 
 #include "core/memory.h"
+#include "core/thread.h"
 
 #include <math.h>
 
@@ -28,7 +29,6 @@ typedef struct scoring {
     bb_index pipelines, fields;
     bb_overlay_field *field;      // [fields]
     bb_overlay_report **reports;  // [pipelines][ERRORS]; raw ones are all the first
-    double *dx, *dy;              // [points], scratch
     double *residuals;            // [pipelines] headlines, nm
     const double *late_residuals; // the same where some pipeline's corrections are not on time
     double reference_rms;         // nm
@@ -169,8 +169,6 @@ static void release(scoring *scores)
     }
     BB_RELEASE(&scores->reports);
     BB_RELEASE(&scores->field);
-    BB_RELEASE(&scores->dx);
-    BB_RELEASE(&scores->dy);
     BB_RELEASE(&scores->residuals);
 }
 
@@ -193,27 +191,38 @@ static void fill_error(const scoring *scores, const bb_wafer_evaluation *evaluat
     bb_wafer_overlay_error(scores->work, evaluation, evaluation->wafer_count - 1, error, axis, out);
 }
 
+// One error of one pipeline; the raw one is the same for all.
+static bb_status score_error(void *context, bb_index index)
+{
+    bb_status status = BB_OK;
+    const scoring *scores = context;
+    const bb_index count = scores->work->problem->point_count;
+    const bb_wafer_evaluation *evaluation = &scores->work->evaluations[index / ERRORS];
+    const int error = (int)(index % ERRORS);
+    double *dx = NULL; // [points] and dy behind it
+    if (error == RAW && index > RAW) {
+        return BB_OK;
+    }
+    BB_TRY(BB_ALLOCATE(2 * count, &dx));
+    double *dy = dx + count;
+    const bb_overlay_points points = {
+        count, scores->work->x, scores->work->y, scores->work->field_x, scores->work->field_y, dx,
+        dy};
+    fill_error(scores, evaluation, error, BB_AXIS_X, dx);
+    fill_error(scores, evaluation, error, BB_AXIS_Y, dy);
+    BB_TRY(
+        bb_overlay_report_create(&points, scores->fields, scores->field, &scores->reports[index]));
+done:
+    BB_RELEASE(&dx);
+    return status;
+}
+
 static bb_status score(scoring *scores)
 {
     bb_status status = BB_OK;
-    const bb_overlay_points points = {scores->work->problem->point_count,
-                                      scores->work->x,
-                                      scores->work->y,
-                                      scores->work->field_x,
-                                      scores->work->field_y,
-                                      scores->dx,
-                                      scores->dy};
-    for (bb_index p = 0; p < scores->pipelines; ++p) {
-        for (int error = 0; error < ERRORS; ++error) {
-            bb_overlay_report **report = &scores->reports[p * ERRORS + error];
-            if (error == RAW && p > 0) {
-                *report = scores->reports[RAW];
-                continue;
-            }
-            fill_error(scores, &scores->work->evaluations[p], error, BB_AXIS_X, scores->dx);
-            fill_error(scores, &scores->work->evaluations[p], error, BB_AXIS_Y, scores->dy);
-            BB_TRY(bb_overlay_report_create(&points, scores->fields, scores->field, report));
-        }
+    BB_TRY(bb_thread_for(scores->pipelines * ERRORS, score_error, scores));
+    for (bb_index p = 1; p < scores->pipelines; ++p) {
+        scores->reports[p * ERRORS + RAW] = scores->reports[RAW];
     }
 done:
     return status;
@@ -371,8 +380,6 @@ static bb_status run(void *all, bb_results *results)
         .work = work, .pipelines = work->study.pipelines.count, .fields = problem->scored_count};
     BB_TRY(BB_ZEROED(scores.fields, &scores.field));
     BB_TRY(BB_ZEROED(scores.pipelines * ERRORS, &scores.reports));
-    BB_TRY(BB_ALLOCATE(problem->point_count, &scores.dx));
-    BB_TRY(BB_ALLOCATE(problem->point_count, &scores.dy));
     BB_TRY(BB_ALLOCATE(scores.pipelines, &scores.residuals));
     for (bb_index f = 0; f < scores.fields; ++f) {
         const bb_dwell *dwell = problem->dwells[f];
