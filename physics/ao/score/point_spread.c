@@ -104,6 +104,26 @@ static bb_index wrapped(bb_index i, bb_index pixels)
     return i <= pixels / 2 ? i : i - pixels;
 }
 
+typedef struct influence_plane {
+    const bb_point_spread *spread;
+    double *plane; // [N][N]
+} influence_plane;
+
+static bb_status fill_influence(void *context, bb_index begin, bb_index end)
+{
+    const influence_plane *work = context;
+    const bb_point_spread *spread = work->spread;
+    const bb_index n = spread->grid.pixels;
+    for (bb_index j = begin; j < end; ++j) {
+        for (bb_index i = 0; i < n; ++i) {
+            const double distance = hypot((double)wrapped(i, n), (double)wrapped(j, n));
+            work->plane[j * n + i] =
+                bb_deformable_mirror_influence(&spread->mirror, distance * spread->grid.pixel_m);
+        }
+    }
+    return BB_OK;
+}
+
 static bb_status transform_influence(bb_point_spread *spread)
 {
     bb_status status = BB_OK;
@@ -114,13 +134,8 @@ static bb_status transform_influence(bb_point_spread *spread)
     BB_TRY(BB_ALLOCATE(n * n, &plane));
     BB_TRY(BB_ALLOCATE(bins, &spectrum));
     BB_TRY(BB_ALLOCATE(bins, &spread->influence));
-    for (bb_index j = 0; j < n; ++j) {
-        for (bb_index i = 0; i < n; ++i) {
-            const double distance = hypot((double)wrapped(i, n), (double)wrapped(j, n));
-            plane[j * n + i] =
-                bb_deformable_mirror_influence(&spread->mirror, distance * spread->grid.pixel_m);
-        }
-    }
+    influence_plane work = {spread, plane};
+    BB_TRY(bb_thread_ranges(n, 32, fill_influence, &work));
     fftw_execute_dft_r2c(spread->forward, plane, spectrum);
     const double km = (double)spread->grid.pixels_per_lenslet;
     const double scale = 1.0 / (km * km * (double)n * (double)n);
