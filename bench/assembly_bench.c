@@ -73,7 +73,7 @@ bb_status bb_bench_assembly(const bb_bench_case *self, const bb_bench_setup *set
     out->binds = "instructions";
     (void)snprintf(out->detail, sizeof out->detail, "%.2g entries, %.0f layers: 1e8 x 10 in %.1f s",
                    entries, layers, scaled);
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, fill_again, &task, 1.0, NULL, out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, fill_again, &task, 1.0, NULL, out));
 done:
     bb_bench_sky_release(&seen);
     return status;
@@ -137,7 +137,7 @@ static bb_status time_triangle(bb_device *device, const bb_device_source *twin,
         BB_TRY(fill_triangle(&p, &seconds));
         bb_bench_add(times, seconds);
     }
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, fill_triangle_again, &p, 1.0, NULL, out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, fill_triangle_again, &p, 1.0, NULL, out));
 done:
     bb_device_release(device, &p.values);
     return status;

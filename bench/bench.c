@@ -157,12 +157,13 @@ double bb_bench_median(const bb_bench_times *times)
                                    : 0.5 * (sorted[half - 1] + sorted[half]);
 }
 
-bb_status bb_bench_take_energy(bb_device_kind device, bb_status (*work)(void *context),
-                               void *context, double share, const char *with, bb_bench_outcome *out)
+bb_status bb_bench_measure_energy(bb_device_kind device, bb_status (*work)(void *context),
+                                  void *context, double share, const char *with,
+                                  bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
     bb_energy_cost cost;
-    BB_TRY(bb_energy_take(device, work, context, &cost));
+    BB_TRY(bb_energy_measure_cost(device, work, context, &cost));
     out->joules = cost.joules / share;
     out->idle_watts = cost.idle_watts;
     out->energy_repetitions = isnan(cost.joules) ? NAN : share * (double)cost.repetitions;
@@ -282,7 +283,7 @@ static bb_status add_line(const bb_bench_case *self, const bb_bench_outcome *out
                             : bb_text_add(table, " %5.2f", self->bar));
     BB_TRY(bb_text_add(table, " %-7s %-12s %s", verdict(self, outcome), outcome->binds,
                        outcome->detail));
-    if (bb_energy_is_wanted()) {
+    if (bb_energy_is_enabled()) {
         BB_TRY(isnan(outcome->joules) ? bb_text_add(table, "; no joules: %s", outcome->energy_note)
                                       : bb_text_add(table, "; %.4g J, idle %.1f W", outcome->joules,
                                                     outcome->idle_watts));
@@ -410,8 +411,8 @@ static bb_status measure_row(const bb_bench_setup *setup, bench_row *row)
                                   .energy_repetitions = NAN,
                                   .kernel_share = NAN};
     (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "%s",
-                   bb_energy_is_wanted() ? "not a piece of work that can be repeated by itself"
-                                         : "not asked for: --energy");
+                   bb_energy_is_enabled() ? "not a piece of work that can be repeated by itself"
+                                          : "not asked for: --energy");
     BB_TRY(bb_bench_measure_case(&row->self, setup, outcome));
     if (isnan(outcome->best_s)) {
         (void)snprintf(outcome->energy_note, sizeof outcome->energy_note, "skipped");

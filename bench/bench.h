@@ -81,9 +81,9 @@ struct bb_bench_case {
 /// Where joules are wanted (sim/pipelines/energy.h), repeats `work`, which does `share` repetitions
 /// of the benchmark a call, on the first device of its kind, and sets the joules of the outcome.
 /// `with` says what a call does beside them, NULL: nothing. Errors: those of `work`, BB_MEMORY.
-BB_CHECKED bb_status bb_bench_take_energy(bb_device_kind device, bb_status (*work)(void *context),
-                                          void *context, double share, const char *with,
-                                          bb_bench_outcome *out);
+BB_CHECKED bb_status bb_bench_measure_energy(bb_device_kind device,
+                                             bb_status (*work)(void *context), void *context,
+                                             double share, const char *with, bb_bench_outcome *out);
 
 /// `choice` of bb_bench_roofline and bb_bench_roofline_cuda.
 typedef enum bb_bench_step {

@@ -130,13 +130,13 @@ static bb_status measure(const bb_options *options, bb_results *results, bb_text
     BB_TRY(bb_provenance_begin(results, NULL, &study, options->argument_count, options->arguments,
                                options->threads));
     BB_TRY(choose_devices(options->device, &setup));
-    bb_energy_want(options->energy);
+    bb_energy_enable(options->energy);
     BB_TRY(run(&setup, options, results, table, baseline, slower));
     BB_TRY(bb_energy_note(results));
     BB_TRY(note_cuda(&setup, results, table));
     BB_TRY(bb_provenance_end(results));
 done:
-    bb_energy_want(false);
+    bb_energy_enable(false);
     return status;
 }
 

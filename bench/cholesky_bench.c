@@ -141,8 +141,8 @@ bb_status bb_bench_cholesky(const bb_bench_case *self, const bb_bench_setup *set
         (void)snprintf(out->detail, sizeof out->detail, "n %td, tile %td", n, task.tiles[tile]);
     }
     repetition again = {&source, (bb_variant)self->choice, task.tiles[tile]};
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, factor_again, &again, 1.0,
-                                "the filling of the matrix", out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, factor_again, &again, 1.0,
+                                   "the filling of the matrix", out));
 done:
     return status;
 }

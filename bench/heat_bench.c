@@ -62,7 +62,7 @@ static bb_status measure(const bb_csr *a, bb_status (*work)(void *context), void
     out->binds = out->ratio >= 0.8 ? "bytes" : "instructions";
     (void)snprintf(out->detail, sizeof out->detail, "%td rows, %.2f entries a row", a->rows,
                    (double)bb_csr_nonzeros(a) / (double)a->rows);
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, work, context, 1.0, NULL, out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, work, context, 1.0, NULL, out));
 done:
     bb_ceiling_release(&ceiling);
     return status;

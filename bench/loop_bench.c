@@ -176,8 +176,8 @@ static bb_status bench_step(const bb_bench_setup *setup,
     out->flops = 2.0 * (double)bb_csr_nonzeros(task.a);
     out->binds = "bytes";
     (void)snprintf(out->detail, sizeof out->detail, "%td unknowns", task.a->rows);
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, step_again, &task, HEAT_STEPS,
-                                "the host's wait for each step", out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, step_again, &task, HEAT_STEPS,
+                                   "the host's wait for each step", out));
 done:
     leave_heat(&task);
     return status;
@@ -205,7 +205,7 @@ bb_status bb_bench_restriction_cuda(const bb_bench_case *self, const bb_bench_se
 static bb_wafer_study make_study(bool quick, const bb_codec_config *storage, bb_index *field,
                                  int axes[3], bb_product_pipeline *pipeline)
 {
-    bb_row_scale scale = bb_codec_takes_row_scale(storage) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    bb_row_scale scale = bb_codec_allows_row_scale(storage) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     *pipeline = (bb_product_pipeline){.name = bb_codec_name(storage->codec),
                                       .storage = *storage,
                                       .scale = (int)scale,
@@ -288,7 +288,7 @@ bb_status bb_bench_loop(const bb_bench_case *self, const bb_bench_setup *setup,
         }
     }
     conclude(loop, &times, out);
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, run_again, loop, 1.0, NULL, out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, run_again, loop, 1.0, NULL, out));
 done:
     bb_wafer_loop_destroy(&loop);
     bb_wafer_problem_destroy(&problem);

@@ -166,7 +166,8 @@ static bb_status compete(bb_device *device, contest *task, bool quick, bb_bench_
         BB_TRY(bb_zfp_decoder_run(again.decoder, again.decoded, &seconds));
         bb_bench_add(&times, seconds);
     }
-    BB_TRY(bb_bench_take_energy(bb_device_kind_of(device), decode_again, &again, 1.0, NULL, out));
+    BB_TRY(
+        bb_bench_measure_energy(bb_device_kind_of(device), decode_again, &again, 1.0, NULL, out));
     // The originals have done their part.
     BB_TRY(bb_device_download(device, task->values, again.decoded, bytes));
     BB_REQUIRE(memcmp(task->values, task->theirs, bytes) == 0, BB_INTERNAL,

@@ -51,7 +51,7 @@ double bb_address_space_left(void)
     return isfinite(mapped) ? fmax(0.0, (double)limit.rlim_cur - mapped) : INFINITY;
 }
 
-bool bb_address_space_holds(double bytes)
+bool bb_address_space_fits(double bytes)
 {
     return bytes <= bb_address_space_left();
 }

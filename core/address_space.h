@@ -20,7 +20,7 @@ enum { BB_ADDRESS_SPACE_BLAS_BYTES = 1 << 27 };
 double bb_address_space_left(void);
 
 /// Whether `bytes` more can be mapped.
-bool bb_address_space_holds(double bytes);
+bool bb_address_space_fits(double bytes);
 
 /// Under a limit, whether OpenBLAS starts threads as it is loaded, each with a stack and a buffer
 /// that nothing uses, whose own threads call it. `environment` ends with NULL.

@@ -112,7 +112,7 @@ done:
     return status;
 }
 
-bb_need bb_csr_held(double rows, double entries)
+bb_need bb_csr_resident(double rows, double entries)
 {
     return (bb_need){.host_bytes = (rows + 1.0) * sizeof(bb_index) +
                                    entries * (sizeof(int32_t) + sizeof(double))};
@@ -126,7 +126,7 @@ bb_need bb_csr_assemble_need(double rows, double entries)
     const bb_need grown = capacity > FIRST_CAPACITY ? bb_need_copies(list, 1.5) : list;
     const bb_need cursor = {.host_bytes = (rows + 1.0) * sizeof(bb_index)};
     return bb_need_in_turn(
-        grown, bb_need_together(list, bb_need_together(bb_csr_held(rows, entries), cursor)));
+        grown, bb_need_together(list, bb_need_together(bb_csr_resident(rows, entries), cursor)));
 }
 
 typedef struct product {

@@ -49,7 +49,7 @@ BB_CHECKED bb_status bb_csr_assemble(bb_index rows, bb_index columns, const bb_t
 /// What collecting `entries` triplets and assembling them takes, and what stays: repeated entries
 /// keep their room.
 bb_need bb_csr_assemble_need(double rows, double entries);
-bb_need bb_csr_held(double rows, double entries);
+bb_need bb_csr_resident(double rows, double entries);
 
 /// y = A x over the threads; x [columns], y [rows], not overlapping. Entry i of a row goes to sum
 /// i % 4, the last (count % 4) ones to sum 0, each in column order; the row is

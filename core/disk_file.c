@@ -100,7 +100,7 @@ static bool begin_reading(int place)
     return true;
 }
 
-void bb_disk_file_settle(const char *name, bool remove_it)
+void bb_disk_file_finish(const char *name, bool remove_it)
 {
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
         if (!begin_reading(i)) {
@@ -124,7 +124,7 @@ void bb_disk_file_abandon(void)
     }
 }
 
-void bb_disk_file_forget(void)
+void bb_disk_file_disown(void)
 {
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
         atomic_store(&temporaries[i].state, FREE);

@@ -19,21 +19,21 @@ enum { BB_DISK_PATH_BYTES = 4096, BB_DISK_TEMPORARIES = 8 };
 BB_CHECKED bb_status bb_disk_file_name(const char *path, char name[BB_DISK_PATH_BYTES]);
 
 /// Makes the empty file `name`, which must not be there in any form, with permissions as the umask
-/// leaves them, and opens it for writing; it is to become `path`. Until bb_disk_file_settle it is
+/// leaves them, and opens it for writing; it is to become `path`. Until bb_disk_file_finish it is
 /// temporary: bb_disk_file_abandon removes it. Owner of `*out`, the descriptor: the caller. Errors:
 /// BB_IO, of `path`; BB_INTERNAL (BB_DISK_TEMPORARIES of them stand).
 BB_CHECKED bb_status bb_disk_file_create(const char *name, const char *path, int *out);
 
 /// The file of that name is no longer temporary: it has its final name, or, with `remove_it`, goes
 /// where it still stands. Nothing for one that is not temporary.
-void bb_disk_file_settle(const char *name, bool remove_it);
+void bb_disk_file_finish(const char *name, bool remove_it);
 
 /// Removes all temporary files of the process. Async-signal-safe: for handlers of signals that end
 /// the program.
 void bb_disk_file_abandon(void);
 
 /// For a forked process: the temporary files are the parent's.
-void bb_disk_file_forget(void);
+void bb_disk_file_disown(void);
 
 /// Whether there is a regular file, behind links or not. Errors: BB_IO, with what it is.
 BB_CHECKED bb_status bb_disk_file_check(const char *path);

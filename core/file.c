@@ -120,7 +120,7 @@ done:
     return status;
 }
 
-bb_status bb_file_stamp_take(int descriptor, bb_file_stamp *out)
+bb_status bb_file_stamp_read(int descriptor, bb_file_stamp *out)
 {
     bb_status status = BB_OK;
     struct stat about;
@@ -192,7 +192,7 @@ bb_status bb_file_check(const char *path, bool make_folder, bool force, double b
     BB_TRY(create_pending(path, pending, &file));
     BB_TRY(reserve(file, path, bytes));
 done:
-    bb_disk_file_settle(pending, true);
+    bb_disk_file_finish(pending, true);
     if (file >= 0) {
         (void)close(file);
     }
@@ -270,7 +270,7 @@ bb_status bb_file_write(const char *path, bool force, const void *data, bb_index
     BB_TRY(write_all(file, path, data, bytes));
     BB_TRY(settle(&file, pending, path, force));
 done:
-    bb_disk_file_settle(pending, true);
+    bb_disk_file_finish(pending, true);
     if (file >= 0) {
         (void)close(file);
     }
@@ -289,7 +289,7 @@ bb_status bb_file_write_by(const char *path, bool force,
     BB_REQUIRE(fsync(file) == 0, BB_IO, "cannot write output '%s': %s", path, strerror(errno));
     BB_TRY(settle(&file, pending, path, force));
 done:
-    bb_disk_file_settle(pending, true);
+    bb_disk_file_finish(pending, true);
     if (file >= 0) {
         (void)close(file);
     }

@@ -28,7 +28,7 @@ unsigned bb_file_stamp_patience(double bytes);
 
 /// Of a path, and of an open file. Errors: BB_IO.
 BB_CHECKED bb_status bb_file_stamp_find(const char *path, bb_file_stamp *out);
-BB_CHECKED bb_status bb_file_stamp_take(int descriptor, bb_file_stamp *out);
+BB_CHECKED bb_status bb_file_stamp_read(int descriptor, bb_file_stamp *out);
 
 /// Whether two are of one file that did not change between them.
 bool bb_file_stamp_equal(const bb_file_stamp *a, const bb_file_stamp *b);

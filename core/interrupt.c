@@ -116,8 +116,8 @@ void bb_interrupt_be_child(pid_t parent)
     static const int fatal[] = {SIGALRM, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     const struct sigaction end = {.sa_handler = leave_child, .sa_flags = (int)SA_RESETHAND};
     const struct rlimit no_core = {0, 0};
-    bb_disk_file_forget();
-    bb_work_folder_forget();
+    bb_disk_file_disown();
+    bb_work_folder_disown();
     (void)setrlimit(RLIMIT_CORE, &no_core);
     for (size_t i = 0; i < sizeof fatal / sizeof fatal[0]; ++i) {
         (void)signal(fatal[i], SIG_DFL);

@@ -28,7 +28,7 @@ bb_need bb_need_repeated(bb_need need, double count)
     return need;
 }
 
-bb_need bb_need_kept(bb_need need)
+bb_need bb_need_resident(bb_need need)
 {
     return bb_need_repeated(need, 0.0);
 }

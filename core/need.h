@@ -39,7 +39,7 @@ bb_need bb_need_copies(bb_need need, double count);
 bb_need bb_need_repeated(bb_need need, double count);
 
 /// What stays when the work is done: its bytes, no seconds.
-bb_need bb_need_kept(bb_need need);
+bb_need bb_need_resident(bb_need need);
 
 /// Work that `threads` cores share: the seconds that it then takes.
 bb_need bb_need_shared(bb_need need, double threads);

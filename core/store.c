@@ -91,7 +91,7 @@ static bool make_room(bb_index bytes)
     return true;
 }
 
-const void *bb_store_keep(const char *key, void **data, bb_index bytes)
+const void *bb_store_insert(const char *key, void **data, bb_index bytes)
 {
     const void *kept = NULL;
     if (bb_store_has_room((double)bytes) && make_room(bytes)) {
@@ -232,7 +232,7 @@ done:
     return status;
 }
 
-bb_status bb_store_take_new(bb_store *file, void **out, bb_index *bytes)
+bb_status bb_store_read_new(bb_store *file, void **out, bb_index *bytes)
 {
     bb_status status = BB_OK;
     uint64_t length = 0;
@@ -275,15 +275,15 @@ static bb_status check(bb_store *file)
                (unsigned long long)got.version, VERSION);
     BB_REQUIRE(fseek(file->file, (long)sizeof got, SEEK_SET) == 0, BB_IO, "cannot read %s '%s': %s",
                kind, path, strerror(errno));
-    BB_TRY(bb_store_take_new(file, (void **)&texts[0], &length));
-    BB_TRY(bb_store_take_new(file, (void **)&texts[1], &length));
+    BB_TRY(bb_store_read_new(file, (void **)&texts[0], &length));
+    BB_TRY(bb_store_read_new(file, (void **)&texts[1], &length));
     BB_REQUIRE(strcmp(texts[1], kind) == 0, BB_INVALID, "'%s' is a %s, expected a %s", path,
                texts[1], kind);
     BB_REQUIRE(strcmp(texts[0], build) == 0, BB_INVALID,
                "%s '%s' was written by bitbudget %s, this is %s: only the same build goes on bit "
                "for bit",
                kind, path, texts[0], build);
-    BB_TRY(bb_store_take_new(file, (void **)&file->key, &length));
+    BB_TRY(bb_store_read_new(file, (void **)&file->key, &length));
 done:
     BB_RELEASE(&texts[0]);
     BB_RELEASE(&texts[1]);
@@ -314,7 +314,7 @@ const char *bb_store_key(const bb_store *file)
     return file->key;
 }
 
-bb_status bb_store_take(bb_store *file, void *data, bb_index bytes)
+bb_status bb_store_read(bb_store *file, void *data, bb_index bytes)
 {
     bb_status status = BB_OK;
     uint64_t stored = 0;
@@ -326,11 +326,11 @@ done:
     return status;
 }
 
-bb_status bb_store_take_list(bb_store *file, const bb_store_piece *pieces, bb_index count)
+bb_status bb_store_read_list(bb_store *file, const bb_store_piece *pieces, bb_index count)
 {
     bb_status status = BB_OK;
     for (bb_index i = 0; i < count; ++i) {
-        BB_TRY(bb_store_take(file, (void *)(uintptr_t)pieces[i].data, pieces[i].bytes));
+        BB_TRY(bb_store_read(file, (void *)(uintptr_t)pieces[i].data, pieces[i].bytes));
     }
 done:
     return status;

@@ -33,7 +33,7 @@ const void *bb_store_find(const char *key, bb_index *bytes);
 
 /// Takes the block `*data`, of core/memory.h, into the store, whose key is not there yet; NULL
 /// where there is no room, and it is then still the caller's.
-const void *bb_store_keep(const char *key, void **data, bb_index bytes);
+const void *bb_store_insert(const char *key, void **data, bb_index bytes);
 
 /// Borrowed bytes: of a list that serves writers and readers alike.
 typedef struct bb_store_piece {
@@ -58,14 +58,14 @@ BB_CHECKED bb_status bb_store_open(const char *path, const char *kind, bb_store 
 const char *bb_store_key(const bb_store *file);
 
 /// Reads the next piece, which is to have `bytes` bytes. Errors: BB_IO.
-BB_CHECKED bb_status bb_store_take(bb_store *file, void *data, bb_index bytes);
+BB_CHECKED bb_status bb_store_read(bb_store *file, void *data, bb_index bytes);
 
 /// Reads the next piece, of whatever size, and a zero byte behind it. Owner of `*out`: the caller.
 /// Errors: BB_IO, BB_MEMORY.
-BB_CHECKED bb_status bb_store_take_new(bb_store *file, void **out, bb_index *bytes);
+BB_CHECKED bb_status bb_store_read_new(bb_store *file, void **out, bb_index *bytes);
 
-/// Reads the next pieces into the memory that they list. Errors: those of bb_store_take.
-BB_CHECKED bb_status bb_store_take_list(bb_store *file, const bb_store_piece *pieces,
+/// Reads the next pieces into the memory that they list. Errors: those of bb_store_read.
+BB_CHECKED bb_status bb_store_read_list(bb_store *file, const bb_store_piece *pieces,
                                         bb_index count);
 void bb_store_close(bb_store **file);
 

@@ -155,7 +155,7 @@ void bb_work_folder_abandon(void)
     }
 }
 
-void bb_work_folder_forget(void)
+void bb_work_folder_disown(void)
 {
     for (int i = 0; i < BB_WORK_FOLDERS; ++i) {
         if (atomic_load(&folders[i].state) != FREE) {

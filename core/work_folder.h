@@ -56,6 +56,6 @@ BB_CHECKED bb_status bb_work_folder_run(bb_work_folder *folder, const bb_work_pr
 void bb_work_folder_abandon(void);
 
 /// For a forked process: the folders are the parent's.
-void bb_work_folder_forget(void);
+void bb_work_folder_disown(void);
 
 #endif

@@ -207,7 +207,7 @@ bb_codec_config bb_codec_plain(bb_format format)
     return config;
 }
 
-bool bb_codec_gives(const bb_codec_config *config, const char *key)
+bool bb_codec_has_key(const bb_codec_config *config, const char *key)
 {
     return is_given(find_key(key), config);
 }
@@ -505,7 +505,7 @@ double bb_codec_scaled_largest(const bb_codec_config *config)
     return ops->largest == NULL ? 1.0 : ops->largest(config);
 }
 
-bool bb_codec_takes_row_scale(const bb_codec_config *config)
+bool bb_codec_allows_row_scale(const bb_codec_config *config)
 {
     return rows[config->codec]->takes_row_scale;
 }
@@ -617,7 +617,7 @@ bool bb_codec_check_tolerance(const bb_codec_config *config, char *sentence, siz
     return true;
 }
 
-bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *outcome)
+bool bb_codec_supports_tolerance(const bb_codec_config *config, double range, bb_outcome *outcome)
 {
     const double wanted = config->tolerance_of_range * range;
     const bb_codec_tolerances allowed = bb_codec_row_of(config)->tolerances;

@@ -80,7 +80,7 @@ bb_codec_config bb_codec_plain(bb_format format);
 bool bb_codec_read(const char *text, bb_codec_config *out);
 
 /// Whether a key is given, and the keys of `more` that are not.
-bool bb_codec_gives(const bb_codec_config *config, const char *key);
+bool bb_codec_has_key(const bb_codec_config *config, const char *key);
 void bb_codec_complete(bb_codec_config *config, const bb_codec_config *more);
 
 /// What the tables cannot say of one `storage:` record: keys that a codec needs, does not know or
@@ -161,7 +161,7 @@ bb_codec_form bb_codec_form_of(const bb_codec_config *config);
 const char *bb_codec_absent(const bb_codec_config *config, bb_device_kind device);
 
 /// Whether rows may be scaled: its values are relative ones.
-bool bb_codec_takes_row_scale(const bb_codec_config *config);
+bool bb_codec_allows_row_scale(const bb_codec_config *config);
 
 /// Largest number that rows are scaled to (bb_scaling_row_to).
 double bb_codec_scaled_largest(const bb_codec_config *config);
@@ -197,7 +197,7 @@ typedef struct bb_matrix_layout {
 /// Whether the tolerance that a configuration means for values of this range (maximum - minimum) is
 /// one that its codec can hold; else the outcome is BB_OUTCOME_NOT_HELD and names the tolerance
 /// that was wanted and the nearest one. True where the tolerance does not depend on the range.
-bool bb_codec_holds(const bb_codec_config *config, double range, bb_outcome *outcome);
+bool bb_codec_supports_tolerance(const bb_codec_config *config, double range, bb_outcome *outcome);
 
 #ifdef __cplusplus
 }

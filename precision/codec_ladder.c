@@ -71,7 +71,7 @@ int bb_codec_ladder_first(const bb_codec_ladder *ladder, const bb_codec_config *
                           bb_row_scale scale)
 {
     char sentence[SENTENCE_BYTES];
-    int step = bb_codec_gives(storage, ladder->key) ? ladder->steps : 0;
+    int step = bb_codec_has_key(storage, ladder->key) ? ladder->steps : 0;
     for (; step < ladder->steps; ++step) {
         const bb_codec_config config = bb_codec_ladder_storage(ladder, storage, step);
         if (bb_codec_check(&config, scale, sentence, sizeof sentence)) {

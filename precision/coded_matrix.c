@@ -52,7 +52,8 @@ bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale sca
     BB_REQUIRE(bb_codec_check(config, scale, sentence, sizeof sentence), BB_INVALID, "storage.%s",
                sentence);
     BB_TRY(bb_matrix_layout_check(layout, config));
-    BB_REQUIRE(bb_codec_holds(config, layout->range, &outcome), BB_INVALID, "%s", outcome.detail);
+    BB_REQUIRE(bb_codec_supports_tolerance(config, layout->range, &outcome), BB_INVALID, "%s",
+               outcome.detail);
     BB_TRY(BB_ZEROED(1, &matrix));
     matrix->config = resolve(config, layout->range);
     matrix->scaling = scale;
@@ -89,7 +90,7 @@ done:
 }
 
 // Values, and of each row its scale and what its last block fills up.
-bb_need bb_coded_matrix_held(const bb_codec_config *config, const bb_matrix_layout *layout)
+bb_need bb_coded_matrix_resident(const bb_codec_config *config, const bb_matrix_layout *layout)
 {
     static const double row_bytes = sizeof(double) + 128.0;
     static const double store_bytes = 16384.0; // with the tables of small transforms
@@ -111,7 +112,7 @@ bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layo
     const bb_need encoding = {
         .host_bytes = busy * (codec->band_bytes * band * columns + codec->thread_bytes),
         .seconds = rows * columns * bb_codec_seconds_per_value(config) / threads};
-    return bb_need_together(bb_coded_matrix_held(config, layout), encoding);
+    return bb_need_together(bb_coded_matrix_resident(config, layout), encoding);
 }
 
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix)

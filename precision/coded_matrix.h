@@ -31,14 +31,14 @@ typedef struct bb_coded_matrix bb_coded_matrix;
 
 /// Allocates room for a matrix of which nothing is encoded; variable-rate codecs grow as they
 /// encode. Errors: BB_MEMORY, BB_INVALID (a configuration that bb_codec_check refuses, a layout
-/// that bb_matrix_layout_check does, or a range for which bb_codec_holds is false).
+/// that bb_matrix_layout_check does, or a range for which bb_codec_supports_tolerance is false).
 BB_CHECKED bb_status bb_coded_matrix_create(const bb_codec_config *config, bb_row_scale scale,
                                             const bb_matrix_layout *layout, bb_coded_matrix **out);
 void bb_coded_matrix_destroy(bb_coded_matrix **matrix);
 
 /// What a matrix takes when it stands, at most where the data decide, and while `threads` encode it
 /// from panels of theirs; seconds are those of coding and comparing all values.
-bb_need bb_coded_matrix_held(const bb_codec_config *config, const bb_matrix_layout *layout);
+bb_need bb_coded_matrix_resident(const bb_codec_config *config, const bb_matrix_layout *layout);
 bb_need bb_coded_matrix_need(const bb_codec_config *config, const bb_matrix_layout *layout,
                              double threads);
 

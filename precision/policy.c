@@ -36,7 +36,7 @@ static bool is_listed(const char *const keys[BB_POLICY_KEYS], const char *key)
     return k < BB_POLICY_KEYS && keys[k] != NULL;
 }
 
-bool bb_policy_takes(bb_policy_kind kind, const char *key)
+bool bb_policy_uses_key(bb_policy_kind kind, const char *key)
 {
     return is_listed(rows[kind]->keys, key);
 }

@@ -132,7 +132,7 @@ BB_POLICIES(BB_POLICY_ROW)
 const bb_policy_row *bb_policy_describe(const bb_policy_config *policy);
 
 /// Whether the policy of a kind takes a key that not all take, or cannot be without it.
-bool bb_policy_takes(bb_policy_kind kind, const char *key);
+bool bb_policy_uses_key(bb_policy_kind kind, const char *key);
 bool bb_policy_requires(bb_policy_kind kind, const char *key);
 
 /// What bb_policy_row.variants of its row gives.

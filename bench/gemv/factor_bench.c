@@ -210,7 +210,7 @@ bb_status bb_bench_factors(const bb_bench_case *self, const bb_bench_setup *setu
     out->ratio = bb_bench_best(&task.read) / out->best_s;
     out->peer = 1e-9 * task.touched * task.matrix_bytes / bb_bench_best(&task.read);
     out->binds = "instructions";
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, apply_again, &task, 1.0, NULL, out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, apply_again, &task, 1.0, NULL, out));
 done:
     release(&task);
     return status;
@@ -305,7 +305,8 @@ bb_status bb_bench_factors_cuda(const bb_bench_case *self, const bb_bench_setup 
     conclude(&task, out);
     out->ratio = bar_s / out->best_s;
     out->binds = "latency";
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, multiply_again, &task, task.copy_count, NULL, out));
+    BB_TRY(
+        bb_bench_measure_energy(BB_DEVICE_CUDA, multiply_again, &task, task.copy_count, NULL, out));
 done:
     release(&task);
     return status;

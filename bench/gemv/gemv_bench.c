@@ -90,7 +90,7 @@ static bb_status encode(const char *storage, const bb_gemv_sizes *sizes, bb_code
         .rows = sizes->rows, .columns = sizes->columns, .mesh_columns = sizes->mesh_columns};
     bb_codec_config config;
     BB_REQUIRE(bb_codec_read(storage, &config), BB_INTERNAL, "no storage %s", storage);
-    bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    bb_row_scale scale = bb_codec_allows_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     BB_TRY(bb_coded_matrix_create(&config, scale, &layout, out));
     encoding task = {*out, sizes};
     BB_TRY(bb_thread_for(sizes->rows, encode_row, &task));
@@ -238,7 +238,7 @@ bb_status bb_bench_gemv(const bb_bench_case *self, const bb_bench_setup *setup,
         }
     }
     conclude(&task, out);
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CPU, multiply_again, &task, 1.0, NULL, out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CPU, multiply_again, &task, 1.0, NULL, out));
 done:
     bb_ceiling_release(&task.ceiling);
     bb_coded_operator_destroy(&task.operation);

@@ -67,7 +67,7 @@ static bb_status prepare_own(contest *task)
                task->self->storage);
     bb_format multiply =
         bb_codec_is_plain(&config, BB_FORMAT_FP64) ? BB_FORMAT_FP64 : BB_FORMAT_FP32;
-    bb_row_scale scale = bb_codec_takes_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+    bb_row_scale scale = bb_codec_allows_row_scale(&config) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     const bool each = multiply == BB_FORMAT_FP64 || (task->self->choice & BB_GEMV_EACH) != 0;
     const bb_index run = each ? 1 : RUN;
     size_t word = (size_t)bb_format_describe(multiply)->bytes;
@@ -255,8 +255,8 @@ bb_status bb_bench_gemv_cuda(const bb_bench_case *self, const bb_bench_setup *se
     }
     BB_TRY(measure_error(&task, &error));
     conclude(&task, error, out);
-    BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, multiply_again, &task,
-                                (double)REPEATS * task.together, NULL, out));
+    BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, multiply_again, &task,
+                                   (double)REPEATS * task.together, NULL, out));
 done:
     leave(&task);
     return status;

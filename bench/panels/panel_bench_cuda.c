@@ -201,8 +201,8 @@ static bb_status play(contest *task, int gpus, const bb_panel_plan *plan, bb_ben
     BB_TRY(bb_panel_cholesky_pivots(again.factor, pivots));
     task->traffic = bb_panel_cholesky_traffic(again.factor);
     if (out != NULL) {
-        BB_TRY(bb_bench_take_energy(BB_DEVICE_CUDA, factor_again, &again, 1.0,
-                                    "the filling of the matrix", out));
+        BB_TRY(bb_bench_measure_energy(BB_DEVICE_CUDA, factor_again, &again, 1.0,
+                                       "the filling of the matrix", out));
     }
 done:
     bb_panel_cholesky_destroy(&again.factor);

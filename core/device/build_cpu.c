@@ -105,7 +105,7 @@ static void keep(const char *text, const char *name, cpu_build *cpu)
     (void)pthread_mutex_unlock(&kept_lock);
 }
 
-void bb_build_cpu_forget(void)
+void bb_build_cpu_discard_unused(void)
 {
     (void)pthread_mutex_lock(&kept_lock);
     for (int i = 0; i < KEPT_TEXTS; ++i) {

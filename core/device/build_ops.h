@@ -36,6 +36,6 @@ BB_CHECKED bb_status bb_build_check_group(const char *entry, const bb_launch_sha
 enum { BB_BUILD_LOG_BYTES = 65536 };
 
 /// For tests: texts of the cpu that are kept without a use are compiled again.
-void bb_build_cpu_forget(void);
+void bb_build_cpu_discard_unused(void);
 
 #endif

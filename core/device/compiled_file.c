@@ -411,7 +411,7 @@ static bool write_sealed(const char *place, const char *data, size_t bytes)
         written = write_all(descriptor, data, bytes) &&
                   write_all(descriptor, (const char *)&held, sizeof held);
         written = close(descriptor) == 0 && written && rename(name, place) == 0;
-        bb_disk_file_settle(name, !written);
+        bb_disk_file_finish(name, !written);
     }
     return written;
 }
@@ -448,7 +448,7 @@ done:
     return status;
 }
 
-bb_status bb_compiled_file_keep(const char *place, int object)
+bb_status bb_compiled_file_save(const char *place, int object)
 {
     bb_status status = BB_OK;
     bool written = false;

@@ -46,6 +46,6 @@ BB_CHECKED bb_status bb_compiled_file_write(const char *place, int object);
 
 /// Keeps a copy of an object, open for reading, at once for all processes or not at all. Errors:
 /// BB_MEMORY.
-BB_CHECKED bb_status bb_compiled_file_keep(const char *place, int object);
+BB_CHECKED bb_status bb_compiled_file_save(const char *place, int object);
 
 #endif

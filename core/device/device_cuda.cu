@@ -172,7 +172,7 @@ bb_status cuda_report(void *state, bb_device_report *out)
     (void)std::snprintf(out->architecture, sizeof out->architecture, "sm_%d%d", properties.major,
                         properties.minor);
     bool hopper = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&hopper));
     (void)std::snprintf(out->kernels, sizeof out->kernels, "%s", hopper ? "sm_90" : "portable");
     BB_CUDA_TRY(cudaDeviceGetPCIBusId(out->bus, sizeof out->bus, as_cuda(state)->ordinal));
     BB_CUDA_TRY(cudaMemGetInfo(&out->free_memory_bytes, &out->memory_bytes));
@@ -396,7 +396,7 @@ const char *portable_wish()
 
 } // namespace
 
-bb_status bb_device_cuda_takes_hopper(bool *out)
+bb_status bb_device_cuda_uses_hopper(bool *out)
 {
     const char *wish = portable_wish();
     int device = 0;

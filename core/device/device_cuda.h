@@ -24,7 +24,7 @@
 /// Whether the current GPU takes the kernels of sm_90, else the portable ones of sm_80 and later
 /// (core/device/device.h). The environment is read once. Errors: BB_INVALID (BB_CUDA_PORTABLE is
 /// neither 0 nor 1), BB_UNSUPPORTED (a GPU before sm_80), BB_DEVICE.
-BB_CHECKED bb_status bb_device_cuda_takes_hopper(bool *out);
+BB_CHECKED bb_status bb_device_cuda_uses_hopper(bool *out);
 
 /// Gives the memory that released blocks of the current GPU have back to it: before
 /// cudaMemGetInfo.

@@ -251,7 +251,7 @@ static bb_status compile(const char *source, char *const places[2], bb_text *log
     BB_TRY(load(object, log, library));
     *flags = target_flags[kind];
     if (log->length == 0 && places[kind] != NULL) { // what a compiler says is said each time
-        BB_TRY(bb_compiled_file_keep(places[kind], object));
+        BB_TRY(bb_compiled_file_save(places[kind], object));
     }
 done:
     if (status != BB_OK && *library != NULL) {

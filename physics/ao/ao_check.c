@@ -164,7 +164,7 @@ static bb_status check_settings(const bb_ao_config *config, const bb_guide_star_
         BB_REQUIRE(!isnan(value) || kind->own_key == NULL || strcmp(kind->own_key, key->name) != 0,
                    BB_INVALID, "%s.%s is missing: a star of kind %s needs it", path, key->name,
                    name);
-        BB_REQUIRE(isnan(value) || bb_guide_star_kind_takes(kind, key->name), BB_INVALID,
+        BB_REQUIRE(isnan(value) || bb_guide_star_kind_accepts(kind, key->name), BB_INVALID,
                    "%s.%s does not apply to a star of kind %s", path, key->name, name);
     }
     const bb_star_settings *defaults = bb_sensors_config_star(config->sensors, star->kind);

@@ -20,7 +20,7 @@ bb_star_settings bb_guide_star_kind_unset(void)
     return settings;
 }
 
-bool bb_guide_star_kind_takes(const bb_guide_star_kind *kind, const char *key)
+bool bb_guide_star_kind_accepts(const bb_guide_star_kind *kind, const char *key)
 {
     for (bb_index k = 0; k < kind->schema->key_count; ++k) {
         if (strcmp(kind->schema->keys[k].name, key) == 0) {

@@ -122,7 +122,7 @@ extern const char *const bb_guide_star_kind_names[];
 bb_star_settings bb_guide_star_kind_unset(void);
 
 /// Whether stars of a kind take a setting, by the name of its key.
-bool bb_guide_star_kind_takes(const bb_guide_star_kind *kind, const char *key);
+bool bb_guide_star_kind_accepts(const bb_guide_star_kind *kind, const char *key);
 
 /// The settings of a star: what was `given` with it, else the `defaults` of its kind.
 bb_star_settings bb_guide_star_kind_settings(const bb_guide_star_kind *kind,

@@ -200,7 +200,7 @@ static void spread_need(const bb_ao_config *config, bb_index lenslets, bb_need *
                                        pitch_m /
                                            (double)bb_point_spread_pixels_per_lenslet(lenslets)};
     *making = bb_point_spread_need(&pupil, lenslets);
-    *held = bb_point_spread_held(&pupil, lenslets);
+    *held = bb_point_spread_resident(&pupil, lenslets);
     if (bb_error_terms_wanted(config->error_terms)) {
         const bb_need table =
             config->error_terms->fitting ? bb_structure_function_corrected_need() : (bb_need){0};
@@ -224,7 +224,7 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
         bb_atmosphere_create(config->atmosphere, config->telescope->zenith_angle_deg, &atmosphere));
     BB_TRY(bb_sensor_array_create_guides(config, &atmosphere, &guides));
     *making = guides_need(&guides, tilt, threads);
-    *held = bb_need_kept(*making);
+    *held = bb_need_resident(*making);
     for (bb_index t = 0; t < config->target_count; ++t) {
         bb_index same = 0; // the first target of as many lenslets, whose point spread serves
         BB_TRY(bb_sensor_array_create_truth(config, t, &atmosphere, &truth[t]));
@@ -242,7 +242,7 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
                                           bb_slope_covariance_need(&truth[t], &guides, threads));
         tables = bb_need_together(tables, bb_slope_covariance_need(&truth[t], &truth[t], threads));
         *making = bb_need_in_turn(*making, bb_need_together(*held, tables));
-        *held = bb_need_together(*held, bb_need_kept(tables));
+        *held = bb_need_together(*held, bb_need_resident(tables));
         slopes += (double)truth[t].measurement_count;
         corrected += config->targets[t].weight > 0.0 ? (double)truth[t].measurement_count : 0.0;
     }
@@ -250,7 +250,7 @@ bb_status bb_tomography_need(const bb_ao_config *config, bb_lgs_tilt tilt, doubl
         BB_TRY(check_commands(config, truth));
         *making = bb_need_in_turn(
             *making, bb_need_together(*held, bb_mirror_commands_need(config, slopes, corrected)));
-        *held = bb_need_together(*held, bb_mirror_commands_held(config, slopes, corrected));
+        *held = bb_need_together(*held, bb_mirror_commands_resident(config, slopes, corrected));
     }
 done:
     for (bb_index t = 0; truth != NULL && t < config->target_count; ++t) {

@@ -270,7 +270,7 @@ bb_need bb_device_rows_need(const bb_wafer_config *config, double nodes, double 
     const bool plate = config->response->generator == (int)BB_GENERATOR_PLATE;
     const double unknowns = (plate ? BB_PLATE_UNKNOWNS : 2.0) * nodes;
     const double values =
-        (plate ? bb_coupled_plate_held(nodes) : bb_membrane_held(nodes)).host_bytes /
+        (plate ? bb_coupled_plate_resident(nodes) : bb_membrane_resident(nodes)).host_bytes /
         sizeof(double);
     const double width = (double)panel_width((bb_index)points);
     const double gathered = nodes * width * sizeof(double);
@@ -326,7 +326,7 @@ static bb_status list_local(const bb_temperature_grid *grid, double height, doub
     bb_status status = BB_OK;
     bb_index cell[4];
     double weight[4];
-    const double sum = bb_temperature_grid_weigh(grid, x, y, cell, weight);
+    const double sum = bb_temperature_grid_weights(grid, x, y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         if (weight[k] > 0.0) {
             BB_TRY(bb_triplets_add(out, p, cell[k], height * weight[k] / sum));
@@ -374,7 +374,8 @@ static bb_status list_membrane(const bb_device_rows *rows, const points *panel, 
     for (bb_index p = 0; p < panel->count; ++p) {
         const int32_t *node = NULL;
         double weight[4];
-        bb_membrane_weigh(rows->problem->mesh, point_x(panel, p), point_y(panel, p), &node, weight);
+        bb_membrane_weights(rows->problem->mesh, point_x(panel, p), point_y(panel, p), &node,
+                            weight);
         for (int k = 0; k < 4; ++k) {
             BB_TRY(bb_triplets_add(&out->right, p,
                                    rows->layout.place[2 * (bb_index)node[k] + panel->axis],

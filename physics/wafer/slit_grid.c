@@ -120,8 +120,8 @@ static bb_index find_lost_step(const bb_slit_grid *grid)
     return -1;
 }
 
-bb_status bb_slit_grid_hold(const bb_response_config *config, const bb_metrology_config *metrology,
-                            bb_slit_grid *grid)
+bb_status bb_slit_grid_fit_window(const bb_response_config *config,
+                                  const bb_metrology_config *metrology, bb_slit_grid *grid)
 {
     bb_status status = BB_OK;
     bb_slit_grid held = *grid;
@@ -172,8 +172,8 @@ bb_window_cell bb_slit_grid_find(const bb_slit_grid *grid, const bb_field *field
                             along - row};
 }
 
-void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_index offset, double x,
-                        double y, bb_index corner[4], double weight[4])
+void bb_slit_grid_weights(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
+                          double x, double y, bb_index corner[4], double weight[4])
 {
     const bb_window_cell cell = bb_slit_grid_find(grid, field, offset, x, y);
     for (int k = 0; k < 4; ++k) {

@@ -42,8 +42,9 @@ BB_CHECKED bb_status bb_slit_grid_make(const bb_response_config *config, const b
 /// Where config leaves field_rows unset they are the most for which that is possible, at most those
 /// of bb_slit_grid_make. Errors: BB_INVALID (no place of the window does; the message names what
 /// would).
-BB_CHECKED bb_status bb_slit_grid_hold(const bb_response_config *config,
-                                       const bb_metrology_config *metrology, bb_slit_grid *grid);
+BB_CHECKED bb_status bb_slit_grid_fit_window(const bb_response_config *config,
+                                             const bb_metrology_config *metrology,
+                                             bb_slit_grid *grid);
 
 /// Height of the strip that one light step exposes, m.
 double bb_slit_grid_strip(const bb_scan *scan);
@@ -58,8 +59,8 @@ bb_index bb_slit_grid_offset(const bb_slit_grid *grid, const bb_field *field, bb
 
 /// Weights of the four window rows that give the value at (x, y) as bb_slit_grid_interpolate does,
 /// up to rounding.
-void bb_slit_grid_weigh(const bb_slit_grid *grid, const bb_field *field, bb_index offset, double x,
-                        double y, bb_index corner[4], double weight[4]);
+void bb_slit_grid_weights(const bb_slit_grid *grid, const bb_field *field, bb_index offset,
+                          double x, double y, bb_index corner[4], double weight[4]);
 
 /// The cell of window points around a place, or the nearest one, and where in it the place lies.
 typedef struct bb_window_cell {
@@ -72,7 +73,7 @@ bb_window_cell bb_slit_grid_find(const bb_slit_grid *grid, const bb_field *field
                                  double x, double y);
 
 /// Value in a cell of a window: bilinear, exact for linear fields, continued linearly outside,
-/// where points of bb_slit_grid_hold never are. window [window_rows][columns].
+/// where points of bb_slit_grid_fit_window never are. window [window_rows][columns].
 double bb_slit_grid_value(const bb_slit_grid *grid, const bb_window_cell *cell,
                           const double *window);
 

@@ -46,7 +46,7 @@ static bb_status place_in_clamp(const bb_disc_mesh *mesh, const bb_clamp_grid *g
 {
     bb_status status = BB_OK;
     (void)bb_disc_mesh_nearest(mesh, &x, &y);
-    BB_REQUIRE(bb_clamp_grid_weigh(grid, x, y, probe->unknown, probe->weight), BB_INTERNAL,
+    BB_REQUIRE(bb_clamp_grid_weights(grid, x, y, probe->unknown, probe->weight), BB_INTERNAL,
                "probe '%s' lies on no clamp cell", probe->config->name);
     for (int k = 0; k < 4; ++k) {
         probe->unknown[k] += mesh->node_count;
@@ -132,7 +132,7 @@ static bb_status lay_out(const bb_wafer_config *config, bb_wafer_problem *proble
     BB_TRY(bb_scan_create(config->scan, step_of(config), &problem->scan));
     BB_TRY(list_scored(config->scan, problem));
     BB_TRY(bb_slit_grid_make(response, problem->scan, &problem->slit));
-    BB_TRY(bb_slit_grid_hold(response, config->metrology, &problem->slit));
+    BB_TRY(bb_slit_grid_fit_window(response, config->metrology, &problem->slit));
     problem->input_blocks = two_mode && has_moment ? 2 : 1;
     problem->input_count = problem->input_blocks * response->grid.columns * response->grid.rows;
 done:
@@ -426,7 +426,7 @@ done:
 static void add_step(bb_need step, bb_need stays, bb_need *making, bb_need *held)
 {
     *making = bb_need_in_turn(*making, bb_need_together(*held, step));
-    *held = bb_need_together(*held, bb_need_kept(stays));
+    *held = bb_need_together(*held, bb_need_resident(stays));
 }
 
 static void add_response(const bb_wafer_config *config, double nodes, bb_need *making,
@@ -439,11 +439,11 @@ static void add_response(const bb_wafer_config *config, double nodes, bb_need *m
     const bool kernel =
         response->generator == (int)BB_GENERATOR_KERNEL || (membrane && has_height(response));
     add_step(bb_temperature_grid_need(&response->grid, nodes, spacing, radius),
-             bb_temperature_grid_held(&response->grid, nodes, spacing, radius), making, held);
+             bb_temperature_grid_resident(&response->grid, nodes, spacing, radius), making, held);
     if (response->generator == (int)BB_GENERATOR_PLATE) {
-        add_step(bb_coupled_plate_need(nodes), bb_coupled_plate_held(nodes), making, held);
+        add_step(bb_coupled_plate_need(nodes), bb_coupled_plate_resident(nodes), making, held);
     } else if (membrane) {
-        add_step(bb_membrane_need(nodes), bb_membrane_held(nodes), making, held);
+        add_step(bb_membrane_need(nodes), bb_membrane_resident(nodes), making, held);
     }
     if (kernel) {
         const bb_need tables =
@@ -464,7 +464,7 @@ void bb_wafer_problem_need(const bb_wafer_config *config, double scored, bb_need
     *making = *held = (bb_need){0};
     add_step(meshes, meshes, making, held);
     add_step(bb_thermal_need(config->wafer, config->mesh, config->clamp, config->ring),
-             bb_thermal_held(config->wafer, config->mesh, config->clamp, config->ring), making,
+             bb_thermal_resident(config->wafer, config->mesh, config->clamp, config->ring), making,
              held);
     add_response(config, sizes.nodes, making, held);
     add_step(dwells, dwells, making, held);
@@ -558,9 +558,9 @@ bb_need bb_wafer_problem_narrow_need(const bb_wafer_config *config)
         bb_heat_sizes_of(config->wafer, config->mesh, config->clamp, config->ring).nodes;
     bb_need factor = {0};
     if (config->response->generator == (int)BB_GENERATOR_PLATE) {
-        factor = bb_coupled_plate_held(nodes);
+        factor = bb_coupled_plate_resident(nodes);
     } else if (config->response->generator == (int)BB_GENERATOR_FEM) {
-        factor = bb_membrane_held(nodes);
+        factor = bb_membrane_resident(nodes);
     }
     return (bb_need){.host_bytes = 0.5 * factor.host_bytes};
 }

@@ -70,7 +70,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
     const int bits = (int)config->bits;
     (void)tolerance;
     (void)magnitude;
-    if (!bb_integer_holds(block_magnitude)) {
+    if (!bb_integer_in_range(block_magnitude)) {
         return INFINITY;
     }
     const double step = (double)bb_integer_step(bits, block_magnitude);
@@ -109,7 +109,7 @@ static double largest_held(const double *values, bb_index count, bb_index *bad)
     double largest = 0.0;
     for (bb_index j = 0; j < count; ++j) {
         const double magnitude = fabs(values[j]);
-        const bool held = bb_integer_holds(magnitude);
+        const bool held = bb_integer_in_range(magnitude);
         *bad += !held;
         largest = held && magnitude > largest ? magnitude : largest;
     }

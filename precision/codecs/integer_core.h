@@ -24,7 +24,7 @@ double bb_integer_clip(bb_index clip)
 
 /// Whether a row can have a value of this magnitude.
 BB_DEVICE_FUNCTION
-bool bb_integer_holds(double magnitude)
+bool bb_integer_in_range(double magnitude)
 {
     return magnitude <= (double)FLT_MAX;
 }

@@ -136,7 +136,7 @@ static double bound(const bb_codec_config *config, double tolerance, double magn
 {
     const bb_mx_element *kind = element_of(config);
     (void)tolerance;
-    if (!bb_mx_holds(block_magnitude)) {
+    if (!bb_mx_in_range(block_magnitude)) {
         return INFINITY;
     }
     if (is_nv(config)) {
@@ -191,7 +191,7 @@ static double largest_held(const double *values, int count, bb_index *bad)
     double maximum = 0.0;
     for (int i = 0; i < count; ++i) {
         const double magnitude = fabs(values[i]);
-        const bool held = bb_mx_holds(magnitude);
+        const bool held = bb_mx_in_range(magnitude);
         *bad += !held;
         maximum = held && magnitude > maximum ? magnitude : maximum;
     }
@@ -277,7 +277,7 @@ static void fix_row(bb_coded_matrix *matrix, bb_index row, bb_index clip, const 
     (void)counts; // of the blocks
     for (bb_index j = 0; store->nv && j < matrix->layout.columns; ++j) {
         const double magnitude = fabs(scale * values[j]);
-        largest = bb_mx_holds(magnitude) && magnitude > largest ? magnitude : largest;
+        largest = bb_mx_in_range(magnitude) && magnitude > largest ? magnitude : largest;
     }
     if (store->nv) {
         const float stored = (float)nv_row_scale(largest);

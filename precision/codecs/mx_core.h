@@ -29,7 +29,7 @@ enum { BB_MX_NOT_HELD = 255 }; ///< scale of a block
 
 /// Whether a block can have a value of this magnitude.
 BB_DEVICE_FUNCTION
-bool bb_mx_holds(double magnitude)
+bool bb_mx_in_range(double magnitude)
 {
     return magnitude < 0x1p128;
 }

@@ -123,7 +123,7 @@ BB_CLONES static unsigned char *encode_blocks(const double *values, double per_s
             quotients[i] = bb_quantiser_rounded(quotient);
         }
         int width = 0;
-        if (bb_quantiser_holds(bb_format_f64_of_bits((uint64_t)largest))) {
+        if (bb_quantiser_in_range(bb_format_f64_of_bits((uint64_t)largest))) {
             width = width_of(quotients);
         } else {
             width = encode_raw(block, quotients, counts);

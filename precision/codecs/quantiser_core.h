@@ -8,7 +8,7 @@
 
 /// Whether a quotient of this magnitude, which may be NaN, fits 32 bits after rounding.
 BB_DEVICE_FUNCTION
-bool bb_quantiser_holds(double magnitude)
+bool bb_quantiser_in_range(double magnitude)
 {
     return magnitude < 0x1p31 - 0.5;
 }

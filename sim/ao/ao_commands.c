@@ -17,8 +17,9 @@ void bb_ao_commands_release(bb_ao_commands *self)
     BB_RELEASE(&self->truths);
 }
 
-bb_status bb_ao_commands_take(const bb_tomography *problem, const bb_factor_pipeline *pipeline,
-                              bb_ao_evaluation *evaluation)
+bb_status bb_ao_commands_replace_estimates(const bb_tomography *problem,
+                                           const bb_factor_pipeline *pipeline,
+                                           bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index n = problem->cmm->columns;

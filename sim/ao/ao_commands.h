@@ -31,9 +31,9 @@ void bb_ao_commands_release(bb_ao_commands *self);
 
 /// Puts M in the place of every R of an evaluation whose pipeline stores commands, if it was
 /// solved. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_commands_take(const bb_tomography *problem,
-                                         const bb_factor_pipeline *pipeline,
-                                         bb_ao_evaluation *evaluation);
+BB_CHECKED bb_status bb_ao_commands_replace_estimates(const bb_tomography *problem,
+                                                      const bb_factor_pipeline *pipeline,
+                                                      bb_ao_evaluation *evaluation);
 
 /// Rows of what an evaluation holds of a target: slopes of its truth sensor, actuators of its
 /// mirror, or of all mirrors that correct together.

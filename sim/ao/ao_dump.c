@@ -153,7 +153,7 @@ static bb_status run(void *part_work, bb_results *results)
     bb_ao_scoring_release(&work->scoring); // it projects by the problem
     all->problem = work->problem;
     work->problem = NULL;
-    BB_TRY(bb_results_keep(results, all, release));
+    BB_TRY(bb_results_own(results, all, release));
     BB_TRY(add_covariances(names, all->problem, results));
     if (bb_dump_wanted(names, "Cmm_core")) {
         BB_TRY(add_parts(all, results));

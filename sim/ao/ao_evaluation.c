@@ -52,7 +52,7 @@ done:
     return status;
 }
 
-void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets)
+void bb_ao_evaluation_free_estimates(bb_ao_evaluation *evaluation, bb_index targets)
 {
     for (bb_index t = 0; evaluation->r != NULL && t < targets; ++t) {
         BB_RELEASE(&evaluation->r[t]);
@@ -67,7 +67,7 @@ void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets)
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets)
 {
     numbers all[BB_AO_EVALUATION_ARRAYS];
-    bb_ao_evaluation_forget(evaluation, targets);
+    bb_ao_evaluation_free_estimates(evaluation, targets);
     BB_RELEASE(&evaluation->r);
     list_numbers(evaluation, 0, 0, 0, 0, all);
     for (int a = 0; a < BB_AO_EVALUATION_ARRAYS; ++a) {
@@ -114,7 +114,7 @@ const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation,
                                     : evaluation->r[evaluation->shared ? 0 : target];
 }
 
-bool bb_ao_evaluation_is_kept(const bb_ao_study *study, const char *dump)
+bool bb_ao_evaluation_is_reused(const bb_ao_study *study, const char *dump)
 {
     return bb_ao_study_frames(study) || bb_dump_wanted(dump, "R");
 }

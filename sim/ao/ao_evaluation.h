@@ -45,7 +45,7 @@ BB_CHECKED bb_status bb_ao_evaluation_create(const char *pipeline, bb_index targ
 void bb_ao_evaluation_release(bb_ao_evaluation *evaluation, bb_index targets);
 
 /// Releases its reconstructors; its numbers stay.
-void bb_ao_evaluation_forget(bb_ao_evaluation *evaluation, bb_index targets);
+void bb_ao_evaluation_free_estimates(bb_ao_evaluation *evaluation, bb_index targets);
 
 enum { BB_AO_EVALUATION_ARRAYS = 13 };
 
@@ -64,7 +64,7 @@ const double *bb_ao_evaluation_reconstructor(const bb_ao_evaluation *evaluation,
 
 /// Whether a study reads its reconstructors again once all are scored: for frames, and to dump
 /// them.
-bool bb_ao_evaluation_is_kept(const bb_ao_study *study, const char *dump);
+bool bb_ao_evaluation_is_reused(const bb_ao_study *study, const char *dump);
 
 /// The Strehl ratio that an evaluation is known by: first target and wavelength; NaN where it
 /// failed.

@@ -86,7 +86,7 @@ static void measure_whole(const bb_ao_study *study, const bb_ao_config *physics,
     }
     out->whole = bb_need_in_turn(
         out->whole, bb_need_together(out->wholes, bb_whole_residual_need(&extent, out->threads)));
-    out->wholes = bb_need_together(out->wholes, bb_whole_residual_held(&extent));
+    out->wholes = bb_need_together(out->wholes, bb_whole_residual_resident(&extent));
     if (study->error_terms.minimum_variance) {
         out->best =
             bb_need_together(out->best, bb_whole_residual_project_need(&extent, out->threads));
@@ -171,7 +171,7 @@ static void measure_mirrors(const bb_ao_config *physics, bb_ao_extent *out)
     }
     out->actuators = bb_mirror_stack_actuators(physics);
     out->reading = bb_ao_input_influences_need(physics);
-    out->read = bb_ao_input_influences_held(physics);
+    out->read = bb_ao_input_influences_resident(physics);
     const bb_need gathering = bb_mirror_commands_gather_need(out->residual.most_rows, out->n,
                                                              out->actuators, out->m, out->threads);
     out->gathering =

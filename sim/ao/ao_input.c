@@ -117,7 +117,7 @@ void bb_ao_input_influences_release(const bb_ao_study *study, bb_influence_cube 
     BB_RELEASE(cubes);
 }
 
-bb_need bb_ao_input_influences_held(const bb_ao_config *physics)
+bb_need bb_ao_input_influences_resident(const bb_ao_config *physics)
 {
     double values = 0.0;
     for (bb_index k = 0; physics->influences != NULL && k < physics->mirror_count; ++k) {
@@ -130,7 +130,7 @@ bb_need bb_ao_input_influences_held(const bb_ao_config *physics)
 // The reader has a copy of the last one.
 bb_need bb_ao_input_influences_need(const bb_ao_config *physics)
 {
-    bb_need need = bb_ao_input_influences_held(physics);
+    bb_need need = bb_ao_input_influences_resident(physics);
     double values = 0.0;
     double largest = 0.0;
     for (bb_index k = 0; physics->influences != NULL && k < physics->mirror_count; ++k) {

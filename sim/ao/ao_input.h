@@ -23,7 +23,7 @@ void bb_ao_input_influences_release(const bb_ao_study *study, bb_influence_cube 
 /// What reading takes and what stays, of those that `physics` has been handed; seconds are those of
 /// a disk of 200 MB/s.
 bb_need bb_ao_input_influences_need(const bb_ao_config *physics);
-bb_need bb_ao_input_influences_held(const bb_ao_config *physics);
+bb_need bb_ao_input_influences_resident(const bb_ao_config *physics);
 
 /// The rules of the key that no table has. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_ao_input_influences_check(const bb_ao_study *study, const bb_config *config,

@@ -47,7 +47,7 @@ void bb_ao_mcao_destroy(bb_ao_mcao **mcao)
     }
 }
 
-void bb_ao_mcao_pose(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem)
+void bb_ao_mcao_set_sides(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem)
 {
     if (mcao != NULL) {
         factor_problem->target_count = 1;
@@ -55,7 +55,7 @@ void bb_ao_mcao_pose(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem)
     }
 }
 
-bb_status bb_ao_mcao_aim(const bb_tomography *problem, bb_ao_evaluation *evaluation)
+bb_status bb_ao_mcao_project_commands(const bb_tomography *problem, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
     const bb_index n = problem->cmm->columns;
@@ -67,7 +67,7 @@ bb_status bb_ao_mcao_aim(const bb_tomography *problem, bb_ao_evaluation *evaluat
     BB_TRY(BB_ZEROED(problem->target_count, &evaluation->seen));
     for (bb_index t = 0; t < problem->target_count; ++t) {
         BB_TRY(BB_ALLOCATE(problem->targets[t].ctm->rows * n, &evaluation->seen[t]));
-        BB_TRY(bb_mirror_commands_see(problem->commands, t, n, m, evaluation->seen[t]));
+        BB_TRY(bb_mirror_commands_apply_influence(problem->commands, t, n, m, evaluation->seen[t]));
     }
 done:
     return status;

@@ -22,11 +22,12 @@ BB_CHECKED bb_status bb_ao_mcao_create(const bb_tomography *problem,
 void bb_ao_mcao_destroy(bb_ao_mcao **mcao);
 
 /// Puts it in the place of the right-hand sides of all targets; NULL: they stay.
-void bb_ao_mcao_pose(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem);
+void bb_ao_mcao_set_sides(const bb_ao_mcao *mcao, bb_factor_problem *factor_problem);
 
 /// Makes `seen` of an evaluation whose r[0] is M: D_t M towards every target. Nothing is done where
 /// it failed or where mirrors are one a target. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_mcao_aim(const bb_tomography *problem, bb_ao_evaluation *evaluation);
+BB_CHECKED bb_status bb_ao_mcao_project_commands(const bb_tomography *problem,
+                                                 bb_ao_evaluation *evaluation);
 
 /// Rows of what an estimate holds: actuators of mirrors that correct together, else the slopes of a
 /// truth sensor.

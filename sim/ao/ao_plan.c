@@ -61,8 +61,8 @@ static bool scores_on_device(const bb_ao_study *study)
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bool serves = false;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        serves = serves || bb_factor_device_serves(&study->solver.common, &pipelines[p],
-                                                   study->common.device);
+        serves = serves || bb_factor_device_supports(&study->solver.common, &pipelines[p],
+                                                     study->common.device);
     }
     return serves;
 }
@@ -93,7 +93,7 @@ static bb_need score_need(const bb_ao_extent *span, bool device, double count, d
     } else if (span->most_commands > 0.0) {
         score.shared = count * targets;
         score.shared_rows = span->most_commands;
-        products = bb_need_in_turn(products, bb_need_kept(bb_residual_covariance_need(
+        products = bb_need_in_turn(products, bb_need_resident(bb_residual_covariance_need(
                                                  &score, span->threads * span->processes)));
     }
     const bb_need residuals = {.host_bytes = sizeof(double) * score.squared_rows};
@@ -122,7 +122,7 @@ static bb_need noise_need(const bb_ao_extent *span)
     return bb_need_in_turn(
         bb_csr_assemble_need(n, entries),
         bb_need_together(
-            bb_csr_held(n, entries),
+            bb_csr_resident(n, entries),
             bb_need_together(kept, bb_need_repeated(projected, one.rows / one.most_rows))));
 }
 
@@ -172,7 +172,7 @@ static bb_status plan_solves(const bb_ao_study *study, const bb_ao_extent *span,
         bb_need solving;
         BB_TRY(bb_factor_pipeline_need(&study->solver.common, &pipelines[p], study->common.device,
                                        &span->solved, plan, &solving, &operator_bytes));
-        solving = repeats ? bb_need_kept(solving) : solving;
+        solving = repeats ? bb_need_resident(solving) : solving;
         const bb_need rescoring = score_need(span, device, 1.0, 1.0);
         solving = bb_need_in_turn(solving, bb_need_repeated(rescoring, trials - 1.0));
         solving = bb_need_together(solving, bb_need_repeated(aiming_of(span), trials));
@@ -292,9 +292,10 @@ static bool stays_on_device(const bb_ao_study *study, const char *dump)
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bool stays = bb_ao_storage_only_scores(study, dump);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        stays = stays && bb_ao_storage_takes_as_solved(&pipelines[p]) &&
-                !bb_factor_pipelines_repeat(&study->pipelines, p) &&
-                bb_factor_device_serves(&study->solver.common, &pipelines[p], study->common.device);
+        stays =
+            stays && bb_ao_storage_is_unmodified(&pipelines[p]) &&
+            !bb_factor_pipelines_repeat(&study->pipelines, p) &&
+            bb_factor_device_supports(&study->solver.common, &pipelines[p], study->common.device);
     }
     return stays;
 }
@@ -312,7 +313,7 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     const bb_process_grid grid = bb_factor_engine_grid(&ao->solver.common);
     span.processes = is_spread ? (double)bb_process_grid_size(grid) : 1.0;
     span.one_by_one =
-        (scores_on_device(ao) || is_spread) && !bb_ao_evaluation_is_kept(ao, options->dump);
+        (scores_on_device(ao) || is_spread) && !bb_ao_evaluation_is_reused(ao, options->dump);
     span.resident = stays_on_device(ao, options->dump);
     BB_TRY(sum(ao, &span, plan, &need));
     bb_plan_set(plan, need);
@@ -320,15 +321,15 @@ bb_status bb_ao_plan(const void *study, const bb_run_options *options, bb_plan *
     plan->output_bytes = output_bytes(ao) + span.night.output_bytes +
                          dump_bytes(options->dump, &span, ao->pipelines.count);
     BB_TRY(bb_plan_add(plan, "measurements", "%td, truth sensors %.0f", span.n, span.m));
-    BB_TRY(bb_factor_device_tell_tile(&((const bb_ao_study *)study)->solver.common,
-                                      &ao->solver.common, plan));
-    BB_TRY(bb_factor_device_tell_single(&ao->pipelines, ao->solver.common.tile, span.n, plan));
+    BB_TRY(bb_factor_device_print_tile(&((const bb_ao_study *)study)->solver.common,
+                                       &ao->solver.common, plan));
+    BB_TRY(bb_factor_device_print_single(&ao->pipelines, ao->solver.common.tile, span.n, plan));
     BB_TRY(bb_plan_add(plan, "layers", "%.0f", span.layers));
     if (span.actuators > 0.0) {
         BB_TRY(bb_plan_add(plan, "mirrors", "%td with %.0f actuators", ao->mirrors.count,
                            span.actuators));
     }
-    BB_TRY(bb_ao_seeing_tell(&span.seeing, ao->telescope.zenith_angle_deg, plan));
+    BB_TRY(bb_ao_seeing_print(&span.seeing, ao->telescope.zenith_angle_deg, plan));
     BB_TRY(bb_plan_add(plan, "score", "%s%s", bb_score_names[ao->score],
                        ao->error_terms.fitting ? ", with fitting" : ", without fitting"));
     if (span.mask_edge > 0) {

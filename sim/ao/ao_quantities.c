@@ -26,7 +26,7 @@ bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmo
     };
 }
 
-bb_status bb_ao_seeing_tell(const bb_ao_seeing *seeing, double zenith_angle_deg, bb_plan *plan)
+bb_status bb_ao_seeing_print(const bb_ao_seeing *seeing, double zenith_angle_deg, bb_plan *plan)
 {
     bb_status status = BB_OK;
     char where[64] = "";

@@ -21,8 +21,8 @@ typedef struct bb_ao_seeing {
 bb_ao_seeing bb_ao_seeing_of(const bb_ao_study *study, const bb_atmosphere *atmosphere);
 
 /// Adds it to a plan. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_ao_seeing_tell(const bb_ao_seeing *seeing, double zenith_angle_deg,
-                                       bb_plan *plan);
+BB_CHECKED bb_status bb_ao_seeing_print(const bb_ao_seeing *seeing, double zenith_angle_deg,
+                                        bb_plan *plan);
 
 /// The rms residual that noise alone, R N R^T, makes of the reference in every direction, scored as
 /// the study scores: its noise_m; NaN where it failed. Errors: BB_MEMORY, BB_DEVICE.

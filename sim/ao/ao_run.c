@@ -70,7 +70,7 @@ static bb_status build_problem(ao_run *run, bb_results *results)
         .engine = &run->engine,
         .seed = (uint64_t)study->common.seed};
     BB_TRY(bb_ao_mcao_create(problem, run->ctm, &run->mcao));
-    bb_ao_mcao_pose(run->mcao, &work->factor_problem);
+    bb_ao_mcao_set_sides(run->mcao, &work->factor_problem);
 done:
     return status;
 }
@@ -85,7 +85,7 @@ static double reserve_of(const bb_ao_work *work)
     const bb_factor_problem *posed = &work->factor_problem;
     double most = work->storage.resident ? 0.0 : INFINITY;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        most = bb_ao_storage_takes_as_solved(&pipelines[p]) ? most : INFINITY;
+        most = bb_ao_storage_is_unmodified(&pipelines[p]) ? most : INFINITY;
         const bb_need need =
             bb_factor_device_need(&study->solver.common, &pipelines[p], posed->matrix->rows,
                                   bb_factor_problem_sides(posed));
@@ -145,7 +145,7 @@ static bb_status announce(const bb_ao_work *work)
     const bb_index n = work->problem->cmm->rows;
     bb_log_info("%td measurements, %td target(s), %td pipeline(s)", n, study->targets.count,
                 study->pipelines.count);
-    BB_TRY(bb_factor_device_tell_single(&study->pipelines, study->solver.common.tile, n, NULL));
+    BB_TRY(bb_factor_device_print_single(&study->pipelines, study->solver.common.tile, n, NULL));
     caution_slopes(&work->physics, work->problem);
     BB_TRY(bb_ao_mcao_caution(work->problem));
 done:
@@ -162,11 +162,11 @@ bb_status bb_ao_run(const void *written, const bb_run_options *options, bb_resul
     double begin = 0.0;
     BB_TRY(bb_pipeline_restart_open(&bb_ao_study_schema, asked, options, &run.restart));
     BB_TRY(bb_ao_extent_resolve(asked, &study));
-    BB_TRY(bb_pipeline_restart_take_tile(&run.restart, &study.pipelines, study.common.device,
-                                         asked->solver.common.tile == BB_INTEGER_UNSET,
-                                         &study.solver.common));
+    BB_TRY(bb_pipeline_restart_restore_tile(&run.restart, &study.pipelines, study.common.device,
+                                            asked->solver.common.tile == BB_INTEGER_UNSET,
+                                            &study.solver.common));
     bb_device_choice_announce(&offer, asked->common.device, study.common.device);
-    BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study.solver.common, NULL));
+    BB_TRY(bb_factor_device_print_tile(&asked->solver.common, &study.solver.common, NULL));
     BB_TRY(bb_factor_engine_open(&study.solver.common, &run.engine));
     BB_TRY(bb_ao_solve_open(work, &run.restart, &offer, &run.pipelines));
     BB_TRY(bb_ao_solve_warm(&run.pipelines));

@@ -219,7 +219,7 @@ static bb_status need(const void *all, const void *extent, bb_need *out)
         bb_monte_carlo_need(&span->frames, estimates, (double)study->wavelengths_um.count, 1.0,
                             BB_AO_PSF_PIXELS, span->threads);
     *out = bb_need_in_turn(bb_frame_sampler_need(&span->frames),
-                           bb_need_together(bb_frame_sampler_held(&span->frames), drawing));
+                           bb_need_together(bb_frame_sampler_resident(&span->frames), drawing));
     return BB_OK;
 }
 

@@ -51,7 +51,7 @@ static bool stores(const bb_ao_study *study)
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bool any = false;
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        any = any || !bb_ao_storage_takes_as_solved(&pipelines[p]);
+        any = any || !bb_ao_storage_is_unmodified(&pipelines[p]);
     }
     return any;
 }
@@ -271,7 +271,7 @@ static bb_status list_estimates(bb_ao_scoring *self, bb_ao_evaluation *evaluatio
     if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
         goto done;
     }
-    if (self->problem->commands != NULL && bb_ao_whole_serves(&self->whole)) {
+    if (self->problem->commands != NULL && bb_ao_whole_is_scored(&self->whole)) {
         bb_residual_task *task = &tasks[*count];
         bb_ao_commands_product(&self->commands, evaluation, task);
         BB_TRY(BB_ALLOCATE(task->rows * task->rows, &task->cee));

@@ -30,8 +30,8 @@ typedef struct bb_ao_scoring {
 } bb_ao_scoring;
 
 /// Everything but `study` and `out` is borrowed; `problem` projects on the device from then on, if
-/// scores are made there. `reserve_bytes` of each GPU are for others (bb_residual_scorer_keep).
-/// Errors: BB_MEMORY, those of bb_factor_device_scorer_open.
+/// scores are made there. `reserve_bytes` of each GPU are for others
+/// (bb_residual_scorer_cache_panels). Errors: BB_MEMORY, those of bb_factor_device_scorer_open.
 BB_CHECKED bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                                         bb_ao_storage *storage, bool on_device,
                                         double reserve_bytes, bb_ao_scoring *out);

@@ -77,7 +77,7 @@ bb_status bb_ao_solve_open(bb_ao_work *work, bb_restart *restart, const bb_devic
                          .restart = restart,
                          .pipelines = study->pipelines.items,
                          .pipeline_count = study->pipelines.count,
-                         .keeps = bb_ao_evaluation_is_kept(study, work->dump)};
+                         .keeps = bb_ao_evaluation_is_reused(study, work->dump)};
     BB_TRY(BB_ALLOCATE(out->pipeline_count, &out->order));
     BB_TRY(BB_ZEROED(out->pipeline_count, &out->warm));
     put_in_order(out);
@@ -237,7 +237,7 @@ static bb_status keep_warm(const bb_ao_study *study, bb_index reference, bb_inde
         }
         rest += pieces[p].bytes;
     }
-    (void)bb_store_keep(bb_text_string(&key), (void **)&block, bytes);
+    (void)bb_store_insert(bb_text_string(&key), (void **)&block, bytes);
 done:
     BB_RELEASE(&block);
     bb_text_release(&key);
@@ -309,7 +309,7 @@ static bb_status settle(bb_ao_solve *run)
     for (bb_index i = first; i < run->solved; ++i) {
         if (!run->warm[run->order[i]]) {
             evaluations[count] = &run->work->evaluations[run->order[i]];
-            bb_ao_learning_hold(run->work->learning, evaluations[count++]);
+            bb_ao_learning_apply_outcome(run->work->learning, evaluations[count++]);
         }
     }
     BB_TRY(bb_ao_solve_warm(run));
@@ -321,7 +321,7 @@ static bb_status settle(bb_ao_solve *run)
     }
     bb_ao_solve_await(run);
     for (bb_index e = 0; e < count && !run->keeps; ++e) {
-        bb_ao_evaluation_forget(evaluations[e], run->work->problem->target_count);
+        bb_ao_evaluation_free_estimates(evaluations[e], run->work->problem->target_count);
     }
     for (bb_index i = first; i < run->solved; ++i) {
         const bb_index p = run->order[i];
@@ -351,8 +351,9 @@ static bool is_solved_again(const bb_ao_solve *run, bb_index p)
 // Slopes per target of the commands of mirrors that correct together, if frames need them.
 static bb_status aim(const bb_ao_solve *run, bb_ao_evaluation *evaluation)
 {
-    return bb_ao_study_frames(run->work->study) ? bb_ao_mcao_aim(run->work->problem, evaluation)
-                                                : BB_OK;
+    return bb_ao_study_frames(run->work->study)
+               ? bb_ao_mcao_project_commands(run->work->problem, evaluation)
+               : BB_OK;
 }
 
 static bb_status solve(bb_ao_solve *run, bb_index p)
@@ -367,13 +368,14 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
         goto done;
     }
     if (bb_factor_pipeline_finds_arithmetic(&run->pipelines[p])) {
-        bb_factor_storage_rest(&run->work->storage.common);
+        bb_factor_storage_release_device(&run->work->storage.common);
         BB_TRY(bb_ao_solve_find_arithmetic(run, p));
     } else {
         BB_TRY(bb_ao_storage_solve_once(&run->work->storage, &run->work->factor_problem,
                                         &run->pipelines[p], run->work->study->correction,
                                         is_solved_again(run, p), evaluation));
-        BB_TRY(bb_ao_commands_take(run->work->problem, &run->pipelines[p], evaluation));
+        BB_TRY(
+            bb_ao_commands_replace_estimates(run->work->problem, &run->pipelines[p], evaluation));
         BB_TRY(bb_ao_solve_find_storage(run, p));
         BB_TRY(bb_ao_realtime_store_timed(run->work->study, &run->work->storage, evaluation));
     }
@@ -394,7 +396,7 @@ static bb_status solve_again(bb_ao_solve *run, bb_index count)
             continue;
         }
         bb_log_progress_step("solving", again.common.pipeline, i, count);
-        bb_ao_evaluation_forget(evaluation, run->work->problem->target_count);
+        bb_ao_evaluation_free_estimates(evaluation, run->work->problem->target_count);
         again.common = bb_evaluation_start(evaluation->common.pipeline);
         again.common.device = evaluation->common.device;
         BB_TRY(bb_ao_storage_solve(&run->work->storage, &run->work->factor_problem,
@@ -543,7 +545,8 @@ bb_status bb_ao_solve_all(bb_ao_solve *run, const bb_run_options *options)
     }
     bb_log_progress("solving", run->solved, run->pipeline_count);
     BB_TRY(settle(run));
-    bb_factor_storage_rest(&run->work->storage.common); // nights and what was learned factor, too
+    bb_factor_storage_release_device(
+        &run->work->storage.common); // nights and what was learned factor, too
     if (restored > 0 &&
         (bb_ao_study_frames(run->work->study) || bb_dump_wanted(options->dump, "R"))) {
         BB_TRY(solve_again(run, restored));

@@ -72,14 +72,14 @@ void bb_ao_storage_release(bb_ao_storage *self)
 bool bb_ao_storage_only_scores(const bb_ao_study *study, const char *dump)
 {
     const bool shakes = study->error_terms.shake_arcsec > 0.0 || !isnan(study->shake_test_arcsec);
-    return !bb_ao_evaluation_is_kept(study, dump) && !shakes &&
+    return !bb_ao_evaluation_is_reused(study, dump) && !shakes &&
            !study->error_terms.minimum_variance && study->mirrors.count == 0 &&
            study->correction != (int)BB_AO_CORRECTION_GLAO &&
            study->learn.source == (int)BB_AO_LEARN_OFF &&
            study->night.source == (int)BB_NIGHT_OFF && study->frame_times.frames == 0;
 }
 
-bool bb_ao_storage_takes_as_solved(const bb_factor_pipeline *pipeline)
+bool bb_ao_storage_is_unmodified(const bb_factor_pipeline *pipeline)
 {
     return pipeline->storage.codec < 0 && pipeline->stored != (int)BB_STORED_COMMANDS &&
            !bb_slope_rounding_is_given(pipeline) && !bb_narrow_sum_is_given(pipeline) &&
@@ -92,10 +92,10 @@ static bb_status solve(bb_ao_storage *self, const bb_factor_problem *factor_prob
 {
     bb_status status = BB_OK;
     bb_factor_problem posed = *factor_problem;
-    if (self->resident && !copied && bb_ao_storage_takes_as_solved(pipeline)) {
+    if (self->resident && !copied && bb_ao_storage_is_unmodified(pipeline)) {
         posed.resident = &evaluation->resident;
     }
-    bb_factor_storage_rest(&self->common);
+    bb_factor_storage_release_device(&self->common);
     BB_TRY(bb_factor_problem_solve(&posed, pipeline, evaluation->r, &evaluation->common));
     bb_ao_evaluation_share(evaluation, correction, self->problem);
 done:
@@ -180,7 +180,7 @@ bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pip
                               bb_index draw, bb_ao_evaluation *evaluation)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_ao_commands_take(self->problem, pipeline, evaluation));
+    BB_TRY(bb_ao_commands_replace_estimates(self->problem, pipeline, evaluation));
     BB_TRY(bb_ao_storage_round(self, pipeline, draw, evaluation));
 done:
     return status;

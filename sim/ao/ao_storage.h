@@ -37,7 +37,7 @@ void bb_ao_storage_release(bb_ao_storage *self);
 bool bb_ao_storage_only_scores(const bb_ao_study *study, const char *dump);
 
 /// Whether a pipeline of such a study takes its reconstructors as they are solved.
-bool bb_ao_storage_takes_as_solved(const bb_factor_pipeline *pipeline);
+bool bb_ao_storage_is_unmodified(const bb_factor_pipeline *pipeline);
 
 /// Factors and solves as the pipeline says, into the evaluation's estimates and what shares them,
 /// where the evaluation computes; what rounding keeps of a device makes room before. Errors: those
@@ -66,7 +66,8 @@ BB_CHECKED bb_status bb_ao_storage_copy(const bb_tomography *problem,
 BB_CHECKED bb_status bb_ao_storage_apply(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
                                          bb_index draw, bb_ao_evaluation *evaluation);
 
-/// The same of estimates that are commands already where those are stored (bb_ao_commands_take).
+/// The same of estimates that are commands already where those are stored
+/// (bb_ao_commands_replace_estimates).
 BB_CHECKED bb_status bb_ao_storage_round(bb_ao_storage *self, const bb_factor_pipeline *pipeline,
                                          bb_index draw, bb_ao_evaluation *evaluation);
 

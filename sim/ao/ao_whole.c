@@ -31,7 +31,7 @@ bool bb_ao_whole_applies(const bb_ao_study *study)
            (study->mirrors.count == 0 || !shakes(study));
 }
 
-bool bb_ao_whole_serves(const bb_ao_whole *self)
+bool bb_ao_whole_is_scored(const bb_ao_whole *self)
 {
     const bb_ao_study *study = self->study;
     return study != NULL && bb_ao_whole_applies(study) &&
@@ -115,7 +115,7 @@ bb_status bb_ao_whole_estimate(bb_ao_whole *self, const bb_ao_evaluation *evalua
 {
     bb_status status = BB_OK;
     *estimate = NULL;
-    if (!bb_ao_whole_serves(self)) {
+    if (!bb_ao_whole_is_scored(self)) {
         goto done;
     }
     BB_TRY(find_model(self, target));

@@ -24,7 +24,7 @@ void bb_ao_whole_release(bb_ao_whole *self);
 
 /// Whether scores by pairs of a study are of the whole residual, and whether it has any.
 bool bb_ao_whole_applies(const bb_ao_study *study);
-bool bb_ao_whole_serves(const bb_ao_whole *self);
+bool bb_ao_whole_is_scored(const bb_ao_whole *self);
 
 /// The rule between the exact combination and the coefficient of the independent one. Errors:
 /// BB_MEMORY.

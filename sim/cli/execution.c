@@ -172,12 +172,12 @@ static bb_status compute(const bb_options *options, const bb_experiment *experim
     const void *study = bb_config_study(config);
     BB_TRY(bb_provenance_begin(results, config, study, options->argument_count, options->arguments,
                                run->threads));
-    bb_energy_want(options->energy);
+    bb_energy_enable(options->energy);
     BB_TRY(bb_study_place_failure(experiment->run(study, run, results), config));
     BB_TRY(bb_energy_note(results));
     BB_TRY(bb_provenance_end(results));
 done:
-    bb_energy_want(false);
+    bb_energy_enable(false);
     return status;
 }
 

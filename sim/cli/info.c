@@ -198,7 +198,7 @@ bb_status bb_command_info(const bb_options *options, const bb_experiment_table *
     tell_kernels();
     BB_TRY(tell_variants());
     // Stacks of many threads are much beside a small limit; the tests need no more than one.
-    const bool fits = bb_address_space_holds(bb_address_space_threads(options->threads));
+    const bool fits = bb_address_space_fits(bb_address_space_threads(options->threads));
     BB_TRY(bb_threads_set(fits ? options->threads : 1));
     BB_TRY(run_tests());
 done:

@@ -76,7 +76,7 @@ static bb_status list_study(const bb_experiment_table *experiments, const char *
     const bb_config_request request = {.path = path};
     status = bb_experiment_base_read(experiments, request, &problems, &base);
     if (status == BB_OK) {
-        const bool sweeps = bb_config_base_take(base, "sweep") != NULL;
+        const bool sweeps = bb_config_base_extract(base, "sweep") != NULL;
         status = list_plan(experiments, base, name, sweeps, run);
     }
     if (status != BB_MEMORY) {

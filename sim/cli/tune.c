@@ -64,7 +64,7 @@ static bb_status make_subject(kernel_subject *out)
     }
     BB_TRY(status);
     BB_TRY(bb_kernel_source_report(&out->source, &problems));
-    const char *name = bb_caller_subject_stand_in(out->subject, &limit);
+    const char *name = bb_caller_subject_synthetic(out->subject, &limit);
     if (name != NULL) {
         bb_log_info("elements of %s and other integers are made up, from 0 to %td; --in FILE.h5 "
                     "takes them from datasets",

@@ -145,7 +145,7 @@ static bb_status read_base(bb_config_base *base, const bb_config_request *reques
     }
     BB_TRY(choose_schema(base, request, problems));
     if (base->schema != NULL) {
-        bb_layers_settle(&base->layers, base->schema, base->tree);
+        bb_layers_resolve_alternatives(&base->layers, base->schema, base->tree);
     }
     if (base->schema != NULL && request->ignores_folders) {
         drop_folders(base->schema, base->tree);
@@ -202,7 +202,7 @@ bb_status bb_config_base_read(const bb_config_request *request, bb_problems *pro
     return read_as(request, true, problems, out);
 }
 
-bb_node *bb_config_base_take(bb_config_base *base, const char *key)
+bb_node *bb_config_base_extract(bb_config_base *base, const char *key)
 {
     bb_node *node = bb_node_member(base->tree, key);
     if (node != NULL) {
@@ -277,7 +277,7 @@ bb_status bb_config_load(const bb_config_request *request, bb_problems *problems
     }
     BB_REQUIRE(base->schema != NULL, BB_INTERNAL, "%s: no experiment, and no problem with it",
                request->path);
-    const bb_node *sweep = bb_config_base_take(base, "sweep");
+    const bb_node *sweep = bb_config_base_extract(base, "sweep");
     if (sweep != NULL) {
         BB_TRY(bb_problems_add(problems, sweep->key_place,
                                "sweep: a plan of many studies, which 'bitbudget sweep %s' runs",

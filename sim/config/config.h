@@ -56,7 +56,7 @@ void bb_config_base_destroy(bb_config_base **base);
 /// Takes a key of the outermost level out, NULL where it is absent; the node lives as long as the
 /// base.
 struct bb_node;
-struct bb_node *bb_config_base_take(bb_config_base *base, const char *key);
+struct bb_node *bb_config_base_extract(bb_config_base *base, const char *key);
 
 const bb_schema *bb_config_base_schema(const bb_config_base *base);
 /// Files read: the one asked for first, its bases, then tables that records were read from.

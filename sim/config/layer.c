@@ -305,7 +305,7 @@ static void drop_alternatives(const bb_key *key, bb_node *map, const bb_node *me
     }
 }
 
-void bb_layers_settle(const bb_layers *layers, const bb_schema *schema, bb_node *tree)
+void bb_layers_resolve_alternatives(const bb_layers *layers, const bb_schema *schema, bb_node *tree)
 {
     for (bb_index k = 0; tree->kind == BB_NODE_MAP && k < schema->key_count; ++k) {
         const bb_key *key = &schema->keys[k];
@@ -314,7 +314,7 @@ void bb_layers_settle(const bb_layers *layers, const bb_schema *schema, bb_node 
             drop_alternatives(key, tree, member, layers);
         }
         if (member != NULL && key->kind == BB_KEY_GROUP) {
-            bb_layers_settle(layers, key->schema, member);
+            bb_layers_resolve_alternatives(layers, key->schema, member);
         }
     }
 }

@@ -29,7 +29,8 @@ BB_CHECKED bb_status bb_layers_read(bb_arena *arena, const char *path, bb_layers
 
 /// Keeps, of keys that replace one another (bb_key.replaces), those of the file nearest to the one
 /// asked for; two of one file stay. For a tree of files, before overrides.
-void bb_layers_settle(const bb_layers *layers, const bb_schema *schema, bb_node *tree);
+void bb_layers_resolve_alternatives(const bb_layers *layers, const bb_schema *schema,
+                                    bb_node *tree);
 
 /// Merges one "path=value" into the tree, in the place of its key's alternatives. `schema` may be
 /// NULL; with it, a plain value that stands for a group (storage: zfp) opens into that group.

@@ -64,8 +64,8 @@ bool bb_shipped_folder_is_file(const char *path)
     return stat(path, &about) == 0 && !S_ISDIR(about.st_mode);
 }
 
-bb_status bb_shipped_folder_look(const char *folder, const char *name, const char *const *endings,
-                                 char **out)
+bb_status bb_shipped_folder_first(const char *folder, const char *name, const char *const *endings,
+                                  char **out)
 {
     bb_status status = BB_OK;
     char *path = NULL;
@@ -102,7 +102,7 @@ bb_status bb_shipped_folder_search(const char *name, const char *inner, const ch
     for (int i = only_share; i < BB_SHIPPED_FOLDERS && *out == NULL; ++i) {
         BB_RELEASE(&path);
         BB_TRY(bb_memory_printf(&path, "%s%s", folders[i], inner));
-        BB_TRY(bb_shipped_folder_look(path, name, endings, out));
+        BB_TRY(bb_shipped_folder_first(path, name, endings, out));
     }
 done:
     BB_RELEASE(&path);
@@ -115,7 +115,7 @@ bb_status bb_shipped_folder_find_file(const char *name, const char *inner,
                                       const char *const *endings, char **out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_shipped_folder_look("", name, endings, out));
+    BB_TRY(bb_shipped_folder_first("", name, endings, out));
     if (*out == NULL) {
         BB_TRY(bb_shipped_folder_search(name, inner, endings, false, out));
     }

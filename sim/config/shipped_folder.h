@@ -21,8 +21,8 @@ bool bb_shipped_folder_is_file(const char *path);
 
 /// The first file of `folder``name` with one of `endings` (NULL ends them), NULL where there is
 /// none. Errors: BB_MEMORY. Owner of `*out`: the caller.
-BB_CHECKED bb_status bb_shipped_folder_look(const char *folder, const char *name,
-                                            const char *const *endings, char **out);
+BB_CHECKED bb_status bb_shipped_folder_first(const char *folder, const char *name,
+                                             const char *const *endings, char **out);
 
 /// The same in folder `inner` of both folders, or of the share folder alone; NULL for a name that
 /// begins with '/' or '.', which is of the user's alone.

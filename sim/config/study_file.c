@@ -79,7 +79,7 @@ done:
 bb_status bb_study_file_find_base(const char *folder, const char *name, char **out)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_shipped_folder_look(folder, name, endings, out));
+    BB_TRY(bb_shipped_folder_first(folder, name, endings, out));
     if (*out == NULL) {
         BB_TRY(bb_shipped_folder_search(name, "", endings, true, out));
     }

@@ -53,7 +53,7 @@ bb_status bb_fringe_experiment_plan(const void *study, const bb_run_options *opt
     extent.points = (double)size->columns * (double)size->rows;
     bb_need kept = find_scene_need(&fitted, &extent.input);
     kept.host_bytes += 33.0 * extent.points;
-    BB_TRY(bb_parts_need(bb_fringe_parts, &fitted, &extent, bb_need_kept(kept), &need));
+    BB_TRY(bb_parts_need(bb_fringe_parts, &fitted, &extent, bb_need_resident(kept), &need));
     need.seconds += kept.seconds;
     bb_plan_set(plan, need);
     BB_TRY(bb_plan_add(plan, "phase", "%td x %td pixels", size->columns, size->rows));

@@ -62,7 +62,7 @@ static bb_status create_whole(bb_results *results, const char *names, whole_maps
         (*out)->results = results;
         (*out)->phases = phases;
         (*out)->sight = sight;
-        BB_TRY(bb_results_keep(results, *out, release_whole));
+        BB_TRY(bb_results_own(results, *out, release_whole));
     }
 done:
     return status;
@@ -356,7 +356,7 @@ done:
     return status;
 }
 
-bb_status bb_fringe_maps_see(bb_fringe_maps *maps, const bb_fringe_sight *sight)
+bb_status bb_fringe_maps_set_data(bb_fringe_maps *maps, const bb_fringe_sight *sight)
 {
     bb_status status = BB_OK;
     map_record *record = &maps->maps;
@@ -409,9 +409,8 @@ done:
     return status;
 }
 
-bb_status bb_fringe_maps_take(bb_fringe_maps *maps, bb_index pipeline, bool of_reference,
-                              const bb_unwrap_parts *parts, const double *phase,
-                              const double *datum)
+bb_status bb_fringe_maps_add(bb_fringe_maps *maps, bb_index pipeline, bool of_reference,
+                             const bb_unwrap_parts *parts, const double *phase, const double *datum)
 {
     bb_status status = BB_OK;
     const bb_index points = maps->kept_rows * maps->kept_columns;

@@ -65,8 +65,8 @@ static bb_status show_sight(bb_fringe_run *run, bb_unwrap *unwrapper)
                                    .truth = bb_fringe_work_truth(work),
                                    .quality = quality,
                                    .parts = bb_unwrap_parts_of(unwrapper)};
-    BB_TRY(bb_fringe_maps_see(run->maps, &sight));
-    BB_TRY(bb_unwrap_quality_doubt(unwrapper, &doubt));
+    BB_TRY(bb_fringe_maps_set_data(run->maps, &sight));
+    BB_TRY(bb_unwrap_quality_reliability(unwrapper, &doubt));
     run->facts = (bb_fringe_facts){
         (double)sight.parts->point_count, (double)sight.parts->count, doubt.steep_share,
         doubt.hanging_share,
@@ -87,8 +87,8 @@ static bb_status show(bb_fringe_run *run, bb_index pipeline, bb_unwrap *unwrappe
         BB_TRY(show_sight(run, unwrapper));
     }
     const double *truth = bb_fringe_work_truth(work);
-    BB_TRY(bb_fringe_maps_take(run->maps, pipeline, of_reference, parts, work->phase,
-                               truth == NULL ? bb_fringe_work_reference(work) : truth));
+    BB_TRY(bb_fringe_maps_add(run->maps, pipeline, of_reference, parts, work->phase,
+                              truth == NULL ? bb_fringe_work_reference(work) : truth));
 done:
     return status;
 }
@@ -153,7 +153,7 @@ static bb_status run_pipelines(bb_fringe_run *run)
     const bb_index count = work->pipeline_count;
     const bb_index draws = count_draws(&work->study);
     for (bb_index draw = 0; draw < draws; ++draw) {
-        BB_TRY(bb_fringe_work_look(work, draw));
+        BB_TRY(bb_fringe_work_load(work, draw));
         for (bb_index i = 0; i < count; ++i) { // the reference first
             const bb_index p = i == 0 ? work->reference : i - (i <= work->reference);
             bb_log_progress_step("unwrapping", work->pipelines[p].name, draw * count + i,

@@ -306,7 +306,7 @@ static bb_status run_search(bb_fringe_run *run, bb_index pipeline)
     const bool is_found = outcome.kind == BB_OUTCOME_OK;
     for (bb_index draw = 0; draw < (is_found ? draws : drawn); ++draw) {
         if (is_found) {
-            BB_TRY(bb_fringe_work_look(work, draw));
+            BB_TRY(bb_fringe_work_load(work, draw));
             BB_TRY(bb_fringe_run_draw(run, pipeline));
         } else {
             bb_draws_add(&common->draws, &outcome, NAN);

@@ -72,7 +72,7 @@ done:
     return status;
 }
 
-bb_status bb_fringe_work_look(bb_fringe_work *work, bb_index draw)
+bb_status bb_fringe_work_load(bb_fringe_work *work, bb_index draw)
 {
     bb_status status = BB_OK;
     const bb_fringe_config *physics = &work->study.physics;
@@ -277,7 +277,7 @@ bb_status bb_fringe_work_try(bb_fringe_work *work, bb_index pipeline,
 {
     bb_status status = BB_OK;
     bb_fringe_evaluation reference = {.zernike_nm = NULL};
-    BB_TRY(bb_fringe_work_look(work, draw));
+    BB_TRY(bb_fringe_work_load(work, draw));
     if (pipeline != work->reference && bb_fringe_work_reference(work) == NULL) {
         BB_TRY(run_trial(work, work->reference, &reference));
     }

@@ -3,7 +3,7 @@
 // State of a run of a fringe study, as its parts see it (sim/run/part.h): its input, devices and
 // their compiled kernels, the scene of a draw, the reference's phase, and the scores.
 //
-// One draw is at hand at a time: bb_fringe_work_look, then the reference, then the others.
+// One draw is at hand at a time: bb_fringe_work_load, then the reference, then the others.
 #ifndef BB_SIM_FRINGE_FRINGE_WORK_H
 #define BB_SIM_FRINGE_FRINGE_WORK_H
 
@@ -118,7 +118,7 @@ void bb_fringe_work_close(bb_fringe_work *work);
 
 /// Brings the scene of a draw to hand, and its frames; those of an input are of its only draw.
 /// Errors: those of bb_scene_create and bb_frames_create.
-BB_CHECKED bb_status bb_fringe_work_look(bb_fringe_work *work, bb_index draw);
+BB_CHECKED bb_status bb_fringe_work_load(bb_fringe_work *work, bb_index draw);
 
 /// Phase of the reference in the draw at hand; NULL: not computed.
 const double *bb_fringe_work_reference(const bb_fringe_work *work);
@@ -163,15 +163,15 @@ BB_CHECKED bb_status bb_fringe_maps_create(const bb_fringe_study *study, bb_inde
 void bb_fringe_maps_destroy(bb_fringe_maps **maps);
 
 /// Takes what the reference saw, once. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_fringe_maps_see(bb_fringe_maps *maps, const bb_fringe_sight *sight);
+BB_CHECKED bb_status bb_fringe_maps_set_data(bb_fringe_maps *maps, const bb_fringe_sight *sight);
 
 /// Takes the phase of a pipeline and what it is held to, the truth or the reference's phase; both
 /// [rows][columns] in rad. The piston of a part is the mean of their difference over its points of
 /// the most frequent cycle (cycles.h). `of_reference`: its pistons are those of the parts that are
 /// listed. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_fringe_maps_take(bb_fringe_maps *maps, bb_index pipeline, bool of_reference,
-                                         const bb_unwrap_parts *parts, const double *phase,
-                                         const double *datum);
+BB_CHECKED bb_status bb_fringe_maps_add(bb_fringe_maps *maps, bb_index pipeline, bool of_reference,
+                                        const bb_unwrap_parts *parts, const double *phase,
+                                        const double *datum);
 
 /// Writes /maps and /parts. Errors: those of bb_output_table_publish.
 BB_CHECKED bb_status bb_fringe_maps_publish(const bb_fringe_maps *maps, bb_results *results);

@@ -263,7 +263,7 @@ static bb_status hold_stamp(const bb_matrix_file *file)
     bb_file_stamp stamp;
     int *descriptor = NULL;
     BB_READ_TRY(H5Fget_vfd_handle(file->matrix.file, H5P_DEFAULT, (void **)&descriptor));
-    BB_TRY(bb_file_stamp_take(*descriptor, &stamp));
+    BB_TRY(bb_file_stamp_read(*descriptor, &stamp));
     BB_REQUIRE(bb_file_stamp_equal(&stamp, &file->stamp), BB_IO,
                "%s: its file changed after it was checked", file->title);
 done:

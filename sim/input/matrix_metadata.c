@@ -35,7 +35,7 @@ static const struct {
 };
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-void bb_matrix_metadata_say(bb_matrix_metadata *metadata, const char *yaml)
+void bb_matrix_metadata_set_text(bb_matrix_metadata *metadata, const char *yaml)
 {
     const size_t length = strlen(yaml);
     if (length < sizeof metadata->made_for) {

@@ -34,7 +34,7 @@ typedef struct bb_matrix_metadata {
 } bb_matrix_metadata;
 
 /// Takes a YAML text for `made_for`, or its digest in place of one that is too long.
-void bb_matrix_metadata_say(bb_matrix_metadata *metadata, const char *yaml);
+void bb_matrix_metadata_set_text(bb_matrix_metadata *metadata, const char *yaml);
 
 /// Writes what is said as attributes of `dataset` (a hid_t). Errors:
 /// bb_hdf5_library_write_attribute's.

@@ -480,7 +480,7 @@ void bb_results_operator_metadata(bb_results *results, const bb_matrix_metadata 
     results->operators[results->operator_count - 1].metadata = *metadata;
 }
 
-bb_status bb_results_keep(bb_results *results, void *object, void (*release)(void *))
+bb_status bb_results_own(bb_results *results, void *object, void (*release)(void *))
 {
     bb_status status = BB_OK;
     BB_TRY(make_room(results->kept_count, &results->kept_capacity, sizeof *results->kept,

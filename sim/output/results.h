@@ -99,7 +99,7 @@ BB_CHECKED bb_status bb_results_note_number(bb_results *results, const char *gro
                                             const char *name, double number);
 
 /// Adds an operator by a name of letters, digits and _. Its source is read when the file is
-/// written: hand what it needs to bb_results_keep. Errors: BB_INVALID (a name that is taken),
+/// written: hand what it needs to bb_results_own. Errors: BB_INVALID (a name that is taken),
 /// BB_MEMORY.
 BB_CHECKED bb_status bb_results_operator(bb_results *results, const char *name,
                                          const char *long_name, const bb_matrix_source *source);
@@ -115,7 +115,7 @@ void bb_results_operator_metadata(bb_results *results, const bb_matrix_metadata 
 
 /// Keeps an object alive for the operators and calls `release` with it when the results are
 /// destroyed, last come first. On failure the object is released at once. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_results_keep(bb_results *results, void *object, void (*release)(void *));
+BB_CHECKED bb_status bb_results_own(bb_results *results, void *object, void (*release)(void *));
 
 bb_index bb_results_operator_count(const bb_results *results);
 const bb_operator *bb_results_operator_at(const bb_results *results, bb_index index);

@@ -19,14 +19,14 @@ static struct {
     meter_slot slots[BB_DEVICE_KIND_COUNT];
 } state;
 
-void bb_energy_want(bool wanted)
+void bb_energy_enable(bool wanted)
 {
     state.wanted = wanted;
     const char *root = getenv("BITBUDGET_POWERCAP"); // where a container shows the host's counters
     bb_energy_set_root(root == NULL || root[0] == '\0' ? NULL : root);
 }
 
-bool bb_energy_is_wanted(void)
+bool bb_energy_is_enabled(void)
 {
     return state.wanted;
 }
@@ -46,8 +46,8 @@ static void give_up(meter_slot *slot, const char *reason)
     bb_energy_meter_close(&slot->meter);
 }
 
-bb_status bb_energy_take(bb_device_kind device, bb_status (*work)(void *context), void *context,
-                         bb_energy_cost *out)
+bb_status bb_energy_measure_cost(bb_device_kind device, bb_status (*work)(void *context),
+                                 void *context, bb_energy_cost *out)
 {
     bb_status status = BB_OK;
     bb_device *opened = NULL;
@@ -83,7 +83,7 @@ bb_status bb_energy_measure(bb_device_kind device, bb_status (*work)(void *conte
     if (!state.wanted) {
         goto done;
     }
-    BB_TRY(bb_energy_take(device, work, context, &cost));
+    BB_TRY(bb_energy_measure_cost(device, work, context, &cost));
     if (isnan(cost.joules) && slot->meter != NULL) { // of no part then, lest the rest pass for all
         give_up(slot, cost.unknown);
     }

@@ -10,16 +10,16 @@
 #include "sim/pipelines/evaluation.h"
 
 /// From now on energies are measured, or not.
-void bb_energy_want(bool wanted);
+void bb_energy_enable(bool wanted);
 
 /// Whether they are.
-bool bb_energy_is_wanted(void);
+bool bb_energy_is_enabled(void);
 
 /// What `work` draws on a device, the one of its kind that this process computes on, where energies
 /// are wanted. Joules that are NaN have their reason in `unknown`, which lasts until
 /// bb_energy_note. Errors: those of `work`, BB_MEMORY.
-BB_CHECKED bb_status bb_energy_take(bb_device_kind device, bb_status (*work)(void *context),
-                                    void *context, bb_energy_cost *out);
+BB_CHECKED bb_status bb_energy_measure_cost(bb_device_kind device, bb_status (*work)(void *context),
+                                            void *context, bb_energy_cost *out);
 
 /// What counts the joules of a kind of device.
 const char *bb_energy_counter(bb_device_kind device);

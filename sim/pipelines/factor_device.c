@@ -48,7 +48,7 @@ void bb_factor_device_resolve_tile(const bb_list *pipelines, int study_device, b
     const bb_index written = solver->tile;
     bool on_device = false;
     for (bb_index p = 0; p < pipelines->count; ++p) {
-        on_device = on_device || bb_factor_device_serves(solver, &items[p], study_device);
+        on_device = on_device || bb_factor_device_supports(solver, &items[p], study_device);
     }
     solver->tile = on_device                     ? bb_factor_device_tile(solver, n)
                    : written == BB_INTEGER_UNSET ? (bb_index)STEP
@@ -66,8 +66,8 @@ static bb_status tell(const char *text, bb_plan *lines)
     return BB_OK;
 }
 
-bb_status bb_factor_device_tell_single(const bb_list *pipelines, bb_index tile, bb_index n,
-                                       bb_plan *lines)
+bb_status bb_factor_device_print_single(const bb_list *pipelines, bb_index tile, bb_index n,
+                                        bb_plan *lines)
 {
     const bb_factor_pipeline *items = pipelines->items;
     char text[200];
@@ -87,8 +87,8 @@ bb_status bb_factor_device_tell_single(const bb_list *pipelines, bb_index tile, 
     return tell(text, lines);
 }
 
-bb_status bb_factor_device_tell_tile(const bb_factor_solver_config *written,
-                                     const bb_factor_solver_config *resolved, bb_plan *lines)
+bb_status bb_factor_device_print_tile(const bb_factor_solver_config *written,
+                                      const bb_factor_solver_config *resolved, bb_plan *lines)
 {
     char text[160];
     if (written->tile == BB_INTEGER_UNSET || written->tile == resolved->tile) {
@@ -346,7 +346,7 @@ static bb_need factor_need(const bb_factor_solver_config *solver,
     bb_need need = bb_panel_plan_need(&list.items[0], solver->gpus);
     for (int i = 1; i < list.count; ++i) {
         const bb_need other = bb_panel_plan_need(&list.items[i], solver->gpus);
-        need = bb_need_in_turn(need, bb_need_kept(other));
+        need = bb_need_in_turn(need, bb_need_resident(other));
     }
     return need;
 }
@@ -394,9 +394,9 @@ static placed_need sort_plans(const plan_list *list, const bb_factor_solver_conf
     return out;
 }
 
-bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
-                                      const bb_factor_pipeline *pipeline, bb_index n, bb_index rows,
-                                      bb_plan *lines)
+bb_status bb_factor_device_print_limit(const bb_factor_solver_config *solver,
+                                       const bb_factor_pipeline *pipeline, bb_index n,
+                                       bb_index rows, bb_plan *lines)
 {
     bb_status status = BB_OK;
     const double limit = solver->memory_limit_gb;
@@ -429,8 +429,8 @@ done:
     return status;
 }
 
-bool bb_factor_device_serves(const bb_factor_solver_config *solver,
-                             const bb_factor_pipeline *pipeline, int study_device)
+bool bb_factor_device_supports(const bb_factor_solver_config *solver,
+                               const bb_factor_pipeline *pipeline, int study_device)
 {
     const int wish = bb_device_choice_wish(study_device, pipeline->device);
     const bb_panel_plan plan = plan_of(solver, pipeline, 1, 0);
@@ -583,10 +583,10 @@ static const struct {
     bb_status (*noise)(bb_residual_scorer *scorer, const bb_csr *noise,
                        const bb_residual_task *task, double *out);
 } residuals = {
-    BB_CUDA_TWIN(bb_residual_scorer_create),   BB_CUDA_TWIN(bb_residual_scorer_add_part),
-    BB_CUDA_TWIN(bb_residual_scorer_keep),     BB_CUDA_TWIN(bb_residual_scorer_destroy),
-    BB_CUDA_TWIN(bb_residual_scorer_score),    BB_CUDA_TWIN(bb_residual_scorer_congruence),
-    BB_CUDA_TWIN(bb_residual_scorer_multiply), BB_CUDA_TWIN(bb_residual_scorer_pairs),
+    BB_CUDA_TWIN(bb_residual_scorer_create),       BB_CUDA_TWIN(bb_residual_scorer_add_part),
+    BB_CUDA_TWIN(bb_residual_scorer_cache_panels), BB_CUDA_TWIN(bb_residual_scorer_destroy),
+    BB_CUDA_TWIN(bb_residual_scorer_score),        BB_CUDA_TWIN(bb_residual_scorer_congruence),
+    BB_CUDA_TWIN(bb_residual_scorer_multiply),     BB_CUDA_TWIN(bb_residual_scorer_pairs),
     BB_CUDA_TWIN(bb_residual_scorer_noise)};
 
 static const char no_residuals[] = "residuals on a device: this build has no CUDA";

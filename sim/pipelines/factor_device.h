@@ -28,14 +28,14 @@ void bb_factor_device_resolve_tile(const bb_list *pipelines, int study_device, b
 
 /// Where a tile that the study names was rounded up: a line of the plan, or of `lines` NULL a
 /// warning. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_factor_device_tell_tile(const bb_factor_solver_config *written,
-                                                const bb_factor_solver_config *resolved,
-                                                bb_plan *lines);
+BB_CHECKED bb_status bb_factor_device_print_tile(const bb_factor_solver_config *written,
+                                                 const bb_factor_solver_config *resolved,
+                                                 bb_plan *lines);
 
 /// The same where the matrix of n measurements is a single tile and a pipeline narrows operands:
 /// products between tiles are narrowed, of which there are none.
-BB_CHECKED bb_status bb_factor_device_tell_single(const bb_list *pipelines, bb_index tile,
-                                                  bb_index n, bb_plan *lines);
+BB_CHECKED bb_status bb_factor_device_print_single(const bb_list *pipelines, bb_index tile,
+                                                   bb_index n, bb_plan *lines);
 
 /// Whether the device has kernels for a pipeline: BB_OK, or BB_UNSUPPORTED with a sentence. Neither
 /// a device nor a map is needed.
@@ -64,13 +64,13 @@ bb_need bb_factor_device_need(const bb_factor_solver_config *solver,
 /// Adds a line where `solver.memory_limit_gb` puts L in the host's memory, and one where a pipeline
 /// takes more than that: in other arithmetics, tiles that are no power of two or above 4096, on
 /// several GPUs, and of what L is not. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_factor_device_tell_limit(const bb_factor_solver_config *solver,
-                                                 const bb_factor_pipeline *pipeline, bb_index n,
-                                                 bb_index rows, bb_plan *lines);
+BB_CHECKED bb_status bb_factor_device_print_limit(const bb_factor_solver_config *solver,
+                                                  const bb_factor_pipeline *pipeline, bb_index n,
+                                                  bb_index rows, bb_plan *lines);
 
 /// Whether a pipeline of a study computes on cuda: without a build or a GPU for it `auto` does not.
-bool bb_factor_device_serves(const bb_factor_solver_config *solver,
-                             const bb_factor_pipeline *pipeline, int study_device);
+bool bb_factor_device_supports(const bb_factor_solver_config *solver,
+                               const bb_factor_pipeline *pipeline, int study_device);
 
 /// What a run on the device took.
 typedef struct bb_factor_device_times {
@@ -103,9 +103,9 @@ BB_CHECKED bb_status bb_factor_device_score(const bb_matrix_source *cmm, bb_inde
 typedef struct bb_factor_device_scorer bb_factor_device_scorer;
 
 /// Opens `gpus` devices, 1 to BB_RESIDUAL_GPUS, for estimates over `cmm`, borrowed, of which panels
-/// stay there beyond the reserve (bb_residual_scorer_keep), and its low-rank `part`, NULL for none.
-/// Errors: BB_UNSUPPORTED in a build without CUDA, those of bb_residual_scorer_create. Owner: the
-/// caller.
+/// stay there beyond the reserve (bb_residual_scorer_cache_panels), and its low-rank `part`, NULL
+/// for none. Errors: BB_UNSUPPORTED in a build without CUDA, those of bb_residual_scorer_create.
+/// Owner: the caller.
 BB_CHECKED bb_status bb_factor_device_scorer_open(bb_index gpus, const bb_matrix_source *cmm,
                                                   const bb_low_rank *part, double reserve_bytes,
                                                   bb_factor_device_scorer **out);

@@ -170,10 +170,10 @@ static unsigned list_policies(const char *key, char names[NAMES])
     size_t length = 0;
     names[0] = '\0';
     for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
-        last = bb_policy_takes((bb_policy_kind)kind, key) ? kind : last;
+        last = bb_policy_uses_key((bb_policy_kind)kind, key) ? kind : last;
     }
     for (int kind = 0; kind <= last; ++kind) {
-        if (bb_policy_takes((bb_policy_kind)kind, key)) {
+        if (bb_policy_uses_key((bb_policy_kind)kind, key)) {
             const char *between = used == 0 ? "" : kind == last ? " or " : ", ";
             const int written = snprintf(names + length, NAMES - length, "%s%s", between,
                                          bb_policy_kind_names[kind]);

@@ -99,7 +99,7 @@ static bb_need host_need(const bb_factor_solver_config *solver, const bb_factor_
                                  .swap_folder = plan->swap_folder};
     bb_need need = tiles_need(pipeline, plan, extent);
     if (bb_factor_pipeline_finds_arithmetic(pipeline) || pipeline->escalate) {
-        need = bb_need_in_turn(need, bb_need_kept(tiles_need(pipeline, &widest, extent)));
+        need = bb_need_in_turn(need, bb_need_resident(tiles_need(pipeline, &widest, extent)));
     }
     if (policy->by_tolerance || policy->by_tile_norms) {
         need = bb_need_in_turn(half_fill(extent), need); // the norms of tiles
@@ -146,10 +146,10 @@ bb_status bb_factor_pipeline_need(const bb_factor_solver_config *solver,
     bb_need once;
     if (bb_factor_engine_is_spread(solver)) {
         BB_TRY(shared_need(solver, pipeline, &plan, extent, lines, &once));
-    } else if (bb_factor_device_serves(solver, pipeline, study_device)) {
+    } else if (bb_factor_device_supports(solver, pipeline, study_device)) {
         if (lines != NULL) {
-            BB_TRY(bb_factor_device_tell_limit(solver, pipeline, n, extent->rows + extent->part,
-                                               lines));
+            BB_TRY(bb_factor_device_print_limit(solver, pipeline, n, extent->rows + extent->part,
+                                                lines));
         }
         once = bb_factor_device_need(solver, pipeline, n, extent->rows + extent->part);
     } else {

@@ -18,7 +18,7 @@ typedef struct bb_factor_extent {
     bb_index groups; ///< of slopes whose mean may be taken out of it
 } bb_factor_extent;
 
-/// What a pipeline takes where this machine computes it (bb_factor_device_serves), all its trials
+/// What a pipeline takes where this machine computes it (bb_factor_device_supports), all its trials
 /// one after the other and the estimate of one beside; the estimates themselves are not in it.
 /// `operator_bytes`: of the factor as stored, an upper bound where a rule chooses. A policy's table
 /// is read and held to the tiles. Over processes a line of `lines`, unless that is NULL, says what

@@ -253,7 +253,7 @@ static void note(const bb_coded_matrix *matrix, double side_bytes, bb_evaluation
 static bool sweeps_on_device(const bb_factor_pipeline *pipeline,
                              const bb_factor_solver_config *solver, int study_device)
 {
-    return is_swept(pipeline) && bb_factor_device_serves(solver, pipeline, study_device);
+    return is_swept(pipeline) && bb_factor_device_supports(solver, pipeline, study_device);
 }
 
 // A factor where the pipeline rounds in one; the outcome says why there is none.
@@ -301,7 +301,7 @@ static bb_status code_and_decode(bb_rounding_norm *norm, const bb_factor_pipelin
     bb_matrix_layout layout = {.rows = m, .columns = n};
     const double means = norm->is_filtered ? (double)(norm->groups.count * m) : 0.0;
     BB_TRY(bb_stored_rows_range(m, n, r, &layout.range));
-    if (!bb_codec_holds(&pipeline->storage, layout.range, &evaluation->outcome)) {
+    if (!bb_codec_supports_tolerance(&pipeline->storage, layout.range, &evaluation->outcome)) {
         goto done;
     }
     BB_TRY(make_factors(pipeline, norm->problem->seed, draw,
@@ -381,7 +381,7 @@ static bb_status store(bb_factor_storage *self, const bb_factor_pipeline *pipeli
     BB_TRY(scale_and_code(norm, pipeline, draw, m, r, evaluation, out));
     if (sums != NULL && evaluation->outcome.kind == BB_OUTCOME_OK) {
         BB_TRY(keep_single(sums, m * norm->groups.count, &out->means));
-        BB_TRY(bb_stored_rows_put_means(&norm->groups, m, n, sums, r));
+        BB_TRY(bb_stored_rows_set_means(&norm->groups, m, n, sums, r));
     }
     const bb_index bad = bb_stage_inspect("stored reconstructor", r, m * n);
     if (bad >= 0) {
@@ -394,9 +394,9 @@ done:
     return status;
 }
 
-bb_status bb_factor_storage_keep(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
-                                 bb_index m, double *r, bb_evaluation *evaluation,
-                                 bb_stored_reconstructor *out)
+bb_status bb_factor_storage_encode(bb_factor_storage *self, const bb_factor_pipeline *pipeline,
+                                   bb_index m, double *r, bb_evaluation *evaluation,
+                                   bb_stored_reconstructor *out)
 {
     return store(self, pipeline, 0, m, r, evaluation, out);
 }
@@ -441,10 +441,10 @@ void bb_factor_storage_release(bb_factor_storage *self)
     }
 }
 
-void bb_factor_storage_rest(bb_factor_storage *self)
+void bb_factor_storage_release_device(bb_factor_storage *self)
 {
     for (int filtered = 0; filtered < 2; ++filtered) {
-        bb_rounding_norm_rest(&self->norms[filtered]);
+        bb_rounding_norm_release_device(&self->norms[filtered]);
     }
 }
 

@@ -33,7 +33,7 @@ void bb_factor_storage_release(bb_factor_storage *self);
 
 /// Gives back what sweeps keep in the memory of a device from one reconstructor to the next: for
 /// between pipelines, whose factorizations want it.
-void bb_factor_storage_rest(bb_factor_storage *self);
+void bb_factor_storage_release_device(bb_factor_storage *self);
 
 /// Whether a pipeline stores its reconstructor.
 bool bb_factor_storage_is_given(const bb_factor_pipeline *pipeline);
@@ -73,10 +73,10 @@ bb_need bb_stored_reconstructor_need(const bb_factor_pipeline *pipeline, bb_inde
 
 /// As bb_factor_storage_apply of draw 0, and hands out what was stored; nothing after a failure.
 /// Owner of what `out` holds: the caller.
-BB_CHECKED bb_status bb_factor_storage_keep(bb_factor_storage *self,
-                                            const bb_factor_pipeline *pipeline, bb_index m,
-                                            double *r, bb_evaluation *evaluation,
-                                            bb_stored_reconstructor *out);
+BB_CHECKED bb_status bb_factor_storage_encode(bb_factor_storage *self,
+                                              const bb_factor_pipeline *pipeline, bb_index m,
+                                              double *r, bb_evaluation *evaluation,
+                                              bb_stored_reconstructor *out);
 
 /// What storing takes of a study whose largest reconstructor or truth has m rows, beside the
 /// estimates.

@@ -43,8 +43,9 @@ done:
     return status;
 }
 
-bb_status bb_pipeline_restart_take_tile(bb_restart *restart, const bb_list *pipelines, int device,
-                                        bool is_auto, bb_factor_solver_config *solver)
+bb_status bb_pipeline_restart_restore_tile(bb_restart *restart, const bb_list *pipelines,
+                                           int device, bool is_auto,
+                                           bb_factor_solver_config *solver)
 {
     bb_status status = BB_OK;
     bb_factor_solver_config tried = *solver;
@@ -52,7 +53,7 @@ bb_status bb_pipeline_restart_take_tile(bb_restart *restart, const bb_list *pipe
     if (restart->resumed == NULL) {
         goto done;
     }
-    BB_TRY(bb_store_take(restart->resumed, &tile, sizeof tile));
+    BB_TRY(bb_store_read(restart->resumed, &tile, sizeof tile));
     BB_REQUIRE(tile > 0, BB_IO, "checkpoint with tiles of %td rows, expected at least 1", tile);
     tried.tile = tile;
     bb_factor_device_resolve_tile(pipelines, device, tile, &tried);
@@ -158,10 +159,10 @@ static bb_status take_pipeline(bb_store *file, const bb_pipeline_state *state, b
     bb_evaluation *common = evaluation_of(state, p);
     const bb_device_kind device = common->device;
     bb_store_piece pieces[BB_PIPELINE_PIECES] = {piece_of(common)};
-    BB_TRY(bb_store_take_list(file, pieces, 1));
+    BB_TRY(bb_store_read_list(file, pieces, 1));
     const bool sound = bb_outcome_is_sound(&common->outcome) && is_sound(&common->draws);
     if (sound) {
-        BB_TRY(bb_store_take_list(file, pieces, state->list(state->context, p, pieces)));
+        BB_TRY(bb_store_read_list(file, pieces, state->list(state->context, p, pieces)));
     }
     BB_REQUIRE(sound && (state->adopt == NULL || state->adopt(state->context, p)), BB_IO,
                "checkpoint with an outcome of pipeline %s that no run writes", common->pipeline);
@@ -180,11 +181,11 @@ bb_status bb_pipeline_restart_load(bb_restart *restart, const char *path, bb_pip
     if (restart->resumed == NULL) {
         goto done;
     }
-    BB_TRY(bb_store_take(restart->resumed, &finished, sizeof finished));
+    BB_TRY(bb_store_read(restart->resumed, &finished, sizeof finished));
     BB_REQUIRE(finished >= 0 && finished <= state->count, BB_IO,
                "checkpoint with %td pipelines, expected 0 to %td", finished, state->count);
     if (state->trials != NULL) {
-        BB_TRY(bb_search_trials_take(state->trials, state->count, restart->resumed));
+        BB_TRY(bb_search_trials_restore(state->trials, state->count, restart->resumed));
     }
     for (bb_index i = 0; i < finished; ++i) {
         BB_TRY(take_pipeline(restart->resumed, state, state->order[i]));

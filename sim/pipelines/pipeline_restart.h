@@ -41,11 +41,11 @@ BB_CHECKED bb_status bb_pipeline_restart_open(const bb_schema *schema, const voi
 
 /// The tile of the checkpoint that is resumed, if any, in the solver of a resolved study: all
 /// pipelines of a study have one, also where `is_auto` and another host began. Comes before all
-/// that is read else. Errors: those of bb_store_take, BB_INVALID (a device of this host cannot have
+/// that is read else. Errors: those of bb_store_read, BB_INVALID (a device of this host cannot have
 /// it).
-BB_CHECKED bb_status bb_pipeline_restart_take_tile(bb_restart *restart, const bb_list *pipelines,
-                                                   int device, bool is_auto,
-                                                   bb_factor_solver_config *solver);
+BB_CHECKED bb_status bb_pipeline_restart_restore_tile(bb_restart *restart, const bb_list *pipelines,
+                                                      int device, bool is_auto,
+                                                      bb_factor_solver_config *solver);
 
 /// Writes a checkpoint where one is due, and once all are finished; a signal names it from then on.
 /// Errors: those of bb_store_write, BB_MEMORY.
@@ -53,7 +53,7 @@ BB_CHECKED bb_status bb_pipeline_restart_save(bb_restart *restart, const bb_pipe
 
 /// Reads the pipelines that were finished, if any, behind tile and head. `state` has the
 /// evaluations as they are before anything is solved. `path` is the checkpoint's; where another is
-/// to be written, that is written at once. Errors: those of bb_store_take and
+/// to be written, that is written at once. Errors: those of bb_store_read and
 /// bb_pipeline_restart_save, BB_IO (what no run writes), BB_INVALID (a pipeline that another device
 /// computed).
 BB_CHECKED bb_status bb_pipeline_restart_load(bb_restart *restart, const char *path,

@@ -445,7 +445,7 @@ bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_de
     const bb_device_kind device = bb_product_pipeline_device(pipeline, study_device);
     const bb_codec_config fp32 = bb_codec_plain(BB_FORMAT_FP32);
     const bb_need unpacked =
-        bb_codec_unpacks(storage, device) ? bb_coded_matrix_held(&fp32, layout) : (bb_need){0};
+        bb_codec_unpacks(storage, device) ? bb_coded_matrix_resident(&fp32, layout) : (bb_need){0};
     bb_need operation =
         bb_coded_operator_need(storage, (double)layout->rows, (double)layout->columns, device);
     if (device == BB_DEVICE_OPENCL) { // which may be the host, and does not tell what is free
@@ -454,7 +454,7 @@ bb_need bb_product_coding_need(const bb_product_pipeline *pipeline, int study_de
     }
     const bb_need encoding = bb_need_together(bb_coded_matrix_need(storage, layout, threads),
                                               bands_need(pipeline, layout, batch, threads));
-    return bb_need_in_turn(encoding, bb_need_together(bb_coded_matrix_held(storage, layout),
+    return bb_need_in_turn(encoding, bb_need_together(bb_coded_matrix_resident(storage, layout),
                                                       bb_need_together(unpacked, operation)));
 }
 

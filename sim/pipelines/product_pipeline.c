@@ -206,8 +206,8 @@ static const char *needs_covariance(const bb_codec_config *storage)
                : NULL;
 }
 
-bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
-                               char *sentence, size_t sentence_bytes)
+bool bb_product_pipeline_allows(const bb_product_pipeline *pipeline, int study_device,
+                                char *sentence, size_t sentence_bytes)
 {
     const char *name = bb_codec_name(pipeline->storage.codec);
     if (!bb_codec_check(&pipeline->storage, (bb_row_scale)pipeline->scale, sentence,

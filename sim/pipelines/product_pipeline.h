@@ -82,8 +82,8 @@ void bb_product_pipeline_describe_stage(const bb_product_pipeline *pipeline, bb_
                                         char *out, size_t bytes);
 
 /// Whether scale, sums, draws and device of a pipeline go with its storage; else a sentence.
-bool bb_product_pipeline_takes(const bb_product_pipeline *pipeline, int study_device,
-                               char *sentence, size_t sentence_bytes);
+bool bb_product_pipeline_allows(const bb_product_pipeline *pipeline, int study_device,
+                                char *sentence, size_t sentence_bytes);
 
 /// Index of the reference among bb_product_pipeline `pipelines`.
 bb_index bb_product_pipelines_reference(const bb_list *pipelines);

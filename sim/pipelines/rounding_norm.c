@@ -373,7 +373,7 @@ bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_device, const b
     return on_device ? factor_on_device(self) : bb_rounding_norm_factor(self);
 }
 
-void bb_rounding_norm_rest(bb_rounding_norm *self)
+void bb_rounding_norm_release_device(bb_rounding_norm *self)
 {
     if (self->panels != NULL && device.destroy != NULL) {
         device.destroy(&self->panels);
@@ -397,7 +397,7 @@ bb_status bb_rounding_norm_sweep(const bb_rounding_norm *self, const bb_rounding
 void bb_rounding_norm_release(bb_rounding_norm *self)
 {
     bb_tile_matrix_destroy(&self->factor);
-    bb_rounding_norm_rest(self);
+    bb_rounding_norm_release_device(self);
     BB_RELEASE(&self->means);
     BB_RELEASE(&self->between);
     BB_RELEASE(&self->centred);
@@ -409,7 +409,7 @@ bb_need bb_rounding_norm_need(const bb_factor_solver_config *solver, const bb_fa
     const bb_tile_plan plan = {.tile_size = solver->tile, .arithmetic = BB_VARIANT_DP};
     const bb_variant given[] = {BB_VARIANT_DP};
     const bb_need matrix = bb_tile_matrix_need(&plan, extent->n, extent->threads);
-    *held = bb_need_kept(matrix);
+    *held = bb_need_resident(matrix);
     return bb_need_together(
         matrix,
         bb_need_in_turn(bb_need_repeated(extent->fill, 1.5),

@@ -55,7 +55,7 @@ BB_CHECKED bb_status bb_rounding_norm_ready(bb_rounding_norm *self, bool on_devi
                                             const bb_outcome **outcome);
 
 /// Gives the device's memory back; the next call that asks factors again.
-void bb_rounding_norm_rest(bb_rounding_norm *self);
+void bb_rounding_norm_release_device(bb_rounding_norm *self);
 
 /// L_kk of the factor that is ready.
 double bb_rounding_norm_pivot(const bb_rounding_norm *self, bb_index column);

@@ -308,15 +308,16 @@ void bb_search_trials_list(const bb_search_trials *trials, bb_store_piece pieces
     pieces[1] = (bb_store_piece){trials->items, trials->count * (bb_index)sizeof *trials->items};
 }
 
-bb_status bb_search_trials_take(bb_search_trials *trials, bb_index pipelines, bb_store *checkpoint)
+bb_status bb_search_trials_restore(bb_search_trials *trials, bb_index pipelines,
+                                   bb_store *checkpoint)
 {
     bb_status status = BB_OK;
     bb_index count = 0;
-    BB_TRY(bb_store_take(checkpoint, &count, sizeof count));
+    BB_TRY(bb_store_read(checkpoint, &count, sizeof count));
     BB_REQUIRE(count >= 0 && count <= trials->limit, BB_IO,
                "checkpoint with %td trials of searches, expected at most %td", count,
                trials->limit);
-    BB_TRY(bb_store_take(checkpoint, trials->items, count * (bb_index)sizeof *trials->items));
+    BB_TRY(bb_store_read(checkpoint, trials->items, count * (bb_index)sizeof *trials->items));
     for (bb_index i = 0; i < count; ++i) {
         const bb_search_trial *trial = &trials->items[i];
         unsigned char accepted = 0; // the byte: another one than 0 or 1 is no bool

@@ -194,10 +194,10 @@ int bb_search_slots_most(const bb_slot_table *table);
 bool bb_search_slots_retreat(bb_search_slots *slots);
 
 /// Pieces of a checkpoint of the trials, and reading them back for a study of `pipelines`. Errors:
-/// those of bb_store_take, BB_IO (impossible trials).
+/// those of bb_store_read, BB_IO (impossible trials).
 void bb_search_trials_list(const bb_search_trials *trials, bb_store_piece pieces[BB_SEARCH_PIECES]);
-BB_CHECKED bb_status bb_search_trials_take(bb_search_trials *trials, bb_index pipelines,
-                                           bb_store *checkpoint);
+BB_CHECKED bb_status bb_search_trials_restore(bb_search_trials *trials, bb_index pipelines,
+                                              bb_store *checkpoint);
 
 /// A trial as the rows of /search read it.
 typedef struct bb_search_row {

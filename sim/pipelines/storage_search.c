@@ -64,7 +64,7 @@ static bool is_taken(const bb_product_pipeline *pipeline, const bb_storage_ladde
 {
     bb_product_pipeline record = *pipeline;
     record.storage = bb_storage_ladder_widest(ladder);
-    return bb_product_pipeline_takes(&record, study_device, sentence, SENTENCE_BYTES);
+    return bb_product_pipeline_allows(&record, study_device, sentence, SENTENCE_BYTES);
 }
 
 // Ladders of all codecs that the pipeline takes.

@@ -222,7 +222,7 @@ static bb_status put_rows(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-bb_status bb_stored_rows_put_means(const bb_slope_groups *groups, bb_index m, bb_index n,
+bb_status bb_stored_rows_set_means(const bb_slope_groups *groups, bb_index m, bb_index n,
                                    const double *sums, double *r)
 {
     bb_status status = BB_OK;

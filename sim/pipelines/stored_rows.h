@@ -35,7 +35,7 @@ BB_CHECKED bb_status bb_stored_rows_sum(const bb_slope_groups *groups, bb_index 
 
 /// What multiplies the means, `sums` [m][groups] in fp32, in the place of what Q has there:
 /// Q <- Q P + (R V) V^+. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_stored_rows_put_means(const bb_slope_groups *groups, bb_index m, bb_index n,
+BB_CHECKED bb_status bb_stored_rows_set_means(const bb_slope_groups *groups, bb_index m, bb_index n,
                                               const double *sums, double *r);
 
 /// Root mean squares of the columns, `out` [n].

@@ -60,7 +60,7 @@ static bb_status create_dump(bb_results *results, const char *names, product_dum
     dump->results = results;
     dump->wants_y = bb_dump_wanted(names, "Y");
     dump->wants_matrix = bb_dump_wanted(names, "C");
-    BB_TRY(bb_results_keep(results, dump, release_dump));
+    BB_TRY(bb_results_own(results, dump, release_dump));
     *out = dump;
 done:
     return status;
@@ -403,8 +403,8 @@ static bb_status run_draw(product_run *run, bb_index pipeline, bb_index number,
     bb_coding_factors factors = {0};
     bb_coded_matrix *matrix = NULL;
     bool kept = false;
-    if (!bb_codec_holds(&run->pipelines[pipeline].storage, run->layout.range,
-                        &evaluation->common.outcome)) {
+    if (!bb_codec_supports_tolerance(&run->pipelines[pipeline].storage, run->layout.range,
+                                     &evaluation->common.outcome)) {
         evaluation->coding = bb_coding_report_unset();
         evaluation->worst_vector = NAN;
         goto done;
@@ -598,7 +598,7 @@ static bb_need sum(const bb_product_study *study, const bb_matrix_layout *layout
     const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
     const double rows = (double)layout->rows;
     const double columns = (double)layout->columns;
-    const bb_need exact = bb_coded_matrix_held(&pipelines[reference].storage, layout);
+    const bb_need exact = bb_coded_matrix_resident(&pipelines[reference].storage, layout);
     bb_need need = {.seconds = 0.5};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double draws = (double)pipelines[p].draws;
@@ -635,7 +635,7 @@ static bb_status plan_product(const void *study, const bb_run_options *options, 
                        vectors));
     for (bb_index p = 0; p < product->pipelines.count; ++p) {
         bb_outcome outcome = {0};
-        bool held = bb_codec_holds(&pipelines[p].storage, layout.range, &outcome);
+        bool held = bb_codec_supports_tolerance(&pipelines[p].storage, layout.range, &outcome);
         bb_codec_describe(&pipelines[p].storage, codec, sizeof codec);
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "%s%s%s%s", codec, held ? "" : ": ",
                            held ? "" : bb_outcome_name(outcome.kind), held ? "" : ", no product"));

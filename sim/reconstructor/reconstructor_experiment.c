@@ -82,17 +82,17 @@ static bb_status start(const bb_reconstructor_study *asked, reconstructor_run *r
     const bb_reconstructor_study *study = &run->resolved;
     BB_TRY(bb_reconstructor_inputs_open(asked, &run->in));
     run->resolved = resolve(asked, bb_matrix_file_source(run->in.cmm)->rows);
-    BB_TRY(bb_pipeline_restart_take_tile(&run->restart, &asked->pipelines, study->common.device,
-                                         asked->solver.common.tile == BB_INTEGER_UNSET,
-                                         &run->resolved.solver.common));
+    BB_TRY(bb_pipeline_restart_restore_tile(&run->restart, &asked->pipelines, study->common.device,
+                                            asked->solver.common.tile == BB_INTEGER_UNSET,
+                                            &run->resolved.solver.common));
     run->study = study;
     run->pipelines = study->pipelines.items;
     run->pipeline_count = study->pipelines.count;
     run->reference = bb_factor_pipelines_reference(&study->pipelines);
     bb_device_choice_announce(&offer, asked->common.device, study->common.device);
-    BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &study->solver.common, NULL));
-    BB_TRY(bb_factor_device_tell_single(&study->pipelines, study->solver.common.tile,
-                                        bb_matrix_file_source(run->in.cmm)->rows, NULL));
+    BB_TRY(bb_factor_device_print_tile(&asked->solver.common, &study->solver.common, NULL));
+    BB_TRY(bb_factor_device_print_single(&study->pipelines, study->solver.common.tile,
+                                         bb_matrix_file_source(run->in.cmm)->rows, NULL));
     BB_TRY(bb_factor_engine_open(&study->solver.common, &run->engine));
     BB_TRY(bb_search_trials_create(BB_FACTOR_SEARCH_TRIALS * run->pipeline_count, &run->trials));
     BB_TRY(BB_ZEROED(run->pipeline_count, &run->estimates));
@@ -305,7 +305,7 @@ static bb_status solve_and_store(reconstructor_run *run, const bb_factor_problem
 {
     bb_status status = BB_OK;
     const bb_factor_pipeline *pipeline = &run->pipelines[p];
-    bb_factor_storage_rest(&run->storage);
+    bb_factor_storage_release_device(&run->storage);
     BB_TRY(bb_factor_problem_solve(factor_problem, pipeline, &out->r, &out->common));
     BB_TRY(bb_factor_storage_apply(&run->storage, pipeline, factor_problem->draw, run->side->rows,
                                    out->r, &out->common));
@@ -370,7 +370,7 @@ static bb_status dump(void *work, bb_results *results)
         return BB_OK;
     }
     BB_TRY(BB_ZEROED(1, &all));
-    BB_TRY(bb_results_keep(results, all, release_kept));
+    BB_TRY(bb_results_own(results, all, release_kept));
     for (bb_index p = 0; p < run->pipeline_count; ++p) {
         estimate *trial = &run->estimates[p];
         const bb_index index = all->count;
@@ -552,8 +552,8 @@ static bb_status sum(const bb_reconstructor_study *study, const bb_factor_extent
         need = bb_need_in_turn(need, solving);
         scores += trials;
         drawing = trials > 1.0 ? 1.0 : drawing;
-        device = device || bb_factor_device_serves(&study->solver.common, &pipelines[p],
-                                                   study->common.device);
+        device = device || bb_factor_device_supports(&study->solver.common, &pipelines[p],
+                                                     study->common.device);
         BB_TRY(bb_plan_add(plan, pipelines[p].name, "operator %.1f MB", 1e-6 * operator_bytes));
     }
     const double estimated = (double)study->pipelines.count + drawing;
@@ -595,8 +595,9 @@ static bb_status plan_reconstructor(const void *study, const bb_run_options *opt
     const double values = (double)request->pipelines.count * (double)n * (double)m;
     BB_TRY(sum(request, &solved, plan, &need));
     BB_TRY(bb_plan_add(plan, "covariance", "%td measurements, %td estimates", n, m));
-    BB_TRY(bb_factor_device_tell_tile(&asked->solver.common, &request->solver.common, plan));
-    BB_TRY(bb_factor_device_tell_single(&request->pipelines, request->solver.common.tile, n, plan));
+    BB_TRY(bb_factor_device_print_tile(&asked->solver.common, &request->solver.common, plan));
+    BB_TRY(
+        bb_factor_device_print_single(&request->pipelines, request->solver.common.tile, n, plan));
     bb_plan_set(plan, need);
     plan->gpus = request->solver.common.gpus;
     plan->output_bytes = 1000.0 * (double)request->pipelines.count +

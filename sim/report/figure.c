@@ -99,8 +99,8 @@ static bb_status add_latex(bb_text *out, char byte)
     return bb_text_add(out, strchr("{}_&%$#", byte) != NULL ? "\\%c" : "%c", byte);
 }
 
-bb_status bb_figure_say(bb_figure *figure, const char *before, const char *text, double points,
-                        const char *after)
+bb_status bb_figure_add_text(bb_figure *figure, const char *before, const char *text, double points,
+                             const char *after)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_text_add(&figure->script, "%s'", before));
@@ -121,7 +121,7 @@ bb_status bb_figure_write(bb_figure *figure, double x_cm, double y_cm, const cha
                           double points, const char *style)
 {
     bb_status status = BB_OK;
-    BB_TRY(bb_figure_say(figure, "set label ", text, points, ""));
+    BB_TRY(bb_figure_add_text(figure, "set label ", text, points, ""));
     BB_TRY(bb_text_add(&figure->script, " at screen %.5f,%.5f %s font ',%g'\n",
                        x_cm / figure->width_cm, y_cm / figure->height_cm, style, points));
 done:

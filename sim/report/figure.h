@@ -75,8 +75,8 @@ BB_CHECKED bb_status bb_figure_block(bb_figure *figure, const char *name, const 
 
 /// Appends `before`, a text of so many points that shows as it is whatever is in it, and `after` to
 /// the script; only LaTeX heeds the points here, others take a font beside it. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_figure_say(bb_figure *figure, const char *before, const char *text,
-                                   double points, const char *after);
+BB_CHECKED bb_status bb_figure_add_text(bb_figure *figure, const char *before, const char *text,
+                                        double points, const char *after);
 
 /// Appends "set label" of a text at a place in cm, of so many points; `style` is the rest of the
 /// command: "center front". Errors: BB_MEMORY.

@@ -332,8 +332,8 @@ bb_status bb_plane_add_tics(const bb_plane *set, bool rows, double length_cm, bb
     for (bb_index i = 0; i < count; i += step) {
         bb_text_release(&name);
         BB_TRY(rows ? bb_plane_add_row_name(set, i, &name) : bb_swept_add_value(set->x, i, &name));
-        BB_TRY(
-            bb_figure_say(figure, i == 0 ? "" : ", ", bb_text_string(&name), BB_FIGURE_POINTS, ""));
+        BB_TRY(bb_figure_add_text(figure, i == 0 ? "" : ", ", bb_text_string(&name),
+                                  BB_FIGURE_POINTS, ""));
         BB_TRY(bb_text_add(&figure->script, " %td", i));
     }
     BB_TRY(bb_text_add(&figure->script, ")\n"));

@@ -132,7 +132,7 @@ done:
     return status;
 }
 
-bool bb_plot_gives(const bb_plot_scene *scene, int index, const char **name, const char **shows)
+bool bb_plot_supports(const bb_plot_scene *scene, int index, const char **name, const char **shows)
 {
     const bool stands = index < KINDS;
     *name = stands ? kinds[index]->name : NULL;

@@ -44,7 +44,7 @@ bb_index bb_plot_kinds(const bb_plot_kind *const **out);
 
 /// Whether results give a kind, by its index from 0 on; `*name` and `*shows` are NULL beyond the
 /// last.
-bool bb_plot_gives(const bb_plot_scene *scene, int index, const char **name, const char **shows);
+bool bb_plot_supports(const bb_plot_scene *scene, int index, const char **name, const char **shows);
 
 /// Draws a kind. Errors: BB_INVALID (no such kind; the file lacks what it needs; the scene names
 /// what the kind does not take), BB_MEMORY, those of the kind.

@@ -142,7 +142,7 @@ static bb_status write_pictures(const page *made, bb_text *out)
                                      out);
     }
     for (int k = 0; kind != NULL; ++k) {
-        if (bb_plot_gives(&scene, k, &kind, &shows)) {
+        if (bb_plot_supports(&scene, k, &kind, &shows)) {
             BB_TRY(add_figure(made, kind, shows, out));
             any = true;
         }
@@ -207,7 +207,7 @@ bb_status bb_report_write_tex(const bb_report_request *request, const char *fold
             "\\begin{table}\\centering\\footnotesize\\tabcolsep=4pt\\input{table}\\end{table}\n"));
     }
     for (int k = 0; kind != NULL; ++k) {
-        if (bb_plot_gives(&scene, k, &kind, &shows)) {
+        if (bb_plot_supports(&scene, k, &kind, &shows)) {
             BB_TRY(write_figure_tex(&made, kind, folder, force));
             BB_TRY(bb_text_add(&document,
                                "\\begin{figure}\\centering\\input{%s}\\caption{%.*s.}"

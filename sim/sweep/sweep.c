@@ -435,7 +435,7 @@ static bb_status read_all(bb_sweep *sweep, const char *sealed, bb_problems *prob
     sweep->experiment =
         bb_experiment_find(sweep->experiments, bb_config_base_schema(sweep->base)->name);
     const bb_config_file file = bb_config_base_file(sweep->base, 0);
-    sweep->node = bb_config_base_take(sweep->base, "sweep");
+    sweep->node = bb_config_base_extract(sweep->base, "sweep");
     if (sealed != NULL) {
         BB_TRY(bb_node_parse(&sweep->arena, file.name, false, sealed, strlen(sealed), problems,
                              &sweep->node));

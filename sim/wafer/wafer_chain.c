@@ -300,7 +300,7 @@ static bb_need narrow_rows_need(const bb_wafer_study *study, const bb_wafer_exte
     const bb_wafer_config physics = bb_wafer_study_physics(study);
     const bb_product_pipeline *reference = (const bb_product_pipeline *)study->pipelines.items +
                                            bb_product_pipelines_reference(&study->pipelines);
-    const bb_need exact = bb_coded_matrix_held(&reference->storage, &span->layout);
+    const bb_need exact = bb_coded_matrix_resident(&reference->storage, &span->layout);
     bb_need need =
         bb_product_coding_need(pipeline, study->common.device, &span->layout, 1.0, span->threads);
     need.seconds = 0.0; // product's

@@ -56,7 +56,7 @@ static bb_status make_metadata(const bb_wafer_study *study, const bb_wafer_probl
     bb_status status = BB_OK;
     BB_TRY(bb_wafer_rows_describe(study, problem, field, out));
     if (row_source->file != NULL) {
-        bb_matrix_metadata_say(out, bb_matrix_file_metadata(row_source->file)->made_for);
+        bb_matrix_metadata_set_text(out, bb_matrix_file_metadata(row_source->file)->made_for);
     }
 done:
     return status;
@@ -164,7 +164,7 @@ static bb_status run(void *part_work, bb_results *results)
     all->heating = work->heating;
     work->problem = NULL;
     work->heating = (bb_wafer_heating){0};
-    BB_TRY(bb_results_keep(results, all, release));
+    BB_TRY(bb_results_own(results, all, release));
     if (rows) {
         BB_TRY(add_rows(&work->study, all, results));
     }

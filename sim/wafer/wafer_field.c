@@ -57,7 +57,7 @@ static bb_status multiply_there(bb_wafer_pass *pass, bb_coded_operator *operatio
     bb_status status = BB_OK;
     const double *inputs =
         bb_wafer_heating_input_of(pass->heating, work->pipeline, work->wafer, work->field, 0);
-    BB_TRY(bb_wafer_gpu_take_inputs(&pass->gpu, inputs, pass->heating->cell_count));
+    BB_TRY(bb_wafer_gpu_upload_inputs(&pass->gpu, inputs, pass->heating->cell_count));
     BB_TRY(bb_wafer_gpu_multiply(&pass->gpu, operation, pass->window_rows, kept_windows(pass, work),
                                  &work->evaluation->common.solve_seconds));
 done:
@@ -218,7 +218,7 @@ static bb_status measure_energy(const bb_wafer_pass *pass, bb_coded_operator *op
     bb_status status = BB_OK;
     repetition again = {.pass = pass, .operation = operation, .work = work};
     bb_evaluation *common = &work->evaluation->common;
-    if (bb_energy_is_wanted() && work->draw == 0 && !work->exact) {
+    if (bb_energy_is_enabled() && work->draw == 0 && !work->exact) {
         BB_TRY(BB_ALLOCATE(pass->problem->slit.window_points, &again.window));
         BB_TRY(bb_energy_measure(common->device, apply_again, &again, common));
     }
@@ -256,7 +256,7 @@ static bb_status run_exact(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_jo
     if (rows->reference.operation != NULL && is_multiplied_there(pass, &work)) {
         BB_TRY(apply(pass, &rows->reference, work));
     } else {
-        BB_TRY(bb_wafer_field_take_matrix(pass, &work, rows));
+        BB_TRY(bb_wafer_field_download_matrix(pass, &work, rows));
         coded.matrix = rows->matrix;
         BB_TRY(apply(pass, &coded, work));
     }
@@ -282,7 +282,8 @@ static bb_status run_draw(bb_wafer_pass *pass, bb_field_rows *rows, bb_field_job
     if (isnan(evaluation->live_values)) { // it was not held in a field before
         return BB_OK;
     }
-    if (!bb_codec_holds(&work.pipeline->storage, rows->range, &evaluation->common.outcome)) {
+    if (!bb_codec_supports_tolerance(&work.pipeline->storage, rows->range,
+                                     &evaluation->common.outcome)) {
         bb_wafer_evaluation_unset(evaluation, pass->problem->point_count);
         return BB_OK;
     }

@@ -50,8 +50,8 @@ void bb_wafer_field_release_rows(bb_field_rows *rows);
 
 /// The exact rows in the reference's fp64 on the host, into `rows->matrix`. Errors: those of
 /// bb_product_coding_encode.
-BB_CHECKED bb_status bb_wafer_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
-                                                bb_field_rows *rows);
+BB_CHECKED bb_status bb_wafer_field_download_matrix(const bb_wafer_pass *pass,
+                                                    const bb_field_job *work, bb_field_rows *rows);
 
 /// Rows of a pipeline whose stage `rows` is narrow, in fp64 words on the host. Rows of the same
 /// formats in `out` stay. Errors: those of bb_narrow_rows_open.

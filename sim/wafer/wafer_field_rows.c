@@ -79,8 +79,8 @@ done:
     return status;
 }
 
-bb_status bb_wafer_field_take_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
-                                     bb_field_rows *rows)
+bb_status bb_wafer_field_download_matrix(const bb_wafer_pass *pass, const bb_field_job *work,
+                                         bb_field_rows *rows)
 {
     bb_status status = BB_OK;
     bb_exact_rows exact;
@@ -206,7 +206,7 @@ bb_status bb_wafer_field_narrow_rows(bb_wafer_pass *pass, const bb_field_job *wo
     bb_coded_matrix_destroy(&out->matrix);
     out->formats = *formats;
     if (!bb_narrow_rows_are_computed(pass->problem, formats)) {
-        BB_TRY(bb_wafer_field_take_matrix(pass, work, exact));
+        BB_TRY(bb_wafer_field_download_matrix(pass, work, exact));
     }
     BB_TRY(bb_narrow_rows_open(pass->problem, formats, work->field, work->axis, exact->matrix,
                                &pass->narrow, &rows));

@@ -79,7 +79,7 @@ static bb_status narrow_step(void *context, bb_index step)
     return BB_OK;
 }
 
-bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const double *inputs, bb_index cells)
+bb_status bb_wafer_gpu_upload_inputs(bb_wafer_gpu *gpu, const double *inputs, bb_index cells)
 {
     bb_status status = BB_OK;
     narrowing work = {inputs, gpu->narrowed, cells, gpu->stride};

@@ -103,7 +103,7 @@ static bb_status open_others(bb_wafer_pass *pass)
     bb_status status = BB_OK;
     bb_index wanted = pass->study->response.gpus;
     wanted = wanted < pass->problem->scored_count ? wanted : pass->problem->scored_count;
-    if (wanted > 1 && (bb_team_joined()->size > 1 || bb_energy_is_wanted())) {
+    if (wanted > 1 && (bb_team_joined()->size > 1 || bb_energy_is_enabled())) {
         bb_log_info("response.gpus: one for each process, and for counting joules");
     } else if (wanted > 1) {
         BB_TRY(BB_ZEROED(wanted - 1, &pass->others));

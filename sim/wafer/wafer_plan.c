@@ -320,7 +320,7 @@ static bb_status need_product(const void *all, const void *extent, bb_need *out)
     const bb_index reference = bb_product_pipelines_reference(&study->pipelines);
     const double batch =
         study->response.generator == (int)BB_GENERATOR_KERNEL ? 1.0 : (double)BB_GRID_BATCH;
-    const bb_need exact = bb_coded_matrix_held(&pipelines[reference].storage, &span->layout);
+    const bb_need exact = bb_coded_matrix_resident(&pipelines[reference].storage, &span->layout);
     bb_need need = {0};
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         const double draws = (double)pipelines[p].draws;

@@ -155,7 +155,7 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     double *state = NULL;
     const bb_index size = simulation->problem->thermal->size;
     list_head(place, simulation, heating, pieces);
-    BB_TRY(bb_store_take_list(restart->resumed, pieces, HEAD));
+    BB_TRY(bb_store_read_list(restart->resumed, pieces, HEAD));
     *heated = place->wafer != NO_WAFER;
     if (!*heated) {
         *place = (bb_heating_place){0};
@@ -168,10 +168,10 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     }
     BB_TRY(check_place(place, heating, simulation->problem));
     BB_TRY(BB_ALLOCATE(size, &state));
-    BB_TRY(bb_store_take(restart->resumed, state, size * (bb_index)sizeof *state));
+    BB_TRY(bb_store_read(restart->resumed, state, size * (bb_index)sizeof *state));
     bb_stepper_set(simulation->stepper, 0, size, state);
     list_rest(place, simulation->problem, heating, pieces);
-    BB_TRY(bb_store_take_list(restart->resumed, pieces, REST));
+    BB_TRY(bb_store_read_list(restart->resumed, pieces, REST));
     bb_store_close(&restart->resumed);
     bb_log_info("going on at wafer %td, exposure %td, step %td", place->wafer, place->field,
                 place->step);
@@ -199,7 +199,7 @@ static bb_status products_subject(const bb_wafer_products *products, bb_text *ou
     bb_wafer_study study = *products->study;
     study.response.gpus = 1; // any number has the same bits
     BB_TRY(bb_subject_write(&bb_wafer_study_schema, &study, others, out));
-    BB_TRY(bb_text_add(out, "energy: %d\n", bb_energy_is_wanted()));
+    BB_TRY(bb_text_add(out, "energy: %d\n", bb_energy_is_enabled()));
     for (bb_index i = 0; i < products->count; ++i) {
         BB_TRY(
             bb_text_add(out, "device: %s\n", bb_device_names[products->items[i]->common.device]));
@@ -282,18 +282,18 @@ bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *product
         goto done;
     }
     BB_TRY(products_subject(products, &subject));
-    BB_TRY(bb_store_take_new(restart->resumed, &there, &bytes));
+    BB_TRY(bb_store_read_new(restart->resumed, &there, &bytes));
     if (strcmp(there, bb_text_string(&subject)) != 0) {
         bb_log_warning("the checkpoint has products of other pipelines, rows or devices: "
                        "all fields are multiplied again");
         goto done;
     }
-    BB_TRY(bb_store_take(restart->resumed, &done, sizeof done));
+    BB_TRY(bb_store_read(restart->resumed, &done, sizeof done));
     BB_REQUIRE(done >= 0 && done <= products->all, BB_IO,
                "checkpoint after %td fields and axes: beyond the %td of this study", done,
                products->all);
     BB_TRY(list_products(products, &pieces, &count));
-    BB_TRY(bb_store_take_list(restart->resumed, pieces + HEAD + 2, count - HEAD - 2));
+    BB_TRY(bb_store_read_list(restart->resumed, pieces + HEAD + 2, count - HEAD - 2));
     products->done = done;
     bb_log_info("going on after %td of %td fields and axes", done, products->all);
 done:

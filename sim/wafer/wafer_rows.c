@@ -75,7 +75,7 @@ bb_status bb_wafer_rows_describe(const bb_wafer_study *study, const bb_wafer_pro
     BB_TRY(write_keys(study, &text));
     BB_TRY(
         bb_text_add(&text, "field:\n  centre_mm: [%.9g, %.9g]\n", 1e3 * field->x, 1e3 * field->y));
-    bb_matrix_metadata_say(out, bb_text_string(&text));
+    bb_matrix_metadata_set_text(out, bb_text_string(&text));
 done:
     bb_text_release(&text);
     return status;
@@ -206,7 +206,7 @@ static bb_status keep_rows(const bb_wafer_study *study, bb_index index, int axis
         loading work = {out->source, values};
         BB_TRY(bb_thread_ranges(out->source->rows, out->batch, load_rows, &work));
         bytes = count * (bb_index)sizeof *values;
-        kept = bb_store_keep(bb_text_string(&key), (void **)&values, bytes);
+        kept = bb_store_insert(bb_text_string(&key), (void **)&values, bytes);
     }
     if (kept != NULL) {
         out->kept_values = bb_view_matrix((double *)(uintptr_t)kept, out->source->rows,
@@ -367,7 +367,7 @@ static bb_status list_plate(const void *all, const void *extent, bb_plan *plan)
     bb_status status = BB_OK;
     const bb_wafer_study *study = all;
     const double nodes = ((const bb_wafer_extent *)extent)->nodes;
-    const bb_need factor = bb_coupled_plate_held(nodes);
+    const bb_need factor = bb_coupled_plate_resident(nodes);
     BB_TRY(bb_plan_add(plan, "plate", "about %.0f unknowns, factor of %.1f MB in about %.0f s",
                        BB_PLATE_UNKNOWNS * nodes, 1e-6 * factor.host_bytes,
                        bb_coupled_plate_need(nodes).seconds));

@@ -42,7 +42,7 @@ static bb_status heat(const bb_wafer_config *physics, bb_restart *restart, bb_wa
     building response = {physics, work->problem};
     BB_TRY(bb_side_thread_start(finish_problem, &response, &beside));
     BB_TRY(bb_wafer_heating_resume(work->problem, restart, &work->heating));
-    bb_wafer_heating_refer(work->problem, &work->heating);
+    bb_wafer_heating_subtract_reference(work->problem, &work->heating);
     BB_TRY(bb_side_thread_join(&beside));
 done:
     if (beside != NULL) { // the heating failed, which is what is returned

@@ -191,7 +191,7 @@ static bb_status check_layout(const bb_wafer_study *study, const bb_config *conf
     BB_TRY(note_if_invalid(bb_slit_grid_make(&study->response, scan, &slit), "response.slit_points",
                            config, problems));
     if (problems->count == before) {
-        BB_TRY(note_if_invalid(bb_slit_grid_hold(&study->response, &study->metrology, &slit),
+        BB_TRY(note_if_invalid(bb_slit_grid_fit_window(&study->response, &study->metrology, &slit),
                                "response.slit_points", config, problems));
     }
     if (problems->count == before) {

@@ -174,7 +174,7 @@ BB_CHECKED bb_status bb_wafer_products_save(bb_restart *restart, bool now,
                                             bb_wafer_products *products);
 
 /// Reads evaluations and `done`, where the checkpoint that is resumed has them; results of
-/// other pipelines are left, with a warning. Errors: those of bb_store_take, BB_MEMORY.
+/// other pipelines are left, with a warning. Errors: those of bb_store_read, BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_products_load(bb_restart *restart, bb_wafer_products *products);
 
 /// GPU memory of a pass (wafer_gpu.c): the rows of a field and axis, inputs of its light steps
@@ -203,8 +203,8 @@ bb_need bb_wafer_gpu_need(const bb_wafer_study *study, double nodes, double poin
 
 /// Copies inputs [light_steps][cells], K, unless those of this address are there. Errors:
 /// BB_MEMORY, BB_DEVICE.
-BB_CHECKED bb_status bb_wafer_gpu_take_inputs(bb_wafer_gpu *gpu, const double *inputs,
-                                              bb_index cells);
+BB_CHECKED bb_status bb_wafer_gpu_upload_inputs(bb_wafer_gpu *gpu, const double *inputs,
+                                                bb_index cells);
 
 /// Products of an operator on the GPU with those inputs, from row `rows[step]` on: windows
 /// [light_steps][window_points] on the host. `seconds` grows by their time on the GPU. Errors:

@@ -153,7 +153,7 @@ static bool reads(const bb_tile_matrix *matrix, bb_index row, bb_index column, c
     bool is_read = false;
     for (bb_operand f = 0; f < BB_OPERAND_COUNT && !is_read; ++f) {
         is_read = bb_tile_message_form(tile, f, wire) == form &&
-                  bb_tile_choice_takes(matrix, row, column, f);
+                  bb_tile_choice_allows(matrix, row, column, f);
     }
     return is_read;
 }

@@ -163,7 +163,7 @@ bb_status bb_residual_task_add(const bb_residual_task *task, const double *added
                                  : bb_thread_ranges(size, ROWS, sum_rows, &work);
 }
 
-bb_status bb_residual_task_weigh(const bb_residual_task *task, const double *product)
+bb_status bb_residual_task_assemble(const bb_residual_task *task, const double *product)
 {
     bb_status status = BB_OK;
     const bb_index size = bb_residual_task_size(task);
@@ -378,7 +378,7 @@ static bb_status finish(const scoring *work, bb_index count, const bb_residual_t
         const product *item = &work->products[i];
         BB_TRY(bb_team_gather(item->rows, BLOCK, (size_t)item->rows * sizeof *item->p, item->p));
         for (bb_index k = 0; k < item->shared_count; ++k) {
-            BB_TRY(bb_residual_task_weigh(&item->shared[k], item->p));
+            BB_TRY(bb_residual_task_assemble(&item->shared[k], item->p));
         }
         if (item->seen != NULL) {
             BB_TRY(see(item->seen, item->p));

@@ -56,7 +56,7 @@ BB_CHECKED bb_status bb_residual_task_check(const bb_residual_task *task, bb_ind
 
 /// P, into `cee`, from `product` R Cmm R^T [rows][rows], on this host: A (R Cmm R^T) A^T less twice
 /// A (R Ctm^T) B^T. Takes rows m + q max(rows, m) doubles. Errors: BB_MEMORY, the source's.
-BB_CHECKED bb_status bb_residual_task_weigh(const bb_residual_task *task, const double *product);
+BB_CHECKED bb_status bb_residual_task_assemble(const bb_residual_task *task, const double *product);
 
 /// Cee = Ctt + (P + P^T) / 2 for P in `cee`, the last step. Errors: BB_MEMORY, the source's.
 BB_CHECKED bb_status bb_residual_task_close(const bb_residual_task *task);

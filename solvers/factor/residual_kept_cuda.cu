@@ -153,7 +153,7 @@ bb_status make_twin(bb_residual_scorer *s, bb_residual_kept *kept, bb_device *de
 
 } // namespace
 
-bb_status bb_residual_scorer_keep(bb_residual_scorer *scorer, double reserve_bytes)
+bb_status bb_residual_scorer_cache_panels(bb_residual_scorer *scorer, double reserve_bytes)
 {
     double least = INFINITY;
     for (bb_index g = 0; g < scorer->count; ++g) {

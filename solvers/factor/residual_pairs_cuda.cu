@@ -167,8 +167,8 @@ bb_status add_source(const bb_residual_scorer *s, const bb_residual_pairs *task,
     const bb_index height = task->count < most ? task->count : most;
     BB_RETURN_IF_FAILED(bb_device_source_create(task->source, gpu->device, &work->source));
     BB_RETURN_IF_FAILED(
-        bb_residual_scorer_put(gpu, task->commands, task->actuators * n, &work->commands));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * n, &work->seen));
+        bb_residual_scorer_upload(gpu, task->commands, task->actuators * n, &work->commands));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, height * n, &work->seen));
     for (bb_index begin = 0; begin < task->count; begin += height) {
         const bb_index rows = task->count - begin < height ? task->count - begin : height;
         BB_RETURN_IF_FAILED(
@@ -188,7 +188,7 @@ bb_status twist(const bb_residual_scorer *s, const bb_residual_pairs *task, bloc
 {
     const bb_residual_gpu *gpu = s->gpus;
     const bb_index size = task->actuators;
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, task->known, size * size, &work->known));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, task->known, size * size, &work->known));
     const bb_dense_product_cuda p = bb_residual_scorer_product(
         work->influence, work->known, work->twisted, task->count, size, size, false);
     BB_RETURN_IF_FAILED(bb_residual_scorer_queue(s, gpu, &p));

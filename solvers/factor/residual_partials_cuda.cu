@@ -83,7 +83,7 @@ bb_status bb_residual_partials_create(const bb_residual_scorer *scorer, bb_index
     out->scorer = scorer;
     for (bb_index g = 0; g < scorer->count; ++g) {
         BB_RETURN_IF_FAILED(
-            bb_residual_scorer_put(&scorer->gpus[g], nullptr, items, &out->blocks[g]));
+            bb_residual_scorer_upload(&scorer->gpus[g], nullptr, items, &out->blocks[g]));
     }
     return BB_OK;
 }

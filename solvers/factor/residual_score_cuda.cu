@@ -171,13 +171,15 @@ bb_status open_projection(projecting *work)
     for (bb_index g = 0; g < s->count; ++g) {
         const bb_residual_gpu *gpu = &s->gpus[g];
         if (g > 0 || !work->resident) {
-            BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * s->n, &work->r[g]));
+            BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, rows * s->n, &work->r[g]));
         }
-        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, s->n * s->width, &work->panel[g]));
-        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * s->width, &work->g[g]));
+        BB_RETURN_IF_FAILED(
+            bb_residual_scorer_upload(gpu, nullptr, s->n * s->width, &work->panel[g]));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, rows * s->width, &work->g[g]));
     }
     BB_RETURN_IF_FAILED(bb_residual_partials_create(s, rows * columns, &work->partials));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * rows, &work->product));
+    BB_RETURN_IF_FAILED(
+        bb_residual_scorer_upload(&s->gpus[0], nullptr, rows * rows, &work->product));
     return clear(s, work->product, rows * rows);
 }
 
@@ -292,7 +294,7 @@ bb_status add_part(projecting *work)
         return BB_OK;
     }
     BB_RETURN_IF_FAILED(
-        bb_residual_scorer_put(&s->gpus[0], nullptr, work->rows * s->rank, &work->part));
+        bb_residual_scorer_upload(&s->gpus[0], nullptr, work->rows * s->rank, &work->part));
     BB_RETURN_IF_FAILED(multiply(s, bb_residual_scorer_product(work->r[0], s->vectors, work->part,
                                                                work->rows, s->rank, s->n, false)));
     bb_dense_product_cuda p = bb_residual_scorer_product(work->part, work->part, work->product,
@@ -308,7 +310,7 @@ bb_status make_commands(const bb_residual_task *task, const projecting *work)
     void *uploaded = nullptr;
     if (task->device_r == nullptr) {
         BB_RETURN_IF_FAILED(
-            bb_residual_scorer_put(&s->gpus[0], task->r, work->slopes * s->n, &uploaded));
+            bb_residual_scorer_upload(&s->gpus[0], task->r, work->slopes * s->n, &uploaded));
     }
     void *slopes = uploaded != nullptr ? uploaded : const_cast<void *>(task->device_r);
     bb_status status =
@@ -330,10 +332,10 @@ bb_status open_commands(const bb_residual_task *task, projecting *work)
         const bb_residual_gpu *gpu = &s->gpus[g];
         if (g > 0) {
             BB_RETURN_IF_FAILED(
-                bb_residual_scorer_put(gpu, task->truth_weights, items, &work->weights[g]));
+                bb_residual_scorer_upload(gpu, task->truth_weights, items, &work->weights[g]));
         }
         BB_RETURN_IF_FAILED(
-            bb_residual_scorer_put(gpu, nullptr, work->slopes * s->width, &work->block[g]));
+            bb_residual_scorer_upload(gpu, nullptr, work->slopes * s->width, &work->block[g]));
     }
     BB_RETURN_IF_FAILED(make_commands(task, work));
     if (s->count > 1) { // M, before the others copy it
@@ -387,21 +389,21 @@ bb_status open_weights(weighing *work)
     const bb_residual_task *task = work->task;
     const bb_index rows = work->shared->rows;
     const bb_index size = work->size;
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, size * size, &work->cee));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, size * size, &work->cee));
     if (!is_bare(task)) {
         BB_RETURN_IF_FAILED(
-            bb_residual_scorer_put(gpu, nullptr, rows * work->truths, &work->cross));
+            bb_residual_scorer_upload(gpu, nullptr, rows * work->truths, &work->cross));
         BB_RETURN_IF_FAILED(clear(work->shared->scorer, work->cross, rows * work->truths));
     }
     if (task->truth_weights != nullptr) {
-        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, task->truth_weights, size * work->truths,
-                                                   &work->truth_weights));
-        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, rows * size, &work->crossed));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, task->truth_weights, size * work->truths,
+                                                      &work->truth_weights));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, rows * size, &work->crossed));
     }
     if (task->weights != nullptr) {
         BB_RETURN_IF_FAILED(
-            bb_residual_scorer_put(gpu, task->weights, size * rows, &work->weights));
-        BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, size * rows, &work->half));
+            bb_residual_scorer_upload(gpu, task->weights, size * rows, &work->weights));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, size * rows, &work->half));
     }
     return BB_OK;
 }
@@ -411,8 +413,8 @@ bb_status open_weighing(weighing *work)
     bb_residual_scorer *s = work->shared->scorer;
     BB_RETURN_IF_FAILED(create_sources(s, work->task->ctm, work->ctm));
     for (bb_index g = 0; g < s->count; ++g) {
-        BB_RETURN_IF_FAILED(
-            bb_residual_scorer_put(&s->gpus[g], nullptr, work->truths * s->width, &work->block[g]));
+        BB_RETURN_IF_FAILED(bb_residual_scorer_upload(&s->gpus[g], nullptr, work->truths * s->width,
+                                                      &work->block[g]));
     }
     return open_weights(work);
 }

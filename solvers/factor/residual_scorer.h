@@ -48,7 +48,8 @@ BB_CHECKED bb_status bb_residual_scorer_add_part(bb_residual_scorer *scorer,
 /// Lets panels of Cmm stay on their GPUs from their first use to the last, in two thirds of the
 /// memory that is free now beyond `reserve_bytes` of each: what others are going to need there. To
 /// the same bits. Errors: BB_MEMORY, BB_DEVICE.
-BB_CHECKED bb_status bb_residual_scorer_keep(bb_residual_scorer *scorer, double reserve_bytes);
+BB_CHECKED bb_status bb_residual_scorer_cache_panels(bb_residual_scorer *scorer,
+                                                     double reserve_bytes);
 
 /// The twin of `matrix` on the first GPU. With a scorer on one GPU that keeps panels it is filled
 /// from those of Cmm, and of others with as many columns: of `matrix` from now on with `keep`,

@@ -97,8 +97,9 @@ void close_products(const bb_residual_scorer *s, multiplying *work)
 bb_status queue_congruence(const bb_residual_scorer *s, bb_index rows, bb_index columns,
                            void *weights, void *values, multiplying *work)
 {
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * columns, &work->half));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], nullptr, rows * rows, &work->out));
+    BB_RETURN_IF_FAILED(
+        bb_residual_scorer_upload(&s->gpus[0], nullptr, rows * columns, &work->half));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_upload(&s->gpus[0], nullptr, rows * rows, &work->out));
     BB_RETURN_IF_FAILED(multiply(
         s, bb_residual_scorer_product(weights, values, work->half, rows, columns, columns, false)));
     return multiply(
@@ -110,9 +111,9 @@ bb_status make_congruence(const bb_residual_scorer *s, bb_index rows, bb_index c
 {
     BB_RETURN_IF_FAILED(bb_residual_scorer_use(&s->gpus[0]));
     BB_RETURN_IF_FAILED(
-        bb_residual_scorer_put(&s->gpus[0], weights, rows * columns, &work->weights));
+        bb_residual_scorer_upload(&s->gpus[0], weights, rows * columns, &work->weights));
     BB_RETURN_IF_FAILED(
-        bb_residual_scorer_put(&s->gpus[0], symmetric, columns * columns, &work->values));
+        bb_residual_scorer_upload(&s->gpus[0], symmetric, columns * columns, &work->values));
     return queue_congruence(s, rows, columns, work->weights, work->values, work);
 }
 
@@ -147,11 +148,11 @@ bb_status make_product(const bb_residual_scorer *s, slabs *work)
     BB_RETURN_IF_FAILED(bb_residual_scorer_use(gpu));
     if (work->resident == nullptr) {
         BB_RETURN_IF_FAILED(
-            bb_residual_scorer_put(gpu, product->b, depth * columns, &blocks->values));
+            bb_residual_scorer_upload(gpu, product->b, depth * columns, &blocks->values));
     }
     void *right = work->resident == nullptr ? blocks->values : const_cast<void *>(work->resident);
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * depth, &blocks->weights));
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(gpu, nullptr, height * columns, &blocks->out));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, height * depth, &blocks->weights));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_upload(gpu, nullptr, height * columns, &blocks->out));
     for (bb_index begin = 0; begin < work->rows; begin += height) {
         const bb_index count = work->rows - begin < height ? work->rows - begin : height;
         double *c = product->c + begin * columns;
@@ -189,8 +190,8 @@ bb_status bb_residual_scorer_wait(const bb_residual_scorer *scorer)
     return BB_OK;
 }
 
-bb_status bb_residual_scorer_put(const bb_residual_gpu *gpu, const double *values, bb_index items,
-                                 void **out)
+bb_status bb_residual_scorer_upload(const bb_residual_gpu *gpu, const double *values,
+                                    bb_index items, void **out)
 {
     const size_t bytes = static_cast<size_t>(items) * word;
     BB_RETURN_IF_FAILED(bb_device_allocate(gpu->device, bytes, out));
@@ -261,7 +262,7 @@ bb_status bb_residual_scorer_add_part(bb_residual_scorer *scorer, const bb_low_r
         scaled[i] = std::sqrt(part->variances[i % part->count]) * part->vectors[i];
     }
     const bb_status status =
-        bb_residual_scorer_put(&scorer->gpus[0], scaled, items, &scorer->vectors);
+        bb_residual_scorer_upload(&scorer->gpus[0], scaled, items, &scorer->vectors);
     scorer->rank = status == BB_OK ? part->count : 0;
     bb_memory_release(&values);
     return status;
@@ -303,7 +304,7 @@ bb_status bb_residual_scorer_keep_weights(bb_residual_scorer *s, const double *w
     }
     bb_device_release(s->gpus[0].device, &s->weights);
     s->seen_by = nullptr;
-    BB_RETURN_IF_FAILED(bb_residual_scorer_put(&s->gpus[0], weights, items, &s->weights));
+    BB_RETURN_IF_FAILED(bb_residual_scorer_upload(&s->gpus[0], weights, items, &s->weights));
     s->seen_by = weights;
     return BB_OK;
 }

@@ -49,8 +49,8 @@ bb_status bb_residual_scorer_use(const bb_residual_gpu *gpu);
 bb_status bb_residual_scorer_wait(const bb_residual_scorer *scorer);
 
 /// `items` values in fp64 from the host into new memory of a GPU; NULL: room for them alone.
-BB_CHECKED bb_status bb_residual_scorer_put(const bb_residual_gpu *gpu, const double *values,
-                                            bb_index items, void **out);
+BB_CHECKED bb_status bb_residual_scorer_upload(const bb_residual_gpu *gpu, const double *values,
+                                               bb_index items, void **out);
 
 /// `items` values from the first GPU to `out` on the host, behind its stream.
 BB_CHECKED bb_status bb_residual_scorer_fetch(const bb_residual_scorer *scorer, const void *source,

@@ -26,9 +26,9 @@ static void release_list(member_list *list)
     BB_RELEASE(&list->members);
 }
 
-bool bb_assembled_sequence_serves(const bb_binding *binding)
+bool bb_assembled_sequence_supports(const bb_binding *binding)
 {
-    return bb_emission_sequence_serves(binding);
+    return bb_emission_sequence_supports(binding);
 }
 
 static int find_member(const member_list *list, const bb_program *program)

@@ -19,7 +19,7 @@ typedef struct bb_assembled_step {
 
 /// Whether a bound program may be a step: at most some thousands of points
 /// (BB_EMISSION_SEQUENCE_POINTS), none of which sums anything, and whole numbers that 32 bits hold.
-bool bb_assembled_sequence_serves(const bb_binding *binding);
+bool bb_assembled_sequence_supports(const bb_binding *binding);
 
 /// Prints the text of `steps` [count], at least one, each of which serves, and puts what they work
 /// on in the device's memory. The text is that of all steps of the same programs, as long as no

@@ -583,7 +583,7 @@ void bb_command_loop_destroy(bb_command_loop **loop)
     }
 }
 
-void bb_command_loop_put(bb_command_loop *loop, const float *slopes)
+void bb_command_loop_set_slopes(bb_command_loop *loop, const float *slopes)
 {
     const size_t bytes = (size_t)loop->parts[0]->slope_count * sizeof *slopes;
     for (int d = 0; d < loop->devices; ++d) {
@@ -637,7 +637,7 @@ static bool ends_later(const bb_command_frame *frame, const bb_command_frame *ot
                        : frame->end_ns - frame->begin_ns > other->end_ns - other->begin_ns;
 }
 
-bb_status bb_command_loop_take(bb_command_loop *loop, bb_command_frame *out)
+bb_status bb_command_loop_wait(bb_command_loop *loop, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     const bool has_release = loop->has_release[loop->taken % BB_COMMAND_AHEAD];
@@ -668,7 +668,7 @@ bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns, bb_com
                "%llu frames are posted, expected all to be taken before a step",
                loop->posted - loop->taken);
     BB_TRY(bb_command_loop_post(loop, release_ns));
-    BB_TRY(bb_command_loop_take(loop, out));
+    BB_TRY(bb_command_loop_wait(loop, out));
 done:
     return status;
 }

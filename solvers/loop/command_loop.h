@@ -121,7 +121,7 @@ void bb_command_loop_destroy(bb_command_loop **loop);
 
 /// Puts slopes [columns] where those of the next frame to be posted arrive, for each device: the
 /// host's memory, pinned for a GPU.
-void bb_command_loop_put(bb_command_loop *loop, const float *slopes);
+void bb_command_loop_set_slopes(bb_command_loop *loop, const float *slopes);
 
 /// Copies the commands of the frame that was taken last, zero before the first: of the first matrix
 /// by ascending row, then of the next. `out` [rows of all matrices].
@@ -141,7 +141,7 @@ BB_CHECKED bb_status bb_command_loop_post(bb_command_loop *loop, int64_t release
 
 /// Waits for the oldest frame that is posted: that of the device which took longest from its
 /// release, in the first one's clock. Errors: BB_INVALID (there is none), the products', BB_DEVICE.
-BB_CHECKED bb_status bb_command_loop_take(bb_command_loop *loop, bb_command_frame *out);
+BB_CHECKED bb_status bb_command_loop_wait(bb_command_loop *loop, bb_command_frame *out);
 
 /// Posts a frame and takes it. Errors: theirs, BB_INVALID (a frame is posted already).
 BB_CHECKED bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns,

@@ -289,7 +289,7 @@ bb_status launch_early(void (*kernel)(Arguments...), bb_index items, cudaStream_
                        Arguments... arguments)
 {
     bool can_wait = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&can_wait));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&can_wait));
     const bb_index blocks = (items + command_threads - 1) / command_threads;
     BB_CUDA_TRY(hopper::launch(
         {dim3(static_cast<unsigned>(blocks)), dim3(command_threads), 0, stream, can_wait}, kernel,

@@ -118,7 +118,7 @@ bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index rest
 
 /// Queues a wait until the device's clock shows `ns`: what is queued after it starts then. Errors:
 /// BB_DEVICE.
-BB_CHECKED bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns);
+BB_CHECKED bb_status bb_control_loop_wait_until(bb_control_loop *loop, uint64_t ns);
 
 /// What the device's clock, that of the stamps, shows after all that was queued, ns. Errors:
 /// BB_DEVICE.

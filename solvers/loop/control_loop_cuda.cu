@@ -175,7 +175,7 @@ bb_status capture_idle(bb_control_loop *loop)
                     loop->view,
                     {loop->states[0], loop->states[1]},
                     loop->operators,
-                    bb_coded_operator_takes_row_at(loop->operators[0])};
+                    bb_coded_operator_supports_row_at(loop->operators[0])};
     return capture_graphs(loop->system, &loop->graphs);
 }
 
@@ -414,7 +414,7 @@ extern "C" bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb
     return stamps_of(&loop->watch, rest);
 }
 
-extern "C" bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns)
+extern "C" bb_status bb_control_loop_wait_until(bb_control_loop *loop, uint64_t ns)
 {
     return hold_until(&loop->watch, ns);
 }

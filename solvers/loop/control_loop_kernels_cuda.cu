@@ -208,7 +208,7 @@ bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
                  const loop_view &view, cudaStream_t stream)
 {
     bool early = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&early));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&early));
     BB_CUDA_TRY(hopper::launch({dim3(static_cast<unsigned>(blocks)),
                                 dim3(static_cast<unsigned>(block_threads)), 0, stream, early},
                                kernel, view));
@@ -220,7 +220,7 @@ bb_status launch(void (*kernel)(loop_view), bb_index blocks, int block_threads,
 bb_status check_device()
 {
     bool hopper = false;
-    return bb_device_cuda_takes_hopper(&hopper); // either will do
+    return bb_device_cuda_uses_hopper(&hopper); // either will do
 }
 
 bb_status queue_state(const loop_view &view, cudaStream_t stream)

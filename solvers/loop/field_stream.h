@@ -38,14 +38,15 @@ void bb_field_stream_destroy(bb_field_stream **stream);
 
 /// Takes an image of `operators` [axes], like the slots', which may then be destroyed. Errors:
 /// BB_INVALID (other shapes or storage), BB_MEMORY (pinned memory), BB_DEVICE.
-BB_CHECKED bb_status bb_field_image_take(bb_field_stream *stream,
-                                         bb_coded_operator *const *operators, bb_field_image **out);
+BB_CHECKED bb_status bb_field_image_create(bb_field_stream *stream,
+                                           bb_coded_operator *const *operators,
+                                           bb_field_image **out);
 void bb_field_image_destroy(bb_field_image **image);
 
 /// Bytes that cross.
 size_t bb_field_image_bytes(const bb_field_image *image);
 
-/// Queues the copy of an image into a slot, once all that was queued before bb_field_stream_leave
+/// Queues the copy of an image into a slot, once all that was queued before bb_field_stream_end_use
 /// of the slot is done. Errors: BB_DEVICE.
 BB_CHECKED bb_status bb_field_stream_fetch(bb_field_stream *stream, int slot,
                                            const bb_field_image *image);
@@ -54,13 +55,14 @@ BB_CHECKED bb_status bb_field_stream_fetch(bb_field_stream *stream, int slot,
 BB_CHECKED bb_status bb_field_stream_ready(bb_field_stream *stream, int slot, bool *ready);
 
 /// What the device is given from now on waits for the slot's copy. Errors: BB_DEVICE.
-BB_CHECKED bb_status bb_field_stream_enter(bb_field_stream *stream, int slot);
+BB_CHECKED bb_status bb_field_stream_begin_use(bb_field_stream *stream, int slot);
 
 /// The slot may be overwritten when what was queued so far is done. Errors: BB_DEVICE.
-BB_CHECKED bb_status bb_field_stream_leave(bb_field_stream *stream, int slot);
+BB_CHECKED bb_status bb_field_stream_end_use(bb_field_stream *stream, int slot);
 
 /// Times of the slot's last copy from its start, s: to its end and to the last
-/// bb_field_stream_leave, NaN where the slot was not left since. Waits for both. Errors: BB_DEVICE.
+/// bb_field_stream_end_use, NaN where the slot was not left since. Waits for both. Errors:
+/// BB_DEVICE.
 BB_CHECKED bb_status bb_field_stream_seconds(bb_field_stream *stream, int slot, double *copied,
                                              double *remainder);
 

@@ -200,8 +200,9 @@ extern "C" void bb_field_stream_destroy(bb_field_stream **stream)
     *stream = nullptr;
 }
 
-extern "C" bb_status bb_field_image_take(bb_field_stream *stream,
-                                         bb_coded_operator *const *operators, bb_field_image **out)
+extern "C" bb_status bb_field_image_create(bb_field_stream *stream,
+                                           bb_coded_operator *const *operators,
+                                           bb_field_image **out)
 {
     *out = nullptr;
     block_list blocks;
@@ -254,13 +255,13 @@ extern "C" bb_status bb_field_stream_ready(bb_field_stream *stream, int slot, bo
     return BB_OK;
 }
 
-extern "C" bb_status bb_field_stream_enter(bb_field_stream *stream, int slot)
+extern "C" bb_status bb_field_stream_begin_use(bb_field_stream *stream, int slot)
 {
     slot_task task = {stream, slot, nullptr};
     return bb_device_launch(stream->device, &enter_kernel, 1, &task);
 }
 
-extern "C" bb_status bb_field_stream_leave(bb_field_stream *stream, int slot)
+extern "C" bb_status bb_field_stream_end_use(bb_field_stream *stream, int slot)
 {
     slot_task task = {stream, slot, nullptr};
     return bb_device_launch(stream->device, &leave_kernel, 1, &task);

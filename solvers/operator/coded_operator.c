@@ -399,7 +399,7 @@ bb_need bb_coded_operator_apply_need(const bb_codec_config *storage, double rows
 bool bb_coded_operator_has_limbs(const bb_codec_config *storage)
 {
     bb_stream_layout layout;
-    return bb_stream_layout_of(storage, &layout) && bb_coded_stream_takes_limbs(layout.storage);
+    return bb_stream_layout_of(storage, &layout) && bb_coded_stream_supports_limbs(layout.storage);
 }
 
 // Infinities of a matrix would meet limbs of zero; words alone have any.
@@ -513,7 +513,7 @@ done:
     return status;
 }
 
-bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation)
+bool bb_coded_operator_supports_row_at(const bb_coded_operator *operation)
 {
     return on_gpu(operation) && bb_device_matrix_stream(operation->there) != NULL;
 }
@@ -535,7 +535,7 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
         // One of them may have values that limbs do not take.
         sums = sums_of(operations[i]) == BB_STREAM_RUNS ? BB_STREAM_RUNS : sums;
     }
-    BB_REQUIRE(window->row_at == NULL || bb_coded_operator_takes_row_at(first), BB_UNSUPPORTED,
+    BB_REQUIRE(window->row_at == NULL || bb_coded_operator_supports_row_at(first), BB_UNSUPPORTED,
                "storage %s: which rows a product takes is known when it is queued",
                bb_codec_name(first->config.codec));
     if (window->rows == 0) {

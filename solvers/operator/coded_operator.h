@@ -127,7 +127,7 @@ enum {
 };
 
 /// Whether a product on a GPU can find its first row in the device's memory (bb_coded_window).
-bool bb_coded_operator_takes_row_at(const bb_coded_operator *operation);
+bool bb_coded_operator_supports_row_at(const bb_coded_operator *operation);
 
 /// Whether two operators of a GPU can be in one product: of one shape, storage and arithmetic.
 bool bb_coded_operator_alike(const bb_coded_operator *first, const bb_coded_operator *other);

@@ -315,7 +315,7 @@ template <class Sums> bb_status launch_both(const bb_low_rank_task &task, cudaSt
 {
     bool early = false;
     const size_t bytes = static_cast<size_t>(warps * task.cells) * sizeof(typename Sums::factor);
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&early));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&early));
     const dim3 items(task.first_items[task.count]);
     const dim3 rows(task.first_rows[task.count]);
     BB_CUDA_TRY(hopper::launch({items, dim3(threads), bytes, queue, early}, project<Sums>, task));

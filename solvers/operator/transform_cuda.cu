@@ -384,7 +384,7 @@ __global__ void __launch_bounds__(adders) add(const __grid_constant__ bb_transfo
 template <class Sums> bb_status launch_both(const bb_transform_task &task, cudaStream_t queue)
 {
     bool early = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&early));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&early));
     const int bytes = static_cast<int>(sizeof(room<Sums>));
     BB_CUDA_TRY(
         cudaFuncSetAttribute(multiply<Sums>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));

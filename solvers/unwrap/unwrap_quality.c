@@ -119,7 +119,7 @@ done:
     return status;
 }
 
-bb_status bb_unwrap_quality_doubt(bb_unwrap *unwrap, bb_unwrap_doubt *out)
+bb_status bb_unwrap_quality_reliability(bb_unwrap *unwrap, bb_unwrap_doubt *out)
 {
     bb_status status = BB_OK;
     const bb_unwrap_parts *parts = &unwrap->parts;

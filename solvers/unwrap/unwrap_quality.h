@@ -34,7 +34,7 @@ BB_CHECKED bb_status bb_unwrap_quality_map(bb_unwrap *unwrap, double *quality);
 
 /// What of the last run is in doubt. Without rejection every edge is kept. Errors: BB_DEVICE,
 /// BB_MEMORY.
-BB_CHECKED bb_status bb_unwrap_quality_doubt(bb_unwrap *unwrap, bb_unwrap_doubt *out);
+BB_CHECKED bb_status bb_unwrap_quality_reliability(bb_unwrap *unwrap, bb_unwrap_doubt *out);
 
 /// What either takes beside its arguments.
 bb_need bb_unwrap_quality_need(bb_index columns, bb_index rows);

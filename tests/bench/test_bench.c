@@ -82,10 +82,10 @@ static bb_results *bench_joules(bool wanted, const char *root, bb_text *table)
     assert_int_equal(setenv("BITBUDGET_POWERCAP", root == NULL ? powercap.root : root, 1), 0);
     check_ok(bb_threads_set(2));
     check_ok(bb_results_create(&results));
-    bb_energy_want(wanted);
+    bb_energy_enable(wanted);
     check_ok(bb_bench_run(&setup, pointers, REPEATED, results, table));
     check_ok(bb_energy_note(results));
-    bb_energy_want(false);
+    bb_energy_enable(false);
     bb_threads_stop();
     assert_int_equal(powercap_stop(), 0);
     assert_int_equal(unsetenv("BITBUDGET_POWERCAP"), 0);
@@ -149,10 +149,10 @@ TEST(a_call_of_several_repetitions_is_divided)
     powercap_start();
     assert_int_equal(setenv("BITBUDGET_POWERCAP", powercap.root, 1), 0);
     autoptr(bb_results) results = empty_results();
-    bb_energy_want(true);
-    check_ok(bb_bench_take_energy(BB_DEVICE_CPU, work_briefly, &calls, 4.0, "a rest", &outcome));
+    bb_energy_enable(true);
+    check_ok(bb_bench_measure_energy(BB_DEVICE_CPU, work_briefly, &calls, 4.0, "a rest", &outcome));
     check_ok(bb_energy_note(results));
-    bb_energy_want(false);
+    bb_energy_enable(false);
     check_close(outcome.joules, 0.0175, 0.02, 0.0175);
     check_close(outcome.idle_watts, POWERCAP_IDLE_WATTS, 0.01, POWERCAP_IDLE_WATTS);
     assert_true(outcome.energy_repetitions == 4.0 * calls && calls >= 20);

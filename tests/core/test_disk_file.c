@@ -44,7 +44,7 @@ TEST(what_is_there_is_never_opened_for_writing)
     assert_int_equal(access("new", F_OK), -1);
     struct stat about;
     assert_int_equal(lstat("planted", &about), 0);
-    bb_disk_file_settle("new", false);
+    bb_disk_file_finish("new", false);
 }
 
 // Several temporary files at a time; what has its final name stays.
@@ -61,15 +61,15 @@ TEST(temporary_files_are_abandoned)
                 "cannot write 'whole': 8 temporary files are being written");
     assert_int_equal(access("another", F_OK), -1);
     assert_int_equal(rename(name[1], "whole"), 0);
-    bb_disk_file_settle(name[1], false);
-    bb_disk_file_settle(name[2], true);
+    bb_disk_file_finish(name[1], false);
+    bb_disk_file_finish(name[2], true);
     assert_int_equal(access(name[2], F_OK), -1);
     check_ok(bb_disk_file_create(name[1], "again", &file)); // in the place of the settled one
     assert_int_equal(close(file), 0);
     bb_disk_file_abandon();
     for (int i = 0; i < BB_DISK_TEMPORARIES; ++i) {
         assert_int_equal(access(name[i], F_OK), -1);
-        bb_disk_file_settle(name[i], false);
+        bb_disk_file_finish(name[i], false);
     }
     assert_int_equal(access("whole", F_OK), 0);
 }
@@ -82,7 +82,7 @@ static void *make_and_settle(void *context)
         if (bb_disk_file_create(name, "whole", &file) != BB_OK || close(file) != 0) {
             return context;
         }
-        bb_disk_file_settle(name, true);
+        bb_disk_file_finish(name, true);
     }
     return NULL;
 }

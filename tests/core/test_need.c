@@ -18,6 +18,6 @@ TEST(needs_add_up_as_their_names_say)
     expect(bb_need_in_turn(second, first), 100.0, 7.0, 10.0);
     expect(bb_need_copies(first, 3.0), 300.0, 9.0, 24.0);
     expect(bb_need_repeated(first, 3.0), 100.0, 3.0, 24.0);
-    expect(bb_need_kept(first), 100.0, 3.0, 0.0);
+    expect(bb_need_resident(first), 100.0, 3.0, 0.0);
     expect(bb_need_shared(first, 4.0), 100.0, 3.0, 2.0);
 }

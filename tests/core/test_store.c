@@ -16,7 +16,7 @@ static const void *keep(const char *key, bb_index bytes)
 {
     autofree void *block = NULL;
     check_ok(bb_memory_allocate(bytes, 1, &block));
-    const void *kept = bb_store_keep(key, &block, bytes);
+    const void *kept = bb_store_insert(key, &block, bytes);
     assert_true((kept == NULL) == (block != NULL));
     return kept;
 }
@@ -83,16 +83,16 @@ TEST(pieces_read_back)
     write_one("a"); // in place of the first
     check_ok(bb_store_open("a", "state", &file));
     assert_string_equal(bb_store_key(file), KEY);
-    check_ok(bb_store_take_list(file, list, 2));
+    check_ok(bb_store_read_list(file, list, 2));
     assert_int_equal(place, 17);
-    check_ok(bb_store_take_new(file, &block, &bytes));
+    check_ok(bb_store_read_new(file, &block, &bytes));
     assert_int_equal(bytes, sizeof numbers);
     assert_memory_equal(block, numbers, sizeof numbers);
-    check_fails(bb_store_take_new(file, &none, &bytes), BB_IO, "beyond its end"); // the checksum
+    check_fails(bb_store_read_new(file, &none, &bytes), BB_IO, "beyond its end"); // the checksum
     assert_null(none);
     bb_store_close(&file);
     check_ok(bb_store_open("a", "state", &file));
-    check_fails(bb_store_take(file, numbers, 16), BB_IO, "piece of 8 bytes, expected 16");
+    check_fails(bb_store_read(file, numbers, 16), BB_IO, "piece of 8 bytes, expected 16");
 }
 
 // Changes `count` bytes at `place`, and the checksum where `mended`.

@@ -207,7 +207,7 @@ TEST(a_child_leaves_the_folders_of_its_parent)
     bb_work_folder *folder = new_object(bb_work_folder, "keep");
     const pid_t child = fork();
     if (child == 0) {
-        bb_work_folder_forget();
+        bb_work_folder_disown();
         bb_work_folder_abandon();
         _exit(0);
     }

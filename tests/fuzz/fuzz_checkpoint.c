@@ -57,8 +57,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; status == BB_OK && i < 4; ++i) {
         void *taken = NULL;
         bb_index bytes = 0;
-        status = i % 2 == 0 ? bb_store_take(checkpoint, piece, sizes[i])
-                            : bb_store_take_new(checkpoint, &taken, &bytes);
+        status = i % 2 == 0 ? bb_store_read(checkpoint, piece, sizes[i])
+                            : bb_store_read_new(checkpoint, &taken, &bytes);
         BB_RELEASE(&taken);
     }
     bb_store_close(&checkpoint);

@@ -175,11 +175,11 @@ static void walk(check_of *check)
 {
     for (int c = 0; c < rows_of_all.count; ++c) {
         const bb_codec_config *config = &rows_of_all.configs[c];
-        if (!bb_codec_rounds_columns(config) || bb_codec_gives(config, "block")) {
+        if (!bb_codec_rounds_columns(config) || bb_codec_has_key(config, "block")) {
             continue;
         }
         check(config, BB_ROW_SCALE_NONE);
-        if (bb_codec_takes_row_scale(config)) {
+        if (bb_codec_allows_row_scale(config)) {
             check(config, BB_ROW_SCALE_ROW);
         }
     }

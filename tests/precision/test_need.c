@@ -49,6 +49,6 @@ TEST(needs_cover_every_codec)
         const double looseness = isnan(bb_codec_bits_per_value(config)) ? INFINITY : NEED_LOOSENESS;
         need_hold(name, bb_coded_matrix_need(config, &layout, 1.0), looseness);
         need_stop_held();
-        need_hold(name, bb_coded_matrix_held(config, &layout), looseness);
+        need_hold(name, bb_coded_matrix_resident(config, &layout), looseness);
     }
 }

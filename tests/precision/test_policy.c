@@ -160,7 +160,7 @@ TEST(rows_have_the_keys_of_the_schema)
         const char *key = bb_policy_schema.keys[k].name;
         bool is_held = strcmp(key, "kind") == 0 || strcmp(key, "diagonal") == 0;
         for (int kind = 0; kind < (int)BB_POLICY_COUNT; ++kind) {
-            is_held = is_held || bb_policy_takes((bb_policy_kind)kind, key) ||
+            is_held = is_held || bb_policy_uses_key((bb_policy_kind)kind, key) ||
                       bb_policy_requires((bb_policy_kind)kind, key);
         }
         assert_true(is_held);

@@ -144,7 +144,7 @@ static void faults_of_rows(int first, int past)
             pipelines + length, sizeof pipelines - length,
             ", {name: %s, storage: %s, scale: %s, multiply: fp32, accumulate: fp64}",
             bb_codec_name(codec), storage,
-            bb_codec_takes_row_scale(&rows.configs[0]) ? "row" : "none");
+            bb_codec_allows_row_scale(&rows.configs[0]) ? "row" : "none");
     }
     (void)snprintf(pipelines + length, sizeof pipelines - length, "]");
     const driver_case study = {CONFIG_WAFER_SMALL, {WAFER_TINY, pipelines}};

@@ -171,12 +171,12 @@ TEST(long_origins_are_digests)
     bb_matrix_metadata one = {0};
     bb_matrix_metadata two = {0};
     memset(text, 'a', BB_MATRIX_METADATA_BYTES - 1);
-    bb_matrix_metadata_say(&one, text);
+    bb_matrix_metadata_set_text(&one, text);
     assert_string_equal(one.made_for, text);
     text[BB_MATRIX_METADATA_BYTES - 1] = 'a';
-    bb_matrix_metadata_say(&one, text);
+    bb_matrix_metadata_set_text(&one, text);
     text[0] = 'b';
-    bb_matrix_metadata_say(&two, text);
+    bb_matrix_metadata_set_text(&two, text);
     assert_true(strncmp(one.made_for, "digest: ", 8) == 0);
     assert_int_equal(strlen(one.made_for), 8 + 32 + 1);
     assert_string_not_equal(one.made_for, two.made_for);

@@ -5,8 +5,8 @@
 #include "physics/ao/ao_constants.h"
 #include "physics/ao/covariance/edge_average_core.h"
 
-bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *second,
-                                  bb_index layer_count)
+bool bb_displacement_table_applies(const bb_sensor *first, const bb_sensor *second,
+                                   bb_index layer_count)
 {
     bool same = first->lenslets == second->lenslets && first->size_m == second->size_m &&
                 bb_sensor_averages(first) == bb_sensor_averages(second) &&
@@ -148,7 +148,7 @@ done:
     return status;
 }
 
-bb_need bb_displacement_table_held(bb_index lenslets)
+bb_need bb_displacement_table_resident(bb_index lenslets)
 {
     const double edge = 2.0 * (double)lenslets - 1.0;
     return (bb_need){.host_bytes = 3.0 * edge * edge * sizeof(double)};
@@ -159,7 +159,7 @@ bb_need bb_displacement_table_need(bb_index lenslets, bb_index layers)
     const double wide = 2.0 * (double)lenslets + 1.0;
     const bb_need making = {.host_bytes = (wide * wide + 2.0 * wide) * sizeof(double)};
     return bb_need_together(
-        bb_need_together(bb_displacement_table_held(lenslets), making),
+        bb_need_together(bb_displacement_table_resident(lenslets), making),
         bb_structure_table_add_need(2.0 * (double)layers * wide * wide)); // two grids
 }
 

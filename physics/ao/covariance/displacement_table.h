@@ -25,8 +25,8 @@ typedef struct bb_displacement_table {
 } bb_displacement_table;
 
 /// Whether a table can serve the two sensors.
-bool bb_displacement_table_serves(const bb_sensor *first, const bb_sensor *second,
-                                  bb_index layer_count);
+bool bb_displacement_table_applies(const bb_sensor *first, const bb_sensor *second,
+                                   bb_index layer_count);
 
 /// Covariances of turbulence, within the rounding of D of a direct evaluation. The table of a
 /// sensor and itself is even, bit for bit. Errors: BB_MEMORY. Release with
@@ -37,7 +37,7 @@ BB_CHECKED bb_status bb_displacement_table_create(const bb_atmosphere *atmospher
 
 /// What the table of a grid of `lenslets` takes, and what of it stays.
 bb_need bb_displacement_table_need(bb_index lenslets, bb_index layers);
-bb_need bb_displacement_table_held(bb_index lenslets);
+bb_need bb_displacement_table_resident(bb_index lenslets);
 void bb_displacement_table_release(bb_displacement_table *table);
 
 #ifdef __cplusplus

@@ -191,7 +191,7 @@ bb_status fill(const bb_device_source *source, bb_queue *queue, bb_index row, bb
 const int32_t *put_places(bb_twin_block *block, const bb_index *places, bb_index count)
 {
     const int32_t *device = nullptr;
-    int32_t *host = bb_twin_block_take(block, count, &device);
+    int32_t *host = bb_twin_block_load(block, count, &device);
     for (bb_index i = 0; host != nullptr && i < count; ++i) {
         host[i] = static_cast<int32_t>(places[i]);
     }
@@ -204,10 +204,10 @@ void put_axis(bb_twin_block *block, const bb_sensor *sensor, int axis, bb_index 
     const bb_slope_ends *ends = &sensor->ends[axis];
     out->minus = put_places(block, ends->minus, sensor->count);
     out->plus = put_places(block, ends->plus, sensor->count);
-    out->x = bb_twin_block_put(block, ends->layer_x_m, layers * ends->count);
-    out->y = bb_twin_block_put(block, ends->layer_y_m, layers * ends->count);
-    double *half_x = bb_twin_block_take(block, layers, &out->half_x);
-    double *half_y = bb_twin_block_take(block, layers, &out->half_y);
+    out->x = bb_twin_block_store(block, ends->layer_x_m, layers * ends->count);
+    out->y = bb_twin_block_store(block, ends->layer_y_m, layers * ends->count);
+    double *half_x = bb_twin_block_load(block, layers, &out->half_x);
+    double *half_y = bb_twin_block_load(block, layers, &out->half_y);
     for (bb_index l = 0; half_x != nullptr && l < layers; ++l) {
         bb_sensor_frame_edge(&sensor->frame, &sensor->layer[l], axis, &half_x[l], &half_y[l]);
     }
@@ -226,13 +226,13 @@ void lay_out(bb_twin_block *block, void *context)
     const bb_index layers = atmosphere->layer_count;
     t->structure = atmosphere->structure;
     t->structure.coefficients =
-        bb_twin_block_put(block, atmosphere->structure.coefficients,
-                          static_cast<bb_index>(BB_STRUCTURE_INTERVALS + 2) * terms);
-    t->strength = bb_twin_block_put(block, atmosphere->strength, layers);
-    t->x = bb_twin_block_put(block, looks->points.x_m, looks->points.count);
-    t->y = bb_twin_block_put(block, looks->points.y_m, looks->points.count);
-    t->looks = bb_twin_block_put(block, looks->points.layer, looks->count * layers);
-    double *sees = bb_twin_block_take(block, looks->guides->sensor_count * layers, &t->sees);
+        bb_twin_block_store(block, atmosphere->structure.coefficients,
+                            static_cast<bb_index>(BB_STRUCTURE_INTERVALS + 2) * terms);
+    t->strength = bb_twin_block_store(block, atmosphere->strength, layers);
+    t->x = bb_twin_block_store(block, looks->points.x_m, looks->points.count);
+    t->y = bb_twin_block_store(block, looks->points.y_m, looks->points.count);
+    t->looks = bb_twin_block_store(block, looks->points.layer, looks->count * layers);
+    double *sees = bb_twin_block_load(block, looks->guides->sensor_count * layers, &t->sees);
     for (bb_index s = 0; s < looks->guides->sensor_count; ++s) {
         const bb_sensor *sensor = &looks->guides->sensors[s];
         for (bb_index l = 0; sees != nullptr && l < layers; ++l) {

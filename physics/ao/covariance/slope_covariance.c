@@ -271,8 +271,8 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
 static bool served(const bb_sensor_array *rows, const bb_sensor_array *columns, bb_index row,
                    bb_index column)
 {
-    return bb_displacement_table_serves(&rows->sensors[row], &columns->sensors[column],
-                                        rows->layer_count);
+    return bb_displacement_table_applies(&rows->sensors[row], &columns->sensors[column],
+                                         rows->layer_count);
 }
 
 double bb_slope_covariance_entries(const bb_sensor_array *rows, const bb_sensor_array *columns)
@@ -317,7 +317,7 @@ bb_need bb_slope_covariance_need(const bb_sensor_array *rows, const bb_sensor_ar
             const bb_index lenslets = rows->sensors[i].lenslets;
             if (served(rows, columns, i, j)) {
                 const bb_need table = bb_displacement_table_need(lenslets, rows->layer_count);
-                const double held = bb_displacement_table_held(lenslets).host_bytes;
+                const double held = bb_displacement_table_resident(lenslets).host_bytes;
                 need.host_bytes += held;
                 need.seconds += table.seconds;
                 making = fmax(making, table.host_bytes - held);

@@ -137,8 +137,8 @@ twin_sensor put_sensor(bb_twin_block *block, const bb_slope_covariance *host,
 {
     twin_sensor out = {};
     const bb_index edge = sensor->lenslets;
-    int32_t *subaperture = bb_twin_block_take(block, edge * edge, &out.subaperture);
-    int32_t *site = bb_twin_block_take(block, sensor->count, &out.site);
+    int32_t *subaperture = bb_twin_block_load(block, edge * edge, &out.subaperture);
+    int32_t *site = bb_twin_block_load(block, sensor->count, &out.site);
     for (bb_index k = 0; subaperture != nullptr && k < edge * edge; ++k) {
         subaperture[k] = -1;
     }
@@ -148,10 +148,10 @@ twin_sensor put_sensor(bb_twin_block *block, const bb_slope_covariance *host,
         subaperture[sensor->site[i] / stride * edge + sensor->site[i] % stride] =
             static_cast<int32_t>(i);
     }
-    out.layer = bb_twin_block_put(block, sensor->layer, host->parts.atmosphere->layer_count);
+    out.layer = bb_twin_block_store(block, sensor->layer, host->parts.atmosphere->layer_count);
     if (host->parts.noise != nullptr) {
-        out.noise = bb_twin_block_put(block, host->parts.noise->subaperture + sensor->first / 2,
-                                      sensor->count);
+        out.noise = bb_twin_block_store(block, host->parts.noise->subaperture + sensor->first / 2,
+                                        sensor->count);
     }
     return out;
 }
@@ -161,9 +161,9 @@ twin_table put_table(bb_twin_block *block, const bb_displacement_table *table)
     twin_table out = {};
     if (table->crossed != nullptr) {
         const bb_index values = table->edge * table->edge;
-        out.values[0] = bb_twin_block_put(block, table->parallel[BB_AXIS_X], values);
-        out.values[1] = bb_twin_block_put(block, table->parallel[BB_AXIS_Y], values);
-        out.values[2] = bb_twin_block_put(block, table->crossed, values);
+        out.values[0] = bb_twin_block_store(block, table->parallel[BB_AXIS_X], values);
+        out.values[1] = bb_twin_block_store(block, table->parallel[BB_AXIS_Y], values);
+        out.values[2] = bb_twin_block_store(block, table->crossed, values);
     }
     return out;
 }
@@ -175,9 +175,9 @@ void lay_out(bb_twin_block *block, void *context)
     const bb_atmosphere *atmosphere = parts->atmosphere;
     t->structure = atmosphere->structure;
     t->structure.coefficients =
-        bb_twin_block_put(block, atmosphere->structure.coefficients,
-                          static_cast<bb_index>(BB_STRUCTURE_INTERVALS + 2) * terms);
-    t->strength = bb_twin_block_put(block, atmosphere->strength, atmosphere->layer_count);
+        bb_twin_block_store(block, atmosphere->structure.coefficients,
+                            static_cast<bb_index>(BB_STRUCTURE_INTERVALS + 2) * terms);
+    t->strength = bb_twin_block_store(block, atmosphere->strength, atmosphere->layer_count);
     for (bb_index s = 0; s < parts->rows->sensor_count; ++s) {
         t->sensors[0][s] = put_sensor(block, t->host, &parts->rows->sensors[s]);
     }

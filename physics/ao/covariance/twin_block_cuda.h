@@ -19,7 +19,7 @@ struct bb_twin_block {
 /// Room for `count` items: where to write them on the host, NULL while bytes are counted, and where
 /// they will be on the device.
 template <typename Item>
-Item *bb_twin_block_take(bb_twin_block *block, bb_index count, const Item **device)
+Item *bb_twin_block_load(bb_twin_block *block, bb_index count, const Item **device)
 {
     const size_t alignment = 256;
     const size_t index = block->used;
@@ -31,10 +31,10 @@ Item *bb_twin_block_take(bb_twin_block *block, bb_index count, const Item **devi
 
 /// A copy of `count` items.
 template <typename Item>
-const Item *bb_twin_block_put(bb_twin_block *block, const Item *origin, bb_index count)
+const Item *bb_twin_block_store(bb_twin_block *block, const Item *origin, bb_index count)
 {
     const Item *device = nullptr;
-    Item *host = bb_twin_block_take(block, count, &device);
+    Item *host = bb_twin_block_load(block, count, &device);
     if (host != nullptr) {
         std::memcpy(host, origin, static_cast<size_t>(count) * sizeof(Item));
     }

@@ -560,7 +560,7 @@ done:
 }
 
 // Both screens of every layer, for every sensor two axes and twice, for every pupil two.
-bb_need bb_frame_sampler_held(const bb_frame_sampler_extent *frames)
+bb_need bb_frame_sampler_resident(const bb_frame_sampler_extent *frames)
 {
     const bb_index points[SCREENS] = {frames->screen.points, frames->screen.fine_points};
     const bb_index levels[SCREENS] = {frames->levels, 0};
@@ -569,7 +569,7 @@ bb_need bb_frame_sampler_held(const bb_frame_sampler_extent *frames)
     for (int k = 0; k < SCREENS; ++k) {
         bb_need views = bb_screen_axis_need(points[k], levels[k], lines);
         views.host_bytes += frames->lines * sizeof(sensor_view); // a view has a line or more
-        need = bb_need_together(need, bb_phase_screen_held(points[k]));
+        need = bb_need_together(need, bb_phase_screen_resident(points[k]));
         need = bb_need_together(need, bb_need_copies(views, frames->layers));
     }
     return need;
@@ -580,9 +580,9 @@ bb_need bb_frame_sampler_need(const bb_frame_sampler_extent *frames)
 {
     const bb_need screens =
         bb_need_in_turn(bb_phase_screen_need(frames->screen.points),
-                        bb_need_together(bb_phase_screen_held(frames->screen.points),
+                        bb_need_together(bb_phase_screen_resident(frames->screen.points),
                                          bb_phase_screen_need(frames->screen.fine_points)));
-    return bb_need_in_turn(screens, bb_frame_sampler_held(frames));
+    return bb_need_in_turn(screens, bb_frame_sampler_resident(frames));
 }
 
 // A screen is drawn, and seen by every sensor, twice, and by every pupil. The two screens of a

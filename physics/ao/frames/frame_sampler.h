@@ -101,7 +101,7 @@ typedef struct bb_frame_sampler_extent {
 
 /// What the sampler takes while it is made, and what stays: the screens and all axes.
 bb_need bb_frame_sampler_need(const bb_frame_sampler_extent *frames);
-bb_need bb_frame_sampler_held(const bb_frame_sampler_extent *frames);
+bb_need bb_frame_sampler_resident(const bb_frame_sampler_extent *frames);
 
 /// What drawing all frames takes, each thread with one of its own.
 bb_need bb_frame_need(const bb_frame_sampler_extent *frames, double threads);

@@ -84,7 +84,7 @@ done:
     return status;
 }
 
-bb_need bb_learn_frames_held(bb_index measurements)
+bb_need bb_learn_frames_resident(bb_index measurements)
 {
     const double n = (double)measurements;
     return (bb_need){.host_bytes = BB_LEARN_BATCHES * (n * n * sizeof(double) + sizeof(bb_view) +
@@ -104,7 +104,7 @@ bb_need bb_learn_frames_need(const bb_frame_sampler_extent *frames, bb_index mea
     const double busy = fmin(threads, ceil(size / GRAIN)); // of a batch
     bb_need frame = bb_frame_need(&drawn, threads);
     frame.host_bytes *= busy / fmin(threads, drawn.frames);
-    return bb_need_together(bb_learn_frames_held(measurements), bb_need_together(sums, frame));
+    return bb_need_together(bb_learn_frames_resident(measurements), bb_need_together(sums, frame));
 }
 
 void bb_learn_frames_release(bb_learn_frames *frames)

@@ -30,7 +30,7 @@ BB_CHECKED bb_status bb_learn_frames_draw(const bb_frame_sampler *sampler, uint6
 /// What drawing takes beside the sampler, and what stays; `frames->frames` is rounded up.
 bb_need bb_learn_frames_need(const bb_frame_sampler_extent *frames, bb_index measurements,
                              double threads);
-bb_need bb_learn_frames_held(bb_index measurements);
+bb_need bb_learn_frames_resident(bb_index measurements);
 void bb_learn_frames_release(bb_learn_frames *frames);
 
 #endif

@@ -146,7 +146,7 @@ static double waves_of(bb_index points)
     return 0.5 * (double)points * (double)points;
 }
 
-bb_need bb_phase_screen_held(bb_index points)
+bb_need bb_phase_screen_resident(bb_index points)
 {
     return (bb_need){.host_bytes = waves_of(points) * sizeof(double)};
 }
@@ -157,7 +157,7 @@ bb_need bb_phase_screen_need(bb_index points)
     const double n = (double)points;
     const bb_need planning = {.host_bytes = n * (0.5 * n + 1.0) * sizeof(fftw_complex) +
                                             n * n * sizeof(double)};
-    return bb_need_together(bb_phase_screen_held(points), planning);
+    return bb_need_together(bb_phase_screen_resident(points), planning);
 }
 
 bb_need bb_phase_screen_draw_need(bb_index points)

@@ -55,7 +55,7 @@ BB_CHECKED bb_status bb_phase_screen_refine(const bb_phase_screen *coarse, bb_in
 /// What a screen of `points` along an edge takes while it is made, and what stays. What FFTW's plan
 /// holds is not counted: by estimate, some kilobytes.
 bb_need bb_phase_screen_need(bb_index points);
-bb_need bb_phase_screen_held(bb_index points);
+bb_need bb_phase_screen_resident(bb_index points);
 void bb_phase_screen_release(bb_phase_screen *screen);
 
 /// Most points along an edge: one plane of doubles then takes 8.8 TB.

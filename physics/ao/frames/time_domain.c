@@ -209,11 +209,11 @@ static bb_status run_frame(const series *work, bb_index realisation, bb_index fr
     const bb_frame_optics optics = {work->tomography, work->shapes, work->surfaces,
                                     task->wavelength_count, task->wavelengths_m};
     double *numbers = work->numbers + realisation * task->estimate_count * work->stride;
-    BB_TRY(bb_flow_sampler_look(self->flow, BB_FRAME_GUIDES, time_s, task->exposure_s, task->seed,
-                                number, &self->scratch.frame));
+    BB_TRY(bb_flow_sampler_sample(self->flow, BB_FRAME_GUIDES, time_s, task->exposure_s, task->seed,
+                                  number, &self->scratch.frame));
     if (frame >= task->settle) {
-        BB_TRY(bb_flow_sampler_look(self->flow, BB_FRAME_TARGETS, time_s + task->delay_s, 0.0,
-                                    task->seed, number, &self->scratch.frame));
+        BB_TRY(bb_flow_sampler_sample(self->flow, BB_FRAME_TARGETS, time_s + task->delay_s, 0.0,
+                                      task->seed, number, &self->scratch.frame));
     }
     for (bb_index e = 0; e < task->estimate_count; ++e) {
         const double *command =
@@ -352,7 +352,7 @@ bb_need bb_time_domain_need(const bb_time_domain_extent *extent, double threads)
                                            extent->wavelengths * points};
     const bb_need sky =
         bb_need_repeated(bb_flow_sampler_need(&extent->frames), extent->realisations);
-    const bb_need look = bb_need_repeated(bb_flow_sampler_look_need(&extent->frames), looks);
+    const bb_need look = bb_need_repeated(bb_flow_sampler_sample_need(&extent->frames), looks);
     bb_need one =
         bb_need_together(bb_need_together(sky, look), bb_need_together(loops, wavefronts));
     one.host_bytes *= busy;
@@ -424,8 +424,8 @@ done:
     return status;
 }
 
-bb_status bb_flow_sampler_look(bb_flow_sampler *flow, int parts, double time_s, double exposure_s,
-                               uint64_t seed, uint64_t noise_number, bb_frame *frame)
+bb_status bb_flow_sampler_sample(bb_flow_sampler *flow, int parts, double time_s, double exposure_s,
+                                 uint64_t seed, uint64_t noise_number, bb_frame *frame)
 {
     bb_status status = BB_OK;
     bb_frame_clear(flow->sampler, parts, frame);
@@ -450,7 +450,7 @@ bb_need bb_flow_sampler_need(const bb_frame_sampler_extent *frames)
 }
 
 // As an independent frame, whose drawing takes longer than a move.
-bb_need bb_flow_sampler_look_need(const bb_frame_sampler_extent *frames)
+bb_need bb_flow_sampler_sample_need(const bb_frame_sampler_extent *frames)
 {
     bb_frame_sampler_extent one = *frames;
     one.frames = 1.0;

@@ -159,15 +159,15 @@ void bb_flow_sampler_start(bb_flow_sampler *flow, uint64_t seed, uint64_t number
 
 /// What the sensors of `parts` (BB_FRAME_GUIDES ...) see at a time, guide stars on the mean over
 /// `exposure_s` around it and with the noise of frame `noise_number`. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_flow_sampler_look(bb_flow_sampler *flow, int parts, double time_s,
-                                          double exposure_s, uint64_t seed, uint64_t noise_number,
-                                          bb_frame *frame);
+BB_CHECKED bb_status bb_flow_sampler_sample(bb_flow_sampler *flow, int parts, double time_s,
+                                            double exposure_s, uint64_t seed, uint64_t noise_number,
+                                            bb_frame *frame);
 
 /// What a realisation holds beside the sampler, and what drawing it takes, on one thread.
 bb_need bb_flow_sampler_need(const bb_frame_sampler_extent *frames);
 
 /// What one look takes on one thread: at guide stars and targets, of `frames` as a whole. A mean of
 /// both parts counts as one.
-bb_need bb_flow_sampler_look_need(const bb_frame_sampler_extent *frames);
+bb_need bb_flow_sampler_sample_need(const bb_frame_sampler_extent *frames);
 
 #endif

@@ -93,7 +93,7 @@ static bool lacks_tilt(const bb_sensor *sensor)
 static bool averages(const bb_learn_block *block)
 {
     return !lacks_tilt(block->row_sensor) && !lacks_tilt(block->column_sensor) &&
-           bb_displacement_table_serves(block->row_sensor, block->column_sensor, 1);
+           bb_displacement_table_applies(block->row_sensor, block->column_sensor, 1);
 }
 
 static bb_index displacements(const bb_learn_block *block)

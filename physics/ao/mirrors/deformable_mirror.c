@@ -191,7 +191,7 @@ static bb_status keep_projector(const char *key, const bb_deformable_mirror *mir
         BB_TRY(BB_ALLOCATE(items + 1, &block));
         BB_TRY(bb_thread_copy(block, mirror->projector, (size_t)items * sizeof *block));
         block[items] = (double)mirror->dropped_modes;
-        (void)bb_store_keep(key, (void **)&block, bytes);
+        (void)bb_store_insert(key, (void **)&block, bytes);
     }
 done:
     BB_RELEASE(&block);
@@ -266,7 +266,7 @@ done:
     return status;
 }
 
-bb_need bb_deformable_mirror_held(const bb_pupil *pupil, bb_index lenslets)
+bb_need bb_deformable_mirror_resident(const bb_pupil *pupil, bb_index lenslets)
 {
     const double slopes = 2.0 * (double)bb_subapertures_count(lenslets, pupil);
     const double corners = (double)lenslets + 1.0;
@@ -282,7 +282,7 @@ bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets)
     const bb_need interaction = {.host_bytes =
                                      ((double)slopes + 2.0) * (double)actuators * sizeof(double)};
     return bb_need_together(
-        bb_need_together(bb_deformable_mirror_held(pupil, lenslets), interaction),
+        bb_need_together(bb_deformable_mirror_resident(pupil, lenslets), interaction),
         bb_mirror_projector_need(actuators, pupil->mask == NULL));
 }
 

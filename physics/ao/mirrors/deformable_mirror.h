@@ -47,7 +47,7 @@ BB_CHECKED bb_status bb_deformable_mirror_create(double diameter_m, const bb_pup
 
 /// What the mirror takes while it is inverted, and what stays: the projector.
 bb_need bb_deformable_mirror_need(const bb_pupil *pupil, bb_index lenslets);
-bb_need bb_deformable_mirror_held(const bb_pupil *pupil, bb_index lenslets);
+bb_need bb_deformable_mirror_resident(const bb_pupil *pupil, bb_index lenslets);
 
 /// Actuators of a mirror, without building it.
 bb_index bb_deformable_mirror_actuators(const bb_pupil *pupil, bb_index lenslets);

@@ -160,7 +160,7 @@ void bb_mirror_commands_destroy(bb_mirror_commands **owner)
     BB_RELEASE(owner);
 }
 
-bb_need bb_mirror_commands_held(const bb_ao_config *config, double slopes, double corrected)
+bb_need bb_mirror_commands_resident(const bb_ao_config *config, double slopes, double corrected)
 {
     const double actuators = bb_mirror_stack_actuators(config);
     // Told of: three times as many as along an edge, and those that no slope can see.
@@ -215,7 +215,8 @@ bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, doubl
     bb_need projector = bb_mirror_projector_need((bb_index)actuators, false);
     projector.seconds = bb_mirror_projector_need((bb_index)actuators, is_even(config)).seconds;
     return bb_need_together(
-        bb_need_together(bb_mirror_commands_held(config, slopes, corrected), stacked), projector);
+        bb_need_together(bb_mirror_commands_resident(config, slopes, corrected), stacked),
+        projector);
 }
 
 typedef struct gathering {
@@ -295,8 +296,8 @@ static bb_status see(void *context, bb_index begin, bb_index end)
     return BB_OK;
 }
 
-bb_status bb_mirror_commands_see(const bb_mirror_commands *commands, bb_index target, bb_index n,
-                                 const double *m, double *r)
+bb_status bb_mirror_commands_apply_influence(const bb_mirror_commands *commands, bb_index target,
+                                             bb_index n, const double *m, double *r)
 {
     seeing work = {commands->interaction[target], m, r, commands->stack.actuator_count, n};
     return bb_thread_ranges(commands->slopes[target], ROWS, see, &work);

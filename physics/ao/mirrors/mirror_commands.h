@@ -53,7 +53,7 @@ void bb_mirror_commands_destroy(bb_mirror_commands **owner);
 /// What making them takes and what stays. `slopes` and `corrected` are those of all targets, and of
 /// the ones with a weight.
 bb_need bb_mirror_commands_need(const bb_ao_config *config, double slopes, double corrected);
-bb_need bb_mirror_commands_held(const bb_ao_config *config, double slopes, double corrected);
+bb_need bb_mirror_commands_resident(const bb_ao_config *config, double slopes, double corrected);
 
 /// B = F sum_p w_p D_p^T Ctm_p into `out` [actuators][n], so that M = B Cmm^-1; `ctm`
 /// [target_count], each m x n. Errors: BB_MEMORY, the sources'.
@@ -65,8 +65,9 @@ bb_need bb_mirror_commands_gather_need(double most_slopes, bb_index n, double ac
                                        double corrected, double threads);
 
 /// R' = D_q M into `r` [m of the target][n] for M [actuators][n]. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_mirror_commands_see(const bb_mirror_commands *commands, bb_index target,
-                                            bb_index n, const double *m, double *r);
+BB_CHECKED bb_status bb_mirror_commands_apply_influence(const bb_mirror_commands *commands,
+                                                        bb_index target, bb_index n,
+                                                        const double *m, double *r);
 
 // Modes that mirrors at several heights hide from slopes: pistons of one of them, and opposed tilts
 // and curvatures.

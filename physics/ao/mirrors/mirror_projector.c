@@ -327,7 +327,7 @@ static bb_status solve(void *context, bb_index begin, bb_index end)
     double *sides = work->interaction + begin * k;
     double *share = NULL; // [rows][modes]
     BB_TRY(BB_ALLOCATE((bb_index)rows * modes, &share));
-    BB_TRY(bb_parity_basis_enter(&work->basis, rows, sides));
+    BB_TRY(bb_parity_basis_forward(&work->basis, rows, sides));
     for (int b = 0; b < work->basis.blocks; ++b) {
         const int size = (int)bb_parity_basis_size(&work->basis, b);
         double *part = sides + work->basis.first[b];
@@ -344,7 +344,7 @@ static bb_status solve(void *context, bb_index begin, bb_index end)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, k, modes, -1.0, share, modes,
                     work->modes, k, 1.0, sides, k);
     }
-    BB_TRY(bb_parity_basis_leave(&work->basis, rows, sides));
+    BB_TRY(bb_parity_basis_inverse(&work->basis, rows, sides));
     for (bb_index a = 0; a < work->actuators; ++a) {
         for (bb_index s = begin; s < end; ++s) {
             work->projector[a * work->slopes + s] = sides[(s - begin) * k + a];
@@ -400,7 +400,7 @@ static bb_status keep_weak(inversion *work, bb_weak_modes *weak)
     if (work->found == 0) {
         goto done;
     }
-    BB_TRY(bb_parity_basis_leave(&work->basis, work->found, work->modes));
+    BB_TRY(bb_parity_basis_inverse(&work->basis, work->found, work->modes));
     BB_TRY(BB_ALLOCATE(work->found, &order));
     BB_TRY(BB_ALLOCATE(work->found, &weak->ratios));
     BB_TRY(BB_ALLOCATE(work->found * work->actuators, &weak->volts));

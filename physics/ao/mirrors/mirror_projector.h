@@ -78,10 +78,10 @@ BB_CHECKED bb_status bb_parity_basis_fold(const bb_parity_basis *basis, int bloc
 
 /// Rows of actuators [rows][count] to coordinates in this basis, in place, and back. Errors:
 /// BB_MEMORY.
-BB_CHECKED bb_status bb_parity_basis_enter(const bb_parity_basis *basis, bb_index rows,
-                                           double *values);
-BB_CHECKED bb_status bb_parity_basis_leave(const bb_parity_basis *basis, bb_index rows,
-                                           double *values);
+BB_CHECKED bb_status bb_parity_basis_forward(const bb_parity_basis *basis, bb_index rows,
+                                             double *values);
+BB_CHECKED bb_status bb_parity_basis_inverse(const bb_parity_basis *basis, bb_index rows,
+                                             double *values);
 
 /// The weakest modes of an interaction matrix: those dropped and those not `margin` times above
 /// them. Zero-initialise but for the margin; release with bb_weak_modes_release.

@@ -313,12 +313,12 @@ done:
     return status;
 }
 
-bb_status bb_parity_basis_enter(const bb_parity_basis *basis, bb_index rows, double *values)
+bb_status bb_parity_basis_forward(const bb_parity_basis *basis, bb_index rows, double *values)
 {
     return convert_rows(basis, true, rows, values);
 }
 
-bb_status bb_parity_basis_leave(const bb_parity_basis *basis, bb_index rows, double *values)
+bb_status bb_parity_basis_inverse(const bb_parity_basis *basis, bb_index rows, double *values)
 {
     return convert_rows(basis, false, rows, values);
 }

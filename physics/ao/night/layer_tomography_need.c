@@ -126,7 +126,7 @@ bb_status bb_layer_tomography_need(const bb_ao_config *config, const bb_profile_
         holds ? bb_need_together(matrices,
                                  bb_need_repeated(bb_need_in_turn(span.tables, span.fill), layers))
               : bb_need_copies(span.tables, layers));
-    *held = bb_need_kept(holds ? bb_need_together(kept, matrices) : *making);
+    *held = bb_need_resident(holds ? bb_need_together(kept, matrices) : *making);
     *making = bb_need_in_turn(*making, bb_need_together(*held, span.terms)); // the first set
     *filling = (bb_need){.seconds = 1.0e-9 * layers * span.n * span.n / threads};
     if (!holds) {

@@ -235,7 +235,7 @@ void bb_profile_series_learn(uint64_t seed, double deviation, double time_s, bb_
     }
 }
 
-double bb_profile_series_trust(double age_s, double correlation_s)
+double bb_profile_series_weight(double age_s, double correlation_s)
 {
     return exp(-age_s / correlation_s);
 }

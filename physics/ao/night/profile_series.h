@@ -76,7 +76,7 @@ void bb_profile_series_learn(uint64_t seed, double deviation, double time_s, bb_
 
 /// Weight of a snapshot of such an age against the mean profile, exp(-age / tau): of a walk it has
 /// the least mean square error of ln strength.
-double bb_profile_series_trust(double age_s, double correlation_s);
+double bb_profile_series_weight(double age_s, double correlation_s);
 
 /// What it takes: `rows` of `layers` at `times`, and `steps` of a walk.
 bb_need bb_profile_series_need(double rows, double layers, double times, double steps);

@@ -221,7 +221,7 @@ done:
     return status;
 }
 
-bb_need bb_point_spread_held(const bb_pupil *pupil, bb_index lenslets)
+bb_need bb_point_spread_resident(const bb_pupil *pupil, bb_index lenslets)
 {
     const bb_index pixels = bb_point_spread_pixels(lenslets);
     const double points =
@@ -229,7 +229,7 @@ bb_need bb_point_spread_held(const bb_pupil *pupil, bb_index lenslets)
     const double values =
         points * points + (double)(pixels * pixels) + (double)half_spectrum(pixels);
     const bb_need planes = {.host_bytes = sizeof(bb_point_spread) + sizeof(double) * values};
-    return bb_need_together(bb_deformable_mirror_held(pupil, lenslets), planes);
+    return bb_need_together(bb_deformable_mirror_resident(pupil, lenslets), planes);
 }
 
 // The mirror is made first; the planes that stay are transformed beside a plane and a spectrum.
@@ -239,7 +239,7 @@ bb_need bb_point_spread_need(const bb_pupil *pupil, bb_index lenslets)
     const bb_need transform = {.host_bytes = sizeof(double) * (double)(pixels * pixels) +
                                              sizeof(fftw_complex) * (double)half_spectrum(pixels)};
     return bb_need_in_turn(bb_deformable_mirror_need(pupil, lenslets),
-                           bb_need_together(bb_point_spread_held(pupil, lenslets), transform));
+                           bb_need_together(bb_point_spread_resident(pupil, lenslets), transform));
 }
 
 void bb_point_spread_destroy(bb_point_spread **spread)

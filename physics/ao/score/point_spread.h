@@ -51,7 +51,7 @@ void bb_point_spread_destroy(bb_point_spread **spread);
 /// What it takes, and what of it stays: the mirror's projector and three planes of the grid. What
 /// FFTW's plans hold is not counted: by estimate, some kilobytes.
 bb_need bb_point_spread_need(const bb_pupil *pupil, bb_index lenslets);
-bb_need bb_point_spread_held(const bb_pupil *pupil, bb_index lenslets);
+bb_need bb_point_spread_resident(const bb_pupil *pupil, bb_index lenslets);
 
 /// N and km for a number of lenslets, without building anything.
 bb_index bb_point_spread_pixels(bb_index lenslets);

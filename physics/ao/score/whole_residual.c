@@ -525,7 +525,7 @@ static bool keeps_phase(const bb_whole_extent *extent)
            (double)most_kept;
 }
 
-bb_need bb_whole_residual_held(const bb_whole_extent *extent)
+bb_need bb_whole_residual_resident(const bb_whole_extent *extent)
 {
     const double points = bb_whole_residual_points(extent);
     const double n = (double)extent->guides->measurement_count;
@@ -553,7 +553,7 @@ bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads)
         need =
             bb_need_in_turn(need, bb_phase_slope_covariance_need(points, extent->guides, threads));
     }
-    return bb_need_together(bb_whole_residual_held(extent), need);
+    return bb_need_together(bb_whole_residual_resident(extent), need);
 }
 
 bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,

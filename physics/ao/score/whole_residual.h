@@ -70,7 +70,7 @@ double bb_whole_residual_points(const bb_whole_extent *extent);
 /// What they take while they are made and what stays; what an estimate takes beside its residual,
 /// with the sums of its pairs. Seconds without obstruction.
 bb_need bb_whole_residual_need(const bb_whole_extent *extent, double threads);
-bb_need bb_whole_residual_held(const bb_whole_extent *extent);
+bb_need bb_whole_residual_resident(const bb_whole_extent *extent);
 bb_need bb_whole_residual_field_need(const bb_whole_extent *extent, bb_index wavelength_count,
                                      double threads);
 

@@ -73,7 +73,7 @@ void bb_bare_clamp_destroy(bb_bare_clamp **bare)
     }
 }
 
-void bb_bare_clamp_book(const bb_bare_clamp *bare, const double *mean, bb_ledger *ledger)
+void bb_bare_clamp_account(const bb_bare_clamp *bare, const double *mean, bb_ledger *ledger)
 {
     const double *loss = bare->thermal->loss + bare->first;
     double clamp = 0.0;

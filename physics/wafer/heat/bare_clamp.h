@@ -30,6 +30,6 @@ BB_CHECKED bb_status bb_bare_clamp_create(const bb_thermal *thermal, double dura
 void bb_bare_clamp_destroy(bb_bare_clamp **bare);
 
 /// Books a step that gives heat to the water at the temperatures `mean` [count].
-void bb_bare_clamp_book(const bb_bare_clamp *bare, const double *mean, bb_ledger *ledger);
+void bb_bare_clamp_account(const bb_bare_clamp *bare, const double *mean, bb_ledger *ledger);
 
 #endif

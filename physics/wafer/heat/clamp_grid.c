@@ -174,12 +174,12 @@ static double edge_of(double nodes, double ratio)
     return ceil(sqrt(4.0 / M_PI * nodes) / ratio) + 3.0;
 }
 
-bb_need bb_clamp_grid_held(double nodes, double ratio)
+bb_need bb_clamp_grid_resident(double nodes, double ratio)
 {
     const double square = pow(edge_of(nodes, ratio), 2.0);
     const bb_need grid = {.host_bytes = sizeof(bb_clamp_grid) +
                                         square * (5.0 * sizeof(int32_t) + sizeof(double))};
-    return bb_need_together(grid, bb_csr_held(nodes, bb_clamp_grid_pairs(nodes, ratio)));
+    return bb_need_together(grid, bb_csr_resident(nodes, bb_clamp_grid_pairs(nodes, ratio)));
 }
 
 bb_need bb_clamp_grid_need(double nodes, double ratio)
@@ -225,8 +225,8 @@ done:
     return status;
 }
 
-bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
-                         double weight[4])
+bool bb_clamp_grid_weights(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
+                           double weight[4])
 {
     const coarse full_grid = {.spacing = grid->spacing,
                               .columns = grid->columns,

@@ -30,15 +30,15 @@ BB_CHECKED bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spaci
 /// What it takes under a mesh of so many nodes, and what stays; `ratio` of its spacing to the
 /// mesh's.
 bb_need bb_clamp_grid_need(double nodes, double ratio);
-bb_need bb_clamp_grid_held(double nodes, double ratio);
+bb_need bb_clamp_grid_resident(double nodes, double ratio);
 
 /// Pairs of a mesh node and a coarse node that it is interpolated from.
 double bb_clamp_grid_pairs(double nodes, double ratio);
 
 /// Nodes and bilinear weights of a point over the wafer, m; one outside the cells is refused with
 /// `false`.
-bool bb_clamp_grid_weigh(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
-                         double weight[4]);
+bool bb_clamp_grid_weights(const bb_clamp_grid *grid, double x, double y, bb_index node[4],
+                           double weight[4]);
 void bb_clamp_grid_destroy(bb_clamp_grid **grid);
 
 #endif

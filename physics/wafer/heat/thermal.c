@@ -513,18 +513,18 @@ static bb_need vectors_of(const extent *span)
     return (bb_need){.host_bytes = sizeof(bb_thermal) + 3.0 * span->unknowns * sizeof(double)};
 }
 
-bb_need bb_thermal_held(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
-                        const bb_clamp_config *clamp, const bb_ring_config *ring)
+bb_need bb_thermal_resident(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
+                            const bb_clamp_config *clamp, const bb_ring_config *ring)
 {
     const extent span = measure(wafer, mesh, clamp, ring);
-    return bb_need_together(vectors_of(&span), bb_csr_held(span.unknowns, span.entries));
+    return bb_need_together(vectors_of(&span), bb_csr_resident(span.unknowns, span.entries));
 }
 
 bb_need bb_thermal_need(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
                         const bb_clamp_config *clamp, const bb_ring_config *ring)
 {
     const extent span = measure(wafer, mesh, clamp, ring);
-    const bb_need assembling = bb_need_together(bb_clamp_grid_held(span.nodes, span.ratio),
+    const bb_need assembling = bb_need_together(bb_clamp_grid_resident(span.nodes, span.ratio),
                                                 bb_csr_assemble_need(span.unknowns, span.entries));
     return bb_need_together(
         vectors_of(&span), bb_need_in_turn(bb_clamp_grid_need(span.nodes, span.ratio), assembling));

@@ -145,8 +145,8 @@ double bb_ledger_close(bb_ledger *ledger, const bb_thermal *thermal, const doubl
 /// What the model of a wafer takes while it is assembled, and what stays; `ring` may be NULL.
 bb_need bb_thermal_need(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
                         const bb_clamp_config *clamp, const bb_ring_config *ring);
-bb_need bb_thermal_held(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
-                        const bb_clamp_config *clamp, const bb_ring_config *ring);
+bb_need bb_thermal_resident(const bb_wafer_material_config *wafer, const bb_mesh_config *mesh,
+                            const bb_clamp_config *clamp, const bb_ring_config *ring);
 
 void bb_thermal_destroy(bb_thermal **thermal);
 

@@ -185,9 +185,9 @@ done:
 
 static const double per_unknown = 17.5; // as measured at 1 and 0.5 mm, see plate_factor.h
 
-bb_need bb_coupled_plate_held(double nodes)
+bb_need bb_coupled_plate_resident(double nodes)
 {
-    return bb_plate_factor_held(U * nodes, per_unknown);
+    return bb_plate_factor_resident(U * nodes, per_unknown);
 }
 
 bb_need bb_coupled_plate_need(double nodes)
@@ -319,7 +319,7 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
     BB_REQUIRE(axis >= BB_AXIS_X && axis <= BB_AXIS_Z, BB_INVALID, "axis %d, expected 0..2", axis);
     BB_TRY(BB_ALLOCATE(count, &samples));
     BB_TRY(BB_ALLOCATE(count * BB_PLATE_SAMPLE, &touched));
-    BB_TRY(bb_workspace_pool_take(plate->right_sides, &adjoint));
+    BB_TRY(bb_workspace_pool_acquire(plate->right_sides, &adjoint));
     memset(adjoint, 0, (size_t)(BB_PLATE_BATCH * factor->unknowns) * sizeof *adjoint);
     for (bb_index p = 0; p < count; ++p) {
         bb_plate_sample_make(plate->mesh, &plate->plate, x[p], y[p], axis, &samples[p]);
@@ -344,7 +344,7 @@ bb_status bb_coupled_plate_rows(const bb_coupled_plate *plate, int axis, bb_inde
 done:
     BB_RELEASE(&samples);
     BB_RELEASE(&touched);
-    bb_workspace_pool_give(plate->right_sides, &adjoint);
+    bb_workspace_pool_release(plate->right_sides, &adjoint);
     return status;
 }
 
@@ -429,7 +429,7 @@ static void add_local(const bb_plate_response *plate, const bb_plate_sample *sam
     bb_index cell[4];
     double weight[4];
     double height = bb_plate_local_height(&plate->plate->plate);
-    double sum = bb_temperature_grid_weigh(plate->grid, sample->x, sample->y, cell, weight);
+    double sum = bb_temperature_grid_weights(plate->grid, sample->x, sample->y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         if (weight[k] > 0.0 && cell[k] >= column && cell[k] < column + count) {
             out[cell[k] - column] += height * weight[k] / sum;
@@ -475,9 +475,9 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     double *nodal = NULL;   // [node_count][BATCH]
     double *moments = NULL; // the same
     bb_index last = row + out.shape[0];
-    BB_TRY(bb_workspace_pool_take(plate->plate->nodal_rows, &nodal));
+    BB_TRY(bb_workspace_pool_acquire(plate->plate->nodal_rows, &nodal));
     if (plate->modes > 1) {
-        BB_TRY(bb_workspace_pool_take(plate->plate->nodal_rows, &moments));
+        BB_TRY(bb_workspace_pool_acquire(plate->plate->nodal_rows, &moments));
     }
     for (bb_index first = row - row % BATCH; first < last; first += BATCH) {
         wanted part = {.begin = (int)(row > first ? row - first : 0),
@@ -488,8 +488,8 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
         BB_TRY(fill_batch(plate, first, &part, nodal, moments));
     }
 done:
-    bb_workspace_pool_give(plate->plate->nodal_rows, &nodal);
-    bb_workspace_pool_give(plate->plate->nodal_rows, &moments);
+    bb_workspace_pool_release(plate->plate->nodal_rows, &nodal);
+    bb_workspace_pool_release(plate->plate->nodal_rows, &moments);
     return status;
 }
 
@@ -518,7 +518,7 @@ bb_need bb_plate_response_need(double nodes, double modes, double rows, double t
 {
     static const double values_per_second = 8.5e9; // of the factor, of one core, for a row
     const double batches = fmin(threads, ceil(rows / BATCH));
-    const double values = bb_coupled_plate_held(nodes).host_bytes / sizeof(double);
+    const double values = bb_coupled_plate_resident(nodes).host_bytes / sizeof(double);
     const bb_need batch = {
         .host_bytes = BATCH * ((BB_PLATE_UNKNOWNS + modes) * nodes * sizeof(double) +
                                sizeof(bb_plate_sample) + BB_PLATE_SAMPLE * sizeof(int64_t))};

@@ -67,7 +67,7 @@ BB_CHECKED bb_status bb_coupled_plate_create(const bb_disc_mesh *mesh, const bb_
 
 /// What a plate of so many nodes takes while it is factored, and what stays.
 bb_need bb_coupled_plate_need(double nodes);
-bb_need bb_coupled_plate_held(double nodes);
+bb_need bb_coupled_plate_resident(double nodes);
 
 /// Key of the factor: a digest of the mesh, the element matrices, the order of elimination and the
 /// springs. Errors: BB_MEMORY.

@@ -341,9 +341,9 @@ static bb_need modes_need(double nodes)
                                    nodes * (2.0 * sizeof(int64_t) + 3.0 * sizeof(double))};
 }
 
-bb_need bb_membrane_held(double nodes)
+bb_need bb_membrane_resident(double nodes)
 {
-    return bb_need_together(modes_need(nodes), bb_plate_factor_held(2.0 * nodes, per_unknown));
+    return bb_need_together(modes_need(nodes), bb_plate_factor_resident(2.0 * nodes, per_unknown));
 }
 
 bb_need bb_membrane_need(double nodes)
@@ -356,7 +356,7 @@ bb_need bb_membrane_rows_need(double nodes, double rows, double threads)
 {
     static const double values_per_second = 4.0e9; // of the factor, of one core, for a row
     const double batches = fmin(threads, ceil(rows / BATCH));
-    const double values = bb_plate_factor_held(2.0 * nodes, per_unknown).host_bytes / 8.0;
+    const double values = bb_plate_factor_resident(2.0 * nodes, per_unknown).host_bytes / 8.0;
     const bb_need batch = {.host_bytes = BATCH * 3.0 * nodes * sizeof(double)};
     bb_need need = bb_need_copies(
         bb_need_together(batch, bb_supernodes_solve_need(nodes, 2.0, BATCH)), batches);
@@ -392,8 +392,8 @@ done:
     return status;
 }
 
-void bb_membrane_weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
-                       double weight[4])
+void bb_membrane_weights(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
+                         double weight[4])
 {
     bb_index cell = bb_disc_mesh_nearest(mesh, &x, &y);
     *node = mesh->cell_nodes + 4 * cell;
@@ -410,7 +410,7 @@ double bb_membrane_at(const bb_membrane *membrane, const double *u, double x, do
     const int32_t *node = NULL;
     double weight[4];
     double sum = 0.0;
-    bb_membrane_weigh(membrane->mesh, x, y, &node, weight);
+    bb_membrane_weights(membrane->mesh, x, y, &node, weight);
     for (int k = 0; k < 4; ++k) {
         sum += weight[k] * u[2 * node[k] + axis];
     }
@@ -447,12 +447,12 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
     BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
                "the membrane has axes x and y only: z needs a bending plate; use generator: plate "
                "or kernel");
-    BB_TRY(bb_workspace_pool_take(membrane->right_sides, &adjoint));
+    BB_TRY(bb_workspace_pool_acquire(membrane->right_sides, &adjoint));
     memset(adjoint, 0, (size_t)(BATCH * factor->unknowns) * sizeof *adjoint);
     for (bb_index p = 0; p < count; ++p) {
         const int32_t *node = NULL;
         double weight[4];
-        bb_membrane_weigh(mesh, x[p], y[p], &node, weight);
+        bb_membrane_weights(mesh, x[p], y[p], &node, weight);
         for (int k = 0; k < 4; ++k) {
             touched[4 * p + k] = place[2 * node[k] + axis];
             adjoint[touched[4 * p + k] * BATCH + p] = weight[k];
@@ -471,18 +471,18 @@ bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_index count
         add_cell(&membrane->element, mesh->cell_nodes + 4 * cell, place, adjoint, rows);
     }
 done:
-    bb_workspace_pool_give(membrane->right_sides, &adjoint);
+    bb_workspace_pool_release(membrane->right_sides, &adjoint);
     return status;
 }
 
-bb_status bb_membrane_take_rows(const bb_membrane *membrane, double **rows)
+bb_status bb_membrane_acquire_rows(const bb_membrane *membrane, double **rows)
 {
-    return bb_workspace_pool_take(membrane->nodal_rows, rows);
+    return bb_workspace_pool_acquire(membrane->nodal_rows, rows);
 }
 
-void bb_membrane_give_rows(const bb_membrane *membrane, double **rows)
+void bb_membrane_release_rows(const bb_membrane *membrane, double **rows)
 {
-    bb_workspace_pool_give(membrane->nodal_rows, rows);
+    bb_workspace_pool_release(membrane->nodal_rows, rows);
 }
 
 bb_index bb_membrane_factor_values(const bb_membrane *membrane)
@@ -574,7 +574,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
     bb_status status = BB_OK;
     const bb_fem_response *fem = source->context;
     double *nodal = NULL; // [node_count][BATCH]
-    BB_TRY(bb_membrane_take_rows(fem->membrane, &nodal));
+    BB_TRY(bb_membrane_acquire_rows(fem->membrane, &nodal));
     for (bb_index first = row - row % BATCH; first < row + out.shape[0]; first += BATCH) {
         double x[BATCH] = {0.0};
         double y[BATCH] = {0.0};
@@ -588,7 +588,7 @@ static bb_status fill(const bb_matrix_source *source, bb_index row, bb_index col
         restrict_rows(fem, nodal, first, row, column, out);
     }
 done:
-    bb_membrane_give_rows(fem->membrane, &nodal);
+    bb_membrane_release_rows(fem->membrane, &nodal);
     return status;
 }
 

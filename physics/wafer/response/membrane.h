@@ -65,13 +65,13 @@ BB_CHECKED bb_status bb_membrane_rows(const bb_membrane *membrane, int axis, bb_
 
 /// A workspace of that shape from the membrane's, and back; NULL is fine to give. Errors:
 /// BB_MEMORY.
-BB_CHECKED bb_status bb_membrane_take_rows(const bb_membrane *membrane, double **rows);
-void bb_membrane_give_rows(const bb_membrane *membrane, double **rows);
+BB_CHECKED bb_status bb_membrane_acquire_rows(const bb_membrane *membrane, double **rows);
+void bb_membrane_release_rows(const bb_membrane *membrane, double **rows);
 
 /// What a membrane of so many nodes takes while it is factored, what stays, and what its rows do
 /// for `rows` points: by each thread a batch of right-hand sides and of rows.
 bb_need bb_membrane_need(double nodes);
-bb_need bb_membrane_held(double nodes);
+bb_need bb_membrane_resident(double nodes);
 bb_need bb_membrane_rows_need(double nodes, double rows, double threads);
 
 /// The same membrane with adjoint solves in single precision (bb_narrow_factor_solve) and its own
@@ -93,8 +93,8 @@ bool bb_membrane_is_soft(const bb_membrane *membrane);
 bool bb_membrane_would_be_soft(const bb_wafer_material_config *wafer, const bb_clamp_config *clamp);
 
 /// Nodes around a point, of the edge for a point off the mesh, and their bilinear weights.
-void bb_membrane_weigh(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
-                       double weight[4]);
+void bb_membrane_weights(const bb_disc_mesh *mesh, double x, double y, const int32_t **node,
+                         double weight[4]);
 
 void bb_membrane_destroy(bb_membrane **membrane);
 

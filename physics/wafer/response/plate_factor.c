@@ -475,7 +475,7 @@ done:
     return status;
 }
 
-bb_need bb_plate_factor_held(double unknowns, double per_unknown)
+bb_need bb_plate_factor_resident(double unknowns, double per_unknown)
 {
     const double values = per_unknown * unknowns * log2(unknowns);
     return (bb_need){.host_bytes = values * sizeof(double)};
@@ -486,7 +486,7 @@ bb_need bb_plate_factor_need(double unknowns, double per_unknown, double matrix_
     static const double rate = 8.0e7; // unknowns^1.5 a second, of one core
     const bb_need copies = {.host_bytes = 2.0 * matrix_values * (sizeof(int64_t) + sizeof(double)),
                             .seconds = pow(unknowns, 1.5) / rate};
-    return bb_need_together(bb_plate_factor_held(unknowns, per_unknown), copies);
+    return bb_need_together(bb_plate_factor_resident(unknowns, per_unknown), copies);
 }
 
 double bb_plate_factor_peak_bytes(const bb_plate_factor *factor)
@@ -546,7 +546,7 @@ static bb_status read_parts(bb_store *file, int64_t unknowns, bb_plate_factor *o
     bb_status status = BB_OK;
     bb_index bytes[PARTS];
     for (int i = 0; i < PARTS; ++i) {
-        BB_TRY(bb_store_take_new(file, &out->parts[i], &bytes[i]));
+        BB_TRY(bb_store_read_new(file, &out->parts[i], &bytes[i]));
         BB_REQUIRE(bytes[i] > 0 && bytes[i] % 8 == 0, BB_INVALID, "array %d has %td bytes", i,
                    bytes[i]);
     }

@@ -100,7 +100,7 @@ BB_CHECKED bb_status bb_plate_factor_store(const bb_plate_factor *factor, const 
 /// factor by nested dissection of `per_unknown` n log2 n doubles for n unknowns, its indices
 /// included; and what of it stays. CHOLMOD takes its part by itself, not from core/memory.h.
 bb_need bb_plate_factor_need(double unknowns, double per_unknown, double matrix_values);
-bb_need bb_plate_factor_held(double unknowns, double per_unknown);
+bb_need bb_plate_factor_resident(double unknowns, double per_unknown);
 
 /// The most that CHOLMOD held while it made a factor, bytes by its own count; 0 of one that was
 /// read.

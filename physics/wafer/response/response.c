@@ -259,7 +259,7 @@ static void add_local(const bb_response *response, const point *sample, bb_index
     const bb_temperature_grid *grid = response->grid;
     double weight[4];
     bb_index cell[4];
-    double sum = bb_temperature_grid_weigh(grid, sample->x, sample->y, cell, weight);
+    double sum = bb_temperature_grid_weights(grid, sample->x, sample->y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         if (weight[k] > 0.0 && cell[k] >= first && cell[k] < first + count) {
             const double sooner = out[cell[k] - first];

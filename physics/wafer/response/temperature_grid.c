@@ -149,12 +149,12 @@ static bb_need cells_of(const bb_grid_config *config)
                                    2.0 * (double)config->rows * sizeof(bb_index)};
 }
 
-bb_need bb_temperature_grid_held(const bb_grid_config *config, double nodes, double spacing,
-                                 double radius)
+bb_need bb_temperature_grid_resident(const bb_grid_config *config, double nodes, double spacing,
+                                     double radius)
 {
     return bb_need_together(cells_of(config),
-                            bb_csr_held((double)(config->columns * config->rows),
-                                        entries_of(config, nodes, spacing, radius)));
+                            bb_csr_resident((double)(config->columns * config->rows),
+                                            entries_of(config, nodes, spacing, radius)));
 }
 
 bb_need bb_temperature_grid_need(const bb_grid_config *config, double nodes, double spacing,
@@ -165,8 +165,8 @@ bb_need bb_temperature_grid_need(const bb_grid_config *config, double nodes, dou
                                                  entries_of(config, nodes, spacing, radius)));
 }
 
-double bb_temperature_grid_weigh(const bb_temperature_grid *grid, double x, double y,
-                                 bb_index cell[4], double weight[4])
+double bb_temperature_grid_weights(const bb_temperature_grid *grid, double x, double y,
+                                   bb_index cell[4], double weight[4])
 {
     double across = (x - grid->origin_x) / grid->cell_width - 0.5;
     double along = (y - grid->origin_y) / grid->cell_height - 0.5;

@@ -38,8 +38,8 @@ BB_CHECKED bb_status bb_temperature_grid_create(const bb_disc_mesh *mesh,
 
 /// Bilinear weights of the centres of the live cells around (x, y), m; others weigh 0. Returns
 /// their sum: 0 where no live cell is around.
-double bb_temperature_grid_weigh(const bb_temperature_grid *grid, double x, double y,
-                                 bb_index cell[4], double weight[4]);
+double bb_temperature_grid_weights(const bb_temperature_grid *grid, double x, double y,
+                                   bb_index cell[4], double weight[4]);
 
 /// Nodal rows are gathered this many at a time.
 enum { BB_GRID_BATCH = 32 };
@@ -53,8 +53,8 @@ void bb_temperature_grid_gather(const bb_temperature_grid *grid, bb_index cell,
 /// What it takes over a mesh of so many nodes and a spacing, while it is made and when it stands.
 bb_need bb_temperature_grid_need(const bb_grid_config *config, double nodes, double spacing,
                                  double radius);
-bb_need bb_temperature_grid_held(const bb_grid_config *config, double nodes, double spacing,
-                                 double radius);
+bb_need bb_temperature_grid_resident(const bb_grid_config *config, double nodes, double spacing,
+                                     double radius);
 
 void bb_temperature_grid_destroy(bb_temperature_grid **grid);
 

@@ -30,7 +30,7 @@ done:
     return status;
 }
 
-bb_status bb_workspace_pool_take(bb_workspace_pool *pool, double **out)
+bb_status bb_workspace_pool_acquire(bb_workspace_pool *pool, double **out)
 {
     (void)pthread_mutex_lock(&pool->lock);
     link *taken = pool->first;
@@ -42,7 +42,7 @@ bb_status bb_workspace_pool_take(bb_workspace_pool *pool, double **out)
     return taken != NULL ? BB_OK : BB_ALLOCATE(pool->count, out);
 }
 
-void bb_workspace_pool_give(bb_workspace_pool *pool, double **workspace)
+void bb_workspace_pool_release(bb_workspace_pool *pool, double **workspace)
 {
     if (*workspace == NULL) {
         return;

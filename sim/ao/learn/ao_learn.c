@@ -58,9 +58,9 @@ static bb_status add_frames(const bb_ao_study *study, const bb_atmosphere *atmos
     bb_frame_sampler_extent frames;
     BB_TRY(measure_frames(study, atmosphere, guides, &frames));
     const bb_index n = guides->measurement_count;
-    const bb_need sampler = bb_frame_sampler_held(&frames);
+    const bb_need sampler = bb_frame_sampler_resident(&frames);
     const bb_need drawing = bb_learn_frames_need(&frames, n, threads);
-    const bb_need fitting = bb_need_together(bb_learn_frames_held(n), *need);
+    const bb_need fitting = bb_need_together(bb_learn_frames_resident(n), *need);
     *need = bb_need_in_turn(bb_frame_sampler_need(&frames),
                             bb_need_together(sampler, bb_need_in_turn(drawing, fitting)));
 done:
@@ -377,7 +377,7 @@ static bb_status take_profile(const bb_ao_learn_config *learn, const bb_tomograp
     const bb_index layers =
         learn->heights_m.count > 0 ? learn->heights_m.count : problem->atmosphere.layer_count;
     bb_learned_profile numbers = {.layer_count = 0};
-    BB_TRY(bb_store_take(checkpoint, &numbers, sizeof numbers));
+    BB_TRY(bb_store_read(checkpoint, &numbers, sizeof numbers));
     drop_arrays(&numbers);
     BB_REQUIRE(numbers.layer_count == layers &&
                    numbers.sensor_count == problem->guides.sensor_count &&
@@ -392,7 +392,7 @@ static bb_status take_profile(const bb_ao_learn_config *learn, const bb_tomograp
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->noise_arcsec2));
     BB_TRY(BB_ALLOCATE(numbers.sensor_count, &out->tilt_arcsec2));
     const bb_index count = list_arrays(out, arrays);
-    BB_TRY(bb_store_take_list(checkpoint, arrays, count)); // into the arrays made above
+    BB_TRY(bb_store_read_list(checkpoint, arrays, count)); // into the arrays made above
 done:
     return status;
 }
@@ -440,7 +440,7 @@ static void apply(const bb_ao_learning *l, bb_factor_problem *factor_problem)
     factor_problem->part = (bb_low_rank){tilts->columns, tilts->vectors, tilts->variance};
     factor_problem->sides = l->ctm;
     factor_problem->noise = l->noise;
-    bb_ao_mcao_pose(l->mcao, factor_problem);
+    bb_ao_mcao_set_sides(l->mcao, factor_problem);
 }
 
 static void announce(const bb_ao_learning *l)
@@ -509,7 +509,7 @@ done:
     return status;
 }
 
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_evaluation *evaluation)
+void bb_ao_learning_apply_outcome(const bb_ao_learning *learning, bb_ao_evaluation *evaluation)
 {
     if (learning != NULL && learning->applied && learning->problem == NULL) {
         evaluation->common.outcome = learning->profile.outcome;

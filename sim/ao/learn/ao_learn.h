@@ -43,6 +43,6 @@ bb_index bb_ao_learning_list(const bb_ao_learning *learning,
 
 /// Where nothing could be learned that was to be applied, no evaluation stands: its outcome is that
 /// of the learning.
-void bb_ao_learning_hold(const bb_ao_learning *learning, bb_ao_evaluation *evaluation);
+void bb_ao_learning_apply_outcome(const bb_ao_learning *learning, bb_ao_evaluation *evaluation);
 
 #endif

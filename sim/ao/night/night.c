@@ -176,7 +176,7 @@ done:
     return status;
 }
 
-bb_status bb_night_plan_tell(const bb_night_planned *planned, bb_plan *plan)
+bb_status bb_night_plan_print(const bb_night_planned *planned, bb_plan *plan)
 {
     bb_status status = BB_OK;
     if (planned->samples == 0.0) {
@@ -561,7 +561,7 @@ static bb_status solve_recipe(night *self, bb_index first, bb_index end)
     BB_TRY(bb_measurement_noise_bounds(&self->problem->guides, &self->problem->noise, &noise));
     factor_problem = pose(self, noise);
     BB_TRY(bb_ao_mcao_create(self->problem, self->ctm, &mcao));
-    bb_ao_mcao_pose(mcao, &factor_problem);
+    bb_ao_mcao_set_sides(mcao, &factor_problem);
     BB_TRY(bb_factor_problem_prepare(&factor_problem));
     BB_TRY(bb_ao_storage_open(&factor_problem, self->study->common.device, self->problem,
                               &self->study->inflation, &storage));
@@ -686,7 +686,7 @@ static bb_status need(const void *study, const void *extent, bb_need *out)
 static bb_status plan_lines(const void *study, const void *extent, bb_plan *plan)
 {
     (void)study;
-    return bb_night_plan_tell(&((const bb_ao_extent *)extent)->night, plan);
+    return bb_night_plan_print(&((const bb_ao_extent *)extent)->night, plan);
 }
 
 static bb_status run(void *all, bb_results *results)

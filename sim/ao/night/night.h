@@ -27,6 +27,6 @@ BB_CHECKED bb_status bb_night_plan(const bb_ao_study *study, const bb_ao_config 
                                    bb_night_planned *out);
 
 /// Adds the line of a night to a plan, nothing without one. Errors: BB_MEMORY.
-BB_CHECKED bb_status bb_night_plan_tell(const bb_night_planned *planned, bb_plan *plan);
+BB_CHECKED bb_status bb_night_plan_print(const bb_night_planned *planned, bb_plan *plan);
 
 #endif

@@ -62,7 +62,7 @@ static bb_night_recipe make_recipe(const bb_night_config *night, bb_night_policy
 {
     bb_night_recipe recipe = {data_us > 0 ? data_us : 0, 1.0, false};
     if (policy == BB_NIGHT_SHRINK) {
-        recipe.trust = bb_profile_series_trust(age_s, shrink_s(night));
+        recipe.trust = bb_profile_series_weight(age_s, shrink_s(night));
     } else if (policy == BB_NIGHT_MEAN) {
         recipe.trust = 0.0;
     }

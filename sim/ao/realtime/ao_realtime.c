@@ -24,7 +24,7 @@ static bb_status begin(bb_realtime_loop *run)
     bb_frame_loop *loop = run->context;
     bb_command_frame frame;
     BB_TRY(bb_command_loop_read_clocks(loop->frames));
-    bb_frame_loop_put(loop, 0);
+    bb_frame_loop_set_slopes(loop, 0);
     BB_TRY(bb_command_loop_step(loop->frames, 0, &frame));
     BB_TRY(bb_command_loop_reset(loop->frames));
     run->first_ns = frame.end_ns;
@@ -36,7 +36,7 @@ static bb_status read_slopes(bb_realtime_loop *run, bool *is_ready)
 {
     bb_frame_loop *loop = run->context;
     const bb_status status = bb_command_loop_arm(loop->frames);
-    bb_frame_loop_put(loop, run->started);
+    bb_frame_loop_set_slopes(loop, run->started);
     *is_ready = true; // they are always there
     return status;
 }
@@ -53,7 +53,7 @@ static bb_status finish_frame(bb_realtime_loop *run, int64_t release_ns, bb_step
     bb_frame_loop *loop = run->context;
     bb_command_frame frame;
     double inside = 0.0;
-    BB_TRY(bb_command_loop_take(loop->frames, &frame));
+    BB_TRY(bb_command_loop_wait(loop->frames, &frame));
     const int64_t end = run->schedule.by_device ? frame.end_ns : bb_clock_ns();
     *record = bb_realtime_loop_record(run, release_ns, end);
     for (int stage = 0; stage < BB_COMMAND_STAGES; ++stage) {

@@ -68,7 +68,7 @@ static bb_need matrices_of(const bb_factor_pipeline *pipeline, const frame_exten
                            double count)
 {
     const bb_matrix_layout one = {.rows = (bb_index)span->rows, .columns = (bb_index)span->slopes};
-    return bb_need_copies(bb_coded_matrix_held(&pipeline->storage, &one), count);
+    return bb_need_copies(bb_coded_matrix_resident(&pipeline->storage, &one), count);
 }
 
 // Operators of the matrices, and the loops of `devices`; `scaled` matrices have scales of columns.
@@ -125,7 +125,7 @@ static bb_need timing_of(const bb_ao_study *study, const bb_factor_pipeline *ask
     const bb_frame_times_config *times = &study->frame_times;
     const bb_factor_pipeline pipeline = bb_storage_search_widest(asked);
     const bool on_device =
-        bb_factor_device_serves(&study->solver.common, asked, study->common.device);
+        bb_factor_device_supports(&study->solver.common, asked, study->common.device);
     const bb_device_kind device = on_device ? BB_DEVICE_CUDA : BB_DEVICE_CPU;
     const bool paced = times->rate_hz > 0.0;
     const double frames = (double)(times->frames + times->warm_up_frames);

@@ -78,7 +78,7 @@ static bb_status pose(solving *work)
                             .noise = work->noise,
                             .seed = (uint64_t)study->common.seed};
     BB_TRY(bb_ao_mcao_create(work->problem, work->ctm, &work->mcao));
-    bb_ao_mcao_pose(work->mcao, &work->factor_problem);
+    bb_ao_mcao_set_sides(work->mcao, &work->factor_problem);
     BB_TRY(bb_factor_problem_prepare(&work->factor_problem));
     BB_TRY(bb_ao_storage_open(&work->factor_problem, study->common.device, work->problem,
                               &study->inflation, &work->storage));
@@ -100,7 +100,7 @@ static bb_status solve(solving *work)
                                    work->pipeline, &evaluation->common.device));
     BB_TRY(bb_ao_storage_solve(&work->storage, &work->factor_problem, work->pipeline,
                                study->correction, evaluation));
-    BB_TRY(bb_ao_commands_take(work->problem, work->pipeline, evaluation));
+    BB_TRY(bb_ao_commands_replace_estimates(work->problem, work->pipeline, evaluation));
 done:
     return status;
 }
@@ -119,8 +119,8 @@ static bb_status store_each(bb_ao_storage *storage, const bb_factor_pipeline *pi
                    "reconstructors of more than %d targets: a loop of frames multiplies at most so "
                    "many",
                    (int)BB_COMMAND_MATRICES);
-        BB_TRY(bb_factor_storage_keep(&storage->common, pipeline, rows, evaluation->r[t],
-                                      &evaluation->common, &out->stored[out->count]));
+        BB_TRY(bb_factor_storage_encode(&storage->common, pipeline, rows, evaluation->r[t],
+                                        &evaluation->common, &out->stored[out->count]));
         if (evaluation->common.outcome.kind != BB_OUTCOME_OK) {
             break;
         }
@@ -529,10 +529,10 @@ void bb_frame_loop_destroy(bb_frame_loop **loop)
     }
 }
 
-void bb_frame_loop_put(bb_frame_loop *loop, bb_index number)
+void bb_frame_loop_set_slopes(bb_frame_loop *loop, bb_index number)
 {
     const bb_index n = loop->matrices.slopes;
-    bb_command_loop_put(loop->frames, loop->slopes + number % loop->sets * n);
+    bb_command_loop_set_slopes(loop->frames, loop->slopes + number % loop->sets * n);
 }
 
 // Slopes of the first set that is finite; of none the first.
@@ -559,7 +559,7 @@ static bb_status run_delayed(bb_command_loop *frames, const float *slopes, bb_in
     bb_command_frame frame;
     BB_TRY(bb_command_loop_reset(frames));
     for (bb_index k = 0; k <= delay; ++k) {
-        bb_command_loop_put(frames, slopes);
+        bb_command_loop_set_slopes(frames, slopes);
         BB_TRY(bb_command_loop_step(frames, 0, &frame));
     }
     bb_command_loop_commands(frames, commands);

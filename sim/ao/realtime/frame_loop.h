@@ -71,7 +71,7 @@ BB_CHECKED bb_status bb_frame_loop_create(const bb_ao_study *study,
 void bb_frame_loop_destroy(bb_frame_loop **loop);
 
 /// Puts the slopes of frame `number` where those of the next frame to be posted arrive.
-void bb_frame_loop_put(bb_frame_loop *loop, bb_index number);
+void bb_frame_loop_set_slopes(bb_frame_loop *loop, bb_index number);
 
 /// Runs frames from rest until one is out, here and on the cpu with products and sums in fp64, and
 /// compares: `distance` is that of the commands over their norm, of the first set that is finite;

@@ -377,7 +377,7 @@ static bb_need skies_need(const bb_ao_study *study, const bb_ao_extent *span, bb
     *held = (bb_need){.host_bytes = sizeof(double) * (double)span->n *
                                     (seen + narrow_pipelines(study) * targets * rows)};
     return bb_need_in_turn(bb_frame_sampler_need(&span->frames),
-                           bb_need_together(bb_frame_sampler_held(&span->frames),
+                           bb_need_together(bb_frame_sampler_resident(&span->frames),
                                             bb_time_domain_need(&series, span->threads)));
 }
 
@@ -393,8 +393,8 @@ static bb_status need(const void *all, const void *extent, bb_need *out)
         bb_late_scores_need(study, (double)span->n, span->m, span->cmm, span->ctm, span->whole);
     const bb_need scoring = bb_need_together(span->late, bb_need_together(late, scored));
     *out = bb_need_together(
-        held,
-        bb_need_in_turn(running, bb_need_together(bb_frame_sampler_held(&span->frames), scoring)));
+        held, bb_need_in_turn(running,
+                              bb_need_together(bb_frame_sampler_resident(&span->frames), scoring)));
     return BB_OK;
 }
 

@@ -183,7 +183,7 @@ void bb_live_acquisition_stop(bb_live_acquisition **acquisition)
     BB_RELEASE(acquisition);
 }
 
-bb_status bb_live_acquisition_take(bb_live_acquisition *acquisition, double seconds,
+bb_status bb_live_acquisition_wait(bb_live_acquisition *acquisition, double seconds,
                                    const bb_live_frames **frames, bb_live_event *event)
 {
     bb_status status = BB_OK;

@@ -413,7 +413,7 @@ static bb_status read_frames(bb_realtime_loop *loop, bool *is_ready)
     live_run *run = loop->context;
     const bool is_busy = loop->started > loop->finished;
     bb_live_event event = BB_LIVE_NOTHING;
-    BB_TRY(bb_live_acquisition_take(run->acquisition, is_busy ? glance_s : wait_s, &run->taken,
+    BB_TRY(bb_live_acquisition_wait(run->acquisition, is_busy ? glance_s : wait_s, &run->taken,
                                     &event));
     const bb_live_frames *frames = run->taken;
     *is_ready = frames != NULL;

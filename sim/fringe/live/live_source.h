@@ -106,7 +106,7 @@ void bb_live_acquisition_stop(bb_live_acquisition **acquisition);
 /// Waits up to `seconds` for frames, which stand until `held` - 1 further ones were taken and the
 /// next are asked for: `*frames` is NULL where none came, `*event` says which of the three it is.
 /// Errors: those of the source, which then ended.
-BB_CHECKED bb_status bb_live_acquisition_take(bb_live_acquisition *acquisition, double seconds,
+BB_CHECKED bb_status bb_live_acquisition_wait(bb_live_acquisition *acquisition, double seconds,
                                               const bb_live_frames **frames, bb_live_event *event);
 
 /// Phases that were replaced, or that the source let pass, so far.

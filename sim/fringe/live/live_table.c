@@ -9,7 +9,7 @@
 
 enum { FIRST_ROOM = 1024 };
 
-bb_index bb_live_meter_kept(const bb_live_meter *meter)
+bb_index bb_live_meter_count(const bb_live_meter *meter)
 {
     return meter->count < BB_LIVE_LATENCIES ? meter->count : BB_LIVE_LATENCIES;
 }
@@ -58,7 +58,7 @@ done:
 bb_status bb_live_meter_all(const bb_live_meter *meter, bb_latency *out)
 {
     bb_status status = BB_OK;
-    BB_TRY(sum_up(meter, bb_live_meter_kept(meter), out));
+    BB_TRY(sum_up(meter, bb_live_meter_count(meter), out));
     if (meter->count > 0) {
         out->max = meter->max;
     }
@@ -69,7 +69,7 @@ done:
 bb_status bb_live_meter_recent(bb_live_meter *meter, bb_index *count, bb_latency *out)
 {
     const bb_index fresh = meter->count - meter->since;
-    const bb_index kept = bb_live_meter_kept(meter);
+    const bb_index kept = bb_live_meter_count(meter);
     *count = fresh < kept ? fresh : kept;
     meter->since = meter->count;
     return sum_up(meter, *count, out);
@@ -142,7 +142,7 @@ static const bb_output_table latency_outputs = {"/live", NULL, "live", NULL,
 static bb_status publish_latencies(const bb_live_summary *summary, bb_results *results)
 {
     bb_status status = BB_OK;
-    series run = {.count = bb_live_meter_kept(&summary->answers[0].meter)};
+    series run = {.count = bb_live_meter_count(&summary->answers[0].meter)};
     BB_TRY(BB_ALLOCATE(summary->count * run.count, &run.latencies));
     for (bb_index i = 0; i < summary->count; ++i) {
         const bb_live_meter *meter = &summary->answers[i].meter;

@@ -26,7 +26,7 @@ BB_CHECKED bb_status bb_live_meter_add(bb_live_meter *meter, double seconds);
 void bb_live_meter_release(bb_live_meter *meter);
 
 /// Latencies that are kept.
-bb_index bb_live_meter_kept(const bb_live_meter *meter);
+bb_index bb_live_meter_count(const bb_live_meter *meter);
 
 /// Of all that are kept. Errors of both: BB_MEMORY.
 BB_CHECKED bb_status bb_live_meter_all(const bb_live_meter *meter, bb_latency *out);

@@ -287,9 +287,9 @@ static bb_status replace(const bb_live_view *view, const char *name, const void 
     const bool closed = (file != NULL ? fclose(file) : close(descriptor)) == 0;
     BB_REQUIRE(written && closed && rename(beside, path) == 0, BB_IO, "cannot write '%s': %s", path,
                strerror(errno));
-    bb_disk_file_settle(beside, false);
+    bb_disk_file_finish(beside, false);
 done:
-    bb_disk_file_settle(beside, true);
+    bb_disk_file_finish(beside, true);
     return status;
 }
 

@@ -135,7 +135,7 @@ done:
     return status;
 }
 
-bb_status bb_heat_simulation_rest(bb_heat_simulation *simulation)
+bb_status bb_heat_simulation_step_dark(bb_heat_simulation *simulation)
 {
     bb_status status = BB_OK;
     BB_TRY(bb_stepper_advance(simulation->stepper, &(bb_stepper_input){0}));

@@ -84,7 +84,7 @@ static bb_status fill_inputs(const bb_wafer_problem *problem, double scale, bb_n
         bb_stage_formats_narrow(BB_CHAIN_INTERPOLATION, &set->interpolation) ? &interpolation
                                                                              : NULL};
     BB_TRY(bb_wafer_heating_run(problem, &formats, NULL, &narrow));
-    bb_wafer_heating_refer(problem, &narrow);
+    bb_wafer_heating_subtract_reference(problem, &narrow);
     BB_TRY(bb_narrow_formats_store_all(&interpolation,
                                        narrow.scored_wafers * narrow.scored_count *
                                            narrow.light_steps * narrow.cell_count,

@@ -72,7 +72,7 @@ static bb_status step_bare(wafer_loading *loading, bb_heat_simulation *simulatio
     bb_stepper_set(loading->stepper, 0, bare->count,
                    bb_stepper_state(simulation->stepper) + bare->first);
     BB_TRY(bb_stepper_advance(loading->stepper, &(bb_stepper_input){0}));
-    bb_bare_clamp_book(bare, bb_stepper_exchanged(loading->stepper), &simulation->ledger);
+    bb_bare_clamp_account(bare, bb_stepper_exchanged(loading->stepper), &simulation->ledger);
     bb_stepper_set(simulation->stepper, bare->first, bare->count,
                    bb_stepper_state(loading->stepper));
 done:
@@ -289,8 +289,8 @@ static bb_status expose(heating_run *run)
     if (place->step < run->out->light_steps && is_scored(run)) {
         BB_TRY(keep_input(run, place->step));
     }
-    bb_wafer_probes_take(&run->out->probes, time_of(run), place->wafer, false,
-                         bb_stepper_state(run->simulation.stepper));
+    bb_wafer_probes_record(&run->out->probes, time_of(run), place->wafer, false,
+                           bb_stepper_state(run->simulation.stepper));
     if (++place->step == steps_of_field(run)) {
         end_exposure(run);
     }
@@ -322,10 +322,10 @@ static bb_status rest(heating_run *run)
     bb_status status = BB_OK;
     bb_heating_place *place = &run->place;
     for (bb_index part = 0; part < run->problem->substeps; ++part) {
-        BB_TRY(bb_heat_simulation_rest(&run->simulation));
+        BB_TRY(bb_heat_simulation_step_dark(&run->simulation));
     }
-    bb_wafer_probes_take(&run->out->probes, time_of(run), place->wafer, false,
-                         bb_stepper_state(run->simulation.stepper));
+    bb_wafer_probes_record(&run->out->probes, time_of(run), place->wafer, false,
+                           bb_stepper_state(run->simulation.stepper));
     ++place->rested;
     BB_TRY(align(run));
 done:
@@ -341,8 +341,8 @@ static bb_status loading(heating_run *run)
         run->out->wafers[place->wafer].unloaded_joules = unload(&run->simulation);
     }
     BB_TRY(step_bare(&run->loading, &run->simulation));
-    bb_wafer_probes_take(&run->out->probes, time_of(run), place->wafer, true,
-                         bb_stepper_state(run->simulation.stepper));
+    bb_wafer_probes_record(&run->out->probes, time_of(run), place->wafer, true,
+                           bb_stepper_state(run->simulation.stepper));
     if (++place->step == run->problem->bare->steps) {
         *place = (bb_heating_place){.wafer = place->wafer + 1};
         BB_TRY(load(run));
@@ -406,7 +406,7 @@ bb_status bb_wafer_heating_resume(const bb_wafer_problem *problem, bb_restart *r
     return bb_wafer_heating_run(problem, &(bb_heating_formats){NULL, NULL}, restart, out);
 }
 
-void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating)
+void bb_wafer_heating_subtract_reference(const bb_wafer_problem *problem, bb_wafer_heating *heating)
 {
     const bb_index cells = heating->cell_count;
     const bb_index each = heating->scored_count * heating->light_steps;

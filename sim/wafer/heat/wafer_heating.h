@@ -44,7 +44,7 @@ BB_CHECKED bb_status bb_heat_simulation_expose(bb_heat_simulation *simulation, b
 BB_CHECKED bb_status bb_heat_simulation_step(bb_heat_simulation *simulation, bb_index part);
 
 /// One step of heat of a wafer at rest, without dose or hood. Errors: the stepper's.
-BB_CHECKED bb_status bb_heat_simulation_rest(bb_heat_simulation *simulation);
+BB_CHECKED bb_status bb_heat_simulation_step_dark(bb_heat_simulation *simulation);
 
 /// Clamp and ring when a wafer of the lot was loaded, and the heat that left with it.
 typedef struct bb_loaded_wafer {
@@ -71,8 +71,8 @@ BB_CHECKED bb_status bb_wafer_probes_create(const bb_wafer_problem *problem, bb_
 void bb_wafer_probes_release(bb_wafer_probes *probes);
 
 /// Takes a row at `time` s of wafer `wafer`; `bare`: no wafer is there.
-void bb_wafer_probes_take(bb_wafer_probes *probes, double time, bb_index wafer, bool bare,
-                          const double *state);
+void bb_wafer_probes_record(bb_wafer_probes *probes, double time, bb_index wafer, bool bare,
+                            const double *state);
 
 /// What is to be done next: a step of rest until as many as the problem's are done, a step of an
 /// exposure, or of the bare clamp where `field` is the number of fields.
@@ -99,7 +99,7 @@ typedef struct bb_wafer_heating {
     bb_index light_steps;
     bb_index cell_count; ///< of an input: problem->input_count
     /// [scored_wafers][scored_count][light_steps][cell_count], K: mean over each light step, above
-    /// the water until bb_wafer_heating_refer
+    /// the water until bb_wafer_heating_subtract_reference
     double *inputs;
     double *references;     ///< [scored_wafers][cell_count] K: rise when the wafer was aligned
     bool referred;          ///< whether `inputs` count from what overlay counts from
@@ -130,12 +130,13 @@ BB_CHECKED bb_status bb_wafer_heating_run(const bb_wafer_problem *problem,
 
 /// Makes `inputs` rises above what displacement counts from, and `references` that: the wafer as it
 /// was aligned, or the wafer without stress. u is linear in them.
-void bb_wafer_heating_refer(const bb_wafer_problem *problem, bb_wafer_heating *heating);
+void bb_wafer_heating_subtract_reference(const bb_wafer_problem *problem,
+                                         bb_wafer_heating *heating);
 
 /// Computes the inputs that `count` pipelines have by narrow heat or interpolation, once each pair
-/// of formats, after bb_wafer_heating_refer; drops those that none of them has. fp16 is scaled by
-/// the power of two that brings the largest cell temperature of the reference into (2^11, 2^12].
-/// Errors: BB_MEMORY.
+/// of formats, after bb_wafer_heating_subtract_reference; drops those that none of them has. fp16
+/// is scaled by the power of two that brings the largest cell temperature of the reference into
+/// (2^11, 2^12]. Errors: BB_MEMORY.
 BB_CHECKED bb_status bb_wafer_heating_narrow(const bb_wafer_problem *problem,
                                              const bb_product_pipeline *const *pipelines,
                                              bb_index count, bb_wafer_heating *heating);
@@ -176,7 +177,7 @@ BB_CHECKED bb_status bb_wafer_heating_save(bb_restart *restart, bool now,
 
 /// Reads place, state, ledger and what `heating` has kept by then. A checkpoint of products
 /// (bb_wafer_products_save) has no heat: `*heated` is false then, and it stays open, but where it
-/// cannot be used (`first_stage`). Errors: those of bb_store_take.
+/// cannot be used (`first_stage`). Errors: those of bb_store_read.
 BB_CHECKED bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
                                            bb_heat_simulation *simulation,
                                            bb_wafer_heating *heating, bool *heated);

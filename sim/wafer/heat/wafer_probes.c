@@ -27,8 +27,8 @@ void bb_wafer_probes_release(bb_wafer_probes *probes)
     BB_RELEASE(&probes->rows);
 }
 
-void bb_wafer_probes_take(bb_wafer_probes *probes, double time, bb_index wafer, bool bare,
-                          const double *state)
+void bb_wafer_probes_record(bb_wafer_probes *probes, double time, bb_index wafer, bool bare,
+                            const double *state)
 {
     if (probes->width == 0) {
         return;

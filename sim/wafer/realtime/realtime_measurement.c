@@ -183,8 +183,8 @@ static bb_status hold_on_devices(const bb_realtime_loop *run, int64_t release_ns
     bb_status status = BB_OK;
     const step_queue *queue = run->context;
     for (int g = 0; g < queue->loop->gpus && run->schedule.period_ns > 0; ++g) {
-        BB_TRY(bb_control_loop_hold(queue->loop->parts[g].loop,
-                                    (uint64_t)(release_ns + queue->lead[g])));
+        BB_TRY(bb_control_loop_wait_until(queue->loop->parts[g].loop,
+                                          (uint64_t)(release_ns + queue->lead[g])));
     }
 done:
     return status;
@@ -324,7 +324,7 @@ static bb_status time_fields(bb_realtime_loop *run)
 static const bb_realtime_stages step_stages = {
     .begin = read_clocks, .start = start_step, .finish = finish_step, .after = time_fields};
 
-bb_status bb_wafer_measurement_take(bb_wafer_loop *loop, bb_wafer_measurement *out)
+bb_status bb_wafer_measurement_run(bb_wafer_loop *loop, bb_wafer_measurement *out)
 {
     bb_status status = BB_OK;
     bb_device *devices[BB_LOOP_GPUS];
@@ -373,7 +373,7 @@ bb_status bb_wafer_experiment_realtime(const void *study, bb_results *results, b
     bb_log_info("pipeline %s: %.1f MB of matrices on %d GPU%s, coded in %.1f s", pipeline->name,
                 1e-6 * loop->device_bytes, loop->gpus, loop->gpus == 1 ? "" : "s",
                 loop->coding.seconds);
-    BB_TRY(bb_wafer_measurement_take(loop, &measured));
+    BB_TRY(bb_wafer_measurement_run(loop, &measured));
     BB_TRY(bb_wafer_measurement_report(loop, &measured, results, table));
 done:
     bb_wafer_measurement_release(&measured);

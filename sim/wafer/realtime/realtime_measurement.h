@@ -66,7 +66,7 @@ bb_realtime_schedule bb_wafer_loop_schedule(const bb_wafer_loop *loop);
 
 /// Runs the steps of a loop that is at rest (bb_realtime_loop_measure). Errors: the loop's,
 /// BB_MEMORY.
-BB_CHECKED bb_status bb_wafer_measurement_take(bb_wafer_loop *loop, bb_wafer_measurement *out);
+BB_CHECKED bb_status bb_wafer_measurement_run(bb_wafer_loop *loop, bb_wafer_measurement *out);
 void bb_wafer_measurement_release(bb_wafer_measurement *measured);
 
 /// Appends the table (that of every loop, times of a field back to back, and the host) and writes

@@ -146,7 +146,7 @@ static bb_status take_streamed(bb_loop_part *part, const bb_product_pipeline *pi
     if (field == 0) {
         BB_TRY(bb_field_stream_create(part->device, part->axes, part->operators, &part->stream));
     }
-    BB_TRY(bb_field_image_take(part->stream, part->fresh, &part->images[field]));
+    BB_TRY(bb_field_image_create(part->stream, part->fresh, &part->images[field]));
     drop_fresh(part);
 done:
     return status;
@@ -211,8 +211,8 @@ static bb_loop_output weigh(const bb_dwell *dwell, bb_index offset, bb_index poi
     bb_loop_output out = {.point = (int32_t)point};
     bb_index corner[4];
     double weight[4];
-    bb_slit_grid_weigh(&dwell->slit, &dwell->field, offset, dwell->x[point], dwell->y[point],
-                       corner, weight);
+    bb_slit_grid_weights(&dwell->slit, &dwell->field, offset, dwell->x[point], dwell->y[point],
+                         corner, weight);
     for (int k = 0; k < 4; ++k) {
         out.corner[k] = (int32_t)corner[k];
         out.weight[k] = dose * weight[k];
@@ -365,7 +365,7 @@ static bb_status exchange(bb_wafer_loop *loop, bb_index slot, bb_index scored)
     loop->holds[slot] = -1;
     for (int g = 0; g < loop->gpus; ++g) {
         const bb_loop_part *part = &loop->parts[g];
-        BB_TRY(bb_field_stream_leave(part->stream, (int)slot));
+        BB_TRY(bb_field_stream_end_use(part->stream, (int)slot));
         BB_TRY(bb_field_stream_fetch(part->stream, (int)slot, part->images[scored]));
     }
     loop->holds[slot] = scored;
@@ -507,7 +507,7 @@ bb_status bb_wafer_loop_begin(bb_wafer_loop *loop, bb_index period)
         const bb_loop_part *part = &loop->parts[g];
         if (enters) {
             BB_TRY(bb_control_loop_use(part->loop, period, slot));
-            BB_TRY(bb_field_stream_enter(part->stream, (int)slot));
+            BB_TRY(bb_field_stream_begin_use(part->stream, (int)slot));
         }
         BB_TRY(bb_control_loop_begin(part->loop, period));
     }

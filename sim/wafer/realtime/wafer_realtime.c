@@ -122,7 +122,7 @@ static realtime_memory memory_of(const bb_wafer_study *study, const bb_wafer_ext
     const double sets = streamed ? BB_FIELD_SLOTS + 1.0 : extent->scored;
     const double values = (double)layout->rows * cells;
     const bb_need copy = bb_codec_needs_copy(&pipeline->storage)
-                             ? bb_coded_matrix_held(&fp64, layout)
+                             ? bb_coded_matrix_resident(&fp64, layout)
                              : (bb_need){0};
     const bb_need coding =
         bb_product_coding_need(pipeline, extent->device, layout, 1.0, extent->threads);

@@ -172,7 +172,7 @@ bb_status bb_square_factor_launch_diagonal(T *block, T *inverse, T *scratch, bb_
                                            cudaStream_t stream)
 {
     bool hopper = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&hopper));
     const bb_index limit = bb_square_factor_most<T>(hopper);
     for (bb_index index = 0; index < size; index += limit) {
         const bb_index corner = index * (size + 1);

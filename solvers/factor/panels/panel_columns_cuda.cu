@@ -61,7 +61,7 @@ __global__ void read_columns(kept_factor factor, bb_index first, bb_index width,
     const bb_index c = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
     const bb_index rows = factor.layout.n - first;
     for (bb_index r = blockIdx.y; c < width && r < rows; r += gridDim.y) {
-        if (!bb_triangle_layout_holds(factor.layout, (first + r) / factor.layout.block)) {
+        if (!bb_triangle_layout_contains(factor.layout, (first + r) / factor.layout.block)) {
             continue;
         }
         out[r * stride + c] = c > r ? 0.0 : entry<Kept, Value>(factor, first + r, first + c);
@@ -72,7 +72,8 @@ template <typename Kept, typename Value>
 __global__ void read_diagonal(kept_factor factor, double *out)
 {
     const bb_index i = static_cast<bb_index>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (i < factor.layout.n && bb_triangle_layout_holds(factor.layout, i / factor.layout.block)) {
+    if (i < factor.layout.n &&
+        bb_triangle_layout_contains(factor.layout, i / factor.layout.block)) {
         out[i] = entry<Kept, Value>(factor, i, i);
     }
 }

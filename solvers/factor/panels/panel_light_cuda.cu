@@ -70,7 +70,7 @@ int list_blocks(bb_index blocks, const unsigned char *light, bb_index k, bool ba
 
 } // namespace
 
-bb_status bb_panel_part_weigh(bb_panel_part *part, bb_index start, bb_index stop)
+bb_status bb_panel_part_find_energies(bb_panel_part *part, bb_index start, bb_index stop)
 {
     const dim3 grid(static_cast<unsigned>(stop - start), static_cast<unsigned>(part->layout.held));
     if (part->layout.held == 0 || stop <= start) {

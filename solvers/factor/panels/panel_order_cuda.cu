@@ -246,7 +246,7 @@ bb_status choose_light(bb_panel_cholesky *f, double *energies, unsigned char *li
     for (bb_index g = 0; g < f->gpus; ++g) {
         const bb_index stop = f->plan.swapped ? 0 : f->blocks; // those were weighed as they came
         BB_RETURN_IF_FAILED(use(&f->parts[g]));
-        BB_RETURN_IF_FAILED(bb_panel_part_weigh(&f->parts[g], 0, stop));
+        BB_RETURN_IF_FAILED(bb_panel_part_find_energies(&f->parts[g], 0, stop));
         BB_RETURN_IF_FAILED(bb_panel_part_energies(&f->parts[g], energies));
     }
     BB_RETURN_IF_FAILED(bb_light_tiles(f->blocks, energies, f->plan.sweep_energy, light));

@@ -161,7 +161,8 @@ BB_CHECKED bb_status bb_panel_part_sweep_forward(bb_panel_part *part, bb_index k
 
 /// Light sweeps: finds the energies of the block columns [start, stop) of the held block rows of L,
 /// zeros on the diagonal. On BULK.
-BB_CHECKED bb_status bb_panel_part_weigh(bb_panel_part *part, bb_index start, bb_index stop);
+BB_CHECKED bb_status bb_panel_part_find_energies(bb_panel_part *part, bb_index start,
+                                                 bb_index stop);
 
 /// Those of all columns, into `out` [blocks (blocks + 1) / 2], row by row. Waits. Errors:
 /// BB_DEVICE.

@@ -59,7 +59,7 @@ inline void *panel_of(const bb_panel_part *part, bb_index k)
 // Whether block row k, and so diagonal block k, is one of the part's.
 inline bool holds(const bb_panel_part *part, bb_index k)
 {
-    return bb_triangle_layout_holds(part->layout, k);
+    return bb_triangle_layout_contains(part->layout, k);
 }
 
 // Whether products read block row k in the triangle, and not as a guest.

@@ -196,7 +196,8 @@ bb_status factor(const group &g)
         }
         BB_RETURN_IF_FAILED(store(g, k));
     }
-    return part->arithmetic.light_sweeps ? bb_panel_part_weigh(part, g.first, g.end) : BB_OK;
+    return part->arithmetic.light_sweeps ? bb_panel_part_find_energies(part, g.first, g.end)
+                                         : BB_OK;
 }
 
 } // namespace

@@ -10,7 +10,7 @@ bb_status bb_plane_cuda_describe(__half *values, bb_index rows, bb_index columns
 {
     static PFN_cuTensorMapEncodeTiled_v12000 encode = nullptr;
     bool hopper = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&hopper));
     *out = bb_plane_cuda{values, rows, columns, stride, {}};
     out->map.values = values;
     out->map.rows = static_cast<int>(rows);

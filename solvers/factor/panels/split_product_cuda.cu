@@ -405,7 +405,7 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
     const bb_split_product_cuda &p = *product;
     const bool transposed = p.b.layout == BB_OPERAND_COLUMNS;
     bool hopper = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&hopper));
     if (!hopper) {
         return bb_split_product_launch_portable(product, products, stream);
     }
@@ -431,5 +431,5 @@ bb_status bb_split_product_launch(const bb_split_product_cuda *product, int prod
 bb_status bb_split_product_supported(void)
 {
     bool hopper = false;
-    return bb_device_cuda_takes_hopper(&hopper); // either form
+    return bb_device_cuda_uses_hopper(&hopper); // either form
 }

@@ -436,7 +436,7 @@ __global__ void BB_CLUSTER_DIMS(ranks, 1, 1) __launch_bounds__(threads, 1)
 bb_status bb_square_factor_supported(void)
 {
     bool hopper = false;
-    return bb_device_cuda_takes_hopper(&hopper); // either form
+    return bb_device_cuda_uses_hopper(&hopper); // either form
 }
 
 template <typename T>
@@ -446,7 +446,7 @@ bb_status bb_square_factor_launch(T *square, T *inverse, bb_index size, bb_index
     const int shared = static_cast<int>(sizeof(square_memory<T>));
     const square_view<T> view = {square, inverse, stride, row, breakdown};
     bool hopper = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&hopper));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&hopper));
     if (!hopper) {
         return bb_square_factor_launch_portable(square, inverse, size, stride, row, breakdown,
                                                 stream);

@@ -39,7 +39,7 @@ template <typename T> constexpr bb_index bb_square_factor_most(bool hopper)
 /// factor to `inverse` [size][stride], whose blocks above the diagonal are left alone. `size` is a
 /// multiple of 32, at most bb_square_factor_most of the form that the current GPU takes. `row` is
 /// its first row in the matrix. Does nothing after a breakdown. Errors: BB_DEVICE, those of
-/// bb_device_cuda_takes_hopper.
+/// bb_device_cuda_uses_hopper.
 template <typename T>
 BB_CHECKED bb_status bb_square_factor_launch(T *square, T *inverse, bb_index size, bb_index stride,
                                              bb_index row, bb_breakdown_cuda *breakdown,

@@ -86,7 +86,7 @@ bb_triangle_layout bb_triangle_layout_strip(bb_index n, bb_index block, bb_index
 }
 
 BB_DEVICE_FUNCTION
-bool bb_triangle_layout_holds(bb_triangle_layout layout, bb_index i)
+bool bb_triangle_layout_contains(bb_triangle_layout layout, bb_index i)
 {
     return i % layout.step == layout.first;
 }

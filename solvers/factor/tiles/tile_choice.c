@@ -22,16 +22,16 @@ bb_variant bb_tile_choice_variant(const bb_tile_matrix *matrix, bb_index row, bb
                : bb_tile_matrix_at(matrix, row, column)->variant;
 }
 
-bool bb_tile_choice_takes(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                          bb_operand operand)
+bool bb_tile_choice_allows(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                           bb_operand operand)
 {
     return bb_tile_operand_of(bb_tile_matrix_at(matrix, row, column)->variant) == operand ||
            (bb_tile_choice_is_open(matrix, row, column) &&
             bb_tile_operand_of(matrix->product_variant) == operand);
 }
 
-bool bb_tile_choice_asks(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                         bb_operand operand)
+bool bb_tile_choice_needs(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                          bb_operand operand)
 {
     bool is_asked = false;
     if (row == column) {
@@ -42,10 +42,10 @@ bool bb_tile_choice_asks(const bb_tile_matrix *matrix, bb_index row, bb_index co
         return is_asked;
     }
     for (bb_index j = column + 1; j <= row && !is_asked; ++j) {
-        is_asked = bb_tile_choice_takes(matrix, row, j, operand);
+        is_asked = bb_tile_choice_allows(matrix, row, j, operand);
     }
     for (bb_index r = row + 1; r < matrix->tile_rows && !is_asked; ++r) {
-        is_asked = bb_tile_choice_takes(matrix, r, row, operand);
+        is_asked = bb_tile_choice_allows(matrix, r, row, operand);
     }
     return is_asked;
 }
@@ -66,7 +66,7 @@ bb_status bb_tile_choice_energies(const bb_tile_matrix *matrix, double *out)
     bb_status status = BB_OK;
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
-            BB_TRY(bb_tile_matrix_hold(matrix, row, column, false));
+            BB_TRY(bb_tile_matrix_acquire(matrix, row, column, false));
             out[row * (row + 1) / 2 + column] = energy_of(bb_tile_matrix_at(matrix, row, column));
             bb_tile_matrix_release(matrix, row, column, row);
         }

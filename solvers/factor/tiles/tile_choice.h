@@ -15,16 +15,16 @@ bb_variant bb_tile_choice_variant(const bb_tile_matrix *matrix, bb_index row, bb
                                   double row_norm, double column_norm);
 
 /// Whether products into tile (row, column) may read an operand.
-bool bb_tile_choice_takes(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                          bb_operand operand);
+bool bb_tile_choice_allows(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                           bb_operand operand);
 
 /// Whether a later task may read tile (row, column), once final, in a format: of a diagonal tile
 /// the solves of its column, of another one the products of its row and column.
-bool bb_tile_choice_asks(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                         bb_operand operand);
+bool bb_tile_choice_needs(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                          bb_operand operand);
 
 /// Sums of squares of the tiles of L that are here, 0 of the others: out [tile_rows (tile_rows + 1)
-/// / 2], row by row. Errors: of bb_tile_matrix_hold.
+/// / 2], row by row. Errors: of bb_tile_matrix_acquire.
 BB_CHECKED bb_status bb_tile_choice_energies(const bb_tile_matrix *matrix, double *out);
 
 /// Which tiles of L its light sweeps take narrow, from the energies of all. Errors: BB_MEMORY.

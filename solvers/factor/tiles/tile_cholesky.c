@@ -56,9 +56,9 @@ static bb_status tile_copies_create(const bb_tile_matrix *matrix, tile_copies *o
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
             taken[tile->format == BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
             for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-                taken[f] = taken[f] || bb_tile_choice_takes(matrix, row, column, f);
+                taken[f] = taken[f] || bb_tile_choice_allows(matrix, row, column, f);
                 bool possible = row > column || f <= (bb_operand)BB_FORMAT_FP32;
-                lacking[f] = lacking[f] || (possible && !bb_tile_serves(tile, f));
+                lacking[f] = lacking[f] || (possible && !bb_tile_has_operand(tile, f));
             }
         }
     }
@@ -92,8 +92,8 @@ static bb_index tile_copies_make(const tile_copies *copies, bb_index stage, bb_i
     bb_index saturated = 0;
     for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
         void *copy = copy_at(copies, stage, row, f);
-        if (copy != NULL && !bb_tile_serves(tile, f) &&
-            bb_tile_choice_asks(copies->matrix, row, column, f)) {
+        if (copy != NULL && !bb_tile_has_operand(tile, f) &&
+            bb_tile_choice_needs(copies->matrix, row, column, f)) {
             saturated += bb_tile_convert(tile, f, copy);
         }
     }
@@ -105,8 +105,8 @@ static const void *tile_copies_operand(const tile_copies *copies, bb_index stage
                                        bb_index column, bb_operand operand)
 {
     const bb_tile *tile = bb_tile_matrix_at(copies->matrix, row, column);
-    return bb_tile_serves(tile, operand) ? bb_tile_values(tile)
-                                         : copy_at(copies, stage, row, operand);
+    return bb_tile_has_operand(tile, operand) ? bb_tile_values(tile)
+                                              : copy_at(copies, stage, row, operand);
 }
 
 // Bytes of the copies where tiles get the variants `given` [count].
@@ -120,7 +120,7 @@ static bb_need tile_copies_need(bb_index n, bb_index tile_size, int count, const
         taken[tile.format == BB_FORMAT_FP64 ? BB_FORMAT_FP64 : BB_FORMAT_FP32] = true;
         taken[bb_tile_operand_of(given[v])] = true;
         for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {
-            lacking[f] = lacking[f] || !bb_tile_serves(&tile, f);
+            lacking[f] = lacking[f] || !bb_tile_has_operand(&tile, f);
         }
     }
     for (bb_operand f = 0; f < BB_OPERAND_COUNT; ++f) {

@@ -248,7 +248,7 @@ static bb_status hold_tile(const bb_tile_matrix *matrix, bb_index row, bb_index 
     bb_status status = BB_OK;
     bool held = false;
     while (!held) {
-        BB_TRY(bb_tile_store_hold(matrix->store, row * (row + 1) / 2 + column, use, 1, &held));
+        BB_TRY(bb_tile_store_acquire(matrix->store, row * (row + 1) / 2 + column, use, 1, &held));
         if (!held) {
             (void)sched_yield(); // until another thread releases one
         }
@@ -257,8 +257,8 @@ done:
     return status;
 }
 
-bb_status bb_tile_matrix_hold(const bb_tile_matrix *matrix, bb_index row, bb_index column,
-                              bool changes)
+bb_status bb_tile_matrix_acquire(const bb_tile_matrix *matrix, bb_index row, bb_index column,
+                                 bool changes)
 {
     return matrix->store == NULL
                ? BB_OK
@@ -519,7 +519,7 @@ bb_status bb_tile_matrix_digest(const bb_tile_matrix *matrix, uint64_t *out)
     for (bb_index row = 0; row < matrix->tile_rows; ++row) {
         for (bb_index column = 0; column <= row; ++column) {
             const bb_tile *tile = bb_tile_matrix_at(matrix, row, column);
-            BB_TRY(bb_tile_matrix_hold(matrix, row, column, false));
+            BB_TRY(bb_tile_matrix_acquire(matrix, row, column, false));
             if (tile->f64 != NULL || tile->f32 != NULL) {
                 *out ^= tile_digest(tile, row, column);
             }

@@ -148,8 +148,8 @@ bb_tile *bb_tile_matrix_at(const bb_tile_matrix *matrix, bb_index row, bb_index 
 /// Brings tile (row, column) into memory, where it stays until it is released; `changes`: its
 /// values will be changed. Nothing for a matrix that is all in memory. Waits where all that fits is
 /// held by others. Errors: BB_IO, BB_MEMORY.
-BB_CHECKED bb_status bb_tile_matrix_hold(const bb_tile_matrix *matrix, bb_index row,
-                                         bb_index column, bool changes);
+BB_CHECKED bb_status bb_tile_matrix_acquire(const bb_tile_matrix *matrix, bb_index row,
+                                            bb_index column, bool changes);
 
 /// `next_use`: when the tile is likely to be held again, as bb_tile_store_release has it.
 void bb_tile_matrix_release(const bb_tile_matrix *matrix, bb_index row, bb_index column,
@@ -163,7 +163,7 @@ double bb_tile_matrix_pivot(const bb_tile_matrix *matrix, bb_index column);
 
 /// Digest of the tiles kept here, each of its place and its values (of a diagonal one those of the
 /// lower triangle): the exclusive or over the shares of a matrix is that of the whole. Errors: of
-/// bb_tile_matrix_hold.
+/// bb_tile_matrix_acquire.
 BB_CHECKED bb_status bb_tile_matrix_digest(const bb_tile_matrix *matrix, uint64_t *out);
 
 /// Bytes of the stored triangle, each tile in its own format, whoever keeps it.

@@ -19,7 +19,7 @@ size_t bb_tile_operand_bytes(bb_operand operand)
     return operand == (bb_operand)BB_FORMAT_FP64 ? sizeof(double) : sizeof(float);
 }
 
-bool bb_tile_serves(const bb_tile *tile, bb_operand operand)
+bool bb_tile_has_operand(const bb_tile *tile, bb_operand operand)
 {
     if (operand == (bb_operand)BB_OPERAND_SPLIT || operand == (bb_operand)BB_FORMAT_E4M3) {
         return false;

@@ -17,7 +17,7 @@ bb_operand bb_tile_operand_of(bb_variant variant);
 size_t bb_tile_operand_bytes(bb_operand operand);
 
 /// Whether a tile's own values are its operand.
-bool bb_tile_serves(const bb_tile *tile, bb_operand operand);
+bool bb_tile_has_operand(const bb_tile *tile, bb_operand operand);
 
 /// The tile's values: doubles of a dp tile, floats of any other.
 const void *bb_tile_values(const bb_tile *tile);

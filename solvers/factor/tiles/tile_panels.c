@@ -200,8 +200,8 @@ static bb_status bring(bb_tile_stream *stream, bb_index p, bb_index row, bb_inde
     bool held = false;
     *going = true;
     while (!held && *going) {
-        BB_TRY(bb_tile_store_hold(stream->store, tile, is_target ? BB_TILE_CHANGE : BB_TILE_READ,
-                                  uses, &held));
+        BB_TRY(bb_tile_store_acquire(stream->store, tile, is_target ? BB_TILE_CHANGE : BB_TILE_READ,
+                                     uses, &held));
         *going = !is_stopped(stream);
         if (!held && *going) {
             nap();

@@ -314,8 +314,8 @@ done:
     return status;
 }
 
-bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_store_use use,
-                             bb_index holders, bool *held)
+bb_status bb_tile_store_acquire(bb_tile_store *store, bb_index tile, bb_tile_store_use use,
+                                bb_index holders, bool *held)
 {
     bb_status status = BB_OK;
     entry *wanted = &store->entries[tile];
@@ -367,7 +367,7 @@ static bb_status bring_tile(const bb_tile_matrix *matrix, bb_index row, bb_index
     bb_status status = BB_OK;
     bool held = false;
     const bb_index tile = row * (row + 1) / 2 + column;
-    BB_TRY(bb_tile_store_hold(matrix->store, tile, BB_TILE_READ, 1, &held));
+    BB_TRY(bb_tile_store_acquire(matrix->store, tile, BB_TILE_READ, 1, &held));
     BB_REQUIRE(held, BB_INTERNAL, "no room for a row of tiles");
     bb_tile_store_expect(matrix->store, tile, next_use);
 done:

@@ -44,8 +44,8 @@ void bb_tile_store_destroy(bb_tile_store **store);
 /// Brings a tile into memory for `holders` (>= 1), each of whom releases it. `*held` is false where
 /// every buffer is held, and nothing has changed: try again when something was released. Any thread
 /// may hold and release; one at a time reads and writes. Errors: BB_IO, BB_MEMORY.
-BB_CHECKED bb_status bb_tile_store_hold(bb_tile_store *store, bb_index tile, bb_tile_store_use use,
-                                        bb_index holders, bool *held);
+BB_CHECKED bb_status bb_tile_store_acquire(bb_tile_store *store, bb_index tile,
+                                           bb_tile_store_use use, bb_index holders, bool *held);
 
 /// One holder less, of a tile whose next use is `next_use`, in any unit that all tiles share.
 void bb_tile_store_release(bb_tile_store *store, bb_index tile, bb_index next_use);

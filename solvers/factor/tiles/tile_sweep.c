@@ -36,7 +36,7 @@ static bb_tile column_at(const block *x, bb_index k)
 
 static const void *operand(const bb_tile *tile, bb_operand format, float *copy)
 {
-    if (bb_tile_serves(tile, format)) {
+    if (bb_tile_has_operand(tile, format)) {
         return bb_tile_values(tile);
     }
     (void)bb_tile_convert(tile, format, copy);

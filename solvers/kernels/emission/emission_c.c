@@ -138,7 +138,7 @@ static void print_reduction(bb_emission_writer *writer)
                          line ? pass == 0 ? "const bb_index x0 = g + l;" : "const bb_index x0 = j;"
                               : "const bb_index x1 = j / n0, x0 = j - x1 * n0;");
         bb_emission_loop_steps(writer, &program->body);
-        bb_emission_take(writer, reduction, target);
+        bb_emission_accumulate(writer, reduction, target);
         bb_emission_line(writer, "}");
     }
     bb_emission_line(writer, "bb_tree%d(&u%d, 0, 1);", number, number);

@@ -17,7 +17,7 @@ enum {
 static void print_item(bb_emission_writer *writer, const bb_iterator *iterator, const char *target)
 {
     bb_emission_loop_steps(writer, &iterator->steps);
-    bb_emission_take(writer, &iterator->reduction, target);
+    bb_emission_accumulate(writer, &iterator->reduction, target);
 }
 
 // Whether items may be fewer than lanes: their number comes from data.

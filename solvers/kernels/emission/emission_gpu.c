@@ -162,7 +162,7 @@ static void print_own_items(bb_emission_writer *writer, const own_sum *sum)
     }
     bb_emission_open_items(writer, sum->number, iterator->space.dimensions == 1, 0);
     bb_emission_gpu_steps(writer, &iterator->steps);
-    bb_emission_take(writer, &iterator->reduction, target);
+    bb_emission_accumulate(writer, &iterator->reduction, target);
     bb_emission_close_items(writer, sum->number);
 }
 

@@ -71,7 +71,7 @@ static const sequence_words words_cuda = {
            "}\n",
 };
 
-bool bb_emission_sequence_serves(const bb_binding *binding)
+bool bb_emission_sequence_supports(const bb_binding *binding)
 {
     const int64_t limit = (int64_t)1 << 30; // sums and differences of two fit
     const bb_program *program = binding->program;

@@ -5,7 +5,7 @@
 // work-items, before the next begins. The text depends on the programs alone, not on how many steps
 // there are.
 //
-// Numbers of positions are of 32 bits in such texts (bb_emission_sequence_serves), and no pointer
+// Numbers of positions are of 32 bits in such texts (bb_emission_sequence_supports), and no pointer
 // is declared to be the only one: what a step has written a later one reads.
 #ifndef BB_SOLVERS_KERNELS_EMISSION_EMISSION_SEQUENCE_H
 #define BB_SOLVERS_KERNELS_EMISSION_EMISSION_SEQUENCE_H
@@ -40,7 +40,7 @@ typedef struct bb_emission_sequence {
 
 /// Whether a bound program may be a step: few points, none of which sums anything, and sizes and
 /// selectors whose numbers 32 bits hold.
-bool bb_emission_sequence_serves(const bb_binding *binding);
+bool bb_emission_sequence_supports(const bb_binding *binding);
 
 /// Prints a text whose steps run `members` [count], at least one, in C or CUDA. Errors: BB_MEMORY.
 /// Owner: the caller.

@@ -322,7 +322,8 @@ static void print_icf(bb_emission_writer *writer, const bb_expression *expressio
     bb_emission_add(writer, "%*s}\n", 4 * writer->depth, "");
 }
 
-void bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction, const char *target)
+void bb_emission_accumulate(bb_emission_writer *writer, const bb_reduction *reduction,
+                            const char *target)
 {
     input_names inputs;
     char name[BB_EMISSION_NAME_BYTES];

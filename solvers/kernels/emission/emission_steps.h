@@ -88,8 +88,8 @@ bool bb_emission_leaves_out_points(const bb_emission_writer *writer, const bb_st
 void bb_emission_step(bb_emission_writer *writer, int number);
 
 /// Appends target[k] = ICF(target, inputs) of a body's item, for every accumulator k.
-void bb_emission_take(bb_emission_writer *writer, const bb_reduction *reduction,
-                      const char *target);
+void bb_emission_accumulate(bb_emission_writer *writer, const bb_reduction *reduction,
+                            const char *target);
 
 /// Appends a function `name` that joins two parts, each an array of the accumulators, into the
 /// first.

@@ -200,7 +200,7 @@ static void print_item(bb_emission_writer *writer, const bb_emission_team_sum *s
     writer->team.items = 0;
     bb_emission_gpu_steps(writer, sum->steps);
     writer->team = team;
-    bb_emission_take(writer, sum->reduction, target);
+    bb_emission_accumulate(writer, sum->reduction, target);
 }
 
 static void print_items(bb_emission_writer *writer, const bb_emission_team_sum *sum,

@@ -28,7 +28,7 @@ static void print_part(bb_emission_writer *writer, const void *context)
         const bb_iterator *iterator = &program->iterators[part->iterator];
         (void)snprintf(target, sizeof target, "acc%d[r][p]", part->iterator);
         bb_emission_gpu_steps(writer, &iterator->steps);
-        bb_emission_take(writer, &iterator->reduction, target);
+        bb_emission_accumulate(writer, &iterator->reduction, target);
         return;
     }
     for (int i = part->begin; i < part->end; ++i) {

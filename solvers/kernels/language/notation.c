@@ -304,7 +304,7 @@ bb_status bb_notation_expect_end(bb_notation *notation)
                : bb_notation_refuse_token(notation, "an operator or the line's end");
 }
 
-bb_status bb_notation_take_word(bb_notation *notation, const char *expected, const char **out)
+bb_status bb_notation_read_word(bb_notation *notation, const char *expected, const char **out)
 {
     bb_status status = BB_OK;
     const bb_notation_token word = notation->cursor.token;

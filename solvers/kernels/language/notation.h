@@ -126,7 +126,7 @@ bool bb_notation_at_end(const bb_notation *notation);
 BB_CHECKED bb_status bb_notation_expect_end(bb_notation *notation);
 
 /// Takes a word, such as a type. The copy is the description's.
-BB_CHECKED bb_status bb_notation_take_word(bb_notation *notation, const char *expected,
+BB_CHECKED bb_status bb_notation_read_word(bb_notation *notation, const char *expected,
                                            const char **out);
 
 /// Takes the token at hand where it is this text, and refuses it otherwise.

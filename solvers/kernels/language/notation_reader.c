@@ -20,14 +20,14 @@ static bb_status read_group_kind(bb_notation *notation, group *out)
     static const char *const structures[] = {"matrix", "vector"};
     const bb_notation_token word = notation->cursor.token;
     *out = (group){.boundary = "none"};
-    BB_TRY(bb_notation_take_word(notation, "matrix, vector or a type", &out->type));
+    BB_TRY(bb_notation_read_word(notation, "matrix, vector or a type", &out->type));
     bb_index distance = PTRDIFF_MAX;
     const char *near = NULL;
     bb_suggestion_consider(out->type, structures[0], &distance, &near);
     bb_suggestion_consider(out->type, structures[1], &distance, &near);
     if (near != NULL && strcmp(near, out->type) == 0) {
         out->structure = near;
-        BB_TRY(bb_notation_take_word(notation, "a type", &out->type));
+        BB_TRY(bb_notation_read_word(notation, "a type", &out->type));
         if (notation->cursor.token.kind == BB_NOTATION_WORD) {
             BB_TRY(bb_notation_boundary(notation, &out->boundary));
         }
@@ -365,7 +365,7 @@ static bb_status read_assignment(bb_notation *notation)
     name->failed = true; // until it is made
     if (bb_notation_at(notation, ":")) {
         bb_notation_advance(notation);
-        BB_TRY(bb_notation_take_word(notation, "a type", &type));
+        BB_TRY(bb_notation_read_word(notation, "a type", &type));
     }
     BB_TRY(bb_notation_expect(notation, "="));
     name->failed = false;

@@ -428,7 +428,7 @@ done:
     return status;
 }
 
-bb_kernel_launch_view bb_kernel_launch_look(const bb_kernel_launch *launch)
+bb_kernel_launch_view bb_kernel_launch_query(const bb_kernel_launch *launch)
 {
     return (bb_kernel_launch_view){launch->context, &launch->binding, launch->blocks};
 }

@@ -83,7 +83,7 @@ typedef struct bb_kernel_launch_view {
     const bb_binding *binding;
     void *const *blocks; ///< [object_count]
 } bb_kernel_launch_view;
-bb_kernel_launch_view bb_kernel_launch_look(const bb_kernel_launch *launch);
+bb_kernel_launch_view bb_kernel_launch_query(const bb_kernel_launch *launch);
 
 /// What compiled the last kernel that was run, for records; "" before the first.
 const char *bb_kernel_context_compiler(const bb_kernel_context *context);

@@ -20,7 +20,7 @@ struct bb_kernel_sequence {
 
 static bool serves(const bb_kernel_launch *launch)
 {
-    return bb_assembled_sequence_serves(bb_kernel_launch_look(launch).binding);
+    return bb_assembled_sequence_supports(bb_kernel_launch_query(launch).binding);
 }
 
 // Shares launches out among runs; returns how many `steps` are joined.
@@ -40,7 +40,7 @@ static bb_index find_runs(bb_kernel_sequence *sequence, bb_kernel_launch *const 
         }
         run->first = joined;
         for (bb_index k = 0; k < length; ++k, ++i) {
-            const bb_kernel_launch_view view = bb_kernel_launch_look(launches[i]);
+            const bb_kernel_launch_view view = bb_kernel_launch_query(launches[i]);
             steps[joined++] = (bb_assembled_step){view.binding, view.blocks};
         }
         run->behind = joined;
@@ -74,7 +74,7 @@ static bb_status create(bb_kernel_launch *const *launches, bb_index count,
     bb_kernel_sequence *sequence = NULL;
     BB_TRY(BB_ZEROED(1, &sequence));
     for (bb_index i = 0; i < count; ++i) {
-        bb_kernel_context *context = bb_kernel_launch_look(launches[i]).context;
+        bb_kernel_context *context = bb_kernel_launch_query(launches[i]).context;
         BB_REQUIRE(i == 0 || context == sequence->context, BB_INVALID,
                    "launch %td of a sequence is of another context than those before it", i);
         sequence->context = context;

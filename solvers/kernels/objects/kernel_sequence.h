@@ -3,7 +3,7 @@
 // Launches that are queued together, one after another, each seeing what those before wrote.
 //
 // A launch costs a GPU some microseconds however little it does. Where the device is a GPU of CUDA,
-// neighbours in the order whose kernels serve (bb_assembled_sequence_serves: few points, no sums)
+// neighbours in the order whose kernels serve (bb_assembled_sequence_supports: few points, no sums)
 // are joined: one work-group of one launch does them in turn. Everywhere else, and on GPUs
 // through OpenCL, where buffers have no addresses to be kept in a table, each is queued by itself.
 //

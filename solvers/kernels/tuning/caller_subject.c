@@ -486,7 +486,7 @@ static bb_status bind(bb_caller_subject *self, const bb_scalar *parameters, bb_p
     }
     BB_TRY(caller_elements_bind(self->program, parameters, self->is_range, self->data, problems,
                                 &self->limits, out));
-    name = bb_caller_subject_stand_in(self, &limit);
+    name = bb_caller_subject_synthetic(self, &limit);
     BB_REQUIRE(problems->count == 0 || name == NULL, BB_UNSUPPORTED,
                "kernel %s does not bind with integers that were made up for %s, below any extent "
                "or all 0",
@@ -557,7 +557,7 @@ const bb_tuning_subject *bb_caller_subject_table(const bb_caller_subject *subjec
     return &subject->table;
 }
 
-const char *bb_caller_subject_stand_in(const bb_caller_subject *subject, bb_index *limit)
+const char *bb_caller_subject_synthetic(const bb_caller_subject *subject, bb_index *limit)
 {
     for (int i = 0; i < subject->program->object_count && !subject->has_elements; ++i) {
         const bb_program_object *object = &subject->program->objects[i];

@@ -25,6 +25,6 @@ const bb_tuning_subject *bb_caller_subject_table(const bb_caller_subject *subjec
 
 /// The first object of integers for whose elements others stand in, NULL where there is none, and
 /// below what they are.
-const char *bb_caller_subject_stand_in(const bb_caller_subject *subject, bb_index *limit);
+const char *bb_caller_subject_synthetic(const bb_caller_subject *subject, bb_index *limit);
 
 #endif

@@ -259,8 +259,8 @@ static bb_status find_best(trying *work, bool reorders, int limit, bool *has_one
         const bb_tuning_record *record = &work->records[i];
         if (work->is_there[i] && record->trial.status <= BB_TRIAL_BEST &&
             (record->choice.order.lanes > 0) == reorders) {
-            bb_finalist_enter(finalists, limit, &count,
-                              (bb_finalist){.number = i, .least_s = record->least_s});
+            bb_finalist_insert(finalists, limit, &count,
+                               (bb_finalist){.number = i, .least_s = record->least_s});
         }
     }
     *has_one = count > 0;
@@ -447,7 +447,7 @@ done:
     return status;
 }
 
-void bb_finalist_enter(bb_finalist *finalists, int limit, int *count, bb_finalist finalist)
+void bb_finalist_insert(bb_finalist *finalists, int limit, int *count, bb_finalist finalist)
 {
     int slowest = 0;
     for (int i = 1; i < *count; ++i) {

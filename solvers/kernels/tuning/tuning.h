@@ -107,7 +107,7 @@ BB_CHECKED bb_status bb_tuning_record_sample(bb_set_data *set, bb_assembled_kern
                                              bool *is_slow);
 
 /// Enters one into a list [limit] of the fastest, by its time. The list stays by rising number.
-void bb_finalist_enter(bb_finalist *finalists, int limit, int *count, bb_finalist finalist);
+void bb_finalist_insert(bb_finalist *finalists, int limit, int *count, bb_finalist finalist);
 
 /// Which of `count` wins by these times of `rounds` rounds: the first, unless a later one is faster
 /// than the winner so far, by half a percent, in three quarters of the rounds.

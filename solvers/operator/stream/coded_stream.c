@@ -54,7 +54,7 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out)
     }
 }
 
-bool bb_coded_stream_takes_limbs(bb_stream_storage storage)
+bool bb_coded_stream_supports_limbs(bb_stream_storage storage)
 {
     static const bool takes[BB_STREAM_STORAGES] = {
         [BB_STREAM_E4M3] = true,       [BB_STREAM_E5M2] = true,
@@ -340,7 +340,7 @@ static bb_index most_places(const bb_coded_stream *stream, bb_index groups, bb_i
     return bound;
 }
 
-bb_status bb_coded_stream_take_workspace(bb_coded_stream *stream)
+bb_status bb_coded_stream_acquire_workspace(bb_coded_stream *stream)
 {
     bb_status status = BB_OK;
     bb_device_report report;
@@ -380,7 +380,7 @@ bb_status bb_coded_stream_start(bb_device *device, const bb_codec_config *storag
                "storage %s: no streamed products on a GPU, choose device: cpu",
                bb_codec_name(storage->codec));
     stream->tiles = (columns + stream->layout.columns - 1) / stream->layout.columns;
-    stream->in_limbs = bb_coded_stream_takes_limbs(stream->layout.storage);
+    stream->in_limbs = bb_coded_stream_supports_limbs(stream->layout.storage);
     *out = stream;
     stream = NULL;
 done:
@@ -403,7 +403,7 @@ bb_status bb_coded_stream_create(bb_device *device, const bb_coded_matrix *matri
     }
     BB_TRY(stream->layout.row_bytes > 0 ? upload_fixed(stream, matrix)
                                         : bb_coded_stream_upload_quotients(stream, matrix));
-    BB_TRY(bb_coded_stream_take_workspace(stream));
+    BB_TRY(bb_coded_stream_acquire_workspace(stream));
     *out = stream;
     stream = NULL;
 done:

@@ -189,7 +189,7 @@ bool bb_stream_layout_of(const bb_codec_config *config, bb_stream_layout *out);
 /// Whether fp16 or bytes hold a storage's values (of the quantiser some matrices', in one part or
 /// in two), which BB_STREAM_LIMBS asks for, and it is narrow enough to gain by it. A tile's largest
 /// |x| 2^-34 is what limbs lose of x; an x with a value that is not finite makes all sums NaN.
-bool bb_coded_stream_takes_limbs(bb_stream_storage storage);
+bool bb_coded_stream_supports_limbs(bb_stream_storage storage);
 
 /// Copies rows [first, first + rows) of a matrix to a device in its layout, which become rows 0 to
 /// rows - 1 there, with a workspace for products of all of them and of others like them,

@@ -431,7 +431,7 @@ bb_status launch(const bb_stream_task &task, const launch_plan &plan, cudaStream
 {
     int limit = 0;
     bool of_sm_90 = false;
-    BB_RETURN_IF_FAILED(bb_device_cuda_takes_hopper(&of_sm_90));
+    BB_RETURN_IF_FAILED(bb_device_cuda_uses_hopper(&of_sm_90));
     BB_RETURN_IF_FAILED(describe_device(&limit));
     bb_index groups = (task.rows + group_rows<S> - 1) / group_rows<S>;
     job task_job = {task, bb_stream_partition_of(groups * task.operands, task.tiles, task.blocks),

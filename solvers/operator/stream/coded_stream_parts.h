@@ -115,6 +115,6 @@ BB_CHECKED bb_status bb_coded_stream_upload_quotients(bb_coded_stream *stream,
 /// one. Errors: BB_UNSUPPORTED (a codec without layout), BB_MEMORY, BB_DEVICE.
 BB_CHECKED bb_status bb_coded_stream_start(bb_device *device, const bb_codec_config *storage,
                                            bb_index rows, bb_index columns, bb_coded_stream **out);
-BB_CHECKED bb_status bb_coded_stream_take_workspace(bb_coded_stream *stream);
+BB_CHECKED bb_status bb_coded_stream_acquire_workspace(bb_coded_stream *stream);
 
 #endif

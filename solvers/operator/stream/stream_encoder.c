@@ -411,7 +411,7 @@ bb_status bb_stream_encoder_encode(bb_device *device, const bb_device_coding *co
         BB_TRY(bb_coded_stream_lay_quotients(work.stream, &source));
     }
     BB_TRY(report(&work, loss, certificates));
-    BB_TRY(bb_coded_stream_take_workspace(work.stream));
+    BB_TRY(bb_coded_stream_acquire_workspace(work.stream));
     BB_TRY(bb_device_wait(device));
     *storage = *work.config;
     *out = work.stream;

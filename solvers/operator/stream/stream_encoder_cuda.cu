@@ -225,7 +225,7 @@ struct mx_integers : unkept {
 #pragma unroll
         for (int i = 0; i < quad; ++i) {
             scaled[i] = times(scale, drawn[i]);
-            const bool held = bb_mx_holds(fabs(scaled[i]));
+            const bool held = bb_mx_in_range(fabs(scaled[i]));
             const uint32_t upper = upper_half(scaled[i]);
             holds = holds && held;
             largest = held && upper > largest ? upper : largest;
@@ -321,7 +321,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
         for (int i = 0; i < quad; ++i) {
             const double magnitude = fabs(factor * at.value[i]);
-            const bool holds = bb_integer_holds(magnitude);
+            const bool holds = bb_integer_in_range(magnitude);
             largest = magnitude > largest ? magnitude : largest;
             held = holds && magnitude > held ? magnitude : held;
             not_held += !holds;

@@ -28,7 +28,7 @@ struct quotients {
 #pragma unroll
         for (int i = 0; i < quad; ++i) {
             const double quotient = drawn[i] * per_step;
-            holds = holds && bb_quantiser_holds(fabs(quotient));
+            holds = holds && bb_quantiser_in_range(fabs(quotient));
             value[i] = bb_quantiser_rounded(quotient);
         }
         held = !any_of_group(!holds);

@@ -70,7 +70,7 @@ static bb_index count_entries(const char *path)
 static bb_status build_tiny(void)
 {
     autoptr(bb_build) build = NULL;
-    bb_build_cpu_forget();
+    bb_build_cpu_discard_unused();
     bb_status status = bb_build_create(device_under_test, tiny, NULL, &build);
     return status;
 }
@@ -78,7 +78,7 @@ static bb_status build_tiny(void)
 static int forget(void **state)
 {
     (void)state;
-    bb_build_cpu_forget();
+    bb_build_cpu_discard_unused();
     return 0;
 }
 
@@ -95,7 +95,7 @@ static void pretend(const char *lines)
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(path, 0700), 0);
     assert_int_equal(setenv("BB_CC", path, 1), 0);
-    bb_build_cpu_forget();
+    bb_build_cpu_discard_unused();
 }
 
 static void pretend_no_more(void)

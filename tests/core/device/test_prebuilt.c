@@ -34,13 +34,13 @@ static int ready(void **state)
     (void)snprintf(command, sizeof command, "rm -rf %s %s", forms, calls);
     assert_int_equal(system(command), 0);
     bb_prebuilt_set_processor(true);
-    bb_build_cpu_forget();
+    bb_build_cpu_discard_unused();
     return setenv("BB_CC", script, 1) || setenv("BITBUDGET_PREBUILT", forms, 1);
 }
 
 static bb_status build(const char *text, bb_build **out)
 {
-    bb_build_cpu_forget();
+    bb_build_cpu_discard_unused();
     return bb_build_create(cpu, text, NULL, out);
 }
 
@@ -51,7 +51,7 @@ static void make(const char *text)
     check_ok(build(text, &made));
     assert_non_null(strstr(bb_build_compiler(made), "prebuilt, "));
     bb_build_destroy(&made);
-    bb_build_cpu_forget(); // what is loaded must not be cut short
+    bb_build_cpu_discard_unused(); // what is loaded must not be cut short
     bb_prebuilt_stop_making();
 }
 
@@ -125,7 +125,7 @@ TEST(damaged_forms_are_refused, .setup_func = ready)
             }
         }
     }
-    bb_build_cpu_forget();
+    bb_build_cpu_discard_unused();
     const off_t sizes[] = {about.st_size - 1, 4096, 32, 31, 0};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; ++i) {
         assert_int_equal(truncate(name, sizes[i]), 0);

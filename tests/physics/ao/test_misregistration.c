@@ -132,10 +132,10 @@ TEST(tables_serve_grids_that_are_turned_alike)
     autocall(chain_release) chain k = chain_assemble(&c, false);
     const bb_sensor *s = k.guides.sensors;
     const bb_index layers = k.guides.layer_count;
-    assert_true(bb_displacement_table_serves(&s[0], &s[3], layers));
-    assert_false(bb_displacement_table_serves(&s[0], &s[1], layers));
-    assert_false(bb_displacement_table_serves(&s[0], &s[2], layers));
-    assert_true(bb_displacement_table_serves(&s[2], &s[2], layers));
+    assert_true(bb_displacement_table_applies(&s[0], &s[3], layers));
+    assert_false(bb_displacement_table_applies(&s[0], &s[1], layers));
+    assert_false(bb_displacement_table_applies(&s[0], &s[2], layers));
+    assert_true(bb_displacement_table_applies(&s[2], &s[2], layers));
 }
 
 // Stars, sensors and the laser's launch turned as one: nothing changes, by a quarter turn or by any

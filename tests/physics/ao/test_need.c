@@ -115,7 +115,7 @@ static void hold_tables(const scene *s)
     need_hold("displacement_table",
               bb_displacement_table_need(sensor->lenslets, s->guides.layer_count), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("displacement_table, held", bb_displacement_table_held(sensor->lenslets),
+    need_hold("displacement_table, held", bb_displacement_table_resident(sensor->lenslets),
               NEED_LOOSENESS);
 }
 
@@ -129,7 +129,7 @@ static void hold_mirror(const scene *s)
     need_hold("deformable_mirror", bb_deformable_mirror_need(&s->pupil, lenslets), NEED_LOOSENESS);
     assert_int_equal(bb_deformable_mirror_actuators(&s->pupil, lenslets), mirror.actuator_count);
     need_stop_held();
-    need_hold("deformable_mirror, held", bb_deformable_mirror_held(&s->pupil, lenslets),
+    need_hold("deformable_mirror, held", bb_deformable_mirror_resident(&s->pupil, lenslets),
               NEED_LOOSENESS);
 }
 
@@ -142,7 +142,7 @@ static void hold_point_spread(const scene *s)
     need_stop();
     need_hold("point_spread", bb_point_spread_need(&s->pupil, lenslets), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("point_spread, held", bb_point_spread_held(&s->pupil, lenslets), NEED_LOOSENESS);
+    need_hold("point_spread, held", bb_point_spread_resident(&s->pupil, lenslets), NEED_LOOSENESS);
     const bb_point_spread_grid *grid = bb_point_spread_layout(spread);
     autofree double *cee = zeros(grid->measurement_count * grid->measurement_count);
     need_start();
@@ -192,7 +192,7 @@ static void hold_whole(const scene *s, const bb_tomography *problem)
     need_stop();
     need_hold("whole_residual", bb_whole_residual_need(&extent, s->threads), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("whole_residual, held", bb_whole_residual_held(&extent), NEED_LOOSENESS);
+    need_hold("whole_residual, held", bb_whole_residual_resident(&extent), NEED_LOOSENESS);
     autofree double *r = zeros(m * n);
     autofree double *cee = zeros(m * m);
     const bb_whole_estimate estimate = {.whole = whole, .r = r};
@@ -264,7 +264,7 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
                                             .screen = bb_frame_sampler_screen(sampler)};
     need_hold("frame_sampler", bb_frame_sampler_need(&extent), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("frame_sampler, held", bb_frame_sampler_held(&extent), NEED_LOOSENESS);
+    need_hold("frame_sampler, held", bb_frame_sampler_resident(&extent), NEED_LOOSENESS);
     autofree double *r = zeros(m * n);
     bb_monte_carlo_estimate estimate = {
         .r = r, .correctable = correctable, .total = whole, .psf = psf};
@@ -289,7 +289,7 @@ static void hold_frames(const scene *s, const bb_tomography *problem)
     need_stop();
     need_hold("learn_frames", bb_learn_frames_need(&drawn, n, s->threads), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("learn_frames, held", bb_learn_frames_held(n), NEED_LOOSENESS);
+    need_hold("learn_frames, held", bb_learn_frames_resident(n), NEED_LOOSENESS);
 }
 
 static void hold_learning(const scene *s, const bb_tomography *problem)
@@ -367,7 +367,7 @@ static void hold_commands(const scene *s)
     need_hold("mirror_commands", bb_mirror_commands_need(&config, 3.0 * m, 2.0 * m),
               NEED_LOOSENESS);
     need_stop_held();
-    need_hold("mirror_commands, held", bb_mirror_commands_held(&config, 3.0 * m, 2.0 * m),
+    need_hold("mirror_commands, held", bb_mirror_commands_resident(&config, 3.0 * m, 2.0 * m),
               NEED_LOOSENESS);
     const bb_index n = s->guides.measurement_count;
     const bb_index actuators = commands->stack.actuator_count;

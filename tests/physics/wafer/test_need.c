@@ -48,7 +48,7 @@ static void hold_heat(const scene *s, int through)
     need_stop();
     need_hold("clamp_grid", bb_clamp_grid_need(s->nodes, ratio), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("clamp_grid, held", bb_clamp_grid_held(s->nodes, ratio), NEED_LOOSENESS);
+    need_hold("clamp_grid, held", bb_clamp_grid_resident(s->nodes, ratio), NEED_LOOSENESS);
     bb_clamp_grid_destroy(&grid);
     const bb_thermal_setting setting = {.stepping = config.stepping, .through_thickness = through};
     need_start();
@@ -57,7 +57,8 @@ static void hold_heat(const scene *s, int through)
     need_stop();
     need_hold("thermal", bb_thermal_need(&SILICON, &config, &s->clamp, NULL), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("thermal, held", bb_thermal_held(&SILICON, &config, &s->clamp, NULL), NEED_LOOSENESS);
+    need_hold("thermal, held", bb_thermal_resident(&SILICON, &config, &s->clamp, NULL),
+              NEED_LOOSENESS);
 }
 
 static void hold_kernel(const scene *s, const bb_temperature_grid *grid)
@@ -80,7 +81,7 @@ static void hold_membrane(const scene *s, const bb_temperature_grid *grid, const
     need_hold("membrane", bb_membrane_need(s->nodes), NEED_LOOSENESS);
     need_stop_held();
     need_peak += 8 * (size_t)bb_membrane_factor_values(membrane);
-    need_hold("membrane, held", bb_membrane_held(s->nodes), NEED_LOOSENESS);
+    need_hold("membrane, held", bb_membrane_resident(s->nodes), NEED_LOOSENESS);
     const bb_field field = {0};
     check_ok(bb_fem_response_make(s->mesh, membrane, grid, slit, &field, BB_AXIS_X, &rows));
     autofree double *values = doubles(rows.source.rows * rows.source.columns);
@@ -104,7 +105,7 @@ static void hold_plate(const scene *s, const bb_temperature_grid *grid, const bb
     need_hold("coupled_plate", bb_coupled_plate_need(s->nodes), NEED_LOOSENESS);
     need_stop_held();
     need_peak += 8 * (size_t)bb_plate_factor_supernodes(coupled->factor)->value_count;
-    need_hold("coupled_plate, held", bb_coupled_plate_held(s->nodes), NEED_LOOSENESS);
+    need_hold("coupled_plate, held", bb_coupled_plate_resident(s->nodes), NEED_LOOSENESS);
     const bb_field field = {0};
     bb_plate_response_make(coupled, grid, slit, &field, BB_AXIS_Z, modes, &rows);
     autofree double *values = doubles(rows.source.rows * rows.source.columns);
@@ -130,7 +131,7 @@ static void hold_response(const scene *s)
               NEED_LOOSENESS);
     need_stop_held();
     need_hold("temperature_grid, held",
-              bb_temperature_grid_held(&grid_config, s->nodes, spacing, 0.150), NEED_LOOSENESS);
+              bb_temperature_grid_resident(&grid_config, s->nodes, spacing, 0.150), NEED_LOOSENESS);
     need_start();
     bb_dwell *dwell = new_object(bb_dwell, &slit, &scan->fields[45], &metrology);
     check_ok(bb_dwell_list(dwell));

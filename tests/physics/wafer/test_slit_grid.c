@@ -141,7 +141,7 @@ TEST(scored_points_are_never_extrapolated)
         check_ok(bb_slit_grid_make(&config, scan, &grid));
         before = fmax(before, extrapolation(&grid, &cases[c].points));
         const bb_index limit = grid.field_rows;
-        check_ok(bb_slit_grid_hold(&config, &cases[c].points, &grid));
+        check_ok(bb_slit_grid_fit_window(&config, &cases[c].points, &grid));
         if (cases[c].expected > 0) {
             assert_int_equal(grid.field_rows, cases[c].expected);
         }
@@ -165,12 +165,12 @@ TEST(windows_that_would_extrapolate_are_refused)
     config.field_rows = 103;
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     const bb_slit_grid before = grid;
-    check_fails(bb_slit_grid_hold(&config, &many, &grid), BB_INVALID,
+    check_fails(bb_slit_grid_fit_window(&config, &many, &grid), BB_INVALID,
                 "18 of 103 rows do not hold the 13 x 200 metrology points");
-    check_fails(bb_slit_grid_hold(&config, &dense, &grid), BB_INVALID,
+    check_fails(bb_slit_grid_fit_window(&config, &dense, &grid), BB_INVALID,
                 "about 20 rows in the window");
     assert_memory_equal(&grid, &before, sizeof grid);
     config.slit_points.rows = 20;
     check_ok(bb_slit_grid_make(&config, scan, &grid));
-    check_ok(bb_slit_grid_hold(&config, &dense, &grid));
+    check_ok(bb_slit_grid_fit_window(&config, &dense, &grid));
 }

@@ -85,7 +85,7 @@ static inline void take_parts(const char *path, parts *out)
     check_ok(bb_memory_text(bb_store_key(file), &subject));
     pieces[0] = (bb_store_piece){subject, (bb_index)strlen(subject)};
     out->count = 1;
-    for (void *data = NULL; bb_store_take_new(file, &data, &pieces[out->count].bytes) == BB_OK;
+    for (void *data = NULL; bb_store_read_new(file, &data, &pieces[out->count].bytes) == BB_OK;
          data = NULL) {
         pieces[out->count++].data = data;
         assert_true(out->count < MOST_PIECES);

@@ -226,8 +226,8 @@ static bb_status read_and_write(void *config)
                                        bb_ao_study_images(study), &evaluations[p]));
     }
     BB_TRY(bb_pipeline_restart_open(&bb_ao_study_schema, study, &options, &restart));
-    BB_TRY(bb_pipeline_restart_take_tile(&restart, &study->pipelines, study->common.device, false,
-                                         &resolved.solver.common));
+    BB_TRY(bb_pipeline_restart_restore_tile(&restart, &study->pipelines, study->common.device,
+                                            false, &resolved.solver.common));
     bb_pipeline_state state = bb_ao_solve_state(&work, order);
     BB_TRY(bb_pipeline_restart_load(&restart, "seen-2", &state));
     BB_TRY(bb_pipeline_restart_save(&restart, &state));

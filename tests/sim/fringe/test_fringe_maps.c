@@ -33,10 +33,10 @@ static bb_status gather(bb_results **out)
     const bb_fringe_sight sight = {
         .wrapped = zeros, .truth = truth, .quality = zeros, .parts = &parts};
     BB_TRY(bb_fringe_maps_create(&study, COLUMNS, ROWS, &maps));
-    BB_TRY(bb_fringe_maps_see(maps, &sight));
-    BB_TRY(bb_fringe_maps_take(maps, 0, true, &parts, truth, truth));
-    BB_TRY(bb_fringe_maps_take(maps, 1, false, &parts, phase, truth));
-    BB_TRY(bb_fringe_maps_take(maps, 0, true, &parts, phase, truth));
+    BB_TRY(bb_fringe_maps_set_data(maps, &sight));
+    BB_TRY(bb_fringe_maps_add(maps, 0, true, &parts, truth, truth));
+    BB_TRY(bb_fringe_maps_add(maps, 1, false, &parts, phase, truth));
+    BB_TRY(bb_fringe_maps_add(maps, 0, true, &parts, phase, truth));
     BB_TRY(bb_results_create(out));
     BB_TRY(bb_fringe_maps_publish(maps, *out));
 done:
@@ -84,7 +84,7 @@ TEST(large_maps_are_thinned)
     const bb_fringe_sight sight = {
         .interferogram = values, .wrapped = values, .quality = values, .parts = &parts};
     autoptr(bb_fringe_maps) maps = new_object(bb_fringe_maps, &study, WIDE, HIGH);
-    check_ok(bb_fringe_maps_see(maps, &sight));
+    check_ok(bb_fringe_maps_set_data(maps, &sight));
     autoptr(bb_results) results = empty_results();
     check_ok(bb_fringe_maps_publish(maps, results));
     assert_true(numbers_at(results, "maps/stride")[0] == 3.0);

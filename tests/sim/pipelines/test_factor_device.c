@@ -115,36 +115,36 @@ TEST(a_limit_of_memory_is_told)
     const bb_factor_pipeline sp = pipeline_of(BB_VARIANT_SP);
     const double rows = 100.0;
     bb_plan plan = {0};
-    check_ok(bb_factor_device_tell_limit(&limited, &hp1, 200000, 100, &plan));
+    check_ok(bb_factor_device_print_limit(&limited, &hp1, 200000, 100, &plan));
     assert_non_null(strstr(plan.lines.data, "L of 80.2 GB in the host's memory"));
     bb_text_release(&plan.lines);
     const bb_need need = bb_factor_device_need(&limited, &hp1, 200000, 100);
     assert_true(need.device_bytes - 8.0 * 200000.0 * rows < 70e9);
     check_close(need.host_bytes, 80.15e9, 1e-3, 80.15e9);
-    check_ok(bb_factor_device_tell_limit(&limited, &sp, 200000, 100, &plan));
+    check_ok(bb_factor_device_print_limit(&limited, &sp, 200000, 100, &plan));
     assert_null(strstr(plan.lines.data, "L of "));
     assert_non_null(strstr(plan.lines.data, " GB of a GPU, more than solver.memory_limit_gb"));
     bb_text_release(&plan.lines);
     bb_factor_pipeline escalating = hp1; // to dp, which stays
     escalating.escalate = true;
-    check_ok(bb_factor_device_tell_limit(&limited, &escalating, 200000, 100, &plan));
+    check_ok(bb_factor_device_print_limit(&limited, &escalating, 200000, 100, &plan));
     assert_non_null(strstr(plan.lines.data, "host's memory: 45."));
     assert_non_null(strstr(plan.lines.data, "more than solver.memory_limit_gb"));
     bb_text_release(&plan.lines);
     assert_true(bb_factor_device_need(&limited, &sp, 200000, 100).host_bytes == 0.0);
     limited.memory_limit_gb = 30.0; // too little even so
-    check_ok(bb_factor_device_tell_limit(&limited, &hp1, 200000, 100, &plan));
+    check_ok(bb_factor_device_print_limit(&limited, &hp1, 200000, 100, &plan));
     assert_non_null(strstr(plan.lines.data, "; more than solver.memory_limit_gb even so"));
     assert_null(strstr(plan.lines.data, "only hp1"));
     bb_text_release(&plan.lines);
     limited.memory_limit_gb = 1.0; // what is in work is larger than L
-    check_ok(bb_factor_device_tell_limit(&limited, &hp1, 50000, 100, &plan));
+    check_ok(bb_factor_device_print_limit(&limited, &hp1, 50000, 100, &plan));
     assert_null(strstr(plan.lines.data, "L of "));
     assert_non_null(strstr(plan.lines.data, "with L in the host's memory it would be "));
     assert_null(strstr(plan.lines.data, "only hp1"));
     bb_text_release(&plan.lines);
     limited.memory_limit_gb = 0.0;
-    check_ok(bb_factor_device_tell_limit(&limited, &sp, 200000, 100, &plan));
+    check_ok(bb_factor_device_print_limit(&limited, &sp, 200000, 100, &plan));
     assert_int_equal(plan.lines.length, 0);
 }
 
@@ -170,7 +170,7 @@ TEST(a_mixed_map_is_no_more_than_planned)
     char told[64];
     (void)snprintf(told, sizeof told, "host's memory: %.1f GB of a GPU",
                    1e-9 * bb_panel_plan_need(&plan, 1).device_bytes);
-    check_ok(bb_factor_device_tell_limit(&limited, &pipeline, 200000, 100, &lines));
+    check_ok(bb_factor_device_print_limit(&limited, &pipeline, 200000, 100, &lines));
     assert_non_null(strstr(lines.lines.data, told));
     bb_text_release(&lines.lines);
     BB_RELEASE(&map);
@@ -260,10 +260,10 @@ TEST(a_tile_that_is_rounded_up_is_told_once)
     const bb_factor_solver_config rounded = {.tile = 128};
     const bb_factor_solver_config open = {.tile = BB_INTEGER_UNSET};
     bb_plan plan = {0};
-    check_ok(bb_factor_device_tell_tile(&given, &given, &plan));
-    check_ok(bb_factor_device_tell_tile(&open, &rounded, &plan));
+    check_ok(bb_factor_device_print_tile(&given, &given, &plan));
+    check_ok(bb_factor_device_print_tile(&open, &rounded, &plan));
     assert_int_equal(plan.lines.length, 0);
-    check_ok(bb_factor_device_tell_tile(&given, &rounded, &plan));
+    check_ok(bb_factor_device_print_tile(&given, &rounded, &plan));
     assert_non_null(strstr(plan.lines.data, "solver.tile = 76: CUDA needs a multiple of 128, 128 "
                                             "is used; bands and policies count these tiles"));
     bb_text_release(&plan.lines);
@@ -274,12 +274,12 @@ TEST(a_single_tile_is_told)
     bb_factor_pipeline pipeline = pipeline_of(BB_VARIANT_HP2);
     const bb_list pipelines = {.items = &pipeline, .count = 1};
     bb_plan plan = {0};
-    check_ok(bb_factor_device_tell_single(&pipelines, 128, 129, &plan));
+    check_ok(bb_factor_device_print_single(&pipelines, 128, 129, &plan));
     pipeline.arithmetic = (int)BB_VARIANT_SP;
-    check_ok(bb_factor_device_tell_single(&pipelines, 128, 128, &plan));
+    check_ok(bb_factor_device_print_single(&pipelines, 128, 128, &plan));
     assert_int_equal(plan.lines.length, 0);
     pipeline.arithmetic = (int)BB_VARIANT_BF16;
-    check_ok(bb_factor_device_tell_single(&pipelines, 128, 128, &plan));
+    check_ok(bb_factor_device_print_single(&pipelines, 128, 128, &plan));
     assert_non_null(strstr(plan.lines.data, "128 measurements are one tile of 128"));
     assert_non_null(strstr(plan.lines.data, "so all is fp32; set solver.tile, at most 32"));
     bb_text_release(&plan.lines);

@@ -112,8 +112,8 @@ TEST(sweeps_pay_what_those_of_the_cpu_pay)
                       excess[0]);
         check_relative(excess[1], excess[0], 1e-6);
         check_relative(pivots[1], pivots[0], 1e-9);
-        bb_rounding_norm_rest(&p.norm);
-        bb_rounding_norm_rest(&p.norm); // nothing is left to give back
+        bb_rounding_norm_release_device(&p.norm);
+        bb_rounding_norm_release_device(&p.norm); // nothing is left to give back
         finish(&p);
     }
 }

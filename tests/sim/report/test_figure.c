@@ -10,7 +10,7 @@
 static void said(bb_figure_format format, const char *text, const char *expected)
 {
     autorelease(bb_figure) figure = {.format = format, .width_cm = 10.0, .height_cm = 10.0};
-    check_ok(bb_figure_say(&figure, "set label ", text, 8.0, "\n"));
+    check_ok(bb_figure_add_text(&figure, "set label ", text, 8.0, "\n"));
     assert_string_equal(bb_text_string(&figure.script), expected);
 }
 

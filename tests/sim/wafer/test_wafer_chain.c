@@ -98,7 +98,7 @@ TEST(heat_needs_more_than_bf16)
     heat(CASE(CONFIG_WAFER_SMALL, {"mesh.step_ms=1.0", "scan.light_steps=34", "scan.dark_steps=36",
                                    "scan.fields=[0, 8]"}),
          &scene);
-    bb_wafer_heating_refer(scene.problem, &scene.heating);
+    bb_wafer_heating_subtract_reference(scene.problem, &scene.heating);
     const bb_product_pipeline exact = with_stages(BB_FORMAT_FP64, BB_FORMAT_FP64);
     const bb_product_pipeline single = with_stages(BB_FORMAT_FP32, BB_FORMAT_FP64);
     const bb_product_pipeline half = with_stages(BB_FORMAT_FP16, BB_FORMAT_FP64);

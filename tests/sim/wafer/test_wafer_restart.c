@@ -71,7 +71,7 @@ static int kind_of(const heated *bench, const char *path)
     autorelease(bb_text) subject = {0};
     check_ok(bb_wafer_heating_subject(bb_config_study(bench->config), &subject));
     check_ok(bb_checkpoint_open(path, bb_text_string(&subject), &checkpoint));
-    check_ok(bb_store_take(checkpoint, &place, sizeof place));
+    check_ok(bb_store_read(checkpoint, &place, sizeof place));
     bb_store_close(&checkpoint);
     if (place.rested < bench->problem->rest_steps) {
         return REST;

@@ -656,7 +656,7 @@ TEST(a_twin_shares_the_panels_of_scores)
         autoptr(bb_residual_scorer) scorer = new_object(bb_residual_scorer, 1, &gpu, &s.cmm);
         autoptr(bb_device_source) twin = NULL;
         autoptr(bb_device_source) side = NULL;
-        check_ok(bb_residual_scorer_keep(scorer, reserves[k]));
+        check_ok(bb_residual_scorer_cache_panels(scorer, reserves[k]));
         check_ok(bb_residual_scorer_twin(scorer, &s.cmm, false, gpu, &twin));
         check_ok(bb_residual_scorer_twin(scorer, &s.ctm, true, gpu, &side));
         for (size_t b = 0; b < sizeof blocks / sizeof *blocks; ++b) {

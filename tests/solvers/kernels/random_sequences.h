@@ -34,7 +34,7 @@ static inline bool random_step_create(uint64_t seed, random_step *out)
                                    test->fixture.parameters, &test->fixture.problems,
                                    &out->binding));
     }
-    if (out->binding.program != NULL && bb_assembled_sequence_serves(&out->binding)) {
+    if (out->binding.program != NULL && bb_assembled_sequence_supports(&out->binding)) {
         return true;
     }
     random_step_release(out);

@@ -38,7 +38,7 @@ static inline void code(rig *self, int t)
     const bb_gemv_arithmetic arithmetic = {BB_FORMAT_FP32, BB_FORMAT_FP32};
     bb_codec_config codec = codec_of(storage_text);
     const bb_row_scale scale =
-        bb_codec_takes_row_scale(&codec) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
+        bb_codec_allows_row_scale(&codec) ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE;
     self->stored[t] = dense_new((bb_index)ROWS * COLUMNS);
     dense_random((bb_index)ROWS * COLUMNS, (uint64_t)(7 + t), self->stored[t]);
     check_ok(bb_coded_matrix_create(&codec, scale, &layout, &self->matrix[t]));
@@ -99,7 +99,7 @@ static inline void put_slopes(rig *self, uint64_t seed)
 
 static inline void step(rig *self, bb_command_loop *loop, bb_command_frame *frame)
 {
-    bb_command_loop_put(loop, self->slopes);
+    bb_command_loop_set_slopes(loop, self->slopes);
     check_ok(bb_command_loop_step(loop, 0, frame));
 }
 
@@ -319,7 +319,7 @@ static inline void put_frame(rig *self, int k)
 static inline void post_frame(rig *self, int k)
 {
     put_frame(self, k);
-    bb_command_loop_put(self->loop, self->slopes);
+    bb_command_loop_set_slopes(self->loop, self->slopes);
     check_ok(bb_command_loop_post(self->loop, 0));
 }
 
@@ -353,7 +353,7 @@ TEST(frames_posted_ahead_are_those_one_by_one)
             if (k % 5 == 0) {
                 check_ok(bb_command_loop_arm(self.loop));
             }
-            check_ok(bb_command_loop_take(self.loop, &frame));
+            check_ok(bb_command_loop_wait(self.loop, &frame));
             assert_int_equal(frame.slopes_finite, k != 9);
             assert_memory_equal(commands_of(&self), expected[k], sizeof *expected);
             assert_true(frame.begin_ns >= end && frame.end_ns >= frame.begin_ns);
@@ -370,7 +370,7 @@ TEST(frames_are_posted_taken_and_lost_in_order)
     bb_command_frame frame;
     float first[MATRICES * ROWS];
     rig_open(&self, (bb_command_system){.gain = 0.6, .delay = 1});
-    check_fails(bb_command_loop_take(self.loop, &frame), BB_INVALID,
+    check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID,
                 "no frame is posted, expected one before it is taken");
     for (int k = 0; k < 2; ++k) {
         put_frame(&self, k);
@@ -389,7 +389,7 @@ TEST(frames_are_posted_taken_and_lost_in_order)
                 "16 frames are posted, expected one to be taken before the next");
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_reset(self.loop));
-    check_fails(bb_command_loop_take(self.loop, &frame), BB_INVALID, "no frame is posted");
+    check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID, "no frame is posted");
     // From rest again.
     for (int k = 0; k < 2; ++k) {
         put_frame(&self, k);

@@ -39,13 +39,13 @@ TEST(frames_wait_for_their_release)
     manual_clock_start();
     for (int k = 0; k < FRAMES; ++k) {
         put_slopes(&self, (uint64_t)k);
-        bb_command_loop_put(self.loop, self.slopes);
+        bb_command_loop_set_slopes(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop, release[k]));
     }
     for (int k = 0; k < FRAMES; ++k) {
         bb_command_frame frame;
         const int64_t next = end + MANUAL_READING_NS;
-        check_ok(bb_command_loop_take(self.loop, &frame));
+        check_ok(bb_command_loop_wait(self.loop, &frame));
         assert_int_equal(frame.begin_ns, k > 0 && next > release[k] ? next : release[k]);
         assert_int_equal(frame.end_ns, frame.begin_ns + readings * MANUAL_READING_NS);
         end = frame.end_ns;

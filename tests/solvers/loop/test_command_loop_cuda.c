@@ -35,7 +35,7 @@ TEST(frames_wait_for_their_release)
     step(&self, self.loop, &frame);
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_arm(self.loop));
-    bb_command_loop_put(self.loop, self.slopes);
+    bb_command_loop_set_slopes(self.loop, self.slopes);
     check_ok(bb_command_loop_step(self.loop, frame.end_ns + 20000000, &late));
     assert_true(late.begin_ns >= frame.end_ns + 20000000 && late.end_ns > late.begin_ns);
     check_ok(bb_command_loop_arm(self.loop));
@@ -44,20 +44,20 @@ TEST(frames_wait_for_their_release)
     assert_true(frame.begin_ns > late.end_ns && frame.slopes_finite);
     // A full ring: a frame every 2 ms from 10 ms on, but that of place 5, whose time is over.
     for (int64_t k = 0; k < BB_COMMAND_AHEAD; ++k) {
-        bb_command_loop_put(self.loop, self.slopes);
+        bb_command_loop_set_slopes(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop, k == 5 ? frame.end_ns - 1
                                                         : frame.end_ns + 10000000 + 2000000 * k));
     }
     int64_t end = frame.end_ns;
     for (int64_t k = 0; k < BB_COMMAND_AHEAD; ++k) {
-        check_ok(bb_command_loop_take(self.loop, &late));
+        check_ok(bb_command_loop_wait(self.loop, &late));
         assert_true(late.begin_ns >= end && late.end_ns > late.begin_ns);
         assert_true(k == 5 || late.begin_ns >= frame.end_ns + 10000000 + 2000000 * k);
         end = late.end_ns;
     }
     // Frames an hour ahead, behind one that may wait for its time already: a reset lets them go.
     for (int k = 0; k < BB_COMMAND_AHEAD; ++k) {
-        bb_command_loop_put(self.loop, self.slopes);
+        bb_command_loop_set_slopes(self.loop, self.slopes);
         check_ok(bb_command_loop_post(self.loop,
                                       end + (k == 0 ? 50000000 : (int64_t)3600 * 1000000000)));
     }

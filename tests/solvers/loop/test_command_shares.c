@@ -53,7 +53,7 @@ static void rig_make(rig *self, double largest)
 static void put(rig *self, int frame)
 {
     fill_array(self->slopes, COLUMNS, j, 150.0F + 100.0F * (float)cos(0.3 * j + frame));
-    bb_command_loop_put(self->loop, self->slopes);
+    bb_command_loop_set_slopes(self->loop, self->slopes);
 }
 
 static void open_loop(rig *self, int devices)
@@ -135,7 +135,7 @@ TEST(all_devices_together_have_the_bits_of_one)
         }
         check_fails(bb_command_loop_step(self.loop, 0, &frame), BB_INVALID, "4 frames are posted");
         for (int k = 0; k < 4; ++k) {
-            check_ok(bb_command_loop_take(self.loop, &frame));
+            check_ok(bb_command_loop_wait(self.loop, &frame));
             assert_true(frame.slopes_finite && frame.products_finite);
         }
         bb_command_loop_commands(self.loop, commands);
@@ -169,13 +169,13 @@ TEST(a_device_holds_its_own_rows)
         }
     }
     self.slopes[7] = NAN;
-    bb_command_loop_put(self.loop, self.slopes);
+    bb_command_loop_set_slopes(self.loop, self.slopes);
     check_ok(bb_command_loop_step(self.loop, 0, &frame));
     assert_true(!frame.slopes_finite);
-    bb_command_loop_put(self.loop, self.slopes);
+    bb_command_loop_set_slopes(self.loop, self.slopes);
     check_ok(bb_command_loop_step(self.loop, 0, &frame));
     bb_command_loop_commands(self.loop, after);
-    bb_command_loop_put(self.loop, self.slopes);
+    bb_command_loop_set_slopes(self.loop, self.slopes);
     check_ok(bb_command_loop_step(self.loop, 0, &frame));
     bb_command_loop_commands(self.loop, before);
     assert_memory_equal(before, after, sizeof after);

@@ -337,7 +337,7 @@ TEST(held_steps_keep_their_times)
     start += 5000000;
     check_ok(bb_control_loop_begin(system.loop, 0));
     for (uint64_t step = 0; step < STEPS; ++step) {
-        check_ok(bb_control_loop_hold(system.loop, start + step * APART_NS));
+        check_ok(bb_control_loop_wait_until(system.loop, start + step * APART_NS));
         check_ok(bb_control_loop_step(system.loop));
     }
     for (bb_index step = 0; step < STEPS; ++step) {

@@ -61,7 +61,7 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
             matrix[field][axis] = draw(10 * field + axis, config);
             own[field][axis] = operator_of(matrix[field][axis]);
         }
-        check_ok(bb_field_image_take(stream, own[field], &image[field]));
+        check_ok(bb_field_image_create(stream, own[field], &image[field]));
         assert_true(bb_field_image_bytes(image[field]) > (size_t)(AXES * ROWS * columns));
     }
     check_ok(bb_field_stream_fetch(stream, 0, image[0]));
@@ -72,9 +72,9 @@ static void every_field_is_multiplied_with_its_own(const bb_codec_config *config
         if (field + 1 < FIELDS) {
             check_ok(bb_field_stream_fetch(stream, 1 - slot, image[field + 1]));
         }
-        check_ok(bb_field_stream_enter(stream, slot));
+        check_ok(bb_field_stream_begin_use(stream, slot));
         expect_field(slots[slot], own[field], x);
-        check_ok(bb_field_stream_leave(stream, slot));
+        check_ok(bb_field_stream_end_use(stream, slot));
         check_ok(bb_field_stream_seconds(stream, slot, &copied, &rest));
         assert_true(copied > 0.0 && rest >= copied);
         bool ready = false;

@@ -151,7 +151,7 @@ TEST(some_rows_are_an_operator, .setup_func = setup, .teardown_func = teardown)
         double seconds = 0.0;
         print_message("%s\n", texts[k]);
         bb_codec_config config = codec_of(texts[k]);
-        const bool scaled = bb_codec_takes_row_scale(&config);
+        const bool scaled = bb_codec_allows_row_scale(&config);
         bb_coded_matrix *matrix =
             coded_matrix(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, c);
         check_ok(bb_coded_operator_create_rows(device, matrix, FIRST, SOME, seed, &part));

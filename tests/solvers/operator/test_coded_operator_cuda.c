@@ -58,7 +58,7 @@ static bb_codec_config codec(int which)
 static bb_coded_matrix *encode(const problem *task, const bb_codec_config *config)
 {
     bb_matrix_layout layout = {.rows = task->rows, .columns = task->columns};
-    bool scaled = bb_codec_takes_row_scale(config);
+    bool scaled = bb_codec_allows_row_scale(config);
     return coded_matrix(config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, task->c);
 }
 

@@ -314,7 +314,7 @@ static void expect_spread(spread kind)
                     .scale = way % 2 == 0 ? BB_ROW_SCALE_NONE : BB_ROW_SCALE_ROW,
                     .kind = kind,
                     .drawn = way / 2 == 1};
-                if (task.scale != BB_ROW_SCALE_NONE && !bb_codec_takes_row_scale(&config)) {
+                if (task.scale != BB_ROW_SCALE_NONE && !bb_codec_allows_row_scale(&config)) {
                     continue;
                 }
                 (void)snprintf(title, sizeof title, "%s, %td x %td, way %d", name, shapes[s][0],
@@ -594,7 +594,7 @@ TEST(the_full_size_is_timed)
         const bb_codec_config config = codec_of(timed[i / 2]);
         const bb_matrix_layout layout = {
             .rows = ROWS, .columns = COLUMNS, .mesh_columns = MESH, .row_columns = ROW_COLUMNS};
-        const bool scaled = bb_codec_takes_row_scale(&config) && i / 2 % 2 == 1;
+        const bool scaled = bb_codec_allows_row_scale(&config) && i / 2 % 2 == 1;
         const bb_device_coding coding = {&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE,
                                          &layout, values, NULL};
         autofree bb_row_certificate *rows = new_array(bb_row_certificate, ROWS);

@@ -156,7 +156,7 @@ TEST(what_differs_is_refused)
     const bb_coded_window moving = {0, 8, memory};
     check_fails(bb_coded_operator_queue(operations, 2, &window, memory, target, NULL), BB_INVALID,
                 "products in one launch");
-    assert_false(bb_coded_operator_takes_row_at(operations[0]));
+    assert_false(bb_coded_operator_supports_row_at(operations[0]));
     check_fails(bb_coded_operator_queue(operations, 1, &moving, memory, target, NULL),
                 BB_UNSUPPORTED, "storage transform");
     for (int j = 0; j < 2; ++j) {

@@ -262,7 +262,7 @@ TEST(a_window_on_the_device_is_refused)
     autocall(leave) axes other = enter(&shape, 3, 4);
     const int32_t *row_at = scene.device_x;
     bb_coded_operator *mixed[2] = {scene.operation[0], other.operation[0]};
-    assert_false(bb_coded_operator_takes_row_at(scene.operation[0]));
+    assert_false(bb_coded_operator_supports_row_at(scene.operation[0]));
     check_fails(bb_coded_operator_queue(scene.operation, 1, &(bb_coded_window){0, 4, row_at},
                                         scene.device_x, (double *const *)scene.y, NULL),
                 BB_UNSUPPORTED, "storage zfp");

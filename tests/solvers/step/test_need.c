@@ -22,7 +22,7 @@ TEST(a_stepper_takes_what_it_says)
     bb_triplets_release(&list);
     need_hold("csr", bb_csr_assemble_need(N, 3.0 * N), NEED_LOOSENESS);
     need_stop_held();
-    need_hold("csr, held", bb_csr_held(N, 3.0 * N), NEED_LOOSENESS);
+    need_hold("csr, held", bb_csr_resident(N, 3.0 * N), NEED_LOOSENESS);
     for (int implicit = 0; implicit <= 1; ++implicit) {
         need_start();
         check_ok(implicit ? bb_stepper_create_implicit(&matrix, diagonal, 0.1, &stepper)

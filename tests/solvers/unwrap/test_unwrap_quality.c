@@ -11,7 +11,7 @@ static void judge(phase_map *map, const bb_unwrap_config *config, double *qualit
     bb_unwrap_report report;
     autoptr(bb_unwrap) unwrapper = unwrap_map(map, config, &report);
     check_ok(bb_unwrap_quality_map(unwrapper, quality));
-    check_ok(bb_unwrap_quality_doubt(unwrapper, doubt));
+    check_ok(bb_unwrap_quality_reliability(unwrapper, doubt));
 }
 
 static phase_map ramp(bb_index columns, bb_index rows, double slope)

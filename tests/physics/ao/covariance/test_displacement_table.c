@@ -86,7 +86,7 @@ TEST(tables_match_a_direct_evaluation)
         const bb_sensor *b = &k.sensors.sensors[pairs[t][1]];
         double worst = 0.0;
         double peak = 0.0;
-        assert_true(bb_displacement_table_serves(a, b, 3));
+        assert_true(bb_displacement_table_applies(a, b, 3));
         autorelease(bb_displacement_table) table =
             new_struct(bb_displacement_table, &k.atmosphere, a, b);
         for (bb_index p = 0; p < a->count; p += 3) {
@@ -137,9 +137,9 @@ TEST(only_equal_grids_and_cones_are_served)
     autocall(leave) scene k = {0};
     enter(&k);
     const bb_sensor *s = k.sensors.sensors;
-    assert_true(bb_displacement_table_serves(&s[3], &s[2], 3));
-    assert_false(bb_displacement_table_serves(&s[0], &s[2], 3)); // natural, laser
-    assert_false(bb_displacement_table_serves(&s[3], &s[4], 3)); // altitudes
-    assert_false(bb_displacement_table_serves(&s[0], &s[5], 3)); // lenslets
-    assert_true(bb_displacement_table_held(9).host_bytes == 3.0 * 17.0 * 17.0 * 8.0);
+    assert_true(bb_displacement_table_applies(&s[3], &s[2], 3));
+    assert_false(bb_displacement_table_applies(&s[0], &s[2], 3)); // natural, laser
+    assert_false(bb_displacement_table_applies(&s[3], &s[4], 3)); // altitudes
+    assert_false(bb_displacement_table_applies(&s[0], &s[5], 3)); // lenslets
+    assert_true(bb_displacement_table_resident(9).host_bytes == 3.0 * 17.0 * 17.0 * 8.0);
 }

@@ -61,18 +61,18 @@ TEST(skies_begin_as_frames)
     autoptr(bb_flow_sampler) flow = new_object(bb_flow_sampler, s.sampler, winds);
     check_ok(bb_frame_draw(s.sampler, 5, 8, &frame));
     bb_flow_sampler_start(flow, 5, 8);
-    check_ok(bb_flow_sampler_look(flow, BB_FRAME_WHOLE, 0.0, 0.0, 5, 8, &moved));
+    check_ok(bb_flow_sampler_sample(flow, BB_FRAME_WHOLE, 0.0, 0.0, 5, 8, &moved));
     const bb_index n = s.problem->guides.measurement_count;
     const bb_index m = s.problem->targets[0].truth.measurement_count;
     check_all_close(moved.guides, frame.guides, n, 1e-14, 1.0);
     check_all_close(moved.truth[0], frame.truth[0], m, 1e-14, 1.0);
     check_close(moved.phase[0][300], frame.phase[0][300], 1e-18, 1.0);
     // Parts leave each other alone.
-    check_ok(bb_flow_sampler_look(flow, BB_FRAME_TARGETS, 0.02, 0.0, 5, 9, &moved));
+    check_ok(bb_flow_sampler_sample(flow, BB_FRAME_TARGETS, 0.02, 0.0, 5, 9, &moved));
     check_close(moved.guides[0], frame.guides[0], 1e-14, 1.0);
     assert_true(fabs(moved.truth[0][0] - frame.truth[0][0]) > 1e-4);
     // A look of no noise differs by what the exposure smears.
-    check_ok(bb_flow_sampler_look(flow, BB_FRAME_GUIDES, 0.0, 0.01, 5, 8, &moved));
+    check_ok(bb_flow_sampler_sample(flow, BB_FRAME_GUIDES, 0.0, 0.01, 5, 8, &moved));
     assert_true(fabs(moved.guides[0] - frame.guides[0]) > 1e-6);
 }
 
@@ -107,8 +107,8 @@ TEST_FULL(truth_a_delay_later_has_the_covariance_of_drifted_sensors)
     autoptr(bb_flow_sampler) flow = new_object(bb_flow_sampler, s.sampler, winds);
     for (uint64_t f = 0; f < SKIES; ++f) {
         bb_flow_sampler_start(flow, 2, f);
-        check_ok(bb_flow_sampler_look(flow, BB_FRAME_GUIDES, 1.0, 0.0, 2, f, &frame));
-        check_ok(bb_flow_sampler_look(flow, BB_FRAME_TARGETS, 1.0 + delay_s, 0.0, 2, f, &frame));
+        check_ok(bb_flow_sampler_sample(flow, BB_FRAME_GUIDES, 1.0, 0.0, 2, f, &frame));
+        check_ok(bb_flow_sampler_sample(flow, BB_FRAME_TARGETS, 1.0 + delay_s, 0.0, 2, f, &frame));
         cblas_dger(CblasRowMajor, (int)m, (int)n, 1.0 / SKIES, frame.truth[0], 1, frame.guides, 1,
                    sum, (int)n);
     }

@@ -198,7 +198,7 @@ TEST(sides_and_estimates_are_products)
             check_close(out[a * N + j], sum, 1e-9, 1.0);
         }
     }
-    check_ok(bb_mirror_commands_see(s.commands, 1, N, out, seen));
+    check_ok(bb_mirror_commands_apply_influence(s.commands, 1, N, out, seen));
     for (bb_index i = 0; i < s.slopes; i += 23) {
         double sum = 0.0;
         for (bb_index a = 0; a < s.actuators; ++a) {

@@ -67,8 +67,8 @@ static int blocks_of(const scene *s)
     for (bb_index i = 0; i < k; ++i) {
         rows[i * k + i] = 1.0;
     }
-    check_ok(bb_parity_basis_enter(&basis, k, rows));
-    check_ok(bb_parity_basis_leave(&basis, k, rows));
+    check_ok(bb_parity_basis_forward(&basis, k, rows));
+    check_ok(bb_parity_basis_inverse(&basis, k, rows));
     for (bb_index i = 0; i < k * k; ++i) {
         check_close(rows[i], i % (k + 1) == 0 ? 1.0 : 0.0, 1e-15, 1.0);
         all += s->gram[i] * s->gram[i];

@@ -152,7 +152,7 @@ TEST(a_snapshot_is_trusted_as_its_error_is_least)
     autorelease(bb_profile_series) series = {0};
     start_walk(9, &series);
     const double age_s = 1200.0;
-    const double trust = bb_profile_series_trust(age_s, tau_s);
+    const double trust = bb_profile_series_weight(age_s, tau_s);
     const double weights[] = {trust, trust - 0.2, trust + 0.2};
     double error[3] = {0.0};
     for (double t = age_s; t <= STEPS * step_s; t += step_s) {

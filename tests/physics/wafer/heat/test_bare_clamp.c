@@ -79,7 +79,7 @@ TEST(an_even_rise_falls_at_the_layers_rate)
     autofree double *through = doubles(bare->count);
     fill_array(rise, bare->count, i, 1.0);
     check_ok(bb_csr_multiply(&bare->conductance, rise, through));
-    bb_bare_clamp_book(bare, rise, &ledger);
+    bb_bare_clamp_account(bare, rise, &ledger);
     double clamp = 0.0;
     double ring = 0.0;
     for (bb_index i = 0; i < bare->count; ++i) {

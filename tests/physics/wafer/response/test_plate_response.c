@@ -40,7 +40,7 @@ static double local_change(const slit_scene *scene, const double *s, const doubl
     bb_plate_sample_make(scene->mesh, &scene->plate->plate,
                          bb_slit_grid_x(&scene->slit, scene->field, point),
                          bb_slit_grid_y(&scene->slit, scene->field, point), BB_AXIS_Z, &sample);
-    double sum = bb_temperature_grid_weigh(scene->grid, sample.x, sample.y, cell, weight);
+    double sum = bb_temperature_grid_weights(scene->grid, sample.x, sample.y, cell, weight);
     for (int k = 0; k < 4; ++k) {
         change += weight[k] / sum * s[cell[k]] - sample.bilinear[k] * t[sample.node[k]];
     }

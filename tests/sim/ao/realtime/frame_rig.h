@@ -74,7 +74,7 @@ static inline double rig_peak(rig *self, const driver_case *study,
 static inline const float *step(rig *self, bb_index number)
 {
     bb_command_frame frame;
-    bb_frame_loop_put(self->loop, number);
+    bb_frame_loop_set_slopes(self->loop, number);
     check_ok(bb_command_loop_step(self->loop->frames, 0, &frame));
     assert_true(frame.slopes_finite && frame.products_finite);
     if (self->commands == NULL) {

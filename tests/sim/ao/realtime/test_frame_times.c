@@ -170,7 +170,7 @@ static void rig_pose(rig *self, const driver_case *study)
         .noise = self->noise,
         .seed = (uint64_t)ao->common.seed};
     check_ok(bb_ao_mcao_create(problem, self->ctm, &self->mcao));
-    bb_ao_mcao_pose(self->mcao, &self->posed);
+    bb_ao_mcao_set_sides(self->mcao, &self->posed);
     check_ok(bb_factor_problem_prepare(&self->posed));
     check_ok(bb_ao_storage_open(&self->posed, ao->common.device, problem, &ao->inflation,
                                 &self->storage));
@@ -188,7 +188,7 @@ static void rig_solve(rig *self)
     evaluation->common.device = BB_DEVICE_CPU;
     check_ok(
         bb_ao_storage_solve(&self->storage, &self->posed, &self->pipeline, correction, evaluation));
-    check_ok(bb_ao_commands_take(self->problem, &self->pipeline, evaluation));
+    check_ok(bb_ao_commands_replace_estimates(self->problem, &self->pipeline, evaluation));
     check_ok(bb_device_open(BB_DEVICE_CPU, 0, &self->cpu));
 }
 
@@ -218,7 +218,7 @@ static void rig_close(rig *self)
 static void step(bb_frame_loop *loop, bb_index frame, float *commands)
 {
     bb_command_frame report;
-    bb_frame_loop_put(loop, frame);
+    bb_frame_loop_set_slopes(loop, frame);
     check_ok(bb_command_loop_step(loop->frames, 0, &report));
     assert_true(report.slopes_finite && report.products_finite);
     bb_command_loop_commands(loop->frames, commands);

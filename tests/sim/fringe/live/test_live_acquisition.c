@@ -96,7 +96,7 @@ static const bb_live_frames *take(bb_live_acquisition *acquisition, bb_live_even
 {
     const bb_live_frames *frames = NULL;
     do {
-        check_ok(bb_live_acquisition_take(acquisition, 0.05, &frames, event));
+        check_ok(bb_live_acquisition_wait(acquisition, 0.05, &frames, event));
         assert_true((frames != NULL) == (*event == BB_LIVE_TAKEN));
     } while (*event == BB_LIVE_NOTHING);
     return frames;
@@ -187,7 +187,7 @@ TEST(a_phase_may_come_in_parts)
     check_ok(bb_live_acquisition_start(&kind, &request, 0.0, 1, &acquisition));
     for (int k = 0; k < PHASES; ++k) {
         allow(2 * k + 3); // a part of the next one
-        check_ok(bb_live_acquisition_take(acquisition, 10.0, &frames, &event));
+        check_ok(bb_live_acquisition_wait(acquisition, 10.0, &frames, &event));
         assert_non_null(frames);
         assert_int_equal(frames->counts[0], 2 * k);
         assert_int_equal(frames->counts[1], 2 * k + 1);
@@ -201,7 +201,7 @@ TEST(a_camera_goes_on_and_the_newest_is_taken)
     bb_live_event event = BB_LIVE_TAKEN;
     reset(0, false, false);
     bb_live_acquisition *acquisition = start(false, 0.0, 1);
-    check_ok(bb_live_acquisition_take(acquisition, 0.01, &frames, &event));
+    check_ok(bb_live_acquisition_wait(acquisition, 0.01, &frames, &event));
     assert_int_equal(event, BB_LIVE_NOTHING);
     assert_null(frames);
     reset(2, false, false);
@@ -233,7 +233,7 @@ TEST(failures_come_behind_what_was_taken)
     expect(acquisition, 0);
     bb_status status = BB_OK;
     while (event != BB_LIVE_ENDED) {
-        status = bb_live_acquisition_take(acquisition, 0.05, &frames, &event);
+        status = bb_live_acquisition_wait(acquisition, 0.05, &frames, &event);
     }
     assert_int_equal(status, BB_IO);
     assert_string_equal(bb_status_message(), "the camera broke");

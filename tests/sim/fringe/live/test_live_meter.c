@@ -14,7 +14,7 @@ TEST(quantiles_are_ranks)
     }
     check_ok(bb_live_meter_all(&meter, &found));
     assert_true(found.p50 == 2499.0 && found.p99 == 4949.0 && found.max == 4999.0);
-    assert_true(meter.count == 5000 && bb_live_meter_kept(&meter) == 5000);
+    assert_true(meter.count == 5000 && bb_live_meter_count(&meter) == 5000);
     bb_live_meter_release(&meter);
     assert_int_equal(bb_memory_blocks(), 0);
 }
@@ -46,7 +46,7 @@ TEST(the_last_ones_are_kept)
     for (bb_index k = 0; k < BB_LIVE_LATENCIES; ++k) {
         check_ok(bb_live_meter_add(&meter, (double)k));
     }
-    assert_int_equal(bb_live_meter_kept(&meter), BB_LIVE_LATENCIES);
+    assert_int_equal(bb_live_meter_count(&meter), BB_LIVE_LATENCIES);
     check_ok(bb_live_meter_all(&meter, &found));
     assert_true(found.p50 == BB_LIVE_LATENCIES / 2 - 1);
     assert_true(found.max == 9e9);

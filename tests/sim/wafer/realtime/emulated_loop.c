@@ -219,7 +219,7 @@ bb_loop_stamps bb_control_loop_stamps(const bb_control_loop *loop, bb_index rest
     return loop->stamps[(loop->queued - 1 - (uint64_t)rest) % BB_LOOP_KEPT];
 }
 
-bb_status bb_control_loop_hold(bb_control_loop *loop, uint64_t ns)
+bb_status bb_control_loop_wait_until(bb_control_loop *loop, uint64_t ns)
 {
     loop->clock = loop->clock > ns ? loop->clock : ns;
     return BB_OK;

@@ -116,8 +116,8 @@ static void emulated_probe(bb_coded_operator *operation, double *x, double *y)
         bb_coded_operator_apply(operation, 0, bb_coded_operator_rows(operation), x, y, &seconds));
 }
 
-bb_status bb_field_image_take(bb_field_stream *stream, bb_coded_operator *const *operators,
-                              bb_field_image **out)
+bb_status bb_field_image_create(bb_field_stream *stream, bb_coded_operator *const *operators,
+                                bb_field_image **out)
 {
     bb_status status = BB_OK;
     autofree double *x = NULL;
@@ -175,14 +175,14 @@ bb_status bb_field_stream_ready(bb_field_stream *stream, int slot, bool *ready)
     return BB_OK;
 }
 
-bb_status bb_field_stream_enter(bb_field_stream *stream, int slot)
+bb_status bb_field_stream_begin_use(bb_field_stream *stream, int slot)
 {
     while (bb_clock_seconds() < stream->copied[slot]) {
     }
     return BB_OK;
 }
 
-bb_status bb_field_stream_leave(bb_field_stream *stream, int slot)
+bb_status bb_field_stream_end_use(bb_field_stream *stream, int slot)
 {
     (void)stream;
     (void)slot;

@@ -188,7 +188,7 @@ TEST_FULL(matrices_that_come_late_show)
             autorelease(bb_wafer_measurement) measured;
             emulated_copy_s = late == 1 ? 12e-3 + 1.5 * steps : 1e-3;
             open_rig(&short_fields, gpus, &own);
-            check_ok(bb_wafer_measurement_take(own.loop, &measured));
+            check_ok(bb_wafer_measurement_run(own.loop, &measured));
             assert_int_equal(measured.steps.count, 160);
             steps = measured.field.each;
             const bb_index waits = check_waits(&measured, gpus);

@@ -220,7 +220,7 @@ static void run(const driver_case *test_case, bb_wafer_measurement *measured)
     const bb_product_pipeline *pipelines = study->pipelines.items;
     autoptr(bb_wafer_loop) loop = new_object(bb_wafer_loop, study, problem, &pipelines[6], &cpu, 0);
     assert_int_equal(loop->steps, STEPS);
-    check_ok(bb_wafer_measurement_take(loop, measured));
+    check_ok(bb_wafer_measurement_run(loop, measured));
     // What is refused leaves the thread as it was.
     const bb_realtime_thread *thread = &measured->steps.host.thread;
     print_message("%s; memory %s; %s\n", thread->core, thread->memory, thread->policy);

@@ -55,7 +55,7 @@ TEST(parts_hold_every_block_once)
                 bb_index block_count = 0;
                 assert_true(across < 80);
                 for (bb_index i = part; i < blocks; i += parts) {
-                    assert_true(bb_triangle_layout_holds(layout, i));
+                    assert_true(bb_triangle_layout_contains(layout, i));
                     for (bb_index j = 0; j < i; ++j) {
                         const bb_index row = bb_triangle_layout_row(layout, i) / 8;
                         const bb_index column = bb_triangle_layout_column(layout, i) / 8 + j;
@@ -63,7 +63,7 @@ TEST(parts_hold_every_block_once)
                         assert_int_equal(taken[row][column]++, 0);
                         ++block_count;
                     }
-                    assert_true(!bb_triangle_layout_holds(layout, i + 1) || parts == 1);
+                    assert_true(!bb_triangle_layout_contains(layout, i + 1) || parts == 1);
                 }
                 held += block_count;
                 assert_true(down * across - block_count <= across - across / 2);
@@ -137,6 +137,6 @@ TEST(a_strip_begins_where_it_is_told)
         assert_int_equal(bb_triangle_layout_row(layout, i), 128 * (i - 2));
         assert_int_equal(bb_triangle_layout_column(layout, i) + 512, 0);
         assert_int_equal(bb_triangle_layout_position(layout, i), i);
-        assert_true(bb_triangle_layout_holds(layout, i));
+        assert_true(bb_triangle_layout_contains(layout, i));
     }
 }

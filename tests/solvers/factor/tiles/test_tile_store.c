@@ -62,7 +62,7 @@ static void stop(fixture *f)
 static bool hold(fixture *f, bb_index tile, bb_tile_store_use access)
 {
     bool held = false;
-    check_ok(bb_tile_store_hold(f->store, tile, access, 1, &held));
+    check_ok(bb_tile_store_acquire(f->store, tile, access, 1, &held));
     return held;
 }
 
@@ -188,7 +188,7 @@ TEST(held_tiles_stay)
     fixture f;
     bool held = false;
     start(&f, BB_FORMAT_FP32, 2, false);
-    check_ok(bb_tile_store_hold(f.store, 0, BB_TILE_FRESH, 2, &held));
+    check_ok(bb_tile_store_acquire(f.store, 0, BB_TILE_FRESH, 2, &held));
     assert_true(held && hold(&f, 1, BB_TILE_FRESH));
     assert_false(hold(&f, 2, BB_TILE_FRESH));
     assert_null(f.tiles[2].f32);
@@ -218,7 +218,7 @@ TEST(buffers_stay_within_the_limit)
     for (bb_index i = 0; i < 5 * COUNT; ++i) {
         const bb_index t = i * i % COUNT;
         bool held = false;
-        check_ok(bb_tile_store_hold(store, t, BB_TILE_CHANGE, 1, &held));
+        check_ok(bb_tile_store_acquire(store, t, BB_TILE_CHANGE, 1, &held));
         assert_true(held);
         bb_tile_store_release(store, t, i % 4);
     }
@@ -235,7 +235,7 @@ static bb_status read_one(void *context, bb_index index)
     fixture *f = context;
     bool held = false;
     while (!held) {
-        BB_TRY(bb_tile_store_hold(f->store, index % COUNT, BB_TILE_READ, 1, &held));
+        BB_TRY(bb_tile_store_acquire(f->store, index % COUNT, BB_TILE_READ, 1, &held));
     }
     BB_REQUIRE(f->tiles[index % COUNT].f32[3] == (float)(index % COUNT), BB_INTERNAL, "lost");
     bb_tile_store_release(f->store, index % COUNT, index % 5);
@@ -320,7 +320,8 @@ TEST(lost_tiles_are_errors)
     start(&f, BB_FORMAT_FP32, 1, false);
     assert_int_equal(ftruncate(swap_file_find("self"), SECTOR), 0);
     for (int again = 0; again < 2; ++again) { // nothing was kept of the first
-        check_fails(bb_tile_store_hold(f.store, 0, BB_TILE_READ, 1, &held), BB_IO, "the file ends");
+        check_fails(bb_tile_store_acquire(f.store, 0, BB_TILE_READ, 1, &held), BB_IO,
+                    "the file ends");
         assert_null(f.tiles[0].f32);
     }
     assert_true(hold(&f, 1, BB_TILE_FRESH)); // there is room still
@@ -372,7 +373,7 @@ TEST(failed_allocations_release_all)
         bool held = false;
         status = bb_tile_store_create(tiles, 2, &place, &store);
         for (bb_index t = 0; t < 2 && status == BB_OK; ++t) {
-            status = bb_tile_store_hold(store, t, BB_TILE_READ, 1, &held);
+            status = bb_tile_store_acquire(store, t, BB_TILE_READ, 1, &held);
         }
     }
     assert_int_equal(walk.k, 6); // store, table, scratch, two buffers

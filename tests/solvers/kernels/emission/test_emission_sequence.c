@@ -8,7 +8,7 @@ static bool text_serves(const char *text, bb_index columns, bb_index rows, int64
 {
     autocall(bound_text_release) bound_text bound;
     bound_text_make(&bound, text, "SP", columns, rows, number);
-    const bool serves = bb_emission_sequence_serves(&bound.binding);
+    const bool serves = bb_emission_sequence_supports(&bound.binding);
     return serves;
 }
 
@@ -56,7 +56,7 @@ TEST(many_parameters_do_not)
         check_ok(
             bb_binding_create(&fixture.program, &data, parameters, &fixture.problems, &binding));
         fixture_check_sound(&fixture);
-        assert_true(bb_emission_sequence_serves(&binding) == (count == MANY - 2));
+        assert_true(bb_emission_sequence_supports(&binding) == (count == MANY - 2));
         bb_binding_release(&binding);
         fixture_release(&fixture);
         bb_text_release(&text);

@@ -136,7 +136,7 @@ TEST(launches_share_a_kernel, .setup_func = setup, .teardown_func = teardown)
         assert_true(b[0] == a[0] && b[4] == 5.0 && c[0] == a[0] && c[3] == 0.0);
     }
     assert_int_equal(bb_kernel_context_readied(context), compiled + 1);
-    assert_true(bb_binding_bytes(bb_kernel_launch_look(launches[0]).binding) ==
+    assert_true(bb_binding_bytes(bb_kernel_launch_query(launches[0]).binding) ==
                 10.0 * sizeof(double));
     bb_kernel_launch_destroy(&launches[0]);
     bb_kernel_launch_destroy(&launches[1]);

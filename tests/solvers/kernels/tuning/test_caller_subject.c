@@ -188,7 +188,7 @@ TEST(integers_are_made_up_below_what_binds)
     fixture_bind(&fixture, "index", 3000, 1, NULL);
     fixture_bind(&fixture, "b", 3000, 1, NULL);
     create();
-    assert_string_equal(bb_caller_subject_stand_in(subject, &limit), "index");
+    assert_string_equal(bb_caller_subject_synthetic(subject, &limit), "index");
     assert_int_equal(limit, 500); // the largest extent that binds, not 3000
     assert_true(count_shapes(check_indices) >= 4);
     const bb_tuning_subject *table = bb_caller_subject_table(subject);
@@ -207,7 +207,7 @@ TEST(integers_are_made_up_below_what_binds)
     fixture_bind(&fixture, "index", 30, 1, NULL);
     fixture_bind(&fixture, "b", 30, 1, NULL);
     create();
-    assert_string_equal(bb_caller_subject_stand_in(subject, &limit), "index");
+    assert_string_equal(bb_caller_subject_synthetic(subject, &limit), "index");
     assert_int_equal(limit, 1); // zeros alone
     release();
 }
@@ -261,7 +261,7 @@ TEST(ranges_need_data)
         fixture.data[i].elements = elements[i];
     }
     create();
-    assert_null(bb_caller_subject_stand_in(subject, &limit));
+    assert_null(bb_caller_subject_synthetic(subject, &limit));
     assert_true(count_shapes(check_rows) >= 4);
     assert_true(filled_rows > 100);
     const bb_tuning_subject *table = bb_caller_subject_table(subject);

@@ -11,7 +11,7 @@ TEST(the_fastest_enter_in_order)
     bb_finalist finalists[3];
     int count = 0;
     for (int i = 0; i < 6; ++i) {
-        bb_finalist_enter(finalists, 3, &count, (bb_finalist){.number = i, .least_s = seconds[i]});
+        bb_finalist_insert(finalists, 3, &count, (bb_finalist){.number = i, .least_s = seconds[i]});
     }
     assert_int_equal(count, 3);
     for (int i = 0; i < 3; ++i) {
@@ -24,7 +24,7 @@ TEST(equal_times_keep_the_earlier)
     bb_finalist finalists[2];
     int count = 0;
     for (int i = 0; i < 4; ++i) {
-        bb_finalist_enter(finalists, 2, &count, (bb_finalist){.number = i, .least_s = 1.0});
+        bb_finalist_insert(finalists, 2, &count, (bb_finalist){.number = i, .least_s = 1.0});
     }
     assert_int_equal(finalists[0].number, 0);
     assert_int_equal(finalists[1].number, 1);

@@ -110,7 +110,7 @@ static void what_is_not_there_is_refused(void **state)
     check_fails(bb_coded_operator_sum_in_runs(assembled, 32), BB_UNSUPPORTED, "expected 1");
     check_fails(bb_coded_operator_apply(assembled, 30, 8, task->x, y, &seconds), BB_INVALID,
                 "rows 30 to 38");
-    assert_false(bb_coded_operator_takes_row_at(assembled));
+    assert_false(bb_coded_operator_supports_row_at(assembled));
     const bb_coded_window window = {.rows = 1};
     double *product = y;
     check_fails(bb_coded_operator_queue(&assembled, 1, &window, task->x, &product, NULL),

@@ -175,7 +175,7 @@ TEST(some_rows_lie_as_in_the_whole_matrix)
     for (size_t k = 0; k < sizeof texts / sizeof *texts; ++k) {
         autoptr(bb_coded_stream) matrix_stream = NULL;
         bb_codec_config config = codec_of(texts[k]);
-        const bool scaled = bb_codec_takes_row_scale(&config);
+        const bool scaled = bb_codec_allows_row_scale(&config);
         bb_coded_matrix *matrix =
             coded_matrix(&config, scaled ? BB_ROW_SCALE_ROW : BB_ROW_SCALE_NONE, &layout, values);
         check_ok(create(matrix, &matrix_stream));
