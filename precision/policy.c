@@ -175,13 +175,15 @@ static const bb_key keys[] = {
      .meaning = "What a tile takes" BB_POLICIES(PHRASE_OF) "."},
     {.name = "width", .kind = BB_KEY_INTEGER, .unit = "tiles", .minimum = 0.0, .maximum = 1e6,
      .offset = offsetof(bb_policy_config, width), .default_text = "1",
-     .meaning = "Band: tiles with |row - column| < width take `inside`; 1 is the diagonal."},
+     .meaning = "Band: tiles with |row - column| < width use `inside`; 1 is the "
+     "diagonal."},
     {.name = "inside", .kind = BB_KEY_CHOICE, .choices = bb_variant_names,
      .offset = offsetof(bb_policy_config, inside), .default_text = "sp",
      .meaning = "Arithmetic within the band, or where the bound of a rule is exceeded."},
     {.name = "diagonal", .kind = BB_KEY_CHOICE, .choices = bb_policy_follow_names,
      .offset = offsetof(bb_policy_config, diagonal), .default_text = "sp",
-     .meaning = "Updates of diagonal tiles: in fp32, or as the policy says; potrf stays fp32."},
+     .meaning = "Updates of diagonal tiles: fp32, or the variant of the policy; potrf "
+     "stays fp32."},
     {.name = "table", .kind = BB_KEY_PATH, .optional = true,
      .offset = offsetof(bb_policy_config, table),
      .meaning = "Table: file of a variant a tile, relative to the file that names it."},
@@ -192,7 +194,8 @@ static const bb_key keys[] = {
     {.name = "noise_share", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 100.0,
      .exclusive_minimum = true, .default_text = "0.5",
      .offset = offsetof(bb_policy_config, noise_share),
-     .meaning = "Rules without a tolerance: ||dA|| over the least eigenvalue that noise gives."},
+     .meaning = "Rules without a tolerance: ||dA|| relative to the least eigenvalue due "
+     "to noise."},
     {.name = "rounding", .kind = BB_KEY_CHOICE, .choices = bb_policy_rounding_names,
      .offset = offsetof(bb_policy_config, rounding), .default_text = "worst",
      .meaning = "Product: errors add up, or as independent ones do."},

@@ -131,8 +131,8 @@ static const bb_key time_domain_keys[] = {
                 "Noise is that of sensors.frame_ms whatever it is."},
     {.name = "loop", .kind = BB_KEY_CHOICE, .choices = loop_names,
      .offset = offsetof(bb_time_domain_config, loop), .default_text = "open",
-     .meaning = "open: guide stars see the turbulence; closed: what the mirrors leave of it, and "
-                "the controller adds what they make."},
+     .meaning = "open: guide stars measure the turbulence; closed: the residual behind "
+     "the mirrors, to which the controller adds the mirrors' slopes."},
     {.name = "wind_direction_deg", .kind = BB_KEY_DOUBLES, .unit = "deg", .minimum = -360.0,
      .maximum = 360.0, .optional = true,
      .offset = offsetof(bb_time_domain_config, wind_direction_deg),
@@ -162,8 +162,8 @@ static const bb_key error_terms_keys[] = {
                 "inverse pitch, 0.2313 beyond a square one."},
     {.name = "aliasing", .kind = BB_KEY_BOOLEAN, .default_text = "false",
      .offset = offsetof(bb_error_terms_config, aliasing),
-     .meaning = "Turbulence finer than the lenslets that one sensor takes for coarser; with fitting "
-                "that of the guide stars is in the residual of slopes."},
+     .meaning = "Aliasing of turbulence finer than the lenslets, of one sensor; with "
+     "fitting the guide stars' aliasing is in the residual of slopes."},
     {.name = "frame_delay_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0,
      .maximum = 1.0e4, .offset = offsetof(bb_error_terms_config, frame_delay_ms),
      .default_text = "0.0",
@@ -171,8 +171,8 @@ static const bb_key error_terms_keys[] = {
     {.name = "wind_m_per_s", .kind = BB_KEY_DOUBLES, .unit = "m/s", .minimum = 0.0,
      .maximum = 500.0, .optional = true,
      .offset = offsetof(bb_error_terms_config, wind_m_per_s),
-     .meaning = "Speeds of the layers' wind, of any direction; unset: those of the eso and eris "
-                "profiles."},
+     .meaning = "Wind speeds of the layers, averaged over directions; unset: from the "
+     "eso and eris profiles."},
     {.name = "shake_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
      .maximum = 1.0e3, .offset = offsetof(bb_error_terms_config, shake_arcsec),
      .default_text = "0.0",
@@ -223,11 +223,11 @@ static const bb_key telescope_keys[] = {
      .default_text = "2400.0"},
     {.name = "pupil", .kind = BB_KEY_GROUP, .schema = &pupil_schema, .optional = true,
      .offset = offsetof(bb_telescope_config, pupil),
-     .meaning = "A mask of the pupil, with segments and spiders, in place of the annulus."},
+     .meaning = "Pupil mask, with segments and spiders, instead of the annulus."},
     {.name = "subaperture_rule", .kind = BB_KEY_CHOICE, .choices = subaperture_rules,
      .offset = offsetof(bb_telescope_config, subaperture_rule), .default_text = "centre",
-     .meaning = "Valid subapertures of the annulus: those whose centre lies in it, or by flux "
-                "those of subaperture_threshold; under a mask always by flux."},
+     .meaning = "Rule for valid subapertures of the annulus: centre inside, or flux of "
+     "at least subaperture_threshold; with a mask always flux."},
     {POSITIVE(bb_telescope_config, subaperture_threshold, "1", 1.0,
               "Least mean transmission of a valid subaperture, by flux."),
      .default_text = "0.5"},
@@ -282,9 +282,10 @@ static const bb_key sensors_keys[] = {
      .meaning = "Lenslets across the pupil's diameter; each guide star and target may override."},
     {.name = "slope_model", .kind = BB_KEY_CHOICE, .choices = slope_models,
      .offset = offsetof(bb_sensors_config, slope_model), .optional = true,
-     .meaning = "What a slope is: the difference of the phase at two edge midpoints over their "
-                "distance, or of the phase averaged over the two edges. Unset: averaged_gradient "
-                "for sensors of lenslets over 1 m or of 4 or fewer across, else point_difference."},
+     .meaning = "Definition of a slope: phase difference of two edge midpoints over "
+     "their distance, or of the phase averaged over the edges. Unset: "
+     "averaged_gradient for lenslets over 1 m or 4 or fewer across, else "
+     "point_difference."},
     {POSITIVE(bb_sensors_config, frame_ms, "ms", 1.0e4, "Exposure of a frame."),
      .default_text = "4.0"},
     {NUMBER(bb_sensors_config, read_noise_e, "e-", 0.0, 1.0e3, "Read noise of a pixel, rms."),
@@ -334,8 +335,8 @@ static const bb_key conjugate_keys[] = {
      .optional = true, .replaces = {"influence"}},
     {.name = "influence", .kind = BB_KEY_GROUP, .schema = &influence_schema, .optional = true,
      .offset = offsetof(bb_conjugate_config, influence), .replaces = {"pitch_m", "coupling"},
-     .meaning = "Influence functions from a file, in place of Gaussian ones of pitch_m and "
-                "coupling."},
+     .meaning = "Influence functions from a file, instead of Gaussian ones of pitch_m "
+     "and coupling."},
 };
 const bb_schema bb_conjugate_schema = BB_SCHEMA("mirrors", bb_conjugate_config, conjugate_keys);
 

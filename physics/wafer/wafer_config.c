@@ -91,7 +91,7 @@ static const bb_key burl_keys[] = {
      .meaning = "Probability that a burl is missing."},
     {.name = "missing", .kind = BB_KEY_RECORDS, .schema = &burl_place_schema, .optional = true,
      .offset = offsetof(bb_burl_config, missing),
-     .meaning = "Places whose nearest burl is missing."},
+     .meaning = "Positions; the burl nearest to each is missing."},
     {.name = "seed", .kind = BB_KEY_INTEGER, .unit = "1", .offset = offsetof(bb_burl_config, seed),
      .minimum = 0.0, .maximum = 9007199254740992.0, .default_text = "1",
      .meaning = "Seed of scatter and missing burls."},
@@ -221,9 +221,9 @@ static const bb_key scan_keys[] = {
      .optional = true,
      .offset = offsetof(bb_scan_config, layout),
      .replaces = {"order", "sequence", "doses"},
-     .meaning =
-         "Fields by their centres in place of the grid, as a list or as a CSV file with these "
-         "columns; none may overlap or have 5 % or less of its area inside."},
+     .meaning = "Fields by their centres instead of the grid, as a list or a CSV file "
+                "with these columns; overlapping fields and fields with 5 % or less of "
+                "their area inside are refused."},
     {.name = "dose_map",
      .kind = BB_KEY_RECORDS,
      .schema = &dose_point_schema,
@@ -245,9 +245,8 @@ static const bb_key scan_keys[] = {
      .maximum = 100000.0,
      .minimum_count = 1,
      .optional = true,
-     .meaning =
-         "Order given: fields in the order of exposure, by their places in the meander from 0, "
-         "each at most once; those left out are not exposed."},
+     .meaning = "Order given: fields in order of exposure, by their place in the "
+                "meander from 0, each at most once; others are not exposed."},
     {.name = "fields",
      .kind = BB_KEY_INTEGERS,
      .unit = "1",
@@ -335,8 +334,8 @@ static const bb_key metrology_keys[] = {
      .kind = BB_KEY_BOOLEAN,
      .offset = offsetof(bb_metrology_config, lot_mean),
      .default_text = "false",
-     .meaning = "Takes the average over the wafers of a lot out of overlay, point by point; with "
-                "wafers.scored all."},
+     .meaning = "Subtracts the average over the wafers of a lot from overlay, point by "
+                "point; needs wafers.scored all."},
 };
 const bb_schema bb_metrology_schema = BB_SCHEMA("metrology", bb_metrology_config, metrology_keys);
 
@@ -353,7 +352,7 @@ static const bb_key lot_keys[] = {
     {.name = "exchange_s", .kind = BB_KEY_DOUBLE, .unit = "s",
      .offset = offsetof(bb_lot_config, exchange_s), .minimum = 0.0, .maximum = 1e5,
      .exclusive_minimum = true, .default_text = "10.0",
-     .meaning = "Time between two wafers, in which clamp and ring stand bare over the water."},
+     .meaning = "Time between two wafers, during which clamp and ring are bare."},
     {.name = "arrival_rise_k", .kind = BB_KEY_DOUBLE, .unit = "K",
      .offset = offsetof(bb_lot_config, arrival_rise_k), .minimum = -100.0, .maximum = 100.0,
      .default_text = "0.0",
@@ -364,8 +363,8 @@ static const bb_key lot_keys[] = {
                 "wafer's own on arrival, or the water's."},
     {.name = "scored", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_lot_config, scored),
      .choices = bb_lot_scored_names, .default_text = "last",
-     .meaning = "Wafers whose overlay is computed: the last one alone, or all, with the spread from "
-                "wafer to wafer."},
+     .meaning = "Scored wafers: the last one, or all with the spread from wafer to "
+     "wafer."},
 };
 static const bb_key probe_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_probe_config, name),
@@ -378,7 +377,7 @@ static const bb_key probe_keys[] = {
      .meaning = "Place on the undeformed wafer, from its centre."},
     {.name = "layer", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_probe_config, layer),
      .choices = bb_probe_layers, .default_text = "wafer",
-     .meaning = "What is probed: the wafer or the clamp under it."},
+     .meaning = "Probed body: the wafer or the clamp under it."},
 };
 // clang-format on
 const bb_schema bb_lot_schema = BB_SCHEMA("wafers", bb_lot_config, lot_keys);

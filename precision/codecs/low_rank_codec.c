@@ -32,8 +32,8 @@ static const char *const norm_words[] = {"values", "covariance", NULL};
 // clang-format off
 static const bb_key keys[] = {
     [NORM] = {.name = "norm", .kind = BB_KEY_CHOICE, .offset = BB_CODEC_SLOT(NORM), .choices = norm_words, .optional = true,
-     .meaning = "low_rank of a reconstructor: what a tile's tolerance is on, its values (where not given) or what "
-                "their errors leave of an estimate (covariance)."},
+     .meaning = "low_rank of a reconstructor: norm of a tile's tolerance: values "
+     "(default), or the error of an estimate (covariance)."},
 };
 // clang-format on
 

@@ -133,8 +133,8 @@ typedef struct headline {
 
 static const bb_output headlines[] = {
     {"strehl", "pipeline", "1", "Strehl ratio, first target and wavelength",
-     .note = "as the study's `score` and `error_terms` say; the root attribute `price_note` says "
-             "what it holds, the attribute `definition` how",
+     .note = "by the study's `score` and `error_terms`; the root attribute "
+             "`price_note` lists its terms, the attribute `definition` defines them",
      .member = offsetof(headline, strehl)},
     {"strehl_loss", "pipeline", "1", "price: Strehl ratio of the reference minus this one's",
      .member = offsetof(headline, loss)},
@@ -173,9 +173,8 @@ static const bb_output details[] = {
      .member = offsetof(bb_ao_evaluation, residual_m), .scale = 1e9},
     {"residual_trace_arcsec2", "pipeline, target", "arcsec^2",
      "trace of the residual covariance of slopes",
-     .note =
-         "what storing a reconstructor adds is linear in it; NaN of `operator: commands`, whose "
-         "residual is of commands, and on a GPU in a study that stores no reconstructor",
+     .note = "linear in the error of a stored reconstructor; NaN with `operator: "
+             "commands`, and on a GPU in a study that stores no reconstructor",
      .member = offsetof(bb_ao_evaluation, trace_arcsec2)},
     {"psf", "pipeline, psf_y, psf_x", "1",
      "long-exposure point spread, 1 at the diffraction-limited peak; first target and wavelength",
@@ -371,7 +370,7 @@ static bb_status publish_note(const bb_ao_study *study, bb_results *results)
     (void)snprintf(missing, sizeof missing, "%s%s%s", terms->fitting ? "" : "fitting, ",
                    terms->fitting || terms->aliasing ? "" : "aliasing, ", lag ? "" : "lag, ");
     const int kept = (int)strlen(missing) - 2; // without the last comma
-    (void)snprintf(note, sizeof note, "strehl and residual (score: %s) hold %s%s%s%.*s",
+    (void)snprintf(note, sizeof note, "strehl and residual (score: %s) include %s%s%s%.*s",
                    bb_score_names[study->score], held,
                    whole                   ? " and their correlations"
                    : terms->fitting || lag ? " as independent of each other"

@@ -207,7 +207,7 @@ static const bb_output stack_rows[] = {
      .member = offsetof(stack_record, actuators)},
     {"mirrors_dropped_modes", "", "1", "modes that their projector leaves out",
      .member = offsetof(stack_record, dropped_modes)},
-    {"target_weight", "target", "1", "weight of the direction in what the mirrors minimise",
+    {"target_weight", "target", "1", "weight of the direction in the minimised residual",
      .note = "their sum is 1", .member = offsetof(stack_record, weight)},
 };
 

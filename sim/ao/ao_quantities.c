@@ -154,9 +154,10 @@ static const bb_output budget_rows[] = {
      BB_OUTPUT_NAMES(term_names)},
     {"error_budget_nm", "target, error_term", "nm",
      "rms of each part of the reference's residual; 0: off",
-     .note = "squares add up to that of `total`, `residual_rms_by_nm`; noise is R N R^T, "
-             "tomography the rest of the slopes' residual, the guide stars' aliasing in it; cross "
-             "the correlations of the parts, whose sum may be negative: minus the root then"},
+     .note = "squares add up to that of `total`, `residual_rms_by_nm`; noise is R N "
+             "R^T, tomography the rest of the slopes' residual with the guide stars' "
+             "aliasing; cross are the correlations of the parts: minus the root if "
+             "their sum is negative"},
 };
 
 static const bb_output_table budget_outputs = {

@@ -148,8 +148,10 @@ static const bb_output frame_rows[] = {
      "rms of the correctable residual over the pupil without piston, root of the mean of frames",
      .member = offsetof(frame_record, residual_nm)},
     {"fitting_coefficient_monte_carlo", "target", "rad^2",
-     "variance that the mirror leaves when it follows the truth sensor, over (pitch / r0)^(5/3)",
-     .note = "with `error_terms.fitting` the truth sensor sees what the mirror can correct",
+     "residual variance of the mirror driven by the truth sensor, over "
+     "(pitch / r0)^(5/3)",
+     .note = "with `error_terms.fitting` the truth sensor sees the correctable "
+             "turbulence only",
      .member = offsetof(frame_record, fitting)},
     {"psf_monte_carlo", "psf_y, psf_x", "1",
      "mean of frames of the whole residual, 1 at the diffraction-limited peak; reference, first "

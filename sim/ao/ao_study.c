@@ -23,8 +23,9 @@ static const bb_key solver_keys[] = {
     BB_FACTOR_SOLVER_KEYS(bb_ao_solver_config),
     {.name = "lgs_tilt", .kind = BB_KEY_CHOICE, .choices = lgs_tilt_names,
      .offset = offsetof(bb_ao_solver_config, lgs_tilt), .default_text = "update",
-     .meaning = "Tilt of laser stars: its variance as an exact rank-2 update or as a constant in "
-                "their blocks, or unknown: an infinite variance, which the score leaves out."},
+     .meaning = "Tilt of laser stars: variance as an exact rank-2 update, as a constant "
+     "in their blocks, or unknown (infinite variance, omitted from the "
+     "score)."},
 };
 static const bb_schema solver_schema = BB_SCHEMA("solver", bb_ao_solver_config, solver_keys);
 
@@ -41,8 +42,8 @@ static const bb_key inflation_keys[] = {
     {.name = "reference_nm2", .kind = BB_KEY_DOUBLE, .unit = "nm^2", .minimum = 0.0,
      .maximum = 1.0e10, .offset = offsetof(bb_unknown_modes_config, reference_nm2),
      .default_text = "0.0",
-     .meaning = "Variance, rms wavefront, of focus and both astigmatisms, comas and trefoils of the optics "
-                "of each sensor, whose reference slopes have moved; 0: none."},
+     .meaning = "Variance (rms wavefront) of focus, astigmatism, coma and trefoil of "
+     "each sensor's optics after a change of its reference slopes; 0: none."},
 };
 static const bb_schema inflation_schema =
     BB_SCHEMA("rounding_inflation", bb_unknown_modes_config, inflation_keys);
@@ -74,11 +75,11 @@ static const bb_key keys[] = {
     {.name = "wavelengths_um", .kind = BB_KEY_DOUBLES, .unit = "um", .minimum = 0.1,
      .maximum = 100.0, .minimum_count = 1, .default_text = "[1.65]",
      .offset = offsetof(bb_ao_study, wavelengths_um),
-     .meaning = "Wavelengths at which the Strehl ratio is computed; the first gives strehl_loss."},
+     .meaning = "Wavelengths of the Strehl ratio; the first one gives strehl_loss."},
     {.name = "ensquared_mas", .kind = BB_KEY_DOUBLES, .unit = "mas", .minimum = 0.0,
      .maximum = 1.0e5, .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_ao_study, ensquared_mas),
-     .meaning = "Widths of square boxes on the axis whose share of the energy is computed."},
+     .meaning = "Widths of square boxes on the axis for the ensquared energy."},
     {.name = "correction", .kind = BB_KEY_CHOICE, .choices = bb_ao_correction_names,
      .offset = offsetof(bb_ao_study, correction), .default_text = "moao",
      .meaning = "moao: each target by its own reconstructor; ltao: all by that of the first; glao: "
@@ -104,8 +105,8 @@ static const bb_key keys[] = {
     GROUP(solver, &solver_schema, "How the reconstructor is factored."),
     {.name = "rounding_inflation", .kind = BB_KEY_GROUP, .schema = &inflation_schema,
      .offset = offsetof(bb_ao_study, inflation),
-     .meaning = "storage with rounding sweep: what is added to the covariance that it rounds in, so "
-                "that errors keep out of what the covariance does not know."},
+     .meaning = "rounding sweep: modes added to the covariance of the rounding, so that "
+     "rounding errors avoid disturbances outside the covariance."},
     GROUP(frame_times, &bb_frame_times_schema, "Frames of what each pipeline stores, timed."),
     GROUP(realtime, &bb_ao_realtime_schema, "What `bitbudget realtime` measures."),
     GROUP(machine, &bb_machine_price_schema, "What the machine that computes costs."),

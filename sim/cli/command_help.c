@@ -331,8 +331,8 @@ static bb_status write_experiment(const bb_experiment *experiment, bb_text *out)
     (void)snprintf(page, sizeof page, "bitbudget-%s", experiment->name);
     (void)snprintf(summary, sizeof summary, "keys of a study of experiment %s", experiment->name);
     BB_TRY(add_heading(page, "5", summary, out));
-    BB_TRY(bb_text_add(out, ".SH DESCRIPTION\nA study is a file of YAML with the keys below; a "
-                            "dot stands for a level, N for an item of a list.\n.SH KEYS\n"));
+    BB_TRY(bb_text_add(out, ".SH DESCRIPTION\nA study is a YAML file with the keys below; a "
+                            "dot separates levels, N is the number of a list item.\n.SH KEYS\n"));
     BB_TRY(write_keys(experiment->schema, "", out));
     BB_TRY(
         bb_text_add(out, ".SH SEE ALSO\n.BR bitbudget\\-config (1),\n.BR bitbudget\\-new (1)\n"));
@@ -345,13 +345,13 @@ static bb_status write_program(const bb_experiment_table *experiments, bb_text *
     bb_status status = BB_OK;
     const bb_command *commands = NULL;
     const bb_index count = bb_command_table(&commands);
-    BB_TRY(
-        add_heading("bitbudget", "1", "how few bits a real-time optical system can live on", out));
-    BB_TRY(bb_text_add(out, ".SH SYNOPSIS\n.B bitbudget\n.I COMMAND\n[arguments]\n.SH DESCRIPTION\n"
-                            "Simulates optical systems, runs their linear algebra through number "
-                            "formats and mixed\\-precision algorithms, and states the price in the "
-                            "unit of the experiment, against an fp64 reference of the same run.\n"
-                            ".SH COMMANDS\n"));
+    BB_TRY(add_heading("bitbudget", "1", "numerical precision of real-time optical systems", out));
+    BB_TRY(bb_text_add(out,
+                       ".SH SYNOPSIS\n.B bitbudget\n.I COMMAND\n[arguments]\n.SH DESCRIPTION\n"
+                       "Simulates optical systems, runs their linear algebra through number "
+                       "formats and mixed\\-precision algorithms, and reports the loss in the "
+                       "unit of the experiment, relative to an fp64 reference of the same run.\n"
+                       ".SH COMMANDS\n"));
     for (bb_index i = 0; i < count; ++i) {
         BB_TRY(bb_text_add(out, ".TP\n.BR bitbudget\\-%s (1)\n", commands[i].name));
         BB_TRY(add_troff(commands[i].summary, out));
@@ -364,22 +364,19 @@ static bb_status write_program(const bb_experiment_table *experiments, bb_text *
     }
     BB_TRY(bb_text_add(
         out,
-        ".SH ENVIRONMENT\n.TP\n.B BITBUDGET_SHARE\nThe folder that has the shipped studies "
-        "in its folder configs, in the place of that beside the program.\n"
-        ".TP\n.B BB_OPENCL_DEVICE\nA part of the name of an OpenCL device or of its platform: "
-        "others are left out.\n"
-        ".TP\n.B BB_CUDA_PORTABLE\n1: a Hopper GPU takes the portable kernels too, which other "
-        "GPUs "
-        "have.\n"
-        ".TP\n.B BB_CC\nThe C compiler that generated kernels are compiled by, in the place of "
-        "cc.\n"
-        ".TP\n.B BITBUDGET_CACHE\nThe folder that keeps what it compiled, in the place of "
+        ".SH ENVIRONMENT\n.TP\n.B BITBUDGET_SHARE\nFolder whose subfolder configs "
+        "contains the shipped studies; default: next to the program.\n"
+        ".TP\n.B BB_OPENCL_DEVICE\nPart of the name of an OpenCL device or platform; other devices "
+        "are ignored.\n"
+        ".TP\n.B BB_CUDA_PORTABLE\n1: use the portable kernels on a Hopper GPU too.\n"
+        ".TP\n.B BB_CC\nC compiler of generated kernels; default cc.\n"
+        ".TP\n.B BITBUDGET_CACHE\nFolder of compiled kernels; default "
         "bitbudget/kernels in $XDG_CACHE_HOME or ~/.cache; \\(lqoff\\(rq: none.\n"
-        ".TP\n.B BITBUDGET_PREBUILT\nThe folder of kernels that were compiled beforehand, by "
-        "bitbudget prebuild, in the place of that of the installation; they run where there is no "
-        "C compiler.\n"
-        ".SH EXIT STATUS\n0 done, a recorded numerical failure included; 1 a comparison "
-        "found differences; 2 usage or configuration; 3 files; 4 memory; 5 device; 6 a "
+        ".TP\n.B BITBUDGET_PREBUILT\nFolder of kernels compiled by bitbudget prebuild, for "
+        "machines without a C "
+        "compiler; default: that of the installation.\n"
+        ".SH EXIT STATUS\n0 done, a recorded numerical failure included; 1 differences "
+        "found; 2 usage or configuration; 3 files; 4 memory; 5 device; 6 a "
         "defect; 129, 130, 143 ended by a signal.\n"));
 done:
     return status;

@@ -149,10 +149,11 @@ static const bb_output fact_rows[] = {
      .member = offsetof(bb_fringe_facts, parts)},
     {"steep_share", "", "1", "edges that were kept with a wrapped difference beyond 0.8 pi, over all",
      .note = "the reference's; an aliased slope leaves no residue", BB_MEMBER(bb_fringe_facts, steep_share)},
-    {"hanging_share", "", "1", "points of regions that only rejected edges join to the rest of their part, over all",
-     .note = "the reference's; regions of 16 points or more, whose cycle is a guess", BB_MEMBER(bb_fringe_facts, hanging_share)},
-    {"full_scale", "", "1", "number of a frame that counts as full scale",
-     .note = "of frames that `input:` gives", BB_MEMBER(bb_fringe_facts, full_scale)},
+    {"hanging_share", "", "1", "fraction of points in sets that only rejected edges join to their "
+     "region",
+     .note = "of the reference; sets of 16 points or more, whose cycle is a guess", BB_MEMBER(bb_fringe_facts, hanging_share)},
+    {"full_scale", "", "1", "value of full scale in the frames",
+     .note = "for frames of `input:`", BB_MEMBER(bb_fringe_facts, full_scale)},
 };
 // clang-format on
 

@@ -14,10 +14,10 @@
 static const bb_key slot_keys[] = {
     {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .optional = true, .offset = offsetof(bb_fringe_slot, arithmetic),
-     .meaning = "In which it computes; left out: the pipeline's."},
+     .meaning = "Arithmetic of the slot; default: the pipeline's."},
     {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
      .offset = offsetof(bb_fringe_slot, storage),
-     .meaning = "Format of what it writes; left out: the pipeline's."},
+     .meaning = "Storage format of the slot's results; default: the pipeline's."},
 };
 static const bb_schema slot_schema = BB_SCHEMA("slot", bb_fringe_slot, slot_keys);
 
@@ -35,14 +35,15 @@ static const bb_schema search_schema = BB_SCHEMA("search", bb_fringe_search_conf
 
 static const bb_key pipeline_keys[] = {
     {.name = "name", .kind = BB_KEY_TEXT, .offset = offsetof(bb_fringe_pipeline, name),
-     .meaning = "What the results call it; reference is the truth of the others."},
+     .meaning = "Name in the results; `reference` is the truth of the others."},
     {.name = "arithmetic", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_fringe_pipeline, arithmetic), .default_text = "fp32",
      .replaces = {"max_loss", "search"},
      .meaning = "In which every step computes."},
     {.name = "storage", .kind = BB_KEY_CHOICE, .choices = bb_format_names, .optional = true,
      .offset = offsetof(bb_fringe_pipeline, storage), .replaces = {"max_loss", "search"},
-     .meaning = "Format to which every step rounds what it writes; left out: the arithmetic's."},
+     .meaning = "Storage format of every step's results; default: that of the "
+     "arithmetic."},
     SLOT("gradient", BB_UNWRAP_GRADIENT, "Wrapped phase, its differences, weights, right-hand side."),
     SLOT("smoother", BB_UNWRAP_SMOOTHER, "The solution on every grid."),
     SLOT("residual", BB_UNWRAP_RESIDUAL, "Right-hand sides of coarse grids."),
@@ -50,7 +51,8 @@ static const bb_key pipeline_keys[] = {
     SLOT("congruence", BB_UNWRAP_CONGRUENCE, "The phase that comes out."),
     {.name = "bits", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 16.0,
      .optional = true, .offset = offsetof(bb_fringe_pipeline, bits),
-     .meaning = "Of the camera in the place of the study's; the reference sees frames as they are."},
+     .meaning = "Bits of the camera, instead of the study's; the reference has "
+     "unquantised frames."},
     BB_DRAWS_KEY(bb_fringe_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_fringe_pipeline, device), .meaning = "Overrides the study's device."},
@@ -81,16 +83,17 @@ static const bb_key input_keys[] = {
      .meaning = "Integers or booleans [rows][columns] of the same file, 0 where nothing was measured."},
     {.name = "truth", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_fringe_input_config, truth),
-     .meaning = "Unwrapped phase in rad [rows][columns] of the same file, which answers are held to."},
+     .meaning = "Unwrapped phase in rad [rows][columns] in the same file, used as "
+     "truth."},
     {.name = "steps_rad", .kind = BB_KEY_DOUBLES, .unit = "rad", .minimum = -1e3, .maximum = 1e3,
      .optional = true, .offset = offsetof(bb_fringe_input_config, steps_rad),
      .meaning = "Phase shift of each frame; not with detection.algorithm carre."},
     {.name = "full_scale", .kind = BB_KEY_DOUBLE, .unit = "1", .maximum = 1e30,
      .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_fringe_input_config, full_scale),
-     .meaning = "Number of a frame that counts as 1, for bits and least_modulation; left out: of "
-                "integers the least 2^k - 1 not below those of the mask, of floats 1 or the "
-                "largest beyond."},
+     .meaning = "Full scale of frames, for bits and least_modulation; default: for "
+     "integers the least 2^k - 1 not below the values in the mask, for "
+     "floats 1 or the largest value above."},
 };
 static const bb_schema input_schema = BB_SCHEMA("input", bb_fringe_input_config, input_keys);
 
@@ -102,7 +105,7 @@ static const bb_key keys[] = {
     BB_STUDY_KEYS(bb_fringe_study),
     {.name = "input", .kind = BB_KEY_GROUP, .schema = &input_schema,
      .offset = offsetof(bb_fringe_study, input),
-     .meaning = "A phase or frames that were measured, in the place of a synthetic scene."},
+     .meaning = "Measured phase or frames, instead of a synthetic scene."},
     GROUP(size, &bb_fringe_size_schema, "Pixels of the camera."),
     {.name = "wavelength_nm", .kind = BB_KEY_DOUBLE, .unit = "nm", .maximum = 1e6,
      .exclusive_minimum = true, .offset = offsetof(bb_fringe_study, physics.wavelength_nm),
@@ -121,11 +124,12 @@ static const bb_key keys[] = {
      .maximum = BB_WAVEFRONT_TERMS, .offset = offsetof(bb_fringe_study, zernike_terms),
      .default_text = "36", .meaning = "Zernike polynomials that are fitted to every phase; 0: none."},
     {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
-     .offset = offsetof(bb_fringe_study, machine), .meaning = "What the machine that computes costs."},
+     .offset = offsetof(bb_fringe_study, machine), .meaning = "Cost of the computing machine."},
     BB_KERNELS_KEY(bb_fringe_study),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &pipeline_schema, .minimum_count = 1,
      .offset = offsetof(bb_fringe_study, pipelines),
-     .meaning = "What is compared; the one called reference, else the first, is the truth."},
+     .meaning = "Pipelines to compare; the one named reference, else the first, is the "
+     "truth."},
 };
 // clang-format on
 const bb_schema bb_fringe_study_schema = BB_SCHEMA("fringe", bb_fringe_study, keys);

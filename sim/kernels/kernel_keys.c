@@ -10,10 +10,12 @@
 static const bb_key keys_table[] = {
     {.name = "reorder", .kind = BB_KEY_BOOLEAN, .offset = offsetof(bb_kernel_keys, reorder),
      .default_text = "false",
-     .meaning = "Also variants with another order of sums, whose last bits are others; needs wisdom."},
+     .meaning = "Allow variants with another order of sums; last bits differ; needs "
+     "wisdom."},
     {.name = "wisdom", .kind = BB_KEY_PATH, .offset = offsetof(bb_kernel_keys, wisdom),
      .optional = true,
-     .meaning = "What tune measured of kernels' variants; left out: the user's own file, then shipped ones."},
+     .meaning = "Tuning cache written by tune; default: the user's file, then shipped "
+     "ones."},
 };
 // clang-format on
 const bb_schema bb_kernel_keys_schema = BB_SCHEMA("kernels", bb_kernel_keys, keys_table);

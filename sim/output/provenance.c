@@ -154,7 +154,7 @@ static const bb_output outputs[] = {
 static const bb_output inputs[] = {
     {"input", "input", NULL, "keys of the study that name a file",
      .member = offsetof(config_record, keys), .count = offsetof(config_record, input_count)},
-    {"input_file", "input", NULL, "those files, named from the root",
+    {"input_file", "input", NULL, "paths of these files from the root",
      .member = offsetof(config_record, files)},
     {"input_digest", "input", NULL, "XXH3-128 of their bytes when the run began",
      .note = "empty of a file that could not be read, which the study does not use",

@@ -16,7 +16,7 @@ static const bb_output rows[] = {
      .note = "1 and 0 of true and false"},
     {"<text key>", "", NULL, "value of a key that is a word, a text or a file", .note = NULL},
     {"<list>", "<list>", "<its own>", "values of a key that is a list of numbers",
-     .note = "the word `all`, a text, where the study says so"},
+     .note = "the text `all` if the study has it"},
     {"<list of words>", "<list of words>", NULL, "values of a key that is a list of words",
      .note = NULL},
     {"<records>", "<records>", "1", "index of the record in its list", .note = NULL},

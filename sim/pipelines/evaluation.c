@@ -139,7 +139,8 @@ static const bb_output outputs[] = {
      "ok, or how the computation failed, or unsafe where only some draws did", .note = "see below",
      .member = offsetof(evaluation_row, status)},
     {"status_detail", "pipeline", NULL, "where and what failed",
-     .note = "of an ok pipeline what it escalated from or how max_loss is met, else empty",
+     .note = "for an ok pipeline its escalations or the result of max_loss, else "
+             "empty",
      .member = offsetof(evaluation_row, status_detail)},
     {"device", "pipeline", NULL, "device that computed", .note = "`cpu`, `cuda` or `opencl`",
      .member = offsetof(evaluation_row, device)},
@@ -174,18 +175,17 @@ static const bb_output outputs[] = {
              "neither time",
      .member = offsetof(evaluation_row, wall_seconds), .measured = true},
     {"energy_j", "pipeline", "J", "energy of apply, or factor and solve, gross",
-     .note = "with `--energy`, of what the work is repeated as: apply of wafer and product, "
-             "unwrapping of fringe, assembly, factor and solve of ao and reconstructor; "
-             "/provenance says by which counter, "
-             "or why it is NaN",
+     .note = "with `--energy`: products of wafer and product, unwrapping of fringe, "
+             "assembly, factor and solve of ao and reconstructor; /provenance names "
+             "the counter or the reason for NaN",
      .member = offsetof(evaluation_row, energy_joules), .measured = true},
     {"idle_power_w", "pipeline", "W", "power that the device drew before that work",
      .note = "NaN where energy_j is", .member = offsetof(evaluation_row, idle_watts),
      .measured = true},
-    {"cost_usd", "pipeline", "USD", "cost of the result on the machine that `machine:` prices",
-     .note = "price over lifetime times wall_s, else solve_time_s, and with a tariff what energy_j "
-             "costs; NaN "
-             "without machine.price_usd, /provenance says why",
+    {"cost_usd", "pipeline", "USD", "cost of the result on the machine of `machine:`",
+     .note = "price over lifetime times wall_s, else solve_time_s, plus energy_j "
+             "with a tariff; NaN without machine.price_usd, with the reason in "
+             "/provenance",
      .member = offsetof(evaluation_row, cost_usd), .measured = true},
     {"draws", "pipeline", "1", "computations with roundings of their own",
      .note = "the first is the pipeline as it is: all other numbers of a pipeline are that one's",

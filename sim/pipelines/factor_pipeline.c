@@ -273,7 +273,7 @@ static const bb_key spectrum_keys[] = {
      .meaning = "Whether the eigenvalues of the covariance are found: its cube in operations."},
     {.name = "tiles", .kind = BB_KEY_RECORDS, .schema = &tile_schema, .optional = true,
      .offset = offsetof(bb_factor_spectrum, tiles),
-     .meaning = "Tiles whose singular values are found."},
+     .meaning = "Tiles whose singular values are computed."},
 };
 const bb_schema bb_factor_spectrum_schema =
     BB_SCHEMA("spectrum", bb_factor_spectrum, spectrum_keys);
@@ -290,7 +290,7 @@ static const bb_key search_keys[] = {
                 "inside and all from it to dp in cost, the most precise of each cost."},
     {.name = "inside", .kind = BB_KEY_CHOICE, .choices = bb_variant_names, .default_text = "sp",
      .offset = offsetof(bb_factor_search_config, inside),
-     .meaning = "Arithmetic: a variant to try beside the pipeline's, without variants."},
+     .meaning = "Arithmetic: a second variant to try, if variants is unset."},
     {.name = "rounding", .kind = BB_KEY_CHOICE, .choices = bb_policy_rounding_names,
      .offset = offsetof(bb_factor_search_config, rounding), .default_text = "worst",
      .meaning = "Arithmetic: policy.rounding of mixtures by product."},
@@ -305,21 +305,21 @@ static const bb_key keys[] = {
      .meaning = "Variant of the matrix product that updates tiles."},
     {.name = "policy", .kind = BB_KEY_GROUP, .schema = &bb_policy_schema, .shorthand = "kind",
      .offset = offsetof(bb_factor_pipeline, policy),
-     .meaning = "Which tiles take another variant."},
+     .meaning = "Assignment of variants to tiles."},
     {.name = "accumulate_k", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 4096.0,
      .offset = offsetof(bb_factor_pipeline, accumulate_k), .default_text = "4",
      .meaning = "hp3: products between two roundings of the accumulator to fp16."},
     {.name = "accumulate_from", .kind = BB_KEY_CHOICE, .choices = bb_accumulate_from_names,
      .offset = offsetof(bb_factor_pipeline, accumulate_from), .default_text = "zero",
-     .meaning = "hp3: what the accumulator starts from: zero, or the tile that it updates (c)."},
+     .meaning = "hp3: start of the accumulator: zero, or the tile that it updates (c)."},
     {.name = "sweeps", .kind = BB_KEY_CHOICE, .choices = bb_policy_sweeps_names,
      .offset = offsetof(bb_factor_pipeline, sweeps), .default_text = "sp",
      .meaning = "Products of the solves with the factor in its tiles' variants: of neither sweep, of the "
                 "forward one, of both, of both with the light tiles of the factor; else in fp32."},
     {.name = "sweep_energy", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .offset = offsetof(bb_factor_pipeline, sweep_energy), .default_text = "0.003",
-     .meaning = "sweeps light: part of the energy (sum of squares) of the factor's tiles below its "
-                "diagonal that the light ones hold, the least first."},
+     .meaning = "sweeps light: fraction of the energy (sum of squares) of the factor's "
+     "off-diagonal tiles in light tiles, the smallest first."},
     {.name = "refine", .kind = BB_KEY_GROUP, .schema = &bb_refine_schema, .shorthand = "method",
      .offset = offsetof(bb_factor_pipeline, refine),
      .meaning = "Whether and how solves with the factor are refined to fp64."},
@@ -328,30 +328,33 @@ static const bb_key keys[] = {
      .meaning = "Whether a factorization that fails is repeated in x3, then in dp."},
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_factor_pipeline, storage),
-     .meaning = "How the reconstructor is held once it is solved; unset: as it was solved, in fp64."},
+     .meaning = "Storage of the reconstructor after the solve; unset: as solved, in "
+     "fp64."},
     {.name = "max_loss", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 0.0, .maximum = 1.0,
      .exclusive_minimum = true, .optional = true, .offset = offsetof(bb_factor_pipeline, max_loss),
      .meaning = "Largest loss against the reference, of Strehl ratio (ao) or variance: finds the cheapest "
                 "arithmetic, or, of a storage without its bits or tolerance, the fewest bytes (ao)."},
     {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
      .offset = offsetof(bb_factor_pipeline, search),
-     .meaning = "max_loss: what is tried."},
+     .meaning = "max_loss: candidates of the search."},
     {.name = "operator", .kind = BB_KEY_CHOICE, .choices = bb_stored_operator_names,
      .offset = offsetof(bb_factor_pipeline, stored), .default_text = "slopes",
-     .meaning = "storage: what is held: the reconstructor, or the commands of the target's mirror that it "
-                "makes, rounded after projecting (ao)."},
+     .meaning = "storage: stored matrix: the reconstructor, or the commands of the "
+     "target's mirror, rounded after projection (ao)."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_factor_pipeline, row_scale), .default_text = "none",
      .meaning = "storage: scale of a row of the reconstructor before it is narrowed."},
     {.name = "column_scale", .kind = BB_KEY_CHOICE, .choices = bb_column_scale_names,
      .offset = offsetof(bb_factor_pipeline, column_scale), .default_text = "none",
-     .meaning = "storage: scale of a column of the reconstructor before it is narrowed, by which its slope is "
-                "divided: the slope's deviation; in the sweep also what is left of it once the slopes before "
-                "are known (remainder), and that balanced against the column's values."},
+     .meaning = "storage: scale of a column before rounding, by which its slope is "
+     "divided: standard deviation of the slope; in the sweep also its "
+     "conditional deviation given earlier slopes (remainder), or that "
+     "balanced against the column's values."},
     {.name = "filter", .kind = BB_KEY_CHOICE, .choices = bb_slope_filter_names,
      .offset = offsetof(bb_factor_pipeline, filter), .default_text = "none",
-     .meaning = "storage: means: the mean of each sensor's slopes along an axis is multiplied apart, in "
-                "fp32, and the stored reconstructor by what is left (ao)."},
+     .meaning = "storage: means: multiply the mean of each sensor's slopes along an "
+     "axis separately in fp32, and the remainder by the stored reconstructor "
+     "(ao)."},
     {.name = "slopes", .kind = BB_KEY_GROUP, .schema = &bb_slope_schema, .shorthand = "format",
      .optional = true, .offset = offsetof(bb_factor_pipeline, slopes),
      .meaning = "How slopes are rounded before the reconstructor multiplies them."},
@@ -364,7 +367,8 @@ static const bb_key keys[] = {
      .meaning = "Format in which products of the reconstructor with slopes are summed."},
     {.name = "accumulate_run", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6,
      .optional = true, .offset = offsetof(bb_factor_pipeline, accumulate_run),
-     .meaning = "accumulate: products of a sum before fp32 takes it; unset: the whole row."},
+     .meaning = "accumulate: products per sum before it is added in fp32; unset: the "
+     "whole row."},
     BB_DRAWS_KEY(bb_factor_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_factor_pipeline, device), .meaning = "Overrides the study's device."},

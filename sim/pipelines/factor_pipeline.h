@@ -151,7 +151,7 @@ typedef struct bb_factor_solver_config {
          .choices = bb_wire_names,                                                                 \
          .offset = offsetof(type, common.wire),                                                    \
          .default_text = "follow",                                                                 \
-         .meaning = "starpu: tiles travel in the format their readers take, or in fp32."},         \
+         .meaning = "starpu: format of travelling tiles: that of their readers, or fp32."},        \
         {.name = "memory_limit_gb",                                                                \
          .kind = BB_KEY_DOUBLE,                                                                    \
          .unit = "GB",                                                                             \
@@ -166,7 +166,7 @@ typedef struct bb_factor_solver_config {
          .optional = true,                                                                         \
          .offset = offsetof(type, common.swap_dir),                                                \
          .writes_folder = true,                                                                    \
-         .meaning = "Folder of that file, on a disk; left out: TMPDIR, or /tmp."},                 \
+         .meaning = "Folder of that file, on a disk; default: TMPDIR, or /tmp."},                  \
         {.name = "stall_s",                                                                        \
          .kind = BB_KEY_DOUBLE,                                                                    \
          .unit = "s",                                                                              \

@@ -50,8 +50,7 @@ typedef struct report_row {
 } report_row;
 
 static const bb_output outputs[] = {
-    {"tile_share", "pipeline, variant", "1",
-     "part of the lower tiles, by number, that the policy gives a variant",
+    {"tile_share", "pipeline, variant", "1", "fraction of the lower tiles in a variant",
      .member = offsetof(report_row, report.tile_share), .embedded = true},
     {"tile_size", "pipeline", "1", "rows and columns of a tile of the factorization",
      .note = "`solver.tile`; on cuda a multiple of 128",
@@ -82,7 +81,7 @@ static const bb_output outputs[] = {
      "iterations of the refinement, the most of a right-hand side", .note = "NaN without",
      .member = offsetof(report_row, report.iterations_most)},
     {"iterations_break_even", "pipeline", "1",
-     "iterations at which a direct solve with x3 takes as long",
+     "iterations that cost as much as a direct solve in x3",
      .member = offsetof(report_row, report.break_even)},
     {"factor_digest", "pipeline", NULL, "digest of the factor's tiles in their formats",
      .note = "on the cpu, the same by every engine and number of processes; empty of a device and "

@@ -62,7 +62,7 @@ const bb_output_table bb_factor_spectrum_formats = {
 static const bb_output eigenvalue_rows[] = {
     {"place", "place", "1", "place in descending order", .count = offsetof(matrix_record, n),
      .indices = true},
-    {"eigenvalue", "place", UNIT, "eigenvalues of what is factored, scale included",
+    {"eigenvalue", "place", UNIT, "eigenvalues of the factored matrix, scale included",
      .member = offsetof(matrix_record, eigenvalues)},
     {"roundoff_line", "format", UNIT, "unit roundoff of a format times the largest eigenvalue",
      .member = offsetof(matrix_record, lines)},

@@ -14,9 +14,10 @@ static const bb_output rows[] = {
     {"tile_row", "tile_row", "1", .long_name = "row of tiles"},
     {"tile_column", "tile_column", "1", .long_name = "column of tiles"},
     {"variant_<p>", "tile_row, tile_column", "1",
-     "index of the variant that the policy gives the products into a tile, pipeline of that index",
-     .note = "NaN above the diagonal; before anything of `escalate`; of `product` what products "
-             "beyond its bound take; none of uniform policies and of searches"},
+     "index of the variant of the products into a tile, for the pipeline of "
+     "that index",
+     .note = "NaN above the diagonal; before `escalate`; for `product` the variant "
+             "of products beyond its bound; absent for uniform policies and searches"},
 };
 
 const bb_output_table bb_factor_tiles_outputs = {

@@ -53,7 +53,7 @@ static const bb_output outputs[] = {
      .member = offsetof(storage_row, saturated)},
     {"underflowed_values", "pipeline", "1", "values other than zero that are stored as zero",
      .member = offsetof(storage_row, underflowed)},
-    {"non_finite_values", "pipeline", "1", "values that the codec cannot hold",
+    {"non_finite_values", "pipeline", "1", "values outside the codec's range",
      .member = offsetof(storage_row, non_finite)},
 };
 

@@ -26,10 +26,12 @@ static const bb_schema stage_schema = BB_SCHEMA("stage", bb_stage_formats, stage
 static const bb_key search_keys[] = {
     {.name = "codecs", .kind = BB_KEY_RECORDS, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_product_search_config, codecs),
-     .meaning = "wafer: storages to try, along their tolerance or bits if left out; unset: all codecs."},
+     .meaning = "wafer: storages to try, along their tolerance or bits if these are "
+     "unset; default: all codecs."},
     {.name = "stages", .kind = BB_KEY_CHOICES, .choices = bb_chain_stage_names, .optional = true,
      .offset = offsetof(bb_product_search_config, stages),
-     .meaning = "wafer: stages before the product whose formats are searched too, of heat, interpolation, rows."},
+     .meaning = "wafer: stages before the product to search too: heat, interpolation, "
+     "rows."},
 };
 // clang-format on
 static const bb_schema search_schema = BB_SCHEMA("search", bb_product_search_config, search_keys);
@@ -46,7 +48,7 @@ static const bb_key keys[] = {
     {.name = "storage", .kind = BB_KEY_GROUP, .schema = &bb_codec_schema, .shorthand = "codec",
      .optional = true, .offset = offsetof(bb_product_pipeline, storage),
      .replaces = {"max_loss", "search"},
-     .meaning = "How the matrix is stored; not beside max_loss, which finds it."},
+     .meaning = "Storage of the matrix; excludes max_loss, which finds it."},
     {.name = "scale", .kind = BB_KEY_CHOICE, .choices = bb_row_scale_names,
      .offset = offsetof(bb_product_pipeline, scale), .default_text = "none",
      .meaning = "Scale of a row before it is narrowed."},
@@ -57,7 +59,8 @@ static const bb_key keys[] = {
     {.name = "accumulate_run", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0,
      .maximum = BB_GEMV_RUN_MOST, .offset = offsetof(bb_product_pipeline, accumulate_run),
      .default_text = "1",
-     .meaning = "fp32 products a sum in fp64 takes at once, summed in fp32: 1 or a multiple of 32."},
+     .meaning = "fp32 products summed in fp32 before an fp64 sum: 1 or a multiple of "
+     "32."},
     BB_DRAWS_KEY(bb_product_pipeline),
     {.name = "device", .kind = BB_KEY_CHOICE, .choices = bb_device_names, .optional = true,
      .offset = offsetof(bb_product_pipeline, device), .meaning = "Overrides the study's device."},
@@ -74,7 +77,7 @@ static const bb_key keys[] = {
      .meaning = "wafer: largest overlay error; finds the storage of fewest bytes."},
     {.name = "search", .kind = BB_KEY_GROUP, .schema = &search_schema,
      .offset = offsetof(bb_product_pipeline, search),
-     .meaning = "wafer, with max_loss: what is tried."},
+     .meaning = "wafer, with max_loss: candidates of the search."},
 };
 // clang-format on
 const bb_schema bb_product_pipeline_schema = BB_SCHEMA("pipelines", bb_product_pipeline, keys);

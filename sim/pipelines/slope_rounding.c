@@ -17,7 +17,7 @@ static const bb_key keys[] = {
      .meaning = "Format that slopes are rounded to; unset, without bits: fp64."},
     {.name = "bits", .kind = BB_KEY_INTEGER, .unit = "bit", .minimum = 2.0, .maximum = 32.0,
      .optional = true, .offset = offsetof(bb_slope_config, bits), .replaces = {"format"},
-     .meaning = "In the place of a format: 2^bits even steps over a range."},
+     .meaning = "Instead of a format: 2^bits equal steps over a range."},
     {.name = "range_sigmas", .kind = BB_KEY_DOUBLE, .unit = "1", .minimum = 1.0, .maximum = 100.0,
      .default_text = "5.0", .offset = offsetof(bb_slope_config, range_sigmas),
      .meaning = "bits: half of the range over the largest deviation of a slope."},

@@ -19,19 +19,20 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_product_study, matrix), .meaning = "The matrix, rows by columns."},
     {.name = "inputs", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
      .offset = offsetof(bb_product_study, inputs),
-     .meaning = "Vectors to multiply, one a row; left out: standard normal ones are drawn."},
+     .meaning = "Vectors to multiply, one per row; default: standard normal ones."},
     {.name = "vectors", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e6,
      .offset = offsetof(bb_product_study, vectors), .default_text = "8",
      .meaning = "Vectors to draw where no inputs are given."},
     {.name = "layout", .kind = BB_KEY_GROUP, .schema = &layout_schema,
      .offset = offsetof(bb_product_study, layout),
-     .meaning = "What rows and columns are points of, for zfp."},
+     .meaning = "Grids of rows and columns, for zfp."},
     {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
-     .offset = offsetof(bb_product_study, machine), .meaning = "What the machine that computes costs."},
+     .offset = offsetof(bb_product_study, machine), .meaning = "Cost of the computing machine."},
     BB_KERNELS_KEY(bb_product_study),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1, .offset = offsetof(bb_product_study, pipelines),
-     .meaning = "What is compared; the one called reference, else the first, is the truth."},
+     .meaning = "Pipelines to compare; the one named reference, else the first, is the "
+     "truth."},
 };
 // clang-format on
 const bb_schema bb_product_study_schema = BB_SCHEMA("product", bb_product_study, keys);

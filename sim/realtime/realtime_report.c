@@ -160,8 +160,8 @@ typedef struct series {
 static const bb_output kind_rows[] = {
     {"steps", "kind", "1", "steps that were measured", OF_KIND(count)},
     {"latency_mean_us", "kind", "us", "mean latency", OF_KIND(mean), .scale = 1e6},
-    {"latency_p50_us", "kind", "us", "median latency", .note = "nearest rank, as those that follow",
-     OF_KIND(p50), .scale = 1e6},
+    {"latency_p50_us", "kind", "us", "median latency",
+     .note = "nearest rank, as the following ones", OF_KIND(p50), .scale = 1e6},
     {"latency_p99_us", "kind", "us", "latency that 1 step in 100 passes", OF_KIND(p99),
      .scale = 1e6},
     {"latency_p99_9_us", "kind", "us", "latency that 1 step in 1000 passes", OF_KIND(p999),
@@ -186,7 +186,8 @@ static const bb_output figure_rows[] = {
     {"period_us", "", "us", "between fixed releases", .note = "as configured; NaN back to back",
      OF_RUN(period_us)},
     {"operator_bytes", "", "byte", "matrices on the devices",
-     .note = "coded: those of a frame; of wafer of all scored fields and axes, or two slots",
+     .note = "coded bytes per frame; for wafer of all scored fields and axes, or of "
+             "two slots",
      OF_RUN(operator_bytes)},
     {"encode_time_s", "", "s", "to solve or make the matrices and to code them",
      OF_RUN(encode_seconds), .measured = true},

@@ -22,7 +22,8 @@ static const bb_key low_rank_keys[] = {
      .meaning = "Columns U, measurements by columns, such as /operators/Cmm_low_rank."},
     {.name = "weights", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_reconstructor_low_rank, weights),
-     .meaning = "A weight a column, such as /operators/Cmm_weights; left out: without a bound."},
+     .meaning = "A weight per column, such as /operators/Cmm_weights; default: "
+     "unbounded."},
 };
 static const bb_schema low_rank_schema =
     BB_SCHEMA("low_rank", bb_reconstructor_low_rank, low_rank_keys);
@@ -34,21 +35,23 @@ static const bb_key keys[] = {
      .meaning = "Covariance of the measurements, symmetric: Cmm."},
     {.name = "low_rank", .kind = BB_KEY_GROUP, .schema = &low_rank_schema,
      .offset = offsetof(bb_reconstructor_study, low_rank),
-     .meaning = "What the covariance has beside that, U diag(w) U^T: kept out of narrow formats."},
+     .meaning = "Low-rank part of the covariance, U diag(w) U^T, kept out of narrow "
+     "formats."},
     {.name = "cross_covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_schema,
      .offset = offsetof(bb_reconstructor_study, cross_covariance),
-     .meaning = "Covariance of what is estimated and the measurements: Ctm."},
+     .meaning = "Covariance of truth and measurements: Ctm."},
     {.name = "truth_covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
      .offset = offsetof(bb_reconstructor_study, truth_covariance),
-     .meaning = "Covariance of what is estimated, for residual_trace: Ctt."},
+     .meaning = "Covariance of the truth, for residual_trace: Ctt."},
     {.name = "solver", .kind = BB_KEY_GROUP, .schema = &solver_schema,
      .offset = offsetof(bb_reconstructor_study, solver),
      .meaning = "How the covariance is factored."},
     {.name = "machine", .kind = BB_KEY_GROUP, .schema = &bb_machine_price_schema,
-     .offset = offsetof(bb_reconstructor_study, machine), .meaning = "What the machine that computes costs."},
+     .offset = offsetof(bb_reconstructor_study, machine), .meaning = "Cost of the computing machine."},
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_factor_pipeline_schema,
      .minimum_count = 1, .offset = offsetof(bb_reconstructor_study, pipelines),
-     .meaning = "What is compared; the one called reference, else the first, is the truth."},
+     .meaning = "Pipelines to compare; the one named reference, else the first, is the "
+     "truth."},
 };
 // clang-format on
 const bb_schema bb_reconstructor_study_schema =

@@ -34,9 +34,9 @@ static const char *const kinds[] = {"cpu", "gpu", "fpga", NULL};
 
 // clang-format off
 static const bb_key machine_keys[] = {
-    {.name = "name", TEXT(name), .meaning = "What the machine is called."},
+    {.name = "name", TEXT(name), .meaning = "Name of the machine."},
     {.name = "kind", .kind = BB_KEY_CHOICE, .offset = offsetof(machine, kind), .choices = kinds,
-     .meaning = "What it is."},
+     .meaning = "Kind of machine."},
     {.name = "year", YEAR(year), .meaning = "When it came to market."},
     {.name = "single_gflop_per_s", NUMBER(single_gflop_per_s, "GFLOP/s", 1e9),
      .meaning = "Peak in single precision, without units for matrices."},
@@ -48,9 +48,9 @@ static const bb_key machine_keys[] = {
      .meaning = "Power that it is built for, of a board all of it."},
     {.name = "source", TEXT(source), .meaning = "Where these numbers are from."},
     {.name = "price_usd", NUMBER(price_usd, "USD", 1e12), .optional = true,
-     .meaning = "What it cost, in dollars of its year."},
+     .meaning = "Price in dollars of its year."},
     {.name = "price_year", YEAR(price_year), .optional = true, .meaning = "When it cost that."},
-    {.name = "price_source", TEXT(price_source), .optional = true, .meaning = "Who says so."},
+    {.name = "price_source", TEXT(price_source), .optional = true, .meaning = "Source of the price."},
 };
 static const bb_schema machine_schema = BB_SCHEMA("machine", machine, machine_keys);
 

@@ -22,7 +22,7 @@ typedef struct bb_study {
     {.name = "experiment",                                                                         \
      .kind = BB_KEY_TEXT,                                                                          \
      .offset = offsetof(type, common.experiment),                                                  \
-     .meaning = "What is simulated: the name of an experiment."},                                  \
+     .meaning = "Name of the experiment."},                                                        \
         {.name = "title",                                                                          \
          .kind = BB_KEY_TEXT,                                                                      \
          .offset = offsetof(type, common.title),                                                   \
@@ -56,7 +56,7 @@ typedef struct bb_machine_price {
      .exclusive_minimum = true,                                                                    \
      .offset = offsetof(type, price.price_usd),                                                    \
      .optional = true,                                                                             \
-     .meaning = "Price of the machine that computes; gives results their cost_usd."},              \
+     .meaning = "Price of the computing machine, for cost_usd."},                                  \
         {.name = "lifetime_years",                                                                 \
          .kind = BB_KEY_DOUBLE,                                                                    \
          .unit = "a",                                                                              \

@@ -274,7 +274,7 @@ static const bb_output outputs[] = {
     {"safe", "choice", "1", "1 where it finished at every condition",
      .note = "NaN where it did so far, and points are to do", .member = offsetof(bb_choice, safe)},
     {"price_median", "choice", "<the price's>", "median price over the conditions",
-     .note = "of those that it finished, as the next two",
+     .note = "over finished conditions, as the next two",
      .member = offsetof(bb_choice, price_median)},
     {"price_p99", "choice", "<the price's>", "99th percentile of the price", .note = NULL,
      .member = offsetof(bb_choice, price_p99)},

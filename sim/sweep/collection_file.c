@@ -25,8 +25,7 @@ static const bb_output outputs[] = {
              "the key's path, by the whole where that name is taken. Texts where not all are "
              "numbers"},
     {"point_number", "<sweep>", "1", "number of the point in its plan",
-     .note = "in /results, as what "
-             "follows"},
+     .note = "in /results, as the following"},
     {"point_status", "<sweep>", NULL, "done, or why the point has no results",
      .note = "config, io, memory, device, internal, signal, time"},
     {"point_id", "<sweep>", NULL, "digest of all that decides the point's results", .note = NULL},

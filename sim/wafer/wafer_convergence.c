@@ -78,8 +78,8 @@ done:
 
 static const bb_output rows[] = {
     {"level", "level", "1", "index of the level", .indices = true},
-    {"study", "level", NULL, "what is refined and compared",
-     .note = "levels of a study stand together, coarse to fine", BB_MEMBER(level_row, study),
+    {"study", "level", NULL, "refined and compared quantity",
+     .note = "levels of a study are consecutive, coarse to fine", BB_MEMBER(level_row, study),
      .coordinate = true},
     {"spacing_mm", "level", "mm", "spacing of the mesh", BB_MEMBER(level_row, spacing_mm),
      .coordinate = true},

@@ -184,7 +184,7 @@ static const bb_output displacement_rows[] = {
      "dose-weighted deviation from that mean (fading)", BB_MEMBER(displacement_row, deviation),
      .scale = 1e9},
     {"residual_nm", "pipeline, axis, point", "nm",
-     "dose-weighted mean of what the corrections in force leave",
+     "dose-weighted mean of the feed-forward residual",
      .note = "of the reference's u; for axis z of defocus", BB_MEMBER(displacement_row, residual),
      .scale = 1e9},
     {"residual_deviation_nm", "pipeline, axis, point", "nm",

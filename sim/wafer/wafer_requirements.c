@@ -11,7 +11,8 @@
 static const bb_key keys[] = {
     {.name = "budget_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1e6,
      .offset = offsetof(bb_machine_config, budget_ms), .default_text = "0",
-     .meaning = "For the steps of a field, in plans; 0: the time that the field takes."},
+     .meaning = "Time budget of a field's steps, in plans; 0: the duration of the "
+     "field."},
     {.name = "link_gb_per_s", .kind = BB_KEY_DOUBLE, .unit = "GB/s", .minimum = 1e-3, .maximum = 1e6,
      .offset = offsetof(bb_machine_config, link_gb_per_s), .optional = true,
      .meaning = "Rate at which a field's matrix reaches the device, for the schedule of a plan."},

@@ -28,7 +28,7 @@ static const bb_key keys[] = {
     GROUP(wafers, &bb_lot_schema, "Wafers in a row on one clamp."),
     {.name = "probes", .kind = BB_KEY_RECORDS, .schema = &bb_probe_schema, .optional = true,
      .offset = offsetof(bb_wafer_study, probes),
-     .meaning = "Named points whose temperature is written at every step of the scan."},
+     .meaning = "Named points; their temperature is written at every step of the scan."},
     GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
     GROUP(dump, &bb_dump_schema, "How --dump stores operators."),
     GROUP(machine, &bb_machine_schema, "Budget and rates of the machine that a plan is held to, and its price."),
@@ -36,7 +36,8 @@ static const bb_key keys[] = {
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
      .offset = offsetof(bb_wafer_study, pipelines),
-     .meaning = "What is compared; the one called reference, else the first, is the truth."},
+     .meaning = "Pipelines to compare; the one named reference, else the first, is the "
+     "truth."},
 };
 // clang-format on
 const bb_schema bb_wafer_study_schema = BB_SCHEMA("wafer", bb_wafer_study, keys);

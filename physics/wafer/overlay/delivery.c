@@ -17,7 +17,7 @@ static const bb_key keys[] = {
     {.name = "missed_steps", .kind = BB_KEY_INTEGERS, .unit = "1",
      .offset = offsetof(bb_delivery_config, missed_steps), .minimum = 0.0, .maximum = 100000.0,
      .optional = true,
-     .meaning = "Light steps of every field, from 0, whose corrections never arrive."},
+     .meaning = "Light steps of every field, from 0, without a correction."},
     {.name = "seed", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_delivery_config, seed), .minimum = 0.0, .maximum = 9007199254740992.0,
      .default_text = "1",

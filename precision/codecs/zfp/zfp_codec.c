@@ -418,7 +418,7 @@ static const char *const taken[] = {"bits", "tolerance", "tolerance_of_range", N
 // clang-format off
 static const bb_key keys[] = {
     {.name = "mode", .kind = BB_KEY_CHOICE, .offset = offsetof(bb_codec_config, mode),
-     .choices = modes, .optional = true, .meaning = "zfp: what is held constant."},
+     .choices = modes, .optional = true, .meaning = "zfp: constant quantity."},
     {.name = "dimensions", .kind = BB_KEY_INTEGER, .unit = "1",
      .offset = offsetof(bb_codec_config, dimensions), .minimum = 1.0, .maximum = 4.0,
      .optional = true,

@@ -135,7 +135,7 @@ static const bb_output outputs[] = {
      .member = offsetof(learned, profile.outer_scale_sigma_m)},
     {"outer_scale_true", "", "m", "outer scale of the atmosphere",
      .member = offsetof(learned, outer_scale_m)},
-    {"residual", "", "1", "norm of what the layers leave over that of the entries fitted",
+    {"residual", "", "1", "norm of the residual of the fit over that of the fitted entries",
      .member = offsetof(learned, profile.residual)},
     {"condition", "", "1", "condition of the normal matrix of layers of unit norm",
      .member = offsetof(learned, profile.condition)},

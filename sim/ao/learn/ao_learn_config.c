@@ -9,15 +9,16 @@ static const char *const source_names[] = {"off", "covariance_file", "frames", "
 static const bb_key keys[] = {
     {.name = "source", .kind = BB_KEY_CHOICE, .choices = source_names, .default_text = "off",
      .offset = offsetof(bb_ao_learn_config, source),
-     .meaning = "What is learned from: nothing, a covariance in a file, the slopes of random "
-                "frames (see monte_carlo), or the analytic covariance of the atmosphere."},
+     .meaning = "Source of the learned profile: none, a covariance in a file, slopes of "
+     "random frames (see monte_carlo), or the analytic covariance of the "
+     "atmosphere."},
     {.name = "covariance", .kind = BB_KEY_GROUP, .schema = &bb_matrix_place_optional_schema,
      .offset = offsetof(bb_ao_learn_config, covariance),
      .meaning = "The covariance of all slopes in arcsec^2, ordered as /operators/Cmm."},
     {.name = "heights_m", .kind = BB_KEY_DOUBLES, .unit = "m", .minimum = 0.0, .maximum = 1.0e5,
      .optional = true, .offset = offsetof(bb_ao_learn_config, heights_m),
-     .meaning = "Heights of the layers that are learned, at zenith; unset: those of the "
-                "atmosphere."},
+     .meaning = "Heights of the learned layers, at zenith; unset: those of the "
+     "atmosphere."},
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 32.0, .maximum = 1.0e6,
      .default_text = "1000", .offset = offsetof(bb_ao_learn_config, frames),
      .meaning = "Independent frames of source frames, rounded up to 16 equal batches."},

@@ -74,8 +74,8 @@ static const bb_key keys[] = {
     {.name = "policies", .kind = BB_KEY_CHOICES, .choices = bb_night_policy_names,
      .minimum_count = 1, .default_text = "[snapshot, mean, shrink]",
      .offset = offsetof(bb_night_config, policies),
-     .meaning = "What reconstructors are made of: the newest profile, the mean profile, or the "
-                "newest drawn towards the mean as it ages."},
+     .meaning = "Profiles of reconstructors: the newest, the mean, or the newest "
+     "weighted towards the mean with age."},
     {.name = "mean", .kind = BB_KEY_CHOICE, .choices = mean_names, .default_text = "past",
      .offset = offsetof(bb_night_config, mean),
      .meaning = "The mean profile: of all samples until then, or, in hindsight, of all that are "
@@ -84,7 +84,8 @@ static const bb_key keys[] = {
              "shrink: age at which the weight of a profile has fallen to 1/e; unset: walk_minutes."),
     {.name = "ages_minutes", .kind = BB_KEY_DOUBLES, .unit = "min", .minimum = 0.0,
      .maximum = 1440.0, .optional = true, .offset = offsetof(bb_night_config, ages_minutes),
-     .meaning = "Ages of profiles, beyond the latency, at which the loss is told by itself."},
+     .meaning = "Ages of profiles, in addition to the latency, for which the loss is "
+     "reported separately."},
     {.name = "learning_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0,
      .maximum = 1.0e9, .default_text = "0", .offset = offsetof(bb_night_config, learning_frames),
      .meaning = "Frames that each profile is learned from: strengths are off by 0.05 sqrt(480 / "

@@ -28,8 +28,9 @@ static const bb_schema size_schema = BB_SCHEMA("size", bb_frame_size, size_keys)
 
 static const bb_key telemetry_keys[] = {
     {.name = "file", .kind = BB_KEY_PATH, .optional = true, .offset = offsetof(bb_telemetry_config, file),
-     .meaning = "HDF5 or FITS file of slopes [frames][slopes], in arcsec unless it says mas "
-                "or rad, in the order of /operators/Cmm and without the reference; replayed in a circle."},
+     .meaning = "HDF5 or FITS file of slopes [frames][slopes], in arcsec unless its "
+     "unit is mas or rad, in the order of /operators/Cmm, references "
+     "subtracted; replayed repeatedly."},
     {.name = "dataset", .kind = BB_KEY_TEXT, .optional = true, .offset = offsetof(bb_telemetry_config, dataset),
      .meaning = "Dataset in an HDF5 file, unset: " BB_TELEMETRY_DATASET "; image in a FITS file by name or number, "
                 "unset: the first of two axes."},
@@ -39,28 +40,29 @@ static const bb_schema telemetry_schema = BB_SCHEMA("telemetry", bb_telemetry_co
 static const bb_key keys[] = {
     {.name = "pipeline", .kind = BB_KEY_TEXT, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, pipeline),
-     .meaning = "Name of the pipeline whose reconstructor runs, as its storage holds it; unset: the first "
-                "whose storage is told."},
+     .meaning = "Pipeline whose stored reconstructor runs; unset: the first with a "
+     "storage."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_ao_realtime_config, rate_hz), .default_text = "1000.0",
      .meaning = "Frames that are released a second; 0: each when the one before has ended."},
     {.name = "clock", .kind = BB_KEY_CHOICE, .choices = bb_frame_clock_names,
      .offset = offsetof(bb_ao_realtime_config, clock), .default_text = "host",
-     .meaning = "Whose clock releases a frame and takes its latency: host, or device, where a GPU waits for the "
-                "time by itself and the host only lays out the slopes, up to 16 frames ahead; needs a rate."},
+     .meaning = "Clock of releases and latencies: host, or device, where the GPU waits "
+     "for the release and the host provides slopes up to 16 frames ahead; "
+     "needs a rate."},
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = 1e7,
      .offset = offsetof(bb_ao_realtime_config, frames), .default_text = "10000",
      .meaning = "Frames that are measured."},
     {.name = "warm_up_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e6,
      .offset = offsetof(bb_ao_realtime_config, warm_up_frames), .default_text = "100",
-     .meaning = "Frames before those that are measured."},
+     .meaning = "Warm-up frames, not measured."},
     {.name = "deadline_ms", .kind = BB_KEY_DOUBLE, .unit = "ms", .minimum = 0.0, .maximum = 1e3,
      .exclusive_minimum = true, .offset = offsetof(bb_ao_realtime_config, deadline_ms), .default_text = "1.0",
-     .meaning = "After its release, by which the commands of a frame are to be there."},
+     .meaning = "Deadline of the commands after the release of a frame."},
     {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_ao_realtime_config, accumulate), .default_text = "fp32",
-     .meaning = "Format of the sums; products are in fp32. On a GPU sums in fp32 are runs of a lane or of a tensor "
-                "core, which fp64 takes."},
+     .meaning = "Format of the sums; products are fp32. On a GPU fp32 sums are those of "
+     "a lane or tensor core, added in fp64."},
     {.name = "controller", .kind = BB_KEY_CHOICE, .choices = bb_frame_controller_names,
      .offset = offsetof(bb_ao_realtime_config, controller), .default_text = "none",
      .meaning = "none: commands are the product; integrator: of pseudo-open-loop slopes, "
@@ -70,21 +72,21 @@ static const bb_key keys[] = {
      .meaning = "controller integrator: its gain; unset: 0.5."},
     {.name = "delay_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = BB_COMMAND_DELAY_MOST,
      .offset = offsetof(bb_ao_realtime_config, delay_frames), .default_text = "0",
-     .meaning = "Frames that commands are held back after they are computed."},
+     .meaning = "Frames by which computed commands are delayed."},
     {.name = "gpus", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_COMMAND_DEVICES,
      .offset = offsetof(bb_ao_realtime_config, gpus), .default_text = "1",
      .meaning = "GPUs of this host that share the rows of every matrix; each gets all slopes, and a frame ends with "
                 "the last of them."},
     {.name = "size", .kind = BB_KEY_GROUP, .schema = &size_schema, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, size),
-     .meaning = "In the place of the study's reconstructor, nothing solved: a matrix of this size that is drawn "
-                "at random and stored as the pipeline says, for times alone."},
+     .meaning = "Random matrix of this size, stored like the pipeline's reconstructor, "
+     "for timing without a solve."},
     {.name = "targets", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 1.0, .maximum = BB_COMMAND_MATRICES,
      .offset = offsetof(bb_ao_realtime_config, targets), .default_text = "1",
      .meaning = "size: such matrices, each of its own, that multiply the slopes of a frame."},
     {.name = "telemetry", .kind = BB_KEY_GROUP, .schema = &telemetry_schema, .optional = true,
      .offset = offsetof(bb_ao_realtime_config, telemetry),
-     .meaning = "Slopes of your own in the place of those that are drawn."},
+     .meaning = "Slopes of your own instead of drawn ones."},
 };
 
 static const bb_key times_keys[] = {
@@ -93,7 +95,7 @@ static const bb_key times_keys[] = {
      .meaning = "Frames that are measured of each pipeline that stores its reconstructor; 0: none."},
     {.name = "warm_up_frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_frame_times_config, warm_up_frames), .default_text = "20",
-     .meaning = "Frames before those that are measured."},
+     .meaning = "Warm-up frames, not measured."},
     {.name = "rate_hz", .kind = BB_KEY_DOUBLE, .unit = "Hz", .minimum = 0.0, .maximum = 1e5,
      .offset = offsetof(bb_frame_times_config, rate_hz), .default_text = "1000.0",
      .meaning = "Frames that are released a second by the host's clock; 0: each when the one before has ended."},

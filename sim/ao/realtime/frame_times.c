@@ -89,13 +89,13 @@ typedef struct times_row {
 #define OF_FRAMES(field) BB_MEMBER(times_row, field), .scale = 1e6, .measured = true
 
 static const bb_output outputs[] = {
-    {"frame_p50_us", "pipeline", "us", "median latency of a frame of what is stored",
-     .note = "from its release to its commands in the host's memory, as the device of the pipeline "
-             "has it; NaN where nothing is stored or the device does not multiply it",
+    {"frame_p50_us", "pipeline", "us", "median latency of a frame of the stored matrices",
+     .note = "from release to commands in host memory, on the pipeline's device; NaN "
+             "without a stored matrix, or if the device does not multiply it",
      OF_FRAMES(p50)},
     {"frame_p99_us", "pipeline", "us", "99th percentile of that latency",
      .note = "nearest rank: one that was measured", OF_FRAMES(p99)},
-    {"frame_max_us", "pipeline", "us", "longest of those latencies", OF_FRAMES(max)},
+    {"frame_max_us", "pipeline", "us", "longest latency", OF_FRAMES(max)},
 };
 
 static const bb_output_table frame_times_outputs = {.title = "/results, ao",

@@ -203,7 +203,7 @@ static const bb_output strehl_rows[] = {
      "z-score of its difference from strehl_pairs_delayed", .note = BY_STUDENT,
      .member = offsetof(strehl_row, sigmas)},
     {"strehl_time_domain_loss", BY_DIRECTION, "1",
-     "what it has less than the reference on the same skies", .member = offsetof(strehl_row, loss)},
+     "loss relative to the reference on the same screens", .member = offsetof(strehl_row, loss)},
     {"strehl_time_domain_loss_error", BY_DIRECTION, "1", "its standard error",
      .note = "of differences", .member = offsetof(strehl_row, loss_error)},
     {"strehl_time_domain_whole", BY_DIRECTION, "1",

@@ -88,7 +88,7 @@ static const bb_output stream_rows[] = {
     {"rows", "", "1", "pixels along y of the last frames", OF_STREAM(rows)},
     {"bits", "", "1", "bits of the camera of the last frames", OF_STREAM(bits)},
     {"phases", "", "1", "phases that were unwrapped", OF_STREAM(phases)},
-    {"dropped", "", "1", "phases whose frames were replaced by newer ones, or were of no use",
+    {"dropped", "", "1", "phases whose frames were replaced by newer ones or unusable",
      OF_STREAM(dropped)},
     {"stalls", "", "1", "times that no frame came for a second or more", OF_STREAM(stalls)},
     {"sizes", "", "1", "times that frames had another size than before, the first included",
@@ -113,14 +113,13 @@ static const bb_output pipeline_rows[] = {
     {"latency_max_ms", "stream", "ms", "greatest latency", OF_PIPELINE(latency.max), .scale = 1e3},
     {"rejected_share", "stream", "1", "rejected edges of the last phase",
      OF_PIPELINE(rejected_share)},
-    {"unsolved", "stream", "1", "phases whose least squares did not converge",
-     .note = "the last correction exceeds half a turn; a mask on which cycles hardly contract is "
-             "not seen: try it by `run`",
+    {"unsolved", "stream", "1", "phases with an unconverged least-squares solve",
+     .note = "the last correction exceeds half a cycle; slow contraction on a mask "
+             "is not detected: test the mask with `run`",
      OF_PIPELINE(unsolved)},
-    {"scored", "stream", "1", "phases that were held to the truth",
-     .note = "one a second, of source synthetic", OF_PIPELINE(scored)},
-    {"wrong_points", "stream", "1", "points of these whose cycle is not the truth's",
-     OF_PIPELINE(wrong_points)},
+    {"scored", "stream", "1", "phases checked against the truth",
+     .note = "one per second, source synthetic", OF_PIPELINE(scored)},
+    {"wrong_points", "stream", "1", "points of these on a wrong cycle", OF_PIPELINE(wrong_points)},
 };
 static const bb_output_table pipeline_outputs = {"/live", NULL, "live", "stream",
                                                  BB_OUTPUT_ROWS(pipeline_rows)};

@@ -458,7 +458,7 @@ static const bb_output rows[] = {
     {"imbalance", "exposure", "1",
      "(deposited + arrived - lost - unloaded - stored) / (deposited + abs(arrived))",
      BB_MEMBER(row, imbalance)},
-    {"clipped_j", "exposure", "J", "dose that fell beside wafer and ring in this exposure",
+    {"clipped_j", "exposure", "J", "dose outside wafer and ring in this exposure",
      BB_MEMBER(row, clipped)},
 };
 static const bb_output_table outputs = {"/energy, wafer", NULL, "energy", "exposure",

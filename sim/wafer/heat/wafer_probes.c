@@ -56,7 +56,8 @@ static const bb_output_table outputs = {title, NULL, "probes", "time_s", BB_OUTP
 
 static const bb_output rise_rows[] = {
     {"<name>_k", "time_s", "K", "rise of the probe above the water",
-     .note = "`long_name` says layer and place; NaN of a wafer's probe while there is no wafer"},
+     .note = "`long_name` gives layer and position; a wafer's probe is NaN while "
+             "there is no wafer"},
 };
 static const bb_output_table rises = {title, NULL, "probes", "time_s", BB_OUTPUT_ROWS(rise_rows)};
 

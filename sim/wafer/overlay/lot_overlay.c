@@ -76,8 +76,8 @@ static const bb_output displacement_rows[] = {
      "dose-weighted mean displacement over the dwell on each wafer", .note = "as `displacement_nm`",
      BB_MEMBER(displacement_row, mean), .scale = 1e9},
     {"wafer_residual_nm", "pipeline, axis, wafer, point", "nm",
-     "dose-weighted mean of what the corrections in force leave on each wafer",
-     .note = "as `residual_nm`", BB_MEMBER(displacement_row, residual), .scale = 1e9},
+     "dose-weighted mean of the feed-forward residual on each wafer", .note = "as `residual_nm`",
+     BB_MEMBER(displacement_row, residual), .scale = 1e9},
 };
 static const bb_output_table displacement_outputs = {
     title, NULL, "results", "pipeline, axis, wafer", BB_OUTPUT_ROWS(displacement_rows)};

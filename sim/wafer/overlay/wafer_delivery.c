@@ -31,8 +31,8 @@ typedef struct delivery_row {
 
 static const bb_output rows[] = {
     {"delivery_late_steps", "pipeline", "1", "light steps by which corrections arrive late",
-     .note = "as asked for", BB_MEMBER(delivery_row, late)},
-    {"delivery_missed_steps", "pipeline", "1", "light steps whose correction never arrived",
+     .note = "as configured", BB_MEMBER(delivery_row, late)},
+    {"delivery_missed_steps", "pipeline", "1", "light steps with a missed correction",
      .note = "over the scored fields", BB_MEMBER(delivery_row, missed)},
     {"delivery_held_steps", "pipeline", "1", "light steps in which an older one was in force",
      BB_MEMBER(delivery_row, held)},

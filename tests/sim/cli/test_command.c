@@ -85,7 +85,7 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget run --help", 0,
            "by experiment:\n                         toy: A,B_toy\n"
            "                         wafer: A,B_wafer\n  --");
-    expect("bitbudget run --help", 0, "keep what is done in FILE:\n  --");
+    expect("bitbudget run --help", 0, "save finished work in FILE:\n  --");
     expect("bitbudget show --help", 0, "   wafer: overlay error [nm]\n");
     expect("bitbudget show", 2, "0 operands");
     expect("bitbudget show a b", 3, "cannot show 'a': No such file");
