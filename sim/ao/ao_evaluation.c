@@ -173,8 +173,9 @@ static const bb_output details[] = {
      .member = offsetof(bb_ao_evaluation, residual_m), .scale = 1e9},
     {"residual_trace_arcsec2", "pipeline, target", "arcsec^2",
      "trace of the residual covariance of slopes",
-     .note = "linear in the error of a stored reconstructor; NaN with `operator: "
-             "commands`, and on a GPU in a study that stores no reconstructor",
+     .note =
+         "linear in the error of a stored reconstructor; NaN with `operator: "
+         "commands`, and where a GPU scores commands because no pipeline stores its reconstructor",
      .member = offsetof(bb_ao_evaluation, trace_arcsec2)},
     {"psf", "pipeline, psf_y, psf_x", "1",
      "long-exposure point spread, 1 at the diffraction-limited peak; first target and wavelength",

@@ -25,6 +25,15 @@ static bb_status sum_pairs(void *scorer, const bb_pair_sums *task)
     return bb_factor_device_scorer_pairs(scorer, &pairs);
 }
 
+static bool has_finite_tilts(const bb_tomography *problem)
+{
+    bool finite = true;
+    for (bb_index c = 0; c < problem->tilts.columns; ++c) {
+        finite = finite && isfinite(problem->tilts.variance[c]);
+    }
+    return finite;
+}
+
 // Open from the start, so that what it projects has the same bits whenever it is asked for.
 static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
 {
@@ -32,10 +41,12 @@ static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
     const bb_tomography *problem = self->problem;
     const bb_low_rank part = {problem->tilts.columns, problem->tilts.vectors,
                               problem->tilts.variance};
-    // The matrix that pipelines factor, so that its panels are filled once for both.
-    BB_TRY(bb_factor_device_scorer_open(self->study->solver.common.gpus, problem->cmm_core,
-                                        problem->cmm_core != problem->cmm ? &part : NULL,
-                                        reserve_bytes, &self->scorer));
+    // The matrix that pipelines factor, so that its panels are filled once for both; that with all
+    // tilts where a variance is infinite, which a score leaves out.
+    const bool shares = has_finite_tilts(problem);
+    BB_TRY(bb_factor_device_scorer_open(
+        self->study->solver.common.gpus, shares ? problem->cmm_core : problem->cmm,
+        shares && part.count > 0 ? &part : NULL, reserve_bytes, &self->scorer));
     self->projection = (bb_projection){.congruence = bb_factor_device_scorer_congruence,
                                        .multiply = bb_factor_device_scorer_multiply,
                                        .sum_pairs = sum_pairs,
@@ -43,17 +54,6 @@ static bb_status open_scorer(bb_ao_scoring *self, double reserve_bytes)
     self->problem->projection = &self->projection;
 done:
     return status;
-}
-
-// Whether a pipeline stores its reconstructors otherwise than they are solved.
-static bool stores(const bb_ao_study *study)
-{
-    const bb_factor_pipeline *pipelines = study->pipelines.items;
-    bool any = false;
-    for (bb_index p = 0; p < study->pipelines.count; ++p) {
-        any = any || !bb_ao_storage_is_unmodified(&pipelines[p]);
-    }
-    return any;
 }
 
 bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
@@ -69,7 +69,7 @@ bb_status bb_ao_scoring_open(const bb_ao_study *study, bb_tomography *problem,
                            .problem = problem,
                            .storage = storage,
                            .commands = {.problem = problem},
-                           .traces = stores(study),
+                           .traces = bb_ao_storage_any_modified(study),
                            .whole = {.study = study, .problem = problem},
                            .on_device = on_device};
     BB_TRY(BB_ALLOCATE(wavelengths, &out->wavelengths_m));

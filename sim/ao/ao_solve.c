@@ -163,18 +163,24 @@ static bool is_kept_warm(const bb_ao_study *study, const char *dump, bb_index pi
            !bb_factor_pipeline_searches(&pipelines[pipeline]) && !pipelines[pipeline].escalate;
 }
 
-// Key of a pipeline: the study with it and the reference alone.
-static bb_status describe_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
-                               bb_device_kind device, bb_text *out)
+// Key of a pipeline: the study with it and the reference alone, and the devices of solve and score.
+// On a GPU the score also depends on whether any pipeline stores a reconstructor.
+static bb_status describe_warm(const bb_ao_solve *run, bb_index pipeline, bb_text *out)
 {
     bb_status status = BB_OK;
     static const char *const others[] = {"title", "device", "machine", NULL};
+    const bb_ao_study *study = run->work->study;
+    const bb_index reference = run->order[0];
+    const bb_device_kind device = run->work->evaluations[pipeline].common.device;
+    const bool traces = run->work->on_device && bb_ao_storage_any_modified(study);
     const bb_factor_pipeline *pipelines = study->pipelines.items;
     bb_factor_pipeline pair[2] = {pipelines[reference], pipelines[pipeline]};
     bb_ao_study alone = *study;
     alone.pipelines = (bb_list){pair, pipeline == reference ? 1 : 2};
     BB_TRY(bb_subject_write_key("pipeline", &bb_ao_study_schema, &alone, others, out));
-    BB_TRY(bb_text_add(out, "on %s\n", bb_device_names[device]));
+    BB_TRY(bb_text_add(out, "on %s%s%s\n", bb_device_names[device],
+                       run->work->on_device ? ", scored on a GPU" : "",
+                       traces ? " with traces" : ""));
 done:
     return status;
 }
@@ -191,15 +197,16 @@ static bb_index list_warm(const bb_ao_study *study, bb_ao_evaluation *evaluation
     return bytes;
 }
 
-static bb_status find_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
-                           bb_ao_evaluation *evaluation, bool *found)
+static bb_status find_warm(const bb_ao_solve *run, bb_index pipeline, bool *found)
 {
     bb_status status = BB_OK;
+    const bb_ao_study *study = run->work->study;
+    bb_ao_evaluation *evaluation = &run->work->evaluations[pipeline];
     bb_text key = {0};
     bb_index bytes = 0;
     const char *name = evaluation->common.pipeline;
     bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
-    BB_TRY(describe_warm(study, reference, pipeline, evaluation->common.device, &key));
+    BB_TRY(describe_warm(run, pipeline, &key));
     const char *rest = bb_store_find(bb_text_string(&key), &bytes);
     *found = rest != NULL;
     if (rest == NULL) {
@@ -220,15 +227,16 @@ done:
     return status;
 }
 
-static bb_status keep_warm(const bb_ao_study *study, bb_index reference, bb_index pipeline,
-                           bb_ao_evaluation *evaluation)
+static bb_status keep_warm(const bb_ao_solve *run, bb_index pipeline)
 {
     bb_status status = BB_OK;
+    const bb_ao_study *study = run->work->study;
+    bb_ao_evaluation *evaluation = &run->work->evaluations[pipeline];
     bb_text key = {0};
     char *block = NULL;
     bb_store_piece pieces[BB_AO_EVALUATION_ARRAYS + 1];
     const bb_index bytes = list_warm(study, evaluation, pieces);
-    BB_TRY(describe_warm(study, reference, pipeline, evaluation->common.device, &key));
+    BB_TRY(describe_warm(run, pipeline, &key));
     BB_TRY(BB_ALLOCATE(bytes, &block));
     char *rest = block;
     for (int p = 0; p <= BB_AO_EVALUATION_ARRAYS; ++p) {
@@ -329,7 +337,7 @@ static bb_status settle(bb_ao_solve *run)
             BB_TRY(draw(run, p));
         }
         if (!run->warm[p] && is_kept_warm(run->work->study, run->work->dump, p)) {
-            BB_TRY(keep_warm(run->work->study, reference, p, &run->work->evaluations[p]));
+            BB_TRY(keep_warm(run, p));
         }
     }
     run->settled = run->solved;
@@ -362,7 +370,7 @@ static bb_status solve(bb_ao_solve *run, bb_index p)
     bb_ao_evaluation *evaluation = &run->work->evaluations[p];
     double begin = bb_clock_seconds();
     if (is_kept_warm(run->work->study, run->work->dump, p)) {
-        BB_TRY(find_warm(run->work->study, run->order[0], p, evaluation, &run->warm[p]));
+        BB_TRY(find_warm(run, p, &run->warm[p]));
     }
     if (run->warm[p]) {
         goto done;

@@ -86,6 +86,16 @@ bool bb_ao_storage_is_unmodified(const bb_factor_pipeline *pipeline)
            !bb_factor_pipeline_searches(pipeline);
 }
 
+bool bb_ao_storage_any_modified(const bb_ao_study *study)
+{
+    const bb_factor_pipeline *pipelines = study->pipelines.items;
+    bool any = false;
+    for (bb_index p = 0; p < study->pipelines.count; ++p) {
+        any = any || !bb_ao_storage_is_unmodified(&pipelines[p]);
+    }
+    return any;
+}
+
 static bb_status solve(bb_ao_storage *self, const bb_factor_problem *factor_problem,
                        const bb_factor_pipeline *pipeline, int correction, bool copied,
                        bb_ao_evaluation *evaluation)

@@ -36,8 +36,10 @@ void bb_ao_storage_release(bb_ao_storage *self);
 /// reads, dumps, shakes or averages them on the host, and no whole residual is made of them.
 bool bb_ao_storage_only_scores(const bb_ao_study *study, const char *dump);
 
-/// Whether a pipeline of such a study takes its reconstructors as they are solved.
+/// Whether a pipeline of such a study uses its reconstructors as they are solved, and whether any
+/// pipeline of a study does not.
 bool bb_ao_storage_is_unmodified(const bb_factor_pipeline *pipeline);
+bool bb_ao_storage_any_modified(const bb_ao_study *study);
 
 /// Factors and solves as the pipeline says, into the evaluation's estimates and what shares them,
 /// where the evaluation computes; what rounding keeps of a device makes room before. Errors: those

@@ -250,6 +250,7 @@ static bb_status publish_best(void *all, bb_results *results)
     work.solved.common.device = run->evaluations[run->reference].common.device;
     posed.target_count = work.targets;
     posed.sides = work.listed;
+    posed.kept = NULL; // which would outlive the sides
     BB_TRY(bb_factor_problem_solve(&posed, reference, work.solved.r, &work.solved.common));
     for (bb_index t = 0; work.solved.common.outcome.kind == BB_OUTCOME_OK && t < work.targets;
          ++t) {

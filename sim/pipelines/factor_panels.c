@@ -123,8 +123,10 @@ static bb_status open_devices(running *run)
         for (bb_index s = 0; s < run->side_count; ++s) {
             const bb_matrix_source *side =
                 s < problem->target_count ? problem->sides[s] : &run->part_source;
-            BB_TRY(bb_residual_scorer_twin(kept, side, s < problem->target_count, run->devices[g],
-                                           &run->sides[g][s]));
+            // A matrix of the host's memory is not kept a second time.
+            BB_TRY(bb_residual_scorer_twin(kept, side,
+                                           s < problem->target_count && side->twin != NULL,
+                                           run->devices[g], &run->sides[g][s]));
         }
     }
 done:

@@ -195,7 +195,7 @@ typedef struct lane {
     bb_wafer_evaluation *evaluations; // [count]
     bb_field_parts list;              // of those; parts are all lanes'
     bb_field_job work;
-    bb_index threads; // its share
+    bb_index threads; // in addition to those of the first GPU, which has all
     bb_side_thread *thread;
 } lane;
 

@@ -400,11 +400,13 @@ done:
     return status;
 }
 
-// Words of `blocks` blocks at most: a word a value, a map and codes.
-static double words_at_most(double rows, double columns, double blocks)
+// Words of `blocks` blocks at 4 bits a value, a map and codes: four times those of scattered burls
+// at 5e-13. More is allocated once their number is known.
+static double words_planned(double rows, double columns, double blocks)
 {
+    static const double bits = 4.0;
     const double groups = rows * columns / BB_TRANSFORM_GROUP + blocks;
-    return rows * columns + groups * (1.0 / 32.0 + 1.0 / 8.0) + 2.0 * blocks;
+    return rows * columns * bits / 32.0 + groups * (1.0 / 32.0 + 1.0 / 8.0) + 2.0 * blocks;
 }
 
 // Blocks have at least so many values; strips are rounded up.
@@ -412,7 +414,7 @@ bb_need bb_transform_encoder_need(double rows, double columns)
 {
     static const double least_cells = 8.0;
     const double blocks = rows * columns / least_cells / 16.0;
-    const double words = fmax(words_at_first(rows, columns), words_at_most(rows, columns, blocks)) *
+    const double words = fmax(words_at_first(rows, columns), words_planned(rows, columns, blocks)) *
                          sizeof(uint32_t);
     return (bb_need){.host_bytes = 2.0 * words + blocks * sizeof(bb_transform_record) +
                                    rows * sizeof(bb_stream_errors),

@@ -175,7 +175,7 @@ done:
     return status;
 }
 
-// Dropped modes of each block, and the places of its modes.
+// Dropped modes of each block, other modes to compute, and their places.
 static void choose(inversion *work)
 {
     const double least_kept = work->largest / (work->condition * work->condition);

@@ -312,7 +312,7 @@ static const wording *words_of(bb_index count)
     return &words[count == 1 ? 0 : 1];
 }
 
-// Counts fields that the model did not correct.
+// Outcome text for fields that a cubic leaves uncorrected or corrects with six parameters.
 static void count_exceptions(bb_index left_alone, bb_index linear, bb_outcome *outcome)
 {
     const wording *alone = words_of(left_alone);
