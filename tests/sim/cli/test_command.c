@@ -164,10 +164,10 @@ TEST(runs_write_a_file_and_print_a_table)
 // A help is made of the options that the command takes, in its words where it has them.
 TEST(helps_follow_the_tables)
 {
-    expect("bitbudget help", 0, "  completion  print what completes");
+    expect("bitbudget help", 0, "  completion  print a script that");
     expect("bitbudget help convergence", 0,
            "  -o, --output FILE      write the table to an HDF5 file too");
-    assert_non_null(strstr(printed, "  --threads N            default: all processors;"));
+    assert_non_null(strstr(printed, "  --threads N            number of threads; default: all"));
     expect("bitbudget bench gemv-fp32", 2, "bench is the program bitbudget-bench: cmake");
     assert_null(strstr(printed, "--max-loss"));
     expect("bitbudget help rnu", 2, "did you mean run?");
