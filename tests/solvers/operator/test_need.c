@@ -102,7 +102,8 @@ TEST(workspace_of_encoding_on_a_gpu_grows_with_what_is_compared)
     assert_true(words.device_bytes <= 4.0 * errors * ROWS * 11.0);
     assert_true(places.device_bytes >= words.device_bytes + 12.0 * ROWS * 10.0);
     assert_true(blocks.device_bytes >= 0.5 * ROWS * 10.0 * 1024.0); // 4 bits a value
-    assert_true(blocks.device_bytes <= 2.0 * ROWS * 10.0 * 1024.0); // with places of blocks and rows
+    assert_true(blocks.device_bytes <=
+                2.0 * ROWS * 10.0 * 1024.0); // with places of blocks and rows
 #ifndef BB_HAVE_CUDA
     assert_false(bb_device_coding_available(&fp32));
 #endif
