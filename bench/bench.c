@@ -383,12 +383,12 @@ static bb_status check_row(const bb_bench_setup *setup, const bb_bench_case *sel
     const bool is_product = strncmp(self->name, "gemv-", 5) == 0 &&
                             strstr(self->name, "low-rank") == NULL &&
                             strstr(self->name, "transform") == NULL;
-    BB_REQUIRE(setup->n == 0 || self->n > 0, BB_INVALID, "benchmark %s takes no --n", self->name);
-    BB_REQUIRE(setup->rows == 0 || is_product, BB_INVALID, "benchmark %s takes no --size",
+    BB_REQUIRE(setup->n == 0 || self->n > 0, BB_INVALID, "benchmark %s accepts no --n", self->name);
+    BB_REQUIRE(setup->rows == 0 || is_product, BB_INVALID, "benchmark %s accepts no --size",
                self->name);
     BB_REQUIRE(setup->set == NULL || is_kernel || is_panel, BB_INVALID,
-               "benchmark %s takes no --set", self->name);
-    BB_REQUIRE(setup->file == NULL || is_kernel, BB_INVALID, "benchmark %s takes no --file",
+               "benchmark %s accepts no --set", self->name);
+    BB_REQUIRE(setup->file == NULL || is_kernel, BB_INVALID, "benchmark %s accepts no --file",
                self->name);
     BB_TRY(is_kernel ? bb_bench_kernel_check(self->name, setup) : BB_OK);
 done:

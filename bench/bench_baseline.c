@@ -130,7 +130,8 @@ bb_status bb_bench_baseline_compare(const bb_bench_setup *setup, const bb_bench_
     }
     BB_TRY(bb_bench_describe(setup, &is_cuda, &device));
     BB_REQUIRE(strcmp(device.name, baseline->device) == 0, BB_INVALID,
-               "the baseline is of '%s', this device is '%s'", baseline->device, device.name);
+               "the baseline was measured on '%s', this device is '%s'", baseline->device,
+               device.name);
     BB_TRY(bb_bench_run(setup, own, wanted, results, table));
     const bb_dataset *ratios = bb_results_find(results, "results/ratio");
     BB_TRY(

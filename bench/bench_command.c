@@ -152,7 +152,7 @@ static bb_status check_options(const bb_options *options)
     BB_REQUIRE(options->bench.compare == NULL || options->bench.record == NULL, BB_INVALID,
                "--compare and --record: give one of them");
     BB_REQUIRE(!compares || !resizes, BB_INVALID,
-               "a baseline is of the rows' own sizes: no --n, --size, --set and --file");
+               "a baseline uses the rows' own sizes: remove --n, --size, --set and --file");
     BB_REQUIRE(!resizes || (!options->bench.quick && options->operand_count > 0), BB_INVALID,
                "--n, --size, --set and --file go with names of benchmarks and without --quick");
 done:

@@ -89,7 +89,7 @@ static bb_status take(bb_index count, size_t item_bytes, bool zeroed, void **out
     char *base = injected_failure() ? NULL
                  : zeroed           ? calloc(1, padded_bytes)
                                     : malloc(padded_bytes);
-    BB_REQUIRE(base != NULL, BB_MEMORY, "host memory exhausted: %zu bytes asked for, %zu held",
+    BB_REQUIRE(base != NULL, BB_MEMORY, "host memory exhausted: %zu bytes requested, %zu in use",
                bytes, bb_memory_bytes());
     advise(base, padded_bytes);
     *out = base + 2 * BB_ALIGNMENT - (uintptr_t)base % BB_ALIGNMENT;

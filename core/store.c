@@ -224,7 +224,7 @@ static bb_status verify(const bb_store *file)
                strerror(errno));
     bb_digest_text(digest, sum);
     BB_REQUIRE(used == SUM_BYTES && memcmp(buffer, sum, SUM_BYTES) == 0, BB_IO,
-               "%s '%s' is truncated or corrupted: its checksum does not hold", file->kind,
+               "%s '%s' is truncated or corrupted: its checksum does not match", file->kind,
                file->path);
 done:
     BB_RELEASE(&buffer);
@@ -266,7 +266,8 @@ static bb_status check(bb_store *file)
     head got = {.order = 0};
     BB_REQUIRE(fread(&got, 1, sizeof got, file->file) >= sizeof got.magic &&
                    memcmp(got.magic, expected_head.magic, sizeof got.magic) == 0,
-               BB_IO, "'%s' is no %s of bitbudget, or one of an earlier format, which is not read",
+               BB_IO,
+               "'%s' is not a %s of bitbudget, or has an earlier format, which cannot be read",
                path, kind);
     BB_TRY(verify(file));
     BB_REQUIRE(got.order == expected_head.order, BB_IO,

@@ -399,7 +399,7 @@ static bb_status choose(const bb_bench_case *self, const bb_bench_setup *setup, 
     while (kind < KINDS && strcmp(kind_names[kind], set) != 0) {
         ++kind;
     }
-    BB_REQUIRE(kind < KINDS, BB_INVALID, "--set %s: %s takes decay, random or covariance", set,
+    BB_REQUIRE(kind < KINDS, BB_INVALID, "--set %s: %s accepts decay, random or covariance", set,
                self->name);
     task->kind = (matrix_kind)kind;
 done:

@@ -143,8 +143,8 @@ bb_status bb_build_check_group(const char *entry, const bb_launch_shape *shape, 
     const bb_index items = shape->group_items[0] * shape->group_items[1];
     if (items > limit) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "%s: work-groups of %td x %td items, the device takes at most %td",
-                             entry, shape->group_items[0], shape->group_items[1], limit);
+                             "%s: work-groups of %td x %td items, the device's limit is %td", entry,
+                             shape->group_items[0], shape->group_items[1], limit);
     }
     return BB_OK;
 }

@@ -153,7 +153,7 @@ static bb_status load_module(bb_queue *queue, bb_index begin, bb_index end, void
     BB_REQUIRE(cudaGetDevice(&ordinal) == cudaSuccess &&
                    cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlock, ordinal) ==
                        cudaSuccess,
-               BB_DEVICE, "the GPU does not say how much memory a work-group shares");
+               BB_DEVICE, "the GPU does not report its shared memory per block");
     task->build->local_bytes = (size_t)bytes;
     pthread_mutex_lock(&modules_lock);
     status = find_module(task, ordinal, &task->build->shared);
@@ -293,14 +293,14 @@ static bb_status check_arguments(CUfunction function, const call *task)
     for (bb_index i = 0; driver.cuFuncGetParamInfo != NULL && i < task->count; ++i) {
         const CUresult result = driver.cuFuncGetParamInfo(function, (size_t)i, &offset, &bytes);
         BB_REQUIRE(result == CUDA_SUCCESS && bytes == bytes_of(&task->arguments[i]), BB_INVALID,
-                   "%s does not take argument %td: a %s of %zu bytes", task->entry, i,
+                   "%s: argument %td is refused: a %s of %zu bytes", task->entry, i,
                    task->arguments[i].scalar != NULL ? "scalar" : "block",
                    bytes_of(&task->arguments[i]));
     }
     BB_REQUIRE(driver.cuFuncGetParamInfo == NULL ||
                    driver.cuFuncGetParamInfo(function, (size_t)task->count, &offset, &bytes) !=
                        CUDA_SUCCESS,
-               BB_INVALID, "%s takes more than %td arguments", task->entry, task->count);
+               BB_INVALID, "%s has more than %td arguments", task->entry, task->count);
 done:
     return status;
 }
@@ -319,7 +319,7 @@ static bb_status launch_entry(bb_queue *queue, bb_index begin, bb_index end, voi
     BB_TRY(find_group_limit(function, &items));
     BB_TRY(bb_build_check_group(task->entry, shape, items));
     BB_REQUIRE(shape->groups[0] <= MOST_GROUPS_X && shape->groups[1] <= MOST_GROUPS_Y,
-               BB_UNSUPPORTED, "%s: %td x %td work-groups, the device takes at most %d x %d",
+               BB_UNSUPPORTED, "%s: %td x %td work-groups, the device's limit is %d x %d",
                task->entry, shape->groups[0], shape->groups[1], MOST_GROUPS_X, MOST_GROUPS_Y);
     BB_TRY(check_arguments(function, task));
     for (bb_index i = 0; i < task->count; ++i) {

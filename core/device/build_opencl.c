@@ -195,7 +195,7 @@ static bb_status set_arguments(const opencl_build *build, const opencl_entry *en
             scalar ? argument->scalar : &block);
         BB_REQUIRE(error != CL_INVALID_ARG_INDEX && error != CL_INVALID_ARG_SIZE &&
                        error != CL_INVALID_ARG_VALUE && error != CL_INVALID_MEM_OBJECT,
-                   BB_INVALID, "%s does not take argument %td: %s of %zu bytes, OpenCL error %d",
+                   BB_INVALID, "%s: argument %td is refused: %s of %zu bytes, OpenCL error %d",
                    entry->name, i, scalar ? "a scalar" : "a block",
                    scalar ? argument->scalar_bytes : sizeof block, error);
         BB_TRY(bb_opencl_library_check(error, "clSetKernelArg", __FILE__, __LINE__));
@@ -222,15 +222,15 @@ static bb_status launch(void *build, const char *entry, const bb_launch_shape *s
     const cl_int error = opencl->device->library->clEnqueueNDRangeKernel(
         opencl->device->queue, found->kernel, BB_LAUNCH_DIMENSIONS, NULL, global, local, 0, NULL,
         NULL);
-    BB_REQUIRE(error != CL_INVALID_KERNEL_ARGS, BB_INVALID, "%s takes more than %td arguments",
-               entry, count);
-    BB_REQUIRE(error != CL_INVALID_WORK_GROUP_SIZE && error != CL_INVALID_WORK_ITEM_SIZE &&
-                   error != CL_INVALID_GLOBAL_WORK_SIZE && error != CL_OUT_OF_RESOURCES,
-               BB_UNSUPPORTED,
-               "%s: %td x %td work-groups of %td x %td items, the device does not take them "
-               "(OpenCL error %d)",
-               entry, shape->groups[0], shape->groups[1], shape->group_items[0],
-               shape->group_items[1], error);
+    BB_REQUIRE(error != CL_INVALID_KERNEL_ARGS, BB_INVALID, "%s has more than %td arguments", entry,
+               count);
+    BB_REQUIRE(
+        error != CL_INVALID_WORK_GROUP_SIZE && error != CL_INVALID_WORK_ITEM_SIZE &&
+            error != CL_INVALID_GLOBAL_WORK_SIZE && error != CL_OUT_OF_RESOURCES,
+        BB_UNSUPPORTED,
+        "%s: %td x %td work-groups of %td x %td items are refused by the device (OpenCL error %d)",
+        entry, shape->groups[0], shape->groups[1], shape->group_items[0], shape->group_items[1],
+        error);
     BB_TRY(bb_opencl_library_check(error, "clEnqueueNDRangeKernel", __FILE__, __LINE__));
 done:
     return status;

@@ -411,8 +411,7 @@ bb_status bb_device_cuda_uses_hopper(bool *out)
     BB_CUDA_TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
     if (major < 8) {
         return bb_status_set(BB_UNSUPPORTED, __FILE__, __LINE__,
-                             "this GPU is of sm_%d%d, expected sm_80 (Ampere) or later", major,
-                             minor);
+                             "this GPU is sm_%d%d, expected sm_80 (Ampere) or later", major, minor);
     }
     *out = has_hopper && major == 9 && minor == 0 && wish[0] == '0';
     return BB_OK;

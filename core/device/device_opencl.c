@@ -344,8 +344,8 @@ static bb_status opencl_allocate(void *state, size_t bytes, void **out)
     }
     if (error == CL_INVALID_BUFFER_SIZE || error == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
         error == CL_OUT_OF_RESOURCES || error == CL_OUT_OF_HOST_MEMORY) {
-        BB_FAIL(BB_MEMORY, "OpenCL memory exhausted: %zu bytes asked for, %zu of %llu held", bytes,
-                opencl->held_bytes, (unsigned long long)memory);
+        BB_FAIL(BB_MEMORY, "OpenCL memory exhausted: %zu bytes requested, %zu of %llu in use",
+                bytes, opencl->held_bytes, (unsigned long long)memory);
     }
     BB_TRY(bb_opencl_library_check(error, "clCreateBuffer", __FILE__, __LINE__));
     opencl->held_bytes += bytes;

@@ -130,7 +130,7 @@ static bb_status check_end(const bb_work_end *end, const char *program)
     BB_REQUIRE(end->error == 0,
                end->error == ENOMEM || end->error == EAGAIN ? BB_MEMORY : BB_UNSUPPORTED,
                "no C compiler: cannot start %s: %s", program, strerror(end->error));
-    BB_REQUIRE(!end->is_late, BB_DEVICE, "%s takes more than %g s to compile", name, most_seconds);
+    BB_REQUIRE(!end->is_late, BB_DEVICE, "%s did not compile within %g s", name, most_seconds);
     BB_REQUIRE(!WIFSIGNALED(end->ending), BB_DEVICE, "%s died of signal %d", name,
                WTERMSIG(end->ending));
 done:

@@ -129,9 +129,8 @@ bb_status bb_prebuilt_load(const char *source, const char **flags, void **librar
     BB_TRY(find_place(folder, source, &place));
     BB_REQUIRE(access(place, F_OK) == 0, BB_UNSUPPORTED, "no form of this text is prebuilt in '%s'",
                folder);
-    BB_REQUIRE(has_baseline(), BB_UNSUPPORTED,
-               "what is prebuilt in '%s' is for processors with %s, which this one lacks", folder,
-               bb_host_compiler_instructions);
+    BB_REQUIRE(has_baseline(), BB_UNSUPPORTED, "prebuilt kernels in '%s' need a processor with %s",
+               folder, bb_host_compiler_instructions);
     const uid_t owner = stat("/proc/self/exe", &program) == 0 ? program.st_uid : geteuid();
     status = bb_compiled_file_open(place, owner, library);
     if (status == BB_IO || status == BB_UNSUPPORTED) {

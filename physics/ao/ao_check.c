@@ -21,7 +21,7 @@ static bb_status check_strengths(const bb_atmosphere_config *atmosphere)
     const bool by_cn2 = atmosphere->layers.count > 0 && !isnan(layers[0].cn2_m13);
     double sum = 0.0;
     BB_REQUIRE(isnan(atmosphere->r0_m) || !seeing, BB_INVALID,
-               "atmosphere.seeing_arcsec = %g beside r0_m = %g, expected one of them",
+               "atmosphere.seeing_arcsec = %g: r0_m = %g is set too; set one of them",
                atmosphere->seeing_arcsec, atmosphere->r0_m);
     for (bb_index l = 0; l < atmosphere->layers.count; ++l) {
         BB_REQUIRE(isnan(layers[l].cn2_m13) == !by_cn2 && isnan(layers[l].strength) == by_cn2,
@@ -32,9 +32,9 @@ static bb_status check_strengths(const bb_atmosphere_config *atmosphere)
     BB_REQUIRE(atmosphere->layers.count == 0 || sum > 0.0, BB_INVALID,
                "atmosphere.layers: the strengths sum to %g, expected a positive sum", sum);
     BB_REQUIRE(!by_cn2 || !seeing, BB_INVALID,
-               "atmosphere.seeing_arcsec: expected none beside layers of cn2_m13, which give r0");
+               "atmosphere.seeing_arcsec: remove it, r0 follows from the layers' cn2_m13");
     BB_REQUIRE(!by_cn2 || isnan(atmosphere->r0_m), BB_INVALID,
-               "atmosphere.r0_m: expected none beside layers of cn2_m13, which give r0");
+               "atmosphere.r0_m: remove it, r0 follows from the layers' cn2_m13");
 done:
     return status;
 }
@@ -234,7 +234,7 @@ static bb_status check_error_terms(const bb_ao_config *config)
                    (profile >= 0 && bb_profile_has_wind((bb_profile)profile)),
                BB_INVALID,
                "error_terms.wind_m_per_s is missing: error_terms.frame_delay_ms needs the wind of "
-               "every layer, which %s does not have",
+               "every layer, and %s has none",
                profile >= 0 ? bb_profile_names[profile] : "a list of layers");
 done:
     return status;
@@ -248,14 +248,14 @@ static bb_status check_influence(const bb_ao_config *config, bb_index k, const c
     const bb_influence_config *influence = &mirror->influence;
     if (influence->file == NULL) {
         BB_REQUIRE(influence->dataset == NULL && isnan(influence->spacing_m), BB_INVALID,
-                   "%s.influence.file is missing: %s is of no effect without it", path,
+                   "%s.influence.file is missing: %s has no effect without it", path,
                    influence->dataset != NULL ? "dataset" : "spacing_m");
         goto done;
     }
     BB_REQUIRE(isnan(mirror->pitch_m), BB_INVALID,
-               "%s.pitch_m = %g beside influence, expected one of them", path, mirror->pitch_m);
+               "%s.pitch_m = %g: influence is set too; set one of them", path, mirror->pitch_m);
     BB_REQUIRE(isnan(mirror->coupling), BB_INVALID,
-               "%s.coupling = %g beside influence, expected one of them", path, mirror->coupling);
+               "%s.coupling = %g: influence is set too; set one of them", path, mirror->coupling);
     if (config->influences != NULL) {
         char name[80];
         (void)snprintf(name, sizeof name, "%s.influence", path);

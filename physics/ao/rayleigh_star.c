@@ -56,8 +56,8 @@ static bb_status check(const bb_star_settings *given, const bb_star_settings *re
                "%s.power_w: its flux_ph_per_m2_s = %g ph/m^2/s is given, expected one of the two",
                path, resolved->flux_ph_per_m2_s);
     BB_REQUIRE(resolved->depth_km <= 0.5 * resolved->altitude_km, BB_INVALID,
-               "%s.depth_km = %g km about altitude_km = %g km: flux and elongation are those of a "
-               "thin range gate, expected a depth of at most %g km",
+               "%s.depth_km = %g km about altitude_km = %g km: flux and elongation assume a thin "
+               "range gate, expected a depth of at most %g km",
                path, resolved->depth_km, resolved->altitude_km, 0.5 * resolved->altitude_km);
 done:
     return status;

@@ -397,7 +397,7 @@ bb_status bb_fringe_config_check(const bb_fringe_config *config)
     BB_TRY(
         check_choice(&bb_fringe_detection_schema, "algorithm", detection->algorithm, "detection"));
     BB_REQUIRE(detection->algorithm != BB_DETECTION_CARRE || detection->steps == 4, BB_INVALID,
-               "detection.steps = %td, expected 4: Carre's formula takes four frames",
+               "detection.steps = %td, expected 4: Carre's formula needs four frames",
                detection->steps);
     if (detection->algorithm == BB_DETECTION_CARRIER) {
         BB_TRY(check_carrier(&detection->carrier));

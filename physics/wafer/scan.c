@@ -95,11 +95,11 @@ static bb_status place_layout(const bb_scan_config *config, bb_scan *scan)
     const bb_field_place *places = config->layout.items;
     const bb_index count = config->layout.count;
     BB_REQUIRE(config->sequence.count == 0, BB_INVALID,
-               "scan.sequence: expected none beside scan.layout, which has orders");
+               "scan.sequence: remove it, the order follows from scan.layout");
     BB_REQUIRE(config->order == (int)BB_SCAN_MEANDER, BB_INVALID,
-               "scan.order: expected meander beside scan.layout, which has orders");
+               "scan.order: expected meander, the order follows from scan.layout");
     BB_REQUIRE(config->doses.count == 0, BB_INVALID,
-               "scan.doses: expected none beside scan.layout, whose fields have doses");
+               "scan.doses: remove it, scan.layout has the doses");
     BB_TRY(BB_ALLOCATE(count, &turns));
     BB_TRY(sort_turns(places, count, turns));
     BB_TRY(check_overlap(config));
@@ -206,7 +206,7 @@ static bb_status fill(const bb_scan_config *config, const double *x, const doubl
         double *factor = map->factor + find(y, map->rows, points[i].y_mm) * map->columns +
                          find(x, map->columns, points[i].x_mm);
         BB_REQUIRE(isnan(*factor), BB_INVALID,
-                   "scan.dose_map.%td.x_mm: the point at (%g, %g) mm stands twice", i,
+                   "scan.dose_map.%td.x_mm: the point at (%g, %g) mm is given twice", i,
                    points[i].x_mm, points[i].y_mm);
         *factor = points[i].relative_dose;
     }

@@ -136,9 +136,9 @@ bb_status bb_slit_grid_fit_window(const bb_response_config *config,
         lost = find_lost_step(&held);
     }
     BB_REQUIRE(lost < 0, BB_INVALID,
-               "response.slit_points: %td of %td rows do not hold the %td x %td metrology points "
-               "that get dose in light step %td, which would be extrapolated, expected "
-               "metrology.rows up to response.field_rows, and about %.0f rows in the window",
+               "response.slit_points: %td of %td rows do not cover the %td x %td metrology points "
+               "that get dose in light step %td, expected metrology.rows up to "
+               "response.field_rows, and about %.0f rows in the window",
                held.window_rows, held.field_rows, metrology->columns, metrology->rows, lost,
                ceil(bb_slit_grid_strip(held.scan) / held.pitch_y) + 2.0);
     *grid = held;

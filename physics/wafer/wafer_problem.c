@@ -199,8 +199,7 @@ static bb_status fill_springs(const bb_burl_config *burls, const bb_disc_mesh *m
         held = springs[cell] > 0.0;
     }
     BB_REQUIRE(held, BB_INVALID,
-               "clamp.burls: all of them are missing under the wafer, expected one or more that "
-               "hold it");
+               "clamp.burls: all burls under the wafer are missing, expected one or more");
 done:
     return status;
 }

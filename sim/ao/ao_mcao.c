@@ -146,8 +146,8 @@ bb_status bb_ao_mcao_caution(const bb_tomography *problem)
     BB_TRY(bb_plate_modes_find(commands, &modes, &count));
     BB_TRY(tell(modes, count, &text));
     if (count > 0) {
-        bb_log_warning("mirrors_condition = %g stands within 20 %% of plate-scale modes, which "
-                       "slopes hardly see: %s",
+        bb_log_warning("mirrors_condition = %g is within 20 %% of plate-scale modes, which slopes "
+                       "hardly measure: %s",
                        commands->condition, bb_text_string(&text));
     }
 done:

@@ -21,7 +21,7 @@ static bb_status list_keys(const bb_options *options, const bb_experiment_table 
     const bb_experiment *only = name == NULL ? NULL : bb_experiment_find(experiments, name);
     const char *format = options->show.format == NULL ? "table" : options->show.format;
     const bool markdown = strcmp(format, "md") == 0;
-    BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list takes one experiment at most");
+    BB_REQUIRE(options->operand_count <= 1, BB_INVALID, "--list accepts one experiment at most");
     BB_REQUIRE(name == NULL || only != NULL, BB_INVALID, "no experiment '%s'", name);
     BB_REQUIRE(markdown || strcmp(format, "table") == 0, BB_INVALID,
                "--format %s, expected table or md: keys have no other form", format);

@@ -85,8 +85,8 @@ static bb_status compare(const request *asked, bb_results *const results[2], cha
         names[side] = bb_results_note_text(results[side], "", "experiment");
     }
     BB_REQUIRE(strcmp(names[0], names[1]) == 0, BB_INVALID,
-               "'%s' is of experiment %s, '%s' of %s: nothing to compare", paths[0], names[0],
-               paths[1], names[1]);
+               "'%s' is a result of %s, '%s' of %s: only results of one experiment can be compared",
+               paths[0], names[0], paths[1], names[1]);
     const bb_experiment *experiment = bb_experiment_find(asked->experiments, names[0]);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot compare '%s': unknown experiment '%s'", paths[0],
                names[0]);

@@ -116,7 +116,7 @@ static bb_status check_execution(const bb_execution *work, const bb_experiment *
     bb_plan plan = {0};
     bb_text restarting = {0};
     BB_REQUIRE(!work->options->energy || bb_team_joined()->size == 1, BB_INVALID,
-               "--energy: no counter is of %d processes alone, expected one",
+               "--energy: counters cannot be attributed to %d processes, expected one process",
                bb_team_joined()->size);
     BB_TRY(bb_dump_check(run->dump, experiment->operators));
     BB_TRY(bb_experiment_list(work->experiments, checkpoint_help, &restarting));

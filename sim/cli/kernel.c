@@ -482,8 +482,8 @@ static bb_status list(const bb_options *options, bb_kernel_source *source)
     (void)source;
     BB_TRY(bb_kernel_source_list(&known));
     BB_REQUIRE(known.count > 0, BB_IO,
-               "no shipped kernels: none in 'configs/kernels' here, none beside the program; "
-               "BITBUDGET_SHARE names the folder that has 'configs'");
+               "no shipped kernels: neither in 'configs/kernels' here nor next to the program; set "
+               "BITBUDGET_SHARE to the folder with 'configs'");
     for (bb_index i = 0; i < known.count; ++i) {
         bb_text_release(&title);
         status = bb_kernel_source_title(known.names[i], &title);
@@ -559,7 +559,7 @@ bb_status bb_command_kernel(const bb_options *options, const bb_experiment_table
                rest);
     BB_TRY(check_options(found, options));
     BB_REQUIRE(found->takes_device || options->device == NULL, BB_INVALID,
-               "kernel %s takes no --device", found->name);
+               "kernel %s accepts no --device", found->name);
     BB_TRY(found->act(options, &source));
 done:
     bb_kernel_source_release(&source);

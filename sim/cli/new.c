@@ -94,11 +94,11 @@ static bb_status list_studies(const bb_options *options, const bb_experiment_tab
     bb_status status = BB_OK;
     bb_shipped_names known = {0};
     const bb_run_options run = {.threads = options->threads};
-    BB_REQUIRE(options->operand_count == 0, BB_INVALID, "--list takes no operand");
+    BB_REQUIRE(options->operand_count == 0, BB_INVALID, "--list accepts no operand");
     BB_TRY(bb_study_file_list(&known));
     BB_REQUIRE(known.count > 0, BB_IO,
-               "no shipped studies: none in 'configs' here, none beside the program; "
-               "BITBUDGET_SHARE names the folder that has 'configs'");
+               "no shipped studies: neither in 'configs' here nor next to the program; set "
+               "BITBUDGET_SHARE to the folder with 'configs'");
     for (bb_index i = 0; i < known.count; ++i) {
         BB_TRY(list_study(experiments, known.names[i], &run));
     }

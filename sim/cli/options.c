@@ -327,9 +327,9 @@ bb_status bb_options_parse(int argument_count, char **arguments, const bb_option
         }
         BB_TRY(take_value(option, optarg, out));
     }
-    BB_REQUIRE(
-        out->help || out->restart.checkpoint != NULL || isnan(out->restart.checkpoint_every_s),
-        BB_INVALID, "--checkpoint-every says how often --checkpoint FILE is written: name it too");
+    BB_REQUIRE(out->help || out->restart.checkpoint != NULL ||
+                   isnan(out->restart.checkpoint_every_s),
+               BB_INVALID, "--checkpoint-every needs --checkpoint FILE");
     out->operands = rest + optind;
     out->operand_count = count - optind;
 done:

@@ -132,7 +132,7 @@ bb_status bb_command_plot(const bb_options *options, const bb_experiment_table *
     double width = 0.0;
     double height = 0.0;
     BB_REQUIRE(!options->list || options->operand_count == 1, BB_INVALID,
-               "--list is of one file, %td are named", options->operand_count);
+               "--list accepts one file, %td are given", options->operand_count);
     if (!options->list) {
         BB_REQUIRE(options->picture.kind != NULL && options->output != NULL, BB_INVALID,
                    "plot needs --kind KIND and -o FILE; 'bitbudget plot --list FILE' lists the "

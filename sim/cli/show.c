@@ -99,7 +99,7 @@ static bb_status read_source(const request *asked, bb_index i, exhibit *shown)
                path);
     BB_REQUIRE(experiment != NULL, BB_IO, "cannot show '%s': unknown experiment '%s'", path, name);
     BB_REQUIRE(i == 0 || experiment == shown->sources[0].experiment, BB_INVALID,
-               "'%s' is of experiment %s, '%s' of %s: their prices do not compare", path, name,
+               "'%s' is a result of %s, '%s' of %s: their losses cannot be compared", path, name,
                asked->options->operands[0], shown->sources[0].experiment->name);
     BB_TRY(bb_front_find(experiment, shown->results[i], &shown->fronts[i]));
     shown->sources[i].experiment = experiment;
@@ -335,7 +335,7 @@ bb_status bb_command_show(const bb_options *options, const bb_experiment_table *
     BB_REQUIRE(options->show.by == NULL || !isnan(options->max_loss), BB_INVALID,
                "--by needs a limit of the loss: set it by --max-loss");
     BB_REQUIRE(!options->show.full || options->show.columns == NULL, BB_INVALID,
-               "--full shows every column of the experiment, --columns those it names: give one");
+               "--full and --columns are both set; set one of them");
     request asked = {
         options, experiments, (enum format)format, {options->max_loss, (bb_front_measure)measure}};
     BB_TRY(bb_isolation_run(options->operands[0],

@@ -117,10 +117,8 @@ static bb_status read_shards(const char *text, const bb_sweep_plan *plan, shard_
     bb_index count = 0;
     BB_REQUIRE(slash != NULL && bb_scalar_integer(slash + 1, &count), BB_INVALID,
                "--shard %s, expected S/K with S from 1 to K", text);
-    BB_REQUIRE(count == plan->shards, BB_INVALID,
-               "--shard %s: the plan has %td shards, and no "
-               "others",
-               text, plan->shards);
+    BB_REQUIRE(count == plan->shards, BB_INVALID, "--shard %s: the plan has %td shards", text,
+               plan->shards);
     BB_TRY(BB_ALLOCATE(count, &out->numbers));
     for (const char *part = text; part < slash; part += strcspn(part, ",/") + 1) {
         char digits[BB_SCALAR_BYTES];
@@ -397,8 +395,8 @@ static bb_status name_outputs(const bb_options *options, char **output, char **f
     const char *dot = strrchr(*output, '.');
     const bool named = dot != NULL && strcmp(dot, ".h5") == 0;
     BB_REQUIRE(named && dot != *output && dot[-1] != '/', BB_INVALID,
-               "-o %s: expected a name that ends with .h5; what is computed goes to the folder of "
-               "the rest",
+               "-o %s: expected a name that ends with .h5; results are stored in the folder of "
+               "that name without .h5",
                *output);
     BB_TRY(bb_memory_printf(folder, "%.*s", (int)(dot - *output), *output));
 done:

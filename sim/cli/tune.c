@@ -60,7 +60,7 @@ static bb_status make_subject(kernel_subject *out)
     if (status == BB_UNSUPPORTED) {
         bb_status_save(&said);
         bb_status_clear();
-        BB_FAIL(BB_INVALID, "%s; --in FILE.h5 takes them from datasets", said.message);
+        BB_FAIL(BB_INVALID, "%s; --in FILE.h5 reads them from datasets", said.message);
     }
     BB_TRY(status);
     BB_TRY(bb_kernel_source_report(&out->source, &problems));
@@ -165,11 +165,11 @@ static bb_status refuse_own_options(const work *self)
     BB_REQUIRE(name != NULL || (!has_sizes(options) && options->kernel.input == NULL), BB_INVALID,
                "sizes (--set A=2048x1024,...) and --in are of one kernel: name its file");
     BB_REQUIRE(!has_sizes(options) && options->kernel.input == NULL, BB_INVALID,
-               "%s has benchmark data of its own, so that --set takes seed, large, odd and small; "
-               "sizes and --in go with a file, as %s",
+               "%s has its own benchmark data: --set accepts seed, large, odd and small; give "
+               "sizes or --in with a file, as %s",
                name, find_manager(name)->file);
     BB_REQUIRE(options->kernel.parameters.count == 0, BB_INVALID,
-               "-p goes with the file of a kernel; those with benchmark data have values");
+               "-p needs a kernel file; kernels with benchmark data have values");
 done:
     return status;
 }
@@ -196,10 +196,10 @@ static bb_status find_mode(work *self)
     BB_REQUIRE(name != NULL && strchr(options->operands[0], '=') == NULL, BB_INVALID,
                "%s: expected the file of a kernel before its types, as FILE.kernel %s",
                options->operands[0], options->operands[0]);
-    BB_REQUIRE(find_manager(name) == NULL, BB_INVALID,
-               "%s has benchmark data, whose type is --type SP or DP; NAME=TYPE goes with a file, "
-               "as %s %s",
-               name, find_manager(name)->file, options->operands[options->operand_count - 1]);
+    BB_REQUIRE(
+        find_manager(name) == NULL, BB_INVALID,
+        "%s has benchmark data: --type accepts SP or DP; give NAME=TYPE with a file, as %s %s",
+        name, find_manager(name)->file, options->operands[options->operand_count - 1]);
     status = bb_kernel_source_find(name, &path);
     if (status == BB_IO && strpbrk(name, "./") == NULL) {
         BB_TRY(bb_kernel_manager_find(name, &self->managers[0])); // says which is nearest
@@ -364,16 +364,16 @@ static bb_status check_options(const bb_options *options)
                    BB_INVALID, "--max-loss, -o and --force go with --for STUDY");
         goto done;
     }
-    BB_REQUIRE(options->kernel.set == NULL && options->kernel.type == NULL &&
-                   options->kernel.input == NULL && options->kernel.parameters.count == 0,
-               BB_INVALID,
-               "--for %s: its run says which kernels, types and sizes; --set, --type, --in and -p "
-               "go without it",
-               options->kernel.study);
+    BB_REQUIRE(
+        options->kernel.set == NULL && options->kernel.type == NULL &&
+            options->kernel.input == NULL && options->kernel.parameters.count == 0,
+        BB_INVALID,
+        "--for %s: the run determines kernels, types and sizes; remove --set, --type, --in and -p",
+        options->kernel.study);
     BB_REQUIRE(isnan(options->max_loss) || options->max_loss >= 0.0, BB_INVALID,
                "--max-loss %g, expected at least 0", options->max_loss);
     BB_REQUIRE(!options->kernel.reorder || options->kernel.wisdom != NULL, BB_INVALID,
-               "--reorder with --for needs --wisdom FILE, which the study then names");
+               "--reorder with --for needs --wisdom FILE; name that file in the study");
 done:
     return status;
 }

@@ -275,7 +275,7 @@ static bb_status start(work *self)
     self->experiment = bb_experiment_find(self->experiments, bb_config_schema(self->config)->name);
     self->table = self->experiment->slots;
     BB_REQUIRE(self->table != NULL, BB_INVALID,
-               "--for %s: pipelines of experiment %s have no slots whose numbers could be chosen",
+               "--for %s: pipelines of experiment %s have no number formats to choose",
                options->kernel.study, self->experiment->name);
     BB_TRY(find_path(options, &self->path));
     BB_TRY(bb_command_inputs(options, self->config, &inputs));

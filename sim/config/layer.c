@@ -112,8 +112,7 @@ static bb_status read_file(bb_arena *arena, const char *path, bb_layers *layers)
     BB_TRY(open_configuration(path, &file, &about));
     BB_TRY(read_stream(arena, file, path, &text, &length));
     BB_TRY(refuse_results(path, text, length));
-    BB_REQUIRE(strlen(text) == length, BB_INVALID, "configuration '%s' holds a NUL character",
-               path);
+    BB_REQUIRE(strlen(text) == length, BB_INVALID, "configuration '%s' has a NUL character", path);
     BB_TRY(note_file(arena, path, text, &about, layers));
 done:
     if (file != NULL && file != stdin) {

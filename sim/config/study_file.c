@@ -68,8 +68,8 @@ static bb_status refuse(const char *name)
     bb_text nearest = {0};
     BB_TRY(write_nearest(name, &nearest));
     BB_FAIL(BB_IO,
-            "cannot read configuration '%s': no such file, nor a shipped study%s; 'bitbudget new "
-            "--list' lists those",
+            "cannot read configuration '%s': no such file or shipped study%s; list studies with "
+            "'bitbudget new --list'",
             name, bb_text_string(&nearest));
 done:
     bb_text_release(&nearest);

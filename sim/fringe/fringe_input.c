@@ -74,7 +74,7 @@ static bb_status check_phase(const bb_fringe_study *study)
                "[step][rows][columns]",
                keys->file, keys->dataset);
     BB_REQUIRE(isnan(keys->full_scale), BB_INVALID,
-               "input.full_scale = %g: '%s', dataset '%s' has no frames, whose full scale it is",
+               "input.full_scale = %g: '%s', dataset '%s' has no frames; remove the key",
                keys->full_scale, keys->file, keys->dataset);
     for (bb_index p = 0; p < study->pipelines.count; ++p) {
         BB_REQUIRE(pipelines[p].bits == BB_INTEGER_UNSET, BB_INVALID,

@@ -16,15 +16,15 @@ static const double STEEP_SHARE = 0.01, HANGING_SHARE = 0.01;
 static void warn(const bb_fringe_facts *facts)
 {
     if (facts->steep_share > STEEP_SHARE) {
-        bb_log_warning("%.2g %% of the differences of neighbours are beyond 0.8 pi and were kept: "
-                       "slopes so steep cannot be told from aliased ones, which leave no residue; "
-                       "take finer pixels or mask them",
+        bb_log_warning("%.2g %% of the neighbour differences are beyond 0.8 pi and were kept: "
+                       "slopes so steep cannot be distinguished from aliased ones, which leave no "
+                       "residue; use finer pixels or mask them",
                        100.0 * facts->steep_share);
     }
     if (facts->hanging_share > HANGING_SHARE) {
-        bb_log_warning("%.2g %% of the points are joined to the rest of their part by rejected "
-                       "differences alone: their cycle is a guess; take finer pixels or mask the "
-                       "jump, so that they are a part of their own",
+        bb_log_warning("%.2g %% of the points are connected to their region by rejected "
+                       "differences only: their cycle is a guess; use finer pixels, or mask the "
+                       "jump to make them a separate region",
                        100.0 * facts->hanging_share);
     }
 }

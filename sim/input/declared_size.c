@@ -29,8 +29,7 @@ bb_status bb_declared_size_check(int64_t dataset, double values, double file_byt
     }
     if (layout == H5D_CHUNKED) {
         const double bytes = (double)H5Dget_storage_size(dataset);
-        BB_REQUIRE(bytes > 0.0, BB_IO, "declares %.0f values, of which none was ever written",
-                   values);
+        BB_REQUIRE(bytes > 0.0, BB_IO, "declares %.0f values but none was ever written", values);
         BB_REQUIRE(bytes <= file_bytes, BB_IO,
                    "declares %.0f bytes of chunks in a file of %.0f: damaged or cut short", bytes,
                    file_bytes);
@@ -73,7 +72,7 @@ bb_status bb_declared_size_plans(bb_index rows, bb_index columns)
     const double bytes = LEAST_BYTES * (double)rows * (double)columns;
     const double maximum = fmin(BB_NEED_HOPELESS * machine_bytes(), bb_address_space_left());
     BB_REQUIRE(bytes <= maximum, BB_MEMORY,
-               "%td x %td values take %.1f GB to compute with or more, a run here may take %.1f",
+               "%td x %td values need %.1f GB or more, the limit of a run on this machine is %.1f",
                rows, columns, 1e-9 * bytes, 1e-9 * maximum);
 done:
     return status;

@@ -55,7 +55,7 @@ bb_status bb_hdf5_library_require_filters(int64_t dataset)
             BB_TRY(bb_hdf5_library_require_zfp());
         }
         BB_REQUIRE(filter >= 0 && H5Zfilter_avail(filter) > 0, BB_IO,
-                   "stored with HDF5 filter %d, which is not present", (int)filter);
+                   "stored with HDF5 filter %d, which is not available", (int)filter);
     }
 done:
     (void)H5Pclose(list);

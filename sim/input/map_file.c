@@ -52,7 +52,7 @@ static bb_status check_mask(const bb_map_request *request, bool is_whole, bool i
 {
     bb_status status = BB_OK;
     BB_REQUIRE(!request->mask || is_whole, BB_INVALID,
-               "holds %s, expected integers or booleans: 0 where nothing was measured",
+               "has %s, expected integers or booleans (0: not measured)",
                is_float ? "floats" : "no numbers");
 done:
     return status;
@@ -72,7 +72,7 @@ static bb_status check_type(const bb_map_request *request, handles *open, bb_map
     map->is_float = class == H5T_FLOAT || bb_value_attributes_packed(&open->attributes);
     BB_TRY(check_mask(request, whole_numbers && !map->is_float, map->is_float));
     BB_REQUIRE(request->mask || class == H5T_FLOAT || class == H5T_INTEGER, BB_INVALID,
-               "holds no numbers, expected floats or integers");
+               "is not numeric, expected floats or integers");
     BB_TRY(bb_hdf5_library_read_text(open->id, "units", map->unit, sizeof map->unit));
     BB_TRY(check_unit(request, map->unit));
     if (request->attribute != NULL) {
@@ -146,7 +146,7 @@ static bb_status read_values(const handles *open, bb_index count, double *values
         bb_digest_add_values(state, values, count);
         bb_digest_text(state, digest);
         BB_REQUIRE(strcmp(recorded, digest) == 0, BB_IO,
-                   "damaged: the values have digest %s, the file says %s", digest, recorded);
+                   "damaged: the values have digest %s, the file records %s", digest, recorded);
     }
     bb_value_attributes_decode(&open->attributes, count, values);
 done:

@@ -31,7 +31,7 @@ bb_status bb_matrix_dataset_open(const bb_matrix_place *place, bb_matrix_dataset
     BB_TRY(bb_value_attributes_read(out->id, type, &out->attributes));
     BB_REQUIRE(H5Tget_class(type) == H5T_FLOAT || (H5Tget_class(type) == H5T_INTEGER &&
                                                    bb_value_attributes_packed(&out->attributes)),
-               BB_INVALID, "dataset '%s' holds no floating-point numbers", place->dataset);
+               BB_INVALID, "dataset '%s' is not floating-point", place->dataset);
     BB_REQUIRE(rank == 2 || rank == 3, BB_INVALID,
                "dataset '%s' has %d dimensions, expected rows and columns, or rows, lines and "
                "columns of a mesh",

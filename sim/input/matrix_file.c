@@ -124,7 +124,7 @@ static bb_status survey(const bb_matrix_dataset *matrix, facts *found)
     BB_TRY(bb_hdf5_library_read_text(matrix->id, "digest", recorded, sizeof recorded));
     found->certified = recorded[0] != '\0';
     BB_REQUIRE(!found->certified || strcmp(recorded, digest) == 0, BB_IO,
-               "damaged: the values have digest %s, the file says %s", digest, recorded);
+               "damaged: the values have digest %s, the file records %s", digest, recorded);
     BB_REQUIRE(found->own || found->bad < 0, BB_INVALID,
                "row %td, column %td: %g, expected a finite value", found->bad / matrix->columns,
                found->bad % matrix->columns, found->bad_value);

@@ -162,8 +162,8 @@ static bb_status refuse_name(const char *name)
         bb_suggestion_add(&near, known.names[i]);
     }
     BB_FAIL(BB_IO,
-            "cannot read kernel '%s': no such file, nor a shipped kernel%s; 'bitbudget kernel "
-            "list' lists those",
+            "cannot read kernel '%s': no such file or shipped kernel%s; list kernels with "
+            "'bitbudget kernel list'",
             name, bb_suggestion_text(&near));
 done:
     bb_shipped_names_release(&known);

@@ -429,7 +429,7 @@ static bb_status repeat(const bb_kernel_variants *variants, const bb_kernel_site
         *origin = "earlier result";
     } else {
         bb_choice_write(&known, text);
-        bb_log_warning("kernel %s: it has no variant %s any more, the default takes its place: %s",
+        bb_log_warning("kernel %s: variant %s no longer exists, the default is used: %s",
                        key->kernel, text, why);
     }
 done:

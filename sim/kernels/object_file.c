@@ -207,21 +207,21 @@ static bb_status check_type(const dataset *set)
     const bool single = set->row->part == BB_ELEMENT_SP;
     describe_type(set->type, got);
     if (set->row->is_float) {
-        BB_REQUIRE(class == H5T_FLOAT, BB_INVALID, "holds %s, expected floats%s", got,
+        BB_REQUIRE(class == H5T_FLOAT, BB_INVALID, "has %s, expected floats%s", got,
                    set->row->parts == 2 ? " with a last axis of 2 (real, imaginary)" : "");
         BB_REQUIRE(!loses_digits(set->type, set->row->part), BB_INVALID,
-                   "holds %s, which %s would round: store it as %d-bit floats%s", got,
-                   set->row->name, single ? 32 : 64,
+                   "has %s, which %s would round; store it as %d-bit floats%s", got, set->row->name,
+                   single ? 32 : 64,
                    !single                ? ""
                    : set->row->parts == 2 ? ", or make the object's type DP2"
                                           : ", or make the object's type DP");
     } else if (set->object->type == BB_ELEMENT_INT32) {
-        BB_REQUIRE(class == H5T_INTEGER, BB_INVALID, "holds %s, expected integers", got);
+        BB_REQUIRE(class == H5T_INTEGER, BB_INVALID, "has %s, expected integers", got);
     } else {
         BB_REQUIRE(bb_hdf5_library_is_logical(set->type) ||
                        (class == H5T_INTEGER && H5Tget_size(set->type) == 1 &&
                         H5Tget_sign(set->type) == H5T_SGN_NONE),
-                   BB_INVALID, "holds %s, expected 8-bit unsigned integers or booleans", got);
+                   BB_INVALID, "has %s, expected 8-bit unsigned integers or booleans", got);
     }
 done:
     return status;
@@ -543,7 +543,7 @@ bb_status bb_object_file_find(const char *file, const char *set, const char *ker
 {
     bb_status status = BB_OK;
     BB_REQUIRE(file == NULL || set == NULL, BB_INVALID,
-               "sizes are those of --in or of --set, not both");
+               "--in and --set both give sizes; use one of them");
     if (file != NULL) {
         BB_TRY(bb_object_file_read(file, program, out));
         goto done;

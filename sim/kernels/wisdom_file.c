@@ -372,12 +372,12 @@ static bb_status append_locked(int file, const char *path, const bb_text *line)
     BB_TRY(find_end(file, path, about.st_size, &end));
     BB_TRY(check_torn(file, path, about.st_size, end));
     BB_TRY(bb_text_add(&text, "%s%s", end == 0 ? head : "", bb_text_string(line)));
-    BB_REQUIRE(end + text.length <= BB_WISDOM_FILE_BYTES, BB_IO,
-               "'%s' would grow beyond %d MB, which is all that is read: move it away, or name "
-               "another file by --wisdom",
-               path, BB_WISDOM_FILE_BYTES >> 20);
+    BB_REQUIRE(
+        end + text.length <= BB_WISDOM_FILE_BYTES, BB_IO,
+        "'%s' would exceed %d MB, the size limit: move it away, or name another file with --wisdom",
+        path, BB_WISDOM_FILE_BYTES >> 20);
     BB_REQUIRE(end == about.st_size || ftruncate(file, end) == 0, BB_IO,
-               "cannot take a torn line away from '%s': %s", path, strerror(errno));
+               "cannot remove an incomplete line from '%s': %s", path, strerror(errno));
     const ssize_t written = write(file, bb_text_string(&text), (size_t)text.length);
     if (written != (ssize_t)text.length) {
         const int reason = written < 0 ? errno : ENOSPC;
@@ -402,8 +402,8 @@ bb_status bb_wisdom_file_append(const char *path, const bb_wisdom_record *record
     BB_TRY(make_folders(path));
     file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
     BB_REQUIRE(file >= 0, BB_IO, "cannot open '%s' for writing: %s", path, strerror(errno));
-    BB_REQUIRE(flock(file, LOCK_EX) == 0, BB_IO, "cannot lock '%s', into which others may tune: %s",
-               path, strerror(errno));
+    BB_REQUIRE(flock(file, LOCK_EX) == 0, BB_IO, "cannot lock '%s' against other writers: %s", path,
+               strerror(errno));
     BB_TRY(append_locked(file, path, &line));
 done:
     if (file >= 0) {

@@ -73,8 +73,8 @@ static bb_status check_subject(const char *path, const char *there, const char *
         strncmp(there, key, sizeof key - 1) == 0 && strncmp(subject, key, sizeof key - 1) == 0;
     const bool same = length == expected && strncmp(there, subject, (size_t)length) == 0;
     BB_REQUIRE(same || !named, BB_INVALID,
-               "checkpoint '%s' is of experiment %.*s, this study is of %.*s", path, length - skip,
-               there + skip, expected - skip, subject + skip);
+               "checkpoint '%s' belongs to experiment %.*s, this study is %.*s", path,
+               length - skip, there + skip, expected - skip, subject + skip);
     BB_TRY(bb_difference_write(there, subject, &difference));
     BB_REQUIRE(strcmp(there, subject) == 0, BB_INVALID,
                "checkpoint '%s' belongs to another configuration: %s", path,

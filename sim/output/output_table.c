@@ -16,7 +16,7 @@ static bb_status fill_in(const char *pattern, const char *text, char out[PATH_BY
     const char *open = strchr(pattern, '<');
     const char *close = open == NULL ? NULL : strchr(open, '>');
     int length = 0;
-    BB_REQUIRE(close == NULL || text != NULL, BB_INTERNAL, "nothing to stand for %s", pattern);
+    BB_REQUIRE(close == NULL || text != NULL, BB_INTERNAL, "no value for %s", pattern);
     length = close == NULL ? snprintf(out, PATH_BYTES, "%s", pattern)
                            : snprintf(out, PATH_BYTES, "%.*s%s%s", (int)(open - pattern), pattern,
                                       text, close + 1);

@@ -99,7 +99,7 @@ static bb_status open_item(hid_t group, const char *name, item *entry)
     entry->rank = H5Sget_simple_extent_ndims(entry->space);
     H5T_class_t class = H5Tget_class(entry->type);
     entry->is_text = class == H5T_STRING && H5Tis_variable_str(entry->type) > 0;
-    BB_REQUIRE(entry->is_text || class == H5T_FLOAT, BB_IO, "'%s' holds neither numbers nor texts",
+    BB_REQUIRE(entry->is_text || class == H5T_FLOAT, BB_IO, "'%s' has neither numbers nor texts",
                name);
     BB_REQUIRE(count >= 0 && count <= MAXIMUM_ITEMS, BB_IO, "'%s' of %lld items", name,
                (long long)count);
@@ -110,7 +110,7 @@ static bb_status open_item(hid_t group, const char *name, item *entry)
     entry->measured = H5Aexists(entry->id, "measured") > 0;
     for (int a = 0; !entry->is_axis && a < entry->rank; ++a) {
         BB_REQUIRE(H5DSiterate_scales(entry->id, (unsigned)a, NULL, name_of_scale, entry) >= 0,
-                   BB_IO, "'%s' has a scale whose name is no axis", name);
+                   BB_IO, "'%s' has a scale that is not named after an axis", name);
     }
     BB_TRY(bb_hdf5_library_read_text(entry->id, "units", entry->unit, sizeof entry->unit));
     BB_TRY(bb_hdf5_library_read_text(entry->id, "long_name", entry->long_name,
@@ -308,7 +308,7 @@ static bb_status check_digest(const bb_results *results)
     const char *recorded = bb_results_note_text(results, "", "results_digest");
     BB_TRY(bb_results_digest(results, false, digest));
     BB_REQUIRE(strcmp(digest, recorded) == 0, BB_IO,
-               "damaged: the results have digest %s, the file says %s", digest, recorded);
+               "damaged: the results have digest %s, the file records %s", digest, recorded);
 done:
     return status;
 }

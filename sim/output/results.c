@@ -278,7 +278,7 @@ bb_status bb_results_add(bb_results *results, const char *path, const bb_results
                         .count = form->count};
     BB_TRY(split_path(path, &draft.group, &draft.name));
     BB_REQUIRE(locate(results, draft.group, draft.name) < 0, BB_INVALID,
-               "result '%s' stands already", path);
+               "result '%s' exists already", path);
     BB_TRY(bb_memory_text(draft.is_text ? "" : form->unit, &draft.unit));
     BB_TRY(bb_memory_text(form->long_name, &draft.long_name));
     if (draft.is_axis) {
@@ -461,7 +461,7 @@ bb_status bb_results_stored_operator(bb_results *results, const char *name, cons
     BB_REQUIRE(is_word(name), BB_INVALID, "operator '%s', expected letters, digits and _", name);
     for (bb_index i = 0; i < results->operator_count; ++i) {
         BB_REQUIRE(strcmp(results->operators[i].name, name) != 0, BB_INVALID,
-                   "operator '%s' stands already", name);
+                   "operator '%s' exists already", name);
     }
     BB_TRY(bb_memory_text(name, &draft.name));
     BB_TRY(bb_memory_text(long_name, &draft.long_name));

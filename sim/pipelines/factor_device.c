@@ -158,11 +158,12 @@ static bb_status check_diagonal(const bb_factor_pipeline *pipeline)
     for (bb_index i = 1; i < table.tile_rows; ++i) {
         const bb_variant first = table.variants[0];
         const bb_variant diagonal_variant = table.variants[(i + 1) * (i + 2) / 2 - 1];
-        BB_REQUIRE(bb_variant_describe(diagonal_variant)->in_halves ==
-                       bb_variant_describe(first)->in_halves,
-                   BB_UNSUPPORTED,
-                   "diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant", i,
-                   bb_variant_names[diagonal_variant], bb_variant_names[first]);
+        BB_REQUIRE(
+            bb_variant_describe(diagonal_variant)->in_halves ==
+                bb_variant_describe(first)->in_halves,
+            BB_UNSUPPORTED,
+            "diagonal tile %td is %s, tile 0 is %s: on cuda all diagonal tiles need one variant", i,
+            bb_variant_names[diagonal_variant], bb_variant_names[first]);
     }
     const int count =
         reads ? 0 : bb_factor_map_variants(policy, (bb_variant)pipeline->arithmetic, given);
@@ -170,8 +171,8 @@ static bb_status check_diagonal(const bb_factor_pipeline *pipeline)
         BB_REQUIRE(bb_variant_describe(given[v])->in_halves ==
                        bb_variant_describe(given[0])->in_halves,
                    BB_UNSUPPORTED,
-                   "policy %s may give diagonal tiles %s or %s, and on cuda all take one variant: "
-                   "expected policy.diagonal sp",
+                   "policy %s may give diagonal tiles %s or %s, but on cuda all need one variant; "
+                   "set policy.diagonal to sp",
                    rule->name, bb_variant_names[given[0]], bb_variant_names[given[v]]);
     }
 done:

@@ -90,8 +90,9 @@ static bb_status read_map(running *run, const bb_policy_map *map, bb_panel_plan 
                        "tile (%td, %td) in %s: on cuda a policy gives sp, hp1, hp2, hp3 or x3", i,
                        j, bb_variant_names[variant]);
             BB_REQUIRE(i != j || computed == diagonal, BB_UNSUPPORTED,
-                       "diagonal tile %td in %s, tile 0 in %s: on cuda all take one variant", i,
-                       bb_variant_names[computed], bb_variant_names[diagonal]);
+                       "diagonal tile %td is %s, tile 0 is %s: on cuda all diagonal tiles need one "
+                       "variant",
+                       i, bb_variant_names[computed], bb_variant_names[diagonal]);
             run->variants[i * blocks + j] = (unsigned char)computed;
             if (!plan->diagonal_follows && bb_variant_describe(computed)->products == 1) {
                 plan->arithmetic = computed;

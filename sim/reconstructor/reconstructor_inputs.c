@@ -38,7 +38,7 @@ static bb_status open_dataset(const bb_matrix_place *place, bool symmetric, bb_q
     BB_TRY(bb_matrix_file_expect(*out, quantity));
     const char *file_unit = bb_matrix_file_source(*out)->unit;
     BB_REQUIRE(unit == NULL || strcmp(file_unit, unit) == 0, BB_INVALID,
-               "'%s', dataset '%s': values in %s, those beside it in %s (1: no unit)", place->file,
+               "'%s', dataset '%s': values in %s, other datasets in %s (1: no unit)", place->file,
                place->dataset, file_unit, unit);
 done:
     return status;

@@ -443,7 +443,7 @@ static bb_status write_first_picture(bb_fits_writer *writer, const bb_fits_expor
     BB_REQUIRE(images != NULL && !images->is_text && images->rank == 3 &&
                    pipeline < images->shape[0] && offsets != NULL && !offsets->is_text &&
                    offsets->count > 1,
-               BB_IO, "'%s': /results/psf is not as bitbudget writes it", wanted->file);
+               BB_IO, "'%s': /results/psf does not have bitbudget's layout", wanted->file);
     // The difference of two offsets would have their roundoff.
     const double step = -offsets->numbers[0] / (0.5 * (double)offsets->count);
     const bb_index pixels = images->shape[1] * images->shape[2];
@@ -467,7 +467,7 @@ static bb_status write_target_pictures(bb_fits_writer *writer, const bb_fits_exp
     const bb_dataset *images = bb_results_find(wanted->results, path);
     BB_REQUIRE(images != NULL && !images->is_text && images->rank == 4 &&
                    pipeline < images->shape[0],
-               BB_IO, "'%s': /%s is not as bitbudget writes it", wanted->file, path);
+               BB_IO, "'%s': /%s does not have bitbudget's layout", wanted->file, path);
     const bb_index wavelengths = images->shape[1];
     const bb_index pixels = images->shape[2] * images->shape[3];
     for (bb_index w = 0; w < wavelengths; ++w) {

@@ -58,11 +58,11 @@ static bb_status run(bb_work_folder *place)
     size_t bytes = 0;
     bb_work_end end;
     BB_TRY(bb_work_folder_run(place, &program, said, sizeof said - 1, &bytes, &end));
-    BB_REQUIRE(end.error != ENOENT, BB_UNSUPPORTED,
-               "no program 'gnuplot' in PATH, which draws the pictures; install the package "
-               "gnuplot-nox (Debian, Ubuntu) or gnuplot");
+    BB_REQUIRE(
+        end.error != ENOENT, BB_UNSUPPORTED,
+        "gnuplot is not in PATH; install the package gnuplot-nox (Debian, Ubuntu) or gnuplot");
     BB_REQUIRE(end.error == 0, BB_IO, "cannot start gnuplot: %s", strerror(end.error));
-    BB_REQUIRE(!end.is_late, BB_IO, "gnuplot takes more than %g s to draw", most_seconds);
+    BB_REQUIRE(!end.is_late, BB_IO, "gnuplot did not finish within %g s", most_seconds);
     said[bytes] = '\0';
     const int how = end.ending;
     BB_REQUIRE(WIFEXITED(how) && WEXITSTATUS(how) == 0, BB_IO, "gnuplot %s %d: %.*s",

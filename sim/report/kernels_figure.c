@@ -134,9 +134,9 @@ static bb_status add_bar(const bb_results *results, bb_index row, bar_chart *fou
     BB_TRY(find_series(device, device_text, found, &bar.series));
     for (int i = 0; i < found->bar_count; ++i) {
         const chart_bar *other = &found->bars[i];
-        BB_REQUIRE(
-            other->kernel != bar.kernel || other->series != bar.series || other->type != bar.type,
-            BB_INVALID, "%s of %s stands in two files", name, found->series[bar.series].label);
+        BB_REQUIRE(other->kernel != bar.kernel || other->series != bar.series ||
+                       other->type != bar.type,
+                   BB_INVALID, "%s of %s is in two files", name, found->series[bar.series].label);
     }
     BB_REQUIRE(found->bar_count < MOST_BARS, BB_INVALID, "more than %d bars are not drawn",
                MOST_BARS);

@@ -146,8 +146,8 @@ static bb_status choose_value(const bb_plot_scene *scene, bb_plane *set)
     char path[BB_PLANE_NAME];
     set->value = scene->value == NULL ? "price" : scene->value;
     BB_REQUIRE(bb_swept_has(&set->swept, set->value), BB_INVALID,
-               "--value %s, expected 'price' or a dataset of numbers in /results over the sweep "
-               "and pipelines, and no other axis",
+               "--value %s: expected 'price' or a numeric dataset of /results with axes of the "
+               "sweep and pipelines only",
                set->value);
     for (size_t m = 0; m < sizeof merits / sizeof *merits; ++m) {
         set->less = set->less || strcmp(merits[m], set->value) == 0;

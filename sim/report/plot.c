@@ -108,8 +108,8 @@ static bb_status check_scene(const bb_plot_kind *kind, const bb_plot_scene *scen
     };
     for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
         BB_REQUIRE(!options[i].named || (kind->traits & options[i].trait) != 0, BB_INVALID,
-                   "%s is of %s; '%s' has no use for it", options[i].option, options[i].takers,
-                   kind->name);
+                   "%s belongs to %s; it has no effect on '%s'", options[i].option,
+                   options[i].takers, kind->name);
     }
     BB_REQUIRE(scene->more_count == 0 || (kind->traits & BB_PLOT_TAKES_FILES) != 0, BB_INVALID,
                "several files are of kernels; '%s' draws one", kind->name);

@@ -494,8 +494,8 @@ static bb_status write_citation(const page *made, bb_text *out)
     bb_status status = BB_OK;
     bb_text text = {0};
     BB_TRY(bb_text_add(&text,
-                       "bitbudget maintainers: bitbudget: how few bits can a real-time optical "
-                       "system live on? Software, Apache-2.0; %s, commit %s, results %s.",
+                       "bitbudget maintainers: bitbudget: numerical precision of real-time optical "
+                       "systems. Software, Apache-2.0; %s, commit %s, results %s.",
                        note_of(made, "", "source"), note_of(made, "provenance", "commit"),
                        note_of(made, "", "results_digest")));
     BB_TRY(bb_html_add_paragraph(bb_text_string(&text), out));

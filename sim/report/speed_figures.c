@@ -211,7 +211,7 @@ static bb_status gather_roofs(const bb_results *results, roof *out)
                    out->bytes->count == out->count && out->read->count == out->count &&
                    out->peak != NULL && out->peak->count == out->count &&
                    out->flops->count == out->count && out->rate->count == out->count,
-               BB_INVALID, "a bench whose columns differ in length");
+               BB_INVALID, "columns of the bench differ in length");
     for (bb_index r = 0; r < out->count; ++r) {
         if (has_roof(out, r)) {
             const double peak = peak_of(out, r, 4.0 * intensity(out, r));

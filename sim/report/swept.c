@@ -93,8 +93,8 @@ static bb_status fill_key(const bb_dataset *points, const bb_dataset *dataset, b
         ++axis;
     }
     BB_REQUIRE(axis < points->rank && dataset->count == points->shape[axis], BB_IO,
-               "a collection whose key %s is over %s, expected an axis of /results/point",
-               dataset->name, dataset->axes[0]);
+               "collection: key %s has axis %s, expected an axis of /results/point", dataset->name,
+               dataset->axes[0]);
     gather_values(dataset, out);
     out->ranges = !out->is_text && out->count > BB_SWEPT_MOST_VALUES;
     const double low = out->numbers[0];

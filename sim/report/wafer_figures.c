@@ -50,7 +50,7 @@ static bb_status open_view(const bb_results *results, view *out)
             out->field_y != NULL && out->points->rank == 2 && out->points->shape[1] == COMPONENTS &&
             out->point_field->count == out->points->shape[0] &&
             out->field_x->count == out->fields->count && out->field_y->count == out->fields->count,
-        BB_INVALID, "a view whose points and fields do not fit its results");
+        BB_INVALID, "points and fields do not match the results");
     out->x_low = out->y_low = -1.03 * out->radius;
     out->x_high = out->y_high = 1.03 * out->radius;
 done:

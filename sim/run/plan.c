@@ -151,11 +151,10 @@ bb_status bb_plan_require(const bb_plan *plan, double machine_bytes, double limi
     BB_REQUIRE(!(plan->host_bytes > BB_NEED_HOPELESS * machine_bytes), BB_MEMORY,
                "memory: %s, this machine has %s; more than %d times that is not tried", asked,
                there, BB_NEED_HOPELESS);
-    BB_REQUIRE(
-        !(plan->host_bytes > limit_bytes), BB_MEMORY,
-        "memory: %s, the limit of this process (ulimit -v) leaves %s beside 128 MiB a thread "
-        "for OpenBLAS",
-        asked, limit);
+    BB_REQUIRE(!(plan->host_bytes > limit_bytes), BB_MEMORY,
+               "memory: needs %s, the limit of this process (ulimit -v) leaves %s after 128 MiB a "
+               "thread for OpenBLAS",
+               asked, limit);
 done:
     return status;
 }

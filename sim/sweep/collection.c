@@ -94,8 +94,8 @@ static bb_status check_complete(const bb_sweep_collect_request *request,
     // Points that a search skips are not missing.
     BB_REQUIRE(request->partial || progress->open == 0 || request->plan->sweep->searches,
                BB_INVALID,
-               "%td points are to do: 'bitbudget sweep run %s' does them; --partial collects what "
-               "there is",
+               "%td points are missing: compute them with 'bitbudget sweep run %s', or collect the "
+               "others with --partial",
                progress->open, request->plan->folder);
 done:
     return status;
@@ -452,8 +452,8 @@ static bb_status fill_axis(bb_collected_axis *axis, const json_t *items)
                     : !(json_number_value(item) != axis->numbers[i] && !isnan(axis->numbers[i]));
         }
         BB_REQUIRE(same, BB_INVALID,
-                   "axis '%s' differs from point to point, so that no dataset can stand over it: "
-                   "keep files instead",
+                   "axis '%s' differs between points, so its datasets cannot be merged: keep files "
+                   "instead",
                    axis->name);
         goto done;
     }

@@ -50,7 +50,7 @@ static bb_status count_here(void *context, bb_index item, bb_text *answer)
     (void)context;
     (void)item;
     const bb_index count = bb_device_count(BB_DEVICE_CUDA, reason, sizeof reason);
-    BB_REQUIRE(count > 0, BB_DEVICE, "the plan is for device cuda, which is absent here: %s",
+    BB_REQUIRE(count > 0, BB_DEVICE, "the plan needs device cuda, which is not available: %s",
                reason);
     BB_TRY(bb_text_add(answer, "%td", count));
 done:
@@ -127,7 +127,7 @@ static bb_status start(point_run *run)
     char reason[256] = "";
     const bb_device_kind device = run->plan->device;
     BB_REQUIRE(bb_device_count(device, reason, sizeof reason) > 0, BB_DEVICE,
-               "the plan is for device %s, which is absent here: %s", bb_device_names[device],
+               "the plan needs device %s, which is not available: %s", bb_device_names[device],
                reason);
     BB_TRY(bb_threads_set(run->threads));
     bb_store_allow(run->warm_bytes);

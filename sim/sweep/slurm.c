@@ -219,8 +219,8 @@ static bb_status call_sbatch(const char *const *arguments, char job[JOB_BYTES])
                                       (char *const *)(uintptr_t)arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     BB_REQUIRE(error != ENOENT, BB_UNSUPPORTED,
-               "no program 'sbatch' in PATH: this is no machine that submits to Slurm; "
-               "--print-only prints what would be submitted");
+               "sbatch is not in PATH: submit from a Slurm login node, or print the script with "
+               "--print-only");
     BB_REQUIRE(error == 0, BB_IO, "cannot start sbatch: %s", strerror(error));
     (void)close(ends[1]);
     ends[1] = -1;

@@ -280,7 +280,7 @@ bb_status bb_sweep_plan_check_files(const bb_sweep_plan *plan)
         const bb_point_file *file = &plan->files.files[f];
         BB_TRY(bb_digest_file(file->path, digest));
         BB_REQUIRE(strcmp(digest, file->digest) == 0, BB_INVALID,
-                   "'%s' is not what it was when the sweep was planned", file->path);
+                   "'%s' has changed since the sweep was planned", file->path);
     }
 done:
     return status;

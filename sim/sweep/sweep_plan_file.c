@@ -48,9 +48,10 @@ static bb_status read_sealed(const char *path, json_t **out)
     status = bb_sweep_plan_seal(body, id);
     json_decref(body);
     BB_TRY(status);
-    BB_REQUIRE(strcmp(id, said) == 0, BB_IO,
-               "'%s' was changed after it was sealed: it says %s, its contents are %s", path, said,
-               id);
+    BB_REQUIRE(
+        strcmp(id, said) == 0, BB_IO,
+        "'%s' was changed after it was written: recorded digest %s, digest of its contents %s",
+        path, said, id);
     *out = object;
     object = NULL;
 done:
@@ -84,7 +85,7 @@ static bb_status take_present(bb_sweep_plan *plan, const json_t *present, const 
     const bool other = commit == NULL || strcmp(commit, BB_COMMIT) != 0;
     BB_REQUIRE(asks_the_same(own, present), BB_IO,
                "'%s' has another plan (%s%s%s) than this one (%s): name another folder, or remove "
-               "that one with what was computed",
+               "that one with its results",
                folder, id, other ? ", made by build " : "", other ? commit : "", plan->id);
     (void)snprintf(plan->id, sizeof plan->id, "%s", id);
     plan->shards = (bb_index)json_integer_value(json_object_get(present, "shards"));

@@ -262,7 +262,7 @@ static void warn(const bb_wafer_study *study, const bb_wafer_evaluation *evaluat
                        bb_outcome_name(common->outcome.kind), common->outcome.detail);
     }
     if (total->non_finite > 0.0) {
-        bb_log_warning("pipeline %s: its codec cannot hold %.0f values of the operator",
+        bb_log_warning("pipeline %s: %.0f values of the operator are outside the codec's range",
                        common->pipeline, total->non_finite);
     }
     if (lost > 0.5) {

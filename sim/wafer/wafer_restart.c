@@ -160,8 +160,8 @@ bb_status bb_wafer_heating_load(bb_restart *restart, bb_heating_place *place,
     if (!*heated) {
         *place = (bb_heating_place){0};
         if (restart->first_stage) {
-            bb_log_warning("the checkpoint has products alone, which a search and several "
-                           "processes compute again, from the heat on");
+            bb_log_warning("the checkpoint has products only; a search or several processes start "
+                           "again from the heat");
             bb_store_close(&restart->resumed);
         }
         goto done;

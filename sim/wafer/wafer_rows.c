@@ -139,7 +139,7 @@ static bb_status open_file(const bb_wafer_study *study, const bb_wafer_problem *
     BB_TRY(bb_matrix_file_expect(out->file, BB_QUANTITY_RESPONSE));
     const int said = bb_matrix_file_axis(out->file);
     BB_REQUIRE(said < 0 || said == axis, BB_INVALID,
-               "'%s', dataset '%s': its own words (axis, long_name) say %c, expected %c",
+               "'%s', dataset '%s': attributes axis or long_name name axis %c, expected %c",
                place.file, place.dataset, bb_axis_letter(said), bb_axis_letter(axis));
     out->source = bb_matrix_file_source(out->file);
     out->batch = FILE_BATCH;

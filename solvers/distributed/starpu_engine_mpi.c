@@ -23,7 +23,7 @@ bb_status bb_starpu_engine_agree(bb_status status)
         return status;
     }
     return bb_status_set((bb_status)gravest.status, __FILE__, __LINE__,
-                         "process %d failed, see what it says", gravest.rank);
+                         "process %d failed; see its messages", gravest.rank);
 }
 
 // A folder of this user's own for what StarPU keeps, in a folder for temporary files: who shares it

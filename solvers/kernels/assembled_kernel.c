@@ -209,11 +209,11 @@ bb_status bb_assembled_kernel_launch(bb_assembled_kernel *kernel, const bb_bindi
     const int64_t parts = emission->is_parted ? (int64_t)part_count(kernel, binding) : 0;
     bb_index place = 0;
     BB_REQUIRE(count <= BB_LAUNCH_MAX_ARGUMENTS, BB_UNSUPPORTED,
-               "kernel %s takes %td objects, sizes and parameters, at most %d", program->name,
+               "kernel %s has %td objects, sizes and parameters, the limit is %d", program->name,
                count, BB_LAUNCH_MAX_ARGUMENTS);
     const int outside = bb_binding_find_outside(binding, kernel->is_inside);
     BB_REQUIRE(outside == program->step_count, BB_INVALID,
-               "kernel %s was assembled for sizes at which %s stays inside its object",
+               "kernel %s: at these sizes %s leaves its object; assemble the kernel for them",
                program->name, program->steps[outside].name);
     for (int i = 0; i < program->object_count; ++i) {
         arguments[place++] = (bb_launch_argument){.block = blocks[i]};

@@ -92,7 +92,7 @@ bb_status bb_assembled_sequence_create(bb_device *device, const bb_assembled_ste
     bb_assembled_sequence *sequence = NULL;
     member_list list = {.count = 0};
     BB_REQUIRE(kind != BB_DEVICE_OPENCL, BB_UNSUPPORTED,
-               "OpenCL has no addresses of buffers, that a table of steps could hold");
+               "OpenCL has no buffer addresses for a table of steps");
     BB_TRY(BB_ZEROED(1, &sequence));
     sequence->device = device;
     BB_TRY(BB_ZEROED(count, &list.members));

@@ -444,8 +444,7 @@ static bb_status post_part(bb_command_part *part, int64_t release_ns)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(part->posted - part->taken < BB_COMMAND_AHEAD, BB_INVALID,
-               "%d frames are posted, expected one to be taken before the next",
-               (int)BB_COMMAND_AHEAD);
+               "%d frames are posted: receive one before posting the next", (int)BB_COMMAND_AHEAD);
     BB_TRY(twin_of(part)->post(part, release_ns));
     part->posted += 1;
 done:
@@ -456,7 +455,7 @@ static bb_status take_part(bb_command_part *part, bb_command_frame *out)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(part->taken < part->posted, BB_INVALID,
-               "no frame is posted, expected one before it is taken");
+               "no frame is posted: post one before receiving");
     BB_TRY(twin_of(part)->take(part, out));
     part->taken += 1;
 done:
@@ -665,8 +664,7 @@ bb_status bb_command_loop_step(bb_command_loop *loop, int64_t release_ns, bb_com
 {
     bb_status status = BB_OK;
     BB_REQUIRE(loop->posted == loop->taken, BB_INVALID,
-               "%llu frames are posted, expected all to be taken before a step",
-               loop->posted - loop->taken);
+               "%llu frames are posted: receive all before a step", loop->posted - loop->taken);
     BB_TRY(bb_command_loop_post(loop, release_ns));
     BB_TRY(bb_command_loop_wait(loop, out));
 done:

@@ -203,7 +203,7 @@ bb_status bb_coded_operator_sum_in_runs(bb_coded_operator *operation, bb_index r
     bool is_whole =
         run >= BB_GEMV_RUN_STEP && run <= BB_GEMV_RUN_MOST && run % BB_GEMV_RUN_STEP == 0;
     BB_REQUIRE(run == 1 || operation->assembled == NULL, BB_UNSUPPORTED,
-               "runs of %td products: assembled kernels take each by itself, expected 1", run);
+               "runs of %td products: assembled kernels need runs of 1", run);
     BB_REQUIRE(run == 1 || (mixed && is_whole), BB_UNSUPPORTED,
                "runs of %td products: expected 1, or for fp32 products and fp64 sums a multiple of "
                "%d up to %d",
@@ -536,7 +536,7 @@ bb_status bb_coded_operator_queue(bb_coded_operator *const *operations, int coun
         sums = sums_of(operations[i]) == BB_STREAM_RUNS ? BB_STREAM_RUNS : sums;
     }
     BB_REQUIRE(window->row_at == NULL || bb_coded_operator_supports_row_at(first), BB_UNSUPPORTED,
-               "storage %s: which rows a product takes is known when it is queued",
+               "storage %s: the rows of a product must be given when it is queued",
                bb_codec_name(first->config.codec));
     if (window->rows == 0) {
         goto done;
@@ -561,10 +561,11 @@ bb_status bb_coded_operator_blocks(const bb_coded_operator *operation,
     const bb_coded_stream *stream =
         on_gpu(operation) ? bb_device_matrix_stream(operation->there) : NULL;
     const bb_stream_sums sums = sums_of(operation);
-    BB_REQUIRE(stream != NULL && bb_coded_stream_task(stream, sums).operand[0].lies == NULL,
-               BB_UNSUPPORTED,
-               "storage %s: what moves to a GPU field by field has a fixed number of bits a value",
-               bb_codec_name(operation->config.codec));
+    BB_REQUIRE(
+        stream != NULL && bb_coded_stream_task(stream, sums).operand[0].lies == NULL,
+        BB_UNSUPPORTED,
+        "storage %s: matrices moved to a GPU field by field need a fixed number of bits per value",
+        bb_codec_name(operation->config.codec));
     const bb_stream_operand operand = bb_coded_stream_task(stream, sums).operand[0];
     blocks[0] =
         (bb_coded_block){(void *)(uintptr_t)operand.words, bb_coded_stream_bytes(stream, sums)};

@@ -129,7 +129,7 @@ void bb_unwrap_destroy(bb_unwrap **unwrap)
     bb_status_record record; // of what may have failed before
     bb_status_save(&record);
     if (drop_fetched(*unwrap) != BB_OK) {
-        bb_log_warning("what an unwrapper had fetched did not come: %s", bb_status_message());
+        bb_log_warning("the result of the unwrapper could not be copied: %s", bb_status_message());
     }
     bb_status_restore(&record);
     for (int section = 0; section < BB_SECTION_COUNT; ++section) {

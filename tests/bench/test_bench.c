@@ -258,14 +258,14 @@ TEST(the_program_says_what_it_takes)
     BENCH(2, "bitbudget-bench: --list and --datasets measure nothing", "--datasets", "-o", "a.h5");
     BENCH(2, "--size 12, expected rows x columns", "gemv-fp32", "--size", "12", "-o", "a.h5");
     // Before anything is measured.
-    BENCH(2, "benchmark thermal-step takes no --size", "gemv-fp32", "thermal-step", "--size", "8x8",
-          "-o", "a.h5");
-    BENCH(2, "benchmark gemv-fp32 takes no --set", "gemv-fp32", "--set", "large", "-o", "a.h5");
+    BENCH(2, "benchmark thermal-step accepts no --size", "gemv-fp32", "thermal-step", "--size",
+          "8x8", "-o", "a.h5");
+    BENCH(2, "benchmark gemv-fp32 accepts no --set", "gemv-fp32", "--set", "large", "-o", "a.h5");
     BENCH(2, "no kernel is called 'foo'", "gemv-fp32", "kernel-foo-sp-cpu", "-o", "a.h5");
     BENCH(2, "go with names of benchmarks", "--quick", "--n", "5", "-o", "a.h5");
     BENCH(2, "'max.kernel'", "kernel-max-sp-cpu", "--file", "max.kernel", "-o", "max.kernel",
           "--force");
-    BENCH(2, "a baseline is of the rows' own sizes", "--compare", "a.yaml", "--n", "5");
+    BENCH(2, "a baseline uses the rows' own sizes", "--compare", "a.yaml", "--n", "5");
     BENCH(2,
           "option --quack is not one of 'bitbudget-bench' (did you mean --quick?); see "
           "'bitbudget-bench --help'",
@@ -285,7 +285,7 @@ TEST(files_give_a_roofline_and_bars_of_kernels)
     CALL_EXPECT(0, "kernels            what kernels reach", "plot", "--list", "add.h5");
     CALL_OK("plot", "add.h5", "gemv.h5", "--kind", "kernels", "-o", "a.svg", "--force", "-q");
     assert_int_equal(system("grep -q '>add<' a.svg && grep -q '>gemv<' a.svg"), 0);
-    CALL_EXPECT(2, "--list is of one file, 2 are named", "plot", "--list", "add.h5", "gemv.h5");
+    CALL_EXPECT(2, "--list accepts one file, 2 are given", "plot", "--list", "add.h5", "gemv.h5");
     CALL_EXPECT(3, "cannot plot 'none.h5'", "plot", "add.h5", "none.h5", "--kind", "kernels", "-o",
                 "a.svg", "--force");
 }

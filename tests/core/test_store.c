@@ -117,9 +117,9 @@ TEST(others_are_refused)
 {
     check_fails(open_one("nothing"), BB_IO, "cannot read 'nothing': No such");
     write_text("text", "BBSTATUS quo");
-    check_fails(open_one("text"), BB_IO, "'text' is no state of bitbudget, or one of an earlier");
+    check_fails(open_one("text"), BB_IO, "'text' is not a state of bitbudget, or has an earlier");
     write_text("empty", "");
-    check_fails(open_one("empty"), BB_IO, "no state of bitbudget");
+    check_fails(open_one("empty"), BB_IO, "not a state of bitbudget");
     write_one("a");
     edit("a", 8, "\1\2\3\4\5\6\7\x8", 8, true);
     check_fails(open_one("a"), BB_IO, "state 'a' comes from a machine of another byte order");

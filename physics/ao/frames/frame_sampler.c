@@ -77,8 +77,8 @@ static bb_status find_lines(const bb_sensor *sensor, bb_index layer, view_lines 
             rows->width[axis][indices[axis]] = width;
             *known = isnan(*known) ? middle : *known;
             BB_REQUIRE(side <= slack && fabs(middle - *known) <= slack, BB_UNSUPPORTED,
-                       "the phase screens of monte_carlo need lenslets parallel to the axes: "
-                       "subaperture %td stands %.3g m askew",
+                       "monte_carlo: phase screens need lenslets parallel to the axes; subaperture "
+                       "%td is %.3g m off",
                        i, fmax(side, fabs(middle - *known)));
         }
         for (bb_index k = 0; k < sensor->lenslets; ++k) {

@@ -416,8 +416,7 @@ bb_status bb_learn_source_check(const bb_matrix_source *source, bb_index slopes)
 {
     bb_status status = BB_OK;
     BB_REQUIRE(source->rows == slopes && source->columns == slopes, BB_INVALID,
-               "learn: a covariance of %td x %td slopes, expected %td x %td: those of the "
-               "guide stars",
+               "learn: the covariance is %td x %td, expected %td x %td (slopes of the guide stars)",
                source->rows, source->columns, slopes, slopes);
 done:
     return status;

@@ -206,7 +206,7 @@ static bb_status make_projector(const bb_pupil *pupil, bb_deformable_mirror *mir
     BB_TRY(BB_ALLOCATE(mirror->measurement_count * mirror->actuator_count, &interaction));
     BB_TRY(bb_deformable_mirror_interaction(mirror, pupil, interaction));
     BB_REQUIRE(moves(interaction, mirror->measurement_count * mirror->actuator_count), BB_INVALID,
-               "no actuator of a mirror of %td lenslets moves a slope: all stand too far from the "
+               "no actuator of a mirror of %td lenslets moves a slope: all are too far from the "
                "valid subapertures",
                mirror->lenslets);
     BB_TRY(BB_ALLOCATE(2 * mirror->actuator_count, &from_axis));

@@ -289,7 +289,7 @@ static bb_status decompose(inversion *work)
             end > work->basis.first[b] ? fmax(work->largest, work->values[end - 1]) : work->largest;
     }
     BB_REQUIRE(work->largest > 0.0, BB_INVALID,
-               "no actuator of %td moves a slope: all stand too far from the valid subapertures",
+               "no actuator of %td moves a slope: all are too far from the valid subapertures",
                work->actuators);
     choose(work);
     BB_TRY(BB_ZEROED(work->found * work->actuators, &work->modes));

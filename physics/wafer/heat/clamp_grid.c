@@ -198,7 +198,7 @@ bb_status bb_clamp_grid_create(const bb_disc_mesh *mesh, double spacing, bb_clam
     BB_REQUIRE(spacing >= mesh->spacing * (1.0 - 1e-12), BB_INVALID,
                "clamp spacing = %g mm, expected at least that of the mesh, %g mm", 1e3 * spacing,
                1e3 * mesh->spacing);
-    BB_REQUIRE(!mesh->periodic, BB_INVALID, "a periodic mesh takes an isothermal clamp only");
+    BB_REQUIRE(!mesh->periodic, BB_INVALID, "a periodic mesh needs an isothermal clamp");
     place(mesh, spacing, &grid);
     BB_TRY(BB_ZEROED(1, &made));
     made->spacing = spacing;

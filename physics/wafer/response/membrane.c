@@ -598,7 +598,7 @@ bb_status bb_fem_response_make(const bb_disc_mesh *mesh, const bb_membrane *memb
 {
     bb_status status = BB_OK;
     BB_REQUIRE(axis == BB_AXIS_X || axis == BB_AXIS_Y, BB_UNSUPPORTED,
-               "axis z needs the bending plate, which a membrane does not have");
+               "axis z needs generator plate: a membrane has no bending");
     *out = (bb_fem_response){
         .source = {.rows = slit->field_points,
                    .columns = grid->cell_count,

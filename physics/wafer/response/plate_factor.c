@@ -321,7 +321,7 @@ static bb_status check_block(const bb_supernodes *factor, int64_t s)
                    factor->first[s + 1] <= factor->unknowns && values == rows * columns &&
                    factor->row_start[s + 1] <= factor->row_count &&
                    factor->value_start[s + 1] <= factor->value_count,
-               BB_INVALID, "supernode %lld of the factor does not hold together", (long long)s);
+               BB_INVALID, "supernode %lld of the factor is inconsistent", (long long)s);
     const int64_t *row = factor->row + factor->row_start[s];
     for (int64_t i = 0; i < rows; ++i) {
         bool right = i < columns ? row[i] == factor->first[s] + i

@@ -112,8 +112,8 @@ bb_status bb_response_create(const bb_wafer_material_config *wafer, const bb_cla
     bb_plate plate = bb_plate_make(wafer, clamp);
     bb_radial_mode modes[3];
     BB_REQUIRE(wafer->elasticity == (int)BB_ELASTICITY_ISOTROPIC, BB_UNSUPPORTED,
-               "wafer.elasticity: the closed-form kernel is isotropic; take response.generator: "
-               "plate for a cubic wafer, or fem without axis z");
+               "wafer.elasticity: the closed-form kernel is isotropic; set response.generator to "
+               "plate, or to fem without axis z");
     const double reach =
         reach_of((double)grid->columns, (double)grid->rows, grid->cell_width, grid->cell_height);
     BB_TRY(BB_ZEROED(1, &response));

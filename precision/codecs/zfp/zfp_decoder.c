@@ -245,7 +245,7 @@ bb_status bb_zfp_decoder_run(bb_zfp_decoder *decoder, void *out, double *seconds
     BB_TRY(bb_device_timer_stop(decoder->device, &elapsed));
     BB_TRY(bb_device_download(decoder->device, &broken, decoder->broken, sizeof broken));
     BB_REQUIRE(broken == UINT64_MAX, BB_INVALID,
-               "zfp: run %llu of array %llu does not end where the index says",
+               "zfp: run %llu of array %llu does not end at the index's offset",
                (unsigned long long)(broken % (uint64_t)task->runs),
                (unsigned long long)(broken / (uint64_t)task->runs));
     if (seconds != NULL) {

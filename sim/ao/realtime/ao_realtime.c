@@ -368,12 +368,12 @@ static bb_status check_run(const bb_ao_study *study, const bb_factor_pipeline *p
 {
     bb_status status = BB_OK;
     bb_device_kind kind;
-    BB_REQUIRE(pipeline != NULL, BB_INVALID,
-               "no pipeline stores its reconstructor, which a loop multiplies: expected one with a "
-               "complete storage, as `run` finds it by max_loss");
+    BB_REQUIRE(
+        pipeline != NULL, BB_INVALID,
+        "realtime needs a pipeline with an explicit `storage:`; find one with `run` and max_loss");
     BB_REQUIRE(pipeline->accumulate <= (int)BB_FORMAT_FP32, BB_UNSUPPORTED,
-               "pipeline %s, accumulate: a loop of frames sums in fp64 or fp32, as "
-               "realtime.accumulate says, not in %s",
+               "pipeline %s, accumulate = %s: a loop of frames sums in fp64 or fp32, set by "
+               "realtime.accumulate",
                pipeline->name, bb_format_names[pipeline->accumulate]);
     BB_TRY(check_telemetry(study));
     BB_TRY(choose(study, pipeline, INFINITY, &kind));

@@ -187,9 +187,9 @@ bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const b
         self->gpus, self->size.commands));
     BB_TRY(bb_study_refuse(self->gpus > 1 && device == (int)BB_DEVICE_CPU, config, problems,
                            "realtime.gpus = %td: of no effect on the cpu, expected 1", self->gpus));
-    BB_TRY(bb_study_refuse(
-        self->telemetry.file == NULL && self->telemetry.dataset != NULL, config, problems,
-        "realtime.telemetry.file is missing: dataset is of no effect without it"));
+    BB_TRY(bb_study_refuse(self->telemetry.file == NULL && self->telemetry.dataset != NULL, config,
+                           problems,
+                           "realtime.telemetry.file is missing: dataset has no effect without it"));
     BB_TRY(bb_study_refuse(self->clock == (int)BB_FRAME_CLOCK_DEVICE && !(self->rate_hz > 0.0),
                            config, problems,
                            "realtime.clock = device: of no effect with rate_hz 0, expected host"));

@@ -139,8 +139,8 @@ static bb_status take_groups(const bb_slope_groups *groups, bb_frame_matrices *o
     for (bb_index k = 0; k < groups->count; ++k) {
         out->group_begin[k + 1] = out->group_begin[k] + groups->size[k];
         for (bb_index j = out->group_begin[k]; j < out->group_begin[k + 1]; ++j) {
-            BB_REQUIRE(groups->group[j] == k, BB_INTERNAL, "slope %td is of group %td, not of %td",
-                       j, groups->group[j], k);
+            BB_REQUIRE(groups->group[j] == k, BB_INTERNAL,
+                       "slope %td belongs to group %td, not %td", j, groups->group[j], k);
         }
     }
     out->group_count = groups->count;

@@ -35,9 +35,9 @@ static bb_status measure(bb_frame_loop *loop, bb_ao_evaluation *evaluation)
     evaluation->frame_times_s[1] = latency.p99;
     evaluation->frame_times_s[2] = latency.max;
     if (measured.held > 0) {
-        bb_log_warning("pipeline %s: %td of %td frames held their commands, something was not "
-                       "finite",
-                       evaluation->level.name, measured.held, measured.count);
+        bb_log_warning(
+            "pipeline %s: commands of %td of %td frames were held because a value was not finite",
+            evaluation->level.name, measured.held, measured.count);
     }
     if (bb_threads_count() != threads) { // a GPU's frames stopped them
         BB_TRY(bb_threads_set(threads));

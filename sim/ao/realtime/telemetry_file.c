@@ -29,11 +29,11 @@ static bb_status hold_shape(const bb_telemetry_config *config, bb_index slopes, 
     BB_REQUIRE(columns == slopes, BB_INVALID,
                "'%s', '%s': %td frames of %td slopes, expected %td slopes a frame%s", config->file,
                part, rows, columns, slopes, rows == slopes ? ": is it transposed?" : "");
-    BB_REQUIRE((double)rows * (double)columns <= (double)BB_TELEMETRY_FILE_VALUES, BB_INVALID,
-               "'%s', '%s': %td frames of %td slopes, expected at most %td frames of them: %d "
-               "values are held",
-               config->file, part, rows, columns, (bb_index)BB_TELEMETRY_FILE_VALUES / columns,
-               BB_TELEMETRY_FILE_VALUES);
+    BB_REQUIRE(
+        (double)rows * (double)columns <= (double)BB_TELEMETRY_FILE_VALUES, BB_INVALID,
+        "'%s', '%s': %td frames of %td slopes, expected at most %td frames (limit: %d values)",
+        config->file, part, rows, columns, (bb_index)BB_TELEMETRY_FILE_VALUES / columns,
+        BB_TELEMETRY_FILE_VALUES);
 done:
     return status;
 }

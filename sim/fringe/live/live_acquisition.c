@@ -130,7 +130,7 @@ static bb_status start_thread(bb_live_acquisition *a)
     (void)pthread_cond_init(&a->gone, NULL);
     (void)pthread_condattr_destroy(&monotonic);
     a->runs = pthread_create(&a->thread, NULL, acquire, a) == 0;
-    BB_REQUIRE(a->runs, BB_INTERNAL, "cannot start a thread that takes frames");
+    BB_REQUIRE(a->runs, BB_INTERNAL, "cannot start the acquisition thread");
 done:
     return status;
 }

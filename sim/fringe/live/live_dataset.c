@@ -41,7 +41,7 @@ static bb_status hold_bits(const char *path, hid_t type, bb_live_dataset *out)
     bb_status status = BB_OK;
     double bits = 0.0;
     BB_REQUIRE(H5Tget_class(type) == H5T_INTEGER, BB_INVALID,
-               "'%s': /frames has no integers, expected what a camera stores, 0..65535", path);
+               "'%s': /frames is not an integer dataset, expected camera counts, 0..65535", path);
     BB_TRY(bb_hdf5_library_read_number(out->id, "bits", &bits));
     if (bits == 0.0) {
         bits = H5Tget_size(type) == 1 ? BYTE_BITS : MOST_BITS;
@@ -51,8 +51,7 @@ static bb_status hold_bits(const char *path, hid_t type, bb_live_dataset *out)
     out->bits = (bb_index)bits;
     BB_TRY(bb_value_attributes_read(out->id, type, &out->attributes));
     BB_REQUIRE(!bb_value_attributes_packed(&out->attributes), BB_INVALID,
-               "'%s': /frames is packed by scale_factor or add_offset, expected what a camera "
-               "stores",
+               "'%s': /frames is packed by scale_factor or add_offset, expected camera counts",
                path);
 done:
     return status;

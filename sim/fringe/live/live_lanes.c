@@ -60,8 +60,8 @@ bb_status bb_live_pipeline_mask(const bb_fringe_study *study, const bb_live_fram
         count += mask[p];
     }
     BB_REQUIRE(count > 0, BB_INVALID,
-               "the first frames have no pixel in the pupil whose modulation is at least "
-               "detection.least_modulation = %g",
+               "no pixel of the pupil reaches the modulation detection.least_modulation = %g in "
+               "the first frames",
                study->physics.detection.least_modulation);
 done:
     BB_RELEASE(&phase);
@@ -210,7 +210,7 @@ static bb_status choose_overlap(bb_live_lanes *lanes, bb_index overlap)
     BB_REQUIRE(overlap >= 0 && overlap <= BB_LIVE_MOST_OVERLAP, BB_INVALID,
                "--overlap %td, expected 1..%d", overlap, BB_LIVE_MOST_OVERLAP);
     BB_REQUIRE(overlap <= 1 || lanes->count == 1, BB_INVALID,
-               "--overlap %td is of one pipeline: several take a phase one after the other",
+               "--overlap %td needs a single pipeline; several are run one after the other",
                overlap);
     lanes->overlap = overlap == 0 ? usual : overlap;
 done:

@@ -79,8 +79,7 @@ static bb_status count_frames(const bb_fringe_study *study, bb_index *out)
     const bb_fringe_detection_config *detection = &study->physics.detection;
     const bool is_steps = detection->algorithm == BB_DETECTION_STEPS && detection->steps == 4;
     BB_REQUIRE(is_steps || detection->algorithm == BB_DETECTION_CARRIER, BB_UNSUPPORTED,
-               "a stream is of four frames a phase or of a carrier: expected detection.algorithm "
-               "steps with steps 4, or carrier");
+               "live needs detection.algorithm steps with steps 4, or carrier");
     *out = bb_fringe_config_frames(detection);
 done:
     return status;
@@ -394,7 +393,7 @@ static bb_status wait_longer(live_run *run, bool *ends)
         }
     }
     if (*ends) {
-        bb_log_warning("%s for %g s: the stream is taken to have ended", lack, patience);
+        bb_log_warning("%s for %g s: the stream is considered ended", lack, patience);
     }
 done:
     return status;

@@ -52,7 +52,7 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
     BB_REQUIRE(study->mesh.through_thickness == (int)BB_THROUGH_MEAN, BB_UNSUPPORTED,
                "mesh.through_thickness: the loop on a GPU has the mean alone, expected mean");
     BB_REQUIRE(study->mesh.substeps == 1, BB_UNSUPPORTED,
-               "mesh.substeps = %td: the loop on a GPU takes whole steps, expected 1",
+               "mesh.substeps = %td, expected 1: the loop on a GPU has no substeps",
                study->mesh.substeps);
     BB_REQUIRE(!bb_hood_wanted(&study->hood), BB_UNSUPPORTED,
                "hood.exchange_w_per_m2_k = %g: the loop on a GPU has no hood, expected 0",
@@ -85,13 +85,12 @@ bb_status bb_wafer_loop_check(const bb_wafer_study *study, const bb_product_pipe
                pipeline->name);
     const char *absent = bb_codec_absent(&pipeline->storage, BB_DEVICE_CUDA);
     BB_REQUIRE(absent == NULL, BB_UNSUPPORTED, "pipeline %s, storage: %s", pipeline->name, absent);
-    BB_REQUIRE(
-        study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
-            bb_coded_operator_moves(&pipeline->storage),
-        BB_UNSUPPORTED,
-        "pipeline %s, storage: realtime.matrices: streamed moves plain formats, bfp and mx int8, "
-        "whose rows all have the same bytes; take one of them, or resident",
-        pipeline->name);
+    BB_REQUIRE(study->realtime.matrices == (int)BB_LOOP_RESIDENT ||
+                   bb_coded_operator_moves(&pipeline->storage),
+               BB_UNSUPPORTED,
+               "pipeline %s, storage: realtime.matrices streamed needs rows of equal size: plain "
+               "formats, bfp or mx int8; use one of them, or set resident",
+               pipeline->name);
 done:
     return status;
 }

@@ -69,8 +69,8 @@ static bb_status check_variants(const bb_panel_plan *plan)
         for (bb_index j = 0; j < i; ++j) {
             const unsigned variant = plan->variants[i * blocks + j];
             BB_REQUIRE(in_halves(variant) && in_halves(plan->arithmetic), BB_INVALID,
-                       "block (%td, %td) in variant %u beside %s: expected variants in planes of "
-                       "fp16",
+                       "block (%td, %td): variant %u cannot be mixed with %s, expected variants in "
+                       "planes of fp16",
                        i, j, variant, bb_variant_names[plan->arithmetic]);
         }
     }
@@ -109,11 +109,11 @@ static bb_status check_swap(const bb_panel_plan *plan, const bb_panel_arithmetic
     bb_status status = BB_OK;
     const bb_index chunk = bb_panel_plan_run(plan) / 4;
     BB_REQUIRE(!plan->swapped || arithmetic->storage == BB_PANEL_HALVES, BB_UNSUPPORTED,
-               "L of %s in the host's memory: expected hp1, hp2, hp3 or x3, or a GPU that holds it",
+               "L of %s in host memory: expected hp1, hp2, hp3 or x3, or a GPU with enough memory",
                bb_variant_names[plan->arithmetic]);
     BB_REQUIRE(!plan->swapped || bb_panel_plan_run(plan) % (4 * plan->block) == 0, BB_UNSUPPORTED,
-               "L in the host's memory in panels of %td: expected a power of two up to %td, or a "
-               "GPU that holds it",
+               "L in host memory in panels of %td: expected a power of two up to %td, or a GPU "
+               "with enough memory",
                plan->block, chunk);
 done:
     return status;
@@ -358,8 +358,7 @@ bb_status bb_panel_plan_check_host(const bb_panel_plan *plan, double host_bytes)
     bb_status status = BB_OK;
     const double needed = bb_panel_plan_need(plan, 1).host_bytes;
     BB_REQUIRE(needed <= host_bytes, BB_MEMORY,
-               "host memory: L of n = %td beside the GPU takes %.1f GB of it, page-locked, this "
-               "machine has %.1f GB",
+               "host memory: L of n = %td needs %.1f GB of pinned memory, this machine has %.1f GB",
                plan->n, 1e-9 * needed, 1e-9 * host_bytes);
 done:
     return status;

@@ -216,8 +216,7 @@ bb_status panel::create_swap(bb_panel_cholesky *f)
         }
         if (status == BB_MEMORY) {
             return bb_status_set(BB_MEMORY, __FILE__, __LINE__,
-                                 "host memory: L of n = %td beside the GPU needs %.1f GB of it, "
-                                 "page-locked",
+                                 "host memory: L of n = %td needs %.1f GB of pinned memory",
                                  f->plan.n,
                                  1e-9 * static_cast<double>(planes) * static_cast<double>(bytes));
         }

@@ -401,7 +401,8 @@ bb_status bb_notation_add(bb_notation *notation, bb_element *parent, const char 
 {
     bb_status status = BB_OK;
     BB_TRY(bb_description_add(notation->description, parent, name, place, notation->problems, out));
-    BB_REQUIRE(*out != NULL, BB_INTERNAL, "the notation makes <%s> where none may stand", name);
+    BB_REQUIRE(*out != NULL, BB_INTERNAL, "the notation produces <%s> where it is not allowed",
+               name);
 done:
     return status;
 }

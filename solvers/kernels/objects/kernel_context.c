@@ -368,8 +368,8 @@ static void fall_back(const bb_kernel_launch *launch)
     bb_status_save(&record);
     bb_status_clear();
     bb_choice_write(&variant->wanted, text);
-    bb_log_warning("kernel %s: its variant %s fails here, the default takes its place: %s",
-                   launch->kept->use.file, text, record.message);
+    bb_log_warning("kernel %s: variant %s failed, the default is used: %s", launch->kept->use.file,
+                   text, record.message);
     variant->choice = bb_choice_default_over(context->device, &launch->binding);
     variant->is_default = true;
     variant->is_served = false;

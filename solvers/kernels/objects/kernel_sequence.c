@@ -76,7 +76,7 @@ static bb_status create(bb_kernel_launch *const *launches, bb_index count,
     for (bb_index i = 0; i < count; ++i) {
         bb_kernel_context *context = bb_kernel_launch_query(launches[i]).context;
         BB_REQUIRE(i == 0 || context == sequence->context, BB_INVALID,
-                   "launch %td of a sequence is of another context than those before it", i);
+                   "launch %td of a sequence belongs to another context", i);
         sequence->context = context;
     }
     BB_TRY(BB_ZEROED(count + 1, &sequence->runs));

@@ -162,10 +162,10 @@ static bb_status check_operation(const operation *work)
                    "kernel %s: operand %d is the result, expected another object", work->file,
                    i + 1);
         BB_REQUIRE(operand->context == result->context, BB_INVALID,
-                   "kernel %s: operand %d is of another context than the result", work->file,
+                   "kernel %s: operand %d belongs to another context than the result", work->file,
                    i + 1);
         BB_REQUIRE(operand->type == result->type, BB_INVALID,
-                   "kernel %s: operand %d is of %s, the result of %s", work->file, i + 1,
+                   "kernel %s: operand %d is %s, the result %s", work->file, i + 1,
                    bb_element_type_row(operand->type)->name,
                    bb_element_type_row(result->type)->name);
     }

@@ -465,10 +465,10 @@ static bb_status check_ranges(const bb_caller_subject *self)
 {
     bb_status status = BB_OK;
     for (int i = 0; i < self->program->object_count && !self->has_elements; ++i) {
-        BB_REQUIRE(!self->is_range[i], BB_UNSUPPORTED,
-                   "kernel %s: how far a sum runs follows from the elements of %s, which sizes do "
-                   "not tell",
-                   self->program->name, self->program->objects[i].name);
+        BB_REQUIRE(
+            !self->is_range[i], BB_UNSUPPORTED,
+            "kernel %s: the bounds of a sum depend on the elements of %s, not on sizes alone",
+            self->program->name, self->program->objects[i].name);
     }
 done:
     return status;

@@ -212,8 +212,8 @@ static bb_status try_candidate(trying *work, int number)
     BB_TRY(tell(work, record));
     BB_REQUIRE(record->trial.status != BB_TRIAL_RUN || bb_device_wait(tuning->device) == BB_OK,
                BB_DEVICE,
-               "a variant has left the device unusable, which is recorded, so that the next start "
-               "leaves it out: %s",
+               "a variant has left the device unusable; it is recorded and skipped from the next "
+               "start on: %s",
                record->trial.why);
 done:
     return status;

@@ -202,11 +202,10 @@ static bb_status pack_integers(const bb_stream_packing *work, bb_index tile, bb_
         for (int i = 0; i < BB_BLOCK; ++i) {
             any |= natural[i];
         }
-        BB_REQUIRE(
-            any == 0 || exponent >= BB_BFP_LEAST_EXPONENT, BB_UNSUPPORTED,
-            "int8 of 2^%d in row %td: products on a GPU take 2^%d and more, scale the rows or "
-            "choose device cpu",
-            exponent, work->stream->first_row + row, (int)BB_BFP_LEAST_EXPONENT);
+        BB_REQUIRE(any == 0 || exponent >= BB_BFP_LEAST_EXPONENT, BB_UNSUPPORTED,
+                   "int8 of 2^%d in row %td: products on a GPU need 2^%d or more; scale the rows "
+                   "or set device cpu",
+                   exponent, work->stream->first_row + row, (int)BB_BFP_LEAST_EXPONENT);
         exponent = any == 0 ? 0 : exponent;
         bb_coded_stream_order_block(natural, b, (int)(BB_STREAM_LANES / blocks), block);
         bb_plane_pack(block, 0, 8, out + b * BB_BLOCK);

@@ -367,8 +367,8 @@ static bb_status report(encoding *work, bb_coding_loss *loss, bb_row_certificate
     bb_stream_tally tally;
     BB_TRY(bb_device_download(work->device, &tally, work->tally, sizeof tally));
     BB_REQUIRE(tally.odd == 0, BB_UNSUPPORTED,
-               "int8 with a unit below 2^-126 in row %td: products on a GPU take 2^-126 and more, "
-               "scale the rows or choose device cpu",
+               "int8 with a unit below 2^-126 in row %td: products on a GPU need 2^-126 or more; "
+               "scale the rows or set device cpu",
                (bb_index)tally.odd - 1);
     *loss = (bb_coding_loss){
         .bytes = (double)rows * (double)bb_coded_matrix_bytes(work->row) +

@@ -239,7 +239,7 @@ TEST(impossible_allocations_say_how_much)
 {
     void *block = NULL;
     check_fails(bb_device_allocate(device_under_test, (size_t)1 << 60, &block), BB_MEMORY,
-                "1152921504606846976 bytes asked for");
+                "1152921504606846976 bytes requested");
     assert_null(block);
     check_ok(bb_device_allocate(device_under_test, 16, &block)); // the device still works
     bb_device_release(device_under_test, &block);

@@ -156,7 +156,7 @@ TEST(arguments_are_checked)
     check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 5), BB_INVALID,
                 "argument 4: a scalar of 4 bytes");
     check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 3), BB_INVALID,
-                "takes more than 3 arguments");
+                "has more than 3 arguments");
     bb_device_release(gpu, &block);
 }
 

@@ -55,7 +55,7 @@ TEST(arguments_are_checked)
     bb_build_destroy(&build);
     check_ok(bb_build_create(opencl, opencl_texts.entries, NULL, &build));
     check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 2), BB_INVALID,
-                "takes more than 2 arguments");
+                "has more than 2 arguments");
     bb_device_release(opencl, &block);
 }
 

@@ -57,15 +57,14 @@ TEST(profile_and_layers_exclude_each_other)
     layers[0] = (bb_layer_config){0.0, NAN, 0.0};
     check_ok(check_case(&c));
     c.atmosphere.r0_m = 0.1;
-    check_fails(check_case(&c), BB_INVALID, "atmosphere.r0_m: expected none beside layers of cn2");
+    check_fails(check_case(&c), BB_INVALID, "atmosphere.r0_m: remove it, r0 follows");
     c.atmosphere.r0_m = NAN;
     c.atmosphere.seeing_arcsec = 0.8;
-    check_fails(check_case(&c), BB_INVALID,
-                "atmosphere.seeing_arcsec: expected none beside layers");
+    check_fails(check_case(&c), BB_INVALID, "atmosphere.seeing_arcsec: remove it, r0 follows");
     layers[1] = layers[0] = (bb_layer_config){0.0, 1.0, NAN};
     check_ok(check_case(&c));
     c.atmosphere.r0_m = 0.1;
-    check_fails(check_case(&c), BB_INVALID, "seeing_arcsec = 0.8 beside r0_m = 0.1");
+    check_fails(check_case(&c), BB_INVALID, "seeing_arcsec = 0.8: r0_m = 0.1 is set too");
     c.atmosphere.r0_m = c.atmosphere.seeing_arcsec = NAN;
     c.atmosphere.layers.count = 0;
     check_fails(check_case(&c), BB_INVALID, "neither profile nor layers");

@@ -244,7 +244,7 @@ TEST(bad_layouts_are_refused)
     bb_scan_destroy(&scan);
     bb_field_dose dose = {0, 10.0};
     config.doses = (bb_list){&dose, 1};
-    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.doses: expected none");
+    check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.doses: remove it");
     config.doses.count = 0;
     config.order = BB_SCAN_GIVEN;
     check_fails(bb_scan_create(&config, 1e-3, &scan), BB_INVALID, "scan.order: expected meander");

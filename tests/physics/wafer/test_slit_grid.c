@@ -166,7 +166,7 @@ TEST(windows_that_would_extrapolate_are_refused)
     check_ok(bb_slit_grid_make(&config, scan, &grid));
     const bb_slit_grid before = grid;
     check_fails(bb_slit_grid_fit_window(&config, &many, &grid), BB_INVALID,
-                "18 of 103 rows do not hold the 13 x 200 metrology points");
+                "18 of 103 rows do not cover the 13 x 200 metrology points");
     check_fails(bb_slit_grid_fit_window(&config, &dense, &grid), BB_INVALID,
                 "about 20 rows in the window");
     assert_memory_equal(&grid, &before, sizeof grid);

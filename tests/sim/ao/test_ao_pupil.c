@@ -81,7 +81,7 @@ TEST(masks_that_cannot_be_are_refused)
         {"telescope.pupil.dataset=negative", BB_INVALID, "row 3, column 4 is -0.25, expected"},
         {"telescope.pupil.dataset=nan", BB_INVALID,
          "row 3, column 4: nan, expected a finite value"},
-        {"telescope.pupil.dataset=integer", BB_INVALID, "holds no floating-point numbers"},
+        {"telescope.pupil.dataset=integer", BB_INVALID, "is not floating-point"},
         {"telescope.pupil.dataset=dim", BB_INVALID,
          "leaves no valid subaperture: none has a mean transmission of"},
         {"telescope.pupil.dataset=absent", BB_IO, "no dataset 'absent'"},

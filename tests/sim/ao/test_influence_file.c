@@ -199,7 +199,7 @@ TEST(files_that_cannot_be_are_refused)
         {KEYS("file: dm.h5, dataset: flat"), BB_INVALID,
          "'flat': has 2 axes, expected 3: [actuator][rows][columns]"},
         {KEYS("file: dm.h5, dataset: none"), BB_INVALID, "has 0 actuators, expected 1 to"},
-        {KEYS("file: dm.h5, dataset: words"), BB_INVALID, "holds no numbers"},
+        {KEYS("file: dm.h5, dataset: words"), BB_INVALID, "is not numeric"},
         {KEYS("file: dm.h5, dataset: radians"), BB_INVALID,
          "mirrors[1].influence: values in 'rad', expected one of: m/V, um/V, nm/V, m, um, nm"},
         {KEYS("file: dm.h5, dataset: hole"), BB_INVALID,

@@ -92,7 +92,7 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget show a.h5 --format text", 2, "expected one of table, csv, json, md, latex");
     expect("bitbudget show a.h5 --max-loss 1 --by tim", 2, "cost (did you mean time?)");
     expect("bitbudget show a.h5 --by time", 2, "set it by --max-loss");
-    expect("bitbudget show a.h5 --full --columns flops", 2, "give one");
+    expect("bitbudget show a.h5 --full --columns flops", 2, "set one of them");
     expect("bitbudget run a.yaml --frobnicate", 2, "option --frobnicate");
     expect("bitbudget run a.yaml --threads", 2, "--threads needs a value");
     expect("bitbudget run a.yaml --threads 0", 2, "--threads 0");
@@ -111,13 +111,13 @@ TEST(usage_errors_exit_with_2)
     expect("bitbudget config --list other", 2, "no experiment 'other'");
     expect("bitbudget new other", 2, "expected one of toy, wafer or a study");
     expect("bitbudget new", 2, "expected an experiment or a study");
-    expect("bitbudget new --list toy", 2, "--list takes no operand");
+    expect("bitbudget new --list toy", 2, "--list accepts no operand");
 }
 
 // None is taken in silence where it does nothing.
 TEST(options_that_need_another_say_so)
 {
-    static const char every[] = "--checkpoint-every says how often --checkpoint FILE is written";
+    static const char every[] = "--checkpoint-every needs --checkpoint FILE";
     expect("bitbudget run a.yaml --checkpoint-every 5", 2, every);
     expect("bitbudget run a.yaml --checkpoint-every 60", 2, every);
     expect("bitbudget check a.yaml --checkpoint-every 5 --resume state", 2, every);

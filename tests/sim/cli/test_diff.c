@@ -144,7 +144,7 @@ TEST_FULL(the_exit_code_tells)
     CALL_EXPECT(2, "--tolerance -1, expected a number of at least 0", "diff", "one.h5", "three.h5",
                 "--tolerance", "-1");
     CALL("run", ao_file, "-q", "-o", "ao.h5");
-    CALL_EXPECT(2, "'one.h5' is of experiment wafer, 'ao.h5' of ao", "diff", "one.h5", "ao.h5");
+    CALL_EXPECT(2, "'one.h5' is a result of wafer, 'ao.h5' of ao", "diff", "one.h5", "ao.h5");
     CALL_EXPECT(3, "cannot compare 'none.h5': No such file", "diff", "one.h5", "none.h5");
     CALL_EXPECT(2, "1 operands", "diff", "one.h5");
 }

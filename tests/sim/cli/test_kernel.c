@@ -36,7 +36,7 @@ TEST(kernels_are_checked_and_printed)
     expect("bitbudget kernel check scal.kernel", 2, "scal.kernel:3:");
     assert_non_null(strstr(printed, "bitbudget: kernel 'scal.kernel': 1 problem\n"));
     expect("bitbudget kernel check ./scal", 2, "./scal.kernel:3:");
-    expect("bitbudget kernel check skale", 3, "no such file, nor a shipped kernel");
+    expect("bitbudget kernel check skale", 3, "no such file or shipped kernel");
     // What is XML is known by what it says: its own output under another name.
     expect("bitbudget kernel xml scale.kernel", 0, "<ParallelAlgorithm name=\"Scale\"");
     assert_int_equal(rename("printed", "other.kernel"), 0);
@@ -47,7 +47,7 @@ TEST(kernels_are_checked_and_printed)
     expect("bitbudget kernel source scale.kernel T=SP --device gpu", 2, "one of cpu, opencl, cuda");
     expect("bitbudget kernel chek scale.kernel", 2, "list (did you mean check?)");
     expect("bitbudget kernel check scale.kernel T=SP -p factor=1", 2, "-p and --force go with run");
-    expect("bitbudget kernel check scale.kernel T=SP --device cpu", 2, "takes no --device");
+    expect("bitbudget kernel check scale.kernel T=SP --device cpu", 2, "accepts no --device");
     expect("bitbudget kernel xml scale.kernel T=SP", 2, "2 operands after it");
     expect("bitbudget kernel check", 2, "0 operands after it");
 }
@@ -63,7 +63,7 @@ TEST(shipped_kernels_have_names)
     }
     expect("bitbudget kernel check gemv T=SP", 0, "kernel MV\n");
     expect("bitbudget kernel check listing2 USED_FLOAT=DP", 0, "kernel MV\n");
-    expect("bitbudget kernel check gemvv", 3, "nor a shipped kernel (did you mean gemv?)");
+    expect("bitbudget kernel check gemvv", 3, "or shipped kernel (did you mean gemv?)");
     expect("bitbudget kernel check ./gemv", 3, "cannot read './gemv'");
     assert_int_equal(setenv("BITBUDGET_SHARE", "/nowhere", 1), 0);
     expect("bitbudget kernel list", 3, "no shipped kernels");
@@ -134,7 +134,7 @@ TEST(kernels_are_run_on_files)
     expect(RUN "scale.kernel -p factor=1 --force", 2, "'scale.kernel' that is read");
     expect(RUN "none/c.h5 -p factor=1", 3, "No such file");
     expect("bitbudget kernel run scale.kernel T=SP --in a.h5 -o c.h5 -p factor=1", 2,
-           "object a (vector of SP), dataset 'a' of 'a.h5': holds 64-bit floats, which SP would");
+           "object a (vector of SP), dataset 'a' of 'a.h5': has 64-bit floats, which SP would");
     expect("bitbudget kernel run scale.kernel T=DP --in no.h5 -o c.h5 -p factor=1", 3, "'no.h5'");
     expect("bitbudget kernel run scale.kernel T=DP -o c.h5", 2, "needs --in IN.h5 and -o OUT.h5");
     // What only these sizes show is said at the access.
@@ -250,7 +250,7 @@ TEST_FULL(kernels_of_the_users_are_tuned)
                               "  begin = start[r]\n"
                               "  s = sum (k in start[r + 1] - begin) a[begin + k]\n  b[r] = s\n");
     expect("bitbudget tune rows.kernel T=DP --wisdom own.yaml --set start=701,a=700,b=700", 2,
-           "from the elements of start, which sizes do not tell; --in FILE.h5 takes them");
+           "on the elements of start, not on sizes alone; --in FILE.h5 reads them");
     expect("bitbudget tune rows.kernel T=DP --wisdom own.yaml --in own.h5", 0, "rows  ");
     write_text("pick.kernel", "kernel Pick (start: vector INT32; a, b: vector T)\nfor r in b.size\n"
                               "  b[r] = a[start[r]]\n");
@@ -279,7 +279,7 @@ TEST_FULL(kernels_of_the_users_are_tuned)
     expect("bitbudget tune add --set A=9x9,B=9x9,C=9x9", 2, "add has benchmark data of its own");
     expect("bitbudget tune add T=SP", 2, "NAME=TYPE goes with a file, as add.kernel T=SP");
     expect("bitbudget tune add --in own.h5", 2, "sizes and --in go with a file, as add.kernel");
-    expect("bitbudget tune add -p factor=1", 2, "-p goes with the file of a kernel");
+    expect("bitbudget tune add -p factor=1", 2, "-p needs a kernel file");
     expect("bitbudget tune --set A=9x9", 2, "are of one kernel: name its file");
     expect("bitbudget tune --help", 0, "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048");
     expect("bitbudget completion bash", 0, "gemm spmv ' files='kernel'");

@@ -158,7 +158,7 @@ TEST(crafted_lists_are_refused_by_name)
     put_texts(file, "extra/x/a, b", 1, "extra/x/a, b");
     put_texts(file, "extra/few", 1, "extra/x/a, b");
     assert_true(H5Fclose(file) >= 0);
-    refuse("comma.h5", "'few' has a scale whose name is no axis");
+    refuse("comma.h5", "'few' has a scale that is not named after an axis");
     copy_file("detail.h5", &file); // a reason fewer than states
     assert_true(H5Ldelete(file, "results/status_detail", H5P_DEFAULT) >= 0);
     put_texts(file, "results/status_detail", 1, NULL);

@@ -68,7 +68,7 @@ TEST(two_overrides_do_not_replace_one_another)
     write_study("one.yaml", "ao.yaml", "title: one");
     check_fails(bb_experiment_load(&bb_experiments, "one.yaml", overrides, 2, &problems, &config),
                 BB_INVALID, "one.yaml");
-    assert_non_null(strstr(bb_text_string(&problems.lines), "seeing_arcsec = 0.8 beside r0_m"));
+    assert_non_null(strstr(bb_text_string(&problems.lines), "seeing_arcsec = 0.8: r0_m"));
 }
 
 TEST(a_file_replaces_the_alternatives_of_its_bases)
@@ -93,7 +93,7 @@ TEST(alternatives_of_one_file_are_refused)
     write_study("both.yaml", "ao.yaml", "atmosphere: {r0_m: 0.15, seeing_arcsec: 0.8}");
     check_fails(bb_experiment_load(&bb_experiments, "both.yaml", NULL, 0, &problems, &config),
                 BB_INVALID, "both.yaml");
-    assert_non_null(strstr(bb_text_string(&problems.lines), "seeing_arcsec = 0.8 beside r0_m"));
+    assert_non_null(strstr(bb_text_string(&problems.lines), "seeing_arcsec = 0.8: r0_m"));
 }
 
 static bb_index check_keys(const bb_schema *schema)

@@ -145,7 +145,7 @@ TEST(what_is_wrong_is_said_at_its_place)
     put_study("study.yaml", "  dose_map: t.csv\n");
     write_text("t.csv", "x_mm,y_mm,relative_dose\n0,0,1\n 0,0,1\n");
     check_refused("study.yaml",
-                  "t.csv:3:2: scan.dose_map.1.x_mm: the point at (0, 0) mm stands twice\n");
+                  "t.csv:3:2: scan.dose_map.1.x_mm: the point at (0, 0) mm is given twice\n");
     put_study("study.yaml", "  layout: nowhere.csv\n");
     bb_problems problems = {0};
     bb_config *config = NULL;

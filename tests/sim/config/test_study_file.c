@@ -72,7 +72,7 @@ TEST(unknown_names_bring_the_nearest)
     check_fails(bb_study_file_find("ao/quik", &found), BB_IO, "(did you mean ao/quick?)");
     check_fails(bb_study_file_find("quick.yaml", &found), BB_IO,
                 "(did you mean ao/quick, w/quick?)");
-    check_fails(bb_study_file_find("something/else", &found), BB_IO, "nor a shipped study; ");
+    check_fails(bb_study_file_find("something/else", &found), BB_IO, "or shipped study; ");
     // A path that is plainly the user's: no shipped study is meant, and the reader has the reason.
     expect_found("./ao/quick", "./ao/quick");
     expect_found("/ao/quick", "/ao/quick");
@@ -219,10 +219,9 @@ TEST(a_build_tree_has_its_studies)
                      0);
     write_text("mine.yaml", "base: ao/quicker\n");
     CALL("check", "mine.yaml");
-    program_expect(
-        &run, 3,
-        "mine.yaml:1:7: base: cannot read configuration 'ao/quicker': no such file, nor a "
-        "shipped study (did you mean ao/quick?)");
+    program_expect(&run, 3,
+                   "mine.yaml:1:7: base: cannot read configuration 'ao/quicker': no such file or "
+                   "shipped study (did you mean ao/quick?)");
     assert_int_equal(unlink("mine.yaml"), 0);
 }
 

@@ -303,7 +303,7 @@ TEST(what_does_not_fit_is_refused)
         {"input={file: in.h5, dataset: wraped}", NULL, BB_IO, "(there is /wrapped)"},
         {"input={file: in.h5, mask: narrow}", NULL, BB_INVALID,
          "72 rows and 95 columns, expected the 72 and 96"},
-        {"input={file: in.h5, mask: wrapped}", NULL, BB_INVALID, "holds floats, expected integers"},
+        {"input={file: in.h5, mask: wrapped}", NULL, BB_INVALID, "has floats, expected integers"},
         {"input={file: in.h5, truth: short}", NULL, BB_INVALID, "71 rows and 96 columns"},
         {"input={file: in.h5, truth: truth}", NULL, BB_INVALID, "no finite value where there are"},
         {"input={file: in.h5, dataset: height}", NULL, BB_INVALID, "values in nm, expected rad"},
@@ -382,7 +382,7 @@ TEST(fits_files_are_read_as_hdf5_files)
                                             PLAIN, NULL);
     assert_true(check_same(unwrapped(fourth), unwrapped(third)) > 3000);
     static const char *const bad[][2] = {
-        {"input={file: phase.fits, mask: TRUTH}", "'phase.fits': holds floats, expected integers"},
+        {"input={file: phase.fits, mask: TRUTH}", "'phase.fits': has floats, expected integers"},
         {"input={file: phase.fits, dataset: MASK}", "integers, expected a phase in rad"},
         {"input={file: phase.fits, truth: none}", "'phase.fits': no part 'none'"},
     };

@@ -158,7 +158,7 @@ TEST(what_nothing_decides_is_warned_of)
     assert_null(warned_of("surface.tilt_fringes={x: 15.3, y: 0}", noisy));       // 1 rad a column
     const char *text = warned_of("surface.tilt_fringes={x: 44.3, y: 0}", quiet); // 2.9
     assert_non_null(text);
-    assert_non_null(strstr(text, "% of the differences of neighbours are beyond 0.8 pi"));
+    assert_non_null(strstr(text, "% of the neighbour differences are beyond 0.8 pi"));
     assert_null(strstr(text, "rejected"));
     autoptr(bb_results) results =
         driver_results(CASE(CONFIG, {"pupil={kind: rectangle}", "surface.zernike=[]",

@@ -65,7 +65,7 @@ TEST(masks_and_steps_are_read)
     bb_map_file_release(&map);
     check_fails(bb_map_file_inspect(&flat, &map), BB_INVALID,
                 "has 3 axes, expected [rows][columns]");
-    check_fails(bb_map_file_inspect(&logical, &map), BB_INVALID, "holds no numbers");
+    check_fails(bb_map_file_inspect(&logical, &map), BB_INVALID, "is not numeric");
 }
 
 TEST(sizes_are_bounded)

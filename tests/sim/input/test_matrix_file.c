@@ -274,7 +274,7 @@ TEST(wrong_files_are_refused_in_words)
     check_refused("text.h5", "a", false, BB_IO, "not an HDF5 file");
     check_refused("odd.h5", "/nothing", false, BB_IO, "no dataset '/nothing'");
     check_refused("odd.h5", "line", false, BB_INVALID, "1 dimensions");
-    check_refused("odd.h5", "whole", false, BB_INVALID, "no floating-point numbers");
+    check_refused("odd.h5", "whole", false, BB_INVALID, "is not floating-point");
     check_refused("odd.h5", "empty", false, BB_INVALID, "0 x 2");
     check_refused("odd.h5", "nan", false, BB_INVALID, "row 1, column 1: ");
     check_refused("odd.h5", "inf", false, BB_INVALID, "row 0, column 1: inf");
@@ -293,11 +293,11 @@ TEST(declared_sizes_are_held_against_the_file)
                               "f.create_dataset('deep',(500,1000),'f4',compression='gzip')[...]=1");
     check_refused("large.h5", "plain", false, BB_IO, "declares 8000000 bytes of values in a file");
     check_refused("large.h5", "row", false, BB_IO,
-                  "declares 549755813888 values, of which none was ever written");
+                  "declares 549755813888 values but none was ever written");
     const double machine = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     if (16.0 * machine < 0x1p42) { // else a plan might be tried
         check_refused("large.h5", "sparse", false, BB_MEMORY,
-                      "1048576 x 1048576 values take 4398.0 GB to compute with or more, a run");
+                      "1048576 x 1048576 values need 4398.0 GB or more, the limit of a run");
     }
     check_refused("large.h5", "wide", false, BB_MEMORY, "1 x 549755813888 values ");
     bb_matrix_file *file = NULL;

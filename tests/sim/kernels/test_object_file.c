@@ -182,7 +182,7 @@ TEST(complex_numbers_have_an_axis_of_their_own)
     refuse("matrix", "DP2", 2, odd, H5T_IEEE_F64LE,
            "has 2 axes, expected [rows][columns][2] (real, imaginary)");
     refuse("matrix", "SP2", 3, shape, H5T_IEEE_F64LE,
-           "holds 64-bit floats, which SP2 would round: store it as 32-bit floats, or make the "
+           "has 64-bit floats, which SP2 would round; store it as 32-bit floats, or make the "
            "object's type DP2");
 }
 
@@ -233,25 +233,21 @@ TEST(other_classes_and_shapes_are_refused)
 {
     static const hsize_t shape[] = {2, 2, 1};
     refuse("matrix", "SP", 2, shape, H5T_IEEE_F64LE,
-           "object u (matrix of SP), dataset 'u' of 'in.h5': holds 64-bit floats, which SP would "
-           "round: store it as 32-bit floats, or make the object's type DP");
-    refuse("matrix", "DP", 2, shape, H5T_NATIVE_LDOUBLE, "which DP would round: store it as 64");
-    refuse("matrix", "SP", 2, shape, H5T_STD_I32LE,
-           "holds 32-bit signed integers, expected floats");
-    refuse("matrix", "INT32", 2, shape, H5T_IEEE_F32LE, "holds 32-bit floats, expected integers");
-    refuse("matrix", "B", 2, shape, H5T_STD_I8LE,
-           "holds 8-bit signed integers, expected 8-bit uns");
-    refuse("matrix", "B", 2, shape, H5T_STD_U16LE,
-           "holds 16-bit unsigned integers, expected 8-bit");
+           "object u (matrix of SP), dataset 'u' of 'in.h5': has 64-bit floats, which SP would "
+           "round; store it as 32-bit floats, or make the object's type DP");
+    refuse("matrix", "DP", 2, shape, H5T_NATIVE_LDOUBLE, "which DP would round; store it as 64");
+    refuse("matrix", "SP", 2, shape, H5T_STD_I32LE, "has 32-bit signed integers, expected floats");
+    refuse("matrix", "INT32", 2, shape, H5T_IEEE_F32LE, "has 32-bit floats, expected integers");
+    refuse("matrix", "B", 2, shape, H5T_STD_I8LE, "has 8-bit signed integers, expected 8-bit uns");
+    refuse("matrix", "B", 2, shape, H5T_STD_U16LE, "has 16-bit unsigned integers, expected 8-bit");
     refuse("matrix", "SP", 1, shape, H5T_IEEE_F32LE, "has 1 axes, expected [rows][columns]");
     refuse("vector", "SP", 2, shape, H5T_IEEE_F32LE, "has 2 axes, expected [length]");
     refuse("matrix", "SP", 3, shape, H5T_IEEE_F32LE, "has 3 axes, expected [rows][columns]");
     const hid_t pair = H5Tcreate(H5T_COMPOUND, 16);
     assert_true(H5Tinsert(pair, "r", 0, H5T_NATIVE_DOUBLE) >= 0);
     assert_true(H5Tinsert(pair, "i", 8, H5T_NATIVE_DOUBLE) >= 0);
-    refuse(
-        "matrix", "DP2", 2, shape, pair,
-        "holds compounds, as h5py writes complex numbers, expected floats with a last axis of 2");
+    refuse("matrix", "DP2", 2, shape, pair,
+           "has compounds, as h5py writes complex numbers, expected floats with a last axis of 2");
     assert_true(H5Tclose(pair) >= 0);
 }
 

@@ -115,7 +115,7 @@ TEST(a_file_grows_as_far_as_it_is_read)
             append(&record);
             assert_int_equal(count_records(), 1);
         } else {
-            check_fails(bb_wisdom_file_append(path, &record), BB_IO, "would grow beyond 64 MB");
+            check_fails(bb_wisdom_file_append(path, &record), BB_IO, "would exceed 64 MB");
         }
         assert_int_equal(stat(path, &about), 0);
         assert_true(about.st_size == (more == 0 ? BB_WISDOM_FILE_BYTES : size));

@@ -143,7 +143,7 @@ TEST(what_is_not_declared_is_refused)
     check_fails(bb_output_table_add(&table, "phase", strehls, NULL, results), BB_INTERNAL,
                 "no output 'phase' is declared for /results, toy");
     check_fails(bb_output_table_add(&table, "strehl", strehls, NULL, results), BB_INTERNAL,
-                "nothing to stand for <of truth>");
+                "no value for <of truth>");
     check_fails(bb_output_table_publish(&table, &one, NULL, results), BB_INTERNAL, "one record");
     check_fails(bb_output_table_publish_records(&axes, &one, sizeof one, 1, NULL, results),
                 BB_INTERNAL, "which has no axis");

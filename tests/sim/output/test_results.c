@@ -19,7 +19,7 @@ TEST(mistakes_are_refused)
 {
     autoptr(bb_results) results = fixture_results();
     check_fails(results_values(results, "results/by", "1", "", "pipeline", NULL), BB_INVALID,
-                "stands already");
+                "exists already");
     check_fails(results_values(results, "results/x", "1", "", "target", NULL), BB_INVALID,
                 "no axis 'target'");
     // A scale in a sibling group cannot be read by netCDF.

@@ -199,8 +199,9 @@ TEST(tables_are_read_for_their_variants)
     write_text("device-table.txt", "sp\nhp1 x3\nhp1 hp1 sp\n");
     check_ok(bb_factor_device_check(&solver, &pipeline)); // sp is computed as x3
     write_text("device-table.txt", "sp\nhp1 sp\nhp1 hp1 hp1\n");
-    check_fails(bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
-                "diagonal tile 2 in hp1, tile 0 in sp: on cuda all take one variant");
+    check_fails(
+        bb_factor_device_check(&solver, &pipeline), BB_UNSUPPORTED,
+        "diagonal tile 2 is hp1, tile 0 is sp: on cuda all diagonal tiles need one variant");
     pipeline.policy.diagonal = (int)BB_POLICY_FOLLOW_SP;
     check_ok(bb_factor_device_check(&solver, &pipeline));
     write_text("device-table.txt", "sp\nhp1 sp\nbf16 hp1 sp\n");

@@ -124,7 +124,7 @@ TEST(what_has_no_bar_is_refused)
     expect_refused(&(bb_plot_scene){.results = empty}, "kernels", 17.0,
                    "no numbers in /results/kernel_share");
     expect_refused(&(bb_plot_scene){.results = results, .more = same, .more_count = 1}, "kernels",
-                   17.0, "kernel-add-sp-cpu of C, AMD EPYC stands in two files");
+                   17.0, "kernel-add-sp-cpu of C, AMD EPYC is in two files");
     expect_refused(&(bb_plot_scene){.results = results, .more = none, .more_count = 1}, "kernels",
                    17.0, "file 2 is none of 'bitbudget-bench'");
     expect_refused(&(bb_plot_scene){.results = results}, "kernels", 3.0,

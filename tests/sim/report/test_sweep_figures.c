@@ -100,7 +100,7 @@ TEST(wrong_words_are_named)
     check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "(did you mean sp?)");
     scene.pipeline = NULL;
     scene.value = "status";
-    check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--value status, expected");
+    check_fails(bb_plot_draw(&scene, "lines", &figure), BB_INVALID, "--value status: expected");
     check_fails(bb_plot_draw(&scene, "psf", &figure), BB_INVALID, "no picture 'psf' of this file");
 }
 
@@ -109,12 +109,13 @@ TEST(options_of_other_kinds_are_refused)
 {
     autorelease(bb_figure) figure = {.width_cm = 8.5, .height_cm = NAN};
     bb_plot_scene scenes[6];
-    static const char *const refused[] = {"--x is of heatmap and lines; 'pareto' has no use for it",
-                                          "--y is of heatmap and lines; 'pareto'",
-                                          "--pipeline is of heatmap and lines; 'pareto'",
-                                          "--value is of heatmap and lines; 'pareto'",
-                                          "--exposure is of heat; 'lines' has no use for it",
-                                          "--step is of heat; 'lines'"};
+    static const char *const refused[] = {
+        "--x belongs to heatmap and lines; it has no effect on 'pareto'",
+        "--y belongs to heatmap and lines; it has no effect on 'pareto'",
+        "--pipeline belongs to heatmap and lines; it has no effect on 'pareto'",
+        "--value belongs to heatmap and lines; it has no effect on 'pareto'",
+        "--exposure belongs to heat; it has no effect on 'lines'",
+        "--step belongs to heat; it has no effect on 'lines'"};
     for (int i = 0; i < 6; ++i) {
         scenes[i] = scene_of();
     }
@@ -128,8 +129,8 @@ TEST(options_of_other_kinds_are_refused)
         check_fails(bb_plot_draw(&scenes[i], i < 4 ? "pareto" : "lines", &figure), BB_INVALID,
                     refused[i]);
     }
-    CALL_EXPECT(2, "--value is of heatmap and lines", "plot", "s.h5", "--kind", "pareto", "--value",
-                "price", "-o", "no.svg");
+    CALL_EXPECT(2, "--value belongs to heatmap and lines", "plot", "s.h5", "--kind", "pareto",
+                "--value", "price", "-o", "no.svg");
 }
 
 TEST(answers_name_the_worst_point)

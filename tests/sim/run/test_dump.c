@@ -271,10 +271,9 @@ TEST(a_reconstructor_study_takes_covariances)
         system("cp ao.h5 mixed.h5 && /usr/bin/python3 -c \"import h5py\n"
                "h5py.File('mixed.h5','r+')['operators/Ctm_0'].attrs['units']='nm^2'\""),
         0);
-    CALL_EXPECT(2,
-                "'mixed.h5', dataset '/operators/Ctm_0': values in nm^2, those beside it in "
-                "arcsec^2",
-                "check", "reconstructor.yaml", "cross_covariance.file=mixed.h5");
+    CALL_EXPECT(
+        2, "'mixed.h5', dataset '/operators/Ctm_0': values in nm^2, other datasets in arcsec^2",
+        "check", "reconstructor.yaml", "cross_covariance.file=mixed.h5");
 }
 
 static void read_operator(const char *file, const char *dataset, bb_index *items, double **out)

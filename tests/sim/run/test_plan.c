@@ -130,7 +130,7 @@ TEST(what_is_hopeless_is_refused)
     check_ok(bb_plan_require(&plan, 1e12, 2.7e12));
     check_fails(
         bb_plan_require(&plan, 1e12, 2.6e12), BB_MEMORY,
-        "memory: 2.7 TB, the limit of this process (ulimit -v) leaves 2.6 TB beside 128 MiB");
+        "memory: needs 2.7 TB, the limit of this process (ulimit -v) leaves 2.6 TB after 128 MiB");
     check_ok(bb_plan_require(&unknown, 1e9, 1e9));
 }
 

@@ -139,7 +139,7 @@ TEST(incomplete_plans_are_collected_on_request_only)
     const bb_shard_request request = {
         .plan = plan, .shards = &first, .shard_count = 1, .jobs = 1, .threads = 1};
     check_ok(bb_shard_run(&request, &report));
-    check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "2 points are to do");
+    check_fails(bb_sweep_collect(&collect, &answer), BB_INVALID, "2 points are missing");
     assert_int_not_equal(access("part.csv", F_OK), 0);
     collect.partial = true;
     check_ok(bb_sweep_collect(&collect, &answer));

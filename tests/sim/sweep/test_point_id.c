@@ -162,11 +162,11 @@ TEST(other_numerics_are_refused)
     assert_int_equal(system(command), 0);
     check_fails(bb_sweep_plan_open(&toys, "numerics", &opened), BB_IO, "changed after it was");
     // The message says what its contents are: with that id it is sealed, and still not taken.
-    const char *id = strstr(bb_status_message(), "contents are ");
+    const char *id = strstr(bb_status_message(), "of its contents ");
     assert_non_null(id);
     (void)snprintf(command, sizeof command,
                    "sed -i 's/\"plan\": \"[0-9a-f]*\"/\"plan\": \"%.32s\"/' numerics/plan.json",
-                   id + strlen("contents are "));
+                   id + strlen("of its contents "));
     assert_int_equal(system(command), 0);
     check_fails(bb_sweep_plan_open(&toys, "numerics", &opened), BB_IO, "for numerics 2");
 }
@@ -195,7 +195,7 @@ TEST(a_named_file_that_changed_stops_the_run)
     check_ok(toy_try_plan(base, "sweep: {axes: {air.r0_m: [1, 2]}}\n", "changed", &plan));
     write_text("data.dat", "two");
     const bb_shard_request request = {.plan = plan, .jobs = 1, .threads = 1};
-    check_fails(bb_shard_run(&request, &report), BB_INVALID, "not what it was");
+    check_fails(bb_shard_run(&request, &report), BB_INVALID, "changed since the sweep was planned");
 }
 
 TEST(a_random_seed_is_drawn_when_it_is_planned)

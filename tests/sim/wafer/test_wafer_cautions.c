@@ -213,7 +213,7 @@ TEST(a_wafer_on_no_burl_is_refused)
 {
 #define BURLS "clamp.burls={pitch_mm: 5.0, footprint_mm: 1.0, missing_fraction: "
     static const char *const none[4] = {"response.generator=plate", BURLS "0.9999999}"};
-    expect_refused(none, "clamp.burls: all of them are missing under the wafer");
+    expect_refused(none, "clamp.burls: all burls under the wafer are missing");
     CALL_EXPECT(0, "plate", "check", CONFIG_WAFER_SMALL, "response.generator=plate", BURLS "0.5}");
 }
 

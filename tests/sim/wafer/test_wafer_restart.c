@@ -359,7 +359,7 @@ TEST_FULL(products_go_on_after_a_field)
     assert_true(has_printed("all fields are multiplied again"));
     pipelines = SEARCHED;
     assert_int_equal(call("searched.h5", "--resume", name, 0), 0);
-    assert_true(has_printed("products alone, which a search"));
+    assert_true(has_printed("products only; a search"));
     device = "device=cpu";
     loudness = "-q";
 }

@@ -294,7 +294,7 @@ TEST(a_process_out_of_memory_stops_all)
         is_reached = status != BB_OK;
         assert_true(status == BB_OK || status == BB_MEMORY);
         assert_true(rank == processes - 1 || !is_reached ||
-                    strstr(bb_status_message(), "failed, see what it says") != NULL);
+                    strstr(bb_status_message(), "failed; see its messages") != NULL);
         bb_engine_starpu.destroy(&engine);
     }
     assert_true(processes > 2 || (k > 8 && !is_reached));

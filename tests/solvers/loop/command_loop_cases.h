@@ -371,7 +371,7 @@ TEST(frames_are_posted_taken_and_lost_in_order)
     float first[MATRICES * ROWS];
     rig_open(&self, (bb_command_system){.gain = 0.6, .delay = 1});
     check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID,
-                "no frame is posted, expected one before it is taken");
+                "no frame is posted: post one before receiving");
     for (int k = 0; k < 2; ++k) {
         put_frame(&self, k);
         step(&self, self.loop, &frame);
@@ -383,10 +383,10 @@ TEST(frames_are_posted_taken_and_lost_in_order)
             post_frame(&self, 2 + k);
         }
         check_fails(bb_command_loop_step(self.loop, 0, &frame), BB_INVALID,
-                    "frames are posted, expected all to be taken before a step");
+                    "frames are posted: receive all before a step");
     }
     check_fails(bb_command_loop_post(self.loop, 0), BB_INVALID,
-                "16 frames are posted, expected one to be taken before the next");
+                "16 frames are posted: receive one before posting the next");
     check_ok(bb_command_loop_arm(self.loop));
     check_ok(bb_command_loop_reset(self.loop));
     check_fails(bb_command_loop_wait(self.loop, &frame), BB_INVALID, "no frame is posted");

@@ -113,7 +113,7 @@ TEST(what_has_no_fixed_size_is_refused)
     bb_coded_operator *slots[BB_FIELD_SLOTS] = {operator_of(matrix), operator_of(matrix)};
     bb_field_stream *stream = NULL;
     check_fails(bb_field_stream_create(gpu, 1, slots, &stream), BB_UNSUPPORTED,
-                "fixed number of bits a value");
+                "fixed number of bits per value");
     assert_null(stream);
     bb_coded_operator_destroy(&slots[0]);
     bb_coded_operator_destroy(&slots[1]);

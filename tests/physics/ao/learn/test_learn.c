@@ -255,7 +255,7 @@ TEST(what_cannot_be_fitted_is_refused)
     const bb_matrix_source small = bb_matrix_source_dense(&view, "C", "arcsec^2");
     bb_learned_profile learned = {0};
     bb_learn_task task = task_of(&config, &small);
-    check_fails(bb_learn_fit(&task, &learned), BB_INVALID, "a covariance of 2 x 2 slopes");
+    check_fails(bb_learn_fit(&task, &learned), BB_INVALID, "the covariance is 2 x 2");
     task.outer_scale_low_m = 30.0;
     check_fails(bb_learn_fit(&task, &learned), BB_INVALID, "outer scale from 30 to 25 m");
     task.layer_count = 0;

@@ -217,13 +217,14 @@ TEST(odd_cubes_are_refused)
     check_fails(bb_ao_check(&config), BB_INVALID, "mirrors[0].influence: no actuators");
     c.mirrors[0].pitch_m = 1.0;
     check_fails(bb_ao_check(&config), BB_INVALID,
-                "mirrors[0].pitch_m = 1 beside influence, expected one of them");
+                "mirrors[0].pitch_m = 1: influence is set too; set one of them");
     c.mirrors[0].pitch_m = NAN;
     c.mirrors[0].coupling = 0.2;
-    check_fails(bb_ao_check(&config), BB_INVALID, "mirrors[0].coupling = 0.2 beside influence");
+    check_fails(bb_ao_check(&config), BB_INVALID,
+                "mirrors[0].coupling = 0.2: influence is set too");
     c.mirrors[0] = (bb_conjugate_config){0.0, NAN, NAN, {NULL, NULL, 0.1}};
     check_fails(bb_ao_check(&config), BB_INVALID,
-                "mirrors[0].influence.file is missing: spacing_m is of no effect without it");
+                "mirrors[0].influence.file is missing: spacing_m has no effect without it");
     BB_RELEASE(&cube.values);
 }
 

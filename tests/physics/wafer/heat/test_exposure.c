@@ -252,7 +252,7 @@ TEST(bad_maps_are_refused)
         {{{0.0, -17.0, 1.0}}, 1, "scan.dose_map.0.y_mm: -17, expected at most"},
         {{{0.0, 0.0, 1.0}, {5.0, 0.0, 1.0}, {0.0, 0.0, 2.0}},
          3,
-         "scan.dose_map.2.x_mm: the point at (0, 0) mm stands twice"},
+         "scan.dose_map.2.x_mm: the point at (0, 0) mm is given twice"},
         {{{0.0, 0.0, 1.0}, {5.0, 0.0, 1.0}, {5.0, 5.0, 1.0}},
          3,
          "scan.dose_map: 3 points at 2 places in x and 2 in y, expected all 4"},

@@ -143,5 +143,5 @@ TEST(height_is_refused)
     bb_fem_response fem;
     check_fails(bb_fem_response_make(scene.mesh, scene.membrane, scene.grid, &scene.slit,
                                      scene.field, BB_AXIS_Z, &fem),
-                BB_UNSUPPORTED, "z needs the bending plate");
+                BB_UNSUPPORTED, "z needs generator plate");
 }

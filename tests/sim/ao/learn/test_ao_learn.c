@@ -93,7 +93,7 @@ TEST_FULL(a_dumped_covariance_teaches_the_same)
     check_close(numbers_at(results, "learn/strehl_loss")[0], 0.0, 1e-10, 1.0);
     bb_results_destroy(&results);
     check_fails(driver_run(&absent, 2, &results), BB_IO, "'none.h5': No such file");
-    check_fails(driver_run(&other, 2, &results), BB_INVALID, "those of the guide stars");
+    check_fails(driver_run(&other, 2, &results), BB_INVALID, "(slopes of the guide stars)");
 }
 
 // What a run refuses of the file, its plan refuses: a covariance of other stars, and one that is
@@ -103,11 +103,11 @@ TEST(plans_refuse_what_a_run_would)
     static const char *const commands[] = {"check", "run"};
     CALL_EXPECT(0, "stars.h5", "run", CONFIG_AO_SMALL, "-q", "--dump", "Cmm", "-o", "stars.h5");
     for (int c = 0; c < 2; ++c) {
-        CALL_EXPECT(2, "learn: a covariance of ", commands[c], CONFIG_AO_SMALL,
+        CALL_EXPECT(2, "learn: the covariance is ", commands[c], CONFIG_AO_SMALL,
                     "learn.source=covariance_file", "learn.covariance.file=stars.h5",
                     "learn.covariance.dataset=/operators/Cmm", "sensors.lenslets=5", "-o",
                     "five.h5");
-        assert_non_null(strstr(run.printed, "those of the guide stars"));
+        assert_non_null(strstr(run.printed, "(slopes of the guide stars)"));
         CALL_EXPECT(3, "no dataset '/operators/none'", commands[c], CONFIG_AO_SMALL,
                     "learn.source=covariance_file", "learn.covariance.file=stars.h5",
                     "learn.covariance.dataset=/operators/none", "-o", "none.h5");

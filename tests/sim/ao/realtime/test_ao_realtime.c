@@ -212,7 +212,7 @@ TEST(what_a_loop_cannot_do_is_said)
     autorelease(bb_text) table = {0};
     autoptr(bb_config) config = driver_config(CASE(CONFIG_AO_SMALL, {NULL}));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_INVALID,
-                "no pipeline stores its reconstructor, which a loop multiplies");
+                "realtime needs a pipeline with an explicit `storage:`");
     bb_config_destroy(&config);
     check_ok(driver_load(CASE(CONFIG_AO_SMALL, {plain[0], plain[1]}), &config));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
@@ -220,7 +220,7 @@ TEST(what_a_loop_cannot_do_is_said)
     bb_config_destroy(&config);
     check_ok(driver_load(&narrow, &config));
     check_fails(bb_ao_realtime_run(bb_config_study(config), NULL, &table), BB_UNSUPPORTED,
-                "pipeline fp16, accumulate: a loop of frames sums in fp64 or fp32");
+                "pipeline fp16, accumulate = fp16: a loop of frames sums in fp64 or fp32");
 }
 
 // The command, its table and its file; what is drawn is said.

@@ -159,10 +159,10 @@ TEST(what_cannot_be_replayed_is_said)
          "401 frames of 5 slopes, expected 401 slopes a frame: is it transposed?"},
         {"t.h5", "line", BB_INVALID, "has 1 axes, expected [rows][columns]"},
         {"t.h5", "empty", BB_INVALID, "has 0 rows and 401 columns, expected 1 to 268435456"},
-        {"t.h5", "words", BB_INVALID, "holds no numbers"},
+        {"t.h5", "words", BB_INVALID, "is not numeric"},
         {"t.h5", "metres", BB_INVALID, "values in 'm', expected one of: arcsec, mas, rad"},
         {"t.h5", "huge", BB_INVALID,
-         "700000 frames of 401 slopes, expected at most 669415 frames of them: 268435456 values"},
+         "700000 frames of 401 slopes, expected at most 669415 frames (limit: 268435456 values)"},
 #ifdef BB_HAVE_CFITSIO
         {"narrow.fits", NULL, BB_INVALID,
          "'narrow.fits', 'first image': 5 frames of 400 slopes, expected 401"},

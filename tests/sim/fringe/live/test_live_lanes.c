@@ -19,7 +19,7 @@ TEST(lanes_are_those_that_are_named)
     assert_int_equal(bb_device_kind_of(bb_live_lanes_device(lanes)), BB_DEVICE_CPU);
     bb_live_lanes_destroy(&lanes);
     check_fails(bb_live_lanes_create(fringe, "fp32,fp16-u", 2, NULL, &lanes), BB_INVALID,
-                "--overlap 2 is of one pipeline");
+                "--overlap 2 needs a single pipeline");
     check_fails(bb_live_lanes_create(fringe, "fp32", 5, NULL, &lanes), BB_INVALID,
                 "--overlap 5, expected 1..4");
     assert_null(lanes);

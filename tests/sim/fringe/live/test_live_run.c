@@ -246,7 +246,7 @@ TEST(dark_phases_are_dropped)
     assert_int_equal(mkdir("dark", 0777), 0);
     put_tilt("dark/1.pgm", 60, 40, 0);
     check_fails(run_stream(&study, &options, &results, NULL), BB_IO,
-                "before its first phase: the first frames have no pixel in the pupil");
+                "before its first phase: no pixel of the pupil reaches");
     options = usual("loop:dark.h5", 0);
     options.patience_s = 0.1;
     static const int32_t counts[4 * 60 * 40] = {0};
@@ -404,7 +404,7 @@ TEST(what_cannot_be_streamed_is_refused)
     check_fails(run_stream(&plain, &options, &results, NULL), BB_INVALID, "--source camera");
     options = usual(NULL, 1);
     check_fails(run_stream(&five, &options, &results, NULL), BB_UNSUPPORTED,
-                "expected detection.algorithm steps with steps 4, or carrier");
+                "live needs detection.algorithm steps with steps 4, or carrier");
     options.pipelines = "fp32,fp3";
     check_fails(run_stream(&plain, &options, &results, NULL), BB_INVALID,
                 "--pipeline fp3: the study has no such pipeline");
@@ -412,7 +412,7 @@ TEST(what_cannot_be_streamed_is_refused)
     check_fails(run_stream(&plain, &options, &results, NULL), BB_INVALID, "names fp32 twice");
     options = usual(NULL, 1);
     check_fails(run_stream(&dark, &options, &results, NULL), BB_INVALID,
-                "no pixel in the pupil whose modulation is at least");
+                "no pixel of the pupil reaches the modulation");
     const driver_case measured = {CONFIG, {FEW, "input={file: frames.h5, dataset: /frames}"}};
     check_fails(run_stream(&measured, &options, &results, NULL), BB_INVALID,
                 "input.file = 'frames.h5' and no scene of its own: expected a stream, --source");

@@ -35,7 +35,8 @@ static void refuse(const char *override, const char *pipeline, const char *sente
 TEST(what_the_loop_cannot_do_is_said)
 {
     refuse("title=x", "e4m3", NULL);
-    refuse("mesh.substeps=2", "e4m3", "mesh.substeps = 2: the loop on a GPU takes whole steps");
+    refuse("mesh.substeps=2", "e4m3",
+           "mesh.substeps = 2, expected 1: the loop on a GPU has no substeps");
     refuse("mesh.stepping=crank-nicolson", "e4m3", "mesh.stepping: the loop on a GPU steps expl");
     refuse("mesh.through_thickness=two_mode", "e4m3", "the loop on a GPU has the mean alone");
     refuse("hood={exchange_w_per_m2_k: 50.0}", "e4m3", "the loop on a GPU has no hood");

@@ -218,12 +218,12 @@ static void what_does_not_go_together_is_refused(void **state)
     autoptr(bb_kernel_context) other = new_object(bb_kernel_context, task->device);
     check_ok(bb_numerical_object_matrix(other, BB_ELEMENT_DP, 9, 4, &foreign));
     check_fails(bb_numerical_object_copy(a, a), BB_INVALID, "operand 1 is the result");
-    check_fails(bb_numerical_object_add(foreign, a, a), BB_INVALID, "of another context");
+    check_fails(bb_numerical_object_add(foreign, a, a), BB_INVALID, "to another context");
     check_fails(bb_numerical_object_copy(a, b), BB_INVALID, "4 x 9, expected 9 x 4");
     check_fails(bb_numerical_object_add(a, b, foreign), BB_INVALID, "the second term is 4 x 9");
     check_fails(bb_numerical_object_add(a, a, b), BB_INVALID, "the sum is 4 x 9");
-    check_fails(bb_numerical_object_scale(a, 1.0, single), BB_INVALID, "of DP, the result of SP");
-    check_fails(bb_numerical_object_copy(a, foreign), BB_INVALID, "of another context");
+    check_fails(bb_numerical_object_scale(a, 1.0, single), BB_INVALID, "is DP, the result SP");
+    check_fails(bb_numerical_object_copy(a, foreign), BB_INVALID, "to another context");
     check_fails(bb_numerical_object_multiply(a, y, y), BB_INVALID, "x of A x is 4 x 1");
     check_fails(bb_numerical_object_multiply(a, x, x), BB_INVALID, "y = A x is 9 x 1");
     check_fails(bb_numerical_object_multiply_transposed(a, x, x), BB_INVALID, "x of A^T x is 9");

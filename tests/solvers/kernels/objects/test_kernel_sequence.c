@@ -31,7 +31,7 @@ TEST(one_context_has_all_launches)
         launches[i] = scenes[i].launches[0];
     }
     check_fails(bb_kernel_sequence_create(launches, 2, &sequence), BB_INVALID,
-                "launch 1 of a sequence is of another context");
+                "launch 1 of a sequence belongs to another context");
     assert_null(sequence);
     scene_close(&scenes[0]);
     scene_close(&scenes[1]);

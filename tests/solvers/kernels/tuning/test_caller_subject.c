@@ -249,7 +249,7 @@ TEST(ranges_need_data)
     fixture_bind(&fixture, "y", ROWS, 1, NULL);
     check_fails(bb_caller_subject_create(&fixture.program, "own", fixture.data, fixture.parameters,
                                          &fixture.problems, &subject),
-                BB_UNSUPPORTED, "how far a sum runs follows from the elements of start");
+                BB_UNSUPPORTED, "the bounds of a sum depend on the elements of start");
     assert_null(subject);
     for (int row = 0; row <= ROWS; ++row) {
         start[row] = 5 * row;
