@@ -231,7 +231,7 @@ const bb_command bb_bench_command = {
     .words = {{"list", "the names"},
      {"size", "of gemv: rows x columns, as 9728x9728; drawn values unless 128 divides the columns"},
      {"set", "of kernel: seed, large, odd or small; of factorizations by panels: decay, random or covariance"},
-     {"energy", "repeat each until a counter tells its joules too (NVML, RAPL)"},
+     {"energy", "repeat each until a counter resolves its joules (NVML, RAPL)"},
      {"output", "result file; default outputs/bench.h5"},
      {"device", "auto, cpu (skips the rows of a GPU) or cuda; default auto"},
      {"threads", "default: all processors"}},

@@ -290,7 +290,7 @@ static bool takes_word(const bb_key *own, const bb_key *key, const bb_codec_conf
     if (bb_codec_own_word(own, choice) >= 0) {
         return true;
     }
-    length = snprintf(sentence, bytes, "%s: %s, codec %s takes", key->name, key->choices[choice],
+    length = snprintf(sentence, bytes, "%s: %s, codec %s accepts", key->name, key->choices[choice],
                       row->name);
     for (bb_index w = 0; own->choices[w] != NULL && length < (int)bytes; ++w) {
         length += snprintf(sentence + length, bytes - (size_t)length, "%s %s", w == 0 ? "" : ",",
@@ -328,7 +328,8 @@ static bool knows_keys(const bb_codec_config *config, char *sentence, size_t byt
             continue;
         }
         if (!taken) {
-            (void)snprintf(sentence, bytes, "%s: codec %s does not take it%s", key->name, row->name,
+            (void)snprintf(sentence, bytes, "%s: not a parameter of codec %s%s", key->name,
+                           row->name,
                            strcmp(key->name, "rounding") == 0 && bb_codec_sweeps(config)
                                ? ", as its columns are not rounded one by one"
                                : "");
@@ -352,7 +353,7 @@ static bool has_bits(const bb_codec_config *config, const bb_codec_row *row, cha
     if (isnan(bits)) {
         (void)snprintf(sentence, bytes, "bits: not given, %s needs it", row->name);
     } else {
-        (void)snprintf(sentence, bytes, "bits: %g, %s takes whole numbers from %d to %d", bits,
+        (void)snprintf(sentence, bytes, "bits: %g, %s accepts whole numbers from %d to %d", bits,
                        row->name, row->bits.least, row->bits.most);
     }
     return false;
@@ -627,8 +628,8 @@ bool bb_codec_supports_tolerance(const bb_codec_config *config, double range, bb
     const double minimum = ldexp(1.0, allowed.lowest);
     const double largest = ldexp(1.0, allowed.highest);
     bb_outcome_set(outcome, BB_OUTCOME_NOT_HELD,
-                   "tolerance_of_range %g of a matrix of range %g is a tolerance of %g: %s holds "
-                   "%.4g to %.4g, the nearest is %.4g",
+                   "tolerance_of_range %g of a matrix of range %g is a tolerance of %g: %s "
+                   "supports %.4g to %.4g, the nearest is %.4g",
                    config->tolerance_of_range, range, wanted, bb_codec_row_of(config)->name,
                    minimum, largest, wanted > largest ? largest : minimum);
     return false;

@@ -206,8 +206,7 @@ static bb_status create(bb_device *device, const char *source, bb_text *log, voi
     const loaded_object *object = &cpu->object;
     const char *version = dlsym(object->library, "bb_compiler_version");
     BB_REQUIRE(version != NULL && dlinfo(object->library, RTLD_DI_LINKMAP, &cpu->place) == 0,
-               BB_INVALID, "%s made something else than what it was given",
-               bb_host_compiler_name());
+               BB_INVALID, "%s compiled another text than the one given", bb_host_compiler_name());
     (void)snprintf(cpu->compiler, sizeof cpu->compiler, "%.60s, %.60s, %s",
                    object->is_prebuilt ? "prebuilt" : bb_host_compiler_name(), version,
                    object->flags);

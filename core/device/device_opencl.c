@@ -61,8 +61,8 @@ static const char *meaning_of(cl_int error)
         {CL_INVALID_ARG_VALUE, "an argument of another kind"},
         {CL_INVALID_ARG_SIZE, "an argument of another size"},
         {CL_INVALID_KERNEL_ARGS, "an argument too few"},
-        {CL_INVALID_WORK_GROUP_SIZE, "a work-group that the device does not take"},
-        {CL_INVALID_WORK_ITEM_SIZE, "more items in a dimension than the device takes"},
+        {CL_INVALID_WORK_GROUP_SIZE, "work-group size not supported by the device"},
+        {CL_INVALID_WORK_ITEM_SIZE, "more work-items in a dimension than the device supports"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
         if (rows[i].error == error) {

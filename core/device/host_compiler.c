@@ -175,7 +175,7 @@ static bb_status load(int object, bb_text *log, void **out)
         const char *reason = dlerror();
         BB_TRY(bb_build_add_log(reason, strlen(reason), log));
         BB_REQUIRE(strstr(reason, "undefined symbol") != NULL, BB_IO,
-                   "cannot load what was compiled: %s", reason);
+                   "cannot load the compiled library: %s", reason);
         BB_FAIL(BB_INVALID, "%s refuses the source: %s", bb_host_compiler_name(), reason);
     }
 done:

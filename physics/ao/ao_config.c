@@ -176,8 +176,7 @@ static const bb_key error_terms_keys[] = {
     {.name = "shake_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
      .maximum = 1.0e3, .offset = offsetof(bb_error_terms_config, shake_arcsec),
      .default_text = "0.0",
-     .meaning = "Rms of a tilt of the telescope along each axis, which stars and targets see alike "
-                "and no covariance knows; 0: none."},
+     .meaning = "Rms tilt of the telescope along each axis, common to stars and targets and in no covariance; 0: none."},
 };
 // clang-format on
 const bb_schema bb_error_terms_schema =
@@ -218,8 +217,7 @@ static const bb_key telescope_keys[] = {
             "Zenith angle: heights, altitudes and layer strengths are multiplied by its secant."),
      .default_text = "0.0"},
     {NUMBER(bb_telescope_config, altitude_m, "m", -500.0, 10.0e3,
-            "Altitude above sea level, which says how dense the air is that a Rayleigh star shines "
-            "by."),
+            "Altitude above sea level; it sets the air density of a Rayleigh star."),
      .default_text = "2400.0"},
     {.name = "pupil", .kind = BB_KEY_GROUP, .schema = &pupil_schema, .optional = true,
      .offset = offsetof(bb_telescope_config, pupil),
@@ -241,7 +239,7 @@ static const bb_key layer_keys[] = {
             "r0^(-5/3) of the layer at 500 nm and zenith; this or cn2_m13, in all layers."),
      .optional = true, .replaces = {"cn2_m13"}},
     {NUMBER(bb_layer_config, cn2_m13, "m^(1/3)", 0.0, 1.0e-8,
-            "Integral of Cn2 over the layer, at zenith; r0 follows, and is not given beside it."),
+            "Integral of Cn2 over the layer, at zenith; r0 follows and must not be set."),
      .optional = true, .replaces = {"strength"}},
 };
 const bb_schema bb_layer_schema = BB_SCHEMA("layers", bb_layer_config, layer_keys);
@@ -327,8 +325,7 @@ static const bb_key conjugate_keys[] = {
     {NUMBER(bb_conjugate_config, height_m, "m", 0.0, 100.0e3,
             "Height of the mirror's conjugate above the pupil, along the line of sight.")},
     {POSITIVE(bb_conjugate_config, pitch_m, "m", 100.0,
-              "Distance of neighbouring actuators on the conjugate; unset, at 0 m alone: they "
-              "stand on the corners of the truth sensors' lenslets."),
+              "Distance of neighbouring actuators on the conjugate; unset, at 0 m only: actuators at the corners of the truth sensors' lenslets."),
      .optional = true, .replaces = {"influence"}},
     {POSITIVE(bb_conjugate_config, coupling, "1", 0.9,
               "Influence of an actuator at its neighbour over that at itself; unset: 0.2."),
@@ -433,8 +430,7 @@ static const bb_key target_keys[] = {
      .offset = offsetof(bb_target_config, lenslets), .optional = true,
      .meaning = "Lenslets of the truth sensor and its mirror; overrides sensors.lenslets."},
     {NUMBER(bb_target_config, weight, "1", 0.0, 1.0e6,
-            "With correction mcao: weight of the direction in what the mirrors minimise; 0: it is "
-            "scored alone."),
+            "With correction mcao: weight of the direction in the mirrors' least-squares fit; 0: scored only."),
      .default_text = "1.0"},
 };
 const bb_schema bb_target_schema = BB_SCHEMA("targets", bb_target_config, target_keys);

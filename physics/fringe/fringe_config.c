@@ -164,7 +164,7 @@ static const bb_key pupil_keys[] = {
      .offset = offsetof(bb_fringe_pupil_config, obstruction), .minimum = 0.0, .maximum = 1.0,
      .exclusive_maximum = true, .default_text = "0.0",
      .meaning = "Central obstruction of an annulus over its diameter."},
-    GROUP(bb_fringe_pupil_config, spiders, spider_schema, "Vanes that hold what obstructs."),
+    GROUP(bb_fringe_pupil_config, spiders, spider_schema, "Vanes that support the central obstruction."),
     GROUP(bb_fringe_pupil_config, gaps, gap_schema, "Bars that separate parts of the pupil."),
     GROUP(bb_fringe_pupil_config, holes, hole_schema, "Discs without data."),
     {.name = "dead_share", .kind = BB_KEY_DOUBLE, .unit = "1",
@@ -184,7 +184,7 @@ static const bb_key camera_keys[] = {
          "Sigma of a pixel's noise over full scale, another in every frame and draw."),
     POSITIVE(bb_fringe_camera_config, contrast, "1", 1.0, "0.9", "Visibility of the fringes."),
     POSITIVE(bb_fringe_camera_config, mean, "1", 10.0, "0.5",
-             "Mean intensity over full scale; what exceeds full scale saturates."),
+             "Mean intensity over full scale; larger intensities saturate."),
     REAL(bb_fringe_camera_config, vibration_rad, "rad", 0.0, 100.0, "0.0",
          "Sigma of an error of the phase that a frame's pixels share, another in every frame."),
 };
@@ -195,7 +195,7 @@ static const bb_key carrier_keys[] = {
     REAL(bb_fringe_carrier_config, x, "1/px", -0.5, 0.5, "0.25", "Cycles a pixel along x."),
     REAL(bb_fringe_carrier_config, y, "1/px", -0.5, 0.5, "0.0", "Cycles a pixel along y."),
     COUNT(bb_fringe_carrier_config, window_px, 3.0, 63.0, "7",
-          "Pixels across the window, along both axes, that takes the carrier's neighbourhood; odd."),
+          "Width of the window around the carrier in the spectrum, along both axes, in pixels; odd."),
 };
 static const bb_schema carrier_schema =
     BB_SCHEMA("carrier", bb_fringe_carrier_config, carrier_keys);
@@ -211,7 +211,7 @@ static const bb_key detection_keys[] = {
     {.name = "step_error", .kind = BB_KEY_DOUBLE, .unit = "1",
      .offset = offsetof(bb_fringe_detection_config, step_error), .minimum = -0.5, .maximum = 0.5,
      .default_text = "0.0",
-     .meaning = "Relative error of the phase shifter, of which detection does not know."},
+     .meaning = "Relative error of the phase shifter, unknown to the detection."},
     REAL(bb_fringe_detection_config, least_modulation, "1", 0.0, 1.0, "0.01",
          "Amplitude of the fringes over full scale under which a pixel has no phase."),
     GROUP(bb_fringe_detection_config, carrier, carrier_schema,

@@ -185,7 +185,7 @@ static const char *solve(fit *f, bb_index pixels)
     if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', terms, f->normal, terms) != 0 ||
         LAPACKE_dpocon(LAPACK_ROW_MAJOR, 'L', terms, f->normal, terms, norm, &condition) != 0 ||
         !(condition >= 1e-10)) {
-        return "the pixels do not tell the polynomials apart";
+        return "the pixels do not determine the polynomials";
     }
     if (LAPACKE_dpotrs(LAPACK_ROW_MAJOR, 'L', terms, 1, f->normal, terms, f->right, 1) != 0) {
         return "the normal equations have no solution";

@@ -57,7 +57,7 @@ const char *bb_device_rows_absent(const bb_wafer_problem *problem)
         return "rows of a file are read on the host";
     }
     if (problem->membrane != NULL && bb_membrane_is_soft(problem->membrane)) {
-        return "rigid motions of a wafer on soft springs are taken out of rows on the host";
+        return "rigid motions of a wafer on soft springs are removed from the rows on the host";
     }
     return NULL;
 }

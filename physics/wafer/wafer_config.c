@@ -163,8 +163,8 @@ static const bb_key mesh_keys[] = {
     CHOICE(bb_mesh_config, stepping, steppings, "explicit",
            "Forward Euler, or Crank-Nicolson as a reference; lumped mass."),
     CHOICE(bb_mesh_config, through_thickness, profiles, "mean",
-           "Temperature through the thickness: its mean alone, or with the first odd mode, "
-           "whose moment bends a plate and at which clamp and hood exchange heat."),
+           "Temperature through the thickness: mean only, or with the first odd mode. Its moment "
+           "bends the plate; clamp and hood exchange heat with it."),
 };
 const bb_schema bb_mesh_schema = BB_SCHEMA("mesh", bb_mesh_config, mesh_keys);
 
@@ -287,8 +287,7 @@ static const char *const axes[] = {"x", "y", "z", NULL};
 // clang-format off
 static const bb_key response_keys[] = {
     CHOICE(bb_response_config, generator, generators, "fem",
-           "Rows by adjoint solves of the membrane (fem; its z is the kernel's), or of the coupled "
-           "plate; from the closed-form kernel, which knows no edge of the wafer; or a file."),
+           "Rows by adjoint solves of the membrane (fem; z from the kernel) or of the coupled plate, from the closed-form kernel, which ignores the wafer edge, or from a file."),
     {.name = "file", .kind = BB_KEY_PATH, .offset = offsetof(bb_response_config, file),
      .optional = true,
      .meaning = "HDF5 file of generator file, with /operators/C_<axis>_<field> as --dump rows "

@@ -113,7 +113,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     }
     if (slot[MANTISSA].integer == 0 && slot[SPECIALS].choice != FINITE) {
         (void)snprintf(sentence, bytes,
-                       "mantissa: 0, specials ieee needs a bit that tells NaN from infinity, "
+                       "mantissa: 0, specials ieee needs a bit to distinguish NaN from infinity, "
                        "expected 1 to 23 or specials: finite");
         return false;
     }

@@ -53,7 +53,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
     const bb_codec_config filled = bb_codec_filled(config);
     const bb_index cells = fill_up(filled.tile_columns, 8) * filled.tile_rows;
     if (!isnan(config->bits) && config->bits != 16.0 && config->bits != 32.0) {
-        (void)snprintf(sentence, bytes, "bits: %g, low_rank takes 16 or 32", config->bits);
+        (void)snprintf(sentence, bytes, "bits: %g, low_rank accepts 16 or 32", config->bits);
         return false;
     }
     if (cells > BB_LOW_RANK_CELLS) {

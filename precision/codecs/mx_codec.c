@@ -110,7 +110,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
         return false;
     }
     if (is_nv(config) && chosen != E2M1) {
-        (void)snprintf(sentence, bytes, "element: %s, block_scale nvfp4 takes e2m1",
+        (void)snprintf(sentence, bytes, "element: %s, block_scale nvfp4 needs e2m1",
                        element_words[chosen]);
         return false;
     }

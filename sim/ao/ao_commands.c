@@ -256,8 +256,8 @@ bb_status bb_ao_commands_check(const bb_ao_study *study, const bb_config *config
     const bool together = study->correction == (int)BB_AO_CORRECTION_MCAO;
     BB_TRY(bb_study_refuse(!together && pipelines[reference].stored == (int)BB_STORED_COMMANDS,
                            config, problems,
-                           "pipelines[%td].operator: commands, expected slopes of the reference, "
-                           "whose noise is told in slopes",
+                           "pipelines[%td].operator: commands, expected slopes: the noise of the "
+                           "reference is given in slopes",
                            reference));
 done:
     return status;

@@ -219,7 +219,7 @@ static const bb_output_table ensquared_outputs = {
 
 static const bb_output by_frames[] = {
     {"strehl_stationary", BY_DIRECTION, "1",
-     "Strehl ratio with error terms, the residual taken as stationary",
+     "Strehl ratio with error terms, assuming a stationary residual",
      .member = offsetof(bb_ao_evaluation, stationary)},
     {"strehl_pairs", BY_DIRECTION, "1",
      "Strehl ratio of the correctable residual, by pairs of points",

@@ -30,7 +30,7 @@ static bb_status convert(const char *unit, bb_influence_cube *cube)
     double factor = 1.0;
     BB_TRY(bb_unit_find(BB_QUANTITY_INFLUENCE, unit, &name, &factor));
     if (unit[0] == '\0') {
-        bb_log_detail("influence functions have no unit: taken to be in %s", name);
+        bb_log_detail("influence functions have no unit: assuming %s", name);
     }
     for (bb_index i = 0; factor != 1.0 && i < count_values(cube); ++i) {
         cube->values[i] *= factor;
@@ -153,7 +153,7 @@ bb_status bb_ao_input_influences_check(const bb_ao_study *study, const bb_config
         BB_TRY(bb_study_refuse(
             keys->file != NULL && bb_fits_image_recognised(keys->file) && isnan(keys->spacing_m),
             config, problems,
-            "mirrors[%td].influence.spacing_m is missing: a FITS file does not say it", k));
+            "mirrors[%td].influence.spacing_m is missing: a FITS file does not contain it", k));
     }
 done:
     return status;

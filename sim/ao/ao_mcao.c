@@ -173,7 +173,7 @@ static bb_status check_presence(const bb_ao_study *study, const bb_config *confi
     BB_TRY(bb_study_refuse(!given && study->mirrors_condition != usual_condition, config, problems,
                            "mirrors_condition: of no effect without mirrors"));
     BB_TRY(bb_study_refuse(given && !isnan(study->mirror.condition), config, problems,
-                           "mirror: expected none beside mirrors, which have mirrors_condition"));
+                           "mirror: remove it, mirrors have mirrors_condition"));
 done:
     return status;
 }

@@ -91,7 +91,7 @@ static const bb_key keys[] = {
     {.name = "images", .kind = BB_KEY_CHOICE, .choices = images_names,
      .offset = offsetof(bb_ao_study, images), .default_text = "first",
      .meaning = "Images that are written: of the first target and wavelength, or of all."},
-    GROUP(error_terms, &bb_error_terms_schema, "Errors that slopes do not know."),
+    GROUP(error_terms, &bb_error_terms_schema, "Errors not included in the slopes."),
     {.name = "shake_test_arcsec", .kind = BB_KEY_DOUBLE, .unit = "arcsec", .minimum = 0.0,
      .maximum = 1.0e3, .exclusive_minimum = true, .optional = true,
      .offset = offsetof(bb_ao_study, shake_test_arcsec),
@@ -107,7 +107,7 @@ static const bb_key keys[] = {
      .offset = offsetof(bb_ao_study, inflation),
      .meaning = "rounding sweep: modes added to the covariance of the rounding, so that "
      "rounding errors avoid disturbances outside the covariance."},
-    GROUP(frame_times, &bb_frame_times_schema, "Frames of what each pipeline stores, timed."),
+    GROUP(frame_times, &bb_frame_times_schema, "Timed frames of each pipeline's stored matrix."),
     GROUP(realtime, &bb_ao_realtime_schema, "What `bitbudget realtime` measures."),
     GROUP(machine, &bb_machine_price_schema, "What the machine that computes costs."),
     RECORDS(pipelines, &bb_factor_pipeline_schema,

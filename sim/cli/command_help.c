@@ -29,8 +29,8 @@ bb_status bb_command_help_overview(bb_text *out)
     for (bb_index i = 0; i < count; ++i) {
         BB_TRY(bb_text_add(out, "  %-11s %s\n", commands[i].name, commands[i].summary));
     }
-    BB_TRY(bb_text_add(out, "\n'bitbudget COMMAND --help' says more; --version prints the "
-                            "version.\n"));
+    BB_TRY(bb_text_add(
+        out, "\n'bitbudget COMMAND --help' has details; --version prints the version.\n"));
 done:
     return status;
 }

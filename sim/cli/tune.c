@@ -66,8 +66,8 @@ static bb_status make_subject(kernel_subject *out)
     BB_TRY(bb_kernel_source_report(&out->source, &problems));
     const char *name = bb_caller_subject_synthetic(out->subject, &limit);
     if (name != NULL) {
-        bb_log_info("elements of %s and other integers are made up, from 0 to %td; --in FILE.h5 "
-                    "takes them from datasets",
+        bb_log_info("elements of %s and other integers are random, from 0 to %td; --in FILE.h5 "
+                    "reads them from datasets",
                     name, limit - 1);
     }
 done:
@@ -398,7 +398,7 @@ bb_status bb_command_tune(const bb_options *options, const bb_experiment_table *
     bb_interrupt_defer(true);
     status = tune_all(&self);
     bb_tune_work_print(&self.common);
-    (void)snprintf(kept, sizeof kept, "what was found is in '%s', and counts",
+    (void)snprintf(kept, sizeof kept, "results until then are in '%s' and are used",
                    bb_interrupt_path(self.common.path));
     bb_interrupt_loses("");
     bb_interrupt_keeps(kept);

@@ -40,10 +40,9 @@ static bb_status check_alone(spreading *work, const bb_schema *schema, const bb_
         const bool given = strcmp(member->key, key->pattern->keys[0]) == 0 ||
                            strcmp(member->key, key->pattern->keys[1]) == 0;
         if (given || (other != NULL && other != key && other->pattern != NULL)) {
-            BB_TRY(
-                bb_problems_add(work->problems, member->key_place,
-                                "%s.%s: expected none beside %s, which says where its records are",
-                                work->path, member->key, key->name));
+            BB_TRY(bb_problems_add(work->problems, member->key_place,
+                                   "%s.%s: remove it, %s sets the positions", work->path,
+                                   member->key, key->name));
         }
     }
 done:

@@ -44,8 +44,8 @@ static bb_status check_steps(const bb_fringe_study *study, bb_index steps)
                "input.file: '%s', dataset '%s' has %td frames, expected 1: a carrier", keys->file,
                keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given > 0, BB_INVALID,
-               "input.steps_rad is missing: '%s', dataset '%s' has %td frames, each of which needs "
-               "its phase shift",
+               "input.steps_rad is missing: '%s', dataset '%s' has %td frames; give the phase "
+               "shift of each",
                keys->file, keys->dataset, steps);
     BB_REQUIRE(algorithm != BB_DETECTION_STEPS || given == steps, BB_INVALID,
                "input.steps_rad has %td steps, '%s', dataset '%s' has %td frames", given,
@@ -368,8 +368,7 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
         goto done;
     }
     BB_TRY(bb_study_refuse(has_steps && study->physics.detection.algorithm != BB_DETECTION_STEPS,
-                           config, problems,
-                           "input.steps_rad: only detection.algorithm steps knows its steps"));
+                           config, problems, "input.steps_rad: needs detection.algorithm steps"));
     if (has_steps &&
         bb_detection_steps_check(input->steps_rad.count, input->steps_rad.items) != BB_OK) {
         bb_status_save(&record);

@@ -120,8 +120,8 @@ static const char title[] = "/results, fringe";
 
 // clang-format off
 static const bb_output rows[] = {
-    ROW(wrong_cycles, "1", "points whose cycle is not the truth's, after the piston of each part"),
-    ROW(wrong_cycles_reference, "1", "points whose cycle is not that of the reference's phase"),
+    ROW(wrong_cycles, "1", "points with another cycle than the truth, after removing the piston of each part"),
+    ROW(wrong_cycles_reference, "1", "points with another cycle than the reference's phase"),
     ROW(missing, "1", "points without a phase where the reference has one; counted as wrong"),
     ROW(wavefront_rms_nm, "nm", "rms of the measured wavefront, each part without its mean"),
     ROW(wavefront_pv_nm, "nm", "peak to valley of the measured wavefront"),

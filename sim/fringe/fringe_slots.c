@@ -369,9 +369,8 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
                           pipeline->slots[slot].storage >= 0;
         }
         BB_TRY(bb_study_refuse(searches && has_numbers && p != reference, config, problems,
-                               "pipelines.%td.max_loss: it finds the numbers of every slot, "
-                               "expected no arithmetic other than fp32, storage or slot of "
-                               "pipelines.%td beside it",
+                               "pipelines.%td.max_loss selects all number formats: remove "
+                               "arithmetic other than fp32, storage and slots of pipelines.%td",
                                p, p));
         BB_TRY(bb_study_refuse(!searches && pipeline->search.wrong_cycles > 0, config, problems,
                                "pipelines.%td.search: of no effect without "

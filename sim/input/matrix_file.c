@@ -442,7 +442,7 @@ static bb_status open_file(const bb_matrix_place *place, bool symmetric, bool he
     BB_TRY(BB_ZEROED(1, &file));
     BB_TRY(open_here(found, name, file));
     if (!found->certified && !header) {
-        bb_log_detail("%s from '%s' carries no digest: taken as it reads", name, place->file);
+        bb_log_detail("%s from '%s' has no digest: not verified", name, place->file);
     }
     *out = file;
     file = NULL;
@@ -486,7 +486,7 @@ bb_status bb_matrix_file_expect(bb_matrix_file *file, bb_quantity quantity)
     BB_REQUIRE(isfinite(largest * factor), BB_INVALID, "%s: %g %s is no finite value in %s",
                file->title, largest, file->unit, unit);
     if (!file->unit_said) {
-        bb_log_detail("%s has no unit: taken to be in %s", file->title, unit);
+        bb_log_detail("%s has no unit: assuming %s", file->title, unit);
     } else if (factor != 1.0) {
         bb_log_detail("%s is in %s: converted to %s", file->title, file->unit, unit);
     }

@@ -38,9 +38,9 @@ bb_status bb_kernel_keys_check(const bb_kernel_keys *keys, const bb_config *conf
 {
     bb_status status = BB_OK;
     bb_wisdom_file file = {0};
-    BB_TRY(bb_study_refuse(keys->reorder && keys->wisdom == NULL, config, problems,
-                           "kernels.reorder = true: expected kernels.wisdom too, the file that "
-                           "says which variants, as part of the study"));
+    BB_TRY(bb_study_refuse(
+        keys->reorder && keys->wisdom == NULL, config, problems,
+        "kernels.reorder = true: set kernels.wisdom too, the file with the variants"));
     if (keys->wisdom != NULL) {
         status = bb_kernel_keys_read(keys, &file);
         if (status == BB_IO || status == BB_INVALID) {

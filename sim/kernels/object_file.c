@@ -348,7 +348,7 @@ static bb_status refuse_absent(hid_t file, const bb_program_object *object)
     bb_hdf5_library_find_near(file, object->name, false, near);
     BB_FAIL(BB_INVALID, "no dataset of this name%s%s%s%s", near[0] == '\0' ? "" : " (there is ",
             near, near[0] == '\0' ? "" : ")",
-            object->is_read ? "" : "; an object that is only written takes its shape from one");
+            object->is_read ? "" : "; give the shape of an object that is only written by one");
 done:
     return status;
 }

@@ -159,7 +159,7 @@ bb_status bb_summary_add_front(const bb_experiment *experiment, const bb_results
     const bb_index knee = bb_front_knee(front);
     bb_index fewest = bb_front_least(front, INFINITY, BB_FRONT_BYTES);
     if (fewest < 0) {
-        return bb_text_add(out, "No pipeline has a price.");
+        return bb_text_add(out, "No pipeline has a loss.");
     }
     // Among equal bytes the smaller loss.
     for (bb_index i = 0; i < front->names->count; ++i) {
@@ -171,11 +171,11 @@ bb_status bb_summary_add_front(const bb_experiment *experiment, const bb_results
         }
     }
     if (knee >= 0) {
-        BB_TRY(bb_text_add(out, "Fewest bytes before the price climbs: "));
+        BB_TRY(bb_text_add(out, "Fewest bytes before the loss increases: "));
         BB_TRY(add_choice(&about, knee, BB_FRONT_BYTES, out));
         BB_TRY(bb_text_add(out, ". "));
     }
-    BB_TRY(bb_text_add(out, "Fewest bytes at any price: "));
+    BB_TRY(bb_text_add(out, "Fewest bytes at any loss: "));
     BB_TRY(add_choice(&about, fewest, BB_FRONT_BYTES, out));
     BB_TRY(bb_text_add(out, "."));
 done:
@@ -406,7 +406,7 @@ done:
 static const char *note_of(const bb_grid_source *source)
 {
     const char *note = bb_results_note_text(source->results, "", "price_note");
-    return note == NULL ? "definition of the price not recorded" : note;
+    return note == NULL ? "definition of the loss not recorded" : note;
 }
 
 // Legend of the mark, and terms of the loss.
@@ -499,7 +499,7 @@ static bb_status write_cheapest(const bb_experiment *experiment, const bb_front 
     const double size = front->costs[best].measures[BB_FRONT_BYTES];
     bb_cell_number(front->costs[best].price, price);
     bb_cell_number(isinf(size) ? NAN : 1e-6 * size, bytes);
-    return bb_text_add(out, "cheapest within %s %.6g: %s (price %s, %s MB)\n",
+    return bb_text_add(out, "cheapest within %s %.6g: %s (loss %s, %s MB)\n",
                        experiment->price_name, max_loss, front->names->texts[best], price, bytes);
 }
 

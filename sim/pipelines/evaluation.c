@@ -138,7 +138,7 @@ static const bb_output outputs[] = {
     {"status", "pipeline", NULL,
      "ok, or how the computation failed, or unsafe where only some draws did", .note = "see below",
      .member = offsetof(evaluation_row, status)},
-    {"status_detail", "pipeline", NULL, "where and what failed",
+    {"status_detail", "pipeline", NULL, "location and cause of the failure",
      .note = "for an ok pipeline its escalations or the result of max_loss, else "
              "empty",
      .member = offsetof(evaluation_row, status_detail)},

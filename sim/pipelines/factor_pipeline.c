@@ -506,12 +506,12 @@ static bb_status check_search(const bb_factor_pipeline *pipeline, bb_index index
                                problems, "pipelines[%td].search.%s: of no effect %s", index, key,
                                finds_storage ? "beside storage" : "without max_loss"));
     }
-    BB_TRY(bb_study_refuse(
-        bb_factor_pipeline_finds_arithmetic(pipeline) && pipeline->policy.kind != BB_POLICY_UNIFORM,
-        config, problems,
-        "pipelines[%td].policy: not beside max_loss, which finds the arithmetic (of a storage "
-        "without its bits or tolerance it finds those)",
-        index));
+    BB_TRY(bb_study_refuse(bb_factor_pipeline_finds_arithmetic(pipeline) &&
+                               pipeline->policy.kind != BB_POLICY_UNIFORM,
+                           config, problems,
+                           "pipelines[%td].policy: remove it, max_loss selects the arithmetic (or "
+                           "bits and tolerance of a storage without them)",
+                           index));
 done:
     return status;
 }

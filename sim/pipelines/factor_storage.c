@@ -178,7 +178,7 @@ static bb_status sweep(const bb_rounding_norm *norm, const bb_factor_pipeline *p
     for (bb_index i = 0; i < layout->rows; ++i) {
         trace += excess[i];
     }
-    bb_log_detail("pipeline %s: rounded in the sweep, the trace of what that leaves is %.6g",
+    bb_log_detail("pipeline %s: rounded in the sweep, trace of the remaining error %.6g",
                   pipeline->name, trace);
     *out = matrix;
     matrix = NULL;

@@ -19,7 +19,8 @@ static void note_start(const bb_run_options *options)
 {
     char text[BB_INTERRUPT_LOSS_BYTES] = "nothing is kept yet";
     if (options->resume != NULL) {
-        (void)snprintf(text, sizeof text, "its checkpoint stands: bitbudget run ... --resume '%s'",
+        (void)snprintf(text, sizeof text,
+                       "resume from its checkpoint: bitbudget run ... --resume '%s'",
                        bb_interrupt_path(options->resume));
     }
     bb_interrupt_keeps(text);

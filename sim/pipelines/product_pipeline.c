@@ -201,11 +201,9 @@ static bool runs_on_opencl(const bb_product_pipeline *pipeline, int study_device
 static const char *needs_covariance(const bb_codec_config *storage)
 {
     return bb_codec_sweeps(storage)
-               ? "rounding: sweep is of reconstructors (experiments ao and reconstructor), which "
-                 "know the covariance to round in"
+               ? "rounding: sweep needs a covariance (experiments ao and reconstructor)"
            : bb_codec_norm_width(storage) > 0
-               ? "norm: covariance is of reconstructors (experiments ao and reconstructor), which "
-                 "know it"
+               ? "norm: covariance is available in experiments ao and reconstructor only"
                : NULL;
 }
 

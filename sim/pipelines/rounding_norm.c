@@ -357,8 +357,8 @@ static bb_status factor_on_device(bb_rounding_norm *self)
         most_rank(self->problem->part.count, self->modes.count, self->groups.count);
     BB_TRY(choose_plan(self->problem->solver, source.rows, rank, self->most_rows, &plan));
     if (plan.arithmetic == BB_VARIANT_X3) {
-        bb_log_info("rounding in the sweep: its factor of %td x %td is in x3, the GPU has no room "
-                    "for fp64 beside a sweep and a score",
+        bb_log_info("rounding in the sweep: its factor of %td x %td is x3, the GPU has no memory "
+                    "for fp64 with a sweep and a score",
                     plan.n, plan.n);
     }
     BB_TRY(device.create(&source, &plan, &self->device_outcome, &self->panels));

@@ -140,10 +140,9 @@ static bb_status check_search(const bb_product_pipeline *pipeline, bb_index inde
 {
     bb_status status = BB_OK;
     const bb_list *codecs = &pipeline->search.codecs;
-    BB_TRY(bb_study_refuse(pipeline->storage.codec >= 0, config, problems,
-                           "pipelines.%td.max_loss: it finds the storage, expected no "
-                           "pipelines.%td.storage beside it",
-                           index, index));
+    BB_TRY(bb_study_refuse(
+        pipeline->storage.codec >= 0, config, problems,
+        "pipelines.%td.max_loss selects the storage: remove pipelines.%td.storage", index, index));
     BB_TRY(bb_study_refuse(codecs->count > BB_STORAGE_SEARCH_CODECS, config, problems,
                            "pipelines.%td.search.codecs: %td, expected at most %d", index,
                            codecs->count, (int)BB_STORAGE_SEARCH_CODECS));
@@ -155,9 +154,8 @@ static bb_status check_search(const bb_product_pipeline *pipeline, bb_index inde
         BB_TRY(bb_study_refuse(
             bb_stage_formats_narrow((bb_chain_stage)stage, &pipeline->stages[stage]), config,
             problems,
-            "pipelines.%td.search.stages: it finds the formats of %s, expected no "
-            "pipelines.%td.%s beside it",
-            index, bb_chain_stage_names[stage], index, bb_chain_stage_names[stage]));
+            "pipelines.%td.search.stages selects the formats of %s: remove pipelines.%td.%s", index,
+            bb_chain_stage_names[stage], index, bb_chain_stage_names[stage]));
     }
 done:
     return status;
@@ -568,12 +566,12 @@ bb_status bb_storage_search_check_factor(const bb_factor_pipeline *pipeline, bb_
     char sentence[2 * SENTENCE_BYTES];
     if (list_stored(pipeline, ladders) == 0) {
         explain(pipeline, sentence, sizeof sentence);
-        BB_TRY(bb_study_refuse(true, config, problems, "pipelines[%td].storage beside max_loss: %s",
+        BB_TRY(bb_study_refuse(true, config, problems, "pipelines[%td].storage with max_loss: %s",
                                index, sentence));
     } else if (pipeline->draws > 1 && !bb_codec_has_draws(&pipeline->storage)) {
         BB_TRY(bb_study_refuse(true, config, problems,
-                               "pipelines[%td].draws = %td: the steps of its storage follow the "
-                               "rows, so that no draw differs, expected 1 beside max_loss",
+                               "pipelines[%td].draws = %td, expected 1: with max_loss the steps of "
+                               "the storage depend on the rows, and all draws are equal",
                                index, pipeline->draws));
     }
 done:

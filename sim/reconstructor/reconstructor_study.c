@@ -76,16 +76,15 @@ static bb_status check_policies(const bb_reconstructor_study *request, const bb_
     for (bb_index p = 0; p < request->pipelines.count; ++p) {
         const bb_policy_config *policy = &pipelines[p].policy;
         BB_TRY(bb_study_refuse(pipelines[p].filter != (int)BB_SLOPE_FILTER_NONE, config, problems,
-                               "pipelines[%td].filter: expected no such key, as a covariance from "
-                               "a file does not say whose slopes are whose",
+                               "pipelines[%td].filter: remove it, a covariance from a file does "
+                               "not assign slopes to sensors",
                                p));
-        BB_TRY(bb_study_refuse(pipelines[p].stored != (int)BB_STORED_SLOPES, config, problems,
-                               "pipelines[%td].operator: expected no such key, as a covariance "
-                               "from a file does not say which mirror follows",
-                               p));
+        BB_TRY(bb_study_refuse(
+            pipelines[p].stored != (int)BB_STORED_SLOPES, config, problems,
+            "pipelines[%td].operator: remove it, a covariance from a file has no mirror", p));
         BB_TRY(bb_study_refuse(bb_factor_pipeline_finds_storage(&pipelines[p]), config, problems,
-                               "pipelines[%td].storage: not beside max_loss, which finds the "
-                               "arithmetic; a storage is found in ao alone",
+                               "pipelines[%td].storage: remove it, max_loss selects the "
+                               "arithmetic; only ao selects a storage",
                                p));
         BB_TRY(bb_study_refuse(
             pipelines[p].search.over != (int)BB_LOSS_OVER_ALL, config, problems,

@@ -298,8 +298,8 @@ static bb_status draw_spectrum(const bb_plot_scene *scene, bb_figure *figure)
         figure->height_cm = 0.7 * figure->width_cm;
     }
     BB_TRY(bb_figure_begin(figure, scene->results,
-                           "Dashed: unit roundoff of a format times the largest eigenvalue; what "
-                           "lies below is hidden by its rounding."));
+                           "Dashed: unit roundoff of a format times the largest eigenvalue; "
+                           "smaller eigenvalues are below its rounding error."));
     BB_TRY(bb_figure_margins(figure, (bb_figure_box){1.5, 1.0, 1.9, 0.3}, &axes));
     bb_plot_range(values->numbers, values->count, &low, &high);
     (void)snprintf(label, sizeof label, "eigenvalue%s%s%s",
@@ -324,7 +324,7 @@ done:
 
 const bb_plot_kind bb_plot_spectrum = {
     "spectrum",
-    "eigenvalues of what is factored, with the unit roundoffs of the formats",
+    "eigenvalues of the factored covariance, with the unit roundoffs of the formats",
     {"spectrum/format", "spectrum/eigenvalue", "spectrum/roundoff_line"},
     "an ao or reconstructor file with 'solver: {spectrum: {matrix: true}}'",
     draw_spectrum,

@@ -133,7 +133,7 @@ static bb_status list_absent(bb_cloud *points)
         BB_TRY(bb_text_add(&points->note, ". "));
     }
     if (points->floor) {
-        BB_TRY(bb_text_add(&points->note, "On the lower edge: a price of 0 or below. "));
+        BB_TRY(bb_text_add(&points->note, "On the lower edge: a loss of 0 or below. "));
     }
 done:
     return status;

@@ -141,7 +141,7 @@ bb_status bb_fits_export_check(const bb_fits_export *wanted)
     const char *experiment = bb_results_note_text(wanted->results, "", "experiment");
     const bb_dataset *pipelines = find_pipelines(wanted);
     BB_REQUIRE(bb_results_note_text(wanted->results, "", "sweep_plan") == NULL, BB_INVALID,
-               "'%s' is a sweep's: export takes the file of one run", wanted->file);
+               "'%s' is the file of a sweep: export needs the file of one run", wanted->file);
     BB_REQUIRE(pipelines != NULL && pipelines->is_text &&
                    (has_images(wanted) || is_offered(wanted, "R")),
                BB_INVALID, "'%s' is of %s, which has no reconstructor, image or pupil to export",

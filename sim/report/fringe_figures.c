@@ -345,13 +345,12 @@ const bb_plot_kind bb_plot_unwrapped = {"unwrapped",
                                         FRINGE_REMEDY,
                                         draw_unwrapped,
                                         0};
-const bb_plot_kind bb_plot_phase_error = {
-    "phase-error",
-    "size of what every pipeline's phase is wrong by, on a scale of logarithms",
-    {"maps/error", "maps/row", "maps/column"},
-    FRINGE_REMEDY,
-    draw_error,
-    0};
+const bb_plot_kind bb_plot_phase_error = {"phase-error",
+                                          "magnitude of every pipeline's phase error, logarithmic",
+                                          {"maps/error", "maps/row", "maps/column"},
+                                          FRINGE_REMEDY,
+                                          draw_error,
+                                          0};
 const bb_plot_kind bb_plot_parts = {"parts",
                                     "how far each point of a phase can be trusted, and the parts "
                                     "of the pupil",

@@ -202,7 +202,7 @@ done:
 
 const bb_plot_kind bb_plot_heatmap = {
     .name = "heatmap",
-    .shows = "a pipeline's price over two swept keys; --x, --y, --pipeline, --value",
+    .shows = "a pipeline's loss over two swept keys; --x, --y, --pipeline, --value",
     .needs = {"results/point_number", "results/status", "statistics/choice_pipeline"},
     .remedy = BB_PLANE_REMEDY,
     .draw = draw_heatmap,

@@ -370,7 +370,7 @@ done:
 
 const bb_plot_kind bb_plot_kernels = {
     "kernels",
-    "what kernels reach of what bounds them, by back end, on processors and GPUs",
+    "share of the roofline reached by kernels, by back end, on processors and GPUs",
     {"results/benchmark", "results/kernel_share", "results/device"},
     "a file of 'bitbudget-bench' with the benchmarks kernel-*",
     draw_kernels,

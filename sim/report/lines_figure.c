@@ -231,7 +231,7 @@ done:
 
 const bb_plot_kind bb_plot_lines = {
     .name = "lines",
-    .shows = "a pipeline's price along a swept key, a line for each value of another",
+    .shows = "a pipeline's loss along a swept key, a line for each value of another",
     .needs = {"results/point_number", "results/status", "statistics/choice_pipeline"},
     .remedy = BB_PLANE_REMEDY,
     .draw = draw_lines,

@@ -228,10 +228,10 @@ done:
     return status;
 }
 
-const bb_plot_kind bb_plot_machines = {
-    "machines",
-    "rooflines of a table of machines, plain, a dollar and a watt, and what a product reaches",
-    {"machines/machine", "machines/product_flops_per_s"},
-    "a table of machines, as configs/machines.yaml",
-    draw_machines,
-    0};
+const bb_plot_kind bb_plot_machines = {"machines",
+                                       "rooflines of a table of machines, absolute, per dollar and "
+                                       "per watt, and the attainable rate of a product",
+                                       {"machines/machine", "machines/product_flops_per_s"},
+                                       "a table of machines, as configs/machines.yaml",
+                                       draw_machines,
+                                       0};

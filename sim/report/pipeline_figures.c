@@ -60,7 +60,7 @@ done:
 
 const bb_plot_kind bb_plot_pareto = {
     "pareto",
-    "price against bytes of the operator, with the Pareto front",
+    "loss against bytes of the operator, with the Pareto front",
     {"results/pipeline", "results/status", "results/operator_bytes"},
     "a file of 'bitbudget run'",
     draw_pareto,
@@ -119,7 +119,7 @@ static bb_status add_family(const bb_cloud *points, const bb_dataset *codecs, fa
     char name[FAMILY_BYTES];
     bb_index count = 0;
     (void)snprintf(name, sizeof name, "family %d", family);
-    BB_TRY(bb_figure_block(figure, name, "bits per value, price"));
+    BB_TRY(bb_figure_block(figure, name, "bits per value, loss"));
     for (bb_index p = 0; p < points->count; ++p) {
         name_family(codecs, p, name);
         if (points->drawn[p] && family_of(list, name) == family) {
@@ -173,7 +173,7 @@ done:
 
 const bb_plot_kind bb_plot_price_against_bits = {
     "price-against-bits",
-    "price against stored bits per value, by family of codecs",
+    "loss against stored bits per value, by family of codecs",
     {"results/pipeline", "results/status", "results/compression_ratio"},
     "a file of 'bitbudget run'",
     draw_price_against_bits,
@@ -269,7 +269,7 @@ static bb_status draw_draws(const bb_plot_scene *scene, bb_figure *figure)
                            "the edge where it reaches 0; right of the axes: draws that failed."));
     BB_TRY(set_spread_axes(&set, scene->experiment->price_name, figure));
     BB_TRY(bb_figure_block(figure, "draws",
-                           "row, mean price, mean - deviation, mean + deviation, worst price"));
+                           "row, mean loss, mean - deviation, mean + deviation, worst loss"));
     for (bb_index p = 0; p < set.names->count; ++p) {
         if (set.draws->numbers[p] > 1.0) {
             BB_TRY(add_draws(&set, p, ++row, figure));
@@ -287,7 +287,7 @@ done:
 
 const bb_plot_kind bb_plot_draws = {
     "draws",
-    "spread of the price over a pipeline's draws, and how many failed",
+    "spread of the loss over a pipeline's draws, and how many failed",
     {"results/pipeline", "results/draws", "results/price_std"},
     "a file of 'bitbudget run' of pipelines with draws above 1",
     draw_draws,
@@ -324,7 +324,7 @@ static bb_status draw_choices(const bb_plot_scene *scene, bb_figure *figure)
     }
     BB_TRY(bb_cloud_finish(&points));
     BB_TRY(bb_cloud_draw_front(&points, scene->results, keys,
-                               "Worst price over the conditions that a choice finished, median of "
+                               "Worst loss over the conditions that a choice finished, median of "
                                "its bytes; safe: finished at every condition.",
                                figure));
 done:
@@ -335,7 +335,7 @@ done:
 
 const bb_plot_kind bb_plot_choices = {
     .name = "pareto",
-    .shows = "worst price over the conditions against bytes, every choice with its name",
+    .shows = "worst loss over the conditions against bytes, every choice with its name",
     .needs = {"statistics/choice_pipeline", "statistics/operator_bytes"},
     .remedy = "a file of 'bitbudget sweep', or of 'sweep collect'",
     .draw = draw_choices,

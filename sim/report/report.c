@@ -375,8 +375,8 @@ static bb_status write_conditions(const page *made, bb_text *out)
                                      "What is not listed is as in the configuration below.",
                                      out));
     } else {
-        BB_TRY(bb_html_add_paragraph("One run, at the conditions of the configuration below; a "
-                                     "sweep says how a choice holds over others.",
+        BB_TRY(bb_html_add_paragraph("One run, at the conditions of the configuration below. A "
+                                     "sweep shows how a choice performs under others.",
                                      out));
     }
 done:
@@ -419,10 +419,10 @@ static bb_status write_table(const page *made, bb_text *out)
     BB_TRY(bb_text_add(&text,
                        made->is_sweep
                            ? "Median, 99th percentile and worst: %s over the conditions that a "
-                             "choice finished. Bold: safe, and no other safe one has less of worst "
-                             "price and bytes. A heading sorts."
-                           : "Price: %s. Bold: on the Pareto front of price and bytes. A heading "
-                             "sorts; its text under the pointer says what a column is.",
+                             "choice finished. Bold: safe, and on the Pareto front of worst loss "
+                             "and bytes among safe ones. Click a heading to sort."
+                           : "Loss: %s. Bold: on the Pareto front of loss and bytes. Click a "
+                             "heading to sort; hover over it for the meaning of the column.",
                        made->request->experiment->price_name));
     BB_TRY(bb_html_add_paragraph(bb_text_string(&text), out));
 done:

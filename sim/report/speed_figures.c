@@ -296,10 +296,10 @@ static bb_status draw_roofline(const bb_plot_scene *scene, bb_figure *figure)
     if (isnan(figure->height_cm)) {
         figure->height_cm = 0.7 * figure->width_cm;
     }
-    BB_TRY(bb_figure_begin(figure, scene->results,
-                           "Marks: what a step attains. Its roof, of the same colour, is its read "
-                           "rate and the peak of separate products and sums in fp32, measured in "
-                           "the same run."));
+    BB_TRY(bb_figure_begin(
+        figure, scene->results,
+        "Marks: attained rate of a step. Its roof, of the same colour, is its read rate and the "
+        "peak of separate products and sums in fp32, measured in the same run."));
     BB_TRY(bb_figure_margins(figure, (bb_figure_box){1.5, 1.0, 0.25, 0.2}, &found.axes));
     BB_TRY(bb_figure_name_axes(figure, found.axes, "operations a byte", "GFLOP/s"));
     BB_TRY(bb_figure_log_axis(figure, "x", found.low_x, found.high_x,

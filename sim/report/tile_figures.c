@@ -185,7 +185,7 @@ done:
 
 const bb_plot_kind bb_plot_tiles = {
     "tiles",
-    "which variant each tile of the factorization takes, by pipeline with a policy",
+    "variant of each tile of the factorization, by pipeline with a policy",
     {"results/pipeline", "tiles/variant", "tiles/tile_row"},
     "an ao or reconstructor file of this version with a policy that is not uniform",
     draw_tiles,

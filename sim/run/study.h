@@ -38,7 +38,7 @@ typedef struct bb_study {
     {                                                                                              \
         .name = "device", .kind = BB_KEY_CHOICE, .offset = offsetof(type, common.device),          \
         .choices = bb_device_names, .default_text = "auto",                                        \
-        .meaning = "Where pipelines compute unless they say so; auto prints its choice."           \
+        .meaning = "Device of pipelines without a device of their own; auto prints its choice."    \
     }
 
 /// Keys of `machine:` in every experiment; NaN where they are not given.
@@ -65,11 +65,11 @@ typedef struct bb_machine_price {
          .exclusive_minimum = true,                                                                \
          .offset = offsetof(type, price.lifetime_years),                                           \
          .default_text = "5.0",                                                                    \
-         .meaning = "Years over which the price is written off, in use all the time."},            \
+         .meaning = "Depreciation time of the price in years, in use all the time."},              \
     {                                                                                              \
         .name = "electricity_usd_per_kwh", .kind = BB_KEY_DOUBLE, .unit = "USD/kWh",               \
         .minimum = 0.0, .maximum = 1e3, .offset = offsetof(type, price.electricity_usd_per_kwh),   \
-        .optional = true, .meaning = "Adds what run --energy counted to cost_usd."                 \
+        .optional = true, .meaning = "Adds the energy counted by run --energy to cost_usd."        \
     }
 
 /// A struct of those keys alone, for experiments without others of `machine:`.

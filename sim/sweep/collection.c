@@ -281,10 +281,10 @@ static bb_status read_shape(const json_t *description, bb_collected *dataset)
             dataset->over_pipelines = true;
             continue;
         }
-        BB_REQUIRE(axis != NULL && strcmp(axis, "pipeline") != 0 &&
-                       dataset->rank < BB_COLLECTION_RANK,
-                   BB_INVALID, "'%s': over %d axes beside pipeline, or pipeline is not the first",
-                   dataset->name, BB_COLLECTION_RANK);
+        BB_REQUIRE(
+            axis != NULL && strcmp(axis, "pipeline") != 0 && dataset->rank < BB_COLLECTION_RANK,
+            BB_INVALID, "'%s': has %d axes other than pipeline, or pipeline is not the first",
+            dataset->name, BB_COLLECTION_RANK);
         (void)snprintf(dataset->axes[dataset->rank++], BB_COLLECTION_NAME, "%s", axis);
         const json_int_t length = json_integer_value(json_array_get(shape, a));
         BB_REQUIRE(length >= 0 && length <= MAXIMUM_ITEMS && dataset->inner <= MAXIMUM_ITEMS, BB_IO,

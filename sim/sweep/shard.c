@@ -419,7 +419,7 @@ static bb_status count_workers(const shard *work, bb_index *out, double *warm_by
     *out = *out < BB_CREW_WORKERS ? *out : BB_CREW_WORKERS;
     if ((double)*out > fmax(room, 1.0)) {
         *out = (bb_index)fmax(room, 1.0);
-        bb_log_info("%td worker%s: %.0f MB of %s hold no more of %.0f MB each", *out,
+        bb_log_info("%td worker%s: %.0f MB of %s have no room for more of %.0f MB each", *out,
                     *out == 1 ? "" : "s", 1e-6 * bytes,
                     job == bytes ? "Slurm's job" : "this machine",
                     1e-6 * request->plan->need.host_bytes);

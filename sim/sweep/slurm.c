@@ -46,8 +46,9 @@ static double element_minutes(const submission *job)
 static bb_status add_output(const char *folder, const char *name, bb_text *out)
 {
     bb_status status = BB_OK;
-    BB_REQUIRE(strpbrk(folder, "\n\r") == NULL, BB_INVALID,
-               "sweep submit: the folder's path has a line break, which no script of Slurm takes");
+    BB_REQUIRE(
+        strpbrk(folder, "\n\r") == NULL, BB_INVALID,
+        "sweep submit: the folder's path has a line break, which Slurm scripts cannot contain");
     BB_TRY(bb_text_add(out, "#SBATCH --output=\""));
     for (const char *c = folder; *c != '\0'; ++c) {
         const char *escape = *c == '%' ? "%" : *c == '"' || *c == '\\' ? "\\" : "";

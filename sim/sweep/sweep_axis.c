@@ -73,8 +73,8 @@ static bb_status read_key(bb_arena *arena, const bb_sweep_axes *axes, const bb_n
         any = any || out->matches[i];
     }
     if (!any) {
-        BB_TRY(bb_problems_add(problems, node->place,
-                               "sweep: exclude: %s takes none of these values", node->key));
+        BB_TRY(bb_problems_add(problems, node->place, "sweep: exclude: %s has none of these values",
+                               node->key));
     }
 done:
     return status;
@@ -298,7 +298,7 @@ static bb_status check_values(const reader *input, const bb_node *node, const bb
         for (bb_index j = 0; j < i; ++j) {
             if (equal_values(key, i, j)) {
                 BB_TRY(bb_problems_add(input->problems, node->place,
-                                       "sweep: %s: value %s stands there twice", key->path,
+                                       "sweep: %s: value %s is given twice", key->path,
                                        key->texts[i]));
                 goto done;
             }

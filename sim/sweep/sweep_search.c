@@ -424,8 +424,8 @@ static bb_status answer_group(const bb_collection *collection, search_group cond
         }
     }
     if (!answer->is_monotone) {
-        BB_TRY(bb_text_add(out, "; the price is not monotone along the axis: a better step may lie "
-                                "where none was run"));
+        BB_TRY(bb_text_add(out, "; the loss is not monotone along the axis: a better step may "
+                                "exist between the points"));
     }
 done:
     return status;
@@ -451,8 +451,8 @@ bb_status bb_sweep_search_answer(const bb_collection *collection, bb_text *out)
     }
     if (failed > 0) {
         BB_TRY(bb_text_add(out,
-                           "%td points failed as a whole and count as not keeping the price: "
-                           "'bitbudget sweep retry' opens them again\n",
+                           "%td points failed and count as exceeding max_loss: 'bitbudget sweep "
+                           "retry' runs them again\n",
                            failed));
     }
 done:
@@ -475,7 +475,7 @@ static const bb_output outputs[] = {
      .note = "empty if no step is within max_loss", .member = offsetof(search_row, setting)},
     {"minimised", "group", "1", "largest value of the minimised quantity in the group",
      .note = NULL, .member = offsetof(search_row, value)},
-    {"price_most", "group", "<the price's>", "largest price over the group", .note = NULL,
+    {"price_most", "group", "<the price's>", "largest loss over the group", .note = NULL,
      .member = offsetof(search_row, price)},
     {"price_point", "group", "1", "number of the point where it is", .note = NULL,
      .member = offsetof(search_row, worst_point)},

@@ -136,7 +136,7 @@ static const char title[] = "/results, wafer";
 
 static const bb_output pipeline_rows[] = {
     {"overlay_error_x_nm", "pipeline", "nm", "abs(mean) + 3 sigma of x minus the reference's",
-     .note = "price; NaN of a single scored point, which has no sigma",
+     .note = "loss; NaN for a single scored point, which has no sigma",
      BB_MEMBER(pipeline_row, errors[BB_AXIS_X])},
     {"overlay_error_y_nm", "pipeline", "nm", "abs(mean) + 3 sigma of y minus the reference's",
      .note = "price; likewise", BB_MEMBER(pipeline_row, errors[BB_AXIS_Y])},
@@ -145,7 +145,7 @@ static const bb_output pipeline_rows[] = {
     {"compression_ratio_live", "pipeline", "1",
      "bytes in fp32 without the columns off the wafer over operator_bytes",
      .note = "NaN where that is 0", BB_MEMBER(pipeline_row, live_ratio)},
-    {"correction", "correction", NULL, "linear model taken out before the statistics",
+    {"correction", "correction", NULL, "linear model removed before the statistics",
      .note = "the last is fitted field by field", BB_OUTPUT_NAMES(model_names)},
     {"overlay_x_nm", "pipeline, correction", "nm",
      "abs(mean) + 3 sigma of the displacement in x after a correction",

@@ -372,7 +372,7 @@ static bb_status list_plate(const void *all, const void *extent, bb_plan *plan)
                        BB_PLATE_UNKNOWNS * nodes, 1e-6 * factor.host_bytes,
                        bb_coupled_plate_need(nodes).seconds));
     if (study->response.cache_folder != NULL) {
-        BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', taken from there where it fits",
+        BB_TRY(bb_plan_add(plan, "kept factor", "in '%s', read from there where it fits",
                            study->response.cache_folder));
     }
 done:

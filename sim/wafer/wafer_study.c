@@ -31,7 +31,7 @@ static const bb_key keys[] = {
      .meaning = "Named points; their temperature is written at every step of the scan."},
     GROUP(realtime, &bb_realtime_schema, "What `bitbudget realtime` measures."),
     GROUP(dump, &bb_dump_schema, "How --dump stores operators."),
-    GROUP(machine, &bb_machine_schema, "Budget and rates of the machine that a plan is held to, and its price."),
+    GROUP(machine, &bb_machine_schema, "Budget and rates of the machine checked by a plan, and its price."),
     BB_KERNELS_KEY(bb_wafer_study),
     {.name = "pipelines", .kind = BB_KEY_RECORDS, .schema = &bb_product_pipeline_schema,
      .minimum_count = 1,
@@ -231,12 +231,12 @@ bool bb_wafer_study_has_kernel_height(const bb_wafer_study *study)
 static bb_status check_through(const bb_wafer_study *study, const bb_config *config,
                                bb_problems *problems)
 {
-    return bb_study_refuse(study->mesh.through_thickness != (int)BB_THROUGH_MEAN &&
-                               bb_wafer_study_has_kernel_height(study),
-                           config, problems,
-                           "mesh.through_thickness = two_mode: the kernel's axis z, which fem has "
-                           "too, knows no thermal moment; expected mean, axes x and y alone, or "
-                           "response.generator: plate");
+    return bb_study_refuse(
+        study->mesh.through_thickness != (int)BB_THROUGH_MEAN &&
+            bb_wafer_study_has_kernel_height(study),
+        config, problems,
+        "mesh.through_thickness = two_mode: axis z of kernel and fem has no thermal moment; "
+        "expected mean, axes x and y only, or response.generator: plate");
 }
 
 static bb_status check_file(const bb_response_config *response, const bb_config *config,
@@ -257,13 +257,13 @@ static bb_status check_burls(const bb_wafer_study *study, const bb_config *confi
     BB_TRY(bb_study_refuse(scatter > 0.0 && (burls->scatter > 0.0 || !bb_burl_map_wanted(burls)),
                            config, problems,
                            "response.burl_stiffness_scatter = %g: expected 0 without "
-                           "clamp.burls.pitch_mm or beside clamp.burls.scatter",
+                           "clamp.burls.pitch_mm or with clamp.burls.scatter",
                            scatter));
     if (!bb_burl_map_wanted(burls)) {
         BB_TRY(bb_study_refuse(burls->footprint_mm > 0.0 || burls->scatter > 0.0 ||
                                    burls->missing_fraction > 0.0 || burls->missing.count > 0,
                                config, problems,
-                               "clamp.burls.pitch_mm is missing: burls stand on a lattice"));
+                               "clamp.burls.pitch_mm is missing: burls need a lattice"));
         goto done;
     }
     BB_TRY(bb_study_refuse(isnan(burls->footprint_mm), config, problems,
@@ -286,8 +286,8 @@ static bb_status check_plate(const bb_wafer_study *study, const bb_config *confi
     bool cubic = study->wafer.elasticity != (int)BB_ELASTICITY_ISOTROPIC;
     const bool kernel = generator == (int)BB_GENERATOR_KERNEL;
     BB_TRY(bb_study_refuse(cubic && kernel, config, problems,
-                           "wafer.elasticity: the closed-form kernel is isotropic; take "
-                           "response.generator: plate or fem"));
+                           "wafer.elasticity: the closed-form kernel is isotropic; set "
+                           "response.generator to plate or fem"));
     BB_TRY(bb_study_refuse(cubic && !kernel && bb_wafer_study_has_kernel_height(study), config,
                            problems,
                            "wafer.elasticity: axis z of generator fem is the closed-form "

@@ -282,7 +282,7 @@ TEST(files_give_a_roofline_and_bars_of_kernels)
     CALL_EXPECT(0, "roofline           operations a second", "plot", "--list", "roof.h5");
     BENCH(0, "", "kernel-add-sp-cpu", "--quick", "-o", "add.h5", "-q");
     BENCH(0, "", "kernel-gemv-dp-cpu", "--quick", "-o", "gemv.h5", "-q");
-    CALL_EXPECT(0, "kernels            what kernels reach", "plot", "--list", "add.h5");
+    CALL_EXPECT(0, "kernels            share of the roofline", "plot", "--list", "add.h5");
     CALL_OK("plot", "add.h5", "gemv.h5", "--kind", "kernels", "-o", "a.svg", "--force", "-q");
     assert_int_equal(system("grep -q '>add<' a.svg && grep -q '>gemv<' a.svg"), 0);
     CALL_EXPECT(2, "--list accepts one file, 2 are given", "plot", "--list", "add.h5", "gemv.h5");

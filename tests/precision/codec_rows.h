@@ -61,7 +61,8 @@ static inline void codec_rows_decide(codec_rows *rows, bb_codec_config *config, 
     char sentence[256] = "";
     double numbers[24];
     bool valid = bb_codec_check(config, BB_ROW_SCALE_NONE, sentence, sizeof sentence);
-    if ((strstr(sentence, "does not take it") != NULL && strstr(sentence, " mode ") == NULL) ||
+    if ((strstr(sentence, "not a parameter of codec") != NULL &&
+         strstr(sentence, " mode ") == NULL) ||
         strstr(sentence, ", codec ") != NULL) { // a key or a word of another codec
         return;
     }

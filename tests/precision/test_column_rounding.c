@@ -352,12 +352,11 @@ TEST(codecs_say_whether_they_do)
     }
     bb_codec_config config = codec_of("zfp mode=rate bits=8 rounding=sweep");
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
-    assert_string_equal(text,
-                        "rounding: codec zfp does not take it, as its columns are not rounded "
-                        "one by one");
+    assert_string_equal(
+        text, "rounding: not a parameter of codec zfp, as its columns are not rounded one by one");
     config = codec_of("integer bits=8 rounding=diffused");
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
-    assert_string_equal(text, "rounding: diffused, codec integer takes nearest, sweep");
+    assert_string_equal(text, "rounding: diffused, codec integer accepts nearest, sweep");
 }
 
 // Encoding as it stands rounds to nearest.

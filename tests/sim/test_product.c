@@ -137,8 +137,8 @@ TEST(products_run_through_opencl)
     check_close(error[1], error[0], 1e-6, error[0]);
 }
 
-// A tolerance in parts of the range is known with the values. Each codec that takes one has a range
-// beyond it on either side, and a matrix without a range.
+// A tolerance in parts of the range is known with the values. Each codec that accepts one has a
+// range beyond it on either side, and a matrix without a range.
 TEST(a_tolerance_that_is_not_held_is_an_outcome)
 {
 #define CODED(NAME, KEYS)                                                                          \

@@ -197,9 +197,10 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
     for (bb_index l = 0; l < p->layers; ++l) {
         out->own[l] = p->norm[l] > 0.0 ? 1.0 : 0.0;
         if (p->norm[l] == 0.0) {
-            bb_outcome_set(&out->outcome, BB_OUTCOME_UNDERDETERMINED,
-                           "no two slopes share the layer at %g m above what tilt hides",
-                           out->height_m[l]);
+            bb_outcome_set(
+                &out->outcome, BB_OUTCOME_UNDERDETERMINED,
+                "no two slopes share the layer at %g m except in modes hidden by unknown tilt",
+                out->height_m[l]);
             goto done;
         }
     }
@@ -210,8 +211,8 @@ static bb_status judge(const problem *p, bb_learned_profile *out)
     }
     if (!(out->own[weakest] >= p->task->separation)) {
         bb_outcome_set(&out->outcome, BB_OUTCOME_UNDERDETERMINED,
-                       "the guide stars do not tell the layer at %g m from that at %g m: %.1e of "
-                       "its covariance is its own, expected %.1e or more",
+                       "the guide stars cannot separate the layer at %g m from the one at %g m: "
+                       "%.1e of its covariance is independent, expected %.1e or more",
                        out->height_m[weakest], out->height_m[likest(p, weakest)], out->own[weakest],
                        p->task->separation);
     }

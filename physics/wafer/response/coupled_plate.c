@@ -144,7 +144,7 @@ static bb_status find_factor(const bb_disc_mesh *mesh, const bb_plate_element *e
     BB_TRY(bb_coupled_plate_key(mesh, element, springs, key));
     BB_TRY(bb_plate_factor_load(folder, key, U * (int64_t)mesh->node_count, out));
     if (*out != NULL) {
-        bb_log_info("factor of the plate taken from '%s'", folder);
+        bb_log_info("factor of the plate read from '%s'", folder);
         goto done;
     }
     BB_TRY(factor_plate(mesh, element, springs, out));

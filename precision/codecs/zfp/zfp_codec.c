@@ -62,7 +62,7 @@ static bool check_bits(const bb_codec_config *config, char *sentence, size_t byt
     bool rate = config->mode == (int)BB_ZFP_RATE;
     if (!rate && config->mode != (int)BB_ZFP_PRECISION) {
         if (!isnan(bits)) {
-            (void)snprintf(sentence, bytes, "bits: zfp mode %s does not take it", mode);
+            (void)snprintf(sentence, bytes, "bits: not a parameter of zfp mode %s", mode);
             return false;
         }
         return true;
@@ -74,8 +74,9 @@ static bool check_bits(const bb_codec_config *config, char *sentence, size_t byt
         return false;
     }
     if (!(bits >= minimum && bits <= 32.0) || (!rate && bits != floor(bits))) {
-        (void)snprintf(sentence, bytes, "bits: %g, zfp mode %s in %d dimensions takes %s%.4g to 32",
-                       bits, mode, dimensions_of(config), rate ? "" : "whole numbers, ", minimum);
+        (void)snprintf(sentence, bytes,
+                       "bits: %g, zfp mode %s in %d dimensions accepts %s%.4g to 32", bits, mode,
+                       dimensions_of(config), rate ? "" : "whole numbers, ", minimum);
         return false;
     }
     return true;
@@ -100,7 +101,7 @@ static bool check(const bb_codec_config *config, char *sentence, size_t bytes)
         return bb_codec_check_tolerance(config, sentence, bytes);
     }
     if (!isnan(config->tolerance) || !isnan(config->tolerance_of_range)) {
-        (void)snprintf(sentence, bytes, "%s: zfp mode %s does not take it",
+        (void)snprintf(sentence, bytes, "%s: not a parameter of zfp mode %s",
                        isnan(config->tolerance) ? "tolerance_of_range" : "tolerance",
                        modes[config->mode]);
         return false;

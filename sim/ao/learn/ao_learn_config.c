@@ -17,8 +17,7 @@ static const bb_key keys[] = {
      .meaning = "The covariance of all slopes in arcsec^2, ordered as /operators/Cmm."},
     {.name = "heights_m", .kind = BB_KEY_DOUBLES, .unit = "m", .minimum = 0.0, .maximum = 1.0e5,
      .optional = true, .offset = offsetof(bb_ao_learn_config, heights_m),
-     .meaning = "Heights of the learned layers, at zenith; unset: those of the "
-     "atmosphere."},
+     .meaning = "Heights of the learned layers, at zenith; unset: heights of the atmosphere's layers."},
     {.name = "frames", .kind = BB_KEY_INTEGER, .unit = "1", .minimum = 32.0, .maximum = 1.0e6,
      .default_text = "1000", .offset = offsetof(bb_ao_learn_config, frames),
      .meaning = "Independent frames of source frames, rounded up to 16 equal batches."},

@@ -264,12 +264,12 @@ static bb_status print(const bb_frame_loop *loop, const bb_realtime_summary *sum
     BB_TRY(bb_realtime_summary_print_head(summary, table));
     BB_TRY(bb_realtime_summary_print_latencies(summary, table));
     BB_TRY(bb_text_add(table,
-                       "the product reads %.2f GB/s; commands of a frame lie %.2g of their norm "
-                       "from those by fp64 products\n",
+                       "the product reads %.2f GB/s; commands of a frame differ from fp64 products "
+                       "by %.2g of their norm\n",
                        1e-9 * f->read_rate, f->distance));
     if (f->held > 0.0) {
-        BB_TRY(bb_text_add(table, "%.0f frames held their commands: something was not finite\n",
-                           f->held));
+        BB_TRY(bb_text_add(
+            table, "commands of %.0f frames were held because a value was not finite\n", f->held));
     }
     BB_TRY(bb_realtime_summary_print_worst(summary, table));
     BB_TRY(bb_realtime_measurement_print_host(summary->measured, table));

@@ -61,8 +61,7 @@ static const bb_key keys[] = {
      .meaning = "Deadline of the commands after the release of a frame."},
     {.name = "accumulate", .kind = BB_KEY_CHOICE, .choices = bb_working_format_names,
      .offset = offsetof(bb_ao_realtime_config, accumulate), .default_text = "fp32",
-     .meaning = "Format of the sums; products are fp32. On a GPU fp32 sums are those of "
-     "a lane or tensor core, added in fp64."},
+     .meaning = "Format of the sums; products are fp32. On a GPU sums of a lane or tensor core are fp32 and are added in fp64."},
     {.name = "controller", .kind = BB_KEY_CHOICE, .choices = bb_frame_controller_names,
      .offset = offsetof(bb_ao_realtime_config, controller), .default_text = "none",
      .meaning = "none: commands are the product; integrator: of pseudo-open-loop slopes, "
@@ -172,11 +171,10 @@ bb_status bb_ao_realtime_config_check(const bb_ao_realtime_config *self, const b
     BB_TRY(bb_study_refuse(commands != slopes, config, problems,
                            "realtime.size: %s alone, expected commands and slopes",
                            commands ? "commands" : "slopes"));
-    BB_TRY(bb_study_refuse(
-        (commands || slopes) && bb_ao_realtime_config_pipeline(self, pipelines) < 0 &&
-            self->pipeline == NULL,
-        config, problems,
-        "realtime.size: no pipeline says how the matrix is stored, expected one with a storage"));
+    BB_TRY(bb_study_refuse((commands || slopes) &&
+                               bb_ao_realtime_config_pipeline(self, pipelines) < 0 &&
+                               self->pipeline == NULL,
+                           config, problems, "realtime.size needs a pipeline with a storage"));
     BB_TRY(bb_study_refuse(
         self->targets != 1 && !commands && !slopes, config, problems,
         "realtime.targets = %td: of no effect without size, the study's own targets are multiplied",

@@ -46,7 +46,7 @@ static bb_status convert(const char *unit, const double *values, bb_telemetry_fi
     const bb_index count = out->frames * out->slopes;
     BB_TRY(bb_unit_find(BB_QUANTITY_ANGLE, unit, &name, &factor));
     if (unit[0] == '\0') {
-        bb_log_detail("slopes have no unit: taken to be in %s", name);
+        bb_log_detail("slopes have no unit: assuming %s", name);
     }
     BB_TRY(BB_ALLOCATE(count, &out->values));
     for (bb_index i = 0; i < count; ++i) {

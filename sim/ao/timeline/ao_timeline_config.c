@@ -105,8 +105,8 @@ bb_status bb_ao_timeline_config_check(const void *all, const bb_config *config,
     BB_TRY(check_wind(study, config, problems));
     if (time->loop == (int)BB_LOOP_CLOSED && study->correction == (int)BB_AO_CORRECTION_MOAO) {
         BB_TRY(complain(config, "time_domain.loop",
-                        "closed needs guide stars that see the mirrors, those of correction: moao "
-                        "do not; expected open",
+                        "closed needs guide stars behind the mirrors, and with correction moao "
+                        "they are not; expected open",
                         problems));
     }
     if (study->error_terms.shake_arcsec > 0.0) {

@@ -12,7 +12,7 @@ static const char *const spread_names[] = {"mean_sigma", "point_sigma", "point_m
 enum { SPREADS = sizeof(bb_overlay_spread) / sizeof(double) }; // of an error: [direction][spread]
 _Static_assert((int)SPREADS ==
                    (int)BB_WAFER_DIRECTIONS * (int)(sizeof spread_names / sizeof *spread_names),
-               "a spread is not x, y and vector of what the axis names");
+               "a spread does not match x, y and vector of its axis");
 
 // Row of a pipeline, an axis and a wafer: [points], m.
 typedef struct displacement_row {
@@ -257,9 +257,10 @@ static bb_status check(const void *all, const bb_config *config, bb_problems *pr
 {
     const bb_wafer_study *study = all;
     const bool has_mean = study->wafers.count > 1 && study->wafers.scored == (int)BB_LOT_ALL;
-    return bb_study_refuse(study->metrology.lot_mean && !has_mean, config, problems,
-                           "metrology.lot_mean = true: expected wafers.count over 1 and "
-                           "wafers.scored = all, whose average it takes out");
+    return bb_study_refuse(
+        study->metrology.lot_mean && !has_mean, config, problems,
+        "metrology.lot_mean = true: needs wafers.count over 1 and wafers.scored = all, "
+        "whose average it removes");
 }
 
 static bb_status plan_lines(const void *all, const void *extent, bb_plan *plan)

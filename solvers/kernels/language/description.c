@@ -143,7 +143,7 @@ static bb_status refuse_element(const bb_element *parent, const char *name, bb_p
     }
     return bb_problems_add(problems, place,
                            known < 0 ? "unknown element <%.80s> in <%s>"
-                                     : "<%.80s> does not stand in <%s>",
+                                     : "<%.80s> is not allowed inside <%s>",
                            name, around);
 }
 

@@ -248,7 +248,7 @@ static int parse_call(expression_parser *parser, const char *position, const cha
         }
     }
     if (count != wanted) {
-        return report(parser, position, "'%s' takes %d argument%s, got %d", name, wanted,
+        return report(parser, position, "'%s' needs %d argument%s, got %d", name, wanted,
                       wanted == 1 ? "" : "s", count);
     }
     return built(parser, position,

@@ -184,7 +184,8 @@ static bb_status lower_let(bb_notation *notation, piece *target, bb_notation_tok
     bb_status status = BB_OK;
     const bb_notation_cursor behind = notation->cursor;
     if (let->expanding) {
-        BB_TRY(bb_notation_refuse(notation, word.place, "%s stands in its own text", let->text));
+        BB_TRY(
+            bb_notation_refuse(notation, word.place, "%s refers to itself in its text", let->text));
     }
     if (++notation->expansions > MOST_EXPANSIONS) {
         BB_TRY(bb_notation_refuse(notation, word.place, "names of let are used more than %d times",
@@ -234,7 +235,8 @@ static bb_status lower_name(bb_notation *notation, piece *target, bb_notation_to
         return bb_notation_refuse(notation, word.place, "%s is the kernel", name->text);
     }
     if (name->emitter == NULL) {
-        return bb_notation_refuse(notation, word.place, "%s stands in its own value", name->text);
+        return bb_notation_refuse(notation, word.place, "%s refers to itself in its value",
+                                  name->text);
     }
     if (name->noun == BB_NOTATION_PARAMETER && target->selector) {
         return add_text(notation, target, word, word.start, word.length);

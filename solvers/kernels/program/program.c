@@ -91,8 +91,8 @@ static void add_name(bb_program_builder *builder, const bb_element *element, bb_
     }
     bb_program_name *entry = name_slot(builder, name);
     if (entry->name != NULL) {
-        bb_program_builder_refuse(builder, place,
-                                  "name '%s' is taken; each object has a name of its own", name);
+        bb_program_builder_refuse(
+            builder, place, "name '%s' is used already; each object needs its own name", name);
         return;
     }
     *entry = (bb_program_name){name, kind, index};
@@ -117,8 +117,7 @@ void bb_program_builder_read_type(bb_program_builder *builder, const bb_element 
         bb_program_builder_refuse(
             builder, element->places[key], "%s '%.80s' is no type%s: %s",
             bb_description_key_name(key), word,
-            word == element->values[key] ? ", and no NAME=TYPE says what it is" : "",
-            record.message);
+            word == element->values[key] ? ", and no NAME=TYPE defines it" : "", record.message);
     }
 }
 

@@ -239,7 +239,7 @@ static void connect_one(bb_program_builder *builder, const bb_element *element)
     if (value >= 0 && slot != NULL && *slot >= 0) {
         char emitter[BB_PORT_NAME_BYTES];
         bb_program_builder_refuse(builder, destination.place,
-                                  "'%s' is connected already, to %s; an acceptor takes one emitter",
+                                  "'%s' is connected already, to %s; an acceptor has one emitter",
                                   destination.text,
                                   bb_program_builder_emitter(builder->program, *slot, emitter));
     } else if (value >= 0 && slot != NULL) {

@@ -24,11 +24,10 @@ static void read_start(bb_program_builder *builder, const bb_element *element, c
     bb_scalar values[BB_EXPRESSION_MAX_NODES];
     if (text == NULL) {
         if (reduction->icf == BB_ICF_OTHER) {
-            bb_program_builder_refuse(
-                builder, element->places[BB_DESCRIPTION_ICF],
-                "ICF of %s is none of + * max min && || of #acc(0) and #in(0): "
-                "ICFInit has to say what it starts from",
-                owner);
+            bb_program_builder_refuse(builder, element->places[BB_DESCRIPTION_ICF],
+                                      "ICF of %s is none of + * max min && || of #acc(0) and "
+                                      "#in(0): ICFInit must give its start value",
+                                      owner);
         }
         for (int k = 0; k < reduction->count; ++k) {
             reduction->start[k] = reduction->neutral;

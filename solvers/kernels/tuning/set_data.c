@@ -211,7 +211,7 @@ bb_status bb_set_data_check(bb_set_data *set, const bb_choice *choice, bb_assemb
         if (first >= 0) {
             out->status = BB_TRIAL_WRONG;
             (void)snprintf(out->why, sizeof out->why,
-                           "%s[%td] is not what the default variant makes of this set",
+                           "%s[%td] differs from the default variant's result for this set",
                            object->name, first);
         }
     }

@@ -151,8 +151,8 @@ static void judge_object(const bb_verification_case *item, const bb_program_obje
     bb_index first = 0;
     if (!is_guarded(memory)) {
         out->status = BB_TRIAL_WRONG;
-        (void)snprintf(out->why, sizeof out->why, "%s: something is written beside %s",
-                       item->shape.name, object->name);
+        (void)snprintf(out->why, sizeof out->why, "%s: writes outside %s", item->shape.name,
+                       object->name);
     } else if (!bb_verification_equal(object->type, got, expected, data->columns * data->rows,
                                       &first)) {
         const bb_scalar x = bb_evaluation_load(object->type, got, first);

@@ -317,9 +317,9 @@ TEST(odd_compilers_are_survived, .setup_func = forget)
         {"printf '\\001\\033[31mred\\000\\377\\n'; exit 1", BB_INVALID, ": ??[31mred?"},
         {"echo first; echo 'a.c:1: error: bad'; echo 'error: more'; exit 1", BB_INVALID,
          ": a.c:1: error: bad"},
-        {"echo garbage > library.so", BB_IO, "cannot load what was compiled"},
+        {"echo garbage > library.so", BB_IO, "cannot load the compiled library"},
         {"printf 'int other;' > other.c; exec cc -shared -fPIC -o library.so other.c", BB_INVALID,
-         "something else"},
+         "another text"},
         {"mkdir folder; : > folder/file; exit 1", BB_INVALID, "without a word"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {

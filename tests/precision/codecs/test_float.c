@@ -261,11 +261,11 @@ TEST(keys_are_checked)
         {"float exponent=9 mantissa=3", "exponent: 9, expected 2 to 8"},
         {"float exponent=4 mantissa=0", "mantissa: 0, specials ieee needs"},
         {"float exponent=4 mantissa=3 rounding=diffused",
-         "rounding: diffused, codec float takes nearest, toward_zero, stochastic, sweep"},
+         "rounding: diffused, codec float accepts nearest, toward_zero, stochastic, sweep"},
         {"fp16 rounding=stochastic",
-         "rounding: stochastic, codec fp16 takes nearest, diffused, sweep"},
-        {"fp16 exponent=5", "exponent: codec fp16 does not take it"},
-        {"float exponent=4 mantissa=3 bits=8", "bits: codec float does not take it"},
+         "rounding: stochastic, codec fp16 accepts nearest, diffused, sweep"},
+        {"fp16 exponent=5", "exponent: not a parameter of codec fp16"},
+        {"float exponent=4 mantissa=3 bits=8", "bits: not a parameter of codec float"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config config = codec_of(cases[c].config);

@@ -338,7 +338,7 @@ TEST(clips_are_asked_for_and_bounded)
     config = codec_of("bfp bits=4 clip=best");
     assert_int_equal(bb_codec_clip_count(&config), 1);
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
-    assert_string_equal(text, "clip: codec bfp does not take it");
+    assert_string_equal(text, "clip: not a parameter of codec bfp");
     assert_false(bb_codec_read("integer bits=4 clip=most", &config));
 }
 
@@ -362,6 +362,6 @@ TEST(keys_are_checked)
     for (int i = 0; i < 3; ++i) {
         config.bits = others[i];
         assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, text, sizeof text));
-        assert_non_null(strstr(text, "integer takes whole numbers from 2 to 16"));
+        assert_non_null(strstr(text, "integer accepts whole numbers from 2 to 16"));
     }
 }

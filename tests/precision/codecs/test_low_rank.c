@@ -280,7 +280,7 @@ TEST(keys_are_checked)
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_ROW, sentence, sizeof sentence));
     config.bits = 8.0;
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));
-    assert_string_equal(sentence, "bits: 8, low_rank takes 16 or 32");
+    assert_string_equal(sentence, "bits: 8, low_rank accepts 16 or 32");
     config.bits = 16.0;
     config.tile_columns = 57;
     assert_false(bb_codec_check(&config, BB_ROW_SCALE_NONE, sentence, sizeof sentence));

@@ -220,10 +220,10 @@ TEST(keys_are_checked)
         const char *config, *sentence;
     } cases[] = {
         {"mx", "element: not given, mx needs"},
-        {"mx element=e4m3 block_scale=nvfp4", "element: e4m3, block_scale nvfp4 takes e2m1"},
-        {"mx element=e4m3 bits=8", "bits: codec mx does not take it"},
-        {"bfp bits=8 element=e4m3", "element: codec bfp does not take it"},
-        {"fp16 block_scale=e8m0", "block_scale: codec fp16 does not take it"},
+        {"mx element=e4m3 block_scale=nvfp4", "element: e4m3, block_scale nvfp4 needs e2m1"},
+        {"mx element=e4m3 bits=8", "bits: not a parameter of codec mx"},
+        {"bfp bits=8 element=e4m3", "element: not a parameter of codec bfp"},
+        {"fp16 block_scale=e8m0", "block_scale: not a parameter of codec fp16"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof *cases; ++c) {
         const bb_codec_config config = codec_of(cases[c].config);

@@ -80,5 +80,5 @@ TEST(tolerance_of_range_is_made_absolute)
     layout.range = 0.0;
     check_fails(
         bb_coded_matrix_create(&config, BB_ROW_SCALE_NONE, &layout, &matrix), BB_INVALID,
-        "tolerance_of_range 0.0001 of a matrix of range 0 is a tolerance of 0: quantiser holds");
+        "tolerance_of_range 0.0001 of a matrix of range 0 is a tolerance of 0: quantiser supports");
 }

@@ -144,13 +144,13 @@ TEST(a_checkpoint_stands_from_the_start)
     keep(CASE(CONFIG_AO_SMALL, {TINY, TWO}));
     expect_at_start(&(bb_run_options){.checkpoint = "new"}, "; nothing is kept yet\n");
     expect_at_start(&(bb_run_options){.checkpoint = "seen-1", .resume = "seen-1"},
-                    "; its checkpoint stands: bitbudget run ... --resume 'seen-1'\n");
+                    "; resume from its checkpoint: bitbudget run ... --resume 'seen-1'\n");
     for (size_t i = 0; i < BB_INTERRUPT_PATH_BYTES; i += 2) {
         memcpy(path + i, "./", 3);
     }
     memcpy(path + BB_INTERRUPT_PATH_BYTES, "seen-1", sizeof "seen-1");
     expect_at_start(&(bb_run_options){.resume = path},
-                    "; its checkpoint stands: bitbudget run ... --resume 'seen-1'\n");
+                    "; resume from its checkpoint: bitbudget run ... --resume 'seen-1'\n");
 }
 
 // A resumed run says what stands already, and with all in the checkpoint gives the very same table.

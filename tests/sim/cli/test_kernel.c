@@ -255,7 +255,7 @@ TEST_FULL(kernels_of_the_users_are_tuned)
     write_text("pick.kernel", "kernel Pick (start: vector INT32; a, b: vector T)\nfor r in b.size\n"
                               "  b[r] = a[start[r]]\n");
     expect("bitbudget tune pick.kernel T=DP --wisdom own.yaml --set start=60,a=50,b=40", 0,
-           "elements of start and other integers are made up, from 0 to 49; --in FILE.h5");
+           "elements of start and other integers are random, from 0 to 49; --in FILE.h5");
     expect("bitbudget tune scale.kernel T=DP U=SP --set a=9,b=9", 2, "U=SP: no type of the descr");
     expect("bitbudget tune scale.kernel --set a=9,b=9", 2, "elementDataType 'T' is no type");
     expect("bitbudget tune scale.kernel T=DP", 2,

@@ -402,7 +402,7 @@ TEST(keys_that_do_not_fit_are_refused)
          "input.steps_rad: 3 steps that do not determine a phase"},
         {"input={file: in.h5, dataset: frames, steps_rad: [0, 1]}", NULL, "2 steps, expected 3"},
         {"input={file: in.h5, steps_rad: [0, 1, 2, 3]}", "detection.algorithm=carre",
-         "only detection.algorithm steps knows its steps"},
+         "needs detection.algorithm steps"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
         const char *const overrides[] = {cases[i][0], PLAIN, cases[i][1]};

@@ -269,8 +269,8 @@ TEST(objects_without_a_dataset_are_named)
     add(file, "u", 1, shape, H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, values);
     assert_true(H5Fclose(file) >= 0);
     expect_refusal("vector", "SP", BB_INVALID,
-                   "object c (vector of SP), dataset 'c' of 'in.h5': no dataset of this name; an "
-                   "object that is only written takes its shape from one");
+                   "object c (vector of SP), dataset 'c' of 'in.h5': no dataset of this name; give "
+                   "the shape of an object that is only written by one");
 }
 
 // Shapes may be declared alone, but not beyond the machine; what is read must be there.

@@ -145,8 +145,8 @@ TEST(answers_compare_bytes_with_fp32, .setup_func = enter, .teardown_func = leav
                   "Reference: 8.000 MB. Fewest bytes within overlay error 1 nm: fp16 (overlay "
                   "error 0.5000 nm, 2.000 MB, 2 times fewer than fp32).");
     check_ok(bb_summary_add_front(source.experiment, filled, &front, &text));
-    expect_text(&text, "Fewest bytes before the price climbs: fp32 (overlay error 0.02000 nm, "
-                       "4.000 MB). Fewest bytes at any price: fp16 (overlay error 0.5000 nm, "
+    expect_text(&text, "Fewest bytes before the loss increases: fp32 (overlay error 0.02000 nm, "
+                       "4.000 MB). Fewest bytes at any loss: fp16 (overlay error 0.5000 nm, "
                        "2.000 MB, 2 times fewer than fp32).");
 }
 

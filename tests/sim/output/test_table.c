@@ -35,9 +35,9 @@ static void cheapest_within(double price, const char *expected)
 
 TEST(the_cheapest_within_a_price)
 {
-    cheapest_within(1.0, "cheapest within overlay error [nm] 1: fp16 (price 0.5000, 2.000 MB)");
+    cheapest_within(1.0, "cheapest within overlay error [nm] 1: fp16 (loss 0.5000, 2.000 MB)");
     // The price is the larger of x and y.
-    cheapest_within(0.02, "0.02: fp32 (price 0.02000");
+    cheapest_within(0.02, "0.02: fp32 (loss 0.02000");
     cheapest_within(0.015, "0.015: reference");
     cheapest_within(0.0, "0: reference");
 }
@@ -118,7 +118,7 @@ TEST(a_residual_is_part_of_the_price)
     check_ok(
         bb_summary_write_full(bb_experiment_find(&bb_experiments, "wafer"), results, 0.02, &text));
     assert_non_null(strstr(text.data, "residual [nm]"));
-    assert_non_null(strstr(text.data, "0.02: reference (price 0"));
+    assert_non_null(strstr(text.data, "0.02: reference (loss 0"));
 }
 
 // The worst draw is the price; a pipeline that is lost in some draws is no choice.
@@ -152,12 +152,12 @@ TEST(the_worst_draw_is_the_headline)
     assert_non_null(strstr(text.data, "\n* fp32       ok              0.01000         0.02000"
                                       "                           0.03000"));
     assert_non_null(strstr(text.data, "\n  fp16       unsafe "));
-    assert_non_null(strstr(text.data, "0.02: reference (price 0"));
+    assert_non_null(strstr(text.data, "0.02: reference (loss 0"));
     bb_text_release(&text);
     // A lone price gives its place.
     check_ok(bb_summary_write_full(bb_experiment_find(&bb_experiments, "ao"), results, 0.5, &text));
     assert_non_null(strstr(text.data, "status   strehl loss (worst of 16)   operator [MB]"));
-    assert_non_null(strstr(text.data, "0.5: fp32 (price 0.03000"));
+    assert_non_null(strstr(text.data, "0.5: fp32 (loss 0.03000"));
 }
 
 // Marks of reference, fp32 and fp16 of an ao table with these losses, and 8, 4 and 2 MB.

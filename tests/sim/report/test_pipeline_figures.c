@@ -56,7 +56,7 @@ TEST(kinds_that_lack_something_say_what)
     check_fails(bb_plot_draw(&scene, "draws", &figure), BB_INVALID,
                 "/results/draws, expected a file of 'bitbudget run' of pipelines with draws");
     check_ok(bb_plot_list(&scene, &list));
-    has(&list, "pareto             price against bytes");
+    has(&list, "pareto             loss against bytes");
     has(&list, "not of this file:\n");
     has(&list, "draws              needs ");
 }

@@ -173,8 +173,8 @@ TEST(layers_too_close_are_named)
     check_ok(bb_learn_fit(&task, &learned));
     print_message("%s\n", learned.outcome.detail);
     assert_int_equal(learned.outcome.kind, BB_OUTCOME_UNDERDETERMINED);
-    assert_non_null(strstr(learned.outcome.detail, "do not tell the layer at 110"));
-    assert_non_null(strstr(learned.outcome.detail, "from that at 110"));
+    assert_non_null(strstr(learned.outcome.detail, "cannot separate the layer at 110"));
+    assert_non_null(strstr(learned.outcome.detail, "from the one at 110"));
     assert_true(isnan(learned.strength[2]));
     bb_learned_profile_release(&learned);
     // One star knows no heights at all.

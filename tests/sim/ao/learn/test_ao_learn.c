@@ -71,7 +71,7 @@ TEST(what_cannot_be_told_apart_is_an_outcome)
     assert_true(isnan(driver_number(results, "strehl", "reference")));
     assert_string_equal(bb_results_note_text(results, "learn", "status"), "underdetermined");
     assert_non_null(strstr(bb_results_note_text(results, "learn", "status_detail"),
-                           "do not tell the layer at 1250"));
+                           "cannot separate the layer at 1250"));
     assert_true(isnan(numbers_at(results, "learn/strength")[0]));
 }
 

@@ -72,11 +72,11 @@ TEST(what_stands_beside_elements_is_left_out)
 
 TEST(elements_that_are_not_of_the_language)
 {
-    check_problems(bb_xml_reader_read,
-                   HEAD "<FunktionBlock a='1'><x/>text</FunktionBlock>\n <Rule/>\n<Zebra/>" TAIL,
-                   "k:6:1: unknown element <FunktionBlock>; did you mean FunctionBlock?\n"
-                   "k:7:2: <Rule> does not stand in <Children>\n"
-                   "k:8:1: unknown element <Zebra> in <Children>\n");
+    check_problems(
+        bb_xml_reader_read,
+        HEAD "<FunktionBlock a='1'><x/>text</FunktionBlock>\n <Rule/>\n<Zebra/>" TAIL,
+        "k:6:1: unknown element <FunktionBlock>; did you mean FunctionBlock?\nk:7:2: <Rule> is not "
+        "allowed inside <Children>\nk:8:1: unknown element <Zebra> in <Children>\n");
     check_problems(bb_xml_reader_read, "<Algorithm/>",
                    "k:1:1: the root is <Algorithm>, expected <ParallelAlgorithm>\n");
     check_problems(bb_xml_reader_read,
@@ -126,9 +126,9 @@ TEST(text_between_elements_is_refused_once)
 TEST(malformed_xml_is_one_problem)
 {
     check_problems(bb_xml_reader_read, "", "k:1:1: malformed XML: no element found\n");
-    check_problems(bb_xml_reader_read, HEAD "<Rule/>\n</Connections>",
-                   "k:6:1: <Rule> does not stand in <Children>\n"
-                   "k:7:3: malformed XML: mismatched tag\n");
+    check_problems(
+        bb_xml_reader_read, HEAD "<Rule/>\n</Connections>",
+        "k:6:1: <Rule> is not allowed inside <Children>\nk:7:3: malformed XML: mismatched tag\n");
     check_problems(bb_xml_reader_read, "<ParallelAlgorithm name='a' name='b'/>",
                    "k:1:29: malformed XML: duplicate attribute\n");
     check_problems(bb_xml_reader_read, "<a>&many;</a>",

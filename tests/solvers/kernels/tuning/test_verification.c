@@ -88,7 +88,7 @@ TEST(what_lies_beside_an_object_is_seen)
            "  C[x + 1, y | clamp] = A[x, y] + B[x, y]\n",
            NULL, &trial);
     assert_int_equal(trial.status, BB_TRIAL_WRONG);
-    assert_non_null(strstr(trial.why, "written beside C"));
+    assert_non_null(strstr(trial.why, "writes outside C"));
     verify("add", "SP",
            "kernel Add (A, B, C: matrix T)\nfor x in C.columns, y in C.rows\n"
            "  C[x, y] = A[x - 1, y | clamp] + B[x, y]\n",
