@@ -89,7 +89,7 @@ static const bb_bench_case cases[] = {
     {"unwrap-1024-sp-cuda", "the same printed in CUDA", "DCT", NAN, bb_bench_unwrap, .device = BB_DEVICE_CUDA},
     {"unwrap-1024-full-sp-cpu", "the same in C, reweighted to least absolute residuals", "C loops", NAN, bb_bench_unwrap, .device = BB_DEVICE_CPU, .storage = "full"},
     {"unwrap-1024-full-sp-cuda", "the same in CUDA", "C loops", NAN, bb_bench_unwrap, .device = BB_DEVICE_CUDA, .storage = "full"},
-    {"zfp-decode", "a variable-rate stream in 2-D, seed's tolerance", "libzfp", NAN, bb_bench_zfp, .device = BB_DEVICE_CPU},
+    {"zfp-decode", "a variable-rate stream in 2-D, published tolerance", "libzfp", NAN, bb_bench_zfp, .device = BB_DEVICE_CPU},
     {"zfp-decode-cuda", "the same on a cuda device, 387 MB", "300 GB/s", 1.0, bb_bench_zfp, .device = BB_DEVICE_CUDA},
     {"thermal-step", "T <- A T of wafer and clamp, mesh 0.5 mm", "triad", 0.6, bb_bench_heat, .choice = 0},
     {"heat-step-cuda", "T <- A T of the same as a captured graph on a cuda device", "15 us", 1.0, BB_CUDA_TWIN(bb_bench_heat_cuda), .device = BB_DEVICE_CUDA, .choice = 0},

@@ -188,8 +188,8 @@ done:
     return status;
 }
 
-// Kernel, type and set of a row's name. The set is that of --set, else one beyond the caches, or of
-// operations the seed's; of a quick run the small one.
+// Kernel, type and set of a row's name: the set of --set, else `large`, or `seed` for a
+// compute-bound kernel; in a quick run `small`.
 static bb_status choose(const char *name, const bb_bench_setup *setup, kernel_run *run)
 {
     bb_status status = BB_OK;

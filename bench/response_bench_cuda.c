@@ -149,7 +149,7 @@ static bb_status fill_rows(void *context, bb_index begin, bb_index end)
         bb_view_matrix(task->values + begin * columns, end - begin, columns));
 }
 
-// The scan of configs/wafer/seed-fast, one field, along x; of a test a coarse wafer.
+// The scan of configs/wafer/bamakhrama-fast, one field, along x; of a test a coarse wafer.
 static bb_status create_problem(bool quick, bb_wafer_problem **out)
 {
     static const bb_index field = 35;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Decoding zfp of variable rate: a wafer's response of 378 rows on a mesh of 512 x 500 in fp32,
-// fixed accuracy at the seed's tolerance, 6.7e-5 of the range, in two dimensions. The rows' meshes
-// stand one below the other in one stream; 500 is a multiple of 4, so no block crosses rows. The
-// rate is of decoded bytes; the index is not counted in it, its bits are in the detail. The peer is
-// libzfp's own decoder on one core, and every value is compared with its values.
+// fixed accuracy at the tolerance of Bamakhrama et al., 6.7e-5 of the range, in two dimensions. The
+// rows' meshes stand one below the other in one stream; 500 is a multiple of 4, so no block crosses
+// rows. The rate is of decoded bytes; the index is not counted in it, its bits are in the detail.
+// The peer is libzfp's own decoder on one core, and every value is compared with its values.
 #include "bench/gemv/gemv_bench.h"
 #include "core/clock.h"
 #include "core/memory.h"

@@ -111,15 +111,15 @@ fixed = xarray.open_dataset("doses.h5", group="study")
 print(f"{doses.point_status.size} points on a mesh of {float(fixed.mesh_spacing_mm):g} mm,"
       f" {int((doses.point_status == 'done').sum())} done")
 price = doses.overlay_error_x_nm
-print(price.sel(pipeline=["seed", "fp16", "bfp8"]).to_pandas().to_string())
+print(price.sel(pipeline=["fp32-acc64", "fp16", "bfp8"]).to_pandas().to_string())
 
 # %% [markdown]
 # Heating is linear in the dose, and the response that storage rounds does not know it: the error is
-# in proportion to the dose. In `seed`, fp32 but for its sums, roundings of inputs and products count
+# in proportion to the dose. In `fp32-acc64`, fp32 but for its sums, roundings of inputs and products count
 # as much, and it is not.
 
 # %%
-for name in ("bfp8", "seed"):
+for name in ("bfp8", "fp32-acc64"):
     slope = price.sel(pipeline=name) / doses.dose_mj_per_cm2
     print(f"{name}: {float(slope.min()):.3g} to {float(slope.max()):.3g} nm for a mJ/cm2")
 

@@ -44,7 +44,7 @@ typedef enum bb_policy_kind { BB_POLICIES(BB_POLICY_OF_ROW) BB_POLICY_COUNT } bb
 /// Their names in the order of the enum, NULL.
 extern const char *const bb_policy_kind_names[];
 
-/// Whether what was fp32 in the seed takes the policy's variants.
+/// Whether operations that Doucet et al. keep in fp32 use the policy's variants.
 typedef enum bb_policy_follow {
     BB_POLICY_FOLLOW_SP, ///< fp32, in fp64 where the variant is dp
     BB_POLICY_FOLLOW,    ///< the policy's variant

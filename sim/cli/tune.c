@@ -267,8 +267,8 @@ done:
     return status;
 }
 
-// A processor takes many seconds for each launch of the large matrix product, which the seed's
-// size tells as much of: it is tuned where it is asked for.
+// A launch of the large matrix product takes many seconds on a processor and tells no more than the
+// set `seed`: it is tuned on request.
 static bool is_asked(const work *self, const bb_kernel_manager *manager, int set)
 {
     return self->has_set[set] &&

@@ -18,7 +18,8 @@ TEST(band_counts_tiles_from_the_diagonal)
     assert_int_equal(bb_policy_variant(&policy, BB_VARIANT_HP2, 4, 4), BB_VARIANT_HP2);
 }
 
-// Figure 3 of the seed: sp, hp1 and hp2 by the distance from the diagonal, with widths 2 and 4.
+// Figure 3 of Doucet et al.: sp, hp1 and hp2 by the distance from the diagonal, with widths 2
+// and 4.
 TEST(three_zones_count_tiles_from_the_diagonal)
 {
     bb_index widths[] = {2, 4};

@@ -169,17 +169,17 @@ TEST(a_bad_study_exits_with_2)
     assert_int_equal(access("bad.h5", F_OK), -1);
 }
 
-// Figures 3 and 11 of the seed from the configurations' own sizes: by hand, 3 x 34 x 378 x (2 x
-// 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
+// Figures 3 and 11 of Bamakhrama et al. from the configurations' own sizes: by hand, 3 x 34 x 378 x
+// (2 x 256000 - 1) operations of the deformation are 19.74 GFLOP, a field's matrix 2.215 GB.
 TEST(plans_state_what_is_required)
 {
     CALL_EXPECT(0, "in 50 ms: T 292202 with 15.5 entries a row, S 256000, M 378", "check",
-                BB_SOURCE_DIR "/configs/wafer/seed-fast.yaml", "device=cpu");
+                BB_SOURCE_DIR "/configs/wafer/bamakhrama-fast.yaml", "device=cpu");
     program_expect(&run, 0, "20.40 GFLOP a field, 407.9 GFLOP/s; an axis 144.7 GFLOP/s");
     program_expect(&run, 0, "2112 MiB a field and axis, 44.3 GB/s");
     program_expect(&run, 0, "period 197.8 ms, latency 231.0 ms, over the budget of 50 ms");
     program_expect(&run, 0, "49 % less, decoding 66.7 ms is 57 % of it");
-    CALL_EXPECT(0, "in 110 ms: ", "check", BB_SOURCE_DIR "/configs/wafer/seed-slow.yaml",
+    CALL_EXPECT(0, "in 110 ms: ", "check", BB_SOURCE_DIR "/configs/wafer/bamakhrama-slow.yaml",
                 "machine.link_gb_per_s=100", "machine.budget_ms=0");
     program_expect(&run, 0, "decoding is slower than the link");
 }

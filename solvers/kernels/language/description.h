@@ -34,7 +34,7 @@ typedef enum bb_construct {
 /// Attributes of all elements, by their canonical names.
 typedef enum bb_description_key {
     BB_DESCRIPTION_NAME,
-    BB_DESCRIPTION_DIMENSIONS, ///< also `dimension`, as in Listing 1 of the seed
+    BB_DESCRIPTION_DIMENSIONS, ///< also `dimension`, as in Listing 1 of Beier
     BB_DESCRIPTION_ICF,        ///< iteration connection function
     BB_DESCRIPTION_ICF_TYPE,
     BB_DESCRIPTION_ICF_INIT,

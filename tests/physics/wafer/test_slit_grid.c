@@ -125,8 +125,8 @@ TEST(scored_points_are_never_extrapolated)
         bb_metrology_config points;
         bb_index expected; // rows of the field
     } cases[] = {
-        {21, 18, 103, 34, {.columns = 13, .rows = 19}, 103},            // seed-fast
-        {21, 18, 103, 81, {.columns = 13, .rows = 19}, 103},            // seed-slow
+        {21, 18, 103, 34, {.columns = 13, .rows = 19}, 103},            // bamakhrama-fast
+        {21, 18, 103, 81, {.columns = 13, .rows = 19}, 103},            // bamakhrama-slow
         {11, 9, BB_INTEGER_UNSET, 34, {.columns = 13, .rows = 19}, 50}, // quick
         {11, 5, BB_INTEGER_UNSET, 34, {.columns = 21, .rows = 21}, 0},  // as many as hold them
     };

@@ -18,7 +18,7 @@ TEST(vlt_17280_is_planned)
     assert_true(planned > 1.5e9 && planned < 8e9);
 }
 
-// Sizes of the seed's cases; they want a GPU, or hours.
+// Sizes of the cases of Doucet et al.; they want a GPU, or hours.
 TEST(seed_cases_are_planned)
 {
     double planned = planned_bytes(BB_SOURCE_DIR "/configs/ao/elt-49664.yaml");

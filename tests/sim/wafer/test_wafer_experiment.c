@@ -48,7 +48,7 @@ TEST(fp64_is_the_reference_exactly)
 
 TEST(errors_order_by_format)
 {
-    static const char *const order[] = {"fp64 again", "seed", "fp32", "fp16", "bf16", "e4m3"};
+    static const char *const order[] = {"fp64 again", "fp32-acc64", "fp32", "fp16", "bf16", "e4m3"};
     static const char *const prices[] = {"qoi_relative_error", "overlay_error_x_nm",
                                          "overlay_error_y_nm"};
     const bb_results *results = usual;
@@ -65,7 +65,7 @@ TEST(errors_order_by_format)
     }
     // Rounding to nearest bounds a relative error by half a unit in the last place of each value;
     // the sums cancel little.
-    assert_true(driver_number(results, "qoi_relative_error", "seed") < ldexp(1.0, -24));
+    assert_true(driver_number(results, "qoi_relative_error", "fp32-acc64") < ldexp(1.0, -24));
     assert_true(driver_number(results, "qoi_relative_error", "fp16") < ldexp(1.0, -11));
     assert_true(driver_number(results, "qoi_relative_error", "bf16") < ldexp(1.0, -8));
     assert_true(driver_number(results, "qoi_relative_error", "e4m3") < ldexp(1.0, -4));
@@ -362,7 +362,7 @@ TEST(an_overflow_is_a_result)
     assert_string_equal(driver_text(results, "status", "reference"), "ok");
     assert_string_equal(driver_text(results, "status", "fp64 again"), "ok");
     assert_true(driver_number(results, "overlay_error_x_nm", "fp64 again") == 0.0);
-    static const char *const failed[] = {"seed", "fp32", "bf16", "e4m3"};
+    static const char *const failed[] = {"fp32-acc64", "fp32", "bf16", "e4m3"};
     for (size_t f = 0; f < sizeof failed / sizeof *failed; ++f) {
         assert_string_equal(driver_text(results, "status", failed[f]), "non_finite");
         assert_non_null(strstr(driver_text(results, "status_detail", failed[f]), "light step"));
@@ -376,7 +376,7 @@ TEST(an_overflow_is_a_result)
         assert_true(isnan(driver_row(results, "overlay_x_nm", failed[f])[0]));
         assert_true(driver_number(results, "operator_bytes", failed[f]) > 0.0);
     }
-    print_message("%s\n", driver_text(results, "status_detail", "seed"));
+    print_message("%s\n", driver_text(results, "status_detail", "fp32-acc64"));
 }
 
 TEST(the_output_is_planned)
@@ -391,13 +391,13 @@ TEST(bytes_are_those_of_the_formats)
 {
     const bb_results *results = usual;
     double fp64 = driver_number(results, "operator_bytes", "reference");
-    assert_true(fp64 == 2.0 * driver_number(results, "operator_bytes", "seed"));
+    assert_true(fp64 == 2.0 * driver_number(results, "operator_bytes", "fp32-acc64"));
     // 6 points across, by rows; 40 x 37 cells, of which those off the wafer are masked; 3 axes and
     // 2 fields.
     double cells = fp64 / 8.0 / (3.0 * 2.0) / (40.0 * 37.0);
     assert_true(cells == floor(cells) && fmod(cells, 6.0) == 0.0);
-    assert_true(driver_number(results, "compression_ratio", "seed") == 1.0);
-    double live = driver_number(results, "compression_ratio_live", "seed");
+    assert_true(driver_number(results, "compression_ratio", "fp32-acc64") == 1.0);
+    double live = driver_number(results, "compression_ratio_live", "fp32-acc64");
     assert_true(live > M_PI / 4.0 && live < 0.85); // cells on the rim are whole
     double ratio = driver_number(results, "compression_ratio", "fp16");
     assert_true(ratio > 1.95 && ratio < 2.0); // a scale a row
@@ -416,7 +416,8 @@ TEST(certificates_hold)
     autoptr(bb_results) results = driver_results(CASE(
         CONFIG_WAFER_SMALL,
         {"response.axes=[x, y]", "scan.fields=[0, 2]",
-         "pipelines=[" REFERENCE ", {name: seed, storage: fp32, multiply: fp32, accumulate: fp64}"
+         "pipelines=[" REFERENCE
+         ", {name: fp32-acc64, storage: fp32, multiply: fp32, accumulate: fp64}"
          ", {name: runs, storage: fp32, multiply: fp32, accumulate: fp64, accumulate_run: 64}"
          ", {name: fp32, storage: fp32, multiply: fp32, accumulate: fp32}"
          ", {name: e4m3, storage: e4m3, scale: row, multiply: fp32, accumulate: fp32}"

@@ -77,7 +77,7 @@ TEST(errors_stay_within_the_worst_case, .setup_func = setup, .teardown_func = te
     }
 }
 
-// The seed's scheme: fp64 sums are about a thousand times better than fp32 ones.
+// The scheme of Bamakhrama et al.: fp64 sums are about a thousand times better than fp32 ones.
 TEST(accumulating_in_fp64_pays, .setup_func = setup, .teardown_func = teardown)
 {
     double exact[ROWS], mixed[ROWS], single[ROWS];

@@ -109,7 +109,7 @@ TEST(rounding_is_within_its_bound)
         }
         bb_coded_matrix_destroy(&matrix);
     }
-    print_message("largest part of the bound: fp64 %.3f, seed's %.3f, fp32 %.3f\n", worst[0],
+    print_message("largest part of the bound: fp64 %.3f, fp32-acc64 %.3f, fp32 %.3f\n", worst[0],
                   worst[1], worst[2]);
     assert_true(worst[1] > 1e-3); // a bound, not an excuse
 }
@@ -171,7 +171,7 @@ TEST_FULL(factors_round_within_their_bound)
             multiply_factors(device, &rows, &config, trial % 3 == 2 ? 1e-24 : 1.0, worst,
                              &unbounded);
         }
-        print_message("%s: largest part of the bound: fp64 %.4f, seed's %.4f, fp32 %.4f\n",
+        print_message("%s: largest part of the bound: fp64 %.4f, fp32-acc64 %.4f, fp32 %.4f\n",
                       which == 0 ? "low rank" : "transform", worst[0], worst[1], worst[2]);
         assert_int_equal(unbounded, 0);
         assert_true(worst[1] > 1e-3); // a bound, not an excuse

@@ -34,7 +34,8 @@ TEST(counts_are_those_of_the_meshes)
     }
 }
 
-// The seed's wafer has 283,993 nodes and a clamp of 8,209; a mesh that no machine holds is counted.
+// The wafer of Bamakhrama et al. has 283,993 nodes and a clamp of 8,209; a mesh that no machine
+// holds is counted.
 TEST(any_size_is_counted)
 {
     bb_mesh_config mesh = {.spacing_mm = 0.5};

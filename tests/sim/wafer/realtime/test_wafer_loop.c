@@ -42,7 +42,7 @@ TEST(what_the_loop_cannot_do_is_said)
     refuse("hood={exchange_w_per_m2_k: 50.0}", "e4m3", "the loop on a GPU has no hood");
     refuse("ring={width_mm: 10.0}", "e4m3", "ring.width_mm = 10: the loop on a GPU has no ring");
     refuse("title=x", "reference", "pipeline reference, multiply: the loop on a GPU multiplies in");
-    refuse("pipelines.2.storage={codec: zfp, mode: precision, bits: 12}", "seed", NULL);
+    refuse("pipelines.2.storage={codec: zfp, mode: precision, bits: 12}", "fp32-acc64", NULL);
 }
 
 TEST(the_pipeline_is_chosen_by_name)

@@ -50,7 +50,7 @@ TEST(shipped_kernels_are_lowered_to_their_xml)
     }
 }
 
-// Without names the notation's matrix times vector is Listing 2 of the seed.
+// Without names the notation's matrix times vector is Listing 2 of Beier.
 TEST(matrix_times_vector_is_listing_2)
 {
     autorelease(bb_text) notation = {0};
