@@ -49,7 +49,7 @@ TEST(arguments_are_checked)
         {{.block = block}, {.block = block}, SCALAR(narrow), SCALAR(count), SCALAR(count)}};
     const bb_launch_shape shape = {{1, 1}, {1, 1}, 1};
     check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 4), BB_INVALID,
-                "argument 2: a scalar of 8 bytes");
+                "argument 2 is refused: a scalar of 8 bytes");
     check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 5), BB_INVALID,
                 "argument 4: a scalar of 4 bytes");
     bb_build_destroy(&build);

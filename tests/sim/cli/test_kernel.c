@@ -268,7 +268,7 @@ TEST_FULL(kernels_of_the_users_are_tuned)
     expect("bitbudget tune scale.kernel T=DP --set a=9x2,b=9", 2, "a has 9 columns and 2 rows");
     expect("bitbudget tune scale.kernel T=DP --set a=9,b=8", 2, "writes b beyond its edge");
     expect("bitbudget tune scale.kernel T=DP --set a=9,b=9 -p facto=1", 2, "did you mean factor?");
-    expect("bitbudget tune scale.kernel T=DP --set a=9,b=9 --in own.h5", 2, "not both");
+    expect("bitbudget tune scale.kernel T=DP --set a=9,b=9 --in own.h5", 2, "both give sizes");
     expect("bitbudget tune scale.kernel T=DP --set a=9,b=9 --type DP", 2,
            "--type goes with kernels");
     expect("bitbudget tune scale.kernel rows.kernel --set a=9,b=9", 2, "2 kernels: ");
