@@ -136,8 +136,8 @@ TEST_FULL(rows_of_another_axis_are_refused)
         {"del g['C_x_0'].attrs['axis']\n"
          "g['C_x_0'].attrs['long_name']=g['C_y_0'].attrs['long_name']",
          2, "dataset '/operators/C_x_0': attributes axis or long_name name axis y, expected x"},
-        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']", 2, "say z, expected x"},
-        {"g['C_y_2'].attrs['axis']='X'", 2, "say x, expected y"},
+        {"g.move('C_x_0','old')\ng['C_x_0']=g['C_z_0']", 2, "name axis z, expected x"},
+        {"g['C_y_2'].attrs['axis']='X'", 2, "name axis x, expected y"},
         {"g['C_x_0'].attrs['long_name']='by lines of y, then x'", 0, "results: "},
         {"g['C_x_0'].attrs['long_name']='y'\ng['C_x_0'].attrs['axis']='x'", 0, "results: "},
     };

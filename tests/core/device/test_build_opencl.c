@@ -51,7 +51,7 @@ TEST(arguments_are_checked)
     check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 4), BB_INVALID,
                 "argument 2 is refused: a scalar of 8 bytes");
     check_fails(bb_build_launch(build, "axpy", shape, arguments[1], 5), BB_INVALID,
-                "argument 4: a scalar of 4 bytes");
+                "argument 4 is refused: a scalar of 4 bytes");
     bb_build_destroy(&build);
     check_ok(bb_build_create(opencl, opencl_texts.entries, NULL, &build));
     check_fails(bb_build_launch(build, "axpy", shape, arguments[0], 2), BB_INVALID,

@@ -276,9 +276,9 @@ TEST_FULL(kernels_of_the_users_are_tuned)
            "'scale.kernel' is tuned alone");
     expect("bitbudget tune T=DP scale.kernel --set a=9,b=9", 2,
            "expected the file of a kernel before");
-    expect("bitbudget tune add --set A=9x9,B=9x9,C=9x9", 2, "add has benchmark data of its own");
-    expect("bitbudget tune add T=SP", 2, "NAME=TYPE goes with a file, as add.kernel T=SP");
-    expect("bitbudget tune add --in own.h5", 2, "sizes and --in go with a file, as add.kernel");
+    expect("bitbudget tune add --set A=9x9,B=9x9,C=9x9", 2, "add has its own benchmark data");
+    expect("bitbudget tune add T=SP", 2, "give NAME=TYPE with a file, as add.kernel T=SP");
+    expect("bitbudget tune add --in own.h5", 2, "give sizes or --in with a file, as add.kernel");
     expect("bitbudget tune add -p factor=1", 2, "-p needs a kernel file");
     expect("bitbudget tune --set A=9x9", 2, "are of one kernel: name its file");
     expect("bitbudget tune --help", 0, "tune FILE [NAME=TYPE ...] --set A=2048x1024,b=2048");
