@@ -120,7 +120,7 @@ def what_cannot_be_is_refused():
              (2, ["solver.stall_s=0.5"], "solver.stall_s = 0.5, expected 0 or at least 1"),
              (2, ["solver.grid=two"], "expected auto, or rows and columns"),
              (2, ["no_key=1"], "no_key: unknown key"),
-             (2, ["--energy"], "no counter is of 2 processes"))
+             (2, ["--energy"], "counters cannot be attributed to 2 processes"))
     for processes, words, sentence in cases:
         code, out, errors = call(processes, "run", SMALL / "ao.yaml", "-q", "--force", "-o",
                                  "refused.h5", *words)
