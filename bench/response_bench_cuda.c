@@ -19,11 +19,11 @@
 enum { ROUNDS = 10, HOST_ROUNDS = 3, SLIT_COLUMNS = 21, QUICK_POINTS = 5, ROWS_A_THREAD = 16 };
 
 // Times of the device and of the host, of the same work.
-typedef struct duel {
+typedef struct timings {
     bb_bench_times device, host;
-} duel;
+} timings;
 
-static void report(const duel *times, double host_share, bb_bench_outcome *out)
+static void report(const timings *times, double host_share, bb_bench_outcome *out)
 {
     const double host = bb_bench_best(&times->host) / host_share;
     out->best_s = bb_bench_best(&times->device);
@@ -32,23 +32,23 @@ static void report(const duel *times, double host_share, bb_bench_outcome *out)
     out->ratio = host / out->best_s;
 }
 
-typedef struct contest {
+typedef struct encode_task {
     bb_gemv_sizes sizes;
     bb_matrix_layout layout;
     bb_product_pipeline pipeline;
     double *values; // [rows][columns]
-    void *there;
+    void *device_values;
     bb_row_certificate *certificates; // [rows]
-} contest;
+} encode_task;
 
 static bb_status fill_row(void *context, bb_index row)
 {
-    const contest *task = context;
+    const encode_task *task = context;
     bb_gemv_sizes_fill(&task->sizes, row, task->values + row * task->sizes.columns);
     return BB_OK;
 }
 
-static bb_status encode_there(const contest *task, bb_device *device)
+static bb_status encode_device(const encode_task *task, bb_device *device)
 {
     bb_status status = BB_OK;
     bb_coding_loss loss;
@@ -56,34 +56,35 @@ static bb_status encode_there(const contest *task, bb_device *device)
     const bb_device_coding coding = {.storage = &task->pipeline.storage,
                                      .scale = (bb_row_scale)task->pipeline.scale,
                                      .layout = &task->layout,
-                                     .values = task->there};
+                                     .values = task->device_values};
     BB_TRY(bb_device_coding_encode(device, &coding, &loss, task->certificates, &matrix));
 done:
     bb_device_matrix_destroy(&matrix);
     return status;
 }
 
-static bb_status encode_here(const contest *task, double *bits)
+static bb_status encode_host(const encode_task *task, double *bits)
 {
     bb_status status = BB_OK;
     const bb_view view = bb_view_matrix(task->values, task->layout.rows, task->layout.columns);
     const bb_matrix_source source = bb_matrix_source_dense(&view, "C", "m/K");
     const bb_exact_rows rows = {&source, 1, NULL};
-    bb_coding_report said;
+    bb_coding_report coding_report;
     bb_coded_matrix *matrix = NULL;
-    BB_TRY(bb_product_coding_encode(&task->pipeline, &rows, &task->layout, &said,
+    BB_TRY(bb_product_coding_encode(&task->pipeline, &rows, &task->layout, &coding_report,
                                     task->certificates, &matrix));
-    *bits = 8.0 * said.bytes / said.values;
+    *bits = 8.0 * coding_report.bytes / coding_report.values;
 done:
     bb_coded_matrix_destroy(&matrix);
     return status;
 }
 
-static bb_status enter(const bb_bench_case *self, const bb_bench_setup *setup, contest *out)
+static bb_status create_task(const bb_bench_case *self, const bb_bench_setup *setup,
+                             encode_task *out)
 {
     bb_status status = BB_OK;
-    *out = (contest){.sizes = bb_gemv_sizes_of(self, setup),
-                     .pipeline = {.name = self->name, .draws = 1}};
+    *out = (encode_task){.sizes = bb_gemv_sizes_of(self, setup),
+                         .pipeline = {.name = self->name, .draws = 1}};
     const bb_index rows = out->sizes.rows;
     const bb_index values = rows * out->sizes.columns;
     BB_REQUIRE(bb_codec_read(self->storage, &out->pipeline.storage), BB_INTERNAL, "no storage %s",
@@ -98,7 +99,7 @@ static bb_status enter(const bb_bench_case *self, const bb_bench_setup *setup, c
     BB_TRY(BB_ALLOCATE(rows, &out->certificates));
     BB_TRY(bb_thread_for(rows, fill_row, out));
     BB_TRY(bb_device_allocate_copy(setup->device, out->values, (size_t)values * sizeof *out->values,
-                                   &out->there));
+                                   &out->device_values));
     BB_TRY(bb_device_wait(setup->device));
 done:
     return status;
@@ -108,19 +109,19 @@ bb_status bb_bench_encode_cuda(const bb_bench_case *self, const bb_bench_setup *
                                bb_bench_outcome *out)
 {
     bb_status status = BB_OK;
-    contest task = {0};
-    duel times = {0};
+    encode_task task = {0};
+    timings times = {0};
     double bits = 0.0;
-    BB_TRY(enter(self, setup, &task));
+    BB_TRY(create_task(self, setup, &task));
     out->bytes = (double)task.layout.rows * (double)task.layout.columns * sizeof(double);
-    BB_TRY(encode_there(&task, setup->device)); // memory that later rounds find
+    BB_TRY(encode_device(&task, setup->device)); // memory that later rounds find
     for (int round = 0; round < (setup->quick ? 2 : ROUNDS); ++round) {
         double start = bb_clock_seconds();
-        BB_TRY(encode_there(&task, setup->device));
+        BB_TRY(encode_device(&task, setup->device));
         bb_bench_add(&times.device, bb_clock_seconds() - start);
         if (round < HOST_ROUNDS) {
             start = bb_clock_seconds();
-            BB_TRY(encode_here(&task, &bits));
+            BB_TRY(encode_host(&task, &bits));
             bb_bench_add(&times.host, bb_clock_seconds() - start);
         }
     }
@@ -129,7 +130,7 @@ bb_status bb_bench_encode_cuda(const bb_bench_case *self, const bb_bench_setup *
     (void)snprintf(out->detail, sizeof out->detail, "%td x %td, %.3f bits a value",
                    task.layout.rows, task.layout.columns, bits);
 done:
-    bb_device_release(setup->device, &task.there);
+    bb_device_release(setup->device, &task.device_values);
     BB_RELEASE(&task.values);
     BB_RELEASE(&task.certificates);
     return status;
@@ -206,7 +207,7 @@ bb_status bb_bench_rows_cuda(const bb_bench_case *self, const bb_bench_setup *se
     bb_device_rows *rows = NULL;
     void *values = NULL;
     bb_wafer_rows host;
-    duel times = {0};
+    timings times = {0};
     (void)self;
     BB_TRY(create_problem(setup->quick, &problem));
     const bb_index points = problem->slit.field_points;
