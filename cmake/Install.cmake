@@ -9,7 +9,7 @@ add_custom_command(
   COMMENT "Printing the manual's pages and the completions" VERBATIM)
 add_custom_target(pages ALL DEPENDS "${BB_PRINTED}/printed")
 
-# The rendered manual, which only who wants it makes: it takes pandoc, gnuplot and a minute.
+# The rendered manual, not part of `all`: it needs pandoc and gnuplot, and a minute.
 set(BB_MANUAL "${CMAKE_BINARY_DIR}/manual")
 set(BB_MANUAL_MAKER "${CMAKE_SOURCE_DIR}/packaging/manual/build.py")
 file(GLOB_RECURSE manual_sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/docs/*.md"
@@ -20,7 +20,7 @@ add_custom_command(
   OUTPUT "${BB_MANUAL}/index.html"
   COMMAND /usr/bin/python3 "${BB_MANUAL_MAKER}" "${CMAKE_SOURCE_DIR}" $<TARGET_FILE:bitbudget> "${BB_MANUAL}"
   DEPENDS bitbudget bitbudget-bench ${manual_sources} README.md CONTRIBUTING.md CHANGELOG.md outputs/README.md
-  COMMENT "Rendering the manual" VERBATIM)
+  COMMENT "Rendering the manual" USES_TERMINAL VERBATIM)
 add_custom_target(manual DEPENDS "${BB_MANUAL}/index.html")
 
 # Kernels compiled beforehand, for machines without a C compiler: some 45 s on two cores, not made

@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Renders the manual: build.py SOURCE PROGRAM FOLDER [PAGE ...]
 
-The chapters of chapters.json become pages of HTML in FOLDER, by pandoc, which ask the network for
-nothing. What a page of `run` tells its reader to type is run, and a picture that a command draws
-(`-o NAME.svg`) stands below it, once as drawn and once for phones. If pages are named, only
-their commands are run. Keys and commands are printed by
-PROGRAM. A link that leads nowhere ends it with 1; without pandoc it says what to install.
+Pandoc renders the chapters of chapters.json as HTML pages in FOLDER, which load nothing from the
+network. The commands of a page marked `run` are run; a picture that a command draws (`-o NAME.svg`)
+is added below it, once as drawn and once for phones. PAGE limits the runs to the pages named. PROGRAM
+prints keys and commands. Keys in pages are linked to their rows (key_links.py); index.js is the search
+index (search.py). A broken link is an error.
 
-FOLDER is replaced once all of the manual is there: until then, and where something fails, it stays
-as it was. It may be absent, empty or a former manual.
+FOLDER may be absent, empty or an earlier manual. It is replaced once the new manual is complete.
 """
 import html
 import json
@@ -24,7 +23,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "tests" / "manual"))
 import console  # noqa: E402
+import key_links  # noqa: E402
 import links  # noqa: E402
+import search  # noqa: E402
 
 PICTURE = re.compile(r"bitbudget plot .*-o (\S+)\.svg")
 NARROW_CM = "8.5"
@@ -55,7 +56,7 @@ def man_pages(program):
 
 
 class Manual:
-    """What all pages share."""
+    """Data shared by all pages."""
 
     def __init__(self, source, program, folder, scratch, run):
         self.source, self.program, self.folder, self.scratch = source, program, folder, scratch
@@ -68,6 +69,8 @@ class Manual:
             sys.exit(f"no page '{name}'; there are {', '.join(names)}")
         self.run = run or names
         self.missing = []
+        self.listing = printed_by(program, "config", "--list", "--format", "md")
+        self.keys = key_links.KeyLinks(self.listing)
 
     def navigation(self, here):
         text = ""
@@ -84,11 +87,11 @@ class Manual:
         around = [self.chapters[k] if 0 <= k < len(self.chapters) else None
                   for k in (place - 1, place + 1)]
         return "".join("<span></span>" if chapter is None else
-                       f'<a href="{chapter["file"]}.html">{chapter["title"]}</a>' for chapter in around)
+                       f'<a rel="{rel}" href="{chapter["file"]}.html">{word}: {chapter["title"]}</a>'
+                       for chapter, rel, word in zip(around, ("prev", "next"), ("Previous", "Next")))
 
     def draw(self, chapter, text):
-        """Runs a page; pictures go into it below the blocks that draw them."""
-        print(f"running what {chapter['source']} tells to type", flush=True)
+        """Runs the commands of a page and adds each picture below the block that draws it."""
         scratch, drawn = self.scratch / chapter["file"], {}
         for block, step, printed, status in console.run_page(text, self.program, scratch):
             if status != 0:
@@ -118,7 +121,7 @@ class Manual:
                 f'srcset="{place}-narrow.svg"><img src="{place}.svg" alt="{said}"></picture></figure>\n')
 
     def target(self, chapter, target):
-        """Where a link of a chapter's source leads in the rendered manual."""
+        """Target in the rendered manual of a link in the source of a chapter."""
         if re.match(r"[a-z]+:|#|pictures/", target):
             return target
         path, _, anchor = target.partition("#")
@@ -135,11 +138,14 @@ class Manual:
         return f"files/{path}"
 
     def finish(self, chapter, page):
-        """Links of files become those of pages; tables scroll by themselves."""
+        """Translates links of files to pages, links keys, and makes tables scroll."""
         page = re.sub(r'(<(?:a|img)\b[^>]*?\b(?:href|src)=")([^"]+)(")',
                       lambda m: m.group(1) + html.escape(self.target(chapter, html.unescape(m.group(2))))
                       + m.group(3), page)
-        kind = ' class="keys"' if chapter.get("printed") == "keys" else ""
+        if chapter.get("printed") == "keys":
+            page, kind = self.keys.add_rows(page), ' class="keys"'
+        else:
+            page, kind = self.keys.add_links(page, chapter.get("experiment")), ""
         page = page.replace("<table>", f'<div class="scroll"><table{kind}>')
         return page.replace("</table>", "</table></div>")
 
@@ -147,8 +153,7 @@ class Manual:
         text = (self.source / chapter["source"]).read_text(encoding="utf-8")
         reader = "gfm"
         if chapter.get("printed") == "keys":
-            keys = printed_by(self.program, "config", "--list", "--format", "md")
-            text += "\n" + keys.replace("\\|", ", ")  # words break between themselves
+            text += "\n" + self.listing.replace("\\|", ", ")  # so that lines break between words
         if chapter.get("printed") == "commands":
             text += man_pages(self.program)
             reader = "markdown-smart+gfm_auto_identifiers"
@@ -171,17 +176,21 @@ class Manual:
 
 
 def render_all(source, program, folder, scratch, run):
-    """Renders into a folder that is not there yet; says what is at fault."""
+    """Renders into a new folder; returns the faults."""
     folder.mkdir()
     manual = Manual(source, str(program), folder, scratch, run)
-    shutil.copy(HERE / "manual.css", folder)
-    for chapter in manual.chapters:
+    for name in ("manual.css", "search.js"):
+        shutil.copy(HERE / name, folder)
+    for number, chapter in enumerate(manual.chapters, 1):
+        runs = ", running its commands" if chapter.get("run") and chapter["file"] in manual.run else ""
+        print(f"[{number}/{len(manual.chapters)}] {chapter['title']}{runs}", flush=True)
         manual.render(chapter)
+    search.write(folder, manual.chapters)
     return [f"{fault}: no such file" for fault in manual.missing] + links.faults_of_pages(folder)
 
 
 def may_replace(folder):
-    """Whether nothing but a former manual would be lost."""
+    """True if the folder is absent, empty or an earlier manual."""
     if not folder.exists():
         return True
     return folder.is_dir() and (all((folder / name).is_file() for name in ("index.html", "manual.css"))
@@ -189,11 +198,11 @@ def may_replace(folder):
 
 
 def build(source, program, folder, run=()):
-    """Puts a manual without faults into the folder, all of it or nothing; returns the faults."""
+    """Replaces the folder by a new manual if that has no faults; returns the faults."""
     if not may_replace(folder):
-        sys.exit(f"{folder} is neither empty nor a former manual: it is not replaced")
+        sys.exit(f"{folder} is neither empty nor an earlier manual: not replaced")
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Beside the folder, as only within a file system a folder is renamed.
+    # In the same file system, so that the folder can be renamed.
     with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as scratch:
         scratch = pathlib.Path(scratch)
         faults = render_all(source, program, scratch / "manual", scratch / "run", run)
@@ -207,7 +216,7 @@ def build(source, program, folder, run=()):
 def main():
     source, program, folder = (pathlib.Path(word).resolve() for word in sys.argv[1:4])
     if shutil.which("pandoc") is None:
-        sys.exit("the manual is rendered by pandoc, which is not here; ./setup manual installs it")
+        sys.exit("pandoc is missing; ./setup manual installs it")
     os.environ.setdefault("BITBUDGET_SHARE", str(source))
     faults = build(source, program, folder, sys.argv[4:])
     print("\n".join(faults) or f"the manual: {folder / 'index.html'}")

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.parse
 
 import links
 
@@ -55,9 +56,9 @@ def look(page, widths, profile):
 
 
 def probed(page):
-    """A copy with the probe; the page's own policy forbids scripts, and only that part gives way."""
+    """A copy with the probe, which the page's own policy would forbid."""
     text = page.read_text(encoding="utf-8")
-    text = text.replace("default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';", 1)
+    text = text.replace("script-src 'self'", "script-src 'unsafe-inline' 'self'", 1)
     copy = page.with_name(f"probed-{page.name}")
     copy.write_text(text.replace("</head>", f"{PROBE}</head>", 1), encoding="utf-8")
     return copy
@@ -74,6 +75,25 @@ def faults_of(page, profile):
     faults += [f"{page.name}: {one}" for one in seen
                if one["page"] > one["width"] or one["wide"] or one["empty"]]
     return faults, sum(one["pictures"] for one in seen)
+
+
+# Queries and the link that has to be among their results, None: no result.
+QUERIES = (("memory_limit", "keys.html#ao.solver.memory_limit_gb"), ("Slurm shards", "tutorial-cluster.html#submit"),
+           ("lenslets zernike qqq", None))
+
+
+def faults_of_search(page, profile):
+    """Queries of the search box whose result is not the expected one."""
+    faults = []
+    for query, link in QUERIES:
+        done = subprocess.run(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
+             "--virtual-time-budget=20000", "--dump-dom", f"{page.as_uri()}?q={urllib.parse.quote(query)}"],
+            capture_output=True, text=True, timeout=120)
+        results = re.search(r"<form.*?</form>", done.stdout, re.S).group(0)
+        if (link is None) != ("No section" in results) or (link or "") not in results:
+            faults.append(f"search of {query!r}: expected {link}, found {results}")
+    return faults
 
 
 # What has to be seen: something too wide for a phone, a picture that is absent, one from elsewhere.
@@ -110,7 +130,7 @@ def main():
             faults.append(f"{page.name}: no picture of its commands")
         pictures += count
     faults += blind_to(folder / "glossary.html", folder, folder / "profile")
-    faults += links.faults_of_pages(folder)
+    faults += links.faults_of_pages(folder) + faults_of_search(folder / "glossary.html", folder / "profile")
     print("\n".join(faults) or f"{len(pages)} pages at {len(WIDTHS)} widths, {pictures} pictures")
     if not faults:
         shutil.rmtree(folder)

@@ -14,6 +14,8 @@ import pictures
 SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(SOURCE / "packaging" / "manual"))
 import build  # noqa: E402
+import key_links  # noqa: E402
+import search  # noqa: E402
 
 SAME = [
     ("sp  ok  1.193e-10  4.337", "sp ok 4.1e-10 4.337"),  # roundings
@@ -116,6 +118,56 @@ def check_chapters():
         check(f"--kind {kind} " in gallery, f"a picture of kind {kind} is in the gallery")
 
 
+LISTING = """## ao
+
+| key | type |
+|---|---|
+| `layers.N.cn2` | number |
+| `layers.N.size.rows` | integer |
+| `pipelines.N.storage.codec` | word |
+| `seed` | integer |
+"""
+YAML = """layers:
+- {cn2: 1.0, size: {rows: 2}}
+-
+  cn2: 2.0  # seed: no key
+  size: {rows: 3}
+pipelines: [{storage: {codec: bfp}}]
+sweep:
+  seed: 1
+  layers.0.cn2: [1, 2]
+seed: 2
+"""
+
+
+def check_key_links():
+    keys = key_links.KeyLinks(LISTING)
+    found = re.findall(r'#ao\.([\w.]+)">([\w.]+)<', keys.yaml(YAML, "ao"))
+    check(found == [("layers.N.cn2", "cn2"), ("layers.N.size.rows", "rows"), ("layers.N.cn2", "cn2"),
+                    ("layers.N.size.rows", "rows"), ("pipelines.N.storage.codec", "codec"),
+                    ("layers.N.cn2", "layers.0.cn2"), ("seed", "seed")], f"keys of YAML: {found}")
+    check(re.sub(r"</?a[^>]*>", "", keys.yaml(YAML, "ao")) == YAML, "YAML keeps its text")
+    page = ('<h2 id="x"><code>seed</code></h2><p><code>seed: 1</code> <code>seeds</code> <a href="b"><code>seed</code></a>'
+            "<pre><code>$ run --seed=2 storage.codec=bfp</code></pre></p>")
+    linked = keys.add_links(page, "ao")
+    check(re.findall(r"#ao\.([\w.]+)", linked) == ["seed", "pipelines.N.storage.codec"], linked)
+    check(keys.add_links(page, None).count("<a ") == 2, "without an experiment dotted keys alone are linked")
+    rows = keys.add_rows('<h2 id="ao">ao</h2><table><tr><th>key</th></tr><tr>\n<td><code>seed</code></td></tr></table>')
+    check(rows.count("<tr id=") == 1 and '<tr id="ao.seed">' in rows, rows)
+
+
+def check_search():
+    text = ("<h1 id='t'>Title</h1>text<h2 id='a'>Alpha <code>x_y</code></h2><p>one two</p>"
+            "<table><tr id='k.b'><td><code>key.b</code></td><td>number</td></tr></table><script>no</script>")
+    found = [[part if k == 0 else " ".join(part.split()) for k, part in enumerate(section)]
+             for section in search.Sections("page", text).found]
+    check(found == [["", "page", ""], ["t", "Title", "text"], ["a", "Alpha x_y", "one two"], ["k.b", "k.b", "key.b number"]],
+          f"sections of a page: {found}")
+    postings = {}
+    search.add_words(postings, 3, "Alpha", "alpha beta beta")
+    check(postings == {"alpha": [[3, 11]], "beta": [[3, 2]]}, f"weights of words: {postings}")
+
+
 def end_of_build(source, folder):
     """How rendering a source that lacks its second chapter ends."""
     try:
@@ -152,6 +204,8 @@ def check_build():
 def main():
     check_lines()
     check_chapters()
+    check_key_links()
+    check_search()
     check_build()
     check_pictures()
     check(holds(PAGE), "the page holds")
